@@ -1,0 +1,61 @@
+#include "core/fault.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static DriverTable real;
+static bool installed;
+static atomic_ulong calls, fail_at;
+static _Atomic(int) fail_code;
+
+static CUresult next_fault(void)
+{
+    unsigned long call = atomic_fetch_add(&calls, 1) + 1;
+    return call == atomic_load(&fail_at) ? (CUresult)atomic_load(&fail_code) : CUDA_SUCCESS;
+}
+
+#define CU_FN(name, symbol, version, per_thread, params, args) \
+    static CUresult faulty_##name params                       \
+    {                                                          \
+        CUresult fault = next_fault();                         \
+        return fault ? fault : real.name args;                 \
+    }
+#include "abi/cuda_functions.def"
+#undef CU_FN
+
+/* Not counted: they cannot fail in a way that matters, and error messages are made with them. */
+static void keep_texts(DriverTable *table)
+{
+    table->cuGetErrorName = real.cuGetErrorName;
+    table->cuGetErrorString = real.cuGetErrorString;
+}
+
+void fault_install(DriverTable *table)
+{
+    const char *call = getenv("PYCUDA_FAULT_CALL"), *code = getenv("PYCUDA_FAULT_CODE");
+    if (!call)
+        return;
+    real = *table;
+    installed = true;
+    fault_arm(strtoul(call, NULL, 10), code ? (CUresult)atoi(code) : CUDA_ERROR_OUT_OF_MEMORY);
+    *table = (DriverTable){
+#define CU_FN(name, symbol, version, per_thread, params, args) .name = faulty_##name,
+#include "abi/cuda_functions.def"
+#undef CU_FN
+    };
+    keep_texts(table);
+}
+
+unsigned long fault_calls(void)
+{
+    return atomic_load(&calls);
+}
+
+bool fault_arm(unsigned long n, CUresult code)
+{
+    if (!installed)
+        return false;
+    atomic_store(&fail_code, (int)code);
+    atomic_store(&fail_at, n ? atomic_load(&calls) + n : 0);
+    return true;
+}

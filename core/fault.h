@@ -1,0 +1,20 @@
+/* Makes the n-th driver call fail, to test that every error path cleans up.
+ *
+ * PYCUDA_FAULT_CALL=n and PYCUDA_FAULT_CODE=c (a CUresult, 2 by default) replace every pointer of the table by a
+ * function that counts and, at call n, returns c without calling the driver. Without them the table is untouched
+ * and nothing is paid.
+ */
+#ifndef CORE_FAULT_H
+#define CORE_FAULT_H
+
+#include "core/driver_table.h"
+
+void fault_install(DriverTable *table);
+
+/* Driver calls counted so far; 0 when nothing was installed. */
+unsigned long fault_calls(void);
+
+/* From now on the n-th further call fails with this code; n == 0 switches faults off. False when not installed. */
+bool fault_arm(unsigned long n, CUresult code);
+
+#endif
