@@ -1,0 +1,104 @@
+# `make` alone lists the words one can say.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+JOBS ?= 2
+# The CUDA extra that fits the driver of this machine (cu13 when there is none).
+CUDA ?= $(shell $(PYTHON) tools/cuda_extra.py)
+SETUP = $(VENV)/.installed-$(CUDA)
+MESON = $(BIN)/meson
+SANITIZED = build/asan
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults bench docs format lint wheel clean
+
+help: ## list these words
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(SETUP): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q meson-python meson ninja "numpy>=2.0"
+	$(BIN)/python -m pip install -q --no-build-isolation -Ccompile-args=-j$(JOBS) -e ".[$(CUDA),test]"
+	touch $@
+
+setup: $(SETUP) ## make a virtual environment in .venv and build into it
+
+demo: setup ## run the matrix multiplication of examples/demo_matmul.py
+	$(BIN)/python examples/demo_matmul.py
+
+test: setup test-c ## run every test, on the GPU where there is one, else on the CPU device
+	$(BIN)/python -m pytest -n $(JOBS)
+
+build/c: | $(SETUP)
+	$(MESON) setup -q --reconfigure $@ -Dpython=false -Dc_tests=true -Dbuildtype=debugoptimized 2>/dev/null \
+	  || $(MESON) setup -q $@ -Dpython=false -Dc_tests=true -Dbuildtype=debugoptimized
+
+test-c: setup build/c
+	$(BIN)/ninja -C build/c -j$(JOBS) --quiet
+	$(MESON) test -C build/c --no-rebuild --print-errorlogs
+
+test-gpu: setup ## run every test on the GPU; fails where there is none
+	PYCUDA_DEVICE=gpu $(BIN)/python -m pytest -n 1
+
+# A build with sanitizers gets an environment of its own that borrows the packages of the first one.
+$(SANITIZED)/venv: | $(SETUP)
+	$(PYTHON) -m venv $@
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+	  > $$($@/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/borrowed.pth
+
+asan: setup $(SANITIZED)/venv ## C tests and Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(MAKE) sanitized-c SANITIZER=address,undefined
+	$(BIN)/python -m pip --python $(SANITIZED)/venv/bin/python install -q --no-deps --no-build-isolation \
+	  --force-reinstall -Cbuild-dir=$(SANITIZED)/build -Csetup-args=-Db_sanitize=address,undefined \
+	  -Csetup-args=-Db_lundef=false -Csetup-args=-Dbuildtype=debugoptimized -Ccompile-args=-j$(JOBS) .
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
+	  $(SANITIZED)/venv/bin/python -m pytest -n $(JOBS)
+
+tsan: setup ## C tests under ThreadSanitizer
+	$(MAKE) sanitized-c SANITIZER=thread
+
+.PHONY: sanitized-c
+sanitized-c:
+	test -d build/$(SANITIZER) || $(MESON) setup -q build/$(SANITIZER) -Dpython=false -Dc_tests=true \
+	  -Dbuildtype=debugoptimized -Db_sanitize=$(SANITIZER) -Db_lundef=false
+	$(BIN)/ninja -C build/$(SANITIZER) -j$(JOBS) --quiet
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  $(MESON) test -C build/$(SANITIZER) --no-rebuild --print-errorlogs --timeout-multiplier 5
+
+FUZZ_SECONDS ?= 60
+fuzz: setup ## feed the PTX front end and the module loader with mutated input (FUZZ_SECONDS each)
+	test -d build/fuzz || CC=clang $(MESON) setup -q build/fuzz -Dpython=false -Dfuzzers=true \
+	  -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
+	$(BIN)/ninja -C build/fuzz -j$(JOBS) --quiet
+	for target in fuzz_ptx fuzz_loader; do mkdir -p build/fuzz/corpus-$$target; \
+	  build/fuzz/tests/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
+	  build/fuzz/corpus-$$target tests/fuzz/corpus || exit 1; done
+
+faults: setup ## let every driver call fail once
+	$(BIN)/python -m pytest tests/faults -n $(JOBS)
+
+bench: setup ## measure against raw C and the peers that are installed; prints tables
+	$(BIN)/python benchmarks/run.py
+
+$(VENV)/.tools: | $(SETUP)
+	$(BIN)/python -m pip install -q ruff==0.8.4 clang-format==19.1.7 clang-tidy==19.1.0.1
+	touch $@
+
+C_FILES = $(shell git ls-files '*.c' '*.h')
+
+format: $(VENV)/.tools ## lay out the sources
+	$(BIN)/clang-format -i $(C_FILES)
+	$(BIN)/ruff format -q pycuda tests benchmarks examples tools
+	$(BIN)/ruff check -q --fix pycuda tests benchmarks examples tools
+
+lint: $(VENV)/.tools build/c ## compile with warnings as errors, check layout, clang-tidy, ruff
+	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
+	$(BIN)/ruff check pycuda tests benchmarks examples tools
+	$(BIN)/python tools/lint_c.py $(BIN) build/cp*/ build/c
+
+clean: ## remove what was built
+	rm -rf build .venv

@@ -1,0 +1,69 @@
+"""What the benchmarks share: medians, the C library beside us, tables."""
+
+import ctypes
+import json
+import re
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+
+
+def build_raw():
+    """Compiles raw.c and loads it."""
+    RESULTS.mkdir(exist_ok=True)
+    library = RESULTS / "libraw.so"
+    if not library.exists() or library.stat().st_mtime < (HERE / "raw.c").stat().st_mtime:
+        subprocess.run(["cc", "-O3", "-march=native", "-shared", "-fPIC", HERE / "raw.c", "-o", library], check=True)
+    raw = ctypes.CDLL(str(library))
+    raw.raw_launch.restype = raw.raw_compile.restype = ctypes.c_double
+    return raw
+
+
+def loaded_library(name):
+    """The library of that name in this process, as the dynamic linker mapped it."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        path = line.split()[-1]
+        if re.search(rf"/{re.escape(name)}[^/]*$", path):
+            return ctypes.CDLL(path)
+    raise RuntimeError(f"{name} is not loaded")
+
+
+def burst(call, synchronize, count=400, rounds=25):
+    """Median nanoseconds of one call, in bursts after a synchronise (the launch queue never fills)."""
+    times = []
+    for _ in range(rounds):
+        synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(count):
+            call()
+        times.append((time.perf_counter_ns() - start) / count)
+    synchronize()
+    return statistics.median(times)
+
+
+def median_time(call, repeats=7):
+    """Median seconds of call()."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def table(title, header, rows):
+    """Prints a table and keeps it as JSON in results/."""
+    text = [[str(cell) for cell in row] for row in [header, *rows]]
+    widths = [max(len(row[i]) for row in text) for i in range(len(header))]
+    print(f"\n{title}")
+    for number, row in enumerate(text):
+        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+        if number == 0:
+            print("  " + "  ".join("-" * width for width in widths))
+    RESULTS.mkdir(exist_ok=True)
+    name = re.sub(r"\W+", "-", title.lower()).strip("-")
+    (RESULTS / f"{name}.json").write_text(json.dumps({"title": title, "header": header, "rows": rows}, indent=1))

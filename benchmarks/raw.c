@@ -1,0 +1,109 @@
+/* The floor: what the same calls cost from C, in the same process, context and library as the Python side.
+ *
+ * Built as a shared library by common.py and called through ctypes; the driver's functions come in as pointers,
+ * so that both sides measure the very same library.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef int (*Launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                      unsigned shared, void *stream, void **params, void **extra);
+typedef int (*Plain)(void);
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Median nanoseconds of one launch over `rounds` rounds of `burst` launches, each after a synchronise. Negative: a
+ * call failed with that error. */
+double raw_launch(Launch launch, Plain synchronize, void *function, unsigned grid, unsigned block, void **params,
+                  int burst, int rounds)
+{
+    double *times = malloc(sizeof *times * (size_t)rounds);
+    int error = 0;
+    for (int round = 0; round < rounds && !error; round++) {
+        error = synchronize();
+        double start = now();
+        for (int i = 0; i < burst && !error; i++)
+            error = launch(function, grid, 1, 1, block, 1, 1, 0, NULL, params, NULL);
+        times[round] = (now() - start) / burst;
+    }
+    if (!error)
+        error = synchronize();
+    qsort(times, (size_t)rounds, sizeof *times, compare);
+    double median = times[rounds / 2];
+    free(times);
+    return error ? -error : median;
+}
+
+typedef struct Nvrtc {
+    int (*create)(void **, const char *, const char *, int, const char *const *, const char *const *);
+    int (*compile)(void *, int, const char *const *);
+    int (*size)(void *, size_t *);
+    int (*code)(void *, char *);
+    int (*destroy)(void **);
+} Nvrtc;
+
+/* Nanoseconds of NVRTC alone for one source, up to the code in memory. */
+double raw_compile(const Nvrtc *nvrtc, const char *source, int option_count, const char *const *options)
+{
+    void *program = NULL;
+    size_t size = 0;
+    double start = now();
+    int error = nvrtc->create(&program, source, "kernel.cu", 0, NULL, NULL);
+    if (!error)
+        error = nvrtc->compile(program, option_count, options);
+    if (!error)
+        error = nvrtc->size(program, &size);
+    char *code = malloc(size + 1);
+    if (!error)
+        error = nvrtc->code(program, code);
+    double spent = now() - start;
+    free(code);
+    nvrtc->destroy(&program);
+    return error ? -error : spent;
+}
+
+/* Plain C versions of the interpreter benchmark's kernels. */
+void raw_saxpy(long n, float s, const float *x, const float *y, float *z)
+{
+    for (long i = 0; i < n; i++)
+        z[i] = s * x[i] + y[i];
+}
+
+void raw_mandelbrot(int size, int limit, int *out)
+{
+    for (int row = 0; row < size; row++)
+        for (int column = 0; column < size; column++) {
+            float cr = -2.0f + 3.0f * (float)column / (float)size, ci = -1.5f + 3.0f * (float)row / (float)size;
+            float zr = 0, zi = 0;
+            int i = 0;
+            while (i < limit && zr * zr + zi * zi < 4.0f) {
+                float t = zr * zr - zi * zi + cr;
+                zi = 2.0f * zr * zi + ci;
+                zr = t;
+                i++;
+            }
+            out[row * size + column] = i;
+        }
+}
+
+void raw_matmul(int n, const float *a, const float *b, float *c)
+{
+    memset(c, 0, sizeof *c * (size_t)n * (size_t)n);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < n; j++)
+                c[i * n + j] += a[i * n + k] * b[k * n + j];
+}

@@ -1,0 +1,79 @@
+"""What every test gets: the device it runs on, and a check that it left nothing behind."""
+
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import pycuda.driver as drv
+
+
+def pytest_configure(config):
+    # CI and laptops have no GPU: there the CPU device is meant, and its notice is no news.
+    if "PYCUDA_DEVICE" not in os.environ and "PYCUDA_DRIVER" not in os.environ:
+        probe = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c",
+             "import pycuda.driver as d; d.init(); print(d.Device(0).name())"],
+            capture_output=True, text=True)
+        if probe.returncode != 0 or probe.stdout.startswith("CPU device"):
+            os.environ["PYCUDA_DEVICE"] = "cpu"
+
+
+def pytest_report_header(config):
+    drv.init()
+    device = drv.Device(0)
+    version = drv.get_driver_version()
+    return f"device: {device.name()}, compute capability {device.compute_capability()}, CUDA driver {version}"
+
+
+def on_cpu_device():
+    drv.init()
+    return drv.Device(0).name().startswith("CPU device")
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("gpu") and on_cpu_device():
+        pytest.skip("needs a GPU: " + item.get_closest_marker("gpu").args[0])
+
+
+def live_objects():
+    gc.collect()
+    return {name: count for name, count in drv._live_objects().items() if count}
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing_behind():
+    """No test ends with driver objects that it did not start with."""
+    before = live_objects()
+    yield
+    after = live_objects()
+    left = {name: count - before.get(name, 0) for name, count in after.items() if count > before.get(name, 0)}
+    left.pop("Context", None)  # the primary context stays with the thread
+    assert not left, f"objects left behind: {left}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_this_run(tmp_path_factory):
+    """The tests neither read nor fill the user's compiler cache."""
+    os.environ["PYCUDA_CACHE_DIR"] = str(tmp_path_factory.getbasetemp().parent / "compiler-cache")
+
+
+@pytest.fixture
+def run_python(tmp_path):
+    """Runs a program in a fresh process; returns its CompletedProcess (text)."""
+
+    def run(source, *, env=None, timeout=100, check=False):
+        script = tmp_path / "program.py"
+        script.write_text(textwrap.dedent(source))
+        environment = {**os.environ, **(env or {})}
+        environment = {key: value for key, value in environment.items() if value is not None}
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=timeout,
+                              env=environment)
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    return run

@@ -1,0 +1,38 @@
+"""The tables of abi/ against the truth: NVIDIA's headers where they are, and the library we export."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+HEADERS = [Path(path) for path in ("/usr/local/cuda/include", "/usr/include", "/opt/cuda/include")]
+
+
+def rows(name, macro):
+    """The first columns of every row `macro(a, b, c, d...` of a table."""
+    text = (ROOT / "abi" / name).read_text()
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    return [tuple(part.strip() for part in match.split(","))
+            for match in re.findall(rf"^{macro}\(([^()]*)", text, re.M)]
+
+
+def test_tables_agree_with_cuda_h(tmp_path):
+    folder = next((path for path in HEADERS if (path / "cudaTypedefs.h").is_file()), None)
+    if folder is None or shutil.which("gcc") is None:
+        pytest.skip("no CUDA headers or no gcc here")
+    flags = ["gcc", "-std=c11", f"-I{ROOT}", f"-I{HERE}"]
+    real, program = tmp_path / "real.o", tmp_path / "check_abi"
+    subprocess.run([*flags, f"-I{folder}", "-DCHECK_REAL", "-c", HERE / "check_abi.c", "-o", real], check=True)
+    subprocess.run([*flags, HERE / "check_abi.c", real, "-o", program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_no_symbol_has_two_rows():
+    symbols = [row[1] for row in rows("cuda_functions.def", "CU_FN") + rows("cuda_exports.def", "CU_EXPORT")]
+    assert len(symbols) == len(set(symbols))
+    assert len(symbols) > 500
