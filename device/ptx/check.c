@@ -1,0 +1,409 @@
+/* Operands against the rows: count, kind, and type by PTX's rules (manual, section 9.4).
+ *
+ * A register fits a type of its size when both are of one class or one of them is untyped (.bN). Loads,
+ * stores and conversions also take wider registers. Where several rows have the same modifiers, the first
+ * that fits is taken; if none does, the message is about the last of the right length.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ptx/parser.h"
+
+/* What is wrong with an operand; `wanted` and `got` make the message. */
+typedef struct PtxMismatch {
+    uint32_t index;         /* of the operand */
+    uint32_t column;
+    const char *wanted;     /* text, or NULL: a value of `type` */
+    PtxType type;
+    const PtxOperand *got;
+} PtxMismatch;
+
+typedef struct PtxCheck {
+    PtxParser *p;
+    const PtxRule *rule;
+    PtxMismatch *bad;
+} PtxCheck;
+
+static bool ptx_mismatch(PtxCheck *c, const PtxOperand *got, PtxType type, const char *wanted)
+{
+    c->bad->got = got;
+    c->bad->type = type;
+    c->bad->wanted = wanted;
+    return false;
+}
+
+static bool ptx_is_packed_integer(PtxType type)
+{
+    return type == PTX_u16x2 || type == PTX_s16x2 || type == PTX_u8x4 || type == PTX_s8x4;
+}
+
+/* Packed types share no register with others of their size, but for the untyped. */
+static bool ptx_class_fits(PtxType want, PtxType have)
+{
+    unsigned a = ptx_types[want].class, b = ptx_types[have].class;
+    if (want == have)
+        return true;
+    if (a == PTX_PREDICATE || b == PTX_PREDICATE)
+        return false;
+    if (a == PTX_BITS || b == PTX_BITS)
+        return true;
+    return a != PTX_FLOAT && b != PTX_FLOAT && !ptx_is_packed_integer(want) && !ptx_is_packed_integer(have);
+}
+
+static bool ptx_type_fits(const PtxOperandRule *rule, PtxType want, PtxType have)
+{
+    if (want == PTX_TYPE_NONE)
+        return true;
+    unsigned a = ptx_type_bits(want), b = ptx_type_bits(have);
+    if (!ptx_class_fits(want, have))
+        return false;
+    if (a == b)
+        return true;
+    if (!rule->relaxed || a > b)
+        return false;
+    return ptx_types[want].class == PTX_BITS || ptx_types[have].class != PTX_FLOAT;
+}
+
+static bool ptx_immediate_fits(PtxType want, const PtxOperand *operand)
+{
+    bool is_float = operand->type == PTX_f32 || operand->type == PTX_f64;
+    switch (ptx_types[want].class) {
+    case PTX_FLOAT: return is_float && (want == PTX_f32 || want == PTX_f64);
+    case PTX_BITS:
+        return !is_float || want == PTX_TYPE_NONE
+               || ptx_type_bits(want) == ptx_type_bits((PtxType)operand->type);
+    default: return !is_float;
+    }
+}
+
+static bool ptx_check_register(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
+{
+    if (!ptx_type_fits(rule, (PtxType)rule->type, (PtxType)operand->type))
+        return ptx_mismatch(c, operand, (PtxType)rule->type, NULL);
+    if (operand->negated && !rule->negatable)
+        return ptx_mismatch(c, operand, (PtxType)rule->type, "an operand without '!' or '-'");
+    if (operand->selector.unit)
+        return ptx_mismatch(c, operand, (PtxType)rule->type, "a whole register");
+    return true;
+}
+
+/* A 16-bit mov takes the lower half of a 32-bit special register, as PTX before 2.0 had them. */
+static bool ptx_special_fits(const PtxOperandRule *rule, const PtxOperand *operand)
+{
+    PtxType want = (PtxType)rule->type, have = (PtxType)operand->type;
+    return ptx_type_fits(rule, want, have) || (want == PTX_u16 && have == PTX_u32);
+}
+
+/* One value: a register, a number, or for mov and cvt a special register. */
+static bool ptx_check_value(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
+{
+    PtxType type = (PtxType)rule->type;
+    switch (operand->kind) {
+    case PTX_OPERAND_REGISTER: return ptx_check_register(c, rule, operand);
+    case PTX_OPERAND_IMMEDIATE:
+        return ptx_immediate_fits(type, operand) || ptx_mismatch(c, operand, type, NULL);
+    case PTX_OPERAND_SPECIAL:
+        if (!c->rule->accepts_special)
+            return ptx_mismatch(c, operand, type, "a register or a number (mov reads special registers)");
+        return ptx_special_fits(rule, operand) || ptx_mismatch(c, operand, type, NULL);
+    case PTX_OPERAND_SINK: return (rule->sink && rule->vector != 1) || ptx_mismatch(c, operand, type, NULL);
+    default: return ptx_mismatch(c, operand, type, NULL);
+    }
+}
+
+/* A vector of the length the rule gives (0: any), each part of its type. */
+static bool ptx_check_vector(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand,
+                             bool destination)
+{
+    if (operand->kind != PTX_OPERAND_VECTOR || !operand->count)
+        return ptx_mismatch(c, operand, (PtxType)rule->type, "a vector in braces");
+    if (rule->vector > 1 && operand->count != rule->vector)
+        return ptx_mismatch(c, operand, (PtxType)rule->type,
+                            rule->vector == 2   ? "a vector of 2"
+                            : rule->vector == 4 ? "a vector of 4"
+                                                : "a vector of 8");
+    unsigned size = 0;
+    for (uint32_t i = 0; i < operand->count; i++) {
+        const PtxOperand *item = &operand->items[i];
+        if (item->kind == PTX_OPERAND_SINK)
+            continue;
+        if (destination && item->kind != PTX_OPERAND_REGISTER)
+            return ptx_mismatch(c, item, (PtxType)rule->type, "a register");
+        if (!ptx_check_value(c, rule, item))
+            return false;
+        if (item->kind == PTX_OPERAND_REGISTER && size && ptx_type_bits((PtxType)item->type) != size)
+            return ptx_mismatch(c, item, (PtxType)rule->type, "registers of one size in the vector");
+        if (item->kind == PTX_OPERAND_REGISTER)
+            size = ptx_type_bits((PtxType)item->type);
+    }
+    return true;
+}
+
+static bool ptx_wants_vector(const PtxOperandRule *rule, const PtxOperand *operand)
+{
+    return rule->vector > 1
+           || (operand->kind == PTX_OPERAND_VECTOR
+               && (rule->vector == 0 || (rule->braces && operand->count == 1)));
+}
+
+static bool ptx_check_source(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
+{
+    if (ptx_wants_vector(rule, operand))
+        return ptx_check_vector(c, rule, operand, false);
+    return ptx_check_value(c, rule, operand);
+}
+
+static bool ptx_check_destination(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
+{
+    static const PtxOperandRule predicate = {.type = PTX_pred, .vector = 1};
+    if (operand->kind == PTX_OPERAND_PAIR && rule->pair) {
+        PtxOperandRule single = *rule;
+        single.pair = false;
+        return ptx_check_destination(c, &single, &operand->items[0])
+               && (operand->items[1].kind == PTX_OPERAND_SINK
+                   || ptx_check_destination(c, &predicate, &operand->items[1]));
+    }
+    if (ptx_wants_vector(rule, operand))
+        return ptx_check_vector(c, rule, operand, true);
+    if (operand->kind == PTX_OPERAND_SINK && rule->sink)
+        return true;
+    if (operand->kind != PTX_OPERAND_REGISTER || operand->negated)
+        return ptx_mismatch(c, operand, (PtxType)rule->type, "a register for the result");
+    return ptx_check_register(c, rule, operand);
+}
+
+static bool ptx_same_space(PtxSpace a, PtxSpace b)
+{
+    bool a_shared = a == PTX_SPACE_SHARED || a == PTX_SPACE_SHARED_CTA || a == PTX_SPACE_SHARED_CLUSTER;
+    bool b_shared = b == PTX_SPACE_SHARED || b == PTX_SPACE_SHARED_CTA || b == PTX_SPACE_SHARED_CLUSTER;
+    bool a_param = a == PTX_SPACE_PARAM || a == PTX_SPACE_PARAM_ENTRY || a == PTX_SPACE_PARAM_FUNC;
+    bool b_param = b == PTX_SPACE_PARAM || b == PTX_SPACE_PARAM_ENTRY || b == PTX_SPACE_PARAM_FUNC;
+    return a == b || (a_shared && b_shared) || (a_param && b_param);
+}
+
+static bool ptx_wide_space(PtxSpace space)
+{
+    return space == PTX_SPACE_NONE || space == PTX_SPACE_GLOBAL;
+}
+
+/* An address in a space: generic and global ones are 64 bits wide. */
+static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
+{
+    PtxSpace space = (PtxSpace)rule->space;
+    bool bare = operand->kind == PTX_OPERAND_VARIABLE;
+    if (operand->kind != PTX_OPERAND_ADDRESS && !bare)
+        return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address in brackets");
+    if (bare || operand->base == PTX_BASE_VARIABLE) {
+        PtxSpace home = (PtxSpace)operand->variable->space;
+        if (space == PTX_SPACE_NONE ? home == PTX_SPACE_PARAM || home == PTX_SPACE_REG
+                                    : !ptx_same_space(space, home))
+            return ptx_mismatch(c, operand, PTX_TYPE_NONE,
+                                "a variable in the state space of the instruction");
+        return true;
+    }
+    if (operand->base == PTX_BASE_NONE)
+        return true;
+    const PtxTypeInfo *info = &ptx_types[operand->type];
+    if (info->class == PTX_FLOAT || info->class == PTX_PREDICATE || info->bits < 16 || info->bits > 64)
+        return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address in an integer register");
+    if (ptx_wide_space(space) && info->bits != 64)
+        return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address of 64 bits");
+    return true;
+}
+
+/* A texture, surface or tensor map with coordinates: [a, {b, c}], or a plain address. */
+static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
+{
+    (void)rule;
+    if (operand->kind != PTX_OPERAND_TUPLE)
+        return ptx_mismatch(c, operand, PTX_TYPE_NONE, "[name, coordinates]");
+    const PtxOperand *first = &operand->items[0];
+    bool handle = first->kind == PTX_OPERAND_REGISTER && ptx_type_bits((PtxType)first->type) == 64
+               && ptx_types[first->type].class != PTX_FLOAT;
+    if (first->kind != PTX_OPERAND_VARIABLE && !handle)
+        return ptx_mismatch(c, first, PTX_b64, "a variable or a 64-bit handle");
+    for (uint32_t i = 1; i < operand->count; i++)
+        if (operand->items[i].kind > PTX_OPERAND_VARIABLE && operand->items[i].kind != PTX_OPERAND_VECTOR)
+            return ptx_mismatch(c, &operand->items[i], PTX_TYPE_NONE, "coordinates");
+    return true;
+}
+
+/* mov d, {a, b}: the parts fill the register; mov {d, e}, a likewise. */
+static bool ptx_check_packed(PtxCheck *c, PtxType type, const PtxOperand *operand, bool destination)
+{
+    unsigned bits = 0, each = 0;
+    for (uint32_t i = 0; i < operand->count; i++) {
+        const PtxOperand *item = &operand->items[i];
+        if (item->kind == PTX_OPERAND_REGISTER)
+            each = ptx_type_bits((PtxType)item->type);
+        else if (item->kind != PTX_OPERAND_SINK && (destination || item->kind != PTX_OPERAND_IMMEDIATE))
+            return ptx_mismatch(c, item, type, "registers in the vector");
+        if (item->kind == PTX_OPERAND_REGISTER)
+            bits += each;
+    }
+    for (uint32_t i = 0; i < operand->count; i++)
+        if (operand->items[i].kind != PTX_OPERAND_REGISTER)
+            bits += each;
+    if (ptx_types[type].class != PTX_BITS || bits != ptx_type_bits(type) || operand->count < 2)
+        return ptx_mismatch(c, operand, type, "a vector that fills the other operand");
+    return true;
+}
+
+/* What mov and cvta read: values, addresses of variables and functions, vectors to pack. */
+static bool ptx_check_mov(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
+{
+    const PtxTypeInfo *info = &ptx_types[rule->type];
+    bool integral = info->class != PTX_FLOAT && info->class != PTX_PREDICATE;
+    if (operand->kind == PTX_OPERAND_VECTOR)
+        return ptx_check_packed(c, (PtxType)rule->type, operand, false);
+    if (operand->kind == PTX_OPERAND_FUNCTION)
+        return (integral && info->bits == 64) || ptx_mismatch(c, operand, (PtxType)rule->type, NULL);
+    if (operand->kind == PTX_OPERAND_VARIABLE) {
+        unsigned space = operand->variable->space;
+        bool wide = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST;
+        return (integral && (info->bits == 64 || (info->bits == 32 && !wide)) && space != PTX_SPACE_REG)
+            || ptx_mismatch(c, operand, (PtxType)rule->type, NULL);
+    }
+    return ptx_check_value(c, rule, operand);
+}
+
+static bool ptx_check_video(PtxCheck *c, const PtxOperand *operand, bool destination)
+{
+    if (operand->kind == PTX_OPERAND_IMMEDIATE && !destination)
+        return ptx_immediate_fits(PTX_u32, operand) || ptx_mismatch(c, operand, PTX_u32, NULL);
+    if (operand->kind != PTX_OPERAND_REGISTER || ptx_type_bits((PtxType)operand->type) != 32
+        || ptx_types[operand->type].class == PTX_FLOAT)
+        return ptx_mismatch(c, operand, PTX_u32, NULL);
+    return true;
+}
+
+static bool ptx_check_operand(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand, bool first)
+{
+    switch (rule->shape) {
+    case PTX_SHAPE_DESTINATION: return ptx_check_destination(c, rule, operand);
+    case PTX_SHAPE_SOURCE: return ptx_check_source(c, rule, operand);
+    case PTX_SHAPE_ADDRESS: return ptx_check_address(c, rule, operand);
+    case PTX_SHAPE_TUPLE: return ptx_check_tuple(c, rule, operand);
+    case PTX_SHAPE_VECTOR: return ptx_check_vector(c, rule, operand, first);
+    case PTX_SHAPE_MOV: return ptx_check_mov(c, rule, operand);
+    case PTX_SHAPE_MOV_DESTINATION:
+        return operand->kind == PTX_OPERAND_VECTOR ? ptx_check_packed(c, (PtxType)rule->type, operand, true)
+                                                   : ptx_check_destination(c, rule, operand);
+    case PTX_SHAPE_VIDEO: return ptx_check_video(c, operand, first);
+    case PTX_SHAPE_IMMEDIATE:
+        return (operand->kind == PTX_OPERAND_IMMEDIATE && ptx_immediate_fits(PTX_s64, operand))
+            || ptx_mismatch(c, operand, PTX_TYPE_NONE, "an integer constant");
+    default: return operand->kind == PTX_OPERAND_LABEL || ptx_mismatch(c, operand, PTX_TYPE_NONE, "a label");
+    }
+}
+
+/* There are 16 barriers. */
+static bool ptx_check_barrier(PtxCheck *c, const PtxInsn *insn)
+{
+    const PtxForm *form = insn->form;
+    const PtxOperand *number = &insn->operands[ptx_has(form, PTX_MOD_red)];
+    if (ptx_has(form, PTX_MOD_warp) || ptx_has(form, PTX_MOD_cluster) || number->kind != PTX_OPERAND_IMMEDIATE
+        || number->bits < 16)
+        return true;
+    return ptx_mismatch(c, number, PTX_TYPE_NONE, "a barrier from 0 to 15");
+}
+
+/* An optional operand that does not fit is taken to be absent. */
+static bool ptx_check_signature(PtxCheck *c, const PtxSignature *signature, const PtxInsn *insn)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < signature->count && at < insn->operand_count; i++) {
+        const PtxOperandRule *rule = &signature->operands[i];
+        c->bad->index = at;
+        if (ptx_check_operand(c, rule, &insn->operands[at], i == 0))
+            at++;
+        else if (!rule->optional)
+            return false;
+    }
+    if (insn->form->opcode == PTX_OP_bar || insn->form->opcode == PTX_OP_barrier)
+        return at == insn->operand_count && (!at || ptx_check_barrier(c, insn));
+    return at == insn->operand_count;
+}
+
+static void ptx_describe(PtxParser *p, const PtxOperand *operand, char *text, size_t size)
+{
+    static const char *const kinds[] = {
+        [PTX_OPERAND_SPECIAL] = "a special register",
+        [PTX_OPERAND_VARIABLE] = "a variable",
+        [PTX_OPERAND_FUNCTION] = "a function",
+        [PTX_OPERAND_LABEL] = "a label",
+        [PTX_OPERAND_ADDRESS] = "an address",
+        [PTX_OPERAND_SINK] = "'_'",
+        [PTX_OPERAND_VECTOR] = "a vector",
+        [PTX_OPERAND_PAIR] = "a pair",
+        [PTX_OPERAND_TUPLE] = "an address with coordinates",
+        [PTX_OPERAND_LIST] = "a list",
+    };
+    const PtxTypeInfo *info = &ptx_types[operand->type];
+    const PtxRegister *reg = operand->kind == PTX_OPERAND_REGISTER || operand->base == PTX_BASE_REGISTER
+                           ? (const PtxRegister *)p->registers.items + operand->reg : NULL;
+    if (operand->kind == PTX_OPERAND_IMMEDIATE)
+        snprintf(text, size, "%s",
+                 operand->type == PTX_f32 || operand->type == PTX_f64 ? "a floating-point constant"
+                                                                      : "an integer constant");
+    else if (reg && reg->number != PTX_NOT_NUMBERED)
+        snprintf(text, size, "%.60s%u of type .%s", reg->name, (unsigned)reg->number, info->name);
+    else if (reg)
+        snprintf(text, size, "%.60s of type .%s", reg->name, info->name);
+    else if (operand->kind == PTX_OPERAND_VARIABLE || operand->base == PTX_BASE_VARIABLE)
+        snprintf(text, size, "%.60s in .%s", operand->variable->name,
+                 ptx_space_names[operand->variable->space]);
+    else
+        snprintf(text, size, "%s", operand->kind < sizeof kinds / sizeof *kinds && kinds[operand->kind]
+                                       ? kinds[operand->kind] : "something else");
+}
+
+static _Noreturn void ptx_fail_count(PtxParser *p, const PtxRule *rule, const PtxInsn *insn)
+{
+    uint32_t least = UINT32_MAX, most = 0;
+    for (uint32_t i = 0; i < rule->signature_count; i++) {
+        least = rule->signatures[i].least < least ? rule->signatures[i].least : least;
+        most = rule->signatures[i].count > most ? rule->signatures[i].count : most;
+    }
+    if (least == most)
+        ptx_fail(p, insn->line, insn->column, "'%s' takes %u operand%s, found %u", rule->form.spelling,
+                 (unsigned)least, least == 1 ? "" : "s", (unsigned)insn->operand_count);
+    ptx_fail(p, insn->line, insn->column, "'%s' takes %u to %u operands, found %u", rule->form.spelling,
+             (unsigned)least, (unsigned)most, (unsigned)insn->operand_count);
+}
+
+static _Noreturn void ptx_fail_operand(PtxParser *p, const PtxRule *rule, const PtxInsn *insn,
+                                       const PtxMismatch *bad)
+{
+    char got[128], wanted[96];
+    uint32_t column = bad->got->column ? bad->got->column : insn->column;
+    ptx_describe(p, bad->got, got, sizeof got);
+    if (bad->wanted)
+        snprintf(wanted, sizeof wanted, "%s", bad->wanted);
+    else
+        snprintf(wanted, sizeof wanted, "a value of type .%s", ptx_types[bad->type].name);
+    ptx_fail(p, insn->line, column, "operand %u of '%s': expected %s, found %s", (unsigned)bad->index + 1,
+             rule->form.spelling, wanted, got);
+}
+
+void ptx_check(PtxParser *p, const PtxRule *rule, const PtxInsn *insn)
+{
+    PtxMismatch bad = {0}, last = {0};
+    PtxCheck check = {p, rule, &bad};
+    if (rule->form.opcode == PTX_OP_call) {
+        ptx_check_call(p, insn);
+        return;
+    }
+    for (uint32_t i = 0; i < rule->signature_count; i++) {
+        const PtxSignature *signature = &rule->signatures[i];
+        if (insn->operand_count < signature->least || insn->operand_count > signature->count)
+            continue;
+        bad = (PtxMismatch){0};
+        if (ptx_check_signature(&check, signature, insn))
+            return;
+        last = bad;
+    }
+    if (!last.got)
+        ptx_fail_count(p, rule, insn);
+    ptx_fail_operand(p, rule, insn, &last);
+}

@@ -1,0 +1,230 @@
+/* Mnemonics: words decoded one by one, in any order, then matched with the rows of instructions.def.
+ *
+ * This happens once for each spelling of a module; instructions with that spelling share the result. The
+ * rows of an opcode are read at its first use.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ptx/parser.h"
+
+/* Rows in the order of the table; an OPCODE is a row of its own that ends the rows before it. */
+enum {
+#define PTX_JOIN2(a, b) a##b
+#define PTX_JOIN(a, b) PTX_JOIN2(a, b)
+#define OPCODE(name, section) PTX_ROW_##name,
+#define FORM(modifiers, operands) PTX_JOIN(PTX_ROW_AT_LINE_, __LINE__),
+#include "ptx/instructions.def"
+    PTX_ROW_COUNT
+};
+
+static const uint16_t ptx_first_row[PTX_OP_COUNT] = {
+#define OPCODE(name, section) [PTX_OP_##name] = PTX_ROW_##name + 1,
+#define FORM(modifiers, operands)
+#include "ptx/instructions.def"
+};
+
+static const char *const ptx_row_modifiers[PTX_ROW_COUNT + 1] = { /* NULL: an opcode */
+#define OPCODE(name, section) NULL,
+#define FORM(modifiers, operands) modifiers,
+#include "ptx/instructions.def"
+};
+
+const char *const ptx_row_operands[PTX_ROW_COUNT + 1] = {
+#define OPCODE(name, section) NULL,
+#define FORM(modifiers, operands) operands,
+#include "ptx/instructions.def"
+};
+
+static const struct { const char *name, *words; } ptx_classes[] = {
+#define CLASS(name, words) {#name, words},
+#include "ptx/classes.def"
+};
+enum { CLASS_COUNT = sizeof ptx_classes / sizeof *ptx_classes };
+
+static unsigned ptx_word_index(const PtxName *name)
+{
+    switch (name->word_kind) {
+    case PTX_WORD_MODIFIER: return name->word;
+    case PTX_WORD_TYPE: return PTX_MOD_COUNT + name->word;
+    case PTX_WORD_SPACE: return PTX_MOD_COUNT + PTX_TYPE_COUNT + name->word;
+    case PTX_WORD_VECTOR: return PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT + name->word;
+    default: return 0;
+    }
+}
+
+static void ptx_add(PtxWordSet *set, unsigned word) { set->words[word / 64] |= 1ull << word % 64; }
+
+static bool ptx_contains(const PtxWordSet *set, unsigned word)
+{
+    return set->words[word / 64] >> word % 64 & 1;
+}
+
+/* alternatives = (".word" | "<class>") ("|" ...)*, up to a blank, a brace or the end */
+static const char *ptx_alternatives(PtxParser *p, const char *at, PtxWordSet *set)
+{
+    for (;; at++) {
+        bool is_class = *at++ == '<';
+        size_t length = strcspn(at, is_class ? ">" : "| }");
+        const PtxName *name = ptx_intern(p, at, length);
+        at += length + is_class;
+        if (!is_class)
+            ptx_add(set, ptx_word_index(name));
+        else if (name->class)
+            for (size_t i = 0; i < sizeof set->words / sizeof *set->words; i++)
+                set->words[i] |= p->classes[name->class - 1].words[i];
+        if (*at != '|')
+            return at;
+    }
+}
+
+void ptx_rules_init(PtxParser *p)
+{
+    p->classes = ptx_new(p, CLASS_COUNT * sizeof *p->classes);
+    p->rows = ptx_new(p, PTX_ROW_COUNT * sizeof *p->rows);
+    for (unsigned i = 0; i < CLASS_COUNT; i++) {
+        ptx_alternatives(p, ptx_classes[i].words, &p->classes[i]);
+        ptx_intern(p, ptx_classes[i].name, strlen(ptx_classes[i].name))->class = (uint16_t)(i + 1);
+    }
+}
+
+/* elements = ("{" alternatives "}" | alternatives) (" " ...)* */
+static const PtxRow *ptx_row(PtxParser *p, unsigned index)
+{
+    PtxRow *row = &p->rows[index];
+    if (row->ready)
+        return row;
+    PtxElement elements[24] = {0};
+    for (const char *at = ptx_row_modifiers[index]; *at; at += *at == ' ') {
+        PtxElement *element = &elements[row->count++];
+        element->optional = *at == '{';
+        at = ptx_alternatives(p, at + element->optional, &element->set) + element->optional;
+    }
+    row->elements = ptx_new(p, row->count * sizeof *elements);
+    memcpy(row->elements, elements, row->count * sizeof *elements);
+    row->ready = true;
+    return row;
+}
+
+/* Every word takes the first free element that has it; all that are not optional must be taken. */
+static bool ptx_row_matches(const PtxRow *row, const uint16_t *words, unsigned count)
+{
+    uint32_t taken = 0;
+    for (unsigned w = 0; w < count; w++) {
+        unsigned e = 0;
+        while (e < row->count && (taken >> e & 1 || !ptx_contains(&row->elements[e].set, words[w])))
+            e++;
+        if (e == row->count)
+            return false;
+        taken |= 1u << e;
+    }
+    for (unsigned e = 0; e < row->count; e++)
+        if (!row->elements[e].optional && !(taken >> e & 1))
+            return false;
+    return true;
+}
+
+typedef struct PtxMnemonic {
+    PtxName *name;
+    uint32_t line, column;
+    uint16_t words[PTX_MAX_MODIFIERS + PTX_MAX_TYPES + 4]; /* indices in a PtxWordSet, in order */
+    uint16_t start[PTX_MAX_MODIFIERS + PTX_MAX_TYPES + 4]; /* where each stands in the text, its dot */
+    unsigned count;
+} PtxMnemonic;
+
+static void ptx_form_add(PtxForm *form, const PtxName *word)
+{
+    switch (word->word_kind) {
+    case PTX_WORD_TYPE: form->types[form->type_count++] = (uint8_t)word->word; break;
+    case PTX_WORD_SPACE: form->spaces[form->space_count++] = (uint8_t)word->word; break;
+    case PTX_WORD_VECTOR: form->vector = (uint8_t)word->word; break;
+    default: {
+        unsigned group = ptx_modifiers[word->word].group;
+        form->modifiers[form->modifier_count++] = word->word;
+        form->set[word->word / 64] |= 1ull << word->word % 64;
+        if (!form->group[group])
+            form->group[group] = word->word;
+    }
+    }
+}
+
+/* mnemonic = opcode ("." word)* */
+static void ptx_decode(PtxParser *p, PtxMnemonic *m, PtxForm *form)
+{
+    const char *text = m->name->text, *at = text + strcspn(text, ".");
+    PtxName *opcode = ptx_intern(p, text, (size_t)(at - text));
+    if (!opcode->opcode)
+        ptx_fail(p, m->line, m->column, "unknown instruction '%s'", text);
+    form->spelling = text;
+    form->opcode = opcode->opcode;
+    form->vector = 1;
+    while (*at) {
+        size_t length = strcspn(at + 1, ".");
+        const PtxName *word = ptx_intern(p, at + 1, length);
+        uint32_t column = m->column + (uint32_t)(at - text);
+        if (!word->word_kind)
+            ptx_fail(p, m->line, column, "unknown modifier '.%s' of '%s'", word->text, opcode->text);
+        if (m->count == sizeof m->words / sizeof *m->words || form->modifier_count == PTX_MAX_MODIFIERS
+            || form->type_count == PTX_MAX_TYPES || form->space_count == 4)
+            ptx_fail(p, m->line, column, "too many modifiers");
+        ptx_form_add(form, word);
+        m->words[m->count] = (uint16_t)ptx_word_index(word);
+        m->start[m->count++] = (uint16_t)(at - text);
+        at += 1 + length;
+    }
+}
+
+/* Says which word no row of the opcode has, or that the words do not go together. */
+static _Noreturn void ptx_fail_form(PtxParser *p, const PtxMnemonic *m, const PtxForm *form)
+{
+    unsigned first = ptx_first_row[form->opcode];
+    for (unsigned w = 0; w < m->count; w++) {
+        bool known = false;
+        for (unsigned i = first; ptx_row_modifiers[i] && !known; i++) {
+            const PtxRow *row = ptx_row(p, i);
+            for (unsigned e = 0; e < row->count && !known; e++)
+                known = ptx_contains(&row->elements[e].set, m->words[w]);
+        }
+        if (!known) {
+            const char *word = m->name->text + m->start[w];
+            ptx_fail(p, m->line, m->column + m->start[w], "'%.*s' is not a modifier of '%s'",
+                     (int)strcspn(word + 1, ".") + 1, word, ptx_opcode_names[form->opcode]);
+        }
+    }
+    ptx_fail(p, m->line, m->column,
+             "'%s' is not an instruction: a modifier or type is missing, or they do not go together",
+             form->spelling);
+}
+
+static void ptx_add_signatures(PtxParser *p, const PtxMnemonic *m, PtxRule *rule)
+{
+    unsigned rows[32], count = 0;
+    for (unsigned i = ptx_first_row[rule->form.opcode]; ptx_row_modifiers[i] && count < 32; i++)
+        if (ptx_row_matches(ptx_row(p, i), m->words, m->count))
+            rows[count++] = i;
+    if (!count)
+        ptx_fail_form(p, m, &rule->form);
+    rule->form.row = rows[0];
+    rule->signature_count = count;
+    rule->signatures = ptx_new(p, count * sizeof *rule->signatures);
+    for (unsigned i = 0; i < count; i++) {
+        rule->signatures[i].row = rows[i];
+        ptx_signature(p, &rule->form, ptx_row_operands[rows[i]], &rule->signatures[i]);
+    }
+}
+
+PtxRule *ptx_rule(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
+{
+    if (name->rule)
+        return name->rule;
+    PtxMnemonic m = {.name = name, .line = line, .column = column};
+    if (name->length > UINT16_MAX)
+        ptx_fail(p, line, column, "unknown instruction");
+    PtxRule *rule = ptx_new(p, sizeof *rule);
+    ptx_decode(p, &m, &rule->form);
+    ptx_add_signatures(p, &m, rule);
+    rule->accepts_special = rule->form.opcode == PTX_OP_mov || rule->form.opcode == PTX_OP_cvt;
+    rule->form.id = p->forms.count;
+    *(const PtxForm **)ptx_push(p, &p->forms, sizeof(PtxForm *)) = &rule->form;
+    return name->rule = rule;
+}

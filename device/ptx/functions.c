@@ -1,0 +1,178 @@
+/* Entries and functions: signature, performance directives, body. */
+#include <string.h>
+
+#include "ptx/parser.h"
+
+/* numbers = number ("," number)* of at most three; those not given are 1 */
+static void ptx_three(PtxParser *p, uint32_t *values)
+{
+    values[0] = values[1] = values[2] = 1;
+    for (int i = 0; i < 3; i++) {
+        values[i] = ptx_number(p, "number of threads or blocks", UINT32_MAX);
+        if (i == 2 || !ptx_accept(p, ','))
+            return;
+    }
+}
+
+static void ptx_skip_parentheses(PtxParser *p)
+{
+    ptx_expect(p, '(');
+    for (uint32_t depth = 1; depth; ptx_next(p)) {
+        if (p->tok.kind == PTX_TOKEN_END)
+            ptx_fail_expected(p, "')'");
+        depth += ptx_is(p, '(');
+        depth -= ptx_is(p, ')');
+    }
+}
+
+/* performance = ".maxntid" numbers | ".minnctapersm" number | ".noreturn" | ".pragma" strings ";" | ... */
+static void ptx_performance(PtxParser *p, PtxFunction *f)
+{
+    PtxDirective directive = (PtxDirective)p->tok.name->directive;
+    uint32_t line = p->tok.line, column = p->tok.column;
+    const char *text = p->tok.name->text;
+    ptx_next(p);
+    switch (directive) {
+    case PTX_DIRECTIVE_maxntid: ptx_three(p, f->maxntid); return;
+    case PTX_DIRECTIVE_reqntid: ptx_three(p, f->reqntid); return;
+    case PTX_DIRECTIVE_reqnctapercluster: ptx_three(p, f->reqnctapercluster); return;
+    case PTX_DIRECTIVE_minnctapersm: f->minnctapersm = ptx_number(p, ".minnctapersm", UINT32_MAX); return;
+    case PTX_DIRECTIVE_maxnctapersm: f->maxnctapersm = ptx_number(p, ".maxnctapersm", UINT32_MAX); return;
+    case PTX_DIRECTIVE_maxnreg: f->maxnreg = ptx_number(p, ".maxnreg", UINT32_MAX); return;
+    case PTX_DIRECTIVE_maxclusterrank:
+        f->maxclusterrank = ptx_number(p, ".maxclusterrank", UINT32_MAX);
+        return;
+    case PTX_DIRECTIVE_explicitcluster: f->explicit_cluster = true; return;
+    case PTX_DIRECTIVE_blocksareclusters: return;
+    case PTX_DIRECTIVE_noreturn: f->noreturn = true; return;
+    case PTX_DIRECTIVE_abi_preserve:
+    case PTX_DIRECTIVE_abi_preserve_control: ptx_number(p, "how many registers", UINT32_MAX); return;
+    case PTX_DIRECTIVE_attribute: ptx_skip_parentheses(p); return;
+    case PTX_DIRECTIVE_pragma: ptx_skip_to_semicolon(p); return;
+    default: ptx_fail(p, line, column, "'.%s' is not a directive of a function", text);
+    }
+}
+
+/* The function of a name: a new one, or the one declared before. */
+static PtxFunction *ptx_find_function(PtxParser *p, PtxName *name, const PtxToken *tok, bool is_entry)
+{
+    PtxSymbol *symbol = name->symbol;
+    if (symbol && symbol->kind == PTX_SYMBOL_FUNCTION) {
+        if (symbol->function->is_entry != is_entry)
+            ptx_fail(p, tok->line, tok->column, "'%s' is declared differently in line %u", name->text,
+                     (unsigned)symbol->function->line);
+        return symbol->function;
+    }
+    PtxFunction *f = ptx_new(p, sizeof *f);
+    *f = (PtxFunction){.name = name->text, .id = p->functions.count, .is_entry = is_entry, .line = tok->line,
+                       .column = tok->column};
+    ptx_declare(p, PTX_SYMBOL_FUNCTION, name, tok->line, tok->column)->function = f;
+    *(PtxFunction **)ptx_push(p, &p->functions, sizeof f) = f;
+    return f;
+}
+
+static void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
+{
+    PtxName *name = ptx_intern(p, variable->name, strlen(variable->name));
+    if (name == p->sink)
+        return;
+    variable->function = p->function;
+    if (variable->space != PTX_SPACE_REG) {
+        ptx_declare(p, PTX_SYMBOL_VARIABLE, name, variable->line, variable->column)->variable = variable;
+        return;
+    }
+    uint32_t vector;
+    PtxSymbol *symbol = ptx_declare(p, PTX_SYMBOL_REGISTER, name, variable->line, variable->column);
+    symbol->type = variable->type;
+    if (ptx_types[variable->type].register_kind == PTX_KIND_NONE || variable->dim_count
+        || variable->vector > 1)
+        ptx_fail(p, variable->line, variable->column, "no register is of this type");
+    variable->reg = ptx_find_register(p, name, 0, &vector);
+}
+
+static void ptx_define(PtxParser *p, PtxFunction *f, const PtxToken *tok)
+{
+    if (f->defined)
+        ptx_fail(p, tok->line, tok->column, "'%s' is already defined in line %u", f->name, (unsigned)f->line);
+    f->defined = true;
+    f->line = tok->line;
+    f->column = tok->column;
+    p->function = f;
+    p->declared = 0;
+    ptx_open_scope(p);
+    for (uint32_t i = 0; i < f->return_count; i++)
+        ptx_bind_parameter(p, f->returns[i]);
+    for (uint32_t i = 0; i < f->param_count; i++)
+        ptx_bind_parameter(p, f->params[i]);
+    ptx_body(p);
+    p->function = NULL;
+}
+
+typedef struct PtxParams { PtxVariable **items; uint32_t count; } PtxParams;
+
+/* A declaration and a definition agree in the number of parameters and results. */
+static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, PtxParams params,
+                               const PtxToken *tok, bool known)
+{
+    if (known && (f->return_count != returns.count || f->param_count != params.count))
+        ptx_fail(p, tok->line, tok->column, "'%s' is declared with other parameters in line %u", f->name,
+                 (unsigned)f->line);
+    if (f->defined)
+        return;
+    f->returns = returns.items;
+    f->return_count = returns.count;
+    f->params = params.items;
+    f->param_count = params.count;
+}
+
+/* function = (".entry" name | ".func" attribute? parameters? name) parameters? performance* (body | ";") */
+void ptx_function(PtxParser *p, PtxLinkage linkage)
+{
+    bool is_entry = ptx_is_directive(p, PTX_DIRECTIVE_entry), noreturn = false;
+    PtxParams returns = {0}, params = {0};
+    p->operands.count = 0;
+    ptx_next(p);
+    for (; !is_entry && p->tok.kind == PTX_TOKEN_DIRECTIVE;) {
+        if (ptx_accept_directive(p, PTX_DIRECTIVE_attribute))
+            ptx_skip_parentheses(p);
+        else if (ptx_accept_directive(p, PTX_DIRECTIVE_noreturn))
+            noreturn = true;
+        else
+            ptx_fail_expected(p, "a function's name");
+    }
+    if (!is_entry && ptx_is(p, '('))
+        returns.items = ptx_parameter_list(p, false, false, &returns.count);
+    PtxToken tok = p->tok;
+    PtxName *name = ptx_expect_name(p, "a function's name");
+    bool known = name->symbol != NULL;
+    PtxFunction *f = ptx_find_function(p, name, &tok, is_entry);
+    if (ptx_is(p, '('))
+        params.items = ptx_parameter_list(p, is_entry, false, &params.count);
+    ptx_set_parameters(p, f, returns, params, &tok, known);
+    f->noreturn |= noreturn;
+    if (!known || linkage != PTX_LINKAGE_EXTERN)
+        f->linkage = (uint8_t)linkage;
+    while (p->tok.kind == PTX_TOKEN_DIRECTIVE)
+        ptx_performance(p, f);
+    if (!ptx_accept(p, ';'))
+        ptx_define(p, f, &tok);
+}
+
+/* alias = ".alias" name "," name ";" */
+void ptx_alias(PtxParser *p)
+{
+    PtxFunction *both[2];
+    PtxToken tok[2];
+    for (int i = 0; i < 2; i++) {
+        tok[i] = p->tok;
+        PtxName *name = ptx_expect_name(p, "a function's name");
+        if (!name->symbol || name->symbol->kind != PTX_SYMBOL_FUNCTION)
+            ptx_fail(p, tok[i].line, tok[i].column, "function '%s' is not declared", name->text);
+        both[i] = name->symbol->function;
+        ptx_expect(p, i ? ';' : ',');
+    }
+    if (both[0]->defined || both[0]->is_entry || both[1]->is_entry || !both[1]->defined || both[1]->alias)
+        ptx_fail(p, tok[0].line, tok[0].column, "an alias joins a declared function to a defined one");
+    both[0]->alias = both[1];
+    both[0]->defined = true;
+}

@@ -1,0 +1,346 @@
+/* The lexer: one token at a time, from a text that ends with a NUL (so no look past the end is needed).
+ *
+ * Names are interned at once, so that the parser compares pointers and finds symbols without searching.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/parser.h"
+
+enum { NAME_START = 1, NAME = 2, DIGIT = 4, HEX = 8, PUNCTUATION = 16, BLANK = 32 };
+
+static const uint8_t ptx_chars[256] = {
+    ['0' ... '7'] = NAME | DIGIT | HEX, ['8' ... '9'] = NAME | DIGIT | HEX,
+    ['a' ... 'f'] = NAME_START | NAME | HEX, ['g' ... 'z'] = NAME_START | NAME,
+    ['A' ... 'F'] = NAME_START | NAME | HEX, ['G' ... 'Z'] = NAME_START | NAME,
+    ['_'] = NAME_START | NAME, ['$'] = NAME_START | NAME, ['%'] = NAME_START | PUNCTUATION,
+    ['&'] = PUNCTUATION, ['('] = PUNCTUATION, [')'] = PUNCTUATION, ['*'] = PUNCTUATION, ['+'] = PUNCTUATION,
+    [','] = PUNCTUATION, ['-'] = PUNCTUATION, ['.'] = PUNCTUATION, ['/'] = PUNCTUATION, ['!'] = PUNCTUATION,
+    [':'] = PUNCTUATION, [';'] = PUNCTUATION, ['<'] = PUNCTUATION, ['='] = PUNCTUATION, ['>'] = PUNCTUATION,
+    ['?'] = PUNCTUATION, ['@'] = PUNCTUATION, ['['] = PUNCTUATION, [']'] = PUNCTUATION, ['^'] = PUNCTUATION,
+    ['{'] = PUNCTUATION, ['|'] = PUNCTUATION, ['}'] = PUNCTUATION, ['~'] = PUNCTUATION,
+    [' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK, ['\f'] = BLANK, ['\v'] = BLANK,
+};
+
+static bool is_char(char c, int class) { return ptx_chars[(unsigned char)c] & class; }
+
+static uint32_t ptx_column(const PtxParser *p, const char *at) { return (uint32_t)(at - p->line_start) + 1; }
+
+static void ptx_new_line(PtxParser *p, const char *newline)
+{
+    p->line++;
+    p->line_start = newline + 1;
+}
+
+/* block-comment = "/" "*" ... "*" "/" */
+static const char *ptx_block_comment(PtxParser *p, const char *at)
+{
+    uint32_t line = p->line, column = ptx_column(p, at);
+    for (at += 2; *at; at++) {
+        if (*at == '\n')
+            ptx_new_line(p, at);
+        else if (at[0] == '*' && at[1] == '/')
+            return at + 2;
+    }
+    ptx_fail(p, line, column, "comment without an end");
+}
+
+static const char *ptx_skip_blanks(PtxParser *p)
+{
+    const char *at = p->at;
+    for (;;) {
+        if (is_char(*at, BLANK))
+            at++;
+        else if (*at == '\n')
+            ptx_new_line(p, at++);
+        else if (at[0] == '/' && at[1] == '/')
+            at += strcspn(at, "\n");
+        else if (at[0] == '/' && at[1] == '*')
+            at = ptx_block_comment(p, at);
+        else
+            return at;
+    }
+}
+
+static void ptx_name_token(PtxParser *p, const char *at, uint8_t kind, const char *start)
+{
+    p->tok.kind = kind;
+    p->tok.name = ptx_intern(p, start, (size_t)(at - start));
+    p->at = at;
+}
+
+/* directive = "." name ("::" name)*, as in .shared::cta; the name may start with a digit */
+static const char *ptx_dotted_word(const char *at)
+{
+    while (is_char(*at, NAME))
+        at++;
+    while (at[0] == ':' && at[1] == ':' && is_char(at[2], NAME))
+        for (at += 2; is_char(*at, NAME);)
+            at++;
+    return at;
+}
+
+static unsigned hex_value(char c)
+{
+    return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 32) - 'a' + 10);
+}
+
+/* Exactly `digits` hexadecimal digits after 0f or 0d. */
+static const char *ptx_float_bits(PtxParser *p, const char *at, int digits, PtxType type)
+{
+    uint64_t bits = 0;
+    int n = 0;
+    for (at += 2; n < digits && is_char(*at, HEX); n++)
+        bits = bits << 4 | hex_value(*at++);
+    if (n < digits || is_char(*at, NAME))
+        ptx_fail(p, p->tok.line, p->tok.column, "a number that starts with %.2s has %d hexadecimal digits",
+                 p->tok.start, digits);
+    p->tok.kind = PTX_TOKEN_FLOAT;
+    p->tok.type = (uint8_t)type;
+    p->tok.bits = bits;
+    return at;
+}
+
+/* Digits of a base, without separators; too large a number is an error. */
+static const char *ptx_digits(PtxParser *p, const char *at, unsigned base)
+{
+    uint64_t value = 0;
+    const char *first = at;
+    for (; is_char(*at, HEX) && hex_value(*at) < base; at++) {
+        if (value > (UINT64_MAX - hex_value(*at)) / base)
+            ptx_fail(p, p->tok.line, p->tok.column, "integer of more than 64 bits");
+        value = value * base + hex_value(*at);
+    }
+    if (at == first)
+        ptx_fail(p, p->tok.line, p->tok.column, "number without digits");
+    p->tok.kind = PTX_TOKEN_INTEGER;
+    p->tok.type = value > INT64_MAX ? PTX_u64 : PTX_s64;
+    p->tok.bits = value;
+    if (*at == 'U') {
+        p->tok.type = PTX_u64;
+        at++;
+    }
+    if (is_char(*at, NAME))
+        ptx_fail(p, p->line, ptx_column(p, at), "'%c' in a number", *at);
+    return at;
+}
+
+static bool ptx_is_decimal_float(const char *at)
+{
+    at += strspn(at, "0123456789");
+    return *at == '.' || *at == 'e' || *at == 'E';
+}
+
+/* decimal = digits ("." digits)? (("e" | "E") ("+" | "-")? digits)?
+ * Given to strtod without its point, whose spelling depends on the locale. */
+static const char *ptx_decimal_float(PtxParser *p, const char *at)
+{
+    char copy[512];
+    size_t length = 0;
+    long exponent = 0, given = 0;
+    for (bool fraction = false; is_char(*at, DIGIT) || (*at == '.' && !fraction); at++) {
+        if (*at == '.')
+            fraction = true;
+        else if (length < sizeof copy - 32)
+            copy[length++] = *at;
+        exponent -= fraction && *at != '.' && length < sizeof copy - 32;
+    }
+    if ((*at | 32) == 'e') {
+        bool negative = at[1] == '-';
+        at += 1 + (at[1] == '-' || at[1] == '+');
+        if (!is_char(*at, DIGIT))
+            ptx_fail(p, p->line, ptx_column(p, at), "exponent without digits");
+        for (; is_char(*at, DIGIT); at++)
+            given = given < 100000 ? given * 10 + (*at - '0') : given;
+        exponent += negative ? -given : given;
+    }
+    if (length >= sizeof copy - 32 || is_char(*at, NAME))
+        ptx_fail(p, p->tok.line, p->tok.column, "not a number");
+    snprintf(copy + length, sizeof copy - length, "e%ld", exponent);
+    double value = strtod(copy, NULL);
+    p->tok.kind = PTX_TOKEN_FLOAT;
+    p->tok.type = PTX_f64;
+    memcpy(&p->tok.bits, &value, 8);
+    return at;
+}
+
+static void ptx_number_token(PtxParser *p, const char *at)
+{
+    char second = at[0] == '0' ? (char)(at[1] | 32) : 0;
+    if (second == 'x')
+        at = ptx_digits(p, at + 2, 16);
+    else if (second == 'b')
+        at = ptx_digits(p, at + 2, 2);
+    else if (second == 'f')
+        at = ptx_float_bits(p, at, 8, PTX_f32);
+    else if (second == 'd')
+        at = ptx_float_bits(p, at, 16, PTX_f64);
+    else if (ptx_is_decimal_float(at))
+        at = ptx_decimal_float(p, at);
+    else
+        at = ptx_digits(p, at, at[0] == '0' ? 8 : 10);
+    p->at = at;
+}
+
+/* ".5" was read as a dotted word: read it again as a number. */
+bool ptx_reread_number(PtxParser *p)
+{
+    if (p->tok.kind != PTX_TOKEN_DIRECTIVE || !is_char(p->tok.start[1], DIGIT))
+        return false;
+    p->at = ptx_decimal_float(p, p->tok.start);
+    return true;
+}
+
+static void ptx_string_token(PtxParser *p, const char *at)
+{
+    const char *first = ++at;
+    for (; *at && *at != '"' && *at != '\n'; at++)
+        if (at[0] == '\\' && at[1] && at[1] != '\n')
+            at++;
+    if (*at != '"')
+        ptx_fail(p, p->tok.line, p->tok.column, "string without an end");
+    p->tok.kind = PTX_TOKEN_STRING;
+    p->tok.start = first;
+    p->tok.length = (uint32_t)(at - first);
+    p->at = at + 1;
+}
+
+static _Noreturn void ptx_fail_byte(PtxParser *p, unsigned char byte)
+{
+    if (byte < ' ' || byte > '~')
+        ptx_fail(p, p->tok.line, p->tok.column, "byte 0x%02x does not belong in PTX", (unsigned)byte);
+    ptx_fail(p, p->tok.line, p->tok.column, "'%c' does not belong here", byte);
+}
+
+/* punctuation = one character, or "<<" ">>" "<=" ">=" "==" "!=" "&&" "||" */
+static void ptx_punctuation_token(PtxParser *p, const char *at)
+{
+    char first = at[0], second = at[1];
+    if (!is_char(first, PUNCTUATION))
+        ptx_fail_byte(p, (unsigned char)first);
+    bool pair = (second == '=' && (first == '<' || first == '>' || first == '=' || first == '!'))
+             || (second == first && (first == '<' || first == '>' || first == '&' || first == '|'));
+    p->tok.kind = PTX_TOKEN_PUNCTUATION;
+    p->tok.sign = (uint16_t)(pair ? PTX_SIGN2(first, second) : first);
+    p->at = at + 1 + pair;
+}
+
+void ptx_next(PtxParser *p)
+{
+    const char *at = ptx_skip_blanks(p);
+    p->tok.line = p->line;
+    p->tok.column = ptx_column(p, at);
+    p->tok.start = at;
+    if (is_char(*at, NAME_START) && (*at != '%' || is_char(at[1], NAME))) {
+        const char *start = at++;
+        while (is_char(*at, NAME))
+            at++;
+        ptx_name_token(p, at, PTX_TOKEN_NAME, start);
+    } else if (is_char(*at, DIGIT)) {
+        ptx_number_token(p, at);
+    } else if (*at == '.' && is_char(at[1], NAME)) {
+        ptx_name_token(p, ptx_dotted_word(at + 1), PTX_TOKEN_DIRECTIVE, at + 1);
+    } else if (at >= p->end) {
+        p->tok.kind = PTX_TOKEN_END;
+        p->at = at;
+    } else if (*at == '"') {
+        ptx_string_token(p, at);
+        return;
+    } else {
+        ptx_punctuation_token(p, at);
+    }
+    p->tok.length = (uint32_t)(p->at - p->tok.start);
+}
+
+/* Goes to the next '}', over what need not be tokens; to the end of the text if there is none. */
+void ptx_skip_to_brace(PtxParser *p)
+{
+    const char *at = p->at;
+    while (*at && *at != '}') {
+        if (*at == '\n')
+            ptx_new_line(p, at++);
+        else if (at[0] == '/' && at[1] == '/')
+            at += strcspn(at, "\n");
+        else if (at[0] == '/' && at[1] == '*')
+            at = ptx_block_comment(p, at);
+        else
+            at++;
+    }
+    p->at = at;
+    ptx_next(p);
+}
+
+/* A mnemonic with blanks before its dots, which is unusual: joined into one spelling. */
+static PtxName *ptx_joined_mnemonic(PtxParser *p, PtxToken first)
+{
+    char joined[256];
+    size_t length = first.length;
+    if (length < sizeof joined)
+        memcpy(joined, first.start, length);
+    for (; p->tok.kind == PTX_TOKEN_DIRECTIVE; ptx_next(p)) {
+        if (length + p->tok.length >= sizeof joined)
+            ptx_fail(p, first.line, first.column, "mnemonic of more than %zu characters", sizeof joined - 1);
+        memcpy(joined + length, p->tok.start, p->tok.length);
+        length += p->tok.length;
+    }
+    return ptx_intern(p, joined, length);
+}
+
+/* mnemonic = name ("." word)* */
+PtxName *ptx_mnemonic(PtxParser *p)
+{
+    PtxToken first = p->tok;
+    const char *at = p->at;
+    while (at[0] == '.' && is_char(at[1], NAME))
+        at = ptx_dotted_word(at + 1);
+    p->at = at;
+    first.length = (uint32_t)(at - first.start);
+    ptx_next(p);
+    if (p->tok.kind == PTX_TOKEN_DIRECTIVE)
+        return ptx_joined_mnemonic(p, first);
+    return ptx_intern(p, first.start, first.length);
+}
+
+bool ptx_is(const PtxParser *p, unsigned sign)
+{
+    return p->tok.kind == PTX_TOKEN_PUNCTUATION && p->tok.sign == sign;
+}
+
+bool ptx_is_directive(const PtxParser *p, PtxDirective directive)
+{
+    return p->tok.kind == PTX_TOKEN_DIRECTIVE && p->tok.name->directive == directive;
+}
+
+bool ptx_accept(PtxParser *p, unsigned sign)
+{
+    if (!ptx_is(p, sign))
+        return false;
+    ptx_next(p);
+    return true;
+}
+
+bool ptx_accept_directive(PtxParser *p, PtxDirective directive)
+{
+    if (!ptx_is_directive(p, directive))
+        return false;
+    ptx_next(p);
+    return true;
+}
+
+void ptx_expect(PtxParser *p, unsigned sign)
+{
+    if (ptx_accept(p, sign))
+        return;
+    char what[] = {'\'', (char)sign, '\'', 0};
+    ptx_fail_expected(p, what);
+}
+
+PtxName *ptx_expect_name(PtxParser *p, const char *what)
+{
+    if (p->tok.kind != PTX_TOKEN_NAME)
+        ptx_fail_expected(p, what);
+    PtxName *name = p->tok.name;
+    ptx_next(p);
+    return name;
+}

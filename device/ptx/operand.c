@@ -1,0 +1,345 @@
+/* Operands: registers, immediates, addresses, vectors, pairs and lists, resolved as they are read.
+ *
+ * A function leaves its result in *out; items of a vector or list gather in p->operands and become an array
+ * of the module when the brace closes. A label's name stays in the operand until the statement is whole.
+ */
+#include <string.h>
+
+#include "ptx/parser.h"
+
+static void ptx_operand(PtxParser *p, PtxOperand *out);
+
+/* component = ".x" | ".y" | ".z" | ".w" (or .r .g .b .a); 4: none follows */
+static uint32_t ptx_component(PtxParser *p)
+{
+    if (p->tok.kind != PTX_TOKEN_DIRECTIVE || p->tok.name->length != 1)
+        return 4;
+    const char *letters = "xyzwrgba", *found = strchr(letters, p->tok.name->text[0]);
+    if (!found)
+        return 4;
+    ptx_next(p);
+    return (uint32_t)(found - letters) % 4;
+}
+
+/* special = "%" name component? */
+static void ptx_special(PtxParser *p, PtxOperand *out)
+{
+    PtxToken tok = p->tok;
+    const PtxSpecialInfo *info = &ptx_specials[tok.name->special];
+    out->kind = PTX_OPERAND_SPECIAL;
+    out->special = tok.name->special;
+    out->type = info->type;
+    out->component = tok.name->component;
+    ptx_next(p);
+    if (info->numbered || info->components == 1)
+        return;
+    uint32_t component = ptx_component(p);
+    if (component > 3)
+        ptx_fail(p, tok.line, tok.column, "'%s' has four components: .x, .y, .z or .w is missing",
+                 tok.name->text);
+    out->component = (uint16_t)component;
+}
+
+/* selector = ".b" digit+ | ".h" digit+ */
+static void ptx_selector(PtxParser *p, PtxOperand *out)
+{
+    if (p->tok.kind != PTX_TOKEN_DIRECTIVE)
+        return;
+    const char *text = p->tok.name->text;
+    size_t digits = text[0] == 'b'   ? strspn(text + 1, "01234567")
+                    : text[0] == 'h' ? strspn(text + 1, "0123")
+                                     : 0;
+    if (!digits || digits > 4 || text[1 + digits])
+        ptx_fail(p, p->tok.line, p->tok.column, "'.%s' does not belong to a register", text);
+    out->selector.unit = (uint8_t)text[0];
+    out->selector.count = (uint8_t)digits;
+    for (size_t i = 0; i < digits; i++)
+        out->selector.digits |= (uint16_t)((text[1 + i] - '0') << 4 * i);
+    ptx_next(p);
+}
+
+static void ptx_set_register(PtxParser *p, PtxOperand *out, uint32_t reg)
+{
+    out->kind = PTX_OPERAND_REGISTER;
+    out->reg = reg;
+    out->type = ((PtxRegister *)p->registers.items)[reg].type;
+}
+
+/* A vector register named whole stands for the vector of its parts. */
+static void ptx_whole_vector(PtxParser *p, PtxName *name, uint32_t count, PtxOperand *out)
+{
+    uint32_t column = out->column, ignored;
+    PtxOperand *items = ptx_new(p, count * sizeof *items);
+    for (uint32_t i = 0; i < count; i++) {
+        items[i].column = column;
+        ptx_set_register(p, &items[i], ptx_find_register(p, name, i, &ignored));
+    }
+    out->kind = PTX_OPERAND_VECTOR;
+    out->items = items;
+    out->count = count;
+}
+
+/* register = name (component | selector)? ; false if the name at hand is none */
+static bool ptx_register(PtxParser *p, PtxOperand *out)
+{
+    PtxName *name = p->tok.name;
+    uint32_t vector, reg = ptx_find_register(p, name, UINT32_MAX, &vector), line = p->tok.line;
+    if (reg == UINT32_MAX)
+        return false;
+    ptx_next(p);
+    if (vector == 1) {
+        ptx_set_register(p, out, reg);
+        ptx_selector(p, out);
+        return true;
+    }
+    uint32_t part = ptx_component(p);
+    if (part > 3) {
+        ptx_whole_vector(p, name, vector, out);
+        return true;
+    }
+    if (part >= vector)
+        ptx_fail(p, line, out->column, "'%s' has %u components", name->text, (unsigned)vector);
+    ptx_set_register(p, out, ptx_find_register(p, name, part, &vector));
+    return true;
+}
+
+/* symbol = name ("+" constant | "-" constant)? | name "[" constant "]" */
+static void ptx_symbol_operand(PtxParser *p, PtxOperand *out)
+{
+    PtxSymbol *symbol = p->tok.name->symbol;
+    uint32_t line = p->tok.line;
+    if (symbol && symbol->kind == PTX_SYMBOL_FUNCTION) {
+        out->kind = PTX_OPERAND_FUNCTION;
+        out->function = symbol->function;
+        ptx_next(p);
+        return;
+    }
+    PtxConstant c = ptx_constant(p);
+    if (c.generic || c.masked)
+        ptx_fail(p, line, out->column, "generic() and masks belong in initialisers");
+    if (c.function && c.bits)
+        ptx_fail(p, line, out->column, "an offset from a function");
+    if (c.variable) {
+        out->kind = PTX_OPERAND_VARIABLE;
+        out->variable = c.variable;
+        out->offset = (int64_t)c.bits;
+        return;
+    }
+    out->kind = PTX_OPERAND_IMMEDIATE;
+    out->type = c.type;
+    out->bits = c.bits;
+}
+
+static void ptx_immediate(PtxParser *p, PtxOperand *out)
+{
+    PtxConstant c = ptx_constant_number(p);
+    out->kind = PTX_OPERAND_IMMEDIATE;
+    out->type = c.type;
+    out->bits = c.bits;
+}
+
+/* name = "_" | special | register | symbol; where labels may stand, any other name is taken for one */
+static void ptx_name_operand(PtxParser *p, PtxOperand *out)
+{
+    PtxName *name = p->tok.name;
+    PtxSymbol *symbol = name->symbol;
+    if (name == p->sink) {
+        out->kind = PTX_OPERAND_SINK;
+        ptx_next(p);
+    } else if (name->special) {
+        ptx_special(p, out);
+    } else if (ptx_register(p, out)) {
+        return;
+    } else if (p->labels_allowed
+               && (!symbol || (symbol->kind != PTX_SYMBOL_FUNCTION && symbol->kind != PTX_SYMBOL_VARIABLE))) {
+        out->kind = PTX_OPERAND_LABEL;
+        out->label = NULL;
+        out->items = (PtxOperand *)(void *)name; /* until ptx_add_fixup */
+        ptx_next(p);
+    } else if (name == p->warp_size) {
+        ptx_immediate(p, out);
+    } else {
+        ptx_symbol_operand(p, out);
+    }
+}
+
+/* items = operand ("," operand)* close */
+static void ptx_items(PtxParser *p, PtxOperand *out, unsigned close)
+{
+    uint32_t from = p->operands.count;
+    ptx_enter(p);
+    while (!ptx_is(p, close)) {
+        PtxOperand item = {0};
+        ptx_operand(p, &item);
+        *(PtxOperand *)ptx_push(p, &p->operands, sizeof item) = item;
+        if (!ptx_accept(p, ','))
+            break;
+    }
+    ptx_expect(p, close);
+    ptx_leave(p);
+    out->count = p->operands.count - from;
+    out->items = ptx_take(p, &p->operands, from, sizeof(PtxOperand));
+}
+
+/* offset = ("+" | "-") constant, any number of them */
+static void ptx_offset(PtxParser *p, PtxOperand *out)
+{
+    while (ptx_is(p, '+') || ptx_is(p, '-')) {
+        bool minus = ptx_is(p, '-');
+        ptx_next(p);
+        uint64_t value = (uint64_t)ptx_constant_integer(p);
+        out->offset = (int64_t)(minus ? (uint64_t)out->offset - value : (uint64_t)out->offset + value);
+    }
+}
+
+/* The tuple that [a, ...] is: its first item is the address read so far. */
+static void ptx_tuple(PtxParser *p, PtxOperand *out)
+{
+    uint32_t from = p->operands.count;
+    PtxOperand first = *out;
+    if (first.base == PTX_BASE_REGISTER)
+        first.kind = PTX_OPERAND_REGISTER;
+    else if (first.base == PTX_BASE_VARIABLE)
+        first.kind = PTX_OPERAND_VARIABLE;
+    *(PtxOperand *)ptx_push(p, &p->operands, sizeof first) = first;
+    ptx_next(p);
+    ptx_items(p, out, ']');
+    PtxOperand *rest = out->items;
+    for (uint32_t i = 0; i < out->count; i++)
+        *(PtxOperand *)ptx_push(p, &p->operands, sizeof first) = rest[i];
+    *out = (PtxOperand){.kind = PTX_OPERAND_TUPLE, .column = out->column, .count = out->count + 1};
+    out->items = ptx_take(p, &p->operands, from, sizeof first);
+}
+
+/* address = "[" (register | variable | constant) offset "]" | "[" address ("," operand)+ "]" */
+static void ptx_address(PtxParser *p, PtxOperand *out)
+{
+    PtxOperand base = {.column = p->tok.column};
+    out->kind = PTX_OPERAND_ADDRESS;
+    if (p->tok.kind == PTX_TOKEN_NAME && p->tok.name != p->warp_size) {
+        uint32_t line = p->tok.line;
+        ptx_name_operand(p, &base);
+        out->base = base.kind == PTX_OPERAND_REGISTER ? PTX_BASE_REGISTER : PTX_BASE_VARIABLE;
+        if (base.kind != PTX_OPERAND_REGISTER && base.kind != PTX_OPERAND_VARIABLE)
+            ptx_fail(p, line, base.column, "an address starts with a register, a variable or a number");
+        out->reg = base.reg;
+        out->type = base.type;
+        if (base.kind == PTX_OPERAND_VARIABLE) {
+            out->variable = base.variable;
+            out->offset = base.offset;
+        }
+        ptx_offset(p, out);
+    } else {
+        out->offset = ptx_constant_integer(p);
+    }
+    if (ptx_is(p, ','))
+        ptx_tuple(p, out);
+    else
+        ptx_expect(p, ']');
+}
+
+/* "!" name or "-" name: a predicate's complement, or a negated part of a video instruction */
+static bool ptx_negated(PtxParser *p, PtxOperand *out)
+{
+    if (!ptx_is(p, '!') && !ptx_is(p, '-'))
+        return false;
+    bool is_not = ptx_is(p, '!');
+    const char *at = p->at + strspn(p->at, " \t");
+    if (!(*at == '%' || *at == '_' || *at == '$' || (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z')))
+        return false;
+    ptx_next(p);
+    ptx_name_operand(p, out);
+    out->negated = true;
+    if (out->kind != PTX_OPERAND_REGISTER || (is_not && out->type != PTX_pred)
+        || (!is_not && out->type == PTX_pred))
+        ptx_fail(p, p->tok.line, out->column,
+                 is_not ? "'!' goes with a predicate" : "'-' goes with a number");
+    return true;
+}
+
+/* pair = register "|" register */
+static void ptx_pair(PtxParser *p, PtxOperand *out)
+{
+    PtxOperand *items = ptx_new(p, 2 * sizeof *items);
+    items[0] = *out;
+    ptx_next(p);
+    items[1].column = p->tok.column;
+    if (p->tok.kind != PTX_TOKEN_NAME)
+        ptx_fail_expected(p, "a predicate");
+    ptx_name_operand(p, &items[1]);
+    *out = (PtxOperand){.kind = PTX_OPERAND_PAIR, .column = out->column, .count = 2, .items = items};
+}
+
+/* operand = address | vector | negated | name | constant, or pair */
+static void ptx_operand(PtxParser *p, PtxOperand *out)
+{
+    out->column = p->tok.column;
+    if (p->tok.kind == PTX_TOKEN_NAME) {
+        ptx_name_operand(p, out);
+    } else if (ptx_accept(p, '[')) {
+        ptx_address(p, out);
+    } else if (ptx_accept(p, '{')) {
+        out->kind = PTX_OPERAND_VECTOR;
+        ptx_items(p, out, '}');
+    } else if (!ptx_negated(p, out)) {
+        ptx_immediate(p, out);
+    }
+    if (ptx_is(p, '|'))
+        ptx_pair(p, out);
+}
+
+/* operands = (operand ("," operand)*)? ; gathered in p->operands, how many is returned */
+uint32_t ptx_operand_list(PtxParser *p)
+{
+    p->operands.count = 0;
+    if (ptx_is(p, ';'))
+        return 0;
+    do {
+        PtxOperand operand = {0};
+        ptx_operand(p, &operand);
+        *(PtxOperand *)ptx_push(p, &p->operands, sizeof operand) = operand;
+        if (p->operands.count > 64)
+            ptx_fail(p, p->tok.line, operand.column, "more than 64 operands");
+    } while (ptx_accept(p, ','));
+    return p->operands.count;
+}
+
+static void ptx_optional_list(PtxParser *p, PtxOperand *out)
+{
+    out->kind = PTX_OPERAND_LIST;
+    out->column = p->tok.column;
+    if (ptx_accept(p, '('))
+        ptx_items(p, out, ')');
+}
+
+/* call = (list ",")? callee ("," list)? ("," table)? */
+void ptx_call_operands(PtxParser *p)
+{
+    PtxOperand parts[4] = {{0}};
+    ptx_optional_list(p, &parts[0]);
+    if (parts[0].items || p->tok.kind != PTX_TOKEN_NAME)
+        ptx_accept(p, ',');
+    parts[1].column = p->tok.column;
+    if (p->tok.kind != PTX_TOKEN_NAME)
+        ptx_fail_expected(p, "a function");
+    ptx_name_operand(p, &parts[1]);
+    parts[2].kind = PTX_OPERAND_LIST;
+    parts[2].column = parts[3].column = p->tok.column;
+    bool more = ptx_accept(p, ',');
+    if (more && ptx_is(p, '(')) {
+        ptx_optional_list(p, &parts[2]);
+        more = ptx_accept(p, ',');
+    }
+    if (more) {
+        p->labels_allowed = true;
+        ptx_operand(p, &parts[3]);
+        p->labels_allowed = false;
+        if (parts[3].kind != PTX_OPERAND_LABEL)
+            ptx_fail(p, p->tok.line, parts[3].column, "expected a .callprototype or .calltargets");
+        parts[3].kind = PTX_OPERAND_PROTOTYPE;
+    }
+    p->operands.count = 0;
+    memcpy(ptx_push(p, &p->operands, sizeof *parts), &parts[0], sizeof *parts);
+    for (int i = 1; i < 4; i++)
+        memcpy(ptx_push(p, &p->operands, sizeof *parts), &parts[i], sizeof *parts);
+}

@@ -1,0 +1,172 @@
+/* The front end's entrance and its one exit: memory, errors, and the vectors the parser fills. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/parser.h"
+
+void ptx_fail_status(PtxParser *p, PtxStatus status, uint32_t line, uint32_t column, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    ptx_report_list(p->module, p->log, status, line, column, format, list);
+    va_end(list);
+    longjmp(p->exit, 1);
+}
+
+void ptx_fail(PtxParser *p, uint32_t line, uint32_t column, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    ptx_report_list(p->module, p->log, PTX_INVALID, line, column, format, list);
+    va_end(list);
+    longjmp(p->exit, 1);
+}
+
+void ptx_fail_memory(PtxParser *p)
+{
+    ptx_fail_status(p, PTX_OUT_OF_MEMORY, p->line, 0, "out of memory while reading PTX");
+}
+
+void ptx_fail_expected(PtxParser *p, const char *what)
+{
+    const PtxToken *tok = &p->tok;
+    int length = tok->length < 60 ? (int)tok->length : 60;
+    if (tok->kind == PTX_TOKEN_END)
+        ptx_fail(p, tok->line, tok->column, "expected %s, found the end of the text", what);
+    ptx_fail(p, tok->line, tok->column, "expected %s, found '%.*s'", what, length, tok->start);
+}
+
+void *ptx_new(PtxParser *p, size_t size)
+{
+    void *result = ptx_arena_get(p->arena, size);
+    if (!result)
+        ptx_fail_memory(p);
+    return result;
+}
+
+void *ptx_push(PtxParser *p, PtxVector *vector, size_t item_size)
+{
+    if (vector->count == vector->capacity) {
+        uint32_t capacity = vector->capacity ? vector->capacity * 2 : 32;
+        void *items = capacity > vector->capacity ? realloc(vector->items, capacity * item_size) : NULL;
+        if (!items)
+            ptx_fail_memory(p);
+        vector->items = items;
+        vector->capacity = capacity;
+    }
+    char *item = (char *)vector->items + vector->count++ * item_size;
+    return memset(item, 0, item_size);
+}
+
+void *ptx_take(PtxParser *p, PtxVector *vector, uint32_t from, size_t item_size)
+{
+    uint32_t count = vector->count - from;
+    vector->count = from;
+    if (!count)
+        return NULL;
+    void *items = ptx_new(p, count * item_size);
+    return memcpy(items, (char *)vector->items + from * item_size, count * item_size);
+}
+
+void ptx_enter(PtxParser *p)
+{
+    if (p->depth >= PTX_MAX_DEPTH)
+        ptx_fail(p, p->tok.line, p->tok.column, "nested more than %d deep", PTX_MAX_DEPTH);
+    p->depth++;
+}
+
+void ptx_leave(PtxParser *p) { p->depth--; }
+
+/* A module with a copy of the text; NULL when memory is out. */
+static PtxModule *ptx_module_new(const char *text, size_t length, const PtxOptions *options)
+{
+    PtxArena *arena = calloc(1, sizeof *arena);
+    if (!arena)
+        return NULL;
+    const char *name = options->name ? options->name : "ptx";
+    size_t name_size = strlen(name) + 1;
+    PtxModule *module = ptx_arena_get(arena, sizeof *module);
+    char *name_copy = module ? ptx_arena_get(arena, name_size) : NULL;
+    char *copy = name_copy && length < SIZE_MAX / 8 ? ptx_arena_get(arena, length + 1) : NULL;
+    if (!copy) {
+        ptx_arena_free(arena);
+        free(arena);
+        return NULL;
+    }
+    module->arena = arena;
+    module->name = memcpy(name_copy, name, name_size);
+    module->text = length ? memcpy(copy, text, length) : copy;
+    module->length = length;
+    return module;
+}
+
+static void ptx_scratch_free(PtxParser *p)
+{
+    PtxVector *vectors[] = {&p->bindings, &p->fixups,   &p->scopes, &p->globals,    &p->functions,
+                            &p->files,    &p->forms,    &p->insns,  &p->registers,  &p->variables,
+                            &p->labels,   &p->operands, &p->bytes,  &p->relocations};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        free(vectors[i]->items);
+    free(p->names.slots);
+}
+
+/* Everything that may fail; false after a failure. */
+static bool ptx_run(PtxParser *p)
+{
+    if (setjmp(p->exit))
+        return false;
+    ptx_names_init(p);
+    ptx_rules_init(p);
+    ptx_module(p);
+    return true;
+}
+
+static bool ptx_is_text(const PtxModule *module, PtxLog *log)
+{
+    const char *zero = memchr(module->text, 0, module->length);
+    if (!zero)
+        return true;
+    uint32_t line = 1;
+    const char *start = module->text;
+    for (const char *at = start; at < zero; at++)
+        if (*at == '\n') {
+            line++;
+            start = at + 1;
+        }
+    ptx_report(module, log, PTX_INVALID, line, (uint32_t)(zero - start) + 1, "NUL byte in the text");
+    return false;
+}
+
+PtxModule *ptx_parse(const char *text, size_t length, const PtxOptions *options, PtxLog *log)
+{
+    PtxParser p = {.log = log, .line = 1};
+    if (options)
+        p.options = *options;
+    p.module = ptx_module_new(text, length, &p.options);
+    if (!p.module) {
+        log->errors++;
+        log->status = PTX_OUT_OF_MEMORY;
+        return NULL;
+    }
+    p.arena = p.module->arena;
+    p.at = p.line_start = p.module->text;
+    p.end = p.at + length;
+    bool good = length > UINT32_MAX / 2
+                    ? (ptx_report(p.module, log, PTX_INVALID, 0, 0, "text of more than 2 GB"), false)
+                    : ptx_is_text(p.module, log) && ptx_run(&p);
+    ptx_scratch_free(&p);
+    if (good)
+        return p.module;
+    ptx_module_free(p.module);
+    return NULL;
+}
+
+void ptx_module_free(PtxModule *module)
+{
+    if (!module)
+        return;
+    PtxArena *arena = module->arena;
+    ptx_arena_free(arena);
+    free(arena);
+}

@@ -1,0 +1,104 @@
+/* Operands of a row of instructions.def, read for one form: "d:0|p a:0 b:u32?" to rules for each operand. */
+#include <string.h>
+
+#include "ptx/parser.h"
+
+/* type = digit, "w", "any", or a type's name: taken from the form where it says so */
+static const char *ptx_rule_type(PtxParser *p, const PtxForm *form, const char *at, PtxOperandRule *rule)
+{
+    size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
+    PtxType first = (PtxType)form->types[0];
+    if (length == 1 && *at >= '0' && *at <= '9')
+        rule->type = form->types[*at - '0'];
+    else if (length == 1 && *at == 'w')
+        rule->type = (uint8_t)(first == PTX_u16   ? PTX_u32
+                               : first == PTX_s16 ? PTX_s32
+                               : first == PTX_u32 ? PTX_u64
+                                                  : PTX_s64);
+    else if (length == 3 && !memcmp(at, "any", 3))
+        rule->type = PTX_TYPE_NONE;
+    else
+        rule->type = (uint8_t)ptx_intern(p, at, length)->word;
+    return at + length;
+}
+
+/* suffix = "~" | "%" | "*" | "+" | "_" | "|p" | "?" */
+static const char *ptx_rule_suffixes(const PtxForm *form, const char *at, PtxOperandRule *rule)
+{
+    for (;; at++) {
+        switch (*at) {
+        case '~': rule->relaxed = true; break;
+        case '%': rule->vector = form->vector; break;
+        case '*': rule->vector = 0; break;
+        case '+': rule->braces = true; break;
+        case '_': rule->sink = true; break;
+        case '?': rule->optional = true; break;
+        case '|': rule->pair = true; at++; break;
+        default: return at;
+        }
+    }
+}
+
+/* address = "[" name "]" (":" (digit | space))? */
+static const char *ptx_rule_address(PtxParser *p, const PtxForm *form, const char *at, PtxOperandRule *rule)
+{
+    rule->shape = at[1] == 't' ? PTX_SHAPE_TUPLE : PTX_SHAPE_ADDRESS;
+    rule->space = form->spaces[0];
+    at += 3;
+    if (*at != ':')
+        return at;
+    size_t length = strspn(++at, "abcdefghijklmnopqrstuvwxyz01");
+    rule->space = length == 1 ? form->spaces[*at - '0'] : (uint8_t)ptx_intern(p, at, length)->word;
+    return at + length;
+}
+
+static PtxShape ptx_rule_shape(const char *at, size_t length)
+{
+    static const struct { const char *name; PtxShape shape;
+    } shapes[] = {
+        {"mov", PTX_SHAPE_MOV},     {"dmov", PTX_SHAPE_MOV_DESTINATION}, {"label", PTX_SHAPE_LABEL},
+        {"table", PTX_SHAPE_TABLE}, {"video", PTX_SHAPE_VIDEO},          {"call", PTX_SHAPE_CALL},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (strlen(shapes[i].name) == length && !memcmp(shapes[i].name, at, length))
+            return shapes[i].shape;
+    return *at == 'd' ? PTX_SHAPE_DESTINATION : PTX_SHAPE_SOURCE;
+}
+
+/* operand = ("[" name "]" | "{" name (":" type)? "}" | "#" name | "!"? name (":" type)?) suffix* */
+static const char *ptx_operand_rule(PtxParser *p, const PtxForm *form, const char *at, PtxOperandRule *rule)
+{
+    rule->vector = 1;
+    rule->type = form->types[0];
+    if (*at == '[')
+        return ptx_rule_suffixes(form, ptx_rule_address(p, form, at, rule), rule);
+    bool braces = *at == '{', immediate = *at == '#';
+    rule->negatable = *at == '!';
+    at += braces || immediate || rule->negatable;
+    size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz");
+    rule->shape = (uint8_t)(immediate ? PTX_SHAPE_IMMEDIATE : ptx_rule_shape(at, length));
+    at += length;
+    if (*at == ':')
+        at = ptx_rule_type(p, form, at + 1, rule);
+    if (braces) {
+        rule->shape = PTX_SHAPE_VECTOR;
+        at++;
+    }
+    return ptx_rule_suffixes(form, at, rule);
+}
+
+void ptx_signature(PtxParser *p, const PtxForm *form, const char *text, PtxSignature *signature)
+{
+    PtxOperandRule rules[PTX_MAX_OPERANDS] = {0};
+    for (const char *at = text; *at && signature->count < PTX_MAX_OPERANDS; at += *at == ' ') {
+        if (!strncmp(at, "policy", 6) && !ptx_has(form, PTX_MOD_L2_cache_hint)) {
+            at += strcspn(at, " ");
+            continue;
+        }
+        PtxOperandRule *rule = &rules[signature->count++];
+        at = ptx_operand_rule(p, form, at, rule);
+        signature->least += !rule->optional;
+    }
+    signature->operands = ptx_new(p, signature->count * sizeof *rules);
+    memcpy(signature->operands, rules, signature->count * sizeof *rules);
+}

@@ -1,0 +1,169 @@
+/* Scopes and look-up: a name holds its innermost declaration, a scope what its declarations hid.
+ *
+ * Registers get their number in the function at the first use, so that %r<5000> with ten used costs ten.
+ * Labels may be used before they stand: such uses wait as fixups until the scope round them closes.
+ */
+#include <string.h>
+
+#include "ptx/parser.h"
+
+void ptx_open_scope(PtxParser *p)
+{
+    if (p->scopes.count >= PTX_MAX_DEPTH)
+        ptx_fail(p, p->tok.line, p->tok.column, "scopes nested more than %d deep", PTX_MAX_DEPTH);
+    PtxScope *scope = ptx_push(p, &p->scopes, sizeof *scope);
+    scope->bindings = p->bindings.count;
+    scope->fixups = p->fixups.count;
+}
+
+static void ptx_resolve(PtxFixup *fixup, PtxSymbol *symbol)
+{
+    if (fixup->label) {
+        *fixup->label = symbol->label;
+    } else if (symbol->kind == PTX_SYMBOL_LABEL) {
+        fixup->operand->kind = PTX_OPERAND_LABEL;
+        fixup->operand->label = symbol->label;
+    } else if (symbol->kind == PTX_SYMBOL_PROTOTYPE) {
+        fixup->operand->kind = PTX_OPERAND_PROTOTYPE;
+        fixup->operand->prototype = symbol->prototype;
+    } else {
+        fixup->operand->kind = PTX_OPERAND_TABLE;
+        fixup->operand->table = symbol->table;
+    }
+}
+
+static bool ptx_fits(const PtxFixup *fixup, const PtxSymbol *symbol)
+{
+    unsigned wanted = fixup->label ? PTX_OPERAND_LABEL : fixup->operand->kind,
+             kind = symbol ? symbol->kind : 0;
+    return symbol && ((kind == PTX_SYMBOL_LABEL && wanted == PTX_OPERAND_LABEL)
+                      || (kind == PTX_SYMBOL_TABLE && wanted != PTX_OPERAND_LABEL)
+                      || (kind == PTX_SYMBOL_PROTOTYPE && wanted == PTX_OPERAND_PROTOTYPE));
+}
+
+/* Fixups of the closing scope are resolved by its own labels, or left to the scope outside. */
+static void ptx_close_fixups(PtxParser *p, const PtxScope *scope)
+{
+    uint32_t depth = p->scopes.count, kept = scope->fixups;
+    PtxFixup *fixups = p->fixups.items;
+    for (uint32_t i = scope->fixups; i < p->fixups.count; i++) {
+        PtxSymbol *symbol = fixups[i].name->symbol;
+        if (ptx_fits(&fixups[i], symbol) && symbol->depth == depth) {
+            ptx_resolve(&fixups[i], symbol);
+            continue;
+        }
+        if (depth == 1)
+            ptx_fail(p, fixups[i].line, fixups[i].column, "label '%s' is not in sight in this function",
+                     fixups[i].name->text);
+        fixups[kept++] = fixups[i];
+    }
+    p->fixups.count = kept;
+}
+
+void ptx_close_scope(PtxParser *p)
+{
+    PtxScope scope = ((PtxScope *)p->scopes.items)[p->scopes.count - 1];
+    ptx_close_fixups(p, &scope);
+    PtxBinding *bindings = p->bindings.items;
+    while (p->bindings.count > scope.bindings) {
+        PtxBinding *binding = &bindings[--p->bindings.count];
+        if (binding->is_range)
+            binding->name->range = binding->hidden;
+        else
+            binding->name->symbol = binding->hidden;
+    }
+    p->scopes.count--;
+}
+
+static PtxSymbol *ptx_bind(PtxParser *p, PtxSymbolKind kind, PtxName *name, uint32_t line, uint32_t column,
+                           bool is_range)
+{
+    PtxSymbol *hidden = is_range ? name->range : name->symbol;
+    if (name->special && !is_range)
+        ptx_fail(p, line, column, "'%s' is a special register", name->text);
+    if (hidden && hidden->depth == p->scopes.count)
+        ptx_fail(p, line, column, "'%s' is already declared in line %u", name->text, (unsigned)hidden->line);
+    PtxSymbol *range = !is_range && name->prefix ? name->prefix->range : NULL;
+    if (range && range->depth == p->scopes.count && name->number < range->count)
+        ptx_fail(p, line, column, "'%s' is already declared in line %u", name->text, (unsigned)range->line);
+    PtxSymbol *symbol = ptx_new(p, sizeof *symbol);
+    symbol->kind = (uint8_t)kind;
+    symbol->depth = p->scopes.count;
+    symbol->line = line;
+    *(PtxBinding *)ptx_push(p, &p->bindings, sizeof(PtxBinding)) = (PtxBinding){name, hidden, is_range};
+    if (is_range)
+        name->range = symbol;
+    else
+        name->symbol = symbol;
+    return symbol;
+}
+
+PtxSymbol *ptx_declare(PtxParser *p, PtxSymbolKind kind, PtxName *name, uint32_t line, uint32_t column)
+{
+    return ptx_bind(p, kind, name, line, column, false);
+}
+
+PtxSymbol *ptx_declare_range(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
+{
+    PtxSymbol *outer = name->range, *symbol = ptx_bind(p, PTX_SYMBOL_RANGE, name, line, column, true);
+    symbol->outer = outer;
+    return symbol;
+}
+
+/* Gives a register its number (index + 1 is kept in *place) and its name. */
+static uint32_t ptx_use_register(PtxParser *p, uint32_t *place, const PtxSymbol *symbol, const char *text,
+                                 uint32_t number)
+{
+    if (*place)
+        return *place - 1;
+    PtxRegister *reg = ptx_push(p, &p->registers, sizeof *reg);
+    reg->name = text;
+    reg->number = number;
+    reg->type = symbol->type;
+    reg->line = symbol->line;
+    return (*place = p->registers.count) - 1;
+}
+
+/* "V.x" as a name of its own. */
+static const char *ptx_part_name(PtxParser *p, const PtxName *name, uint32_t part)
+{
+    char *text = ptx_new(p, name->length + 3);
+    memcpy(text, name->text, name->length);
+    text[name->length] = '.';
+    text[name->length + 1] = "xyzw"[part];
+    return text;
+}
+
+uint32_t ptx_find_register(PtxParser *p, PtxName *name, uint32_t part, uint32_t *vector)
+{
+    PtxSymbol *symbol = name->symbol, *range = name->prefix ? name->prefix->range : NULL;
+    *vector = 1;
+    while (range && name->number >= range->count)
+        range = range->outer;
+    if (range && (!symbol || symbol->depth < range->depth)) {
+        *vector = range->vector;
+        if (range->vector == 1)
+            return ptx_use_register(p, &range->regs[name->number], range, name->prefix->text, name->number);
+        if (part >= range->vector)
+            return 0;
+        uint32_t *place = &range->regs[name->number * range->vector + part];
+        return ptx_use_register(p, place, range, *place ? NULL : ptx_part_name(p, name, part),
+                                PTX_NOT_NUMBERED);
+    }
+    if (symbol && symbol->kind == PTX_SYMBOL_REGISTER)
+        return ptx_use_register(p, &symbol->reg, symbol, name->text, PTX_NOT_NUMBERED);
+    if (!symbol || symbol->kind != PTX_SYMBOL_REGISTERS)
+        return UINT32_MAX;
+    *vector = symbol->vector;
+    if (part >= symbol->vector)
+        return 0;
+    uint32_t *place = &symbol->regs[part];
+    return ptx_use_register(p, place, symbol, *place ? NULL : ptx_part_name(p, name, part), PTX_NOT_NUMBERED);
+}
+
+void ptx_add_fixup(PtxParser *p, PtxName *name, PtxOperand *operand, PtxLabel **label, uint32_t line,
+                   uint32_t column)
+{
+    PtxFixup *fixup = ptx_push(p, &p->fixups, sizeof *fixup);
+    *fixup = (PtxFixup){name, operand, label, p->scopes.count, line, column};
+}

@@ -1,0 +1,269 @@
+/* Declarations of variables and parameters: space, alignment, type, dimensions, initialiser. */
+#include <string.h>
+
+#include "ptx/parser.h"
+
+static bool ptx_is_word(const PtxParser *p, PtxWordKind kind)
+{
+    return p->tok.kind == PTX_TOKEN_DIRECTIVE && p->tok.name->word_kind == kind;
+}
+
+/* At .global .const .shared .local .param .tex ? */
+bool ptx_is_space(const PtxParser *p)
+{
+    return ptx_is_word(p, PTX_WORD_SPACE) && p->tok.name->word != PTX_SPACE_REG
+           && p->tok.name->word != PTX_SPACE_SREG;
+}
+
+PtxType ptx_type_directive(PtxParser *p)
+{
+    if (!ptx_is_word(p, PTX_WORD_TYPE))
+        ptx_fail_expected(p, "a type");
+    PtxType type = (PtxType)p->tok.name->word;
+    ptx_next(p);
+    return type;
+}
+
+uint32_t ptx_number(PtxParser *p, const char *what, uint64_t most)
+{
+    uint32_t line = p->tok.line, column = p->tok.column;
+    int64_t value = ptx_constant_integer(p);
+    if (value < 0 || (uint64_t)value > most)
+        ptx_fail(p, line, column, "%s: a number from 0 to %llu", what, (unsigned long long)most);
+    return (uint32_t)value;
+}
+
+static uint32_t ptx_alignment(PtxParser *p)
+{
+    uint32_t line = p->tok.line, column = p->tok.column, align = ptx_number(p, "alignment", 1u << 30);
+    if (!align || align & (align - 1))
+        ptx_fail(p, line, column, "an alignment is a power of two");
+    return align;
+}
+
+/* attribute = ".attribute" "(" ".managed" | ".unified" "(" number "," number ")" ("," ...)* ")" */
+static void ptx_attribute(PtxParser *p, PtxVariable *variable)
+{
+    ptx_expect(p, '(');
+    do {
+        if (ptx_accept_directive(p, PTX_DIRECTIVE_managed)) {
+            variable->managed = true;
+        } else if (ptx_accept_directive(p, PTX_DIRECTIVE_unified)) {
+            ptx_expect(p, '(');
+            ptx_constant_integer(p);
+            ptx_expect(p, ',');
+            ptx_constant_integer(p);
+            ptx_expect(p, ')');
+        } else {
+            ptx_fail_expected(p, "an attribute");
+        }
+    } while (ptx_accept(p, ','));
+    ptx_expect(p, ')');
+}
+
+/* pointer = ".ptr" space? (".align" number)? */
+static void ptx_pointer(PtxParser *p, PtxVariable *variable)
+{
+    variable->is_pointer = true;
+    if (ptx_is_word(p, PTX_WORD_SPACE)) {
+        variable->pointer_space = (uint8_t)p->tok.name->word;
+        ptx_next(p);
+    }
+    if (ptx_accept_directive(p, PTX_DIRECTIVE_align))
+        variable->pointer_align = ptx_alignment(p);
+}
+
+/* qualifiers = (".align" number | attribute | vector | type | pointer)* up to the name */
+static void ptx_qualifiers(PtxParser *p, PtxVariable *variable)
+{
+    uint32_t line = p->tok.line, column = p->tok.column;
+    variable->vector = 1;
+    while (p->tok.kind == PTX_TOKEN_DIRECTIVE) {
+        if (ptx_accept_directive(p, PTX_DIRECTIVE_align))
+            variable->align = ptx_alignment(p);
+        else if (ptx_accept_directive(p, PTX_DIRECTIVE_attribute))
+            ptx_attribute(p, variable);
+        else if (ptx_accept_directive(p, PTX_DIRECTIVE_ptr))
+            ptx_pointer(p, variable);
+        else if (ptx_is_word(p, PTX_WORD_VECTOR)) {
+            variable->vector = (uint8_t)p->tok.name->word;
+            ptx_next(p);
+        } else if (variable->type == PTX_TYPE_NONE)
+            variable->type = (uint8_t)ptx_type_directive(p);
+        else
+            ptx_fail(p, p->tok.line, p->tok.column, "'.%s' does not belong to a declaration",
+                     p->tok.name->text);
+    }
+    if (variable->type == PTX_TYPE_NONE)
+        ptx_fail(p, line, column, "declaration without a type");
+    unsigned bits = ptx_type_bits((PtxType)variable->type);
+    if (variable->type == PTX_pred || bits < 8 || bits > 128)
+        ptx_fail(p, line, column, "no variable is of type .%s", ptx_types[variable->type].name);
+}
+
+/* dimensions = ("[" number? "]")* ; only the first may be left open */
+static void ptx_dimensions(PtxParser *p, PtxVariable *variable)
+{
+    uint64_t size = ptx_type_bytes((PtxType)variable->type) * (uint64_t)variable->vector;
+    if (!variable->align)
+        variable->align = (uint32_t)size;
+    while (ptx_accept(p, '[')) {
+        uint32_t line = p->tok.line, column = p->tok.column;
+        if (variable->dim_count == PTX_MAX_DIMS)
+            ptx_fail(p, line, column, "more than %d dimensions", PTX_MAX_DIMS);
+        int64_t count = ptx_is(p, ']') ? 0 : ptx_constant_integer(p);
+        bool open = count == 0 && variable->dim_count == 0;
+        if (count < 0 || (count == 0 && !open) || (uint64_t)count > PTX_MAX_SIZE)
+            ptx_fail(p, line, column, "a dimension is a positive number");
+        if (!open && size > PTX_MAX_SIZE / (uint64_t)count)
+            ptx_fail(p, line, column, "array too large");
+        variable->dims[variable->dim_count++] = (uint64_t)count;
+        size = open ? size : size * (uint64_t)count;
+        ptx_expect(p, ']');
+    }
+    variable->size = variable->dim_count && !variable->dims[0] ? 0 : size;
+}
+
+/* The same name again at module scope: an .extern and its definition, or the like. */
+static PtxVariable *ptx_redeclared(PtxParser *p, PtxVariable *variable, const PtxSymbol *symbol)
+{
+    PtxVariable *old = symbol->variable;
+    if (old->space != variable->space || old->type != variable->type || old->vector != variable->vector)
+        ptx_fail(p, variable->line, variable->column, "'%s' is declared differently in line %u",
+                 variable->name, (unsigned)old->line);
+    bool both = old->defined && variable->linkage != PTX_LINKAGE_EXTERN;
+    if (both && old->linkage != PTX_LINKAGE_COMMON && old->linkage != PTX_LINKAGE_WEAK)
+        ptx_fail(p, variable->line, variable->column, "'%s' is already defined in line %u", variable->name,
+                 (unsigned)old->line);
+    if (variable->linkage == PTX_LINKAGE_EXTERN || both)
+        return variable;
+    variable->id = old->id;
+    *old = *variable;
+    return old;
+}
+
+static PtxVariable *ptx_declare_variable(PtxParser *p, PtxName *name, PtxVariable *variable)
+{
+    PtxSymbol *symbol = name->symbol;
+    if (!p->function && symbol && symbol->kind == PTX_SYMBOL_VARIABLE)
+        return ptx_redeclared(p, variable, symbol);
+    ptx_declare(p, PTX_SYMBOL_VARIABLE, name, variable->line, variable->column)->variable = variable;
+    PtxVector *list = p->function ? &p->variables : &p->globals;
+    variable->id = list->count;
+    *(PtxVariable **)ptx_push(p, list, sizeof variable) = variable;
+    return variable;
+}
+
+/* Initialisers of samplers and textures describe modes, not memory. */
+static void ptx_skip_braces(PtxParser *p)
+{
+    uint32_t depth = 0;
+    do {
+        if (p->tok.kind == PTX_TOKEN_END)
+            ptx_fail_expected(p, "'}'");
+        depth += ptx_is(p, '{');
+        depth -= ptx_is(p, '}') && depth;
+        ptx_next(p);
+    } while (depth);
+}
+
+static void ptx_one_variable(PtxParser *p, const PtxVariable *common)
+{
+    PtxVariable *variable = ptx_new(p, sizeof *variable);
+    *variable = *common;
+    variable->line = p->tok.line;
+    variable->column = p->tok.column;
+    PtxName *name = ptx_expect_name(p, "a variable's name");
+    variable->name = name->text;
+    variable->function = p->function;
+    variable->defined = variable->linkage != PTX_LINKAGE_EXTERN;
+    ptx_dimensions(p, variable);
+    bool open = variable->dim_count && !variable->dims[0], initialised = ptx_is(p, '=');
+    if (open && !initialised && variable->defined && variable->space != PTX_SPACE_PARAM)
+        ptx_fail(p, variable->line, variable->column, "'%s' needs a size or an initialiser", name->text);
+    variable = ptx_declare_variable(p, name, variable);
+    if (!ptx_accept(p, '='))
+        return;
+    if (!variable->defined)
+        ptx_fail(p, variable->line, variable->column, "an .extern variable cannot be initialised");
+    if (ptx_types[variable->type].class == PTX_OPAQUE)
+        ptx_skip_braces(p);
+    else
+        ptx_initialiser(p, variable);
+}
+
+static bool ptx_space_allowed(const PtxParser *p, PtxSpace space)
+{
+    if (space == PTX_SPACE_LOCAL || space == PTX_SPACE_PARAM)
+        return p->function != NULL;
+    return space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST || space == PTX_SPACE_SHARED
+           || space == PTX_SPACE_TEX;
+}
+
+/* variable = space ("[" bank "]")? qualifiers name dimensions initialiser? ("," ...)* ";" */
+void ptx_variable_statement(PtxParser *p, PtxLinkage linkage)
+{
+    PtxVariable common = {.space = (uint8_t)p->tok.name->word, .linkage = (uint8_t)linkage};
+    if (!ptx_space_allowed(p, (PtxSpace)common.space))
+        ptx_fail(p, p->tok.line, p->tok.column, "no variable is declared in .%s here", p->tok.name->text);
+    ptx_next(p);
+    if (ptx_accept(p, '[')) {
+        common.bank = (uint8_t)ptx_number(p, "bank", 10);
+        ptx_expect(p, ']');
+    }
+    ptx_qualifiers(p, &common);
+    do
+        ptx_one_variable(p, &common);
+    while (ptx_accept(p, ','));
+    ptx_expect(p, ';');
+}
+
+/* parameter = (".param" | ".reg") qualifiers name dimensions ; not yet in any scope */
+PtxVariable *ptx_parameter(PtxParser *p, bool is_entry, bool may_be_unnamed)
+{
+    PtxVariable *variable = ptx_new(p, sizeof *variable);
+    bool is_register = !is_entry && ptx_is_directive(p, PTX_DIRECTIVE_reg);
+    variable->line = p->tok.line;
+    variable->column = p->tok.column;
+    if (!is_register && !(ptx_is_word(p, PTX_WORD_SPACE) && p->tok.name->word == PTX_SPACE_PARAM))
+        ptx_fail_expected(p, is_entry ? "'.param'" : "'.param' or '.reg'");
+    variable->space = is_register ? PTX_SPACE_REG : PTX_SPACE_PARAM;
+    variable->defined = true;
+    ptx_next(p);
+    if (is_register && ptx_is_word(p, PTX_WORD_TYPE) && p->tok.name->word == PTX_pred) {
+        variable->type = PTX_pred;
+        variable->vector = 1;
+        ptx_next(p);
+    } else {
+        ptx_qualifiers(p, variable);
+    }
+    if (may_be_unnamed && p->tok.kind != PTX_TOKEN_NAME)
+        variable->name = p->sink->text;
+    else
+        variable->name = ptx_expect_name(p, "a parameter's name")->text;
+    ptx_dimensions(p, variable);
+    if (is_entry && variable->dim_count && !variable->dims[0])
+        ptx_fail(p, variable->line, variable->column, "a parameter of an entry has a size");
+    return variable;
+}
+
+/* parameters = "(" (parameter ("," parameter)*)? ")" */
+PtxVariable **ptx_parameter_list(PtxParser *p, bool is_entry, bool may_be_unnamed, uint32_t *count)
+{
+    uint32_t from = p->operands.count;
+    ptx_expect(p, '(');
+    while (!ptx_is(p, ')')) {
+        PtxVariable *variable = ptx_parameter(p, is_entry, may_be_unnamed);
+        variable->id = p->operands.count - from;
+        ((PtxOperand *)ptx_push(p, &p->operands, sizeof(PtxOperand)))->variable = variable;
+        if (!ptx_accept(p, ','))
+            break;
+    }
+    ptx_expect(p, ')');
+    *count = p->operands.count - from;
+    PtxVariable **list = ptx_new(p, *count * sizeof *list);
+    for (uint32_t i = 0; i < *count; i++)
+        list[i] = ((PtxOperand *)p->operands.items)[from + i].variable;
+    p->operands.count = from;
+    return list;
+}
