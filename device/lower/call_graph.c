@@ -1,0 +1,226 @@
+/* Who calls whom, and what each kernel can reach: found by one walk over all operands. */
+#include "lower/module.h"
+
+#include <string.h>
+
+const PtxFunction *lower_aliased(const PtxFunction *function)
+{
+    for (int hops = 0; function->alias && hops < 64; hops++) function = function->alias;
+    return function;
+}
+
+static void add_number(Lower *lower, uint32_t **list, uint32_t *count, uint32_t *capacity, uint32_t number)
+{
+    for (uint32_t i = 0; i < *count; i++)
+        if ((*list)[i] == number) return;
+    *list = lower_arena_grow(&lower->scratch, *list, *count, capacity, sizeof(uint32_t));
+    (*list)[(*count)++] = number;
+}
+
+static void add_callee(Lower *lower, FunctionFacts *facts, const PtxFunction *callee)
+{
+    uint32_t id = lower_aliased(callee)->id;
+    add_number(lower, &facts->callees, &facts->callee_count, &facts->callee_capacity, id);
+}
+
+static void use_variable(Lower *lower, FunctionFacts *facts, const PtxVariable *v)
+{
+    if (v->space != PTX_SPACE_SHARED) return;
+    if (!v->defined || !v->size) {
+        facts->uses_dynamic = true;
+        if (v->align > facts->dynamic_align) facts->dynamic_align = v->align;
+    } else if (!v->function) {
+        add_number(lower, &facts->shared, &facts->shared_count, &facts->shared_capacity, v->id);
+    }
+}
+
+static void use_operand(Lower *lower, FunctionFacts *facts, const PtxOperand *o)
+{
+    switch (o->kind) {
+    case PTX_OPERAND_FUNCTION:
+        add_callee(lower, facts, o->function);
+        break;
+    case PTX_OPERAND_TABLE:
+        for (uint32_t i = 0; o->table->functions && i < o->table->count; i++)
+            add_callee(lower, facts, o->table->functions[i]);
+        break;
+    case PTX_OPERAND_VARIABLE:
+        use_variable(lower, facts, o->variable);
+        break;
+    case PTX_OPERAND_ADDRESS:
+        if (o->base == PTX_BASE_VARIABLE) use_variable(lower, facts, o->variable);
+        break;
+    case PTX_OPERAND_SPECIAL:
+        facts->grid_sync |= o->special == PTX_SPECIAL_envreg && (o->component == 1 || o->component == 2);
+        break;
+    case PTX_OPERAND_VECTOR: case PTX_OPERAND_PAIR: case PTX_OPERAND_TUPLE: case PTX_OPERAND_LIST:
+        for (uint32_t i = 0; i < o->count; i++) use_operand(lower, facts, &o->items[i]);
+        break;
+    default:
+        break;
+    }
+}
+
+static void use_insn(Lower *lower, FunctionFacts *facts, const PtxInsn *insn)
+{
+    for (uint32_t i = 0; i < insn->operand_count; i++) use_operand(lower, facts, &insn->operands[i]);
+    if (insn->form->opcode == PTX_OP_call) {
+        if (insn->operands[1].kind != PTX_OPERAND_FUNCTION) facts->calls_unknown = true;
+        return;
+    }
+    for (uint32_t i = 0; i < insn->operand_count; i++)
+        if (insn->operands[i].kind == PTX_OPERAND_FUNCTION)
+            lower->functions[lower_aliased(insn->operands[i].function)->id].address_taken = true;
+}
+
+static CodeFunction *new_function(Lower *lower, const PtxFunction *tree)
+{
+    CodeFunction *code = ARENA_ZEROS(lower->keep, CodeFunction, 1);
+    code->name = lower_arena_string(lower->keep, tree->name);
+    code->module = lower->code;
+    code->is_entry = tree->is_entry;
+    memcpy(code->maxntid, tree->maxntid, sizeof code->maxntid);
+    memcpy(code->reqntid, tree->reqntid, sizeof code->reqntid);
+    lower->code->functions[lower->code->function_count++] = code;
+    return code;
+}
+
+/* Entries come first in the module. */
+static void make_functions(Lower *lower, bool entries)
+{
+    for (uint32_t i = 0; i < lower->tree->function_count; i++) {
+        const PtxFunction *tree = lower->tree->functions[i];
+        FunctionFacts *facts = &lower->functions[i];
+        if (tree->is_entry != entries) continue;
+        facts->tree = tree;
+        facts->entry = NO_ENTRY;
+        if (!tree->defined || tree->alias) continue;
+        facts->code = new_function(lower, tree);
+        if (entries) facts->entry = lower->entry_count++;
+    }
+}
+
+static void find_elsewhere(Lower *lower)
+{
+    const LowerHost *host = lower->host;
+    for (uint32_t i = 0; i < lower->tree->function_count; i++) {
+        FunctionFacts *facts = &lower->functions[i];
+        const PtxFunction *real = lower_aliased(facts->tree);
+        if (real != facts->tree) facts->code = lower->functions[real->id].code;
+        if (facts->code || !host->find_function) continue;
+        facts->code = (CodeFunction *)(uintptr_t)host->find_function(host->closure, facts->tree->name);
+    }
+}
+
+static void note_initialisers(Lower *lower)
+{
+    for (uint32_t i = 0; i < lower->tree->global_count; i++) {
+        const PtxVariable *v = lower->tree->globals[i];
+        for (uint32_t r = 0; r < v->relocation_count; r++)
+            if (v->relocations[r].function)
+                lower->functions[lower_aliased(v->relocations[r].function)->id].address_taken = true;
+    }
+}
+
+/* Adds a function to a set and to the work list. */
+static void reach_function(uint64_t *set, uint32_t *work, uint32_t *work_count, uint32_t id)
+{
+    if (set[id / 64] >> (id % 64) & 1) return;
+    set[id / 64] |= UINT64_C(1) << (id % 64);
+    work[(*work_count)++] = id;
+}
+
+static uint64_t *reach_from(Lower *lower, uint32_t entry)
+{
+    uint32_t count = lower->tree->function_count, work_count = 0;
+    uint64_t *set = ARENA_ZEROS(&lower->scratch, uint64_t, (count + 63) / 64);
+    uint32_t *work = ARENA_ARRAY(&lower->scratch, uint32_t, count);
+    reach_function(set, work, &work_count, entry);
+    while (work_count) {
+        const FunctionFacts *facts = &lower->functions[work[--work_count]];
+        for (uint32_t i = 0; i < facts->callee_count; i++)
+            reach_function(set, work, &work_count, facts->callees[i]);
+        for (uint32_t id = 0; facts->calls_unknown && id < count; id++)
+            if (lower->functions[id].address_taken) reach_function(set, work, &work_count, id);
+    }
+    return set;
+}
+
+void lower_call_graph(Lower *lower)
+{
+    const PtxModule *tree = lower->tree;
+    lower->functions = ARENA_ZEROS(&lower->scratch, FunctionFacts, tree->function_count);
+    lower->code->functions = ARENA_ZEROS(lower->keep, CodeFunction *, tree->function_count);
+    make_functions(lower, true);
+    make_functions(lower, false);
+    lower->code->entry_count = lower->entry_count;
+    find_elsewhere(lower);
+    for (uint32_t i = 0; i < tree->function_count; i++)
+        for (uint32_t n = 0; n < tree->functions[i]->insn_count; n++)
+            use_insn(lower, &lower->functions[i], &tree->functions[i]->insns[n]);
+    note_initialisers(lower);
+    lower->reach = ARENA_ARRAY(&lower->scratch, uint64_t *, lower->entry_count);
+    for (uint32_t i = 0; i < tree->function_count; i++)
+        if (lower->functions[i].entry != NO_ENTRY)
+            lower->reach[lower->functions[i].entry] = reach_from(lower, i);
+}
+
+typedef enum StackState { STACK_NEW, STACK_OPEN, STACK_KNOWN, STACK_UNKNOWN } StackState;
+enum { DEEPEST_CHAIN = 1000 };
+
+static StackState stack_below(Lower *lower, uint32_t id, uint8_t *states, int depth);
+
+/* The deepest of what a function calls; false when one is unknown. */
+static bool deepest_callee(Lower *lower, const FunctionFacts *facts, uint8_t *states, int depth,
+                           uint32_t *deepest)
+{
+    for (uint32_t i = 0; i < facts->callee_count; i++) {
+        uint32_t id = facts->callees[i];
+        if (stack_below(lower, id, states, depth + 1) == STACK_UNKNOWN) return false;
+        const CodeFunction *code = lower->functions[id].code;
+        if (code && code->stack_size > *deepest) *deepest = code->stack_size;
+    }
+    return true;
+}
+
+/* Sets stack_size from the calls below; unknown under recursion, indirect calls and very long chains. */
+static StackState stack_below(Lower *lower, uint32_t id, uint8_t *states, int depth)
+{
+    FunctionFacts *facts = &lower->functions[id];
+    uint32_t deepest = 0;
+    if (states[id] == STACK_OPEN || depth > DEEPEST_CHAIN) return STACK_UNKNOWN;
+    if (states[id] != STACK_NEW) return states[id];
+    states[id] = STACK_OPEN;
+    bool foreign = facts->code && facts->code->module != lower->code;
+    bool known = foreign ? facts->code->stack_size != 0
+                         : !facts->calls_unknown && deepest_callee(lower, facts, states, depth, &deepest);
+    if (known && facts->code && !foreign) {
+        uint32_t size = facts->code->local_size + deepest;
+        facts->code->stack_size = size ? size : 16;
+    }
+    states[id] = known ? STACK_KNOWN : STACK_UNKNOWN;
+    return states[id];
+}
+
+static void add_needs(CodeFunction *entry, const CodeFunction *callee)
+{
+    if (callee->barrier_count > entry->barrier_count) entry->barrier_count = callee->barrier_count;
+    if (callee->register_estimate > entry->register_estimate)
+        entry->register_estimate = callee->register_estimate;
+}
+
+void lower_entry_needs(Lower *lower)
+{
+    uint32_t count = lower->tree->function_count;
+    uint8_t *states = ARENA_ZEROS(&lower->scratch, uint8_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        FunctionFacts *facts = &lower->functions[i];
+        if (facts->entry == NO_ENTRY) continue;
+        stack_below(lower, i, states, 0);
+        for (uint32_t id = 0; id < count; id++) {
+            if (!lower_reaches(lower, facts->entry, id)) continue;
+            facts->code->uses_grid_sync |= lower->functions[id].grid_sync;
+            if (lower->functions[id].code) add_needs(facts->code, lower->functions[id].code);
+        }
+    }
+}

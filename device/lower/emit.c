@@ -1,0 +1,101 @@
+/* Decoded code: instructions with rows, guards before what they guard, branches as pointers. */
+#include "lower/ir.h"
+#include "lower/module.h"
+
+#include <string.h>
+
+typedef struct Emission {
+    Lower *lower;
+    LowerFunction *f;
+    CodeFunction *code;
+    uint32_t *block_at;    /* first decoded instruction of each block */
+    uint8_t *merges;       /* blocks with two predecessors or more: these start with a label */
+} Emission;
+
+static void find_merges(Emission *e)
+{
+    const LowerFunction *f = e->f;
+    uint32_t *predecessors = ARENA_ZEROS(f->scratch, uint32_t, f->block_count);
+    e->merges = ARENA_ZEROS(f->scratch, uint8_t, f->block_count);
+    predecessors[0] = 1;
+    for (uint32_t n = 0; n < f->start[f->block_count]; n++) predecessors[f->next[n]]++;
+    for (uint32_t b = 0; b < f->block_count; b++) e->merges[b] = predecessors[b] > 1;
+}
+
+/* Places the blocks; returns the number of decoded instructions. */
+static uint32_t measure(Emission *e)
+{
+    const LowerFunction *f = e->f;
+    uint32_t count = 0;
+    e->block_at = ARENA_ARRAY(f->scratch, uint32_t, f->block_count);
+    for (uint32_t b = 0; b < f->block_count; b++) {
+        e->block_at[b] = count;
+        count += e->merges[b] + f->blocks[b].count;
+        for (uint32_t i = 0; i < f->blocks[b].count; i++)
+            count += f->insns[f->blocks[b].first + i].guard != REF_ABSENT;
+    }
+    return count;
+}
+
+static const CodeTable *make_table(Emission *e, const LowerTable *list)
+{
+    CodeTable *table = ARENA_ARRAY(e->lower->keep, CodeTable, 1);
+    table->count = list->count;
+    table->targets = ARENA_ARRAY(e->lower->keep, const Insn *, list->count);
+    for (uint32_t i = 0; i < list->count; i++)
+        table->targets[i] = e->code->insns + e->block_at[list->targets[i]];
+    return table;
+}
+
+static uint16_t branch_op(bool predicated, bool back)
+{
+    return predicated ? (back ? OP_bra_p_back : OP_bra_p) : back ? OP_bra_back : OP_bra;
+}
+
+static Insn *emit_guard(Insn *at, const LowerInsn *insn)
+{
+    *at = (Insn){.op = OP_guard, .a = insn->guard, .line = insn->line, .d = REF_ABSENT, .b = REF_ABSENT,
+                 .c = REF_ABSENT, .e = REF_ABSENT, .mods = insn->flags & FLAG_GUARD_NOT ? MODS_NEGATE : 0};
+    return at + 1;
+}
+
+static Insn *emit_insn(Emission *e, Insn *at, const LowerInsn *insn)
+{
+    if (insn->guard != REF_ABSENT) at = emit_guard(at, insn);
+    *at = (Insn){.op = insn->op, .mods = insn->mods, .d = insn->d, .a = insn->a, .b = insn->b, .c = insn->c,
+                 .e = insn->e, .more = insn->more, .line = insn->line, .imm = insn->imm};
+    if (insn->flags & FLAG_BRANCH) {
+        at->target = e->code->insns + e->block_at[insn->target];
+        at->op = branch_op(insn->a != REF_ABSENT, at->target <= at);
+    }
+    if (insn->flags & FLAG_TABLE) at->pointer = make_table(e, insn->table);
+    return at + 1;
+}
+
+static void emit_blocks(Emission *e)
+{
+    const LowerFunction *f = e->f;
+    Insn *at = e->code->insns;
+    for (uint32_t b = 0; b < f->block_count; b++) {
+        const LowerInsn *insns = f->insns + f->blocks[b].first;
+        uint32_t line = f->blocks[b].count ? insns[0].line : 0;
+        if (e->merges[b])
+            *at++ = (Insn){.op = OP_label, .line = line, .d = REF_ABSENT, .a = REF_ABSENT, .b = REF_ABSENT,
+                           .c = REF_ABSENT, .e = REF_ABSENT};
+        for (uint32_t i = 0; i < f->blocks[b].count; i++) at = emit_insn(e, at, &insns[i]);
+    }
+}
+
+void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code)
+{
+    Emission e = {.lower = lower, .f = f, .code = code};
+    find_merges(&e);
+    code->insn_count = measure(&e);
+    code->insns = ARENA_ARRAY(lower->keep, Insn, code->insn_count);
+    code->ref_count = f->ref_count;
+    code->refs = ARENA_ARRAY(lower->keep, Ref, f->ref_count);
+    if (f->ref_count) memcpy(code->refs, f->refs, f->ref_count * sizeof(Ref));
+    code->frame_size = f->frame_size;
+    code->register_estimate = f->peak_rows;
+    emit_blocks(&e);
+}

@@ -1,0 +1,118 @@
+/* What the passes of lower/ hand to each other: a function between its PTX tree and its decoded code.
+ *
+ * Instructions carry operation and operands as the decoded ones will, but a REF_FRAME operand is the number
+ * of a virtual register until registers.c has packed them, and a branch names a block.
+ */
+#ifndef DEVICE_LOWER_IR_H
+#define DEVICE_LOWER_IR_H
+
+#include "exec/code.h"
+#include "lower/arena.h"
+
+typedef enum RegisterClass { CLASS_PREDICATE, CLASS_16, CLASS_32, CLASS_64, CLASS_128 } RegisterClass;
+
+enum {
+    FLAG_E_WRITTEN = 1,   /* e is a destination */
+    FLAG_PURE = 2,        /* may be dropped when nobody reads what it writes */
+    FLAG_GUARD_NOT = 4,   /* runs where the guard is false */
+    FLAG_COPY = 8,        /* d = a, the bits as they are */
+    FLAG_BRANCH = 16,     /* goes to block `target`, if its predicate a says so */
+    FLAG_TABLE = 32,      /* goes to one of the blocks of its table */
+    FLAG_ENDS = 64,       /* the next instruction is not reached from here */
+    FLAG_D_READ = 128     /* d is read as well */
+};
+
+typedef struct LowerInsn {
+    uint16_t op, mods;
+    uint16_t flags;
+    uint8_t more_count;    /* operands in LowerFunction.refs from `more` on */
+    uint8_t more_written;  /* how many of these, the first ones, are destinations */
+    Ref d, a, b, c, e;
+    Ref guard;             /* REF_ABSENT: none */
+    uint32_t more;
+    uint32_t line;
+    union {
+        int64_t imm;
+        uint32_t target;       /* a block, or before blocks.c a label */
+        const void *pointer;
+        struct LowerTable *table;
+    };
+} LowerInsn;
+
+/* A jump table on its way to a CodeTable. */
+typedef struct LowerTable {
+    uint32_t count;
+    uint32_t *targets;     /* blocks, or before blocks.c labels */
+    CodeTable *code;
+} LowerTable;
+
+typedef struct LowerBlock {
+    uint32_t first, count; /* instructions */
+    uint32_t position;     /* in the order, NO_BLOCK when not reached */
+} LowerBlock;
+#define NO_BLOCK UINT32_MAX
+
+/* The frame: predicates, rows of 16, of 32, of 64 bits. */
+enum { FRAME_POOLS = 4 };
+
+/* Where a virtual register lives: instructions first to last inclusive, first > last when nowhere. */
+typedef struct LiveRange {
+    uint32_t first, last;
+} LiveRange;
+
+typedef struct LowerFunction {
+    Arena *scratch;        /* all of this */
+    LowerInsn *insns;
+    uint32_t insn_count, insn_capacity;
+    Ref *refs;
+    uint32_t ref_count, ref_capacity;
+    uint8_t *classes;      /* RegisterClass of each virtual register */
+    uint32_t register_count, register_capacity;
+    uint32_t *labels;      /* instruction at which each label stands */
+    uint32_t label_count;
+    LowerBlock *blocks;    /* after order.c in their order */
+    uint32_t block_count;
+    uint32_t *start, *next; /* successors, as in BlockGraph */
+    LiveRange *ranges;
+    uint32_t pools[FRAME_POOLS]; /* bytes of the frame's pools, one behind the other: see registers.c */
+    uint32_t frame_size, peak_rows;
+} LowerFunction;
+
+static inline bool ref_is_register(Ref ref)
+{
+    return ref >> REF_BASE_SHIFT == REF_FRAME;
+}
+
+/* Calls back for each virtual register that an instruction names. A guarded destination is read as well,
+ * since the lanes that the guard leaves out keep their value. */
+typedef void (*RegisterVisitor)(void *closure, Ref *ref, bool read, bool written);
+static inline void lower_visit(LowerFunction *f, LowerInsn *i, RegisterVisitor visit, void *closure)
+{
+    bool keeps = i->guard != REF_ABSENT;
+    Ref *sources[] = {&i->guard, &i->a, &i->b, &i->c};
+    for (int s = 0; s < 4; s++)
+        if (ref_is_register(*sources[s])) visit(closure, sources[s], true, false);
+    bool e_written = i->flags & FLAG_E_WRITTEN;
+    if (ref_is_register(i->e)) visit(closure, &i->e, !e_written || keeps, e_written);
+    for (uint32_t m = 0; m < i->more_count; m++) {
+        bool written = m < i->more_written;
+        if (ref_is_register(f->refs[i->more + m]))
+            visit(closure, &f->refs[i->more + m], !written || keeps, written);
+    }
+    if (ref_is_register(i->d)) visit(closure, &i->d, keeps || (i->flags & FLAG_D_READ), true);
+}
+
+/* A new virtual register. */
+Ref lower_new_register(LowerFunction *f, RegisterClass class);
+/* Appends an instruction with all operands absent. */
+LowerInsn *lower_new_insn(LowerFunction *f, uint16_t op, uint32_t line);
+/* Appends further operands; their first index. */
+uint32_t lower_new_refs(LowerFunction *f, const Ref *refs, uint32_t count);
+
+/* The passes over one function, in their order. */
+void lower_blocks(LowerFunction *f);      /* labels and branches to blocks, their order, jumps between them */
+void lower_copies(LowerFunction *f);      /* copies propagated, dead instructions dropped */
+void lower_liveness(LowerFunction *f);    /* live ranges */
+bool lower_registers(LowerFunction *f); /* virtual registers to rows; false when the frame grows too large */
+
+#endif

@@ -1,0 +1,37 @@
+/* Lowering: a checked PTX tree becomes decoded code that exec/ runs.
+ *
+ * lower_module lays out and initialises the module's variables, makes every function's code and resolves its
+ * symbols. What the interpreter cannot run is an error in the log, with the line and the caret, never code
+ * that does something else. The module owns all that it points to but the memory of its variables: that
+ * belongs to the host, which finds it in CodeModule.globals (is_external marks those of other modules).
+ */
+#ifndef DEVICE_LOWER_LOWER_H
+#define DEVICE_LOWER_LOWER_H
+
+#include <stdio.h>
+
+#include "exec/code.h"
+#include "ptx/ptx.h"
+
+/* What lowering asks of the driver. All callbacks may be NULL but allocate. */
+typedef struct LowerHost {
+    void *closure;
+    /* Memory of a variable, writable by the host: its address, or 0 when there is none left. */
+    uint64_t (*allocate)(void *closure, const char *name, uint64_t size, uint64_t align, bool is_const);
+    /* Gives back what allocate gave, when lowering fails afterwards. */
+    void (*release)(void *closure, uint64_t address);
+    /* Symbols of modules linked with this one: false or NULL when unknown. */
+    bool (*find_variable)(void *closure, const char *name, uint64_t *address, uint64_t *size);
+    const CodeFunction *(*find_function)(void *closure, const char *name);
+} LowerHost;
+
+/* NULL on failure, told in the log. The module keeps nothing of the tree: it may be freed afterwards. */
+CodeModule *lower_module(const PtxModule *tree, const LowerHost *host, PtxLog *log);
+
+/* Frees the code; the memory of the variables stays the host's. NULL is fine. */
+void code_module_free(CodeModule *module);
+
+/* The decoded code as text, one instruction a line. */
+void lower_dump(FILE *out, const CodeModule *module);
+
+#endif

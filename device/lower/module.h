@@ -1,0 +1,109 @@
+/* What all passes of one lowering share, and the passes over the whole module. */
+#ifndef DEVICE_LOWER_MODULE_H
+#define DEVICE_LOWER_MODULE_H
+
+#include "lower/arena.h"
+#include "lower/ir.h"
+#include "lower/lower.h"
+
+/* A module with the memory it lives in. */
+typedef struct OwnedModule {
+    CodeModule code;       /* first: the address handed out */
+    Arena arena;
+    jmp_buf on_failure;    /* while it is being made */
+} OwnedModule;
+
+/* Pre-broadcast rows of immediates, each value once for each size. */
+typedef struct ConstantRow {
+    uint64_t low, high;
+    Ref ref;
+    uint8_t class;         /* RegisterClass + 1, 0: free */
+} ConstantRow;
+typedef struct Constants {
+    ConstantRow *table;    /* hash, open addressing */
+    uint32_t table_size, count;
+    uint8_t *bytes;
+    uint32_t size, capacity;
+} Constants;
+
+/* A function's place in the call graph and what it uses of shared memory. */
+typedef struct FunctionFacts {
+    const PtxFunction *tree;
+    CodeFunction
+        *code; /* its own, its alias's, or another module's; NULL: provided by the device or unknown */
+    uint32_t *callees;         /* ids of the functions it calls or takes the address of */
+    uint32_t callee_count, callee_capacity;
+    uint32_t *shared;          /* ids of the module's .shared variables that it names */
+    uint32_t shared_count, shared_capacity;
+    bool calls_unknown;        /* through a register */
+    bool address_taken;
+    bool needs_shared;         /* it or what it calls names .shared variables */
+    bool uses_dynamic;         /* names an extern .shared array */
+    uint32_t dynamic_align;
+    bool grid_sync;            /* reads %envreg1 or 2 */
+    uint32_t entry;            /* index among the entries, NO_ENTRY */
+    uint64_t *shared_offset;   /* of its own .shared variables, by variable id */
+    uint32_t pools[FRAME_POOLS]; /* bytes of the pools of its frame */
+    uint64_t dynamic_shared;   /* where extern .shared arrays start */
+} FunctionFacts;
+#define NO_ENTRY UINT32_MAX
+
+typedef struct Recipe Recipe;
+
+typedef struct Lower {
+    const PtxModule *tree;
+    const LowerHost *host;
+    PtxLog *log;
+    OwnedModule *owned;
+    CodeModule *code;
+    Arena *keep;               /* owned->arena */
+    Arena scratch;             /* for the whole lowering */
+    Arena body;                /* for one function, reused for the next */
+    FunctionFacts *functions;  /* by PtxFunction.id */
+    uint64_t *addresses;       /* of module variables by id: in memory, or .shared offsets; NO_ADDRESS */
+    uint64_t **reach;          /* for each entry the set of functions that it may run, by id */
+    uint32_t entry_count;
+    const Recipe **recipes;    /* by PtxForm.id */
+    uint16_t *op_hash;         /* operations by name */
+    uint32_t op_hash_size;
+    Constants constants;
+} Lower;
+
+/* Operations by name: OP_COUNT when there is none. */
+void lower_index_ops(Lower *lower);
+uint16_t lower_find_op(const Lower *lower, const char *name);
+
+/* The row of a constant. A predicate's value is 0 or 1. */
+Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t high);
+void lower_finish_constants(Lower *lower);
+
+#define NO_ADDRESS UINT64_MAX
+/* Memory and initial bytes of the module's variables; gives the memory back after a failure. */
+void lower_symbols(Lower *lower);
+void lower_release_symbols(Lower *lower);
+/* A CodeFunction for every function with a body, who calls whom, what each entry reaches. */
+void lower_call_graph(Lower *lower);
+/* Offsets of .shared variables, and shared_size of the entries. */
+void lower_shared_memory(Lower *lower);
+/* What an entry needs for all that it reaches: stack, barriers, registers. */
+void lower_entry_needs(Lower *lower);
+static inline bool lower_reaches(const Lower *lower, uint32_t entry, uint32_t function)
+{
+    return lower->reach[entry][function / 64] >> (function % 64) & 1;
+}
+
+/* Code of one function, from its instructions to CodeFunction.insns. */
+void lower_function(Lower *lower, FunctionFacts *facts);
+/* Gives the frames of all functions that are called one layout. */
+void lower_share_frames(Lower *lower);
+void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code);
+
+/* The function behind aliases. */
+const PtxFunction *lower_aliased(const PtxFunction *function);
+
+static inline uint64_t align_up(uint64_t value, uint64_t align)
+{
+    return align ? (value + align - 1) / align * align : value;
+}
+
+#endif

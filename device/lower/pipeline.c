@@ -1,0 +1,74 @@
+/* The passes in their order. All memory of the lowering is in arenas; when one runs out, or an error was
+ * logged, everything made so far is given back. */
+#include "lower/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void describe_module(Lower *lower)
+{
+    const PtxModule *tree = lower->tree;
+    CodeModule *code = lower->code;
+    code->ptx_version = tree->version;
+    code->target = tree->target;
+    code->debug_lines = tree->file_count != 0;
+    code->files = ARENA_ARRAY(lower->keep, const char *, tree->file_count + 1);
+    code->files[0] = "";
+    for (uint32_t i = 0; i < tree->file_count; i++)
+        code->files[i + 1] = lower_arena_string(lower->keep, tree->files[i].name);
+    code->file_count = tree->file_count + 1;
+    lower->recipes = ARENA_ZEROS(&lower->scratch, const Recipe *, tree->form_count);
+}
+
+/* True when the module is whole. */
+static bool run_passes(Lower *lower)
+{
+    if (setjmp(lower->owned->on_failure)) {
+        lower->log->errors++;
+        lower->log->status = PTX_OUT_OF_MEMORY;
+        ptx_log_append(lower->log, "out of memory while lowering\n");
+        return false;
+    }
+    lower_index_ops(lower);
+    describe_module(lower);
+    lower_call_graph(lower);
+    lower_symbols(lower);
+    if (lower->log->errors) return false;
+    lower_shared_memory(lower);
+    for (uint32_t i = 0; i < lower->tree->function_count; i++)
+        if (lower->tree->functions[i]->defined && !lower->tree->functions[i]->alias)
+            lower_function(lower, &lower->functions[i]);
+    if (lower->log->errors) return false;
+    lower_share_frames(lower);
+    lower_entry_needs(lower);
+    lower_finish_constants(lower);
+    return lower->log->errors == 0;
+}
+
+CodeModule *lower_module(const PtxModule *tree, const LowerHost *host, PtxLog *log)
+{
+    OwnedModule *owned = calloc(1, sizeof *owned);
+    if (!owned) {
+        log->errors++;
+        log->status = PTX_OUT_OF_MEMORY;
+        return NULL;
+    }
+    Lower lower = {.tree = tree, .host = host, .log = log, .owned = owned, .code = &owned->code,
+                   .keep = &owned->arena};
+    owned->arena.on_failure = lower.scratch.on_failure = lower.body.on_failure = &owned->on_failure;
+    bool whole = run_passes(&lower);
+    if (!whole) lower_release_symbols(&lower);
+    lower_arena_free(&lower.scratch);
+    lower_arena_free(&lower.body);
+    if (whole) return &owned->code;
+    code_module_free(&owned->code);
+    return NULL;
+}
+
+void code_module_free(CodeModule *module)
+{
+    if (!module) return;
+    OwnedModule *owned = (OwnedModule *)module;
+    lower_arena_free(&owned->arena);
+    free(owned);
+}

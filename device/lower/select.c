@@ -1,0 +1,219 @@
+/* Goes through the instructions of a function and hands each to its family; the helpers that all families
+ * use. */
+#include "lower/select.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_ERRORS = 50 };
+
+void select_error(Select *s, uint32_t column, const char *format, ...)
+{
+    char text[256];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    s->failed = true;
+    ptx_report(s->lower->tree, s->lower->log, PTX_INVALID, s->insn->line, column ? column : s->insn->column,
+               "%s: %s", s->insn->form->spelling, text);
+}
+
+void select_unsupported(Select *s, const char *what)
+{
+    select_error(s, 0, "%s%snot supported by the CPU device", what, *what ? " is " : "");
+}
+
+LowerInsn *select_emit(Select *s, uint16_t op)
+{
+    LowerInsn *insn = lower_new_insn(s->f, op, s->line);
+    insn->guard = s->guard;
+    insn->flags = s->guard_flag;
+    return insn;
+}
+
+LowerInsn *select_temp(Select *s, uint16_t op, RegisterClass class)
+{
+    Ref d = lower_new_register(s->f, class);
+    LowerInsn *insn = lower_new_insn(s->f, op, s->line);
+    insn->flags = FLAG_PURE;
+    insn->d = d;
+    return insn;
+}
+
+Ref select_compute(Select *s, const char *name, RegisterClass class, Ref a, Ref b, Ref c)
+{
+    uint16_t op = lower_find_op(s->lower, name);
+    if (op == OP_COUNT) {
+        if (!s->failed)
+            select_error(s, 0, "needs the operation %s, which is not supported by the CPU device", name);
+        return lower_new_register(s->f, class);
+    }
+    LowerInsn *insn = select_temp(s, op, class);
+    insn->a = a;
+    insn->b = b;
+    insn->c = c;
+    return insn->d;
+}
+
+uint16_t select_find(const Select *s, const char *format, ...)
+{
+    char name[96];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(name, sizeof name, format, list);
+    va_end(list);
+    return lower_find_op(s->lower, name);
+}
+
+void select_copy(Select *s, Ref d, Ref a)
+{
+    static const char *const names[] = {"mov_pred", "mov_b16", "mov_b32", "mov_b64", "mov_b128"};
+    uint16_t op = lower_find_op(s->lower, names[select_class(s, d)]);
+    if (op == OP_COUNT) {
+        select_unsupported(s, "a copy of this width");
+        return;
+    }
+    LowerInsn *insn = select_emit(s, op);
+    insn->flags |= FLAG_PURE | FLAG_COPY;
+    insn->d = d;
+    insn->a = a;
+}
+
+void select_deliver(Select *s, Ref d, Ref value)
+{
+    LowerFunction *f = s->f;
+    LowerInsn *last = f->insn_count ? &f->insns[f->insn_count - 1] : NULL;
+    bool temporary = ref_is_register(value) && (value & REF_OFFSET_MASK) >= s->tree->register_count;
+    if (temporary && last && last->d == value && last->guard == REF_ABSENT && s->guard == REF_ABSENT)
+        last->d = d;
+    else select_copy(s, d, value);
+}
+
+static uint32_t new_label(Select *s)
+{
+    LowerFunction *f = s->f;
+    f->labels = lower_arena_grow(f->scratch, f->labels, f->label_count, &s->label_capacity, sizeof(uint32_t));
+    f->labels[f->label_count] = 0;
+    return f->label_count++;
+}
+
+Detour select_detour(Select *s)
+{
+    Detour detour = {.guard = s->guard, .flag = s->guard_flag};
+    if (s->guard == REF_ABSENT) return detour;
+    detour.open = true;
+    detour.label = new_label(s);
+    LowerInsn *jump = lower_new_insn(s->f, OP_bra, s->line);
+    jump->a = s->guard;
+    jump->mods = s->guard_flag ? 0 : MODS_NEGATE;
+    jump->flags = FLAG_BRANCH;
+    jump->target = detour.label;
+    s->guard = REF_ABSENT;
+    s->guard_flag = 0;
+    return detour;
+}
+
+void select_detour_end(Select *s, Detour detour)
+{
+    if (!detour.open) return;
+    s->f->labels[detour.label] = s->f->insn_count;
+    s->guard = detour.guard;
+    s->guard_flag = detour.flag;
+}
+
+static void select_line(Select *s)
+{
+    const PtxInsn *insn = s->insn;
+    uint32_t file = 0;
+    while (file < s->lower->tree->file_count && s->lower->tree->files[file].number != insn->file) file++;
+    file = file < s->lower->tree->file_count ? file + 1 : 0;
+    CodeLine line = {insn->line, file, insn->source_line};
+    if (s->line_count && !memcmp(&s->lines[s->line_count - 1], &line, sizeof line)) return;
+    s->lines = lower_arena_grow(s->f->scratch, s->lines, s->line_count, &s->line_capacity, sizeof(CodeLine));
+    s->line = s->line_count;
+    s->lines[s->line_count++] = line;
+}
+
+static void select_insn(Select *s)
+{
+    switch (s->insn->form->opcode) {
+#define ALU(opcode, shape) case PTX_OP_##opcode: select_alu(s, shape); break;
+#define FAMILY(opcode, name) case PTX_OP_##opcode: select_##name(s); break;
+#include "lower/select.def"
+    default: select_unsupported(s, "");
+    }
+}
+
+static void select_registers(Select *s)
+{
+    for (uint32_t r = 0; r < s->tree->register_count; r++)
+        lower_new_register(s->f, class_of(s->tree->registers[r].type));
+}
+
+static void select_labels(Select *s)
+{
+    for (uint32_t l = 0; l < s->tree->label_count; l++) new_label(s);
+}
+
+/* A label stands before the first operation of the PTX instruction at its position. */
+static void place_labels(Select *s, const uint32_t *starts)
+{
+    for (uint32_t l = 0; l < s->tree->label_count; l++)
+        s->f->labels[s->tree->labels[l]->id] = starts[s->tree->labels[l]->position];
+}
+
+static void select_body(Select *s)
+{
+    uint32_t *starts = ARENA_ARRAY(s->f->scratch, uint32_t, s->tree->insn_count + 1);
+    for (uint32_t i = 0; i < s->tree->insn_count && s->lower->log->errors < MOST_ERRORS; i++) {
+        s->insn = &s->tree->insns[i];
+        starts[i] = s->f->insn_count;
+        select_line(s);
+        s->guard = s->insn->guard == PTX_NO_GUARD ? REF_ABSENT : REF_MAKE(REF_FRAME, s->insn->guard);
+        s->guard_flag = s->insn->guard_negated ? FLAG_GUARD_NOT : 0;
+        select_insn(s);
+    }
+    if (s->failed) return;
+    starts[s->tree->insn_count] = s->f->insn_count;
+    place_labels(s, starts);
+    lower_new_insn(s->f, OP_ret, s->line)->flags = FLAG_ENDS;
+}
+
+static void keep_tables(Select *s)
+{
+    CodeFunction *code = s->code;
+    code->lines = ARENA_ARRAY(s->lower->keep, CodeLine, s->line_count + 1);
+    code->line_count = s->line_count;
+    if (s->line_count) memcpy(code->lines, s->lines, s->line_count * sizeof(CodeLine));
+    else code->lines[code->line_count++] = (CodeLine){s->tree->line, 0, 0};
+    code->param_loads = ARENA_ARRAY(s->lower->keep, CodeParamLoad, s->load_count);
+    code->param_load_count = s->load_count;
+    if (s->load_count) memcpy(code->param_loads, s->loads, s->load_count * sizeof(CodeParamLoad));
+    code->local_size = (uint32_t)align_up(s->local_size, 16);
+    code->barrier_count = s->barrier_count;
+}
+
+void lower_function(Lower *lower, FunctionFacts *facts)
+{
+    if (lower->log->errors >= MOST_ERRORS) return;
+    LowerFunction f = {.scratch = &lower->body};
+    Select s = {.lower = lower, .facts = facts, .tree = facts->tree, .code = facts->code, .f = &f,
+                .guard = REF_ABSENT};
+    lower_arena_reset(&lower->body);
+    select_registers(&s);
+    select_labels(&s);
+    select_frame(&s);
+    select_body(&s);
+    keep_tables(&s);
+    if (s.failed) return;
+    lower_blocks(&f);
+    lower_copies(&f);
+    lower_liveness(&f);
+    if (!lower_registers(&f))
+        ptx_report(lower->tree, lower->log, PTX_INVALID, facts->tree->line, facts->tree->column,
+                   "'%s' needs more registers than a frame can hold", facts->tree->name);
+    else lower_emit(lower, &f, facts->code);
+    memcpy(facts->pools, f.pools, sizeof f.pools);
+}

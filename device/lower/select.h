@@ -1,0 +1,141 @@
+/* Selection: PTX instructions to operations. One file a family; each select_* takes the instruction in
+ * Select.insn. */
+#ifndef DEVICE_LOWER_SELECT_H
+#define DEVICE_LOWER_SELECT_H
+
+#include "lower/module.h"
+
+/* Where a .param or .local variable of a function lives in local memory. */
+typedef struct LocalPlace {
+    enum { PLACE_NONE, PLACE_FRAME, PLACE_OUTGOING } kind;
+    uint32_t offset;   /* FRAME: in the own frame; OUTGOING: in that of the function called */
+} LocalPlace;
+
+typedef struct Select {
+    Lower *lower;
+    const FunctionFacts *facts;
+    const PtxFunction *tree;
+    CodeFunction *code;
+    LowerFunction *f;
+    const PtxInsn *insn;
+    Ref guard;             /* of what is emitted now */
+    uint16_t guard_flag;   /* FLAG_GUARD_NOT or 0 */
+    uint32_t line;         /* in CodeFunction.lines */
+    uint32_t label_capacity;
+    LocalPlace *places;    /* by variable id */
+    LocalPlace *returns, *params; /* of a function that is not a kernel */
+    uint32_t *param_offsets;      /* of a kernel, in its buffer */
+    uint32_t local_size;
+    CodeLine *lines; uint32_t line_count, line_capacity;
+    CodeParamLoad *loads; uint32_t load_count, load_capacity;
+    uint32_t barrier_count;
+    bool failed;
+} Select;
+
+/* An error at the instruction (column 0: at its start), naming it first. */
+void select_error(Select *s, uint32_t column, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* "not supported": what no operation exists for. */
+void select_unsupported(Select *s, const char *what);
+
+static inline RegisterClass class_of_bits(unsigned bits)
+{
+    return bits <= 1    ? CLASS_PREDICATE
+           : bits <= 16 ? CLASS_16
+           : bits <= 32 ? CLASS_32
+           : bits <= 64 ? CLASS_64
+                        : CLASS_128;
+}
+static inline RegisterClass class_of(PtxType type)
+{
+    return class_of_bits(ptx_type_bits(type));
+}
+static inline const PtxOperand *operand_at(const Select *s, uint32_t index)
+{
+    static const PtxOperand none;
+    return index < s->insn->operand_count ? &s->insn->operands[index] : &none;
+}
+
+/* emit.c's counterpart: an instruction under the guard of the PTX instruction. */
+LowerInsn *select_emit(Select *s, uint16_t op);
+/* An instruction without side effects whose result d is a new register: needs no guard. */
+LowerInsn *select_temp(Select *s, uint16_t op, RegisterClass class);
+/* select_temp by the operation's name, sources given; unsupported when there is no such operation. */
+Ref select_compute(Select *s, const char *name, RegisterClass class, Ref a, Ref b, Ref c);
+/* d = a of the same class. */
+void select_copy(Select *s, Ref d, Ref a);
+/* The same for a value computed just now and used nowhere else: computes it into d where that can be. */
+void select_deliver(Select *s, Ref d, Ref value);
+/* Instructions that cannot follow a guard: jumps round them where the guard is false. To be closed after
+ * them. */
+typedef struct Detour { bool open; uint32_t label; Ref guard; uint16_t flag; } Detour;
+Detour select_detour(Select *s);
+void select_detour_end(Select *s, Detour detour);
+
+RegisterClass select_class(const Select *s, Ref ref);
+/* The value of an operand as `type`, in a row of that type's class. */
+Ref select_source(Select *s, const PtxOperand *operand, PtxType type);
+/* A predicate operand; a negated one is computed first. */
+Ref select_predicate(Select *s, const PtxOperand *operand);
+/* The code of the function that an operand names; NULL and an error when there is none. */
+const CodeFunction *select_function(Select *s, const PtxOperand *operand);
+/* The register written; a new one for a sink. */
+Ref select_dest(Select *s, const PtxOperand *operand, RegisterClass class);
+/* The same, but absent for a sink or no operand. */
+Ref select_optional_dest(Select *s, const PtxOperand *operand, RegisterClass class);
+/* Operation by printf-like name; OP_COUNT when there is none. */
+uint16_t select_find(const Select *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Address operands: row (or absent) plus offset in a space. */
+typedef struct Address {
+    Ref row;
+    int64_t offset;
+    PtxSpace space;        /* as resolved: GLOBAL for generic, global and const */
+    bool narrow;           /* 32-bit row */
+    bool relative;         /* LOCAL: the offset counts from the own frame */
+} Address;
+bool select_address(Select *s, const PtxOperand *operand, PtxSpace space, Address *address);
+/* The address of a variable in its own space, as a value of 64 or, where it is a constant, fewer bits. */
+Ref select_variable_address(Select *s, const PtxOperand *operand, RegisterClass class);
+/* Result of a read of the kernel's parameters, pre-broadcast. */
+Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass class, bool is_signed);
+/* Gives a .param variable that is an argument or result of calls its place in the frame called. */
+void select_call_places(Select *s);
+/* Places of variables in local memory and of kernel parameters in their buffer. */
+void select_frame(Select *s);
+/* Layout of a call's results, then arguments, in the frame called: fills places, returns the bytes. */
+uint32_t select_call_layout(PtxVariable **returns, uint32_t return_count, PtxVariable **params,
+                            uint32_t param_count, LocalPlace *return_places, LocalPlace *param_places);
+uint16_t select_load_op(PtxSpace space, bool vector, PtxType type, RegisterClass class);
+uint16_t select_store_op(PtxSpace space, bool vector, PtxType type, RegisterClass class);
+
+/* The families. */
+void select_alu(Select *s, const char *shape);
+void select_minmax(Select *s);
+void select_mov(Select *s);
+void select_lop3(Select *s);
+void select_setp(Select *s);
+void select_set(Select *s);
+void select_cvt(Select *s);
+void select_ld(Select *s);
+void select_st(Select *s);
+void select_cvta(Select *s);
+void select_isspacep(Select *s);
+void select_stack(Select *s);
+void select_atom(Select *s);
+void select_bra(Select *s);
+void select_brx(Select *s);
+void select_end(Select *s);
+void select_bar(Select *s);
+void select_plain(Select *s);
+void select_fence(Select *s);
+void select_nothing(Select *s);
+void select_nanosleep(Select *s);
+void select_shfl(Select *s);
+void select_vote(Select *s);
+void select_match(Select *s);
+void select_redux(Select *s);
+void select_elect(Select *s);
+void select_activemask(Select *s);
+void select_call(Select *s);
+
+#endif

@@ -1,0 +1,204 @@
+/* Addresses: state spaces to what exec/ knows of them, variables to offsets, parameters to rows.
+ *
+ * Global, const and generic addresses are the host's; a shared address is an offset in the block's memory, a
+ * local one an offset in the lane's. A kernel's parameters have the addresses of the launch's buffer; those
+ * of other functions are local memory: results first, then arguments, at the start of the frame of the
+ * function called.
+ */
+#include "lower/select.h"
+
+enum { ARGUMENT_ALIGN = 16, LOCAL_LIMIT = 1 << 29 };
+
+static bool is_param_space(PtxSpace space)
+{
+    return space == PTX_SPACE_PARAM || space == PTX_SPACE_PARAM_ENTRY || space == PTX_SPACE_PARAM_FUNC;
+}
+
+uint32_t select_call_layout(PtxVariable **returns, uint32_t return_count, PtxVariable **params,
+                            uint32_t param_count, LocalPlace *return_places, LocalPlace *param_places)
+{
+    uint64_t offset = 0;
+    for (uint32_t i = 0; i < return_count; i++) {
+        return_places[i] = (LocalPlace){PLACE_OUTGOING, (uint32_t)offset};
+        offset = align_up(offset + returns[i]->size, ARGUMENT_ALIGN);
+    }
+    for (uint32_t i = 0; i < param_count; i++) {
+        param_places[i] = (LocalPlace){PLACE_OUTGOING, (uint32_t)offset};
+        offset = align_up(offset + params[i]->size, ARGUMENT_ALIGN);
+    }
+    return (uint32_t)offset;
+}
+
+static void kernel_params(Select *s)
+{
+    const PtxFunction *tree = s->tree;
+    CodeFunction *code = s->code;
+    uint64_t offset = 0;
+    s->param_offsets = ARENA_ARRAY(s->f->scratch, uint32_t, tree->param_count);
+    code->params = ARENA_ARRAY(s->lower->keep, CodeParam, tree->param_count);
+    code->param_count = tree->param_count;
+    for (uint32_t i = 0; i < tree->param_count; i++) {
+        const PtxVariable *p = tree->params[i];
+        uint32_t align = p->align ? p->align : 1;
+        offset = align_up(offset, align);
+        s->param_offsets[i] = (uint32_t)offset;
+        code->params[i] = (CodeParam){(uint32_t)offset, (uint32_t)p->size, align};
+        offset += p->size;
+    }
+    code->param_size = (uint32_t)offset;
+}
+
+void select_frame(Select *s)
+{
+    const PtxFunction *tree = s->tree;
+    Arena *arena = s->f->scratch;
+    if (tree->is_entry) {
+        kernel_params(s);
+    } else {
+        s->returns = ARENA_ARRAY(arena, LocalPlace, tree->return_count);
+        s->params = ARENA_ARRAY(arena, LocalPlace, tree->param_count);
+        s->local_size = select_call_layout(tree->returns, tree->return_count, tree->params, tree->param_count,
+                                           s->returns, s->params);
+    }
+    s->places = ARENA_ZEROS(arena, LocalPlace, tree->variable_count);
+    select_call_places(s);
+    uint64_t size = s->local_size;
+    for (uint32_t i = 0; i < tree->variable_count; i++) {
+        const PtxVariable *v = tree->variables[i];
+        bool local = v->space == PTX_SPACE_LOCAL || is_param_space(v->space);
+        if (!local || s->places[i].kind == PLACE_OUTGOING) continue;
+        uint64_t align = is_param_space(v->space) || !v->align ? ARGUMENT_ALIGN : v->align;
+        s->places[i] = (LocalPlace){PLACE_FRAME, (uint32_t)align_up(size, align)};
+        size = align_up(size, align) + v->size;
+    }
+    if (size > LOCAL_LIMIT)
+        ptx_report(s->lower->tree, s->lower->log, PTX_INVALID, tree->line, tree->column,
+                   "'%s' asks for %llu bytes of local memory a thread", tree->name, (unsigned long long)size);
+    s->local_size = (uint32_t)align_up(size, ARGUMENT_ALIGN);
+}
+
+static bool find_param(PtxVariable **list, uint32_t count, const PtxVariable *v, uint32_t *index)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        *index = i;
+        if (list[i] == v) return true;
+    }
+    return false;
+}
+
+/* The place of a local or function parameter variable in the function's frame. */
+static uint32_t local_offset(Select *s, const PtxVariable *v)
+{
+    uint32_t i;
+    if (find_param(s->tree->returns, s->tree->return_count, v, &i)) return s->returns[i].offset;
+    if (find_param(s->tree->params, s->tree->param_count, v, &i)) return s->params[i].offset;
+    const LocalPlace *place = &s->places[v->id];
+    return place->offset + (place->kind == PLACE_OUTGOING ? s->local_size : 0);
+}
+
+static bool is_kernel_param(const Select *s, const PtxVariable *v, uint32_t *offset)
+{
+    uint32_t i;
+    if (!s->tree->is_entry || !find_param(s->tree->params, s->tree->param_count, v, &i)) return false;
+    *offset = s->param_offsets[i];
+    return true;
+}
+
+static uint64_t shared_offset(const Select *s, const PtxVariable *v)
+{
+    if (!v->defined || !v->size) return s->facts->dynamic_shared;
+    return v->function ? s->facts->shared_offset[v->id] : s->lower->addresses[v->id];
+}
+
+/* Address of a variable in memory; an unresolved one is an error here, where it is used. */
+static uint64_t memory_address(Select *s, const PtxVariable *v, uint32_t column)
+{
+    uint64_t address = v->function ? NO_ADDRESS : s->lower->addresses[v->id];
+    if (address != NO_ADDRESS) return address;
+    select_error(s, column, "unresolved variable '%s'", v->name);
+    return 0;
+}
+
+/* Sets space and offset for a variable named as an address. */
+static void address_of_variable(Select *s, const PtxVariable *v, uint32_t column, Address *a)
+{
+    uint32_t param;
+    switch (v->space) {
+    case PTX_SPACE_SHARED:
+        a->space = PTX_SPACE_SHARED;
+        a->offset += (int64_t)shared_offset(s, v);
+        break;
+    case PTX_SPACE_LOCAL: case PTX_SPACE_PARAM: case PTX_SPACE_PARAM_ENTRY: case PTX_SPACE_PARAM_FUNC:
+        if (is_kernel_param(s, v, &param)) {
+            a->space = PTX_SPACE_PARAM;
+            a->offset += param;
+        } else {
+            a->space = PTX_SPACE_LOCAL;
+            a->relative = true;
+            a->offset += local_offset(s, v);
+        }
+        break;
+    default:
+        a->space = PTX_SPACE_GLOBAL;
+        a->offset += (int64_t)memory_address(s, v, column);
+    }
+}
+
+/* What a space is for exec/: parameters through a register are the buffer's memory, or local memory. */
+static PtxSpace space_of(const Select *s, PtxSpace space)
+{
+    switch (space) {
+    case PTX_SPACE_SHARED: case PTX_SPACE_SHARED_CTA: case PTX_SPACE_SHARED_CLUSTER: return PTX_SPACE_SHARED;
+    case PTX_SPACE_LOCAL: return PTX_SPACE_LOCAL;
+    case PTX_SPACE_PARAM: case PTX_SPACE_PARAM_ENTRY: case PTX_SPACE_PARAM_FUNC:
+        return s->tree->is_entry && space != PTX_SPACE_PARAM_FUNC ? PTX_SPACE_GLOBAL : PTX_SPACE_LOCAL;
+    default: return PTX_SPACE_GLOBAL;
+    }
+}
+
+bool select_address(Select *s, const PtxOperand *o, PtxSpace space, Address *a)
+{
+    *a = (Address){.row = REF_ABSENT, .offset = o->offset, .space = space_of(s, space)};
+    if (o->kind != PTX_OPERAND_ADDRESS || o->base == PTX_BASE_PARAM_NUMBER) {
+        select_error(s, o->column, "this address is not supported by the CPU device");
+        return false;
+    }
+    if (o->base == PTX_BASE_VARIABLE) address_of_variable(s, o->variable, o->column, a);
+    if (o->base != PTX_BASE_REGISTER) return !s->failed;
+    a->row = REF_MAKE(REF_FRAME, o->reg);
+    RegisterClass class = select_class(s, a->row);
+    a->narrow = class == CLASS_32;
+    if (class == CLASS_32 || class == CLASS_64) return true;
+    select_error(s, o->column, "an address is held in a register of 32 or 64 bits");
+    return false;
+}
+
+Ref select_variable_address(Select *s, const PtxOperand *o, RegisterClass class)
+{
+    Address a = {.row = REF_ABSENT, .offset = o->offset};
+    address_of_variable(s, o->variable, o->column, &a);
+    if (a.space != PTX_SPACE_LOCAL && a.space != PTX_SPACE_PARAM)
+        return lower_constant(s->lower, class, (uint64_t)a.offset, 0);
+    LowerInsn *insn =
+        select_temp(s, a.space == PTX_SPACE_LOCAL ? OP_local_address : OP_param_address, CLASS_64);
+    insn->imm = a.offset;
+    return insn->d;
+}
+
+Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass class, bool is_signed)
+{
+    static const uint8_t elements[] = {[CLASS_16] = 2, [CLASS_32] = 4, [CLASS_64] = 8};
+    CodeParamLoad load = {.offset = offset, .size = (uint8_t)bytes, .element = elements[class],
+                          .is_signed = is_signed && bytes < elements[class]};
+    for (uint32_t i = 0; i < s->load_count; i++) {
+        const CodeParamLoad *known = &s->loads[i];
+        if (known->offset == offset && known->size == bytes && known->element == load.element &&
+            known->is_signed == load.is_signed)
+            return REF_MAKE(REF_PARAM, known->row);
+    }
+    load.row = s->code->param_rows_size;
+    s->code->param_rows_size += 32u * load.element;
+    s->loads = lower_arena_grow(s->f->scratch, s->loads, s->load_count, &s->load_capacity, sizeof load);
+    s->loads[s->load_count++] = load;
+    return REF_MAKE(REF_PARAM, load.row);
+}

@@ -1,0 +1,273 @@
+/* Arithmetic and logic: the operation's name is made of the mnemonic's parts, looked up once for each form.
+ *
+ * The name is opcode[_half][_mode][_flags]_type. Integer types without a sign of their own fall back to b16,
+ * b32 ... What the name cannot say is done around the operation: .ftz flushes the sources and the result,
+ * .sat and .relu clamp the result.
+ */
+#include "lower/select.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_SIZE = 96 };
+
+struct Recipe {
+    uint16_t op, mods;
+    uint16_t before;         /* on each source of type 0, OP_COUNT: nothing */
+    uint16_t after[3];       /* on the result */
+    uint8_t after_count;
+    bool pure;
+};
+
+typedef struct Name {
+    char text[NAME_SIZE];
+    size_t length;
+} Name;
+
+static void name_add(Name *name, const char *part)
+{
+    if (name->length + strlen(part) + 2 > NAME_SIZE) return;
+    name->text[name->length++] = '_';
+    for (; *part; part++)
+        if (isalnum((unsigned char)*part)) name->text[name->length++] = (char)tolower((unsigned char)*part);
+    name->text[name->length] = '\0';
+}
+
+static bool is_float(PtxType type)
+{
+    return ptx_types[type].class == PTX_FLOAT;
+}
+
+/* Modifiers that are done around the operation, or say nothing here. */
+static bool outside_name(PtxModifier m, bool is_float_type)
+{
+    if (m == PTX_MOD_sat) return is_float_type;
+    return m == PTX_MOD_ftz || m == PTX_MOD_relu || m == PTX_MOD_approx || m == PTX_MOD_full ||
+           m == PTX_MOD_noftz || ptx_modifiers[m].group == PTX_GROUP_ROUND;
+}
+
+/* The modifiers of a form in the order in which names have them: by group, flags last. */
+static void name_add_modifiers(Name *name, const PtxForm *form)
+{
+    static const uint8_t order[] = {PTX_GROUP_HALF, PTX_GROUP_MODE, PTX_GROUP_BOUNDARY, PTX_GROUP_COMPARE,
+                                    PTX_GROUP_OPERATION, PTX_GROUP_FLAG};
+    bool is_float_type = is_float(form->types[0]);
+    for (size_t g = 0; g < sizeof order; g++) {
+        for (PtxModifier m = PTX_MOD_NONE + 1; m < PTX_MOD_COUNT; m++)
+            if (ptx_modifiers[m].group == order[g] && ptx_has(form, m) && !outside_name(m, is_float_type))
+                name_add(name, ptx_modifiers[m].spelling);
+    }
+}
+
+/* What the mnemonic's operation is named after: ".types" of names with two are joined. */
+static void name_add_type(Name *name, const PtxForm *form)
+{
+    PtxType type = form->types[0];
+    char bits[16];
+    switch (form->opcode) {
+    case PTX_OP_slct: case PTX_OP_selp:
+        snprintf(bits, sizeof bits, "b%u", ptx_type_bits(type));
+        name_add(name, bits);
+        if (form->opcode == PTX_OP_slct) name_add(name, ptx_types[form->types[1]].name);
+        return;
+    case PTX_OP_dp4a: case PTX_OP_dp2a:
+        name_add(name, ptx_types[type].name);
+        type = form->types[1];
+        break;
+    case PTX_OP_vset2: case PTX_OP_vset4:
+        type = form->types[0] == form->types[1] ? form->types[0] : PTX_TYPE_NONE;
+        break;
+    case PTX_OP_vabsdiff2: case PTX_OP_vabsdiff4:
+    case PTX_OP_vadd2: case PTX_OP_vadd4: case PTX_OP_vsub2: case PTX_OP_vsub4:
+        type = form->types[1] == form->types[2] ? form->types[1] : PTX_TYPE_NONE;
+        break;
+    }
+    name_add(name, type == PTX_TYPE_NONE ? "mixed" : ptx_types[type].name);
+}
+
+/* The sign-free name of an integer type: add_b32 for add.s32, add_b16x2 for add.u16x2; shr_u32 for shr.b32.
+ */
+static uint16_t find_sign_free(const Lower *lower, const char *stem, PtxType type)
+{
+    char name[NAME_SIZE + 16];
+    const char *text = ptx_types[type].name;
+    if (is_float(type) || !strchr("bsu", text[0])) return OP_COUNT;
+    snprintf(name, sizeof name, "%s_%c%s", stem, ptx_types[type].class == PTX_BITS ? 'u' : 'b', text + 1);
+    return lower_find_op(lower, name);
+}
+
+static uint16_t find_with(const Lower *lower, const PtxForm *form, const char *variant)
+{
+    Name name = {.length = 0};
+    name_add(&name, ptx_opcode_names[form->opcode]);
+    memmove(name.text, name.text + 1, name.length--);
+    name_add_modifiers(&name, form);
+    for (const char *part = variant; *part;) {
+        size_t length = strcspn(part, " ");
+        char word[16];
+        snprintf(word, sizeof word, "%.*s", (int)length, part);
+        if (length) name_add(&name, word);
+        part += length + (part[length] == ' ');
+    }
+    char stem[NAME_SIZE];
+    snprintf(stem, sizeof stem, "%s", name.text);
+    name_add_type(&name, form);
+    uint16_t op = lower_find_op(lower, name.text);
+    PtxType type = form->types[0];
+    bool video = form->opcode == PTX_OP_vadd2 || form->opcode == PTX_OP_vadd4 ||
+                 form->opcode == PTX_OP_vsub2 || form->opcode == PTX_OP_vsub4;
+    if (video) type = PTX_u32;
+    return op != OP_COUNT ? op : find_sign_free(lower, stem, type);
+}
+
+static uint16_t rounding_of(const PtxForm *form)
+{
+    switch (form->group[PTX_GROUP_ROUND]) {
+    case PTX_MOD_rz: return MODS_RZ;
+    case PTX_MOD_rm: return MODS_RM;
+    case PTX_MOD_rp: return MODS_RP;
+    default: return MODS_RN;
+    }
+}
+
+static uint16_t find_on_type(const Lower *lower, const char *stem, PtxType type)
+{
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, "%s_%s", stem, ptx_types[type].name);
+    return lower_find_op(lower, name);
+}
+
+static void after(Recipe *recipe, uint16_t op)
+{
+    recipe->after[recipe->after_count++] = op;
+    if (op == OP_COUNT) recipe->op = OP_COUNT;
+}
+
+/* The operation and what is done around it. An approximation may be better than asked: without its name. */
+static void fill_recipe(const Lower *lower, const PtxForm *form, Recipe *r)
+{
+    PtxType type = form->types[0];
+    uint16_t rounding = rounding_of(form);
+    bool ftz = ptx_has(form, PTX_MOD_ftz) && type != PTX_f64;
+    const char *round = rounding != MODS_RN ? "round" : "";
+    *r = (Recipe){.op = OP_COUNT, .mods = rounding, .before = OP_COUNT, .pure = true};
+    if (ptx_has(form, PTX_MOD_approx) && ptx_has(form, PTX_MOD_ftz))
+        r->op = find_with(lower, form, "approx ftz");
+    bool named_ftz = r->op != OP_COUNT;
+    if (!named_ftz && ptx_has(form, PTX_MOD_ftz) && !*round) {
+        r->op = find_with(lower, form, "ftz");
+        named_ftz = r->op != OP_COUNT;
+    }
+    if (r->op == OP_COUNT && ptx_has(form, PTX_MOD_approx)) r->op = find_with(lower, form, "approx");
+    if (r->op == OP_COUNT) r->op = find_with(lower, form, round);
+    if (ftz && !named_ftz) {
+        r->before = find_on_type(lower, "ftz", type);
+        after(r, r->before);
+    }
+    if (ptx_has(form, PTX_MOD_sat) && is_float(type)) after(r, find_on_type(lower, "sat", type));
+    if (ptx_has(form, PTX_MOD_relu)) after(r, find_on_type(lower, is_float(type) ? "relu" : "max", type));
+    bool carries = ptx_has(form, PTX_MOD_cc) || form->opcode == PTX_OP_addc || form->opcode == PTX_OP_subc ||
+                   form->opcode == PTX_OP_madc;
+    r->pure = !carries;
+}
+
+static const Recipe *recipe_of(Select *s)
+{
+    Lower *lower = s->lower;
+    const PtxForm *form = s->insn->form;
+    if (!lower->recipes[form->id]) {
+        Recipe *recipe = ARENA_ARRAY(&lower->scratch, Recipe, 1);
+        fill_recipe(lower, form, recipe);
+        lower->recipes[form->id] = recipe;
+    }
+    return lower->recipes[form->id];
+}
+
+static PtxType type_of_letter(const PtxForm *form, char letter)
+{
+    static const uint8_t wider[PTX_TYPE_COUNT] = {
+        [PTX_s16] = PTX_s32, [PTX_u16] = PTX_u32, [PTX_s32] = PTX_s64, [PTX_u32] = PTX_u64};
+    switch (letter) {
+    case 'u': return PTX_b32;
+    case 'p': return PTX_pred;
+    case '1': return form->types[1];
+    case 'w': if (ptx_has(form, PTX_MOD_wide)) return wider[form->types[0]]; /* fallthrough */
+    default: return form->types[0];
+    }
+}
+
+static Ref flushed(Select *s, const Recipe *recipe, Ref source, PtxType type)
+{
+    if (recipe->before == OP_COUNT || type != s->insn->form->types[0]) return source;
+    LowerInsn *flush = select_temp(s, recipe->before, class_of(type));
+    flush->a = source;
+    return flush->d;
+}
+
+/* A result in d after the last of what follows the operation. */
+static void finish(Select *s, const Recipe *recipe, Ref value, Ref d, RegisterClass class)
+{
+    for (uint32_t i = 0; i < recipe->after_count; i++) {
+        bool last = i + 1 == recipe->after_count;
+        LowerInsn *insn = last ? select_emit(s, recipe->after[i]) : select_temp(s, recipe->after[i], class);
+        insn->flags |= FLAG_PURE;
+        insn->a = value;
+        if (!is_float(s->insn->form->types[0])) insn->b = lower_constant(s->lower, class, 0, 0); /* .relu */
+        if (last) insn->d = d;
+        value = insn->d;
+    }
+}
+
+void select_alu(Select *s, const char *shape)
+{
+    const PtxForm *form = s->insn->form;
+    const Recipe *recipe = recipe_of(s);
+    if (recipe->op == OP_COUNT || s->insn->operand_count > strlen(shape)) {
+        select_unsupported(s, "");
+        return;
+    }
+    Ref sources[4] = {REF_ABSENT, REF_ABSENT, REF_ABSENT, REF_ABSENT};
+    for (uint32_t i = 1; i < s->insn->operand_count && i < 5; i++) {
+        PtxType type = type_of_letter(form, shape[i]);
+        sources[i - 1] = flushed(s, recipe, select_source(s, &s->insn->operands[i], type), type);
+    }
+    RegisterClass class = class_of(type_of_letter(form, shape[0]));
+    Ref d = select_dest(s, operand_at(s, 0), class);
+    LowerInsn *insn = recipe->after_count ? select_temp(s, recipe->op, class) : select_emit(s, recipe->op);
+    if (recipe->pure) insn->flags |= FLAG_PURE;
+    insn->mods = recipe->mods;
+    insn->a = sources[0];
+    insn->b = sources[1];
+    insn->c = sources[2];
+    insn->e = sources[3];
+    if (!recipe->after_count) insn->d = d;
+    else finish(s, recipe, insn->d, d, class);
+}
+
+/* min, max: two or three sources. */
+void select_minmax(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    const Recipe *recipe = recipe_of(s);
+    PtxType type = form->types[0];
+    RegisterClass class = class_of(type);
+    if (recipe->op == OP_COUNT) {
+        select_unsupported(s, "");
+        return;
+    }
+    Ref value = flushed(s, recipe, select_source(s, operand_at(s, 1), type), type);
+    uint32_t count = s->insn->operand_count;
+    Ref d = select_dest(s, operand_at(s, 0), class);
+    for (uint32_t i = 2; i < count; i++) {
+        Ref other = flushed(s, recipe, select_source(s, &s->insn->operands[i], type), type);
+        bool last = i + 1 == count && !recipe->after_count;
+        LowerInsn *insn = last ? select_emit(s, recipe->op) : select_temp(s, recipe->op, class);
+        insn->flags |= FLAG_PURE;
+        insn->a = value;
+        insn->b = other;
+        if (last) insn->d = d;
+        value = insn->d;
+    }
+    finish(s, recipe, value, d, class);
+}

@@ -1,0 +1,235 @@
+/* Calls. Arguments and results pass through local memory, at the start of the frame of the function called.
+ *
+ * A .param variable of a call sequence lives there from the start, so that the call itself moves nothing;
+ * one that serves several calls at different places, or a function of the device, has a place in the
+ * caller's frame and is copied.
+ */
+#include "lower/select.h"
+
+#include <string.h>
+
+enum { MAX_PARAMS = 256, DEVICE_PARAMS = 5 };
+
+typedef struct Signature {
+    PtxVariable **returns, **params;
+    uint32_t return_count, param_count;
+} Signature;
+
+static Signature signature_of(const PtxFunction *f)
+{
+    f = lower_aliased(f);
+    return (Signature){f->returns, f->params, f->return_count, f->param_count};
+}
+
+static bool find_signature(const PtxInsn *call, Signature *sig)
+{
+    const PtxOperand *callee = &call->operands[1], *hint = &call->operands[3];
+    if (callee->kind == PTX_OPERAND_FUNCTION) {
+        *sig = signature_of(callee->function);
+    } else if (hint->kind == PTX_OPERAND_PROTOTYPE) {
+        const PtxPrototype *p = hint->prototype;
+        *sig = (Signature){p->returns, p->params, p->return_count, p->param_count};
+    } else if (hint->kind == PTX_OPERAND_TABLE && hint->table->functions && hint->table->count) {
+        *sig = signature_of(hint->table->functions[0]);
+    } else {
+        return false;
+    }
+    return sig->return_count + sig->param_count <= MAX_PARAMS;
+}
+
+/* Functions that the device provides, by name. */
+typedef enum DeviceFunction {
+    NOT_PROVIDED,
+    VPRINTF,
+    ASSERTFAIL,
+    MALLOC,
+    ALIGNED_MALLOC,
+    FREE
+} DeviceFunction;
+
+static DeviceFunction provided(const PtxOperand *callee)
+{
+    static const struct { const char *name; DeviceFunction function; } names[] = {
+        {"vprintf", VPRINTF}, {"__assertfail", ASSERTFAIL}, {"malloc", MALLOC},
+        {"__cuda_syscall_aligned_malloc", ALIGNED_MALLOC}, {"free", FREE}};
+    if (callee->kind != PTX_OPERAND_FUNCTION || lower_aliased(callee->function)->defined) return NOT_PROVIDED;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(callee->function->name, names[i].name)) return names[i].function;
+    return NOT_PROVIDED;
+}
+
+static bool is_call_variable(const Select *s, const PtxOperand *o)
+{
+    return o->kind == PTX_OPERAND_VARIABLE && o->variable->function == s->tree &&
+           o->variable->id < s->tree->variable_count && s->tree->variables[o->variable->id] == o->variable;
+}
+
+static void note_place(Select *s, const PtxOperand *o, LocalPlace place, bool outgoing)
+{
+    if (!is_call_variable(s, o)) return;
+    LocalPlace *known = &s->places[o->variable->id];
+    if (!outgoing || (known->kind == PLACE_OUTGOING && known->offset != place.offset))
+        known->kind = PLACE_FRAME;
+    else if (known->kind == PLACE_NONE) *known = place;
+}
+
+void select_call_places(Select *s)
+{
+    LocalPlace returns[MAX_PARAMS], params[MAX_PARAMS];
+    for (uint32_t i = 0; i < s->tree->insn_count; i++) {
+        const PtxInsn *call = &s->tree->insns[i];
+        Signature sig;
+        if (call->form->opcode != PTX_OP_call || !find_signature(call, &sig)) continue;
+        bool outgoing = provided(&call->operands[1]) == NOT_PROVIDED;
+        select_call_layout(sig.returns, sig.return_count, sig.params, sig.param_count, returns, params);
+        const PtxOperand *results = &call->operands[0], *arguments = &call->operands[2];
+        for (uint32_t r = 0; r < results->count && r < sig.return_count; r++)
+            note_place(s, &results->items[r], returns[r], outgoing);
+        for (uint32_t p = 0; p < arguments->count && p < sig.param_count; p++)
+            note_place(s, &arguments->items[p], params[p], outgoing);
+    }
+}
+
+static void local_access(Select *s, bool store, Ref value, uint32_t offset, PtxType type)
+{
+    RegisterClass class = class_of(type);
+    LowerInsn *insn = select_emit(s, store ? select_store_op(PTX_SPACE_LOCAL, false, type, class)
+                                           : select_load_op(PTX_SPACE_LOCAL, false, type, class));
+    insn->imm = offset;
+    if (store) insn->b = value;
+    else insn->d = value;
+}
+
+/* Local memory to local memory, in the largest pieces. */
+static void copy_local(Select *s, uint32_t to, uint32_t from, uint64_t size)
+{
+    static const struct { uint32_t bytes; PtxType type; } pieces[] = {
+        {8, PTX_b64}, {4, PTX_b32}, {2, PTX_b16}, {1, PTX_b8}};
+    uint32_t done = 0;
+    for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
+        for (; size - done >= pieces[p].bytes; done += pieces[p].bytes) {
+            Ref value = lower_new_register(s->f, class_of(pieces[p].type));
+            local_access(s, false, value, from + done, pieces[p].type);
+            local_access(s, true, value, to + done, pieces[p].type);
+        }
+    }
+}
+
+/* Where a variable of the caller is, counted from the caller's frame. */
+static uint32_t caller_offset(const Select *s, const PtxOperand *o)
+{
+    const LocalPlace *place = &s->places[o->variable->id];
+    return place->offset + (place->kind == PLACE_OUTGOING ? s->local_size : 0);
+}
+
+static void pass(Select *s, const PtxOperand *o, const PtxVariable *formal, LocalPlace place, bool result)
+{
+    uint32_t there = s->local_size + place.offset;
+    if (is_call_variable(s, o)) {
+        uint32_t here = caller_offset(s, o);
+        if (here == there) return;
+        if (result) copy_local(s, here, there, formal->size);
+        else copy_local(s, there, here, formal->size);
+    } else if (formal->dim_count || formal->vector > 1 || class_of(formal->type) == CLASS_PREDICATE) {
+        select_error(s, o->column, "this argument is not supported by the CPU device");
+    } else if (result) {
+        if (o->kind != PTX_OPERAND_SINK)
+            local_access(s, false, select_dest(s, o, class_of(formal->type)), there, formal->type);
+    } else {
+        local_access(s, true, select_source(s, o, formal->type), there, formal->type);
+    }
+}
+
+static void emit_call(Select *s, const PtxOperand *callee)
+{
+    if (callee->kind == PTX_OPERAND_FUNCTION) {
+        const CodeFunction *code = select_function(s, callee);
+        if (code) select_emit(s, OP_call)->pointer = code;
+        return;
+    }
+    Ref function = select_source(s, callee, PTX_b64);
+    select_emit(s, OP_call_indirect)->a = function;
+}
+
+static void ordinary_call(Select *s)
+{
+    LocalPlace returns[MAX_PARAMS], params[MAX_PARAMS];
+    const PtxOperand *results = operand_at(s, 0), *arguments = operand_at(s, 2);
+    Signature sig;
+    if (!find_signature(s->insn, &sig)) {
+        select_error(s, 0, "the signature of the function called is not known");
+        return;
+    }
+    if (results->count != sig.return_count || arguments->count != sig.param_count) {
+        select_error(s, 0, "%u results and %u arguments are given, %u and %u are declared", results->count,
+                     arguments->count, sig.return_count, sig.param_count);
+        return;
+    }
+    select_call_layout(sig.returns, sig.return_count, sig.params, sig.param_count, returns, params);
+    for (uint32_t p = 0; p < sig.param_count; p++)
+        pass(s, &arguments->items[p], sig.params[p], params[p], false);
+    emit_call(s, operand_at(s, 1));
+    for (uint32_t r = 0; r < sig.return_count; r++)
+        pass(s, &results->items[r], sig.returns[r], returns[r], true);
+}
+
+/* ---- functions of the device: values in rows ---- */
+
+static Ref argument_row(Select *s, const PtxOperand *o, PtxType type)
+{
+    if (!is_call_variable(s, o)) return select_source(s, o, type);
+    Ref value = lower_new_register(s->f, class_of(type));
+    local_access(s, false, value, caller_offset(s, o), type);
+    return value;
+}
+
+static void take_result(Select *s, const PtxOperand *results, Ref value, PtxType type)
+{
+    if (!results->count) return;
+    const PtxOperand *o = &results->items[0];
+    if (is_call_variable(s, o)) local_access(s, true, value, caller_offset(s, o), type);
+    else select_copy(s, select_dest(s, o, class_of(type)), value);
+}
+
+static void device_call(Select *s, DeviceFunction function)
+{
+    static const struct {
+        uint16_t op;
+        uint8_t count;
+        uint8_t result;
+        uint8_t types[DEVICE_PARAMS];
+    } rows[] = {
+        [VPRINTF] = {OP_call_vprintf, 2, PTX_b32, {PTX_b64, PTX_b64}},
+        [ASSERTFAIL] = {OP_call_assertfail, 5, PTX_TYPE_NONE, {PTX_b64, PTX_b64, PTX_b32, PTX_b64, PTX_b64}},
+        [MALLOC] = {OP_call_malloc, 1, PTX_b64, {PTX_b64}},
+        [ALIGNED_MALLOC] = {OP_call_malloc, 2, PTX_b64, {PTX_b64, PTX_b64}},
+        [FREE] = {OP_call_free, 1, PTX_TYPE_NONE, {PTX_b64}}};
+    const PtxOperand *arguments = operand_at(s, 2);
+    Ref values[DEVICE_PARAMS];
+    if (arguments->count != rows[function].count) {
+        select_error(s, 0, "%u arguments are given, %u are expected", arguments->count, rows[function].count);
+        return;
+    }
+    for (uint32_t i = 0; i < arguments->count; i++)
+        values[i] = argument_row(s, &arguments->items[i], rows[function].types[i]);
+    LowerInsn *insn = select_emit(s, rows[function].op);
+    PtxType result = rows[function].result;
+    if (result != PTX_TYPE_NONE) insn->d = lower_new_register(s->f, class_of(result));
+    if (function == ASSERTFAIL) {
+        insn->more = lower_new_refs(s->f, values, 4);
+        insn->more_count = 4;
+    } else {
+        insn->a = values[0];
+        insn->b = arguments->count > 1 ? values[1] : REF_ABSENT;
+    }
+    if (result != PTX_TYPE_NONE) take_result(s, operand_at(s, 0), insn->d, result);
+}
+
+void select_call(Select *s)
+{
+    Detour detour = select_detour(s);
+    DeviceFunction function = provided(operand_at(s, 1));
+    if (function != NOT_PROVIDED) device_call(s, function);
+    else ordinary_call(s);
+    select_detour_end(s, detour);
+}

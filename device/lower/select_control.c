@@ -1,0 +1,131 @@
+/* Branches, ends, barriers, fences and what does nothing here. */
+#include "lower/select.h"
+
+enum { MAX_BARRIERS = 16 };
+
+/* The guard as the predicate of a control operation. */
+static void take_guard(const Select *s, LowerInsn *insn)
+{
+    insn->a = s->guard;
+    insn->mods = s->guard_flag ? MODS_NEGATE : 0;
+    insn->guard = REF_ABSENT;
+    insn->flags = 0;
+}
+
+void select_bra(Select *s)
+{
+    const PtxOperand *target = operand_at(s, 0);
+    if (target->kind != PTX_OPERAND_LABEL) {
+        select_unsupported(s, "a branch to anything but a label");
+        return;
+    }
+    LowerInsn *insn = select_emit(s, OP_bra);
+    take_guard(s, insn);
+    insn->target = target->label->id;
+    insn->flags = FLAG_BRANCH | (s->guard == REF_ABSENT ? FLAG_ENDS : 0);
+}
+
+void select_brx(Select *s)
+{
+    const PtxOperand *table = operand_at(s, 1);
+    if (table->kind != PTX_OPERAND_TABLE || !table->table->labels) {
+        select_unsupported(s, "a branch without a list of targets");
+        return;
+    }
+    Detour detour = select_detour(s);
+    uint32_t count = table->table->count;
+    LowerTable *list = ARENA_ZEROS(s->f->scratch, LowerTable, 1);
+    list->count = count;
+    list->targets = ARENA_ARRAY(s->f->scratch, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) list->targets[i] = table->table->labels[i]->id;
+    Ref index = select_source(s, operand_at(s, 0), PTX_u32);
+    LowerInsn *insn = select_emit(s, OP_brx_idx);
+    insn->a = index;
+    insn->flags |= FLAG_TABLE | FLAG_ENDS;
+    insn->table = list;
+    select_detour_end(s, detour);
+}
+
+/* ret and exit */
+void select_end(Select *s)
+{
+    LowerInsn *insn = select_emit(s, s->insn->form->opcode == PTX_OP_ret ? OP_ret : OP_exit);
+    take_guard(s, insn);
+    if (s->guard == REF_ABSENT) insn->flags = FLAG_ENDS;
+}
+
+void select_plain(Select *s)
+{
+    select_emit(s, s->insn->form->opcode == PTX_OP_trap ? OP_trap : OP_brkpt);
+}
+
+void select_nothing(Select *s)
+{
+    (void)s;
+}
+
+void select_nanosleep(Select *s)
+{
+    Ref time = select_source(s, operand_at(s, 0), PTX_u32);
+    select_emit(s, OP_nanosleep)->a = time;
+}
+
+void select_fence(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    bool relaxed = form->opcode == PTX_OP_fence && !ptx_has(form, PTX_MOD_sc);
+    select_emit(s, relaxed ? OP_fence : OP_fence_sc);
+}
+
+/* Which of the 16 barriers: for the count that the function needs. */
+static void note_barrier(Select *s, const PtxOperand *o)
+{
+    uint32_t count = MAX_BARRIERS;
+    if (o->kind == PTX_OPERAND_IMMEDIATE && o->bits >= MAX_BARRIERS)
+        select_error(s, o->column, "barriers are numbered 0 to 15");
+    else if (o->kind == PTX_OPERAND_IMMEDIATE) count = (uint32_t)o->bits + 1;
+    if (count > s->barrier_count) s->barrier_count = count;
+}
+
+/* bar.red: destination first, its predicate last. */
+static void select_bar_red(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    bool popc = ptx_has(form, PTX_MOD_popc);
+    uint16_t op = popc ? OP_bar_red_popc : ptx_has(form, PTX_MOD_and) ? OP_bar_red_and : OP_bar_red_or;
+    uint32_t last = s->insn->operand_count - 1u;
+    note_barrier(s, operand_at(s, 1));
+    Ref d = select_dest(s, operand_at(s, 0), popc ? CLASS_32 : CLASS_PREDICATE);
+    Ref a = select_source(s, operand_at(s, 1), PTX_u32);
+    Ref b = last > 2 ? select_source(s, operand_at(s, 2), PTX_u32) : REF_ABSENT;
+    Ref c = select_predicate(s, operand_at(s, last));
+    LowerInsn *insn = select_emit(s, op);
+    insn->d = d;
+    insn->a = a;
+    insn->b = b;
+    insn->c = c;
+}
+
+static void select_bar_plain(Select *s)
+{
+    bool warp = ptx_has(s->insn->form, PTX_MOD_warp), arrive = ptx_has(s->insn->form, PTX_MOD_arrive);
+    if (!warp) note_barrier(s, operand_at(s, 0));
+    Ref a = select_source(s, operand_at(s, 0), PTX_u32);
+    Ref b = s->insn->operand_count > 1 ? select_source(s, operand_at(s, 1), PTX_u32) : REF_ABSENT;
+    LowerInsn *insn = select_emit(s, warp ? OP_bar_warp_sync : arrive ? OP_bar_arrive : OP_bar_sync);
+    insn->a = a;
+    insn->b = b;
+}
+
+void select_bar(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    if (ptx_has(form, PTX_MOD_cluster) || !s->insn->operand_count) {
+        select_unsupported(s, "");
+        return;
+    }
+    Detour detour = select_detour(s);
+    if (ptx_has(form, PTX_MOD_red)) select_bar_red(s);
+    else select_bar_plain(s);
+    select_detour_end(s, detour);
+}

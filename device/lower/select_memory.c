@@ -1,0 +1,287 @@
+/* Loads, stores and atomics: the operation follows from space, memory type and register width. */
+#include "lower/select.h"
+
+typedef enum Kind {
+    KIND_NONE,
+    U8_16, U8_32, U8_64, S8_16, S8_32, S8_64, B16_16, U16_32, U16_64, S16_32, S16_64,
+    B32_32, U32_64, S32_64, B64_64, B128_128, LOAD_KINDS_COUNT
+} Kind;
+
+#define LOADS(p) { \
+    [U8_16] = OP_##p##_u8_16, [U8_32] = OP_##p##_u8_32, [U8_64] = OP_##p##_u8_64, [S8_16] = OP_##p##_s8_16, \
+    [S8_32] = OP_##p##_s8_32, [S8_64] = OP_##p##_s8_64, [B16_16] = OP_##p##_b16_16, \
+    [U16_32] = OP_##p##_u16_32, [U16_64] = OP_##p##_u16_64, [S16_32] = OP_##p##_s16_32, \
+    [S16_64] = OP_##p##_s16_64, [B32_32] = OP_##p##_b32_32, [U32_64] = OP_##p##_u32_64, \
+    [S32_64] = OP_##p##_s32_64, [B64_64] = OP_##p##_b64_64, [B128_128] = OP_##p##_b128}
+#define STORES(p) { \
+    [U8_16] = OP_##p##_b8_16, [U8_32] = OP_##p##_b8_32, [U8_64] = OP_##p##_b8_64, \
+    [B16_16] = OP_##p##_b16_16, [U16_32] = OP_##p##_b16_32, [U16_64] = OP_##p##_b16_64, \
+    [B32_32] = OP_##p##_b32_32, [U32_64] = OP_##p##_b32_64, [B64_64] = OP_##p##_b64_64, \
+    [B128_128] = OP_##p##_b128}
+
+/* By space (generic, shared, local, param), scalar or vector. */
+static const uint16_t load_ops[4][2][LOAD_KINDS_COUNT] = {
+    {LOADS(ld_generic), LOADS(ldv_generic)}, {LOADS(ld_shared), LOADS(ldv_shared)},
+    {LOADS(ld_local), LOADS(ldv_local)}, {LOADS(ld_param), LOADS(ldv_param)}};
+static const uint16_t store_ops[3][2][LOAD_KINDS_COUNT] = {
+    {STORES(st_generic), STORES(stv_generic)}, {STORES(st_shared), STORES(stv_shared)},
+    {STORES(st_local), STORES(stv_local)}};
+
+static int space_index(PtxSpace space)
+{
+    return space == PTX_SPACE_SHARED ? 1 : space == PTX_SPACE_LOCAL ? 2 : space == PTX_SPACE_PARAM ? 3 : 0;
+}
+
+/* Kinds by memory bits and register class; signed ones where that widens. */
+static Kind kind_of(PtxType type, RegisterClass class)
+{
+    static const uint8_t kinds[5][5] = {
+        [1] = {[CLASS_16] = U8_16, [CLASS_32] = U8_32, [CLASS_64] = U8_64},
+        [2] = {[CLASS_16] = B16_16, [CLASS_32] = U16_32, [CLASS_64] = U16_64},
+        [3] = {[CLASS_32] = B32_32, [CLASS_64] = U32_64},
+        [4] = {[CLASS_64] = B64_64}};
+    unsigned bits = ptx_type_bits(type);
+    if (bits == 128) return class == CLASS_128 ? B128_128 : KIND_NONE;
+    unsigned row = bits == 8 ? 1 : bits == 16 ? 2 : bits == 32 ? 3 : bits == 64 ? 4 : 0;
+    return kinds[row][class];
+}
+
+static Kind signed_kind(Kind kind)
+{
+    switch (kind) {
+    case U8_16: return S8_16;
+    case U8_32: return S8_32;
+    case U8_64: return S8_64;
+    case U16_32: return S16_32;
+    case U16_64: return S16_64;
+    case U32_64: return S32_64;
+    default: return kind;
+    }
+}
+
+uint16_t select_load_op(PtxSpace space, bool vector, PtxType type, RegisterClass class)
+{
+    Kind kind = kind_of(type, class);
+    if (ptx_types[type].class == PTX_SIGNED) kind = signed_kind(kind);
+    return kind ? load_ops[space_index(space)][vector][kind] : OP_COUNT;
+}
+
+uint16_t select_store_op(PtxSpace space, bool vector, PtxType type, RegisterClass class)
+{
+    Kind kind = kind_of(type, class);
+    return kind && space != PTX_SPACE_PARAM ? store_ops[space_index(space)][vector][kind] : OP_COUNT;
+}
+
+static uint16_t address_mods(const Address *a)
+{
+    return a->narrow ? MEM_ADDR32 : 0;
+}
+
+static bool is_strong(const PtxForm *form)
+{
+    PtxModifier m = form->group[PTX_GROUP_SEMANTICS];
+    return m != PTX_MOD_NONE && m != PTX_MOD_weak;
+}
+
+/* An acquire is followed, a release preceded by a fence. */
+static void fence_if(Select *s, bool wanted, bool sequential)
+{
+    if (wanted) select_emit(s, sequential ? OP_fence_sc : OP_fence);
+}
+
+/* The class of the register that an element goes to or comes from; the type's own where it is none. */
+static RegisterClass element_class(const Select *s, const PtxOperand *o, PtxType type)
+{
+    return o->kind == PTX_OPERAND_REGISTER ? select_class(s, REF_MAKE(REF_FRAME, o->reg)) : class_of(type);
+}
+
+/* Kernel parameters: each element is a row already. */
+static bool load_param_rows(Select *s, const PtxOperand *elements, uint32_t count, PtxType type,
+                            int64_t offset)
+{
+    unsigned bytes = ptx_type_bytes(type);
+    if (bytes > 8) return false;
+    if (offset < 0 || (uint64_t)offset + (uint64_t)bytes * count > s->code->param_size) {
+        select_error(s, 0, "reads past the kernel's parameters");
+        return true;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (elements[i].kind == PTX_OPERAND_SINK) continue;
+        RegisterClass class = element_class(s, &elements[i], type);
+        if (class < class_of(type)) return select_unsupported(s, "this width"), true;
+        Ref d = select_dest(s, &elements[i], class);
+        bool is_signed = ptx_types[type].class == PTX_SIGNED;
+        select_copy(s, d, select_param_row(s, (uint32_t)offset + i * bytes, bytes, class, is_signed));
+    }
+    return true;
+}
+
+static const PtxOperand *elements_of(const PtxOperand *o, uint32_t *count)
+{
+    *count = o->kind == PTX_OPERAND_VECTOR ? o->count : 1;
+    return o->kind == PTX_OPERAND_VECTOR ? o->items : o;
+}
+
+/* The widest register class among the elements: they must agree. */
+static bool vector_class(Select *s, const PtxOperand *elements, uint32_t count, PtxType type,
+                         RegisterClass *class)
+{
+    *class = class_of(type);
+    bool found = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (elements[i].kind != PTX_OPERAND_REGISTER) continue;
+        RegisterClass own = element_class(s, &elements[i], type);
+        if (found && own != *class) return false;
+        *class = own;
+        found = true;
+    }
+    return true;
+}
+
+static void set_address(LowerInsn *insn, const Address *a, const PtxForm *form)
+{
+    insn->a = a->row;
+    insn->imm = a->offset;
+    insn->mods |= (uint16_t)(address_mods(a) | (is_strong(form) ? MEM_STRONG : 0));
+}
+
+static void load_elements(Select *s, const Address *a, const PtxOperand *elements, uint32_t count,
+                          PtxType type)
+{
+    RegisterClass class;
+    bool same = vector_class(s, elements, count, type, &class);
+    uint16_t op = same ? select_load_op(a->space, count > 1, type, class) : OP_COUNT;
+    if (op == OP_COUNT || count > 8) {
+        select_unsupported(s, "a load of this width");
+        return;
+    }
+    Ref refs[8];
+    for (uint32_t i = 0; i < count; i++) refs[i] = select_optional_dest(s, &elements[i], class);
+    LowerInsn *insn = select_emit(s, op);
+    set_address(insn, a, s->insn->form);
+    if (count == 1) {
+        insn->d = refs[0] == REF_ABSENT ? lower_new_register(s->f, class) : refs[0];
+        return;
+    }
+    insn->more = lower_new_refs(s->f, refs, count);
+    insn->more_count = insn->more_written = (uint8_t)count;
+    insn->mods |= (uint16_t)count;
+}
+
+void select_ld(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    PtxType type = form->types[0];
+    uint32_t count;
+    const PtxOperand *elements = elements_of(operand_at(s, 0), &count);
+    Address a;
+    if (!select_address(s, operand_at(s, 1), form->spaces[0], &a)) return;
+    if (a.space == PTX_SPACE_PARAM && load_param_rows(s, elements, count, type, a.offset)) return;
+    fence_if(s, form->group[PTX_GROUP_SEMANTICS] == PTX_MOD_sc, true);
+    load_elements(s, &a, elements, count, type);
+    fence_if(s, form->group[PTX_GROUP_SEMANTICS] == PTX_MOD_acquire, false);
+}
+
+static void store_elements(Select *s, const Address *a, const PtxOperand *elements, uint32_t count,
+                           PtxType type)
+{
+    RegisterClass class;
+    bool same = vector_class(s, elements, count, type, &class);
+    uint16_t op = same ? select_store_op(a->space, count > 1, type, class) : OP_COUNT;
+    if (op == OP_COUNT || count > 8) {
+        select_unsupported(s, "a store of this width");
+        return;
+    }
+    Ref refs[8];
+    for (uint32_t i = 0; i < count; i++)
+        refs[i] = elements[i].kind == PTX_OPERAND_REGISTER ? REF_MAKE(REF_FRAME, elements[i].reg)
+                                                           : select_source(s, &elements[i], type);
+    for (uint32_t i = 0; i < count; i++)
+        if (elements[i].kind != PTX_OPERAND_REGISTER && class != class_of(type))
+            refs[i] = lower_constant(s->lower, class, ptx_immediate_bits(&elements[i], type), 0);
+    LowerInsn *insn = select_emit(s, op);
+    set_address(insn, a, s->insn->form);
+    if (count == 1) {
+        insn->b = refs[0];
+        return;
+    }
+    insn->more = lower_new_refs(s->f, refs, count);
+    insn->more_count = (uint8_t)count;
+    insn->mods |= (uint16_t)count;
+}
+
+void select_st(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    if (ptx_has(form, PTX_MOD_async) || ptx_has(form, PTX_MOD_bulk)) {
+        select_unsupported(s, "");
+        return;
+    }
+    uint32_t count;
+    const PtxOperand *elements = elements_of(operand_at(s, 1), &count);
+    Address a;
+    if (!select_address(s, operand_at(s, 0), form->spaces[0], &a)) return;
+    PtxModifier order = form->group[PTX_GROUP_SEMANTICS];
+    fence_if(s, order == PTX_MOD_release || order == PTX_MOD_sc, order == PTX_MOD_sc);
+    store_elements(s, &a, elements, count, form->types[0]);
+}
+
+/* ---- atomics ---- */
+
+static const char *atomic_type(const PtxForm *form)
+{
+    PtxType type = form->types[0];
+    PtxModifier what = form->group[PTX_GROUP_OPERATION];
+    bool is_float = ptx_types[type].class == PTX_FLOAT;
+    unsigned bits = ptx_type_bits(type);
+    bool bitwise = what == PTX_MOD_and || what == PTX_MOD_or || what == PTX_MOD_xor || what == PTX_MOD_exch ||
+                   what == PTX_MOD_cas;
+    if (bitwise) return bits == 16 ? "b16" : bits == 32 ? "b32" : bits == 64 ? "b64" : "b128";
+    if (what == PTX_MOD_add && !is_float) return bits == 32 ? "u32" : "u64";
+    return ptx_types[type].name;
+}
+
+typedef struct Atomic {
+    uint16_t op;
+    PtxType type;
+    bool returns, swaps;   /* has a result; is cas */
+    Address address;
+} Atomic;
+
+/* One element at its offset: a vector is atomic element by element. */
+static void emit_atomic(Select *s, const Atomic *x, const PtxOperand *d, const PtxOperand *b, int64_t offset)
+{
+    Ref result = x->returns ? select_optional_dest(s, d, class_of(x->type)) : REF_ABSENT;
+    Ref value = select_source(s, b, x->type);
+    Ref swap = x->swaps ? select_source(s, operand_at(s, x->returns + 2u), x->type) : REF_ABSENT;
+    LowerInsn *insn = select_emit(s, x->op);
+    insn->a = x->address.row;
+    insn->imm = x->address.offset + offset;
+    insn->mods =
+        (uint16_t)(address_mods(&x->address) | (x->address.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
+    insn->d = result;
+    insn->b = value;
+    insn->c = swap;
+}
+
+void select_atom(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    PtxModifier what = form->group[PTX_GROUP_OPERATION];
+    Atomic x = {.type = form->types[0], .returns = form->opcode == PTX_OP_atom, .swaps = what == PTX_MOD_cas};
+    x.op = select_find(s, "atom_%s_%s", ptx_modifiers[what].spelling, atomic_type(form));
+    if (x.op == OP_COUNT || ptx_has(form, PTX_MOD_async)) {
+        select_unsupported(s, "");
+        return;
+    }
+    if (!select_address(s, operand_at(s, x.returns), form->spaces[0], &x.address)) return;
+    if (x.address.space == PTX_SPACE_LOCAL || x.address.space == PTX_SPACE_PARAM) {
+        select_unsupported(s, "an atomic on this space");
+        return;
+    }
+    uint32_t count, results;
+    const PtxOperand *values = elements_of(operand_at(s, x.returns + 1u), &count);
+    const PtxOperand *to = elements_of(operand_at(s, 0), &results);
+    for (uint32_t i = 0; i < count; i++)
+        emit_atomic(s, &x, i < results ? &to[i] : to, &values[i], (int64_t)(i * ptx_type_bytes(x.type)));
+}

@@ -1,0 +1,199 @@
+/* Moves, packing and unpacking, lop3, conversions between address spaces, the stack pointer. */
+#include "lower/select.h"
+
+/* mov d, {a, b, ...} */
+static void pack(Select *s, PtxType type)
+{
+    const PtxOperand *vector = operand_at(s, 1);
+    unsigned bits = ptx_type_bits(type), part = bits / vector->count;
+    uint16_t op = select_find(s, "pack_b%u_b%u", bits, part);
+    if (op == OP_COUNT || vector->count > 4) {
+        select_unsupported(s, "this packing");
+        return;
+    }
+    PtxType part_type = part == 8 ? PTX_b8 : part == 16 ? PTX_b16 : part == 32 ? PTX_b32 : PTX_b64;
+    Ref sources[4] = {REF_ABSENT, REF_ABSENT, REF_ABSENT, REF_ABSENT};
+    for (uint32_t i = 0; i < vector->count; i++) sources[i] = select_source(s, &vector->items[i], part_type);
+    Ref d = select_dest(s, operand_at(s, 0), class_of(type));
+    LowerInsn *insn = select_emit(s, op);
+    insn->flags |= FLAG_PURE;
+    insn->d = d;
+    insn->a = sources[0];
+    insn->b = sources[1];
+    insn->c = sources[2];
+    insn->e = sources[3];
+}
+
+/* One part of a value, by shifting. */
+static void extract(Select *s, const PtxOperand *item, Ref value, unsigned bits, unsigned part,
+                    unsigned index)
+{
+    uint16_t op = select_find(s, "extract_b%u_b%u", part, bits);
+    if (op == OP_COUNT) {
+        select_unsupported(s, "this unpacking");
+        return;
+    }
+    Ref d = select_dest(s, item, class_of_bits(part));
+    LowerInsn *insn = select_emit(s, op);
+    insn->flags |= FLAG_PURE;
+    insn->d = d;
+    insn->a = value;
+    insn->imm = index * part;
+}
+
+/* mov {a, b, ...}, d */
+static void unpack(Select *s, PtxType type)
+{
+    const PtxOperand *vector = operand_at(s, 0);
+    unsigned bits = ptx_type_bits(type), part = bits / vector->count;
+    Ref value = select_source(s, operand_at(s, 1), type);
+    bool both = vector->count == 2 && vector->items[0].kind == PTX_OPERAND_REGISTER &&
+                vector->items[1].kind == PTX_OPERAND_REGISTER;
+    if (!both && bits != 128) {
+        for (uint32_t i = 0; i < vector->count; i++)
+            if (vector->items[i].kind != PTX_OPERAND_SINK)
+                extract(s, &vector->items[i], value, bits, part, i);
+        return;
+    }
+    uint16_t op = select_find(s, "unpack_b%u_b%u", part, bits);
+    if (op == OP_COUNT || vector->count != 2) {
+        select_unsupported(s, "this unpacking");
+        return;
+    }
+    Ref low = select_dest(s, &vector->items[0], class_of_bits(part));
+    Ref high = select_dest(s, &vector->items[1], class_of_bits(part));
+    LowerInsn *insn = select_emit(s, op);
+    insn->flags |= FLAG_PURE | FLAG_E_WRITTEN;
+    insn->d = low;
+    insn->e = high;
+    insn->a = value;
+}
+
+void select_mov(Select *s)
+{
+    PtxType type = s->insn->form->types[0];
+    const PtxOperand *to = operand_at(s, 0), *from = operand_at(s, 1);
+    if (s->insn->form->vector > 1) {
+        select_unsupported(s, "a move of vectors");
+    } else if (from->kind == PTX_OPERAND_VECTOR) {
+        pack(s, type);
+    } else if (to->kind == PTX_OPERAND_VECTOR) {
+        unpack(s, type);
+    } else {
+        Ref value = select_source(s, from, type);
+        select_deliver(s, select_dest(s, to, class_of(type)), value);
+    }
+}
+
+/* lop3.b32 d, a, b, c, table; lop3.or.b32 d|p, a, b, c, table, q */
+void select_lop3(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    const PtxOperand *to = operand_at(s, 0);
+    bool predicate = to->kind == PTX_OPERAND_PAIR;
+    Ref sources[3];
+    for (uint32_t i = 0; i < 3; i++) sources[i] = select_source(s, operand_at(s, i + 1), PTX_b32);
+    Ref result = select_dest(s, predicate ? &to->items[0] : to, CLASS_32);
+    if (predicate && s->guard != REF_ABSENT) result = lower_new_register(s->f, CLASS_32);
+    LowerInsn *insn = predicate ? select_temp(s, OP_lop3_b32, CLASS_32) : select_emit(s, OP_lop3_b32);
+    insn->flags |= FLAG_PURE;
+    insn->a = sources[0];
+    insn->b = sources[1];
+    insn->c = sources[2];
+    insn->imm = (int64_t)(operand_at(s, 4)->bits & 0xff);
+    if (!predicate) {
+        insn->d = result;
+        return;
+    }
+    Ref value = insn->d;
+    Ref zero = lower_constant(s->lower, CLASS_32, 0, 0);
+    Ref nonzero = select_compute(s, "setp_ne_b32", CLASS_PREDICATE, value, zero, REF_ABSENT);
+    Ref q = select_predicate(s, operand_at(s, 5));
+    Ref d = select_dest(s, &to->items[0], CLASS_32), p = select_dest(s, &to->items[1], CLASS_PREDICATE);
+    bool both = ptx_has(form, PTX_MOD_and);
+    LowerInsn *combine = select_emit(s, both ? OP_and_pred : OP_or_pred);
+    combine->flags |= FLAG_PURE;
+    combine->d = p;
+    combine->a = nonzero;
+    combine->b = q;
+    select_copy(s, d, value);
+}
+
+/* cvta: what to a generic address, cvta.to: back. Only shared and local memory have addresses of their own.
+ */
+static uint16_t cvta_op(PtxSpace space, bool to)
+{
+    if (space == PTX_SPACE_SHARED) return to ? OP_cvta_to_shared : OP_cvta_shared;
+    if (space == PTX_SPACE_LOCAL) return to ? OP_cvta_to_local : OP_cvta_local;
+    return OP_COUNT;
+}
+
+static PtxSpace cvta_space(const Select *s, PtxSpace space)
+{
+    switch (space) {
+    case PTX_SPACE_SHARED: case PTX_SPACE_SHARED_CTA: case PTX_SPACE_SHARED_CLUSTER: return PTX_SPACE_SHARED;
+    case PTX_SPACE_LOCAL: return PTX_SPACE_LOCAL;
+    case PTX_SPACE_PARAM: case PTX_SPACE_PARAM_ENTRY: case PTX_SPACE_PARAM_FUNC:
+        return s->tree->is_entry ? PTX_SPACE_GLOBAL : PTX_SPACE_LOCAL;
+    default: return PTX_SPACE_GLOBAL;
+    }
+}
+
+void select_cvta(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    uint16_t op = cvta_op(cvta_space(s, form->spaces[0]), ptx_has(form, PTX_MOD_to));
+    if (ptx_type_bits(form->types[0]) != 64) {
+        select_unsupported(s, "a 32-bit generic address");
+        return;
+    }
+    Ref source = select_source(s, operand_at(s, 1), PTX_b64);
+    Ref d = select_dest(s, operand_at(s, 0), CLASS_64);
+    if (op == OP_COUNT) {
+        select_copy(s, d, source);
+        return;
+    }
+    LowerInsn *insn = select_emit(s, op);
+    insn->flags |= FLAG_PURE;
+    insn->d = d;
+    insn->a = source;
+}
+
+void select_isspacep(Select *s)
+{
+    PtxSpace space = s->insn->form->spaces[0];
+    if (space == PTX_SPACE_SHARED_CTA || space == PTX_SPACE_SHARED_CLUSTER) space = PTX_SPACE_SHARED;
+    if (space == PTX_SPACE_PARAM_ENTRY) space = PTX_SPACE_PARAM;
+    uint16_t op = select_find(s, "isspacep_%s", ptx_space_names[space]);
+    if (op == OP_COUNT) {
+        select_unsupported(s, "");
+        return;
+    }
+    Ref a = select_source(s, operand_at(s, 1), PTX_b64);
+    Ref d = select_dest(s, operand_at(s, 0), CLASS_PREDICATE);
+    LowerInsn *insn = select_emit(s, op);
+    insn->flags |= FLAG_PURE;
+    insn->d = d;
+    insn->a = a;
+}
+
+/* alloca d, size {, align}; stacksave d; stackrestore a */
+void select_stack(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    PtxType type = form->types[0];
+    uint16_t mods = ptx_type_bits(type) == 32 ? MEM_ADDR32 : 0;
+    bool restore = form->opcode == PTX_OP_stackrestore, alloca = form->opcode == PTX_OP_alloca;
+    if (alloca && mods) {
+        select_unsupported(s, "a 32-bit address");
+        return;
+    }
+    Ref a = restore ? select_source(s, operand_at(s, 0), type)
+          : alloca ? select_source(s, operand_at(s, 1), type) : REF_ABSENT;
+    Ref d = restore ? REF_ABSENT : select_dest(s, operand_at(s, 0), class_of(type));
+    LowerInsn *insn = select_emit(s, restore ? OP_stackrestore : alloca ? OP_alloca : OP_stacksave);
+    insn->a = a;
+    insn->d = d;
+    insn->mods = mods;
+    insn->imm = s->insn->operand_count > 2 ? (int64_t)operand_at(s, 2)->bits : 8;
+}

@@ -1,0 +1,152 @@
+/* Operands to references: registers, immediates, special registers, addresses. */
+#include "lower/select.h"
+
+#include <string.h>
+
+RegisterClass select_class(const Select *s, Ref ref)
+{
+    return s->f->classes[ref & REF_OFFSET_MASK];
+}
+
+static Ref register_ref(const PtxOperand *operand)
+{
+    return REF_MAKE(REF_FRAME, operand->reg);
+}
+
+/* Special registers by operation; what has none here is not supported. */
+static uint16_t special_op(const Select *s, PtxSpecial special)
+{
+    switch (special) {
+    case PTX_SPECIAL_clusterid: return OP_sreg_ctaid;
+    case PTX_SPECIAL_nclusterid: return OP_sreg_nctaid;
+    case PTX_SPECIAL_clock_hi: return OP_sreg_clock_hi;
+    default: return select_find(s, "sreg_%s", ptx_specials[special].name);
+    }
+}
+
+/* Clusters are of one block; the fourth component is 0, or 1 where it is a count. */
+static bool special_constant(const PtxOperand *o, uint64_t *value)
+{
+    switch (o->special) {
+    case PTX_SPECIAL_tid: case PTX_SPECIAL_ctaid: case PTX_SPECIAL_clusterid:
+        *value = 0;
+        return o->component == 3;
+    case PTX_SPECIAL_ntid: case PTX_SPECIAL_nctaid: case PTX_SPECIAL_nclusterid:
+        *value = 1;
+        return o->component == 3;
+    case PTX_SPECIAL_cluster_ctaid: case PTX_SPECIAL_cluster_ctarank: case PTX_SPECIAL_is_explicit_cluster:
+    case PTX_SPECIAL_pm: case PTX_SPECIAL_pm64_: case PTX_SPECIAL_aggr_smem_size:
+        *value = 0;
+        return true;
+    case PTX_SPECIAL_cluster_nctaid: case PTX_SPECIAL_cluster_nctarank:
+        *value = 1;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static Ref read_special(Select *s, const PtxOperand *o)
+{
+    RegisterClass class = class_of(ptx_specials[o->special].type);
+    uint64_t value;
+    if (special_constant(o, &value)) return lower_constant(s->lower, class, value, 0);
+    uint16_t op = special_op(s, o->special);
+    if (op == OP_COUNT) {
+        select_error(s, o->column, "%%%s is not supported by the CPU device", ptx_specials[o->special].name);
+        return lower_constant(s->lower, class, 0, 0);
+    }
+    LowerInsn *insn = select_temp(s, op, class);
+    insn->imm = o->component;
+    bool changes =
+        strstr(ptx_specials[o->special].name, "clock") || strstr(ptx_specials[o->special].name, "timer");
+    if (changes) insn->flags &= (uint16_t)~FLAG_PURE;
+    return insn->d;
+}
+
+const CodeFunction *select_function(Select *s, const PtxOperand *o)
+{
+    const CodeFunction *code = s->lower->functions[lower_aliased(o->function)->id].code;
+    if (!code) code = s->lower->functions[o->function->id].code;
+    if (!code)
+        select_error(s, o->column, "unresolved symbol: function '%s' has no body", o->function->name);
+    else if (code->module != s->lower->code && code->shared_size)
+        select_error(s, o->column,
+                     "'%s' of another module uses shared memory: the CPU device does not link that",
+                     o->function->name);
+    return code;
+}
+
+static Ref function_address(Select *s, const PtxOperand *o)
+{
+    return lower_constant(s->lower, CLASS_64, (uint64_t)(uintptr_t)select_function(s, o), 0);
+}
+
+/* A narrower or wider register than the type asks for: cut, or extended with zeros. */
+static Ref resize(Select *s, Ref ref, RegisterClass have, RegisterClass want, uint32_t column)
+{
+    static const char *const names[5][5] = {
+        [CLASS_16][CLASS_32] = "cvt_u32_u16", [CLASS_16][CLASS_64] = "cvt_u64_u16",
+        [CLASS_32][CLASS_16] = "cvt_b16_b32", [CLASS_32][CLASS_64] = "cvt_u64_u32",
+        [CLASS_64][CLASS_16] = "cvt_b16_b64", [CLASS_64][CLASS_32] = "cvt_b32_b64"};
+    if (have == want) return ref;
+    if (!names[have][want]) {
+        select_error(s, column, "an operand of this width is not supported by the CPU device");
+        return lower_new_register(s->f, want);
+    }
+    return select_compute(s, names[have][want], want, ref, REF_ABSENT, REF_ABSENT);
+}
+
+Ref select_predicate(Select *s, const PtxOperand *o)
+{
+    if (o->kind == PTX_OPERAND_IMMEDIATE)
+        return lower_constant(s->lower, CLASS_PREDICATE, (o->bits != 0) ^ o->negated, 0);
+    if (o->kind != PTX_OPERAND_REGISTER || select_class(s, register_ref(o)) != CLASS_PREDICATE) {
+        select_error(s, o->column, "a predicate is expected here");
+        return lower_constant(s->lower, CLASS_PREDICATE, 0, 0);
+    }
+    if (!o->negated) return register_ref(o);
+    return select_compute(s, "not_pred", CLASS_PREDICATE, register_ref(o), REF_ABSENT, REF_ABSENT);
+}
+
+Ref select_source(Select *s, const PtxOperand *o, PtxType type)
+{
+    RegisterClass class = class_of(type);
+    Ref address;
+    if (class == CLASS_PREDICATE) return select_predicate(s, o);
+    if (o->selector.unit || o->negated) {
+        select_error(s, o->column, "this operand form is not supported by the CPU device");
+        return lower_constant(s->lower, class, 0, 0);
+    }
+    switch (o->kind) {
+    case PTX_OPERAND_REGISTER:
+        return resize(s, register_ref(o), select_class(s, register_ref(o)), class, o->column);
+    case PTX_OPERAND_IMMEDIATE:
+        return lower_constant(s->lower, class, ptx_immediate_bits(o, type), 0);
+    case PTX_OPERAND_SPECIAL:
+        return resize(s, read_special(s, o), class_of(ptx_specials[o->special].type), class, o->column);
+    case PTX_OPERAND_VARIABLE:
+        address = select_variable_address(s, o, class);
+        return ref_is_register(address) ? resize(s, address, CLASS_64, class, o->column) : address;
+    case PTX_OPERAND_FUNCTION:
+        return resize(s, function_address(s, o), CLASS_64, class, o->column);
+    default:
+        select_error(s, o->column, "this operand is not supported by the CPU device");
+        return lower_constant(s->lower, class, 0, 0);
+    }
+}
+
+Ref select_dest(Select *s, const PtxOperand *o, RegisterClass class)
+{
+    if (o->kind == PTX_OPERAND_SINK) return lower_new_register(s->f, class);
+    if (o->kind == PTX_OPERAND_REGISTER && select_class(s, register_ref(o)) == class && !o->selector.unit)
+        return register_ref(o);
+    select_error(s, o->column, "a destination of this kind is not supported by the CPU device");
+    return lower_new_register(s->f, class);
+}
+
+Ref select_optional_dest(Select *s, const PtxOperand *o, RegisterClass class)
+{
+    if (o->kind == PTX_OPERAND_SINK || o->kind == PTX_OPERAND_NONE) return REF_ABSENT;
+    return select_dest(s, o, class);
+}

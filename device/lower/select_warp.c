@@ -1,0 +1,129 @@
+/* Collectives of a warp. Under a guard they are branched around: only the lanes that execute them take part.
+ */
+#include "lower/select.h"
+
+/* d|p: the two destinations; p absent where it is not given. */
+static void pair_dest(Select *s, const PtxOperand *o, RegisterClass class, Ref *d, Ref *p)
+{
+    bool pair = o->kind == PTX_OPERAND_PAIR;
+    *d = select_dest(s, pair ? &o->items[0] : o, class);
+    *p = pair ? select_optional_dest(s, &o->items[1], CLASS_PREDICATE) : REF_ABSENT;
+}
+
+static Ref member_mask(Select *s, uint32_t index)
+{
+    if (!ptx_has(s->insn->form, PTX_MOD_sync)) return REF_ABSENT;
+    return select_source(s, operand_at(s, index), PTX_b32);
+}
+
+static LowerInsn *emit_collective(Select *s, uint16_t op, Ref d, Ref e)
+{
+    LowerInsn *insn = select_emit(s, op);
+    insn->d = d;
+    insn->e = e;
+    insn->flags |= FLAG_E_WRITTEN;
+    return insn;
+}
+
+void select_shfl(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    uint16_t op = select_find(s, "shfl_%s", ptx_modifiers[form->group[PTX_GROUP_MODE]].spelling);
+    for (int i = 0; op == OP_COUNT && i < form->modifier_count; i++)
+        op = select_find(s, "shfl_%s", ptx_modifiers[form->modifiers[i]].spelling);
+    if (op == OP_COUNT) {
+        select_unsupported(s, "");
+        return;
+    }
+    Detour detour = select_detour(s);
+    Ref d, p;
+    pair_dest(s, operand_at(s, 0), CLASS_32, &d, &p);
+    Ref a = select_source(s, operand_at(s, 1), PTX_b32);
+    Ref b = select_source(s, operand_at(s, 2), PTX_b32);
+    Ref c = select_source(s, operand_at(s, 3), PTX_b32);
+    Ref mask = member_mask(s, 4);
+    uint32_t more = lower_new_refs(s->f, &mask, 1);
+    LowerInsn *insn = emit_collective(s, op, d, p);
+    insn->a = a;
+    insn->b = b;
+    insn->c = c;
+    insn->more = more;
+    insn->more_count = 1;
+    select_detour_end(s, detour);
+}
+
+void select_vote(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    bool ballot = ptx_has(form, PTX_MOD_ballot);
+    uint16_t op = ballot ? OP_vote_ballot : ptx_has(form, PTX_MOD_all) ? OP_vote_all
+                : ptx_has(form, PTX_MOD_any) ? OP_vote_any : OP_vote_uni;
+    Detour detour = select_detour(s);
+    Ref d = select_dest(s, operand_at(s, 0), ballot ? CLASS_32 : CLASS_PREDICATE);
+    Ref a = select_predicate(s, operand_at(s, 1));
+    Ref mask = member_mask(s, 2);
+    LowerInsn *insn = emit_collective(s, op, d, REF_ABSENT);
+    insn->a = a;
+    insn->b = mask;
+    select_detour_end(s, detour);
+}
+
+void select_match(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    bool all = ptx_has(form, PTX_MOD_all), wide = ptx_type_bits(form->types[0]) == 64;
+    uint16_t op = all    ? (wide ? OP_match_all_b64 : OP_match_all_b32)
+                  : wide ? OP_match_any_b64
+                         : OP_match_any_b32;
+    Detour detour = select_detour(s);
+    Ref d, p;
+    pair_dest(s, operand_at(s, 0), CLASS_32, &d, &p);
+    Ref a = select_source(s, operand_at(s, 1), form->types[0]);
+    Ref mask = member_mask(s, 2);
+    LowerInsn *insn = emit_collective(s, op, d, p);
+    insn->a = a;
+    insn->b = mask;
+    select_detour_end(s, detour);
+}
+
+void select_redux(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    PtxModifier what = form->group[PTX_GROUP_OPERATION];
+    bool ordered = what == PTX_MOD_min || what == PTX_MOD_max;
+    const char *type = ordered ? ptx_types[form->types[0]].name : "b32";
+    uint16_t op = select_find(s, "redux_%s_%s", ptx_modifiers[what].spelling, type);
+    if (op == OP_COUNT || ptx_types[form->types[0]].class == PTX_FLOAT) {
+        select_unsupported(s, "");
+        return;
+    }
+    Detour detour = select_detour(s);
+    Ref d = select_dest(s, operand_at(s, 0), CLASS_32);
+    Ref a = select_source(s, operand_at(s, 1), PTX_b32);
+    Ref mask = member_mask(s, 2);
+    LowerInsn *insn = emit_collective(s, op, d, REF_ABSENT);
+    insn->a = a;
+    insn->b = mask;
+    select_detour_end(s, detour);
+}
+
+void select_elect(Select *s)
+{
+    const PtxOperand *pair = operand_at(s, 0);
+    if (pair->kind != PTX_OPERAND_PAIR) {
+        select_unsupported(s, "");
+        return;
+    }
+    Detour detour = select_detour(s);
+    Ref d = select_optional_dest(s, &pair->items[0], CLASS_32);
+    Ref p = select_dest(s, &pair->items[1], CLASS_PREDICATE);
+    Ref mask = member_mask(s, 1);
+    emit_collective(s, OP_elect, d, p)->b = mask;
+    select_detour_end(s, detour);
+}
+
+void select_activemask(Select *s)
+{
+    Ref d = select_dest(s, operand_at(s, 0), CLASS_32);
+    select_emit(s, OP_activemask)->d = d;
+}

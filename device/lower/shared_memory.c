@@ -1,0 +1,180 @@
+/* Offsets of .shared variables.
+ *
+ * A function may run under several kernels, so a variable has one offset for all of them; two variables may
+ * overlap where no kernel reaches both. Extern arrays start behind what their kernel uses: where a function
+ * that is not a kernel names one, all kernels that reach it agree on the start.
+ */
+#include "lower/module.h"
+
+enum { DYNAMIC_ALIGN = 16 };
+
+typedef struct SharedVariable {
+    uint64_t *offset;      /* where its offset goes */
+    uint64_t size, align;
+    uint64_t *entries;     /* set of the kernels that reach it */
+} SharedVariable;
+
+typedef struct Layout {
+    Lower *lower;
+    SharedVariable *variables;
+    uint32_t count, capacity;
+    uint32_t words;        /* of a set of entries */
+    uint64_t *end;         /* for each entry: end of its static variables, then start of the extern ones */
+} Layout;
+
+static void add_entries(Layout *l, SharedVariable *v, uint32_t function)
+{
+    for (uint32_t e = 0; e < l->lower->entry_count; e++)
+        if (lower_reaches(l->lower, e, function)) v->entries[e / 64] |= UINT64_C(1) << (e % 64);
+}
+
+static SharedVariable *add_variable(Layout *l, const PtxVariable *v, uint64_t *offset)
+{
+    Arena *arena = &l->lower->scratch;
+    l->variables = lower_arena_grow(arena, l->variables, l->count, &l->capacity, sizeof *l->variables);
+    SharedVariable *shared = &l->variables[l->count++];
+    *shared =
+        (SharedVariable){offset, v->size, v->align ? v->align : 1, ARENA_ZEROS(arena, uint64_t, l->words)};
+    return shared;
+}
+
+static void collect_own(Layout *l, FunctionFacts *facts)
+{
+    const PtxFunction *tree = facts->tree;
+    facts->shared_offset = ARENA_ZEROS(&l->lower->scratch, uint64_t, tree->variable_count);
+    for (uint32_t i = 0; i < tree->variable_count; i++) {
+        const PtxVariable *v = tree->variables[i];
+        if (v->space != PTX_SPACE_SHARED || !v->defined || !v->size) continue;
+        add_entries(l, add_variable(l, v, &facts->shared_offset[i]), tree->id);
+    }
+}
+
+static void collect_module(Layout *l, const PtxVariable *v)
+{
+    Lower *lower = l->lower;
+    SharedVariable *shared = add_variable(l, v, &lower->addresses[v->id]);
+    for (uint32_t f = 0; f < lower->tree->function_count; f++)
+        for (uint32_t i = 0; i < lower->functions[f].shared_count; i++)
+            if (lower->functions[f].shared[i] == v->id) add_entries(l, shared, f);
+}
+
+static bool meet(const Layout *l, const SharedVariable *a, const SharedVariable *b)
+{
+    for (uint32_t w = 0; w < l->words; w++)
+        if (a->entries[w] & b->entries[w]) return true;
+    return false;
+}
+
+/* The lowest place that no variable met in some kernel has taken. */
+static void place(Layout *l, uint32_t index)
+{
+    SharedVariable *v = &l->variables[index];
+    uint64_t offset = 0;
+    for (uint32_t i = 0; i < index; i++) {
+        const SharedVariable *other = &l->variables[i];
+        if (offset >= *other->offset + other->size || *other->offset >= offset + v->size) continue;
+        if (!meet(l, v, other)) continue;
+        offset = align_up(*other->offset + other->size, v->align);
+        i = UINT32_MAX; /* from the first again */
+    }
+    *v->offset = offset;
+    for (uint32_t e = 0; e < l->lower->entry_count; e++)
+        if (v->entries[e / 64] >> (e % 64) & 1 && offset + v->size > l->end[e]) l->end[e] = offset + v->size;
+}
+
+/* Start of the extern arrays seen from a function: the largest of its kernels; true when one had to move. */
+static bool agree_on_dynamic(Layout *l, FunctionFacts *facts)
+{
+    Lower *lower = l->lower;
+    uint64_t start = 0, align = facts->dynamic_align > DYNAMIC_ALIGN ? facts->dynamic_align : DYNAMIC_ALIGN;
+    bool moved = false;
+    for (uint32_t e = 0; e < lower->entry_count; e++)
+        if (lower_reaches(lower, e, facts->tree->id) && l->end[e] > start) start = l->end[e];
+    start = align_up(start, align);
+    for (uint32_t e = 0; e < lower->entry_count; e++) {
+        if (!lower_reaches(lower, e, facts->tree->id) || l->end[e] == start) continue;
+        l->end[e] = start;
+        moved = true;
+    }
+    facts->dynamic_shared = start;
+    return moved;
+}
+
+static void place_dynamic(Layout *l)
+{
+    Lower *lower = l->lower;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (uint32_t f = 0; f < lower->tree->function_count; f++)
+            if (lower->functions[f].uses_dynamic) moved |= agree_on_dynamic(l, &lower->functions[f]);
+    }
+}
+
+static bool names_shared(const FunctionFacts *facts)
+{
+    if (facts->shared_count || facts->uses_dynamic) return true;
+    for (uint32_t i = 0; i < facts->tree->variable_count; i++)
+        if (facts->tree->variables[i]->space == PTX_SPACE_SHARED) return true;
+    return false;
+}
+
+/* Takes over from what a function calls; true when that was news. */
+static bool inherit_shared(Lower *lower, FunctionFacts *facts, bool by_pointer)
+{
+    bool needs = facts->calls_unknown && by_pointer;
+    for (uint32_t i = 0; i < facts->callee_count && !needs; i++)
+        needs = lower->functions[facts->callees[i]].needs_shared;
+    if (!needs || facts->needs_shared) return false;
+    facts->needs_shared = true;
+    return true;
+}
+
+/* Which functions, or what they call, name shared memory: to and fro until nothing changes. */
+static void find_needs(Lower *lower)
+{
+    uint32_t count = lower->tree->function_count;
+    bool by_pointer = false;
+    for (uint32_t f = 0; f < count; f++)
+        lower->functions[f].needs_shared = names_shared(&lower->functions[f]);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t f = 0; f < count; f++)
+            by_pointer |= lower->functions[f].address_taken && lower->functions[f].needs_shared;
+        for (uint32_t f = 0; f < count; f++)
+            changed |= inherit_shared(lower, &lower->functions[f], by_pointer);
+        for (uint32_t f = count; f-- > 0;) changed |= inherit_shared(lower, &lower->functions[f], by_pointer);
+    }
+}
+
+/* A kernel's size; of other functions, which modules linked to this one may call, only that there is some. */
+static void set_size(Layout *l, const FunctionFacts *facts)
+{
+    Lower *lower = l->lower;
+    const PtxFunction *tree = facts->tree;
+    if (facts->entry == NO_ENTRY) {
+        bool own = facts->code && facts->code->module == lower->code && !tree->alias;
+        if (own) facts->code->shared_size = facts->needs_shared;
+        return;
+    }
+    if (l->end[facts->entry] > UINT32_MAX / 2)
+        ptx_report(lower->tree, lower->log, PTX_INVALID, tree->line, tree->column,
+                   "'%s' asks for %llu bytes of shared memory", tree->name,
+                   (unsigned long long)l->end[facts->entry]);
+    facts->code->shared_size = (uint32_t)l->end[facts->entry];
+}
+
+void lower_shared_memory(Lower *lower)
+{
+    Layout l = {.lower = lower, .words = (lower->entry_count + 63) / 64};
+    const PtxModule *tree = lower->tree;
+    l.end = ARENA_ZEROS(&lower->scratch, uint64_t, lower->entry_count);
+    for (uint32_t i = 0; i < tree->global_count; i++) {
+        const PtxVariable *v = tree->globals[i];
+        if (v->space == PTX_SPACE_SHARED && v->defined && v->size) collect_module(&l, v);
+    }
+    for (uint32_t f = 0; f < tree->function_count; f++) collect_own(&l, &lower->functions[f]);
+    for (uint32_t i = 0; i < l.count; i++) place(&l, i);
+    place_dynamic(&l);
+    find_needs(lower);
+    for (uint32_t f = 0; f < tree->function_count; f++) set_size(&l, &lower->functions[f]);
+}
