@@ -1,0 +1,49 @@
+/* What this library exports: a prototype for every row of abi/cuda_functions.def, for its variant with a
+ * per-thread default stream, and for the other exports that are implemented here.
+ *
+ * Everything else has hidden visibility. The exports are protected: calls among them stay in this library,
+ * also when another driver is loaded in the process.
+ */
+#ifndef DEVICE_API_API_H
+#define DEVICE_API_API_H
+
+#include "abi/cuda_abi.h"
+
+#define CU_API __attribute__((visibility("protected")))
+
+#define VARIANT_NONE(symbol, params)
+#define VARIANT_PTSZ(symbol, params) CU_API CUresult symbol##_ptsz params;
+#define VARIANT_PTDS(symbol, params) CU_API CUresult symbol##_ptds params;
+#define CU_FN(name, symbol, version, per_thread, params, args) \
+    CU_API CUresult symbol params;                             \
+    VARIANT_##per_thread(symbol, params)
+#include "abi/cuda_functions.def"
+#undef CU_FN
+#undef VARIANT_NONE
+#undef VARIANT_PTSZ
+#undef VARIANT_PTDS
+
+/* Rows of abi/cuda_exports.def that are more than a stub. */
+typedef struct CUctxCreateParams_st CUctxCreateParams;
+typedef struct CUexecAffinityParam_st CUexecAffinityParam;
+#undef cuGetProcAddress
+CU_API CUresult cuGetProcAddress(const char *symbol, void **pfn, int driverVersion, cuuint64_t flags);
+CU_API CUresult cuGetExportTable(const void **table, const CUuuid *id);
+CU_API CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *params, int count, unsigned int flags,
+                               CUdevice dev);
+CU_API CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *params, unsigned int flags, CUdevice dev);
+CU_API CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags);
+CU_API CUresult cuCtxDetach(CUcontext ctx);
+CU_API CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx);
+CU_API CUresult cuCtxSynchronize_v2(CUcontext ctx);
+CU_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
+CU_API CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end);
+CU_API CUresult cuStreamGetDevice(CUstream stream, CUdevice *device);
+CU_API CUresult cuStreamGetDevice_ptsz(CUstream stream, CUdevice *device);
+CU_API CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t count, CUmem_advise advice, CUmemLocation location);
+CU_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count, CUmemLocation location, unsigned int flags,
+                                      CUstream stream);
+CU_API CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr ptr, size_t count, CUmemLocation location,
+                                           unsigned int flags, CUstream stream);
+
+#endif

@@ -1,0 +1,112 @@
+/* Arrays: creation, shape, destruction. */
+#include "api/array.h"
+
+#include "api/memory.h"
+
+size_t array_format_size(CUarray_format format)
+{
+    switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8: return 1;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF: return 2;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT: return 4;
+    default: return 0;
+    }
+}
+
+bool array_at(const Array *array, size_t offset, size_t bytes, CopySide *side)
+{
+    size_t size = array->row * array->rows * array->layers;
+    if (offset > size || bytes > size - offset) return false;
+    *side = (CopySide){.address = array->storage + offset, .device = true};
+    return true;
+}
+
+static void array_release(Object *object)
+{
+    memory_release(((Array *)object)->storage);
+}
+
+static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+    enum { KNOWN_FLAGS = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP
+                         | CUDA_ARRAY3D_TEXTURE_GATHER };
+    bool layered = shape->Flags & CUDA_ARRAY3D_LAYERED, cube = shape->Flags & CUDA_ARRAY3D_CUBEMAP;
+    unsigned channels = shape->NumChannels;
+    if (!shape->Width || (channels != 1 && channels != 2 && channels != 4)) return CUDA_ERROR_INVALID_VALUE;
+    if (shape->Flags & ~(unsigned)KNOWN_FLAGS) return CUDA_ERROR_NOT_SUPPORTED;
+    if (!array_format_size(shape->Format)) return CUDA_ERROR_INVALID_VALUE;
+    if (shape->Depth && !shape->Height && !layered) return CUDA_ERROR_INVALID_VALUE;
+    if (cube && (shape->Width != shape->Height || !shape->Depth || shape->Depth % 6)) return CUDA_ERROR_INVALID_VALUE;
+    bool fits = shape->Width <= 131072 && shape->Height <= 65536 && shape->Depth <= 16384;
+    return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+    Context *context;
+    CUdeviceptr storage;
+    TRY(context_enter(&context));
+    if (!out || !shape) return CUDA_ERROR_INVALID_VALUE;
+    TRY(check_shape(shape));
+    Array *array = object_new(OBJECT_ARRAY, sizeof *array, context, array_release);
+    if (!array) return CUDA_ERROR_OUT_OF_MEMORY;
+    array->shape = *shape;
+    array->element_size = array_format_size(shape->Format) * shape->NumChannels;
+    array->row = shape->Width * array->element_size;
+    array->rows = shape->Height ? shape->Height : 1;
+    array->layers = shape->Depth ? shape->Depth : 1;
+    MemoryRequest request = {.size = array->row * array->rows * array->layers, .kind = MEMORY_ARRAY};
+    CUresult result = memory_allocate(context, &request, &storage);
+    if (!result) {
+        array->storage = storage;
+        if (object_publish(OBJECT(array))) *out = array;
+        else result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    PUT(array);
+    return result;
+}
+
+CUresult cuArrayCreate_v2(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *shape)
+{
+    if (!shape) return CUDA_ERROR_INVALID_VALUE;
+    CUDA_ARRAY3D_DESCRIPTOR deep = {shape->Width, shape->Height, 0, shape->Format, shape->NumChannels, 0};
+    return cuArray3DCreate_v2(out, &deep);
+}
+
+CUresult cuArrayDestroy(CUarray handle)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    Array *array = object_get(handle, OBJECT_ARRAY);
+    if (!array) return CUDA_ERROR_INVALID_HANDLE;
+    queue_wait_context(array->object.context);
+    bool mine = object_retire(OBJECT(array));
+    PUT(array);
+    return mine ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *shape, CUarray handle)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!shape) return CUDA_ERROR_INVALID_VALUE;
+    Array *array = object_get(handle, OBJECT_ARRAY);
+    if (!array) return CUDA_ERROR_INVALID_HANDLE;
+    *shape = array->shape;
+    PUT(array);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *shape, CUarray handle)
+{
+    CUDA_ARRAY3D_DESCRIPTOR deep;
+    if (!shape) return CUDA_ERROR_INVALID_VALUE;
+    TRY(cuArray3DGetDescriptor_v2(&deep, handle));
+    *shape = (CUDA_ARRAY_DESCRIPTOR){deep.Width, deep.Height, deep.Format, deep.NumChannels};
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,170 @@
+/* Contexts: making, closing, checking, their sticky fault, and the text that their kernels print. */
+#include "api/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/log.h"
+#include "api/queue.h"
+#include "api/stream.h"
+
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
+static Context *contexts;             /* all ever made */
+static unsigned long long last_id;
+
+static const uint64_t default_limits[CONTEXT_LIMITS] = {
+    [CU_LIMIT_STACK_SIZE] = 1024,
+    [CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20,
+    [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,
+    [CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2,
+    [CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048,
+    [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64,
+};
+
+bool context_open(Context *context, unsigned flags)
+{
+    Stream *legacy = stream_new(context, CU_STREAM_DEFAULT, 0);
+    if (!legacy) return false;
+    pthread_mutex_lock(&contexts_lock);
+    context->id = ++last_id;
+    pthread_mutex_unlock(&contexts_lock);
+    atomic_store(&context->flags, flags);
+    atomic_store(&context->error, 0);
+    atomic_store(&context->peers, 0);
+    atomic_store(&context->cache_config, 0);
+    atomic_store(&context->shared_config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);
+    for (int i = 0; i < CONTEXT_LIMITS; i++) atomic_store(&context->limits[i], default_limits[i]);
+    context->legacy = legacy;
+    queue_set_legacy(legacy);
+    atomic_store(&context->live, true);
+    return true;
+}
+
+Context *context_new(Device *device, unsigned flags, bool primary)
+{
+    Context *context = calloc(1, sizeof *context);
+    if (!context) return NULL;
+    context->device = device;
+    context->primary = primary;
+    context->version = 3020;
+    pthread_mutex_init(&context->print_lock, NULL);
+    if (!context_open(context, flags)) {
+        pthread_mutex_destroy(&context->print_lock);
+        free(context);
+        return NULL;
+    }
+    pthread_mutex_lock(&contexts_lock);
+    context->next = contexts;
+    contexts = context;
+    pthread_mutex_unlock(&contexts_lock);
+    return context;
+}
+
+bool context_close(Context *context)
+{
+    uint64_t bytes[MEMORY_HEAP + 1];
+    if (!atomic_exchange(&context->live, false)) return false;
+    queue_close_context(context);
+    context_flush(context);
+    object_retire_context(context);
+    Stream *legacy = context->legacy;
+    context->legacy = NULL;
+    PUT(legacy);
+    device_heap_destroy(context->heap);
+    context->heap = NULL;
+    memory_map_free_owner(driver_memory(), context, bytes);
+    uint64_t counted = bytes[MEMORY_DEVICE] + bytes[MEMORY_MANAGED] + bytes[MEMORY_ARRAY];
+    atomic_fetch_sub(&context->device->memory_used, counted);
+    free(context->print_text);
+    context->print_text = NULL;
+    context->print_length = context->print_capacity = 0;
+    return true;
+}
+
+static bool is_known(const Context *handle)
+{
+    pthread_mutex_lock(&contexts_lock);
+    const Context *context = contexts;
+    while (context && context != handle) context = context->next;
+    pthread_mutex_unlock(&contexts_lock);
+    return context != NULL;
+}
+
+CUresult context_enter_any(Context **out)
+{
+    TRY(driver_check());
+    ThreadState *state = thread_state();
+    if (!state) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!state->depth) return CUDA_ERROR_INVALID_CONTEXT;
+    *out = state->stack[state->depth - 1];
+    return atomic_load(&(*out)->live) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUresult context_enter(Context **out)
+{
+    TRY(context_enter_any(out));
+    return context_error(*out);
+}
+
+CUresult context_check(CUcontext handle, Context **out)
+{
+    if (!handle) return context_enter_any(out);
+    TRY(driver_check());
+    if (!is_known(handle)) return CUDA_ERROR_INVALID_CONTEXT;
+    *out = handle;
+    return atomic_load(&handle->live) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUresult context_error(const Context *context)
+{
+    return (CUresult)atomic_load_explicit(&context->error, memory_order_acquire);
+}
+
+void context_fail(Context *context, CUresult error, const char *text)
+{
+    int none = 0;
+    log_error("%s", text);
+    atomic_compare_exchange_strong(&context->error, &none, (int)error);
+}
+
+static void show_locked(Context *context)
+{
+    if (!context->print_length) return;
+    fwrite(context->print_text, 1, context->print_length, stdout);
+    fflush(stdout);
+    context->print_length = 0;
+}
+
+static bool reserve_print_locked(Context *context, size_t count)
+{
+    if (context->print_length + count <= context->print_capacity) return true;
+    size_t capacity = 2 * (context->print_length + count) + 4096;
+    char *text = realloc(context->print_text, capacity);
+    if (!text) return false;
+    context->print_text = text;
+    context->print_capacity = capacity;
+    return true;
+}
+
+void context_print(void *closure, const char *bytes, size_t count)
+{
+    Context *context = closure;
+    pthread_mutex_lock(&context->print_lock);
+    if (context->print_length + count > atomic_load(&context->limits[CU_LIMIT_PRINTF_FIFO_SIZE])) show_locked(context);
+    if (reserve_print_locked(context, count)) {
+        memcpy(context->print_text + context->print_length, bytes, count);
+        context->print_length += count;
+    } else {
+        show_locked(context);
+        fwrite(bytes, 1, count, stdout);
+    }
+    pthread_mutex_unlock(&context->print_lock);
+}
+
+void context_flush(Context *context)
+{
+    pthread_mutex_lock(&context->print_lock);
+    show_locked(context);
+    pthread_mutex_unlock(&context->print_lock);
+}

@@ -1,0 +1,70 @@
+/* Contexts, and the thread's stack of current ones. */
+#ifndef DEVICE_API_CONTEXT_H
+#define DEVICE_API_CONTEXT_H
+
+#include "api/driver.h"
+
+enum { CONTEXT_LIMITS = 10 };
+
+struct CUctx_st {
+    Context *next;              /* all contexts ever made; none is ever freed */
+    Device *device;
+    bool primary;
+    _Atomic bool live;
+    _Atomic int error;          /* the fault that ended it: every call answers with it from then on */
+    unsigned retained;          /* primary: retains; made: cuCtxAttach's count */
+    _Atomic unsigned flags;
+    unsigned long long id;
+    unsigned version;
+    _Atomic unsigned cache_config, shared_config;
+    _Atomic uint64_t limits[CONTEXT_LIMITS];
+    _Atomic uint64_t peers;     /* bit d: access to device d's memory is enabled */
+
+    Stream *streams;            /* all not yet destroyed, default streams too; under the queue's lock */
+    Stream *legacy;             /* the NULL stream */
+    _Atomic uint64_t grid_count, stream_count;
+    DeviceHeap *heap;           /* made at the first launch, under the driver's lock */
+
+    pthread_mutex_t print_lock; /* printf's output, until a synchronisation shows it */
+    char *print_text;
+    size_t print_length, print_capacity;
+};
+
+/* The current context of the thread, live and without a fault; or the error to answer. */
+CUresult context_enter(Context **out);
+/* The same, but a faulted context passes: for what must work then (freeing, querying). */
+CUresult context_enter_any(Context **out);
+/* NULL stands for the current one; CUDA_ERROR_INVALID_CONTEXT or CUDA_ERROR_CONTEXT_IS_DESTROYED. */
+CUresult context_check(CUcontext handle, Context **out);
+/* Records the fault that ends it; the first one stays. The text goes to the log. */
+void context_fail(Context *context, CUresult error, const char *text);
+CUresult context_error(const Context *context);
+
+/* A live context with its default stream; NULL without memory. */
+Context *context_new(Device *device, unsigned flags, bool primary);
+/* Waits for its work and gives everything back; false when another thread did. A primary context may be opened again. */
+bool context_close(Context *context);
+bool context_open(Context *context, unsigned flags);
+
+/* printf: gather (called by workers) and show (at synchronisation). */
+void context_print(void *context, const char *bytes, size_t count);
+void context_flush(Context *context);
+
+/* The thread's own data. */
+typedef struct ThreadStream {
+    const Context *context;
+    unsigned long long context_id;
+    Stream *stream;
+} ThreadStream;
+
+typedef struct ThreadState {
+    Context **stack;
+    size_t depth, capacity;
+    ThreadStream *streams;      /* its default streams, one for each context used so */
+    size_t stream_count;
+} ThreadState;
+
+/* NULL without memory. */
+ThreadState *thread_state(void);
+
+#endif

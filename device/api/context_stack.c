@@ -1,0 +1,239 @@
+/* The thread's stack of current contexts, and the calls that make, destroy and switch contexts. */
+#include <stdlib.h>
+
+#include "api/context.h"
+#include "api/queue.h"
+#include "api/stream.h"
+
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_key;
+static _Thread_local ThreadState *mine;
+
+/* A thread ends: its default streams finish what they have and go. */
+static void drop_thread_state(void *value)
+{
+    ThreadState *state = value;
+    for (size_t i = 0; i < state->stream_count; i++) {
+        queue_close(state->streams[i].stream);
+        PUT(state->streams[i].stream);
+    }
+    free(state->streams);
+    free(state->stack);
+    free(state);
+    mine = NULL;
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&thread_key, drop_thread_state);
+}
+
+ThreadState *thread_state(void)
+{
+    if (mine) return mine;
+    pthread_once(&key_once, make_key);
+    mine = calloc(1, sizeof *mine);
+    if (mine) pthread_setspecific(thread_key, mine);
+    return mine;
+}
+
+static CUresult push(ThreadState *state, Context *context)
+{
+    if (state->depth == state->capacity) {
+        size_t capacity = 2 * state->capacity + 8;
+        Context **stack = realloc(state->stack, capacity * sizeof *stack);
+        if (!stack) return CUDA_ERROR_OUT_OF_MEMORY;
+        state->stack = stack;
+        state->capacity = capacity;
+    }
+    state->stack[state->depth++] = context;
+    return CUDA_SUCCESS;
+}
+
+static CUresult create(CUcontext *out, unsigned flags, CUdevice ordinal, unsigned version)
+{
+    TRY(driver_check());
+    if (!out || flags & ~(unsigned)CU_CTX_FLAGS_MASK) return CUDA_ERROR_INVALID_VALUE;
+    unsigned wait = flags & CU_CTX_SCHED_MASK;
+    if (wait & (wait - 1)) return CUDA_ERROR_INVALID_VALUE;
+    Device *device = driver_device(ordinal);
+    ThreadState *state = thread_state();
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    Context *context = state ? context_new(device, flags, false) : NULL;
+    if (!context) return CUDA_ERROR_OUT_OF_MEMORY;
+    context->version = version;
+    context->retained = 1;
+    CUresult result = push(state, context);
+    if (result) context_close(context);
+    else *out = context;
+    return result;
+}
+
+CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice device)
+{
+    return create(out, flags, device, 3020);
+}
+
+CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int count, unsigned int flags, CUdevice device)
+{
+    if (params || count) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    return create(out, flags, device, 3020);
+}
+
+CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int flags, CUdevice device)
+{
+    if (params) return CUDA_ERROR_NOT_SUPPORTED;
+    return create(out, flags, device, 3020);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext handle)
+{
+    Context *context;
+    if (!handle) return CUDA_ERROR_INVALID_VALUE;
+    TRY(context_check(handle, &context));
+    if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
+    ThreadState *state = thread_state();
+    if (state && state->depth && state->stack[state->depth - 1] == context) state->depth--;
+    return context_close(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUresult cuCtxAttach(CUcontext *out, unsigned int flags)
+{
+    Context *context;
+    if (!out || flags) return CUDA_ERROR_INVALID_VALUE;
+    TRY(context_enter_any(&context));
+    driver_lock();
+    context->retained++;
+    driver_unlock();
+    *out = context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDetach(CUcontext handle)
+{
+    Context *context;
+    TRY(context_check(handle, &context));
+    if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
+    driver_lock();
+    unsigned left = context->retained ? --context->retained : 0;
+    driver_unlock();
+    return left ? CUDA_SUCCESS : cuCtxDestroy_v2(context);
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext handle)
+{
+    Context *context;
+    TRY(driver_check());
+    if (!handle) return CUDA_ERROR_INVALID_CONTEXT;
+    TRY(context_check(handle, &context));
+    ThreadState *state = thread_state();
+    return state ? push(state, context) : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *out)
+{
+    TRY(driver_check());
+    ThreadState *state = thread_state();
+    if (!state || !state->depth) return CUDA_ERROR_INVALID_CONTEXT;
+    Context *context = state->stack[--state->depth];
+    if (out) *out = context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext handle)
+{
+    Context *context;
+    TRY(driver_check());
+    ThreadState *state = thread_state();
+    if (!state) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!handle) {
+        if (state->depth) state->depth--;
+        return CUDA_SUCCESS;
+    }
+    TRY(context_check(handle, &context));
+    if (!state->depth) return push(state, context);
+    state->stack[state->depth - 1] = context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *out)
+{
+    TRY(driver_check());
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    ThreadState *state = thread_state();
+    *out = state && state->depth ? state->stack[state->depth - 1] : NULL;
+    return CUDA_SUCCESS;
+}
+
+/* Primary contexts: one for each device, the same handle whenever it lives. */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice ordinal)
+{
+    TRY(driver_check());
+    Device *device = driver_device(ordinal);
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    driver_lock();
+    Context *context = device->primary;
+    bool ok = true;
+    if (!context) ok = (context = device->primary = context_new(device, device->primary_flags, true)) != NULL;
+    else if (!atomic_load(&context->live)) ok = context_open(context, device->primary_flags);
+    if (ok) context->retained++;
+    driver_unlock();
+    if (!ok) return CUDA_ERROR_OUT_OF_MEMORY;
+    *out = context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
+{
+    TRY(driver_check());
+    Device *device = driver_device(ordinal);
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    driver_lock();
+    Context *context = device->primary;
+    bool retained = context && context->retained;
+    bool last = retained && --context->retained == 0 && atomic_load(&context->live);
+    driver_unlock();
+    if (last) context_close(context);
+    return retained ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
+{
+    TRY(driver_check());
+    Device *device = driver_device(ordinal);
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    driver_lock();
+    Context *context = device->primary;
+    driver_unlock();
+    if (context && atomic_load(&context->live)) context_close(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned int *flags, int *active)
+{
+    TRY(driver_check());
+    Device *device = driver_device(ordinal);
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    if (!flags || !active) return CUDA_ERROR_INVALID_VALUE;
+    driver_lock();
+    *flags = device->primary_flags;
+    *active = device->primary && atomic_load(&device->primary->live);
+    driver_unlock();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned int flags)
+{
+    TRY(driver_check());
+    Device *device = driver_device(ordinal);
+    unsigned wait = flags & CU_CTX_SCHED_MASK;
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    if (flags & ~(unsigned)CU_CTX_FLAGS_MASK || wait & (wait - 1)) return CUDA_ERROR_INVALID_VALUE;
+    driver_lock();
+    device->primary_flags = flags;
+    if (device->primary) atomic_store(&device->primary->flags, flags);
+    driver_unlock();
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,181 @@
+/* What a context can be asked and told: device, flags, limits, cache preferences, peers; waiting for its work. */
+#include "api/context.h"
+#include "api/queue.h"
+
+CUresult cuCtxSynchronize(void)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    queue_wait_context(context);
+    context_flush(context);
+    return context_error(context);
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext handle)
+{
+    Context *context;
+    TRY(context_check(handle, &context));
+    queue_wait_context(context);
+    context_flush(context);
+    return context_error(context);
+}
+
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    if (!device) return CUDA_ERROR_INVALID_VALUE;
+    *device = context->device->ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext handle)
+{
+    Context *context;
+    TRY(context_check(handle, &context));
+    if (!device) return CUDA_ERROR_INVALID_VALUE;
+    *device = context->device->ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
+{
+    Context *context;
+    TRY(context_check(handle, &context));
+    if (!version) return CUDA_ERROR_INVALID_VALUE;
+    *version = context->version;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
+{
+    Context *context;
+    TRY(context_check(handle, &context));
+    if (!id) return CUDA_ERROR_INVALID_VALUE;
+    *id = context->id;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetFlags(unsigned int *flags)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    if (!flags) return CUDA_ERROR_INVALID_VALUE;
+    *flags = atomic_load(&context->flags);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetFlags(unsigned int flags)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    unsigned wait = flags & CU_CTX_SCHED_MASK;
+    if (flags & ~(unsigned)CU_CTX_FLAGS_MASK || wait & (wait - 1)) return CUDA_ERROR_INVALID_VALUE;
+    atomic_store(&context->flags, flags);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!config) return CUDA_ERROR_INVALID_VALUE;
+    *config = atomic_load(&context->cache_config);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCacheConfig(CUfunc_cache config)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
+    atomic_store(&context->cache_config, config);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!config) return CUDA_ERROR_INVALID_VALUE;
+    *config = atomic_load(&context->shared_config);
+    return CUDA_SUCCESS;
+}
+
+/* Banks are four bytes wide, as on every GPU since Maxwell: asking for others changes nothing. */
+CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    return config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (least) *least = QUEUE_LEAST_PRIORITY;
+    if (greatest) *greatest = QUEUE_GREATEST_PRIORITY;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxResetPersistingL2Cache(void)
+{
+    Context *context;
+    return context_enter(&context);
+}
+
+/* Limits that mean something on compute capability 7.5. */
+static bool has_limit(CUlimit limit)
+{
+    return limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
+}
+
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    if (!has_limit(limit)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    *value = atomic_load(&context->limits[limit]);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!has_limit(limit)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    if (limit == CU_LIMIT_STACK_SIZE && value > 512 * 1024) return CUDA_ERROR_INVALID_VALUE;
+    if (limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > 128) return CUDA_ERROR_INVALID_VALUE;
+    if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && context->heap && value != atomic_load(&context->limits[limit]))
+        return CUDA_ERROR_INVALID_VALUE; /* kernels may hold memory of it */
+    if (limit == CU_LIMIT_STACK_SIZE) value = (value + 15) & ~(size_t)15;
+    atomic_store(&context->limits[limit], value);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer_handle, unsigned int flags)
+{
+    Context *context, *peer;
+    TRY(context_enter(&context));
+    if (flags) return CUDA_ERROR_INVALID_VALUE;
+    if (!peer_handle) return CUDA_ERROR_INVALID_CONTEXT;
+    TRY(context_check(peer_handle, &peer));
+    if (peer->device == context->device) return CUDA_ERROR_INVALID_DEVICE;
+    uint64_t bit = UINT64_C(1) << peer->device->ordinal;
+    uint64_t before = atomic_fetch_or(&context->peers, bit);
+    return before & bit ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_SUCCESS;
+}
+
+CUresult cuCtxDisablePeerAccess(CUcontext peer_handle)
+{
+    Context *context, *peer;
+    TRY(context_enter(&context));
+    if (!peer_handle) return CUDA_ERROR_INVALID_CONTEXT;
+    TRY(context_check(peer_handle, &peer));
+    uint64_t bit = UINT64_C(1) << peer->device->ordinal;
+    uint64_t before = atomic_fetch_and(&context->peers, ~bit);
+    return before & bit ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}

@@ -1,0 +1,24 @@
+/* Copies and fills: every one becomes a job over rows of bytes, checked against the memory map, done at once or in
+ * a stream's order. */
+#ifndef DEVICE_API_COPY_H
+#define DEVICE_API_COPY_H
+
+#include "api/stream.h"
+
+/* One side of a copy: where row y of layer z starts: address + z * slice + y * pitch. */
+typedef struct CopySide {
+    uint64_t address, pitch, slice;
+    bool device;           /* must be memory that the driver knows; else it may be any host memory */
+} CopySide;
+
+typedef struct CopyJob {
+    CopySide to, from;
+    uint64_t width, height, depth; /* bytes, rows, layers */
+} CopyJob;
+
+/* Checks and does it: before returning, or in the stream's order. Pageable host memory is copied before returning
+ * or, if it is small, kept aside: the program may use it again at once. */
+CUresult copy_now(const CopyJob *job);
+CUresult copy_in_stream(const CopyJob *job, CUstream stream);
+
+#endif

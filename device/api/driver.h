@@ -1,0 +1,61 @@
+/* The driver as a whole: settings from the environment, initialisation, fork, the virtual devices. */
+#ifndef DEVICE_API_DRIVER_H
+#define DEVICE_API_DRIVER_H
+
+#include <stdatomic.h>
+
+#include "api/api.h"
+#include "api/objects.h"
+#include "exec/grid.h"
+#include "exec/memory_map.h"
+
+enum { DRIVER_MAX_DEVICES = 64 };
+
+typedef struct DriverSettings {
+    int version;            /* PYCUDA_CPU_DRIVER_VERSION, as CUDA numbers it: 13000 */
+    int devices;            /* PYCUDA_CPU_DEVICES */
+    int threads;            /* PYCUDA_CPU_THREADS; 0: one for each CPU */
+    int capability;         /* PYCUDA_CPU_COMPUTE_CAPABILITY: 75 for 7.5 */
+    uint64_t memory;        /* PYCUDA_CPU_MEMORY, bytes of each device */
+} DriverSettings;
+
+/* A virtual device. They share the host's memory map; each has its own workers, size and primary context. */
+typedef struct Device {
+    int ordinal;
+    uint64_t memory_size;
+    _Atomic uint64_t memory_used;
+    WorkerPool *workers;        /* made at the first launch */
+    Context *primary;           /* made at the first retain */
+    unsigned primary_flags;
+    struct CUmemPoolHandle_st *default_pool, *pool;
+} Device;
+
+/* Read once, also before cuInit. */
+const DriverSettings *driver_settings(void);
+
+/* CUDA_ERROR_NOT_INITIALIZED before cuInit and in a forked child, CUDA_ERROR_NOT_PERMITTED inside a stream callback. */
+CUresult driver_check(void);
+/* The device of that ordinal, or NULL. */
+Device *driver_device(CUdevice ordinal);
+MemoryMap *driver_memory(void);
+/* The lock for making things lazily (worker pools, primary contexts, default pools). */
+void driver_lock(void);
+void driver_unlock(void);
+/* NULL without memory. */
+WorkerPool *driver_workers(Device *device);
+
+/* Marks the calling thread as running a stream callback; returns what it was. */
+bool driver_enter_callback(bool inside);
+
+/* How many threads a device uses. */
+int driver_threads(void);
+/* The number in text, with an optional K, M, G or T (powers of 1024); fallback when it is none. */
+uint64_t driver_parse_size(const char *text, uint64_t fallback);
+
+#define TRY(call)                                  \
+    do {                                           \
+        CUresult try_result = (call);              \
+        if (try_result) return try_result;         \
+    } while (0)
+
+#endif

@@ -1,0 +1,275 @@
+/* Events: a place in a stream and the time when the stream reached it. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "api/stream.h"
+
+struct CUevent_st {
+    Object object;
+    unsigned flags;
+    pthread_mutex_t lock;
+    uint64_t serial;       /* of the last record asked for */
+    Stream *stream;        /* where it was recorded, a reference; NULL before */
+    uint64_t number;       /* of the record's task */
+    uint64_t timed_serial; /* the record that `time` belongs to */
+    int64_t time;          /* nanoseconds */
+};
+
+typedef struct RecordTask {
+    Task task;
+    Event *event;          /* a reference */
+    uint64_t serial;
+} RecordTask;
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void event_release(Object *object)
+{
+    Event *event = (Event *)object;
+    if (event->stream) PUT(event->stream);
+    pthread_mutex_destroy(&event->lock);
+}
+
+/* The event with a reference, and its context's fault if there is one. */
+static CUresult event_enter(CUevent handle, Event **out)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    Event *event = object_get(handle, OBJECT_EVENT);
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult error = context_error(event->object.context);
+    if (error) PUT(event);
+    else *out = event;
+    return error;
+}
+
+CUresult cuEventCreate(CUevent *out, unsigned int flags)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out || flags > 7) return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CU_EVENT_INTERPROCESS)
+        return flags & CU_EVENT_DISABLE_TIMING ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    Event *event = object_new(OBJECT_EVENT, sizeof *event, context, event_release);
+    if (!event) return CUDA_ERROR_OUT_OF_MEMORY;
+    event->flags = flags;
+    pthread_mutex_init(&event->lock, NULL);
+    bool ok = object_publish(OBJECT(event));
+    if (ok) *out = event;
+    PUT(event);
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuEventDestroy_v2(CUevent handle)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    Event *event = object_get(handle, OBJECT_EVENT);
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    bool mine = object_retire(OBJECT(event));
+    PUT(event);
+    return mine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static void run_record(Task *self, Stream *stream)
+{
+    RecordTask *task = (RecordTask *)self;
+    Event *event = task->event;
+    int64_t time = now();
+    (void)stream;
+    pthread_mutex_lock(&event->lock);
+    if (task->serial > event->timed_serial) {
+        event->timed_serial = task->serial;
+        event->time = time;
+    }
+    pthread_mutex_unlock(&event->lock);
+}
+
+static void free_record(Task *self)
+{
+    PUT(((RecordTask *)self)->event);
+    free(self);
+}
+
+static CUresult record(Event *event, Stream *stream)
+{
+    if (event->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
+    RecordTask *task = calloc(1, sizeof *task);
+    if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
+    task->task.run = run_record;
+    task->task.release = free_record;
+    task->task.always = true;
+    task->event = event;
+    object_hold(OBJECT(event));
+    pthread_mutex_lock(&event->lock);
+    uint64_t serial = task->serial = ++event->serial;
+    pthread_mutex_unlock(&event->lock);
+    uint64_t number = queue_submit(stream, &task->task, NULL);
+    Stream *before = stream;
+    object_hold(OBJECT(stream));
+    pthread_mutex_lock(&event->lock);
+    if (serial == event->serial) {
+        before = event->stream;
+        event->stream = stream;
+        event->number = number;
+    }
+    pthread_mutex_unlock(&event->lock);
+    if (before) PUT(before);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent handle, CUstream stream_handle)
+{
+    Event *event;
+    Stream *stream;
+    TRY(event_enter(handle, &event));
+    CUresult result = stream_enter(stream_handle, &stream);
+    if (!result) {
+        result = record(event, stream);
+        PUT(stream);
+    }
+    PUT(event);
+    return result;
+}
+
+CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int flags)
+{
+    return flags > 1 ? CUDA_ERROR_INVALID_VALUE : cuEventRecord(handle, stream);
+}
+
+/* Where the event was last recorded, with a reference; false when it never was. */
+static bool last_record(Event *event, Dependency *place)
+{
+    pthread_mutex_lock(&event->lock);
+    *place = (Dependency){event->stream, event->number};
+    if (place->stream) object_hold(OBJECT(place->stream));
+    pthread_mutex_unlock(&event->lock);
+    return place->stream != NULL;
+}
+
+static bool is_done(Event *event)
+{
+    Dependency place;
+    if (!last_record(event, &place)) return true;
+    bool done = queue_reached(place.stream, place.number);
+    PUT(place.stream);
+    return done;
+}
+
+CUresult cuEventQuery(CUevent handle)
+{
+    Event *event;
+    TRY(event_enter(handle, &event));
+    bool done = is_done(event);
+    CUresult error = context_error(event->object.context);
+    PUT(event);
+    if (error) return error;
+    return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuEventSynchronize(CUevent handle)
+{
+    Event *event;
+    Dependency place;
+    TRY(event_enter(handle, &event));
+    if (last_record(event, &place)) {
+        queue_wait(place.stream, place.number);
+        PUT(place.stream);
+        context_flush(event->object.context);
+    }
+    CUresult error = context_error(event->object.context);
+    PUT(event);
+    return error;
+}
+
+/* The time of the last record; CUDA_ERROR_INVALID_HANDLE without one, CUDA_ERROR_NOT_READY before it is reached. */
+static CUresult time_of(Event *event, int64_t *time)
+{
+    if (event->flags & CU_EVENT_DISABLE_TIMING) return CUDA_ERROR_INVALID_HANDLE;
+    if (!is_done(event)) return CUDA_ERROR_NOT_READY;
+    pthread_mutex_lock(&event->lock);
+    bool recorded = event->timed_serial != 0;
+    *time = event->time;
+    pthread_mutex_unlock(&event->lock);
+    return recorded ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult elapsed(Event *start, Event *end, float *milliseconds)
+{
+    int64_t from = 0, to = 0;
+    if (start->object.context != end->object.context) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult first = time_of(start, &from), second = time_of(end, &to);
+    if (first == CUDA_ERROR_INVALID_HANDLE || second == CUDA_ERROR_INVALID_HANDLE) return CUDA_ERROR_INVALID_HANDLE;
+    if (first || second) return first ? first : second;
+    *milliseconds = (float)((double)(to - from) * 1e-6);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent start_handle, CUevent end_handle)
+{
+    Event *start, *end;
+    if (!milliseconds) return CUDA_ERROR_INVALID_VALUE;
+    TRY(event_enter(start_handle, &start));
+    CUresult result = event_enter(end_handle, &end);
+    if (!result) {
+        result = elapsed(start, end, milliseconds);
+        PUT(end);
+    }
+    PUT(start);
+    return result;
+}
+
+CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
+{
+    return cuEventElapsedTime(milliseconds, start, end);
+}
+
+/* A task that does nothing: what follows it in its stream waits for its dependency. */
+static void run_nothing(Task *self, Stream *stream)
+{
+    (void)self, (void)stream;
+}
+
+static void free_nothing(Task *self)
+{
+    free(self);
+}
+
+static CUresult wait_for(Stream *stream, Event *event)
+{
+    Dependency place;
+    if (!last_record(event, &place)) return CUDA_SUCCESS;
+    if (place.stream == stream || queue_reached(place.stream, place.number)) {
+        PUT(place.stream);
+        return CUDA_SUCCESS;
+    }
+    Task *task = calloc(1, sizeof *task);
+    if (!task) {
+        PUT(place.stream);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    task->run = run_nothing;
+    task->release = free_nothing;
+    queue_submit(stream, task, &place);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned int flags)
+{
+    Event *event;
+    Stream *stream;
+    if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
+    TRY(event_enter(handle, &event));
+    CUresult result = stream_enter(stream_handle, &stream);
+    if (!result) {
+        result = wait_for(stream, event);
+        PUT(stream);
+    }
+    PUT(event);
+    return result;
+}

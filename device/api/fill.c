@@ -1,0 +1,108 @@
+/* Fills (cuMemset*): one job over rows of elements of 1, 2 or 4 bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/stream.h"
+
+enum { INLINE_BYTES = 1 << 16 };
+
+typedef struct FillTask {
+    Task task;
+    uint64_t address, pitch;      /* pitch in bytes */
+    uint64_t width, height;       /* elements, rows */
+    unsigned element;             /* bytes: 1, 2 or 4 */
+    uint32_t value;
+} FillTask;
+
+static void fill_row(uint8_t *row, const FillTask *task)
+{
+    switch (task->element) {
+    case 1: memset(row, (int)(task->value & 0xff), task->width); break;
+    case 2:
+        for (uint64_t i = 0; i < task->width; i++) ((uint16_t *)(void *)row)[i] = (uint16_t)task->value;
+        break;
+    default:
+        for (uint64_t i = 0; i < task->width; i++) ((uint32_t *)(void *)row)[i] = task->value;
+    }
+}
+
+static void run_fill(Task *self, Stream *stream)
+{
+    const FillTask *task = (const FillTask *)self;
+    (void)stream;
+    for (uint64_t y = 0; y < task->height; y++)
+        fill_row((uint8_t *)(uintptr_t)(task->address + y * task->pitch), task);
+}
+
+static void free_fill(Task *self)
+{
+    free(self);
+}
+
+/* Aligned to its elements and inside one allocation. */
+static bool check(const FillTask *fill, uint64_t *bytes)
+{
+    MemoryRange range;
+    uint64_t row, rows;
+    if (fill->address % fill->element || (fill->height > 1 && fill->pitch % fill->element)) return false;
+    if (__builtin_mul_overflow(fill->width, (uint64_t)fill->element, &row)) return false;
+    if (fill->height > 1 && fill->pitch < row) return false;
+    if (__builtin_mul_overflow(fill->height - 1, fill->pitch, &rows)) return false;
+    if (__builtin_add_overflow(rows, row, bytes)) return false;
+    return memory_map_find_span(driver_memory(), fill->address, *bytes, &range);
+}
+
+static CUresult perform(Stream *stream, const FillTask *fill)
+{
+    uint64_t bytes;
+    if (!fill->width || !fill->height) return CUDA_SUCCESS;
+    if (!check(fill, &bytes)) return CUDA_ERROR_INVALID_VALUE;
+    if (bytes <= INLINE_BYTES && queue_idle(stream)) {
+        FillTask now = *fill;
+        run_fill(&now.task, stream);
+        return CUDA_SUCCESS;
+    }
+    FillTask *task = malloc(sizeof *task);
+    if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
+    *task = *fill;
+    task->task.run = run_fill;
+    task->task.release = free_fill;
+    queue_submit(stream, &task->task, NULL);
+    return CUDA_SUCCESS;
+}
+
+static CUresult fill_in_stream(CUdeviceptr address, size_t pitch, unsigned element, uint32_t value, size_t width,
+                               size_t height, CUstream handle)
+{
+    Stream *stream;
+    FillTask fill = {.address = address, .pitch = pitch, .element = element, .value = value, .width = width,
+                     .height = height};
+    TRY(stream_enter(handle, &stream));
+    CUresult result = perform(stream, &fill);
+    PUT(stream);
+    return result;
+}
+
+/* The three element types, with and without rows, at once (in the NULL stream) or in a stream. */
+#define FILL(bits, type, element)                                                                                   \
+    CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count)                                    \
+    {                                                                                                               \
+        return fill_in_stream(address, 0, element, value, count, 1, NULL);                                          \
+    }                                                                                                               \
+    CUresult cuMemsetD##bits##Async(CUdeviceptr address, type value, size_t count, CUstream stream)                 \
+    {                                                                                                               \
+        return fill_in_stream(address, 0, element, value, count, 1, stream);                                        \
+    }                                                                                                               \
+    CUresult cuMemsetD2D##bits##_v2(CUdeviceptr address, size_t pitch, type value, size_t width, size_t height)     \
+    {                                                                                                               \
+        return fill_in_stream(address, pitch, element, value, width, height, NULL);                                 \
+    }                                                                                                               \
+    CUresult cuMemsetD2D##bits##Async(CUdeviceptr address, size_t pitch, type value, size_t width, size_t height,   \
+                                      CUstream stream)                                                              \
+    {                                                                                                               \
+        return fill_in_stream(address, pitch, element, value, width, height, stream);                               \
+    }
+
+FILL(8, unsigned char, 1)
+FILL(16, unsigned short, 2)
+FILL(32, unsigned int, 4)

@@ -1,0 +1,191 @@
+/* cuInit, the settings of the environment, and what a fork makes of the driver. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/driver.h"
+#include "api/log.h"
+
+typedef struct Driver {
+    _Atomic int initialised, forked;
+    MemoryMap *memory;
+    Device devices[DRIVER_MAX_DEVICES];
+} Driver;
+
+static Driver driver;
+static DriverSettings settings;
+static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t driver_mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool inside_callback;
+
+static int number_of(const char *name, int fallback, int low, int high)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    if (!text || !*text) return fallback;
+    long value = strtol(text, &end, 10);
+    if (!*end && value >= low && value <= high) return (int)value;
+    log_warning("%s=%s is not a number from %d to %d: %d is used", name, text, low, high, fallback);
+    return fallback;
+}
+
+uint64_t driver_parse_size(const char *text, uint64_t fallback)
+{
+    static const char units[] = "KMGT";
+    char *end = NULL;
+    if (!text || !*text || *text == '-') return fallback;
+    double value = strtod(text, &end);
+    int shift = 0;
+    const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+    if (unit && *unit) {
+        shift = 10 * (int)(unit - units + 1);
+        end++;
+        if (end[0] == 'i' && end[1] == 'B') end++;
+        if (*end == 'B' || *end == 'b') end++;
+    }
+    double bytes = value * (double)(UINT64_C(1) << shift);
+    return *end || !(bytes >= 1) || bytes > 0x1p40 ? fallback : (uint64_t)bytes;
+}
+
+static uint64_t default_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t half = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : UINT64_C(1) << 30;
+    uint64_t most = UINT64_C(8) << 30;
+    return (half < most ? half : most) & ~UINT64_C(0xfffff);
+}
+
+/* "7.5" or "75" as 75. */
+static int capability_of(const char *text)
+{
+    if (!text || !*text) return 75;
+    char *end = NULL;
+    long major = strtol(text, &end, 10), minor = 0;
+    if (*end == '.') minor = strtol(end + 1, &end, 10);
+    else minor = major % 10, major /= 10;
+    if (!*end && major >= 5 && major <= 12 && minor >= 0 && minor <= 9) return (int)(10 * major + minor);
+    log_warning("PYCUDA_CPU_COMPUTE_CAPABILITY=%s is none (7.5 is one): 7.5 is used", text);
+    return 75;
+}
+
+static void read_settings(void)
+{
+    settings.version = number_of("PYCUDA_CPU_DRIVER_VERSION", 13000, 10000, 99999);
+    settings.devices = number_of("PYCUDA_CPU_DEVICES", 1, 0, DRIVER_MAX_DEVICES);
+    settings.threads = number_of("PYCUDA_CPU_THREADS", 0, 0, 1024);
+    settings.capability = capability_of(getenv("PYCUDA_CPU_COMPUTE_CAPABILITY"));
+    settings.memory = driver_parse_size(getenv("PYCUDA_CPU_MEMORY"), default_memory());
+}
+
+const DriverSettings *driver_settings(void)
+{
+    pthread_once(&settings_once, read_settings);
+    return &settings;
+}
+
+int driver_threads(void)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = driver_settings()->threads;
+    if (threads) return threads;
+    return cpus > 0 ? (int)cpus : 1;
+}
+
+/* The workers do not exist in the child: nothing may be called there. */
+static void mark_forked(void)
+{
+    if (atomic_load(&driver.initialised)) atomic_store(&driver.forked, 1);
+}
+
+static CUresult initialise_locked(void)
+{
+    if (atomic_load(&driver.initialised)) return CUDA_SUCCESS;
+    const DriverSettings *wanted = driver_settings();
+    if (!wanted->devices) return CUDA_ERROR_NO_DEVICE;
+    driver.memory = memory_map_create();
+    if (!driver.memory) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (int i = 0; i < wanted->devices; i++) {
+        driver.devices[i].ordinal = i;
+        driver.devices[i].memory_size = wanted->memory;
+    }
+    pthread_atfork(NULL, NULL, mark_forked);
+    atomic_store(&driver.initialised, 1);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuInit(unsigned int flags)
+{
+    if (flags) return CUDA_ERROR_INVALID_VALUE;
+    if (atomic_load(&driver.forked)) return CUDA_ERROR_NOT_INITIALIZED;
+    driver_lock();
+    CUresult result = initialise_locked();
+    driver_unlock();
+    return result;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    if (!version) return CUDA_ERROR_INVALID_VALUE;
+    *version = driver_settings()->version;
+    return CUDA_SUCCESS;
+}
+
+CUresult driver_check(void)
+{
+    if (!atomic_load_explicit(&driver.initialised, memory_order_acquire)) return CUDA_ERROR_NOT_INITIALIZED;
+    if (atomic_load_explicit(&driver.forked, memory_order_relaxed)) return CUDA_ERROR_NOT_INITIALIZED;
+    return inside_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+bool driver_enter_callback(bool inside)
+{
+    bool before = inside_callback;
+    inside_callback = inside;
+    return before;
+}
+
+Device *driver_device(CUdevice ordinal)
+{
+    return ordinal >= 0 && ordinal < driver_settings()->devices ? &driver.devices[ordinal] : NULL;
+}
+
+MemoryMap *driver_memory(void)
+{
+    return driver.memory;
+}
+
+void driver_lock(void)
+{
+    pthread_mutex_lock(&driver_mutex);
+}
+
+void driver_unlock(void)
+{
+    pthread_mutex_unlock(&driver_mutex);
+}
+
+WorkerPool *driver_workers(Device *device)
+{
+    driver_lock();
+    if (!device->workers) device->workers = worker_pool_create(driver_threads());
+    WorkerPool *workers = device->workers;
+    driver_unlock();
+    return workers;
+}
+
+/* The profiler's switches have nothing to switch. */
+CUresult cuProfilerInitialize(const char *config, const char *output, CUoutput_mode mode)
+{
+    (void)config, (void)output, (void)mode;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuProfilerStart(void)
+{
+    return driver_check();
+}
+
+CUresult cuProfilerStop(void)
+{
+    return driver_check();
+}

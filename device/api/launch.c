@@ -1,0 +1,240 @@
+/* Launching kernels: the shape and the parameters are checked and copied at once, the grid runs in its stream. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/device_limits.h"
+#include "api/log.h"
+#include "api/memory.h"
+#include "api/module.h"
+#include "api/stream.h"
+
+typedef struct LaunchShape {
+    uint32_t grid[3], block[3];
+    unsigned dynamic_shared;
+    bool cooperative;
+} LaunchShape;
+
+typedef struct LaunchTask {
+    Task task;
+    Function *function;     /* a reference */
+    LaunchShape shape;
+    _Alignas(16) uint8_t params[];
+} LaunchTask;
+
+/* The heap of device-side malloc, made at the first launch; NULL where there is no room. */
+static DeviceHeap *context_heap(Context *context)
+{
+    CUdeviceptr base;
+    driver_lock();
+    if (!context->heap) {
+        uint64_t size = atomic_load(&context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
+        MemoryRequest request = {.size = size ? size : 1, .kind = MEMORY_HEAP};
+        if (!memory_allocate(context, &request, &base)) context->heap = device_heap_create(base, request.size);
+    }
+    DeviceHeap *heap = context->heap;
+    driver_unlock();
+    return heap;
+}
+
+static void run_launch(Task *self, Stream *stream)
+{
+    enum { DEFAULT_STACK = 1024 };
+    const LaunchTask *task = (const LaunchTask *)self;
+    Context *context = stream->object.context;
+    WorkerPool *workers = driver_workers(context->device);
+    uint64_t stack = atomic_load(&context->limits[CU_LIMIT_STACK_SIZE]);
+    ExecFault fault = {0};
+    if (!workers) {
+        context_fail(context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the device's worker threads");
+        return;
+    }
+    GridLaunch launch = {
+        .function = task->function->code,
+        .grid = {task->shape.grid[0], task->shape.grid[1], task->shape.grid[2]},
+        .block = {task->shape.block[0], task->shape.block[1], task->shape.block[2]},
+        .dynamic_shared = task->shape.dynamic_shared,
+        .params = task->params,
+        .cooperative = task->shape.cooperative,
+        .grid_id = atomic_fetch_add(&context->grid_count, 1) + 1,
+        .stack_limit = stack == DEFAULT_STACK ? 0 : (uint32_t)stack,
+        .multiprocessors = (uint32_t)driver_threads(),
+        .memory = driver_memory(),
+        .heap = context_heap(context),
+        .print = context_print,
+        .print_closure = context,
+    };
+    int code = grid_run(workers, &launch, &fault);
+    if (code) context_fail(context, (CUresult)code, fault.text);
+}
+
+static void free_launch(Task *self)
+{
+    PUT(((LaunchTask *)self)->function);
+    free(self);
+}
+
+/* Says in the log what is wrong with a launch. */
+static CUresult refuse(const CodeFunction *code, CUresult error, const char *what, unsigned long long asked,
+                       unsigned long long limit)
+{
+    log_error("launch of %s: %s is %llu, the limit is %llu", code->name, what, asked, limit);
+    return error;
+}
+
+static CUresult check_shape(const Function *function, const LaunchShape *shape)
+{
+    static const uint32_t grid_limits[3] = {INT32_MAX, DEVICE_MAX_GRID_YZ, DEVICE_MAX_GRID_YZ};
+    static const uint32_t block_limits[3] = {DEVICE_MAX_THREADS, DEVICE_MAX_THREADS, DEVICE_MAX_BLOCK_Z};
+    static const char *const grid_names[3] = {"grid dimension x", "grid dimension y", "grid dimension z"};
+    static const char *const block_names[3] = {"block dimension x", "block dimension y", "block dimension z"};
+    const CodeFunction *code = function->code;
+    uint64_t threads = 1, required = (uint64_t)code->reqntid[0] * code->reqntid[1] * code->reqntid[2];
+    for (int i = 0; i < 3; i++) {
+        if (!shape->grid[i] || shape->grid[i] > grid_limits[i])
+            return refuse(code, CUDA_ERROR_INVALID_VALUE, grid_names[i], shape->grid[i], grid_limits[i]);
+        if (!shape->block[i] || shape->block[i] > block_limits[i])
+            return refuse(code, CUDA_ERROR_INVALID_VALUE, block_names[i], shape->block[i], block_limits[i]);
+        threads *= shape->block[i];
+    }
+    uint64_t most = (uint64_t)function_max_threads(code);
+    if (threads > most) return refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block", threads, most);
+    if (required && threads != required)
+        return refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block (.reqntid)", threads, required);
+    unsigned shared = (unsigned)function_max_dynamic_shared(code, &function->settings);
+    if (shape->dynamic_shared > shared)
+        return refuse(code, CUDA_ERROR_INVALID_VALUE, "dynamic shared memory", shape->dynamic_shared, shared);
+    return CUDA_SUCCESS;
+}
+
+/* All blocks of a cooperative launch are resident at a time. */
+static CUresult check_cooperative(const Function *function, const LaunchShape *shape)
+{
+    uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
+    uint64_t blocks = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
+    int resident = occupancy_blocks(function->code, (int)threads, shape->dynamic_shared);
+    uint64_t most = (uint64_t)resident * (uint64_t)driver_threads();
+    if (blocks <= most) return CUDA_SUCCESS;
+    return refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks", blocks, most);
+}
+
+/* The parameters of `extra`: a buffer and its size. */
+static CUresult copy_buffer(const CodeFunction *code, void **extra, uint8_t *params)
+{
+    const void *buffer = NULL;
+    const size_t *size = NULL;
+    for (void **at = extra; *at != CU_LAUNCH_PARAM_END; at += 2) {
+        if (*at == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = at[1];
+        else if (*at == CU_LAUNCH_PARAM_BUFFER_SIZE) size = at[1];
+        else return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!code->param_size) return CUDA_SUCCESS;
+    if (!buffer || !size) return CUDA_ERROR_INVALID_VALUE;
+    if (*size < code->param_size)
+        return refuse(code, CUDA_ERROR_INVALID_VALUE, "the parameter buffer too small: its size", *size, code->param_size);
+    memcpy(params, buffer, code->param_size);
+    return CUDA_SUCCESS;
+}
+
+static CUresult copy_params(const CodeFunction *code, void **pointers, void **extra, uint8_t *params)
+{
+    if (pointers && extra) return CUDA_ERROR_INVALID_VALUE;
+    if (extra) return copy_buffer(code, extra, params);
+    if (code->param_count && !pointers) return CUDA_ERROR_INVALID_VALUE;
+    for (uint32_t p = 0; p < code->param_count; p++) {
+        if (!pointers[p]) return CUDA_ERROR_INVALID_VALUE;
+        memcpy(params + code->params[p].offset, pointers[p], code->params[p].size);
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult submit(Function *function, Stream *stream, const LaunchShape *shape, void **pointers, void **extra)
+{
+    if (function->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
+    TRY(check_shape(function, shape));
+    if (shape->cooperative) TRY(check_cooperative(function, shape));
+    LaunchTask *task = aligned_alloc(16, (sizeof *task + function->code->param_size + 31) & ~(size_t)15);
+    if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
+    memset(task, 0, sizeof *task + function->code->param_size);
+    CUresult result = copy_params(function->code, pointers, extra, task->params);
+    if (result) {
+        free(task);
+        return result;
+    }
+    task->task.run = run_launch;
+    task->task.release = free_launch;
+    object_hold(OBJECT(function));
+    task->function = function;
+    task->shape = *shape;
+    queue_submit(stream, &task->task, NULL);
+    return CUDA_SUCCESS;
+}
+
+static CUresult launch(CUfunction handle, CUstream stream_handle, const LaunchShape *shape, void **pointers,
+                       void **extra)
+{
+    Function *function;
+    Stream *stream;
+    TRY(function_enter(handle, &function));
+    CUresult result = stream_enter(stream_handle, &stream);
+    if (!result) {
+        result = submit(function, stream, shape, pointers, extra);
+        PUT(stream);
+    }
+    PUT(function);
+    return result;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
+                        CUstream stream, void **pointers, void **extra)
+{
+    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false};
+    return launch(function, stream, &shape, pointers, extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                                   unsigned int block_x, unsigned int block_y, unsigned int block_z,
+                                   unsigned int shared, CUstream stream, void **pointers)
+{
+    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true};
+    return launch(function, stream, &shape, pointers, NULL);
+}
+
+/* Attributes that only tune are accepted; those that change what a kernel may do must be known. */
+static CUresult read_attribute(const CUlaunchAttribute *attribute, LaunchShape *shape)
+{
+    enum { CLUSTER_POLICY = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, MEM_SYNC_MAP = 9, MEM_SYNC = 10 };
+    switch (attribute->id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape->cooperative = attribute->value.cooperative != 0; break;
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CLUSTER_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case MEM_SYNC_MAP:
+    case MEM_SYNC: break;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        if (attribute->value.clusterDim.x <= 1 && attribute->value.clusterDim.y <= 1 && attribute->value.clusterDim.z <= 1)
+            break;
+        log_error("clusters of blocks are not supported by the CPU device");
+        return CUDA_ERROR_NOT_SUPPORTED;
+    default:
+        log_error("launch attribute %u is not supported by the CPU device", attribute->id);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **pointers, void **extra)
+{
+    TRY(driver_check());
+    if (!config || (config->numAttrs && !config->attrs)) return CUDA_ERROR_INVALID_VALUE;
+    LaunchShape shape = {
+        {config->gridDimX, config->gridDimY, config->gridDimZ}, {config->blockDimX, config->blockDimY, config->blockDimZ},
+        config->sharedMemBytes, false,
+    };
+    for (unsigned i = 0; i < config->numAttrs; i++) TRY(read_attribute(&config->attrs[i], &shape));
+    return launch(function, config->hStream, &shape, pointers, extra);
+}

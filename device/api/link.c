@@ -1,0 +1,157 @@
+/* Linking: several PTX texts are checked one by one and joined to an image that loads as one module. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/module.h"
+
+struct CUlinkState_st {
+    Object object;
+    JitOptions options;
+    pthread_mutex_t lock;
+    char *texts[IMAGE_MAX_PARTS];   /* copies */
+    size_t lengths[IMAGE_MAX_PARTS];
+    unsigned count;
+    void *image;                    /* after cuLinkComplete; the caller reads it until cuLinkDestroy */
+    size_t image_size;
+};
+
+static void linker_release(Object *object)
+{
+    Linker *linker = (Linker *)object;
+    for (unsigned i = 0; i < linker->count; i++) free(linker->texts[i]);
+    free(linker->image);
+    pthread_mutex_destroy(&linker->lock);
+}
+
+CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **values, CUlinkState *out)
+{
+    Context *context;
+    JitOptions read;
+    TRY(context_enter(&context));
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(jit_options_read(&read, count, options, values));
+    Linker *linker = object_new(OBJECT_LINKER, sizeof *linker, context, linker_release);
+    if (!linker) return CUDA_ERROR_OUT_OF_MEMORY;
+    linker->options = read;
+    pthread_mutex_init(&linker->lock, NULL);
+    bool ok = object_publish(OBJECT(linker));
+    if (ok) *out = linker;
+    PUT(linker);
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult add_text_locked(Linker *linker, const ImagePart *part)
+{
+    if (linker->image || linker->count == IMAGE_MAX_PARTS) return CUDA_ERROR_INVALID_VALUE;
+    char *copy = malloc(part->length + 1);
+    if (!copy) return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(copy, part->text, part->length);
+    copy[part->length] = '\0';
+    linker->texts[linker->count] = copy;
+    linker->lengths[linker->count++] = part->length;
+    return CUDA_SUCCESS;
+}
+
+/* Only PTX, alone or in a fat binary, can be linked. */
+static CUresult add(Linker *linker, CUjitInputType type, const char *data, size_t size, const char *name)
+{
+    Image image;
+    PtxLog log = {0};
+    bool fits = type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_FATBINARY;
+    if (!fits) ptx_log_append(&log, "only PTX and fat binaries that hold PTX can be linked\n");
+    CUresult result = fits ? image_open(data, size, driver_settings()->capability, &image, &log)
+                           : CUDA_ERROR_NO_BINARY_FOR_GPU;
+    for (unsigned p = 0; !result && p < image.count; p++) {
+        PtxOptions options = {.name = name};
+        PtxModule *tree = ptx_parse(image.parts[p].text, image.parts[p].length, &options, &log);
+        if (!tree) result = CUDA_ERROR_INVALID_PTX;
+        ptx_module_free(tree);
+        if (!result) result = add_text_locked(linker, &image.parts[p]);
+    }
+    if (result) jit_options_answer(&linker->options, result, &log);
+    ptx_log_free(&log);
+    return result;
+}
+
+static CUresult linker_enter(CUlinkState handle, Linker **out)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    *out = object_get(handle, OBJECT_LINKER);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void *data, size_t size, const char *name,
+                          unsigned int count, CUjit_option *options, void **values)
+{
+    Linker *linker;
+    JitOptions ignored;
+    if (!data || !size) return CUDA_ERROR_INVALID_VALUE;
+    TRY(jit_options_read(&ignored, count, options, values));
+    TRY(linker_enter(handle, &linker));
+    pthread_mutex_lock(&linker->lock);
+    CUresult result = add(linker, type, data, size, name);
+    pthread_mutex_unlock(&linker->lock);
+    PUT(linker);
+    return result;
+}
+
+CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char *path, unsigned int count,
+                          CUjit_option *options, void **values)
+{
+    char *data;
+    size_t size;
+    if (!path) return CUDA_ERROR_INVALID_VALUE;
+    TRY(image_read_file(path, &data, &size));
+    CUresult result = cuLinkAddData_v2(handle, type, data, size, path, count, options, values);
+    free(data);
+    return result;
+}
+
+/* Whether the whole fits together is seen by loading it. */
+static CUresult complete_locked(Linker *linker)
+{
+    ImagePart parts[IMAGE_MAX_PARTS];
+    Image image;
+    PtxLog log = {0};
+    Module *module;
+    if (!linker->count) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < linker->count; i++) parts[i] = (ImagePart){linker->texts[i], linker->lengths[i]};
+    if (!linker->image) linker->image = image_join(parts, linker->count, &linker->image_size);
+    if (!linker->image) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = image_open(linker->image, linker->image_size, driver_settings()->capability, &image, &log);
+    if (!result) result = module_load(linker->object.context, &image, NULL, &log, &module);
+    jit_options_answer(&linker->options, result, &log);
+    ptx_log_free(&log);
+    if (result) return result;
+    module_unload(module);
+    PUT(module);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkComplete(CUlinkState handle, void **image, size_t *size)
+{
+    Linker *linker;
+    if (!image) return CUDA_ERROR_INVALID_VALUE;
+    TRY(linker_enter(handle, &linker));
+    pthread_mutex_lock(&linker->lock);
+    CUresult result = complete_locked(linker);
+    if (!result) {
+        *image = linker->image;
+        if (size) *size = linker->image_size;
+    }
+    pthread_mutex_unlock(&linker->lock);
+    PUT(linker);
+    return result;
+}
+
+CUresult cuLinkDestroy(CUlinkState handle)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    Linker *linker = object_get(handle, OBJECT_LINKER);
+    if (!linker) return CUDA_ERROR_INVALID_HANDLE;
+    bool mine = object_retire(OBJECT(linker));
+    PUT(linker);
+    return mine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}

@@ -1,0 +1,116 @@
+/* Device and managed memory: allocating, freeing, asking for sizes. */
+#include "api/memory.h"
+
+#include "api/log.h"
+#include "api/queue.h"
+
+/* What counts against the device's size. */
+static bool is_counted(MemoryKind kind)
+{
+    return kind == MEMORY_DEVICE || kind == MEMORY_MANAGED || kind == MEMORY_ARRAY;
+}
+
+static bool reserve(Device *device, uint64_t bytes)
+{
+    uint64_t used = atomic_load(&device->memory_used);
+    do {
+        if (bytes > device->memory_size - used) return false;
+    } while (!atomic_compare_exchange_weak(&device->memory_used, &used, used + bytes));
+    return true;
+}
+
+CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdeviceptr *out)
+{
+    Device *device = context->device;
+    MemoryRequest whole = *request;
+    bool counted = is_counted(request->kind);
+    whole.owner = context;
+    whole.device = device->ordinal;
+    if (!counted || reserve(device, request->size)) {
+        *out = memory_map_alloc(driver_memory(), &whole);
+        if (*out) return CUDA_SUCCESS;
+        if (counted) atomic_fetch_sub(&device->memory_used, request->size);
+    }
+    log_error("out of memory: %llu bytes asked for, %llu of %llu in use on device %d (PYCUDA_CPU_MEMORY sets the size)",
+              (unsigned long long)request->size, (unsigned long long)atomic_load(&device->memory_used),
+              (unsigned long long)device->memory_size, device->ordinal);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+bool memory_release(CUdeviceptr address)
+{
+    MemoryRange range;
+    if (!memory_map_free(driver_memory(), address, &range)) return false;
+    if (is_counted(range.kind)) atomic_fetch_sub(&driver_device(range.device)->memory_used, range.size);
+    if (range.tag && range.kind == MEMORY_DEVICE) pool_count(range.tag, -(int64_t)range.size);
+    return true;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out || !size) return CUDA_ERROR_INVALID_VALUE;
+    return memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_DEVICE}, out);
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned int element_size)
+{
+    enum { PITCH_UNIT = 512 };
+    Context *context;
+    size_t bytes;
+    TRY(context_enter(&context));
+    if (!out || !pitch || !width || !height) return CUDA_ERROR_INVALID_VALUE;
+    if (element_size != 4 && element_size != 8 && element_size != 16) return CUDA_ERROR_INVALID_VALUE;
+    if (width > SIZE_MAX - PITCH_UNIT) return CUDA_ERROR_INVALID_VALUE;
+    size_t row = (width + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
+    if (__builtin_mul_overflow(row, height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+    TRY(memory_allocate(context, &(MemoryRequest){.size = bytes, .kind = MEMORY_DEVICE}, out));
+    *pitch = row;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out || !size) return CUDA_ERROR_INVALID_VALUE;
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
+    return memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_MANAGED, .flags = flags}, out);
+}
+
+/* Waits for the context that owns the memory: kernels may be using it. Works in a faulted context, too, and then
+ * tells the fault. */
+CUresult cuMemFree_v2(CUdeviceptr address)
+{
+    Context *context;
+    MemoryRange range;
+    TRY(context_enter_any(&context));
+    if (!address) return context_error(context);
+    if (!memory_map_find(driver_memory(), address, &range) || range.base != address) return CUDA_ERROR_INVALID_VALUE;
+    if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED) return CUDA_ERROR_INVALID_VALUE;
+    queue_wait_context(range.owner);
+    if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;
+    return context_error(context);
+}
+
+CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!free_bytes || !total) return CUDA_ERROR_INVALID_VALUE;
+    *total = context->device->memory_size;
+    *free_bytes = context->device->memory_size - atomic_load(&context->device->memory_used);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr address)
+{
+    Context *context;
+    MemoryRange range;
+    TRY(context_enter(&context));
+    if (!memory_map_find(driver_memory(), address, &range)) return CUDA_ERROR_NOT_FOUND;
+    if (base) *base = range.base;
+    if (size) *size = range.size;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,311 @@
+/* Modules: loading images, finding kernels and variables, unloading. */
+#include "api/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/log.h"
+#include "api/memory.h"
+#include "api/queue.h"
+#include "lower/lower.h"
+
+static void module_release(Object *object)
+{
+    Module *module = (Module *)object;
+    for (unsigned p = 0; p < module->part_count; p++) {
+        CodeModule *code = module->parts[p];
+        for (uint32_t g = 0; g < code->global_count; g++)
+            if (!code->globals[g].is_external) memory_release(code->globals[g].address);
+        code_module_free(code);
+    }
+    free(module->functions);
+}
+
+static uint64_t allocate_variable(void *closure, const char *name, uint64_t size, uint64_t align, bool is_const)
+{
+    Module *module = closure;
+    CUdeviceptr address;
+    (void)name;
+    MemoryRequest request = {
+        .size = size ? size : 1, .align = align, .kind = is_const ? MEMORY_CONST : MEMORY_GLOBAL, .read_only = is_const,
+    };
+    return memory_allocate(module->object.context, &request, &address) ? 0 : address;
+}
+
+static void release_variable(void *closure, uint64_t address)
+{
+    (void)closure;
+    memory_release(address);
+}
+
+const CodeGlobal *module_global(const Module *module, const char *name)
+{
+    for (unsigned p = 0; p < module->part_count; p++)
+        for (uint32_t g = 0; g < module->parts[p]->global_count; g++) {
+            const CodeGlobal *global = &module->parts[p]->globals[g];
+            if (!global->is_external && !strcmp(global->name, name)) return global;
+        }
+    return NULL;
+}
+
+static bool find_variable(void *closure, const char *name, uint64_t *address, uint64_t *size)
+{
+    const CodeGlobal *global = module_global(closure, name);
+    if (!global) return false;
+    *address = global->address;
+    *size = global->size;
+    return true;
+}
+
+static const CodeFunction *find_function(void *closure, const char *name)
+{
+    const Module *module = closure;
+    for (unsigned p = 0; p < module->part_count; p++)
+        for (uint32_t f = 0; f < module->parts[p]->function_count; f++)
+            if (!strcmp(module->parts[p]->functions[f]->name, name)) return module->parts[p]->functions[f];
+    return NULL;
+}
+
+static CUresult result_of(const PtxLog *log)
+{
+    switch (log->status) {
+    case PTX_UNSUPPORTED_VERSION: return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    case PTX_UNSUPPORTED_TARGET: return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    case PTX_OUT_OF_MEMORY: return CUDA_ERROR_OUT_OF_MEMORY;
+    default: return CUDA_ERROR_INVALID_PTX;
+    }
+}
+
+/* The newest PTX version that a driver of that version takes, 0 for any that the front end knows. A GPU's driver of
+ * CUDA 13 stops at its own minor version; here every instruction is looked at, and an unknown one is refused. */
+static int newest_ptx(int driver_version)
+{
+    int major = driver_version / 1000, minor = driver_version % 1000 / 10;
+    if (major >= 13) return 0;
+    if (major == 12) return minor < 6 ? 80 + minor : 79 + minor;
+    return major == 11 ? 70 + minor : 63 + minor;
+}
+
+static CodeModule *compile(Module *module, const ImagePart *part, PtxLog *log)
+{
+    const DriverSettings *settings = driver_settings();
+    PtxOptions options = {.max_version = newest_ptx(settings->version), .max_target = settings->capability};
+    LowerHost host = {module, allocate_variable, release_variable, find_variable, find_function};
+    PtxModule *tree = ptx_parse(part->text, part->length, &options, log);
+    if (!tree) return NULL;
+    CodeModule *code = lower_module(tree, &host, log);
+    ptx_module_free(tree);
+    if (code) exec_bind(code);
+    return code;
+}
+
+/* Compiles the parts, those first whose symbols are known. The log tells of the last attempt only. */
+static CUresult compile_parts(Module *module, const Image *image, PtxLog *log)
+{
+    bool done[IMAGE_MAX_PARTS] = {false};
+    for (bool progress = true; progress && module->part_count < image->count;) {
+        progress = false;
+        ptx_log_free(log);
+        *log = (PtxLog){0};
+        for (unsigned p = 0; p < image->count; p++) {
+            CodeModule *code = done[p] ? NULL : compile(module, &image->parts[p], log);
+            if (!code) continue;
+            module->parts[module->part_count++] = code;
+            done[p] = progress = true;
+        }
+    }
+    return module->part_count == image->count ? CUDA_SUCCESS : result_of(log);
+}
+
+static void function_release(Object *object)
+{
+    PUT(((Function *)object)->module);
+}
+
+static Function *function_new(Module *module, const CodeFunction *code)
+{
+    Function *function = object_new(OBJECT_FUNCTION, sizeof *function, module->object.context, function_release);
+    if (!function) return NULL;
+    object_hold(OBJECT(module));
+    function->module = module;
+    function->code = code;
+    atomic_store(&function->settings.dynamic_shared, -1);
+    atomic_store(&function->settings.carveout, -1);
+    bool ok = object_publish(OBJECT(function));
+    PUT(function); /* the registry's reference keeps it */
+    return ok ? function : NULL;
+}
+
+static CUresult make_functions(Module *module)
+{
+    size_t count = 0;
+    for (unsigned p = 0; p < module->part_count; p++) count += module->parts[p]->entry_count;
+    module->functions = calloc(count + 1, sizeof(Function *));
+    if (!module->functions) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (unsigned p = 0; p < module->part_count; p++)
+        for (uint32_t f = 0; f < module->parts[p]->function_count; f++) {
+            const CodeFunction *code = module->parts[p]->functions[f];
+            if (!code->is_entry || module->function_count == count) continue;
+            Function *function = function_new(module, code);
+            if (!function) return CUDA_ERROR_OUT_OF_MEMORY;
+            module->functions[module->function_count++] = function;
+        }
+    return CUDA_SUCCESS;
+}
+
+CUresult module_load(Context *context, const Image *image, Library *library, PtxLog *log, Module **out)
+{
+    Module *module = object_new(OBJECT_MODULE, sizeof *module, context, module_release);
+    if (!module) return CUDA_ERROR_OUT_OF_MEMORY;
+    module->library = library;
+    CUresult result = compile_parts(module, image, log);
+    if (!result) result = make_functions(module);
+    if (!result && !object_publish(OBJECT(module))) result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result) {
+        module_unload(module);
+        PUT(module);
+    } else *out = module;
+    return result;
+}
+
+bool module_unload(Module *module)
+{
+    bool mine = object_retire(OBJECT(module));
+    for (unsigned f = 0; f < module->function_count; f++) {
+        Function *function = object_get(module->functions[f], OBJECT_FUNCTION);
+        if (!function) continue;
+        object_retire(OBJECT(function));
+        PUT(function);
+    }
+    return mine;
+}
+
+Function *module_function(const Module *module, const char *name)
+{
+    for (unsigned f = 0; f < module->function_count; f++)
+        if (!strcmp(module->functions[f]->code->name, name)) return module->functions[f];
+    return NULL;
+}
+
+static CUresult load(CUmodule *out, const void *data, size_t limit, unsigned count, const CUjit_option *names,
+                     void **values)
+{
+    Context *context;
+    JitOptions options;
+    Image image;
+    PtxLog log = {0};
+    Module *module;
+    TRY(context_enter(&context));
+    if (!out || !data) return CUDA_ERROR_INVALID_VALUE;
+    TRY(jit_options_read(&options, count, names, values));
+    CUresult result = image_open(data, limit, driver_settings()->capability, &image, &log);
+    if (!result) result = module_load(context, &image, NULL, &log, &module);
+    jit_options_answer(&options, result, &log);
+    ptx_log_free(&log);
+    if (result) return result;
+    *out = module;
+    PUT(module);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadData(CUmodule *out, const void *image)
+{
+    return load(out, image, SIZE_MAX, 0, NULL, NULL);
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned int count, CUjit_option *options, void **values)
+{
+    return load(out, image, SIZE_MAX, count, options, values);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule *out, const void *image)
+{
+    return load(out, image, SIZE_MAX, 0, NULL, NULL);
+}
+
+CUresult cuModuleLoad(CUmodule *out, const char *path)
+{
+    Context *context;
+    char *data;
+    size_t size;
+    TRY(context_enter(&context));
+    if (!out || !path) return CUDA_ERROR_INVALID_VALUE;
+    TRY(image_read_file(path, &data, &size));
+    CUresult result = load(out, data, size, 0, NULL, NULL);
+    free(data);
+    return result;
+}
+
+CUresult cuModuleUnload(CUmodule handle)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    Module *module = object_get(handle, OBJECT_MODULE);
+    if (!module) return CUDA_ERROR_INVALID_HANDLE;
+    bool mine = !module->library;
+    if (mine) {
+        queue_wait_context(module->object.context);
+        mine = module_unload(module);
+    }
+    PUT(module);
+    return mine ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+    TRY(driver_check());
+    if (!mode) return CUDA_ERROR_INVALID_VALUE;
+    *mode = CU_MODULE_EAGER_LOADING;
+    return CUDA_SUCCESS;
+}
+
+static CUresult module_enter(CUmodule handle, Module **out)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    *out = object_get(handle, OBJECT_MODULE);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle, const char *name)
+{
+    Module *module;
+    if (!out || !name) return CUDA_ERROR_INVALID_VALUE;
+    TRY(module_enter(handle, &module));
+    Function *function = module_function(module, name);
+    PUT(module);
+    if (function) *out = function;
+    return function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule handle, const char *name)
+{
+    Module *module;
+    if (!name || (!address && !size)) return CUDA_ERROR_INVALID_VALUE;
+    TRY(module_enter(handle, &module));
+    const CodeGlobal *global = module_global(module, name);
+    if (global && address) *address = global->address;
+    if (global && size) *size = global->size;
+    PUT(module);
+    return global ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule handle)
+{
+    Module *module;
+    if (!count) return CUDA_ERROR_INVALID_VALUE;
+    TRY(module_enter(handle, &module));
+    *count = module->function_count;
+    PUT(module);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count, CUmodule handle)
+{
+    Module *module;
+    if (!functions) return CUDA_ERROR_INVALID_VALUE;
+    TRY(module_enter(handle, &module));
+    for (unsigned i = 0; i < count; i++) functions[i] = i < module->function_count ? module->functions[i] : NULL;
+    PUT(module);
+    return CUDA_SUCCESS;
+}

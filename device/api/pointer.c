@@ -1,0 +1,136 @@
+/* What is known of an address, and advice on managed memory. */
+#include <string.h>
+
+#include "api/memory.h"
+#include "api/stream.h"
+
+static bool is_host(const MemoryRange *range)
+{
+    return range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED;
+}
+
+/* The answer as it is written to the caller: up to 8 bytes. */
+typedef struct Answer {
+    uint64_t value;
+    size_t size;
+} Answer;
+
+static CUresult answer(const MemoryRange *range, CUpointer_attribute attribute, CUdeviceptr address, Answer *out)
+{
+    enum { READ_WRITE = 3 };
+    bool host = is_host(range);
+#define ANSWER(attribute, type, value) \
+    case CU_POINTER_ATTRIBUTE_##attribute: *out = (Answer){(uint64_t)(value), sizeof(type)}; return CUDA_SUCCESS;
+    switch (attribute) {
+    ANSWER(CONTEXT, void *, (uintptr_t)range->owner)
+    ANSWER(MEMORY_TYPE, unsigned, host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE)
+    ANSWER(DEVICE_POINTER, CUdeviceptr, address)
+    ANSWER(SYNC_MEMOPS, unsigned, 0)
+    ANSWER(BUFFER_ID, unsigned long long, range->id)
+    ANSWER(IS_MANAGED, unsigned, range->kind == MEMORY_MANAGED)
+    ANSWER(DEVICE_ORDINAL, unsigned, (unsigned)range->device)
+    ANSWER(IS_LEGACY_CUDA_IPC_CAPABLE, unsigned, 0)
+    ANSWER(RANGE_START_ADDR, CUdeviceptr, range->base)
+    ANSWER(RANGE_SIZE, size_t, range->size)
+    ANSWER(MAPPED, unsigned, 1)
+    ANSWER(ALLOWED_HANDLE_TYPES, uint64_t, 0)
+    ANSWER(IS_GPU_DIRECT_RDMA_CAPABLE, unsigned, 0)
+    ANSWER(ACCESS_FLAGS, unsigned, READ_WRITE)
+    ANSWER(MEMPOOL_HANDLE, void *, range->kind == MEMORY_DEVICE ? (uintptr_t)range->tag : 0)
+    ANSWER(MAPPING_SIZE, size_t, range->size)
+    ANSWER(MAPPING_BASE_ADDR, CUdeviceptr, range->base)
+    ANSWER(MEMORY_BLOCK_ID, unsigned long long, range->id)
+    ANSWER(IS_HW_DECOMPRESS_CAPABLE, unsigned, 0)
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        *out = (Answer){address, sizeof(void *)};
+        return host || range->kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+#undef ANSWER
+}
+
+CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    Context *context;
+    MemoryRange range;
+    Answer found;
+    TRY(driver_check());
+    if (!data || !memory_map_find(driver_memory(), address, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (context_enter_any(&context) == CUDA_ERROR_CONTEXT_IS_DESTROYED) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    TRY(answer(&range, attribute, address, &found));
+    memcpy(data, &found.value, found.size);
+    return CUDA_SUCCESS;
+}
+
+/* Of an address that is unknown, and where a question has no answer, zeros are written. */
+CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data, CUdeviceptr address)
+{
+    MemoryRange range = {0}, none = {.device = CU_DEVICE_INVALID};
+    TRY(driver_check());
+    if (!count || !attributes || !data) return CUDA_ERROR_INVALID_VALUE;
+    bool known = memory_map_find(driver_memory(), address, &range);
+    for (unsigned i = 0; i < count; i++) {
+        Answer found = {0, 0};
+        CUresult result = answer(known ? &range : &none, attributes[i], address, &found);
+        if (result && !found.size) return result;
+        bool zero = result || (!known && attributes[i] != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+        if (zero) found.value = 0;
+        memcpy(data[i], &found.value, found.size);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    MemoryRange range;
+    TRY(driver_check());
+    if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
+    return memory_map_find(driver_memory(), address, &range) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Advice changes nothing here: host and devices share the memory. It is checked all the same. */
+static CUresult check_managed(CUdeviceptr address, size_t count)
+{
+    MemoryRange range;
+    Context *context;
+    TRY(context_enter(&context));
+    if (!count || !memory_map_find_span(driver_memory(), address, count, &range)) return CUDA_ERROR_INVALID_VALUE;
+    return range.kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device)
+{
+    TRY(check_managed(address, count));
+    if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
+        return CUDA_ERROR_INVALID_VALUE;
+    bool needs_device = advice > CU_MEM_ADVISE_UNSET_READ_MOSTLY && advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
+    if (needs_device && device != CU_DEVICE_CPU && !driver_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+    return CUDA_SUCCESS;
+}
+
+static CUdevice device_of(CUmemLocation location)
+{
+    return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
+}
+
+CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, CUmemLocation location)
+{
+    return cuMemAdvise(address, count, advice, device_of(location));
+}
+
+CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice device, CUstream handle)
+{
+    Stream *stream;
+    TRY(check_managed(address, count));
+    if (device != CU_DEVICE_CPU && !driver_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+    TRY(stream_enter(handle, &stream));
+    PUT(stream);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation location, unsigned int flags,
+                               CUstream stream)
+{
+    return flags ? CUDA_ERROR_INVALID_VALUE : cuMemPrefetchAsync(address, count, device_of(location), stream);
+}

@@ -1,0 +1,380 @@
+/* The streams' queues: submission, dependencies, the worker, and waiting. See queue.h. */
+#define _GNU_SOURCE
+#include "api/queue.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+enum {
+    DOZE_NANOSECONDS = 20000,
+    DOZES = 100,                 /* before a worker sleeps */
+    WORK_SPINS = 100,            /* before a worker dozes */
+    WAIT_SPINS = 2000,           /* before a waiting thread sleeps */
+    MOST_PENDING = 1024          /* tasks of a stream: then submitting waits */
+};
+
+static pthread_mutex_t queue_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* held for moments only */
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    __asm__ volatile("yield");
+#endif
+}
+
+uint64_t queue_last(const Stream *stream)
+{
+    return atomic_load_explicit(&stream->submitted, memory_order_acquire);
+}
+
+bool queue_reached(const Stream *stream, uint64_t number)
+{
+    return atomic_load_explicit(&stream->completed, memory_order_acquire) >= number;
+}
+
+static bool is_idle(const Stream *stream)
+{
+    return queue_reached(stream, queue_last(stream));
+}
+
+static void stream_release(Object *object)
+{
+    Stream *stream = (Stream *)object;
+    pthread_cond_destroy(&stream->work);
+    pthread_cond_destroy(&stream->done);
+}
+
+static void list_locked(Stream *stream)
+{
+    Context *context = stream->object.context;
+    object_hold(OBJECT(stream));
+    stream->listed = true;
+    stream->next = context->streams;
+    if (stream->next) stream->next->previous = stream;
+    context->streams = stream;
+}
+
+/* true when it was in the list: the caller puts the list's reference once the lock is open. */
+static bool unlist_locked(Stream *stream)
+{
+    Context *context = stream->object.context;
+    if (!stream->listed) return false;
+    stream->listed = false;
+    if (stream->next) stream->next->previous = stream->previous;
+    if (stream->previous) stream->previous->next = stream->next;
+    else if (context->streams == stream) context->streams = stream->next;
+    stream->next = stream->previous = NULL;
+    return true;
+}
+
+Stream *stream_new(Context *context, unsigned flags, int priority)
+{
+    Stream *stream = object_new(OBJECT_STREAM, sizeof *stream, context, stream_release);
+    if (!stream) return NULL;
+    stream->flags = flags;
+    stream->priority = priority;
+    stream->blocking = !(flags & CU_STREAM_NON_BLOCKING);
+    stream->id = atomic_fetch_add(&context->stream_count, 1) + 1;
+    pthread_cond_init(&stream->work, NULL);
+    pthread_cond_init(&stream->done, NULL);
+    pthread_mutex_lock(&queue_lock);
+    list_locked(stream);
+    pthread_mutex_unlock(&queue_lock);
+    return stream;
+}
+
+void queue_set_legacy(Stream *stream)
+{
+    stream->legacy = true;
+}
+
+/* Whether a task of `stream` waits for what `other` has been given so far. */
+static bool takes_turns(const Stream *stream, const Stream *other)
+{
+    if (stream == other || !stream->blocking || !other->blocking) return false;
+    return (stream->legacy || other->legacy) && !is_idle(other);
+}
+
+static void free_task(Task *task)
+{
+    for (unsigned i = 0; i < task->dependency_count; i++) object_put(&task->dependencies[i].stream->object);
+    free(task->dependencies);
+    task->release(task);
+}
+
+static void wait_number_locked(Stream *stream, uint64_t number)
+{
+    stream->waiters++;
+    while (!queue_reached(stream, number)) pthread_cond_wait(&stream->done, &queue_lock);
+    stream->waiters--;
+}
+
+/* Runs the head of the queue; the lock is open meanwhile. While a stream is `running` it has a head. */
+static void run_head_locked(Stream *stream)
+{
+    Task *task = stream->head;
+    stream->running = true;
+    for (unsigned i = 0; i < task->dependency_count; i++)
+        wait_number_locked(task->dependencies[i].stream, task->dependencies[i].number);
+    pthread_mutex_unlock(&queue_lock);
+    if (task->always || !context_error(stream->object.context)) task->run(task, stream);
+    pthread_mutex_lock(&queue_lock);
+    stream->head = task->next;
+    if (!stream->head) stream->tail = NULL;
+    stream->running = false;
+    atomic_store_explicit(&stream->completed, task->number, memory_order_release);
+    if (stream->waiters) pthread_cond_broadcast(&stream->done);
+    bool gone = stream->closing && !stream->head && unlist_locked(stream);
+    pthread_mutex_unlock(&queue_lock);
+    free_task(task);
+    if (gone) PUT(stream);
+    pthread_mutex_lock(&queue_lock);
+}
+
+static void doze(void)
+{
+    struct timespec moment = {0, DOZE_NANOSECONDS};
+    nanosleep(&moment, NULL);
+}
+
+/* Waits a while for work without a lock, then sleeps until it is called. */
+static void await_work_locked(Stream *stream)
+{
+    pthread_mutex_unlock(&queue_lock);
+    for (int i = 0; i < WORK_SPINS && is_idle(stream); i++) relax();
+    for (int i = 0; i < DOZES && is_idle(stream); i++) doze();
+    pthread_mutex_lock(&queue_lock);
+    while (!stream->closing && is_idle(stream)) {
+        stream->worker_asleep = true;
+        pthread_cond_wait(&stream->work, &queue_lock);
+        stream->worker_asleep = false;
+    }
+}
+
+/* Another thread runs the stream's tasks while it waits for them. Dozing costs it less than being called. */
+static void await_runner_locked(Stream *stream)
+{
+    uint64_t number = stream->head->number;
+    pthread_mutex_unlock(&queue_lock);
+    for (int i = 0; i < DOZES && !queue_reached(stream, number); i++) doze();
+    pthread_mutex_lock(&queue_lock);
+    wait_number_locked(stream, number);
+}
+
+static void *worker_main(void *argument)
+{
+    Stream *stream = argument;
+    prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+    pthread_mutex_lock(&queue_lock);
+    for (;;) {
+        if (stream->running) await_runner_locked(stream);
+        else if (stream->head) run_head_locked(stream);
+        else if (stream->closing) break;
+        else await_work_locked(stream);
+    }
+    stream->worker_started = false; /* a late task starts another */
+    pthread_mutex_unlock(&queue_lock);
+    PUT(stream);
+    return NULL;
+}
+
+/* A detached thread that takes no signals; false when the system gives none. */
+static bool start_worker(Stream *stream)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes)) return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    object_hold(OBJECT(stream));
+    bool started = !pthread_create(&thread, &attributes, worker_main, stream);
+    if (!started) PUT(stream);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+/* Makes sure that someone will run the queue. */
+static void call_worker_locked(Stream *stream)
+{
+    if (stream->worker_asleep) pthread_cond_signal(&stream->work);
+    else if (!stream->worker_started) stream->worker_started = start_worker(stream);
+}
+
+/* Adds a dependency to the task (its reference included); false without memory. */
+static bool depend(Task *task, Dependency dependency)
+{
+    size_t count = task->dependency_count;
+    if ((count & (count - 1)) == 0) { /* 0, 1, 2, 4 ...: the array is full */
+        Dependency *array = realloc(task->dependencies, (count ? 2 * count : 1) * sizeof *array);
+        if (!array) return false;
+        task->dependencies = array;
+    }
+    task->dependencies[count] = dependency;
+    task->dependency_count++;
+    return true;
+}
+
+/* The turns of the legacy stream as dependencies; where memory is short they are waited for at once. */
+static void depend_on_turns_locked(Stream *stream, Task *task)
+{
+    if (!stream->blocking) return;
+    for (Stream *other = stream->object.context->streams; other; other = other->next) {
+        if (!takes_turns(stream, other)) continue;
+        Dependency dependency = {other, queue_last(other)};
+        object_hold(OBJECT(other));
+        if (depend(task, dependency)) continue;
+        call_worker_locked(other);
+        wait_number_locked(other, dependency.number); /* the list may have changed: look again */
+        PUT(other);
+        depend_on_turns_locked(stream, task);
+        return;
+    }
+}
+
+uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
+{
+    bool keep = dependency && depend(task, *dependency);
+    if (dependency && !keep) {
+        queue_wait(dependency->stream, dependency->number);
+        PUT(dependency->stream);
+    }
+    pthread_mutex_lock(&queue_lock);
+    depend_on_turns_locked(stream, task);
+    task->next = NULL;
+    task->number = queue_last(stream) + 1;
+    if (stream->tail) stream->tail->next = task;
+    else stream->head = task;
+    stream->tail = task;
+    uint64_t number = task->number;
+    atomic_store_explicit(&stream->submitted, number, memory_order_release);
+    call_worker_locked(stream);
+    bool helpless = !stream->worker_started;
+    pthread_mutex_unlock(&queue_lock);
+    if (helpless) queue_wait(stream, number);
+    else if (number > MOST_PENDING && !queue_reached(stream, number - MOST_PENDING))
+        queue_wait(stream, number - MOST_PENDING);
+    return number;
+}
+
+/* Whether this thread may run the head: not what calls the program back, unless there is no worker. */
+static bool may_run_locked(const Stream *stream)
+{
+    return !stream->running && stream->head && (!stream->head->on_worker || !stream->worker_started);
+}
+
+static void wait_locked(Stream *stream, uint64_t number)
+{
+    while (!queue_reached(stream, number)) {
+        if (may_run_locked(stream)) {
+            run_head_locked(stream);
+            continue;
+        }
+        if (!stream->running) call_worker_locked(stream);
+        wait_number_locked(stream, stream->head->number);
+    }
+}
+
+void queue_wait(Stream *stream, uint64_t number)
+{
+    if (queue_reached(stream, number)) return;
+    pthread_mutex_lock(&queue_lock);
+    bool other_runs = stream->running;
+    if (!other_runs) wait_locked(stream, number);
+    pthread_mutex_unlock(&queue_lock);
+    if (!other_runs) return;
+    for (int i = 0; i < WAIT_SPINS && !queue_reached(stream, number); i++) relax();
+    pthread_mutex_lock(&queue_lock);
+    wait_locked(stream, number);
+    pthread_mutex_unlock(&queue_lock);
+}
+
+/* A stream that must be waited for first, with a reference, and the number of its last task. */
+static Stream *obstacle_locked(Stream *stream, uint64_t *number)
+{
+    Stream *found = is_idle(stream) ? NULL : stream;
+    if (stream->blocking)
+        for (Stream *other = stream->object.context->streams; other && !found; other = other->next)
+            if (takes_turns(stream, other)) found = other;
+    if (!found) return NULL;
+    *number = queue_last(found);
+    object_hold(OBJECT(found));
+    return found;
+}
+
+bool queue_idle(Stream *stream)
+{
+    pthread_mutex_lock(&queue_lock);
+    bool idle = is_idle(stream);
+    if (idle && stream->blocking)
+        for (const Stream *other = stream->object.context->streams; other && idle; other = other->next)
+            idle = !takes_turns(stream, other);
+    pthread_mutex_unlock(&queue_lock);
+    return idle;
+}
+
+void queue_wait_turn(Stream *stream)
+{
+    uint64_t number = 0;
+    for (;;) {
+        pthread_mutex_lock(&queue_lock);
+        Stream *obstacle = obstacle_locked(stream, &number);
+        pthread_mutex_unlock(&queue_lock);
+        if (!obstacle) return;
+        queue_wait(obstacle, number);
+        PUT(obstacle);
+    }
+}
+
+static Stream *busy_stream(Context *context, uint64_t *number)
+{
+    pthread_mutex_lock(&queue_lock);
+    Stream *stream = context->streams;
+    while (stream && is_idle(stream)) stream = stream->next;
+    if (stream) {
+        *number = queue_last(stream);
+        object_hold(OBJECT(stream));
+    }
+    pthread_mutex_unlock(&queue_lock);
+    return stream;
+}
+
+void queue_wait_context(Context *context)
+{
+    uint64_t number = 0;
+    for (Stream *stream; (stream = busy_stream(context, &number)) != NULL; PUT(stream)) queue_wait(stream, number);
+}
+
+/* A closed stream stays in the list while it has tasks left. */
+void queue_close(Stream *stream)
+{
+    bool gone = false;
+    pthread_mutex_lock(&queue_lock);
+    if (!stream->closing) {
+        stream->closing = true;
+        if (!is_idle(stream) || stream->worker_asleep) call_worker_locked(stream);
+        gone = is_idle(stream) && unlist_locked(stream);
+    }
+    pthread_mutex_unlock(&queue_lock);
+    if (gone) PUT(stream);
+}
+
+void queue_close_context(Context *context)
+{
+    for (;;) {
+        pthread_mutex_lock(&queue_lock);
+        Stream *stream = context->streams;
+        if (stream) object_hold(OBJECT(stream));
+        pthread_mutex_unlock(&queue_lock);
+        if (!stream) return;
+        queue_close(stream);
+        queue_wait(stream, queue_last(stream));
+        PUT(stream);
+    }
+}

@@ -1,0 +1,71 @@
+/* The streams' queues: tasks in order, run by a worker of the stream or by the thread that waits for them.
+ *
+ * A stream numbers its tasks; a task waits for (stream, number) pairs: what cuStreamWaitEvent asked for and what the
+ * rules of the legacy default stream imply. One lock guards all queues and is never held while a task runs. A worker
+ * starts with the first asynchronous task and dozes for a while before it sleeps, so that a launch wakes nobody;
+ * a thread that waits runs the stream's tasks itself unless the worker is at it.
+ */
+#ifndef DEVICE_API_QUEUE_H
+#define DEVICE_API_QUEUE_H
+
+#include "api/context.h"
+
+enum { QUEUE_LEAST_PRIORITY = 0, QUEUE_GREATEST_PRIORITY = -5 };
+
+typedef struct Task Task;
+
+/* Work that has to be done before: all of stream's tasks up to that number. */
+typedef struct Dependency {
+    Stream *stream;             /* a reference */
+    uint64_t number;
+} Dependency;
+
+struct Task {
+    Task *next;
+    uint64_t number;
+    bool on_worker;             /* calls the program back: never on a thread of the program */
+    bool always;                /* runs although the context has failed */
+    void (*run)(Task *self, Stream *stream);
+    void (*release)(Task *self); /* frees it with what it holds */
+    Dependency *dependencies;
+    unsigned dependency_count;
+};
+
+struct CUstream_st {
+    Object object;
+    unsigned flags;
+    int priority;
+    bool legacy, blocking;      /* blocking: takes turns with the legacy stream */
+    unsigned long long id;
+
+    Task *head, *tail;
+    _Atomic uint64_t submitted, completed;
+    bool running, worker_started, worker_asleep, closing, listed;
+    unsigned waiters;
+    pthread_cond_t work, done;
+    Stream *next, *previous;    /* of the context's list */
+};
+
+/* A stream in its context's list; the caller's reference. NULL without memory. */
+Stream *stream_new(Context *context, unsigned flags, int priority);
+void queue_set_legacy(Stream *stream);
+
+/* Takes the task over, with a dependency (a reference that it takes over as well) or NULL. Returns its number. */
+uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency);
+/* The number of the last task submitted. */
+uint64_t queue_last(const Stream *stream);
+bool queue_reached(const Stream *stream, uint64_t number);
+/* Waits until the stream's tasks up to that number are done, running them if need be. */
+void queue_wait(Stream *stream, uint64_t number);
+/* Waits for all a new task of that stream would wait for: then the caller may do its work itself. */
+void queue_wait_turn(Stream *stream);
+/* Whether a new task of the stream could run at once. */
+bool queue_idle(Stream *stream);
+/* Waits for all streams of the context. */
+void queue_wait_context(Context *context);
+/* No more tasks come: the worker ends after the last, the stream leaves its context's list. */
+void queue_close(Stream *stream);
+/* Waits for and closes all of a context's streams. */
+void queue_close_context(Context *context);
+
+#endif

@@ -1,0 +1,250 @@
+/* Streams: handles, creation, callbacks, waiting. */
+#include "api/stream.h"
+
+#include <stdlib.h>
+
+static _Thread_local bool null_is_per_thread;
+
+bool stream_null_is_per_thread(bool per_thread)
+{
+    bool before = null_is_per_thread;
+    null_is_per_thread = per_thread;
+    return before;
+}
+
+/* The thread's default stream in that context, made at the first use; NULL without memory. */
+static Stream *thread_stream(Context *context)
+{
+    ThreadState *state = thread_state();
+    if (!state) return NULL;
+    for (size_t i = 0; i < state->stream_count; i++)
+        if (state->streams[i].context == context && state->streams[i].context_id == context->id)
+            return state->streams[i].stream;
+    ThreadStream *streams = realloc(state->streams, (state->stream_count + 1) * sizeof *streams);
+    if (!streams) return NULL;
+    state->streams = streams;
+    Stream *stream = stream_new(context, CU_STREAM_DEFAULT, 0);
+    if (stream) streams[state->stream_count++] = (ThreadStream){context, context->id, stream};
+    return stream;
+}
+
+static bool is_special(CUstream handle)
+{
+    return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+}
+
+CUresult stream_enter_any(CUstream handle, Stream **out)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    if (!is_special(handle)) {
+        *out = object_get(handle, OBJECT_STREAM);
+        return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    }
+    bool own = handle == CU_STREAM_PER_THREAD || (!handle && null_is_per_thread);
+    Stream *stream = own ? thread_stream(context) : context->legacy;
+    if (!stream) return CUDA_ERROR_OUT_OF_MEMORY;
+    object_hold(OBJECT(stream));
+    *out = stream;
+    return CUDA_SUCCESS;
+}
+
+CUresult stream_error(const Stream *stream)
+{
+    return context_error(stream->object.context);
+}
+
+CUresult stream_enter(CUstream handle, Stream **out)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    TRY(stream_enter_any(handle, out));
+    CUresult error = stream_error(*out);
+    if (error) PUT(*out);
+    return error;
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+    if (priority > QUEUE_LEAST_PRIORITY) priority = QUEUE_LEAST_PRIORITY;
+    if (priority < QUEUE_GREATEST_PRIORITY) priority = QUEUE_GREATEST_PRIORITY;
+    Stream *stream = stream_new(context, flags, priority);
+    if (!stream) return CUDA_ERROR_OUT_OF_MEMORY;
+    bool ok = object_publish(OBJECT(stream));
+    if (ok) *out = stream;
+    else queue_close(stream);
+    PUT(stream);
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuStreamCreate(CUstream *out, unsigned int flags)
+{
+    return cuStreamCreateWithPriority(out, flags, 0);
+}
+
+/* What the stream still has to do is done; only the handle is gone. */
+CUresult cuStreamDestroy_v2(CUstream handle)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    Stream *stream = is_special(handle) ? NULL : object_get(handle, OBJECT_STREAM);
+    if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+    bool mine = object_retire(OBJECT(stream));
+    if (mine) queue_close(stream);
+    PUT(stream);
+    return mine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuStreamQuery(CUstream handle)
+{
+    Stream *stream;
+    TRY(stream_enter(handle, &stream));
+    bool done = stream->legacy ? queue_idle(stream) : queue_reached(stream, queue_last(stream));
+    CUresult error = stream_error(stream);
+    PUT(stream);
+    if (error) return error;
+    return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuStreamSynchronize(CUstream handle)
+{
+    Stream *stream;
+    TRY(stream_enter(handle, &stream));
+    if (stream->legacy) queue_wait_turn(stream);
+    else queue_wait(stream, queue_last(stream));
+    context_flush(stream->object.context);
+    CUresult error = stream_error(stream);
+    PUT(stream);
+    return error;
+}
+
+CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags)
+{
+    Stream *stream;
+    if (!flags) return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_enter(handle, &stream));
+    *flags = stream->flags;
+    PUT(stream);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetPriority(CUstream handle, int *priority)
+{
+    Stream *stream;
+    if (!priority) return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_enter(handle, &stream));
+    *priority = stream->priority;
+    PUT(stream);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetId(CUstream handle, unsigned long long *id)
+{
+    Stream *stream;
+    if (!id) return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_enter(handle, &stream));
+    *id = stream->id;
+    PUT(stream);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream handle, CUcontext *context)
+{
+    Stream *stream;
+    if (!context) return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_enter(handle, &stream));
+    *context = stream->object.context;
+    PUT(stream);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetDevice(CUstream handle, CUdevice *device)
+{
+    Stream *stream;
+    if (!device) return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_enter(handle, &stream));
+    *device = stream->object.context->device->ordinal;
+    PUT(stream);
+    return CUDA_SUCCESS;
+}
+
+/* Nothing is captured: graphs are not offered. */
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
+{
+    Stream *stream;
+    if (!status) return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_enter(handle, &stream));
+    PUT(stream);
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
+/* Managed memory is visible everywhere at all times: attaching it changes nothing. */
+CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t length, unsigned int flags)
+{
+    Stream *stream;
+    MemoryRange range;
+    TRY(stream_enter(handle, &stream));
+    PUT(stream);
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!memory_map_find_span(driver_memory(), address, length, &range)) return CUDA_ERROR_INVALID_VALUE;
+    return range.kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* A call back into the program, in order with the stream's work. */
+typedef struct CallbackTask {
+    Task task;
+    CUstream handle;
+    CUhostFn function;            /* either this */
+    CUstreamCallback callback;    /* or this */
+    void *data;
+} CallbackTask;
+
+static void run_callback(Task *self, Stream *stream)
+{
+    CallbackTask *task = (CallbackTask *)self;
+    bool before = driver_enter_callback(true);
+    if (task->function) task->function(task->data);
+    else task->callback(task->handle, stream_error(stream), task->data);
+    driver_enter_callback(before);
+}
+
+static void free_callback(Task *self)
+{
+    free(self);
+}
+
+static CUresult submit_callback(CUstream handle, CUhostFn function, CUstreamCallback callback, void *data)
+{
+    Stream *stream;
+    if (!function && !callback) return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_enter(handle, &stream));
+    CallbackTask *task = calloc(1, sizeof *task);
+    if (task) {
+        task->task.run = run_callback;
+        task->task.release = free_callback;
+        task->task.on_worker = true;
+        task->task.always = callback != NULL; /* it is told of the fault; a host function is not called */
+        task->handle = handle;
+        task->function = function;
+        task->callback = callback;
+        task->data = data;
+        queue_submit(stream, &task->task, NULL);
+    }
+    PUT(stream);
+    return task ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data)
+{
+    return submit_callback(handle, function, NULL, data);
+}
+
+CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void *data, unsigned int flags)
+{
+    return flags ? CUDA_ERROR_INVALID_VALUE : submit_callback(handle, NULL, callback, data);
+}

@@ -1,0 +1,53 @@
+/* The CPU device: a shared library that exports the CUDA driver API and executes PTX on the CPU. This is its map.
+ *
+ *   a program                    cuModuleLoadData(ptx), cuLaunchKernel(...)
+ *      |
+ *   api/     the driver's objects and calls
+ *      |  PTX text                                 |  grid, block, parameters, in a stream's order
+ *   ptx/     text -> checked tree                  |
+ *      |  PtxModule (ptx/tree.h)                   |
+ *   lower/   tree -> decoded code                  |
+ *      |  CodeModule (exec/code.h)                 |
+ *   exec/    decoded code -> results, warp-wide, blocks over worker threads
+ *
+ * A stage knows the ones below it and nothing above: exec/ knows no driver object, ptx/ knows no code.
+ *
+ * api/, one family of calls a file; nothing here touches an instruction
+ *   api.h exports.c unsupported.c      what is exported: per-thread variants, a weak answer for every row of abi/
+ *   proc_address.c errors.c log.[ch]   cuGetProcAddress, error texts, cuLogs*
+ *   driver.h init.c                    settings from the environment, cuInit, fork
+ *   objects.h registry.c               handles: reference counts, live objects
+ *   device.c device_attributes.def device_limits.h     the virtual devices
+ *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits
+ *   queue.[ch]                         the streams' queues: order, dependencies, workers
+ *   stream.[ch] event.c                streams and events as handles
+ *   memory.[ch] host_memory.c pool.c pointer.c         allocation and what is known of an address
+ *   copy.[ch] copy_shaped.c fill.c array.[ch]          copies, fills, arrays
+ *   image.[ch] module.[ch] jit_options.c               from image to loaded module
+ *   function.c library.c link.c launch.c occupancy.c   kernels and their launches
+ *
+ * ptx/
+ *   ptx.h tree.h                       the interface and the tree
+ *   types.def spaces.def modifiers.def instructions.def special.def    one row per fact of the PTX manual
+ *
+ * lower/
+ *   lower.h                            the interface; one pass a file
+ *
+ * exec/
+ *   code.h ops_alu.def ops_core.def    decoded code and its operations
+ *   warp.h fault.h grid.h              the state of a warp, a fault, a launch
+ *   memory_map.[ch]                    every range of addresses that may be touched
+ *   ops_*.c run.c handlers.c           hot: built once for each instruction set; bind.c chooses at load
+ *
+ * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY, PYCUDA_CPU_COMPUTE_CAPABILITY,
+ * PYCUDA_CPU_DRIVER_VERSION (read once, api/init.c), PYCUDA_CPU_ISA (exec/bind.c).
+ */
+#ifndef DEVICE_DEVICE_H
+#define DEVICE_DEVICE_H
+
+#include "api/api.h"
+#include "exec/grid.h"
+#include "lower/lower.h"
+#include "ptx/ptx.h"
+
+#endif

@@ -1,0 +1,121 @@
+/* Barriers of a block count threads, not warps; threads that have exited count as arrived.
+ *
+ * A group that waits is parked in GROUP_BARRIER with the barrier's number in member_mask. The last arrival
+ * frees all who wait, each at its own pc, and hands them what bar.red has combined. Threads that bring
+ * different barrier numbers or counts divide first.
+ */
+#include "exec/state.h"
+
+static bool barrier_full(const Block *block, const Barrier *barrier)
+{
+    return barrier->arrived >= (barrier->expected ? barrier->expected : block->live);
+}
+
+/* Writes the combined value into the destination of a waiting group's bar.red. */
+static void deliver(Warp *warp, const Group *g, const Barrier *barrier)
+{
+    const Insn *insn = g->pc;
+    uint8_t *row = warp->registers + g->frame + (insn->d & REF_OFFSET_MASK);
+    bool holds = insn->op == OP_bar_red_and ? barrier->popc == barrier->votes : barrier->popc != 0;
+    uint32_t *word = (uint32_t *)(void *)row;
+    switch (insn->op) {
+    case OP_bar_red_popc:
+        for (uint32_t l = 0; l < WARP_LANES; l++) {
+            if (g->mask >> l & 1) word[l] = barrier->popc;
+        }
+        break;
+    case OP_bar_red_and:
+    case OP_bar_red_or:
+        *word = (*word & ~g->mask) | (holds ? g->mask : 0);
+        break;
+    default:
+        break;
+    }
+}
+
+static void barrier_free(Block *block, uint32_t number)
+{
+    Barrier *barrier = &block->barriers[number];
+    for (uint32_t k = 0; k < block->warp_count; k++) {
+        Warp *warp = &block->warps[k];
+        if (!warp->started || warp->done) continue;
+        for (uint32_t n = 0; n < warp->group_count; n++) {
+            Group *g = &warp->groups[n];
+            if (g->state != GROUP_BARRIER || g->member_mask != number) continue;
+            deliver(warp, g, barrier);
+            g->state = GROUP_READY;
+            g->pc++;
+            warp->parked = false;
+        }
+    }
+    *barrier = (Barrier){0};
+    block->barriers_busy &= ~(1u << number);
+}
+
+/* After exits: a barrier that waited for the exited only is full now. */
+void barrier_exit(Block *block)
+{
+    for (uint32_t busy = block->barriers_busy; busy; busy &= busy - 1) {
+        uint32_t number = (uint32_t)__builtin_ctz(busy);
+        const Barrier *barrier = &block->barriers[number];
+        if (!barrier->expected && barrier_full(block, barrier)) barrier_free(block, number);
+    }
+}
+
+/* The lanes of mask whose barrier number and count are those of lane l. */
+static uint32_t alike(Warp *warp, const Insn *insn, uint32_t mask, int l)
+{
+    const uint32_t *number = ROW(const uint32_t, warp, insn->a), *count = ROW(const uint32_t, warp, insn->b);
+    uint32_t same = 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int k = __builtin_ctz(rest);
+        if (number[k] == number[l] && count[k] == count[l]) same |= 1u << k;
+    }
+    return same;
+}
+
+static void count_arrivals(Warp *warp, const Insn *insn, Barrier *barrier)
+{
+    uint32_t lanes = (uint32_t)__builtin_popcount(warp->mask);
+    barrier->arrived += lanes;
+    if (insn->op != OP_bar_red_popc && insn->op != OP_bar_red_and && insn->op != OP_bar_red_or) return;
+    barrier->votes += lanes;
+    barrier->popc += (uint32_t)__builtin_popcount(pred_lanes(warp, insn->c, insn->mods) & warp->mask);
+}
+
+static const Insn *park_at(Warp *warp, const Insn *insn, uint32_t number)
+{
+    Block *block = warp->block;
+    Group *g = warp->current;
+    g->pc = insn;
+    g->state = GROUP_BARRIER;
+    g->member_mask = number;
+    g->waited = ++warp->turn;
+    if (barrier_full(block, &block->barriers[number])) barrier_free(block, number);
+    return group_next(warp);
+}
+
+const Insn *barrier_arrive(Warp *warp, const Insn *insn)
+{
+    Block *block = warp->block;
+    int first = __builtin_ctz(warp->mask);
+    uint32_t same = insn->a >> REF_BASE_SHIFT == REF_CONST && insn->b >> REF_BASE_SHIFT != REF_FRAME
+                        ? warp->mask : alike(warp, insn, warp->mask, first);
+    uint32_t number = ROW(const uint32_t, warp, insn->a)[first];
+    uint32_t expected = insn->b == REF_ABSENT ? 0 : ROW(const uint32_t, warp, insn->b)[first];
+    Barrier *barrier;
+    if (number >= BARRIER_COUNT)
+        return exec_fault(warp, insn, first, 719, "barrier %u: a block has %d", number, BARRIER_COUNT);
+    if (same != warp->mask) {
+        group_fork(warp, warp->mask & ~same, insn);
+        warp_set_mask(warp, same);
+        group_refresh(warp);
+    }
+    barrier = &block->barriers[number];
+    if (expected) barrier->expected = expected;
+    block->barriers_busy |= 1u << number;
+    count_arrivals(warp, insn, barrier);
+    if (insn->op != OP_bar_arrive) return park_at(warp, insn, number);
+    if (barrier_full(block, barrier)) barrier_free(block, number);
+    return insn + 1;
+}

@@ -1,0 +1,93 @@
+/* Chooses the instruction set once and puts its handlers into decoded code.
+ *
+ * The hot files are compiled for each instruction set below; the best one that this processor has is taken.
+ * PYCUDA_CPU_ISA=v2|v3|v4 asks for one; what the processor lacks is not chosen.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/bind.h"
+#include "exec/code.h"
+
+typedef const OpFn HandlerTable[OP_COUNT][2];
+
+typedef struct Isa {
+    const char *name;
+    HandlerTable *handlers;
+    bool (*supported)(void);
+} Isa;
+
+#ifdef __x86_64__
+#define ISAS(X) X(v4) X(v3) X(v2) /* best first */
+
+static bool has_v2(void) { return true; }
+
+static bool has_v3(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+}
+
+static bool has_v4(void)
+{
+    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#else
+#define ISAS(X) X(v2) /* elsewhere the one build has the first name */
+static bool has_v2(void) { return true; }
+#endif
+
+#define DECLARE(isa) extern HandlerTable exec_handlers_##isa;
+ISAS(DECLARE)
+#undef DECLARE
+
+static const Isa isas[] = {
+#define ROW_OF(isa) {#isa, &exec_handlers_##isa, has_##isa},
+    ISAS(ROW_OF)
+#undef ROW_OF
+};
+enum { ISA_COUNT = sizeof isas / sizeof *isas };
+
+const char *const exec_op_names[OP_COUNT] = {
+#define OP(name) #name,
+#include "exec/ops_core.def"
+#include "exec/ops_alu.def"
+#undef OP
+};
+
+static const Isa *choose(void)
+{
+    const char *wanted = getenv("PYCUDA_CPU_ISA");
+    const Isa *best = &isas[ISA_COUNT - 1];
+    for (int k = ISA_COUNT - 1; k >= 0; k--) {
+        if (!isas[k].supported()) continue;
+        best = &isas[k];
+        if (wanted && strcmp(wanted, isas[k].name) == 0) return best;
+    }
+    return best;
+}
+
+const char *exec_isa_name(void)
+{
+    return choose()->name;
+}
+
+const OpFn *exec_op_handlers(unsigned op)
+{
+    return (*choose()->handlers)[op];
+}
+
+void exec_bind(CodeModule *module)
+{
+    HandlerTable *handlers = choose()->handlers;
+    exec_measure(module);
+    for (uint32_t f = 0; f < module->function_count; f++) {
+        CodeFunction *function = module->functions[f];
+        for (uint32_t k = 0; k < function->insn_count; k++) {
+            Insn *insn = &function->insns[k];
+            insn->run[0] = (*handlers)[insn->op][0];
+            insn->run[1] = (*handlers)[insn->op][1];
+        }
+    }
+}

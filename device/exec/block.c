@@ -1,0 +1,345 @@
+/* Runs one block: its warps in turn, each until it parks, ends, or has spent its fuel.
+ *
+ * A warp is set up when its first turn comes and borrows registers and local memory from the worker until
+ * its end. A pass in which every warp only spins counts as waiting for another block: after some of these
+ * the worker is told. When no warp can run and some have not ended, nothing ever will: that is a fault
+ * which says where they wait.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "exec/state.h"
+
+enum { SPIN_PASSES = 64, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
+
+/* What an absent operand reads. */
+static const _Alignas(64) uint8_t zeros[512];
+
+/* --- stores --------------------------------------------------------------------------------------------- */
+
+static size_t round_up(size_t size, size_t unit)
+{
+    return (size + unit - 1) / unit * unit;
+}
+
+static void store_free(WarpStore *store)
+{
+    if (store->local) munmap(store->local, store->local_size);
+    free(store->registers);
+    free(store);
+}
+
+/* A larger register file for a running warp: its content moves, and the base of the running frame with it. */
+bool store_grow(Warp *warp, size_t registers)
+{
+    size_t size = round_up(registers + registers / 2, 4096), offset = 0;
+    uint8_t *grown = aligned_alloc(64, size);
+    if (!grown) return false;
+    if (warp->registers) {
+        offset = (size_t)(warp->base[REF_FRAME] - warp->registers);
+        memcpy(grown, warp->registers, warp->registers_size);
+        free(warp->registers);
+    }
+    warp->store->registers = warp->registers = grown;
+    warp->store->registers_size = warp->registers_size = size;
+    warp->base[REF_FRAME] = grown + offset;
+    return true;
+}
+
+static bool store_map_local(WarpStore *store, size_t size)
+{
+    void *map;
+    if (store->local) munmap(store->local, store->local_size);
+    store->local = NULL;
+    store->local_size = 0;
+    map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) return false;
+    store->local = map;
+    store->local_size = size;
+    return true;
+}
+
+static bool store_borrow(Warp *warp, Worker *worker)
+{
+    const Grid *grid = warp->block->grid;
+    size_t registers = (size_t)grid->function->frame_size + WARP_CALL_HEADER + WARP_CALL_ROWS;
+    size_t local = grid->local_stride * WARP_LANES;
+    WarpStore *store = worker->free_stores;
+    if (store)
+        worker->free_stores = store->next;
+    else
+        store = calloc(1, sizeof *store);
+    if (!store) return false;
+    warp->store = store;
+    warp->registers = store->registers;
+    warp->registers_size = store->registers_size;
+    if (store->registers_size < registers &&
+        !store_grow(warp, registers < REGISTERS_FIRST ? REGISTERS_FIRST : registers))
+        return false;
+    if (store->local_size < local && !store_map_local(store, local)) return false;
+    warp->local = store->local;
+    warp->local_stride = grid->local_stride;
+    return true;
+}
+
+static void store_return(Warp *warp, Worker *worker)
+{
+    if (!warp->store) return;
+    warp->store->next = worker->free_stores;
+    worker->free_stores = warp->store;
+    warp->store = NULL;
+}
+
+/* --- warps ---------------------------------------------------------------------------------------------- */
+
+static bool warp_begin(Warp *warp, Worker *worker)
+{
+    uint32_t first = warp->index * WARP_LANES, threads = warp->block->threads - first;
+    if (!store_borrow(warp, worker)) return false;
+    warp->started = true;
+    warp->carry = 0;
+    group_start(warp, threads >= WARP_LANES ? FULL_MASK : (1u << threads) - 1);
+    return true;
+}
+
+/* Oracle: a few instructions of one lane, then another lane. */
+static void warp_run_scattered(Warp *warp, const Insn *insn)
+{
+    uint32_t steps = 1 + worker_random(warp->worker) % SCATTER_STEPS;
+    while (insn) {
+        if (steps-- == 0) {
+            group_preempt(warp, insn);
+            return;
+        }
+        insn = insn->run[warp->full](warp, insn);
+    }
+}
+
+static void warp_run(Warp *warp)
+{
+    const Insn *insn = warp->current ? warp->current->pc : group_next(warp);
+    warp->spinning = false;
+    if (warp->scattered) {
+        warp_run_scattered(warp, insn);
+        return;
+    }
+    while (insn) insn = insn->run[warp->full](warp, insn);
+}
+
+/* --- the end that never comes --------------------------------------------------------------------------- */
+
+static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t room)
+{
+    char place[256];
+    int count;
+    exec_place(g->function, g->pc, place, sizeof place);
+    if (g->state == GROUP_BARRIER)
+        count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at barrier %u, %s", warp->index, g->mask,
+                         g->member_mask, place);
+    else
+        count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at %s for lanes 0x%08x, %s", warp->index, g->mask,
+                         exec_op_names[g->pc->op], g->member_mask & warp->live & ~g->mask, place);
+    return count < 0 ? 0 : (size_t)count < room ? (size_t)count : room;
+}
+
+static void fault_stuck(Block *block)
+{
+    char waits[760] = "";
+    size_t used = 0;
+    for (uint32_t k = 0; k < block->warp_count; k++) {
+        const Warp *warp = &block->warps[k];
+        for (uint32_t n = 0; !warp->done && n < warp->group_count && used < sizeof waits; n++)
+            used += tell_group(warp, &warp->groups[n], waits + used, sizeof waits - used);
+    }
+    exec_fault_plain(block->grid, 719, "kernel %s, block (%u,%u,%u): its threads wait for each other for ever%s",
+                     block->grid->function->name, block->id[0], block->id[1], block->id[2], waits);
+}
+
+/* --- blocks --------------------------------------------------------------------------------------------- */
+
+static bool turn_of(Warp *warp, Worker *worker, bool *failed)
+{
+    if (!warp->started && !warp_begin(warp, worker)) {
+        exec_fault_plain(warp->block->grid, 2, "kernel %s: no memory for registers or local memory of a warp",
+                         warp->block->grid->function->name);
+        *failed = true;
+        return false;
+    }
+    if (warp->parked) return false;
+    if (!warp->scattered || worker_random(worker) & 1) warp_run(warp);
+    *failed = atomic_load_explicit(&warp->block->grid->faulted, memory_order_relaxed);
+    return true;
+}
+
+/* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another. */
+BlockResult block_run(Block *block, Worker *worker)
+{
+    for (;;) {
+        bool alive = false, ran = false, waiting = true, failed = false;
+        for (uint32_t k = 0; k < block->warp_count; k++) {
+            Warp *warp = &block->warps[k];
+            if (warp->done) continue;
+            alive = true;
+            if (!turn_of(warp, worker, &failed)) {
+                if (failed) return BLOCK_STOPPED;
+                continue;
+            }
+            if (failed) return BLOCK_STOPPED;
+            ran = true;
+            if (warp->done) store_return(warp, worker);
+            if (!warp->scattered && (warp->parked || !warp->spinning)) waiting = false;
+        }
+        if (!alive) return BLOCK_DONE;
+        if (!ran) {
+            fault_stuck(block);
+            return BLOCK_STOPPED;
+        }
+        grid_ask_help(block->grid);
+        if (waiting && ++block->spins >= SPIN_PASSES) {
+            block->spins = 0;
+            return BLOCK_WAITING;
+        }
+    }
+}
+
+static void block_free(Block *block)
+{
+    if (!block) return;
+    free(block->shared);
+    free(block->warps);
+    free(block);
+}
+
+static void fill_tids(Block *block, const uint32_t dims[3])
+{
+    uint32_t x = 0, y = 0, z = 0;
+    for (uint32_t t = 0; t < block->warp_count * WARP_LANES; t++) {
+        Warp *warp = &block->warps[t / WARP_LANES];
+        uint32_t l = t % WARP_LANES;
+        warp->tid[0][l] = x;
+        warp->tid[1][l] = y;
+        warp->tid[2][l] = z;
+        if (++x < dims[0]) continue;
+        x = 0;
+        if (++y < dims[1]) continue;
+        y = 0;
+        z++;
+    }
+    memcpy(block->dims, dims, sizeof block->dims);
+}
+
+static bool make_room(Block *block, uint32_t warps, size_t shared)
+{
+    if (warps > block->warp_capacity) {
+        free(block->warps);
+        block->warps = aligned_alloc(64, warps * sizeof *block->warps);
+        block->warp_capacity = block->warps ? warps : 0;
+        if (!block->warps) return false;
+        memset(block->warps, 0, warps * sizeof *block->warps);
+        memset(block->dims, 0, sizeof block->dims);
+    }
+    if (shared > block->shared_capacity) {
+        free(block->shared);
+        block->shared = aligned_alloc(1024, round_up(shared, 1024));
+        block->shared_capacity = block->shared ? round_up(shared, 1024) : 0;
+        if (!block->shared) return false;
+    }
+    return true;
+}
+
+/* A block state fitted to the grid; NULL without memory. */
+Block *block_take(Worker *worker, Grid *grid)
+{
+    Block *block = worker->free_blocks;
+    const uint32_t *dims = grid->launch->block;
+    if (block)
+        worker->free_blocks = block->next;
+    else
+        block = calloc(1, sizeof *block);
+    if (!block || !make_room(block, grid->warps, grid->shared_size)) {
+        block_free(block);
+        return NULL;
+    }
+    block->grid = grid;
+    block->next = NULL;
+    block->shared_size = grid->shared_size;
+    block->threads = grid->threads;
+    if (block->warp_count != grid->warps || memcmp(block->dims, dims, sizeof block->dims) != 0) {
+        block->warp_count = grid->warps;
+        fill_tids(block, dims);
+    }
+    for (uint32_t k = 0; k < block->warp_count; k++) {
+        Warp *warp = &block->warps[k];
+        warp->block = block;
+        warp->worker = worker;
+        warp->index = k;
+        warp->scattered = worker->random != 0;
+        warp->base[REF_PARAM] = grid->param_rows;
+        warp->base[REF_NONE] = (uint8_t *)(uintptr_t)zeros;
+    }
+    return block;
+}
+
+/* Makes the state that of block number linear, nothing run yet. */
+void block_begin(Block *block, uint64_t linear)
+{
+    const uint32_t *dims = block->grid->launch->grid;
+    block->linear = linear;
+    block->id[0] = (uint32_t)(linear % dims[0]);
+    block->id[1] = (uint32_t)(linear / dims[0] % dims[1]);
+    block->id[2] = (uint32_t)(linear / dims[0] / dims[1]);
+    block->live = block->threads;
+    block->spins = 0;
+    if (block->barriers_busy) memset(block->barriers, 0, sizeof block->barriers);
+    block->barriers_busy = 0;
+    for (uint32_t k = 0; k < block->warp_count; k++) {
+        Warp *warp = &block->warps[k];
+        warp->started = warp->parked = warp->done = false;
+        warp->store = NULL;
+    }
+}
+
+void block_give_back(Worker *worker, Block *block)
+{
+    for (uint32_t k = 0; k < block->warp_count; k++) store_return(&block->warps[k], worker);
+    block->next = worker->free_blocks;
+    worker->free_blocks = block;
+}
+
+/* --- workers -------------------------------------------------------------------------------------------- */
+
+Worker *worker_create(uint32_t index)
+{
+    Worker *worker = calloc(1, sizeof *worker);
+    if (worker) worker->index = index;
+    return worker;
+}
+
+void worker_destroy(Worker *worker)
+{
+    if (!worker) return;
+    while (worker->free_blocks) {
+        Block *next = worker->free_blocks->next;
+        block_free(worker->free_blocks);
+        worker->free_blocks = next;
+    }
+    while (worker->free_stores) {
+        WarpStore *next = worker->free_stores->next;
+        store_free(worker->free_stores);
+        worker->free_stores = next;
+    }
+    free(worker);
+}
+
+/* xorshift64* */
+uint32_t worker_random(Worker *worker)
+{
+    uint64_t x = worker->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    worker->random = x;
+    return (uint32_t)((x * 0x2545f4914f6cdd1dull) >> 32);
+}

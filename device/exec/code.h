@@ -1,0 +1,152 @@
+/* Decoded code: what lower/ makes of a checked PTX tree and what exec/ runs.
+ *
+ * A function is a flat array of Insn, blocks laid out in weak topological order (Bourdoncle), so that
+ * running the lowest pc first makes diverged lanes meet again at the post-dominator. Operands are
+ * references to rows: a row holds one value for each of the 32 lanes of a warp ([row][lane]).
+ */
+#ifndef DEVICE_EXEC_CODE_H
+#define DEVICE_EXEC_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exec/ops.h"
+
+typedef struct Warp Warp;
+typedef struct Insn Insn;
+typedef struct CodeFunction CodeFunction;
+typedef struct CodeModule CodeModule;
+
+/* Runs one instruction for the lanes of warp->mask; returns the next instruction, or NULL when the warp
+ * must leave the run loop (all groups parked, exited, out of fuel, or a fault was recorded). */
+typedef const Insn *(*OpFn)(Warp *warp, const Insn *insn);
+
+/* Operand reference: the top two bits choose a base of the warp, the rest is a byte offset from it.
+ * A row of 32-bit elements takes 128 bytes, of 64-bit 256, of 16-bit 64 (in a slot of 128), of 128-bit 512
+ * (two 64-bit rows: low halves, then high halves). A predicate is one uint32_t, bit l for lane l. */
+typedef uint32_t Ref;
+enum {
+    REF_FRAME = 0, /* registers of the running function: warp->base[0], moves with the call depth */
+    REF_CONST = 1, /* immediates of the module, pre-broadcast, read-only */
+    REF_PARAM = 2, /* kernel parameters of this launch, pre-broadcast, read-only */
+    REF_NONE = 3   /* absent operand (REF_NONE << 30) */
+};
+#define REF_BASE_SHIFT 30
+#define REF_OFFSET_MASK 0x3fffffffu
+#define REF_MAKE(base, offset) (((uint32_t)(base) << REF_BASE_SHIFT) | (uint32_t)(offset))
+#define REF_ABSENT REF_MAKE(REF_NONE, 0)
+
+struct Insn {
+    OpFn run[2];   /* [0] some lanes (blend), [1] all 32 lanes; filled by exec_bind for the host's ISA */
+    Ref d, a, b, c; /* destination and sources */
+    union {
+        int64_t imm;         /* address offset, small constants */
+        const Insn *target;  /* branch target */
+        const void *pointer; /* CodeFunction *, CodeTable *, ... as the op says */
+    };
+    Ref e;          /* second destination or fifth operand */
+    uint32_t more;  /* index into CodeFunction.refs of further operands (vectors, calls) */
+    uint32_t line;  /* index into CodeFunction.lines: PTX line and, where .loc is there, source line */
+    uint16_t op;    /* enum Op of ops.h */
+    uint16_t mods;  /* modifier bits of MODS_*, or what the op says */
+};
+
+/* Modifier bits of Insn.mods for the general form of an arithmetic op (OP_x_mods in ops_alu.def). */
+enum {
+    MODS_RN = 0, MODS_RZ = 1, MODS_RM = 2, MODS_RP = 3, MODS_RNA = 4, MODS_RS = 5, /* rounding, bits 0-2 */
+    MODS_ROUND = 7,
+    MODS_FTZ = 1 << 3,
+    MODS_SAT = 1 << 4,
+    MODS_APPROX = 1 << 5,
+    MODS_FULL = 1 << 6,   /* div.full */
+    MODS_NAN = 1 << 7,    /* min/max .NaN */
+    MODS_XORSIGN = 1 << 8,
+    MODS_ABS = 1 << 9,
+    MODS_RELU = 1 << 10,
+    MODS_OOB = 1 << 11,
+    MODS_SATFINITE = 1 << 12,
+    MODS_INTEGER = 1 << 13, /* cvt .rni .rzi .rmi .rpi: round to an integral value */
+    MODS_NEGATE = 1 << 14   /* negate a predicate operand (guard, branch, selp by !p) */
+};
+
+/* Modifier bits of Insn.mods for memory operations (ops_core.def). */
+enum {
+    MEM_COUNT = 15,       /* elements of a vector access: 2, 4 or 8 */
+    MEM_ADDR32 = 1 << 4,  /* the address row is 32 bits wide */
+    MEM_SHARED = 1 << 5,  /* atomics: the address is an offset in shared memory */
+    MEM_STRONG = 1 << 6   /* volatile, relaxed, acquire, release: seen by other threads, never split */
+};
+
+/* Where an instruction comes from. */
+typedef struct CodeLine {
+    uint32_t ptx_line;
+    uint32_t file;        /* index into CodeModule.files, 0 = none */
+    uint32_t source_line;
+} CodeLine;
+
+/* A jump table (brx.idx) or call-target list. */
+typedef struct CodeTable {
+    uint32_t count;
+    union { const Insn **targets; const CodeFunction **functions; };
+} CodeTable;
+
+typedef struct CodeParam {
+    uint32_t offset, size, align; /* bytes in the kernel's parameter buffer */
+} CodeParam;
+
+/* A scalar of the parameter buffer kept as a pre-broadcast row: what an ld.param at a fixed offset reads. */
+typedef struct CodeParamLoad {
+    uint32_t offset;      /* in the parameter buffer */
+    uint32_t row;         /* byte offset in the launch's REF_PARAM rows */
+    uint8_t size;         /* bytes read: 1, 2, 4 or 8 */
+    uint8_t element;      /* bytes of an element of the row: 2, 4 or 8, at least size */
+    bool is_signed;       /* widened by the sign, else by zeros */
+} CodeParamLoad;
+
+struct CodeFunction {
+    const char *name;
+    CodeModule *module;
+    bool is_entry;
+    Insn *insns;  uint32_t insn_count;
+    Ref *refs;    uint32_t ref_count;
+    CodeLine *lines; uint32_t line_count;
+    uint32_t frame_size;   /* bytes of rows a frame takes, a multiple of 128 */
+    uint32_t local_size;   /* bytes of local memory a lane's frame takes (depot, call parameters), 16-aligned */
+    uint32_t shared_size;  /* static shared memory of all that an entry reaches; of others 1 when they use some */
+    CodeParam *params; uint32_t param_count;
+    uint32_t param_size;       /* bytes of the parameter buffer */
+    CodeParamLoad *param_loads; uint32_t param_load_count; /* fill every REF_PARAM row of a launch */
+    uint32_t param_rows_size;  /* bytes of REF_PARAM rows */
+    uint32_t maxntid[3], reqntid[3]; /* 0 when not given */
+    uint32_t barrier_count;    /* named barriers used, at least 1 when bar is used */
+    uint32_t register_estimate; /* live 32-bit rows at the peak, shown as NUM_REGS */
+    uint32_t stack_size;       /* local bytes a lane needs with all it calls, set by exec_bind; UINT32_MAX: not known */
+    bool uses_grid_sync;       /* reads %envreg1/2 or barrier state that needs all blocks resident */
+};
+
+typedef struct CodeGlobal {
+    const char *name;
+    uint64_t address;     /* in the device's memory; the generic address as well */
+    uint64_t size, align;
+    bool is_const, is_external;
+    uint8_t *initial;     /* size bytes, or NULL for zeros: kept so that a reset can restore it */
+} CodeGlobal;
+
+struct CodeModule {
+    CodeFunction **functions; uint32_t function_count; /* entries first */
+    uint32_t entry_count;
+    CodeGlobal *globals; uint32_t global_count;
+    const char **files; uint32_t file_count;   /* [0] = "" */
+    uint8_t *constants; uint32_t constants_size; /* REF_CONST rows, 64-byte aligned */
+    int ptx_version, target;                     /* 90 for 9.0, 75 for sm_75 */
+    bool debug_lines;
+};
+
+/* Fills run[] of every instruction with the handlers for the best instruction set of this host. */
+void exec_bind(CodeModule *module);
+
+/* Sets stack_size of every function; exec_bind calls it. */
+void exec_measure(CodeModule *module);
+
+#endif

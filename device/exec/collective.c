@@ -1,0 +1,103 @@
+/* Collectives of a warp: shfl, vote, match, redux, elect and bar.warp.sync, in their general form.
+ *
+ * A lane that comes to a .sync collective waits until every lane of its member mask that has not exited
+ * waits at an instruction of the same kind with the same mask, be it at another pc. The last arrival
+ * carries the operation out for all, lane by lane, each with the operands of its own instruction and frame.
+ * Handlers in ops_warp.c take the common case, all members here already, for the operations worth it.
+ */
+#include <string.h>
+
+#include "exec/collective.h"
+
+static bool same_kind(const Group *g, const Group *like)
+{
+    return g->state == GROUP_SYNC && g->member_mask == like->member_mask && g->pc->op == like->pc->op;
+}
+
+static void gather(const Warp *warp, const Group *like, Collective *all)
+{
+    all->lanes = 0;
+    for (uint32_t k = 0; k < warp->group_count; k++) {
+        const Group *g = &warp->groups[k];
+        if (!same_kind(g, like)) continue;
+        all->lanes |= g->mask;
+        for (uint32_t rest = g->mask; rest; rest &= rest - 1) {
+            int l = __builtin_ctz(rest);
+            all->insn[l] = g->pc;
+            all->frame[l] = warp->registers + g->frame;
+            all->constants[l] = g->function->module->constants;
+        }
+    }
+    all->params = warp->base[REF_PARAM];
+    all->members = like->member_mask;
+}
+
+/* Carries the operation out if nobody is missing; true when groups were set free. */
+static bool complete(Warp *warp, Group *like)
+{
+    Collective all;
+    Group key = *like;
+    gather(warp, like, &all);
+    if (key.member_mask & warp->live & ~all.lanes) return false;
+    collective_execute(&all);
+    for (uint32_t k = 0; k < warp->group_count; k++) {
+        Group *g = &warp->groups[k];
+        if (!same_kind(g, &key)) continue;
+        g->state = GROUP_READY;
+        g->pc++;
+    }
+    warp->parked = false;
+    return true;
+}
+
+/* After exits: collectives that waited for the exited only. */
+void collective_exit(Warp *warp)
+{
+    for (uint32_t k = 0; k < warp->group_count; k++) {
+        if (warp->groups[k].state == GROUP_SYNC && complete(warp, &warp->groups[k])) k = UINT32_MAX;
+    }
+}
+
+/* The lanes of the running group whose member mask is that of its first lane; the others come back here. */
+static uint32_t take_alike(Warp *warp, const Insn *insn, Ref member_ref)
+{
+    const uint32_t *member = ROW(const uint32_t, warp, member_ref);
+    uint32_t first = member[__builtin_ctz(warp->mask)], same = 0;
+    for (uint32_t rest = warp->mask; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        if (member[l] == first) same |= 1u << l;
+    }
+    if (same != warp->mask) {
+        group_fork(warp, warp->mask & ~same, insn);
+        warp_set_mask(warp, same);
+    }
+    return first;
+}
+
+const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
+{
+    uint32_t member = take_alike(warp, insn, member_ref);
+    Group *g = warp->current;
+    int first = __builtin_ctz(warp->mask);
+    if (!(member >> first & 1))
+        return exec_fault(warp, insn, first, 719, "%s by lane %d, which its member mask 0x%08x leaves out",
+                          exec_op_names[insn->op], first, member);
+    g->pc = insn;
+    g->state = GROUP_SYNC;
+    g->member_mask = member;
+    g->waited = ++warp->turn;
+    complete(warp, g);
+    return group_next(warp);
+}
+
+/* The lanes of a collective that has no member mask: those that execute now. */
+void collective_now(Warp *warp, const Insn *insn)
+{
+    Collective all = {.lanes = warp->mask, .members = warp->mask, .params = warp->base[REF_PARAM]};
+    for (int l = 0; l < WARP_LANES; l++) {
+        all.insn[l] = insn;
+        all.frame[l] = warp->base[REF_FRAME];
+        all.constants[l] = warp->base[REF_CONST];
+    }
+    collective_execute(&all);
+}

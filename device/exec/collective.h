@@ -1,0 +1,35 @@
+/* One collective operation of a warp, ready to be carried out: which lanes, at which instruction, in which
+ * frame. */
+#ifndef DEVICE_EXEC_COLLECTIVE_H
+#define DEVICE_EXEC_COLLECTIVE_H
+
+#include "exec/state.h"
+
+typedef struct Collective {
+    uint32_t lanes, members;          /* the lanes that take part; the member mask they agree on */
+    const Insn *insn[WARP_LANES];
+    uint8_t *frame[WARP_LANES];
+    uint8_t *constants[WARP_LANES];
+    uint8_t *params;
+} Collective;
+
+void collective_execute(const Collective *all);
+void collective_now(Warp *warp, const Insn *insn);
+
+/* Source lane of a shuffle by the rules of the ISA: b = lane, delta or mask, c = clamp and segment mask.
+ * Sets *valid; the lane itself where the source is out of its segment. */
+static inline int shuffle_source(unsigned op, int lane, uint32_t b, uint32_t c, bool *valid)
+{
+    int bval = (int)(b & 31), cval = (int)(c & 31), segment = (int)(c >> 8 & 31);
+    int max_lane = (lane & segment) | (cval & ~segment & 31), min_lane = lane & segment;
+    int source = lane;
+    switch (op) {
+    case OP_shfl_up: source = lane - bval; *valid = source >= max_lane; break;
+    case OP_shfl_down: source = lane + bval; *valid = source <= max_lane; break;
+    case OP_shfl_bfly: source = lane ^ bval; *valid = source <= max_lane; break;
+    default: source = min_lane | (bval & ~segment & 31); *valid = source <= max_lane; break;
+    }
+    return *valid ? source : lane;
+}
+
+#endif

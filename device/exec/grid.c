@@ -1,0 +1,219 @@
+/* Runs a grid: hands its blocks out in ascending order to whoever works on it.
+ *
+ * A worker runs one block to its end before it takes the next. When a block seems to wait for another one,
+ * the worker starts further blocks and goes round them, so that grids whose blocks wait for each other come
+ * to an end: all of them where the launch is cooperative, else up to a limit, as a GPU has room for some.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/state.h"
+
+enum { RESIDENT_BLOCKS = 64, STACK_DEFAULT = 65536, PARAM_ROWS_ON_STACK = 8192 };
+
+/* --- set-up --------------------------------------------------------------------------------------------- */
+
+/* The value of a scalar parameter, widened to 64 bits. */
+static uint64_t param_value(const CodeParamLoad *load, const uint8_t *params)
+{
+    uint64_t value = 0;
+    memcpy(&value, params + load->offset, load->size);
+    if (load->is_signed && load->size < 8 && value >> (8 * load->size - 1) & 1) value |= ~0ull << 8 * load->size;
+    return value;
+}
+
+static void fill_row(uint8_t *row, uint32_t element, uint64_t value)
+{
+    for (int l = 0; l < WARP_LANES; l++) {
+        if (element == 2) ((uint16_t *)(void *)row)[l] = (uint16_t)value;
+        if (element == 4) ((uint32_t *)(void *)row)[l] = (uint32_t)value;
+        if (element == 8) ((uint64_t *)(void *)row)[l] = value;
+    }
+}
+
+static void fill_param_rows(const CodeFunction *function, const void *params, uint8_t *rows)
+{
+    for (uint32_t k = 0; k < function->param_load_count; k++) {
+        const CodeParamLoad *load = &function->param_loads[k];
+        fill_row(rows + load->row, load->element, param_value(load, params));
+    }
+}
+
+/* An odd number of cache lines, so that the same offset in two lanes does not fall into one set. */
+static size_t lane_stride(uint32_t size)
+{
+    size_t lines = ((size_t)size + 63) / 64;
+    return size ? (lines | 1) * 64 : 0;
+}
+
+static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
+{
+    const CodeFunction *function = launch->function;
+    uint32_t limit = launch->stack_limit ? launch->stack_limit : STACK_DEFAULT;
+    grid->launch = launch;
+    grid->function = function;
+    grid->pool = pool;
+    grid->shared_size = function->shared_size + launch->dynamic_shared;
+    grid->threads = launch->block[0] * launch->block[1] * launch->block[2];
+    grid->warps = (grid->threads + WARP_LANES - 1) / WARP_LANES;
+    grid->local_size = function->stack_size == UINT32_MAX ? limit : function->stack_size;
+    if (grid->local_size < function->local_size) grid->local_size = function->local_size;
+    grid->local_stride = lane_stride(grid->local_size);
+    grid->block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    atomic_init(&grid->next_block, 0);
+    atomic_init(&grid->faulted, false);
+    grid->fault = fault;
+    grid->fault_lock = worker_pool_fault_lock(pool);
+    grid->print_lock = worker_pool_print_lock(pool);
+    grid->next = NULL;
+    grid->helpers = 0;
+    grid->queued = false;
+    memset(grid->workspace, 0, sizeof grid->workspace);
+}
+
+/* --- blocks --------------------------------------------------------------------------------------------- */
+
+/* The next block that nobody has taken, begun; NULL when there is none (or no memory for it: *failed). */
+static Block *next_block(Grid *grid, Worker *worker, bool *failed)
+{
+    uint64_t linear;
+    Block *block;
+    if (atomic_load_explicit(&grid->next_block, memory_order_relaxed) >= grid->block_count) return NULL;
+    block = block_take(worker, grid);
+    if (!block) {
+        exec_fault_plain(grid, 2, "kernel %s: no memory for the state of a block", grid->function->name);
+        *failed = true;
+        return NULL;
+    }
+    linear = atomic_fetch_add_explicit(&grid->next_block, 1, memory_order_relaxed);
+    if (linear >= grid->block_count) {
+        block->next = worker->free_blocks;
+        worker->free_blocks = block;
+        return NULL;
+    }
+    block_begin(block, linear);
+    return block;
+}
+
+static void push_last(Worker *worker, Block *block)
+{
+    Block **end = &worker->live;
+    while (*end) end = &(*end)->next;
+    block->next = NULL;
+    *end = block;
+    worker->live_count++;
+}
+
+static Block *pop_first(Worker *worker)
+{
+    Block *block = worker->live;
+    if (!block) return NULL;
+    worker->live = block->next;
+    worker->live_count--;
+    return block;
+}
+
+static bool may_start_more(const Grid *grid, const Worker *worker)
+{
+    return grid->launch->cooperative || worker->live_count < RESIDENT_BLOCKS;
+}
+
+static BlockResult run_one(Grid *grid, Worker *worker, Block *block)
+{
+    if (worker->last != block) range_forget(worker);
+    worker->last = block;
+    range_check_generation(worker, grid->launch->memory);
+    return block_run(block, worker);
+}
+
+/* Runs the block, and after it, in the same state, those that follow, as long as none waits. NULL when
+ * there are no more; else the block that waits, or was stopped. */
+static Block *run_in_place(Grid *grid, Worker *worker, Block *block, BlockResult *result)
+{
+    for (;;) {
+        uint64_t linear;
+        *result = run_one(grid, worker, block);
+        if (*result != BLOCK_DONE) return block;
+        if (worker->live) break;
+        linear = atomic_fetch_add_explicit(&grid->next_block, 1, memory_order_relaxed);
+        if (linear >= grid->block_count) break;
+        block_begin(block, linear);
+    }
+    block_give_back(worker, block);
+    return NULL;
+}
+
+static void drop_all(Worker *worker)
+{
+    for (Block *block; (block = pop_first(worker)) != NULL;) block_give_back(worker, block);
+}
+
+void grid_work(Grid *grid, Worker *worker)
+{
+    bool failed = false;
+    worker->last = NULL;
+    while (!failed && !atomic_load_explicit(&grid->faulted, memory_order_relaxed)) {
+        BlockResult result;
+        Block *block = pop_first(worker), *fresh;
+        if (!block) block = next_block(grid, worker, &failed);
+        if (!block) break;
+        block = run_in_place(grid, worker, block, &result);
+        if (!block) continue;
+        push_last(worker, block);
+        if (result == BLOCK_STOPPED) break;
+        fresh = may_start_more(grid, worker) ? next_block(grid, worker, &failed) : NULL;
+        if (fresh) {
+            fresh->next = worker->live;
+            worker->live = fresh;
+            worker->live_count++;
+        } else if (worker->live == block) {
+            sched_yield();
+        }
+    }
+    drop_all(worker);
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------ */
+
+/* Work that is worth waking threads for at once: blocks of many instructions; loops are found out as they
+ * run. */
+static bool looks_long(const Grid *grid)
+{
+    return grid->block_count > 1 && grid->block_count * grid->warps * grid->function->insn_count > 20000;
+}
+
+static int run_with(Grid *grid, ExecFault *fault)
+{
+    Worker *worker = worker_acquire(grid->pool);
+    if (!worker) {
+        exec_fault_plain(grid, 2, "kernel %s: no memory for a worker", grid->function->name);
+        return fault->code;
+    }
+    grid->started_ns = exec_now_ns();
+    if (looks_long(grid)) grid_call_help(grid);
+    grid_work(grid, worker);
+    grid_finish_help(grid);
+    worker_release(grid->pool, worker);
+    return fault->code;
+}
+
+int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
+{
+    _Alignas(64) uint8_t on_stack[PARAM_ROWS_ON_STACK];
+    size_t size = ((size_t)launch->function->param_rows_size + 63) / 64 * 64;
+    Grid grid;
+    int code;
+    fault->code = 0;
+    fault->text[0] = '\0';
+    grid_init(&grid, pool, launch, fault);
+    grid.param_rows = size <= sizeof on_stack ? on_stack : aligned_alloc(64, size);
+    if (!grid.param_rows) {
+        exec_fault_plain(&grid, 2, "kernel %s: no memory for its parameters", launch->function->name);
+        return fault->code;
+    }
+    fill_param_rows(launch->function, launch->params, grid.param_rows);
+    code = run_with(&grid, fault);
+    if (grid.param_rows != on_stack) free(grid.param_rows);
+    return code;
+}

@@ -1,0 +1,47 @@
+/* Runs a grid: the blocks of a launch over the calling thread and a pool of worker threads, in ascending
+ * order. */
+#ifndef DEVICE_EXEC_GRID_H
+#define DEVICE_EXEC_GRID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exec/code.h"
+#include "exec/fault.h"
+
+typedef struct WorkerPool WorkerPool;
+typedef struct DeviceHeap DeviceHeap;
+struct MemoryMap;
+
+typedef struct GridLaunch {
+    const CodeFunction *function;  /* an entry, bound by exec_bind */
+    uint32_t grid[3], block[3];    /* each at least 1; the caller has checked the limits */
+    uint32_t dynamic_shared;       /* bytes */
+    const void *params;            /* param_size bytes, alive until grid_run returns */
+    bool cooperative;              /* every block is resident: grid-wide waiting is allowed */
+    uint64_t grid_id;
+    uint32_t stack_limit;          /* bytes of local memory a thread may use; 0 for the default */
+    uint32_t multiprocessors;      /* for %nsmid and %smid; 0 counts as 1 */
+    struct MemoryMap *memory;      /* what addresses are valid */
+    DeviceHeap *heap;              /* malloc of device code; NULL: malloc returns 0 */
+    void (*print)(void *closure, const char *bytes, size_t count); /* printf's output; called from any worker,
+                                      never by two at once */
+    void *print_closure;
+} GridLaunch;
+
+/* Runs the grid to its end. Returns 0, or the fault's code with *fault filled. Several threads may run
+ * grids on one pool at a time. */
+int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault);
+
+/* threads: workers in all, the thread that calls grid_run counted; 0: one for each CPU. NULL without
+ * memory. */
+WorkerPool *worker_pool_create(int threads);
+void worker_pool_destroy(WorkerPool *pool);
+int worker_pool_threads(const WorkerPool *pool);
+
+/* The heap of device-side malloc over [base, base + size), memory the caller owns and has registered. */
+DeviceHeap *device_heap_create(uint64_t base, uint64_t size);
+void device_heap_destroy(DeviceHeap *heap);
+
+#endif

@@ -1,0 +1,248 @@
+/* Divergence: which lanes of a warp run, and when.
+ *
+ * The lanes of a warp are a list of groups that share pc, call depth and frame. The group with the deepest
+ * call runs, then the one with the lowest pc: code is laid out so that this order makes diverged lanes meet
+ * again. Lanes that spin would run for ever under that rule, so each turn has fuel, counted in backward
+ * branches; when it is spent the group that waited longest takes over and keeps its turn ("sticky") until
+ * it meets another group, parks, exits or has spent its own fuel. The running group's pc is kept by the run
+ * loop and is stored only when it is switched away.
+ */
+#include "exec/state.h"
+
+static bool may_merge(const Group *a, const Group *b)
+{
+    return a->pc == b->pc && a->depth == b->depth && a->frame == b->frame && a->local == b->local &&
+           a->state == GROUP_READY && b->state == GROUP_READY;
+}
+
+/* Sets next_pc: the lowest pc, at the running group's depth, of a group that waits for its turn. */
+void group_refresh(Warp *warp)
+{
+    const Group *current = warp->current;
+    uintptr_t lowest = UINTPTR_MAX;
+    for (uint32_t k = 0; k < warp->group_count && !warp->scattered; k++) {
+        const Group *g = &warp->groups[k];
+        if (g != current && g->state == GROUP_READY && g->depth == current->depth && (uintptr_t)g->pc < lowest)
+            lowest = (uintptr_t)g->pc;
+    }
+    warp->next_pc = lowest;
+}
+
+static void group_remove(Warp *warp, Group *g)
+{
+    Group *last = &warp->groups[--warp->group_count];
+    if (g == last) return;
+    *g = *last;
+    if (warp->current == last) warp->current = g;
+}
+
+/* Takes every group that stands where the running one stands into it. */
+static bool group_absorb(Warp *warp)
+{
+    bool met = false;
+    for (uint32_t k = warp->group_count; k-- > 0 && !warp->scattered;) {
+        Group *g = &warp->groups[k];
+        if (g == warp->current || !may_merge(g, warp->current)) continue;
+        warp->current->mask |= g->mask;
+        if (g->dynamic > warp->current->dynamic) warp->current->dynamic = g->dynamic;
+        group_remove(warp, g);
+        met = true;
+    }
+    return met;
+}
+
+/* Makes g the running group. Fuel is the warp's: changes of group within a turn do not fill it up. */
+static const Insn *group_load(Warp *warp, Group *g, bool sticky)
+{
+    warp->current = g;
+    warp->sticky = sticky;
+    if (warp->group_count > 1 && group_absorb(warp)) warp->sticky = false;
+    g = warp->current;
+    warp->base[REF_FRAME] = warp->registers + g->frame;
+    warp->base[REF_CONST] = g->function->module->constants;
+    if (warp->mask != g->mask) warp_set_mask(warp, g->mask);
+    group_refresh(warp);
+    return g->pc;
+}
+
+static bool runs_before(const Group *a, const Group *b)
+{
+    return a->depth != b->depth ? a->depth > b->depth : (uintptr_t)a->pc < (uintptr_t)b->pc;
+}
+
+static Group *group_random(Warp *warp)
+{
+    uint32_t ready = 0, pick;
+    for (uint32_t k = 0; k < warp->group_count; k++) ready += warp->groups[k].state == GROUP_READY;
+    if (!ready) return NULL;
+    pick = worker_random(warp->worker) % ready;
+    for (uint32_t k = 0;; k++) {
+        if (warp->groups[k].state == GROUP_READY && pick-- == 0) return &warp->groups[k];
+    }
+}
+
+static Group *group_best(Warp *warp)
+{
+    Group *best = NULL;
+    if (warp->scattered) return group_random(warp);
+    for (uint32_t k = 0; k < warp->group_count; k++) {
+        Group *g = &warp->groups[k];
+        if (g->state == GROUP_READY && (!best || runs_before(g, best))) best = g;
+    }
+    return best;
+}
+
+/* The next group by the rule; NULL parks the warp, or ends it when no group is left. */
+const Insn *group_next(Warp *warp)
+{
+    Group *best = group_best(warp);
+    if (best) return group_load(warp, best, false);
+    warp->current = NULL;
+    warp->parked = true;
+    warp->done = warp->group_count == 0;
+    return NULL;
+}
+
+/* Oracle: every lane a group of its own. */
+static void group_scatter(Warp *warp)
+{
+    Group whole = warp->groups[0];
+    warp->group_count = 0;
+    for (uint32_t rest = whole.mask; rest; rest &= rest - 1) {
+        warp->groups[warp->group_count] = whole;
+        warp->groups[warp->group_count++].mask = rest & -rest;
+    }
+    group_next(warp);
+}
+
+/* The only group of a new warp. */
+void group_start(Warp *warp, uint32_t mask)
+{
+    const CodeFunction *function = warp->block->grid->function;
+    warp->live = mask;
+    warp->turn = 0;
+    warp->groups[0] = (Group){.pc = function->insns, .mask = mask, .function = function};
+    warp->group_count = 1;
+    warp->current = &warp->groups[0];
+    warp->sticky = warp->spinning = false;
+    warp->base[REF_FRAME] = warp->registers;
+    warp->base[REF_CONST] = function->module->constants;
+    warp->fuel = FUEL_PLAIN;
+    warp->next_pc = UINTPTR_MAX;
+    if (warp->mask != mask) warp_set_mask(warp, mask);
+    if (warp->scattered) group_scatter(warp);
+}
+
+/* Parts some lanes of the running group from it, as a group of their own. */
+Group *group_divide(Warp *warp, uint32_t mask, const Insn *pc)
+{
+    Group *part = &warp->groups[warp->group_count++];
+    *part = *warp->current;
+    part->pc = pc;
+    part->mask = mask;
+    part->waited = ++warp->turn;
+    warp->current->mask &= ~mask;
+    return part;
+}
+
+/* Lets some lanes of the running group wait at pc: with the group that waits there, or on their own. */
+void group_fork(Warp *warp, uint32_t mask, const Insn *pc)
+{
+    Group *part = group_divide(warp, mask, pc);
+    for (Group *g = warp->groups; g != part && !warp->scattered; g++) {
+        if (g == warp->current || !may_merge(g, part)) continue;
+        g->mask |= mask;
+        if (part->dynamic > g->dynamic) g->dynamic = part->dynamic;
+        warp->group_count--;
+        return;
+    }
+}
+
+/* A branch that divides: other_mask goes on at other, the rest at here; the lower pc runs. */
+const Insn *group_split(Warp *warp, const Insn *here, const Insn *other, uint32_t other_mask)
+{
+    uint32_t rest = warp->current->mask & ~other_mask;
+    bool sticky = warp->sticky;
+    if (here < other) {
+        group_fork(warp, other_mask, other);
+    } else {
+        group_fork(warp, rest, here);
+        here = other;
+    }
+    warp->current->pc = here;
+    if (!sticky && (uintptr_t)here > warp->next_pc) return group_next(warp);
+    return group_load(warp, warp->current, sticky);
+}
+
+/* The running group comes to pc, at or past which another waits: merge, or let the lower one run (false). */
+static bool group_meet(Warp *warp, const Insn *pc)
+{
+    warp->current->pc = pc;
+    if (group_absorb(warp)) {
+        warp->sticky = false;
+        warp_set_mask(warp, warp->current->mask);
+        group_refresh(warp);
+    }
+    if (warp->sticky || warp->next_pc >= (uintptr_t)pc) return true;
+    warp->current->waited = ++warp->turn;
+    return false;
+}
+
+/* A label at or past the pc of a waiting group. */
+const Insn *group_reach(Warp *warp, const Insn *label)
+{
+    return group_meet(warp, label) ? label + 1 : group_next(warp);
+}
+
+/* Behind an instruction that may have divided the group: the parts that are through already wait there. */
+const Insn *group_rejoin(Warp *warp, const Insn *next)
+{
+    return group_meet(warp, next) ? next : group_next(warp);
+}
+
+/* Out of fuel at pc: the group that waited longest runs next, after the other warps of the block. */
+const Insn *group_yield(Warp *warp, const Insn *pc)
+{
+    Group *oldest = warp->current;
+    uint32_t ready = 0;
+    warp->current->pc = pc;
+    warp->current->waited = ++warp->turn;
+    for (uint32_t k = 0; k < warp->group_count; k++) {
+        Group *g = &warp->groups[k];
+        if (g->state != GROUP_READY) continue;
+        ready++;
+        if ((int32_t)(g->waited - oldest->waited) < 0) oldest = g;
+    }
+    group_load(warp, oldest, ready > 1);
+    warp->fuel = FUEL_PLAIN;
+    return NULL;
+}
+
+/* Oracle: puts the running group back and takes any. */
+const Insn *group_preempt(Warp *warp, const Insn *pc)
+{
+    warp->current->pc = pc;
+    return group_next(warp);
+}
+
+/* Ends lanes of the running group; what is left of it goes on at rest. */
+const Insn *group_exit(Warp *warp, uint32_t lanes, const Insn *rest)
+{
+    Block *block = warp->block;
+    Group *current = warp->current;
+    warp->live &= ~lanes;
+    block->live -= (uint32_t)__builtin_popcount(lanes);
+    if (!warp->live) {
+        warp->group_count = 0;
+        warp->current = NULL;
+        warp->parked = warp->done = true;
+        if (block->barriers_busy) barrier_exit(block);
+        return NULL;
+    }
+    current->mask &= ~lanes;
+    current->pc = rest;
+    if (!current->mask) group_remove(warp, current);
+    if (warp->group_count) collective_exit(warp);
+    if (block->barriers_busy) barrier_exit(block);
+    return group_next(warp);
+}

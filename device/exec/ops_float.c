@@ -1,0 +1,76 @@
+/* f32 arithmetic, rounded to nearest even unless the name says otherwise. */
+#include "exec/float.h"
+
+#define F32_OP_1(name, value) \
+    LANE_FN f32 name##_of(f32 a) { return canonical(value); } \
+    UNARY(name##_f32, f32, name##_of(a)) \
+    UNARY(name##_ftz_f32, f32, flush(name##_of(flush(a))))
+#define F32_OP_2(name, value) \
+    LANE_FN f32 name##_of(f32 a, f32 b) { return canonical(value); } \
+    BINARY(name##_f32, f32, name##_of(a, b))
+#define F32_OP_3(name, value) \
+    LANE_FN f32 name##_of(f32 a, f32 b, f32 c) { return canonical(value); } \
+    TERNARY(name##_f32, f32, name##_of(a, b, c))
+
+/* Flushing sources and results where a result can be rounded up to the least normal number: rows without
+ * such a number, nearly all, are done after the first loop; the others are looked at closely. */
+#define LEAST_NORMAL(x) ((f32_bits(x) & ~F32_SIGN) == 0x00800000u)
+#define FLUSHED_FORM(form, name, c_ref, value, scaled) \
+    HANDLER(name, form) \
+    { \
+        f32 *d = ROW(f32, w, i->d); \
+        const f32 *a_ = ROW(const f32, w, i->a), *b_ = ROW(const f32, w, i->b); \
+        const f32 *c_ = ROW(const f32, w, c_ref); \
+        _Alignas(64) f32 r[WARP_LANES]; \
+        b32 edge = 0; \
+        LANES_LOOP { \
+            const f32 a = flush(a_[l]), b = flush(b_[l]), c = flush(c_[l]); \
+            (void)c; \
+            r[l] = flush(value); \
+            edge |= LEAST_NORMAL(r[l]); \
+        } \
+        if (edge) LANES_LOOP { \
+            const f32 a = flush(a_[l]), b = flush(b_[l]), c = flush(c_[l]); \
+            (void)c; \
+            r[l] = flush_tiny(r[l], scaled); \
+        } \
+        LANES_LOOP LANE_STORE_##form(f32, r[l]); \
+        return i + 1; \
+    }
+#define FLUSHED(name, c_ref, value, scaled) \
+    FLUSHED_FORM(full, name, c_ref, value, scaled) \
+    FLUSHED_FORM(part, name, c_ref, value, scaled)
+
+F32_OP_2(add, a + b)
+F32_OP_2(sub, a - b)
+F32_OP_2(mul, a * b)
+F32_OP_2(div, a / b)
+F32_OP_3(fma, fma_f32(a, b, c))
+F32_OP_1(rcp, 1.0f / a)
+F32_OP_1(sqrt, __builtin_sqrtf(a))
+
+BINARY(add_ftz_f32, f32, flush(add_of(flush(a), flush(b)))) /* a small sum is exact */
+BINARY(sub_ftz_f32, f32, flush(sub_of(flush(a), flush(b))))
+FLUSHED(mul_ftz_f32, i->b, mul_of(a, b), a * 0x1p60f * b)
+FLUSHED(div_ftz_f32, i->b, div_of(a, b), a * 0x1p60f / b)
+FLUSHED(fma_ftz_f32, i->c, fma_of(a, b, c), fma_f32(a * 0x1p60f, b, c * 0x1p60f))
+
+UNARY(neg_f32, f32, canonical(f32_from(f32_bits(a) ^ F32_SIGN)))
+UNARY(abs_f32, f32, canonical(fabs_f32(a)))
+BINARY(copysign_f32, b32, (b & ~F32_SIGN) | (a & F32_SIGN))
+
+/* The four kinds of minimum and maximum. */
+#define MIN_MAX(m) \
+    BINARY(m##_f32, f32, m##_f32(a, b)) \
+    BINARY(m##_nan_f32, f32, nan_wins(a, b, m##_f32(a, b))) \
+    BINARY(m##_xorsign_abs_f32, f32, xor_sign(a, b, m##_f32(fabs_f32(a), fabs_f32(b)))) \
+    BINARY(m##_nan_xorsign_abs_f32, f32, nan_wins(a, b, xor_sign(a, b, m##_f32(fabs_f32(a), fabs_f32(b)))))
+MIN_MAX(min)
+MIN_MAX(max)
+
+UNARY(ftz_f32, f32, canonical(flush(a)))
+UNARY(sat_f32, f32, saturate(a))
+UNARY(rint_f32, f32, canonical(__builtin_rintf(a)))
+UNARY(trunc_f32, f32, canonical(__builtin_truncf(a)))
+UNARY(floor_f32, f32, canonical(__builtin_floorf(a)))
+UNARY(ceil_f32, f32, canonical(__builtin_ceilf(a)))

@@ -1,0 +1,69 @@
+/* f16, bf16 and their pairs: computed in float, or exactly, and rounded once.
+ *
+ * HALF_n(name, ...) makes the op for f16, bf16, f16x2, bf16x2 from one expression in floats a, b. Sums and
+ * products of two halves may be rounded to float first without harm: float has more than twice their bits.
+ */
+#include "exec/half.h"
+#include "exec/approx.h"
+
+/* The function on bits for one type, then the ops on a row of halves and on a row of pairs. */
+#define HALF_ROWS_1(name, F) \
+    LANES_1(name##_##F, b16, b16, name##_of_##F(a)) \
+    LANES_1(name##_##F##x2, b32, b32, name##_of_##F(a & 0xffff) | name##_of_##F(a >> 16) << 16)
+#define HALF_ROWS_2(name, F) \
+    BINARY(name##_##F, b16, name##_of_##F(a, b)) \
+    BINARY(name##_##F##x2, b32, name##_of_##F(a & 0xffff, b & 0xffff) | name##_of_##F(a >> 16, b >> 16) << 16)
+
+#define HALF_1_OF(F, name, value) \
+    LANE_FN b32 name##_of_##F(b32 ha) { const f32 a = F##_to_f32(ha); return f32_to_##F(value); } \
+    HALF_ROWS_1(name, F)
+#define HALF_2_OF(F, name, value) \
+    LANE_FN b32 name##_of_##F(b32 ha, b32 hb) \
+    { \
+        const f32 a = F##_to_f32(ha), b = F##_to_f32(hb); \
+        return f32_to_##F(value); \
+    } \
+    HALF_ROWS_2(name, F)
+#define HALF_1(name, value) HALF_1_OF(f16, name, value) HALF_1_OF(bf16, name, value)
+#define HALF_2(name, value) HALF_2_OF(f16, name, value) HALF_2_OF(bf16, name, value)
+
+HALF_2(add, a + b)
+HALF_2(sub, a - b)
+HALF_2(mul, a * b)
+HALF_2(min, min_f32(a, b))
+HALF_2(max, max_f32(a, b))
+HALF_2(min_nan, nan_wins(a, b, min_f32(a, b)))
+HALF_2(max_nan, nan_wins(a, b, max_f32(a, b)))
+HALF_2(min_xorsign_abs, xor_sign(a, b, min_f32(fabs_f32(a), fabs_f32(b))))
+HALF_2(max_xorsign_abs, xor_sign(a, b, max_f32(fabs_f32(a), fabs_f32(b))))
+HALF_2(min_nan_xorsign_abs, nan_wins(a, b, xor_sign(a, b, min_f32(fabs_f32(a), fabs_f32(b)))))
+HALF_2(max_nan_xorsign_abs, nan_wins(a, b, xor_sign(a, b, max_f32(fabs_f32(a), fabs_f32(b)))))
+HALF_1(relu, a > 0 ? a : a != a ? a : 0.0f)
+HALF_1(sat, saturate(a))
+HALF_1(tanh, approx_tanh(a))
+HALF_1(ex2, approx_ex2(a))
+
+/* On the bits alone. */
+#define HALF_BITS(F, infinity) \
+    LANE_FN b32 neg_of_##F(b32 h) { return (h & 0x7fff) > infinity ? HALF_NAN : h ^ 0x8000; } \
+    LANE_FN b32 abs_of_##F(b32 h) { return (h & 0x7fff) > infinity ? HALF_NAN : h & 0x7fff; } \
+    LANE_FN b32 ftz_of_##F(b32 h) \
+    { \
+        return (h & infinity) == 0 ? h & 0x8000 : (h & 0x7fff) > infinity ? HALF_NAN : h; \
+    } \
+    HALF_ROWS_1(neg, F) \
+    HALF_ROWS_1(abs, F) \
+    HALF_ROWS_1(ftz, F)
+HALF_BITS(f16, 0x7c00)
+HALF_BITS(bf16, 0x7f80)
+
+#define HALF_FMA(F) \
+    LANE_FN b32 fma_of_##F(b32 a, b32 b, b32 c) \
+    { \
+        return fma_to_##F(F##_to_f32(a), F##_to_f32(b), F##_to_f32(c)); \
+    } \
+    TERNARY(fma_##F, b16, fma_of_##F(a, b, c)) \
+    TERNARY(fma_##F##x2, b32, fma_of_##F(a & 0xffff, b & 0xffff, c & 0xffff) | \
+                                  fma_of_##F(a >> 16, b >> 16, c >> 16) << 16)
+HALF_FMA(f16)
+HALF_FMA(bf16)

@@ -1,0 +1,71 @@
+/* Moves, selections, packing and unpacking. */
+#include "exec/lanes.h"
+
+UNARY(mov_b16, b16, a)
+UNARY(mov_b32, b32, a)
+UNARY(mov_b64, b64, a)
+
+/* d = c ? a : b, c a predicate: its word is spread over the lanes. */
+#define SELECT(T) \
+    HANDLER(selp_##T, full) \
+    { \
+        T *d = ROW(T, w, i->d); \
+        const T *a = ROW(const T, w, i->a), *b = ROW(const T, w, i->b); \
+        const uint32_t c = PRED(w, i->c); \
+        LANES_LOOP d[l] = LANE_BLEND(T, (c & lane_bit[l]) ? -1 : 0, a[l], b[l]); \
+        return i + 1; \
+    } \
+    HANDLER(selp_##T, part) \
+    { \
+        T *d = ROW(T, w, i->d); \
+        const T *a = ROW(const T, w, i->a), *b = ROW(const T, w, i->b); \
+        const uint32_t c = PRED(w, i->c); \
+        LANES_LOOP { \
+            const T r = LANE_BLEND(T, (c & lane_bit[l]) ? -1 : 0, a[l], b[l]); \
+            d[l] = LANE_BLEND(T, w->lanes[l], r, d[l]); \
+        } \
+        return i + 1; \
+    }
+SELECT(b16)
+SELECT(b32)
+SELECT(b64)
+
+#define SLCT(T) \
+    LANES_3(slct_##T##_s32, T, T, T, s32, c >= 0 ? a : b) \
+    LANES_3(slct_##T##_f32, T, T, T, f32, c >= 0 ? a : b)
+SLCT(b16)
+SLCT(b32)
+SLCT(b64)
+
+LANES_2(pack_b32_b16, b32, b16, b16, a | (b32)b << 16)
+LANES_2(pack_b64_b32, b64, b32, b32, a | (b64)b << 32)
+LANES_4(pack_b32_b8, b32, b16, b16, b16, b16, (a & 0xffu) | (b & 0xffu) << 8 | (c & 0xffu) << 16 |
+    (b32)e << 24)
+LANES_4(pack_b64_b16, b64, b16, b16, b16, b16, a | (b64)b << 16 | (b64)c << 32 | (b64)e << 48)
+
+/* d = low half of a, e = high half. */
+#define UNPACK(T, W, bits) \
+    HANDLER(unpack_##T##_##W, full) \
+    { \
+        T *d = ROW(T, w, i->d), *e = ROW(T, w, i->e); \
+        const W *a = ROW(const W, w, i->a); \
+        LANES_LOOP { d[l] = (T)a[l]; e[l] = (T)(a[l] >> bits); } \
+        return i + 1; \
+    } \
+    HANDLER(unpack_##T##_##W, part) \
+    { \
+        T *d = ROW(T, w, i->d), *e = ROW(T, w, i->e); \
+        const W *a = ROW(const W, w, i->a); \
+        LANES_LOOP { \
+            d[l] = w->lanes[l] ? (T)a[l] : d[l]; \
+            e[l] = w->lanes[l] ? (T)(a[l] >> bits) : e[l]; \
+        } \
+        return i + 1; \
+    }
+UNPACK(b16, b32, 16)
+UNPACK(b32, b64, 32)
+
+LANES_1(extract_b8_b32, b16, b32, (a >> (imm & 31)) & 0xff)
+LANES_1(extract_b16_b32, b16, b32, a >> (imm & 31))
+LANES_1(extract_b16_b64, b16, b64, a >> (imm & 63))
+LANES_1(extract_b32_b64, b32, b64, a >> (imm & 63))

@@ -1,0 +1,62 @@
+/* Directed rounding (.rz .rm .rp): the op that rounds to nearest, run under another rounding mode.
+ *
+ * The handlers read their operands from memory and write results to memory, and the change of mode is a call
+ * the compiler does not see into, so no arithmetic moves across it.
+ */
+#include <fenv.h>
+
+#include "exec/float.h"
+
+static int mode_of(unsigned mods)
+{
+    switch (mods & MODS_ROUND) {
+    case MODS_RZ: return FE_TOWARDZERO;
+    case MODS_RM: return FE_DOWNWARD;
+    case MODS_RP: return FE_UPWARD;
+    default: return FE_TONEAREST;
+    }
+}
+
+static const Insn *run_rounded(OpFn handler, Warp *w, const Insn *i)
+{
+    fesetround(mode_of(i->mods));
+    const Insn *next = handler(w, i);
+    fesetround(FE_TONEAREST);
+    return next;
+}
+
+#define ROUNDED(name, nearest) \
+    HANDLER(name, full) { return run_rounded(EXEC_NAME(op_##nearest##_full), w, i); } \
+    HANDLER(name, part) { return run_rounded(EXEC_NAME(op_##nearest##_part), w, i); }
+
+#define ROUNDED_ARITHMETIC(T) \
+    ROUNDED(add_round_##T, add_##T) \
+    ROUNDED(sub_round_##T, sub_##T) \
+    ROUNDED(mul_round_##T, mul_##T) \
+    ROUNDED(div_round_##T, div_##T) \
+    ROUNDED(rcp_round_##T, rcp_##T) \
+    ROUNDED(sqrt_round_##T, sqrt_##T)
+ROUNDED_ARITHMETIC(f32)
+ROUNDED_ARITHMETIC(f64)
+ROUNDED(fma_round_f64, fma_f64)
+
+ROUNDED(cvt_round_f32_s32, cvt_f32_s32)
+ROUNDED(cvt_round_f32_u32, cvt_f32_u32)
+ROUNDED(cvt_round_f32_s64, cvt_f32_s64)
+ROUNDED(cvt_round_f32_u64, cvt_f32_u64)
+ROUNDED(cvt_round_f64_s64, cvt_f64_s64)
+ROUNDED(cvt_round_f64_u64, cvt_f64_u64)
+ROUNDED(cvt_round_f32_f64, cvt_f32_f64)
+
+/* Without the instruction, fma_f32 is built on rounding to nearest: here the library's serves. */
+static const Insn *fma_rounded(Warp *w, const Insn *i)
+{
+    f32 *d = ROW(f32, w, i->d);
+    const f32 *a = ROW(const f32, w, i->a), *b = ROW(const f32, w, i->b), *c = ROW(const f32, w, i->c);
+    fesetround(mode_of(i->mods));
+    LANES_LOOP d[l] = LANE_BLEND(f32, w->lanes[l], canonical(__builtin_fmaf(a[l], b[l], c[l])), d[l]);
+    fesetround(FE_TONEAREST);
+    return i + 1;
+}
+HANDLER(fma_round_f32, full) { return fma_rounded(w, i); }
+HANDLER(fma_round_f32, part) { return fma_rounded(w, i); }

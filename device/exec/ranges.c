@@ -1,0 +1,62 @@
+/* Which addresses a lane may touch: the memory map's ranges, and what belongs to the launch itself.
+ *
+ * Workers keep the range that each load or store hit last; what is not in there comes here. The cache is
+ * emptied when a range of the map has gone away and when the worker turns to another block.
+ */
+#include <string.h>
+
+#include "exec/state.h"
+
+void range_forget(Worker *worker)
+{
+    memset(worker->loads, 0, sizeof worker->loads);
+    memset(worker->stores, 0, sizeof worker->stores);
+}
+
+void range_check_generation(Worker *worker, struct MemoryMap *memory)
+{
+    uint64_t now = memory ? atomic_load_explicit(memory_map_generation(memory), memory_order_acquire) : 0;
+    if (now == worker->generation) return;
+    worker->generation = now;
+    range_forget(worker);
+}
+
+static bool inside(uint64_t base, uint64_t limit, uint64_t address, uint64_t size)
+{
+    RangeEntry range = {base, limit};
+    return range_has(&range, address, size);
+}
+
+/* Shared memory of the block, local memory of the warp, parameters and workspace of the launch. */
+static bool find_own(Warp *warp, uint64_t address, uint64_t size, bool write, RangeEntry *out)
+{
+    const Block *block = warp->block;
+    const Grid *grid = block->grid;
+    RangeEntry own[] = {
+        {(uintptr_t)block->shared, block->shared_size},
+        {(uintptr_t)warp->local, warp->local ? warp->local_stride * WARP_LANES : 0},
+        {(uintptr_t)grid->workspace, sizeof grid->workspace},
+        {(uintptr_t)grid->launch->params, write ? 0 : grid->function->param_size},
+    };
+    for (size_t k = 0; k < sizeof own / sizeof *own; k++) {
+        if (!inside(own[k].base, own[k].size, address, size)) continue;
+        *out = own[k];
+        return true;
+    }
+    return false;
+}
+
+bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write)
+{
+    Worker *worker = warp->worker;
+    RangeEntry *slot = &(write ? worker->stores : worker->loads)[range_slot(insn)];
+    struct MemoryMap *memory = warp->block->grid->launch->memory;
+    MemoryRange found;
+    if (find_own(warp, address, size, write, slot)) return true;
+    if (!memory || !memory_map_find(memory, address, &found) || (write && found.read_only) ||
+        found.kind == MEMORY_ARRAY)
+        return false;
+    if (!inside(found.base, found.size, address, size)) return false;
+    *slot = (RangeEntry){found.base, found.size};
+    return true;
+}

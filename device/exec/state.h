@@ -1,0 +1,194 @@
+/* Blocks, grids and workers: the state round the warps, shared by the files of exec/ only.
+ *
+ * A worker is what one thread needs to run blocks: a pool of block states and of warp stores (register
+ * files and local memory) that live from launch to launch, and small caches of the memory ranges that were
+ * hit last. A warp holds a store from its first instruction to its last, so that warps that run one after
+ * the other use the same, warm registers.
+ */
+#ifndef DEVICE_EXEC_STATE_H
+#define DEVICE_EXEC_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "exec/grid.h"
+#include "exec/memory_map.h"
+#include "exec/warp.h"
+
+enum { BARRIER_COUNT = 16, RANGE_SLOTS = 16, ENVREG_COUNT = 32 };
+
+/* Backward branches before a turn ends: in plain loops, in loops with atomics, in loops that look like
+ * waiting. */
+enum { FUEL_PLAIN = 16384, FUEL_ATOMIC = 64, FUEL_SPIN = 16, FUEL_SLEEP = 1 };
+
+/* A named barrier of a block. Threads are counted, not warps. */
+typedef struct Barrier {
+    uint32_t arrived;   /* threads, 0: idle */
+    uint32_t expected;  /* threads, 0: all that have not exited */
+    uint32_t popc;      /* bar.red: threads whose predicate holds */
+    uint32_t votes;     /* bar.red: threads that voted */
+} Barrier;
+
+typedef struct WarpStore {
+    struct WarpStore *next;
+    uint8_t *registers; size_t registers_size;
+    uint8_t *local; size_t local_size;   /* mapped, never moved: generic addresses point into it */
+} WarpStore;
+
+struct Block {
+    Block *next;               /* in the worker's list of live or of free blocks */
+    Grid *grid;
+    uint32_t id[3];
+    uint64_t linear;
+    uint8_t *shared; size_t shared_capacity;
+    uint32_t shared_size;      /* bytes a thread may touch */
+    Warp *warps; uint32_t warp_count, warp_capacity;
+    uint32_t dims[3];          /* block shape that the warps' tid rows are made for */
+    uint32_t threads, live;    /* threads in all, and not yet exited */
+    uint32_t barriers_busy;    /* bit b: barrier b has arrivals */
+    uint32_t spins;            /* passes in which no warp did more than wait */
+    Barrier barriers[BARRIER_COUNT];
+};
+
+/* A range of memory that was hit; size 0: empty. */
+typedef struct RangeEntry { uint64_t base, size; } RangeEntry;
+
+struct Worker {
+    RangeEntry loads[RANGE_SLOTS], stores[RANGE_SLOTS]; /* by address of the instruction */
+    Worker *next;
+    uint64_t generation;       /* of the memory map when the caches were filled */
+    Block *live, *free_blocks; /* live: in the order of their turns */
+    uint32_t live_count;
+    Block *last;               /* whose memory the caches may know */
+    WarpStore *free_stores;
+    uint32_t index;            /* shown as %smid */
+    uint64_t random;           /* state of the oracle's generator; 0: no oracle */
+};
+
+struct Grid {
+    const GridLaunch *launch;
+    const CodeFunction *function;
+    uint8_t *param_rows;
+    uint32_t shared_size, threads, warps;
+    size_t local_stride;       /* bytes between the local memories of two lanes */
+    uint32_t local_size;       /* bytes of local memory a lane may use */
+    uint64_t block_count, started_ns, schedule_seed;
+    _Atomic uint64_t next_block;
+    atomic_bool faulted;
+    ExecFault *fault;
+    pthread_mutex_t *fault_lock, *print_lock;
+    Grid *next;                /* in the pool's queue */
+    uint32_t helpers;          /* threads of the pool at work on it, under the pool's lock */
+    bool queued;
+    WorkerPool *pool;
+    _Alignas(64) uint32_t workspace[32]; /* of grid-wide barriers: %envreg1 and 2 point at it */
+};
+
+/* --- groups.c: divergence ------------------------------------------------------------------------------- */
+
+/* All return the instruction to go on with, or NULL when the warp must leave the run loop. */
+const Insn *group_split(Warp *warp, const Insn *here, const Insn *other, uint32_t other_mask);
+const Insn *group_reach(Warp *warp, const Insn *label);
+const Insn *group_rejoin(Warp *warp, const Insn *next);
+const Insn *group_yield(Warp *warp, const Insn *pc);
+const Insn *group_next(Warp *warp);
+const Insn *group_exit(Warp *warp, uint32_t lanes, const Insn *rest);
+void group_start(Warp *warp, uint32_t mask);
+Group *group_divide(Warp *warp, uint32_t mask, const Insn *pc);
+void group_fork(Warp *warp, uint32_t mask, const Insn *pc);
+void group_refresh(Warp *warp);
+const Insn *group_preempt(Warp *warp, const Insn *pc);
+
+/* --- calls.c -------------------------------------------------------------------------------------------- */
+const Insn *call_enter(Warp *warp, const Insn *insn, const CodeFunction *callee, uint32_t lanes);
+const Insn *call_indirect(Warp *warp, const Insn *insn, uint32_t lanes);
+const Insn *call_return(Warp *warp, const Insn *insn, uint32_t lanes);
+const Insn *call_table(Warp *warp, const Insn *insn);
+
+/* --- barrier.c, collective.c ---------------------------------------------------------------------------- */
+const Insn *barrier_arrive(Warp *warp, const Insn *insn);
+void barrier_exit(Block *block);
+const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref);
+void collective_exit(Warp *warp);
+
+/* --- block.c -------------------------------------------------------------------------------------------- */
+typedef enum { BLOCK_DONE, BLOCK_WAITING, BLOCK_STOPPED } BlockResult;
+Block *block_take(Worker *worker, Grid *grid);
+void block_begin(Block *block, uint64_t linear);
+BlockResult block_run(Block *block, Worker *worker);
+void block_give_back(Worker *worker, Block *block);
+bool store_grow(Warp *warp, size_t registers);
+Worker *worker_create(uint32_t index);
+void worker_destroy(Worker *worker);
+uint32_t worker_random(Worker *worker);
+
+/* --- grid.c --------------------------------------------------------------------------------------------- */
+
+/* Runs blocks of the grid until none is left. */
+void grid_work(Grid *grid, Worker *worker);
+
+/* --- workers.c ------------------------------------------------------------------------------------------ */
+Worker *worker_acquire(WorkerPool *pool);
+void worker_release(WorkerPool *pool, Worker *worker);
+/* Lets the pool's threads join in, once the grid has run for long enough to be worth it. */
+void grid_ask_help(Grid *grid);
+/* The same, at once. */
+void grid_call_help(Grid *grid);
+/* Takes the grid from the queue and waits for those who joined in. */
+void grid_finish_help(Grid *grid);
+uint64_t worker_pool_seed(const WorkerPool *pool);
+pthread_mutex_t *worker_pool_print_lock(WorkerPool *pool);
+pthread_mutex_t *worker_pool_fault_lock(WorkerPool *pool);
+uint64_t exec_now_ns(void);
+
+/* --- fault.c -------------------------------------------------------------------------------------------- */
+
+/* Records a fault of one lane; the first of a launch wins. Always returns NULL. */
+const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, int code, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Records a text that is complete already (kernel named, no place added). */
+void exec_fault_plain(Grid *grid, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size, bool write);
+const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
+                              uint32_t size, uint64_t limit, bool write);
+const char *exec_place(const CodeFunction *function, const Insn *insn, char *out, size_t size);
+
+/* --- ranges.c ------------------------------------------------------------------------------------------- */
+
+/* True when the lane may access size bytes at address; remembers the range for this instruction. */
+bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write);
+void range_forget(Worker *worker);
+void range_check_generation(Worker *worker, struct MemoryMap *memory);
+
+static inline uint32_t range_slot(const Insn *insn)
+{
+    return (uint32_t)((uintptr_t)insn / _Alignof(Insn)) % RANGE_SLOTS;
+}
+
+static inline bool range_has(const RangeEntry *entry, uint64_t address, uint64_t size)
+{
+    uint64_t offset = address - entry->base;
+    return offset < entry->size && offset + size <= entry->size;
+}
+
+/* --- printf.c, heap.c ----------------------------------------------------------------------------------- */
+const Insn *print_formatted(Warp *warp, const Insn *insn);
+const Insn *print_assert(Warp *warp, const Insn *insn);
+uint64_t device_heap_alloc(DeviceHeap *heap, uint64_t size, uint64_t align);
+bool device_heap_free(DeviceHeap *heap, uint64_t address);
+
+/* The lanes for which the predicate operand holds. */
+static inline uint32_t pred_lanes(const Warp *warp, Ref ref, uint32_t mods)
+{
+    uint32_t word = PRED(warp, ref);
+    return (mods & MODS_NEGATE) ? ~word : word;
+}
+
+/* Tells that the running loop may be waiting for another thread, so that its turn ends sooner. */
+static inline void warp_may_spin(Warp *warp, uint32_t fuel)
+{
+    if (warp->fuel > fuel) warp->fuel = fuel;
+    warp->spinning = true;
+}
+
+#endif

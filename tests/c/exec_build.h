@@ -1,0 +1,142 @@
+/* Builds decoded code by hand, for tests of the interpreter that need no PTX. */
+#ifndef TESTS_C_EXEC_BUILD_H
+#define TESTS_C_EXEC_BUILD_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/grid.h"
+#include "exec/memory_map.h"
+#include "exec/warp.h"
+
+enum { BUILD_INSNS = 256, BUILD_CONSTANTS = 64, BUILD_FRAME = 128 + 32 * 256 };
+
+/* One function of the module. Branch targets are instruction numbers until build_finish. */
+typedef struct Build {
+    CodeModule *module;
+    CodeFunction function;
+    Insn insns[BUILD_INSNS];
+    Ref refs[64];
+    CodeLine lines[BUILD_INSNS];
+    bool is_branch[BUILD_INSNS];
+} Build;
+
+typedef struct BuildModule {
+    CodeModule module;
+    CodeFunction *functions[8];
+    _Alignas(64) uint8_t constants[BUILD_CONSTANTS * 256];
+    uint32_t constant_count;
+    const char *files[1];
+} BuildModule;
+
+/* Operands: register n (of any width), predicate n. */
+#define R(n) REF_MAKE(REF_FRAME, 128 + 256 * (n))
+#define P(n) REF_MAKE(REF_FRAME, 4 * (n))
+#define NONE REF_ABSENT
+
+static inline Ref build_u32(BuildModule *m, uint32_t value)
+{
+    uint32_t *row = (uint32_t *)(void *)(m->constants + 256 * m->constant_count);
+    for (int l = 0; l < WARP_LANES; l++) row[l] = value;
+    return REF_MAKE(REF_CONST, 256 * m->constant_count++);
+}
+
+static inline Ref build_u64(BuildModule *m, uint64_t value)
+{
+    uint64_t *row = (uint64_t *)(void *)(m->constants + 256 * m->constant_count);
+    for (int l = 0; l < WARP_LANES; l++) row[l] = value;
+    return REF_MAKE(REF_CONST, 256 * m->constant_count++);
+}
+
+static inline void build_function(BuildModule *m, Build *b, const char *name)
+{
+    memset(b, 0, sizeof *b);
+    b->module = &m->module;
+    b->function = (CodeFunction){.name = name, .module = &m->module, .is_entry = true, .insns = b->insns,
+                                 .refs = b->refs, .lines = b->lines, .frame_size = BUILD_FRAME};
+    m->functions[m->module.function_count++] = &b->function;
+}
+
+static inline void build_module(BuildModule *m)
+{
+    memset(m, 0, sizeof *m);
+    m->files[0] = "";
+    m->module = (CodeModule){.functions = m->functions, .constants = m->constants, .constants_size = sizeof m->constants,
+                             .files = m->files, .file_count = 1};
+}
+
+/* The number that the next instruction gets. */
+static inline uint32_t build_here(const Build *b)
+{
+    return b->function.insn_count;
+}
+
+static inline Insn *emit(Build *b, unsigned op, Ref d, Ref a, Ref bb, Ref c)
+{
+    uint32_t n = b->function.insn_count++;
+    b->lines[n] = (CodeLine){.ptx_line = n + 1};
+    b->function.line_count = n + 1;
+    b->insns[n] = (Insn){.op = (uint16_t)op, .d = d, .a = a, .b = bb, .c = c, .e = NONE, .line = n};
+    return &b->insns[n];
+}
+
+/* A branch; its target may be set later by build_target. Returns its number. */
+static inline uint32_t emit_branch(Build *b, unsigned op, Ref predicate, unsigned mods, uint32_t target)
+{
+    Insn *i = emit(b, op, NONE, predicate, NONE, NONE);
+    i->mods = (uint16_t)mods;
+    i->imm = target;
+    b->is_branch[i - b->insns] = true;
+    return (uint32_t)(i - b->insns);
+}
+
+static inline void build_target(Build *b, uint32_t branch)
+{
+    b->insns[branch].imm = build_here(b);
+}
+
+/* Instruction numbers become pointers, once. */
+static inline void build_finish(Build *b)
+{
+    for (uint32_t n = 0; n < b->function.insn_count; n++) {
+        if (b->is_branch[n]) b->insns[n].target = b->insns + b->insns[n].imm;
+        b->is_branch[n] = false;
+    }
+}
+
+/* Runs the function on a grid of blocks of threads; the kernel's address parameter is row REF_PARAM 0. */
+typedef struct BuildRun {
+    uint32_t blocks, threads, shared;
+    int workers;
+    bool cooperative;
+    uint64_t address;
+    uint32_t stack_limit;
+    struct MemoryMap *memory;
+    DeviceHeap *heap;
+    void (*print)(void *, const char *, size_t);
+    void *print_closure;
+} BuildRun;
+
+static inline int build_run(BuildModule *m, Build *b, const BuildRun *run, ExecFault *fault)
+{
+    CodeParamLoad load = {.offset = 0, .row = 0, .size = 8, .element = 8};
+    WorkerPool *pool = worker_pool_create(run->workers ? run->workers : 1);
+    GridLaunch launch = {.function = &b->function, .grid = {run->blocks, 1, 1}, .block = {run->threads, 1, 1},
+                         .dynamic_shared = run->shared, .params = &run->address, .cooperative = run->cooperative,
+                         .memory = run->memory, .heap = run->heap, .print = run->print,
+                         .print_closure = run->print_closure, .stack_limit = run->stack_limit};
+    int code;
+    b->function.param_size = 8;
+    b->function.param_loads = &load;
+    b->function.param_load_count = 1;
+    b->function.param_rows_size = 256;
+    exec_bind(&m->module);
+    code = grid_run(pool, &launch, fault);
+    worker_pool_destroy(pool);
+    return code;
+}
+
+#define PARAM_ADDRESS REF_MAKE(REF_PARAM, 0)
+
+#endif

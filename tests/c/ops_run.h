@@ -1,0 +1,89 @@
+/* Runs one op of the interpreter on rows of its own, for the tests of arithmetic.
+ *
+ * Values travel as the low bits of a uint64_t; a size is 1 (a predicate), 16, 32 or 64 bits.
+ */
+#ifndef TESTS_OPS_RUN_H
+#define TESTS_OPS_RUN_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/bind.h"
+#include "exec/warp.h"
+
+enum { ROW_D, ROW_A, ROW_B, ROW_C, ROW_E, ROW_OUT, ROW_COUNT, ROW_BYTES = 256 };
+
+typedef struct OpsRun {
+    _Alignas(64) uint8_t rows[ROW_COUNT][ROW_BYTES];
+    Warp warp;
+} OpsRun;
+
+static const char *const ops_isas[] = {"v2", "v3", "v4"};
+enum { OPS_ISA_COUNT = 3 };
+
+/* Makes isa the chosen instruction set; false when this host lacks it. */
+static inline bool ops_choose(const char *isa)
+{
+    setenv("PYCUDA_CPU_ISA", isa, 1);
+    return strcmp(exec_isa_name(), isa) == 0;
+}
+
+static inline void ops_set(OpsRun *run, int row, int size, int lane, uint64_t value)
+{
+    uint8_t *p = run->rows[row];
+    uint32_t bit = 1u << lane, *word = (uint32_t *)(void *)p;
+    if (size == 64) ((uint64_t *)(void *)p)[lane] = value;
+    else if (size == 32) ((uint32_t *)(void *)p)[lane] = (uint32_t)value;
+    else if (size == 16) ((uint16_t *)(void *)p)[lane] = (uint16_t)value;
+    else *word = (*word & ~bit) | (value & 1 ? bit : 0);
+}
+
+static inline uint64_t ops_get(const OpsRun *run, int row, int size, int lane)
+{
+    const uint8_t *p = run->rows[row];
+    if (size == 64) return ((const uint64_t *)(const void *)p)[lane];
+    if (size == 32) return ((const uint32_t *)(const void *)p)[lane];
+    if (size == 16) return ((const uint16_t *)(const void *)p)[lane];
+    return *(const uint32_t *)(const void *)p >> lane & 1;
+}
+
+static inline Insn ops_insn(enum Op op, unsigned mods, int64_t imm)
+{
+    Insn insn = {.d = ROW_D * ROW_BYTES, .a = ROW_A * ROW_BYTES, .b = ROW_B * ROW_BYTES,
+        .c = ROW_C * ROW_BYTES,
+                 .e = ROW_E * ROW_BYTES, .imm = imm, .op = (uint16_t)op, .mods = (uint16_t)mods};
+    return insn;
+}
+
+/* Runs the instruction for the lanes of mask; whether it went on to the next one. */
+static inline bool ops_run_insn(OpsRun *run, const Insn *insn, uint32_t mask)
+{
+    run->warp.base[REF_FRAME] = run->rows[0];
+    warp_set_mask(&run->warp, mask);
+    return exec_op_handlers(insn->op)[run->warp.full](&run->warp, insn) == insn + 1;
+}
+
+/* One value through a unary, binary or ternary op, in lane 5 of a full warp. */
+static inline uint64_t ops_value(OpsRun *run, enum Op op, unsigned mods, int d_size, int size, uint64_t a,
+    uint64_t b,
+                                 uint64_t c)
+{
+    Insn insn = ops_insn(op, mods, 0);
+    ops_set(run, ROW_A, size, 5, a);
+    ops_set(run, ROW_B, size, 5, b);
+    ops_set(run, ROW_C, size, 5, c);
+    ops_run_insn(run, &insn, FULL_MASK);
+    return ops_get(run, ROW_D, d_size, 5);
+}
+
+/* A stream of numbers without pattern. */
+static inline uint64_t ops_mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+#endif

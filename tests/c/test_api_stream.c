@@ -1,0 +1,370 @@
+/* Streams and events: asynchrony, order, waiting for events, the legacy stream's rules, callbacks, times. */
+#include "check.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "api/api.h"
+
+#define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
+
+static void sleep_ms(long milliseconds)
+{
+    struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+
+/* A host function that holds its stream until the gate is opened. */
+static void wait_gate(void *gate)
+{
+    while (!atomic_load((_Atomic int *)gate)) sleep_ms(1);
+}
+
+static void count(void *counter)
+{
+    atomic_fetch_add((_Atomic int *)counter, 1);
+}
+
+static bool is_busy(CUstream stream)
+{
+    return cuStreamQuery(stream) == CUDA_ERROR_NOT_READY;
+}
+
+static void test_asynchrony(void)
+{
+    _Atomic int gate = 0, done = 0;
+    CUstream stream, other;
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamQuery(stream));
+    OK(cuLaunchHostFunc(stream, wait_gate, &gate));
+    OK(cuLaunchHostFunc(stream, count, &done));
+    CHECK(is_busy(stream));
+    OK(cuLaunchHostFunc(other, count, &done));
+    OK(cuStreamSynchronize(other));
+    CHECK_EQUAL(atomic_load(&done), 1);
+    CHECK(is_busy(stream));
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(stream));
+    CHECK_EQUAL(atomic_load(&done), 2);
+    OK(cuStreamQuery(stream));
+    OK(cuStreamDestroy_v2(stream));
+    OK(cuStreamDestroy_v2(other));
+}
+
+/* What a destroyed stream still had to do is done. */
+static void test_destroy_busy(void)
+{
+    _Atomic int gate = 0, done = 0;
+    CUstream stream;
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuLaunchHostFunc(stream, wait_gate, &gate));
+    OK(cuLaunchHostFunc(stream, count, &done));
+    OK(cuStreamDestroy_v2(stream));
+    CHECK_EQUAL(cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE);
+    atomic_store(&gate, 1);
+    OK(cuCtxSynchronize());
+    CHECK_EQUAL(atomic_load(&done), 1);
+}
+
+/* Copies and fills of one stream happen in order. */
+static void test_order(void)
+{
+    enum { WORDS = 100000, ROUNDS = 50 };
+    CUdeviceptr a;
+    CUstream stream;
+    uint32_t *pinned;
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuMemAlloc_v2(&a, WORDS * 4));
+    OK(cuMemHostAlloc((void **)&pinned, WORDS * 4 * 2, 0));
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        OK(cuMemsetD32Async(a, round, WORDS, stream));
+        OK(cuMemcpyDtoHAsync_v2(pinned, a, WORDS * 4, stream));
+        OK(cuMemsetD32Async(a, ~round, WORDS, stream));
+        OK(cuMemcpyDtoHAsync_v2(pinned + WORDS, a, WORDS * 4, stream));
+        OK(cuStreamSynchronize(stream));
+        CHECK(pinned[0] == round && pinned[WORDS - 1] == round && pinned[WORDS] == ~round);
+    }
+    OK(cuMemFree_v2(a));
+    OK(cuMemFreeHost(pinned));
+    OK(cuStreamDestroy_v2(stream));
+}
+
+/* The source of an asynchronous copy from pageable memory may be changed at once. */
+static void test_pageable_source(void)
+{
+    _Atomic int gate = 0;
+    CUdeviceptr a;
+    CUstream stream;
+    int value = 5, back = 0;
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuMemAlloc_v2(&a, 4));
+    OK(cuLaunchHostFunc(stream, wait_gate, &gate));
+    OK(cuMemcpyHtoDAsync_v2(a, &value, 4, stream));
+    value = 6;
+    atomic_store(&gate, 1);
+    OK(cuMemcpyDtoHAsync_v2(&back, a, 4, stream)); /* pageable: done when it returns */
+    CHECK_EQUAL(back, 5);
+    OK(cuMemFree_v2(a));
+    OK(cuStreamDestroy_v2(stream));
+}
+
+static void test_wait_event(void)
+{
+    _Atomic int gate = 0, done = 0;
+    CUstream first, second;
+    CUevent event;
+    OK(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    OK(cuEventQuery(event));
+    OK(cuStreamWaitEvent(second, event, 0));
+    OK(cuLaunchHostFunc(first, wait_gate, &gate));
+    OK(cuEventRecord(event, first));
+    OK(cuStreamWaitEvent(second, event, 0));
+    OK(cuLaunchHostFunc(second, count, &done));
+    sleep_ms(20);
+    CHECK_EQUAL(atomic_load(&done), 0);
+    CHECK_EQUAL(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+    OK(cuEventDestroy_v2(event)); /* the wait stays */
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(second));
+    CHECK_EQUAL(atomic_load(&done), 1);
+    OK(cuStreamDestroy_v2(first));
+    OK(cuStreamDestroy_v2(second));
+}
+
+/* Blocking streams and the legacy stream take turns; non-blocking streams do not. */
+static void test_legacy(void)
+{
+    _Atomic int gate = 0, after = 0, apart = 0, later = 0;
+    CUstream blocking, free_stream;
+    OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+    OK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
+    OK(cuLaunchHostFunc(blocking, wait_gate, &gate));
+    OK(cuLaunchHostFunc(NULL, count, &after));
+    OK(cuLaunchHostFunc(free_stream, count, &apart));
+    OK(cuStreamSynchronize(free_stream));
+    CHECK_EQUAL(atomic_load(&apart), 1);
+    CHECK_EQUAL(atomic_load(&after), 0);
+    CHECK(is_busy(NULL));
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(NULL));
+    CHECK_EQUAL(atomic_load(&after), 1);
+    atomic_store(&gate, 0);
+    OK(cuLaunchHostFunc(CU_STREAM_LEGACY, wait_gate, &gate));
+    OK(cuLaunchHostFunc(blocking, count, &later));
+    sleep_ms(20);
+    CHECK_EQUAL(atomic_load(&later), 0);
+    atomic_store(&gate, 1);
+    OK(cuStreamSynchronize(blocking));
+    CHECK_EQUAL(atomic_load(&later), 1);
+    OK(cuStreamDestroy_v2(blocking));
+    OK(cuStreamDestroy_v2(free_stream));
+}
+
+static _Atomic int thread_gate;
+
+/* Returns NULL when all went well. */
+static void *thread_main(void *context)
+{
+    _Atomic int done = 0;
+    bool good = !cuCtxSetCurrent(context) && !cuLaunchHostFunc_ptsz(NULL, count, &done)
+        && !cuStreamSynchronize_ptsz(NULL) && atomic_load(&done) == 1;
+    return good ? NULL : context;
+}
+
+/* Default streams of two threads do not wait for each other. */
+static void test_per_thread(void)
+{
+    CUcontext context;
+    pthread_t thread;
+    CUstream other;
+    OK(cuCtxGetCurrent(&context));
+    atomic_store(&thread_gate, 0);
+    OK(cuLaunchHostFunc_ptsz(NULL, wait_gate, &thread_gate));
+    CHECK(!pthread_create(&thread, NULL, thread_main, context));
+    void *answer = &context;
+    pthread_join(thread, &answer);
+    CHECK(!answer);
+    CHECK(is_busy(CU_STREAM_PER_THREAD));
+    OK(cuStreamCreate(&other, 0));
+    OK(cuStreamQuery(other));
+    atomic_store(&thread_gate, 1);
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    OK(cuStreamDestroy_v2(other));
+}
+
+typedef struct Heard {
+    _Atomic int calls;
+    CUstream stream;
+    CUresult status, inside;
+    CUcontext current;
+} Heard;
+
+static void hear(CUstream stream, CUresult status, void *data)
+{
+    Heard *heard = data;
+    heard->stream = stream;
+    heard->status = status;
+    heard->inside = cuCtxGetCurrent(&heard->current); /* no calls from a callback */
+    atomic_fetch_add(&heard->calls, 1);
+}
+
+static void test_callback(void)
+{
+    Heard heard = {0};
+    CUstream stream;
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuStreamAddCallback(stream, hear, &heard, 0));
+    CHECK_EQUAL(cuStreamAddCallback(stream, hear, &heard, 1), CUDA_ERROR_INVALID_VALUE);
+    CHECK_EQUAL(cuStreamAddCallback(stream, NULL, NULL, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuStreamSynchronize(stream));
+    CHECK_EQUAL(atomic_load(&heard.calls), 1);
+    CHECK(heard.stream == stream && heard.status == CUDA_SUCCESS && heard.inside == CUDA_ERROR_NOT_PERMITTED);
+    OK(cuStreamDestroy_v2(stream));
+}
+
+static void nap(void *milliseconds)
+{
+    sleep_ms(*(long *)milliseconds);
+}
+
+static void test_times(void)
+{
+    CUevent start, end, untimed;
+    CUstream stream;
+    float elapsed = -1;
+    long duration = 30;
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuEventCreate(&start, 0));
+    OK(cuEventCreate(&end, CU_EVENT_BLOCKING_SYNC));
+    OK(cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
+    CHECK_EQUAL(cuEventElapsedTime(&elapsed, start, end), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuEventRecord(start, stream));
+    OK(cuLaunchHostFunc(stream, nap, &duration));
+    OK(cuEventRecord(end, stream));
+    CHECK_EQUAL(cuEventElapsedTime(&elapsed, start, end), CUDA_ERROR_NOT_READY);
+    OK(cuEventSynchronize(end));
+    OK(cuEventElapsedTime(&elapsed, start, end));
+    CHECK(elapsed >= 30 && elapsed < 500);
+    OK(cuEventElapsedTime(&elapsed, end, start));
+    CHECK(elapsed <= -30);
+    OK(cuEventRecord(untimed, stream));
+    OK(cuEventSynchronize(untimed));
+    CHECK_EQUAL(cuEventElapsedTime(&elapsed, start, untimed), CUDA_ERROR_INVALID_HANDLE);
+    CHECK_EQUAL(cuEventCreate(&start, 99), CUDA_ERROR_INVALID_VALUE);
+    OK(cuEventDestroy_v2(end));
+    OK(cuEventDestroy_v2(untimed));
+    OK(cuStreamDestroy_v2(stream));
+}
+
+static void test_queries(void)
+{
+    CUstream stream;
+    CUcontext context, told;
+    unsigned flags = 9;
+    int priority = 9, device = 9;
+    unsigned long long ids[2];
+    OK(cuCtxGetCurrent(&context));
+    OK(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, -3));
+    OK(cuStreamGetFlags(stream, &flags));
+    OK(cuStreamGetPriority(stream, &priority));
+    OK(cuStreamGetCtx(stream, &told));
+    OK(cuStreamGetDevice(stream, &device));
+    OK(cuStreamGetId(stream, &ids[0]));
+    OK(cuStreamGetId(NULL, &ids[1]));
+    CHECK(flags == CU_STREAM_NON_BLOCKING && priority == -3 && told == context && device == 0 && ids[0] != ids[1]);
+    OK(cuStreamDestroy_v2(stream));
+    OK(cuStreamCreateWithPriority(&stream, 0, -100));
+    OK(cuStreamGetPriority(stream, &priority));
+    CHECK(priority > -100 && priority < 0);
+    OK(cuStreamDestroy_v2(stream));
+    CHECK_EQUAL(cuStreamCreate(&stream, 2), CUDA_ERROR_INVALID_VALUE);
+    CHECK_EQUAL(cuStreamCreate(NULL, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
+/* Events and streams of different contexts do not mix. */
+static void test_foreign(void)
+{
+    CUcontext other;
+    CUevent event;
+    CUstream stream;
+    OK(cuEventCreate(&event, 0));
+    OK(cuCtxCreate_v2(&other, 0, 0));
+    OK(cuStreamCreate(&stream, 0));
+    CHECK_EQUAL(cuEventRecord(event, stream), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuCtxDestroy_v2(other));
+    OK(cuEventDestroy_v2(event));
+}
+
+enum { THREADS = 4, ROUNDS = 200 };
+
+typedef struct Crowd {
+    CUcontext context;
+    CUevent event;
+    _Atomic int done, wrong;
+} Crowd;
+
+/* Many threads use streams, events and the legacy stream at a time. */
+static void *crowd_main(void *data)
+{
+    Crowd *crowd = data;
+    CUstream stream;
+    CUdeviceptr a;
+    uint32_t back = 0;
+    cuCtxSetCurrent(crowd->context);
+    cuStreamCreate(&stream, 0);
+    cuMemAlloc_v2(&a, 4000);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        cuMemsetD32Async(a, i, 1000, stream);
+        cuLaunchHostFunc(stream, count, &crowd->done);
+        cuEventRecord(crowd->event, stream);
+        cuStreamWaitEvent(NULL, crowd->event, 0);
+        if (i % 7 == 0) cuLaunchHostFunc(NULL, count, &crowd->done);
+        if (i % 5 == 0) cuMemcpyDtoHAsync_v2(&back, a + 3996, 4, stream);
+        if (i % 5 == 0 && back != i) atomic_fetch_add(&crowd->wrong, 1);
+    }
+    if (cuStreamSynchronize(stream)) atomic_fetch_add(&crowd->wrong, 1);
+    cuMemFree_v2(a);
+    cuStreamDestroy_v2(stream);
+    return NULL;
+}
+
+static void test_crowd(void)
+{
+    Crowd crowd = {0};
+    pthread_t threads[THREADS];
+    OK(cuCtxGetCurrent(&crowd.context));
+    OK(cuEventCreate(&crowd.event, 0));
+    for (int i = 0; i < THREADS; i++) CHECK(!pthread_create(&threads[i], NULL, crowd_main, &crowd));
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    OK(cuCtxSynchronize());
+    CHECK_EQUAL(atomic_load(&crowd.done), THREADS * (ROUNDS + (ROUNDS + 6) / 7));
+    CHECK_EQUAL(atomic_load(&crowd.wrong), 0);
+    OK(cuEventDestroy_v2(crowd.event));
+}
+
+int main(void)
+{
+    CUcontext context;
+    OK(cuInit(0));
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    CHECK_GROUP(test_asynchrony);
+    CHECK_GROUP(test_destroy_busy);
+    CHECK_GROUP(test_order);
+    CHECK_GROUP(test_pageable_source);
+    CHECK_GROUP(test_wait_event);
+    CHECK_GROUP(test_legacy);
+    CHECK_GROUP(test_per_thread);
+    CHECK_GROUP(test_callback);
+    CHECK_GROUP(test_times);
+    CHECK_GROUP(test_queries);
+    CHECK_GROUP(test_foreign);
+    CHECK_GROUP(test_crowd);
+    OK(cuCtxDestroy_v2(context));
+    return check_done();
+}

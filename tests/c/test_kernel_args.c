@@ -1,0 +1,136 @@
+/* Layouts of kernel parameters as a driver tells them, and format strings, whose sizes are the compiler's. */
+#include "check.h"
+
+#include <string.h>
+
+#include "core/kernel_args.c"
+#include "core/pack_format.c"
+
+DriverTable driver;
+
+static bool has_info = true;
+static KernelParam told[40];
+static size_t told_count;
+static CUresult told_failure;
+
+static CUresult param_info(CUfunction function, size_t index, size_t *offset, size_t *size)
+{
+    (void)function;
+    if (told_failure)
+        return told_failure;
+    if (index >= told_count)
+        return CUDA_ERROR_INVALID_VALUE;
+    *offset = told[index].offset;
+    *size = told[index].size;
+    return CUDA_SUCCESS;
+}
+
+bool driver_has(size_t field_offset)
+{
+    return has_info && field_offset == offsetof(DriverTable, cuFuncGetParamInfo);
+}
+
+static void test_layout(void)
+{
+    KernelLayout layout;
+    driver.cuFuncGetParamInfo = param_info;
+    for (told_count = 0; told_count <= 40; told_count++) {
+        for (size_t i = 0; i < told_count; i++)
+            told[i] = (KernelParam){(uint32_t)(8 * i), i % 2 ? 8 : 4};
+        CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && layout.known && layout.count == told_count);
+        for (uint32_t i = 0; i < layout.count; i++)
+            CHECK(layout.params[i].offset == told[i].offset && layout.params[i].size == told[i].size);
+        uint32_t last = told_count ? told[told_count - 1].offset + told[told_count - 1].size : 0;
+        CHECK(layout.bytes == last);
+        kernel_layout_free(&layout);
+        CHECK(layout.params == NULL && layout.count == 0);
+    }
+}
+
+static void test_layout_of_drivers_that_do_not_tell(void)
+{
+    KernelLayout layout;
+    has_info = false;
+    CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && !layout.known && layout.params == NULL);
+    has_info = true;
+    told_failure = CUDA_ERROR_INVALID_HANDLE;
+    CHECK(kernel_layout_read(&layout, NULL) == CUDA_ERROR_INVALID_HANDLE && !layout.known);
+    told_failure = CUDA_SUCCESS;
+}
+
+static void test_alignment(void)
+{
+    CHECK(kernel_args_align(0, 8) == 0 && kernel_args_align(1, 8) == 8 && kernel_args_align(8, 8) == 8);
+    CHECK(kernel_args_align(13, 1) == 13 && kernel_args_align(17, 16) == 32);
+    CHECK(kernel_args_natural_alignment(1) == 1 && kernel_args_natural_alignment(2) == 2);
+    CHECK(kernel_args_natural_alignment(12) == 4 && kernel_args_natural_alignment(16) == 16);
+    CHECK(kernel_args_natural_alignment(48) == 16 && kernel_args_natural_alignment(0) == 1);
+}
+
+static PackFormat parse(const char *text)
+{
+    PackFormat format;
+    size_t where;
+    CHECK(pack_format_parse(&format, text, strlen(text), &where) == PACK_OK);
+    return format;
+}
+
+/* The compiler lays out a struct of the same members: offset of the last, and where it ends. */
+#define CHECK_STRUCT(text, last, ...)                                                       \
+    do {                                                                                    \
+        struct { __VA_ARGS__ } value;                                                       \
+        PackFormat format = parse(text);                                                    \
+        size_t offset = (size_t)((char *)&value.last - (char *)&value);                     \
+        CHECK(format.runs[format.run_count - 1].offset == offset);                          \
+        CHECK(format.size == offset + sizeof value.last);                                   \
+        pack_format_free(&format);                                                          \
+    } while (0)
+
+static void test_formats(void)
+{
+    CHECK_STRUCT("bhilq", e, char a; short b; int c; long d; long long e;);
+    CHECK_STRUCT("bd", b, char a; double b;);
+    CHECK_STRUCT("cP", b, char a; void *b;);
+    CHECK_STRUCT("?f", b, _Bool a; float b;);
+    CHECK_STRUCT("bF", b, char a; float _Complex b;);
+    CHECK_STRUCT("iD", b, int a; double _Complex b;);
+    CHECK_STRUCT("b3i", b, char a; int b[3];);
+    CHECK_STRUCT("5sN", b, char a[5]; size_t b;);
+    CHECK_STRUCT("@hn", b, short a; ptrdiff_t b;);
+    PackFormat format = parse(" b 2i\t3x4sp ");
+    CHECK(format.run_count == 5 && format.value_count == 5 && format.size == 4 + 8 + 3 + 4 + 1);
+    pack_format_free(&format);
+    format = parse("b0q");
+    CHECK(format.size == 8 && format.value_count == 1);
+    pack_format_free(&format);
+    format = parse("");
+    CHECK(format.size == 0 && format.run_count == 0 && format.runs == NULL);
+}
+
+static void test_bad_formats(void)
+{
+    static const struct Case {
+        const char *text;
+        PackStatus status;
+        size_t where;
+    } cases[] = {
+        {"iZ", PACK_BAD_CODE, 1}, {"<i", PACK_BAD_ORDER, 0}, {"i>", PACK_BAD_ORDER, 1}, {"i3", PACK_NO_CODE, 2},
+        {"99999999999999999999b", PACK_TOO_LARGE, 18}, {"9000000000000000000q", PACK_TOO_LARGE, 19}, {"@@i", PACK_BAD_ORDER, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        PackFormat format;
+        size_t where;
+        CHECK(pack_format_parse(&format, cases[i].text, strlen(cases[i].text), &where) == cases[i].status);
+        CHECK(where == cases[i].where && format.runs == NULL);
+    }
+}
+
+int main(void)
+{
+    test_layout();
+    test_layout_of_drivers_that_do_not_tell();
+    test_alignment();
+    test_formats();
+    test_bad_formats();
+    return check_done();
+}

@@ -1,0 +1,207 @@
+/* The memory map: bounds to the byte, gaps, quarantine and poison, registered memory, a random walk against a
+ * model, and readers beside writers. */
+#include "check.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "exec/memory_map.h"
+
+static MemoryMap *map;
+
+static uint64_t get(uint64_t size)
+{
+    return memory_map_alloc(map, &(MemoryRequest){.size = size, .kind = MEMORY_DEVICE});
+}
+
+static void test_bounds(void)
+{
+    static const uint64_t sizes[] = {1, 3, 255, 256, 511, 512, 513, 4096, 65535, 65536, 1 << 20, (1 << 20) + 1, 5 << 20};
+    MemoryRange range;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint64_t size = sizes[i], base = get(size);
+        CHECK(base && base % 512 == 0);
+        CHECK(memory_map_find(map, base, &range) && range.base == base && range.size == size);
+        CHECK(memory_map_find(map, base + size - 1, &range) && range.base == base);
+        for (uint64_t beyond = 0; beyond < 256; beyond++) CHECK(!memory_map_find(map, base + size + beyond, &range));
+        CHECK(memory_map_find_span(map, base, size, &range));
+        CHECK(!memory_map_find_span(map, base, size + 1, &range));
+        CHECK(!memory_map_find_span(map, base + 1, size, &range));
+        memset((void *)(uintptr_t)base, 0x5a, size);
+        CHECK(memory_map_free(map, base, &range) && range.size == size);
+    }
+    CHECK_EQUAL(get(0), 0);
+    CHECK_EQUAL(get(UINT64_MAX), 0);
+}
+
+static void test_alignment(void)
+{
+    for (uint64_t align = 1024; align <= (8 << 20); align *= 2) {
+        uint64_t base = memory_map_alloc(map, &(MemoryRequest){.size = 100, .align = align, .kind = MEMORY_GLOBAL});
+        CHECK(base && base % align == 0);
+        CHECK(memory_map_free(map, base, NULL));
+    }
+}
+
+static void test_freed(void)
+{
+    MemoryRange range;
+    int found;
+    uint64_t generation = atomic_load(memory_map_generation(map));
+    uint64_t base = get(1000);
+    memset((void *)(uintptr_t)base, 1, 1000);
+    CHECK(!memory_map_free(map, base + 1, NULL));
+    CHECK(memory_map_free(map, base, NULL));
+    CHECK(atomic_load(memory_map_generation(map)) > generation);
+    CHECK(!memory_map_find(map, base, &range));
+    CHECK(!memory_map_free(map, base, NULL));
+    memory_map_nearest(map, base + 10, &range, &found);
+    CHECK(found && range.base == base && range.state == MEMORY_FREED && range.size == 1000);
+    const unsigned char *bytes = (const unsigned char *)(uintptr_t)base;
+    int poisoned = 0;
+    for (int i = 0; i < 1000; i++) poisoned += bytes[i] == MEMORY_POISON;
+    CHECK_EQUAL(poisoned, 1000);
+    uint64_t again = get(1000);
+    CHECK(again != base); /* the quarantine keeps the address */
+    CHECK(memory_map_free(map, again, NULL));
+}
+
+static void test_nearest(void)
+{
+    MemoryRange range;
+    int found;
+    uint64_t base = get(700);
+    memory_map_nearest(map, base + 700 + 4, &range, &found);
+    CHECK(found && range.base == base && range.state == MEMORY_LIVE);
+    memory_map_nearest(map, 64, &range, &found);
+    CHECK(found);
+    memory_map_free(map, base, NULL);
+}
+
+static void test_large(void)
+{
+    MemoryRange range;
+    uint64_t size = (UINT64_C(5) << 30) + 123, base = get(size); /* more than 32 bits count */
+    CHECK(base != 0);
+    ((char *)(uintptr_t)base)[size - 1] = 7;
+    CHECK(memory_map_find(map, base + size - 1, &range) && range.size == size);
+    CHECK(!memory_map_find(map, base + size, &range));
+    CHECK(memory_map_free(map, base, NULL));
+}
+
+static void test_registered(void)
+{
+    static char block[10000];
+    MemoryRange range;
+    uint64_t base = (uint64_t)(uintptr_t)block, inside = get(100);
+    MemoryRequest request = {.size = 4000, .kind = MEMORY_REGISTERED};
+    CHECK(memory_map_register(map, base + 1000, &request));
+    CHECK(!memory_map_register(map, base + 4999, &request));
+    CHECK(!memory_map_register(map, base, &request));
+    CHECK(!memory_map_register(map, inside, &request));
+    request.size = 1000;
+    CHECK(memory_map_register(map, base, &request));
+    CHECK(memory_map_find(map, base + 4999, &range) && range.base == base + 1000);
+    CHECK(!memory_map_find(map, base + 5000, &range));
+    CHECK(!memory_map_free(map, base, NULL));
+    CHECK(!memory_map_unregister(map, base + 1, NULL));
+    CHECK(memory_map_unregister(map, base, NULL));
+    CHECK(memory_map_unregister(map, base + 1000, NULL));
+    CHECK(!memory_map_unregister(map, inside, NULL));
+    CHECK(memory_map_free(map, inside, NULL));
+}
+
+static void test_owner(void)
+{
+    uint64_t bytes[MEMORY_HEAP + 1];
+    MemoryRange range;
+    int owner, other;
+    uint64_t last = 0;
+    for (int i = 0; i < 100; i++)
+        last = memory_map_alloc(map, &(MemoryRequest){.size = 10, .kind = i % 2 ? MEMORY_DEVICE : MEMORY_MANAGED,
+                                                      .owner = i < 60 ? &owner : &other});
+    memory_map_free_owner(map, &owner, bytes);
+    CHECK_EQUAL(bytes[MEMORY_DEVICE], 300);
+    CHECK_EQUAL(bytes[MEMORY_MANAGED], 300);
+    CHECK(memory_map_find(map, last, &range));
+    memory_map_free_owner(map, &other, bytes);
+    CHECK_EQUAL(bytes[MEMORY_DEVICE], 200);
+    CHECK(!memory_map_find(map, last, &range));
+}
+
+enum { SLOTS = 300, STEPS = 20000 };
+
+/* Live ranges never overlap, keep their content, and are found by their ends. */
+static void test_random_walk(void)
+{
+    static uint64_t bases[SLOTS], sizes[SLOTS];
+    MemoryRange range;
+    uint32_t random = 12345;
+    int wrong = 0;
+    for (int step = 0; step < STEPS; step++) {
+        random = random * 1664525u + 1013904223u;
+        int slot = (int)(random >> 8) % SLOTS;
+        if (bases[slot]) {
+            unsigned char *bytes = (unsigned char *)(uintptr_t)bases[slot];
+            wrong += bytes[0] != (unsigned char)slot || bytes[sizes[slot] - 1] != (unsigned char)slot;
+            wrong += !memory_map_free(map, bases[slot], &range) || range.size != sizes[slot];
+            bases[slot] = 0;
+            continue;
+        }
+        sizes[slot] = 1 + random % (random % 97 ? 20000 : 3000000);
+        bases[slot] = get(sizes[slot]);
+        wrong += !bases[slot] || !memory_map_find_span(map, bases[slot], sizes[slot], &range);
+        memset((void *)(uintptr_t)bases[slot], slot, sizes[slot]);
+    }
+    for (int slot = 0; slot < SLOTS; slot++)
+        if (bases[slot]) wrong += !memory_map_free(map, bases[slot], NULL);
+    CHECK_EQUAL(wrong, 0);
+}
+
+static uint64_t watched;
+static _Atomic int stop;
+
+static void *reader_main(void *argument)
+{
+    MemoryRange range;
+    long *wrong = argument;
+    while (!atomic_load(&stop))
+        *wrong += !memory_map_find(map, watched + 77, &range) || range.base != watched || range.size != 100;
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    pthread_t readers[3];
+    long wrong[3] = {0};
+    watched = get(100);
+    for (int i = 0; i < 3; i++) CHECK(!pthread_create(&readers[i], NULL, reader_main, &wrong[i]));
+    for (int i = 0; i < 5000; i++) {
+        uint64_t base = get(1 + (uint64_t)i % 5000);
+        memory_map_free(map, base, NULL);
+    }
+    atomic_store(&stop, 1);
+    for (int i = 0; i < 3; i++) {
+        pthread_join(readers[i], NULL);
+        CHECK_EQUAL(wrong[i], 0);
+    }
+    memory_map_free(map, watched, NULL);
+}
+
+int main(void)
+{
+    map = memory_map_create();
+    CHECK(map != NULL);
+    if (!map) return check_done();
+    CHECK_GROUP(test_bounds);
+    CHECK_GROUP(test_alignment);
+    CHECK_GROUP(test_freed);
+    CHECK_GROUP(test_nearest);
+    CHECK_GROUP(test_large);
+    CHECK_GROUP(test_registered);
+    CHECK_GROUP(test_owner);
+    CHECK_GROUP(test_random_walk);
+    CHECK_GROUP(test_threads);
+    memory_map_destroy(map);
+    return check_done();
+}

@@ -1,0 +1,227 @@
+/* Shapes and strides, against a memory that is walked element by element. */
+#include "check.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "core/strides.c"
+
+enum { DIMS = 4, ROOM = 1 << 16 };
+
+static unsigned random_state = 2463534242u;
+static int random_below(int n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 17;
+    random_state ^= random_state << 5;
+    return (int)(random_state % (unsigned)n);
+}
+
+/* Calls back for every element, in row-major order, with its offset. */
+typedef void (*VisitFn)(ptrdiff_t offset, ptrdiff_t number, void *data);
+static void walk(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, VisitFn visit, void *data)
+{
+    ptrdiff_t count = strides_count(ndim, shape, 1);
+    for (ptrdiff_t number = 0; number < count; number++) {
+        ptrdiff_t rest = number, offset = 0;
+        for (int axis = ndim - 1; axis >= 0; axis--) {
+            offset += rest % shape[axis] * strides[axis];
+            rest /= shape[axis];
+        }
+        visit(offset, number, data);
+    }
+}
+
+/* A view of a packed array with random order of axes, gaps and directions: never overlapping. */
+static int random_view(ptrdiff_t *shape, ptrdiff_t *strides, ptrdiff_t itemsize)
+{
+    int ndim = random_below(DIMS + 1), order[DIMS];
+    ptrdiff_t step = itemsize * (1 + random_below(2));
+    for (int i = 0; i < ndim; i++)
+        order[i] = i;
+    for (int i = ndim - 1; i > 0; i--) {
+        int other = random_below(i + 1), kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+    for (int i = 0; i < ndim; i++) {
+        shape[order[i]] = 1 + random_below(4);
+        strides[order[i]] = random_below(4) ? step : -step;
+        step = step * shape[order[i]] + itemsize * random_below(2) * random_below(3);
+    }
+    return ndim;
+}
+
+typedef struct Extent {
+    ptrdiff_t low, high, itemsize;
+} Extent;
+
+static void widen(ptrdiff_t offset, ptrdiff_t number, void *data)
+{
+    Extent *extent = data;
+    (void)number;
+    if (offset < extent->low) extent->low = offset;
+    if (offset + extent->itemsize > extent->high) extent->high = offset + extent->itemsize;
+}
+
+static void mark(ptrdiff_t offset, ptrdiff_t number, void *data)
+{
+    (void)number;
+    ((unsigned char *)data)[ROOM / 2 + offset]++;
+}
+
+static void test_fill_and_contiguity(void)
+{
+    const ptrdiff_t shape[] = {2, 3, 4}, empty[] = {2, 0, 4};
+    ptrdiff_t strides[3];
+    strides_fill('C', 3, shape, 4, strides);
+    CHECK(strides[0] == 48 && strides[1] == 16 && strides[2] == 4);
+    CHECK(strides_is_c(3, shape, strides, 4) && !strides_is_f(3, shape, strides, 4));
+    strides_fill('F', 3, shape, 4, strides);
+    CHECK(strides[0] == 4 && strides[1] == 8 && strides[2] == 24);
+    CHECK(!strides_is_c(3, shape, strides, 4) && strides_is_f(3, shape, strides, 4));
+    strides_fill('C', 3, empty, 4, strides);
+    CHECK(strides[0] == 16 && strides[1] == 16 && strides[2] == 4);
+    CHECK(strides_is_c(3, empty, shape, 4) && strides_is_f(3, empty, shape, 4));
+    CHECK(strides_is_c(0, NULL, NULL, 4) && strides_is_f(0, NULL, NULL, 4));
+}
+
+static void test_count(void)
+{
+    const ptrdiff_t huge[] = {PTRDIFF_MAX / 8, 5}, negative[] = {3, -1}, empty_huge[] = {PTRDIFF_MAX / 8, 0};
+    CHECK(strides_count(0, NULL, 8) == 1);
+    CHECK(strides_count(2, (const ptrdiff_t[]){3, 5}, 8) == 15);
+    CHECK(strides_count(2, huge, 8) == -1 && strides_count(2, negative, 8) == -1);
+    CHECK(strides_count(2, empty_huge, 8) == 0);
+}
+
+static void test_views(void)
+{
+    static unsigned char memory[ROOM];
+    for (int round = 0; round < 3000; round++) {
+        ptrdiff_t shape[DIMS], strides[DIMS], packed[DIMS], low, high, itemsize = 1 + random_below(8);
+        int ndim = random_view(shape, strides, itemsize);
+        Extent extent = {0, 0, itemsize};
+        walk(ndim, shape, strides, widen, &extent);
+        strides_extent(ndim, shape, strides, itemsize, &low, &high);
+        CHECK(low == extent.low && high == extent.high);
+        CHECK(!strides_may_overlap(ndim, shape, strides, itemsize));
+        strides_pack_like(ndim, shape, strides, itemsize, packed);
+        CHECK(strides_is_packed(ndim, shape, packed, itemsize));
+        bool dense = low == 0 && high == strides_count(ndim, shape, 1) * itemsize;
+        CHECK(strides_is_packed(ndim, shape, strides, itemsize) == dense);
+        memset(memory, 0, sizeof memory);
+        walk(ndim, shape, packed, mark, memory);
+        for (ptrdiff_t i = 0; i < strides_count(ndim, shape, 1); i++)
+            CHECK(memory[ROOM / 2 + i * itemsize] == 1);
+    }
+}
+
+static void test_overlap(void)
+{
+    const ptrdiff_t shape[] = {3, 4};
+    CHECK(strides_may_overlap(2, shape, (const ptrdiff_t[]){0, 4}, 4));
+    CHECK(strides_may_overlap(2, shape, (const ptrdiff_t[]){4, 4}, 4));
+    CHECK(strides_may_overlap(2, shape, (const ptrdiff_t[]){16, 2}, 4));
+    CHECK(!strides_may_overlap(2, shape, (const ptrdiff_t[]){-16, 4}, 4));
+    CHECK(!strides_may_overlap(2, (const ptrdiff_t[]){1, 4}, (const ptrdiff_t[]){0, 4}, 4));
+}
+
+typedef struct Images {
+    unsigned char *to, *from;
+    ptrdiff_t itemsize;
+    ptrdiff_t offsets[256];
+} Images;
+
+static void remember(ptrdiff_t offset, ptrdiff_t number, void *data)
+{
+    ((Images *)data)->offsets[number] = offset;
+}
+
+/* Does what the plan says and compares with a copy element by element. */
+static void test_copies(void)
+{
+    static unsigned char from[ROOM], got[ROOM], expected[ROOM];
+    static Images a, b;
+    for (int i = 0; i < ROOM; i++)
+        from[i] = (unsigned char)random_below(256);
+    for (int round = 0; round < 3000; round++) {
+        ptrdiff_t shape[DIMS], strides[DIMS], other[DIMS], itemsize = 1 + random_below(8), index[STRIDES_MAX_DIMS] = {0};
+        int ndim = random_view(shape, strides, itemsize);
+        StridedCopy plan;
+        strides_fill(random_below(2) ? 'C' : 'F', ndim, shape, itemsize, other);
+        if (random_below(2) && ndim)
+            other[random_below(ndim)] *= random_below(3) - 1;      /* a source may repeat or run backwards */
+        CHECK(strides_plan_copy(&plan, ndim, shape, strides, other, itemsize));
+        memset(got, 0, sizeof got);
+        memset(expected, 0, sizeof expected);
+        walk(ndim, shape, strides, remember, &a);
+        walk(ndim, shape, other, remember, &b);
+        for (ptrdiff_t i = 0; i < strides_count(ndim, shape, 1); i++)
+            memcpy(expected + ROOM / 2 + a.offsets[i], from + ROOM / 2 + b.offsets[i], (size_t)itemsize);
+        ptrdiff_t to_offset = plan.to_start, from_offset = plan.from_start, calls = 0;
+        do {
+            calls++;
+            CHECK(plan.height == 1 || (plan.to_pitch >= plan.width && plan.from_pitch >= plan.width));
+            for (ptrdiff_t row = 0; row < plan.height; row++)
+                memcpy(got + ROOM / 2 + to_offset + row * plan.to_pitch,
+                       from + ROOM / 2 + from_offset + row * plan.from_pitch, (size_t)plan.width);
+        } while (strides_next(&plan, index, &to_offset, &from_offset));
+        CHECK(calls == plan.calls);
+        CHECK(memcmp(got, expected, sizeof got) == 0);
+    }
+}
+
+static void test_copy_joins_axes(void)
+{
+    const ptrdiff_t shape[] = {4, 5, 6}, packed[] = {120, 24, 4}, gap[] = {240, 24, 4};
+    StridedCopy plan;
+    CHECK(strides_plan_copy(&plan, 3, shape, packed, packed, 4) && plan.width == 480 && plan.calls == 1);
+    CHECK(strides_plan_copy(&plan, 3, shape, packed, gap, 4));
+    CHECK(plan.width == 120 && plan.height == 4 && plan.to_pitch == 120 && plan.from_pitch == 240 && plan.calls == 1);
+    CHECK(!strides_plan_copy(&plan, 3, shape, (const ptrdiff_t[]){0, 24, 4}, packed, 4));
+}
+
+/* A reshaped view visits the same elements in the same order. */
+static void test_reshape(void)
+{
+    static const ptrdiff_t shapes[][4] = {{24, 1, 1, 1}, {2, 12, 1, 1}, {4, 6, 1, 1}, {2, 3, 4, 1}, {4, 3, 2, 1},
+                                          {2, 2, 2, 3}, {1, 24, 1, 1}, {3, 8, 1, 1}};
+    static Images a, b;
+    int possible = 0;
+    for (int round = 0; round < 3000; round++) {
+        ptrdiff_t strides[4], out[4], step = 4;
+        const ptrdiff_t *shape = shapes[random_below(8)], *wanted = shapes[random_below(8)];
+        for (int axis = 3; axis >= 0; axis--) {
+            strides[axis] = random_below(8) ? step : -step;
+            step = step * shape[axis] * (random_below(4) ? 1 : 2);
+        }
+        bool same = memcmp(shape, wanted, sizeof shapes[0]) == 0;
+        bool done = strides_reshape('C', 4, shape, strides, 4, wanted, 4, out);
+        CHECK(done || !same);
+        possible += done;
+        if (!done)
+            continue;
+        walk(4, shape, strides, remember, &a);
+        walk(4, wanted, out, remember, &b);
+        CHECK(memcmp(a.offsets, b.offsets, 24 * sizeof a.offsets[0]) == 0);
+    }
+    CHECK(possible > 500);
+    ptrdiff_t out[3];
+    CHECK(strides_reshape('F', 2, (const ptrdiff_t[]){6, 4}, (const ptrdiff_t[]){4, 24}, 3,
+                          (const ptrdiff_t[]){2, 3, 4}, 4, out) && out[0] == 4 && out[1] == 8 && out[2] == 24);
+    CHECK(!strides_reshape('C', 2, (const ptrdiff_t[]){6, 4}, (const ptrdiff_t[]){4, 24}, 1,
+                           (const ptrdiff_t[]){24}, 4, out));
+}
+
+int main(void)
+{
+    test_fill_and_contiguity();
+    test_count();
+    test_views();
+    test_overlap();
+    test_copies();
+    test_copy_joins_axes();
+    test_reshape();
+    return check_done();
+}
