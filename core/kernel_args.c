@@ -1,0 +1,56 @@
+#include "core/kernel_args.h"
+
+#include <stdlib.h>
+
+/* Appends one parameter. False when memory ran out. */
+static bool add_param(KernelLayout *layout, uint32_t *room, size_t offset, size_t size)
+{
+    if (layout->count == *room) {
+        uint32_t larger = *room ? *room * 2 : 8;
+        KernelParam *params = realloc(layout->params, larger * sizeof *params);
+        if (!params)
+            return false;
+        layout->params = params;
+        *room = larger;
+    }
+    layout->params[layout->count++] = (KernelParam){(uint32_t)offset, (uint32_t)size};
+    if (offset + size > layout->bytes)
+        layout->bytes = (uint32_t)(offset + size);
+    return true;
+}
+
+CUresult kernel_layout_read(KernelLayout *layout, CUfunction function)
+{
+    uint32_t room = 0;
+    *layout = (KernelLayout){0};
+    if (!DRIVER_HAS(cuFuncGetParamInfo))
+        return CUDA_SUCCESS;
+    for (;;) {
+        size_t offset = 0, size = 0;
+        CUresult result = driver.cuFuncGetParamInfo(function, layout->count, &offset, &size);
+        if (result == CUDA_ERROR_INVALID_VALUE)     /* behind the last parameter */
+            break;
+        if (result == CUDA_SUCCESS && !add_param(layout, &room, offset, size))
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+        if (result != CUDA_SUCCESS) {
+            kernel_layout_free(layout);
+            return result;
+        }
+    }
+    layout->known = true;
+    return CUDA_SUCCESS;
+}
+
+void kernel_layout_free(KernelLayout *layout)
+{
+    free(layout->params);
+    *layout = (KernelLayout){0};
+}
+
+size_t kernel_args_natural_alignment(size_t size)
+{
+    size_t alignment = 1;
+    while (alignment < 16 && size && size % (alignment * 2) == 0)
+        alignment *= 2;
+    return alignment;
+}

@@ -1,0 +1,143 @@
+#include "core/nvrtc_table.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void (*AnyFn)(void);
+
+enum { OPTIONAL, NEEDED };
+
+static const struct Row {
+    const char *name;
+    int needed;
+    size_t field;   /* offset in NvrtcTable */
+} rows[] = {
+#define NVRTC_FN(returns, name, needed, params) {#name, needed, offsetof(NvrtcTable, name)},
+#include "abi/nvrtc_functions.def"
+#undef NVRTC_FN
+};
+
+bool nvrtc_load(NvrtcTable *table, const char *path, char *problem, size_t problem_size)
+{
+    *table = (NvrtcTable){.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
+    if (!table->handle) {
+        snprintf(problem, problem_size, "%s", dlerror());
+        return false;
+    }
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        AnyFn function = (AnyFn)dlsym(table->handle, rows[row].name);
+        if (!function && rows[row].needed) {
+            snprintf(problem, problem_size, "%s has no %s: it is not NVRTC of CUDA 11 or later", path, rows[row].name);
+            return false;
+        }
+        *(AnyFn *)((char *)table + rows[row].field) = function;
+    }
+    if (table->nvrtcVersion(&table->major, &table->minor) == NVRTC_SUCCESS)
+        return true;
+    snprintf(problem, problem_size, "%s: nvrtcVersion failed", path);
+    return false;
+}
+
+/* Notes the first failure. True when the call succeeded. */
+static bool check(NvrtcProduct *product, int result, const char *call)
+{
+    if (result == NVRTC_SUCCESS)
+        return true;
+    if (!product->failed) {
+        product->result = result;
+        product->failed = call;
+    }
+    return false;
+}
+
+static void fetch_log(const NvrtcTable *table, NvrtcProgram program, NvrtcProduct *product)
+{
+    size_t size = 0;
+    if (table->nvrtcGetProgramLogSize(program, &size) != NVRTC_SUCCESS || size <= 1)
+        return;
+    product->log = calloc(size + 1, 1);
+    if (product->log && table->nvrtcGetProgramLog(program, product->log) != NVRTC_SUCCESS)
+        product->log[0] = '\0';
+}
+
+typedef int (*SizeFn)(NvrtcProgram, size_t *);
+typedef int (*CodeFn)(NvrtcProgram, char *);
+
+static bool fetch_code(const NvrtcTable *table, NvrtcProgram program, NvrtcOutput want, NvrtcProduct *product)
+{
+    static const char *const names[] = {"nvrtcGetPTX", "nvrtcGetCUBIN", "nvrtcGetLTOIR"};
+    const SizeFn sizes[] = {table->nvrtcGetPTXSize, table->nvrtcGetCUBINSize, table->nvrtcGetLTOIRSize};
+    const CodeFn codes[] = {table->nvrtcGetPTX, table->nvrtcGetCUBIN, table->nvrtcGetLTOIR};
+    size_t size = 0;
+    if (!sizes[want] || !codes[want])
+        return check(product, NVRTC_ERROR_INVALID_INPUT, names[want]);
+    if (!check(product, sizes[want](program, &size), names[want]))
+        return false;
+    if (size == 0)      /* a virtual architecture has no binary */
+        return check(product, NVRTC_ERROR_INVALID_INPUT, names[want]);
+    product->code = malloc(size + 1);
+    if (!product->code)
+        return check(product, NVRTC_ERROR_OUT_OF_MEMORY, names[want]);
+    if (!check(product, codes[want](program, product->code), names[want]))
+        return false;
+    product->code[size] = '\0';
+    product->code_size = want == NVRTC_PTX && product->code[size - 1] == '\0' ? size - 1 : size;
+    return true;
+}
+
+static bool add_expressions(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job, NvrtcProduct *product)
+{
+    for (int i = 0; i < job->expression_count; i++)
+        if (!check(product, table->nvrtcAddNameExpression(program, job->expressions[i]), "nvrtcAddNameExpression"))
+            return false;
+    return true;
+}
+
+static bool fetch_names(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job, NvrtcProduct *product)
+{
+    if (job->expression_count == 0)
+        return true;
+    product->lowered = calloc((size_t)job->expression_count, sizeof *product->lowered);
+    if (!product->lowered)
+        return check(product, NVRTC_ERROR_OUT_OF_MEMORY, "nvrtcGetLoweredName");
+    product->lowered_count = job->expression_count;
+    for (int i = 0; i < job->expression_count; i++) {
+        const char *name = NULL;
+        if (!check(product, table->nvrtcGetLoweredName(program, job->expressions[i], &name), "nvrtcGetLoweredName"))
+            return false;
+        product->lowered[i] = strdup(name);
+        if (!product->lowered[i])
+            return check(product, NVRTC_ERROR_OUT_OF_MEMORY, "nvrtcGetLoweredName");
+    }
+    return true;
+}
+
+bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *product)
+{
+    NvrtcProgram program = NULL;
+    *product = (NvrtcProduct){0};
+    if (!check(product, table->nvrtcCreateProgram(&program, job->source, job->name, job->header_count, job->headers,
+                                                  job->header_names), "nvrtcCreateProgram"))
+        return false;
+    bool done = add_expressions(table, program, job, product);
+    if (done) {
+        done = check(product, table->nvrtcCompileProgram(program, job->option_count, job->options),
+                     "nvrtcCompileProgram");
+        fetch_log(table, program, product);
+    }
+    done = done && fetch_code(table, program, job->want, product) && fetch_names(table, program, job, product);
+    table->nvrtcDestroyProgram(&program);
+    return done;
+}
+
+void nvrtc_product_free(NvrtcProduct *product)
+{
+    for (int i = 0; i < product->lowered_count; i++)
+        free(product->lowered[i]);
+    free(product->lowered);
+    free(product->code);
+    free(product->log);
+    *product = (NvrtcProduct){0};
+}

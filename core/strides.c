@@ -1,0 +1,267 @@
+#include "core/strides.h"
+
+#include <stdlib.h>
+
+static ptrdiff_t distance(ptrdiff_t stride)
+{
+    return stride < 0 ? -stride : stride;
+}
+
+static bool is_empty(int ndim, const ptrdiff_t *shape)
+{
+    for (int axis = 0; axis < ndim; axis++)
+        if (shape[axis] == 0)
+            return true;
+    return false;
+}
+
+ptrdiff_t strides_count(int ndim, const ptrdiff_t *shape, ptrdiff_t itemsize)
+{
+    ptrdiff_t bytes = itemsize > 0 ? itemsize : 1, count = 1;
+    for (int axis = 0; axis < ndim; axis++) {
+        if (shape[axis] < 0)
+            return -1;
+        if (shape[axis] > 0 && __builtin_mul_overflow(bytes, shape[axis], &bytes))
+            return -1;
+        count *= shape[axis];
+    }
+    return count;
+}
+
+void strides_fill(char order, int ndim, const ptrdiff_t *shape, ptrdiff_t itemsize, ptrdiff_t *strides)
+{
+    ptrdiff_t step = itemsize;
+    for (int i = 0; i < ndim; i++) {
+        int axis = order == 'F' ? i : ndim - 1 - i;
+        strides[axis] = step;
+        step *= shape[axis] ? shape[axis] : 1;
+    }
+}
+
+static bool is_contiguous(char order, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize)
+{
+    ptrdiff_t step = itemsize;
+    if (is_empty(ndim, shape))
+        return true;
+    for (int i = 0; i < ndim; i++) {
+        int axis = order == 'F' ? i : ndim - 1 - i;
+        if (shape[axis] == 1)
+            continue;
+        if (strides[axis] != step)
+            return false;
+        step *= shape[axis];
+    }
+    return true;
+}
+
+bool strides_is_c(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize)
+{
+    return is_contiguous('C', ndim, shape, strides, itemsize);
+}
+
+bool strides_is_f(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize)
+{
+    return is_contiguous('F', ndim, shape, strides, itemsize);
+}
+
+void strides_sort(int ndim, const ptrdiff_t *strides, int *order)
+{
+    for (int axis = 0; axis < ndim; axis++) {
+        int place = axis;
+        while (place > 0 && distance(strides[order[place - 1]]) < distance(strides[axis])) {
+            order[place] = order[place - 1];
+            place--;
+        }
+        order[place] = axis;
+    }
+}
+
+/* Axes of length 1 carry no order; they are made to follow their neighbour so that they do not disturb the sorting. */
+static void neutral_strides(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t *out)
+{
+    ptrdiff_t follow = 0;
+    for (int axis = ndim - 1; axis >= 0; axis--) {
+        out[axis] = shape[axis] == 1 ? follow : strides[axis];
+        follow = distance(out[axis]);
+    }
+}
+
+void strides_pack_like(int ndim, const ptrdiff_t *shape, const ptrdiff_t *like, ptrdiff_t itemsize,
+                       ptrdiff_t *strides)
+{
+    int order[STRIDES_MAX_DIMS];
+    ptrdiff_t neutral[STRIDES_MAX_DIMS] = {0}, step = itemsize;
+    neutral_strides(ndim, shape, like, neutral);
+    strides_sort(ndim, neutral, order);
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[order[i]] = step;
+        step *= shape[order[i]] ? shape[order[i]] : 1;
+    }
+}
+
+bool strides_is_packed(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize)
+{
+    ptrdiff_t packed[STRIDES_MAX_DIMS];
+    strides_pack_like(ndim, shape, strides, itemsize, packed);
+    return strides_equal(ndim, shape, strides, packed);
+}
+
+bool strides_equal(int ndim, const ptrdiff_t *shape, const ptrdiff_t *a, const ptrdiff_t *b)
+{
+    if (is_empty(ndim, shape))
+        return true;
+    for (int axis = 0; axis < ndim; axis++)
+        if (shape[axis] > 1 && a[axis] != b[axis])
+            return false;
+    return true;
+}
+
+void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize, ptrdiff_t *low,
+                    ptrdiff_t *high)
+{
+    *low = *high = 0;
+    if (is_empty(ndim, shape))
+        return;
+    for (int axis = 0; axis < ndim; axis++) {
+        ptrdiff_t reach = (shape[axis] - 1) * strides[axis];
+        *(reach < 0 ? low : high) += reach;
+    }
+    *high += itemsize;
+}
+
+bool strides_may_overlap(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize)
+{
+    int order[STRIDES_MAX_DIMS];
+    ptrdiff_t reach = itemsize;
+    if (is_empty(ndim, shape))
+        return false;
+    strides_sort(ndim, strides, order);
+    for (int i = ndim - 1; i >= 0; i--) {
+        ptrdiff_t length = shape[order[i]], step = distance(strides[order[i]]);
+        if (length == 1)
+            continue;
+        if (step < reach)
+            return true;
+        reach += (length - 1) * step;
+    }
+    return false;
+}
+
+/* The axis that comes i-th, counted from the one that steps fastest. */
+static int from_fastest(char order, int ndim, int i)
+{
+    return order == 'F' ? i : ndim - 1 - i;
+}
+
+bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, int new_ndim,
+                     const ptrdiff_t *new_shape, ptrdiff_t itemsize, ptrdiff_t *new_strides)
+{
+    int old = 0, new = 0;
+    while (new < new_ndim) {
+        /* A group of axes on either side with the same number of elements. Old ones must step as one axis would. */
+        ptrdiff_t old_count = 1, new_count = 1, base = itemsize, expected = 0;
+        int first = new;
+        do {
+            if (new_count <= old_count && new < new_ndim) {
+                new_count *= new_shape[from_fastest(order, new_ndim, new++)];
+            } else if (old < ndim) {
+                int axis = from_fastest(order, ndim, old++);
+                if (shape[axis] == 1)
+                    continue;
+                if (old_count == 1)
+                    base = strides[axis];
+                else if (strides[axis] != expected)
+                    return false;
+                expected = strides[axis] * shape[axis];
+                old_count *= shape[axis];
+            } else {
+                return false;
+            }
+        } while (new_count != old_count);
+        for (ptrdiff_t step = base; first < new; first++) {
+            int axis = from_fastest(order, new_ndim, first);
+            new_strides[axis] = step;
+            step *= new_shape[axis];
+        }
+    }
+    return true;
+}
+
+/* Sorts the axes by the destination, drops those of length 1 and turns all to positive steps there. */
+static void arrange(StridedCopy *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to, const ptrdiff_t *from)
+{
+    int order[STRIDES_MAX_DIMS];
+    strides_sort(ndim, to, order);
+    *plan = (StridedCopy){.height = 1};
+    for (int i = 0; i < ndim; i++) {
+        ptrdiff_t length = shape[order[i]], to_step = to[order[i]], from_step = from[order[i]];
+        if (length == 1)
+            continue;
+        if (to_step < 0) {
+            plan->to_start += (length - 1) * to_step;
+            plan->from_start += (length - 1) * from_step;
+            to_step = -to_step;
+            from_step = -from_step;
+        }
+        plan->shape[plan->outer] = length;
+        plan->to[plan->outer] = to_step;
+        plan->from[plan->outer++] = from_step;
+    }
+}
+
+/* Joins neighbouring axes that step through both sides as one axis would. */
+static void merge(StridedCopy *plan)
+{
+    int kept = 0;
+    for (int axis = 1; axis < plan->outer; axis++) {
+        ptrdiff_t length = plan->shape[axis];
+        if (plan->to[kept] == plan->to[axis] * length && plan->from[kept] == plan->from[axis] * length) {
+            plan->shape[kept] *= length;
+        } else {
+            plan->shape[++kept] = length;
+        }
+        plan->to[kept] = plan->to[axis];
+        plan->from[kept] = plan->from[axis];
+    }
+    plan->outer = plan->outer ? kept + 1 : 0;
+}
+
+bool strides_plan_copy(StridedCopy *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to,
+                       const ptrdiff_t *from, ptrdiff_t itemsize)
+{
+    if (strides_may_overlap(ndim, shape, to, itemsize))
+        return false;
+    arrange(plan, ndim, shape, to, from);
+    merge(plan);
+    plan->width = itemsize;
+    int last = plan->outer - 1;
+    if (last >= 0 && plan->to[last] == itemsize && plan->from[last] == itemsize) {
+        plan->width *= plan->shape[last];
+        last--;
+    }
+    if (last >= 0 && plan->from[last] >= plan->width && plan->to[last] >= plan->width) {
+        plan->height = plan->shape[last];
+        plan->to_pitch = plan->to[last];
+        plan->from_pitch = plan->from[last];
+        last--;
+    }
+    plan->outer = last + 1;
+    plan->calls = 1;
+    for (int axis = 0; axis < plan->outer; axis++)
+        plan->calls *= plan->shape[axis];
+    return true;
+}
+
+bool strides_next(const StridedCopy *plan, ptrdiff_t *index, ptrdiff_t *to_offset, ptrdiff_t *from_offset)
+{
+    for (int axis = plan->outer - 1; axis >= 0; axis--) {
+        *to_offset += plan->to[axis];
+        *from_offset += plan->from[axis];
+        if (++index[axis] < plan->shape[axis])
+            return true;
+        *to_offset -= plan->shape[axis] * plan->to[axis];
+        *from_offset -= plan->shape[axis] * plan->from[axis];
+        index[axis] = 0;
+    }
+    return false;
+}

@@ -1,0 +1,244 @@
+/* Module: code loaded into a context. It keeps its context alive, and its functions keep it. */
+#include "ext/code_module.h"
+
+#include <string.h>
+#include <structmember.h>
+
+#include "ext/convert.h"
+#include "ext/errors.h"
+#include "ext/function.h"
+
+static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodule handle)
+{
+    CodeModuleObject *module = code_module_cast(state->Module_type->tp_alloc(state->Module_type, 0));
+    if (!module) {
+        driver.cuModuleUnload(handle);
+        context_drop(context);
+        return NULL;
+    }
+    module->state = state;
+    module->context = context;
+    module->handle = handle;
+    LIVE_MORE(state, Module);
+    return (PyObject *)module;
+}
+
+/* Raises with the error log, which names line and reason. */
+static PyObject *raise_load(ModuleState *state, CUresult result, const char *routine, JitRequest *request,
+                            PyObject *message_handler)
+{
+    if (!PyErr_Occurred() && jit_request_tell(request, message_handler, false) < 0)
+        return NULL;
+    if (request->error[0])
+        return raise_driver(state, result, routine, "%s", request->error);
+    return raise_driver(state, result, routine, NULL);
+}
+
+PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options, PyObject *message_handler,
+                           const char *routine)
+{
+    JitRequest request;
+    CUmodule handle = NULL;
+    CUresult result;
+    ContextObject *context = context_hold_current(state);
+    if (!context || jit_request_open(&request, options, false) < 0) {
+        if (context)
+            context_drop(context);
+        return NULL;
+    }
+    CALL_BLOCKING(state, result,
+                  driver.cuModuleLoadDataEx(&handle, image, request.count, request.options, request.values));
+    PyObject *module = NULL;
+    if (result == CUDA_SUCCESS) {
+        module = module_wrap(state, context, handle);
+        if (module && jit_request_tell(&request, message_handler, true) < 0)
+            Py_CLEAR(module);
+    } else {
+        raise_load(state, result, routine, &request, message_handler);
+        context_drop(context);
+    }
+    jit_request_close(&request);
+    return module;
+}
+
+static void module_dealloc(PyObject *self)
+{
+    CodeModuleObject *module = code_module_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    ContextScope scope;
+    if (module->weak_references)
+        PyObject_ClearWeakRefs(self);
+    if (context_enter(module->context, &scope)) {
+        CUresult result;
+        Py_BEGIN_ALLOW_THREADS
+        result = driver.cuModuleUnload(module->handle);
+        Py_END_ALLOW_THREADS
+        report_driver(module->state, result, "cuModuleUnload");
+        context_leave(&scope);
+    }
+    LIVE_LESS(module->state, Module);
+    context_drop(module->context);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+PyDoc_STRVAR(get_function_doc,
+"get_function(name) -> Function\n--\n\n"
+"The kernel of this name (cuModuleGetFunction). LogicError when the module has none.");
+
+static PyObject *get_function(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"name", NULL};
+    CodeModuleObject *module = code_module_cast(self);
+    PyObject *given[1];
+    CUfunction handle;
+    CUresult result;
+    const char *name;
+    if (convert_arguments("get_function", names, 1, args, arg_count, keywords, given) < 0
+        || !(name = PyUnicode_AsUTF8(given[0])))
+        return NULL;
+    CALL(module->state, result, driver.cuModuleGetFunction(&handle, module->handle, name));
+    if (result != CUDA_SUCCESS)
+        return raise_driver(module->state, result, "cuModuleGetFunction", "kernel '%s'", name);
+    return function_new(module->state, module, handle, given[0]);
+}
+
+PyDoc_STRVAR(get_global_doc,
+"get_global(name) -> (address, size)\n--\n\n"
+"Address and size in bytes of a global or constant variable (cuModuleGetGlobal). LogicError when there is none.");
+
+static PyObject *get_global(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"name", NULL};
+    CodeModuleObject *module = code_module_cast(self);
+    PyObject *given[1];
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    CUresult result;
+    const char *name;
+    if (convert_arguments("get_global", names, 1, args, arg_count, keywords, given) < 0
+        || !(name = PyUnicode_AsUTF8(given[0])))
+        return NULL;
+    CALL(module->state, result, driver.cuModuleGetGlobal(&address, &size, module->handle, name));
+    if (result != CUDA_SUCCESS)
+        return raise_driver(module->state, result, "cuModuleGetGlobal", "variable '%s'", name);
+    return Py_BuildValue("(Kn)", (unsigned long long)address, (Py_ssize_t)size);
+}
+
+static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(code_module_cast(self)->handle);
+}
+
+/* Loading */
+
+PyDoc_STRVAR(module_from_buffer_doc,
+"module_from_buffer(buffer, options=[], message_handler=None) -> Module\n--\n\n"
+"Loads PTX, a cubin or a fatbin from a buffer (cuModuleLoadDataEx).\n\n"
+"options holds (jit_option, int) pairs. message_handler(ok, info, error) gets the two logs of the driver's compiler.\n"
+"LogicError or RuntimeError, with the error log, when the code cannot be loaded.");
+
+/* The bytes of a buffer and a NUL behind them, for PTX. A bytes object has that already. */
+static PyObject *with_end(PyObject *buffer)
+{
+    if (PyBytes_CheckExact(buffer))
+        return Py_NewRef(buffer);
+    if (PyUnicode_Check(buffer))
+        return PyUnicode_AsUTF8String(buffer);
+    return PyBytes_FromObject(buffer);
+}
+
+static PyObject *module_from_buffer(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"buffer", "options", "message_handler", NULL};
+    ModuleState *state = module_state(self);
+    PyObject *given[3];
+    if (convert_arguments("module_from_buffer", names, 1, args, arg_count, keywords, given) < 0)
+        return NULL;
+    PyObject *image = with_end(given[0]);
+    if (!image)
+        return NULL;
+    PyObject *module = NULL;
+    if (PyBytes_GET_SIZE(image) == 0)
+        raise_logic(state, "cuModuleLoadDataEx failed: the buffer is empty");
+    else
+        module = code_module_load(state, PyBytes_AS_STRING(image), given[1], given[2], "cuModuleLoadDataEx");
+    Py_DECREF(image);
+    return module;
+}
+
+PyDoc_STRVAR(module_from_file_doc,
+"module_from_file(filename) -> Module\n--\n\n"
+"Loads a file of PTX, a cubin or a fatbin (cuModuleLoad). RuntimeError when the file is not there.");
+
+static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"filename", NULL};
+    ModuleState *state = module_state(self);
+    PyObject *given[1], *path;
+    CUmodule handle = NULL;
+    CUresult result;
+    if (convert_arguments("module_from_file", names, 1, args, arg_count, keywords, given) < 0
+        || !PyUnicode_FSConverter(given[0], &path))
+        return NULL;
+    ContextObject *context = context_hold_current(state);
+    if (!context) {
+        Py_DECREF(path);
+        return NULL;
+    }
+    CALL_BLOCKING(state, result, driver.cuModuleLoad(&handle, PyBytes_AS_STRING(path)));
+    PyObject *module = NULL;
+    if (result == CUDA_SUCCESS) {
+        module = module_wrap(state, context, handle);
+    } else {
+        raise_driver(state, result, "cuModuleLoad", "%s", PyBytes_AS_STRING(path));
+        context_drop(context);
+    }
+    Py_DECREF(path);
+    return module;
+}
+
+static PyGetSetDef module_getset[] = {
+    {"handle", get_handle, NULL, "The CUmodule as an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef module_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(CodeModuleObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef module_methods[] = {
+    {"get_function", AS_METHOD(get_function), FAST_KEYWORDS, get_function_doc},
+    {"get_global", AS_METHOD(get_global), FAST_KEYWORDS, get_global_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot module_slots[] = {
+    {Py_tp_doc, (void *)"Loaded code; made by module_from_file, module_from_buffer and Linker.link_module."},
+    {Py_tp_dealloc, AS_SLOT(module_dealloc)},
+    {Py_tp_getset, module_getset},
+    {Py_tp_members, module_members},
+    {Py_tp_methods, module_methods},
+    {0, NULL},
+};
+
+static PyType_Spec module_spec = {
+    .name = "pycuda._driver.Module",
+    .basicsize = sizeof(CodeModuleObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = module_slots,
+};
+
+static PyMethodDef module_functions[] = {
+    {"module_from_file", AS_METHOD(module_from_file), FAST_KEYWORDS, module_from_file_doc},
+    {"module_from_buffer", AS_METHOD(module_from_buffer), FAST_KEYWORDS, module_from_buffer_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int code_module_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->Module_type, &module_spec, NULL) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, module_functions);
+}

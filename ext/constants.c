@@ -1,0 +1,177 @@
+/* Each class of constants is a subclass of int whose members know their name, made of abi/cuda_enums.def.
+ * Combining members gives plain ints, as combinations have no name. Some classes are mere namespaces of ints. */
+#include "ext/constants.h"
+
+#include <string.h>
+
+typedef struct ConstantRow {
+    const char *name;       /* of the class when `doc` is there, else of a member; NULL ends the class */
+    const char *doc;
+    long long value;
+} ConstantRow;
+
+static const ConstantRow constant_rows[] = {
+#define CU_ENUM(cls, doc) {#cls, doc, 0},
+#define CU_VALUE(py, name, value) {#py, NULL, value},
+#define CU_ALIAS(py, name, value) {#py, NULL, value},
+#define CU_ENUM_END(cls) {NULL, NULL, 0},
+#include "abi/cuda_enums.def"
+#undef CU_ENUM
+#undef CU_VALUE
+#undef CU_ALIAS
+#undef CU_ENUM_END
+};
+
+static const char *const namespaces[] = {"host_alloc_flags", "mem_host_register_flags", "array3d_flags"};
+
+typedef struct KeptClass {
+    const char *name;
+    size_t field;       /* in ModuleState */
+} KeptClass;
+
+#define KEPT(cls) {#cls, offsetof(ModuleState, cls)}
+static const KeptClass kept_classes[] = {
+    KEPT(device_attribute), KEPT(compute_mode), KEPT(func_cache), KEPT(shared_config), KEPT(function_attribute),
+};
+#undef KEPT
+
+static bool is_namespace(const char *name)
+{
+    for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
+        if (strcmp(namespaces[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* A name that begins with a digit has an underscore before it in the table. */
+static const char *python_name(const char *name)
+{
+    return name[0] == '_' && name[1] >= '0' && name[1] <= '9' ? name + 1 : name;
+}
+
+static PyObject *constant_str(PyObject *self)
+{
+    PyObject *name = PyObject_GetAttrString(self, "name");
+    if (!name || name != Py_None)
+        return name;
+    Py_DECREF(name);
+    return PyLong_Type.tp_repr(self);
+}
+
+static PyObject *constant_repr(PyObject *self)
+{
+    PyObject *name = PyObject_GetAttrString(self, "name"), *text = NULL;
+    PyObject *cls = name ? PyObject_GetAttrString((PyObject *)Py_TYPE(self), "__name__") : NULL;
+    PyObject *number = cls ? PyLong_Type.tp_repr(self) : NULL;
+    if (number)
+        text = name == Py_None ? PyUnicode_FromFormat("pycuda._driver.%U(%U)", cls, number)
+                               : PyUnicode_FromFormat("pycuda._driver.%U.%U", cls, name);
+    Py_XDECREF(name);
+    Py_XDECREF(cls);
+    Py_XDECREF(number);
+    return text;
+}
+
+static PyType_Slot constant_slots[] = {
+    {Py_tp_doc, "An int with a name. The class lists its members in the dicts `names` and `values`."},
+    {Py_tp_str, AS_SLOT(constant_str)},
+    {Py_tp_repr, AS_SLOT(constant_repr)},
+    {0, NULL},
+};
+
+static PyType_Spec constant_spec = {
+    .name = "pycuda._driver.Constant",
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = constant_slots,
+};
+
+static PyObject *make_class(PyObject *base, const ConstantRow *row)
+{
+    return PyObject_CallFunction((PyObject *)&PyType_Type, "s(O){s:s,s:s}", row->name, base,
+                                 "__module__", "pycuda._driver", "__doc__", row->doc);
+}
+
+/* A new reference: the plain int in a namespace, else an instance that has its name. */
+static PyObject *make_value(ModuleState *state, PyObject *cls, const char *name, long long value, bool plain)
+{
+    if (plain)
+        return PyLong_FromLongLong(value);
+    PyObject *member = PyObject_CallFunction(cls, "L", value);
+    PyObject *text = member ? PyUnicode_FromString(name) : NULL;
+    if (!text || PyObject_SetAttr(member, state->str_name, text) < 0)
+        Py_CLEAR(member);
+    Py_XDECREF(text);
+    return member;
+}
+
+/* Of several names for one value, `values` has the first. */
+static int add_to_dicts(PyObject *cls, PyObject *names, PyObject *values, const char *name, PyObject *member)
+{
+    if (PyObject_SetAttrString(cls, name, member) < 0 || PyDict_SetItemString(names, name, member) < 0)
+        return -1;
+    PyObject *number = PyLong_FromLongLong(PyLong_AsLongLong(member));
+    int status = number && PyDict_SetDefault(values, number, member) ? 0 : -1;
+    Py_XDECREF(number);
+    return status;
+}
+
+static int add_members(ModuleState *state, PyObject *cls, PyObject *names, PyObject *values,
+                       const ConstantRow *row, bool plain)
+{
+    for (; row->name; row++) {
+        const char *name = python_name(row->name);
+        PyObject *member = make_value(state, cls, name, row->value, plain);
+        int status = member ? add_to_dicts(cls, names, values, name, member) : -1;
+        Py_XDECREF(member);
+        if (status < 0)
+            return -1;
+    }
+    return plain || (PyObject_SetAttr(cls, state->str_names, names) == 0
+                     && PyObject_SetAttr(cls, state->str_values, values) == 0) ? 0 : -1;
+}
+
+static void keep_class(ModuleState *state, const char *name, PyObject *cls)
+{
+    for (size_t i = 0; i < sizeof kept_classes / sizeof kept_classes[0]; i++)
+        if (strcmp(kept_classes[i].name, name) == 0)
+            *(PyObject **)((char *)state + kept_classes[i].field) = Py_NewRef(cls);
+}
+
+static int add_class(PyObject *module, ModuleState *state, const ConstantRow *row)
+{
+    bool plain = is_namespace(row->name);
+    PyObject *base = plain ? (PyObject *)&PyBaseObject_Type : (PyObject *)state->Constant_type;
+    PyObject *cls = make_class(base, row), *names = PyDict_New(), *values = PyDict_New();
+    int status = -1;
+    if (cls && names && values && add_members(state, cls, names, values, row + 1, plain) == 0)
+        status = PyModule_AddObjectRef(module, row->name, cls);
+    if (status == 0)
+        keep_class(state, row->name, cls);
+    Py_XDECREF(cls);
+    Py_XDECREF(names);
+    Py_XDECREF(values);
+    return status;
+}
+
+PyObject *constants_member(ModuleState *state, PyObject *cls, long value)
+{
+    PyObject *values = PyObject_GetAttr(cls, state->str_values), *number = PyLong_FromLong(value), *found = NULL;
+    if (values && number) {
+        found = PyDict_GetItemWithError(values, number);
+        found = found || PyErr_Occurred() ? Py_XNewRef(found) : Py_NewRef(number);
+    }
+    Py_XDECREF(values);
+    Py_XDECREF(number);
+    return found;
+}
+
+int constants_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->Constant_type, &constant_spec, &PyLong_Type) < 0
+        || PyObject_SetAttr((PyObject *)state->Constant_type, state->str_name, Py_None) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof constant_rows / sizeof constant_rows[0]; i++)
+        if (constant_rows[i].doc && add_class(module, state, &constant_rows[i]) < 0)
+            return -1;
+    return 0;
+}

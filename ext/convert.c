@@ -1,0 +1,264 @@
+#include "ext/convert.h"
+
+#include <limits.h>
+
+#include "ext/device_memory.h"
+#include "ext/errors.h"
+#include "ext/numpy_api.h"
+#include "ext/stream.h"
+
+/* ---- Integers ---- */
+
+/* The value as a Python int, a new reference. Floats have no __index__ and are refused. */
+static PyObject *as_index(PyObject *value, const char *what)
+{
+    if (!PyIndex_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s must be an integer, not %s", what, Py_TYPE(value)->tp_name);
+        return NULL;
+    }
+    return PyNumber_Index(value);
+}
+
+static int out_of_range(const char *what, PyObject *number)
+{
+    PyErr_Format(PyExc_OverflowError, "%s is %S, which is out of range", what, number);
+    return -1;
+}
+
+static int convert_signed(PyObject *value, const char *what, long long least, long long most, long long *out)
+{
+    int overflow, status = 0;
+    PyObject *number = as_index(value, what);
+    if (!number)
+        return -1;
+    *out = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow || *out < least || *out > most)
+        status = out_of_range(what, number);
+    Py_DECREF(number);
+    return status;
+}
+
+int convert_size(PyObject *value, const char *what, size_t *out)
+{
+    long long number;
+    if (!value)
+        return 0;
+    if (convert_signed(value, what, LLONG_MIN, LLONG_MAX, &number) < 0)
+        return -1;
+    if (number < 0) {
+        PyErr_Format(PyExc_ValueError, "%s is %lld: it may not be negative", what, number);
+        return -1;
+    }
+    *out = (size_t)number;
+    return 0;
+}
+
+int convert_int(PyObject *value, const char *what, int *out)
+{
+    long long number;
+    if (!value)
+        return 0;
+    if (convert_signed(value, what, INT_MIN, INT_MAX, &number) < 0)
+        return -1;
+    *out = (int)number;
+    return 0;
+}
+
+int convert_unsigned(PyObject *value, const char *what, unsigned *out)
+{
+    long long number;
+    if (!value)
+        return 0;
+    if (convert_signed(value, what, 0, UINT_MAX, &number) < 0)
+        return -1;
+    *out = (unsigned)number;
+    return 0;
+}
+
+int convert_bits(PyObject *value, const char *what, int bits, unsigned long long *out)
+{
+    int status = 0;
+    if (!value)
+        return 0;
+    PyObject *number = as_index(value, what);
+    if (!number)
+        return -1;
+    *out = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred() || (bits < 64 && *out >> bits)) {
+        PyErr_Clear();
+        status = out_of_range(what, number);
+    }
+    Py_DECREF(number);
+    return status;
+}
+
+/* ---- Device addresses ---- */
+
+static int address_of_index(PyObject *value, CUdeviceptr *out)
+{
+    unsigned long long number;
+    if (convert_bits(value, "a device pointer", 64, &number) < 0)
+        return -1;
+    *out = (CUdeviceptr)number;
+    return 0;
+}
+
+static int address_of_holder(ModuleState *state, PyObject *holder, CUdeviceptr *out)
+{
+    PyObject *pointer = PyObject_CallMethodNoArgs(holder, state->str_get_pointer);
+    int status = pointer ? address_of_index(pointer, out) : -1;
+    Py_XDECREF(pointer);
+    return status;
+}
+
+/* The first entry of the tuple "data" in a CUDA array interface. */
+static int address_of_interface(ModuleState *state, PyObject *interface, CUdeviceptr *out)
+{
+    PyObject *data = PyDict_Check(interface) ? PyDict_GetItemWithError(interface, state->str_data) : NULL;
+    if (data && PyTuple_Check(data) && PyTuple_GET_SIZE(data) == 2)
+        return address_of_index(PyTuple_GET_ITEM(data, 0), out);
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__ has no \"data\" tuple");
+    return -1;
+}
+
+/* 1 when the object has the attribute, 0 when not, -1 with an exception. */
+static int look_up(PyObject *object, PyObject *name, PyObject **out)
+{
+    *out = PyObject_GetAttr(object, name);
+    if (*out)
+        return 1;
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+        return -1;
+    PyErr_Clear();
+    return 0;
+}
+
+/* Managed memory has one address for host and device, so a view of it is as good as the whole. */
+static bool is_managed_array(ModuleState *state, PyObject *value)
+{
+    while (value && PyArray_Check(value)) {
+        value = PyArray_BASE((PyArrayObject *)value);
+        if (value && PyObject_TypeCheck(value, state->ManagedAllocation_type))
+            return true;
+    }
+    return false;
+}
+
+static int address_of_stranger(ModuleState *state, PyObject *value, CUdeviceptr *out)
+{
+    PyObject *interface;
+    int found = look_up(value, state->str___cuda_array_interface__, &interface);
+    if (found > 0) {
+        found = address_of_interface(state, interface, out);
+        Py_DECREF(interface);
+        return found;
+    }
+    if (found == 0 && is_managed_array(state, value)) {
+        *out = (CUdeviceptr)(uintptr_t)PyArray_DATA((PyArrayObject *)value);
+        return 0;
+    }
+    if (found == 0)
+        PyErr_Format(PyExc_TypeError, "a device pointer is expected (DeviceAllocation, GPUArray, int, ...), not %s",
+                     Py_TYPE(value)->tp_name);
+    return -1;
+}
+
+int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out)
+{
+    if (device_allocation_check(state, value))
+        return device_allocation_address(device_allocation_cast(value), out);
+    if (PyLong_Check(value))
+        return address_of_index(value, out);
+    if (PyObject_TypeCheck(value, state->PointerHolderBase_type))
+        return address_of_holder(state, value, out);
+    if (PyIndex_Check(value) && !PyArray_Check(value))
+        return address_of_index(value, out);
+    return address_of_stranger(state, value, out);
+}
+
+int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out)
+{
+    if (convert_pointer(state, value, out) < 0)
+        return -1;
+    if (!device_allocation_check(state, value) || size <= device_allocation_cast(value)->size)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s: %zu bytes are asked for, but the allocation has %zu", what, size,
+                 device_allocation_cast(value)->size);
+    return -1;
+}
+
+/* ---- Launch shapes ---- */
+
+static int convert_shape(PyObject *value, const char *what, Py_ssize_t least, unsigned out[3])
+{
+    const char *wanted = least == 3 ? "three integers" : "one to three integers";
+    if (!PySequence_Check(value) || PyUnicode_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s must be a sequence of %s, not %s", what, wanted, Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    PyObject *items = PySequence_Tuple(value);
+    if (!items)
+        return -1;
+    Py_ssize_t count = PyTuple_GET_SIZE(items);
+    int status = 0;
+    if (count < least || count > 3) {
+        PyErr_Format(PyExc_ValueError, "%s must have %s, not %zd", what, wanted, count);
+        status = -1;
+    }
+    for (Py_ssize_t i = 0; status == 0 && i < 3; i++) {
+        out[i] = 1;
+        if (i < count)
+            status = convert_unsigned(PyTuple_GET_ITEM(items, i), what, &out[i]);
+    }
+    Py_DECREF(items);
+    return status;
+}
+
+int convert_block(PyObject *value, unsigned out[3])
+{
+    return convert_shape(value, "block", 3, out);
+}
+
+int convert_grid(PyObject *value, unsigned out[3])
+{
+    return convert_shape(value, "grid", 1, out);
+}
+
+/* ---- Streams ---- */
+
+static int stream_of_protocol(PyObject *method, CUstream *out)
+{
+    unsigned long long handle = 0;
+    PyObject *pair = PyObject_CallNoArgs(method);
+    int status = -1;
+    if (pair && PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)
+        status = convert_bits(PyTuple_GET_ITEM(pair, 1), "a stream handle", 64, &handle);
+    else if (pair)
+        PyErr_SetString(PyExc_TypeError, "__cuda_stream__ must return a tuple (version, handle)");
+    if (status == 0)
+        *out = (CUstream)(uintptr_t)handle;
+    Py_XDECREF(pair);
+    return status;
+}
+
+int convert_stream(ModuleState *state, PyObject *value, CUstream *out)
+{
+    PyObject *method;
+    *out = NULL;
+    if (!value || value == Py_None)
+        return 0;
+    if (PyObject_TypeCheck(value, state->Stream_type)) {
+        *out = stream_cast(value)->handle;
+        return context_check(stream_cast(value)->context, "Stream") ? 0 : -1;
+    }
+    int found = look_up(value, state->str___cuda_stream__, &method);
+    if (found > 0) {
+        found = stream_of_protocol(method, out);
+        Py_DECREF(method);
+        return found;
+    }
+    if (found == 0)
+        PyErr_Format(PyExc_TypeError, "stream must be a Stream or None, not %s", Py_TYPE(value)->tp_name);
+    return -1;
+}

@@ -1,0 +1,268 @@
+#include "ext/errors.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/driver_locate.h"
+
+typedef enum ErrorClass {
+    CLASS_NONE,
+    CLASS_LOGIC,
+    CLASS_LAUNCH,
+    CLASS_MEMORY,
+    CLASS_RUNTIME,
+    CLASS_ERROR,
+    CLASS_KERNEL,
+} ErrorClass;
+
+typedef struct ErrorRow {
+    CUresult code;
+    ErrorClass cls;
+    const char *name, *text;
+} ErrorRow;
+
+static const ErrorRow error_rows[] = {
+#define CU_ERROR(name, code, cls, text) {name, CLASS_##cls, #name, text},
+#include "abi/cuda_errors.def"
+#undef CU_ERROR
+};
+
+enum { LOG_SIZE = 8192, DETAIL_SIZE = 1024 };
+
+static const ErrorRow *find_row(CUresult result)
+{
+    for (size_t i = 0; i < sizeof error_rows / sizeof error_rows[0]; i++)
+        if (error_rows[i].code == result)
+            return &error_rows[i];
+    return NULL;
+}
+
+static ErrorClass class_of(CUresult result)
+{
+    const ErrorRow *row = find_row(result);
+    return row ? row->cls : CLASS_LOGIC;
+}
+
+/* A result newer than our table is asked of the driver, which then has answered and so is loaded. */
+const char *errors_name(CUresult result)
+{
+    const ErrorRow *row = find_row(result);
+    const char *name = NULL;
+    if (row)
+        return row->name;
+    if (!context_forked() && driver.cuGetErrorName(result, &name) == CUDA_SUCCESS && name)
+        return name;
+    return "CUDA_ERROR";
+}
+
+const char *errors_text(CUresult result)
+{
+    const ErrorRow *row = find_row(result);
+    const char *text = NULL;
+    if (row)
+        return row->text;
+    if (!context_forked() && driver.cuGetErrorString(result, &text) == CUDA_SUCCESS && text)
+        return text;
+    return "unrecognized error code";
+}
+
+static PyObject *exception_class(ModuleState *state, ErrorClass cls)
+{
+    switch (cls) {
+    case CLASS_LAUNCH:
+        return state->LaunchError;
+    case CLASS_MEMORY:
+        return state->MemoryError;
+    case CLASS_RUNTIME:
+        return state->RuntimeError;
+    case CLASS_ERROR:
+    case CLASS_NONE:
+        return state->Error;
+    case CLASS_KERNEL:
+        return state->KernelError;
+    default:
+        return state->LogicError;
+    }
+}
+
+/* Only calls that were answered by the table itself leave a problem behind, always with one of these results. */
+static const char *table_problem(CUresult result)
+{
+    bool may_be_table = result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_NO_DEVICE
+                        || result == CUDA_ERROR_INVALID_VALUE;
+    return may_be_table ? driver_problem() : NULL;
+}
+
+void errors_skip_log(ModuleState *state)
+{
+    CUlogIterator position;
+    if (DRIVER_HAS(cuLogsCurrent) && driver.cuLogsCurrent(&position, 0) == CUDA_SUCCESS)
+        atomic_store(&state->log_position, position);
+}
+
+/* What the driver logged since the last error shown, without the last line end: "" when there is nothing. */
+static void read_log(ModuleState *state, char *log, size_t size)
+{
+    CUlogIterator position = atomic_load(&state->log_position);
+    size_t length = size - 1;
+    log[0] = '\0';
+    if (!DRIVER_HAS(cuLogsDumpToMemory)
+        || driver.cuLogsDumpToMemory(&position, log, &length, 0) != CUDA_SUCCESS)
+        return;
+    log[length < size ? length : size - 1] = '\0';
+    for (size_t end = strlen(log); end > 0 && (log[end - 1] == '\n' || log[end - 1] == ' '); end--)
+        log[end - 1] = '\0';
+    atomic_store(&state->log_position, position);
+}
+
+static int set_facts(ModuleState *state, PyObject *exception, CUresult result, const char *routine)
+{
+    PyObject *code = PyLong_FromLong((long)result), *name = PyUnicode_FromString(errors_name(result));
+    PyObject *where = PyUnicode_FromString(routine);
+    int failed = !code || !name || !where || PyObject_SetAttr(exception, state->str_code, code) < 0
+                 || PyObject_SetAttr(exception, state->str_name, name) < 0
+                 || PyObject_SetAttr(exception, state->str_routine, where) < 0;
+    Py_XDECREF(code);
+    Py_XDECREF(name);
+    Py_XDECREF(where);
+    return failed ? -1 : 0;
+}
+
+static void raise_message(ModuleState *state, CUresult result, const char *routine, const char *message)
+{
+    PyObject *cls = exception_class(state, class_of(result));
+    PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
+    PyObject *exception = text ? PyObject_CallOneArg(cls, text) : NULL;
+    if (exception && set_facts(state, exception, result, routine) == 0)
+        PyErr_SetObject(cls, exception);
+    Py_XDECREF(exception);
+    Py_XDECREF(text);
+}
+
+static const char fork_text[] = "CUDA was initialised before this process was forked and cannot be used in the "
+                                "child: start processes with the \"spawn\" or \"forkserver\" method";
+
+PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
+{
+    char given[DETAIL_SIZE] = "", log[LOG_SIZE] = "", message[LOG_SIZE + 2 * DETAIL_SIZE + 256];
+    const char *problem = table_problem(result), *forked = context_forked() ? fork_text : "";
+    ErrorClass cls = class_of(result);
+    if (PyErr_Occurred())
+        return NULL;
+    if (detail) {
+        va_list values;
+        va_start(values, detail);
+        vsnprintf(given, sizeof given, detail, values);
+        va_end(values);
+    }
+    if (cls == CLASS_KERNEL)
+        atomic_store(&state->fault_shown, true);
+    if (!*forked && !problem && (cls == CLASS_KERNEL || cls == CLASS_LAUNCH))
+        read_log(state, log, sizeof log);
+    else if (!*forked && !problem)
+        errors_skip_log(state);
+    snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine, problem ? problem : errors_text(result),
+             *given ? " - " : "", given, *log ? " - " : "", log, *forked ? " - " : "", forked);
+    raise_message(state, result, routine, message);
+    return NULL;
+}
+
+PyObject *raise_logic(ModuleState *state, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    PyErr_FormatV(state->LogicError, format, values);
+    va_end(values);
+    return NULL;
+}
+
+static bool report_is_due(ModuleState *state, CUresult result)
+{
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_NOT_INITIALIZED
+        || result == CUDA_ERROR_CONTEXT_IS_DESTROYED || context_forked() || ext_is_finalizing())
+        return false;
+    return class_of(result) != CLASS_KERNEL || !atomic_exchange(&state->fault_shown, true);
+}
+
+void report_driver(ModuleState *state, CUresult result, const char *routine)
+{
+    PyObject *type, *value, *trace;
+    if (!report_is_due(state, result))
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *where = PyUnicode_FromString(routine);
+    PyErr_Clear();
+    raise_driver(state, result, routine, "while releasing it");
+    PyErr_WriteUnraisable(where);
+    Py_XDECREF(where);
+    PyErr_Restore(type, value, trace);
+}
+
+int errors_give_notice(void)
+{
+    const char *notice = driver_take_notice();
+    return notice ? PyErr_WarnEx(PyExc_RuntimeWarning, notice, 1) : 0;
+}
+
+typedef struct ExceptionRow {
+    const char *name, *doc;
+    size_t field;           /* in ModuleState */
+} ExceptionRow;
+
+#define EXCEPTION(cls, doc) {"pycuda._driver." #cls, doc, offsetof(ModuleState, cls)}
+static const ExceptionRow derived[] = {
+    EXCEPTION(MemoryError, "The device or the page-locked memory of the host is exhausted."),
+    EXCEPTION(LogicError, "A call that cannot succeed as it was made: most likely a mistake of the program."),
+    EXCEPTION(LaunchError, "A kernel could not be launched or failed, often noticed by a later call."),
+    EXCEPTION(RuntimeError, "A failure that depends on outer circumstances."),
+};
+#undef EXCEPTION
+
+static PyObject **exception_slot(ModuleState *state, size_t field)
+{
+    return (PyObject **)((char *)state + field);
+}
+
+static int add_exception(PyObject *module, PyObject **slot, const char *name, const char *doc, PyObject *bases,
+                         PyObject *members)
+{
+    *slot = PyErr_NewExceptionWithDoc(name, doc, bases, members);
+    return *slot ? PyModule_AddObjectRef(module, strrchr(name, '.') + 1, *slot) : -1;
+}
+
+static int add_base(PyObject *module, ModuleState *state)
+{
+    PyObject *members = Py_BuildValue("{sOsOsO}", "code", Py_None, "name", Py_None, "routine", Py_None);
+    int status = members ? add_exception(module, &state->Error, "pycuda._driver.Error",
+                                         "Base class of all errors of this package.\n\n"
+                                         "code     the CUresult as an int\n"
+                                         "name     its name, like \"CUDA_ERROR_OUT_OF_MEMORY\"\n"
+                                         "routine  the driver function that failed\n\n"
+                                         "Each is None when the error is not the driver's.", NULL, members)
+                         : -1;
+    Py_XDECREF(members);
+    return status;
+}
+
+static int add_kernel_error(PyObject *module, ModuleState *state)
+{
+    PyObject *bases = PyTuple_Pack(2, state->LaunchError, state->LogicError);
+    int status = bases ? add_exception(module, &state->KernelError, "pycuda._driver.KernelError",
+                                       "A running kernel failed: the context is lost. Both a LaunchError and a "
+                                       "LogicError.", bases, NULL)
+                       : -1;
+    Py_XDECREF(bases);
+    return status;
+}
+
+int errors_setup(PyObject *module, ModuleState *state)
+{
+    if (add_base(module, state) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof derived / sizeof derived[0]; i++)
+        if (add_exception(module, exception_slot(state, derived[i].field), derived[i].name, derived[i].doc,
+                          state->Error, NULL) < 0)
+            return -1;
+    return add_kernel_error(module, state);
+}

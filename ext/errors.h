@@ -1,0 +1,73 @@
+/* What the driver answers, as exceptions.
+ *
+ * Two channels: raise where there is a caller to tell, report where there is none (deallocation, exit). Messages
+ * are "cuMemAlloc failed: out of memory - detail"; exceptions carry .code, .name and .routine.
+ *
+ * CALL runs a driver call, and when the thread has no context, makes the default one and runs it again.
+ * CALL_BLOCKING is the same without the GIL, for everything that may wait.
+ */
+#ifndef EXT_ERRORS_H
+#define EXT_ERRORS_H
+
+#include "ext/ext.h"
+
+/* Sets the exception of this result and returns NULL. routine is the driver function without version suffix;
+ * detail is NULL or a printf format for what follows " - ". An exception that is set already stays: it is the
+ * reason why CALL could not get a context. */
+PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* LogicError with this text, for mistakes found before the driver is called. Returns NULL. The format is
+ * PyErr_Format's. */
+PyObject *raise_logic(ModuleState *state, const char *format, ...);
+
+/* Where raising is impossible: hands the error to sys.unraisablehook, keeps a pending exception as it is. Silent
+ * for CUDA_SUCCESS, when driver or interpreter shut down, in a forked child, for a context that is gone, and for
+ * a kernel's fault that was shown before. */
+void report_driver(ModuleState *state, CUresult result, const char *routine);
+
+/* "CUDA_ERROR_OUT_OF_MEMORY", and the driver's text for it. Never NULL. */
+const char *errors_name(CUresult result);
+const char *errors_text(CUresult result);
+
+/* Issues the RuntimeWarning that the CPU device stands in for a GPU, once. -1 when it became an exception. */
+int errors_give_notice(void);
+
+/* Brings *position to the end of the driver's log: what follows belongs to later calls. */
+void errors_skip_log(ModuleState *state);
+
+int errors_setup(PyObject *module, ModuleState *state);
+
+/* context.c. True in a child forked after CUDA was initialised: there no driver call is made. */
+bool context_forked(void);
+
+/* context.c. Makes the default device's primary context current if this thread has none. 0 when it did: call
+ * again. 1 when there is nothing to do about this result. -1 with an exception. */
+int context_make_default(ModuleState *state, CUresult result);
+
+#define CALL_ONCE(expression) (context_forked() ? CUDA_ERROR_NOT_INITIALIZED : (expression))
+#define CALL_WANTS_CONTEXT(result) \
+    ((result) == CUDA_ERROR_INVALID_CONTEXT || (result) == CUDA_ERROR_NOT_INITIALIZED)
+
+#define CALL(state, result, expression)                                                          \
+    do {                                                                                         \
+        (result) = CALL_ONCE(expression);                                                        \
+        if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0)          \
+            (result) = CALL_ONCE(expression);                                                    \
+    } while (0)
+
+#define CALL_UNLOCKED(result, expression)     \
+    do {                                      \
+        Py_BEGIN_ALLOW_THREADS                \
+        (result) = CALL_ONCE(expression);     \
+        Py_END_ALLOW_THREADS                  \
+    } while (0)
+
+#define CALL_BLOCKING(state, result, expression)                                                 \
+    do {                                                                                         \
+        CALL_UNLOCKED(result, expression);                                                       \
+        if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0)          \
+            CALL_UNLOCKED(result, expression);                                                   \
+    } while (0)
+
+#endif

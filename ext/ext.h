@@ -1,0 +1,39 @@
+/* What every file of the extension module begins with: Python, the driver table and the module's state.
+ *
+ * pycuda._driver is one module; each public type has a file of its own that exports one `<name>_setup`
+ * (module_setups.def). The files, in the order of their dependence:
+ *   errors, constants, convert, buffers    results to exceptions, Python values to C
+ *   device, context, context_stack         who is current, and who is kept alive
+ *   stream, event, keep_alive              order of work, and what it still needs
+ *   device_memory, host_memory, copy       memory
+ */
+#ifndef EXT_EXT_H
+#define EXT_EXT_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/driver_table.h"
+#include "ext/state.h"
+
+#if PY_VERSION_HEX < 0x030D0000
+#define ext_is_finalizing() _Py_IsFinalizing()
+#else
+#define ext_is_finalizing() Py_IsFinalizing()
+#endif
+
+/* A method or slot function in the form that the tables of CPython want. */
+#define AS_METHOD(function) ((PyCFunction)(void (*)(void))(function))
+#define AS_SLOT(function) ((void *)(function))
+#define FAST_KEYWORDS (METH_FASTCALL | METH_KEYWORDS)
+
+/* The parameters of a function of the kind METH_FASTCALL | METH_KEYWORDS. */
+#define FAST_PARAMETERS PyObject *const *args, Py_ssize_t arg_count, PyObject *keywords
+
+#endif

@@ -1,0 +1,215 @@
+#include "ext/keep_alive.h"
+
+#include "ext/errors.h"
+
+enum { BATCH_SIZE = 64 };
+
+typedef struct KeepBatch {
+    struct KeepBatch *next;         /* in ModuleState.kept */
+    ContextObject *context;         /* a reference */
+    CUstream stream;
+    CUevent event;                  /* behind the last work when the batch is sealed, else NULL */
+    int count;
+    PyObject *objects[BATCH_SIZE];  /* references */
+} KeepBatch;
+
+static void lock_state(ModuleState *state)
+{
+    PyThread_acquire_lock(state->lock, WAIT_LOCK);
+}
+
+static void unlock_state(ModuleState *state)
+{
+    PyThread_release_lock(state->lock);
+}
+
+/* ---- Letting go ---- */
+
+static void free_batch(KeepBatch *batch)
+{
+    ContextScope scope;
+    if (batch->event && context_enter(batch->context, &scope)) {
+        driver.cuEventDestroy(batch->event);
+        context_leave(&scope);
+    }
+    for (int i = 0; i < batch->count; i++)
+        Py_DECREF(batch->objects[i]);
+    Py_DECREF((PyObject *)batch->context);
+    PyMem_Free(batch);
+}
+
+static void free_batches(KeepBatch *batch)
+{
+    while (batch) {
+        KeepBatch *next = batch->next;
+        free_batch(batch);
+        batch = next;
+    }
+}
+
+/* By handle: a primary context that was detached and retained again has another object. */
+static bool belongs(const KeepBatch *batch, const ContextObject *context, CUstream stream)
+{
+    return batch->context->handle == context->handle && (stream == KEEP_ALIVE_ALL || batch->stream == stream);
+}
+
+KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUstream stream)
+{
+    KeepBatch *taken = NULL;
+    lock_state(state);
+    for (KeepBatch **link = &state->kept; *link;) {
+        KeepBatch *batch = *link;
+        if (!belongs(batch, context, stream)) {
+            link = &batch->next;
+            continue;
+        }
+        *link = batch->next;
+        batch->next = taken;
+        taken = batch;
+    }
+    unlock_state(state);
+    return taken;
+}
+
+void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
+{
+    KeepBatch *last = taken;
+    if (done)
+        free_batches(taken);
+    if (done || !taken)
+        return;
+    while (last->next)
+        last = last->next;
+    lock_state(state);
+    last->next = state->kept;
+    state->kept = taken;
+    unlock_state(state);
+}
+
+/* Whether the work behind a batch is done: of an open one, whether its whole stream is idle. */
+static bool is_done(KeepBatch *batch)
+{
+    ContextScope scope;
+    if (atomic_load(&batch->context->dead))
+        return true;
+    if (!context_enter(batch->context, &scope))
+        return false;
+    CUresult result = batch->event ? driver.cuEventQuery(batch->event) : driver.cuStreamQuery(batch->stream);
+    context_leave(&scope);
+    return result != CUDA_ERROR_NOT_READY;
+}
+
+/* Takes the whole list, lets go of what is done and puts back the rest. */
+static void collect(ModuleState *state, bool sealed_only)
+{
+    KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;
+    lock_state(state);
+    todo = state->kept;
+    state->kept = NULL;
+    unlock_state(state);
+    while (todo) {
+        KeepBatch *batch = todo;
+        todo = batch->next;
+        batch->next = NULL;
+        if ((batch->event || !sealed_only) && is_done(batch)) {
+            batch->next = done;
+            done = batch;
+        } else {
+            *tail = batch;
+            tail = &batch->next;
+        }
+    }
+    lock_state(state);
+    *tail = state->kept;
+    state->kept = rest;
+    unlock_state(state);
+    free_batches(done);
+}
+
+void keep_alive_collect(ModuleState *state)
+{
+    collect(state, false);
+}
+
+/* ---- Keeping ---- */
+
+/* Records an event behind the work of a batch. Without one the batch waits for its stream to be idle. */
+static void seal_batch(KeepBatch *batch)
+{
+    CUevent event;
+    ContextScope scope;
+    if (!context_enter(batch->context, &scope))
+        return;
+    if (driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS) {
+        if (driver.cuEventRecord(event, batch->stream) == CUDA_SUCCESS)
+            batch->event = event;
+        else
+            driver.cuEventDestroy(event);
+    }
+    context_leave(&scope);
+}
+
+/* The open batch of a stream with room for two, under the lock. */
+static KeepBatch *find_open_locked(ModuleState *state, const ContextObject *context, CUstream stream)
+{
+    KeepBatch *batch = state->kept;
+    while (batch && (batch->event || !belongs(batch, context, stream)))
+        batch = batch->next;
+    return batch;
+}
+
+static KeepBatch *add_batch(ModuleState *state, ContextObject *context, CUstream stream)
+{
+    KeepBatch *batch = PyMem_Calloc(1, sizeof *batch);
+    if (!batch) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    Py_INCREF((PyObject *)context);
+    batch->context = context;
+    batch->stream = stream;
+    lock_state(state);
+    batch->next = state->kept;
+    state->kept = batch;
+    unlock_state(state);
+    return batch;
+}
+
+static void add_object(KeepBatch *batch, PyObject *object)
+{
+    if (object)
+        batch->objects[batch->count++] = Py_NewRef(object);
+}
+
+int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first, PyObject *second)
+{
+    lock_state(state);
+    KeepBatch *batch = find_open_locked(state, context, stream);
+    unlock_state(state);
+    if (batch && batch->count + 2 > BATCH_SIZE) {
+        seal_batch(batch);
+        collect(state, true);
+        batch = NULL;
+    }
+    if (!batch && !(batch = add_batch(state, context, stream)))
+        return -1;
+    add_object(batch, first);
+    add_object(batch, second);
+    return 0;
+}
+
+void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream)
+{
+    lock_state(state);
+    KeepBatch *batch = find_open_locked(state, context, stream);
+    unlock_state(state);
+    if (!batch)
+        return;
+    seal_batch(batch);
+    if (!batch->event) {
+        CUresult result;
+        KeepBatch *taken = keep_alive_take(state, context, stream);
+        CALL_UNLOCKED(result, driver.cuStreamSynchronize(stream));
+        keep_alive_finish(state, taken, result != CUDA_ERROR_NOT_READY);
+    }
+}

@@ -1,0 +1,225 @@
+/* pycuda._driver: the module, its state and the list of what adds to it. */
+#define EXT_IMPORTS_NUMPY
+#include "ext/numpy_api.h"
+
+#include <string.h>
+
+#include "core/fault.h"
+#include "ext/convert.h"
+#include "ext/errors.h"
+
+#define SETUP(name) int name##_setup(PyObject *module, ModuleState *state);
+#include "ext/module_setups.def"
+#undef SETUP
+
+typedef int (*SetupFn)(PyObject *module, ModuleState *state);
+
+static const SetupFn setups[] = {
+#define SETUP(name) name##_setup,
+#include "ext/module_setups.def"
+#undef SETUP
+};
+
+typedef struct LiveRow {
+    const char *name;
+    size_t field;
+} LiveRow;
+
+static const LiveRow live_rows[] = {
+#define STATE_TYPE(name)
+#define STATE_OBJECT(name)
+#define STATE_STRING(name)
+#define STATE_LIVE(name) {#name, offsetof(ModuleState, live_##name)},
+#include "ext/state_fields.def"
+#undef STATE_TYPE
+#undef STATE_OBJECT
+#undef STATE_STRING
+#undef STATE_LIVE
+};
+
+ModuleState *state_of_type(PyTypeObject *type)
+{
+    PyObject *bases = type->tp_mro;
+    for (Py_ssize_t i = 0; bases && i < PyTuple_GET_SIZE(bases); i++) {
+        PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(bases, i);
+        PyObject *module = PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ? ((PyHeapTypeObject *)base)->ht_module : NULL;
+        if (module && PyModule_GetDef(module) == &driver_module)
+            return module_state(module);
+    }
+    return NULL;
+}
+
+int state_add_type(PyObject *module, PyTypeObject **slot, PyType_Spec *spec, PyTypeObject *base)
+{
+    PyObject *bases = base ? PyTuple_Pack(1, base) : NULL;
+    if (base && !bases)
+        return -1;
+    *slot = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, bases);
+    Py_XDECREF(bases);
+    return *slot ? PyModule_AddObjectRef(module, strrchr(spec->name, '.') + 1, (PyObject *)*slot) : -1;
+}
+
+PyDoc_STRVAR(get_version_doc,
+"get_version() -> (major, minor, revision)\n--\n\n"
+"The CUDA version whose driver interface this package speaks. Drivers older and newer than that work as well.");
+
+static PyObject *get_version(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
+{
+    return Py_BuildValue("(iii)", 13, 0, 0);
+}
+
+PyDoc_STRVAR(get_driver_version_doc,
+"get_driver_version() -> int\n--\n\n"
+"The newest CUDA version that the loaded driver serves: 12040 is CUDA 12.4 (cuDriverGetVersion).");
+
+static PyObject *get_driver_version(PyObject *module, PyObject *Py_UNUSED(none))
+{
+    int version = 0;
+    CUresult result = driver.cuDriverGetVersion(&version);
+    if (result != CUDA_SUCCESS)
+        return raise_driver(module_state(module), result, "cuDriverGetVersion", NULL);
+    return errors_give_notice() < 0 ? NULL : PyLong_FromLong(version);
+}
+
+PyDoc_STRVAR(live_objects_doc,
+"_live_objects() -> dict\n--\n\n"
+"How many objects of each type own something of the driver's now.");
+
+static PyObject *live_objects(PyObject *module, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = module_state(module);
+    PyObject *counts = PyDict_New();
+    for (size_t i = 0; counts && i < sizeof live_rows / sizeof live_rows[0]; i++) {
+        atomic_long *count = (atomic_long *)((char *)state + live_rows[i].field);
+        PyObject *number = PyLong_FromLong(atomic_load(count));
+        if (!number || PyDict_SetItemString(counts, live_rows[i].name, number) < 0)
+            Py_CLEAR(counts);
+        Py_XDECREF(number);
+    }
+    return counts;
+}
+
+PyDoc_STRVAR(fault_arm_doc,
+"_fault_arm(n, code=2) -> bool\n--\n\n"
+"The n-th driver call from now fails with this CUresult; n=0 ends that. False unless the process was started with\n"
+"PYCUDA_FAULT_CALL set.");
+
+static PyObject *fault_arm_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
+{
+    static const char *const names[] = {"n", "code", NULL};
+    PyObject *given[2];
+    size_t n = 0;
+    int code = CUDA_ERROR_OUT_OF_MEMORY;
+    if (convert_arguments("_fault_arm", names, 1, args, arg_count, keywords, given) < 0
+        || convert_size(given[0], "n", &n) < 0 || convert_int(given[1], "code", &code) < 0)
+        return NULL;
+    return PyBool_FromLong(fault_arm((unsigned long)n, (CUresult)code));
+}
+
+static PyObject *fault_calls_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
+{
+    return PyLong_FromUnsignedLong(fault_calls());
+}
+
+static PyMethodDef module_methods[] = {
+    {"get_version", get_version, METH_NOARGS, get_version_doc},
+    {"get_driver_version", get_driver_version, METH_NOARGS, get_driver_version_doc},
+    {"_live_objects", live_objects, METH_NOARGS, live_objects_doc},
+    {"_fault_arm", AS_METHOD(fault_arm_py), FAST_KEYWORDS, fault_arm_doc},
+    {"_fault_calls", fault_calls_py, METH_NOARGS, "_fault_calls() -> int\n--\n\nDriver calls counted so far."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int intern_names(ModuleState *state)
+{
+#define STATE_TYPE(name)
+#define STATE_OBJECT(name)
+#define STATE_STRING(name)                                              \
+    if (!(state->str_##name = PyUnicode_InternFromString(#name)))       \
+        return -1;
+#define STATE_LIVE(name)
+#include "ext/state_fields.def"
+#undef STATE_TYPE
+#undef STATE_OBJECT
+#undef STATE_STRING
+#undef STATE_LIVE
+    return 0;
+}
+
+static int module_exec(PyObject *module)
+{
+    ModuleState *state = module_state(module);
+    import_array1(-1);
+    if (!(state->lock = PyThread_allocate_lock())) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (intern_names(state) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++)
+        if (setups[i](module, state) < 0)
+            return -1;
+    return 0;
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    ModuleState *state = module_state(module);
+#define STATE_TYPE(name) Py_VISIT(state->name##_type);
+#define STATE_OBJECT(name) Py_VISIT(state->name);
+#define STATE_STRING(name)
+#define STATE_LIVE(name)
+#include "ext/state_fields.def"
+#undef STATE_TYPE
+#undef STATE_OBJECT
+#undef STATE_STRING
+#undef STATE_LIVE
+    return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+    ModuleState *state = module_state(module);
+#define STATE_TYPE(name) Py_CLEAR(state->name##_type);
+#define STATE_OBJECT(name) Py_CLEAR(state->name);
+#define STATE_STRING(name) Py_CLEAR(state->str_##name);
+#define STATE_LIVE(name)
+#include "ext/state_fields.def"
+#undef STATE_TYPE
+#undef STATE_OBJECT
+#undef STATE_STRING
+#undef STATE_LIVE
+    return 0;
+}
+
+/* Every object holds its type and every type the module: when the state goes, no object is left to use it. */
+static void module_free(void *module)
+{
+    ModuleState *state = module_state((PyObject *)module);
+    module_clear((PyObject *)module);
+    if (state->lock)
+        PyThread_free_lock(state->lock);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, AS_SLOT(module_exec)},
+    {0, NULL},
+};
+
+struct PyModuleDef driver_module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "pycuda._driver",
+    .m_doc = "The CUDA driver interface, in C.",
+    .m_size = sizeof(ModuleState),
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__driver(void);
+PyMODINIT_FUNC PyInit__driver(void)
+{
+    return PyModuleDef_Init(&driver_module);
+}

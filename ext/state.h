@@ -1,0 +1,56 @@
+/* The module's state, made of the field list in state_fields.def.
+ *
+ * There is no mutable state outside of it but the driver table, and what a process has only once: whether it
+ * was forked (context.h).
+ */
+#ifndef EXT_STATE_H
+#define EXT_STATE_H
+
+struct ContextObject;
+struct KeepBatch;
+typedef struct ModuleState ModuleState;
+
+/* Gives back memory that is held for reuse; called when the driver has no more (device_memory.h). */
+typedef void (*GiveBackFn)(ModuleState *state);
+enum { STATE_GIVE_BACK_MAX = 8 };
+
+struct ModuleState {
+#define STATE_TYPE(name) PyTypeObject *name##_type;
+#define STATE_OBJECT(name) PyObject *name;
+#define STATE_STRING(name) PyObject *str_##name;
+#define STATE_LIVE(name) atomic_long live_##name;
+#include "ext/state_fields.def"
+#undef STATE_TYPE
+#undef STATE_OBJECT
+#undef STATE_STRING
+#undef STATE_LIVE
+
+    PyThread_type_lock lock;            /* guards the two lists below; no Python call is made under it */
+    struct ContextObject *contexts;     /* every living Context, borrowed, linked by `next` */
+    struct KeepBatch *kept;             /* objects that work in flight needs (keep_alive.h) */
+
+    GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */
+    int give_back_count;
+
+    atomic_uint log_position;           /* in the driver's log, up to where it was shown */
+    atomic_bool fault_shown;            /* a kernel's fault was raised or reported: later calls repeat it */
+};
+
+#define LIVE_MORE(state, name) atomic_fetch_add(&(state)->live_##name, 1)
+#define LIVE_LESS(state, name) atomic_fetch_sub(&(state)->live_##name, 1)
+
+extern struct PyModuleDef driver_module;
+
+static inline ModuleState *module_state(PyObject *module)
+{
+    return (ModuleState *)PyModule_GetState(module);
+}
+
+/* The state of the module that made this type or one of its bases. Never NULL for our types and subclasses. */
+ModuleState *state_of_type(PyTypeObject *type);
+
+/* Makes a type from its spec with at most one base (NULL is object), adds it to the module under its short name
+ * and stores it in *slot, which owns it. -1 with an exception on failure. */
+int state_add_type(PyObject *module, PyTypeObject **slot, PyType_Spec *spec, PyTypeObject *base);
+
+#endif

@@ -1,0 +1,36 @@
+/* Streams and events, and the objects that work in flight still needs. */
+#ifndef EXT_STREAM_H
+#define EXT_STREAM_H
+
+#include "ext/context.h"
+
+typedef struct StreamObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context;     /* held */
+    CUstream handle;
+    PyObject *weak_references;
+} StreamObject;
+
+typedef struct EventObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context;     /* held */
+    CUevent handle;
+    PyObject *weak_references;
+} EventObject;
+
+static inline StreamObject *stream_cast(PyObject *object)
+{
+    return (StreamObject *)object;
+}
+
+static inline EventObject *event_cast(PyObject *object)
+{
+    return (EventObject *)object;
+}
+
+int stream_setup(PyObject *module, ModuleState *state);
+int event_setup(PyObject *module, ModuleState *state);
+
+#endif

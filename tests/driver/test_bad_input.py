@@ -1,0 +1,213 @@
+"""Bad input: each case gives the exception PyCUDA's users expect, says what was wrong, and does no damage."""
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule
+
+SOURCE = """
+__global__ void add(float *a, int n, float x)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        a[i] += x;
+}
+"""
+
+
+@pytest.fixture
+def add():
+    return SourceModule(SOURCE).get_function("add")
+
+
+@pytest.fixture
+def works(add):
+    """After the test body the same kernel still runs in the same context."""
+    yield
+    data = np.zeros(8, np.float32)
+    add(drv.InOut(data), np.int32(8), np.float32(3), block=(8, 1, 1))
+    assert (data == 3).all()
+
+
+@pytest.fixture
+def memory():
+    memory = drv.to_device(np.zeros(8, np.float32))
+    yield memory
+
+
+N, X = np.int32(8), np.float32(1)
+
+
+def test_block_too_large(add, memory, works):
+    with pytest.raises(drv.LogicError, match="1025|2048|1024") as error:
+        add(memory, N, X, block=(2048, 1, 1))
+    assert error.value.code == 1
+
+
+def test_block_with_too_many_threads_in_all(add, memory, works):
+    with pytest.raises(drv.LogicError, match="33.*33"):
+        add(memory, N, X, block=(33, 33, 1))
+
+
+@pytest.mark.parametrize("grid", [(0, 1), (1, 0), (1, 1, 0)])
+def test_zero_grid(add, memory, works, grid):
+    with pytest.raises(drv.LogicError, match="grid"):
+        add(memory, N, X, block=(8, 1, 1), grid=grid)
+
+
+def test_missing_block(add, memory, works):
+    with pytest.raises(ValueError, match="block"):
+        add(memory, N, X)
+
+
+def test_missing_argument(add, memory, works):
+    with pytest.raises(TypeError, match=r"add.*3.*2"):
+        add(memory, N, block=(8, 1, 1))
+
+
+def test_extra_argument(add, memory, works):
+    with pytest.raises(TypeError, match=r"add.*3.*4"):
+        add(memory, N, X, X, block=(8, 1, 1))
+
+
+def test_argument_of_the_wrong_width(add, memory, works):
+    with pytest.raises(TypeError, match=r"add.*1.*8.*4"):
+        add(memory, np.int64(8), X, block=(8, 1, 1))
+
+
+@pytest.mark.parametrize("value", [8, 1.5, None, True, "8", 1j])
+def test_python_number_as_argument(add, memory, works, value):
+    with pytest.raises(TypeError, match="1"):
+        add(memory, value, X, block=(8, 1, 1))
+
+
+def test_host_array_without_in_or_out(add, works):
+    with pytest.raises(TypeError, match=r"0.*(In|Out)"):
+        add(np.zeros(8, np.float32), N, X, block=(8, 1, 1))
+
+
+@pytest.mark.parametrize("types", ["Pid", "iif", "Pi", "Piff", [np.intp, np.int64, np.float32]])
+def test_wrong_types_for_prepare(add, memory, works, types):
+    with pytest.raises(TypeError, match="add"):
+        add.prepare(types).prepared_call((1, 1), (8, 1, 1), memory, 8, 1.0)
+
+
+def test_freed_allocation(add, works):
+    memory = drv.mem_alloc(32)
+    memory.free()
+    with pytest.raises(drv.LogicError, match="freed"):
+        add(memory, N, X, block=(8, 1, 1))
+    with pytest.raises(drv.LogicError, match="freed"):
+        drv.memcpy_htod(memory, np.zeros(8, np.float32))
+    with pytest.raises(drv.LogicError):
+        memory.free()
+
+
+def test_memory_of_another_context(add, works):
+    other = drv.Device(0).make_context()
+    try:
+        theirs = drv.mem_alloc(32)
+    finally:
+        drv.Context.pop()
+    with pytest.raises(drv.LogicError, match="context"):
+        add(theirs, N, X, block=(8, 1, 1))
+    del theirs
+    other.detach()
+
+
+def test_function_of_another_context(works):
+    other = drv.Device(0).make_context()
+    try:
+        theirs = SourceModule(SOURCE).get_function("add")
+    finally:
+        drv.Context.pop()
+    ours = drv.to_device(np.zeros(8, np.float32))
+    with pytest.raises(drv.LogicError):
+        theirs(ours, N, X, block=(8, 1, 1))
+    del theirs
+    other.detach()
+
+
+def test_source_that_does_not_compile(works):
+    with pytest.raises(drv.CompileError) as error:
+        SourceModule("__global__ void f(float *a)\n{\n    a[0] = undeclared;\n}\n")
+    assert "undeclared" in str(error.value)
+    assert "(3)" in str(error.value) or ":3" in str(error.value)
+
+
+def test_kernel_that_does_not_exist(works):
+    with pytest.raises(drv.LogicError, match="nowhere"):
+        SourceModule(SOURCE).get_function("nowhere")
+
+
+def test_ptx_newer_than_the_driver(works):
+    ptx = b".version 99.0\n.target sm_75\n.address_size 64\n.visible .entry f()\n{\n    ret;\n}\n"
+    with pytest.raises(drv.LogicError):
+        drv.module_from_buffer(ptx)
+
+
+def test_ptx_with_an_error(works):
+    ptx = b".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry f()\n{\n    bogus.u32 %r1, 2;\n    ret;\n}\n"
+    with pytest.raises(drv.LogicError, match="bogus|line 6"):
+        drv.module_from_buffer(ptx)
+
+
+@pytest.mark.parametrize("image", [b"\x7fELF\x02\x01\x01\x33" + bytes(8), b"", b"\x00" * 64, b"\x50\xed\x55\xba" + bytes(12)],
+                         ids=["cubin", "empty", "zeros", "fatbin"])
+def test_truncated_or_empty_image(works, image):
+    with pytest.raises((drv.LogicError, drv.RuntimeError)):
+        drv.module_from_buffer(image)
+
+
+def test_unwritable_cache_folder(works, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.warns(UserWarning, match="cache"):
+        module = SourceModule(SOURCE + "// unwritable", cache_dir=str(tmp_path / "file" / "cache"))
+    assert module.get_function("add")
+
+
+def test_no_driver_and_gpu_wanted(run_python):
+    done = run_python("import pycuda.driver as drv\ndrv.init()",
+                      env={"PYCUDA_DEVICE": "gpu", "PYCUDA_DRIVER": "/nonexistent/libcuda.so.1"})
+    assert done.returncode == 1
+    assert "/nonexistent/libcuda.so.1" in done.stderr.splitlines()[-1]
+
+
+def test_unknown_device_choice(run_python):
+    done = run_python("import pycuda.driver as drv\ndrv.init()", env={"PYCUDA_DEVICE": "tpu", "PYCUDA_DRIVER": None})
+    assert done.returncode == 1 and "gpu or cpu" in done.stderr
+
+
+OUT_OF_BOUNDS = """
+import numpy as np, pycuda.driver as drv, pycuda.autoinit
+from pycuda.compiler import SourceModule
+read = SourceModule('''
+__global__ void reader(float *a, float *out)
+{
+    out[threadIdx.x] = a[threadIdx.x + %s];
+}
+''').get_function("reader")
+a, out = drv.mem_alloc(128), drv.mem_alloc(128)
+try:
+    read(a, out, block=(32, 1, 1), grid=(2, 1))
+    drv.Context.synchronize()
+except drv.LaunchError as error:
+    print(type(error).__name__, error)
+print("goes on")
+"""
+
+
+def test_a_kernel_that_reads_far_out_of_bounds(run_python):
+    done = run_python(OUT_OF_BOUNDS % "(1ll << 44)", check=True)
+    assert done.stdout.strip().endswith("goes on")
+    assert "failed: " in done.stdout
+
+
+def test_out_of_bounds_is_told_whole_on_the_cpu_device(run_python):
+    """By one element: a GPU does not notice, the CPU device names everything."""
+    done = run_python(OUT_OF_BOUNDS % "1", env={"PYCUDA_DEVICE": "cpu", "PYCUDA_DRIVER": None}, check=True)
+    said = done.stdout
+    for word in ("reader", "block (", "thread (31, 0, 0)", "0x", "128"):
+        assert word in said, said
+    assert said.strip().endswith("goes on") and done.stderr == ""
