@@ -1,0 +1,5 @@
+"""CUDA from Python: the driver API, kernels compiled at run time, and arrays on the device."""
+
+VERSION = (2026, 2)
+VERSION_STATUS = ""
+VERSION_TEXT = ".".join(map(str, VERSION)) + VERSION_STATUS

@@ -1,0 +1,12 @@
+"""How pycuda.compiler turns CUDA C into code a driver loads.
+
+target.py     what the current device takes: its architecture, machine code or PTX
+source.py     the extern "C" wrapping that keeps the user's line numbers
+options.py    nvcc's options in NVRTC's words
+includes.py   which files a source includes, and their contents as part of the cache key
+finder.py     NVRTC, nvcc and the CUDA headers of this machine
+cache.py      compiled code on disk
+nvrtc.py      compiling in this process
+nvcc.py       compiling by the nvcc command
+build.py      one compilation, from request to bytes
+"""

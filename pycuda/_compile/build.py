@@ -1,0 +1,260 @@
+"""One compilation, from request to bytes.
+
+NVRTC compiles unless nvcc is asked for (by path, by PYCUDA_COMPILER=nvcc, by target="fatbin") or needed (an
+option or a header that only nvcc has, or no NVRTC here). Both go through the same cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import NamedTuple
+
+import pycuda
+
+from . import cache, finder, includes, nvcc, nvrtc, options, report
+from .source import NAME
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DEVICE_HEADERS = os.path.join(_PACKAGE, "cuda")
+_STAND_INS = os.path.join(_PACKAGE, "_headers")
+_PRELUDE = "pycuda_prelude.h"
+_OLDEST_ARCH = (
+    "sm_75"  # the oldest that NVRTC 12 and 13 both know: for code compiled where there is no device
+)
+_KNOWN_CAPABILITIES = (121, 120, 110, 103, 100, 90, 89, 87, 86, 80, 75, 72, 70, 61, 60, 53, 52, 50)
+
+
+class Job(NamedTuple):
+    """What is to be compiled. The options are nvcc's, the architecture among them."""
+
+    source: str
+    options: tuple[str, ...]
+    target: str
+    nvcc: str
+    keep: bool
+    cache_dir: object
+    device: object  # a target.Target or None
+
+
+class Product(NamedTuple):
+    """The code, and the files it depends on with their signatures."""
+
+    code: bytes
+    watched: list
+    cacheable: bool
+    compiler: tuple[int, int] | None
+
+
+class _UseNvcc(Exception):
+    """NVRTC cannot do this job; the text says why."""
+
+
+def _driver_major(job: Job) -> int | None:
+    """The newest CUDA whose code the device loads; None where there is no limit."""
+    return None if job.device is None or job.device.takes_ptx else job.device.driver[0]
+
+
+def _asked_for_nvcc(job: Job, parsed: options.Parsed) -> str | None:
+    """Why nvcc compiles this, or None."""
+    if job.nvcc != "nvcc":
+        return "nvcc was named"
+    if os.environ.get("PYCUDA_COMPILER", "") == "nvcc":
+        return "PYCUDA_COMPILER is nvcc"
+    if job.target == "fatbin":
+        return 'target="fatbin" needs nvcc'
+    if parsed.needs_nvcc:
+        return f"the option {parsed.needs_nvcc} is one that only nvcc takes"
+    real = options.real_arch(parsed.arch, parsed.code)
+    if parsed.arch and options.capability(real) is None:
+        return (
+            f"-arch {parsed.arch} -code {parsed.code} needs nvcc"
+            if parsed.code
+            else f"-arch {parsed.arch} needs nvcc"
+        )
+    return None
+
+
+def _product_kind(job: Job, parsed: options.Parsed) -> tuple[str, str]:
+    """(architecture for the compiler, "cubin" or "ptx"). A virtual architecture, and the CPU device, give
+    PTX.
+    """
+    arch = options.real_arch(parsed.arch, parsed.code) or _OLDEST_ARCH
+    takes_ptx = job.device is not None and job.device.takes_ptx
+    if job.target == "ptx" or takes_ptx or arch.startswith("compute_"):
+        return "compute_" + arch.partition("_")[2], "ptx"
+    return arch, "cubin"
+
+
+def _key(*parts) -> str:
+    return cache.digest(
+        *(part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogateescape") for part in parts)
+    )
+
+
+def _cached(where, name, make, found: includes.Includes, compiler=None) -> Product:
+    """The entry of that name, else what make() gives, stored."""
+    where = None if found.computed else where
+    code = cache.read(where, name) if where else None
+    if code is None:
+        code = make()
+        if where:
+            cache.write(where, name, code)
+    return Product(code, found.watched, where is not None, compiler)
+
+
+def _keep_files(source: str, code: bytes | None, kind: str, log: str) -> None:
+    import tempfile
+
+    folder = tempfile.mkdtemp(prefix="pycuda-")
+    for name, content in (
+        (NAME, source.encode("utf-8", "surrogateescape")),
+        (f"kernel.{kind}", code),
+        ("log", log.encode()),
+    ):
+        if content:
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(content)
+    print(f"pycuda: the compiler's files are kept in {folder}")
+
+
+def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> bytes:
+    code, log = nvrtc.compile_source(compiler.path, job.source, arguments, kind)
+    if job.keep:
+        _keep_files(job.source, code, kind, log)
+    if code is None:
+        command = ["nvrtc", *arguments, NAME]
+        option, header = nvrtc.refused_option(log), nvrtc.missing_header(log)
+        if option:
+            raise _UseNvcc(f"NVRTC does not take the option {option}")
+        problem = report.failed(compiler, log, command, header)
+        if header:
+            raise _UseNvcc(f"NVRTC has no header {header}") from problem
+        raise problem
+    report.compiler_output(log)
+    return code
+
+
+def _older_archs(arch: str):
+    """PTX for the nearest older architecture: what a driver newer than the compiler can take further."""
+    wanted = options.capability(arch)
+    return [
+        f"compute_{known}" for known in _KNOWN_CAPABILITIES if wanted and known < wanted[0] * 10 + wanted[1]
+    ]
+
+
+def _compile_for(job: Job, compiler, arch: str, kind: str, arguments) -> bytes:
+    """Compile for arch; where this NVRTC does not know it yet, for the newest before it."""
+    try:
+        return _run_nvrtc(job, compiler, [f"--gpu-architecture={arch}", *arguments], kind)
+    except report.CompileError as problem:
+        if not nvrtc.refused_arch(problem.stderr or ""):
+            raise
+        refusal = problem
+    for older in _older_archs(arch):
+        try:
+            return _run_nvrtc(job, compiler, [f"--gpu-architecture={older}", *arguments], "ptx")
+        except report.CompileError as problem:
+            if not nvrtc.refused_arch(problem.stderr or ""):
+                raise
+    raise refusal
+
+
+@functools.cache
+def _stand_ins() -> tuple[frozenset[str], str]:
+    """The names of the built-in headers, and what tells this set from another version's."""
+    names, marks = set(), []
+    for folder, prefix in ((_STAND_INS, ""), (os.path.join(_STAND_INS, "sys"), "sys/")):
+        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            names.add(prefix + entry.name)
+            marks.append(f"{entry.name} {entry.stat().st_mtime_ns} {entry.stat().st_size}")
+    return frozenset(names), cache.digest("\n".join(marks).encode())
+
+
+def _with_nvrtc(job: Job, parsed: options.Parsed, where: str | None, compiler) -> Product:
+    own = [os.path.abspath(folder) for folder in parsed.folders]
+    found = includes.scan(job.source, own, parsed.forced)
+    arch, kind = _product_kind(job, parsed)
+    names, marks = _stand_ins()
+    toolkit = [] if names.issuperset(found.outside) else list(compiler.folders)
+    arguments = [f"--include-path={folder}" for folder in [*own, _STAND_INS, *toolkit]]
+    arguments += [f"--pre-include={name}" for name in (_PRELUDE, *parsed.forced)] + parsed.nvrtc
+    if toolkit:
+        # The CUDA C++ library defines the limits of the integer types again, in other words.
+        arguments.append("--diag-suppress=47")
+    key = _key(
+        pycuda.VERSION_TEXT,
+        job.source,
+        arch,
+        arguments,
+        compiler.identity,
+        marks,
+        compiler.headers if toolkit else "",
+        *found.contents,
+    )
+    return _cached(
+        where,
+        f"{key}.{kind}",
+        lambda: _compile_for(job, compiler, arch, kind, arguments),
+        found,
+        compiler.version,
+    )
+
+
+def _run_nvcc(job: Job, path: str, target: str) -> bytes:
+    outcome = nvcc.compile_source(path, job.source, job.options, target, job.keep)
+    if outcome.folder:
+        print(f"pycuda: the compiler's files are kept in {outcome.folder}")
+    if outcome.code is None:
+        raise report.nvcc_failed(outcome)
+    report.compiler_output(outcome.stdout + outcome.stderr)
+    return outcome.code
+
+
+def _with_nvcc(job: Job, parsed: options.Parsed, where: str | None, why: str) -> Product:
+    path = finder.find_nvcc(job.nvcc)
+    if path is None and job.nvcc != "nvcc":
+        raise report.nvcc_missing(job.nvcc, _driver_major(job))
+    if path is None:
+        raise report.needs_nvcc(why, [job.nvcc, *job.options])
+    try:
+        version = nvcc.version_text(path)
+    except OSError as problem:
+        raise report.CompileError(f"{path} cannot be run: {problem}", [path, "--version"]) from problem
+    takes_ptx = job.device is not None and job.device.takes_ptx
+    target = "ptx" if takes_ptx and job.target == "cubin" else job.target
+    found = includes.scan(job.source, parsed.folders, parsed.forced)
+    identity = (path, version, includes.signature(os.path.realpath(path)))
+    flags = [os.environ.get(name, "") for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
+    key = _key(pycuda.VERSION_TEXT, job.source, job.options, identity, flags, *found.contents)
+    return _cached(where, f"{key}.{target}", lambda: _run_nvcc(job, path, target), found)
+
+
+def _header_fallback(refusal: _UseNvcc, job: Job, parsed, where) -> Product:
+    """nvcc instead of NVRTC; where there is none, NVRTC's own words."""
+    if finder.find_nvcc(job.nvcc) is None and refusal.__cause__ is not None:
+        raise refusal.__cause__ from None
+    try:
+        return _with_nvcc(job, parsed, where, str(refusal))
+    except report.CompileError as problem:
+        if refusal.__cause__ is not None and "No such file" in (problem.stderr or ""):
+            raise refusal.__cause__ from None
+        raise
+
+
+def run(job: Job) -> Product:
+    """Compile, or find it compiled. CompileError when that cannot be done."""
+    parsed = options.parse(job.options)
+    where = None if job.keep else cache.folder(job.cache_dir)
+    why = _asked_for_nvcc(job, parsed)
+    if why:
+        return _with_nvcc(job, parsed, where, why)
+    compiler, problem = finder.find_nvrtc(_driver_major(job), where)
+    if compiler is None and not os.environ.get("PYCUDA_NVRTC") and finder.find_nvcc(job.nvcc):
+        return _with_nvcc(job, parsed, where, "no NVRTC was found")
+    if compiler is None:
+        raise report.no_compiler(problem, _driver_major(job))
+    try:
+        return _with_nvrtc(job, parsed, where, compiler)
+    except _UseNvcc as refusal:
+        return _header_fallback(refusal, job, parsed, where)

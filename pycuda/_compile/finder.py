@@ -1,0 +1,269 @@
+"""NVRTC, nvcc and the CUDA headers of this machine.
+
+NVIDIA's own finder is asked first (wheels, conda, toolkit), then the usual places. What was found is
+remembered beside the compiled code and checked by stat, so that a process that finds all its kernels in the
+cache neither searches nor loads a compiler.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import NamedTuple
+
+from . import cache
+from .includes import signature
+
+_ENVIRONMENT = (
+    "PYCUDA_NVRTC",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_ROOT",
+    "CONDA_PREFIX",
+    "LD_LIBRARY_PATH",
+    "PATH",
+    "VIRTUAL_ENV",
+)
+_TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CONDA_PREFIX")
+_LIBRARY = re.compile(r"libnvrtc\.so(?:\.(\d+)[\d.]*)?$")
+_LIBRARY_FOLDERS = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
+# One header to know each folder of headers by, and the wheel of CUDA 12 that holds it.
+_HEADERS = (
+    ("cudart", "cuda_runtime_api.h", "include", "cuda_runtime"),
+    ("cccl", "cuda/std/version", "include/cccl", "cuda_cccl"),
+    ("curand", "curand_kernel.h", "include", "curand"),
+)
+
+_found: dict = {}
+_recorded: set = set()
+
+
+class Compiler(NamedTuple):
+    """One NVRTC: its file, its version, and where its headers are."""
+
+    path: str
+    version: tuple[int, int]
+    identity: str
+    folders: tuple[str, ...]
+    headers: str  # what tells these folders' contents from another version's
+
+
+def _site_folders() -> list[str]:
+    return [each for each in dict.fromkeys(sys.path) if each.endswith("-packages")]
+
+
+def _fingerprint(newest_major: int | None) -> str:
+    """What the outcome of a search depends on; the time of the site folders tells of packages come and
+    gone.
+    """
+    parts = [sys.prefix, str(newest_major)]
+    parts += [os.environ.get(name, "") for name in _ENVIRONMENT]
+    for folder in _site_folders():
+        parts += [folder, str(signature(folder)), str(signature(os.path.join(folder, "nvidia")))]
+    return cache.digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
+
+
+def _libraries_in(folder: str) -> list[tuple[int, str]]:
+    """(major, path) of the NVRTC libraries of a folder; one with no number in its name counts as the
+    oldest.
+    """
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    matches = [(match, name) for name in sorted(names, key=len) if (match := _LIBRARY.match(name))]
+    return [(int(match[1] or 0), os.path.join(folder, name)) for match, name in matches]
+
+
+def _places():
+    """Folders that may hold NVRTC: wheels, then toolkits, then what stands beside nvcc."""
+    for site in _site_folders():
+        nvidia = os.path.join(site, "nvidia")
+        if os.path.isdir(nvidia):
+            yield from (
+                os.path.join(nvidia, name, "lib") for name in sorted(os.listdir(nvidia), reverse=True)
+            )
+    roots = [os.environ[name] for name in _TOOLKIT_VARIABLES if os.environ.get(name)]
+    roots += ["/usr/local/cuda", "/opt/cuda"]
+    nvcc = find_nvcc("nvcc")
+    if nvcc:
+        roots.append(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))))
+    for root in dict.fromkeys(roots):
+        yield from (os.path.join(root, folder) for folder in _LIBRARY_FOLDERS)
+
+
+def _pathfinder_library() -> str | None:
+    try:
+        from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
+    except ImportError:
+        return None
+    try:
+        return load_nvidia_dynamic_lib("nvrtc").abs_path
+    except (DynamicLibNotFoundError, RuntimeError, OSError):
+        return None
+
+
+def _candidates():
+    """Paths of NVRTC, the preferred first."""
+    named = os.environ.get("PYCUDA_NVRTC")
+    if named:
+        yield named
+        return
+    found = _pathfinder_library()
+    if found:
+        yield found
+    for folder in dict.fromkeys(_places()):
+        yield from (path for _, path in _libraries_in(folder))
+    yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
+
+
+def _open_all(newest_major: int | None):
+    """(version, path) of the first NVRTC that the driver is new enough for, else of the first that opens at
+    all.
+    """
+    from . import nvrtc
+
+    other, problem, tried = None, None, set()
+    for path in _candidates():
+        real = os.path.realpath(path)
+        if real in tried:
+            continue
+        tried.add(real)
+        try:
+            version = nvrtc.open_library(path)
+        except Exception as error:
+            problem = problem or f"{path}: {error}"
+            continue
+        if newest_major is None or version[0] <= newest_major:
+            return version, path, None
+        other = other or (version, path, None)
+    return other or (None, None, problem)
+
+
+def _pathfinder_folder(library: str) -> str | None:
+    try:
+        from cuda.pathfinder import find_nvidia_header_directory
+
+        return find_nvidia_header_directory(library)
+    except Exception:
+        return None
+
+
+def _header_folder(roots, row) -> str | None:
+    library, marker, inside, wheel = row
+    for root in roots:
+        for folder in (os.path.join(root, inside), os.path.join(os.path.dirname(root), wheel, "include")):
+            if os.path.isfile(os.path.join(folder, marker)):
+                return folder
+    return _pathfinder_folder(library)
+
+
+def _headers_of(path: str) -> list[str]:
+    """The header folders that belong to this NVRTC, else those found anywhere."""
+    roots = [
+        os.path.dirname(os.path.dirname(each)) for each in (os.path.realpath(path), os.path.abspath(path))
+    ]
+    roots += [os.environ[name] for name in _TOOLKIT_VARIABLES if os.environ.get(name)] + ["/usr/local/cuda"]
+    folders = [_header_folder(roots, row) for row in _HEADERS]
+    return list(dict.fromkeys(folder for folder in folders if folder))
+
+
+def _header_identity(folders) -> str:
+    """Paths, and the time and size of the header each folder is known by."""
+    return repr(
+        [(folder, [signature(os.path.join(folder, row[1])) for row in _HEADERS]) for folder in folders]
+    )
+
+
+def _record(compiler: Compiler) -> bytes:
+    lines = [
+        compiler.path,
+        f"{compiler.version[0]}.{compiler.version[1]}",
+        compiler.identity,
+        compiler.headers,
+        *compiler.folders,
+    ]
+    return "\n".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _file_identity(path: str, version) -> str:
+    return f"nvrtc {version[0]}.{version[1]} {signature(os.path.realpath(path))}"
+
+
+def _from_record(data: bytes | None) -> Compiler | None:
+    """The compiler of a record, if its files are as they were."""
+    if data is None:
+        return None
+    path, version, identity, headers, *folders = data.decode("utf-8", "surrogateescape").split("\n")
+    version = tuple(int(part) for part in version.split("."))
+    if (
+        signature(path) is None
+        or _file_identity(path, version) != identity
+        or _header_identity(folders) != headers
+    ):
+        return None
+    return Compiler(path, version, identity, tuple(folders), headers)
+
+
+def _search(newest_major: int | None):
+    """(Compiler, None) or (None, why)."""
+    version, path, problem = _open_all(newest_major)
+    if path is None:
+        return None, problem
+    folders = _headers_of(path)
+    return Compiler(
+        path, version, _file_identity(path, version), tuple(folders), _header_identity(folders)
+    ), None
+
+
+def _remember(name: str, compiler: Compiler, where: str) -> None:
+    """Leave a record for other processes, once a folder."""
+    if (name, where) not in _recorded and os.path.isabs(compiler.path):
+        _recorded.add((name, where))
+        if not os.path.exists(os.path.join(where, name)):
+            cache.write(where, name, _record(compiler))
+
+
+def find_nvrtc(newest_major: int | None, where: str | None):
+    """(Compiler, None), or (None, what went wrong). newest_major is the driver's; where is the cache folder
+    or None.
+    """
+    key = _fingerprint(newest_major)
+    name = f"compiler.{key}"
+    compiler, problem = _found.get(key), None
+    if compiler is None and where:
+        compiler = _from_record(cache.read(where, name))
+        if compiler:
+            _recorded.add((name, where))
+    if compiler is None:
+        compiler, problem = _search(newest_major)
+    if compiler:
+        _found[key] = compiler
+        if where:
+            _remember(name, compiler, where)
+    return compiler, problem
+
+
+def find_nvcc(nvcc: str) -> str | None:
+    """The path of the nvcc command a caller names, or None."""
+    from shutil import which
+
+    found = which(nvcc)
+    if found or nvcc != "nvcc":
+        return found
+    roots = [os.environ[name] for name in _TOOLKIT_VARIABLES if os.environ.get(name)] + [
+        "/usr/local/cuda",
+        "/opt/cuda",
+    ]
+    return next((path for root in roots if (path := which(os.path.join(root, "bin", "nvcc")))), None)
+
+
+def what_to_install(driver_major: int | None) -> str:
+    """The sentence for an error that finds no compiler."""
+    extra = {11: "cu12", 12: "cu12"}.get(driver_major, "cu13")
+    other = "cu12" if extra == "cu13" else "cu13"
+    return (
+        f"install NVIDIA's run-time compiler with: pip install pycuda[{extra}] (or pycuda[{other}]), or "
+        "install a CUDA toolkit. PYCUDA_NVRTC=PATH names a libnvrtc to use."
+    )

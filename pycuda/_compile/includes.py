@@ -1,0 +1,131 @@
+"""Which files a source includes.
+
+A textual scan that follows every #include through the user's folders, conditions and comments ignored: it may
+read a file too many, never one too few. Their contents become part of the cache key. A file found in no such
+folder belongs to the toolkit or to the host, whose versions are part of the key already. What a scan cannot
+know, an #include of a macro, turns caching off for that source.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+_GAP = r"(?:[ \t]|\\\r?\n|/\*.*?\*/)*"
+_INCLUDE = (
+    rf"""(?:\#|%:|\?\?=){_GAP}(?:include_next|include|import|embed)\b{_GAP}(?:<(?P<angle>[^>\n]+)>|"(?P<quote>[^"\n]+)"|(?P<other>\S))"""
+    rf"""|__has_(?:include|embed)(?:_next)?{_GAP}\({_GAP}(?:<(?P<angle2>[^>\n]+)>|"(?P<quote2>[^"\n]+)"|(?P<other2>\S))"""
+)
+
+
+class Includes(NamedTuple):
+    """What a scan found."""
+
+    contents: list[bytes]  # path and text of every file, in the order met
+    watched: list[tuple]  # (path, signature) of every file tried; the signature of an absent one is None
+    outside: list[str]  # names found in none of the folders
+    computed: bool  # some #include names a macro
+
+
+def signature(path: str):
+    """What changes when a file does: (mtime, size), or None when there is no such file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def unchanged(watched) -> bool:
+    """Whether every file of an earlier scan is as it was."""
+    return all(signature(path) == known for path, known in watched)
+
+
+def find(name: str, folders) -> str | None:
+    """The first of the folders that has this header."""
+    for folder in folders:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            return path
+    return None
+
+
+_WORDS = ("include", "import", "embed")
+
+
+def _plain_names(text: str):
+    """What _names gives, when every include is a plain line of its own; else None."""
+    names = []
+    for line in text.split("\n"):
+        if not any(word in line for word in _WORDS):
+            continue
+        words = line.strip()
+        words = words[1:].lstrip() if words.startswith("#") else ""
+        rest = words[len("include") :].lstrip() if words.startswith("include") else ""
+        end = rest.find(">" if rest.startswith("<") else '"', 1)
+        if rest[:1] not in ("<", '"') or end < 0:
+            return None
+        names.append((rest[1:end], rest[0] == '"'))
+    return names
+
+
+def _names(text: str):
+    """(name, is quoted) of each include; (None, False) for one that names a macro."""
+    plain = _plain_names(text)
+    if plain is not None:
+        return plain
+    names = []
+    for match in re.finditer(_INCLUDE, text, re.DOTALL):
+        quoted = match["quote"] or match["quote2"]
+        names.append((quoted or match["angle"] or match["angle2"], bool(quoted)))
+    return names
+
+
+class _Scan:
+    def __init__(self, folders):
+        self.folders = list(folders)
+        self.result = Includes([], [], [], False)
+        self.seen: set[str] = set()
+        self.computed = False
+
+    def try_read(self, path: str) -> str | None:
+        known = signature(path)
+        self.result.watched.append((path, known))
+        if known is None or not os.path.isfile(path):
+            return None
+        with open(path, "rb") as file:
+            data = file.read()
+        self.result.contents.extend((path.encode("utf-8", "surrogateescape"), data))
+        return data.decode("utf-8", "replace")
+
+    def follow(self, name: str, folders) -> None:
+        for folder in folders:
+            path = os.path.normpath(os.path.join(folder, name))
+            if path in self.seen:
+                return
+            text = self.try_read(path)
+            if text is not None:
+                self.seen.add(path)
+                self.text(text, os.path.dirname(path))
+                return
+        if name not in self.result.outside:
+            self.result.outside.append(name)
+
+    def text(self, text: str, here: str | None) -> None:
+        if not any(word in text for word in _WORDS):
+            return
+        for name, quoted in _names(text):
+            if name is None:
+                self.computed = True
+            else:
+                self.follow(name, [here, *self.folders] if quoted and here else self.folders)
+
+
+def scan(source: str, folders, forced=()) -> Includes:
+    """Every file reached from source, and from the headers that options force in, through these folders."""
+    work = _Scan(folders)
+    for name in forced:
+        work.follow(name, work.folders)
+    work.text(source, None)
+    return work.result._replace(computed=work.computed)

@@ -1,0 +1,87 @@
+"""Compiling by the nvcc command."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from .includes import signature
+from .source import NAME
+
+_versions: dict = {}
+
+
+class Outcome(NamedTuple):
+    """What one run of nvcc gave; code is None when it failed."""
+
+    code: bytes | None
+    command: list[str]
+    stdout: str
+    stderr: str
+    folder: str | None
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "LC_ALL": "C"}
+
+
+def version_text(path: str) -> str:
+    """What `nvcc --version` prints, asked once for a file. OSError when it cannot be run."""
+    import subprocess
+
+    key = path, signature(os.path.realpath(path))
+    if key not in _versions:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, errors="replace", env=_environment()
+        )
+        if done.returncode:
+            raise OSError(f"{path} --version failed: {done.stderr.strip()}")
+        _versions[key] = done.stdout
+    return _versions[key]
+
+
+def preprocess(path: str, source: str, options) -> tuple[str | None, list[str], str]:
+    """(the preprocessed text or None, the command, nvcc's messages)."""
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="pycuda-") as folder:
+        _write(os.path.join(folder, NAME), source)
+        command = [path, "--preprocess", *options, NAME]
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace", env=_environment()
+        )
+    return (done.stdout if done.returncode == 0 else None), command, done.stderr
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        file.write(text)
+
+
+def _result(path: str, returncode: int) -> bytes | None:
+    if returncode or not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def compile_source(path: str, source: str, options, target: str, keep: bool) -> Outcome:
+    """Run nvcc on source in a folder of its own, which stays when keep is true."""
+    import shutil
+    import subprocess
+    import tempfile
+
+    folder = tempfile.mkdtemp(prefix="pycuda-")
+    try:
+        _write(os.path.join(folder, NAME), source)
+        kept = ["--keep"] if keep else []
+        command = [path, f"--{target}", *kept, *options, NAME]
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace", env=_environment()
+        )
+        code = _result(os.path.join(folder, f"{NAME.partition('.')[0]}.{target}"), done.returncode)
+        return Outcome(code, command, done.stdout, done.stderr, folder if keep else None)
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)

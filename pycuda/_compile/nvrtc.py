@@ -1,0 +1,64 @@
+"""Compiling in this process, by NVRTC."""
+
+from __future__ import annotations
+
+import re
+
+from pycuda import _driver
+
+from .source import NAME
+
+# A name in no folder: nothing beside the source is ever included by chance.
+_PROGRAM = f"/dev/null/{NAME}"
+_UNKNOWN_OPTION = re.compile(r"unrecogni[sz]ed option (\S+)")
+_MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
+_HOST_FUNCTION = "not allowed in JIT mode"
+_UNKNOWN_ARCH = re.compile(
+    r"invalid value for --gpu-architecture|unsupported gpu architecture", re.IGNORECASE
+)
+
+_opened: dict[str, tuple[int, int]] = {}
+_current: str | None = None
+
+
+def open_library(path: str) -> tuple[int, int]:
+    """Load NVRTC from path and make it the one in use; its version. Raises what the loader says."""
+    global _current
+    version = _driver._nvrtc_open(path)
+    _opened[path] = tuple(version)[:2]
+    _current = path
+    return _opened[path]
+
+
+def _run(source: str, options, want: str):
+    code, log, _ = _driver._nvrtc_compile(source, _PROGRAM, (), list(options), want, ())
+    return code, (log or "").replace(_PROGRAM, NAME).strip("\0\n")
+
+
+def compile_source(path: str, source: str, options, want: str):
+    """(code or None, the compiler's text)."""
+    if _current != path:
+        open_library(path)
+    code, log = _run(source, options, want)
+    if code is None and _HOST_FUNCTION in log:
+        # nvcc keeps unmarked functions for the host, and takes the constexpr ones for the device too; NVRTC
+        # has no host to keep them for.
+        return _run(source, [*options, "-default-device"], want)
+    return code, log
+
+
+def refused_option(log: str) -> str | None:
+    """The option NVRTC did not take."""
+    match = _UNKNOWN_OPTION.search(log)
+    return match and match[1]
+
+
+def missing_header(log: str) -> str | None:
+    """The header NVRTC did not find."""
+    match = _MISSING_HEADER.search(log)
+    return match and match[1]
+
+
+def refused_arch(log: str) -> bool:
+    """Whether NVRTC does not know the architecture."""
+    return _UNKNOWN_ARCH.search(log) is not None

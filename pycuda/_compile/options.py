@@ -1,0 +1,271 @@
+"""nvcc's options in NVRTC's words.
+
+PyCUDA's users write nvcc options. Each row below says what one of them becomes for NVRTC: the same, nothing
+(it speaks of host code, which there is none of), or a reason to call nvcc. An option no row knows is passed
+on: NVRTC itself says whether it takes it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Parsed(NamedTuple):
+    """The outcome for a list of nvcc options."""
+
+    nvrtc: list[str]  # in NVRTC's spelling, architecture apart
+    folders: list[str]  # of -I and -isystem, in order
+    forced: list[str]  # headers of -include
+    arch: str | None  # of -arch, -gencode
+    code: str | None  # of -code, -gencode
+    needs_nvcc: str | None  # the option that only nvcc takes
+
+
+class _Row(NamedTuple):
+    action: str
+    takes_value: bool
+    name: str
+
+
+def _rows(action: str, takes_value: bool, *spellings: str) -> dict[str, _Row]:
+    """Spellings separated by blanks name one option; the first is NVRTC's."""
+    return {
+        each: _Row(action, takes_value, group.split()[0]) for group in spellings for each in group.split()
+    }
+
+
+_TABLE: dict[str, _Row] = {
+    **_rows(
+        "flag",
+        False,
+        "--use_fast_math -use_fast_math",
+        "--generate-line-info -lineinfo",
+        "--device-debug -G",
+        "--disable-warnings -w",
+        "--restrict -restrict",
+        "--device-c -dc",
+        "--extra-device-vectorization -extra-device-vectorization",
+        "--display-error-number -err-no",
+        "--extensible-whole-program -ewp",
+        "--device-int128 -device-int128",
+        "-default-device --device-as-default-execution-space",
+    ),
+    **_rows(
+        "value",
+        True,
+        "--ftz -ftz",
+        "--prec-div -prec-div",
+        "--prec-sqrt -prec-sqrt",
+        "--fmad -fmad",
+        "--maxrregcount -maxrregcount",
+        "--std -std",
+        "--relocatable-device-code -rdc",
+        "--undefine-macro -U",
+        "--define-macro -D",
+        "--diag-suppress -diag-suppress",
+        "--diag-error -diag-error",
+        "--diag-warn -diag-warn",
+        "--dopt -dopt",
+    ),
+    **_rows(
+        "drop",
+        False,
+        "--debug -g",
+        "--expt-relaxed-constexpr -expt-relaxed-constexpr",
+        "--extended-lambda -extended-lambda",
+        "--expt-extended-lambda -expt-extended-lambda",
+        "--compile -c",
+        "-m64",
+        "--cubin -cubin",
+        "--ptx -ptx",
+        "-Wno-deprecated-gpu-targets --Wno-deprecated-gpu-targets",
+        "--use-local-env -use-local-env",
+        "-O0",
+        "-O1",
+        "-O2",
+        "-O3",
+        "--source-in-ptx -src-in-ptx",
+        "--host-relocatable-link",
+        "--forward-unknown-to-host-compiler",
+    ),
+    **_rows(
+        "drop",
+        True,
+        "--compiler-options -Xcompiler",
+        "--linker-options -Xlinker",
+        "--nvlink-options -Xnvlink",
+        "--compiler-bindir -ccbin",
+        "--library-path -L",
+        "--library -l",
+        "--optimize -O",
+        "--x -x",
+        "--threads -t",
+        "--default-stream -default-stream",
+        "--cudart -cudart",
+        "--output-directory -odir",
+    ),
+    **_rows(
+        "nvcc",
+        False,
+        "-m32",
+        "--fatbin -fatbin",
+        "--dryrun -dryrun",
+        "--verbose -v",
+        "--device-link -dlink",
+        "--link -link",
+        "--lib -lib",
+        "--preprocess -E",
+        "--run -run",
+        "--keep -keep",
+        "--save-temps -save-temps",
+        "--clean-targets -clean",
+        "--time -time",
+        "--objdir-as-tempdir -objtemp",
+        "--device-w -dw",
+        "--dlink-time-opt -dlto",
+    ),
+    **_rows(
+        "nvcc",
+        True,
+        "--options-file -optf",
+        "--keep-dir -keep-dir",
+        "--output-file -o",
+        "--input-drive-prefix",
+        "--run-args",
+        "--archive-options -Xarchive",
+        "--dependency-output -MF",
+        "--generate-dependencies -M",
+    ),
+    **_rows("folder", True, "--include-path -I", "--include-path -isystem --system-include"),
+    **_rows("forced", True, "--pre-include -include"),
+    **_rows("arch", True, "--gpu-architecture -arch"),
+    **_rows("code", True, "--gpu-code -code"),
+    **_rows("gencode", True, "--generate-code -gencode"),
+    **_rows("ptxas", True, "--ptxas-options -Xptxas"),
+    **_rows("usage", False, "--resource-usage -res-usage"),
+    **_rows("cudafe", True, "-Xcudafe"),
+    **_rows("machine", True, "--machine -m"),
+    **_rows("werror", True, "--Werror -Werror"),
+}
+_JOINED = ("-I", "-D", "-U", "-L", "-l", "-O")
+_GENCODE = re.compile(r"arch=(compute_\w+),code=\[?\"?(\w+)\"?\]?$")
+
+
+def _split(option: str):
+    """(spelling, value or None) of one list item; an unknown spelling is the whole item."""
+    if option in _TABLE:
+        return option, None
+    for separator in ("=", " "):
+        spelling, found, value = option.partition(separator)
+        if found and spelling in _TABLE and _TABLE[spelling].takes_value:
+            return spelling, value.strip()
+    if option[:2] in _JOINED and len(option) > 2:
+        return option[:2], option[2:].strip()
+    return option, None
+
+
+def _pairs(options):
+    """(item as written, row or None, value) of each option, two-item forms taken together."""
+    items = iter(options)
+    for item in items:
+        spelling, value = _split(item)
+        row = _TABLE.get(spelling)
+        if row is not None and row.takes_value and value is None:
+            value = next(items, "")
+            item = f"{item} {value}"
+        yield item, row, value
+
+
+class _Parser:
+    """Collects what the rows ask for; one method per action."""
+
+    def __init__(self):
+        self.nvrtc, self.folders, self.forced = [], [], []
+        self.arch = self.code = self.needs_nvcc = None
+
+    def flag(self, item, row, value):
+        self.nvrtc.append(row.name)
+
+    def value(self, item, row, value):
+        self.nvrtc.append(f"{row.name}={value}")
+
+    def drop(self, item, row, value):
+        pass
+
+    def nvcc(self, item, row, value):
+        self.needs_nvcc = self.needs_nvcc or item
+
+    def folder(self, item, row, value):
+        self.folders.append(value)
+
+    def header(self, item, row, value):
+        self.forced.append(value)
+
+    def set_arch(self, item, row, value):
+        self.arch = value
+
+    def set_code(self, item, row, value):
+        self.code = value
+
+    def gencode(self, item, row, value):
+        match = _GENCODE.match(value.replace(" ", ""))
+        if match is None or self.arch is not None:
+            self.needs_nvcc = self.needs_nvcc or item
+        else:
+            self.arch, self.code = match.groups()
+
+    def ptxas(self, item, row, value):
+        self.nvrtc += [f"--ptxas-options={each}" for each in value.split(",") if each]
+
+    def usage(self, item, row, value):
+        self.nvrtc.append("--ptxas-options=-v")
+
+    def cudafe(self, item, row, value):
+        self.nvrtc += [
+            each.replace("diag_", "diag-") for each in value.split(",") if each.startswith("--diag_")
+        ]
+
+    def machine(self, item, row, value):
+        if value != "64":
+            self.nvcc(item, row, value)
+
+    def werror(self, item, row, value):
+        if "all-warnings" in value:
+            self.nvcc(item, row, value)
+
+    def unknown(self, item, row, value):
+        self.nvrtc.append(item)
+
+
+_ACTIONS = {
+    "forced": _Parser.header,
+    "arch": _Parser.set_arch,
+    "code": _Parser.set_code,
+    None: _Parser.unknown,
+}
+
+
+def parse(options) -> Parsed:
+    """Sort a list of nvcc options."""
+    parser = _Parser()
+    for item, row, value in _pairs(options):
+        action = row.action if row else None
+        (_ACTIONS.get(action) or getattr(_Parser, action))(parser, item, row, value)
+    return Parsed(parser.nvrtc, parser.folders, parser.forced, parser.arch, parser.code, parser.needs_nvcc)
+
+
+_ARCH = re.compile(r"(?:sm|compute|lto)_(\d+)(\d)[a-z]?$")
+
+
+def capability(arch: str | None) -> tuple[int, int] | None:
+    """(9, 0) of sm_90a, (12, 0) of sm_120; None for what is no architecture."""
+    match = _ARCH.match(arch or "")
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def real_arch(arch: str | None, code: str | None) -> str | None:
+    """The one architecture that nvcc's -arch and -code mean together; None when they name several."""
+    if code is None:
+        return arch
+    return code if "," not in code else None

@@ -1,0 +1,72 @@
+"""What is said to the user: warnings that point at his line, and errors that say what to do."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from pycuda.driver import CompileError
+
+from . import finder
+from .source import NAME
+
+
+def warn(message: str) -> None:
+    """A UserWarning at the first caller outside this package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "pycuda":
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, stacklevel=level)
+
+
+def compiler_output(text: str) -> None:
+    """Pass on what a compiler said although it succeeded."""
+    if text.strip():
+        warn(f"The CUDA compiler succeeded, with this output:\n{text.strip()}")
+
+
+def no_compiler(problem: str | None, driver_major: int | None) -> CompileError:
+    found = f" ({problem})" if problem else ""
+    return CompileError(f"no CUDA compiler was found{found}: {finder.what_to_install(driver_major)}", [])
+
+
+def needs_nvcc(why: str, command) -> CompileError:
+    return CompileError(f"{why}, and nvcc was not found: it comes with the CUDA toolkit", list(command))
+
+
+def nvcc_missing(nvcc: str, driver_major: int | None) -> CompileError:
+    return CompileError(
+        f"the compiler {nvcc!r} cannot be run: no such command. Without nvcc={nvcc!r} kernels are "
+        "compiled in process; "
+        f"for that, {finder.what_to_install(driver_major)}",
+        [nvcc],
+    )
+
+
+def _hint(log: str, header: str | None, compiler) -> str:
+    if header and not compiler.folders:
+        major = "cu12" if compiler.version[0] < 13 else "cu13"
+        return f"\nCUDA's own headers were not found: pip install pycuda[{major}], or install a CUDA toolkit."
+    if header:
+        return f"\n{header} is in none of the include folders; include_dirs=[...] names more of them."
+    if "linkage" in log and '"C"' in log:
+        return (
+            '\nThe source stands in an extern "C" block: no_extern_c=True leaves that out, and kernels then '
+            'need extern "C" themselves.'
+        )
+    return ""
+
+
+def failed(compiler, log: str, command, header: str | None) -> CompileError:
+    version = ".".join(map(str, compiler.version))
+    return CompileError(
+        f"{NAME} does not compile (NVRTC {version}){_hint(log, header, compiler)}", list(command), "", log
+    )
+
+
+def nvcc_failed(outcome) -> CompileError:
+    where = f"; its files are kept in {outcome.folder}" if outcome.folder else ""
+    return CompileError(
+        f"{NAME} does not compile (nvcc){where}", outcome.command, outcome.stdout, outcome.stderr
+    )

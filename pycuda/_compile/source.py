@@ -1,0 +1,95 @@
+"""The extern "C" wrapping.
+
+Kernels are wrapped in extern "C" { } so that they keep their plain names, and #line keeps the numbers of the
+user's lines. A header of the toolkit or of the language holds C++ and cannot stand inside such a block: an
+#include of one at the top level closes the block and opens it again. A header of the user's stays inside,
+because its kernels are looked up by their plain names too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+NAME = "kernel.cu"
+
+# What can hide a brace or an include, then the two that matter. Raw strings come before plain ones.
+_TOKENS = r"""(?xms)//(?:[^\\\n]|\\.|\\\n)*
+      | /\*.*?\*/
+      | R"([^()\\\s]{0,16})\(.*?\)\1"
+      | "(?:[^"\\\n]|\\.)*"
+      | '(?:[^'\\\n]|\\.)*'
+      | (?P<include>^[ \t]*\#[ \t]*include[ \t]*(?P<name><[^>\n]+>|"[^"\n]+").*?$)
+      | (?P<directive>^[ \t]*\#(?:[^\\\n]|\\.|\\\n)*)
+      | (?P<brace>[{}])"""
+
+
+def _line(number: int) -> str:
+    return f'#line {number} "{NAME}"\n'
+
+
+class _Include(NamedTuple):
+    """An #include line: the line, <name> or "name", where the line starts and ends."""
+
+    text: str
+    name: str
+    start: int
+    end: int
+
+
+def _by_tokens(source: str):
+    depth = 0
+    for match in re.finditer(_TOKENS, source):
+        if match["brace"]:
+            depth += 1 if match["brace"] == "{" else -1
+        elif match["include"] and depth == 0:
+            yield _Include(match["include"], match["name"], match.start(), match.end())
+
+
+def _by_lines(source: str):
+    """The same for a source whose includes all precede its first brace and comment: tokens cost more."""
+    start = 0
+    for text in source.split("\n"):
+        words = text.strip()
+        if words.startswith("#") and (rest := words[1:].lstrip()).startswith("include"):
+            name = rest[len("include") :].lstrip()
+            end = name.find(">" if name.startswith("<") else '"', 1)
+            if end > 0:
+                yield _Include(text, name[: end + 1], start, start + len(text))
+        start += len(text) + 1
+
+
+def _top_level_includes(source: str):
+    """The #include lines that stand in no brace."""
+    head = source[: source.rfind("include")]
+    plain = not any(mark in head for mark in ("{", "/*", 'R"', "\\\n"))
+    return _by_lines(source) if plain else _by_tokens(source)
+
+
+def _split_block(source: str, is_users) -> str:
+    """Close the block round each top-level #include for which is_users(name) is false."""
+    parts, done = [], 0
+    for line in _top_level_includes(source):
+        if is_users(line.name) or "/*" in line.text:
+            continue
+        number = source.count("\n", 0, line.start) + 1
+        parts += [
+            source[done : line.start],
+            "}\n",
+            _line(number),
+            line.text,
+            '\nextern "C" {\n',
+            _line(number + 1),
+        ]
+        done = line.end + 1
+    return "".join(parts) + source[done:]
+
+
+def wrap(source: str, *, extern_c: bool, is_users) -> str:
+    """The text handed to the compiler. is_users(name) says whether <name> or "name" is found in the user's
+    own folders.
+    """
+    if not extern_c:
+        return f"{_line(1)}{source}\n"
+    body = _split_block(source, is_users) if "include" in source else source
+    return f'extern "C" {{\n{_line(1)}{body}\n}}\n'

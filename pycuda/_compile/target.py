@@ -1,0 +1,71 @@
+"""What the current device takes.
+
+The only place that tells a GPU from the CPU device: a GPU loads machine code, the CPU device loads PTX text
+and says so by its name.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+import pycuda.driver as drv
+
+_known: dict = {}
+
+
+class Target(NamedTuple):
+    """The device that code is compiled for."""
+
+    capability: tuple[int, int]
+    takes_ptx: bool
+    driver: tuple[int, int]
+
+    @property
+    def arch(self) -> str:
+        return f"sm_{self.capability[0]}{self.capability[1]}"
+
+
+def default_ordinal() -> int | None:
+    """The device number from CUDA_DEVICE or ~/.cuda_device; None when neither says one.
+
+    A CUDA_DEVICE that is no number is a ValueError; a file that cannot be read, or says no number, is
+    ignored.
+    """
+    text = os.environ.get("CUDA_DEVICE")
+    if text is not None:
+        return int(text)
+    try:
+        with open(os.path.join(os.path.expanduser("~"), ".cuda_device")) as file:
+            return int(file.read().strip())
+    except (OSError, ValueError):
+        return None
+
+
+def _device_in_use():
+    """The current context's device, else the default one: asking makes no context."""
+    if drv.Context.get_current() is not None:
+        return drv.Context.get_device()
+    drv.init()
+    return drv.Device(default_ordinal() or 0)
+
+
+def _describe(device) -> Target:
+    version = drv.get_driver_version()
+    return Target(
+        capability=tuple(device.compute_capability()),
+        takes_ptx=device.name().startswith("CPU device"),
+        driver=(version // 1000, version % 1000 // 10),
+    )
+
+
+def current() -> Target | None:
+    """The target of the calling thread, or None where there is no driver or no device."""
+    try:
+        device = _device_in_use()
+        found = _known.get(device)
+        if found is None:
+            found = _known[device] = _describe(device)
+        return found
+    except drv.Error:
+        return None

@@ -1,0 +1,811 @@
+"""The native module. Everything public in it is pycuda.driver's too."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
+from typing_extensions import Buffer, Self
+
+class _Index(Protocol):
+    def __index__(self) -> int: ...
+
+class _HasStream(Protocol):
+    def __cuda_stream__(self) -> tuple[int, int]: ...
+
+# What stands for device memory: an address, an allocation, an array.
+_Pointer: TypeAlias = _Index | PointerHolderBase | GPUArray | Any
+_Stream: TypeAlias = Stream | _HasStream | None
+_Shape: TypeAlias = int | Iterable[int]
+_Grid: TypeAlias = Sequence[int]
+
+# ---- errors
+
+class Error(Exception):
+    code: int
+    name: str
+    routine: str
+
+class MemoryError(Error): ...
+class LogicError(Error): ...
+class LaunchError(Error): ...
+class RuntimeError(Error): ...
+class KernelError(LaunchError, LogicError): ...
+
+class CompileError(Error):
+    msg: str
+    command_line: list[str]
+    stdout: str | None
+    stderr: str | None
+    def __init__(
+        self, msg: str, command_line: list[str], stdout: str | None = None, stderr: str | None = None
+    ) -> None: ...
+
+# ---- the driver
+
+def init(flags: int = 0) -> None: ...
+def get_version() -> tuple[int, int, int]: ...
+def get_driver_version() -> int: ...
+
+class Device:
+    def __init__(self, number: int | str, /) -> None: ...
+    @classmethod
+    def count(cls) -> int: ...
+    @property
+    def handle(self) -> int: ...
+    def name(self) -> str: ...
+    def pci_bus_id(self) -> str: ...
+    def compute_capability(self) -> tuple[int, int]: ...
+    def total_memory(self) -> int: ...
+    def get_attribute(self, attr: int, /) -> int: ...
+    def get_attributes(self) -> dict[device_attribute, int]: ...
+    def make_context(self, flags: int = 0) -> Context: ...
+    def retain_primary_context(self) -> Context: ...
+    def can_access_peer(self, dev: Device, /) -> bool: ...
+    # The attributes by name, in lower case.
+    def __getattr__(self, name: str) -> int: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object) -> bool: ...
+
+class Context:
+    @property
+    def handle(self) -> int: ...
+    def push(self) -> None: ...
+    def detach(self) -> None: ...
+    def get_api_version(self) -> int: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object) -> bool: ...
+    @classmethod
+    def pop(cls) -> None: ...
+    @classmethod
+    def get_current(cls) -> Context | None: ...
+    @classmethod
+    def attach(cls, flags: int = 0) -> Context: ...
+    @classmethod
+    def get_device(cls) -> Device: ...
+    @classmethod
+    def synchronize(cls) -> None: ...
+    @classmethod
+    def set_limit(cls, limit: int, value: int) -> None: ...
+    @classmethod
+    def get_limit(cls, limit: int) -> int: ...
+    @classmethod
+    def set_cache_config(cls, cc: int) -> None: ...
+    @classmethod
+    def get_cache_config(cls) -> func_cache: ...
+    @classmethod
+    def set_shared_config(cls, sc: int) -> None: ...
+    @classmethod
+    def get_shared_config(cls) -> shared_config: ...
+    @classmethod
+    def enable_peer_access(cls, peer: Context, flags: int = 0) -> None: ...
+    @classmethod
+    def disable_peer_access(cls, peer: Context, flags: int = 0) -> None: ...
+
+class Stream:
+    def __init__(self, flags: int = 0, priority: int = 0) -> None: ...
+    @property
+    def handle(self) -> int: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def flags(self) -> int: ...
+    def synchronize(self) -> None: ...
+    def is_done(self) -> bool: ...
+    def wait_for_event(self, evt: Event, /) -> None: ...
+    def __cuda_stream__(self) -> tuple[int, int]: ...
+
+class Event:
+    def __init__(self, flags: int = 0) -> None: ...
+    @property
+    def handle(self) -> int: ...
+    def record(self, stream: _Stream = None) -> Self: ...
+    def synchronize(self) -> Self: ...
+    def query(self) -> bool: ...
+    def time_since(self, event: Event, /) -> float: ...
+    def time_till(self, event: Event, /) -> float: ...
+    def ipc_handle(self) -> bytearray: ...
+    @classmethod
+    def from_ipc_handle(cls, handle: bytes | bytearray, /) -> Event: ...
+
+# ---- memory
+
+class DeviceAllocation:
+    @property
+    def size(self) -> int: ...
+    def free(self) -> None: ...
+    def as_buffer(self, size: int, offset: int = 0) -> memoryview: ...
+    def __int__(self) -> int: ...
+    def __index__(self) -> int: ...
+
+class ManagedAllocation(DeviceAllocation):
+    def get_device_pointer(self) -> int: ...
+    def attach(self, mem_flags: int, stream: _Stream = None) -> None: ...
+
+ManagedAllocationOrStub = ManagedAllocation
+
+class PointerHolderBase:
+    def get_pointer(self) -> int: ...
+    def as_buffer(self, size: int, offset: int = 0) -> memoryview: ...
+    def __int__(self) -> int: ...
+    def __index__(self) -> int: ...
+
+def mem_alloc(bytes: _Index, /) -> DeviceAllocation: ...
+def mem_alloc_like(ary: Any, /) -> DeviceAllocation: ...
+def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]: ...
+def mem_get_info() -> tuple[int, int]: ...
+def mem_get_address_range(ptr: _Pointer, /) -> tuple[int, int]: ...
+def to_device(bf_obj: Buffer) -> DeviceAllocation: ...
+def from_device(
+    devptr: _Pointer, shape: _Shape, dtype: DTypeLike, order: str = "C"
+) -> np.ndarray[Any, Any]: ...
+def from_device_like(devptr: _Pointer, other_ary: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]: ...
+def pagelocked_empty(
+    shape: _Shape, dtype: DTypeLike, order: str = "C", mem_flags: int = 0
+) -> np.ndarray[Any, Any]: ...
+def pagelocked_zeros(
+    shape: _Shape, dtype: DTypeLike, order: str = "C", mem_flags: int = 0
+) -> np.ndarray[Any, Any]: ...
+def pagelocked_empty_like(array: np.ndarray[Any, Any], mem_flags: int = 0) -> np.ndarray[Any, Any]: ...
+def pagelocked_zeros_like(array: np.ndarray[Any, Any], mem_flags: int = 0) -> np.ndarray[Any, Any]: ...
+def managed_empty(
+    shape: _Shape, dtype: DTypeLike, order: str = "C", mem_flags: int = 1
+) -> np.ndarray[Any, Any]: ...
+def managed_zeros(
+    shape: _Shape, dtype: DTypeLike, order: str = "C", mem_flags: int = 1
+) -> np.ndarray[Any, Any]: ...
+def managed_empty_like(array: np.ndarray[Any, Any], mem_flags: int = 1) -> np.ndarray[Any, Any]: ...
+def managed_zeros_like(array: np.ndarray[Any, Any], mem_flags: int = 1) -> np.ndarray[Any, Any]: ...
+def memcpy_htod(dest: _Pointer, src: Buffer) -> None: ...
+def memcpy_htod_async(dest: _Pointer, src: Buffer, stream: _Stream = None) -> None: ...
+def memcpy_dtoh(dest: Buffer, src: _Pointer) -> None: ...
+def memcpy_dtoh_async(dest: Buffer, src: _Pointer, stream: _Stream = None) -> None: ...
+def memcpy_dtod(dest: _Pointer, src: _Pointer, size: int) -> None: ...
+def memcpy_dtod_async(dest: _Pointer, src: _Pointer, size: int, stream: _Stream = None) -> None: ...
+def memset_d8(dest: _Pointer, data: int, count: int) -> None: ...
+def memset_d16(dest: _Pointer, data: int, count: int) -> None: ...
+def memset_d32(dest: _Pointer, data: int, count: int) -> None: ...
+def memset_d8_async(dest: _Pointer, data: int, count: int, stream: _Stream = None) -> None: ...
+def memset_d16_async(dest: _Pointer, data: int, count: int, stream: _Stream = None) -> None: ...
+def memset_d32_async(dest: _Pointer, data: int, count: int, stream: _Stream = None) -> None: ...
+
+# ---- code
+
+_MessageHandler: TypeAlias = Callable[[bool, str, str], object]
+
+class Module:
+    @property
+    def handle(self) -> int: ...
+    def get_function(self, name: str, /) -> Function: ...
+    def get_global(self, name: str, /) -> tuple[int, int]: ...
+
+def module_from_file(filename: str, /) -> Module: ...
+def module_from_buffer(
+    buffer: Buffer,
+    options: Iterable[tuple[int, int]] = [],
+    message_handler: _MessageHandler | None = None,
+) -> Module: ...
+
+class Linker:
+    def __init__(
+        self,
+        message_handler: _MessageHandler | None = None,
+        options: Iterable[tuple[int, int]] | None = None,
+        log_verbose: bool = False,
+    ) -> None: ...
+    def add_data(self, data: Buffer, input_type: int, name: str = "unknown") -> None: ...
+    def add_file(self, filename: str, input_type: int) -> None: ...
+    def link_module(self) -> Module: ...
+
+class Function:
+    arg_format: str
+    texrefs: Sequence[Any]
+    @property
+    def name(self) -> str: ...
+    @property
+    def handle(self) -> int: ...
+    def __call__(
+        self,
+        *args: Any,
+        block: _Grid,
+        grid: _Grid = (1, 1),
+        stream: _Stream = None,
+        shared: int = 0,
+        texrefs: Sequence[Any] = (),
+        time_kernel: bool = False,
+    ) -> float | None: ...
+    def prepare(
+        self, arg_types: str | Iterable[Any], shared: int | None = None, texrefs: Sequence[Any] | None = None
+    ) -> Self: ...
+    def prepared_call(self, grid: _Grid, block: _Grid, *args: Any, shared_size: int = 0) -> None: ...
+    def prepared_async_call(
+        self, grid: _Grid, block: _Grid, stream: _Stream, *args: Any, shared_size: int = 0
+    ) -> None: ...
+    def prepared_timed_call(
+        self, grid: _Grid, block: _Grid, *args: Any, shared_size: int = 0
+    ) -> Callable[[], float]: ...
+    def get_attribute(self, attr: int, /) -> int: ...
+    def set_attribute(self, attr: int, value: int, /) -> None: ...
+    def set_cache_config(self, fc: int, /) -> None: ...
+    def set_shared_config(self, sc: int, /) -> None: ...
+    def param_set_texref(self, texref: Any, /) -> None: ...
+    # The attributes by name, in lower case.
+    def __getattr__(self, name: str) -> int: ...
+
+class ArgumentHandler:
+    array: Any
+    dev_alloc: DeviceAllocation | None
+    def __init__(self, array: Any, /) -> None: ...
+    def get_device_alloc(self) -> DeviceAllocation | None: ...
+    def pre_call(self, stream: _Stream, /) -> None: ...
+
+class In(ArgumentHandler): ...
+
+class Out(ArgumentHandler):
+    def post_call(self, stream: _Stream, /) -> None: ...
+
+class InOut(ArgumentHandler):
+    def post_call(self, stream: _Stream, /) -> None: ...
+
+# ---- arrays
+
+class GPUArray:
+    def __init__(
+        self,
+        shape: _Shape,
+        dtype: DTypeLike,
+        allocator: Callable[[int], Any] = mem_alloc,
+        base: Any = None,
+        gpudata: Any = None,
+        strides: Sequence[int] | None = None,
+        order: str = "C",
+    ) -> None: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def mem_size(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def itemsize(self) -> int: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def ptr(self) -> int: ...
+    @property
+    def flags(self) -> Any: ...
+    @property
+    def T(self) -> GPUArray: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    gpudata: Any
+    base: Any
+    allocator: Any
+    def __len__(self) -> int: ...
+    def set(
+        self, ary: np.ndarray[Any, Any] | GPUArray, async_: bool = False, stream: _Stream = None
+    ) -> None: ...
+    def set_async(self, ary: np.ndarray[Any, Any] | GPUArray, stream: _Stream = None) -> None: ...
+    def get(
+        self,
+        ary: np.ndarray[Any, Any] | None = None,
+        pagelocked: bool = False,
+        async_: bool = False,
+        stream: _Stream = None,
+    ) -> np.ndarray[Any, Any]: ...
+    def get_async(
+        self, stream: _Stream = None, ary: np.ndarray[Any, Any] | None = None
+    ) -> np.ndarray[Any, Any]: ...
+    def copy(self) -> GPUArray: ...
+    def reshape(self, *shape: Any, order: str = "C") -> GPUArray: ...
+    def ravel(self) -> GPUArray: ...
+    def view(self, dtype: DTypeLike | None = None) -> GPUArray: ...
+
+# ---- constants
+
+class _Constant(int):
+    @property
+    def name(self) -> str: ...
+    names: ClassVar[dict[str, Any]]
+    values: ClassVar[dict[int, Any]]
+
+class address_mode(_Constant):
+    WRAP: ClassVar[address_mode]
+    CLAMP: ClassVar[address_mode]
+    MIRROR: ClassVar[address_mode]
+    BORDER: ClassVar[address_mode]
+
+class array_cubemap_face(_Constant):
+    POSITIVE_X: ClassVar[array_cubemap_face]
+    NEGATIVE_X: ClassVar[array_cubemap_face]
+    POSITIVE_Y: ClassVar[array_cubemap_face]
+    NEGATIVE_Y: ClassVar[array_cubemap_face]
+    POSITIVE_Z: ClassVar[array_cubemap_face]
+    NEGATIVE_Z: ClassVar[array_cubemap_face]
+
+class array_format(_Constant):
+    UNSIGNED_INT8: ClassVar[array_format]
+    UNSIGNED_INT16: ClassVar[array_format]
+    UNSIGNED_INT32: ClassVar[array_format]
+    SIGNED_INT8: ClassVar[array_format]
+    SIGNED_INT16: ClassVar[array_format]
+    SIGNED_INT32: ClassVar[array_format]
+    HALF: ClassVar[array_format]
+    FLOAT: ClassVar[array_format]
+    NV12: ClassVar[array_format]
+    UNORM_INT8X1: ClassVar[array_format]
+    UNORM_INT8X2: ClassVar[array_format]
+    UNORM_INT8X4: ClassVar[array_format]
+    UNORM_INT16X1: ClassVar[array_format]
+    UNORM_INT16X2: ClassVar[array_format]
+    UNORM_INT16X4: ClassVar[array_format]
+    SNORM_INT8X1: ClassVar[array_format]
+    SNORM_INT8X2: ClassVar[array_format]
+    SNORM_INT8X4: ClassVar[array_format]
+    SNORM_INT16X1: ClassVar[array_format]
+    SNORM_INT16X2: ClassVar[array_format]
+    SNORM_INT16X4: ClassVar[array_format]
+    BC1_UNORM: ClassVar[array_format]
+    BC1_UNORM_SRGB: ClassVar[array_format]
+    BC2_UNORM: ClassVar[array_format]
+    BC2_UNORM_SRGB: ClassVar[array_format]
+    BC3_UNORM: ClassVar[array_format]
+    BC3_UNORM_SRGB: ClassVar[array_format]
+    BC4_UNORM: ClassVar[array_format]
+    BC4_SNORM: ClassVar[array_format]
+    BC5_UNORM: ClassVar[array_format]
+    BC5_SNORM: ClassVar[array_format]
+    BC6H_UF16: ClassVar[array_format]
+    BC6H_SF16: ClassVar[array_format]
+    BC7_UNORM: ClassVar[array_format]
+    BC7_UNORM_SRGB: ClassVar[array_format]
+    P010: ClassVar[array_format]
+    P016: ClassVar[array_format]
+    NV16: ClassVar[array_format]
+    P210: ClassVar[array_format]
+    P216: ClassVar[array_format]
+    YUY2: ClassVar[array_format]
+    Y210: ClassVar[array_format]
+    Y216: ClassVar[array_format]
+    AYUV: ClassVar[array_format]
+    Y410: ClassVar[array_format]
+    Y416: ClassVar[array_format]
+    Y444_PLANAR8: ClassVar[array_format]
+    Y444_PLANAR10: ClassVar[array_format]
+    YUV444_8bit_SemiPlanar: ClassVar[array_format]
+    YUV444_16bit_SemiPlanar: ClassVar[array_format]
+    UNORM_INT_101010_2: ClassVar[array_format]
+
+class compute_mode(_Constant):
+    DEFAULT: ClassVar[compute_mode]
+    PROHIBITED: ClassVar[compute_mode]
+    EXCLUSIVE_PROCESS: ClassVar[compute_mode]
+
+class ctx_flags(_Constant):
+    SCHED_AUTO: ClassVar[ctx_flags]
+    SCHED_SPIN: ClassVar[ctx_flags]
+    SCHED_YIELD: ClassVar[ctx_flags]
+    SCHED_BLOCKING_SYNC: ClassVar[ctx_flags]
+    BLOCKING_SYNC: ClassVar[ctx_flags]
+    SCHED_MASK: ClassVar[ctx_flags]
+    MAP_HOST: ClassVar[ctx_flags]
+    LMEM_RESIZE_TO_MAX: ClassVar[ctx_flags]
+    COREDUMP_ENABLE: ClassVar[ctx_flags]
+    USER_COREDUMP_ENABLE: ClassVar[ctx_flags]
+    SYNC_MEMOPS: ClassVar[ctx_flags]
+    FLAGS_MASK: ClassVar[ctx_flags]
+
+class device_attribute(_Constant):
+    MAX_THREADS_PER_BLOCK: ClassVar[device_attribute]
+    MAX_BLOCK_DIM_X: ClassVar[device_attribute]
+    MAX_BLOCK_DIM_Y: ClassVar[device_attribute]
+    MAX_BLOCK_DIM_Z: ClassVar[device_attribute]
+    MAX_GRID_DIM_X: ClassVar[device_attribute]
+    MAX_GRID_DIM_Y: ClassVar[device_attribute]
+    MAX_GRID_DIM_Z: ClassVar[device_attribute]
+    MAX_SHARED_MEMORY_PER_BLOCK: ClassVar[device_attribute]
+    SHARED_MEMORY_PER_BLOCK: ClassVar[device_attribute]
+    TOTAL_CONSTANT_MEMORY: ClassVar[device_attribute]
+    WARP_SIZE: ClassVar[device_attribute]
+    MAX_PITCH: ClassVar[device_attribute]
+    MAX_REGISTERS_PER_BLOCK: ClassVar[device_attribute]
+    REGISTERS_PER_BLOCK: ClassVar[device_attribute]
+    CLOCK_RATE: ClassVar[device_attribute]
+    TEXTURE_ALIGNMENT: ClassVar[device_attribute]
+    GPU_OVERLAP: ClassVar[device_attribute]
+    MULTIPROCESSOR_COUNT: ClassVar[device_attribute]
+    KERNEL_EXEC_TIMEOUT: ClassVar[device_attribute]
+    INTEGRATED: ClassVar[device_attribute]
+    CAN_MAP_HOST_MEMORY: ClassVar[device_attribute]
+    COMPUTE_MODE: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE1D_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_HEIGHT: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE3D_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE3D_HEIGHT: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE3D_DEPTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_LAYERED_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_LAYERED_HEIGHT: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_LAYERED_LAYERS: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_ARRAY_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_ARRAY_HEIGHT: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_ARRAY_NUMSLICES: ClassVar[device_attribute]
+    SURFACE_ALIGNMENT: ClassVar[device_attribute]
+    CONCURRENT_KERNELS: ClassVar[device_attribute]
+    ECC_ENABLED: ClassVar[device_attribute]
+    PCI_BUS_ID: ClassVar[device_attribute]
+    PCI_DEVICE_ID: ClassVar[device_attribute]
+    TCC_DRIVER: ClassVar[device_attribute]
+    MEMORY_CLOCK_RATE: ClassVar[device_attribute]
+    GLOBAL_MEMORY_BUS_WIDTH: ClassVar[device_attribute]
+    L2_CACHE_SIZE: ClassVar[device_attribute]
+    MAX_THREADS_PER_MULTIPROCESSOR: ClassVar[device_attribute]
+    ASYNC_ENGINE_COUNT: ClassVar[device_attribute]
+    UNIFIED_ADDRESSING: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE1D_LAYERED_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE1D_LAYERED_LAYERS: ClassVar[device_attribute]
+    CAN_TEX2D_GATHER: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_GATHER_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_GATHER_HEIGHT: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE: ClassVar[device_attribute]
+    PCI_DOMAIN_ID: ClassVar[device_attribute]
+    TEXTURE_PITCH_ALIGNMENT: ClassVar[device_attribute]
+    MAXIMUM_TEXTURECUBEMAP_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS: ClassVar[device_attribute]
+    MAXIMUM_SURFACE1D_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_SURFACE2D_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_SURFACE2D_HEIGHT: ClassVar[device_attribute]
+    MAXIMUM_SURFACE3D_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_SURFACE3D_HEIGHT: ClassVar[device_attribute]
+    MAXIMUM_SURFACE3D_DEPTH: ClassVar[device_attribute]
+    MAXIMUM_SURFACE1D_LAYERED_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_SURFACE1D_LAYERED_LAYERS: ClassVar[device_attribute]
+    MAXIMUM_SURFACE2D_LAYERED_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_SURFACE2D_LAYERED_HEIGHT: ClassVar[device_attribute]
+    MAXIMUM_SURFACE2D_LAYERED_LAYERS: ClassVar[device_attribute]
+    MAXIMUM_SURFACECUBEMAP_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE1D_LINEAR_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_LINEAR_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_LINEAR_HEIGHT: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_LINEAR_PITCH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT: ClassVar[device_attribute]
+    COMPUTE_CAPABILITY_MAJOR: ClassVar[device_attribute]
+    COMPUTE_CAPABILITY_MINOR: ClassVar[device_attribute]
+    MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH: ClassVar[device_attribute]
+    STREAM_PRIORITIES_SUPPORTED: ClassVar[device_attribute]
+    GLOBAL_L1_CACHE_SUPPORTED: ClassVar[device_attribute]
+    LOCAL_L1_CACHE_SUPPORTED: ClassVar[device_attribute]
+    MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: ClassVar[device_attribute]
+    MAX_REGISTERS_PER_MULTIPROCESSOR: ClassVar[device_attribute]
+    MANAGED_MEMORY: ClassVar[device_attribute]
+    MULTI_GPU_BOARD: ClassVar[device_attribute]
+    MULTI_GPU_BOARD_GROUP_ID: ClassVar[device_attribute]
+    HOST_NATIVE_ATOMIC_SUPPORTED: ClassVar[device_attribute]
+    SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO: ClassVar[device_attribute]
+    PAGEABLE_MEMORY_ACCESS: ClassVar[device_attribute]
+    CONCURRENT_MANAGED_ACCESS: ClassVar[device_attribute]
+    COMPUTE_PREEMPTION_SUPPORTED: ClassVar[device_attribute]
+    CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM: ClassVar[device_attribute]
+    CAN_USE_STREAM_MEM_OPS_V1: ClassVar[device_attribute]
+    CAN_USE_64_BIT_STREAM_MEM_OPS_V1: ClassVar[device_attribute]
+    CAN_USE_STREAM_WAIT_VALUE_NOR_V1: ClassVar[device_attribute]
+    COOPERATIVE_LAUNCH: ClassVar[device_attribute]
+    COOPERATIVE_MULTI_DEVICE_LAUNCH: ClassVar[device_attribute]
+    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: ClassVar[device_attribute]
+    CAN_FLUSH_REMOTE_WRITES: ClassVar[device_attribute]
+    HOST_REGISTER_SUPPORTED: ClassVar[device_attribute]
+    PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES: ClassVar[device_attribute]
+    DIRECT_MANAGED_MEM_ACCESS_FROM_HOST: ClassVar[device_attribute]
+    VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED: ClassVar[device_attribute]
+    VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: ClassVar[device_attribute]
+    HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED: ClassVar[device_attribute]
+    HANDLE_TYPE_WIN32_HANDLE_SUPPORTED: ClassVar[device_attribute]
+    HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED: ClassVar[device_attribute]
+    MAX_BLOCKS_PER_MULTIPROCESSOR: ClassVar[device_attribute]
+    GENERIC_COMPRESSION_SUPPORTED: ClassVar[device_attribute]
+    MAX_PERSISTING_L2_CACHE_SIZE: ClassVar[device_attribute]
+    MAX_ACCESS_POLICY_WINDOW_SIZE: ClassVar[device_attribute]
+    GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED: ClassVar[device_attribute]
+    RESERVED_SHARED_MEMORY_PER_BLOCK: ClassVar[device_attribute]
+    SPARSE_CUDA_ARRAY_SUPPORTED: ClassVar[device_attribute]
+    READ_ONLY_HOST_REGISTER_SUPPORTED: ClassVar[device_attribute]
+    TIMELINE_SEMAPHORE_INTEROP_SUPPORTED: ClassVar[device_attribute]
+    MEMORY_POOLS_SUPPORTED: ClassVar[device_attribute]
+    GPU_DIRECT_RDMA_SUPPORTED: ClassVar[device_attribute]
+    GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS: ClassVar[device_attribute]
+    GPU_DIRECT_RDMA_WRITES_ORDERING: ClassVar[device_attribute]
+    MEMPOOL_SUPPORTED_HANDLE_TYPES: ClassVar[device_attribute]
+    CLUSTER_LAUNCH: ClassVar[device_attribute]
+    DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED: ClassVar[device_attribute]
+    CAN_USE_64_BIT_STREAM_MEM_OPS: ClassVar[device_attribute]
+    CAN_USE_STREAM_WAIT_VALUE_NOR: ClassVar[device_attribute]
+    DMA_BUF_SUPPORTED: ClassVar[device_attribute]
+    IPC_EVENT_SUPPORTED: ClassVar[device_attribute]
+    MEM_SYNC_DOMAIN_COUNT: ClassVar[device_attribute]
+    TENSOR_MAP_ACCESS_SUPPORTED: ClassVar[device_attribute]
+    HANDLE_TYPE_FABRIC_SUPPORTED: ClassVar[device_attribute]
+    UNIFIED_FUNCTION_POINTERS: ClassVar[device_attribute]
+    NUMA_CONFIG: ClassVar[device_attribute]
+    NUMA_ID: ClassVar[device_attribute]
+    MULTICAST_SUPPORTED: ClassVar[device_attribute]
+    MPS_ENABLED: ClassVar[device_attribute]
+    HOST_NUMA_ID: ClassVar[device_attribute]
+    D3D12_CIG_SUPPORTED: ClassVar[device_attribute]
+    MEM_DECOMPRESS_ALGORITHM_MASK: ClassVar[device_attribute]
+    MEM_DECOMPRESS_MAXIMUM_LENGTH: ClassVar[device_attribute]
+    VULKAN_CIG_SUPPORTED: ClassVar[device_attribute]
+    GPU_PCI_DEVICE_ID: ClassVar[device_attribute]
+    GPU_PCI_SUBSYSTEM_ID: ClassVar[device_attribute]
+    HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: ClassVar[device_attribute]
+    HOST_NUMA_MEMORY_POOLS_SUPPORTED: ClassVar[device_attribute]
+    HOST_NUMA_MULTINODE_IPC_SUPPORTED: ClassVar[device_attribute]
+    HOST_MEMORY_POOLS_SUPPORTED: ClassVar[device_attribute]
+    HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: ClassVar[device_attribute]
+    HOST_ALLOC_DMA_BUF_SUPPORTED: ClassVar[device_attribute]
+    ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED: ClassVar[device_attribute]
+
+class event_flags(_Constant):
+    DEFAULT: ClassVar[event_flags]
+    BLOCKING_SYNC: ClassVar[event_flags]
+    DISABLE_TIMING: ClassVar[event_flags]
+    INTERPROCESS: ClassVar[event_flags]
+
+class filter_mode(_Constant):
+    POINT: ClassVar[filter_mode]
+    LINEAR: ClassVar[filter_mode]
+
+class func_cache(_Constant):
+    PREFER_NONE: ClassVar[func_cache]
+    PREFER_SHARED: ClassVar[func_cache]
+    PREFER_L1: ClassVar[func_cache]
+    PREFER_EQUAL: ClassVar[func_cache]
+
+class function_attribute(_Constant):
+    MAX_THREADS_PER_BLOCK: ClassVar[function_attribute]
+    SHARED_SIZE_BYTES: ClassVar[function_attribute]
+    CONST_SIZE_BYTES: ClassVar[function_attribute]
+    LOCAL_SIZE_BYTES: ClassVar[function_attribute]
+    NUM_REGS: ClassVar[function_attribute]
+    PTX_VERSION: ClassVar[function_attribute]
+    BINARY_VERSION: ClassVar[function_attribute]
+    CACHE_MODE_CA: ClassVar[function_attribute]
+    MAX_DYNAMIC_SHARED_SIZE_BYTES: ClassVar[function_attribute]
+    PREFERRED_SHARED_MEMORY_CARVEOUT: ClassVar[function_attribute]
+    CLUSTER_SIZE_MUST_BE_SET: ClassVar[function_attribute]
+    REQUIRED_CLUSTER_WIDTH: ClassVar[function_attribute]
+    REQUIRED_CLUSTER_HEIGHT: ClassVar[function_attribute]
+    REQUIRED_CLUSTER_DEPTH: ClassVar[function_attribute]
+    NON_PORTABLE_CLUSTER_SIZE_ALLOWED: ClassVar[function_attribute]
+    CLUSTER_SCHEDULING_POLICY_PREFERENCE: ClassVar[function_attribute]
+    MAX: ClassVar[function_attribute]
+
+class graphics_map_flags(_Constant):
+    NONE: ClassVar[graphics_map_flags]
+    READ_ONLY: ClassVar[graphics_map_flags]
+    WRITE_DISCARD: ClassVar[graphics_map_flags]
+
+class graphics_register_flags(_Constant):
+    NONE: ClassVar[graphics_register_flags]
+    READ_ONLY: ClassVar[graphics_register_flags]
+    WRITE_DISCARD: ClassVar[graphics_register_flags]
+    SURFACE_LDST: ClassVar[graphics_register_flags]
+    TEXTURE_GATHER: ClassVar[graphics_register_flags]
+
+class ipc_mem_flags(_Constant):
+    LAZY_ENABLE_PEER_ACCESS: ClassVar[ipc_mem_flags]
+
+class jit_fallback(_Constant):
+    PREFER_PTX: ClassVar[jit_fallback]
+    PREFER_BINARY: ClassVar[jit_fallback]
+
+class jit_input_type(_Constant):
+    CUBIN: ClassVar[jit_input_type]
+    PTX: ClassVar[jit_input_type]
+    FATBINARY: ClassVar[jit_input_type]
+    OBJECT: ClassVar[jit_input_type]
+    LIBRARY: ClassVar[jit_input_type]
+    NVVM: ClassVar[jit_input_type]
+
+class jit_option(_Constant):
+    MAX_REGISTERS: ClassVar[jit_option]
+    THREADS_PER_BLOCK: ClassVar[jit_option]
+    WALL_TIME: ClassVar[jit_option]
+    INFO_LOG_BUFFER: ClassVar[jit_option]
+    INFO_LOG_BUFFER_SIZE_BYTES: ClassVar[jit_option]
+    ERROR_LOG_BUFFER: ClassVar[jit_option]
+    ERROR_LOG_BUFFER_SIZE_BYTES: ClassVar[jit_option]
+    OPTIMIZATION_LEVEL: ClassVar[jit_option]
+    TARGET_FROM_CUCONTEXT: ClassVar[jit_option]
+    TARGET: ClassVar[jit_option]
+    FALLBACK_STRATEGY: ClassVar[jit_option]
+    GENERATE_DEBUG_INFO: ClassVar[jit_option]
+    LOG_VERBOSE: ClassVar[jit_option]
+    GENERATE_LINE_INFO: ClassVar[jit_option]
+    CACHE_MODE: ClassVar[jit_option]
+    NEW_SM3X_OPT: ClassVar[jit_option]
+    FAST_COMPILE: ClassVar[jit_option]
+    GLOBAL_SYMBOL_NAMES: ClassVar[jit_option]
+    GLOBAL_SYMBOL_ADDRESSES: ClassVar[jit_option]
+    GLOBAL_SYMBOL_COUNT: ClassVar[jit_option]
+    LTO: ClassVar[jit_option]
+    FTZ: ClassVar[jit_option]
+    PREC_DIV: ClassVar[jit_option]
+    PREC_SQRT: ClassVar[jit_option]
+    FMA: ClassVar[jit_option]
+    REFERENCED_KERNEL_NAMES: ClassVar[jit_option]
+    REFERENCED_KERNEL_COUNT: ClassVar[jit_option]
+    REFERENCED_VARIABLE_NAMES: ClassVar[jit_option]
+    REFERENCED_VARIABLE_COUNT: ClassVar[jit_option]
+    OPTIMIZE_UNUSED_DEVICE_VARIABLES: ClassVar[jit_option]
+    POSITION_INDEPENDENT_CODE: ClassVar[jit_option]
+    MIN_CTA_PER_SM: ClassVar[jit_option]
+    MAX_THREADS_PER_BLOCK: ClassVar[jit_option]
+    OVERRIDE_DIRECTIVE_VALUES: ClassVar[jit_option]
+    SPLIT_COMPILE: ClassVar[jit_option]
+
+class jit_target(_Constant):
+    COMPUTE_30: ClassVar[jit_target]
+    COMPUTE_32: ClassVar[jit_target]
+    COMPUTE_35: ClassVar[jit_target]
+    COMPUTE_37: ClassVar[jit_target]
+    COMPUTE_50: ClassVar[jit_target]
+    COMPUTE_52: ClassVar[jit_target]
+    COMPUTE_53: ClassVar[jit_target]
+    COMPUTE_60: ClassVar[jit_target]
+    COMPUTE_61: ClassVar[jit_target]
+    COMPUTE_62: ClassVar[jit_target]
+    COMPUTE_70: ClassVar[jit_target]
+    COMPUTE_72: ClassVar[jit_target]
+    COMPUTE_75: ClassVar[jit_target]
+    COMPUTE_80: ClassVar[jit_target]
+    COMPUTE_86: ClassVar[jit_target]
+    COMPUTE_87: ClassVar[jit_target]
+    COMPUTE_89: ClassVar[jit_target]
+    COMPUTE_90: ClassVar[jit_target]
+    COMPUTE_100: ClassVar[jit_target]
+    COMPUTE_110: ClassVar[jit_target]
+    COMPUTE_103: ClassVar[jit_target]
+    COMPUTE_120: ClassVar[jit_target]
+    COMPUTE_121: ClassVar[jit_target]
+    COMPUTE_90A: ClassVar[jit_target]
+    COMPUTE_100A: ClassVar[jit_target]
+    COMPUTE_110A: ClassVar[jit_target]
+    COMPUTE_103A: ClassVar[jit_target]
+    COMPUTE_120A: ClassVar[jit_target]
+    COMPUTE_121A: ClassVar[jit_target]
+    COMPUTE_100F: ClassVar[jit_target]
+    COMPUTE_110F: ClassVar[jit_target]
+    COMPUTE_103F: ClassVar[jit_target]
+    COMPUTE_120F: ClassVar[jit_target]
+    COMPUTE_121F: ClassVar[jit_target]
+
+class limit(_Constant):
+    STACK_SIZE: ClassVar[limit]
+    PRINTF_FIFO_SIZE: ClassVar[limit]
+    MALLOC_HEAP_SIZE: ClassVar[limit]
+    DEV_RUNTIME_SYNC_DEPTH: ClassVar[limit]
+    DEV_RUNTIME_PENDING_LAUNCH_COUNT: ClassVar[limit]
+    MAX_L2_FETCH_GRANULARITY: ClassVar[limit]
+    PERSISTING_L2_CACHE_SIZE: ClassVar[limit]
+    SHMEM_SIZE: ClassVar[limit]
+    CIG_ENABLED: ClassVar[limit]
+    CIG_SHMEM_FALLBACK_ENABLED: ClassVar[limit]
+
+class mem_advise(_Constant):
+    SET_READ_MOSTLY: ClassVar[mem_advise]
+    UNSET_READ_MOSTLY: ClassVar[mem_advise]
+    SET_PREFERRED_LOCATION: ClassVar[mem_advise]
+    UNSET_PREFERRED_LOCATION: ClassVar[mem_advise]
+    SET_ACCESSED_BY: ClassVar[mem_advise]
+    UNSET_ACCESSED_BY: ClassVar[mem_advise]
+
+class mem_attach_flags(_Constant):
+    GLOBAL: ClassVar[mem_attach_flags]
+    HOST: ClassVar[mem_attach_flags]
+    SINGLE: ClassVar[mem_attach_flags]
+
+class memory_type(_Constant):
+    HOST: ClassVar[memory_type]
+    DEVICE: ClassVar[memory_type]
+    ARRAY: ClassVar[memory_type]
+    UNIFIED: ClassVar[memory_type]
+
+class pointer_attribute(_Constant):
+    CONTEXT: ClassVar[pointer_attribute]
+    MEMORY_TYPE: ClassVar[pointer_attribute]
+    DEVICE_POINTER: ClassVar[pointer_attribute]
+    HOST_POINTER: ClassVar[pointer_attribute]
+    P2P_TOKENS: ClassVar[pointer_attribute]
+    SYNC_MEMOPS: ClassVar[pointer_attribute]
+    BUFFER_ID: ClassVar[pointer_attribute]
+    IS_MANAGED: ClassVar[pointer_attribute]
+    DEVICE_ORDINAL: ClassVar[pointer_attribute]
+    IS_LEGACY_CUDA_IPC_CAPABLE: ClassVar[pointer_attribute]
+    RANGE_START_ADDR: ClassVar[pointer_attribute]
+    RANGE_SIZE: ClassVar[pointer_attribute]
+    MAPPED: ClassVar[pointer_attribute]
+    ALLOWED_HANDLE_TYPES: ClassVar[pointer_attribute]
+    IS_GPU_DIRECT_RDMA_CAPABLE: ClassVar[pointer_attribute]
+    ACCESS_FLAGS: ClassVar[pointer_attribute]
+    MEMPOOL_HANDLE: ClassVar[pointer_attribute]
+    MAPPING_SIZE: ClassVar[pointer_attribute]
+    MAPPING_BASE_ADDR: ClassVar[pointer_attribute]
+    MEMORY_BLOCK_ID: ClassVar[pointer_attribute]
+    IS_HW_DECOMPRESS_CAPABLE: ClassVar[pointer_attribute]
+
+class profiler_output_mode(_Constant):
+    KEY_VALUE_PAIR: ClassVar[profiler_output_mode]
+    CSV: ClassVar[profiler_output_mode]
+
+class resource_type(_Constant):
+    ARRAY: ClassVar[resource_type]
+    MIPMAPPED_ARRAY: ClassVar[resource_type]
+    LINEAR: ClassVar[resource_type]
+    PITCH2D: ClassVar[resource_type]
+
+class shared_config(_Constant):
+    DEFAULT_BANK_SIZE: ClassVar[shared_config]
+    FOUR_BYTE_BANK_SIZE: ClassVar[shared_config]
+    EIGHT_BYTE_BANK_SIZE: ClassVar[shared_config]
+
+class stream_flags(_Constant):
+    DEFAULT: ClassVar[stream_flags]
+    NON_BLOCKING: ClassVar[stream_flags]
+
+class array3d_flags:
+    LAYERED: ClassVar[int]
+    SURFACE_LDST: ClassVar[int]
+    CUBEMAP: ClassVar[int]
+    TEXTURE_GATHER: ClassVar[int]
+    DEPTH_TEXTURE: ClassVar[int]
+    COLOR_ATTACHMENT: ClassVar[int]
+    SPARSE: ClassVar[int]
+    DEFERRED_MAPPING: ClassVar[int]
+    VIDEO_ENCODE_DECODE: ClassVar[int]
+    ARRAY3D_LAYERED: ClassVar[int]
+    ARRAY3D_2DARRAY: ClassVar[int]
+
+class host_alloc_flags:
+    PORTABLE: ClassVar[int]
+    DEVICEMAP: ClassVar[int]
+    WRITECOMBINED: ClassVar[int]
+
+class mem_host_register_flags:
+    PORTABLE: ClassVar[int]
+    DEVICEMAP: ClassVar[int]
+    IOMEMORY: ClassVar[int]
+    READ_ONLY: ClassVar[int]

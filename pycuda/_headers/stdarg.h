@@ -1,0 +1,1 @@
+/* va_list and its macros are NVRTC's own. */

@@ -1,0 +1,11 @@
+/* malloc and free are NVRTC's own. */
+#ifndef PYCUDA_STDLIB_H
+#define PYCUDA_STDLIB_H
+
+#include "stddef.h"
+
+#define EXIT_SUCCESS 0
+#define EXIT_FAILURE 1
+#define RAND_MAX 2147483647
+
+#endif

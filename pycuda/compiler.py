@@ -1,0 +1,427 @@
+"""Kernels from CUDA C source, compiled at run time.
+
+`SourceModule` is the usual way: source in, a module with `get_function` out. `compile` gives the code alone.
+Sources are compiled in this process by NVRTC; nvcc is called only when it is named or when an option or a
+header needs it. Compiled code is cached on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pycuda.driver as drv
+from pycuda._compile import build, cache, finder, includes, report
+from pycuda._compile import nvcc as _nvcc_command
+from pycuda._compile import options as _options
+from pycuda._compile import source as _source
+from pycuda._compile import target as _target
+
+__all__ = [
+    "DEFAULT_NVCC_FLAGS",
+    "CudaModule",
+    "DynamicModule",
+    "DynamicSourceModule",
+    "SourceModule",
+    "compile",
+    "compile_plain",
+    "get_nvcc_version",
+    "preprocess_source",
+]
+
+DEFAULT_NVCC_FLAGS: list[str] = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
+
+_TARGETS = ("cubin", "ptx", "fatbin")
+_ENVIRONMENT = ("PYCUDA_CACHE_DIR", "PYCUDA_DISABLE_CACHE", "PYCUDA_NVRTC", "PYCUDA_COMPILER")
+_REMEMBERED = 512
+
+# Requests of this process to their product: a second identical one costs a look-up and a stat of each header
+# of the user's.
+_memory: dict = {}
+
+
+def get_nvcc_version(nvcc: str) -> str:
+    """get_nvcc_version(nvcc) -> str: what `nvcc --version` prints. A UserWarning, and "", when it cannot be
+    run.
+    """
+    path = finder.find_nvcc(nvcc)
+    try:
+        if path is None:
+            raise OSError(f"no command {nvcc!r}")
+        return _nvcc_command.version_text(path)
+    except OSError as problem:
+        report.warn(f"the version of {nvcc!r} is unknown: {problem}")
+        return ""
+
+
+def preprocess_source(source: str, options, nvcc: str) -> str:
+    """preprocess_source(source, options, nvcc) -> str: the source after nvcc's preprocessor. CompileError
+    when that fails.
+    """
+    path = finder.find_nvcc(nvcc)
+    if path is None:
+        raise report.nvcc_missing(nvcc, None)
+    text, command, messages = _nvcc_command.preprocess(path, source, list(options))
+    if text is None:
+        raise drv.CompileError("the preprocessor failed", command, "", messages)
+    return text
+
+
+def _remember(key, product: build.Product) -> None:
+    if not product.cacheable:
+        return
+    while len(_memory) >= _REMEMBERED:
+        _memory.pop(next(iter(_memory)), None)
+    _memory[key] = product
+
+
+def _job_memory_key(kind, source, device, *arguments):
+    return kind, source, device, drv.CUDA_DEBUGGING, *arguments, *map(os.environ.get, _ENVIRONMENT)
+
+
+def _recall(key) -> build.Product | None:
+    product = _memory.get(key)
+    return product if product is not None and includes.unchanged(product.watched) else None
+
+
+def _run(key, job: build.Job) -> build.Product:
+    if drv.CUDA_DEBUGGING:
+        job = job._replace(keep=True, cache_dir=False, options=(*job.options, "-g", "-G"))
+    product = build.run(job)
+    if not job.keep and cache.folder(job.cache_dir):
+        _remember(key, product)
+    return product
+
+
+def compile_plain(source, options, keep, nvcc, cache_dir, target="cubin") -> bytes:
+    """compile_plain(source, options, keep, nvcc, cache_dir, target="cubin") -> bytes
+
+    Compile source as it stands, with these options and no others: no extern "C", no architecture but one
+    among the options.
+    """
+    assert target in _TARGETS, f"target is {target!r}: it may be cubin, ptx or fatbin"
+    device = _target.current()
+    key = _job_memory_key("plain", source, device, tuple(options), keep, nvcc, cache_dir, target)
+    job = build.Job(source, tuple(options), target, nvcc, keep, cache_dir, device)
+    return (_recall(key) or _run(key, job)).code
+
+
+def _with_architecture(options, arch, code, device) -> tuple[str, ...]:
+    """Options with the -arch and -code that the arguments, or the device, ask for."""
+    if arch is None and device is not None and _options.parse(options).arch is None:
+        arch = device.arch
+    added = ["-arch", arch] if arch is not None else []
+    return (*options, *added, *(["-code", code] if code is not None else []))
+
+
+def _job(
+    source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target, device
+) -> build.Job:
+    folders = [os.path.abspath(os.fspath(folder)) for folder in include_dirs]
+    options = (*options, *(f"-I{folder}" for folder in folders), f"-I{build.DEVICE_HEADERS}")
+    options = _with_architecture(options, arch, code, device)
+    users = _options.parse(options).folders
+    text = _source.wrap(
+        source, extern_c=not no_extern_c, is_users=lambda name: includes.find(name[1:-1], users) is not None
+    )
+    return build.Job(text, options, target, nvcc, bool(keep), cache_dir, device)
+
+
+def _compile(
+    source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target
+) -> build.Product:
+    assert target in _TARGETS, f"target is {target!r}: it may be cubin, ptx or fatbin"
+    options = tuple(DEFAULT_NVCC_FLAGS if options is None else options)
+    include_dirs = tuple(include_dirs or ())
+    if isinstance(source, bytes):
+        source = source.decode()
+    device = _target.current()
+    key = _job_memory_key(
+        "wrapped",
+        source,
+        device,
+        nvcc,
+        options,
+        keep,
+        no_extern_c,
+        arch,
+        code,
+        cache_dir,
+        include_dirs,
+        target,
+    )
+    product = _recall(key)
+    if product is None:
+        job = _job(
+            source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target, device
+        )
+        product = _run(key, job)
+    return product
+
+
+def compile(
+    source,
+    nvcc="nvcc",
+    options=None,
+    keep=False,
+    no_extern_c=False,
+    arch=None,
+    code=None,
+    cache_dir=None,
+    include_dirs=None,
+    target="cubin",
+) -> bytes:
+    """compile(source, nvcc="nvcc", options=None, keep=False, no_extern_c=False, arch=None, code=None,
+    cache_dir=None, include_dirs=None, target="cubin") -> bytes
+
+    Compile as SourceModule does and return the code, unloaded. target is "cubin" (machine code), "ptx" or
+    "fatbin" (by nvcc). On the CPU device, which loads PTX, "cubin" gives PTX text; so does a virtual arch
+    such as "compute_75". CompileError when it does not compile.
+    """
+    return _compile(
+        source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target
+    ).code
+
+
+def _dotted(version) -> str:
+    return ".".join(map(str, version))
+
+
+class CudaModule:
+    """What modules made from source have in common. `module` is the pycuda.driver.Module."""
+
+    module: drv.Module | None = None
+
+    def _loaded(self):
+        if self.module is None:
+            raise drv.LogicError("the module is not linked yet: call link() first")
+        return self.module
+
+    def get_function(self, name):
+        """get_function(name) -> pycuda.driver.Function. LogicError when the module has no kernel of that name
+        (cuModuleGetFunction).
+        """
+        return self._loaded().get_function(name)
+
+    def get_global(self, name):
+        """get_global(name) -> (address, size in bytes) of a __device__ or __constant__ variable
+        (cuModuleGetGlobal).
+        """
+        return self._loaded().get_global(name)
+
+    def get_texref(self, name):
+        """get_texref(name) -> pycuda.driver.TextureReference (cuModuleGetTexRef)."""
+        return self._reference("get_texref", "texture", name)
+
+    def get_surfref(self, name):
+        """get_surfref(name) -> pycuda.driver.SurfaceReference (cuModuleGetSurfRef)."""
+        return self._reference("get_surfref", "surface", name)
+
+    def _reference(self, method, kind, name):
+        getter = getattr(self._loaded(), method, None)
+        if getter is None:
+            raise drv.LogicError(
+                f"{method} failed: {kind} references ({name!r}) are not supported by this version"
+            )
+        return getter(name)
+
+    def _warn_of_arch(self, arch) -> None:
+        wanted, device = _options.capability(arch), _target.current()
+        if wanted and device and wanted > device.capability:
+            report.warn(
+                f"trying to compile for the architecture {arch}, which the device (compute capability "
+                f"{_dotted(device.capability)}) may not run"
+            )
+
+
+def _load(product: build.Product):
+    """The module of this code. A failure says so when the compiler was newer than the driver."""
+    try:
+        return drv.module_from_buffer(product.code)
+    except drv.Error as problem:
+        device = _target.current()
+        if product.compiler and device and not device.takes_ptx and product.compiler > device.driver:
+            problem.args = (
+                f"{problem} - compiled by NVRTC {_dotted(product.compiler)}, newer than the driver's CUDA "
+                f"{_dotted(device.driver)}: pip install pycuda[cu{device.driver[0]}] has one that fits",
+            )
+        raise
+
+
+class SourceModule(CudaModule):
+    """SourceModule(source, nvcc="nvcc", options=None, keep=False, no_extern_c=False, arch=None, code=None,
+    cache_dir=None, include_dirs=None)
+
+    The CUDA C source compiled and loaded into the current context. Unless no_extern_c is true it is wrapped
+    in extern "C", so that kernels keep their names; options are nvcc's (a sequence of str; None stands for
+    DEFAULT_NVCC_FLAGS); arch defaults to the device's; keep leaves the compiler's files in a folder and
+    prints it; cache_dir names the cache folder, False means none. CompileError when the source does not
+    compile; it carries the compiler's messages with the lines of source.
+    """
+
+    def __init__(
+        self,
+        source,
+        nvcc="nvcc",
+        options=None,
+        keep=False,
+        no_extern_c=False,
+        arch=None,
+        code=None,
+        cache_dir=None,
+        include_dirs=None,
+    ):
+        if arch is not None:
+            self._warn_of_arch(arch)
+        product = _compile(
+            source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, "cubin"
+        )
+        self.module = _load(product)
+
+
+class DynamicModule(CudaModule):
+    """DynamicModule(nvcc="nvcc", link_options=None, keep=False, no_extern_c=False, arch=None, code=None,
+    cache_dir=None, include_dirs=None, message_handler=None, log_verbose=False, cuda_libdir=None)
+
+    A module linked at run time from several sources, objects and libraries: add_*() in any order, then
+    link().
+    """
+
+    def __init__(
+        self,
+        nvcc="nvcc",
+        link_options=None,
+        keep=False,
+        no_extern_c=False,
+        arch=None,
+        code=None,
+        cache_dir=None,
+        include_dirs=None,
+        message_handler=None,
+        log_verbose=False,
+        cuda_libdir=None,
+    ):
+        device = _target.current()
+        if device is not None and device.capability < (3, 5):
+            raise RuntimeError(
+                "linking at run time needs compute capability 3.5 or later, the device has "
+                + _dotted(device.capability)
+            )
+        self.linker = drv.Linker(message_handler, link_options, log_verbose)
+        self.module = None
+        self.nvcc, self.keep, self.no_extern_c = nvcc, keep, no_extern_c
+        self.arch, self.code = arch, code
+        self.cache_dir, self.include_dirs = cache_dir, list(include_dirs or ())
+        self.cuda_libdir, self.libdir, self.libptn = cuda_libdir, None, "lib%s.a"
+        if arch is not None:
+            self._warn_of_arch(arch)
+
+    def add_source(self, source, nvcc_options=None, name="kernel.ptx"):
+        """add_source(source, nvcc_options=None, name="kernel.ptx") -> self: compile to PTX and add it."""
+        ptx = compile(
+            source,
+            nvcc=self.nvcc,
+            options=nvcc_options,
+            keep=self.keep,
+            no_extern_c=self.no_extern_c,
+            arch=self.arch,
+            code=self.code,
+            cache_dir=self.cache_dir,
+            include_dirs=self.include_dirs,
+            target="ptx",
+        )
+        self.linker.add_data(ptx, drv.jit_input_type.PTX, name)
+        return self
+
+    def add_data(self, data, input_type, name="unknown"):
+        """add_data(data, input_type, name="unknown") -> self: add bytes of a jit_input_type."""
+        self.linker.add_data(data, input_type, name)
+        return self
+
+    def add_file(self, filename, input_type):
+        """add_file(filename, input_type) -> self: add a file of a jit_input_type."""
+        self.linker.add_file(filename, input_type)
+        return self
+
+    def add_stdlib(self, libname):
+        """add_stdlib(libname) -> self: add a static library of the toolkit, such as "cudadevrt". OSError when
+        it is not found.
+        """
+        if self.libdir is None:
+            self.libdir = _library_folder(self.cuda_libdir, self.nvcc, self.libptn)
+        path = os.path.join(self.libdir, self.libptn % libname)
+        if not os.path.isfile(path):
+            raise OSError(f"{path}: no such library")
+        return self.add_file(path, drv.jit_input_type.LIBRARY)
+
+    def link(self):
+        """link() -> self: link what was added and load it; then the getters work."""
+        self.module = self.linker.link_module()
+        self.linker = None
+        return self
+
+
+def _library_folders(cuda_libdir, nvcc):
+    """Places of the toolkit's static libraries, the preferred first."""
+    if cuda_libdir is not None:
+        yield cuda_libdir
+    for name in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"):
+        if os.environ.get(name):
+            yield os.path.join(os.environ[name], "lib64")
+    yield from filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep))
+    compiler, _ = finder.find_nvrtc(None, cache.folder(None))
+    if compiler is not None:
+        yield os.path.dirname(os.path.realpath(compiler.path))
+        yield os.path.dirname(compiler.path)
+    yield "/usr/lib/x86_64-linux-gnu"
+    path = finder.find_nvcc(nvcc)
+    if path:
+        yield os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(path))), "lib64")
+    yield "/usr/local/cuda/lib64"
+
+
+def _library_folder(cuda_libdir, nvcc, pattern) -> str:
+    """The folder of cudadevrt. RuntimeError when there is none."""
+    for folder in _library_folders(cuda_libdir, nvcc):
+        if os.path.isfile(os.path.join(folder, pattern % "cudadevrt")):
+            return folder
+    raise RuntimeError("the folder of CUDA's static libraries was not found: cuda_libdir names it")
+
+
+class DynamicSourceModule(DynamicModule):
+    """DynamicSourceModule(source, nvcc="nvcc", options=None, ..., include_dirs=None, cuda_libdir=None)
+
+    A SourceModule whose kernels may launch kernels: compiled with -rdc=true and linked with cudadevrt.
+    """
+
+    def __init__(
+        self,
+        source,
+        nvcc="nvcc",
+        options=None,
+        keep=False,
+        no_extern_c=False,
+        arch=None,
+        code=None,
+        cache_dir=None,
+        include_dirs=None,
+        cuda_libdir=None,
+    ):
+        super().__init__(
+            nvcc=nvcc,
+            keep=keep,
+            no_extern_c=no_extern_c,
+            arch=arch,
+            code=code,
+            cache_dir=cache_dir,
+            include_dirs=include_dirs,
+            cuda_libdir=cuda_libdir,
+        )
+        options = list(DEFAULT_NVCC_FLAGS if options is None else options)
+        if not any(re.match(r"--?(rdc|relocatable-device-code)", option) for option in options):
+            options.append("-rdc=true")
+        if "-lcudadevrt" not in options:
+            options.append("-lcudadevrt")
+        self.add_source(source, nvcc_options=options)
+        self.add_stdlib("cudadevrt")
+        self.link()

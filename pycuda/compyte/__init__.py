@@ -1,0 +1,1 @@
+"""Array and data type helpers."""

@@ -1,0 +1,73 @@
+"""Strides and flags of arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def f_contiguous_strides(itemsize, shape) -> tuple[int, ...]:
+    """Strides in bytes of a packed Fortran-ordered array; axes of length 0 count as 1."""
+    strides, stride = [], itemsize
+    for length in shape:
+        strides.append(stride)
+        stride *= max(length, 1)
+    return tuple(strides)
+
+
+def c_contiguous_strides(itemsize, shape) -> tuple[int, ...]:
+    """Strides in bytes of a packed C-ordered array; axes of length 0 count as 1."""
+    return f_contiguous_strides(itemsize, tuple(shape)[::-1])[::-1]
+
+
+def equal_strides(strides1, strides2, shape) -> bool:
+    """Whether two strides address an array of this shape alike: axes of length 1, and empty arrays, do not
+    count.
+    """
+    if len(strides1) != len(strides2) or len(strides2) != len(shape):
+        return False
+    return 0 in shape or all(
+        a == b for a, b, length in zip(strides1, strides2, shape, strict=True) if length > 1
+    )
+
+
+def is_f_contiguous_strides(strides, itemsize, shape) -> bool:
+    """Whether these are the strides of a packed Fortran-ordered array."""
+    return equal_strides(strides, f_contiguous_strides(itemsize, shape), shape)
+
+
+def is_c_contiguous_strides(strides, itemsize, shape) -> bool:
+    """Whether these are the strides of a packed C-ordered array."""
+    return equal_strides(strides, c_contiguous_strides(itemsize, shape), shape)
+
+
+class ArrayFlags:
+    """ArrayFlags(array): c_contiguous, f_contiguous and forc of anything with strides, shape and dtype."""
+
+    def __init__(self, ary):
+        itemsize = ary.dtype.itemsize
+        self.f_contiguous = is_f_contiguous_strides(ary.strides, itemsize, ary.shape)
+        self.c_contiguous = is_c_contiguous_strides(ary.strides, itemsize, ary.shape)
+        self.forc = self.f_contiguous or self.c_contiguous
+
+    def __repr__(self):
+        return f"ArrayFlags(c_contiguous={self.c_contiguous}, f_contiguous={self.f_contiguous})"
+
+
+def get_common_dtype(obj1, obj2, allow_double) -> np.dtype:
+    """The dtype that results of both go into; without allow_double, double precision becomes single."""
+    result = np.result_type(*(each.dtype if hasattr(each, "dtype") else each for each in (obj1, obj2)))
+    narrow = {np.dtype(np.float64): np.float32, np.dtype(np.complex128): np.complex64}
+    return np.dtype(result if allow_double else narrow.get(result, result))
+
+
+def bound(a):
+    """(lowest address, one past the highest) of an array's memory."""
+    low = high = a.ctypes.data if isinstance(a, np.ndarray) else int(a.gpudata)
+    for length, stride in zip(a.shape, a.strides, strict=True):
+        low, high = low + min(0, (length - 1) * stride), high + max(0, (length - 1) * stride)
+    return low, high + a.dtype.itemsize
+
+
+def as_strided(x, shape=None, strides=None):
+    """A view of a NumPy array with another shape and strides."""
+    return np.lib.stride_tricks.as_strided(x, shape, strides)

@@ -1,0 +1,155 @@
+"""C type names of NumPy data types, and the other way round."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import numpy as np
+
+
+class TypeNameNotKnown(RuntimeError, KeyError):
+    """No data type of this C name is registered."""
+
+
+class DTypeRegistry:
+    """Two maps: C names to dtypes, and each dtype to the first name registered for it."""
+
+    def __init__(self):
+        self.name_to_dtype: dict[str, np.dtype] = {}
+        self.dtype_to_name: dict[np.dtype, str] = {}
+
+    def get_or_register_dtype(self, c_names, dtype=None) -> np.dtype:
+        """The dtype registered for these names, after registering it when dtype is given.
+
+        With dtype None the first name is looked up (TypeNameNotKnown when nothing knows it). A name that
+        stands for another dtype is a RuntimeError. An equal dtype registered before is returned in place of
+        the given one.
+        """
+        names = [c_names] if isinstance(c_names, str) else list(c_names)
+        if dtype is None:
+            try:
+                return self.name_to_dtype[names[0]]
+            except KeyError:
+                raise TypeNameNotKnown(names[0]) from None
+        dtype = np.dtype(dtype)
+        known = next((each for each in self.dtype_to_name if each == dtype), None)
+        dtype = dtype if known is None else known
+        for name in names:
+            other = self.name_to_dtype.setdefault(name, dtype)
+            if other != dtype:
+                raise RuntimeError(f"the name {name!r} is already registered for {other}, not {dtype}")
+        self.dtype_to_name.setdefault(dtype, names[0])
+        return dtype
+
+    def dtype_to_ctype(self, dtype) -> str:
+        """The C name of a dtype; ValueError when it has none."""
+        if dtype is None:
+            raise ValueError("dtype may not be None")
+        dtype = np.dtype(dtype)
+        try:
+            return self.dtype_to_name[dtype]
+        except KeyError:
+            raise ValueError(f"unable to map dtype {dtype} to a C type") from None
+
+
+TYPE_REGISTRY = DTypeRegistry()
+DTYPE_TO_NAME = TYPE_REGISTRY.dtype_to_name
+NAME_TO_DTYPE = TYPE_REGISTRY.name_to_dtype
+get_or_register_dtype = TYPE_REGISTRY.get_or_register_dtype
+dtype_to_ctype = TYPE_REGISTRY.dtype_to_ctype
+
+
+def register_dtype(dtype, c_names, alias_ok=False) -> None:
+    """The older form of get_or_register_dtype. RuntimeError for a dtype that has a name already, unless
+    alias_ok.
+    """
+    if not alias_ok and np.dtype(dtype) in TYPE_REGISTRY.dtype_to_name:
+        raise RuntimeError(f"{np.dtype(dtype)} is already registered")
+    TYPE_REGISTRY.get_or_register_dtype(c_names, dtype)
+
+
+_INTEGER_NAMES = (
+    (np.int8, ("signed char",)),
+    (np.uint8, ("unsigned char",)),
+    (np.int16, ("short", "signed short", "signed short int", "short signed int")),
+    (np.uint16, ("unsigned short", "unsigned short int", "short unsigned int")),
+    (np.int32, ("int", "signed int")),
+    (np.uint32, ("unsigned", "unsigned int")),
+)
+
+
+def fill_registry_with_c_types(registry, respect_windows, include_bool=True) -> None:
+    """Register the types of C under their usual names."""
+    if include_bool:
+        registry.get_or_register_dtype("bool", np.dtype(bool))
+    for dtype, names in _INTEGER_NAMES:
+        registry.get_or_register_dtype(names, dtype)
+    if respect_windows and sys.platform == "win32":
+        registry.get_or_register_dtype("long long", np.int64)
+        registry.get_or_register_dtype("unsigned long long", np.uint64)
+    else:
+        registry.get_or_register_dtype(("long", "long int"), np.int64)
+        registry.get_or_register_dtype(("unsigned long", "unsigned long int"), np.uint64)
+        registry.get_or_register_dtype(("long long", "long long int"), np.int64)
+        registry.get_or_register_dtype(("unsigned long long", "unsigned long long int"), np.uint64)
+    registry.get_or_register_dtype("float", np.float32)
+    registry.get_or_register_dtype("double", np.float64)
+
+
+def fill_registry_with_opencl_c_types(registry) -> None:
+    """Register OpenCL's scalar names."""
+    for names, dtype in (
+        (("char", "signed char"), np.int8),
+        (("uchar", "unsigned char"), np.uint8),
+        ("short", np.int16),
+        (("ushort", "unsigned short"), np.uint16),
+        ("int", np.int32),
+        (("uint", "unsigned int"), np.uint32),
+        ("long", np.int64),
+        (("ulong", "unsigned long"), np.uint64),
+        ("float", np.float32),
+        ("double", np.float64),
+    ):
+        registry.get_or_register_dtype(names, dtype)
+
+
+def fill_registry_with_c99_stdint_types(registry) -> None:
+    """Register int8_t and its kin."""
+    for kind in ("int", "uint"):
+        for bits in (8, 16, 32, 64):
+            registry.get_or_register_dtype(f"{kind}{bits}_t", np.dtype(f"{kind}{bits}"))
+
+
+def fill_registry_with_c99_complex_types(registry) -> None:
+    """Register C99's complex types."""
+    registry.get_or_register_dtype(("float complex",), np.complex64)
+    registry.get_or_register_dtype(("double complex",), np.complex128)
+
+
+_QUALIFIERS = re.compile(r"\b(?:const|volatile|restrict|__restrict__|__restrict)\b")
+_DECLARATION = re.compile(
+    r"^\s*(?P<type>[\w:<>,\s]*?[\w>])(?P<pointer>\s*[*&\s]*?)\s*\b(?P<name>\w+)\s*(?P<array>\[\s*\d*\s*\])?\s*$"
+)
+
+
+def parse_c_arg_backend(c_arg, scalar_factory, vec_factory, name_to_dtype=None):
+    """The declaration of one C argument, made into vec_factory(dtype, name) for pointers and arrays, else
+    scalar_factory(dtype, name).
+
+    name_to_dtype maps a C type name to a dtype (a DTypeRegistry, a dict or a function). ValueError when the
+    text is no declaration of a known type.
+    """
+    text = _QUALIFIERS.sub(" ", c_arg)
+    match = _DECLARATION.match(text.replace("*", " * "))
+    if match is None:
+        raise ValueError(f"the argument {c_arg!r} cannot be read as a C declaration")
+    type_name = re.sub(r"\s+", " ", re.sub(r"\s*([<>:,])\s*", r"\1", match["type"])).strip()
+    look_up = name_to_dtype or TYPE_REGISTRY.name_to_dtype
+    look_up = getattr(look_up, "name_to_dtype", look_up)
+    try:
+        dtype = look_up(type_name) if callable(look_up) else look_up[type_name]
+    except (KeyError, TypeNameNotKnown):
+        raise ValueError(f"the argument {c_arg!r} has the unknown type {type_name!r}") from None
+    factory = vec_factory if "*" in match["pointer"] or match["array"] else scalar_factory
+    return factory(dtype, match["name"])

@@ -1,0 +1,33 @@
+"""`python -m pycuda.debug SCRIPT ARGUMENTS...` runs a script with its kernels compiled for cuda-gdb.
+
+cuda-gdb --args python -m pycuda.debug SCRIPT ARGUMENTS...
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main(arguments=None) -> int:
+    """Run the script that the arguments name."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments:
+        print("usage: python -m pycuda.debug SCRIPT ARGUMENTS...", file=sys.stderr)
+        return 2
+    if not os.path.isfile(arguments[0]):
+        print(f"{arguments[0]}: no such file", file=sys.stderr)
+        return 1
+    import runpy
+
+    from pycuda.driver import set_debugging
+
+    set_debugging()
+    sys.argv = list(arguments)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(arguments[0])))
+    runpy.run_path(arguments[0], run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""The CUDA driver API: what pycuda._driver defines, and a few helpers.
+
+Importing this makes no call into CUDA.
+"""
+
+from __future__ import annotations
+
+from pycuda import _driver
+from pycuda._driver import *  # noqa: F403
+
+# Read at each compilation.
+CUDA_DEBUGGING = False
+
+
+def set_debugging(flag: bool = True) -> None:
+    """set_debugging(flag=True): compile every kernel from now on for cuda-gdb (-g -G), uncached, its files
+    kept.
+    """
+    global CUDA_DEBUGGING
+    CUDA_DEBUGGING = flag
+
+
+class CompileError(Error):  # noqa: F405
+    """CompileError(msg, command_line, stdout=None, stderr=None): the compiler's arguments and all that it
+    wrote.
+    """
+
+    def __init__(self, msg, command_line, stdout=None, stderr=None):
+        super().__init__(msg, command_line, stdout, stderr)
+        self.msg = msg
+        self.command_line = command_line
+        self.stdout = stdout
+        self.stderr = stderr
+
+    def __str__(self):
+        parts = [self.msg]
+        if self.command_line:
+            parts.append(f"[command: {' '.join(map(str, self.command_line))}]")
+        parts += [
+            f"[{name}:\n{text}]" for name, text in (("stdout", self.stdout), ("stderr", self.stderr)) if text
+        ]
+        return "\n".join(parts)
+
+
+_driver.CompileError = CompileError

@@ -1,0 +1,153 @@
+"""Arrays on the device, used as NumPy's are."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._driver import GPUArray
+from pycuda.compyte.array import ArrayFlags, get_common_dtype  # noqa: F401
+from pycuda.tools import get_or_register_dtype
+
+# ---- vector types
+
+
+def _vector_maker(dtype, fields):
+    """make_float3(x, y, z) -> 0-d array: missing fields are 0."""
+
+    def make(*values):
+        if len(values) > len(fields):
+            raise TypeError(f"at most {len(fields)} values, not {len(values)}")
+        return np.array(tuple(values) + (0,) * (len(fields) - len(values)), dtype=dtype)
+
+    return make
+
+
+_VECTOR_SCALARS = {
+    "char": np.int8,
+    "uchar": np.uint8,
+    "short": np.int16,
+    "ushort": np.uint16,
+    "int": np.int32,
+    "uint": np.uint32,
+    "long": np.int_,
+    "ulong": np.uint,
+    "float": np.float32,
+    "longlong": np.int64,
+    "ulonglong": np.uint64,
+    "double": np.float64,
+}
+
+
+class vec:
+    """CUDA's vector types as structured dtypes (vec.float4), and what makes a value of each
+    (vec.make_float4(x, y, z, w)).
+    """
+
+
+def _create_vector_types() -> None:
+    for name, scalar in _VECTOR_SCALARS.items():
+        widest = 2 if name in ("longlong", "ulonglong", "double") else 4
+        for count in range(1, widest + 1):
+            fields = "xyzw"[:count]
+            dtype = np.dtype([(field, scalar) for field in fields])
+            get_or_register_dtype(f"{name}{count}", dtype)
+            make = _vector_maker(dtype, fields)
+            make.__name__ = f"make_{name}{count}"
+            setattr(vec, f"{name}{count}", dtype)
+            setattr(vec, make.__name__, staticmethod(make))
+
+
+_create_vector_types()
+
+
+# ---- launch shapes
+
+
+@functools.cache
+def _splay(n: int, multiprocessors: int):
+    """(grid, block) for n independent items: at most 8 blocks of 128 threads to a multiprocessor, warps of 32
+    while n is small.
+    """
+    threads, limit = 128, 8 * multiprocessors
+    if n < 32:
+        return (1, 1), (32, 1, 1)
+    if n < limit * threads:
+        # Few items: as many blocks as can have a warp each, then wider blocks.
+        warps = -(-n // 32)
+        blocks = min(warps, limit)
+        return (blocks, 1), (min(threads, -(-warps // blocks) * 32), 1, 1)
+    return (limit, 1), (threads, 1, 1)
+
+
+def splay(n, dev=None):
+    """splay(n, dev=None) -> ((blocks, 1), (threads, 1, 1)): a launch shape for a loop over n items."""
+    dev = drv.Context.get_device() if dev is None else dev
+    return _splay(int(n), dev.get_attribute(drv.device_attribute.MULTIPROCESSOR_COUNT))
+
+
+# ---- creation
+
+empty = GPUArray
+
+
+def _order_strides(ary):
+    """Strides of a packed array with the axis order of ary."""
+    strides, stride = [0] * ary.ndim, ary.dtype.itemsize
+    # Equal strides keep C order: the last axis is the innermost.
+    for axis in sorted(reversed(range(ary.ndim)), key=lambda axis: abs(ary.strides[axis])):
+        strides[axis] = stride
+        stride *= max(ary.shape[axis], 1)
+    return tuple(strides)
+
+
+def to_gpu(ary, allocator=drv.mem_alloc):
+    """to_gpu(ary, allocator=pycuda.driver.mem_alloc) -> GPUArray: a copy of a NumPy array, with the same axis
+    order and no gaps.
+    """
+    result = GPUArray(ary.shape, ary.dtype, allocator, strides=_order_strides(ary))
+    result.set(ary)
+    return result
+
+
+def to_gpu_async(ary, allocator=drv.mem_alloc, stream=None):
+    """to_gpu_async(ary, allocator=pycuda.driver.mem_alloc, stream=None) -> GPUArray: the same, the copy
+    queued on a stream.
+    """
+    result = GPUArray(ary.shape, ary.dtype, allocator, strides=_order_strides(ary))
+    result.set_async(ary, stream)
+    return result
+
+
+def zeros(shape, dtype=np.float64, allocator=drv.mem_alloc, order="C"):
+    """zeros(shape, dtype=float64, allocator=pycuda.driver.mem_alloc, order="C") -> GPUArray of zeros."""
+    return _zeroed(GPUArray(shape, dtype, allocator, order=order))
+
+
+def _zeroed(result):
+    if result.nbytes:
+        drv.memset_d8(result.gpudata, 0, result.nbytes)
+    return result
+
+
+def empty_like(other_ary, dtype=None, order="K"):
+    """empty_like(other_ary, dtype=None, order="K") -> GPUArray of the same shape, unset. order "K" and "A"
+    keep the other's axis order.
+    """
+    dtype = np.dtype(other_ary.dtype if dtype is None else dtype)
+    allocator = getattr(other_ary, "allocator", None) or drv.mem_alloc
+    if order in ("C", "F"):
+        return GPUArray(other_ary.shape, dtype, allocator, order=order)
+    if order not in ("K", "A"):
+        raise ValueError(f"order is {order!r}: it may be C, F, A or K")
+    strides = tuple(
+        stride // other_ary.dtype.itemsize * dtype.itemsize for stride in _order_strides(other_ary)
+    )
+    return GPUArray(other_ary.shape, dtype, allocator, strides=strides)
+
+
+def zeros_like(other_ary, dtype=None, order="K"):
+    """zeros_like(other_ary, dtype=None, order="K") -> GPUArray of the same shape, of zeros."""
+    return _zeroed(empty_like(other_ary, dtype, order))

@@ -1,0 +1,323 @@
+"""Contexts, caches that follow them, what a device allows, and C types of arguments."""
+
+from __future__ import annotations
+
+import functools
+import re
+import warnings
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._compile.target import default_ordinal
+from pycuda.compyte import dtypes as _dtypes
+
+get_or_register_dtype = _dtypes.get_or_register_dtype
+register_dtype = _dtypes.register_dtype
+
+_POOLS = (
+    "DeviceMemoryPool",
+    "PageLockedAllocator",
+    "PageLockedMemoryPool",
+    "PooledDeviceAllocation",
+    "PooledHostAllocation",
+)
+
+_dtypes.fill_registry_with_c_types(_dtypes.TYPE_REGISTRY, respect_windows=True)
+_dtypes.fill_registry_with_c99_stdint_types(_dtypes.TYPE_REGISTRY)
+get_or_register_dtype("pycuda::complex<float>", np.complex64)
+get_or_register_dtype("pycuda::complex<double>", np.complex128)
+
+
+def __getattr__(name):
+    if name in _POOLS and hasattr(drv, name):
+        return getattr(drv, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def bitlog2(n: int) -> int:
+    """bitlog2(n) -> int: the logarithm to base 2, rounded down; 0 for 0."""
+    return max(int(n).bit_length() - 1, 0)
+
+
+# ---- contexts
+
+
+def _first_working(make):
+    problem = None
+    for number in range(drv.Device.count()):
+        try:
+            return make(drv.Device(number))
+        except drv.Error as error:
+            problem = error
+    raise RuntimeError("no context could be made on any device") from problem
+
+
+def make_default_context(ctx_maker=None):
+    """make_default_context(ctx_maker=None) -> Context
+
+    Make a context on the device that CUDA_DEVICE or ~/.cuda_device names, else on the first that allows it.
+    ctx_maker(device) makes it; by default device.make_context(). pycuda.driver.init() must have been called.
+    RuntimeError when no device works.
+    """
+    make = ctx_maker or (lambda device: device.make_context())
+    number = default_ordinal()
+    return make(drv.Device(number)) if number is not None else _first_working(make)
+
+
+def get_default_device(default=0):
+    """get_default_device(default=0) -> Device. Deprecated: make_default_context also tries other devices."""
+    warnings.warn(
+        "get_default_device() is deprecated, use make_default_context()", DeprecationWarning, stacklevel=2
+    )
+    number = default_ordinal()
+    return drv.Device(default if number is None else number)
+
+
+# ---- caches that follow the context
+
+context_dependent_memoized_functions: list = []
+
+
+def context_dependent_memoize(func):
+    """Decorator: remember results per current context and arguments, which must be hashable, until
+    clear_context_caches().
+    """
+    cache: dict = {}
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        key = drv.Context.get_current(), args, frozenset(kwargs.items())
+        try:
+            return cache[key]
+        except KeyError:
+            result = cache[key] = func(*args, **kwargs)
+            return result
+
+    wrapper.clear_cache = cache.clear
+    context_dependent_memoized_functions.append(wrapper)
+    return wrapper
+
+
+def clear_context_caches() -> None:
+    """Forget what context_dependent_memoize remembers, and with it the contexts it keeps alive."""
+    for function in context_dependent_memoized_functions:
+        function.clear_cache()
+
+
+# ---- tests
+
+
+def init_cuda_context_fixture():
+    """Generator for a pytest fixture: a default context round one test."""
+    import gc
+
+    drv.init()
+    context = make_default_context()
+    try:
+        yield context
+    finally:
+        context.pop()
+        clear_context_caches()
+        del context
+        gc.collect()
+
+
+def mark_cuda_test(f):
+    """Decorator of a test: run it in a default context, with the pytest mark `cuda` where pytest is there."""
+
+    @functools.wraps(f)
+    def wrapper(*args, **kwargs):
+        fixture = init_cuda_context_fixture()
+        next(fixture)
+        try:
+            return f(*args, **kwargs)
+        finally:
+            fixture.close()
+
+    try:
+        import pytest
+    except ImportError:
+        return wrapper
+    return pytest.mark.cuda(wrapper)
+
+
+# ---- what a device allows
+
+
+def _attribute(device, name, default):
+    """An attribute of the device; the default where the driver does not know it."""
+    try:
+        return device.get_attribute(getattr(drv.device_attribute, name))
+    except (AttributeError, drv.Error):
+        return default
+
+
+class DeviceData:
+    """DeviceData(dev=None): limits of a device, the current one by default, for hand-made launch shapes."""
+
+    def __init__(self, dev=None):
+        dev = drv.Context.get_device() if dev is None else dev
+        capability = dev.compute_capability()
+        self.max_threads = _attribute(dev, "MAX_THREADS_PER_BLOCK", 1024)
+        self.warp_size = _attribute(dev, "WARP_SIZE", 32)
+        self.warps_per_mp = _attribute(dev, "MAX_THREADS_PER_MULTIPROCESSOR", 2048) // self.warp_size
+        self.thread_blocks_per_mp = _attribute(
+            dev, "MAX_BLOCKS_PER_MULTIPROCESSOR", 32 if capability >= (5, 0) else 16
+        )
+        self.registers = _attribute(dev, "MAX_REGISTERS_PER_BLOCK", 65536)
+        self.registers_per_mp = _attribute(dev, "MAX_REGISTERS_PER_MULTIPROCESSOR", self.registers)
+        self.max_registers_per_thread = 255
+        self.register_allocation_unit = "warp"
+        self.register_granularity = 256
+        self.shared_memory = _attribute(dev, "MAX_SHARED_MEMORY_PER_BLOCK", 49152)
+        self.shared_memory_optin = _attribute(dev, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", self.shared_memory)
+        self.shared_memory_per_mp = _attribute(
+            dev, "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR", self.shared_memory
+        )
+        self.shared_memory_reserved = _attribute(
+            dev, "RESERVED_SHARED_MEMORY_PER_BLOCK", 1024 if capability >= (8, 0) else 0
+        )
+        self.smem_alloc_granularity = 128 if capability >= (8, 0) else 256
+        self.smem_granularity = 32
+
+    def align(self, bytes, word_size=4):
+        """align(bytes, word_size=4) -> int: rounded up to what one coalesced access covers."""
+        unit = self.align_bytes(word_size)
+        return -(-bytes // unit) * unit
+
+    def align_dtype(self, elements, dtype_size):
+        """align_dtype(elements, dtype_size) -> int: elements, rounded up so that a row ends at a coalesced
+        access.
+        """
+        return self.align(elements * dtype_size, dtype_size) // dtype_size
+
+    def align_words(self, word_size):
+        """align_words(word_size) -> int: words in one coalesced access."""
+        return self.align_bytes(word_size) // word_size
+
+    def align_bytes(self, word_size=4):
+        """align_bytes(word_size=4) -> int: bytes in one coalesced access of words of 4, 8 or 16 bytes."""
+        if word_size not in (4, 8, 16):
+            raise ValueError(f"a word has 4, 8 or 16 bytes, not {word_size}")
+        return 64 if word_size == 4 else 128
+
+    def coalesce(self, thread_count):
+        """coalesce(thread_count) -> int: rounded up to a half warp."""
+        return -(-thread_count // 16) * 16
+
+    @staticmethod
+    def make_valid_tex_channel_count(size):
+        """make_valid_tex_channel_count(size) -> 1, 2 or 4: the channels a texture of `size` channels
+        takes.
+        """
+        for count in (1, 2, 4):
+            if size <= count:
+                return count
+        raise ValueError(f"a texture has at most 4 channels, not {size}")
+
+
+def _round_up(value, unit):
+    return -(-value // unit) * unit
+
+
+class OccupancyRecord:
+    """OccupancyRecord(devdata, threads, shared_mem=0, registers=0)
+
+    How many blocks of this shape a multiprocessor holds at once: tb_per_mp, warps_per_mp, occupancy (0 to 1),
+    limited_by ("device", "warps", "regs" or "smem") and tb_per_mp_limits, a list of (blocks, reason).
+    ValueError when one block alone does not fit.
+    """
+
+    def __init__(self, devdata, threads, shared_mem=0, registers=0):
+        if threads > devdata.max_threads:
+            raise ValueError(f"{threads} threads: a block has at most {devdata.max_threads}")
+        if registers > devdata.max_registers_per_thread:
+            raise ValueError(
+                f"{registers} registers: a thread has at most {devdata.max_registers_per_thread}"
+            )
+        if shared_mem > devdata.shared_memory_optin:
+            raise ValueError(
+                f"{shared_mem} bytes of shared memory: a block has at most {devdata.shared_memory_optin}"
+            )
+        warps = max(_round_up(threads, devdata.warp_size) // devdata.warp_size, 1)
+        limits = [(devdata.thread_blocks_per_mp, "device"), (devdata.warps_per_mp // warps, "warps")]
+        if registers:
+            by_warp = _round_up(registers * devdata.warp_size, devdata.register_granularity)
+            if warps * by_warp > devdata.registers:
+                raise ValueError(
+                    f"{threads} threads of {registers} registers: a block has at most {devdata.registers}"
+                )
+            # Each of the four schedulers has a quarter of the registers, for whole warps.
+            limits.append((devdata.registers_per_mp // 4 // by_warp * 4 // warps, "regs"))
+        if shared_mem or devdata.shared_memory_reserved:
+            by_block = _round_up(shared_mem + devdata.shared_memory_reserved, devdata.smem_alloc_granularity)
+            limits.append((devdata.shared_memory_per_mp // by_block, "smem"))
+        self.tb_per_mp_limits = limits
+        self.tb_per_mp, self.limited_by = min(limits, key=lambda limit: limit[0])
+        self.warps_per_mp = self.tb_per_mp * warps
+        self.occupancy = self.warps_per_mp / devdata.warps_per_mp
+
+
+# ---- C types of arguments
+
+_TEXTURE_TYPES = {
+    "float": "fp_tex_float",
+    "double": "fp_tex_double",
+    "pycuda::complex<float>": "fp_tex_cfloat",
+    "pycuda::complex<double>": "fp_tex_cdouble",
+}
+
+
+def dtype_to_ctype(dtype, with_fp_tex_hack=False) -> str:
+    """dtype_to_ctype(dtype, with_fp_tex_hack=False) -> str: the C type of a dtype in kernels; ValueError when
+    it has none.
+    """
+    name = _dtypes.dtype_to_ctype(dtype)
+    return _TEXTURE_TYPES.get(name, name) if with_fp_tex_hack else name
+
+
+class Argument:
+    """Argument(dtype, name): one argument of a kernel. struct_char is its code in an argument format."""
+
+    def __init__(self, dtype, name):
+        self.dtype = np.dtype(dtype)
+        self.name = name
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.name!r}, {self.dtype})"
+
+
+class VectorArg(Argument):
+    """A pointer to elements of dtype."""
+
+    struct_char = "P"
+
+    def declarator(self) -> str:
+        """declarator() -> str, as in "float *x"."""
+        return f"{dtype_to_ctype(self.dtype)} *{self.name}"
+
+
+class ScalarArg(Argument):
+    """A value of dtype."""
+
+    def declarator(self) -> str:
+        """declarator() -> str, as in "float x"."""
+        return f"{dtype_to_ctype(self.dtype)} {self.name}"
+
+    @property
+    def struct_char(self) -> str:
+        """The dtype's code; for a structured dtype its size in bytes, as in "12s"."""
+        return f"{self.dtype.itemsize}s" if self.dtype.char == "V" else self.dtype.char
+
+
+def parse_c_arg(c_arg: str):
+    """parse_c_arg(c_arg) -> VectorArg for a pointer or an array, else ScalarArg. ValueError when it is no
+    declaration of a known type.
+    """
+    return _dtypes.parse_c_arg_backend(re.sub(r"\s+", " ", c_arg), ScalarArg, VectorArg)
+
+
+def get_arg_type(c_arg: str) -> str:
+    """get_arg_type(c_arg) -> str: the struct code of an argument declared in C."""
+    return parse_c_arg(c_arg).struct_char

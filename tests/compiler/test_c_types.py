@@ -1,0 +1,190 @@
+"""C types, argument declarations, packed arguments and device limits: pycuda.tools and its like."""
+
+import numpy as np
+import pytest
+
+import pycuda._pvt_struct as packing
+from pycuda import tools
+from pycuda.compyte import array, dtypes
+
+
+@pytest.mark.parametrize(
+    "dtype, name",
+    [
+        (bool, "bool"),
+        (np.int8, "signed char"),
+        (np.uint8, "unsigned char"),
+        (np.int16, "short"),
+        (np.uint16, "unsigned short"),
+        (np.int32, "int"),
+        (np.uint32, "unsigned"),
+        (np.int64, "long"),
+        (np.longlong, "long"),
+        (np.uint64, "unsigned long"),
+        (np.float32, "float"),
+        (np.float64, "double"),
+        (np.complex64, "pycuda::complex<float>"),
+        (np.complex128, "pycuda::complex<double>"),
+        ("f4", "float"),
+    ],
+)
+def test_dtype_to_ctype(dtype, name):
+    assert tools.dtype_to_ctype(dtype) == name
+
+
+def test_dtype_to_ctype_of_the_unknown():
+    for dtype in (None, np.dtype([("a", "i4"), ("b", "f8")])):
+        with pytest.raises(ValueError):
+            tools.dtype_to_ctype(dtype)
+    assert tools.dtype_to_ctype(np.float64, with_fp_tex_hack=True) == "fp_tex_double"
+    assert tools.dtype_to_ctype(np.int32, with_fp_tex_hack=True) == "int"
+
+
+def test_registering():
+    registry = dtypes.DTypeRegistry()
+    dtypes.fill_registry_with_c_types(registry, respect_windows=False)
+    pair = np.dtype([("a", np.int32), ("b", np.float32)])
+    assert registry.get_or_register_dtype(["pair", "pair_t"], pair) is pair
+    assert registry.get_or_register_dtype("pair_t") is pair
+    assert registry.get_or_register_dtype("again", np.dtype([("a", np.int32), ("b", np.float32)])) is pair
+    assert registry.dtype_to_ctype(pair) == "pair"
+    with pytest.raises(RuntimeError):
+        registry.get_or_register_dtype("int", np.float32)
+    with pytest.raises(dtypes.TypeNameNotKnown):
+        registry.get_or_register_dtype("no_such_type")
+
+
+@pytest.mark.parametrize(
+    "text, cls, dtype, name, code",
+    [
+        ("float x", "ScalarArg", np.float32, "x", "f"),
+        ("float *x", "VectorArg", np.float32, "x", "P"),
+        ("const float* x", "VectorArg", np.float32, "x", "P"),
+        ("const double *__restrict__ constant_x", "VectorArg", np.float64, "constant_x", "P"),
+        ("unsigned char a[]", "VectorArg", np.uint8, "a", "P"),
+        ("volatile unsigned int  volatile_n", "ScalarArg", np.uint32, "volatile_n", "I"),
+        ("unsigned long long n", "ScalarArg", np.uint64, "n", None),
+        ("pycuda::complex<float> *z", "VectorArg", np.complex64, "z", "P"),
+        ("pycuda::complex< double > w", "ScalarArg", np.complex128, "w", "D"),
+        ("uint8_t b", "ScalarArg", np.uint8, "b", "B"),
+    ],
+)
+def test_parse_c_arg(text, cls, dtype, name, code):
+    argument = tools.parse_c_arg(text)
+    assert (type(argument).__name__, argument.dtype, argument.name) == (cls, np.dtype(dtype), name)
+    assert code is None or tools.get_arg_type(text) == code
+
+
+@pytest.mark.parametrize("text", ["", "x", "nonsense x", "float", "float x y", "3 x"])
+def test_parse_c_arg_of_nonsense(text):
+    with pytest.raises(ValueError):
+        tools.parse_c_arg(text)
+
+
+def test_declarators():
+    assert tools.VectorArg(np.int32, "a").declarator() == "int *a"
+    assert tools.ScalarArg(np.complex64, "z").declarator() == "pycuda::complex<float> z"
+    assert tools.ScalarArg([("a", "i4"), ("b", "f8")], "s").struct_char == "12s"
+
+
+def test_packing():
+    assert packing.calcsize("iPf") == 20 and packing.calcsize("iF") == 12 and packing.calcsize("iD") == 24
+    data = packing.pack("iD", 7, 1 + 2j)
+    expected = np.zeros(1, np.dtype([("a", "i4"), ("z", "c16")], align=True))
+    expected["a"], expected["z"] = 7, 1 + 2j
+    assert data == expected.tobytes()
+    assert packing.unpack("iD", data) == (7, 1 + 2j)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 1023, 1024, 2**40 + 1])
+def test_bitlog2(n):
+    assert tools.bitlog2(n) == (int(np.floor(np.log2(n))) if n else 0)
+
+
+def test_strides():
+    for shape in ((3, 4, 5), (1, 7), (), (6,)):
+        for order, function in (("C", array.c_contiguous_strides), ("F", array.f_contiguous_strides)):
+            assert function(8, shape) == np.empty(shape, np.float64, order=order).strides
+    for view in (
+        np.empty((4, 5)),
+        np.empty((4, 5), order="F"),
+        np.empty((4, 5))[:, ::2],
+        np.empty((1, 5))[:, :4],
+        np.empty(0),
+    ):
+        flags = array.ArrayFlags(view)
+        assert (flags.c_contiguous, flags.f_contiguous) == (view.flags.c_contiguous, view.flags.f_contiguous)
+        assert flags.forc == view.flags.forc
+
+
+def test_common_dtype():
+    f4, f8, i4 = np.empty(1, "f4"), np.empty(1, "f8"), np.empty(1, "i4")
+    assert array.get_common_dtype(f4, f8, True) == np.float64
+    assert array.get_common_dtype(f4, f8, False) == np.float32
+    assert array.get_common_dtype(i4, f4, True) == np.result_type(i4, f4)
+
+
+class Turing(tools.DeviceData):
+    """The published limits of compute capability 7.5."""
+
+    def __init__(self):
+        self.max_threads, self.warp_size, self.warps_per_mp, self.thread_blocks_per_mp = 1024, 32, 32, 16
+        self.registers = self.registers_per_mp = 65536
+        self.max_registers_per_thread, self.register_granularity = 255, 256
+        self.shared_memory, self.shared_memory_optin, self.shared_memory_per_mp = 49152, 65536, 65536
+        self.shared_memory_reserved, self.smem_alloc_granularity = 0, 256
+
+
+@pytest.mark.parametrize(
+    "threads, shared, registers, blocks, reason, occupancy",
+    [
+        (256, 0, 0, 4, "warps", 1.0),
+        (32, 0, 0, 16, "device", 0.5),
+        (1024, 0, 64, 1, "warps", 1.0),
+        (256, 32768, 16, 2, "smem", 0.5),
+        (256, 0, 128, 2, "regs", 0.5),
+    ],
+)
+def test_occupancy(threads, shared, registers, blocks, reason, occupancy):
+    """Values of NVIDIA's occupancy calculator."""
+    record = tools.OccupancyRecord(Turing(), threads, shared, registers)
+    assert (record.tb_per_mp, record.limited_by, record.occupancy) == (blocks, reason, occupancy)
+    assert record.warps_per_mp == blocks * threads // 32
+
+
+@pytest.mark.parametrize(
+    "threads, shared, registers", [(1025, 0, 0), (32, 10**6, 0), (32, 0, 300), (1024, 0, 128)]
+)
+def test_occupancy_of_the_impossible(threads, shared, registers):
+    with pytest.raises(ValueError):
+        tools.OccupancyRecord(Turing(), threads, shared, registers)
+
+
+def test_device_data():
+    data = tools.DeviceData()
+    assert data.warp_size == 32 and data.max_threads == 1024 and data.warps_per_mp * 32 >= 1024
+    assert data.align_bytes(4) == 64 and data.align_bytes(8) == 128 and data.align(65) == 128
+    assert data.align_words(4) == 16 and data.align_dtype(10, 4) == 16 and data.coalesce(17) == 32
+    with pytest.raises(ValueError):
+        data.align_bytes(3)
+    assert [data.make_valid_tex_channel_count(size) for size in (1, 2, 3, 4)] == [1, 2, 4, 4]
+    with pytest.raises(ValueError):
+        data.make_valid_tex_channel_count(5)
+
+
+def test_memoizing_per_context():
+    calls = []
+
+    @tools.context_dependent_memoize
+    def double(value, *, extra=0):
+        calls.append(value)
+        return 2 * value + extra
+
+    try:
+        assert [double(2), double(2), double(3), double(2, extra=1)] == [4, 4, 6, 5]
+        assert calls == [2, 3, 2]
+        tools.clear_context_caches()
+        assert double(2) == 4 and len(calls) == 4
+    finally:
+        tools.context_dependent_memoized_functions.remove(double)
+        double.clear_cache()

@@ -1,0 +1,246 @@
+"""The compiler cache: hits that are right, entries that are damaged, folders that cannot be used."""
+
+import errno
+import os
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+import pycuda.compiler as compiler
+from pycuda._compile import cache, nvrtc
+from pycuda.compiler import compile as compile_source
+
+SOURCE = "__global__ void k(int *a) { a[0] = VALUE; }"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A cache folder of the test's own."""
+    monkeypatch.delenv("PYCUDA_DISABLE_CACHE", raising=False)
+    monkeypatch.setenv("PYCUDA_CACHE_DIR", str(tmp_path / "cache"))
+    compiler._memory.clear()
+    yield tmp_path / "cache"
+    compiler._memory.clear()
+
+
+@pytest.fixture
+def compilations(monkeypatch):
+    """A list that grows by one with each run of the compiler."""
+    runs, real = [], nvrtc.compile_source
+
+    def counted(*arguments):
+        runs.append(arguments)
+        return real(*arguments)
+
+    monkeypatch.setattr(nvrtc, "compile_source", counted)
+    return runs
+
+
+def build(value=1, **arguments):
+    """Compile as a new process would: nothing remembered in memory."""
+    compiler._memory.clear()
+    arguments.setdefault("options", [f"-DVALUE={value}"])
+    return compile_source(arguments.pop("source", SOURCE), **arguments)
+
+
+def entries(folder):
+    return sorted(path for path in folder.glob("*") if path.suffix in (".ptx", ".cubin"))
+
+
+def test_second_build_reads_the_file(folder, compilations):
+    first = build()
+    assert len(compilations) == 1 and len(entries(folder)) == 1
+    assert build() == first and len(compilations) == 1
+
+
+def test_hit_loads_no_compiler(folder, compilations, monkeypatch):
+    first = build()
+    monkeypatch.setattr("pycuda._compile.finder._found", {})
+    monkeypatch.setattr("pycuda._compile.finder._search", None)
+    monkeypatch.setattr("pycuda._compile.nvrtc.open_library", None)
+    assert build() == first and len(compilations) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"value": 2},
+        {"source": SOURCE + " "},
+        {"arch": "compute_80"},
+        {"no_extern_c": True},
+        {"target": "ptx", "arch": "compute_86"},
+    ],
+)
+def test_everything_counts(folder, compilations, change):
+    base = build(arch="compute_75")
+    assert build(**{"arch": "compute_75", **change}) != base or "source" in change
+    assert len(compilations) == 2 and len(entries(folder)) == 2
+
+
+def test_pycuda_version_counts(folder, compilations, monkeypatch):
+    build()
+    monkeypatch.setattr("pycuda.VERSION_TEXT", "0.0")
+    build()
+    assert len(compilations) == 2
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: b"",
+        lambda data: data[:-1],
+        lambda data: data[:60] + bytes([data[60] ^ 1]) + data[61:],
+        lambda data: data + b"more",
+        lambda data: b"something else altogether" * 40,
+    ],
+    ids=["half", "empty", "last byte", "one bit", "longer", "other file"],
+)
+def test_damaged_entry_is_compiled_again(folder, compilations, damage):
+    first = build()
+    (entry,) = entries(folder)
+    whole = entry.read_bytes()
+    entry.write_bytes(damage(whole))
+    assert build() == first and len(compilations) == 2
+    assert entry.read_bytes() == whole
+
+
+def header_tree(tmp_path):
+    """A source that includes a header, which includes another one in a folder below."""
+    (tmp_path / "include" / "deep").mkdir(parents=True)
+    (tmp_path / "include" / "outer.h").write_text('#include "deep/inner.h"\n')
+    (tmp_path / "include" / "deep" / "inner.h").write_text("#define VALUE 1\n")
+    return {"source": '#include "outer.h"\n' + SOURCE, "options": [], "include_dirs": [tmp_path / "include"]}
+
+
+@pytest.mark.parametrize("name", ["outer.h", "deep/inner.h"])
+@pytest.mark.parametrize("remembered", [False, True], ids=["new process", "same process"])
+def test_header_edit_is_seen(folder, compilations, tmp_path, name, remembered):
+    arguments = header_tree(tmp_path)
+    arguments["target"] = "ptx"
+    first = compile_source(**arguments)
+    (tmp_path / "include" / name).write_text("#define VALUE 23456\n")
+    if not remembered:
+        compiler._memory.clear()
+    again = compile_source(**arguments)
+    assert len(compilations) == 2 and b"23456" in again and b"23456" not in first
+
+
+def test_new_header_that_hides_another_is_seen(folder, compilations, tmp_path):
+    arguments = header_tree(tmp_path)
+    (tmp_path / "first").mkdir()
+    arguments["include_dirs"].insert(0, tmp_path / "first")
+    compile_source(**arguments)
+    assert len(compilations) == 1
+    (tmp_path / "first" / "outer.h").write_text("#define VALUE 23456\n")
+    assert b"23456" in compile_source(**arguments, target="ptx") and len(compilations) == 2
+
+
+def test_touched_header_with_the_same_text_is_a_hit(folder, compilations, tmp_path):
+    arguments = header_tree(tmp_path)
+    compile_source(**arguments)
+    os.utime(tmp_path / "include" / "outer.h", ns=(1, 1))
+    compile_source(**arguments)
+    assert len(compilations) == 1
+
+
+def test_computed_include_is_not_cached(folder, compilations, tmp_path):
+    arguments = header_tree(tmp_path)
+    (tmp_path / "include" / "outer.h").write_text('#define WHICH "deep/inner.h"\n#include WHICH\n')
+    first = build(**arguments)
+    assert build(**arguments) == first
+    assert len(compilations) == 2 and not entries(folder)
+
+
+@pytest.mark.parametrize("how", ["argument", "environment"])
+def test_switched_off(folder, compilations, monkeypatch, how):
+    if how == "environment":
+        monkeypatch.setenv("PYCUDA_DISABLE_CACHE", "")
+    cache_dir = False if how == "argument" else None
+    for _ in range(2):
+        compile_source(SOURCE, options=["-DVALUE=1"], cache_dir=cache_dir)
+    assert len(compilations) == 2 and not folder.exists()
+
+
+def test_explicit_folder_is_created(folder, compilations, tmp_path):
+    build(cache_dir=str(tmp_path / "made" / "here"))
+    build(cache_dir=tmp_path / "made" / "here")
+    assert len(compilations) == 1 and entries(tmp_path / "made" / "here") and not folder.exists()
+
+
+def test_default_folder(monkeypatch, tmp_path):
+    platformdirs = pytest.importorskip("platformdirs")
+    monkeypatch.delenv("PYCUDA_CACHE_DIR", raising=False)
+    monkeypatch.delenv("PYCUDA_DISABLE_CACHE", raising=False)
+    for variable in (None, str(tmp_path)):
+        monkeypatch.setenv("XDG_CACHE_HOME", variable) if variable else monkeypatch.delenv(
+            "XDG_CACHE_HOME", raising=False
+        )
+        assert os.path.dirname(cache.folder(None)) == platformdirs.user_cache_dir("pycuda", "pycuda")
+
+
+def test_unusable_folder_warns_once(tmp_path, compilations):
+    (tmp_path / "file").write_text("")
+    where = str(tmp_path / "file" / "cache")
+    with pytest.warns(UserWarning) as caught:
+        assert build(cache_dir=where)
+    assert len(caught) == 1 and where in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert build(2, cache_dir=where)
+    assert len(compilations) == 2
+
+
+def test_full_disk(folder, compilations, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(UserWarning, match="No space left"):
+        build()
+    monkeypatch.undo()
+    assert not list(folder.iterdir())
+
+
+def test_no_temporary_files_stay(folder, compilations):
+    build()
+    assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_processes_at_once(folder):
+    program = (
+        "from pycuda.compiler import compile; import hashlib;"
+        f"print(hashlib.sha256(compile({SOURCE!r}, options=['-DVALUE=7'], target='ptx')).hexdigest())"
+    )
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+    outputs = [process.communicate() for process in running]
+    assert [process.returncode for process in running] == [0] * 4, outputs
+    assert len({output for output, _ in outputs}) == 1 and len(entries(folder)) == 1
+
+
+def test_failure_is_not_cached(folder, compilations):
+    for _ in range(2):
+        with pytest.raises(compiler.drv.CompileError):
+            build(source="__global__ void k() { nonsense }")
+    assert len(compilations) == 2 and not entries(folder)
+
+
+def test_digest_tells_the_parts_apart():
+    assert (
+        len(
+            {
+                cache.digest(b"ab", b"c"),
+                cache.digest(b"a", b"bc"),
+                cache.digest(b"abc"),
+                cache.digest(b"abc", b""),
+            }
+        )
+        == 4
+    )

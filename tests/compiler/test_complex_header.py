@@ -1,0 +1,72 @@
+"""pycuda-complex.hpp against NumPy's complex numbers."""
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule
+
+UNARY = {
+    "conj(z)": np.conj,
+    "exp(z)": np.exp,
+    "log(z)": np.log,
+    "log10(z)": np.log10,
+    "sqrt(z)": np.sqrt,
+    "sin(z)": np.sin,
+    "cos(z)": np.cos,
+    "tan(z)": np.tan,
+    "sinh(z)": np.sinh,
+    "cosh(z)": np.cosh,
+    "tanh(z)": np.tanh,
+    "-z": np.negative,
+    "C(abs(z))": np.abs,
+    "C(arg(z))": np.angle,
+    "C(norm(z))": lambda z: np.abs(z) ** 2,
+    "z * z": lambda z: z * z,
+    "z + T(2)": lambda z: z + 2,
+    "T(2) - z": lambda z: 2 - z,
+    "T(2) / z": lambda z: 2 / z,
+    "z / C(3, -4)": lambda z: z / (3 - 4j),
+    "pow(z, T(3))": lambda z: z**3,
+    "pow(z, z)": lambda z: z**z,
+    "C(z.imag(), real(z))": lambda z: z.imag + 1j * z.real,
+    "pycuda::polar(z.real(), z.imag())": lambda z: z.real * np.exp(1j * z.imag),
+}
+
+
+@pytest.mark.parametrize("dtype, part", [(np.complex64, "float"), (np.complex128, "double")])
+def test_functions_and_operators(dtype, part):
+    lines = "".join(f"    result[{i} * n + i] = {text};\n" for i, text in enumerate(UNARY))
+    source = f"""#include <pycuda-complex.hpp>
+typedef {part} T;
+typedef pycuda::complex<T> C;
+__global__ void k(C *result, const C *input, int n)
+{{
+    const int i = threadIdx.x;
+    const C z = input[i];
+{lines}}}"""
+    values = np.array([x + 1j * y for x in (-2.25, -0.5, 0.75, 1.5) for y in (-1.25, -0.5, 0.25, 2.0)], dtype)
+    result = np.zeros((len(UNARY), values.size), dtype)
+    kernel = SourceModule(source).get_function("k")
+    kernel(drv.Out(result), drv.In(values), np.int32(values.size), block=(values.size, 1, 1))
+    for (text, function), row in zip(UNARY.items(), result, strict=True):
+        expected = function(values.astype(np.complex128))
+        assert np.allclose(row, expected, rtol=40 * np.finfo(dtype).eps, atol=0), text
+
+
+def test_mixed_precision():
+    source = """#include <pycuda-complex.hpp>
+__global__ void k(pycuda::complex<double> *a)
+{
+    pycuda::complex<float> single(1.5f, -2.0f);
+    volatile pycuda::complex<double> kept;
+    kept = pycuda::complex<double>(single);
+    a[0] = kept;
+    a[0] += single;
+    a[0] *= 2.0;
+    a[1] = pycuda::complex<float>(a[0]);
+    a[2] = pycuda::complex<double>(a[0] == a[1], a[0] != a[1]);
+}"""
+    result = np.zeros(3, np.complex128)
+    SourceModule(source).get_function("k")(drv.Out(result), block=(1, 1, 1))
+    assert list(result) == [6 - 8j, 6 - 8j, 1]

@@ -1,0 +1,113 @@
+"""The nvcc command: when it is named, and when nothing else will do."""
+
+import contextlib
+import re
+
+import numpy as np
+import pytest
+
+import pycuda.compiler as compiler
+import pycuda.driver as drv
+from pycuda._compile import finder, nvrtc
+from pycuda.compiler import SourceModule
+from pycuda.compiler import compile as compile_source
+
+NVCC = finder.find_nvcc("nvcc")
+pytestmark = pytest.mark.skipif(NVCC is None, reason="nvcc is not installed")
+
+PLAIN = "__global__ void k(int *a) { a[0] = 42; }"
+
+
+@pytest.fixture
+def no_nvrtc(monkeypatch):
+    """NVRTC must not be called."""
+    monkeypatch.setattr(nvrtc, "compile_source", None)
+
+
+def run(module):
+    result = np.zeros(1, np.int32)
+    module.get_function("k")(drv.Out(result), block=(1, 1, 1))
+    return result[0]
+
+
+def test_named_nvcc(no_nvrtc):
+    assert run(SourceModule(PLAIN, nvcc=NVCC)) == 42
+
+
+def test_asked_for_by_the_environment(no_nvrtc, monkeypatch):
+    monkeypatch.setenv("PYCUDA_COMPILER", "nvcc")
+    assert run(SourceModule(PLAIN + "\n// by the environment")) == 42
+
+
+def test_fatbin(no_nvrtc):
+    code = compile_source(PLAIN, target="fatbin", arch="sm_80")
+    assert code[:4] == bytes.fromhex("50ed55ba")
+
+
+def test_header_only_the_host_has():
+    text = "#include <vector>\n" + PLAIN
+    assert run(SourceModule(text)) == 42
+
+
+def test_option_only_nvcc_has(no_nvrtc):
+    code = compile_source(PLAIN, options=["-gencode=arch=compute_80,code=sm_80", "--keep"], target="ptx")
+    assert b".entry k(" in code
+
+
+def test_second_time_from_the_cache(monkeypatch, tmp_path):
+    first = compile_source(PLAIN, nvcc=NVCC, cache_dir=tmp_path, target="ptx", arch="sm_80")
+    compiler._memory.clear()
+    monkeypatch.setattr("pycuda._compile.nvcc.compile_source", None)
+    assert compile_source(PLAIN, nvcc=NVCC, cache_dir=tmp_path, target="ptx", arch="sm_80") == first
+
+
+def test_header_edit_is_seen(tmp_path):
+    header = tmp_path / "value.h"
+    arguments = {
+        "source": '#include "value.h"\n__global__ void k(int *a) { a[0] = VALUE; }',
+        "nvcc": NVCC,
+        "target": "ptx",
+        "include_dirs": [str(tmp_path)],
+        "cache_dir": str(tmp_path / "cache"),
+    }
+    header.write_text("#define VALUE 11111\n")
+    assert b"11111" in compile_source(**arguments)
+    header.write_text("#define VALUE 22222\n")
+    assert b"22222" in compile_source(**arguments)
+
+
+def test_failure():
+    with pytest.raises(drv.CompileError) as caught:
+        SourceModule("\n__global__ void k() { nonsense }", nvcc=NVCC)
+    assert caught.value.command_line[0] == NVCC and 'kernel.cu(2): error: identifier "nonsense"' in (
+        caught.value.stdout + caught.value.stderr
+    )
+
+
+def test_keep(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    compile_source(PLAIN, nvcc=NVCC, keep=True, target="ptx", arch="sm_80")
+    assert re.search(r"kept in (\S+)", capsys.readouterr().out)[1].startswith(str(tmp_path))
+
+
+def test_no_folder_stays(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    for source in (PLAIN, "nonsense"):
+        with contextlib.suppress(drv.CompileError):
+            compile_source(source, nvcc=NVCC, cache_dir=False, target="ptx", arch="sm_80")
+    assert not list(tmp_path.iterdir())
+
+
+def test_preprocess_source():
+    text = compiler.preprocess_source("#define TWO 2\nint a = TWO;", [], NVCC)
+    assert "int a = 2;" in text
+    with pytest.raises(drv.CompileError):
+        compiler.preprocess_source("#error stop", [], NVCC)
+
+
+def test_version():
+    assert re.search(r"release \d+\.\d+", compiler.get_nvcc_version(NVCC))
+    with pytest.warns(UserWarning, match="/nowhere/nvcc"):
+        assert compiler.get_nvcc_version("/nowhere/nvcc") == ""

@@ -1,0 +1,206 @@
+"""SourceModule and compile: what comes of a source, and what their parameters do."""
+
+import os
+import re
+
+import numpy as np
+import pytest
+
+import pycuda.compiler as compiler
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule
+from pycuda.compiler import compile as compile_source
+
+DOUBLE = "__global__ void k(float *a) { a[threadIdx.x] *= 2; }"
+
+
+def run(module, name="k", count=32, dtype=np.int32):
+    """What a kernel writes to its only argument."""
+    result = np.zeros(count, dtype)
+    module.get_function(name)(drv.InOut(result), block=(count, 1, 1))
+    return result
+
+
+def value_of(expression, **options):
+    """One int32 computed on the device."""
+    source = f"__global__ void k(int *a) {{ a[0] = ({expression}); }}"
+    return int(run(SourceModule(source, **options), count=1)[0])
+
+
+def test_kernel_runs():
+    data = np.arange(32, dtype=np.float32)
+    SourceModule(DOUBLE).get_function("k")(drv.InOut(data), block=(32, 1, 1))
+    assert np.array_equal(data, 2 * np.arange(32, dtype=np.float32))
+
+
+def test_source_may_be_bytes():
+    assert SourceModule(DOUBLE.encode()).get_function("k")
+
+
+def test_module_attribute_and_getters():
+    module = SourceModule("__device__ int table[5]; __global__ void k(int *a) { a[0] = table[0]; }")
+    assert isinstance(module.module, drv.Module)
+    address, size = module.get_global("table")
+    assert address and size == 5 * 4
+    with pytest.raises(drv.LogicError, match=r"^cuModuleGetFunction failed: .*"):
+        module.get_function("no_such_kernel")
+    with pytest.raises(drv.LogicError, match=r"^cuModuleGetGlobal failed: .*"):
+        module.get_global("no_such_variable")
+
+
+@pytest.mark.parametrize("method", ["get_texref", "get_surfref"])
+def test_references_raise_a_clear_error(method):
+    with pytest.raises(drv.LogicError, match=method.partition("_")[2] + "|references"):
+        getattr(SourceModule(DOUBLE), method)("t")
+
+
+def test_names_nvcc_brings_along():
+    source = """
+    __global__ void k(int *a)
+    {
+        const uint u = 1; const ushort s = 2; const ulong l = 3; int8_t i = 4; int64_t j = 5; size_t z = 6;
+        assert(a != NULL);
+        a[0] = u + s + l + i + j + z; a[1] = INT_MAX; a[2] = (int)(M_PI * 1000000); a[3] = isinf(INFINITY);
+        a[4] = isnan(NAN); a[5] = (int)std::sqrt(81.0); a[6] = min(3, 4); a[7] = CHAR_BIT;
+    }"""
+    result = run(SourceModule(source))
+    assert list(result[:8]) == [21, 2**31 - 1, 3141592, 1, 1, 9, 3, 8]
+
+
+def test_no_extern_c():
+    source = "template <class T> __device__ T twice(T a) { return 2 * a; }\n"
+    source += 'extern "C" __global__ void k(int *a) { a[0] = twice(21); }'
+    assert run(SourceModule(source, no_extern_c=True))[0] == 42
+    plain = "__global__ void k(int *a) { a[0] = 1; }"
+    with pytest.raises(drv.LogicError):
+        SourceModule(plain, no_extern_c=True).get_function("k")
+    assert SourceModule(plain, no_extern_c=True).get_function("_Z1kPi")
+
+
+def test_unmarked_functions_are_no_obstacle():
+    """nvcc takes a constexpr function for the device; here an unmarked one will do."""
+    source = "constexpr int seven() { return 7; }\n__global__ void k(int *a) { a[0] = seven(); }"
+    assert run(SourceModule(source, options=["--expt-relaxed-constexpr"]))[0] == 7
+
+
+def test_default_flags_are_read_at_each_call(monkeypatch):
+    assert value_of("VALUE", options=["-DVALUE=1"]) == 1
+    monkeypatch.setattr(compiler, "DEFAULT_NVCC_FLAGS", ["-DVALUE=2"])
+    assert value_of("VALUE") == 2
+    compiler.DEFAULT_NVCC_FLAGS[0] = "-DVALUE=3"
+    assert value_of("VALUE") == 3
+    assert value_of("VALUE", options=("-DVALUE=4",)) == 4
+
+
+def test_default_flags_come_from_the_environment(run_python):
+    done = run_python(
+        "import pycuda.compiler as c; print(c.DEFAULT_NVCC_FLAGS)",
+        check=True,
+        env={"PYCUDA_DEFAULT_NVCC_FLAGS": " -DA=1  -w "},
+    )
+    assert done.stdout == "['-DA=1', '-w']\n"
+
+
+def test_callers_options_are_not_changed():
+    options, include_dirs = ["-DVALUE=1"], ["/nowhere"]
+    value_of("VALUE", options=options, include_dirs=include_dirs)
+    assert options == ["-DVALUE=1"] and include_dirs == ["/nowhere"]
+
+
+def test_compile_to_ptx():
+    ptx = compile_source(DOUBLE, target="ptx", arch="sm_80")
+    assert re.search(rb"^\.target sm_80$", ptx, re.M) and b".entry k(" in ptx
+    assert not ptx.endswith(b"\0")
+
+
+def test_virtual_architecture_gives_ptx_that_loads():
+    ptx = compile_source(DOUBLE, arch="compute_75")
+    assert b".target sm_75" in ptx
+    assert drv.module_from_buffer(ptx).get_function("k")
+
+
+def test_compile_gives_what_the_device_loads():
+    code = compile_source(DOUBLE)
+    assert isinstance(code, bytes) and code.startswith((b"\x7fELF", b"//"))
+    assert drv.module_from_buffer(code).get_function("k")
+
+
+def test_default_architecture_is_the_devices():
+    major, minor = drv.Context.get_device().compute_capability()
+    assert value_of("__CUDA_ARCH__") == major * 100 + minor * 10
+
+
+def test_compile_plain_adds_nothing():
+    ptx = compiler.compile_plain(DOUBLE, ["-arch", "compute_80"], False, "nvcc", None, target="ptx")
+    assert b".entry _Z1kPf(" in ptx and b".target sm_80" in ptx
+
+
+def test_bad_target():
+    with pytest.raises(AssertionError, match="cubin, ptx or fatbin"):
+        compile_source(DOUBLE, target="obj")
+
+
+@pytest.mark.parametrize(
+    "arch, warns", [("sm_121", True), ("sm_100a", True), ("sm_75", False), ("compute_75", False)]
+)
+def test_warning_for_an_architecture_beyond_the_device(arch, warns):
+    module = compiler.CudaModule()
+    has = drv.Context.get_device().compute_capability()
+    if warns and has >= (10, 0):
+        pytest.skip("the device is newer")
+    if warns:
+        with pytest.warns(UserWarning, match=f"architecture {arch}"):
+            module._warn_of_arch(arch)
+    else:
+        module._warn_of_arch(arch)
+
+
+def test_keep_leaves_the_files(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert SourceModule(DOUBLE, keep=True).get_function("k")
+    folder = re.search(r"kept in (\S+)", capsys.readouterr().out)[1]
+    assert os.path.dirname(folder) == str(tmp_path)
+    with open(os.path.join(folder, "kernel.cu")) as file:
+        assert DOUBLE in file.read()
+    assert any(name.endswith((".cubin", ".ptx")) for name in os.listdir(folder))
+
+
+def test_debugging_compiles_for_the_debugger(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    before = compile_source(DOUBLE, target="ptx")
+    drv.set_debugging()
+    try:
+        assert drv.CUDA_DEBUGGING is True
+        ptx = compile_source(DOUBLE, target="ptx")
+    finally:
+        drv.set_debugging(False)
+    assert b".target" in before and b"debug" not in before.split(b".target")[1].split(b"\n")[0]
+    assert re.search(rb"^\.target sm_\d+, debug$", ptx, re.M)
+    assert "kept in" in capsys.readouterr().out
+    assert compile_source(DOUBLE, target="ptx") == before
+
+
+def test_output_of_a_successful_compilation_is_a_warning():
+    source = "__global__ void k(int *a) { int unused_number; a[0] = 1; }"
+    with pytest.warns(UserWarning, match=r"CUDA compiler succeeded(.|\n)*unused_number") as caught:
+        SourceModule(source, cache_dir=False)
+    assert caught[0].filename == __file__
+
+
+def test_second_identical_module_is_not_compiled(monkeypatch):
+    source = f"// {os.urandom(8).hex()}\n{DOUBLE}"
+    SourceModule(source)
+    monkeypatch.setattr("pycuda._compile.build.run", None)
+    assert SourceModule(source).get_function("k")
+
+
+def test_import_is_light(run_python):
+    program = """
+        import sys
+        import pycuda.driver, pycuda.compiler
+        heavy = ("cuda.pathfinder", "platformdirs", "mako", "subprocess", "tempfile")
+        print([name for name in heavy if name in sys.modules])
+    """
+    assert run_python(program, check=True).stdout == "[]\n"
