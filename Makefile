@@ -33,8 +33,8 @@ test: setup test-c ## run every test, on the GPU where there is one, else on the
 	$(BIN)/python -m pytest -n $(JOBS)
 
 build/c: | $(SETUP)
-	$(MESON) setup -q --reconfigure $@ -Dpython=false -Dc_tests=true -Dbuildtype=debugoptimized 2>/dev/null \
-	  || $(MESON) setup -q $@ -Dpython=false -Dc_tests=true -Dbuildtype=debugoptimized
+	$(MESON) setup --reconfigure $@ -Dextension=false -Dctests=true -Dbuildtype=debugoptimized 2>/dev/null \
+	  || $(MESON) setup $@ -Dextension=false -Dctests=true -Dbuildtype=debugoptimized
 
 test-c: setup build/c
 	$(BIN)/ninja -C build/c -j$(JOBS) --quiet
@@ -63,7 +63,7 @@ tsan: setup ## C tests under ThreadSanitizer
 
 .PHONY: sanitized-c
 sanitized-c:
-	test -d build/$(SANITIZER) || $(MESON) setup -q build/$(SANITIZER) -Dpython=false -Dc_tests=true \
+	test -d build/$(SANITIZER) || $(MESON) setup build/$(SANITIZER) -Dextension=false -Dctests=true \
 	  -Dbuildtype=debugoptimized -Db_sanitize=$(SANITIZER) -Db_lundef=false
 	$(BIN)/ninja -C build/$(SANITIZER) -j$(JOBS) --quiet
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
@@ -71,7 +71,7 @@ sanitized-c:
 
 FUZZ_SECONDS ?= 60
 fuzz: setup ## feed the PTX front end and the module loader with mutated input (FUZZ_SECONDS each)
-	test -d build/fuzz || CC=clang $(MESON) setup -q build/fuzz -Dpython=false -Dfuzzers=true \
+	test -d build/fuzz || CC=clang $(MESON) setup build/fuzz -Dextension=false -Dfuzzers=true \
 	  -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
 	$(BIN)/ninja -C build/fuzz -j$(JOBS) --quiet
 	for target in fuzz_ptx fuzz_loader; do mkdir -p build/fuzz/corpus-$$target; \
@@ -83,6 +83,10 @@ faults: setup ## let every driver call fail once
 
 bench: setup ## measure against raw C and the peers that are installed; prints tables
 	$(BIN)/python benchmarks/run.py
+
+docs: setup ## build the documentation into docs/_build
+	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser
+	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -b html docs docs/_build
 
 $(VENV)/.tools: | $(SETUP)
 	$(BIN)/python -m pip install -q ruff==0.8.4 clang-format==19.1.7 clang-tidy==19.1.0.1

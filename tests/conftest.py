@@ -45,10 +45,11 @@ def live_objects():
 
 
 @pytest.fixture(autouse=True)
-def leaves_nothing_behind():
+def leaves_nothing_behind(request):
     """No test ends with driver objects that it did not start with."""
     before = live_objects()
     yield
+    request.node.funcargs.clear()  # pytest holds the values of finished fixtures there
     after = live_objects()
     left = {name: count - before.get(name, 0) for name, count in after.items() if count > before.get(name, 0)}
     left.pop("Context", None)  # the primary context stays with the thread
