@@ -1,8 +1,8 @@
 /* How the parameters of a kernel lie in its parameter buffer.
  *
- * A driver from CUDA 12.4 on tells offset and size of every parameter, and then arguments are placed and checked by
- * that. An older one does not: arguments are then placed one behind the other with the alignment natural to each,
- * which is what the compiler does, and only the driver can object.
+ * A driver from CUDA 12.4 on tells offset and size of every parameter, and then arguments are placed and
+ * checked by that. An older one does not: arguments are then placed one behind the other with the alignment
+ * natural to each, which is what the compiler does, and only the driver can object.
  */
 #ifndef CORE_KERNEL_ARGS_H
 #define CORE_KERNEL_ARGS_H
@@ -29,8 +29,8 @@ typedef struct KernelLayout {
     KernelParam *params;    /* owned; NULL when there are none */
 } KernelLayout;
 
-/* Fills in what the driver says about this function. A driver that cannot say leaves known == false and that is a
- * success. On failure the layout is empty. */
+/* Fills in what the driver says about this function. A driver that cannot say leaves known == false and that
+ * is a success. On failure the layout is empty. */
 CUresult kernel_layout_read(KernelLayout *layout, CUfunction function);
 void kernel_layout_free(KernelLayout *layout);
 
@@ -40,8 +40,8 @@ static inline size_t kernel_args_align(size_t offset, size_t alignment)
     return (offset + alignment - 1) & ~(alignment - 1);
 }
 
-/* The alignment to assume for a value of `size` bytes whose own is not known: the largest power of two that divides
- * its size, at most 16, as CUDA's vector types have it. */
+/* The alignment to assume for a value of `size` bytes whose own is not known: the largest power of two that
+ * divides its size, at most 16, as CUDA's vector types have it. */
 size_t kernel_args_natural_alignment(size_t size);
 
 #endif

@@ -41,9 +41,9 @@ static bool explain_threads(const LaunchShape *shape, CUfunction function, char 
     int limit = by_kernel ? kernel : device;
     if (limit <= 0 || threads <= (unsigned long long)limit)
         return false;
-    snprintf(text, size, "a block of %ux%ux%u is %llu threads: %s allows %d", shape->block[0], shape->block[1],
-             shape->block[2], threads, by_kernel ? "this kernel (its registers or launch bounds)" : "this device",
-             limit);
+    snprintf(text, size, "a block of %ux%ux%u is %llu threads: %s allows %d", shape->block[0],
+             shape->block[1], shape->block[2], threads,
+             by_kernel ? "this kernel (its registers or launch bounds)" : "this device", limit);
     return true;
 }
 
@@ -54,10 +54,11 @@ static bool explain_shared(const LaunchShape *shape, CUfunction function, char *
     int most = device_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     if (allowed <= 0 || shape->shared_bytes <= (unsigned)allowed)
         return false;
-    snprintf(text, size,
-             "%u bytes of dynamic shared memory: this kernel allows %d beside its own %d (up to %d in all after "
-             "set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, n))",
-             shape->shared_bytes, allowed, fixed, most);
+    snprintf(
+        text, size,
+        "%u bytes of dynamic shared memory: this kernel allows %d beside its own %d (up to %d in all after "
+        "set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, n))",
+        shape->shared_bytes, allowed, fixed, most);
     return true;
 }
 

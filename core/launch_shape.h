@@ -1,4 +1,5 @@
-/* The shape of a launch: how many blocks of how many threads. The driver is what refuses a shape; here is said why. */
+/* The shape of a launch: how many blocks of how many threads. The driver is what refuses a shape; here is
+ * said why. */
 #ifndef CORE_LAUNCH_SHAPE_H
 #define CORE_LAUNCH_SHAPE_H
 
@@ -9,12 +10,13 @@ typedef struct LaunchShape {
     unsigned grid[3], block[3], shared_bytes;
 } LaunchShape;
 
-/* Which dimension of a refused launch is wrong and what the limit is, as a phrase in `text`. False when the shape
- * breaks no limit known here. Asks the driver about the function and about the device of the current context. */
+/* Which dimension of a refused launch is wrong and what the limit is, as a phrase in `text`. False when the
+ * shape breaks no limit known here. Asks the driver about the function and about the device of the current
+ * context. */
 bool launch_shape_explain(const LaunchShape *shape, CUfunction function, char *text, size_t size);
 
-/* Blocks and threads for a kernel that walks n elements with a grid-wide step: 32 to 128 threads in whole warps, at
- * most 32 blocks for each multiprocessor. */
+/* Blocks and threads for a kernel that walks n elements with a grid-wide step: 32 to 128 threads in whole
+ * warps, at most 32 blocks for each multiprocessor. */
 void launch_shape_splay(size_t n, int multiprocessors, unsigned *blocks, unsigned *threads);
 
 #endif

@@ -29,7 +29,8 @@ bool nvrtc_load(NvrtcTable *table, const char *path, char *problem, size_t probl
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         AnyFn function = (AnyFn)dlsym(table->handle, rows[row].name);
         if (!function && rows[row].needed) {
-            snprintf(problem, problem_size, "%s has no %s: it is not NVRTC of CUDA 11 or later", path, rows[row].name);
+            snprintf(problem, problem_size, "%s has no %s: it is not NVRTC of CUDA 11 or later", path,
+                     rows[row].name);
             return false;
         }
         *(AnyFn *)((char *)table + rows[row].field) = function;
@@ -87,16 +88,17 @@ static bool fetch_code(const NvrtcTable *table, NvrtcProgram program, NvrtcOutpu
     return true;
 }
 
-static bool add_expressions(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job, NvrtcProduct *product)
-{
+static bool add_expressions(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job,
+                            NvrtcProduct *product) {
     for (int i = 0; i < job->expression_count; i++)
-        if (!check(product, table->nvrtcAddNameExpression(program, job->expressions[i]), "nvrtcAddNameExpression"))
+        if (!check(product, table->nvrtcAddNameExpression(program, job->expressions[i]),
+                   "nvrtcAddNameExpression"))
             return false;
     return true;
 }
 
-static bool fetch_names(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job, NvrtcProduct *product)
-{
+static bool fetch_names(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job,
+                        NvrtcProduct *product) {
     if (job->expression_count == 0)
         return true;
     product->lowered = calloc((size_t)job->expression_count, sizeof *product->lowered);
@@ -105,7 +107,8 @@ static bool fetch_names(const NvrtcTable *table, NvrtcProgram program, const Nvr
     product->lowered_count = job->expression_count;
     for (int i = 0; i < job->expression_count; i++) {
         const char *name = NULL;
-        if (!check(product, table->nvrtcGetLoweredName(program, job->expressions[i], &name), "nvrtcGetLoweredName"))
+        if (!check(product, table->nvrtcGetLoweredName(program, job->expressions[i], &name),
+                   "nvrtcGetLoweredName"))
             return false;
         product->lowered[i] = strdup(name);
         if (!product->lowered[i])
@@ -118,8 +121,10 @@ bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *p
 {
     NvrtcProgram program = NULL;
     *product = (NvrtcProduct){0};
-    if (!check(product, table->nvrtcCreateProgram(&program, job->source, job->name, job->header_count, job->headers,
-                                                  job->header_names), "nvrtcCreateProgram"))
+    if (!check(product,
+               table->nvrtcCreateProgram(&program, job->source, job->name, job->header_count, job->headers,
+                                         job->header_names),
+               "nvrtcCreateProgram"))
         return false;
     bool done = add_expressions(table, program, job, product);
     if (done) {
@@ -127,7 +132,8 @@ bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *p
                      "nvrtcCompileProgram");
         fetch_log(table, program, product);
     }
-    done = done && fetch_code(table, program, job->want, product) && fetch_names(table, program, job, product);
+    done =
+        done && fetch_code(table, program, job->want, product) && fetch_names(table, program, job, product);
     table->nvrtcDestroyProgram(&program);
     return done;
 }

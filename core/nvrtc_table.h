@@ -1,7 +1,7 @@
 /* NVRTC, NVIDIA's run-time compiler, as a table of function pointers: one per row of abi/nvrtc_functions.def.
  *
- * The library is loaded from a path that the caller chooses. Several may be loaded at once; each stays loaded for the
- * life of the process, since NVRTC does not like being unloaded.
+ * The library is loaded from a path that the caller chooses. Several may be loaded at once; each stays loaded
+ * for the life of the process, since NVRTC does not like being unloaded.
  */
 #ifndef CORE_NVRTC_TABLE_H
 #define CORE_NVRTC_TABLE_H
@@ -12,7 +12,12 @@
 typedef struct NvrtcProgram_st *NvrtcProgram;
 
 /* The few results that are told apart here; their text comes from nvrtcGetErrorString. */
-enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_OUT_OF_MEMORY = 1, NVRTC_ERROR_INVALID_INPUT = 3, NVRTC_ERROR_COMPILATION = 6 };
+enum {
+    NVRTC_SUCCESS = 0,
+    NVRTC_ERROR_OUT_OF_MEMORY = 1,
+    NVRTC_ERROR_INVALID_INPUT = 3,
+    NVRTC_ERROR_COMPILATION = 6
+};
 
 typedef struct NvrtcTable {
     void *handle;       /* from dlopen, never closed */
@@ -22,8 +27,8 @@ typedef struct NvrtcTable {
 #undef NVRTC_FN
 } NvrtcTable;
 
-/* Loads the library at `path` into the table. False, with the reason in `problem`, when it cannot be loaded or is not
- * an NVRTC. Loading the same path again is cheap. */
+/* Loads the library at `path` into the table. False, with the reason in `problem`, when it cannot be loaded
+ * or is not an NVRTC. Loading the same path again is cheap. */
 bool nvrtc_load(NvrtcTable *table, const char *path, char *problem, size_t problem_size);
 
 typedef enum NvrtcOutput { NVRTC_PTX, NVRTC_CUBIN, NVRTC_LTOIR } NvrtcOutput;

@@ -1,7 +1,8 @@
-/* Format strings of packed values, as Python's struct module has them in native mode, with F and D for complex numbers.
+/* Format strings of packed values, as Python's struct module has them in native mode, with F and D for
+ * complex numbers.
  *
- * A format is a list of runs: one code, how often, and where the first value lies. Alignment is that of C; nothing
- * follows the last value.
+ * A format is a list of runs: one code, how often, and where the first value lies. Alignment is that of C;
+ * nothing follows the last value.
  */
 #ifndef CORE_PACK_FORMAT_H
 #define CORE_PACK_FORMAT_H
@@ -10,9 +11,17 @@
 #include <stdint.h>
 
 typedef enum PackKind {
-    PACK_PAD, PACK_BOOL, PACK_CHAR, PACK_SIGNED, PACK_UNSIGNED, PACK_POINTER, PACK_HALF, PACK_FLOAT, PACK_COMPLEX,
-    PACK_BYTES,     /* the count is the length of one value */
-    PACK_PASCAL,    /* likewise, with the length in the first byte */
+    PACK_PAD,
+    PACK_BOOL,
+    PACK_CHAR,
+    PACK_SIGNED,
+    PACK_UNSIGNED,
+    PACK_POINTER,
+    PACK_HALF,
+    PACK_FLOAT,
+    PACK_COMPLEX,
+    PACK_BYTES,  /* the count is the length of one value */
+    PACK_PASCAL, /* likewise, with the length in the first byte */
 } PackKind;
 
 typedef struct PackCode {
@@ -36,9 +45,17 @@ typedef struct PackFormat {
 /* The row for this code, or NULL. */
 const PackCode *pack_code(char code);
 
-typedef enum PackStatus { PACK_OK, PACK_BAD_CODE, PACK_NO_CODE, PACK_TOO_LARGE, PACK_BAD_ORDER, PACK_NO_MEMORY } PackStatus;
+typedef enum PackStatus {
+    PACK_OK,
+    PACK_BAD_CODE,
+    PACK_NO_CODE,
+    PACK_TOO_LARGE,
+    PACK_BAD_ORDER,
+    PACK_NO_MEMORY
+} PackStatus;
 
-/* Reads `length` characters. On failure the format is empty and *where is the index of the character to blame. */
+/* Reads `length` characters. On failure the format is empty and *where is the index of the character to
+ * blame. */
 PackStatus pack_format_parse(PackFormat *format, const char *text, size_t length, size_t *where);
 void pack_format_free(PackFormat *format);
 

@@ -38,8 +38,8 @@ void strides_fill(char order, int ndim, const ptrdiff_t *shape, ptrdiff_t itemsi
     }
 }
 
-static bool is_contiguous(char order, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize)
-{
+static bool is_contiguous(char order, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides,
+                          ptrdiff_t itemsize) {
     ptrdiff_t step = itemsize;
     if (is_empty(ndim, shape))
         return true;
@@ -76,7 +76,8 @@ void strides_sort(int ndim, const ptrdiff_t *strides, int *order)
     }
 }
 
-/* Axes of length 1 carry no order; they are made to follow their neighbour so that they do not disturb the sorting. */
+/* Axes of length 1 carry no order; they are made to follow their neighbour so that they do not disturb the
+ * sorting. */
 static void neutral_strides(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t *out)
 {
     ptrdiff_t follow = 0;
@@ -116,9 +117,8 @@ bool strides_equal(int ndim, const ptrdiff_t *shape, const ptrdiff_t *a, const p
     return true;
 }
 
-void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize, ptrdiff_t *low,
-                    ptrdiff_t *high)
-{
+void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize,
+                    ptrdiff_t *low, ptrdiff_t *high) {
     *low = *high = 0;
     if (is_empty(ndim, shape))
         return;
@@ -158,7 +158,8 @@ bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff
 {
     int old = 0, new = 0;
     while (new < new_ndim) {
-        /* A group of axes on either side with the same number of elements. Old ones must step as one axis would. */
+        /* A group of axes on either side with the same number of elements. Old ones must step as one axis
+         * would. */
         ptrdiff_t old_count = 1, new_count = 1, base = itemsize, expected = 0;
         int first = new;
         do {
@@ -188,8 +189,8 @@ bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff
 }
 
 /* Sorts the axes by the destination, drops those of length 1 and turns all to positive steps there. */
-static void arrange(StridedCopy *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to, const ptrdiff_t *from)
-{
+static void arrange(StridedCopy *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to,
+                    const ptrdiff_t *from) {
     int order[STRIDES_MAX_DIMS];
     strides_sort(ndim, to, order);
     *plan = (StridedCopy){.height = 1};

@@ -1,6 +1,7 @@
 /* Shapes and strides of arrays: contiguity, the bytes an array spans, and copies between two layouts.
  *
- * Strides are in bytes and may be negative or zero. Nothing here reads memory: it is arithmetic on descriptions.
+ * Strides are in bytes and may be negative or zero. Nothing here reads memory: it is arithmetic on
+ * descriptions.
  */
 #ifndef CORE_STRIDES_H
 #define CORE_STRIDES_H
@@ -13,58 +14,64 @@ enum { STRIDES_MAX_DIMS = 64 };     /* NumPy's own limit */
 /* Elements of this shape, or -1 when a length is negative or the number of bytes overflows. */
 ptrdiff_t strides_count(int ndim, const ptrdiff_t *shape, ptrdiff_t itemsize);
 
-/* Strides of a packed array in row-major ('C') or column-major ('F') order. An axis of length 0 counts as 1. */
+/* Strides of a packed array in row-major ('C') or column-major ('F') order. An axis of length 0 counts as 1.
+ */
 void strides_fill(char order, int ndim, const ptrdiff_t *shape, ptrdiff_t itemsize, ptrdiff_t *strides);
 
 /* Axes of length 1 and arrays without elements do not break contiguity. */
 bool strides_is_c(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize);
 bool strides_is_f(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize);
 
-/* The axes in the order of falling distance in memory (axes of equal distance keep theirs): order[0] is the outermost. */
+/* The axes in the order of falling distance in memory (axes of equal distance keep theirs): order[0] is the
+ * outermost. */
 void strides_sort(int ndim, const ptrdiff_t *strides, int *order);
 
-/* Strides of a packed array with the same order of axes in memory as the given one: gaps are closed and negative
- * steps become positive. */
+/* Strides of a packed array with the same order of axes in memory as the given one: gaps are closed and
+ * negative steps become positive. */
 void strides_pack_like(int ndim, const ptrdiff_t *shape, const ptrdiff_t *like, ptrdiff_t itemsize,
                        ptrdiff_t *strides);
 
-/* True when the elements fill one block of memory without gap or overlap and all steps are positive, in whatever
- * order of axes. */
+/* True when the elements fill one block of memory without gap or overlap and all steps are positive, in
+ * whatever order of axes. */
 bool strides_is_packed(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize);
 
 /* The same strides wherever it matters, i.e. on axes longer than 1 of arrays that have elements. */
 bool strides_equal(int ndim, const ptrdiff_t *shape, const ptrdiff_t *a, const ptrdiff_t *b);
 
-/* The bytes touched, relative to the address of element 0: [*low, *high). Both 0 for an array without elements. */
-void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize, ptrdiff_t *low,
-                    ptrdiff_t *high);
+/* The bytes touched, relative to the address of element 0: [*low, *high). Both 0 for an array without
+ * elements. */
+void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize,
+                    ptrdiff_t *low, ptrdiff_t *high);
 
 /* True when two elements may share memory: an axis of step 0, or steps that interleave. */
 bool strides_may_overlap(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize);
 
-/* Strides that give the same elements another shape without moving them, read in row-major ('C') or column-major ('F')
- * order. False when no strides do that. Both shapes have the same, not zero, number of elements. */
+/* Strides that give the same elements another shape without moving them, read in row-major ('C') or
+ * column-major ('F') order. False when no strides do that. Both shapes have the same, not zero, number of
+ * elements. */
 bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, int new_ndim,
                      const ptrdiff_t *new_shape, ptrdiff_t itemsize, ptrdiff_t *new_strides);
 
-/* A copy between two layouts of one shape, as rows that a pitched copy can do. Axes are sorted by the destination,
- * turned to positive steps there, and merged where both sides allow it. */
+/* A copy between two layouts of one shape, as rows that a pitched copy can do. Axes are sorted by the
+ * destination, turned to positive steps there, and merged where both sides allow it. */
 typedef struct StridedCopy {
     ptrdiff_t to_start, from_start;         /* bytes to add to the two addresses */
     ptrdiff_t width;                        /* bytes that lie together on both sides */
-    ptrdiff_t height, to_pitch, from_pitch; /* rows of one pitched copy; height 1 when there is no second axis */
+    ptrdiff_t height, to_pitch,
+        from_pitch; /* rows of one pitched copy; height 1 when there is no second axis */
     int outer;                              /* further axes, to be walked */
     ptrdiff_t calls;                        /* pitched copies in all */
     ptrdiff_t shape[STRIDES_MAX_DIMS], to[STRIDES_MAX_DIMS], from[STRIDES_MAX_DIMS];
 } StridedCopy;
 
-/* False when elements of the destination may share memory: then no order of copies is right. The source may have any
- * steps; where it runs backwards against the destination or repeats elements there are many calls, one for each
- * element at worst. The arrays must have elements. */
+/* False when elements of the destination may share memory: then no order of copies is right. The source may
+ * have any steps; where it runs backwards against the destination or repeats elements there are many calls,
+ * one for each element at worst. The arrays must have elements. */
 bool strides_plan_copy(StridedCopy *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to,
                        const ptrdiff_t *from, ptrdiff_t itemsize);
 
-/* Steps to the next pitched copy: index[] counts the outer axes, the offsets move along. False behind the last. */
+/* Steps to the next pitched copy: index[] counts the outer axes, the offsets move along. False behind the
+ * last. */
 bool strides_next(const StridedCopy *plan, ptrdiff_t *index, ptrdiff_t *to_offset, ptrdiff_t *from_offset);
 
 #endif

@@ -1,4 +1,4 @@
-/* The CPU device: a shared library that exports the CUDA driver API and executes PTX on the CPU. This is its map.
+/* The map of the CPU device: a shared library that exports the CUDA driver API and executes PTX on the CPU.
  *
  *   a program                    cuModuleLoadData(ptx), cuLaunchKernel(...)
  *      |
@@ -13,7 +13,7 @@
  * A stage knows the ones below it and nothing above: exec/ knows no driver object, ptx/ knows no code.
  *
  * api/, one family of calls a file; nothing here touches an instruction
- *   api.h exports.c unsupported.c      what is exported: per-thread variants, a weak answer for every row of abi/
+ *   api.h exports.c unsupported.c      what is exported; a weak answer for every row of abi/
  *   proc_address.c errors.c log.[ch]   cuGetProcAddress, error texts, cuLogs*
  *   driver.h init.c                    settings from the environment, cuInit, fork
  *   objects.h registry.c               handles: reference counts, live objects
@@ -39,7 +39,8 @@
  *   memory_map.[ch]                    every range of addresses that may be touched
  *   ops_*.c run.c handlers.c           hot: built once for each instruction set; bind.c chooses at load
  *
- * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY, PYCUDA_CPU_COMPUTE_CAPABILITY,
+ * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY,
+ * PYCUDA_CPU_COMPUTE_CAPABILITY,
  * PYCUDA_CPU_DRIVER_VERSION (read once, api/init.c), PYCUDA_CPU_ISA (exec/bind.c).
  */
 #ifndef DEVICE_DEVICE_H

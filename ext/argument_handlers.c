@@ -1,16 +1,17 @@
-/* ArgumentHandler, In, Out, InOut: host arrays as kernel arguments, copied to the device and back round a launch.
+/* ArgumentHandler, In, Out, InOut: host arrays as kernel arguments, copied to the device and back round a
+ * launch.
  *
- * A handler allocates when it is first used and keeps the memory, so that one used again needs none. Copies are in
- * order with the launch, on its stream too, and are complete when the launch returns: the host array may be changed,
- * or read, at once.
+ * A handler allocates when it is first used and keeps the memory, so that one used again needs none. Copies
+ * are in order with the launch, on its stream too, and are complete when the launch returns: the host array
+ * may be changed, or read, at once.
  */
-#include <structmember.h>
-
 #include "ext/buffers.h"
 #include "ext/convert.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
 #include "ext/function.h"
+
+#include <structmember.h>
 
 typedef struct HandlerObject {
     PyObject_HEAD
@@ -73,10 +74,10 @@ static void handler_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-PyDoc_STRVAR(get_device_alloc_doc,
-"get_device_alloc() -> DeviceAllocation or None\n--\n\n"
-"The device memory for the array: array.nbytes bytes, allocated at the first call. None for an array without elements.\n"
-"TypeError when the array has no nbytes.");
+PyDoc_STRVAR(get_device_alloc_doc, "get_device_alloc() -> DeviceAllocation or None\n--\n\n"
+                                   "The device memory for the array: array.nbytes bytes, allocated at the "
+                                   "first call. None for an array without elements.\n"
+                                   "TypeError when the array has no nbytes.");
 
 static PyObject *get_device_alloc(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -228,8 +229,9 @@ static PyMethodDef in_out_methods[] = {
 };
 
 static PyType_Slot handler_slots[] = {
-    {Py_tp_doc, (void *)"ArgumentHandler(ary)\n--\n\n"
-                        "A host array as a kernel argument. Subclasses define pre_call(stream) and post_call(stream)."},
+    {Py_tp_doc,
+     (void *)"ArgumentHandler(ary)\n--\n\n"
+             "A host array as a kernel argument. Subclasses define pre_call(stream) and post_call(stream)."},
     {Py_tp_new, AS_SLOT(handler_new)},
     {Py_tp_init, AS_SLOT(handler_init)},
     {Py_tp_dealloc, AS_SLOT(handler_dealloc)},
@@ -240,11 +242,15 @@ static PyType_Slot handler_slots[] = {
     {0, NULL},
 };
 
-#define SUBTYPE_SLOTS(name, doc) \
-    static PyType_Slot name##_slots[] = {{Py_tp_doc, (void *)doc}, {Py_tp_methods, name##_methods}, {0, NULL}};
+#define SUBTYPE_SLOTS(name, doc)                                                                             \
+    static PyType_Slot name##_slots[] = {                                                                    \
+        {Py_tp_doc, (void *)doc}, {Py_tp_methods, name##_methods}, {0, NULL}};
 SUBTYPE_SLOTS(in, "In(ary)\n--\n\nThe array is copied to the device before the launch.")
-SUBTYPE_SLOTS(out, "Out(ary)\n--\n\nThe array is filled from the device after the launch, which then waits for the kernel.")
-SUBTYPE_SLOTS(in_out, "InOut(ary)\n--\n\nThe array is copied to the device before the launch and back after it.")
+SUBTYPE_SLOTS(
+    out,
+    "Out(ary)\n--\n\nThe array is filled from the device after the launch, which then waits for the kernel.")
+SUBTYPE_SLOTS(in_out,
+              "InOut(ary)\n--\n\nThe array is copied to the device before the launch and back after it.")
 #undef SUBTYPE_SLOTS
 
 /* The subtypes inherit Py_TPFLAGS_HAVE_GC together with what it asks for. */
@@ -254,7 +260,8 @@ static PyType_Spec handler_spec = {"pycuda._driver.ArgumentHandler", sizeof(Hand
                                    HANDLER_FLAGS | Py_TPFLAGS_HAVE_GC, handler_slots};
 static PyType_Spec in_spec = {"pycuda._driver.In", sizeof(HandlerObject), 0, HANDLER_FLAGS, in_slots};
 static PyType_Spec out_spec = {"pycuda._driver.Out", sizeof(HandlerObject), 0, HANDLER_FLAGS, out_slots};
-static PyType_Spec in_out_spec = {"pycuda._driver.InOut", sizeof(HandlerObject), 0, HANDLER_FLAGS, in_out_slots};
+static PyType_Spec in_out_spec = {"pycuda._driver.InOut", sizeof(HandlerObject), 0, HANDLER_FLAGS,
+                                  in_out_slots};
 
 int argument_handlers_setup(PyObject *module, ModuleState *state)
 {

@@ -1,6 +1,7 @@
 /* Positional and keyword arguments sorted into an array, without building a tuple or a dict. */
 #include "ext/convert.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { ALTERNATIVE_MAX = 64 };
@@ -30,7 +31,8 @@ static int parameter_count(const char *const *names)
     return count;
 }
 
-static int take_positional(const char *function, int total, PyObject *const *args, Py_ssize_t count, PyObject **out)
+static int take_positional(const char *function, int total, PyObject *const *args, Py_ssize_t count,
+                           PyObject **out)
 {
     if (count > total) {
         PyErr_Format(PyExc_TypeError, "%s() takes at most %d arguments (%zd given)", function, total, count);
@@ -60,12 +62,14 @@ static int take_keyword(const char *function, const char *const *names, PyObject
 
 static int check_required(const char *function, const char *const *names, int required, PyObject *const *out)
 {
-    for (int i = 0; i < required; i++)
-        if (!out[i]) {
-            PyErr_Format(PyExc_TypeError, "%s() misses its argument '%.*s'", function,
-                         (int)strcspn(names[i], "|"), names[i]);
-            return -1;
-        }
+    for (int i = 0; i < required; i++) {
+        char name[ALTERNATIVE_MAX];
+        if (out[i])
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(names[i], "|"), names[i]);
+        PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", function, name);
+        return -1;
+    }
     return 0;
 }
 
@@ -81,8 +85,8 @@ int convert_arguments(const char *function, const char *const *names, int requir
     return check_required(function, names, required, out);
 }
 
-int convert_call(const char *function, const char *const *names, int required, PyObject *args, PyObject *kwargs,
-                 PyObject **out)
+int convert_call(const char *function, const char *const *names, int required, PyObject *args,
+                 PyObject *kwargs, PyObject **out)
 {
     PyObject *keyword, *value;
     Py_ssize_t position = 0;

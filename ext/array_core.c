@@ -10,7 +10,8 @@
 #include "ext/errors.h"
 #include "ext/numpy_api.h"
 
-/* Gives the array room for its axes and describes it. dtype is taken over, also on failure. -1 with an exception. */
+/* Gives the array room for its axes and describes it. dtype is taken over, also on failure. -1 with an
+ * exception. */
 static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                     const Py_ssize_t *strides, char order)
 {
@@ -47,7 +48,8 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
     return 0;
 }
 
-/* Bytes of memory that the array needs behind its element 0; fewer than 0 before it never happens for new memory. */
+/* Bytes of memory that the array needs behind its element 0; fewer than 0 before it never happens for new
+ * memory. */
 static Py_ssize_t bytes_needed(GPUArrayObject *array)
 {
     Py_ssize_t low, high;
@@ -70,8 +72,10 @@ static int use_memory(GPUArrayObject *array, PyObject *gpudata)
     if (allocation && allocation == (DeviceAllocationObject *)gpudata) {
         Py_ssize_t needed = bytes_needed(array);
         if (needed < 0 || (size_t)needed > allocation->size) {
-            PyErr_Format(PyExc_ValueError, "an array of this shape and these strides does not lie within its memory of "
-                         "%zu bytes", allocation->size);
+            PyErr_Format(PyExc_ValueError,
+                         "an array of this shape and these strides does not lie within its memory of "
+                         "%zu bytes",
+                         allocation->size);
             return -1;
         }
     }
@@ -89,7 +93,8 @@ static int allocate(GPUArrayObject *array)
     if (array->size == 0)
         return use_memory(array, Py_None);
     if (needed < 0) {
-        PyErr_SetString(PyExc_ValueError, "negative strides need gpudata: new memory has nothing before its start");
+        PyErr_SetString(PyExc_ValueError,
+                        "negative strides need gpudata: new memory has nothing before its start");
         return -1;
     }
     if (!array->allocator)
@@ -154,7 +159,16 @@ static int read_form(ModuleState *state, PyObject *shape, PyObject *dtype, Array
     return failed;
 }
 
-enum { GIVEN_SHAPE, GIVEN_DTYPE, GIVEN_ALLOCATOR, GIVEN_BASE, GIVEN_GPUDATA, GIVEN_STRIDES, GIVEN_ORDER, GIVEN_COUNT };
+enum {
+    GIVEN_SHAPE,
+    GIVEN_DTYPE,
+    GIVEN_ALLOCATOR,
+    GIVEN_BASE,
+    GIVEN_GPUDATA,
+    GIVEN_STRIDES,
+    GIVEN_ORDER,
+    GIVEN_COUNT
+};
 
 static PyObject *given_or_null(PyObject *value)
 {
@@ -163,7 +177,8 @@ static PyObject *given_or_null(PyObject *value)
 
 static int array_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"shape", "dtype", "allocator", "base", "gpudata", "strides", "order", NULL};
+    static const char *const names[] = {"shape",   "dtype",   "allocator", "base",
+                                        "gpudata", "strides", "order",     NULL};
     GPUArrayObject *array = array_cast(self);
     PyObject *given[GIVEN_COUNT];
     Py_ssize_t strides[STRIDES_MAX_DIMS];
@@ -362,9 +377,9 @@ static PyObject *get_interface(PyObject *self, void *Py_UNUSED(closure))
     PyObject *dtype = (PyObject *)array->dtype;
     if (array_check_memory(array) < 0)
         return NULL;
-    return Py_BuildValue("{sNsNsNs(KO)sisO}", "shape", get_shape(self, NULL), "strides", get_strides(self, NULL),
-                         "typestr", PyObject_GetAttrString(dtype, "str"), "data", (unsigned long long)array->pointer,
-                         Py_False, "version", 3, "stream", Py_None);
+    return Py_BuildValue("{sNsNsNs(KO)sisO}", "shape", get_shape(self, NULL), "strides",
+                         get_strides(self, NULL), "typestr", PyObject_GetAttrString(dtype, "str"), "data",
+                         (unsigned long long)array->pointer, Py_False, "version", 3, "stream", Py_None);
 }
 
 static PyObject *get_transposed(PyObject *self, void *Py_UNUSED(closure))
@@ -428,7 +443,8 @@ static int array_bool(PyObject *self)
 {
     GPUArrayObject *array = array_cast(self);
     if (array->size != 1) {
-        PyErr_SetString(PyExc_ValueError, "the truth value of an array with other than one element is ambiguous");
+        PyErr_SetString(PyExc_ValueError,
+                        "the truth value of an array with other than one element is ambiguous");
         return -1;
     }
     PyObject *host = PyObject_CallMethodNoArgs(self, array->state->str_get);
@@ -468,10 +484,11 @@ static PyGetSetDef array_getset[] = {
     {"shape", get_shape, NULL, "Lengths of the axes.", NULL},
     {"strides", get_strides, NULL, "Bytes from one element to the next along each axis.", NULL},
     {"dtype", get_dtype, NULL, "NumPy's description of an element.", NULL},
-    {"allocator", get_allocator, set_allocator, "What makes memory for this array and for what is made of it.", NULL},
+    {"allocator", get_allocator, set_allocator,
+     "What makes memory for this array and for what is made of it.", NULL},
     {"base", get_base, set_base, "The object that keeps the memory, None when the array does.", NULL},
-    {"gpudata", get_gpudata, set_gpudata, "The memory: an allocation, or an address as int; None without elements.",
-     NULL},
+    {"gpudata", get_gpudata, set_gpudata,
+     "The memory: an allocation, or an address as int; None without elements.", NULL},
     {"ptr", get_ptr, NULL, "Address of element 0. AttributeError when there are no elements.", NULL},
     {"flags", get_flags, NULL, "c_contiguous, f_contiguous, forc.", NULL},
     {"T", get_transposed, NULL, "A view with the axes reversed.", NULL},
@@ -481,10 +498,11 @@ static PyGetSetDef array_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-PyDoc_STRVAR(get_doc,
-"get(ary=None, pagelocked=False, async_=False, stream=None) -> numpy.ndarray\n--\n\n"
-"Copies the array to the host: into `ary`, or into a new array with the same order of axes and no gaps. ValueError when\n"
-"the size of `ary` differs, TypeError when its dtype does. With async_ the copy is queued on the stream.");
+PyDoc_STRVAR(get_doc, "get(ary=None, pagelocked=False, async_=False, stream=None) -> numpy.ndarray\n--\n\n"
+                      "Copies the array to the host: into `ary`, or into a new array with the same order of "
+                      "axes and no gaps. ValueError when\n"
+                      "the size of `ary` differs, TypeError when its dtype does. With async_ the copy is "
+                      "queued on the stream.");
 
 PyDoc_STRVAR(get_async_doc,
 "get_async(stream=None, ary=None) -> numpy.ndarray\n--\n\n"
@@ -511,10 +529,13 @@ static PyMethodDef array_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyDoc_STRVAR(array_doc,
-"GPUArray(shape, dtype, allocator=mem_alloc, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
-"An array in device memory. Without gpudata, which is an allocation or an address, `allocator` is asked for the bytes.\n"
-"order \"C\" or \"F\" makes packed strides; explicit ones are in bytes. ValueError for a bad shape or order.");
+PyDoc_STRVAR(
+    array_doc,
+    "GPUArray(shape, dtype, allocator=mem_alloc, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
+    "An array in device memory. Without gpudata, which is an allocation or an address, `allocator` is asked "
+    "for the bytes.\n"
+    "order \"C\" or \"F\" makes packed strides; explicit ones are in bytes. ValueError for a bad shape or "
+    "order.");
 
 static PyType_Slot array_slots[] = {
     {Py_tp_doc, (void *)array_doc},
@@ -551,8 +572,8 @@ int array_core_setup(PyObject *module, ModuleState *state)
     state->ArrayFlags_type = PyStructSequence_NewType(&flags_description);
     state->mem_alloc = PyObject_GetAttrString(module, "mem_alloc");
     PyObject *priority = PyFloat_FromDouble(100);
-    int failed = !state->ArrayFlags_type || !state->mem_alloc || !priority
-                 || PyObject_SetAttrString((PyObject *)state->GPUArray_type, "__array_priority__", priority) < 0;
+    int failed = !state->ArrayFlags_type || !state->mem_alloc || !priority ||
+                 PyObject_SetAttrString((PyObject *)state->GPUArray_type, "__array_priority__", priority) < 0;
     Py_XDECREF(priority);
     return failed ? -1 : array_views_setup(module, state);
 }

@@ -1,7 +1,8 @@
 /* GPUArray: an array in device memory with NumPy's description of it (shape, strides, dtype).
  *
- * Strides are in bytes and may be negative or zero; `pointer` is the address of element 0. Description and memory do
- * not change after construction, but `gpudata` and the like may be assigned by users who manage memory themselves.
+ * Strides are in bytes and may be negative or zero; `pointer` is the address of element 0. Description and
+ * memory do not change after construction, but `gpudata` and the like may be assigned by users who manage
+ * memory themselves.
  */
 #ifndef EXT_ARRAY_CORE_H
 #define EXT_ARRAY_CORE_H
@@ -17,7 +18,7 @@ typedef struct GPUArrayObject {
     PyObject_HEAD
     ModuleState *state;
     CUdeviceptr pointer;                    /* of element 0; 0 without elements */
-    DeviceAllocationObject *allocation;     /* owned: what holds the memory, NULL when that is something else */
+    DeviceAllocationObject *allocation; /* owned: what holds the memory, NULL when that is something else */
     struct _PyArray_Descr *dtype;           /* owned; NULL before __init__ */
     Py_ssize_t size, nbytes, itemsize;      /* nbytes is size * itemsize, whatever the strides */
     int ndim, layout;                       /* layout: ARRAY_C | ARRAY_F */
@@ -42,12 +43,13 @@ static inline bool array_check(ModuleState *state, PyObject *object)
 /* LogicError (-1) when the memory was freed. */
 int array_check_memory(GPUArrayObject *array);
 
-/* A plain GPUArray over part of the memory of `parent`, which it keeps. dtype is a new reference given away, also on
- * failure. NULL with an exception. */
-PyObject *array_new_view(GPUArrayObject *parent, struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
-                         const Py_ssize_t *strides, CUdeviceptr pointer);
+/* A plain GPUArray over part of the memory of `parent`, which it keeps. dtype is a new reference given away,
+ * also on failure. NULL with an exception. */
+PyObject *array_new_view(GPUArrayObject *parent, struct _PyArray_Descr *dtype, int ndim,
+                         const Py_ssize_t *shape, const Py_ssize_t *strides, CUdeviceptr pointer);
 
-/* A new packed GPUArray with memory from `allocator` (NULL: mem_alloc). strides NULL: order 'C'. dtype as above. */
+/* A new packed GPUArray with memory from `allocator` (NULL: mem_alloc). strides NULL: order 'C'. dtype as
+ * above. */
 PyObject *array_new(ModuleState *state, struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                     const Py_ssize_t *strides, PyObject *allocator);
 

@@ -33,8 +33,8 @@ static PyObject *new_host(GPUArrayObject *array, bool locked)
     void *data = memory ? PyArray_DATA((PyArrayObject *)memory) : NULL;
     PyObject *host;
     if (!data && !(array->layout & ARRAY_C) && (array->layout & ARRAY_F)) {
-        host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, NULL, NULL, NPY_ARRAY_F_CONTIGUOUS,
-                                    NULL);
+        host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, NULL, NULL,
+                                    NPY_ARRAY_F_CONTIGUOUS, NULL);
     } else {
         host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, strides, data,
                                     data ? NPY_ARRAY_WRITEABLE : 0, NULL);
@@ -54,7 +54,8 @@ static int check_target(GPUArrayObject *array, PyObject *ary)
     }
     PyArrayObject *host = (PyArrayObject *)ary;
     if (PyArray_SIZE(host) != array->size) {
-        PyErr_Format(PyExc_ValueError, "ary has %zd elements, the GPUArray %zd", PyArray_SIZE(host), array->size);
+        PyErr_Format(PyExc_ValueError, "ary has %zd elements, the GPUArray %zd", PyArray_SIZE(host),
+                     array->size);
         return -1;
     }
     if (!PyArray_EquivTypes(PyArray_DESCR(host), array->dtype)) {
@@ -112,8 +113,9 @@ PyObject *array_get(PyObject *self, FAST_PARAMETERS)
     PyObject *given[4];
     TransferMode mode = {0};
     bool locked;
-    if (convert_arguments("get", names, 0, args, arg_count, keywords, given) < 0 || read_flag(given[1], &locked) < 0
-        || read_flag(given[2], &mode.async) < 0 || convert_stream(array->state, given[3], &mode.stream) < 0)
+    if (convert_arguments("get", names, 0, args, arg_count, keywords, given) < 0 ||
+        read_flag(given[1], &locked) < 0 || read_flag(given[2], &mode.async) < 0 ||
+        convert_stream(array->state, given[3], &mode.stream) < 0)
         return NULL;
     return get_into(array, given[0], locked, mode);
 }
@@ -139,7 +141,8 @@ static int check_source(GPUArrayObject *array, Py_ssize_t size, PyArray_Descr *d
         return -1;
     }
     if (!PyArray_EquivTypes(dtype, array->dtype)) {
-        PyErr_Format(PyExc_ValueError, "ary has dtype %S, the GPUArray %S", (PyObject *)dtype, (PyObject *)array->dtype);
+        PyErr_Format(PyExc_ValueError, "ary has dtype %S, the GPUArray %S", (PyObject *)dtype,
+                     (PyObject *)array->dtype);
         return -1;
     }
     return shape_fits ? 0 : PyErr_WarnEx(PyExc_UserWarning, "setting an array from one of another shape", 1);
@@ -191,8 +194,8 @@ PyObject *array_set(PyObject *self, FAST_PARAMETERS)
     GPUArrayObject *array = array_cast(self);
     PyObject *given[3];
     TransferMode mode = {0};
-    if (convert_arguments("set", names, 1, args, arg_count, keywords, given) < 0 || read_flag(given[1], &mode.async) < 0
-        || convert_stream(array->state, given[2], &mode.stream) < 0)
+    if (convert_arguments("set", names, 1, args, arg_count, keywords, given) < 0 ||
+        read_flag(given[1], &mode.async) < 0 || convert_stream(array->state, given[2], &mode.stream) < 0)
         return NULL;
     return set_from(array, given[0], mode);
 }
@@ -229,7 +232,8 @@ static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, 
     }
     PyArrayObject *host = (PyArrayObject *)ary;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
-    strides_pack_like(PyArray_NDIM(host), PyArray_DIMS(host), PyArray_STRIDES(host), PyArray_ITEMSIZE(host), strides);
+    strides_pack_like(PyArray_NDIM(host), PyArray_DIMS(host), PyArray_STRIDES(host), PyArray_ITEMSIZE(host),
+                      strides);
     PyObject *array = array_new(state, dtype, PyArray_NDIM(host), PyArray_DIMS(host), strides, allocator);
     if (array && transfer_to_device(array_cast(array), ary, mode) < 0)
         Py_CLEAR(array);
@@ -249,9 +253,9 @@ static PyObject *to_gpu_py(PyObject *module, FAST_PARAMETERS)
     return to_gpu(module_state(module), given[0], given[1], (TransferMode){0});
 }
 
-PyDoc_STRVAR(to_gpu_async_doc,
-"_to_gpu_async(ary, allocator=mem_alloc, stream=None) -> GPUArray\n--\n\n"
-"to_gpu that returns at once. The numpy array stays alive until the stream has copied it, and must not change before.");
+PyDoc_STRVAR(to_gpu_async_doc, "_to_gpu_async(ary, allocator=mem_alloc, stream=None) -> GPUArray\n--\n\n"
+                               "to_gpu that returns at once. The numpy array stays alive until the stream "
+                               "has copied it, and must not change before.");
 
 static PyObject *to_gpu_async_py(PyObject *module, FAST_PARAMETERS)
 {

@@ -1,5 +1,5 @@
-/* Transfers of whole arrays. Equal packed layouts are one copy; layouts that differ become pitched copies where few do,
- * and otherwise the host rearranges: right for any strides, never fast for wild ones. */
+/* Transfers of whole arrays. Equal packed layouts are one copy; layouts that differ become pitched copies
+ * where few do, and otherwise the host rearranges: right for any strides, never fast for wild ones. */
 #include "ext/array_transfer.h"
 
 #include <string.h>
@@ -42,11 +42,13 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
     if (to.device && from.device)
         CALL(state, result, driver.cuMemcpyDtoDAsync(to.address, from.address, size, mode.stream));
     else if (to.device && queued)
-        CALL_BLOCKING(state, result, driver.cuMemcpyHtoDAsync(to.address, (void *)from.address, size, mode.stream));
+        CALL_BLOCKING(state, result,
+                      driver.cuMemcpyHtoDAsync(to.address, (void *)from.address, size, mode.stream));
     else if (to.device)
         CALL_BLOCKING(state, result, driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
     else if (queued)
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
+        CALL_BLOCKING(state, result,
+                      driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
     else
         CALL_BLOCKING(state, result, driver.cuMemcpyDtoH((void *)to.address, from.address, size));
     return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, to.device ? from.device ? "cuMemcpyDtoD"
@@ -81,7 +83,8 @@ static int copy_rows(ModuleState *state, Side to, Side from, const StridedCopy *
     return 0;
 }
 
-/* The whole plan, in order on the stream; what is queued is waited for unless both sides are on the device. */
+/* The whole plan, in order on the stream; what is queued is waited for unless both sides are on the device.
+ */
 static int copy_plan(ModuleState *state, Side to, Side from, const StridedCopy *plan, TransferMode mode)
 {
     ptrdiff_t index[STRIDES_MAX_DIMS] = {0}, to_offset = plan->to_start, from_offset = plan->from_start;
@@ -124,7 +127,8 @@ static bool is_packed(GPUArrayObject *array)
 
 static bool same_layout(GPUArrayObject *array, PyArrayObject *host)
 {
-    return strides_equal(array->ndim, array->shape, array->strides, PyArray_STRIDES(host)) && is_packed(array);
+    return strides_equal(array->ndim, array->shape, array->strides, PyArray_STRIDES(host)) &&
+           is_packed(array);
 }
 
 static Side device_side(GPUArrayObject *array)
@@ -159,8 +163,8 @@ static int transfer_direct(GPUArrayObject *array, PyObject *host, Side to, Side 
 }
 
 /* Copies the block of memory in which the elements lie and picks them out on the host. */
-static int to_host_by_block(GPUArrayObject *from, PyArrayObject *host, ptrdiff_t low, ptrdiff_t high, TransferMode mode)
-{
+static int to_host_by_block(GPUArrayObject *from, PyArrayObject *host, ptrdiff_t low, ptrdiff_t high,
+                            TransferMode mode) {
     Side source = {true, from->pointer + (uintptr_t)low};
     PyObject *block = PyByteArray_FromStringAndSize(NULL, high - low);
     if (!block)
@@ -170,7 +174,8 @@ static int to_host_by_block(GPUArrayObject *from, PyArrayObject *host, ptrdiff_t
     int failed = copy_bytes(from->state, target, source, (size_t)(high - low), mode);
     if (!failed && mode.stream)
         failed = wait(from->state, mode.stream);
-    PyArrayObject *view = failed ? NULL : host_array(from, from->strides, PyByteArray_AS_STRING(block) - low, block);
+    PyArrayObject *view =
+        failed ? NULL : host_array(from, from->strides, PyByteArray_AS_STRING(block) - low, block);
     failed = view ? PyArray_CopyInto(host, view) : -1;
     Py_XDECREF(view);
     Py_DECREF(block);
@@ -202,7 +207,8 @@ static int to_device_staged(GPUArrayObject *to, PyArrayObject *host, TransferMod
     StridedCopy plan;
     PyArrayObject *staged = packed_host(to);
     int failed = staged ? PyArray_CopyInto(staged, host) : -1;
-    if (!failed && strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(staged), to->itemsize))
+    if (!failed &&
+        strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(staged), to->itemsize))
         failed = copy_plan(to->state, device_side(to), host_side(staged), &plan, mode);
     Py_XDECREF(staged);
     return failed;

@@ -19,8 +19,8 @@ int transfer_to_device(GPUArrayObject *to, PyObject *host, TransferMode mode);
 /* Both have the same shape and item size. Queued on the stream; right for overlapping memory too. */
 int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode);
 
-/* A new packed array with the elements of this one, in row-major ('C') or column-major ('F') order, or in the order of
- * axes that it has ('K'). NULL with an exception. */
+/* A new packed array with the elements of this one, in row-major ('C') or column-major ('F') order, or in the
+ * order of axes that it has ('K'). NULL with an exception. */
 PyObject *transfer_copy(GPUArrayObject *array, char order, TransferMode mode);
 
 #endif

@@ -1,4 +1,5 @@
-/* Views: other descriptions of the same memory. What strides cannot describe is copied first, as NumPy does. */
+/* Views: other descriptions of the same memory. What strides cannot describe is copied first, as NumPy does.
+ */
 #include <string.h>
 
 #include "core/strides.h"
@@ -27,7 +28,8 @@ PyObject *array_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *sh
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     if (array->size == 0)
         strides_fill(order, ndim, shape, array->itemsize, strides);
-    else if (!strides_reshape(order, array->ndim, array->shape, array->strides, ndim, shape, array->itemsize, strides)) {
+    else if (!strides_reshape(order, array->ndim, array->shape, array->strides, ndim, shape, array->itemsize,
+                              strides)) {
         PyObject *copy = transfer_copy(array, order, (TransferMode){0});
         PyObject *view = copy ? array_reshape_to(array_cast(copy), ndim, shape, order) : NULL;
         Py_XDECREF(copy);
@@ -57,10 +59,10 @@ static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-PyDoc_STRVAR(transpose_doc,
-"transpose(axes=None) -> GPUArray\n--\n\n"
-"A view with the axes in another order, reversed by default; transpose(2, 0, 1) is transpose((2, 0, 1)). ValueError\n"
-"unless axes is a permutation.");
+PyDoc_STRVAR(transpose_doc, "transpose(axes=None) -> GPUArray\n--\n\n"
+                            "A view with the axes in another order, reversed by default; transpose(2, 0, 1) "
+                            "is transpose((2, 0, 1)). ValueError\n"
+                            "unless axes is a permutation.");
 
 static PyObject *transpose(PyObject *self, FAST_PARAMETERS)
 {
@@ -80,7 +82,8 @@ static PyObject *transpose(PyObject *self, FAST_PARAMETERS)
     if (!given[0] || given[0] == Py_None)
         view = array_transpose(array_cast(self), NULL);
     else
-        view = read_axes(array_cast(self), given[0], axes) < 0 ? NULL : array_transpose(array_cast(self), axes);
+        view =
+            read_axes(array_cast(self), given[0], axes) < 0 ? NULL : array_transpose(array_cast(self), axes);
     Py_XDECREF(many);
     return view;
 }
@@ -120,7 +123,8 @@ static int read_shape(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape
     if (ndim > STRIDES_MAX_DIMS)
         PyErr_Format(PyExc_ValueError, "an array has at most %d axes", STRIDES_MAX_DIMS);
     for (Py_ssize_t i = 0; i < ndim && !PyErr_Occurred(); i++)
-        shape[i] = PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
+        shape[i] =
+            PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
     Py_DECREF(items);
     return PyErr_Occurred() ? -1 : (int)ndim;
 }
@@ -129,16 +133,17 @@ static int read_shape(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape
 static char read_order(PyObject *value)
 {
     for (const char *order = "CF"; *order; order++)
-        if (PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) == 1 && PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
+        if (PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) == 1 &&
+            PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
             return *order;
     PyErr_Format(PyExc_ValueError, "order must be \"C\" or \"F\", not %R", value);
     return 0;
 }
 
-PyDoc_STRVAR(reshape_doc,
-"reshape(*shape, order=\"C\") -> GPUArray\n--\n\n"
-"The same elements, read in `order`, in another shape; one length may be -1. A view where strides allow it, else a\n"
-"copy. ValueError when the number of elements differs.");
+PyDoc_STRVAR(reshape_doc, "reshape(*shape, order=\"C\") -> GPUArray\n--\n\n"
+                          "The same elements, read in `order`, in another shape; one length may be -1. A "
+                          "view where strides allow it, else a\n"
+                          "copy. ValueError when the number of elements differs.");
 
 static PyObject *reshape(PyObject *self, FAST_PARAMETERS)
 {
@@ -187,7 +192,8 @@ static PyObject *squeeze(PyObject *self, PyObject *Py_UNUSED(none))
     return array_new_view(array, own_dtype(array), ndim, shape, strides, array->pointer);
 }
 
-/* The axis along which elements lie side by side, which is the one that another item size changes; -1 for none. */
+/* The axis along which elements lie side by side, which is the one that another item size changes; -1 for
+ * none. */
 static int packed_axis(GPUArrayObject *array)
 {
     for (int i = 0; i < array->ndim; i++) {
@@ -198,10 +204,10 @@ static int packed_axis(GPUArrayObject *array)
     return -1;
 }
 
-PyDoc_STRVAR(view_doc,
-"view(dtype=None) -> GPUArray\n--\n\n"
-"The same memory as another dtype. When its size differs, the axis whose elements lie side by side changes its length.\n"
-"ValueError when that does not come out even.");
+PyDoc_STRVAR(view_doc, "view(dtype=None) -> GPUArray\n--\n\n"
+                       "The same memory as another dtype. When its size differs, the axis whose elements lie "
+                       "side by side changes its length.\n"
+                       "ValueError when that does not come out even.");
 
 static PyObject *view(PyObject *self, FAST_PARAMETERS)
 {
@@ -213,7 +219,8 @@ static PyObject *view(PyObject *self, FAST_PARAMETERS)
     if (convert_arguments("view", names, 0, args, arg_count, keywords, given) < 0)
         return NULL;
     if (!given[0] || given[0] == Py_None)
-        return array_new_view(array, own_dtype(array), array->ndim, array->shape, array->strides, array->pointer);
+        return array_new_view(array, own_dtype(array), array->ndim, array->shape, array->strides,
+                              array->pointer);
     if (!PyArray_DescrConverter(given[0], &dtype))
         return NULL;
     Py_ssize_t old_size = array->itemsize, new_size = PyDataType_ELSIZE(dtype);
@@ -223,7 +230,8 @@ static PyObject *view(PyObject *self, FAST_PARAMETERS)
         int axis = packed_axis(array);
         if (axis < 0 || new_size == 0 || shape[axis] * old_size % new_size) {
             Py_DECREF(dtype);
-            return PyErr_Format(PyExc_ValueError, "elements of %zd bytes cannot be seen as elements of %zd bytes here",
+            return PyErr_Format(PyExc_ValueError,
+                                "elements of %zd bytes cannot be seen as elements of %zd bytes here",
                                 old_size, new_size);
         }
         shape[axis] = shape[axis] * old_size / new_size;
@@ -269,7 +277,8 @@ static int take_integer(Indexing *view_of, PyObject *index)
     if (i == -1 && PyErr_Occurred())
         return -1;
     if (i < -length || i >= length) {
-        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d of length %zd", i, view_of->axis, length);
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d of length %zd", i,
+                     view_of->axis, length);
         return -1;
     }
     view_of->offset += (i < 0 ? i + length : i) * view_of->array->strides[view_of->axis++];
@@ -282,7 +291,8 @@ static int take_one(Indexing *view_of, PyObject *item, int rest)
         return add_axis(view_of, 1, 0);
     if (item == Py_Ellipsis) {
         for (; view_of->axis < view_of->array->ndim - rest; view_of->axis++)
-            if (add_axis(view_of, view_of->array->shape[view_of->axis], view_of->array->strides[view_of->axis]) < 0)
+            if (add_axis(view_of, view_of->array->shape[view_of->axis],
+                         view_of->array->strides[view_of->axis]) < 0)
                 return -1;
         return 0;
     }
@@ -294,7 +304,8 @@ static int take_one(Indexing *view_of, PyObject *item, int rest)
         return take_slice(view_of, item);
     if (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item))
         return take_integer(view_of, item);
-    PyErr_Format(PyExc_IndexError, "an index is an integer, a slice, ... or None, not %.200s", Py_TYPE(item)->tp_name);
+    PyErr_Format(PyExc_IndexError, "an index is an integer, a slice, ... or None, not %.200s",
+                 Py_TYPE(item)->tp_name);
     return -1;
 }
 
@@ -356,8 +367,8 @@ int array_views_setup(PyObject *module, ModuleState *state)
     (void)module;
     for (PyMethodDef *method = view_methods; method->ml_name; method++) {
         PyObject *descriptor = PyDescr_NewMethod(state->GPUArray_type, method);
-        int failed = !descriptor
-                     || PyObject_SetAttrString((PyObject *)state->GPUArray_type, method->ml_name, descriptor) < 0;
+        int failed = !descriptor || PyObject_SetAttrString((PyObject *)state->GPUArray_type, method->ml_name,
+                                                           descriptor) < 0;
         Py_XDECREF(descriptor);
         if (failed)
             return -1;

@@ -1,7 +1,7 @@
 /* Host memory lent by a Python object, for the length of a call or of a transfer.
  *
- * Any object with the buffer protocol that is C- or F-contiguous; the bytes count in memory order. NumPy arrays
- * are read directly, so dtypes that the protocol cannot describe work too.
+ * Any object with the buffer protocol that is C- or F-contiguous; the bytes count in memory order. NumPy
+ * arrays are read directly, so dtypes that the protocol cannot describe work too.
  */
 #ifndef EXT_BUFFERS_H
 #define EXT_BUFFERS_H
@@ -14,7 +14,8 @@ typedef struct HostBuffer {
     PyObject *owner;    /* a reference that keeps the memory, the object or its memoryview; NULL when empty */
 } HostBuffer;
 
-/* -1 with BufferError, ValueError or TypeError when the object lends no contiguous memory, or none to write. */
+/* -1 with BufferError, ValueError or TypeError when the object lends no contiguous memory, or none to write.
+ */
 int buffers_read(PyObject *object, const char *what, HostBuffer *out);
 int buffers_write(PyObject *object, const char *what, HostBuffer *out);
 

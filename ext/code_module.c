@@ -34,9 +34,8 @@ static PyObject *raise_load(ModuleState *state, CUresult result, const char *rou
     return raise_driver(state, result, routine, NULL);
 }
 
-PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options, PyObject *message_handler,
-                           const char *routine)
-{
+PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options,
+                           PyObject *message_handler, const char *routine) {
     JitRequest request;
     CUmodule handle = NULL;
     CUresult result;
@@ -103,9 +102,9 @@ static PyObject *get_function(PyObject *self, FAST_PARAMETERS)
     return function_new(module->state, module, handle, given[0]);
 }
 
-PyDoc_STRVAR(get_global_doc,
-"get_global(name) -> (address, size)\n--\n\n"
-"Address and size in bytes of a global or constant variable (cuModuleGetGlobal). LogicError when there is none.");
+PyDoc_STRVAR(get_global_doc, "get_global(name) -> (address, size)\n--\n\n"
+                             "Address and size in bytes of a global or constant variable "
+                             "(cuModuleGetGlobal). LogicError when there is none.");
 
 static PyObject *get_global(PyObject *self, FAST_PARAMETERS)
 {
@@ -133,10 +132,11 @@ static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
 /* Loading */
 
 PyDoc_STRVAR(module_from_buffer_doc,
-"module_from_buffer(buffer, options=[], message_handler=None) -> Module\n--\n\n"
-"Loads PTX, a cubin or a fatbin from a buffer (cuModuleLoadDataEx).\n\n"
-"options holds (jit_option, int) pairs. message_handler(ok, info, error) gets the two logs of the driver's compiler.\n"
-"LogicError or RuntimeError, with the error log, when the code cannot be loaded.");
+             "module_from_buffer(buffer, options=[], message_handler=None) -> Module\n--\n\n"
+             "Loads PTX, a cubin or a fatbin from a buffer (cuModuleLoadDataEx).\n\n"
+             "options holds (jit_option, int) pairs. message_handler(ok, info, error) gets the two logs of "
+             "the driver's compiler.\n"
+             "LogicError or RuntimeError, with the error log, when the code cannot be loaded.");
 
 /* The bytes of a buffer and a NUL behind them, for PTX. A bytes object has that already. */
 static PyObject *with_end(PyObject *buffer)

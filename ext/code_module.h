@@ -18,8 +18,8 @@ static inline CodeModuleObject *code_module_cast(PyObject *object)
 }
 
 /* Loads an image: PTX that ends with NUL, a cubin or a fatbin. NULL with an exception. */
-PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options, PyObject *message_handler,
-                           const char *routine);
+PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options,
+                           PyObject *message_handler, const char *routine);
 
 /* Options for the driver's compiler: the caller's, and the two logs that are always asked for. */
 enum { JIT_LOG_BYTES = 32768, JIT_MAX_OPTIONS = 64 };
@@ -32,7 +32,8 @@ typedef struct JitRequest {
     char *info, *error;                 /* owned, JIT_LOG_BYTES each, always ending with NUL */
 } JitRequest;
 
-/* options: NULL, None or an iterable of (jit_option, int). -1 with an exception, and then nothing is to be freed. */
+/* options: NULL, None or an iterable of (jit_option, int). -1 with an exception, and then nothing is to be
+ * freed. */
 int jit_request_open(JitRequest *request, PyObject *options, bool log_verbose);
 void jit_request_close(JitRequest *request);
 

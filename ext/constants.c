@@ -1,5 +1,5 @@
 /* Each class of constants is a subclass of int whose members know their name, made of abi/cuda_enums.def.
- * Combining members gives plain ints, as combinations have no name. Some classes are mere namespaces of ints. */
+ * Combinations of members are plain ints, as they have no name. Some classes are mere namespaces of ints. */
 #include "ext/constants.h"
 
 #include <string.h>
@@ -31,7 +31,8 @@ typedef struct KeptClass {
 
 #define KEPT(cls) {#cls, offsetof(ModuleState, cls)}
 static const KeptClass kept_classes[] = {
-    KEPT(device_attribute), KEPT(compute_mode), KEPT(func_cache), KEPT(shared_config), KEPT(function_attribute),
+    KEPT(device_attribute), KEPT(compute_mode),       KEPT(func_cache),
+    KEPT(shared_config),    KEPT(function_attribute),
 };
 #undef KEPT
 
@@ -155,7 +156,8 @@ static int add_class(PyObject *module, ModuleState *state, const ConstantRow *ro
 
 PyObject *constants_member(ModuleState *state, PyObject *cls, long value)
 {
-    PyObject *values = PyObject_GetAttr(cls, state->str_values), *number = PyLong_FromLong(value), *found = NULL;
+    PyObject *values = PyObject_GetAttr(cls, state->str_values), *number = PyLong_FromLong(value),
+             *found = NULL;
     if (values && number) {
         found = PyDict_GetItemWithError(values, number);
         found = found || PyErr_Occurred() ? Py_XNewRef(found) : Py_NewRef(number);

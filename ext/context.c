@@ -162,7 +162,8 @@ static void end_context(ContextObject *context)
         CALL_UNLOCKED(result, driver.cuCtxDestroy(context->handle));
     else if (kind == CONTEXT_PRIMARY)
         CALL_UNLOCKED(result, driver.cuDevicePrimaryCtxRelease(context->device));
-    report_driver(context->state, result, kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
+    report_driver(context->state, result,
+                  kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
 }
 
 static bool is_current(const ContextObject *context)
@@ -176,7 +177,8 @@ int context_detach(ContextObject *context)
     bool was_current = is_current(context);
     int status = 0;
     if (atomic_exchange(&context->detached, true)) {
-        raise_driver(context->state, CUDA_ERROR_INVALID_CONTEXT, "context::detach", "the context was detached before");
+        raise_driver(context->state, CUDA_ERROR_INVALID_CONTEXT, "context::detach",
+                     "the context was detached before");
         return -1;
     }
     unlink_context(context);
@@ -244,7 +246,8 @@ bool context_check(ContextObject *context, const char *what)
 {
     if (!atomic_load(&context->dead))
         return true;
-    raise_driver(context->state, CUDA_ERROR_CONTEXT_IS_DESTROYED, what, "the context that it belongs to is gone");
+    raise_driver(context->state, CUDA_ERROR_CONTEXT_IS_DESTROYED, what,
+                 "the context that it belongs to is gone");
     return false;
 }
 

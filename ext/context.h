@@ -48,24 +48,24 @@ typedef struct ContextScope {
     bool pushed;
 } ContextScope;
 
-/* Makes the context current for a while. False, and nothing is to be called, when it is gone, in a forked child
- * and when the interpreter or the driver shuts down; other failures are reported. */
+/* Makes the context current for a while. False, and nothing is to be called, when it is gone, in a forked
+ * child and when the interpreter or the driver shuts down; other failures are reported. */
 bool context_enter(ContextObject *context, ContextScope *scope);
 void context_leave(ContextScope *scope);
 
 /* False with LogicError when what belongs to this context can no longer be used. */
 bool context_check(ContextObject *context, const char *what);
 
-/* The object of a handle: the registered one, else a new one of this kind. A FOREIGN one becomes what is asked.
- * *was_there tells which. A new reference, NULL with an exception. */
+/* The object of a handle: the registered one, else a new one of this kind. A FOREIGN one becomes what is
+ * asked. *was_there tells which. A new reference, NULL with an exception. */
 ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
                                  bool *was_there);
 
 /* Whether _live_objects() counts it: true for what a user asked for. */
 void context_count(ContextObject *context, bool counted);
 
-/* Ends the context for its user: it is destroyed or released, at the latest with the last resource in it. -1 with
- * LogicError the second time. */
+/* Ends the context for its user: it is destroyed or released, at the latest with the last resource in it. -1
+ * with LogicError the second time. */
 int context_detach(ContextObject *context);
 
 /* Device.make_context and Device.retain_primary_context. */

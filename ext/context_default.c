@@ -37,14 +37,15 @@ void context_note_initialised(ModuleState *state)
         errors_skip_log(state);
 }
 
-/* cuInit itself answers that it is not initialised only in a child of a process that had used the driver without
- * us. */
+/* cuInit itself answers that it is not initialised only in a child of a process that had used the driver
+ * without us. */
 int context_init_driver(ModuleState *state, unsigned flags)
 {
     CUresult result;
     CALL_UNLOCKED(result, driver.cuInit(flags));
     if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked())
-        raise_driver(state, result, "cuInit", "CUDA cannot be used in a process forked after it was initialised");
+        raise_driver(state, result, "cuInit",
+                     "CUDA cannot be used in a process forked after it was initialised");
     else if (result != CUDA_SUCCESS)
         raise_driver(state, result, "cuInit", NULL);
     if (result != CUDA_SUCCESS)

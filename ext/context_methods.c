@@ -30,20 +30,21 @@ static PyObject *context_push(PyObject *self, PyObject *Py_UNUSED(none))
     return context_stack_push(context_cast(self)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(pop_doc,
-"pop()\n--\n\n"
-"Remove the top of the calling thread's stack; the context below becomes current. LogicError when it is empty.");
+PyDoc_STRVAR(pop_doc, "pop()\n--\n\n"
+                      "Remove the top of the calling thread's stack; the context below becomes current. "
+                      "LogicError when it is empty.");
 
 static PyObject *context_pop(PyObject *cls, PyObject *Py_UNUSED(none))
 {
     return context_stack_pop(state_of_class(cls)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(detach_doc,
-"detach()\n--\n\n"
-"Give the context up: one made by Device.make_context is destroyed with everything in it, a primary one is\n"
-"released as soon as nothing made through it remains. If it was current, the next on the stack becomes current.\n"
-"LogicError the second time (cuCtxDestroy, cuDevicePrimaryCtxRelease).");
+PyDoc_STRVAR(detach_doc, "detach()\n--\n\n"
+                         "Give the context up: one made by Device.make_context is destroyed with everything "
+                         "in it, a primary one is\n"
+                         "released as soon as nothing made through it remains. If it was current, the next "
+                         "on the stack becomes current.\n"
+                         "LogicError the second time (cuCtxDestroy, cuDevicePrimaryCtxRelease).");
 
 static PyObject *context_detach_py(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -106,12 +107,13 @@ static PyObject *context_get_device(PyObject *cls, PyObject *Py_UNUSED(none))
     CUdevice device;
     CUresult result;
     CALL(state, result, driver.cuCtxGetDevice(&device));
-    return result == CUDA_SUCCESS ? device_new(state, device) : raise_driver(state, result, "cuCtxGetDevice", NULL);
+    return result == CUDA_SUCCESS ? device_new(state, device)
+                                  : raise_driver(state, result, "cuCtxGetDevice", NULL);
 }
 
-PyDoc_STRVAR(synchronize_doc,
-"synchronize()\n--\n\n"
-"Wait until all work in the current context is done; raises the error of work that failed (cuCtxSynchronize).");
+PyDoc_STRVAR(synchronize_doc, "synchronize()\n--\n\n"
+                              "Wait until all work in the current context is done; raises the error of work "
+                              "that failed (cuCtxSynchronize).");
 
 static PyObject *context_synchronize(PyObject *cls, PyObject *Py_UNUSED(none))
 {
@@ -162,7 +164,8 @@ static PyObject *context_get_limit(PyObject *cls, FAST_PARAMETERS)
         || convert_unsigned(given[0], "limit", &limit) < 0)
         return NULL;
     CALL(state, result, driver.cuCtxGetLimit(&value, limit));
-    return result == CUDA_SUCCESS ? PyLong_FromSize_t(value) : raise_driver(state, result, "cuCtxGetLimit", NULL);
+    return result == CUDA_SUCCESS ? PyLong_FromSize_t(value)
+                                  : raise_driver(state, result, "cuCtxGetLimit", NULL);
 }
 
 PyDoc_STRVAR(get_cache_config_doc,
@@ -310,8 +313,8 @@ static PyObject *context_repr(PyObject *self)
     static const char *const kinds[] = {"own", "primary", "foreign"};
     ContextObject *context = context_cast(self);
     return PyUnicode_FromFormat("<pycuda._driver.Context %s of device %d at %p%s>",
-                                kinds[atomic_load(&context->kind)], (int)context->device, (void *)context->handle,
-                                atomic_load(&context->detached) ? ", detached" : "");
+                                kinds[atomic_load(&context->kind)], (int)context->device,
+                                (void *)context->handle, atomic_load(&context->detached) ? ", detached" : "");
 }
 
 #define OF_CLASS(name, flags) {#name, AS_METHOD(context_##name), (flags) | METH_CLASS, name##_doc}

@@ -1,8 +1,8 @@
 /* PyCUDA's stack of contexts, one a thread, of which the driver sees only the top as current.
  *
- * It is a list in the thread's own dict, so it goes with the thread, quietly. Its first item is what was current
- * before the first push, a Context or None, and becomes current again after the last pop. While the stack is
- * empty there is no list.
+ * It is a list in the thread's own dict, so it goes with the thread, quietly. Its first item is what was
+ * current before the first push, a Context or None, and becomes current again after the last pop. While the
+ * stack is empty there is no list.
  */
 #include "ext/context.h"
 
@@ -61,7 +61,8 @@ static int set_current(ModuleState *state, CUcontext handle, const char *routine
 
 static bool is_detached(PyObject *item)
 {
-    return item == Py_None || atomic_load(&context_cast(item)->detached) || atomic_load(&context_cast(item)->dead);
+    return item == Py_None || atomic_load(&context_cast(item)->detached)
+           || atomic_load(&context_cast(item)->dead);
 }
 
 /* Makes the topmost context that is still good current, dropping those above it; at the bottom what was there
@@ -92,7 +93,8 @@ int context_stack_push(ContextObject *context)
     PyObject *stack = context_forked() ? get_stack(state) : need_stack(state);
     if (!stack && PyErr_Occurred())
         return -1;
-    if (set_current(state, context->handle, "cuCtxPushCurrent") < 0 || PyList_Append(stack, (PyObject *)context) < 0) {
+    if (set_current(state, context->handle, "cuCtxPushCurrent") < 0
+        || PyList_Append(stack, (PyObject *)context) < 0) {
         if (stack && PyList_GET_SIZE(stack) == 1)
             drop_stack(state);
         return -1;

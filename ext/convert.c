@@ -159,7 +159,8 @@ static int address_of_stranger(ModuleState *state, PyObject *value, CUdeviceptr 
         return 0;
     }
     if (found == 0)
-        PyErr_Format(PyExc_TypeError, "a device pointer is expected (DeviceAllocation, GPUArray, int, ...), not %s",
+        PyErr_Format(PyExc_TypeError,
+                     "a device pointer is expected (DeviceAllocation, GPUArray, int, ...), not %s",
                      Py_TYPE(value)->tp_name);
     return -1;
 }
@@ -194,7 +195,8 @@ static int convert_shape(PyObject *value, const char *what, Py_ssize_t least, un
 {
     const char *wanted = least == 3 ? "three integers" : "one to three integers";
     if (!PySequence_Check(value) || PyUnicode_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "%s must be a sequence of %s, not %s", what, wanted, Py_TYPE(value)->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s must be a sequence of %s, not %s", what, wanted,
+                     Py_TYPE(value)->tp_name);
         return -1;
     }
     PyObject *items = PySequence_Tuple(value);

@@ -6,27 +6,29 @@
 
 struct ContextObject;
 
-/* Sorts positional and keyword arguments into out[], one borrowed reference a parameter, NULL where not given.
- * names ends with NULL; a name "size|count" takes either keyword. The first `required` must be given. */
+/* Sorts positional and keyword arguments into out[], one borrowed reference a parameter, NULL where not
+ * given. names ends with NULL; a name "size|count" takes either keyword. The first `required` must be given.
+ */
 int convert_arguments(const char *function, const char *const *names, int required, FAST_PARAMETERS,
                       PyObject **out);
 
 /* The same for tp_new and tp_init. */
-int convert_call(const char *function, const char *const *names, int required, PyObject *args, PyObject *kwargs,
-                 PyObject **out);
+int convert_call(const char *function, const char *const *names, int required, PyObject *args,
+                 PyObject *kwargs, PyObject **out);
 
-/* Integers: Python and NumPy ints and everything else with __index__; no floats. NULL leaves *out as it is. */
+/* Integers: Python and NumPy ints and everything else with __index__; no floats. NULL leaves *out as it is.
+ */
 int convert_size(PyObject *value, const char *what, size_t *out);
 int convert_int(PyObject *value, const char *what, int *out);
 int convert_unsigned(PyObject *value, const char *what, unsigned *out);
-int convert_bits(PyObject *value, const char *what, int bits, unsigned long long *out);  /* 0 .. 2**bits - 1 */
+int convert_bits(PyObject *value, const char *what, int bits, unsigned long long *out); /* 0 .. 2**bits - 1 */
 
 /* A device address: DeviceAllocation, ManagedAllocation, PointerHolderBase, GPUArray, integers, objects with
  * __index__ or __cuda_array_interface__, host arrays in managed memory. LogicError when it was freed. */
 int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out);
 
-/* The same for a copy or fill of `size` bytes that starts there: ValueError when the allocation is known to be
- * smaller. */
+/* The same for a copy or fill of `size` bytes that starts there: ValueError when the allocation is known to
+ * be smaller. */
 int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out);
 
 /* block (exactly 3) and grid (1 to 3, missing ones are 1): sequences of integers. */
@@ -48,8 +50,8 @@ int convert_form(ModuleState *state, PyObject *shape, PyObject *dtype, PyObject 
 int convert_form_like(PyObject *array, ArrayForm *out);     /* ValueError unless C- or F-contiguous */
 void convert_form_clear(ArrayForm *form);
 
-/* An array of this form over memory that `owner` holds (a new reference, given away), or over memory of NumPy's own
- * when both are NULL. Takes the form's dtype. NULL with an exception. */
+/* An array of this form over memory that `owner` holds (a new reference, given away), or over memory of
+ * NumPy's own when both are NULL. Takes the form's dtype. NULL with an exception. */
 PyObject *convert_make_array(ArrayForm *form, void *memory, PyObject *owner);
 
 #endif

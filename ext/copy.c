@@ -85,23 +85,24 @@ static PyObject *memcpy_dtoh(PyObject *module, FAST_PARAMETERS)
 }
 
 /* The common part of both asynchronous directions: all that can fail before the driver is called. */
-static int prepare_async(ModuleState *state, PyObject *host, bool writable, PyObject *device, const char *device_name,
-                         PyObject *stream, Transfer *copy)
+static int prepare_async(ModuleState *state, PyObject *host, bool writable, PyObject *device,
+                         const char *device_name, PyObject *stream, Transfer *copy)
 {
     if ((writable ? buffers_write(host, "dest", &copy->host) : buffers_read(host, "src", &copy->host)) < 0)
         return -1;
     if (convert_range(state, device, device_name, copy->host.size, &copy->device) == 0
         && convert_stream(state, stream, &copy->stream) == 0
-        && copy_keep(state, stream, copy->stream, copy->host.owner, PyLong_Check(device) ? NULL : device) == 0)
+        && copy_keep(state, stream, copy->stream, copy->host.owner, PyLong_Check(device) ? NULL : device)
+               == 0)
         return 0;
     buffers_release(&copy->host);
     return -1;
 }
 
-PyDoc_STRVAR(memcpy_htod_async_doc,
-"memcpy_htod_async(dest, src, stream=None)\n--\n\n"
-"memcpy_htod queued on a stream. src should be page-locked. It and dest are kept alive until the copy is done\n"
-"(cuMemcpyHtoDAsync).");
+PyDoc_STRVAR(memcpy_htod_async_doc, "memcpy_htod_async(dest, src, stream=None)\n--\n\n"
+                                    "memcpy_htod queued on a stream. src should be page-locked. It and dest "
+                                    "are kept alive until the copy is done\n"
+                                    "(cuMemcpyHtoDAsync).");
 
 static PyObject *memcpy_htod_async(PyObject *module, FAST_PARAMETERS)
 {
@@ -114,15 +115,16 @@ static PyObject *memcpy_htod_async(PyObject *module, FAST_PARAMETERS)
         || prepare_async(state, given[1], false, given[0], "dest", given[2], &copy) < 0)
         return NULL;
     if (copy.host.size)
-        CALL(state, result, driver.cuMemcpyHtoDAsync(copy.device, copy.host.pointer, copy.host.size, copy.stream));
+        CALL(state, result,
+             driver.cuMemcpyHtoDAsync(copy.device, copy.host.pointer, copy.host.size, copy.stream));
     buffers_release(&copy.host);
     return none_or_raise(state, result, "cuMemcpyHtoDAsync");
 }
 
-PyDoc_STRVAR(memcpy_dtoh_async_doc,
-"memcpy_dtoh_async(dest, src, stream=None)\n--\n\n"
-"memcpy_dtoh queued on a stream. dest should be page-locked and holds the data once the stream was waited for. It\n"
-"and src are kept alive until then (cuMemcpyDtoHAsync).");
+PyDoc_STRVAR(memcpy_dtoh_async_doc, "memcpy_dtoh_async(dest, src, stream=None)\n--\n\n"
+                                    "memcpy_dtoh queued on a stream. dest should be page-locked and holds "
+                                    "the data once the stream was waited for. It\n"
+                                    "and src are kept alive until then (cuMemcpyDtoHAsync).");
 
 static PyObject *memcpy_dtoh_async(PyObject *module, FAST_PARAMETERS)
 {
@@ -135,7 +137,8 @@ static PyObject *memcpy_dtoh_async(PyObject *module, FAST_PARAMETERS)
         || prepare_async(state, given[0], true, given[1], "src", given[2], &copy) < 0)
         return NULL;
     if (copy.host.size)
-        CALL(state, result, driver.cuMemcpyDtoHAsync(copy.host.pointer, copy.device, copy.host.size, copy.stream));
+        CALL(state, result,
+             driver.cuMemcpyDtoHAsync(copy.host.pointer, copy.device, copy.host.size, copy.stream));
     buffers_release(&copy.host);
     return none_or_raise(state, result, "cuMemcpyDtoHAsync");
 }
@@ -148,18 +151,21 @@ typedef struct DeviceCopy {
     CUstream stream;
 } DeviceCopy;
 
-static int prepare_device_copy(ModuleState *state, PyObject *dest, PyObject *src, PyObject *size, DeviceCopy *copy)
+static int prepare_device_copy(ModuleState *state, PyObject *dest, PyObject *src, PyObject *size,
+                               DeviceCopy *copy)
 {
     return convert_size(size, "size", &copy->size) < 0
            || convert_range(state, dest, "dest", copy->size, &copy->dest) < 0
            || convert_range(state, src, "src", copy->size, &copy->src) < 0 ? -1 : 0;
 }
 
-static int prepare_device_stream(ModuleState *state, PyObject *stream, PyObject *dest, PyObject *src, DeviceCopy *copy)
+static int prepare_device_stream(ModuleState *state, PyObject *stream, PyObject *dest, PyObject *src,
+                                 DeviceCopy *copy)
 {
     if (convert_stream(state, stream, &copy->stream) < 0)
         return -1;
-    return copy_keep(state, stream, copy->stream, PyLong_Check(dest) ? NULL : dest, PyLong_Check(src) ? NULL : src);
+    return copy_keep(state, stream, copy->stream, PyLong_Check(dest) ? NULL : dest,
+                     PyLong_Check(src) ? NULL : src);
 }
 
 PyDoc_STRVAR(memcpy_dtod_doc,
@@ -231,10 +237,12 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
         || (async && prepare_device_stream(state, given[5], given[0], given[1], &copy) < 0))
         goto done;
     if (copy.size && async)
-        CALL(state, result, driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size,
-                                                     copy.stream));
+        CALL(
+            state, result,
+            driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
     else if (copy.size)
-        CALL_BLOCKING(state, result, driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
+        CALL_BLOCKING(state, result,
+                      driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
     answer = none_or_raise(state, result, async ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");
 done:
     Py_XDECREF((PyObject *)dest);
@@ -261,7 +269,8 @@ PyDoc_STRVAR(memcpy_peer_async_doc,
 
 static PyObject *memcpy_peer_async(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"dest", "src", "size|count", "dest_context", "src_context", "stream", NULL};
+    static const char *const names[] = {"dest",        "src",    "size|count", "dest_context",
+                                        "src_context", "stream", NULL};
     PyObject *given[6];
     if (convert_arguments("memcpy_peer_async", names, 3, args, arg_count, keywords, given) < 0)
         return NULL;
@@ -270,10 +279,10 @@ static PyObject *memcpy_peer_async(PyObject *module, FAST_PARAMETERS)
 
 /* ---- With allocation ---- */
 
-PyDoc_STRVAR(to_device_doc,
-"to_device(bf) -> DeviceAllocation\n--\n\n"
-"New device memory with the bytes of a buffer, which need not be contiguous: they are taken in C order of its\n"
-"indices.");
+PyDoc_STRVAR(to_device_doc, "to_device(bf) -> DeviceAllocation\n--\n\n"
+                            "New device memory with the bytes of a buffer, which need not be contiguous: "
+                            "they are taken in C order of its\n"
+                            "indices.");
 
 static PyObject *to_device(PyObject *module, PyObject *object)
 {
@@ -305,7 +314,8 @@ static PyObject *fetch(ModuleState *state, PyObject *device, ArrayForm *form)
         array = convert_make_array(form, NULL, NULL);
     convert_form_clear(form);
     if (array && bytes)
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoH(PyArray_DATA((PyArrayObject *)array), pointer, bytes));
+        CALL_BLOCKING(state, result,
+                      driver.cuMemcpyDtoH(PyArray_DATA((PyArrayObject *)array), pointer, bytes));
     if (result == CUDA_SUCCESS)
         return array;
     Py_DECREF(array);

@@ -110,7 +110,8 @@ static PyObject *device_compute_capability(PyObject *self, PyObject *Py_UNUSED(n
     return Py_BuildValue("(ii)", major, minor);
 }
 
-PyDoc_STRVAR(total_memory_doc, "total_memory() -> int\n--\n\nThe device's memory in bytes (cuDeviceTotalMem).");
+PyDoc_STRVAR(total_memory_doc,
+             "total_memory() -> int\n--\n\nThe device's memory in bytes (cuDeviceTotalMem).");
 
 static PyObject *device_total_memory(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -142,12 +143,14 @@ static PyObject *device_get_attribute(PyObject *self, PyObject *attribute)
     if (convert_unsigned(attribute, "attr", &number) < 0)
         return NULL;
     CUresult result = read_attribute(self, number, &value);
-    return result == CUDA_SUCCESS ? attribute_value(state, number, value)
-                                  : raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
+    return result == CUDA_SUCCESS
+               ? attribute_value(state, number, value)
+               : raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
 }
 
 /* Puts one attribute into the dict, or its name into the list of those refused. */
-static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values, PyObject *refused)
+static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values,
+                         PyObject *refused)
 {
     ModuleState *state = device_cast(self)->state;
     unsigned number = 0;
@@ -167,8 +170,8 @@ static int warn_refused(PyObject *refused)
     if (PyList_GET_SIZE(refused) == 0)
         return 0;
     PyObject *comma = PyUnicode_FromString(", "), *names = comma ? PyUnicode_Join(comma, refused) : NULL;
-    int status = names ? PyErr_WarnFormat(PyExc_UserWarning, 1, "the driver does not answer these attributes: %U",
-                                          names)
+    int status = names ? PyErr_WarnFormat(PyExc_UserWarning, 1,
+                                          "the driver does not answer these attributes: %U", names)
                        : -1;
     Py_XDECREF(comma);
     Py_XDECREF(names);
@@ -261,7 +264,8 @@ PyDoc_STRVAR(retain_primary_context_doc,
 static PyObject *device_retain_primary_context(PyObject *self, PyObject *Py_UNUSED(none))
 {
     if (context_forked())
-        return raise_driver(device_cast(self)->state, CUDA_ERROR_NOT_INITIALIZED, "cuDevicePrimaryCtxRetain", NULL);
+        return raise_driver(device_cast(self)->state, CUDA_ERROR_NOT_INITIALIZED, "cuDevicePrimaryCtxRetain",
+                            NULL);
     return context_retain_primary(device_cast(self)->state, device_cast(self)->handle);
 }
 
@@ -351,10 +355,10 @@ static PyType_Spec device_spec = {
     .slots = device_slots,
 };
 
-PyDoc_STRVAR(init_doc,
-"init(flags=0)\n--\n\n"
-"Load the driver and initialise it (cuInit). May be repeated. A RuntimeWarning says so when the CPU device stands\n"
-"in for a GPU. RuntimeError when there is no device.");
+PyDoc_STRVAR(init_doc, "init(flags=0)\n--\n\n"
+                       "Load the driver and initialise it (cuInit). May be repeated. A RuntimeWarning says "
+                       "so when the CPU device stands\n"
+                       "in for a GPU. RuntimeError when there is no device.");
 
 static PyObject *init(PyObject *module, FAST_PARAMETERS)
 {

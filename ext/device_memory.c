@@ -18,7 +18,7 @@ int device_memory_on_shortage(ModuleState *state, GiveBackFn give_back)
     return 0;
 }
 
-/* gc.collect() and not PyGC_Collect(), which does nothing where a program switched automatic collection off. */
+/* gc.collect() and not PyGC_Collect(), which does nothing where automatic collection is switched off. */
 static void collect_garbage(void)
 {
     PyObject *gc = PyImport_ImportModule("gc");
@@ -124,7 +124,8 @@ int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *o
     *out = allocation->pointer;
     if (!atomic_load(&allocation->freed))
         return context_check(allocation->context, "DeviceAllocation") ? 0 : -1;
-    raise_logic(allocation->state, "the %s was freed", allocation->managed ? "ManagedAllocation" : "DeviceAllocation");
+    raise_logic(allocation->state, "the %s was freed",
+                allocation->managed ? "ManagedAllocation" : "DeviceAllocation");
     return -1;
 }
 
@@ -170,13 +171,14 @@ static PyObject *allocation_free(PyObject *self, PyObject *Py_UNUSED(none))
     DeviceAllocationObject *allocation = device_allocation_cast(self);
     if (release(allocation))
         Py_RETURN_NONE;
-    return raise_driver(allocation->state, CUDA_ERROR_INVALID_HANDLE, "device_allocation::free", "it was freed before");
+    return raise_driver(allocation->state, CUDA_ERROR_INVALID_HANDLE, "device_allocation::free",
+                        "it was freed before");
 }
 
-PyDoc_STRVAR(as_buffer_doc,
-"as_buffer(size, offset=0) -> memoryview\n--\n\n"
-"The device address as a writable buffer of `size` bytes, for interfaces that take such. On a GPU the host cannot\n"
-"read it. ValueError when it would go beyond the allocation.");
+PyDoc_STRVAR(as_buffer_doc, "as_buffer(size, offset=0) -> memoryview\n--\n\n"
+                            "The device address as a writable buffer of `size` bytes, for interfaces that "
+                            "take such. On a GPU the host cannot\n"
+                            "read it. ValueError when it would go beyond the allocation.");
 
 static PyObject *allocation_as_buffer(PyObject *self, FAST_PARAMETERS)
 {
@@ -190,8 +192,8 @@ static PyObject *allocation_as_buffer(PyObject *self, FAST_PARAMETERS)
         || device_allocation_address(allocation, &pointer) < 0)
         return NULL;
     if (offset > allocation->size || size > allocation->size - offset)
-        return PyErr_Format(PyExc_ValueError, "%zu bytes at %zu go beyond the allocation of %zu bytes", size, offset,
-                            allocation->size);
+        return PyErr_Format(PyExc_ValueError, "%zu bytes at %zu go beyond the allocation of %zu bytes", size,
+                            offset, allocation->size);
     return PyMemoryView_FromMemory((char *)(uintptr_t)(pointer + offset), (Py_ssize_t)size, PyBUF_WRITE);
 }
 
@@ -263,9 +265,10 @@ static PyType_Spec allocation_spec = {
 /* ---- Functions ---- */
 
 PyDoc_STRVAR(mem_alloc_doc,
-"mem_alloc(bytes) -> DeviceAllocation\n--\n\n"
-"Device memory of this many bytes. When there is too little, unused memory is collected first and the driver asked\n"
-"again; then MemoryError says how much is free. LogicError for 0 bytes (cuMemAlloc).");
+             "mem_alloc(bytes) -> DeviceAllocation\n--\n\n"
+             "Device memory of this many bytes. When there is too little, unused memory is collected first "
+             "and the driver asked\n"
+             "again; then MemoryError says how much is free. LogicError for 0 bytes (cuMemAlloc).");
 
 static PyObject *mem_alloc(PyObject *module, FAST_PARAMETERS)
 {
@@ -290,8 +293,8 @@ static PyObject *mem_alloc_like(PyObject *module, PyObject *array)
     return status < 0 ? NULL : device_allocation_new(module_state(module), size);
 }
 
-static CUresult allocate_pitch(ModuleState *state, CUdeviceptr *pointer, size_t *pitch, size_t width, size_t height,
-                               unsigned element)
+static CUresult allocate_pitch(ModuleState *state, CUdeviceptr *pointer, size_t *pitch, size_t width,
+                               size_t height, unsigned element)
 {
     CUresult result;
     CALL_BLOCKING(state, result, driver.cuMemAllocPitch(pointer, pitch, width, height, element));
@@ -303,9 +306,10 @@ static CUresult allocate_pitch(ModuleState *state, CUdeviceptr *pointer, size_t 
 }
 
 PyDoc_STRVAR(mem_alloc_pitch_doc,
-"mem_alloc_pitch(width, height, access_size) -> (DeviceAllocation, pitch)\n--\n\n"
-"Device memory for `height` rows of at least `width` bytes; pitch is the distance of the rows in bytes, so that\n"
-"each is aligned for elements of access_size (4, 8 or 16) bytes (cuMemAllocPitch).");
+             "mem_alloc_pitch(width, height, access_size) -> (DeviceAllocation, pitch)\n--\n\n"
+             "Device memory for `height` rows of at least `width` bytes; pitch is the distance of the rows "
+             "in bytes, so that\n"
+             "each is aligned for elements of access_size (4, 8 or 16) bytes (cuMemAllocPitch).");
 
 static PyObject *mem_alloc_pitch(PyObject *module, FAST_PARAMETERS)
 {
@@ -329,11 +333,12 @@ static PyObject *mem_alloc_pitch(PyObject *module, FAST_PARAMETERS)
             size = SIZE_MAX;
         return device_memory_raise(state, result, "cuMemAllocPitch", size);
     }
-    return Py_BuildValue("(Nn)", device_allocation_own(allocation, pointer, pitch * height), (Py_ssize_t)pitch);
+    return Py_BuildValue("(Nn)", device_allocation_own(allocation, pointer, pitch * height),
+                         (Py_ssize_t)pitch);
 }
 
-PyDoc_STRVAR(mem_get_info_doc,
-"mem_get_info() -> (free, total)\n--\n\nFree and total bytes of the current context's device (cuMemGetInfo).");
+PyDoc_STRVAR(mem_get_info_doc, "mem_get_info() -> (free, total)\n--\n\nFree and total bytes of the current "
+                               "context's device (cuMemGetInfo).");
 
 static PyObject *mem_get_info(PyObject *module, PyObject *Py_UNUSED(none))
 {

@@ -27,20 +27,21 @@ static inline bool device_allocation_check(ModuleState *state, PyObject *object)
            || PyType_IsSubtype(Py_TYPE(object), state->DeviceAllocation_type);
 }
 
-/* A new allocation of `size` bytes in the current context, as mem_alloc makes it: on shortage everything that is
- * held for reuse is given back and the driver asked once more. NULL with an exception. */
+/* A new allocation of `size` bytes in the current context, as mem_alloc makes it: on shortage everything that
+ * is held for reuse is given back and the driver asked once more. NULL with an exception. */
 PyObject *device_allocation_new(ModuleState *state, size_t size);
 
-/* An allocation of this type (DeviceAllocation or a subclass) that owns nothing yet, in the current context: fill in
- * pointer and size, then set freed to false and count it (device_allocation_own). NULL with an exception. */
+/* An allocation of this type (DeviceAllocation or a subclass) that owns nothing yet, in the current context:
+ * fill in pointer and size, then set freed to false and count it (device_allocation_own). NULL with an
+ * exception. */
 DeviceAllocationObject *device_allocation_empty(ModuleState *state, PyTypeObject *type);
 PyObject *device_allocation_own(DeviceAllocationObject *allocation, CUdeviceptr pointer, size_t size);
 
 /* The address, or LogicError (-1) when it was freed. */
 int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *out);
 
-/* cuMemAlloc with the second attempt of mem_alloc, for pools. The caller raises: with device_memory_raise for an
- * error that says how much is free. Needs the GIL. */
+/* cuMemAlloc with the second attempt of mem_alloc, for pools. The caller raises: with device_memory_raise for
+ * an error that says how much is free. Needs the GIL. */
 CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out);
 PyObject *device_memory_raise(ModuleState *state, CUresult result, const char *routine, size_t size);
 

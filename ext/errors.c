@@ -86,7 +86,7 @@ static PyObject *exception_class(ModuleState *state, ErrorClass cls)
     }
 }
 
-/* Only calls that were answered by the table itself leave a problem behind, always with one of these results. */
+/* Only calls that the table itself answered leave a problem behind, always with one of these results. */
 static const char *table_problem(CUresult result)
 {
     bool may_be_table = result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_NO_DEVICE
@@ -140,8 +140,9 @@ static void raise_message(ModuleState *state, CUresult result, const char *routi
     Py_XDECREF(text);
 }
 
-static const char fork_text[] = "CUDA was initialised before this process was forked and cannot be used in the "
-                                "child: start processes with the \"spawn\" or \"forkserver\" method";
+static const char fork_text[] =
+    "CUDA was initialised before this process was forked and cannot be used in the "
+    "child: start processes with the \"spawn\" or \"forkserver\" method";
 
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
 {
@@ -162,8 +163,9 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
         read_log(state, log, sizeof log);
     else if (!*forked && !problem)
         errors_skip_log(state);
-    snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine, problem ? problem : errors_text(result),
-             *given ? " - " : "", given, *log ? " - " : "", log, *forked ? " - " : "", forked);
+    snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine,
+             problem ? problem : errors_text(result), *given ? " - " : "", given, *log ? " - " : "", log,
+             *forked ? " - " : "", forked);
     raise_message(state, result, routine, message);
     return NULL;
 }
@@ -224,8 +226,8 @@ static PyObject **exception_slot(ModuleState *state, size_t field)
     return (PyObject **)((char *)state + field);
 }
 
-static int add_exception(PyObject *module, PyObject **slot, const char *name, const char *doc, PyObject *bases,
-                         PyObject *members)
+static int add_exception(PyObject *module, PyObject **slot, const char *name, const char *doc,
+                         PyObject *bases, PyObject *members)
 {
     *slot = PyErr_NewExceptionWithDoc(name, doc, bases, members);
     return *slot ? PyModule_AddObjectRef(module, strrchr(name, '.') + 1, *slot) : -1;
@@ -248,10 +250,12 @@ static int add_base(PyObject *module, ModuleState *state)
 static int add_kernel_error(PyObject *module, ModuleState *state)
 {
     PyObject *bases = PyTuple_Pack(2, state->LaunchError, state->LogicError);
-    int status = bases ? add_exception(module, &state->KernelError, "pycuda._driver.KernelError",
-                                       "A running kernel failed: the context is lost. Both a LaunchError and a "
-                                       "LogicError.", bases, NULL)
-                       : -1;
+    int status = bases
+                     ? add_exception(module, &state->KernelError, "pycuda._driver.KernelError",
+                                     "A running kernel failed: the context is lost. Both a LaunchError and a "
+                                     "LogicError.",
+                                     bases, NULL)
+                     : -1;
     Py_XDECREF(bases);
     return status;
 }

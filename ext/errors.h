@@ -1,7 +1,7 @@
 /* What the driver answers, as exceptions.
  *
- * Two channels: raise where there is a caller to tell, report where there is none (deallocation, exit). Messages
- * are "cuMemAlloc failed: out of memory - detail"; exceptions carry .code, .name and .routine.
+ * Two channels: raise where there is a caller to tell, report where there is none (deallocation, exit).
+ * Messages are "cuMemAlloc failed: out of memory - detail"; exceptions carry .code, .name and .routine.
  *
  * CALL runs a driver call, and when the thread has no context, makes the default one and runs it again.
  * CALL_BLOCKING is the same without the GIL, for everything that may wait.
@@ -21,9 +21,9 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
  * PyErr_Format's. */
 PyObject *raise_logic(ModuleState *state, const char *format, ...);
 
-/* Where raising is impossible: hands the error to sys.unraisablehook, keeps a pending exception as it is. Silent
- * for CUDA_SUCCESS, when driver or interpreter shut down, in a forked child, for a context that is gone, and for
- * a kernel's fault that was shown before. */
+/* Where raising is impossible: hands the error to sys.unraisablehook, keeps a pending exception as it is.
+ * Silent for CUDA_SUCCESS, when driver or interpreter shut down, in a forked child, for a context that is
+ * gone, and for a kernel's fault that was shown before. */
 void report_driver(ModuleState *state, CUresult result, const char *routine);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY", and the driver's text for it. Never NULL. */

@@ -81,10 +81,12 @@ static PyObject *event_record(PyObject *self, FAST_PARAMETERS)
     CUstream stream;
     CUresult result;
     if (convert_arguments("record", names, 0, args, arg_count, keywords, given) < 0
-        || convert_stream(event->state, given[0], &stream) < 0 || !context_check(event->context, "cuEventRecord"))
+        || convert_stream(event->state, given[0], &stream) < 0
+        || !context_check(event->context, "cuEventRecord"))
         return NULL;
     CALL(event->state, result, driver.cuEventRecord(event->handle, stream));
-    return result == CUDA_SUCCESS ? Py_NewRef(self) : raise_driver(event->state, result, "cuEventRecord", NULL);
+    return result == CUDA_SUCCESS ? Py_NewRef(self)
+                                  : raise_driver(event->state, result, "cuEventRecord", NULL);
 }
 
 PyDoc_STRVAR(synchronize_doc,
@@ -103,7 +105,8 @@ static PyObject *event_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(self);
 }
 
-PyDoc_STRVAR(query_doc, "query() -> bool\n--\n\nWhether the work that the event marks is done (cuEventQuery).");
+PyDoc_STRVAR(query_doc,
+             "query() -> bool\n--\n\nWhether the work that the event marks is done (cuEventQuery).");
 
 static PyObject *event_query(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -124,7 +127,8 @@ static PyObject *elapsed(ModuleState *state, PyObject *start, PyObject *end)
     if (!context_check(event_cast(start)->context, "cuEventElapsedTime")
         || !context_check(event_cast(end)->context, "cuEventElapsedTime"))
         return NULL;
-    CALL(state, result, driver.cuEventElapsedTime(&milliseconds, event_cast(start)->handle, event_cast(end)->handle));
+    CALL(state, result,
+         driver.cuEventElapsedTime(&milliseconds, event_cast(start)->handle, event_cast(end)->handle));
     return result == CUDA_SUCCESS ? PyFloat_FromDouble(milliseconds)
                                   : raise_driver(state, result, "cuEventElapsedTime", NULL);
 }

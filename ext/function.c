@@ -42,19 +42,21 @@ static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUre
     return -1;
 }
 
-int function_launch(FunctionObject *function, const LaunchShape *shape, CUstream stream, void **params, void **extra)
-{
+int function_launch(FunctionObject *function, const LaunchShape *shape, CUstream stream, void **params,
+                    void **extra) {
     CUresult result;
     CALL(function->state, result,
-         driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2], shape->block[0],
-                               shape->block[1], shape->block[2], shape->shared_bytes, stream, params, extra));
+         driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
+                               shape->block[0], shape->block[1], shape->block[2], shape->shared_bytes, stream,
+                               params, extra));
     return result == CUDA_SUCCESS ? 0 : raise_launch(function, shape, result);
 }
 
 int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, CUstream stream, void *bytes,
                            size_t size)
 {
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
     return function_launch(function, shape, stream, NULL, extra);
 }
 
@@ -104,7 +106,8 @@ double launch_timer_read(ModuleState *state, LaunchTimer *timer)
     if (result != CUDA_SUCCESS)
         return timer_error(state, timer, result, "cuEventSynchronize");
     result = driver.cuEventElapsedTime(&milliseconds, timer->start, timer->stop);
-    return result == CUDA_SUCCESS ? milliseconds * 1e-3 : timer_error(state, timer, result, "cuEventElapsedTime");
+    return result == CUDA_SUCCESS ? milliseconds * 1e-3
+                                  : timer_error(state, timer, result, "cuEventElapsedTime");
 }
 
 void launch_timer_free(LaunchTimer *timer)
@@ -160,7 +163,8 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* The module and the name stay until deallocation: a cycle must not leave a Function that cannot be called. */
+/* The module and the name stay until deallocation: a cycle must not leave a Function that cannot be called.
+ */
 static int function_clear(PyObject *self)
 {
     FunctionObject *function = function_cast(self);
@@ -190,7 +194,8 @@ static void function_dealloc(PyObject *self)
 static PyObject *function_repr(PyObject *self)
 {
     FunctionObject *function = function_cast(self);
-    return PyUnicode_FromFormat("<pycuda.driver.Function %R at %p>", function->name, (void *)function->handle);
+    return PyUnicode_FromFormat("<pycuda.driver.Function %R at %p>", function->name,
+                                (void *)function->handle);
 }
 
 static PyObject *read_attribute(FunctionObject *function, int attribute)
@@ -203,10 +208,10 @@ static PyObject *read_attribute(FunctionObject *function, int attribute)
     return PyLong_FromLong(value);
 }
 
-PyDoc_STRVAR(get_attribute_doc,
-"get_attribute(attr) -> int\n--\n\n"
-"An attribute of the kernel, one of function_attribute (cuFuncGetAttribute). The attributes can also be read as\n"
-"lower-case attributes of the function: func.num_regs.");
+PyDoc_STRVAR(get_attribute_doc, "get_attribute(attr) -> int\n--\n\n"
+                                "An attribute of the kernel, one of function_attribute (cuFuncGetAttribute). "
+                                "The attributes can also be read as\n"
+                                "lower-case attributes of the function: func.num_regs.");
 
 static PyObject *get_attribute(PyObject *self, FAST_PARAMETERS)
 {
@@ -219,9 +224,9 @@ static PyObject *get_attribute(PyObject *self, FAST_PARAMETERS)
     return read_attribute(function_cast(self), attribute);
 }
 
-PyDoc_STRVAR(set_attribute_doc,
-"set_attribute(attr, value)\n--\n\n"
-"Sets an attribute of the kernel, e.g. function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES (cuFuncSetAttribute).");
+PyDoc_STRVAR(set_attribute_doc, "set_attribute(attr, value)\n--\n\n"
+                                "Sets an attribute of the kernel, e.g. "
+                                "function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES (cuFuncSetAttribute).");
 
 static PyObject *set_attribute(PyObject *self, FAST_PARAMETERS)
 {
@@ -285,12 +290,13 @@ PyDoc_STRVAR(param_set_texref_doc,
 
 static PyObject *param_set_texref(PyObject *Py_UNUSED(self), PyObject *texref)
 {
-    PyErr_Format(PyExc_TypeError, "param_set_texref takes a TextureReference, not %.200s", Py_TYPE(texref)->tp_name);
+    PyErr_Format(PyExc_TypeError, "param_set_texref takes a TextureReference, not %.200s",
+                 Py_TYPE(texref)->tp_name);
     return NULL;
 }
 
-/* func.num_regs is get_attribute(function_attribute.NUM_REGS). Rows of the type rather than a __getattr__, which would
- * make every look-up of a method slower. */
+/* func.num_regs is get_attribute(function_attribute.NUM_REGS). Rows of the type rather than a __getattr__,
+ * which would make every look-up of a method slower. */
 static PyObject *get_shortcut(PyObject *self, void *closure)
 {
     return read_attribute(function_cast(self), (int)(intptr_t)closure);
@@ -334,11 +340,12 @@ static PyGetSetDef function_getset[] = {
     {"__name__", get_name, NULL, "The kernel's name in its module.", NULL},
     {"handle", get_handle, NULL, "The CUfunction as an int.", NULL},
     {"arg_format", get_prepared, NULL, "The format codes of the arguments, as prepare() found them.", "f"},
-#define X(lower, upper) \
-    {#lower, get_shortcut, NULL, "get_attribute(function_attribute." #upper ")", (void *)CU_FUNC_ATTRIBUTE_##upper},
+#define X(lower, upper)                                                                                      \
+    {#lower, get_shortcut, NULL, "get_attribute(function_attribute." #upper ")",                             \
+     (void *)CU_FUNC_ATTRIBUTE_##upper},
     SHORTCUTS(X)
 #undef X
-    {"texrefs", get_prepared, NULL, "The texture references that prepare() was given.", NULL},
+        {"texrefs", get_prepared, NULL, "The texture references that prepare() was given.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -349,11 +356,12 @@ static PyMemberDef function_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(prepare_doc,
-"prepare(arg_types, shared=None, texrefs=None) -> self\n--\n\n"
-"Fixes the types of the arguments for prepared_call and its relatives.\n\n"
-"arg_types is a string of format codes as the struct module has them (i, f, P ...; F and D are complex), or a\n"
-"sequence of such strings, numpy dtypes and numpy scalar types. TypeError when they do not fit the kernel.");
+PyDoc_STRVAR(prepare_doc, "prepare(arg_types, shared=None, texrefs=None) -> self\n--\n\n"
+                          "Fixes the types of the arguments for prepared_call and its relatives.\n\n"
+                          "arg_types is a string of format codes as the struct module has them (i, f, P ...; "
+                          "F and D are complex), or a\n"
+                          "sequence of such strings, numpy dtypes and numpy scalar types. TypeError when "
+                          "they do not fit the kernel.");
 
 PyDoc_STRVAR(prepared_call_doc,
 "prepared_call(grid, block, *args, shared_size=0)\n--\n\n"
@@ -364,8 +372,9 @@ PyDoc_STRVAR(prepared_async_call_doc,
 "prepared_call on a stream; None is the default stream.");
 
 PyDoc_STRVAR(prepared_timed_call_doc,
-"prepared_timed_call(grid, block, *args, shared_size=0) -> callable\n--\n\n"
-"prepared_call between two events. The result, when called, waits for the kernel and returns its time in seconds.");
+             "prepared_timed_call(grid, block, *args, shared_size=0) -> callable\n--\n\n"
+             "prepared_call between two events. The result, when called, waits for the kernel and returns "
+             "its time in seconds.");
 
 static PyMethodDef function_methods[] = {
     {"get_attribute", AS_METHOD(get_attribute), FAST_KEYWORDS, get_attribute_doc},
@@ -381,12 +390,15 @@ static PyMethodDef function_methods[] = {
 };
 
 PyDoc_STRVAR(function_doc,
-"A kernel of a Module; made by Module.get_function.\n\n"
-"func(*args, block=, grid=(1, 1), stream=None, shared=0, texrefs=[], time_kernel=False)\n\n"
-"Launches it with `block` threads a block (3 numbers) and `grid` blocks (1 to 3 numbers). Arguments are numpy\n"
-"scalars, DeviceAllocation, GPUArray, In/Out/InOut of host arrays, and objects with __cuda_array_interface__; their\n"
-"number and sizes are checked against the kernel's own where the driver can tell. Returns None, or the kernel's time\n"
-"in seconds with time_kernel=True.");
+             "A kernel of a Module; made by Module.get_function.\n\n"
+             "func(*args, block=, grid=(1, 1), stream=None, shared=0, texrefs=[], time_kernel=False)\n\n"
+             "Launches it with `block` threads a block (3 numbers) and `grid` blocks (1 to 3 numbers). "
+             "Arguments are numpy\n"
+             "scalars, DeviceAllocation, GPUArray, In/Out/InOut of host arrays, and objects with "
+             "__cuda_array_interface__; their\n"
+             "number and sizes are checked against the kernel's own where the driver can tell. Returns None, "
+             "or the kernel's time\n"
+             "in seconds with time_kernel=True.");
 
 static PyType_Slot function_slots[] = {
     {Py_tp_doc, (void *)function_doc},
@@ -404,7 +416,8 @@ static PyType_Slot function_slots[] = {
 static PyType_Spec function_spec = {
     .name = "pycuda._driver.Function",
     .basicsize = sizeof(FunctionObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = function_slots,
 };
 

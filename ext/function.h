@@ -56,9 +56,10 @@ PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction 
 /* The name for messages, never NULL. */
 const char *function_name(FunctionObject *function);
 
-/* Makes the driver's launch and raises what goes wrong, saying which part of the shape is to blame. -1 with an
- * exception. Arguments are either one pointer each (params) or one buffer (extra). */
-int function_launch(FunctionObject *function, const LaunchShape *shape, CUstream stream, void **params, void **extra);
+/* Makes the driver's launch and raises what goes wrong, saying which part of the shape is to blame. -1 with
+ * an exception. Arguments are either one pointer each (params) or one buffer (extra). */
+int function_launch(FunctionObject *function, const LaunchShape *shape, CUstream stream, void **params,
+                    void **extra);
 
 /* The same with one buffer of `size` bytes. */
 int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, CUstream stream, void *bytes,
@@ -82,7 +83,8 @@ int launch_wait(ModuleState *state, CUstream stream);
 int function_check_texrefs(ModuleState *state, PyObject *texrefs);
 
 /* launch.c: Function.__call__. */
-PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t count_flag, PyObject *keyword_names);
+PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t count_flag,
+                            PyObject *keyword_names);
 
 /* convert_block, convert_grid (NULL: one block) and convert_stream, with the usual case first. */
 int launch_read_block(PyObject *value, unsigned out[3]);

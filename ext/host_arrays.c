@@ -16,13 +16,15 @@ typedef struct Family {
 static PyObject *allocate_pagelocked(ModuleState *state, size_t size, PyObject *option)
 {
     unsigned flags = 0;
-    return convert_unsigned(option, "mem_flags", &flags) < 0 ? NULL : host_memory_pagelocked(state, size, flags);
+    return convert_unsigned(option, "mem_flags", &flags) < 0 ? NULL
+                                                             : host_memory_pagelocked(state, size, flags);
 }
 
 static PyObject *allocate_aligned(ModuleState *state, size_t size, PyObject *option)
 {
     size_t alignment = 4096;
-    return convert_size(option, "alignment", &alignment) < 0 ? NULL : host_memory_aligned(state, size, alignment);
+    return convert_size(option, "alignment", &alignment) < 0 ? NULL
+                                                             : host_memory_aligned(state, size, alignment);
 }
 
 static const char *const pagelocked_names[] = {"shape", "dtype", "order", "mem_flags", NULL};
@@ -33,7 +35,8 @@ static const char *const aligned_like_names[] = {"array", "alignment", NULL};
 static const Family pagelocked_family = {pagelocked_names, pagelocked_like_names, allocate_pagelocked};
 static const Family aligned_family = {aligned_names, aligned_like_names, allocate_aligned};
 
-static PyObject *make_array(ModuleState *state, const Family *family, ArrayForm *form, PyObject *option, bool zeroed)
+static PyObject *make_array(ModuleState *state, const Family *family, ArrayForm *form, PyObject *option,
+                            bool zeroed)
 {
     PyObject *memory = family->allocate(state, form->bytes, option), *array = NULL;
     if (memory) {
@@ -45,7 +48,8 @@ static PyObject *make_array(ModuleState *state, const Family *family, ArrayForm 
     return array;
 }
 
-static PyObject *make_new(PyObject *module, const Family *family, const char *function, bool zeroed, FAST_PARAMETERS)
+static PyObject *make_new(PyObject *module, const Family *family, const char *function, bool zeroed,
+                          FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
     PyObject *given[4];
@@ -56,7 +60,8 @@ static PyObject *make_new(PyObject *module, const Family *family, const char *fu
     return make_array(state, family, &form, given[3], zeroed);
 }
 
-static PyObject *make_like(PyObject *module, const Family *family, const char *function, bool zeroed, FAST_PARAMETERS)
+static PyObject *make_like(PyObject *module, const Family *family, const char *function, bool zeroed,
+                           FAST_PARAMETERS)
 {
     PyObject *given[2];
     ArrayForm form;
@@ -81,23 +86,24 @@ ARRAY_FUNCTION(aligned, empty_like, make_like, false)
 ARRAY_FUNCTION(aligned, zeros_like, make_like, true)
 #undef ARRAY_FUNCTION
 
-PyDoc_STRVAR(register_host_memory_doc,
-"register_host_memory(ary, flags=0) -> ndarray\n--\n\n"
-"An array over the memory of a C-contiguous array, which stays page-locked as long as the result lives. Its base\n"
-"is a RegisteredHostMemory, whose base is ary; flags are of mem_host_register_flags. LogicError when ary is not\n"
-"contiguous or empty (cuMemHostRegister).");
+PyDoc_STRVAR(register_host_memory_doc, "register_host_memory(ary, flags=0) -> ndarray\n--\n\n"
+                                       "An array over the memory of a C-contiguous array, which stays "
+                                       "page-locked as long as the result lives. Its base\n"
+                                       "is a RegisteredHostMemory, whose base is ary; flags are of "
+                                       "mem_host_register_flags. LogicError when ary is not\n"
+                                       "contiguous or empty (cuMemHostRegister).");
 
 static PyObject *register_array(ModuleState *state, PyArrayObject *array, unsigned flags)
 {
     int writable = PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE;
-    PyObject *lock = host_memory_register(state, (PyObject *)array, PyArray_DATA(array), (size_t)PyArray_NBYTES(array),
-                                          flags);
+    PyObject *lock = host_memory_register(state, (PyObject *)array, PyArray_DATA(array),
+                                          (size_t)PyArray_NBYTES(array), flags);
     if (!lock)
         return NULL;
     Py_INCREF((PyObject *)PyArray_DESCR(array));
-    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), PyArray_NDIM(array),
-                                            PyArray_DIMS(array), PyArray_STRIDES(array), PyArray_DATA(array), writable,
-                                            NULL);
+    PyObject *result =
+        PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array),
+                             PyArray_STRIDES(array), PyArray_DATA(array), writable, NULL);
     if (!result) {
         Py_DECREF(lock);
         return NULL;
@@ -129,27 +135,24 @@ static PyMethodDef functions[] = {
               "pagelocked_empty(shape, dtype, order=\"C\", mem_flags=0) -> ndarray\n--\n\n"
               "An array in page-locked memory, which asynchronous copies need; its base is a\n"
               "PagelockedHostAllocation. mem_flags are of host_alloc_flags (cuMemHostAlloc)."),
-    ARRAY_ROW(pagelocked_zeros,
-              "pagelocked_zeros(shape, dtype, order=\"C\", mem_flags=0) -> ndarray\n--\n\n"
-              "pagelocked_empty, filled with zeros."),
-    ARRAY_ROW(pagelocked_empty_like,
-              "pagelocked_empty_like(array, mem_flags=0) -> ndarray\n--\n\n"
-              "pagelocked_empty with the shape, dtype and order of a contiguous array. ValueError for others."),
-    ARRAY_ROW(pagelocked_zeros_like,
-              "pagelocked_zeros_like(array, mem_flags=0) -> ndarray\n--\n\n"
-              "pagelocked_empty_like, filled with zeros."),
+    ARRAY_ROW(pagelocked_zeros, "pagelocked_zeros(shape, dtype, order=\"C\", mem_flags=0) -> ndarray\n--\n\n"
+                                "pagelocked_empty, filled with zeros."),
+    ARRAY_ROW(
+        pagelocked_empty_like,
+        "pagelocked_empty_like(array, mem_flags=0) -> ndarray\n--\n\n"
+        "pagelocked_empty with the shape, dtype and order of a contiguous array. ValueError for others."),
+    ARRAY_ROW(pagelocked_zeros_like, "pagelocked_zeros_like(array, mem_flags=0) -> ndarray\n--\n\n"
+                                     "pagelocked_empty_like, filled with zeros."),
     ARRAY_ROW(aligned_empty,
               "aligned_empty(shape, dtype, order=\"C\", alignment=4096) -> ndarray\n--\n\n"
               "An array whose data is aligned to a power of two; its base is an AlignedHostAllocation."),
-    ARRAY_ROW(aligned_zeros,
-              "aligned_zeros(shape, dtype, order=\"C\", alignment=4096) -> ndarray\n--\n\n"
-              "aligned_empty, filled with zeros."),
+    ARRAY_ROW(aligned_zeros, "aligned_zeros(shape, dtype, order=\"C\", alignment=4096) -> ndarray\n--\n\n"
+                             "aligned_empty, filled with zeros."),
     ARRAY_ROW(aligned_empty_like,
               "aligned_empty_like(array, alignment=4096) -> ndarray\n--\n\n"
               "aligned_empty with the shape, dtype and order of a contiguous array. ValueError for others."),
-    ARRAY_ROW(aligned_zeros_like,
-              "aligned_zeros_like(array, alignment=4096) -> ndarray\n--\n\n"
-              "aligned_empty_like, filled with zeros."),
+    ARRAY_ROW(aligned_zeros_like, "aligned_zeros_like(array, alignment=4096) -> ndarray\n--\n\n"
+                                  "aligned_empty_like, filled with zeros."),
     ARRAY_ROW(register_host_memory, register_host_memory_doc),
     {NULL, NULL, 0, NULL},
 };

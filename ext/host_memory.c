@@ -165,7 +165,8 @@ static PyObject *memory_unregister(PyObject *self, PyObject *Py_UNUSED(none))
 static bool check_held(HostMemoryObject *memory)
 {
     if (atomic_load(&memory->released)) {
-        raise_logic(memory->state, "the %s was released", memory->kind == HOST_REGISTERED ? "page-lock" : "host memory");
+        raise_logic(memory->state, "the %s was released",
+                    memory->kind == HOST_REGISTERED ? "page-lock" : "host memory");
         return false;
     }
     return !memory->context || context_check(memory->context, "HostPointer");
@@ -243,8 +244,9 @@ static PyType_Slot pointer_slots[] = {
 };
 
 static PyMethodDef pagelocked_methods[] = {
-    FREE_ROW("free()\n--\n\nGive the memory back now; its arrays must not be used again. LogicError the second "
-             "time (cuMemFreeHost)."),
+    FREE_ROW(
+        "free()\n--\n\nGive the memory back now; its arrays must not be used again. LogicError the second "
+        "time (cuMemFreeHost)."),
     {"get_flags", memory_get_flags, METH_NOARGS, get_flags_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -258,7 +260,8 @@ static PyType_Slot pagelocked_slots[] = {
 };
 
 static PyMethodDef aligned_methods[] = {
-    FREE_ROW("free()\n--\n\nGive the memory back now; its arrays must not be used again. LogicError the second time."),
+    FREE_ROW("free()\n--\n\nGive the memory back now; its arrays must not be used again. LogicError the "
+             "second time."),
     {NULL, NULL, 0, NULL},
 };
 
@@ -272,7 +275,8 @@ static PyType_Slot aligned_slots[] = {
 
 static PyMethodDef registered_methods[] = {
     {"unregister", memory_unregister, METH_NOARGS,
-     "unregister()\n--\n\nEnd the page-lock; the memory stays. LogicError the second time (cuMemHostUnregister)."},
+     "unregister()\n--\n\nEnd the page-lock; the memory stays. LogicError the second time "
+     "(cuMemHostUnregister)."},
     FREE_ROW("free()\n--\n\nThe same as unregister()."),
     {NULL, NULL, 0, NULL},
 };
@@ -291,11 +295,11 @@ static PyType_Slot registered_slots[] = {
     {0, NULL},
 };
 
-#define HOST_SPEC(type, more_flags, type_slots)                                                                \
-    {                                                                                                          \
-        .name = "pycuda._driver." #type, .basicsize = sizeof(HostMemoryObject),                                \
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | (more_flags),   \
-        .slots = (type_slots),                                                                                 \
+#define HOST_SPEC(type, more_flags, type_slots)                                                         \
+    {                                                                                                   \
+        .name = "pycuda._driver." #type, .basicsize = sizeof(HostMemoryObject),                         \
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | (more_flags), \
+        .slots = (type_slots),                                                                          \
     }
 
 static PyType_Spec pointer_spec = HOST_SPEC(HostPointer, Py_TPFLAGS_BASETYPE, pointer_slots);
@@ -306,9 +310,14 @@ static PyType_Spec registered_spec = HOST_SPEC(RegisteredHostMemory, 0, register
 int host_memory_setup(PyObject *module, ModuleState *state)
 {
     if (state_add_type(module, &state->HostPointer_type, &pointer_spec, NULL) < 0
-        || state_add_type(module, &state->PagelockedHostAllocation_type, &pagelocked_spec, state->HostPointer_type) < 0
-        || state_add_type(module, &state->AlignedHostAllocation_type, &aligned_spec, state->HostPointer_type) < 0
-        || state_add_type(module, &state->RegisteredHostMemory_type, &registered_spec, state->HostPointer_type) < 0)
+        || state_add_type(module, &state->PagelockedHostAllocation_type, &pagelocked_spec,
+                          state->HostPointer_type)
+               < 0
+        || state_add_type(module, &state->AlignedHostAllocation_type, &aligned_spec, state->HostPointer_type)
+               < 0
+        || state_add_type(module, &state->RegisteredHostMemory_type, &registered_spec,
+                          state->HostPointer_type)
+               < 0)
         return -1;
     return PyModule_AddObjectRef(module, "HostAllocation", (PyObject *)state->PagelockedHostAllocation_type);
 }

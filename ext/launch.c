@@ -1,8 +1,8 @@
 /* Function.__call__: the path that every plain launch takes.
  *
- * Nothing here allocates a Python object unless an argument asks for it (In, Out, InOut), and the GIL is kept: a
- * launch only queues work. Order of what happens: arguments are read (handlers allocate), handlers copy in, the launch,
- * then with handlers that copy out: wait, copy out.
+ * Nothing here allocates a Python object unless an argument asks for it (In, Out, InOut), and the GIL is
+ * kept: a launch only queues work. Order of what happens: arguments are read (handlers allocate), handlers
+ * copy in, the launch, then with handlers that copy out: wait, copy out.
  */
 #include "ext/convert.h"
 #include "ext/errors.h"
@@ -100,7 +100,8 @@ static int read_shape(ModuleState *state, const LaunchKeywords *given, LaunchSha
     return given->texrefs ? function_check_texrefs(state, given->texrefs) : 0;
 }
 
-/* By the kernel's own layout each value is taken from where it lies; without one all go into a buffer first. */
+/* By the kernel's own layout each value is taken from where it lies; without one all go into a buffer first.
+ */
 static int launch(LaunchArgs *args, const LaunchShape *shape, CUstream stream)
 {
     FunctionObject *function = args->function;
@@ -110,8 +111,8 @@ static int launch(LaunchArgs *args, const LaunchShape *shape, CUstream stream)
     size_t size = launch_args_flatten(args, bytes, sizeof bytes);
     if (size != (size_t)-1)
         return function_launch_buffer(function, shape, stream, bytes, size);
-    PyErr_Format(PyExc_TypeError, "the arguments of kernel '%s' need more than %d bytes", function_name(function),
-                 KERNEL_ARGS_STACK_BYTES);
+    PyErr_Format(PyExc_TypeError, "the arguments of kernel '%s' need more than %d bytes",
+                 function_name(function), KERNEL_ARGS_STACK_BYTES);
     return -1;
 }
 
@@ -133,9 +134,8 @@ static int call_handlers(PyObject *handlers, PyObject *method, PyObject *stream,
 }
 
 /* The launch with its handlers and its timer. Seconds, or 0 when not timed; -1 with an exception. */
-static double launch_full(LaunchArgs *args, const LaunchShape *shape, CUstream stream, PyObject *stream_object,
-                          bool timed)
-{
+static double launch_full(LaunchArgs *args, const LaunchShape *shape, CUstream stream,
+                          PyObject *stream_object, bool timed) {
     ModuleState *state = args->function->state;
     LaunchTimer timer = {0};
     bool before, after;
@@ -156,12 +156,13 @@ static double launch_full(LaunchArgs *args, const LaunchShape *shape, CUstream s
     call_handlers(args->handlers, state->str_post_call, stream_object, true, &after);
     if (after && launch_wait(state, stream) < 0)
         return -1;
-    return after && call_handlers(args->handlers, state->str_post_call, stream_object, false, &after) < 0 ? -1
-                                                                                                         : seconds;
+    return after && call_handlers(args->handlers, state->str_post_call, stream_object, false, &after) < 0
+               ? -1
+               : seconds;
 }
 
-PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t count_flag, PyObject *keyword_names)
-{
+PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t count_flag,
+                            PyObject *keyword_names) {
     FunctionObject *function = function_cast(callable);
     Py_ssize_t count = PyVectorcall_NARGS(count_flag);
     LaunchKeywords given = {0};
@@ -179,7 +180,8 @@ PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t co
     if (!failed && !timed && !values.handlers)
         failed = launch(&values, &shape, stream);
     else if (!failed)
-        failed = (seconds = launch_full(&values, &shape, stream, given.stream ? given.stream : Py_None, timed)) < 0;
+        failed = (seconds =
+                      launch_full(&values, &shape, stream, given.stream ? given.stream : Py_None, timed)) < 0;
     launch_args_clear(&values);
     if (failed)
         return NULL;

@@ -45,21 +45,25 @@ static int refuse(FunctionObject *function, Py_ssize_t position, PyObject *argum
         advice = ": use numpy.complex64 or numpy.complex128";
     else if (argument == Py_None)
         advice = ": a null pointer is numpy.intp(0)";
-    PyErr_Format(PyExc_TypeError, "invalid type on parameter #%zd of kernel '%s' (0-based): %.200s cannot be passed%s",
+    PyErr_Format(PyExc_TypeError,
+                 "invalid type on parameter #%zd of kernel '%s' (0-based): %.200s cannot be passed%s",
                  position, function_name(function), Py_TYPE(argument)->tp_name, advice);
     return -1;
 }
 
-int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position, DeviceAllocationObject *allocation)
-{
+int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
+                                 DeviceAllocationObject *allocation) {
     if (atomic_load_explicit(&allocation->freed, memory_order_relaxed)) {
         raise_logic(function->state, "argument %zd of kernel '%s': the DeviceAllocation was freed", position,
                     function_name(function));
         return -1;
     }
-    if (allocation->context != function->context && allocation->context->device == function->context->device) {
-        raise_logic(function->state, "argument %zd of kernel '%s': the memory belongs to another context of the same "
-                    "device than the kernel, which cannot reach it", position, function_name(function));
+    if (allocation->context != function->context &&
+        allocation->context->device == function->context->device) {
+        raise_logic(function->state,
+                    "argument %zd of kernel '%s': the memory belongs to another context of the same "
+                    "device than the kernel, which cannot reach it",
+                    position, function_name(function));
         return -1;
     }
     return 0;
@@ -108,14 +112,16 @@ static bool is_kernel_type(PyArray_Descr *dtype)
     return PyTypeNum_ISUSERDEF(dtype->type_num) || strchr("biufcV", dtype->kind) != NULL;
 }
 
-/* A NumPy scalar without a row of its own: structures, and dtypes that others registered (bfloat16 and the like). */
+/* A NumPy scalar without a row of its own: structures, and dtypes that others registered (bfloat16 and the
+ * like). */
 static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
 {
     PyObject *array = PyArray_FromScalar(argument, NULL);
     if (!array)
         return -1;
     PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)array);
-    int failed = is_kernel_type(dtype) ? keep(&launch->keep, array) : refuse(launch->function, position, argument);
+    int failed =
+        is_kernel_type(dtype) ? keep(&launch->keep, array) : refuse(launch->function, position, argument);
     size_t size = (size_t)PyDataType_ELSIZE(dtype);
     size_t alignment = (size_t)PyDataType_ALIGNMENT(dtype);
     if (alignment <= 1)     /* NumPy packs structures unless told otherwise; C does not */
@@ -136,8 +142,8 @@ static DeviceAllocationObject *managed_owner(ModuleState *state, PyObject *array
     return NULL;
 }
 
-/* True when this parameter can only be meant for the array's bytes: 0-d arrays always, longer ones when the kernel's
- * parameter has exactly their size and cannot be a pointer. */
+/* True when this parameter can only be meant for the array's bytes: 0-d arrays always, longer ones when the
+ * kernel's parameter has exactly their size and cannot be a pointer. */
 static bool fits_by_value(FunctionObject *function, Py_ssize_t position, PyArrayObject *array)
 {
     size_t size = (size_t)PyArray_NBYTES(array);
@@ -149,8 +155,10 @@ static bool fits_by_value(FunctionObject *function, Py_ssize_t position, PyArray
 
 static int refuse_host_array(FunctionObject *function, Py_ssize_t position)
 {
-    PyErr_Format(PyExc_TypeError, "argument %zd of kernel '%s' is a NumPy array on the host: wrap it in drv.In, drv.Out "
-                 "or drv.InOut, or copy it with to_device", position, function_name(function));
+    PyErr_Format(PyExc_TypeError,
+                 "argument %zd of kernel '%s' is a NumPy array on the host: wrap it in drv.In, drv.Out "
+                 "or drv.InOut, or copy it with to_device",
+                 position, function_name(function));
     return -1;
 }
 
@@ -168,11 +176,13 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
     if (!fits_by_value(function, position, array) || !is_kernel_type(PyArray_DESCR(array)))
         return refuse_host_array(function, position);
     if (!PyArray_IS_C_CONTIGUOUS(array)) {
-        PyErr_Format(PyExc_TypeError, "argument %zd of kernel '%s': an array passed by value must be C-contiguous",
-                     position, function_name(function));
+        PyErr_Format(PyExc_TypeError,
+                     "argument %zd of kernel '%s': an array passed by value must be C-contiguous", position,
+                     function_name(function));
         return -1;
     }
-    size_t size = (size_t)PyArray_NBYTES(array), alignment = (size_t)PyDataType_ALIGNMENT(PyArray_DESCR(array));
+    size_t size = (size_t)PyArray_NBYTES(array),
+           alignment = (size_t)PyDataType_ALIGNMENT(PyArray_DESCR(array));
     if (alignment <= 1)
         alignment = kernel_args_natural_alignment((size_t)PyArray_ITEMSIZE(array));
     *out = (ArgumentValue){PyArray_DATA(array), (uint32_t)size, (uint32_t)alignment};
@@ -213,10 +223,12 @@ static int find_attribute(PyObject *object, PyObject *name, PyObject **out)
 #endif
 }
 
-/* data[0] of a CUDA array interface. Read here because some of its owners (tensors of torch) are integers to Python. */
+/* data[0] of a CUDA array interface. Read here because some of its owners (tensors of torch) are integers to
+ * Python. */
 static int address_of_interface(FunctionObject *function, PyObject *interface, CUdeviceptr *out)
 {
-    PyObject *data = PyMapping_Check(interface) ? PyObject_GetItem(interface, function->state->str_data) : NULL;
+    PyObject *data =
+        PyMapping_Check(interface) ? PyObject_GetItem(interface, function->state->str_data) : NULL;
     PyObject *address = data ? PySequence_GetItem(data, 0) : NULL;
     int failed = address ? convert_pointer(function->state, address, out) : -1;
     if (!data && !PyErr_Occurred())
@@ -227,8 +239,8 @@ static int address_of_interface(FunctionObject *function, PyObject *interface, C
 }
 
 /* Objects with a `gpudata`, which is None for an array without elements. 1 when it was one. */
-static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUdeviceptr *out)
-{
+static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyObject *argument,
+                              CUdeviceptr *out) {
     PyObject *gpudata;
     int found = find_attribute(argument, function->state->str_gpudata, &gpudata);
     if (found <= 0)
@@ -241,9 +253,10 @@ static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyO
     return failed ? -1 : 1;
 }
 
-/* Everything that stands for an address but integers. 1 when the argument was one, 0 when not, -1 with an exception. */
-static int address_of_object(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUdeviceptr *out)
-{
+/* Everything that stands for an address but integers. 1 when the argument was one, 0 when not, -1 with an
+ * exception. */
+static int address_of_object(FunctionObject *function, Py_ssize_t position, PyObject *argument,
+                             CUdeviceptr *out) {
     ModuleState *state = function->state;
     PyObject *interface;
     DeviceAllocationObject *allocation = NULL;
@@ -358,7 +371,8 @@ static int raise_count(FunctionObject *function, Py_ssize_t count)
 
 static int raise_size(FunctionObject *function, Py_ssize_t position, PyObject *argument, size_t size)
 {
-    PyErr_Format(PyExc_TypeError, "kernel '%s': argument %zd has %zu bytes (%.200s), the kernel's parameter has %u",
+    PyErr_Format(PyExc_TypeError,
+                 "kernel '%s': argument %zd has %zu bytes (%.200s), the kernel's parameter has %u",
                  function_name(function), position, size, Py_TYPE(argument)->tp_name,
                  function->layout.params[position].size);
     return -1;
@@ -378,9 +392,11 @@ int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *con
         return -1;
     for (Py_ssize_t i = 0; i < count; i++) {
         ArgumentValue *value = &launch->values[i];
-        uint8_t hint = i < KERNEL_ARGS_STACK_COUNT ? atomic_load_explicit(&function->hints[i], memory_order_relaxed) : 0;
-        int failed = kinds[hint].type == Py_TYPE(args[i]) ? read_kind(function, i, args[i], &kinds[hint], value)
-                                                          : read_argument(launch, i, args[i], value);
+        uint8_t hint =
+            i < KERNEL_ARGS_STACK_COUNT ? atomic_load_explicit(&function->hints[i], memory_order_relaxed) : 0;
+        int failed = kinds[hint].type == Py_TYPE(args[i])
+                         ? read_kind(function, i, args[i], &kinds[hint], value)
+                         : read_argument(launch, i, args[i], value);
         if (failed)
             return -1;
         if (layout->known && value->size != layout->params[i].size)
@@ -416,11 +432,12 @@ static void fill_kinds(ModuleState *state, ArgumentKind *kinds)
 {
     kinds[KIND_GPU_ARRAY] = (ArgumentKind){state->GPUArray_type, ARGUMENT_ARRAY, sizeof(CUdeviceptr),
                                            _Alignof(CUdeviceptr), offsetof(GPUArrayObject, pointer)};
-    kinds[KIND_ALLOCATION] = (ArgumentKind){state->DeviceAllocation_type, ARGUMENT_ALLOCATION, sizeof(CUdeviceptr),
-                                            _Alignof(CUdeviceptr), offsetof(DeviceAllocationObject, pointer)};
-#define X(name, type) \
-    kinds[KIND_##name] = (ArgumentKind){&Py##name##ArrType_Type, ARGUMENT_VALUE, sizeof(type), _Alignof(type), \
-                                        offsetof(Py##name##ScalarObject, obval)};
+    kinds[KIND_ALLOCATION] =
+        (ArgumentKind){state->DeviceAllocation_type, ARGUMENT_ALLOCATION, sizeof(CUdeviceptr),
+                       _Alignof(CUdeviceptr), offsetof(DeviceAllocationObject, pointer)};
+#define X(name, type)                                                                                        \
+    kinds[KIND_##name] = (ArgumentKind){&Py##name##ArrType_Type, ARGUMENT_VALUE, sizeof(type),               \
+                                        _Alignof(type), offsetof(Py##name##ScalarObject, obval)};
     NUMPY_SCALARS(X)
 #undef X
 }

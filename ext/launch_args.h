@@ -1,8 +1,8 @@
 /* Python objects as kernel arguments: where the bytes of each lie.
  *
- * Nothing is copied where the bytes already lie in memory: the value inside a NumPy scalar, the address inside a
- * GPUArray. Each position of a Function remembers which kind it saw last (FunctionObject.hints), so that the common
- * case is one comparison.
+ * Nothing is copied where the bytes already lie in memory: the value inside a NumPy scalar, the address
+ * inside a GPUArray. Each position of a Function remembers which kind it saw last (FunctionObject.hints), so
+ * that the common case is one comparison.
  */
 #ifndef EXT_LAUNCH_ARGS_H
 #define EXT_LAUNCH_ARGS_H
@@ -45,17 +45,17 @@ typedef struct LaunchArgs {
 int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count);
 void launch_args_clear(LaunchArgs *launch);
 
-/* Copies the values one behind the other with their natural alignment. Returns the bytes, or (size_t)-1 when they
- * are more than `room`. */
+/* Copies the values one behind the other with their natural alignment. Returns the bytes, or (size_t)-1 when
+ * they are more than `room`. */
 size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t room);
 
-/* An allocation as an argument of this function: LogicError (-1) when it was freed or belongs to another context of
- * the same device. */
+/* An allocation as an argument of this function: LogicError (-1) when it was freed or belongs to another
+ * context of the same device. */
 int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
                                  DeviceAllocationObject *allocation);
 
-/* An argument that may be passed where an address is expected, as its address. -1 with TypeError naming the position,
- * or with LogicError as above. */
+/* An argument that may be passed where an address is expected, as its address. -1 with TypeError naming the
+ * position, or with LogicError as above. */
 int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUdeviceptr *out);
 
 int launch_args_setup(PyObject *module, ModuleState *state);

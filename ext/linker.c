@@ -1,11 +1,12 @@
 /* Linker: several pieces of code linked by the driver into one module. */
 #include <string.h>
-#include <structmember.h>
 
 #include "ext/buffers.h"
 #include "ext/code_module.h"
 #include "ext/convert.h"
 #include "ext/errors.h"
+
+#include <structmember.h>
 
 typedef struct LinkerObject {
     PyObject_HEAD
@@ -69,13 +70,15 @@ static int linker_init(PyObject *self, PyObject *args, PyObject *kwargs)
     if (convert_call("Linker", names, 0, args, kwargs, given) < 0)
         return -1;
     release(linker);
-    if (open_request(linker, given[1], given[2]) < 0 || !(linker->context = context_hold_current(linker->state))) {
+    if (open_request(linker, given[1], given[2]) < 0 ||
+        !(linker->context = context_hold_current(linker->state))) {
         release(linker);
         return -1;
     }
     JitRequest *request = linker->request;
     Py_XSETREF(linker->message_handler, Py_XNewRef(given[0]));
-    CALL(linker->state, result, driver.cuLinkCreate(request->count, request->options, request->values, &linker->handle));
+    CALL(linker->state, result,
+         driver.cuLinkCreate(request->count, request->options, request->values, &linker->handle));
     if (result == CUDA_SUCCESS)
         return 0;
     linker->handle = NULL;
@@ -146,8 +149,9 @@ static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
         return NULL;
     /* PTX ends with NUL, which counts; a bytes object has one behind its end. */
     size_t size = (size_t)PyBytes_GET_SIZE(bytes) + (type == CU_JIT_INPUT_PTX);
-    CALL_BLOCKING(linker->state, result,
-                  driver.cuLinkAddData(linker->handle, type, PyBytes_AS_STRING(bytes), size, name, 0, NULL, NULL));
+    CALL_BLOCKING(
+        linker->state, result,
+        driver.cuLinkAddData(linker->handle, type, PyBytes_AS_STRING(bytes), size, name, 0, NULL, NULL));
     Py_DECREF(bytes);
     return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : fail(linker, result, "cuLinkAddData");
 }
@@ -203,9 +207,10 @@ static PyMethodDef linker_methods[] = {
 };
 
 static PyType_Slot linker_slots[] = {
-    {Py_tp_doc, (void *)"Linker(message_handler=None, options=None, log_verbose=False)\n--\n\n"
-                        "Links PTX, cubins, objects and libraries into one module. message_handler(ok, info, error)\n"
-                        "is called once, with the driver's logs."},
+    {Py_tp_doc,
+     (void *)"Linker(message_handler=None, options=None, log_verbose=False)\n--\n\n"
+             "Links PTX, cubins, objects and libraries into one module. message_handler(ok, info, error)\n"
+             "is called once, with the driver's logs."},
     {Py_tp_new, AS_SLOT(linker_new)},
     {Py_tp_init, AS_SLOT(linker_init)},
     {Py_tp_dealloc, AS_SLOT(linker_dealloc)},

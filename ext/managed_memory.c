@@ -37,9 +37,9 @@ static PyObject *managed_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(
     return PyLong_FromUnsignedLongLong(pointer);
 }
 
-PyDoc_STRVAR(attach_doc,
-"attach(mem_flags, stream=None)\n--\n\n"
-"Say who uses the memory from here on in the stream; flags are of mem_attach_flags (cuStreamAttachMemAsync).");
+PyDoc_STRVAR(attach_doc, "attach(mem_flags, stream=None)\n--\n\n"
+                         "Say who uses the memory from here on in the stream; flags are of mem_attach_flags "
+                         "(cuStreamAttachMemAsync).");
 
 static PyObject *managed_attach(PyObject *self, FAST_PARAMETERS)
 {
@@ -55,7 +55,8 @@ static PyObject *managed_attach(PyObject *self, FAST_PARAMETERS)
         || device_allocation_address(device_allocation_cast(self), &pointer) < 0)
         return NULL;
     CALL(state, result, driver.cuStreamAttachMemAsync(stream, pointer, 0, flags));
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, "cuStreamAttachMemAsync", NULL);
+    return result == CUDA_SUCCESS ? Py_NewRef(Py_None)
+                                  : raise_driver(state, result, "cuStreamAttachMemAsync", NULL);
 }
 
 static PyMethodDef managed_methods[] = {
@@ -158,8 +159,10 @@ static PyMethodDef functions[] = {
 
 int managed_memory_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type) < 0
-        || PyModule_AddObjectRef(module, "ManagedAllocationOrStub", (PyObject *)state->ManagedAllocation_type) < 0)
+    if (state_add_type(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type)
+            < 0
+        || PyModule_AddObjectRef(module, "ManagedAllocationOrStub", (PyObject *)state->ManagedAllocation_type)
+               < 0)
         return -1;
     return PyModule_AddFunctions(module, functions);
 }

@@ -42,7 +42,8 @@ ModuleState *state_of_type(PyTypeObject *type)
     PyObject *bases = type->tp_mro;
     for (Py_ssize_t i = 0; bases && i < PyTuple_GET_SIZE(bases); i++) {
         PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(bases, i);
-        PyObject *module = PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ? ((PyHeapTypeObject *)base)->ht_module : NULL;
+        PyObject *module =
+            PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ? ((PyHeapTypeObject *)base)->ht_module : NULL;
         if (module && PyModule_GetDef(module) == &driver_module)
             return module_state(module);
     }
@@ -59,9 +60,9 @@ int state_add_type(PyObject *module, PyTypeObject **slot, PyType_Spec *spec, PyT
     return *slot ? PyModule_AddObjectRef(module, strrchr(spec->name, '.') + 1, (PyObject *)*slot) : -1;
 }
 
-PyDoc_STRVAR(get_version_doc,
-"get_version() -> (major, minor, revision)\n--\n\n"
-"The CUDA version whose driver interface this package speaks. Drivers older and newer than that work as well.");
+PyDoc_STRVAR(get_version_doc, "get_version() -> (major, minor, revision)\n--\n\n"
+                              "The CUDA version whose driver interface this package speaks. Drivers older "
+                              "and newer than that work as well.");
 
 static PyObject *get_version(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
@@ -99,10 +100,10 @@ static PyObject *live_objects(PyObject *module, PyObject *Py_UNUSED(none))
     return counts;
 }
 
-PyDoc_STRVAR(fault_arm_doc,
-"_fault_arm(n, code=2) -> bool\n--\n\n"
-"The n-th driver call from now fails with this CUresult; n=0 ends that. False unless the process was started with\n"
-"PYCUDA_FAULT_CALL set.");
+PyDoc_STRVAR(fault_arm_doc, "_fault_arm(n, code=2) -> bool\n--\n\n"
+                            "The n-th driver call from now fails with this CUresult; n=0 ends that. False "
+                            "unless the process was started with\n"
+                            "PYCUDA_FAULT_CALL set.");
 
 static PyObject *fault_arm_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
 {
@@ -126,7 +127,8 @@ static PyMethodDef module_methods[] = {
     {"get_driver_version", get_driver_version, METH_NOARGS, get_driver_version_doc},
     {"_live_objects", live_objects, METH_NOARGS, live_objects_doc},
     {"_fault_arm", AS_METHOD(fault_arm_py), FAST_KEYWORDS, fault_arm_doc},
-    {"_fault_calls", fault_calls_py, METH_NOARGS, "_fault_calls() -> int\n--\n\nDriver calls counted so far."},
+    {"_fault_calls", fault_calls_py, METH_NOARGS,
+     "_fault_calls() -> int\n--\n\nDriver calls counted so far."},
     {NULL, NULL, 0, NULL},
 };
 

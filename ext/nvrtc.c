@@ -1,5 +1,5 @@
-/* NVRTC for Python: opening a library and compiling with it. What to compile, and what to say when it fails, is the
- * business of pycuda.compiler; nothing is raised here for a source that does not compile. */
+/* NVRTC for Python: opening a library and compiling with it. What to compile, and what to say when it fails,
+ * is the business of pycuda.compiler; nothing is raised here for a source that does not compile. */
 #include <string.h>
 
 #include "core/nvrtc_table.h"
@@ -13,10 +13,10 @@ static void free_table(PyObject *capsule)
     PyMem_Free(PyCapsule_GetPointer(capsule, table_name));
 }
 
-PyDoc_STRVAR(nvrtc_open_doc,
-"_nvrtc_open(path) -> (major, minor)\n--\n\n"
-"Loads the NVRTC at this path, which _nvrtc_compile uses from now on. OSError, with the reason, when it cannot be\n"
-"loaded; then the one before stays in use.");
+PyDoc_STRVAR(nvrtc_open_doc, "_nvrtc_open(path) -> (major, minor)\n--\n\n"
+                             "Loads the NVRTC at this path, which _nvrtc_compile uses from now on. OSError, "
+                             "with the reason, when it cannot be\n"
+                             "loaded; then the one before stays in use.");
 
 static PyObject *nvrtc_open(PyObject *module, PyObject *path)
 {
@@ -71,7 +71,8 @@ static const char *hold_string(PyObject *owner, PyObject *item)
     return failed ? NULL : text;
 }
 
-/* An iterable of str or bytes; NULL is none. With `part` 0 or 1 the items are pairs, of which that part is taken. */
+/* An iterable of str or bytes; NULL is none. With `part` 0 or 1 the items are pairs, of which that part is
+ * taken. */
 static int read_strings(PyObject *items, int part, StringList *out)
 {
     *out = (StringList){0};
@@ -125,7 +126,8 @@ static PyObject *describe(const NvrtcTable *table, const NvrtcProduct *product, 
 {
     PyObject *lowered = PyList_New(0);
     for (int i = 0; lowered && done && i < product->lowered_count; i++) {
-        PyObject *name = PyUnicode_DecodeUTF8(product->lowered[i], (Py_ssize_t)strlen(product->lowered[i]), "replace");
+        PyObject *name =
+            PyUnicode_DecodeUTF8(product->lowered[i], (Py_ssize_t)strlen(product->lowered[i]), "replace");
         if (!name || PyList_Append(lowered, name) < 0)
             Py_CLEAR(lowered);
         Py_XDECREF(name);
@@ -141,10 +143,13 @@ static PyObject *describe(const NvrtcTable *table, const NvrtcProduct *product, 
     return NULL;
 }
 
-PyDoc_STRVAR(nvrtc_compile_doc,
-"_nvrtc_compile(source, name, headers, options, want, name_expressions=()) -> (code, log, lowered names)\n--\n\n"
-"Compiles with the library opened last. headers holds (name, contents) pairs; want is 'ptx', 'cubin' or 'ltoir'.\n"
-"code is bytes, or None when the compiler failed; then the log says why. Other threads run meanwhile.");
+PyDoc_STRVAR(
+    nvrtc_compile_doc,
+    "_nvrtc_compile(source, name, headers, options, want, name_expressions=()) -> (code, log, lowered "
+    "names)\n--\n\n"
+    "Compiles with the library opened last. headers holds (name, contents) pairs; want is 'ptx', 'cubin' or "
+    "'ltoir'.\n"
+    "code is bytes, or None when the compiler failed; then the log says why. Other threads run meanwhile.");
 
 /* The texts of one compilation. */
 typedef struct JobTexts {
@@ -154,10 +159,12 @@ typedef struct JobTexts {
 
 static int read_job(PyObject *const *given, NvrtcJob *job, JobTexts *texts)
 {
-    if (read_output(given[4], &job->want) < 0 || !(texts->owner = PyList_New(0))
-        || !(job->source = hold_string(texts->owner, given[0])) || !(job->name = hold_string(texts->owner, given[1]))
-        || read_strings(given[2], 0, &texts->header_names) < 0 || read_strings(given[2], 1, &texts->headers) < 0
-        || read_strings(given[3], -1, &texts->options) < 0 || read_strings(given[5], -1, &texts->expressions) < 0)
+    if (read_output(given[4], &job->want) < 0 || !(texts->owner = PyList_New(0)) ||
+        !(job->source = hold_string(texts->owner, given[0])) ||
+        !(job->name = hold_string(texts->owner, given[1])) ||
+        read_strings(given[2], 0, &texts->header_names) < 0 ||
+        read_strings(given[2], 1, &texts->headers) < 0 || read_strings(given[3], -1, &texts->options) < 0 ||
+        read_strings(given[5], -1, &texts->expressions) < 0)
         return -1;
     job->headers = texts->headers.strings;
     job->header_names = texts->header_names.strings;
@@ -180,7 +187,8 @@ static void clear_texts(JobTexts *texts)
 
 static PyObject *nvrtc_compile_py(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"source", "name", "headers", "options", "want", "name_expressions", NULL};
+    static const char *const names[] = {"source",           "name", "headers", "options", "want",
+                                        "name_expressions", NULL};
     PyObject *given[6], *answer = NULL;
     JobTexts texts = {0};
     NvrtcJob job = {0};

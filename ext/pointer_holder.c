@@ -67,10 +67,10 @@ static PyMemberDef holder_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(holder_doc,
-"PointerHolderBase()\n--\n\n"
-"Base class for objects that stand for device memory allocated elsewhere. A subclass defines get_pointer(), which\n"
-"returns the address; its objects are taken wherever a DeviceAllocation is.");
+PyDoc_STRVAR(holder_doc, "PointerHolderBase()\n--\n\n"
+                         "Base class for objects that stand for device memory allocated elsewhere. A "
+                         "subclass defines get_pointer(), which\n"
+                         "returns the address; its objects are taken wherever a DeviceAllocation is.");
 
 static PyType_Slot holder_slots[] = {
     {Py_tp_doc, (void *)holder_doc},

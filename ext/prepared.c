@@ -1,8 +1,7 @@
-/* prepare() and the prepared calls: the types of the arguments are settled once, so that calls may pass plain Python
- * numbers. Settled types are compared with the kernel's own parameters right away. */
+/* prepare() and the prepared calls: the types of the arguments are settled once, so that calls may pass plain
+ * Python numbers. Settled types are compared with the kernel's own parameters right away. */
 #include <stdlib.h>
 #include <string.h>
-#include <structmember.h>
 
 #include "ext/convert.h"
 #include "ext/device_memory.h"
@@ -10,6 +9,8 @@
 #include "ext/launch_args.h"
 #include "ext/numpy_api.h"
 #include "ext/pvt_struct.h"
+
+#include <structmember.h>
 
 void prepared_clear(Prepared *prepared)
 {
@@ -30,13 +31,14 @@ static int make_slots(const PackFormat *format, Prepared *out)
         const PackRun *run = &format->runs[i];
         size_t step = pack_run_step(run);
         for (size_t k = 0; k < pack_run_values(run); k++)
-            out->slots[out->count++] = (PreparedSlot){run->code, (uint32_t)(run->offset + k * step), (uint32_t)step};
+            out->slots[out->count++] =
+                (PreparedSlot){run->code, (uint32_t)(run->offset + k * step), (uint32_t)step};
     }
     return 0;
 }
 
-/* Several values may make up one parameter (two floats a float2): true when the packed bytes have a value begin and a
- * value end at the borders of every parameter. */
+/* Several values may make up one parameter (two floats a float2): true when the packed bytes have a value
+ * begin and a value end at the borders of every parameter. */
 static bool tiles_parameters(const Prepared *prepared, const KernelLayout *layout)
 {
     Py_ssize_t slot = 0;
@@ -68,11 +70,13 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
     } else if (!tiles_parameters(prepared, layout)) {
         if (wrong < 0)
             PyErr_Format(PyExc_TypeError, "prepare: kernel '%s' takes %u argument%s, %zd type%s given",
-                         function_name(function), layout->count, layout->count == 1 ? "" : "s", prepared->count,
-                         prepared->count == 1 ? "" : "s");
+                         function_name(function), layout->count, layout->count == 1 ? "" : "s",
+                         prepared->count, prepared->count == 1 ? "" : "s");
         else
-            PyErr_Format(PyExc_TypeError, "prepare: argument %zd of kernel '%s' has %u bytes by its type ('%c'), the "
-                         "kernel's parameter has %u", wrong, function_name(function), prepared->slots[wrong].size,
+            PyErr_Format(PyExc_TypeError,
+                         "prepare: argument %zd of kernel '%s' has %u bytes by its type ('%c'), the "
+                         "kernel's parameter has %u",
+                         wrong, function_name(function), prepared->slots[wrong].size,
                          prepared->slots[wrong].code->code, layout->params[wrong].size);
         return -1;
     }
@@ -93,9 +97,10 @@ static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
 
 static bool is_pointer_type(ModuleState *state, PyTypeObject *type)
 {
-    return PyType_IsSubtype(type, state->DeviceAllocation_type) || PyType_IsSubtype(type, state->GPUArray_type)
-           || PyType_IsSubtype(type, state->PointerHolderBase_type)
-           || PyType_IsSubtype(type, state->ArgumentHandler_type);
+    return PyType_IsSubtype(type, state->DeviceAllocation_type) ||
+           PyType_IsSubtype(type, state->GPUArray_type) ||
+           PyType_IsSubtype(type, state->PointerHolderBase_type) ||
+           PyType_IsSubtype(type, state->ArgumentHandler_type);
 }
 
 /* One item of arg_types as format codes. */
@@ -109,8 +114,10 @@ static PyObject *code_of_item(ModuleState *state, PyObject *item, Py_ssize_t pos
     if (PyType_Check(item) && is_pointer_type(state, (PyTypeObject *)item))
         return PyUnicode_FromString("P");
     if (!PyType_Check(item) || !PyType_IsSubtype((PyTypeObject *)item, &PyGenericArrType_Type)) {
-        PyErr_Format(PyExc_TypeError, "prepare: argument %zd: %R is no type that a kernel takes; use a numpy type "
-                     "(numpy.float32, numpy.intp, ...), a dtype or a format code", position, item);
+        PyErr_Format(PyExc_TypeError,
+                     "prepare: argument %zd: %R is no type that a kernel takes; use a numpy type "
+                     "(numpy.float32, numpy.intp, ...), a dtype or a format code",
+                     position, item);
         return NULL;
     }
     if (!PyArray_DescrConverter(item, &dtype))
@@ -155,7 +162,9 @@ PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
     }
     if (!failed && function->layout.known)
         failed = fit_layout(function, &prepared);
-    PyObject *texrefs = failed ? NULL : given[2] && given[2] != Py_None ? PySequence_List(given[2]) : PyList_New(0);
+    PyObject *texrefs = failed                            ? NULL
+                        : given[2] && given[2] != Py_None ? PySequence_List(given[2])
+                                                          : PyList_New(0);
     if (!texrefs) {
         prepared_clear(&prepared);
         Py_DECREF(text);
@@ -175,8 +184,8 @@ static int name_argument(FunctionObject *function, Py_ssize_t position)
     if (!PyErr_ExceptionMatches(function->state->PackError))
         return -1;
     PyErr_Fetch(&type, &value, &traceback);
-    PyErr_Format(function->state->PackError, "argument %zd of kernel '%s': %S", position, function_name(function),
-                 value ? value : type);
+    PyErr_Format(function->state->PackError, "argument %zd of kernel '%s': %S", position,
+                 function_name(function), value ? value : type);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
@@ -199,9 +208,8 @@ static int write_slot(FunctionObject *function, Py_ssize_t i, PyObject *value, u
     return 0;
 }
 
-static int launch_values(FunctionObject *function, const LaunchShape *shape, CUstream stream, PyObject *const *values,
-                         Py_ssize_t count)
-{
+static int launch_values(FunctionObject *function, const LaunchShape *shape, CUstream stream,
+                         PyObject *const *values, Py_ssize_t count) {
     const Prepared *prepared = &function->prepared;
     unsigned char stack[KERNEL_ARGS_STACK_BYTES], *bytes = stack;
     if (count != prepared->count) {
@@ -369,7 +377,8 @@ static PyMemberDef timed_call_members[] = {
 };
 
 static PyType_Slot timed_call_slots[] = {
-    {Py_tp_doc, (void *)"What prepared_timed_call returns. Called, it waits for the kernel and returns seconds."},
+    {Py_tp_doc,
+     (void *)"What prepared_timed_call returns. Called, it waits for the kernel and returns seconds."},
     {Py_tp_dealloc, AS_SLOT(timed_call_dealloc)},
     {Py_tp_call, AS_SLOT(PyVectorcall_Call)},
     {Py_tp_members, timed_call_members},

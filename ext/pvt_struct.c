@@ -38,7 +38,8 @@ static int raise_pack(ModuleState *state, const char *format, ...)
 int pack_read_format(ModuleState *state, PyObject *text, PackFormat *out)
 {
     static const char *const problems[] = {
-        [PACK_BAD_CODE] = "bad char in struct format", [PACK_NO_CODE] = "repeat count given without format specifier",
+        [PACK_BAD_CODE] = "bad char in struct format",
+        [PACK_NO_CODE] = "repeat count given without format specifier",
         [PACK_TOO_LARGE] = "total struct size too long",
         [PACK_BAD_ORDER] = "only native byte order, size and alignment are packed",
     };
@@ -83,7 +84,8 @@ static int write_integer(ModuleState *state, const PackCode *code, PyObject *val
     PyObject *index = PyNumber_Index(value);
     if (!index) {
         PyErr_Clear();
-        return raise_pack(state, "format code '%c' takes an integer, not %.200s", code->code, Py_TYPE(value)->tp_name);
+        return raise_pack(state, "format code '%c' takes an integer, not %.200s", code->code,
+                          Py_TYPE(value)->tp_name);
     }
     if (code->kind == PACK_SIGNED) {
         int overflow;
@@ -91,7 +93,8 @@ static int write_integer(ModuleState *state, const PackCode *code, PyObject *val
         long long most = (long long)(~0ull >> (65 - bits));
         number = (unsigned long long)is;
         if (overflow || is > most || is < -most - 1)
-            number = (unsigned long long)raise_pack(state, "%S does not fit format code '%c'", index, code->code);
+            number =
+                (unsigned long long)raise_pack(state, "%S does not fit format code '%c'", index, code->code);
     } else {
         number = PyLong_AsUnsignedLongLong(index);
         bool wrong = number == ~0ull && PyErr_Occurred();
@@ -134,7 +137,8 @@ static int write_complex(ModuleState *state, const PackCode *code, PyObject *val
     Py_complex number = PyComplex_AsCComplex(value);
     if (number.real == -1.0 && PyErr_Occurred()) {
         PyErr_Clear();
-        return raise_pack(state, "format code '%c' takes a number, not %.200s", code->code, Py_TYPE(value)->tp_name);
+        return raise_pack(state, "format code '%c' takes a number, not %.200s", code->code,
+                          Py_TYPE(value)->tp_name);
     }
     if (code->size == 2 * sizeof(float))
         memcpy(out, (float[]){(float)number.real, (float)number.imag}, code->size);
@@ -151,8 +155,8 @@ static PyObject *scalar_as_array(PyObject *value)
     return Py_NewRef(value);
 }
 
-static int write_bytes(ModuleState *state, const PackCode *code, size_t length, PyObject *value, unsigned char *out)
-{
+static int write_bytes(ModuleState *state, const PackCode *code, size_t length, PyObject *value,
+                       unsigned char *out) {
     Py_buffer buffer;
     PyObject *lender = scalar_as_array(value);
     if (!lender)
@@ -161,8 +165,8 @@ static int write_bytes(ModuleState *state, const PackCode *code, size_t length, 
     Py_DECREF(lender);
     if (failed) {
         PyErr_Clear();
-        return raise_pack(state, "format code '%c' takes bytes or a contiguous buffer, not %.200s", code->code,
-                          Py_TYPE(value)->tp_name);
+        return raise_pack(state, "format code '%c' takes bytes or a contiguous buffer, not %.200s",
+                          code->code, Py_TYPE(value)->tp_name);
     }
     bool pascal = code->kind == PACK_PASCAL;
     size_t room = pascal && length ? length - 1 : length;
@@ -268,7 +272,8 @@ static int write_all(PackStructObject *self, PyObject *const *values, Py_ssize_t
     const PackFormat *format = &self->format;
     size_t next = 0;
     if ((size_t)count != format->value_count)
-        return raise_pack(self->state, "pack expected %zu items for packing (got %zd)", format->value_count, count);
+        return raise_pack(self->state, "pack expected %zu items for packing (got %zd)", format->value_count,
+                          count);
     memset(out, 0, format->size);
     for (size_t i = 0; i < format->run_count; i++) {
         const PackRun *run = &format->runs[i];
@@ -304,7 +309,8 @@ static PyObject *struct_new(ModuleState *state, PyObject *text)
     if (pack_read_format(state, text, &format) < 0)
         return NULL;
     PackStructObject *self = PyObject_New(PackStructObject, state->PackStruct_type);
-    PyObject *string = PyBytes_Check(text) ? PyUnicode_FromEncodedObject(text, "latin-1", NULL) : Py_NewRef(text);
+    PyObject *string =
+        PyBytes_Check(text) ? PyUnicode_FromEncodedObject(text, "latin-1", NULL) : Py_NewRef(text);
     if (!self || !string) {
         pack_format_free(&format);
         Py_XDECREF(string);
@@ -345,14 +351,15 @@ static PyObject *struct_pack(PyObject *object, PyObject *const *args, Py_ssize_t
     return bytes;
 }
 
-/* The place for the packed bytes in a buffer; a negative offset counts from its end. NULL with an exception. */
+/* The place for the packed bytes in a buffer; a negative offset counts from its end. NULL with an exception.
+ */
 static unsigned char *place(PackStructObject *self, const Py_buffer *buffer, Py_ssize_t offset)
 {
     Py_ssize_t at = offset < 0 ? offset + buffer->len : offset;
     if (at >= 0 && at <= buffer->len && (size_t)(buffer->len - at) >= self->format.size)
         return (unsigned char *)buffer->buf + at;
-    raise_pack(self->state, "%zu bytes at offset %zd do not fit a buffer of %zd bytes", self->format.size, offset,
-               buffer->len);
+    raise_pack(self->state, "%zu bytes at offset %zd do not fit a buffer of %zd bytes", self->format.size,
+               offset, buffer->len);
     return NULL;
 }
 
@@ -451,7 +458,7 @@ int pvt_struct_setup(PyObject *module, ModuleState *state)
 {
     if (state_add_type(module, &state->PackStruct_type, &struct_spec, NULL) < 0)
         return -1;
-    state->PackError = PyErr_NewExceptionWithDoc("pycuda._pvt_struct.error", "A value does not fit its format code.",
-                                                 PyExc_TypeError, NULL);
+    state->PackError = PyErr_NewExceptionWithDoc(
+        "pycuda._pvt_struct.error", "A value does not fit its format code.", PyExc_TypeError, NULL);
     return state->PackError ? PyModule_AddObjectRef(module, "_PackError", state->PackError) : -1;
 }

@@ -46,11 +46,12 @@ static inline ModuleState *module_state(PyObject *module)
     return (ModuleState *)PyModule_GetState(module);
 }
 
-/* The state of the module that made this type or one of its bases. Never NULL for our types and subclasses. */
+/* The state of the module that made this type or one of its bases. Never NULL for our types and subclasses.
+ */
 ModuleState *state_of_type(PyTypeObject *type);
 
-/* Makes a type from its spec with at most one base (NULL is object), adds it to the module under its short name
- * and stores it in *slot, which owns it. -1 with an exception on failure. */
+/* Makes a type from its spec with at most one base (NULL is object), adds it to the module under its short
+ * name and stores it in *slot, which owns it. -1 with an exception on failure. */
 int state_add_type(PyObject *module, PyTypeObject **slot, PyType_Spec *spec, PyTypeObject *base);
 
 #endif

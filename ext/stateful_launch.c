@@ -1,5 +1,5 @@
-/* The interface of CUDA's first versions: block shape, shared memory and parameters are set one by one and stay for
- * the next launch. Deprecated, and each call says so; the forms with an underscore are the same. */
+/* The interface of CUDA's first versions: block shape, shared memory and parameters are set one by one and
+ * stay for the next launch. Deprecated, and each call says so; the forms with an underscore are the same. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +10,10 @@
 /* The state of this function, made when first asked for, after the warning. NULL with an exception. */
 static StatefulLaunch *stateful(FunctionObject *function, const char *method)
 {
-    if (PyErr_WarnFormat(PyExc_DeprecationWarning, 1, "Function.%s is deprecated: call the function with block= and "
-                         "grid=, or prepare it", method) < 0)
+    if (PyErr_WarnFormat(PyExc_DeprecationWarning, 1,
+                         "Function.%s is deprecated: call the function with block= and "
+                         "grid=, or prepare it",
+                         method) < 0)
         return NULL;
     if (!function->stateful) {
         function->stateful = PyMem_Calloc(1, sizeof *function->stateful);
@@ -31,11 +33,11 @@ static int check_count(const char *method, Py_ssize_t given, Py_ssize_t wanted)
 }
 
 /* Writes into the parameter space, which grows as needed unless param_set_size fixed it. */
-static int put(FunctionObject *function, StatefulLaunch *launch, size_t offset, const void *bytes, size_t size)
-{
+static int put(FunctionObject *function, StatefulLaunch *launch, size_t offset, const void *bytes,
+               size_t size) {
     if (offset > sizeof launch->bytes || size > sizeof launch->bytes - offset) {
-        PyErr_Format(PyExc_ValueError, "kernel '%s': the parameter space ends at %d bytes", function_name(function),
-                     KERNEL_ARGS_STACK_BYTES);
+        PyErr_Format(PyExc_ValueError, "kernel '%s': the parameter space ends at %d bytes",
+                     function_name(function), KERNEL_ARGS_STACK_BYTES);
         return -1;
     }
     memcpy(launch->bytes + offset, bytes, size);
@@ -134,7 +136,8 @@ static int put_arguments(FunctionObject *function, StatefulLaunch *launch, const
         return -1;
     }
     for (Py_ssize_t i = 0; i < values->count; i++)
-        if (put(function, launch, function->layout.params[i].offset, values->values[i].data, values->values[i].size) < 0)
+        if (put(function, launch, function->layout.params[i].offset, values->values[i].data,
+                values->values[i].size) < 0)
             return -1;
     return 0;
 }
@@ -157,14 +160,13 @@ static PyObject *param_set(PyObject *self, PyObject *const *args, Py_ssize_t cou
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *launch_grid_on(FunctionObject *function, StatefulLaunch *launch, unsigned width, unsigned height,
-                                CUstream stream)
-{
+static PyObject *launch_grid_on(FunctionObject *function, StatefulLaunch *launch, unsigned width,
+                                unsigned height, CUstream stream) {
     LaunchShape shape = {{width, height, 1}, {launch->block[0], launch->block[1], launch->block[2]},
                          launch->shared_bytes};
     if (function->layout.known && launch->size < function->layout.bytes) {
-        PyErr_Format(PyExc_TypeError, "kernel '%s' takes %u bytes of parameters, %zu were set", function_name(function),
-                     function->layout.bytes, launch->size);
+        PyErr_Format(PyExc_TypeError, "kernel '%s' takes %u bytes of parameters, %zu were set",
+                     function_name(function), function->layout.bytes, launch->size);
         return NULL;
     }
     if (function_launch_buffer(function, &shape, stream, launch->bytes, launch->size) < 0)
@@ -195,9 +197,9 @@ static PyObject *launch_grid_async(PyObject *self, PyObject *const *args, Py_ssi
     StatefulLaunch *set = stateful(function_cast(self), "launch_grid_async");
     unsigned width, height;
     CUstream stream;
-    if (!set || check_count("launch_grid_async", count, 3) < 0 || convert_unsigned(args[0], "width", &width) < 0
-        || convert_unsigned(args[1], "height", &height) < 0
-        || launch_read_stream(function_cast(self)->state, args[2], &stream) < 0)
+    if (!set || check_count("launch_grid_async", count, 3) < 0 ||
+        convert_unsigned(args[0], "width", &width) < 0 || convert_unsigned(args[1], "height", &height) < 0 ||
+        launch_read_stream(function_cast(self)->state, args[2], &stream) < 0)
         return NULL;
     return launch_grid_on(function_cast(self), set, width, height, stream);
 }
@@ -220,8 +222,8 @@ static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t
         return NULL;
     int failed = function->layout.known && (size_t)buffer.len < function->layout.bytes;
     if (failed)
-        PyErr_Format(PyExc_TypeError, "kernel '%s' takes %u bytes of parameters, %zd given", function_name(function),
-                     function->layout.bytes, buffer.len);
+        PyErr_Format(PyExc_TypeError, "kernel '%s' takes %u bytes of parameters, %zd given",
+                     function_name(function), function->layout.bytes, buffer.len);
     else
         failed = function_launch_buffer(function, &shape, stream, buffer.buf, (size_t)buffer.len);
     PyBuffer_Release(&buffer);
@@ -229,23 +231,26 @@ static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t
 }
 
 /* Each under its public name and, as older PyCUDA had it, with an underscore. */
-#define STATEFUL_METHODS(X) \
-    X(set_block_shape, "set_block_shape(x, y, z)\n--\n\nDeprecated. The block of the next launch.") \
-    X(set_shared_size, "set_shared_size(bytes)\n--\n\nDeprecated. Dynamic shared memory of the next launch.") \
-    X(param_set, "param_set(*args)\n--\n\nDeprecated. The arguments of the next launch.") \
-    X(param_set_size, "param_set_size(bytes)\n--\n\nDeprecated. The size of the parameter space.") \
-    X(param_seti, "param_seti(offset, value)\n--\n\nDeprecated. Writes an int into the parameter space.") \
-    X(param_setf, "param_setf(offset, value)\n--\n\nDeprecated. Writes a float into the parameter space.") \
-    X(param_setv, "param_setv(offset, buffer)\n--\n\nDeprecated. Writes bytes into the parameter space.") \
-    X(launch, "launch()\n--\n\nDeprecated. Launches one block.") \
-    X(launch_grid, "launch_grid(width, height)\n--\n\nDeprecated. Launches width x height blocks.") \
-    X(launch_grid_async, "launch_grid_async(width, height, stream)\n--\n\nDeprecated. launch_grid on a stream.")
+#define STATEFUL_METHODS(X)                                                                                  \
+    X(set_block_shape, "set_block_shape(x, y, z)\n--\n\nDeprecated. The block of the next launch.")          \
+    X(set_shared_size,                                                                                       \
+      "set_shared_size(bytes)\n--\n\nDeprecated. Dynamic shared memory of the next launch.")                 \
+    X(param_set, "param_set(*args)\n--\n\nDeprecated. The arguments of the next launch.")                    \
+    X(param_set_size, "param_set_size(bytes)\n--\n\nDeprecated. The size of the parameter space.")           \
+    X(param_seti, "param_seti(offset, value)\n--\n\nDeprecated. Writes an int into the parameter space.")    \
+    X(param_setf, "param_setf(offset, value)\n--\n\nDeprecated. Writes a float into the parameter space.")   \
+    X(param_setv, "param_setv(offset, buffer)\n--\n\nDeprecated. Writes bytes into the parameter space.")    \
+    X(launch, "launch()\n--\n\nDeprecated. Launches one block.")                                             \
+    X(launch_grid, "launch_grid(width, height)\n--\n\nDeprecated. Launches width x height blocks.")          \
+    X(launch_grid_async,                                                                                     \
+      "launch_grid_async(width, height, stream)\n--\n\nDeprecated. launch_grid on a stream.")
 
 static PyMethodDef stateful_methods[] = {
-#define X(name, doc) {#name, AS_METHOD(name), METH_FASTCALL, doc}, {"_" #name, AS_METHOD(name), METH_FASTCALL, doc},
+#define X(name, doc)                                                                                         \
+    {#name, AS_METHOD(name), METH_FASTCALL, doc}, {"_" #name, AS_METHOD(name), METH_FASTCALL, doc},
     STATEFUL_METHODS(X)
 #undef X
-    {"_launch_kernel", AS_METHOD(launch_kernel), METH_FASTCALL, launch_kernel_doc},
+        {"_launch_kernel", AS_METHOD(launch_kernel), METH_FASTCALL, launch_kernel_doc},
 };
 
 /* Adds the methods to the type, which function.c has just made. */
@@ -254,7 +259,8 @@ int stateful_setup(PyObject *module, ModuleState *state)
     (void)module;
     for (size_t i = 0; i < sizeof stateful_methods / sizeof stateful_methods[0]; i++) {
         PyObject *method = PyDescr_NewMethod(state->Function_type, &stateful_methods[i]);
-        if (!method || PyObject_SetAttrString((PyObject *)state->Function_type, stateful_methods[i].ml_name, method) < 0) {
+        if (!method || PyObject_SetAttrString((PyObject *)state->Function_type, stateful_methods[i].ml_name,
+                                              method) < 0) {
             Py_XDECREF(method);
             return -1;
         }

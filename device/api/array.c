@@ -41,7 +41,8 @@ static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     if (shape->Flags & ~(unsigned)KNOWN_FLAGS) return CUDA_ERROR_NOT_SUPPORTED;
     if (!array_format_size(shape->Format)) return CUDA_ERROR_INVALID_VALUE;
     if (shape->Depth && !shape->Height && !layered) return CUDA_ERROR_INVALID_VALUE;
-    if (cube && (shape->Width != shape->Height || !shape->Depth || shape->Depth % 6)) return CUDA_ERROR_INVALID_VALUE;
+    if (cube && (shape->Width != shape->Height || !shape->Depth || shape->Depth % 6))
+        return CUDA_ERROR_INVALID_VALUE;
     bool fits = shape->Width <= 131072 && shape->Height <= 65536 && shape->Depth <= 16384;
     return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -151,7 +151,8 @@ void context_print(void *closure, const char *bytes, size_t count)
 {
     Context *context = closure;
     pthread_mutex_lock(&context->print_lock);
-    if (context->print_length + count > atomic_load(&context->limits[CU_LIMIT_PRINTF_FIFO_SIZE])) show_locked(context);
+    if (context->print_length + count > atomic_load(&context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]))
+        show_locked(context);
     if (reserve_print_locked(context, count)) {
         memcpy(context->print_text + context->print_length, bytes, count);
         context->print_length += count;

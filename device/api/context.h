@@ -42,7 +42,8 @@ CUresult context_error(const Context *context);
 
 /* A live context with its default stream; NULL without memory. */
 Context *context_new(Device *device, unsigned flags, bool primary);
-/* Waits for its work and gives everything back; false when another thread did. A primary context may be opened again. */
+/* Waits for its work and gives everything back; false when another thread did. A primary context may be
+ * opened again. */
 bool context_close(Context *context);
 bool context_open(Context *context, unsigned flags);
 

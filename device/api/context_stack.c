@@ -9,11 +9,12 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static _Thread_local ThreadState *mine;
 
-/* A thread ends: its default streams finish what they have and go. */
+/* A thread ends: its default streams finish what they have and go. A forked child has nobody to run them. */
 static void drop_thread_state(void *value)
 {
     ThreadState *state = value;
-    for (size_t i = 0; i < state->stream_count; i++) {
+    bool forked = driver_check() == CUDA_ERROR_NOT_INITIALIZED;
+    for (size_t i = 0; i < state->stream_count && !forked; i++) {
         queue_close(state->streams[i].stream);
         PUT(state->streams[i].stream);
     }
@@ -74,7 +75,8 @@ CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice device)
     return create(out, flags, device, 3020);
 }
 
-CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int count, unsigned int flags, CUdevice device)
+CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int count, unsigned int flags,
+                        CUdevice device)
 {
     if (params || count) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
     return create(out, flags, device, 3020);

@@ -1,4 +1,5 @@
-/* What a context can be asked and told: device, flags, limits, cache preferences, peers; waiting for its work. */
+/* What a context can be asked and told: device, flags, limits, cache preferences, peers; waiting for its
+ * work. */
 #include "api/context.h"
 #include "api/queue.h"
 

@@ -26,7 +26,8 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
     uint64_t bytes;
     if (!side->address || !extent(job, side, &bytes)) return false;
     *pageable = !memory_map_find(map, side->address, &range);
-    if (!*pageable) return bytes <= range.size - (side->address - range.base) || range.kind == MEMORY_REGISTERED;
+    if (!*pageable)
+        return bytes <= range.size - (side->address - range.base) || range.kind == MEMORY_REGISTERED;
     return !side->device && !memory_map_reserves(map, side->address);
 }
 
@@ -230,7 +231,8 @@ static CUresult enter_peers(CUcontext first, CUcontext second)
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes)
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                      size_t bytes)
 {
     TRY(enter_peers(to_context, from_context));
     return cuMemcpyDtoD_v2(to, from, bytes);
@@ -254,8 +256,8 @@ static CUresult copy_blocking(const CopyJob *job, CUstream stream)
 }
 
 /* Copies between arrays (where given) and the sides in the job. */
-static CUresult with_arrays(CUarray to, size_t to_offset, CUarray from, size_t from_offset, CopyJob job, CopyFn copy,
-                            CUstream stream)
+static CUresult with_arrays(CUarray to, size_t to_offset, CUarray from, size_t from_offset, CopyJob job,
+                            CopyFn copy, CUstream stream)
 {
     Array *target = NULL, *source = NULL;
     Context *context;
@@ -276,13 +278,15 @@ end:
 CUresult cuMemcpyAtoA_v2(CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t bytes)
 {
     if (!to || !from) return CUDA_ERROR_INVALID_VALUE;
-    return with_arrays(to, to_offset, from, from_offset, flat((CopySide){0}, (CopySide){0}, bytes), copy_blocking, NULL);
+    return with_arrays(to, to_offset, from, from_offset, flat((CopySide){0}, (CopySide){0}, bytes),
+                       copy_blocking, NULL);
 }
 
 CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, size_t offset, size_t bytes)
 {
     if (!from) return CUDA_ERROR_INVALID_VALUE;
-    return with_arrays(NULL, 0, from, offset, flat(device_side(to), (CopySide){0}, bytes), copy_blocking, NULL);
+    return with_arrays(NULL, 0, from, offset, flat(device_side(to), (CopySide){0}, bytes), copy_blocking,
+                       NULL);
 }
 
 CUresult cuMemcpyAtoH_v2(void *to, CUarray from, size_t offset, size_t bytes)
@@ -294,13 +298,15 @@ CUresult cuMemcpyAtoH_v2(void *to, CUarray from, size_t offset, size_t bytes)
 CUresult cuMemcpyAtoHAsync_v2(void *to, CUarray from, size_t offset, size_t bytes, CUstream stream)
 {
     if (!from) return CUDA_ERROR_INVALID_VALUE;
-    return with_arrays(NULL, 0, from, offset, flat(host_side(to), (CopySide){0}, bytes), copy_in_stream, stream);
+    return with_arrays(NULL, 0, from, offset, flat(host_side(to), (CopySide){0}, bytes), copy_in_stream,
+                       stream);
 }
 
 CUresult cuMemcpyDtoA_v2(CUarray to, size_t offset, CUdeviceptr from, size_t bytes)
 {
     if (!to) return CUDA_ERROR_INVALID_VALUE;
-    return with_arrays(to, offset, NULL, 0, flat((CopySide){0}, device_side(from), bytes), copy_blocking, NULL);
+    return with_arrays(to, offset, NULL, 0, flat((CopySide){0}, device_side(from), bytes), copy_blocking,
+                       NULL);
 }
 
 CUresult cuMemcpyHtoA_v2(CUarray to, size_t offset, const void *from, size_t bytes)
@@ -312,5 +318,6 @@ CUresult cuMemcpyHtoA_v2(CUarray to, size_t offset, const void *from, size_t byt
 CUresult cuMemcpyHtoAAsync_v2(CUarray to, size_t offset, const void *from, size_t bytes, CUstream stream)
 {
     if (!to) return CUDA_ERROR_INVALID_VALUE;
-    return with_arrays(to, offset, NULL, 0, flat((CopySide){0}, host_side(from), bytes), copy_in_stream, stream);
+    return with_arrays(to, offset, NULL, 0, flat((CopySide){0}, host_side(from), bytes), copy_in_stream,
+                       stream);
 }

@@ -1,5 +1,5 @@
-/* Copies and fills: every one becomes a job over rows of bytes, checked against the memory map, done at once or in
- * a stream's order. */
+/* Copies and fills: every one becomes a job over rows of bytes, checked against the memory map, done at once
+ * or in a stream's order. */
 #ifndef DEVICE_API_COPY_H
 #define DEVICE_API_COPY_H
 
@@ -16,8 +16,8 @@ typedef struct CopyJob {
     uint64_t width, height, depth; /* bytes, rows, layers */
 } CopyJob;
 
-/* Checks and does it: before returning, or in the stream's order. Pageable host memory is copied before returning
- * or, if it is small, kept aside: the program may use it again at once. */
+/* Checks and does it: before returning, or in the stream's order. Pageable host memory is copied before
+ * returning or, if it is small, kept aside: the program may use it again at once. */
 CUresult copy_now(const CopyJob *job);
 CUresult copy_in_stream(const CopyJob *job, CUstream stream);
 

@@ -35,8 +35,10 @@ static bool linear_side(const ShapedSide *shaped, const CopyJob *job, CopySide *
     if (!shaped->address || pitch > MAX_PITCH || height < job->height) return false;
     if (job->height * job->depth > 1 && pitch < job->width + shaped->x) return false;
     if (__builtin_mul_overflow(pitch, height, &slice)) return false;
-    if (__builtin_mul_overflow(shaped->y, pitch, &rows) || __builtin_mul_overflow(shaped->z, slice, &layers)) return false;
-    if (__builtin_add_overflow(rows, layers, &offset) || __builtin_add_overflow(offset, shaped->x, &offset)) return false;
+    if (__builtin_mul_overflow(shaped->y, pitch, &rows) || __builtin_mul_overflow(shaped->z, slice, &layers))
+        return false;
+    if (__builtin_add_overflow(rows, layers, &offset) || __builtin_add_overflow(offset, shaped->x, &offset))
+        return false;
     if (__builtin_add_overflow(shaped->address, offset, &side->address)) return false;
     side->pitch = pitch;
     side->slice = slice;
@@ -53,7 +55,8 @@ static CUresult resolve(const ShapedSide *shaped, const CopyJob *job, CopySide *
         if (!*array) return CUDA_ERROR_INVALID_HANDLE;
         return array_side(*array, shaped, job, side) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
-    if (shaped->type < CU_MEMORYTYPE_HOST || shaped->type > CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;
+    if (shaped->type < CU_MEMORYTYPE_HOST || shaped->type > CU_MEMORYTYPE_UNIFIED)
+        return CUDA_ERROR_INVALID_VALUE;
     return linear_side(shaped, job, side) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -63,7 +66,8 @@ static CUresult copy_shaped(const ShapedSide *to, const ShapedSide *from, CopyJo
     Array *target = NULL, *source = NULL;
     TRY(context_enter(&context));
     if (!job.width || !job.height || !job.depth) return CUDA_SUCCESS;
-    if (job.width > MAX_PITCH || job.height > MAX_PITCH || job.depth > MAX_PITCH) return CUDA_ERROR_INVALID_VALUE;
+    if (job.width > MAX_PITCH || job.height > MAX_PITCH || job.depth > MAX_PITCH)
+        return CUDA_ERROR_INVALID_VALUE;
     CUresult result = resolve(to, &job, &job.to, &target);
     if (!result) result = resolve(from, &job, &job.from, &source);
     if (!result) result = stream ? copy_in_stream(&job, *stream) : copy_now(&job);
@@ -81,31 +85,60 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *copy, const CUstream *stream)
 {
     if (!copy) return CUDA_ERROR_INVALID_VALUE;
     ShapedSide to = {
-        copy->dstMemoryType, linear_address(copy->dstMemoryType, copy->dstHost, copy->dstDevice), copy->dstArray,
-        copy->dstXInBytes, copy->dstY, 0, 0, copy->dstPitch, 0,
+        copy->dstMemoryType,
+        linear_address(copy->dstMemoryType, copy->dstHost, copy->dstDevice),
+        copy->dstArray,
+        copy->dstXInBytes,
+        copy->dstY,
+        0,
+        0,
+        copy->dstPitch,
+        0,
     };
     ShapedSide from = {
-        copy->srcMemoryType, linear_address(copy->srcMemoryType, copy->srcHost, copy->srcDevice), copy->srcArray,
-        copy->srcXInBytes, copy->srcY, 0, 0, copy->srcPitch, 0,
+        copy->srcMemoryType,
+        linear_address(copy->srcMemoryType, copy->srcHost, copy->srcDevice),
+        copy->srcArray,
+        copy->srcXInBytes,
+        copy->srcY,
+        0,
+        0,
+        copy->srcPitch,
+        0,
     };
-    return copy_shaped(&to, &from, (CopyJob){.width = copy->WidthInBytes, .height = copy->Height, .depth = 1}, stream);
+    return copy_shaped(&to, &from, (CopyJob){.width = copy->WidthInBytes, .height = copy->Height, .depth = 1},
+                       stream);
 }
 
 /* The fields have the same names in both three-dimensional descriptors. */
-#define COPY_3D(copy, stream)                                                                                        \
-    do {                                                                                                             \
-        ShapedSide to = {                                                                                            \
-            (copy)->dstMemoryType, linear_address((copy)->dstMemoryType, (copy)->dstHost, (copy)->dstDevice),        \
-            (copy)->dstArray, (copy)->dstXInBytes, (copy)->dstY, (copy)->dstZ, (copy)->dstLOD, (copy)->dstPitch,     \
-            (copy)->dstHeight,                                                                                       \
-        };                                                                                                           \
-        ShapedSide from = {                                                                                          \
-            (copy)->srcMemoryType, linear_address((copy)->srcMemoryType, (copy)->srcHost, (copy)->srcDevice),        \
-            (copy)->srcArray, (copy)->srcXInBytes, (copy)->srcY, (copy)->srcZ, (copy)->srcLOD, (copy)->srcPitch,     \
-            (copy)->srcHeight,                                                                                       \
-        };                                                                                                           \
-        CopyJob job = {.width = (copy)->WidthInBytes, .height = (copy)->Height, .depth = (copy)->Depth};             \
-        return copy_shaped(&to, &from, job, stream);                                                                 \
+#define COPY_3D(copy, stream)                                                                            \
+    do {                                                                                                 \
+        ShapedSide to =                                                                                  \
+            {                                                                                            \
+                (copy)->dstMemoryType,                                                                   \
+                linear_address((copy)->dstMemoryType, (copy)->dstHost, (copy)->dstDevice),               \
+                (copy)->dstArray,                                                                        \
+                (copy)->dstXInBytes,                                                                     \
+                (copy)->dstY,                                                                            \
+                (copy)->dstZ,                                                                            \
+                (copy)->dstLOD,                                                                          \
+                (copy)->dstPitch,                                                                        \
+                (copy)->dstHeight,                                                                       \
+        };                                                                                               \
+        ShapedSide from =                                                                                \
+            {                                                                                            \
+                (copy)->srcMemoryType,                                                                   \
+                linear_address((copy)->srcMemoryType, (copy)->srcHost, (copy)->srcDevice),               \
+                (copy)->srcArray,                                                                        \
+                (copy)->srcXInBytes,                                                                     \
+                (copy)->srcY,                                                                            \
+                (copy)->srcZ,                                                                            \
+                (copy)->srcLOD,                                                                          \
+                (copy)->srcPitch,                                                                        \
+                (copy)->srcHeight,                                                                       \
+        };                                                                                               \
+        CopyJob job = {.width = (copy)->WidthInBytes, .height = (copy)->Height, .depth = (copy)->Depth}; \
+        return copy_shaped(&to, &from, job, stream);                                                     \
     } while (0)
 
 static CUresult copy_3d(const CUDA_MEMCPY3D *copy, const CUstream *stream)

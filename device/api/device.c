@@ -36,7 +36,8 @@ static void read_host_cpu(void)
     FILE *file = fopen("/proc/cpuinfo", "r");
     if (!file) return;
     while (fgets(line, sizeof line, file)) {
-        if ((value = value_of(line, "model name"))) snprintf(host_cpu.model, sizeof host_cpu.model, "%.90s", value);
+        if ((value = value_of(line, "model name")))
+            snprintf(host_cpu.model, sizeof host_cpu.model, "%.90s", value);
         if ((value = value_of(line, "cpu MHz")) && atof(value) >= 1) host_cpu.khz = (int)(1000 * atof(value));
         if (line[0] == '\n') break;
     }
@@ -157,7 +158,8 @@ static bool parse_pci(const char *text, unsigned *domain, unsigned *bus, unsigne
 {
     unsigned function = 0;
     int end = 0;
-    if (sscanf(text, "%x:%x:%x.%x%n", domain, bus, slot, &function, &end) == 4 && !text[end]) return !function;
+    if (sscanf(text, "%x:%x:%x.%x%n", domain, bus, slot, &function, &end) == 4 && !text[end])
+        return !function;
     if (sscanf(text, "%x:%x:%x%n", domain, bus, slot, &end) == 3 && !text[end]) return true;
     *domain = 0;
     return sscanf(text, "%x:%x.%x%n", bus, slot, &function, &end) == 3 && !text[end] && !function;
@@ -186,7 +188,8 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice ordinal, CUdevice peer_ordinal
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice ordinal, CUdevice peer_ordinal)
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice ordinal,
+                                 CUdevice peer_ordinal)
 {
     enum { RANK = 1, ACCESS = 2, ATOMICS = 3, ARRAYS = 4 };
     Device *device, *peer;
@@ -198,7 +201,8 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CU
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format, unsigned channels, CUdevice ordinal)
+CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *width, CUarray_format format, unsigned channels,
+                                            CUdevice ordinal)
 {
     Device *device;
     (void)format;

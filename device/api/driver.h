@@ -33,7 +33,8 @@ typedef struct Device {
 /* Read once, also before cuInit. */
 const DriverSettings *driver_settings(void);
 
-/* CUDA_ERROR_NOT_INITIALIZED before cuInit and in a forked child, CUDA_ERROR_NOT_PERMITTED inside a stream callback. */
+/* CUDA_ERROR_NOT_INITIALIZED before cuInit and in a forked child, CUDA_ERROR_NOT_PERMITTED inside a stream
+ * callback. */
 CUresult driver_check(void);
 /* The device of that ordinal, or NULL. */
 Device *driver_device(CUdevice ordinal);

@@ -187,7 +187,8 @@ CUresult cuEventSynchronize(CUevent handle)
     return error;
 }
 
-/* The time of the last record; CUDA_ERROR_INVALID_HANDLE without one, CUDA_ERROR_NOT_READY before it is reached. */
+/* The time of the last record; CUDA_ERROR_INVALID_HANDLE without one, CUDA_ERROR_NOT_READY before it is
+ * reached. */
 static CUresult time_of(Event *event, int64_t *time)
 {
     if (event->flags & CU_EVENT_DISABLE_TIMING) return CUDA_ERROR_INVALID_HANDLE;
@@ -204,7 +205,8 @@ static CUresult elapsed(Event *start, Event *end, float *milliseconds)
     int64_t from = 0, to = 0;
     if (start->object.context != end->object.context) return CUDA_ERROR_INVALID_HANDLE;
     CUresult first = time_of(start, &from), second = time_of(end, &to);
-    if (first == CUDA_ERROR_INVALID_HANDLE || second == CUDA_ERROR_INVALID_HANDLE) return CUDA_ERROR_INVALID_HANDLE;
+    if (first == CUDA_ERROR_INVALID_HANDLE || second == CUDA_ERROR_INVALID_HANDLE)
+        return CUDA_ERROR_INVALID_HANDLE;
     if (first || second) return first ? first : second;
     *milliseconds = (float)((double)(to - from) * 1e-6);
     return CUDA_SUCCESS;

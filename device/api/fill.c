@@ -71,8 +71,8 @@ static CUresult perform(Stream *stream, const FillTask *fill)
     return CUDA_SUCCESS;
 }
 
-static CUresult fill_in_stream(CUdeviceptr address, size_t pitch, unsigned element, uint32_t value, size_t width,
-                               size_t height, CUstream handle)
+static CUresult fill_in_stream(CUdeviceptr address, size_t pitch, unsigned element, uint32_t value,
+                               size_t width, size_t height, CUstream handle)
 {
     Stream *stream;
     FillTask fill = {.address = address, .pitch = pitch, .element = element, .value = value, .width = width,
@@ -84,23 +84,24 @@ static CUresult fill_in_stream(CUdeviceptr address, size_t pitch, unsigned eleme
 }
 
 /* The three element types, with and without rows, at once (in the NULL stream) or in a stream. */
-#define FILL(bits, type, element)                                                                                   \
-    CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count)                                    \
-    {                                                                                                               \
-        return fill_in_stream(address, 0, element, value, count, 1, NULL);                                          \
-    }                                                                                                               \
-    CUresult cuMemsetD##bits##Async(CUdeviceptr address, type value, size_t count, CUstream stream)                 \
-    {                                                                                                               \
-        return fill_in_stream(address, 0, element, value, count, 1, stream);                                        \
-    }                                                                                                               \
-    CUresult cuMemsetD2D##bits##_v2(CUdeviceptr address, size_t pitch, type value, size_t width, size_t height)     \
-    {                                                                                                               \
-        return fill_in_stream(address, pitch, element, value, width, height, NULL);                                 \
-    }                                                                                                               \
-    CUresult cuMemsetD2D##bits##Async(CUdeviceptr address, size_t pitch, type value, size_t width, size_t height,   \
-                                      CUstream stream)                                                              \
-    {                                                                                                               \
-        return fill_in_stream(address, pitch, element, value, width, height, stream);                               \
+#define FILL(bits, type, element)                                                                   \
+    CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count)                    \
+    {                                                                                               \
+        return fill_in_stream(address, 0, element, value, count, 1, NULL);                          \
+    }                                                                                               \
+    CUresult cuMemsetD##bits##Async(CUdeviceptr address, type value, size_t count, CUstream stream) \
+    {                                                                                               \
+        return fill_in_stream(address, 0, element, value, count, 1, stream);                        \
+    }                                                                                               \
+    CUresult cuMemsetD2D##bits##_v2(CUdeviceptr address, size_t pitch, type value, size_t width,    \
+                                    size_t height)                                                  \
+    {                                                                                               \
+        return fill_in_stream(address, pitch, element, value, width, height, NULL);                 \
+    }                                                                                               \
+    CUresult cuMemsetD2D##bits##Async(CUdeviceptr address, size_t pitch, type value, size_t width,  \
+                                      size_t height, CUstream stream)                               \
+    {                                                                                               \
+        return fill_in_stream(address, pitch, element, value, width, height, stream);               \
     }
 
 FILL(8, unsigned char, 1)

@@ -38,8 +38,8 @@ static int constant_bytes(const CodeModule *module)
     return (int)bytes;
 }
 
-CUresult function_attribute(const CodeFunction *code, const FunctionSettings *settings, CUfunction_attribute attribute,
-                            int *value)
+CUresult function_attribute(const CodeFunction *code, const FunctionSettings *settings,
+                            CUfunction_attribute attribute, int *value)
 {
     enum { MOST_REGISTERS = 255 };
     uint32_t registers = code->register_estimate, stack = code->stack_size;
@@ -47,11 +47,17 @@ CUresult function_attribute(const CodeFunction *code, const FunctionSettings *se
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = function_max_threads(code); break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)code->shared_size; break;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = constant_bytes(code->module); break;
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)(stack == UINT32_MAX ? code->local_size : stack); break;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)(registers < MOST_REGISTERS ? registers : MOST_REGISTERS); break;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+        *value = (int)(stack == UINT32_MAX ? code->local_size : stack);
+        break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:
+        *value = (int)(registers < MOST_REGISTERS ? registers : MOST_REGISTERS);
+        break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = code->module->target; break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = driver_settings()->capability; break;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = function_max_dynamic_shared(code, settings); break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        *value = function_max_dynamic_shared(code, settings);
+        break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = atomic_load(&settings->carveout); break;
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
@@ -65,12 +71,13 @@ CUresult function_attribute(const CodeFunction *code, const FunctionSettings *se
     return CUDA_SUCCESS;
 }
 
-CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *settings, CUfunction_attribute attribute,
-                                int value)
+CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *settings,
+                                CUfunction_attribute attribute, int value)
 {
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        if (value < 0 || value > DEVICE_SHARED_OPTIN - (int)code->shared_size) return CUDA_ERROR_INVALID_VALUE;
+        if (value < 0 || value > DEVICE_SHARED_OPTIN - (int)code->shared_size)
+            return CUDA_ERROR_INVALID_VALUE;
         atomic_store(&settings->dynamic_shared, value);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:

@@ -1,4 +1,5 @@
-/* Page-locked host memory: made here, or the program's own, registered. Kernels see it under the same address. */
+/* Page-locked host memory: made here, or the program's own, registered. Kernels see it under the same
+ * address. */
 #include "api/memory.h"
 #include "api/queue.h"
 
@@ -10,7 +11,8 @@ CUresult cuMemHostAlloc(void **out, size_t size, unsigned int flags)
     CUdeviceptr address;
     TRY(context_enter(&context));
     if (!out || !size || flags > HOST_FLAGS) return CUDA_ERROR_INVALID_VALUE;
-    TRY(memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_HOST_PINNED, .flags = flags}, &address));
+    TRY(memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_HOST_PINNED, .flags = flags},
+                        &address));
     *out = (void *)(uintptr_t)address;
     return CUDA_SUCCESS;
 }
@@ -26,6 +28,7 @@ CUresult cuMemFreeHost(void *pointer)
     MemoryRange range;
     uint64_t address = (uint64_t)(uintptr_t)pointer;
     TRY(context_enter_any(&context));
+    if (!pointer) return context_error(context);
     if (!memory_map_find(driver_memory(), address, &range)) return CUDA_ERROR_INVALID_VALUE;
     if (range.base != address || range.kind != MEMORY_HOST_PINNED) return CUDA_ERROR_INVALID_VALUE;
     queue_wait_context(range.owner);
@@ -38,14 +41,16 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t size, unsigned int flags)
     Context *context;
     uint64_t address = (uint64_t)(uintptr_t)pointer;
     TRY(context_enter(&context));
-    if (!pointer || !size || flags > REGISTER_FLAGS || address + size < address) return CUDA_ERROR_INVALID_VALUE;
+    if (!pointer || !size || flags > REGISTER_FLAGS || address + size < address)
+        return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY) return CUDA_ERROR_NOT_SUPPORTED;
     MemoryRequest request = {
         .size = size, .kind = MEMORY_REGISTERED, .flags = flags, .owner = context,
         .device = context->device->ordinal, .read_only = (flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0,
     };
-    return memory_map_register(driver_memory(), address, &request) ? CUDA_SUCCESS
-                                                                   : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    return memory_map_register(driver_memory(), address, &request)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
 CUresult cuMemHostUnregister(void *pointer)
@@ -55,7 +60,8 @@ CUresult cuMemHostUnregister(void *pointer)
     uint64_t address = (uint64_t)(uintptr_t)pointer;
     TRY(context_enter_any(&context));
     if (!pointer) return CUDA_ERROR_INVALID_VALUE;
-    if (!memory_map_find(driver_memory(), address, &range) || range.kind != MEMORY_REGISTERED || range.base != address)
+    if (!memory_map_find(driver_memory(), address, &range) || range.kind != MEMORY_REGISTERED
+        || range.base != address)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     queue_wait_context(range.owner);
     bool gone = memory_map_unregister(driver_memory(), address, NULL);
@@ -85,7 +91,8 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *pointer)
     Context *context;
     MemoryRange range;
     TRY(context_enter(&context));
-    if (!flags || !find_host(pointer, &range) || range.kind != MEMORY_HOST_PINNED) return CUDA_ERROR_INVALID_VALUE;
+    if (!flags || !find_host(pointer, &range) || range.kind != MEMORY_HOST_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
     *flags = range.flags | CU_MEMHOSTALLOC_DEVICEMAP;
     return CUDA_SUCCESS;
 }

@@ -8,8 +8,9 @@
 
 #define FAT_WRAPPER_MAGIC 0x466243b1u
 #define FAT_MAGIC 0xba55ed50u
-#define CURE "this device runs PTX: compile for a virtual architecture (nvcc -ptx, or " \
-             "-gencode arch=compute_75,code=compute_75 with --no-compress; NVRTC --gpu-architecture=compute_75)"
+#define CURE                                                                   \
+    "this device runs PTX: compile for a virtual architecture (nvcc -ptx, or " \
+    "-gencode arch=compute_75,code=compute_75 with --no-compress; NVRTC --gpu-architecture=compute_75)"
 
 static const char link_magic[16] = "\177pycuda-link\n\1";
 
@@ -111,8 +112,11 @@ static CUresult open_fat(const char *data, size_t limit, int capability, Image *
         return CUDA_ERROR_INVALID_IMAGE;
     }
     if (!choice.text) {
-        ptx_log_append(log, "the fat binary holds no PTX for this device (%u machine codes, %u compressed PTX, %u PTX "
-                       "for newer devices); %s\n", choice.machine_codes, choice.compressed, choice.newer, CURE);
+        ptx_log_append(
+            log,
+            "the fat binary holds no PTX for this device (%u machine codes, %u compressed PTX, %u PTX "
+            "for newer devices); %s\n",
+            choice.machine_codes, choice.compressed, choice.newer, CURE);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     image->parts[0] = (ImagePart){choice.text, choice.length};

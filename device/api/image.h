@@ -1,4 +1,5 @@
-/* Images of modules: PTX text, fat binaries that hold PTX, and what cuLinkComplete makes of several PTX texts. */
+/* Images of modules: PTX text, fat binaries that hold PTX, and what cuLinkComplete makes of several PTX
+ * texts. */
 #ifndef DEVICE_API_IMAGE_H
 #define DEVICE_API_IMAGE_H
 
@@ -19,12 +20,13 @@ typedef struct Image {
     unsigned count;
 } Image;
 
-/* Finds the PTX in an image of at most `limit` bytes (SIZE_MAX: not known; then the image's own sizes and its final
- * NUL are believed). On failure the log says what the image is and what to do. */
+/* Finds the PTX in an image of at most `limit` bytes (SIZE_MAX: not known; then the image's own sizes and its
+ * final NUL are believed). On failure the log says what the image is and what to do. */
 CUresult image_open(const void *data, size_t limit, int capability, Image *image, PtxLog *log);
 /* Parts joined to one image, to be given to free. NULL without memory. */
 void *image_join(const ImagePart *parts, unsigned count, size_t *size);
-/* A whole file with a final NUL, to be given to free; CUDA_ERROR_FILE_NOT_FOUND or CUDA_ERROR_OUT_OF_MEMORY. */
+/* A whole file with a final NUL, to be given to free; CUDA_ERROR_FILE_NOT_FOUND or CUDA_ERROR_OUT_OF_MEMORY.
+ */
 CUresult image_read_file(const char *path, char **data, size_t *size);
 
 #endif

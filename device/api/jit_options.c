@@ -1,5 +1,5 @@
-/* Options of cuModuleLoadDataEx, cuLibraryLoadData and cuLinkCreate: log buffers and the time taken. The others are
- * accepted and change nothing. */
+/* Options of cuModuleLoadDataEx, cuLibraryLoadData and cuLinkCreate: log buffers and the time taken. The
+ * others are accepted and change nothing. */
 #include <string.h>
 #include <time.h>
 

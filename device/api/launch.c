@@ -1,4 +1,5 @@
-/* Launching kernels: the shape and the parameters are checked and copied at once, the grid runs in its stream. */
+/* Launching kernels: the shape and the parameters are checked and copied at once, the grid runs in its
+ * stream. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ static DeviceHeap *context_heap(Context *context)
     if (!context->heap) {
         uint64_t size = atomic_load(&context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
         MemoryRequest request = {.size = size ? size : 1, .kind = MEMORY_HEAP};
-        if (!memory_allocate(context, &request, &base)) context->heap = device_heap_create(base, request.size);
+        if (!memory_allocate(context, &request, &base))
+            context->heap = device_heap_create(base, request.size);
     }
     DeviceHeap *heap = context->heap;
     driver_unlock();
@@ -97,9 +99,11 @@ static CUresult check_shape(const Function *function, const LaunchShape *shape)
         threads *= shape->block[i];
     }
     uint64_t most = (uint64_t)function_max_threads(code);
-    if (threads > most) return refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block", threads, most);
+    if (threads > most)
+        return refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block", threads, most);
     if (required && threads != required)
-        return refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block (.reqntid)", threads, required);
+        return refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block (.reqntid)", threads,
+                      required);
     unsigned shared = (unsigned)function_max_dynamic_shared(code, &function->settings);
     if (shape->dynamic_shared > shared)
         return refuse(code, CUDA_ERROR_INVALID_VALUE, "dynamic shared memory", shape->dynamic_shared, shared);
@@ -114,7 +118,8 @@ static CUresult check_cooperative(const Function *function, const LaunchShape *s
     int resident = occupancy_blocks(function->code, (int)threads, shape->dynamic_shared);
     uint64_t most = (uint64_t)resident * (uint64_t)driver_threads();
     if (blocks <= most) return CUDA_SUCCESS;
-    return refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks", blocks, most);
+    return refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks", blocks,
+                  most);
 }
 
 /* The parameters of `extra`: a buffer and its size. */
@@ -130,7 +135,8 @@ static CUresult copy_buffer(const CodeFunction *code, void **extra, uint8_t *par
     if (!code->param_size) return CUDA_SUCCESS;
     if (!buffer || !size) return CUDA_ERROR_INVALID_VALUE;
     if (*size < code->param_size)
-        return refuse(code, CUDA_ERROR_INVALID_VALUE, "the parameter buffer too small: its size", *size, code->param_size);
+        return refuse(code, CUDA_ERROR_INVALID_VALUE, "the parameter buffer too small: its size", *size,
+                      code->param_size);
     memcpy(params, buffer, code->param_size);
     return CUDA_SUCCESS;
 }
@@ -147,7 +153,8 @@ static CUresult copy_params(const CodeFunction *code, void **pointers, void **ex
     return CUDA_SUCCESS;
 }
 
-static CUresult submit(Function *function, Stream *stream, const LaunchShape *shape, void **pointers, void **extra)
+static CUresult submit(Function *function, Stream *stream, const LaunchShape *shape, void **pointers,
+                       void **extra)
 {
     if (function->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
     TRY(check_shape(function, shape));
@@ -192,9 +199,10 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
     return launch(function, stream, &shape, pointers, extra);
 }
 
-CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-                                   unsigned int block_x, unsigned int block_y, unsigned int block_z,
-                                   unsigned int shared, CUstream stream, void **pointers)
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                                   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                                   unsigned int block_z, unsigned int shared, CUstream stream,
+                                   void **pointers)
 {
     LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true};
     return launch(function, stream, &shape, pointers, NULL);
@@ -203,7 +211,11 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
 /* Attributes that only tune are accepted; those that change what a kernel may do must be known. */
 static CUresult read_attribute(const CUlaunchAttribute *attribute, LaunchShape *shape)
 {
-    enum { CLUSTER_POLICY = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, MEM_SYNC_MAP = 9, MEM_SYNC = 10 };
+    enum {
+        CLUSTER_POLICY = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+        MEM_SYNC_MAP = 9,
+        MEM_SYNC = 10
+    };
     switch (attribute->id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape->cooperative = attribute->value.cooperative != 0; break;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
@@ -216,7 +228,8 @@ static CUresult read_attribute(const CUlaunchAttribute *attribute, LaunchShape *
     case MEM_SYNC_MAP:
     case MEM_SYNC: break;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (attribute->value.clusterDim.x <= 1 && attribute->value.clusterDim.y <= 1 && attribute->value.clusterDim.z <= 1)
+        if (attribute->value.clusterDim.x <= 1 && attribute->value.clusterDim.y <= 1
+            && attribute->value.clusterDim.z <= 1)
             break;
         log_error("clusters of blocks are not supported by the CPU device");
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -232,8 +245,10 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
     TRY(driver_check());
     if (!config || (config->numAttrs && !config->attrs)) return CUDA_ERROR_INVALID_VALUE;
     LaunchShape shape = {
-        {config->gridDimX, config->gridDimY, config->gridDimZ}, {config->blockDimX, config->blockDimY, config->blockDimZ},
-        config->sharedMemBytes, false,
+        {config->gridDimX, config->gridDimY, config->gridDimZ},
+        {config->blockDimX, config->blockDimY, config->blockDimZ},
+        config->sharedMemBytes,
+        false,
     };
     for (unsigned i = 0; i < config->numAttrs; i++) TRY(read_attribute(&config->attrs[i], &shape));
     return launch(function, config->hStream, &shape, pointers, extra);

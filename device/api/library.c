@@ -1,4 +1,5 @@
-/* Libraries: images that belong to no context. Their kernels become functions of a context at the first use there. */
+/* Libraries: images that belong to no context. Their kernels become functions of a context at the first use
+ * there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,8 +108,8 @@ static bool library_unload(Library *library)
     return mine;
 }
 
-static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned count, const CUjit_option *names,
-                     void **values)
+static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned count,
+                     const CUjit_option *names, void **values)
 {
     JitOptions options;
     Image image;
@@ -132,8 +133,9 @@ static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned co
     return result;
 }
 
-CUresult cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_option *options, void **values, unsigned int count,
-                           CUlibraryOption *library_options, void **library_values, unsigned int library_count)
+CUresult cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_option *options, void **values,
+                           unsigned int count, CUlibraryOption *library_options, void **library_values,
+                           unsigned int library_count)
 {
     if (library_count && (!library_options || !library_values)) return CUDA_ERROR_INVALID_VALUE;
     return load(out, code, SIZE_MAX, count, options, values);

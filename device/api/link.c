@@ -119,7 +119,8 @@ static CUresult complete_locked(Linker *linker)
     for (unsigned i = 0; i < linker->count; i++) parts[i] = (ImagePart){linker->texts[i], linker->lengths[i]};
     if (!linker->image) linker->image = image_join(parts, linker->count, &linker->image_size);
     if (!linker->image) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = image_open(linker->image, linker->image_size, driver_settings()->capability, &image, &log);
+    CUresult result =
+        image_open(linker->image, linker->image_size, driver_settings()->capability, &image, &log);
     if (!result) result = module_load(linker->object.context, &image, NULL, &log, &module);
     jit_options_answer(&linker->options, result, &log);
     ptx_log_free(&log);

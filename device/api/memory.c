@@ -31,7 +31,8 @@ CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdevic
         if (*out) return CUDA_SUCCESS;
         if (counted) atomic_fetch_sub(&device->memory_used, request->size);
     }
-    log_error("out of memory: %llu bytes asked for, %llu of %llu in use on device %d (PYCUDA_CPU_MEMORY sets the size)",
+    log_error("out of memory: %llu bytes asked for, %llu of %llu in use on device %d (PYCUDA_CPU_MEMORY sets "
+              "the size)",
               (unsigned long long)request->size, (unsigned long long)atomic_load(&device->memory_used),
               (unsigned long long)device->memory_size, device->ordinal);
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -54,7 +55,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size)
     return memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_DEVICE}, out);
 }
 
-CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned int element_size)
+CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
+                            unsigned int element_size)
 {
     enum { PITCH_UNIT = 512 };
     Context *context;
@@ -76,18 +78,20 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags)
     TRY(context_enter(&context));
     if (!out || !size) return CUDA_ERROR_INVALID_VALUE;
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
-    return memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_MANAGED, .flags = flags}, out);
+    return memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_MANAGED, .flags = flags},
+                           out);
 }
 
-/* Waits for the context that owns the memory: kernels may be using it. Works in a faulted context, too, and then
- * tells the fault. */
+/* Waits for the context that owns the memory: kernels may be using it. Works in a faulted context, too, and
+ * then tells the fault. */
 CUresult cuMemFree_v2(CUdeviceptr address)
 {
     Context *context;
     MemoryRange range;
     TRY(context_enter_any(&context));
     if (!address) return context_error(context);
-    if (!memory_map_find(driver_memory(), address, &range) || range.base != address) return CUDA_ERROR_INVALID_VALUE;
+    if (!memory_map_find(driver_memory(), address, &range) || range.base != address)
+        return CUDA_ERROR_INVALID_VALUE;
     if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED) return CUDA_ERROR_INVALID_VALUE;
     queue_wait_context(range.owner);
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;

@@ -21,13 +21,17 @@ static void module_release(Object *object)
     free(module->functions);
 }
 
-static uint64_t allocate_variable(void *closure, const char *name, uint64_t size, uint64_t align, bool is_const)
+static uint64_t allocate_variable(void *closure, const char *name, uint64_t size, uint64_t align,
+                                  bool is_const)
 {
     Module *module = closure;
     CUdeviceptr address;
     (void)name;
     MemoryRequest request = {
-        .size = size ? size : 1, .align = align, .kind = is_const ? MEMORY_CONST : MEMORY_GLOBAL, .read_only = is_const,
+        .size = size ? size : 1,
+        .align = align,
+        .kind = is_const ? MEMORY_CONST : MEMORY_GLOBAL,
+        .read_only = is_const,
     };
     return memory_allocate(module->object.context, &request, &address) ? 0 : address;
 }
@@ -76,8 +80,9 @@ static CUresult result_of(const PtxLog *log)
     }
 }
 
-/* The newest PTX version that a driver of that version takes, 0 for any that the front end knows. A GPU's driver of
- * CUDA 13 stops at its own minor version; here every instruction is looked at, and an unknown one is refused. */
+/* The newest PTX version that a driver of that version takes, 0 for any that the front end knows. A GPU's
+ * driver of CUDA 13 stops at its own minor version; here every instruction is looked at, and an unknown one
+ * is refused. */
 static int newest_ptx(int driver_version)
 {
     int major = driver_version / 1000, minor = driver_version % 1000 / 10;
@@ -99,22 +104,30 @@ static CodeModule *compile(Module *module, const ImagePart *part, PtxLog *log)
     return code;
 }
 
-/* Compiles the parts, those first whose symbols are known. The log tells of the last attempt only. */
+/* Compiles one part with a log of its own, which is kept in place of the caller's when it fails. */
+static bool compile_part(Module *module, const ImagePart *part, PtxLog *log)
+{
+    PtxLog own = {0};
+    CodeModule *code = compile(module, part, &own);
+    ptx_log_free(code ? &own : log);
+    if (!code) *log = own;
+    else module->parts[module->part_count++] = code;
+    return code != NULL;
+}
+
+/* Compiles the parts, those first whose symbols are known. */
 static CUresult compile_parts(Module *module, const Image *image, PtxLog *log)
 {
     bool done[IMAGE_MAX_PARTS] = {false};
     for (bool progress = true; progress && module->part_count < image->count;) {
         progress = false;
-        ptx_log_free(log);
-        *log = (PtxLog){0};
-        for (unsigned p = 0; p < image->count; p++) {
-            CodeModule *code = done[p] ? NULL : compile(module, &image->parts[p], log);
-            if (!code) continue;
-            module->parts[module->part_count++] = code;
-            done[p] = progress = true;
-        }
+        for (unsigned p = 0; p < image->count; p++)
+            if (!done[p] && compile_part(module, &image->parts[p], log)) done[p] = progress = true;
     }
-    return module->part_count == image->count ? CUDA_SUCCESS : result_of(log);
+    if (module->part_count < image->count) return result_of(log);
+    ptx_log_free(log);
+    *log = (PtxLog){0};
+    return CUDA_SUCCESS;
 }
 
 static void function_release(Object *object)
@@ -124,7 +137,8 @@ static void function_release(Object *object)
 
 static Function *function_new(Module *module, const CodeFunction *code)
 {
-    Function *function = object_new(OBJECT_FUNCTION, sizeof *function, module->object.context, function_release);
+    Function *function =
+        object_new(OBJECT_FUNCTION, sizeof *function, module->object.context, function_release);
     if (!function) return NULL;
     object_hold(OBJECT(module));
     function->module = module;
@@ -213,7 +227,8 @@ CUresult cuModuleLoadData(CUmodule *out, const void *image)
     return load(out, image, SIZE_MAX, 0, NULL, NULL);
 }
 
-CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned int count, CUjit_option *options, void **values)
+CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned int count, CUjit_option *options,
+                            void **values)
 {
     return load(out, image, SIZE_MAX, count, options, values);
 }
@@ -274,7 +289,7 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle, const char *name)
     TRY(module_enter(handle, &module));
     Function *function = module_function(module, name);
     PUT(module);
-    if (function) *out = function;
+    *out = function;
     return function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
@@ -305,7 +320,8 @@ CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count, C
     Module *module;
     if (!functions) return CUDA_ERROR_INVALID_VALUE;
     TRY(module_enter(handle, &module));
-    for (unsigned i = 0; i < count; i++) functions[i] = i < module->function_count ? module->functions[i] : NULL;
+    for (unsigned i = 0; i < count; i++)
+        functions[i] = i < module->function_count ? module->functions[i] : NULL;
     PUT(module);
     return CUDA_SUCCESS;
 }

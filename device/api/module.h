@@ -39,10 +39,10 @@ Function *module_function(const Module *module, const char *name);
 /* The function of a CUfunction, or of a CUkernel in the current context, with a reference. */
 CUresult function_enter(CUfunction handle, Function **out);
 /* The attributes of a kernel, shared by CUfunction and CUkernel. */
-CUresult function_attribute(const CodeFunction *code, const FunctionSettings *settings, CUfunction_attribute attribute,
-                            int *value);
-CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *settings, CUfunction_attribute attribute,
-                                int value);
+CUresult function_attribute(const CodeFunction *code, const FunctionSettings *settings,
+                            CUfunction_attribute attribute, int *value);
+CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *settings,
+                                CUfunction_attribute attribute, int value);
 CUresult function_param_info(const CodeFunction *code, size_t index, size_t *offset, size_t *size);
 /* The most threads of a block. */
 int function_max_threads(const CodeFunction *code);

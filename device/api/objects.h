@@ -1,9 +1,10 @@
 /* The driver's objects and how their handles are checked.
  *
- * A handle is the address of an object that is in the registry of live objects. Whoever works with an object holds
- * a reference: destroying takes the object out of the registry at once, its resources go with the last reference,
- * and the addresses of the most recently dead are not used again for a while, so that stale handles are told from
- * live ones. Contexts are never freed: their addresses stay what they were, dead or alive.
+ * A handle is the address of an object that is in the registry of live objects. Whoever works with an object
+ * holds a reference: destroying takes the object out of the registry at once, its resources go with the last
+ * reference, and the addresses of the most recently dead are not used again for a while, so that stale
+ * handles are told from live ones. Contexts are never freed: their addresses stay what they were, dead or
+ * alive.
  */
 #ifndef DEVICE_API_OBJECTS_H
 #define DEVICE_API_OBJECTS_H

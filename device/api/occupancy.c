@@ -40,7 +40,8 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfun
     return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction handle, int threads, size_t dynamic_shared)
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction handle, int threads,
+                                                     size_t dynamic_shared)
 {
     return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, handle, threads, dynamic_shared, 0);
 }
@@ -51,7 +52,8 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction handl
     if (!bytes || blocks <= 0 || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
     const CodeFunction *code = function->code;
-    int each = DEVICE_SHARED_PER_SM / blocks / DEVICE_SHARED_UNIT * DEVICE_SHARED_UNIT - (int)code->shared_size;
+    int each =
+        DEVICE_SHARED_PER_SM / blocks / DEVICE_SHARED_UNIT * DEVICE_SHARED_UNIT - (int)code->shared_size;
     bool fits = blocks <= DEVICE_BLOCKS_PER_SM && threads <= function_max_threads(code)
         && blocks * round_up(threads, WARP) <= DEVICE_THREADS_PER_SM && each >= 0;
     int most = function_max_dynamic_shared(code, &function->settings);
@@ -61,7 +63,8 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction handl
 }
 
 /* The largest block among those with the most threads on a multiprocessor. */
-static int best_block(const CodeFunction *code, CUoccupancyB2DSize size_of, size_t fixed, int limit, int *blocks)
+static int best_block(const CodeFunction *code, CUoccupancyB2DSize size_of, size_t fixed, int limit,
+                      int *blocks)
 {
     int best = 0, best_threads = 0;
     for (int threads = round_up(limit, WARP); threads > 0; threads -= WARP) {
@@ -76,8 +79,9 @@ static int best_block(const CodeFunction *code, CUoccupancyB2DSize size_of, size
     return best;
 }
 
-CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction handle, CUoccupancyB2DSize size_of,
-                                                   size_t fixed, int limit, unsigned int flags)
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction handle,
+                                                   CUoccupancyB2DSize size_of, size_t fixed, int limit,
+                                                   unsigned int flags)
 {
     Function *function;
     int blocks = 0;
@@ -90,8 +94,8 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunc
     return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction handle, CUoccupancyB2DSize size_of,
-                                          size_t fixed, int limit)
+CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction handle,
+                                          CUoccupancyB2DSize size_of, size_t fixed, int limit)
 {
     return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, handle, size_of, fixed, limit, 0);
 }

@@ -15,12 +15,15 @@ typedef struct Answer {
     size_t size;
 } Answer;
 
-static CUresult answer(const MemoryRange *range, CUpointer_attribute attribute, CUdeviceptr address, Answer *out)
+static CUresult answer(const MemoryRange *range, CUpointer_attribute attribute, CUdeviceptr address,
+                       Answer *out)
 {
     enum { READ_WRITE = 3 };
     bool host = is_host(range);
-#define ANSWER(attribute, type, value) \
-    case CU_POINTER_ATTRIBUTE_##attribute: *out = (Answer){(uint64_t)(value), sizeof(type)}; return CUDA_SUCCESS;
+#define ANSWER(attribute, type, value)                    \
+    case CU_POINTER_ATTRIBUTE_##attribute:                \
+        *out = (Answer){(uint64_t)(value), sizeof(type)}; \
+        return CUDA_SUCCESS;
     switch (attribute) {
     ANSWER(CONTEXT, void *, (uintptr_t)range->owner)
     ANSWER(MEMORY_TYPE, unsigned, host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE)
@@ -57,14 +60,16 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     Answer found;
     TRY(driver_check());
     if (!data || !memory_map_find(driver_memory(), address, &range)) return CUDA_ERROR_INVALID_VALUE;
-    if (context_enter_any(&context) == CUDA_ERROR_CONTEXT_IS_DESTROYED) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (context_enter_any(&context) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     TRY(answer(&range, attribute, address, &found));
     memcpy(data, &found.value, found.size);
     return CUDA_SUCCESS;
 }
 
 /* Of an address that is unknown, and where a question has no answer, zeros are written. */
-CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data, CUdeviceptr address)
+CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
+                                CUdeviceptr address)
 {
     MemoryRange range = {0}, none = {.device = CU_DEVICE_INVALID};
     TRY(driver_check());
@@ -95,7 +100,8 @@ static CUresult check_managed(CUdeviceptr address, size_t count)
     MemoryRange range;
     Context *context;
     TRY(context_enter(&context));
-    if (!count || !memory_map_find_span(driver_memory(), address, count, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!count || !memory_map_find_span(driver_memory(), address, count, &range))
+        return CUDA_ERROR_INVALID_VALUE;
     return range.kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -104,7 +110,8 @@ CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUd
     TRY(check_managed(address, count));
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
         return CUDA_ERROR_INVALID_VALUE;
-    bool needs_device = advice > CU_MEM_ADVISE_UNSET_READ_MOSTLY && advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
+    bool needs_device =
+        advice > CU_MEM_ADVISE_UNSET_READ_MOSTLY && advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
     if (needs_device && device != CU_DEVICE_CPU && !driver_device(device)) return CUDA_ERROR_INVALID_DEVICE;
     return CUDA_SUCCESS;
 }

@@ -1,5 +1,5 @@
-/* Memory pools and stream-ordered allocation. Memory is taken when it is asked for and given back when its stream
- * reaches the free; the pool counts. */
+/* Memory pools and stream-ordered allocation. Memory is taken when it is asked for and given back when its
+ * stream reaches the free; the pool counts. */
 #include <stdlib.h>
 
 #include "api/memory.h"
@@ -146,7 +146,9 @@ static CUresult get_attribute(Pool *pool, CUmemPool_attribute attribute, void *v
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
         *(int *)value = (int)atomic_load(&pool->settings[attribute - 1]);
         return CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: *(uint64_t *)value = atomic_load(&pool->settings[attribute - 1]); break;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+        *(uint64_t *)value = atomic_load(&pool->settings[attribute - 1]);
+        break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
     case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *(uint64_t *)value = atomic_load(&pool->used); break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
@@ -215,7 +217,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descript
     PUT(pool);
     if (!descriptors && count) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++)
-        if (descriptors[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !driver_device(descriptors[i].location.id))
+        if (descriptors[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE
+            || !driver_device(descriptors[i].location.id))
             return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }

@@ -28,7 +28,8 @@ static const ProcRow proc_rows[] = {
 #define CU_FN(name, symbol, version, per_thread, params, args) \
     {#name, #symbol, version, false, (AnyFn)symbol},           \
     VARIANT_##per_thread(name, symbol, version)
-#define CU_EXPORT(name, symbol, version, per_thread) {#name, #symbol, version, per_thread, (AnyFn)symbol##_any},
+#define CU_EXPORT(name, symbol, version, per_thread) \
+    {#name, #symbol, version, per_thread, (AnyFn)symbol##_any},
 #include "abi/cuda_functions.def"
 #include "abi/cuda_exports.def"
 #undef CU_FN
@@ -64,7 +65,8 @@ static const ProcRow *per_thread_variant(const ProcRow *base)
 static CUresult get_proc_address(const char *name, void **function, int version, cuuint64_t flags,
                                  CUdriverProcAddressQueryResult *status)
 {
-    if (!name || !function || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) return CUDA_ERROR_INVALID_VALUE;
+    if (!name || !function || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+        return CUDA_ERROR_INVALID_VALUE;
     int ours = driver_settings()->version;
     bool known;
     const ProcRow *row = newest(name, version < ours ? version : ours, &known);

@@ -15,7 +15,12 @@ enum {
     MOST_PENDING = 1024          /* tasks of a stream: then submitting waits */
 };
 
-static pthread_mutex_t queue_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* held for moments only */
+/* Held for moments only: where there is a mutex that spins before it sleeps, it is one. */
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+static pthread_mutex_t queue_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+#else
+static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
+#endif
 
 static void relax(void)
 {
@@ -348,7 +353,8 @@ static Stream *busy_stream(Context *context, uint64_t *number)
 void queue_wait_context(Context *context)
 {
     uint64_t number = 0;
-    for (Stream *stream; (stream = busy_stream(context, &number)) != NULL; PUT(stream)) queue_wait(stream, number);
+    for (Stream *stream; (stream = busy_stream(context, &number)) != NULL; PUT(stream))
+        queue_wait(stream, number);
 }
 
 /* A closed stream stays in the list while it has tasks left. */

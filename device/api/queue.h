@@ -1,9 +1,9 @@
 /* The streams' queues: tasks in order, run by a worker of the stream or by the thread that waits for them.
  *
- * A stream numbers its tasks; a task waits for (stream, number) pairs: what cuStreamWaitEvent asked for and what the
- * rules of the legacy default stream imply. One lock guards all queues and is never held while a task runs. A worker
- * starts with the first asynchronous task and dozes for a while before it sleeps, so that a launch wakes nobody;
- * a thread that waits runs the stream's tasks itself unless the worker is at it.
+ * A stream numbers its tasks; a task waits for (stream, number) pairs: what cuStreamWaitEvent asked for and
+ * what the rules of the legacy default stream imply. One lock guards all queues and is never held while a
+ * task runs. A worker starts with the first asynchronous task and dozes for a while before it sleeps, so that
+ * a launch wakes nobody; a thread that waits runs the stream's tasks itself unless the worker is at it.
  */
 #ifndef DEVICE_API_QUEUE_H
 #define DEVICE_API_QUEUE_H
@@ -50,7 +50,8 @@ struct CUstream_st {
 Stream *stream_new(Context *context, unsigned flags, int priority);
 void queue_set_legacy(Stream *stream);
 
-/* Takes the task over, with a dependency (a reference that it takes over as well) or NULL. Returns its number. */
+/* Takes the task over, with a dependency (a reference that it takes over as well) or NULL. Returns its
+ * number. */
 uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency);
 /* The number of the last task submitted. */
 uint64_t queue_last(const Stream *stream);

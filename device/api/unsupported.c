@@ -1,5 +1,6 @@
 /* A weak answer for every export: CUDA_ERROR_NOT_SUPPORTED, with the name of the function in the log.
- * What the library implements has a strong definition in the file of its family, and the linker takes that. */
+ * What the library implements has a strong definition in the file of its family, and the linker takes that.
+ */
 #include "abi/cuda_abi.h"
 #include "api/log.h"
 

@@ -1,8 +1,8 @@
 /* The memory map: one sorted array of ranges over one reservation of address space.
  *
- * Looking up is a binary search over base addresses under a reader's lock. Addresses are handed out in slots of
- * rounded size, kept in bins when free; a freed slot passes through the quarantine first. Physical memory is the
- * kernel's business: pages appear at the first touch, and large freed slots give theirs back at once.
+ * Looking up is a binary search over base addresses under a reader's lock. Addresses are handed out in slots
+ * of rounded size, kept in bins when free; a freed slot passes through the quarantine first. Physical memory
+ * is the kernel's business: pages appear at the first touch, and large freed slots give theirs back at once.
  */
 #define _GNU_SOURCE
 #include "exec/memory_map.h"
@@ -179,7 +179,8 @@ static bool commit_locked(MemoryMap *map, uint64_t end)
     uint64_t target = align_up(end, COMMIT_STEP);
     if (target > limit) target = align_up(end, PAGE);
     if (target > limit) return false;
-    if (mprotect((void *)(uintptr_t)map->committed, target - map->committed, PROT_READ | PROT_WRITE)) return false;
+    if (mprotect((void *)(uintptr_t)map->committed, target - map->committed, PROT_READ | PROT_WRITE))
+        return false;
     map->committed = target;
     return true;
 }
@@ -197,7 +198,8 @@ static Entry *new_slot_locked(MemoryMap *map, uint64_t slot_size)
     return entry;
 }
 
-/* A free slot of at least need bytes: of its own bin, new, or of a larger bin once the reservation is used up. */
+/* A free slot of at least need bytes: of its own bin, new, or of a larger bin once the reservation is used
+ * up. */
 static Entry *take_slot_locked(MemoryMap *map, uint64_t need)
 {
     uint64_t slot_size;
@@ -380,7 +382,8 @@ void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEM
     uint64_t limit = UINT64_MAX;
     memset(bytes, 0, (MEMORY_HEAP + 1) * sizeof *bytes);
     while (find_owned(map, owner, &limit, &range, &registered)) {
-        bool gone = registered ? memory_map_unregister(map, range.base, NULL) : memory_map_free(map, range.base, NULL);
+        bool gone = registered ? memory_map_unregister(map, range.base, NULL)
+                               : memory_map_free(map, range.base, NULL);
         if (gone) bytes[range.kind] += range.size;
     }
 }

@@ -1,9 +1,10 @@
 /* The memory map: every range of addresses that a kernel or a copy may touch.
  *
- * Allocations come from one large reservation of address space, with their exact sizes remembered and a gap behind
- * each, so that an access one element past the end is found. Freed ranges are poisoned and kept in quarantine before
- * their addresses are used again. Host memory that the program registers is entered under its own addresses.
- * One map serves all virtual devices of the process (unified addressing): MemoryRange.device tells them apart.
+ * Allocations come from one large reservation of address space, with their exact sizes remembered and a gap
+ * behind each, so that an access one element past the end is found. Freed ranges are poisoned and kept in
+ * quarantine before their addresses are used again. Host memory that the program registers is entered under
+ * its own addresses. One map serves all virtual devices of the process (unified addressing):
+ * MemoryRange.device tells them apart.
  */
 #ifndef DEVICE_EXEC_MEMORY_MAP_H
 #define DEVICE_EXEC_MEMORY_MAP_H
@@ -69,8 +70,8 @@ bool memory_map_unregister(MemoryMap *map, uint64_t base, MemoryRange *removed);
 /* Ends every range (freed or unregistered) of that owner and returns how many bytes each kind had. */
 void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEMORY_HEAP + 1]);
 
-/* The live range that contains address. Thread safe; a writer never holds the lock for longer than it takes to
- * move an array of pointers. */
+/* The live range that contains address. Thread safe; a writer never holds the lock for longer than it takes
+ * to move an array of pointers. */
 bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out);
 /* The live range that contains [address, address + size); size 0 counts as 1. */
 bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);

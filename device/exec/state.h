@@ -73,14 +73,14 @@ struct Grid {
     size_t local_stride;       /* bytes between the local memories of two lanes */
     uint32_t local_size;       /* bytes of local memory a lane may use */
     uint64_t block_count, started_ns, schedule_seed;
-    _Atomic uint64_t next_block;
-    atomic_bool faulted;
     ExecFault *fault;
     pthread_mutex_t *fault_lock, *print_lock;
     Grid *next;                /* in the pool's queue */
     uint32_t helpers;          /* threads of the pool at work on it, under the pool's lock */
     bool queued;
     WorkerPool *pool;
+    _Alignas(64) _Atomic uint64_t next_block; /* a line of its own: all workers write it */
+    _Alignas(64) atomic_bool faulted;
     _Alignas(64) uint32_t workspace[32]; /* of grid-wide barriers: %envreg1 and 2 point at it */
 };
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from typing import NamedTuple
 
 import pycuda
@@ -184,6 +185,7 @@ def _with_nvrtc(job: Job, parsed: options.Parsed, where: str | None, compiler) -
         arguments.append("--diag-suppress=47")
     key = _key(
         pycuda.VERSION_TEXT,
+        _reads(job),
         job.source,
         arch,
         arguments,
@@ -195,10 +197,30 @@ def _with_nvrtc(job: Job, parsed: options.Parsed, where: str | None, compiler) -
     return _cached(
         where,
         f"{key}.{kind}",
-        lambda: _compile_for(job, compiler, arch, kind, arguments),
+        lambda: _for_device(job, _compile_for(job, compiler, arch, kind, arguments)),
         found,
         compiler.version,
     )
+
+
+def _reads(job: Job):
+    """The version of PTX that _for_device keeps to, or None."""
+    return job.device.ptx_version if job.device is not None and job.device.takes_ptx else None
+
+
+def _for_device(job: Job, code: bytes) -> bytes:
+    """PTX marked with a version that the CPU device reads, whatever compiler is here.
+
+    That loses nothing: the device looks at each instruction and refuses what it does not know. A GPU gets
+    machine code, which needs no such mark.
+    """
+    newest = _reads(job)
+    if newest is None:
+        return code
+    match = re.search(rb"^\.version (\d+)\.(\d+)", code, re.MULTILINE)
+    if match is None or (int(match[1]), int(match[2])) <= newest:
+        return code
+    return code[: match.start()] + b".version %d.%d" % newest + code[match.end() :]
 
 
 def _run_nvcc(job: Job, path: str, target: str) -> bytes:
@@ -226,8 +248,8 @@ def _with_nvcc(job: Job, parsed: options.Parsed, where: str | None, why: str) ->
     found = includes.scan(job.source, parsed.folders, parsed.forced)
     identity = (path, version, includes.signature(os.path.realpath(path)))
     flags = [os.environ.get(name, "") for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
-    key = _key(pycuda.VERSION_TEXT, job.source, job.options, identity, flags, *found.contents)
-    return _cached(where, f"{key}.{target}", lambda: _run_nvcc(job, path, target), found)
+    key = _key(pycuda.VERSION_TEXT, _reads(job), job.source, job.options, identity, flags, *found.contents)
+    return _cached(where, f"{key}.{target}", lambda: _for_device(job, _run_nvcc(job, path, target)), found)
 
 
 def _header_fallback(refusal: _UseNvcc, job: Job, parsed, where) -> Product:

@@ -25,6 +25,12 @@ class Target(NamedTuple):
     def arch(self) -> str:
         return f"sm_{self.capability[0]}{self.capability[1]}"
 
+    @property
+    def ptx_version(self) -> tuple[int, int]:
+        """The newest PTX that the driver reads: 9.0 of CUDA 13.0, 8.7 of 12.8, 7.4 of 11.4."""
+        major, minor = self.driver
+        return major - 4, minor - ((12, 6) <= self.driver < (13, 0))
+
 
 def default_ordinal() -> int | None:
     """The device number from CUDA_DEVICE or ~/.cuda_device; None when neither says one.

@@ -148,7 +148,8 @@ static void test_wrong_handles(void)
     CHECK_EQUAL(cuEventRecord((CUevent)stream, NULL), CUDA_ERROR_INVALID_HANDLE);
     CHECK_EQUAL(cuEventElapsedTime(&time, event, NULL), CUDA_ERROR_INVALID_HANDLE);
     CHECK_EQUAL(cuModuleUnload((CUmodule)junk), CUDA_ERROR_INVALID_HANDLE);
-    CHECK_EQUAL(cuLaunchKernel((CUfunction)event, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
+    CHECK_EQUAL(cuLaunchKernel((CUfunction)event, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
+                CUDA_ERROR_INVALID_HANDLE);
     OK(cuStreamDestroy_v2(stream));
     CHECK_EQUAL(cuStreamDestroy_v2(stream), CUDA_ERROR_INVALID_HANDLE);
     CHECK_EQUAL(cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE);

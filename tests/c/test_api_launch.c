@@ -25,7 +25,8 @@ static const char source[] =
     ".extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 list);\n"
     ".global .align 1 .b8 text[7] = {104, 101, 108, 108, 111, 10, 0};\n"
     ".visible .entry hello()\n{\n  .reg .b64 %rd<3>;\n  .reg .b32 %r<2>;\n"
-    "  mov.u64 %rd1, text;\n  cvta.global.u64 %rd2, %rd1;\n  {\n  .param .b64 p0;\n  st.param.b64 [p0+0], %rd2;\n"
+    "  mov.u64 %rd1, text;\n  cvta.global.u64 %rd2, %rd1;\n  {\n  .param .b64 p0;\n  st.param.b64 [p0+0], "
+    "%rd2;\n"
     "  .param .b64 p1;\n  st.param.b64 [p1+0], 0;\n  .param .b32 q;\n  call.uni (q), vprintf, (p0, p1);\n"
     "  ld.param.b32 %r1, [q+0];\n  }\n  ret;\n}\n";
 
@@ -46,7 +47,8 @@ static void check_scaled(CUdeviceptr a, const float *before, float factor)
     static float after[COUNT];
     int wrong = 0;
     OK(cuMemcpyDtoH_v2(after, a, sizeof after));
-    for (int i = 0; i < COUNT; i++) wrong += after[i] != before[i] * factor + (float)i; /* exact: small integers */
+    for (int i = 0; i < COUNT; i++)
+        wrong += after[i] != before[i] * factor + (float)i; /* exact: small integers */
     CHECK_EQUAL(wrong, 0);
 }
 
@@ -64,7 +66,8 @@ static void test_results(void)
 
     struct { CUdeviceptr a; float factor; unsigned n; } packed = {a, 2, COUNT};
     size_t size = sizeof packed;
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
     OK(cuMemcpyHtoD_v2(a, host, sizeof host));
     OK(cuLaunchKernel(scale, 8, 1, 1, 128, 1, 1, 0, NULL, NULL, extra));
     packed.factor = 100; /* the launch has copied it */

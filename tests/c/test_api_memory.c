@@ -1,4 +1,5 @@
-/* Memory calls: allocation and its limits, copies of every shape, fills, arrays, host memory, pools, pointers. */
+/* Memory calls: allocation and its limits, copies of every shape, fills, arrays, host memory, pools,
+ * pointers. */
 #include "check.h"
 
 #include <stdbool.h>
@@ -121,9 +122,18 @@ static void test_copy_2d(void)
     };
     OK(cuMemcpy2D_v2(&copy));
     CUDA_MEMCPY2D home = {
-        .srcXInBytes = 1, .srcY = 2, .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = a, .srcPitch = pitch,
-        .dstXInBytes = 2, .dstY = 1, .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .dstDevice = (CUdeviceptr)(uintptr_t)back,
-        .dstPitch = 10, .WidthInBytes = 7, .Height = 3,
+        .srcXInBytes = 1,
+        .srcY = 2,
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = a,
+        .srcPitch = pitch,
+        .dstXInBytes = 2,
+        .dstY = 1,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = (CUdeviceptr)(uintptr_t)back,
+        .dstPitch = 10,
+        .WidthInBytes = 7,
+        .Height = 3,
     };
     OK(cuMemcpy2DUnaligned_v2(&home));
     for (int i = 0; i < 50; i++) {
@@ -153,8 +163,13 @@ static void test_arrays(void)
     OK(cuArrayGetDescriptor_v2(&told, array));
     CHECK(told.Width == 8 && told.Height == 4 && told.Format == CU_AD_FORMAT_FLOAT && told.NumChannels == 2);
     CUDA_MEMCPY2D copy = {
-        .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = image, .srcPitch = 64, .dstMemoryType = CU_MEMORYTYPE_ARRAY,
-        .dstArray = array, .WidthInBytes = 64, .Height = 4,
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = image,
+        .srcPitch = 64,
+        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+        .dstArray = array,
+        .WidthInBytes = 64,
+        .Height = 4,
     };
     OK(cuMemcpy2D_v2(&copy));
     OK(cuMemcpyAtoH_v2(back, array, 64, 64)); /* the second row */

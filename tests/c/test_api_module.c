@@ -32,10 +32,11 @@ static void test_contents(void)
     OK(cuModuleGetFunctionCount(&count, module));
     CHECK_EQUAL(count, 2);
     OK(cuModuleEnumerateFunctions(all, 2, module));
+    CHECK_EQUAL(cuModuleGetFunction(&function, module, "third"), CUDA_ERROR_NOT_FOUND);
+    CHECK(!function);
     OK(cuModuleGetFunction(&function, module, "first"));
     CHECK(all[0] == function || all[1] == function);
-    CHECK_EQUAL(cuModuleGetFunction(&function, module, "third"), CUDA_ERROR_NOT_FOUND);
-    CHECK_EQUAL(cuModuleGetFunction(&function, module, NULL), CUDA_ERROR_INVALID_VALUE);
+    CHECK_EQUAL(cuModuleGetFunction(&all[2], module, NULL), CUDA_ERROR_INVALID_VALUE);
     OK(cuFuncGetName(&name, function));
     CHECK_TEXT(name, "first");
     OK(cuFuncGetModule(&told, function));
@@ -79,8 +80,9 @@ static void test_contents(void)
 static void refuse(const void *image, CUresult expected, const char *word)
 {
     char error[4000] = "unset", info[100] = "unset";
-    CUjit_option names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_INFO_LOG_BUFFER,
-                            CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_WALL_TIME, CU_JIT_LOG_VERBOSE};
+    CUjit_option names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                            CU_JIT_INFO_LOG_BUFFER,  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                            CU_JIT_WALL_TIME,        CU_JIT_LOG_VERBOSE};
     void *values[] = {error, (void *)sizeof error, info, (void *)sizeof info, NULL, (void *)1};
     CUmodule module;
     CHECK_EQUAL(cuModuleLoadDataEx(&module, image, 6, names, values), expected);

@@ -45,7 +45,8 @@ static char *read_whole(const char *path)
     return data;
 }
 
-/* The library's dynamic symbols against the tables; it is found in PYCUDA_DRIVER or where the build puts it. */
+/* The library's dynamic symbols against the tables; it is found in PYCUDA_DRIVER or where the build puts it.
+ */
 static void test_exports(void)
 {
     const char *path = getenv("PYCUDA_DRIVER");
@@ -64,7 +65,8 @@ static void test_exports(void)
         for (size_t i = 1; i < sections[s].sh_size / sizeof *table; i++) {
             if (table[i].st_shndx == SHN_UNDEF) continue;
             exported++;
-            if (!in_tables(names + table[i].st_name)) CHECK_TEXT(names + table[i].st_name, "a symbol of the tables");
+            if (!in_tables(names + table[i].st_name))
+                CHECK_TEXT(names + table[i].st_name, "a symbol of the tables");
         }
     }
     CHECK_EQUAL(exported, SYMBOLS);

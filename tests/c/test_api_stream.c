@@ -228,29 +228,27 @@ static void test_callback(void)
     OK(cuStreamDestroy_v2(stream));
 }
 
-static void nap(void *milliseconds)
-{
-    sleep_ms(*(long *)milliseconds);
-}
-
 static void test_times(void)
 {
     CUevent start, end, untimed;
     CUstream stream;
     float elapsed = -1;
-    long duration = 30;
+    _Atomic int gate = 0;
     OK(cuStreamCreate(&stream, 0));
     OK(cuEventCreate(&start, 0));
     OK(cuEventCreate(&end, CU_EVENT_BLOCKING_SYNC));
     OK(cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
     CHECK_EQUAL(cuEventElapsedTime(&elapsed, start, end), CUDA_ERROR_INVALID_HANDLE);
     OK(cuEventRecord(start, stream));
-    OK(cuLaunchHostFunc(stream, nap, &duration));
+    OK(cuEventSynchronize(start));
+    OK(cuLaunchHostFunc(stream, wait_gate, &gate));
     OK(cuEventRecord(end, stream));
     CHECK_EQUAL(cuEventElapsedTime(&elapsed, start, end), CUDA_ERROR_NOT_READY);
+    sleep_ms(30);
+    atomic_store(&gate, 1);
     OK(cuEventSynchronize(end));
     OK(cuEventElapsedTime(&elapsed, start, end));
-    CHECK(elapsed >= 30 && elapsed < 500);
+    CHECK(elapsed >= 30 && elapsed < 10000);
     OK(cuEventElapsedTime(&elapsed, end, start));
     CHECK(elapsed <= -30);
     OK(cuEventRecord(untimed, stream));
@@ -277,7 +275,8 @@ static void test_queries(void)
     OK(cuStreamGetDevice(stream, &device));
     OK(cuStreamGetId(stream, &ids[0]));
     OK(cuStreamGetId(NULL, &ids[1]));
-    CHECK(flags == CU_STREAM_NON_BLOCKING && priority == -3 && told == context && device == 0 && ids[0] != ids[1]);
+    CHECK(flags == CU_STREAM_NON_BLOCKING && priority == -3 && told == context && device == 0
+          && ids[0] != ids[1]);
     OK(cuStreamDestroy_v2(stream));
     OK(cuStreamCreateWithPriority(&stream, 0, -100));
     OK(cuStreamGetPriority(stream, &priority));

@@ -271,6 +271,70 @@ static void test_atomics(void)
     }
 }
 
+/* 32 lanes add the value in each format of floating point; sums that every format holds exactly. */
+static void check_float_add(unsigned op, Ref (*make)(void), uint64_t expected, uint32_t size)
+{
+    uint64_t sum = 0;
+    begin();
+    memset(memory.out, 0, sizeof memory.out);
+    emit(&kernel, op, NONE, PARAM_ADDRESS, make(), NONE)->imm = offsetof(Memory, out);
+    CHECK(run(32, 0, sizeof memory) == 0);
+    memcpy(&sum, memory.out, size);
+    CHECK_EQUAL(sum, expected);
+    CHECK(memory.out[size] == 0);
+}
+
+static Ref half_f32(void) { return u32(0x3f000000); }
+static Ref half_f64(void) { return build_u64(&module, 0x3fe0000000000000); }
+static Ref half_one_f16x2(void) { return u32(0x3c003800); }
+static Ref half_one_bf16x2(void) { return u32(0x3f803f00); }
+static Ref half_f16(void)
+{
+    Ref row = u32(0);
+    uint16_t *lanes = (uint16_t *)(void *)(module.constants + (row & REF_OFFSET_MASK));
+    for (int l = 0; l < 32; l++) lanes[l] = 0x3800;
+    return row;
+}
+
+static void test_float_adds(void)
+{
+    check_float_add(OP_atom_add_f32, half_f32, 0x41800000, 4);
+    check_float_add(OP_atom_add_f64, half_f64, 0x4030000000000000, 8);
+    check_float_add(OP_atom_add_f16, half_f16, 0x4c00, 2);
+    check_float_add(OP_atom_add_f16x2, half_one_f16x2, 0x50004c00, 4);
+    check_float_add(OP_atom_add_bf16x2, half_one_bf16x2, 0x42004180, 4);
+}
+
+/* cas.b16 and cas.b128: exactly one of 32 lanes finds 0; the exchange finds what that lane wrote. */
+static void test_wide_and_narrow_cas(void)
+{
+    const uint64_t *out = (const uint64_t *)(const void *)memory.out;
+    uint32_t zeros = 0;
+    begin();
+    memset(memory.out, 0, sizeof memory.out);
+    emit(&kernel, OP_sreg_laneid, R(0), NONE, NONE, NONE);
+    emit(&kernel, OP_cvt_b16_b32, R(1), R(0), NONE, NONE);
+    emit(&kernel, OP_add_b16, R(1), R(1), R(1), NONE);
+    emit(&kernel, OP_mov_b16, R(2), u32(0), NONE, NONE);
+    emit(&kernel, OP_atom_cas_b16, R(3), PARAM_ADDRESS, R(2), R(1))->imm = offsetof(Memory, out) + 6;
+    emit(&kernel, OP_mul_wide_u32, R(8), R(0), u32(2), NONE);
+    emit(&kernel, OP_add_b64, R(8), R(8), PARAM_ADDRESS, NONE);
+    emit(&kernel, OP_st_generic_b16_16, NONE, R(8), R(3), NONE)->imm = offsetof(Memory, out) + 64;
+    for (int half = 0; half < 2; half++) {
+        emit(&kernel, OP_mov_b64, R(10) + 256 * half, build_u64(&module, 0), NONE, NONE);
+        emit(&kernel, OP_cvt_u64_u32, R(12) + 256 * half, R(0), NONE, NONE);
+        emit(&kernel, OP_add_b64, R(12) + 256 * half, R(12) + 256 * half, build_u64(&module, 5 + half), NONE);
+    }
+    emit(&kernel, OP_atom_cas_b128, R(14), PARAM_ADDRESS, R(10), R(12))->imm = offsetof(Memory, out) + 16;
+    emit(&kernel, OP_atom_exch_b128, R(14), PARAM_ADDRESS, R(12), NONE)->imm = offsetof(Memory, out) + 32;
+    CHECK(run(32, 0, sizeof memory) == 0);
+    CHECK(out[2] == 5 && out[3] == 6);
+    CHECK(out[4] == 31 + 5 && out[5] == 31 + 6);
+    CHECK(out[0] >> 48 == 2);
+    for (int l = 0; l < 32; l++) zeros += ((const uint16_t *)(const void *)(memory.out + 64))[l] == 0;
+    CHECK(zeros == 2); /* lane 0 wrote 0 over 0, lane 1 the 2 */
+}
+
 /* A histogram: lanes collide in part. */
 static void test_scattered_adds(void)
 {
@@ -341,6 +405,8 @@ int main(void)
     test_vectors();
     test_local();
     test_atomics();
+    test_float_adds();
+    test_wide_and_narrow_cas();
     test_scattered_adds();
     test_faults();
     test_null_and_shared();

@@ -37,7 +37,8 @@ static void test_layout(void)
     for (told_count = 0; told_count <= 40; told_count++) {
         for (size_t i = 0; i < told_count; i++)
             told[i] = (KernelParam){(uint32_t)(8 * i), i % 2 ? 8 : 4};
-        CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && layout.known && layout.count == told_count);
+        CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && layout.known &&
+              layout.count == told_count);
         for (uint32_t i = 0; i < layout.count; i++)
             CHECK(layout.params[i].offset == told[i].offset && layout.params[i].size == told[i].size);
         uint32_t last = told_count ? told[told_count - 1].offset + told[told_count - 1].size : 0;
@@ -114,8 +115,13 @@ static void test_bad_formats(void)
         PackStatus status;
         size_t where;
     } cases[] = {
-        {"iZ", PACK_BAD_CODE, 1}, {"<i", PACK_BAD_ORDER, 0}, {"i>", PACK_BAD_ORDER, 1}, {"i3", PACK_NO_CODE, 2},
-        {"99999999999999999999b", PACK_TOO_LARGE, 18}, {"9000000000000000000q", PACK_TOO_LARGE, 19}, {"@@i", PACK_BAD_ORDER, 1},
+        {"iZ", PACK_BAD_CODE, 1},
+        {"<i", PACK_BAD_ORDER, 0},
+        {"i>", PACK_BAD_ORDER, 1},
+        {"i3", PACK_NO_CODE, 2},
+        {"99999999999999999999b", PACK_TOO_LARGE, 18},
+        {"9000000000000000000q", PACK_TOO_LARGE, 19},
+        {"@@i", PACK_BAD_ORDER, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         PackFormat format;

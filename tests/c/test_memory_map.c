@@ -16,14 +16,16 @@ static uint64_t get(uint64_t size)
 
 static void test_bounds(void)
 {
-    static const uint64_t sizes[] = {1, 3, 255, 256, 511, 512, 513, 4096, 65535, 65536, 1 << 20, (1 << 20) + 1, 5 << 20};
+    static const uint64_t sizes[] = {1,    3,     255,   256,     511,           512,    513,
+                                     4096, 65535, 65536, 1 << 20, (1 << 20) + 1, 5 << 20};
     MemoryRange range;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         uint64_t size = sizes[i], base = get(size);
         CHECK(base && base % 512 == 0);
         CHECK(memory_map_find(map, base, &range) && range.base == base && range.size == size);
         CHECK(memory_map_find(map, base + size - 1, &range) && range.base == base);
-        for (uint64_t beyond = 0; beyond < 256; beyond++) CHECK(!memory_map_find(map, base + size + beyond, &range));
+        for (uint64_t beyond = 0; beyond < 256; beyond++)
+            CHECK(!memory_map_find(map, base + size + beyond, &range));
         CHECK(memory_map_find_span(map, base, size, &range));
         CHECK(!memory_map_find_span(map, base, size + 1, &range));
         CHECK(!memory_map_find_span(map, base + 1, size, &range));
@@ -37,7 +39,8 @@ static void test_bounds(void)
 static void test_alignment(void)
 {
     for (uint64_t align = 1024; align <= (8 << 20); align *= 2) {
-        uint64_t base = memory_map_alloc(map, &(MemoryRequest){.size = 100, .align = align, .kind = MEMORY_GLOBAL});
+        uint64_t base =
+            memory_map_alloc(map, &(MemoryRequest){.size = 100, .align = align, .kind = MEMORY_GLOBAL});
         CHECK(base && base % align == 0);
         CHECK(memory_map_free(map, base, NULL));
     }
@@ -118,7 +121,8 @@ static void test_owner(void)
     int owner, other;
     uint64_t last = 0;
     for (int i = 0; i < 100; i++)
-        last = memory_map_alloc(map, &(MemoryRequest){.size = 10, .kind = i % 2 ? MEMORY_DEVICE : MEMORY_MANAGED,
+        last = memory_map_alloc(map, &(MemoryRequest){.size = 10,
+                                                      .kind = i % 2 ? MEMORY_DEVICE : MEMORY_MANAGED,
                                                       .owner = i < 60 ? &owner : &other});
     memory_map_free_owner(map, &owner, bytes);
     CHECK_EQUAL(bytes[MEMORY_DEVICE], 300);

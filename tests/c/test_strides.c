@@ -146,7 +146,8 @@ static void test_copies(void)
     for (int i = 0; i < ROOM; i++)
         from[i] = (unsigned char)random_below(256);
     for (int round = 0; round < 3000; round++) {
-        ptrdiff_t shape[DIMS], strides[DIMS], other[DIMS], itemsize = 1 + random_below(8), index[STRIDES_MAX_DIMS] = {0};
+        ptrdiff_t shape[DIMS], strides[DIMS], other[DIMS], itemsize = 1 + random_below(8),
+                                                           index[STRIDES_MAX_DIMS] = {0};
         int ndim = random_view(shape, strides, itemsize);
         StridedCopy plan;
         strides_fill(random_below(2) ? 'C' : 'F', ndim, shape, itemsize, other);
@@ -178,15 +179,16 @@ static void test_copy_joins_axes(void)
     StridedCopy plan;
     CHECK(strides_plan_copy(&plan, 3, shape, packed, packed, 4) && plan.width == 480 && plan.calls == 1);
     CHECK(strides_plan_copy(&plan, 3, shape, packed, gap, 4));
-    CHECK(plan.width == 120 && plan.height == 4 && plan.to_pitch == 120 && plan.from_pitch == 240 && plan.calls == 1);
+    CHECK(plan.width == 120 && plan.height == 4 && plan.to_pitch == 120 && plan.from_pitch == 240 &&
+          plan.calls == 1);
     CHECK(!strides_plan_copy(&plan, 3, shape, (const ptrdiff_t[]){0, 24, 4}, packed, 4));
 }
 
 /* A reshaped view visits the same elements in the same order. */
 static void test_reshape(void)
 {
-    static const ptrdiff_t shapes[][4] = {{24, 1, 1, 1}, {2, 12, 1, 1}, {4, 6, 1, 1}, {2, 3, 4, 1}, {4, 3, 2, 1},
-                                          {2, 2, 2, 3}, {1, 24, 1, 1}, {3, 8, 1, 1}};
+    static const ptrdiff_t shapes[][4] = {{24, 1, 1, 1}, {2, 12, 1, 1}, {4, 6, 1, 1},  {2, 3, 4, 1},
+                                          {4, 3, 2, 1},  {2, 2, 2, 3},  {1, 24, 1, 1}, {3, 8, 1, 1}};
     static Images a, b;
     int possible = 0;
     for (int round = 0; round < 3000; round++) {
@@ -209,7 +211,8 @@ static void test_reshape(void)
     CHECK(possible > 500);
     ptrdiff_t out[3];
     CHECK(strides_reshape('F', 2, (const ptrdiff_t[]){6, 4}, (const ptrdiff_t[]){4, 24}, 3,
-                          (const ptrdiff_t[]){2, 3, 4}, 4, out) && out[0] == 4 && out[1] == 8 && out[2] == 24);
+                          (const ptrdiff_t[]){2, 3, 4}, 4, out) &&
+          out[0] == 4 && out[1] == 8 && out[2] == 24);
     CHECK(!strides_reshape('C', 2, (const ptrdiff_t[]){6, 4}, (const ptrdiff_t[]){4, 24}, 1,
                            (const ptrdiff_t[]){24}, 4, out));
 }

@@ -8,6 +8,7 @@ import pytest
 
 import pycuda.compiler as compiler
 import pycuda.driver as drv
+from pycuda._compile import target
 from pycuda.compiler import SourceModule
 from pycuda.compiler import compile as compile_source
 
@@ -111,6 +112,14 @@ def test_compile_to_ptx():
     ptx = compile_source(DOUBLE, target="ptx", arch="sm_80")
     assert re.search(rb"^\.target sm_80$", ptx, re.M) and b".entry k(" in ptx
     assert not ptx.endswith(b"\0")
+
+
+@pytest.mark.parametrize(
+    "driver, newest", [((11, 4), b"7.4"), ((12, 5), b"8.5"), ((12, 8), b"8.7"), ((12, 9), b"8.8")]
+)
+def test_ptx_for_the_cpu_device_is_one_it_reads(driver, newest, monkeypatch):
+    monkeypatch.setattr(target, "current", lambda: target.Target((7, 5), True, driver))
+    assert b".version " + newest + b"\n" in compile_source(DOUBLE)
 
 
 def test_virtual_architecture_gives_ptx_that_loads():

@@ -149,7 +149,7 @@ def test_ptx_newer_than_the_driver(works):
 
 def test_ptx_with_an_error(works):
     ptx = b".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry f()\n{\n    bogus.u32 %r1, 2;\n    ret;\n}\n"
-    with pytest.raises(drv.LogicError, match="bogus|line 6"):
+    with pytest.raises(drv.LogicError, match="bogus"):
         drv.module_from_buffer(ptx)
 
 
@@ -208,6 +208,6 @@ def test_out_of_bounds_is_told_whole_on_the_cpu_device(run_python):
     """By one element: a GPU does not notice, the CPU device names everything."""
     done = run_python(OUT_OF_BOUNDS % "1", env={"PYCUDA_DEVICE": "cpu", "PYCUDA_DRIVER": None}, check=True)
     said = done.stdout
-    for word in ("reader", "block (", "thread (31, 0, 0)", "0x", "128"):
+    for word in ("reader", "block (0,0,0)", "thread (31,0,0)", "0x", "128"):
         assert word in said, said
     assert said.strip().endswith("goes on") and done.stderr == ""

@@ -76,9 +76,8 @@ def test_with(device):
     with context as inside:
         assert inside is context and drv.Context.get_current() == context
     assert drv.Context.get_current() == before
-    with pytest.raises(KeyError):
-        with context:
-            raise KeyError
+    with pytest.raises(KeyError), context:
+        raise KeyError
     assert drv.Context.get_current() == before
     context.detach()
 
@@ -96,9 +95,8 @@ def test_with_that_leaves_another_on_top(device):
     context, other = device.make_context(), device.make_context()
     drv.Context.pop()
     drv.Context.pop()
-    with pytest.raises(drv.LogicError, match="another context is current"):
-        with context:
-            other.push()
+    with pytest.raises(drv.LogicError, match="another context is current"), context:
+        other.push()
     drv.Context.pop()
     drv.Context.pop()
     other.detach()

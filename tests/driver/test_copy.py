@@ -17,7 +17,8 @@ def fetch(memory, count, dtype=np.uint8):
 # ---- Host and device ----
 
 @pytest.mark.parametrize("source", [
-    np.arange(10.0), np.arange(12, dtype=np.int16).reshape(3, 4), np.asfortranarray(np.arange(12).reshape(3, 4)),
+    np.arange(10.0), np.arange(12, dtype=np.int16).reshape(3, 4),
+    np.asfortranarray(np.arange(12).reshape(3, 4)),
     np.array(5), np.array(["2020-01-01"], "M8[D]"), np.ones(3, [("a", "i4"), ("b", "f8")]), b"some bytes",
     bytearray(b"more"), memoryview(b"view"), array.array("d", [1, 2, 3]), np.float32(3.5),
 ], ids=lambda value: type(value).__name__)
@@ -75,7 +76,9 @@ def test_strided_buffers_are_refused(strided):
         drv.memcpy_htod(memory, strided)
 
 
-@pytest.mark.parametrize("target", [b"12345678", np.frombuffer(b"12345678", np.uint8), memoryview(b"12345678")])
+@pytest.mark.parametrize("target", [
+    b"12345678", np.frombuffer(b"12345678", np.uint8), memoryview(b"12345678"),
+])
 def test_read_only_targets_are_refused(target):
     memory = drv.to_device(np.arange(1))
     before = bytes(target)

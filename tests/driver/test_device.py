@@ -43,8 +43,8 @@ def test_no_such_device(device, number):
 
 def test_identity(device):
     again = drv.Device(np.int32(0))
-    assert device == again and hash(device) == hash(again) and not device != again
-    assert device != 0 and device != "0"
+    assert device == again and hash(device) == hash(again)
+    assert (device != again) is False and device != 0 and device != "0"
     assert len({device, again}) == 1
 
 
@@ -82,9 +82,9 @@ def test_compute_mode_is_a_compute_mode(device):
 
 def test_unknown_attributes(device):
     with pytest.raises(AttributeError, match="no_such_thing"):
-        device.no_such_thing
+        _ = device.no_such_thing
     with pytest.raises(AttributeError):
-        device.WARP_SIZE
+        _ = device.WARP_SIZE
     assert not hasattr(device, "warp_Size")
     with pytest.raises(drv.LogicError, match="attribute 9999"):
         device.get_attribute(9999)

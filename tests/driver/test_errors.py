@@ -2,7 +2,6 @@
 
 import builtins
 
-import numpy as np
 import pytest
 
 import pycuda._driver
@@ -43,7 +42,8 @@ def test_an_error_of_our_own_has_no_code():
 
 
 def test_out_of_memory_says_how_much():
-    with pytest.raises(drv.MemoryError, match=r"cuMemAlloc failed: out of memory - \d+\.\d PiB asked, .* free") as caught:
+    text = r"cuMemAlloc failed: out of memory - \d+\.\d PiB asked, .* free"
+    with pytest.raises(drv.MemoryError, match=text) as caught:
         drv.mem_alloc(1 << 52)
     assert caught.value.code == 2
 

@@ -45,15 +45,18 @@ def read(memory, count=64):
     return drv.from_device(memory, (count,), np.int32)
 
 
-@pytest.mark.parametrize(("grid", "block", "expected"), [
-    ((1, 1), (1, 1, 1), [1, 1, 1, 1, 1, 1]),
-    ((3,), (4, 1, 1), [3, 1, 1, 4, 1, 1]),
-    ((3, 2), (4, 5, 2), [3, 2, 1, 4, 5, 2]),
-    ((3, 2, 5), (1, 2, 3), [3, 2, 5, 1, 2, 3]),
-    ([3, 2], [4, 2, 1], [3, 2, 1, 4, 2, 1]),
-    ((np.int32(3), np.int64(2)), (np.uint8(4), 1, np.int16(1)), [3, 2, 1, 4, 1, 1]),
-    (np.array([3, 2]), np.array([4, 1, 1]), [3, 2, 1, 4, 1, 1]),
-])
+@pytest.mark.parametrize(
+    ("grid", "block", "expected"),
+    [
+        ((1, 1), (1, 1, 1), [1, 1, 1, 1, 1, 1]),
+        ((3,), (4, 1, 1), [3, 1, 1, 4, 1, 1]),
+        ((3, 2), (4, 5, 2), [3, 2, 1, 4, 5, 2]),
+        ((3, 2, 5), (1, 2, 3), [3, 2, 5, 1, 2, 3]),
+        ([3, 2], [4, 2, 1], [3, 2, 1, 4, 2, 1]),
+        ((np.int32(3), np.int64(2)), (np.uint8(4), 1, np.int16(1)), [3, 2, 1, 4, 1, 1]),
+        (np.array([3, 2]), np.array([4, 1, 1]), [3, 2, 1, 4, 1, 1]),
+    ],
+)
 def test_grid_and_block(module, memory, grid, block, expected):
     module.get_function("shape")(memory, grid=grid, block=block)
     assert read(memory, 6).tolist() == expected
@@ -95,22 +98,32 @@ def test_grid_of_four(module):
         module.get_function("nothing")(block=(1, 1, 1), grid=(1, 1, 1, 1))
 
 
-@pytest.mark.parametrize(("shape", "word"), [
-    (dict(block=(0, 1, 1)), "block is 0 in x"), (dict(block=(1, 0, 1)), "block is 0 in y"),
-    (dict(block=(1, 1, 0)), "block is 0 in z"), (dict(block=(1, 1, 1), grid=(0,)), "grid is 0 in x"),
-    (dict(block=(1, 1, 1), grid=(1, 0)), "grid is 0 in y"), (dict(block=(1, 1, 1), grid=(1, 1, 0)), "grid is 0 in z"),
-    (dict(block=(1, 1, 65)), "65 in z.*64"), (dict(block=(1025, 1, 1)), "1025.*1024"),
-    (dict(block=(32, 33, 1)), "1056 threads.*1024"), (dict(block=(1, 1, 1), grid=(1, 65536)), "65536 in y.*65535"),
-])
+@pytest.mark.parametrize(
+    ("shape", "word"),
+    [
+        (dict(block=(0, 1, 1)), "block is 0 in x"),
+        (dict(block=(1, 0, 1)), "block is 0 in y"),
+        (dict(block=(1, 1, 0)), "block is 0 in z"),
+        (dict(block=(1, 1, 1), grid=(0,)), "grid is 0 in x"),
+        (dict(block=(1, 1, 1), grid=(1, 0)), "grid is 0 in y"),
+        (dict(block=(1, 1, 1), grid=(1, 1, 0)), "grid is 0 in z"),
+        (dict(block=(1, 1, 65)), "65 in z.*64"),
+        (dict(block=(1025, 1, 1)), "1025.*1024"),
+        (dict(block=(32, 33, 1)), "1056 threads.*1024"),
+        (dict(block=(1, 1, 1), grid=(1, 65536)), "65536 in y.*65535"),
+    ],
+)
 def test_shapes_the_device_refuses(module, shape, word):
-    with pytest.raises(drv.LogicError, match=r"cuLaunchKernel failed: invalid argument - kernel 'nothing'.*" + word):
+    with pytest.raises(
+        drv.LogicError, match=r"cuLaunchKernel failed: invalid argument - kernel 'nothing'.*" + word
+    ):
         module.get_function("nothing")(**shape)
     module.get_function("nothing")(block=(1, 1, 1))
     drv.Context.synchronize()
 
 
 def test_block_beyond_launch_bounds(module, memory):
-    with pytest.raises((drv.LogicError, drv.LaunchError), match="'bounded'.*65 threads.*64"):
+    with pytest.raises((drv.LogicError, drv.LaunchError), match=r"'bounded'.*65 threads.*64"):
         module.get_function("bounded")(memory, block=(65, 1, 1))
 
 
@@ -207,8 +220,14 @@ def test_attributes(module):
     function = module.get_function("bounded")
     assert function.max_threads_per_block == 64
     assert function.get_attribute(drv.function_attribute.MAX_THREADS_PER_BLOCK) == 64
-    for name in ("num_regs", "shared_size_bytes", "local_size_bytes", "const_size_bytes", "ptx_version",
-                 "binary_version"):
+    for name in (
+        "num_regs",
+        "shared_size_bytes",
+        "local_size_bytes",
+        "const_size_bytes",
+        "ptx_version",
+        "binary_version",
+    ):
         value = getattr(function, name)
         assert isinstance(value, int) and value >= 0
         assert function.get_attribute(getattr(drv.function_attribute, name.upper())) == value
@@ -295,5 +314,5 @@ def test_launch_of_packed_arguments(module, memory):
     data = _pvt_struct.pack("Pif", int(memory), 3, 0.7)
     module.get_function("set")._launch_kernel((1, 1), (1, 1, 1), data, 0, None)
     assert read(memory, 1)[0] == 10
-    with pytest.raises(TypeError, match="16 bytes.*12"):
+    with pytest.raises(TypeError, match=r"16 bytes.*12"):
         module.get_function("set")._launch_kernel((1, 1), (1, 1, 1), data[:12], 0, None)

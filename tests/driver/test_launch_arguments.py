@@ -9,9 +9,20 @@ from pycuda.compiler import SourceModule
 
 # dtype -> the C type of the same bytes and alignment
 TYPES = {
-    "?": "bool", "i1": "signed char", "u1": "unsigned char", "i2": "short", "u2": "unsigned short", "i4": "int",
-    "u4": "unsigned int", "i8": "long long", "u8": "unsigned long long", "f2": "unsigned short", "f4": "float",
-    "f8": "double", "c8": "Complex8", "c16": "Complex16",
+    "?": "bool",
+    "i1": "signed char",
+    "u1": "unsigned char",
+    "i2": "short",
+    "u2": "unsigned short",
+    "i4": "int",
+    "u4": "unsigned int",
+    "i8": "long long",
+    "u8": "unsigned long long",
+    "f2": "unsigned short",
+    "f4": "float",
+    "f8": "double",
+    "c8": "Complex8",
+    "c16": "Complex16",
 }
 NAMES = {dtype: "bool_" if dtype == "?" else dtype for dtype in TYPES}
 SOURCE = """
@@ -29,12 +40,17 @@ __global__ void address(long long *out, void *p) { out[0] = (long long)p; }
 __global__ void sum_of_three(float *out, const float *a, const float *b, int n, int stride)
 { int i = threadIdx.x; if (i < n) out[i] = a[i * stride] + b[i]; }
 __global__ void many(MANY int *out) { out[0] = TOTAL; }
-""".replace("MANY", "".join(f"int a{i}, " for i in range(70))).replace("TOTAL", "+".join(f"{i}*a{i}" for i in range(70)))
-SOURCE += "".join(f"""
+""".replace("MANY", "".join(f"int a{i}, " for i in range(70))).replace(
+    "TOTAL", "+".join(f"{i}*a{i}" for i in range(70))
+)
+SOURCE += "".join(
+    f"""
 __global__ void store_{NAMES[dtype]}({c} value, {c} *out) {{ out[0] = value; }}
 __global__ void store_behind_{NAMES[dtype]}(char a, {c} value, char b, {c} *out, char *rest)
 {{ out[0] = value; rest[0] = a; rest[1] = b; }}
-""" for dtype, c in TYPES.items())
+"""
+    for dtype, c in TYPES.items()
+)
 ONE = dict(block=(1, 1, 1))
 
 
@@ -67,8 +83,9 @@ def test_alignment_behind_a_char(module, dtype, form):
     out, rest = np.zeros(1, dtype), np.zeros(2, np.int8)
     value = np.dtype(dtype).type(values_of(dtype)[0])
     passed = value if form == "scalar" else np.array(value)
-    module.get_function("store_behind_" + NAMES[dtype])(np.int8(7), passed, np.int8(9), drv.Out(out), drv.Out(rest),
-                                                        **ONE)
+    module.get_function("store_behind_" + NAMES[dtype])(
+        np.int8(7), passed, np.int8(9), drv.Out(out), drv.Out(rest), **ONE
+    )
     assert out[0] == value and rest.tolist() == [7, 9]
 
 
@@ -92,7 +109,7 @@ def test_structure_by_value(module):
 
 def test_packed_structure_has_the_wrong_size(module):
     packed = np.zeros((), [("tag", "i1"), ("value", "f8"), ("tail", "i2")])
-    with pytest.raises(TypeError, match="'store_mixed': argument 1 .* 11 bytes.* 24"):
+    with pytest.raises(TypeError, match=r"'store_mixed': argument 1 .* 11 bytes.* 24"):
         module.get_function("store_mixed")(np.int8(1), packed, np.int32(8), drv.Out(np.zeros(5)), **ONE)
 
 
@@ -153,7 +170,12 @@ def test_several_kinds_at_one_position(module):
     memory = drv.mem_alloc(64)
     array = gpuarray.empty(4, np.float32)
     for _ in range(3):
-        for argument, expected in ((memory, int(memory)), (array, array.ptr), (np.int64(5), 5), (np.uint64(6), 6)):
+        for argument, expected in (
+            (memory, int(memory)),
+            (array, array.ptr),
+            (np.int64(5), 5),
+            (np.uint64(6), 6),
+        ):
             assert address_seen(module, argument) == expected
     with pytest.raises(TypeError, match="4"):
         address_seen(module, np.int32(5))
@@ -162,8 +184,9 @@ def test_several_kinds_at_one_position(module):
 def test_kernel_with_arrays_and_numbers(module):
     a, b = np.arange(20, dtype=np.float32), np.arange(10, dtype=np.float32) * 100
     out = gpuarray.zeros(10, np.float32)
-    module.get_function("sum_of_three")(out, gpuarray.to_gpu(a), gpuarray.to_gpu(b), np.int32(10), np.int32(2),
-                                        block=(32, 1, 1))
+    module.get_function("sum_of_three")(
+        out, gpuarray.to_gpu(a), gpuarray.to_gpu(b), np.int32(10), np.int32(2), block=(32, 1, 1)
+    )
     np.testing.assert_array_equal(out.get(), a[::2] + b)
 
 
@@ -180,17 +203,43 @@ def test_number_of_arguments(module, count):
         module.get_function("address")(*[np.int64(0)] * count, **ONE)
 
 
-@pytest.mark.parametrize("value", [1, -1, 2**70, 1.5, 1j, True, None, b"12345678", bytearray(8), "x", [1], (1,), {},
-                                   object(), np.longdouble(1), np.clongdouble(1), np.str_("x"), np.bytes_(b"x"),
-                                   np.datetime64("2020-01-01"), np.timedelta64(1, "s"), int, np.int64],
-                         ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        -1,
+        2**70,
+        1.5,
+        1j,
+        True,
+        None,
+        b"12345678",
+        bytearray(8),
+        "x",
+        [1],
+        (1,),
+        {},
+        object(),
+        np.longdouble(1),
+        np.clongdouble(1),
+        np.str_("x"),
+        np.bytes_(b"x"),
+        np.datetime64("2020-01-01"),
+        np.timedelta64(1, "s"),
+        int,
+        np.int64,
+    ],
+    ids=lambda value: type(value).__name__,
+)
 def test_what_cannot_be_passed(module, value):
     with pytest.raises(TypeError, match=r"#1 "):
         module.get_function("address")(drv.Out(np.zeros(1, np.int64)), value, **ONE)
 
 
-@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 2), np.float32), np.zeros(1, np.int64), np.zeros(0),
-                                   np.zeros(2, object)])
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros(3), np.zeros((2, 2), np.float32), np.zeros(1, np.int64), np.zeros(0), np.zeros(2, object)],
+)
 def test_host_arrays(module, array):
     with pytest.raises(TypeError, match=r"argument 1 .*NumPy array on the host: wrap it in drv\.In"):
         module.get_function("address")(drv.Out(np.zeros(1, np.int64)), array, **ONE)
@@ -202,7 +251,7 @@ def test_freed_memory(module):
     view = array[1:]
     memory.free()
     for argument in (memory, array, view):
-        with pytest.raises(drv.LogicError, match="argument 1 .*freed"):
+        with pytest.raises(drv.LogicError, match=r"argument 1 .*freed"):
             address_seen(module, argument)
 
 
@@ -212,7 +261,7 @@ def test_memory_of_another_context(module):
     array = gpuarray.empty(4, np.float32)
     other.pop()
     for argument in (theirs, array):
-        with pytest.raises(drv.LogicError, match="argument 1 .*another context"):
+        with pytest.raises(drv.LogicError, match=r"argument 1 .*another context"):
             address_seen(module, argument)
     del theirs, array, argument
     other.detach()

@@ -42,9 +42,17 @@ def test_module_from_buffer(code):
     assert run_scale(drv.module_from_buffer(code)) == [10, 20, 30, 40]
 
 
-@pytest.mark.parametrize("wrap", [bytes, bytearray, lambda ptx: ptx.decode(), lambda ptx: memoryview(b"@" + ptx)[1:],
-                                  lambda ptx: np.frombuffer(ptx, np.uint8)],
-                         ids=["bytes", "bytearray", "str", "memoryview", "ndarray"])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        bytes,
+        bytearray,
+        lambda ptx: ptx.decode(),
+        lambda ptx: memoryview(b"@" + ptx)[1:],
+        lambda ptx: np.frombuffer(ptx, np.uint8),
+    ],
+    ids=["bytes", "bytearray", "str", "memoryview", "ndarray"],
+)
 def test_ptx_from_any_buffer(ptx, wrap):
     """PTX is read up to a NUL, which only bytes objects have behind them."""
     assert run_scale(drv.module_from_buffer(wrap(ptx.rstrip(b"\0")))) == [10, 20, 30, 40]
@@ -73,9 +81,9 @@ def test_variables_live_with_their_module(code):
 
 def test_unknown_names(code):
     module = drv.module_from_buffer(code)
-    with pytest.raises(drv.LogicError, match="cuModuleGetFunction failed: .*'nowhere'"):
+    with pytest.raises(drv.LogicError, match=r"cuModuleGetFunction failed: .*'nowhere'"):
         module.get_function("nowhere")
-    with pytest.raises(drv.LogicError, match="cuModuleGetGlobal failed: .*'nowhere'"):
+    with pytest.raises(drv.LogicError, match=r"cuModuleGetGlobal failed: .*'nowhere'"):
         module.get_global("nowhere")
 
 
@@ -104,17 +112,20 @@ def test_modules_are_unloaded(code):
 
 def test_error_log_and_message_handler():
     said = []
-    bad = b".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry f()\n{\n    bogus.u32 %r1, 2;\n    ret;\n}\n"
+    header = b".version 7.0\n.target sm_75\n.address_size 64\n"
+    bad = header + b".visible .entry f()\n{\n    bogus.u32 %r1, 2;\n    ret;\n}\n"
     with pytest.raises(drv.LogicError) as error:
         drv.module_from_buffer(bad, message_handler=lambda *args: said.append(args))
     assert LINE_6.search(str(error.value)) and "cuModuleLoadDataEx failed: " in str(error.value)
-    (ok, info, log), = said
+    ((ok, info, log),) = said
     assert ok is False and isinstance(info, str) and LINE_6.search(log)
 
 
 def test_message_handler_on_success(ptx):
     said = []
-    module = drv.module_from_buffer(ptx, [(drv.jit_option.MAX_REGISTERS, 32)], lambda *args: said.append(args))
+    module = drv.module_from_buffer(
+        ptx, [(drv.jit_option.MAX_REGISTERS, 32)], lambda *args: said.append(args)
+    )
     assert len(said) == 1 and said[0][0] is True
     assert run_scale(module) == [10, 20, 30, 40]
 

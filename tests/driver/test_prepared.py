@@ -15,8 +15,8 @@ __global__ void fill(float *a, int n, float x)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) a[i] = x;
 }
-__global__ void all_codes(double *out, bool a, signed char b, unsigned char c, short d, unsigned short e, int f,
-                          unsigned g, long h, unsigned long i, float j, double k, float2 l)
+__global__ void all_codes(double *out, bool a, signed char b, unsigned char c, short d, unsigned short e,
+                          int f, unsigned g, long h, unsigned long i, float j, double k, float2 l)
 {
     double values[] = {(double)a, (double)b, (double)c, (double)d, (double)e, (double)f, (double)g, (double)h,
                        (double)i, j, k, l.x, l.y};
@@ -48,9 +48,20 @@ def check(array, count, value):
     assert (data[:count] == value).all() and (data[count:] == 0).all()
 
 
-@pytest.mark.parametrize("types", ["Pif", ["P", "i", "f"], [np.intp, np.int32, np.float32],
-                                   [np.uint64, np.dtype(np.int32), "f"], (drv.DeviceAllocation, "if"),
-                                   [gpuarray.GPUArray, np.uintc, np.single], iter("Pif"), "@Pif", " P i f "])
+@pytest.mark.parametrize(
+    "types",
+    [
+        "Pif",
+        ["P", "i", "f"],
+        [np.intp, np.int32, np.float32],
+        [np.uint64, np.dtype(np.int32), "f"],
+        (drv.DeviceAllocation, "if"),
+        [gpuarray.GPUArray, np.uintc, np.single],
+        iter("Pif"),
+        "@Pif",
+        " P i f ",
+    ],
+)
 def test_prepare_and_call(fill, types):
     array = gpuarray.zeros(40, np.float32)
     assert fill.prepare(types) is fill
@@ -62,8 +73,13 @@ def test_prepare_and_call(fill, types):
 @pytest.mark.parametrize("pointer", ["allocation", "array", "int", "intp", "uint64"])
 def test_pointers(fill, pointer):
     array = gpuarray.zeros(40, np.float32)
-    given = {"allocation": array.gpudata, "array": array, "int": array.ptr, "intp": np.intp(array.ptr),
-             "uint64": np.uint64(array.ptr)}[pointer]
+    given = {
+        "allocation": array.gpudata,
+        "array": array,
+        "int": array.ptr,
+        "intp": np.intp(array.ptr),
+        "uint64": np.uint64(array.ptr),
+    }[pointer]
     fill.prepare("Pif").prepared_call(GRID, BLOCK, given, np.int64(33), np.float64(1))
     check(array, 33, 1)
 
@@ -119,11 +135,53 @@ def test_shared_size(module):
 def test_every_code(module):
     out = gpuarray.zeros(13, np.float64)
     function = module.get_function("all_codes").prepare("P?bBhHiIlLfdF")
-    function.prepared_call((1, 1), (1, 1, 1), out, True, -100, 200, -30000, 60000, -2**31, 2**32 - 1, -2**40, 2**50,
-                           0.5, 1e-300, 3 - 4j)
-    assert out.get().tolist() == [1, -100, 200, -30000, 60000, -2**31, 2**32 - 1, -2**40, 2**50, 0.5, 1e-300, 3, -4]
-    types = [np.intp, np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64,
-             np.float32, np.float64, np.complex64]
+    function.prepared_call(
+        (1, 1),
+        (1, 1, 1),
+        out,
+        True,
+        -100,
+        200,
+        -30000,
+        60000,
+        -(2**31),
+        2**32 - 1,
+        -(2**40),
+        2**50,
+        0.5,
+        1e-300,
+        3 - 4j,
+    )
+    assert out.get().tolist() == [
+        1,
+        -100,
+        200,
+        -30000,
+        60000,
+        -(2**31),
+        2**32 - 1,
+        -(2**40),
+        2**50,
+        0.5,
+        1e-300,
+        3,
+        -4,
+    ]
+    types = [
+        np.intp,
+        np.bool_,
+        np.int8,
+        np.uint8,
+        np.int16,
+        np.uint16,
+        np.int32,
+        np.uint32,
+        np.int64,
+        np.uint64,
+        np.float32,
+        np.float64,
+        np.complex64,
+    ]
     function.prepare(types)
     function.prepared_call((1, 1), (1, 1, 1), out.ptr, *[0] * 12)
     assert not out.get().any()
@@ -147,32 +205,56 @@ def test_vectors(module):
 
 def test_half(module):
     out = gpuarray.zeros(1, np.uint16)
-    module.get_function("half_bits").prepare([np.intp, np.float16]).prepared_call((1, 1), (1, 1, 1), out.ptr, 1.5)
+    module.get_function("half_bits").prepare([np.intp, np.float16]).prepared_call(
+        (1, 1), (1, 1, 1), out.ptr, 1.5
+    )
     assert out.get().view(np.float16)[0] == 1.5
 
 
-@pytest.mark.parametrize(("types", "said"), [
-    ("Pid", "argument 2 .*'fill'.* 8 bytes.*'d'.* 4"), ("iif", "argument 0 .*'fill'.* 4 bytes.* 8"),
-    ("Pi", "'fill' takes 3 arguments, 2 types"), ("Piff", "'fill' takes 3 arguments, 4 types"), ("", "3 arguments, 0"),
-    ([np.intp, np.int64, np.float32], "argument 1 .* 8 bytes.* 4"), ([np.intp, np.bool_, np.float32], "argument 1 .* 1 "),
-    ([np.intp, np.int32, float], "argument 2: .*float"), ([np.intp, int, np.float32], "argument 1: .*int"),
-    ([None, np.int32, np.float32], "argument 0: None"), ([np.intp, np.int32, np.longdouble], "argument 2: "),
-    ([np.intp, np.int32, np.dtype(object)], "argument 2: "), ([np.intp, np.int32, np.dtype("S4")], "argument 2: "),
-    ("Pi!", "character 2"), ("PiZ", "character 2"), ("Pi3", "repeat count"), (5, "iterable"),
-])
+@pytest.mark.parametrize(
+    ("types", "said"),
+    [
+        ("Pid", "argument 2 .*'fill'.* 8 bytes.*'d'.* 4"),
+        ("iif", "argument 0 .*'fill'.* 4 bytes.* 8"),
+        ("Pi", "'fill' takes 3 arguments, 2 types"),
+        ("Piff", "'fill' takes 3 arguments, 4 types"),
+        ("", "3 arguments, 0"),
+        ([np.intp, np.int64, np.float32], "argument 1 .* 8 bytes.* 4"),
+        ([np.intp, np.bool_, np.float32], "argument 1 .* 1 "),
+        ([np.intp, np.int32, float], "argument 2: .*float"),
+        ([np.intp, int, np.float32], "argument 1: .*int"),
+        ([None, np.int32, np.float32], "argument 0: None"),
+        ([np.intp, np.int32, np.longdouble], "argument 2: "),
+        ([np.intp, np.int32, np.dtype(object)], "argument 2: "),
+        ([np.intp, np.int32, np.dtype("S4")], "argument 2: "),
+        ("Pi!", "character 2"),
+        ("PiZ", "character 2"),
+        ("Pi3", "repeat count"),
+        (5, "iterable"),
+    ],
+)
 def test_types_that_do_not_fit(fill, types, said):
     with pytest.raises(TypeError, match=said):
         fill.prepare(types)
     assert not hasattr(fill, "arg_format")
 
 
-@pytest.mark.parametrize(("values", "said"), [
-    ((0, 1.5, 1.0), "argument 1 .*'fill'.*integer, not float"), ((0, 2**31, 1.0), "argument 1 .*2147483648.*'i'"),
-    ((0, 1, "x"), "argument 2 .*real number, not str"), ((0, 1, 1e39), "argument 2 .*too large"),
-    ((1.5, 1, 1.0), "#0 .*float"), ((None, 1, 1.0), "#0 .*NoneType"), ((np.zeros(3, np.float32), 1, 1.0), "host"),
-    ((0, 1), "prepared for 3 arguments, 2 given"), ((0, 1, 2, 3), "prepared for 3 arguments, 4 given"),
-    (("x", 1, 2), "#0 .*str"), ((object(), 1, 2), "#0 .*object"),
-])
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((0, 1.5, 1.0), "argument 1 .*'fill'.*integer, not float"),
+        ((0, 2**31, 1.0), "argument 1 .*2147483648.*'i'"),
+        ((0, 1, "x"), "argument 2 .*real number, not str"),
+        ((0, 1, 1e39), "argument 2 .*too large"),
+        ((1.5, 1, 1.0), "#0 .*float"),
+        ((None, 1, 1.0), "#0 .*NoneType"),
+        ((np.zeros(3, np.float32), 1, 1.0), "host"),
+        ((0, 1), "prepared for 3 arguments, 2 given"),
+        ((0, 1, 2, 3), "prepared for 3 arguments, 4 given"),
+        (("x", 1, 2), "#0 .*str"),
+        ((object(), 1, 2), "#0 .*object"),
+    ],
+)
 def test_values_that_do_not_fit(fill, values, said):
     with pytest.raises(TypeError, match=said):
         fill.prepare("Pif").prepared_call(GRID, BLOCK, *values)
@@ -181,7 +263,7 @@ def test_values_that_do_not_fit(fill, values, said):
 def test_freed_memory(fill):
     memory = drv.mem_alloc(160)
     memory.free()
-    with pytest.raises(drv.LogicError, match="argument 0 .*freed"):
+    with pytest.raises(drv.LogicError, match=r"argument 0 .*freed"):
         fill.prepare("Pif").prepared_call(GRID, BLOCK, memory, 1, 1)
 
 
@@ -193,7 +275,24 @@ def test_front_of_a_prepared_call(fill, arguments):
 
 # The packer
 
-FORMATS = ["b", "bB", "bhilq", "bxi", "3i", "2b2i", "?bd", "cP", "fd", "bnN", "4s", "b5sh", "3pi", "b0q", "eb", " i  f "]
+FORMATS = [
+    "b",
+    "bB",
+    "bhilq",
+    "bxi",
+    "3i",
+    "2b2i",
+    "?bd",
+    "cP",
+    "fd",
+    "bnN",
+    "4s",
+    "b5sh",
+    "3pi",
+    "b0q",
+    "eb",
+    " i  f ",
+]
 
 
 def sample(code, count):
@@ -248,13 +347,22 @@ def test_complex_codes():
         _pvt_struct.pack("F", "1j")
 
 
-@pytest.mark.parametrize("call", [
-    lambda: _pvt_struct.pack("i"), lambda: _pvt_struct.pack("i", 1, 2), lambda: _pvt_struct.pack("<i", 1),
-    lambda: _pvt_struct.unpack("i", b"123"), lambda: _pvt_struct.unpack_from("i", b"12345", 2),
-    lambda: _pvt_struct.pack_into("i", bytearray(4), 1, 5), lambda: _pvt_struct.pack("f", 1e39),
-    lambda: _pvt_struct.calcsize("99999999999999999999q"), lambda: _pvt_struct.pack("c", b"ab"),
-    lambda: _pvt_struct.pack("s", 5), lambda: _pvt_struct.pack("e", 1e6),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: _pvt_struct.pack("i"),
+        lambda: _pvt_struct.pack("i", 1, 2),
+        lambda: _pvt_struct.pack("<i", 1),
+        lambda: _pvt_struct.unpack("i", b"123"),
+        lambda: _pvt_struct.unpack_from("i", b"12345", 2),
+        lambda: _pvt_struct.pack_into("i", bytearray(4), 1, 5),
+        lambda: _pvt_struct.pack("f", 1e39),
+        lambda: _pvt_struct.calcsize("99999999999999999999q"),
+        lambda: _pvt_struct.pack("c", b"ab"),
+        lambda: _pvt_struct.pack("s", 5),
+        lambda: _pvt_struct.pack("e", 1e6),
+    ],
+)
 def test_packer_errors(call):
     with pytest.raises(_pvt_struct.error):
         call()

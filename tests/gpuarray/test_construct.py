@@ -10,9 +10,26 @@ import pycuda.driver as drv
 from pycuda import gpuarray
 from pycuda.gpuarray import GPUArray
 
-INDICES = [np.s_[::2], np.s_[:, ::-1], np.s_[1:4, 2:5, ::3], np.s_[..., 3], np.s_[2], np.s_[::-2, ::-3, ::-1],
-           np.s_[None, 1, ...], np.s_[4:1], np.s_[1, 2, 3], np.s_[-1], np.s_[:, None, :, 5:2:-1], np.s_[...],
-           np.s_[10:], np.s_[:, 5:5], np.s_[2:3, 3:4, 4:5], np.s_[()], np.s_[-3:, :-2], np.s_[np.int32(1)]]
+INDICES = [
+    np.s_[::2],
+    np.s_[:, ::-1],
+    np.s_[1:4, 2:5, ::3],
+    np.s_[..., 3],
+    np.s_[2],
+    np.s_[::-2, ::-3, ::-1],
+    np.s_[None, 1, ...],
+    np.s_[4:1],
+    np.s_[1, 2, 3],
+    np.s_[-1],
+    np.s_[:, None, :, 5:2:-1],
+    np.s_[...],
+    np.s_[10:],
+    np.s_[:, 5:5],
+    np.s_[2:3, 3:4, 4:5],
+    np.s_[()],
+    np.s_[-3:, :-2],
+    np.s_[np.int32(1)],
+]
 
 
 @pytest.fixture
@@ -21,21 +38,54 @@ def pair():
     return host, gpuarray.to_gpu(host)
 
 
-@pytest.mark.parametrize(("shape", "expected"), [
-    (5, (5,)), ((), ()), ((3, 4), (3, 4)), ([2, 3], (2, 3)), (np.int64(6), (6,)), (np.array(7), (7,)),
-    (np.array([2, 5]), (2, 5)), ((np.uint8(2), np.int16(3)), (2, 3)), (iter((4, 1)), (4, 1)), (range(3), (0, 1, 2)),
-])
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        (5, (5,)),
+        ((), ()),
+        ((3, 4), (3, 4)),
+        ([2, 3], (2, 3)),
+        (np.int64(6), (6,)),
+        (np.array(7), (7,)),
+        (np.array([2, 5]), (2, 5)),
+        ((np.uint8(2), np.int16(3)), (2, 3)),
+        (iter((4, 1)), (4, 1)),
+        (range(3), (0, 1, 2)),
+    ],
+)
 def test_shapes(shape, expected):
     array = GPUArray(shape, np.float32)
     assert array.shape == expected and all(type(length) is int for length in array.shape)
     reference = np.empty(expected, np.float32)
     assert (array.size, array.nbytes, array.ndim, array.itemsize, array.mem_size, array.strides) == (
-        reference.size, reference.nbytes, reference.ndim, 4, reference.size,
-        reference.strides if reference.size else array.strides)
+        reference.size,
+        reference.nbytes,
+        reference.ndim,
+        4,
+        reference.size,
+        reference.strides if reference.size else array.strides,
+    )
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i8", "f2", "f4", "f8", "c8", "c16", np.float32, float, int,
-                                   np.dtype([("a", "i4"), ("b", "f8")])], ids=str)
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "?",
+        "i1",
+        "u2",
+        "i8",
+        "f2",
+        "f4",
+        "f8",
+        "c8",
+        "c16",
+        np.float32,
+        float,
+        int,
+        np.dtype([("a", "i4"), ("b", "f8")]),
+    ],
+    ids=str,
+)
 def test_dtypes(dtype):
     assert GPUArray(3, dtype).dtype == np.dtype(dtype)
     assert isinstance(GPUArray(3, dtype).dtype, np.dtype)
@@ -49,21 +99,36 @@ def test_order(order):
     assert array.flags.forc is True
 
 
-@pytest.mark.parametrize("arguments", [
-    lambda: GPUArray((2, 3), np.float32, order="Q"), lambda: GPUArray((2, 3), np.float32, order="K"),
-    lambda: GPUArray(-1, np.float32), lambda: GPUArray((2, -3), np.float32), lambda: GPUArray((1 << 40, 1 << 40), "i1"),
-    lambda: GPUArray((2, 3), np.float32, strides=(4,)), lambda: GPUArray((2, 3), np.float32, strides=(-12, 4)),
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        lambda: GPUArray((2, 3), np.float32, order="Q"),
+        lambda: GPUArray((2, 3), np.float32, order="K"),
+        lambda: GPUArray(-1, np.float32),
+        lambda: GPUArray((2, -3), np.float32),
+        lambda: GPUArray((1 << 40, 1 << 40), "i1"),
+        lambda: GPUArray((2, 3), np.float32, strides=(4,)),
+        lambda: GPUArray((2, 3), np.float32, strides=(-12, 4)),
+    ],
+)
 def test_bad_values(arguments):
     with pytest.raises((ValueError, OverflowError)):
         arguments()
 
 
-@pytest.mark.parametrize("arguments", [
-    lambda: GPUArray(2.5, np.float32), lambda: GPUArray((2, "3"), np.float32), lambda: GPUArray(3, object),
-    lambda: GPUArray(3, "no dtype"), lambda: GPUArray(), lambda: GPUArray(3), lambda: GPUArray(3, "f4", nonsense=1),
-    lambda: GPUArray(3, "f4", gpudata="text"),
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        lambda: GPUArray(2.5, np.float32),
+        lambda: GPUArray((2, "3"), np.float32),
+        lambda: GPUArray(3, object),
+        lambda: GPUArray(3, "no dtype"),
+        lambda: GPUArray(),
+        lambda: GPUArray(3),
+        lambda: GPUArray(3, "f4", nonsense=1),
+        lambda: GPUArray(3, "f4", gpudata="text"),
+    ],
+)
 def test_bad_types(arguments):
     with pytest.raises(TypeError):
         arguments()
@@ -132,14 +197,20 @@ def test_freed_memory():
     array = gpuarray.zeros(8, np.float32)
     view = array[2:]
     array.gpudata.free()
-    for call in (array.get, view.get, lambda: array.set(np.zeros(8, np.float32)), lambda: array.ptr, array.copy,
-                 lambda: array.__cuda_array_interface__):
+    for call in (
+        array.get,
+        view.get,
+        lambda: array.set(np.zeros(8, np.float32)),
+        lambda: array.ptr,
+        array.copy,
+        lambda: array.__cuda_array_interface__,
+    ):
         with pytest.raises(drv.LogicError, match="freed"):
             call()
 
 
 def test_cuda_array_interface(pair):
-    host, array = pair
+    _host, array = pair
     for view in (array, array.T, array[1::2, ::-1]):
         interface = view.__cuda_array_interface__
         assert interface["version"] == 3 and interface["stream"] is None
@@ -154,13 +225,22 @@ def test_basic_indexing(pair, index):
     assert view.shape == expected.shape
     np.testing.assert_array_equal(view.get(), expected)
     if expected.size and isinstance(expected, np.ndarray):
-        assert view.ptr - array.ptr == expected.__array_interface__["data"][0] - host.__array_interface__["data"][0]
-        assert all(a == b for a, b, n in zip(view.strides, expected.strides, view.shape, strict=True) if n > 1)
+        assert (
+            view.ptr - array.ptr
+            == expected.__array_interface__["data"][0] - host.__array_interface__["data"][0]
+        )
+        assert all(
+            a == b for a, b, n in zip(view.strides, expected.strides, view.shape, strict=True) if n > 1
+        )
         assert (view.flags.c_contiguous, view.flags.f_contiguous) == (
-            expected.flags.c_contiguous, expected.flags.f_contiguous)
+            expected.flags.c_contiguous,
+            expected.flags.f_contiguous,
+        )
 
 
-@pytest.mark.parametrize("index", [5, -6, (0, 6), (0, 0, 0, 0), [1, 2], "a", 1.5, (..., ...), np.array([1, 2]), True])
+@pytest.mark.parametrize(
+    "index", [5, -6, (0, 6), (0, 0, 0, 0), [1, 2], "a", 1.5, (..., ...), np.array([1, 2]), True]
+)
 def test_bad_indices(pair, index):
     with pytest.raises(IndexError):
         pair[1][index]
@@ -180,11 +260,19 @@ def test_iteration_and_length(pair):
 @pytest.mark.parametrize("shape", [(210,), (7, 30), (2, 3, 5, 7), (-1, 7), (30, -1), (1, 210, 1), (5, 6, 7)])
 def test_reshape(layout, shape, order):
     big = np.arange(420, dtype=np.int32).reshape(10, 6, 7)
-    host = {"C": big[:5].copy(), "F": np.asfortranarray(big[:5]), "strided": big[::2], "reversed": big[4::-1],
-            "transposed": big[:5].transpose(1, 2, 0)}[layout]
+    host = {
+        "C": big[:5].copy(),
+        "F": np.asfortranarray(big[:5]),
+        "strided": big[::2],
+        "reversed": big[4::-1],
+        "transposed": big[:5].transpose(1, 2, 0),
+    }[layout]
     whole = gpuarray.to_gpu(big)
-    array = {"strided": whole[::2], "reversed": whole[4::-1], "transposed": whole[:5].transpose((1, 2, 0))}.get(
-        layout, gpuarray.to_gpu(host))
+    array = {
+        "strided": whole[::2],
+        "reversed": whole[4::-1],
+        "transposed": whole[:5].transpose((1, 2, 0)),
+    }.get(layout, gpuarray.to_gpu(host))
     np.testing.assert_array_equal(array.reshape(*shape, order=order).get(), host.reshape(shape, order=order))
     np.testing.assert_array_equal(array.reshape(shape).get(), host.reshape(shape))
 

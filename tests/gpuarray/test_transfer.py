@@ -8,12 +8,24 @@ from pycuda import gpuarray
 
 SHAPE = (5, 6, 7)
 LAYOUTS = {
-    "C": lambda a: a, "F": lambda a: a.transpose(2, 1, 0), "permuted": lambda a: a.transpose(1, 2, 0),
-    "outer gap": lambda a: a[::2], "middle gap": lambda a: a[:, ::2], "inner gap": lambda a: a[:, :, ::2],
-    "all gaps": lambda a: a[::2, ::2, ::3], "block": lambda a: a[1:4, 2:5, 3:6], "reversed": lambda a: a[::-1],
-    "all reversed": lambda a: a[::-1, ::-1, ::-1], "mixed": lambda a: a[::-2, :, ::3].transpose(2, 0, 1),
-    "row": lambda a: a[2, 3], "column": lambda a: a[2, :, 3], "pile": lambda a: a[:, 2, 3], "element": lambda a: a[1, 2, 3],
-    "empty": lambda a: a[:, 3:3], "new axis": lambda a: a[:, None, ::2], "single": lambda a: a[2:3, 1:2],
+    "C": lambda a: a,
+    "F": lambda a: a.transpose(2, 1, 0),
+    "permuted": lambda a: a.transpose(1, 2, 0),
+    "outer gap": lambda a: a[::2],
+    "middle gap": lambda a: a[:, ::2],
+    "inner gap": lambda a: a[:, :, ::2],
+    "all gaps": lambda a: a[::2, ::2, ::3],
+    "block": lambda a: a[1:4, 2:5, 3:6],
+    "reversed": lambda a: a[::-1],
+    "all reversed": lambda a: a[::-1, ::-1, ::-1],
+    "mixed": lambda a: a[::-2, :, ::3].transpose(2, 0, 1),
+    "row": lambda a: a[2, 3],
+    "column": lambda a: a[2, :, 3],
+    "pile": lambda a: a[:, 2, 3],
+    "element": lambda a: a[1, 2, 3],
+    "empty": lambda a: a[:, 3:3],
+    "new axis": lambda a: a[:, None, ::2],
+    "single": lambda a: a[2:3, 1:2],
 }
 
 
@@ -29,7 +41,10 @@ def axis_order(array):
 
 
 def is_packed(array):
-    return sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)) + array.itemsize == array.nbytes
+    return (
+        sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)) + array.itemsize
+        == array.nbytes
+    )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -84,7 +99,11 @@ def test_set_of_a_view(base, layout, source):
         given = wide[..., ::3]
         given[...] = new
     if source.startswith("device"):
-        view = gpuarray.to_gpu(wide)[..., ::3] if source.endswith("gaps") and new.ndim else gpuarray.to_gpu(given)
+        view = (
+            gpuarray.to_gpu(wide)[..., ::3]
+            if source.endswith("gaps") and new.ndim
+            else gpuarray.to_gpu(given)
+        )
         LAYOUTS[layout](array).set(view)
     else:
         LAYOUTS[layout](array).set(given)
@@ -104,8 +123,11 @@ def test_copy(base, layout):
     np.testing.assert_array_equal(copy.get(), expected)
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16", "S5", "V7",
-                                   [("a", "u1"), ("b", "f8")]], ids=str)
+@pytest.mark.parametrize(
+    "dtype",
+    ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16", "S5", "V7", [("a", "u1"), ("b", "f8")]],
+    ids=str,
+)
 def test_dtypes(dtype):
     host = np.frombuffer(np.random.default_rng(1).bytes(24 * np.dtype(dtype).itemsize), dtype).reshape(4, 6)
     if np.dtype(dtype) == bool:
@@ -124,7 +146,9 @@ def test_repeated_elements_can_be_read_but_not_set(base):
     np.testing.assert_array_equal(row.get(), base[0])
 
 
-@pytest.mark.parametrize(("to", "source"), [(np.s_[1:], np.s_[:-1]), (np.s_[:-1], np.s_[1:]), (np.s_[::-1], np.s_[:])])
+@pytest.mark.parametrize(
+    ("to", "source"), [(np.s_[1:], np.s_[:-1]), (np.s_[:-1], np.s_[1:]), (np.s_[::-1], np.s_[:])]
+)
 def test_overlapping_views(base, to, source):
     array, expected = gpuarray.to_gpu(base), base.copy()
     array[to].set(array[source])
@@ -156,14 +180,23 @@ def test_other_shape(base):
     np.testing.assert_array_equal(array.get(), base)
 
 
-@pytest.mark.parametrize(("call", "error"), [
-    (lambda a: a.set(np.zeros(3, np.int32)), ValueError), (lambda a: a.set(np.zeros(SHAPE, np.int64)), ValueError),
-    (lambda a: a.set(gpuarray.zeros(3, np.int32)), ValueError), (lambda a: a.set([1, 2]), TypeError),
-    (lambda a: a.get(np.zeros(3, np.int32)), ValueError), (lambda a: a.get(np.zeros(SHAPE, np.int64)), TypeError),
-    (lambda a: a.get([1, 2]), TypeError), (lambda a: a.get(np.broadcast_to(np.int32(0), SHAPE)), ValueError),
-    (lambda a: a.get(stream=5.5), TypeError), (lambda a: a.set(), TypeError), (lambda a: a.get(nonsense=1), TypeError),
-    (lambda a: gpuarray.to_gpu(np.array([object()])), TypeError),
-])
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda a: a.set(np.zeros(3, np.int32)), ValueError),
+        (lambda a: a.set(np.zeros(SHAPE, np.int64)), ValueError),
+        (lambda a: a.set(gpuarray.zeros(3, np.int32)), ValueError),
+        (lambda a: a.set([1, 2]), TypeError),
+        (lambda a: a.get(np.zeros(3, np.int32)), ValueError),
+        (lambda a: a.get(np.zeros(SHAPE, np.int64)), TypeError),
+        (lambda a: a.get([1, 2]), TypeError),
+        (lambda a: a.get(np.broadcast_to(np.int32(0), SHAPE)), ValueError),
+        (lambda a: a.get(stream=5.5), TypeError),
+        (lambda a: a.set(), TypeError),
+        (lambda a: a.get(nonsense=1), TypeError),
+        (lambda a: gpuarray.to_gpu(np.array([object()])), TypeError),
+    ],
+)
 def test_bad_input(base, call, error):
     with pytest.raises(error):
         call(gpuarray.to_gpu(base))
