@@ -32,7 +32,8 @@ static bool describe(DriverLibrary *library, char *problem, size_t problem_size)
 {
     CUresult (*get_version)(int *) = (CUresult(*)(int *))dlsym(library->handle, "cuDriverGetVersion");
     if (!get_version || get_version(&library->version) != CUDA_SUCCESS) {
-        snprintf(problem, problem_size, "the library has no working cuDriverGetVersion: it is not a CUDA driver");
+        snprintf(problem, problem_size,
+                 "the library has no working cuDriverGetVersion: it is not a CUDA driver");
         return false;
     }
     library->get_proc_address = (GetProcAddressFn)dlsym(library->handle, "cuGetProcAddress_v2");
@@ -47,8 +48,7 @@ static bool open_library(const char *path, DriverLibrary *library, char *problem
 {
     char reason[512];
     library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library->handle && describe(library, reason, sizeof reason))
-        return true;
+    if (library->handle && describe(library, reason, sizeof reason)) return true;
     snprintf(problem, problem_size, "%s: %s", path, library->handle ? reason : dlerror());
     return false;
 }
@@ -57,10 +57,8 @@ static bool open_nvidia(DriverLibrary *library, char *problem, size_t problem_si
 {
     char first[512] = "";
     for (size_t i = 0; i < sizeof nvidia_names / sizeof nvidia_names[0]; i++) {
-        if (open_library(nvidia_names[i], library, problem, problem_size))
-            return true;
-        if (i == 0)
-            snprintf(first, sizeof first, "%s", problem);
+        if (open_library(nvidia_names[i], library, problem, problem_size)) return true;
+        if (i == 0) snprintf(first, sizeof first, "%s", problem);
     }
     snprintf(problem, problem_size, "NVIDIA's driver was not found (%s)", first);
     return false;
@@ -72,10 +70,8 @@ static bool has_device(const DriverLibrary *library, char *problem, size_t probl
     CUresult (*get_count)(int *) = (CUresult(*)(int *))dlsym(library->handle, "cuDeviceGetCount");
     int count = 0;
     CUresult result = init && get_count ? init(0) : CUDA_ERROR_NOT_FOUND;
-    if (result == CUDA_SUCCESS)
-        result = get_count(&count);
-    if (result == CUDA_SUCCESS && count > 0)
-        return true;
+    if (result == CUDA_SUCCESS) result = get_count(&count);
+    if (result == CUDA_SUCCESS && count > 0) return true;
     snprintf(problem, problem_size, "NVIDIA's driver is installed but shows no device (cuInit gives error %d)",
              (int)result);
     return false;
@@ -89,8 +85,7 @@ static bool own_folder(char *folder, size_t size)
     if (!dladdr((void *)&own_folder, &info) || !info.dli_fname || !realpath(info.dli_fname, resolved))
         return false;
     char *slash = strrchr(resolved, '/');
-    if (!slash || (size_t)(slash - resolved) + 2 > size)
-        return false;
+    if (!slash || (size_t)(slash - resolved) + 2 > size) return false;
     slash[1] = '\0';
     memcpy(folder, resolved, (size_t)(slash - resolved) + 2);
     return true;
@@ -105,8 +100,7 @@ static bool open_cpu(DriverLibrary *library, char *problem, size_t problem_size)
     }
     for (size_t i = 0; i < sizeof cpu_places / sizeof cpu_places[0]; i++) {
         snprintf(path, sizeof path, "%s%s", folder, cpu_places[i]);
-        if (open_library(path, library, problem, problem_size))
-            return true;
+        if (open_library(path, library, problem, problem_size)) return true;
     }
     return false;
 }
@@ -116,11 +110,12 @@ static CUresult locate_default(DriverLibrary *library, char *problem, size_t pro
     char reason[400];
     if (open_nvidia(library, reason, sizeof reason) && has_device(library, reason, sizeof reason))
         return CUDA_SUCCESS;
-    if (!open_cpu(library, problem, problem_size))
-        return CUDA_ERROR_NO_DEVICE;
-    snprintf(notice, sizeof notice,
-             "%s: kernels run on the CPU device. PYCUDA_DEVICE=cpu says that this is meant, PYCUDA_DEVICE=gpu makes "
-             "it an error.", reason);
+    if (!open_cpu(library, problem, problem_size)) return CUDA_ERROR_NO_DEVICE;
+    snprintf(
+        notice, sizeof notice,
+        "%s: kernels run on the CPU device. PYCUDA_DEVICE=cpu says that this is meant, PYCUDA_DEVICE=gpu makes "
+        "it an error.",
+        reason);
     atomic_store(&notice_waits, true);
     return CUDA_SUCCESS;
 }
@@ -130,18 +125,15 @@ CUresult driver_locate(DriverLibrary *library, char *problem, size_t problem_siz
     const char *path = getenv("PYCUDA_DRIVER"), *device = getenv("PYCUDA_DEVICE");
     if (path && *path)
         return open_library(path, library, problem, problem_size) ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
-    if (!device || !*device)
-        return locate_default(library, problem, problem_size);
+    if (!device || !*device) return locate_default(library, problem, problem_size);
     if (strcmp(device, "cpu") == 0)
         return open_cpu(library, problem, problem_size) ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
     if (strcmp(device, "gpu") == 0)
         return open_nvidia(library, problem, problem_size) && has_device(library, problem, problem_size)
-                   ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+                   ? CUDA_SUCCESS
+                   : CUDA_ERROR_NO_DEVICE;
     snprintf(problem, problem_size, "PYCUDA_DEVICE is \"%.100s\": it may be gpu or cpu", device);
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-const char *driver_take_notice(void)
-{
-    return atomic_exchange(&notice_waits, false) ? notice : NULL;
-}
+const char *driver_take_notice(void) { return atomic_exchange(&notice_waits, false) ? notice : NULL; }

@@ -8,9 +8,10 @@
 typedef CUresult (*GetProcAddressFn)(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
 
 typedef struct DriverLibrary {
-    void *handle;                       /* from dlopen, never closed */
-    int version;                        /* cuDriverGetVersion */
-    GetProcAddressFn get_proc_address;  /* cuGetProcAddress_v2 or an adapter of its first form; NULL before 11.3 */
+    void *handle; /* from dlopen, never closed */
+    int version; /* cuDriverGetVersion */
+    GetProcAddressFn
+        get_proc_address; /* cuGetProcAddress_v2 or an adapter of its first form; NULL before 11.3 */
 } DriverLibrary;
 
 /* Opens the driver that the environment asks for:

@@ -62,10 +62,10 @@ static CUresult call_missing(int row)
 #undef CU_FN
 
 #define CU_FN(name, symbol, version, per_thread, params, args) \
-    static CUresult first_##name params                        \
-    {                                                          \
-        driver_load();                                         \
-        return driver.name args;                               \
+    static CUresult first_##name params \
+    { \
+        driver_load(); \
+        return driver.name args; \
     }
 #include "abi/cuda_functions.def"
 #undef CU_FN
@@ -82,10 +82,7 @@ static const DriverTable missing = {
 #undef CU_FN
 };
 
-static AnyFn *slot(DriverTable *table, int row)
-{
-    return (AnyFn *)((char *)table + rows[row].field);
-}
+static AnyFn *slot(DriverTable *table, int row) { return (AnyFn *)((char *)table + rows[row].field); }
 
 /* The pointer for one row: by cuGetProcAddress with the version of the row, else by its exported symbol. */
 static AnyFn find_function(const DriverLibrary *library, int row)
@@ -93,7 +90,8 @@ static AnyFn find_function(const DriverLibrary *library, int row)
     void *found = NULL;
     CUdriverProcAddressQueryResult status;
     if (library->get_proc_address) {
-        if (library->get_proc_address(rows[row].name, &found, rows[row].version, 0, &status) == CUDA_SUCCESS && found)
+        if (library->get_proc_address(rows[row].name, &found, rows[row].version, 0, &status) == CUDA_SUCCESS
+            && found)
             return (AnyFn)found;
     }
     return rows[row].version <= library->version ? (AnyFn)dlsym(library->handle, rows[row].symbol) : NULL;
@@ -109,8 +107,7 @@ static void load(void)
         for (int row = 0; row < ROW_COUNT; row++) {
             AnyFn function = find_function(&library, row);
             present[row] = function != NULL;
-            if (function)
-                *slot(&table, row) = function;
+            if (function) *slot(&table, row) = function;
         }
         fault_install(&table);
     }
@@ -120,8 +117,7 @@ static void load(void)
 CUresult driver_load(void)
 {
     pthread_once(&load_once, load);
-    if (load_result != CUDA_SUCCESS)
-        call_missing(0);
+    if (load_result != CUDA_SUCCESS) call_missing(0);
     return load_result;
 }
 
@@ -129,15 +125,11 @@ bool driver_has(size_t field_offset)
 {
     driver_load();
     for (int row = 0; row < ROW_COUNT; row++)
-        if (rows[row].field == field_offset)
-            return present[row];
+        if (rows[row].field == field_offset) return present[row];
     return false;
 }
 
-int driver_version(void)
-{
-    return loaded_version;
-}
+int driver_version(void) { return loaded_version; }
 
 const char *driver_problem(void)
 {

@@ -15,10 +15,10 @@ static CUresult next_fault(void)
 }
 
 #define CU_FN(name, symbol, version, per_thread, params, args) \
-    static CUresult faulty_##name params                       \
-    {                                                          \
-        CUresult fault = next_fault();                         \
-        return fault ? fault : real.name args;                 \
+    static CUresult faulty_##name params \
+    { \
+        CUresult fault = next_fault(); \
+        return fault ? fault : real.name args; \
     }
 #include "abi/cuda_functions.def"
 #undef CU_FN
@@ -33,8 +33,7 @@ static void keep_texts(DriverTable *table)
 void fault_install(DriverTable *table)
 {
     const char *call = getenv("PYCUDA_FAULT_CALL"), *code = getenv("PYCUDA_FAULT_CODE");
-    if (!call)
-        return;
+    if (!call) return;
     real = *table;
     installed = true;
     fault_arm(strtoul(call, NULL, 10), code ? (CUresult)atoi(code) : CUDA_ERROR_OUT_OF_MEMORY);
@@ -46,15 +45,11 @@ void fault_install(DriverTable *table)
     keep_texts(table);
 }
 
-unsigned long fault_calls(void)
-{
-    return atomic_load(&calls);
-}
+unsigned long fault_calls(void) { return atomic_load(&calls); }
 
 bool fault_arm(unsigned long n, CUresult code)
 {
-    if (!installed)
-        return false;
+    if (!installed) return false;
     atomic_store(&fail_code, (int)code);
     atomic_store(&fail_at, n ? atomic_load(&calls) + n : 0);
     return true;

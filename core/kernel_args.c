@@ -8,14 +8,12 @@ static bool add_param(KernelLayout *layout, uint32_t *room, size_t offset, size_
     if (layout->count == *room) {
         uint32_t larger = *room ? *room * 2 : 8;
         KernelParam *params = realloc(layout->params, larger * sizeof *params);
-        if (!params)
-            return false;
+        if (!params) return false;
         layout->params = params;
         *room = larger;
     }
     layout->params[layout->count++] = (KernelParam){(uint32_t)offset, (uint32_t)size};
-    if (offset + size > layout->bytes)
-        layout->bytes = (uint32_t)(offset + size);
+    if (offset + size > layout->bytes) layout->bytes = (uint32_t)(offset + size);
     return true;
 }
 
@@ -23,8 +21,7 @@ CUresult kernel_layout_read(KernelLayout *layout, CUfunction function)
 {
     uint32_t room = 0;
     *layout = (KernelLayout){0};
-    if (!DRIVER_HAS(cuFuncGetParamInfo))
-        return CUDA_SUCCESS;
+    if (!DRIVER_HAS(cuFuncGetParamInfo)) return CUDA_SUCCESS;
     for (;;) {
         size_t offset = 0, size = 0;
         CUresult result = driver.cuFuncGetParamInfo(function, layout->count, &offset, &size);
@@ -50,7 +47,6 @@ void kernel_layout_free(KernelLayout *layout)
 size_t kernel_args_natural_alignment(size_t size)
 {
     size_t alignment = 1;
-    while (alignment < 16 && size && size % (alignment * 2) == 0)
-        alignment *= 2;
+    while (alignment < 16 && size && size % (alignment * 2) == 0) alignment *= 2;
     return alignment;
 }

@@ -8,8 +8,8 @@ static int device_limit(CUdevice_attribute attribute)
 {
     CUdevice device;
     int value = 0;
-    if (driver.cuCtxGetDevice(&device) != CUDA_SUCCESS ||
-        driver.cuDeviceGetAttribute(&value, attribute, device) != CUDA_SUCCESS)
+    if (driver.cuCtxGetDevice(&device) != CUDA_SUCCESS
+        || driver.cuDeviceGetAttribute(&value, attribute, device) != CUDA_SUCCESS)
         return 0;
     return value;
 }
@@ -39,10 +39,9 @@ static bool explain_threads(const LaunchShape *shape, CUfunction function, char 
     int kernel = function_limit(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     bool by_kernel = kernel > 0 && (device <= 0 || kernel < device);
     int limit = by_kernel ? kernel : device;
-    if (limit <= 0 || threads <= (unsigned long long)limit)
-        return false;
-    snprintf(text, size, "a block of %ux%ux%u is %llu threads: %s allows %d", shape->block[0],
-             shape->block[1], shape->block[2], threads,
+    if (limit <= 0 || threads <= (unsigned long long)limit) return false;
+    snprintf(text, size, "a block of %ux%ux%u is %llu threads: %s allows %d", shape->block[0], shape->block[1],
+             shape->block[2], threads,
              by_kernel ? "this kernel (its registers or launch bounds)" : "this device", limit);
     return true;
 }
@@ -52,8 +51,7 @@ static bool explain_shared(const LaunchShape *shape, CUfunction function, char *
     int fixed = function_limit(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     int allowed = function_limit(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
     int most = device_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-    if (allowed <= 0 || shape->shared_bytes <= (unsigned)allowed)
-        return false;
+    if (allowed <= 0 || shape->shared_bytes <= (unsigned)allowed) return false;
     snprintf(
         text, size,
         "%u bytes of dynamic shared memory: this kernel allows %d beside its own %d (up to %d in all after "
@@ -66,13 +64,11 @@ bool launch_shape_explain(const LaunchShape *shape, CUfunction function, char *t
 {
     for (int axis = 0; axis < 3; axis++) {
         int limit = device_limit(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + (CUdevice_attribute)axis);
-        if (explain_length("the block", axis, shape->block[axis], limit, text, size))
-            return true;
+        if (explain_length("the block", axis, shape->block[axis], limit, text, size)) return true;
     }
     for (int axis = 0; axis < 3; axis++) {
         int limit = device_limit(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + (CUdevice_attribute)axis);
-        if (explain_length("the grid", axis, shape->grid[axis], limit, text, size))
-            return true;
+        if (explain_length("the grid", axis, shape->grid[axis], limit, text, size)) return true;
     }
     return explain_threads(shape, function, text, size) || explain_shared(shape, function, text, size);
 }
@@ -92,6 +88,5 @@ void launch_shape_splay(size_t n, int multiprocessors, unsigned *blocks, unsigne
         *blocks = (unsigned)limit;
         *threads = (unsigned)most;
     }
-    if (*blocks == 0)
-        *blocks = 1;
+    if (*blocks == 0) *blocks = 1;
 }

@@ -35,8 +35,7 @@ bool nvrtc_load(NvrtcTable *table, const char *path, char *problem, size_t probl
         }
         *(AnyFn *)((char *)table + rows[row].field) = function;
     }
-    if (table->nvrtcVersion(&table->major, &table->minor) == NVRTC_SUCCESS)
-        return true;
+    if (table->nvrtcVersion(&table->major, &table->minor) == NVRTC_SUCCESS) return true;
     snprintf(problem, problem_size, "%s: nvrtcVersion failed", path);
     return false;
 }
@@ -44,8 +43,7 @@ bool nvrtc_load(NvrtcTable *table, const char *path, char *problem, size_t probl
 /* Notes the first failure. True when the call succeeded. */
 static bool check(NvrtcProduct *product, int result, const char *call)
 {
-    if (result == NVRTC_SUCCESS)
-        return true;
+    if (result == NVRTC_SUCCESS) return true;
     if (!product->failed) {
         product->result = result;
         product->failed = call;
@@ -56,8 +54,7 @@ static bool check(NvrtcProduct *product, int result, const char *call)
 static void fetch_log(const NvrtcTable *table, NvrtcProgram program, NvrtcProduct *product)
 {
     size_t size = 0;
-    if (table->nvrtcGetProgramLogSize(program, &size) != NVRTC_SUCCESS || size <= 1)
-        return;
+    if (table->nvrtcGetProgramLogSize(program, &size) != NVRTC_SUCCESS || size <= 1) return;
     product->log = calloc(size + 1, 1);
     if (product->log && table->nvrtcGetProgramLog(program, product->log) != NVRTC_SUCCESS)
         product->log[0] = '\0';
@@ -72,24 +69,21 @@ static bool fetch_code(const NvrtcTable *table, NvrtcProgram program, NvrtcOutpu
     const SizeFn sizes[] = {table->nvrtcGetPTXSize, table->nvrtcGetCUBINSize, table->nvrtcGetLTOIRSize};
     const CodeFn codes[] = {table->nvrtcGetPTX, table->nvrtcGetCUBIN, table->nvrtcGetLTOIR};
     size_t size = 0;
-    if (!sizes[want] || !codes[want])
-        return check(product, NVRTC_ERROR_INVALID_INPUT, names[want]);
-    if (!check(product, sizes[want](program, &size), names[want]))
-        return false;
+    if (!sizes[want] || !codes[want]) return check(product, NVRTC_ERROR_INVALID_INPUT, names[want]);
+    if (!check(product, sizes[want](program, &size), names[want])) return false;
     if (size == 0)      /* a virtual architecture has no binary */
         return check(product, NVRTC_ERROR_INVALID_INPUT, names[want]);
     product->code = malloc(size + 1);
-    if (!product->code)
-        return check(product, NVRTC_ERROR_OUT_OF_MEMORY, names[want]);
-    if (!check(product, codes[want](program, product->code), names[want]))
-        return false;
+    if (!product->code) return check(product, NVRTC_ERROR_OUT_OF_MEMORY, names[want]);
+    if (!check(product, codes[want](program, product->code), names[want])) return false;
     product->code[size] = '\0';
     product->code_size = want == NVRTC_PTX && product->code[size - 1] == '\0' ? size - 1 : size;
     return true;
 }
 
 static bool add_expressions(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job,
-                            NvrtcProduct *product) {
+                            NvrtcProduct *product)
+{
     for (int i = 0; i < job->expression_count; i++)
         if (!check(product, table->nvrtcAddNameExpression(program, job->expressions[i]),
                    "nvrtcAddNameExpression"))
@@ -98,12 +92,11 @@ static bool add_expressions(const NvrtcTable *table, NvrtcProgram program, const
 }
 
 static bool fetch_names(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job,
-                        NvrtcProduct *product) {
-    if (job->expression_count == 0)
-        return true;
+                        NvrtcProduct *product)
+{
+    if (job->expression_count == 0) return true;
     product->lowered = calloc((size_t)job->expression_count, sizeof *product->lowered);
-    if (!product->lowered)
-        return check(product, NVRTC_ERROR_OUT_OF_MEMORY, "nvrtcGetLoweredName");
+    if (!product->lowered) return check(product, NVRTC_ERROR_OUT_OF_MEMORY, "nvrtcGetLoweredName");
     product->lowered_count = job->expression_count;
     for (int i = 0; i < job->expression_count; i++) {
         const char *name = NULL;
@@ -111,8 +104,7 @@ static bool fetch_names(const NvrtcTable *table, NvrtcProgram program, const Nvr
                    "nvrtcGetLoweredName"))
             return false;
         product->lowered[i] = strdup(name);
-        if (!product->lowered[i])
-            return check(product, NVRTC_ERROR_OUT_OF_MEMORY, "nvrtcGetLoweredName");
+        if (!product->lowered[i]) return check(product, NVRTC_ERROR_OUT_OF_MEMORY, "nvrtcGetLoweredName");
     }
     return true;
 }
@@ -132,16 +124,14 @@ bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *p
                      "nvrtcCompileProgram");
         fetch_log(table, program, product);
     }
-    done =
-        done && fetch_code(table, program, job->want, product) && fetch_names(table, program, job, product);
+    done = done && fetch_code(table, program, job->want, product) && fetch_names(table, program, job, product);
     table->nvrtcDestroyProgram(&program);
     return done;
 }
 
 void nvrtc_product_free(NvrtcProduct *product)
 {
-    for (int i = 0; i < product->lowered_count; i++)
-        free(product->lowered[i]);
+    for (int i = 0; i < product->lowered_count; i++) free(product->lowered[i]);
     free(product->lowered);
     free(product->code);
     free(product->log);

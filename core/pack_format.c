@@ -16,15 +16,11 @@ static const PackCode codes[] = {
 const PackCode *pack_code(char code)
 {
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
-        if (codes[i].code == code)
-            return &codes[i];
+        if (codes[i].code == code) return &codes[i];
     return NULL;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
+static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* Reads a repeat count, 1 when none is written. */
 static PackStatus read_count(const char *text, size_t length, size_t *at, size_t *count)
@@ -33,25 +29,21 @@ static PackStatus read_count(const char *text, size_t length, size_t *at, size_t
     *count = 0;
     for (; *at < length && text[*at] >= '0' && text[*at] <= '9'; ++*at) {
         written = true;
-        if (*count > (PTRDIFF_MAX - 9) / 10)
-            return PACK_TOO_LARGE;
+        if (*count > (PTRDIFF_MAX - 9) / 10) return PACK_TOO_LARGE;
         *count = *count * 10 + (size_t)(text[*at] - '0');
     }
-    if (!written)
-        *count = 1;
+    if (!written) *count = 1;
     return written && *at == length ? PACK_NO_CODE : PACK_OK;
 }
 
 static PackStatus append(PackFormat *format, size_t *room, const PackCode *code, size_t count)
 {
     size_t offset = kernel_args_align(format->size, code->alignment);
-    if (count > (PTRDIFF_MAX - offset) / code->size)
-        return PACK_TOO_LARGE;
+    if (count > (PTRDIFF_MAX - offset) / code->size) return PACK_TOO_LARGE;
     if (format->run_count == *room) {
         size_t larger = *room ? *room * 2 : 8;
         PackRun *runs = realloc(format->runs, larger * sizeof *runs);
-        if (!runs)
-            return PACK_NO_MEMORY;
+        if (!runs) return PACK_NO_MEMORY;
         format->runs = runs;
         *room = larger;
     }
@@ -71,17 +63,13 @@ static PackStatus parse_runs(PackFormat *format, const char *text, size_t length
             ++*at;
             continue;
         }
-        if (strchr("<>=!@", text[*at]))
-            return PACK_BAD_ORDER;
+        if (strchr("<>=!@", text[*at])) return PACK_BAD_ORDER;
         PackStatus status = read_count(text, length, at, &count);
-        if (status != PACK_OK)
-            return status;
+        if (status != PACK_OK) return status;
         const PackCode *code = pack_code(text[*at]);
-        if (!code)
-            return PACK_BAD_CODE;
+        if (!code) return PACK_BAD_CODE;
         status = append(format, &room, code, count);
-        if (status != PACK_OK)
-            return status;
+        if (status != PACK_OK) return status;
         ++*at;
     }
     return PACK_OK;
@@ -92,8 +80,7 @@ PackStatus pack_format_parse(PackFormat *format, const char *text, size_t length
     *format = (PackFormat){0};
     *where = length > 0 && text[0] == '@';
     PackStatus status = parse_runs(format, text, length, where);
-    if (status != PACK_OK)
-        pack_format_free(format);
+    if (status != PACK_OK) pack_format_free(format);
     return status;
 }
 

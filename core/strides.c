@@ -2,16 +2,12 @@
 
 #include <stdlib.h>
 
-static ptrdiff_t distance(ptrdiff_t stride)
-{
-    return stride < 0 ? -stride : stride;
-}
+static ptrdiff_t distance(ptrdiff_t stride) { return stride < 0 ? -stride : stride; }
 
 static bool is_empty(int ndim, const ptrdiff_t *shape)
 {
     for (int axis = 0; axis < ndim; axis++)
-        if (shape[axis] == 0)
-            return true;
+        if (shape[axis] == 0) return true;
     return false;
 }
 
@@ -19,10 +15,8 @@ ptrdiff_t strides_count(int ndim, const ptrdiff_t *shape, ptrdiff_t itemsize)
 {
     ptrdiff_t bytes = itemsize > 0 ? itemsize : 1, count = 1;
     for (int axis = 0; axis < ndim; axis++) {
-        if (shape[axis] < 0)
-            return -1;
-        if (shape[axis] > 0 && __builtin_mul_overflow(bytes, shape[axis], &bytes))
-            return -1;
+        if (shape[axis] < 0) return -1;
+        if (shape[axis] > 0 && __builtin_mul_overflow(bytes, shape[axis], &bytes)) return -1;
         count *= shape[axis];
     }
     return count;
@@ -39,16 +33,14 @@ void strides_fill(char order, int ndim, const ptrdiff_t *shape, ptrdiff_t itemsi
 }
 
 static bool is_contiguous(char order, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides,
-                          ptrdiff_t itemsize) {
+                          ptrdiff_t itemsize)
+{
     ptrdiff_t step = itemsize;
-    if (is_empty(ndim, shape))
-        return true;
+    if (is_empty(ndim, shape)) return true;
     for (int i = 0; i < ndim; i++) {
         int axis = order == 'F' ? i : ndim - 1 - i;
-        if (shape[axis] == 1)
-            continue;
-        if (strides[axis] != step)
-            return false;
+        if (shape[axis] == 1) continue;
+        if (strides[axis] != step) return false;
         step *= shape[axis];
     }
     return true;
@@ -109,19 +101,17 @@ bool strides_is_packed(int ndim, const ptrdiff_t *shape, const ptrdiff_t *stride
 
 bool strides_equal(int ndim, const ptrdiff_t *shape, const ptrdiff_t *a, const ptrdiff_t *b)
 {
-    if (is_empty(ndim, shape))
-        return true;
+    if (is_empty(ndim, shape)) return true;
     for (int axis = 0; axis < ndim; axis++)
-        if (shape[axis] > 1 && a[axis] != b[axis])
-            return false;
+        if (shape[axis] > 1 && a[axis] != b[axis]) return false;
     return true;
 }
 
 void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize,
-                    ptrdiff_t *low, ptrdiff_t *high) {
+                    ptrdiff_t *low, ptrdiff_t *high)
+{
     *low = *high = 0;
-    if (is_empty(ndim, shape))
-        return;
+    if (is_empty(ndim, shape)) return;
     for (int axis = 0; axis < ndim; axis++) {
         ptrdiff_t reach = (shape[axis] - 1) * strides[axis];
         *(reach < 0 ? low : high) += reach;
@@ -133,25 +123,19 @@ bool strides_may_overlap(int ndim, const ptrdiff_t *shape, const ptrdiff_t *stri
 {
     int order[STRIDES_MAX_DIMS];
     ptrdiff_t reach = itemsize;
-    if (is_empty(ndim, shape))
-        return false;
+    if (is_empty(ndim, shape)) return false;
     strides_sort(ndim, strides, order);
     for (int i = ndim - 1; i >= 0; i--) {
         ptrdiff_t length = shape[order[i]], step = distance(strides[order[i]]);
-        if (length == 1)
-            continue;
-        if (step < reach)
-            return true;
+        if (length == 1) continue;
+        if (step < reach) return true;
         reach += (length - 1) * step;
     }
     return false;
 }
 
 /* The axis that comes i-th, counted from the one that steps fastest. */
-static int from_fastest(char order, int ndim, int i)
-{
-    return order == 'F' ? i : ndim - 1 - i;
-}
+static int from_fastest(char order, int ndim, int i) { return order == 'F' ? i : ndim - 1 - i; }
 
 bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, int new_ndim,
                      const ptrdiff_t *new_shape, ptrdiff_t itemsize, ptrdiff_t *new_strides)
@@ -164,11 +148,10 @@ bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff
         int first = new;
         do {
             if (new_count <= old_count && new < new_ndim) {
-                new_count *= new_shape[from_fastest(order, new_ndim, new++)];
+                new_count *= new_shape[from_fastest(order, new_ndim, new ++)];
             } else if (old < ndim) {
                 int axis = from_fastest(order, ndim, old++);
-                if (shape[axis] == 1)
-                    continue;
+                if (shape[axis] == 1) continue;
                 if (old_count == 1)
                     base = strides[axis];
                 else if (strides[axis] != expected)
@@ -190,14 +173,14 @@ bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff
 
 /* Sorts the axes by the destination, drops those of length 1 and turns all to positive steps there. */
 static void arrange(StridedCopy *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to,
-                    const ptrdiff_t *from) {
+                    const ptrdiff_t *from)
+{
     int order[STRIDES_MAX_DIMS];
     strides_sort(ndim, to, order);
     *plan = (StridedCopy){.height = 1};
     for (int i = 0; i < ndim; i++) {
         ptrdiff_t length = shape[order[i]], to_step = to[order[i]], from_step = from[order[i]];
-        if (length == 1)
-            continue;
+        if (length == 1) continue;
         if (to_step < 0) {
             plan->to_start += (length - 1) * to_step;
             plan->from_start += (length - 1) * from_step;
@@ -230,8 +213,7 @@ static void merge(StridedCopy *plan)
 bool strides_plan_copy(StridedCopy *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to,
                        const ptrdiff_t *from, ptrdiff_t itemsize)
 {
-    if (strides_may_overlap(ndim, shape, to, itemsize))
-        return false;
+    if (strides_may_overlap(ndim, shape, to, itemsize)) return false;
     arrange(plan, ndim, shape, to, from);
     merge(plan);
     plan->width = itemsize;
@@ -248,8 +230,7 @@ bool strides_plan_copy(StridedCopy *plan, int ndim, const ptrdiff_t *shape, cons
     }
     plan->outer = last + 1;
     plan->calls = 1;
-    for (int axis = 0; axis < plan->outer; axis++)
-        plan->calls *= plan->shape[axis];
+    for (int axis = 0; axis < plan->outer; axis++) plan->calls *= plan->shape[axis];
     return true;
 }
 
@@ -258,8 +239,7 @@ bool strides_next(const StridedCopy *plan, ptrdiff_t *index, ptrdiff_t *to_offse
     for (int axis = plan->outer - 1; axis >= 0; axis--) {
         *to_offset += plan->to[axis];
         *from_offset += plan->from[axis];
-        if (++index[axis] < plan->shape[axis])
-            return true;
+        if (++index[axis] < plan->shape[axis]) return true;
         *to_offset -= plan->shape[axis] * plan->to[axis];
         *from_offset -= plan->shape[axis] * plan->from[axis];
         index[axis] = 0;

@@ -15,7 +15,7 @@
 #define VARIANT_PTSZ(symbol, params) CU_API CUresult symbol##_ptsz params;
 #define VARIANT_PTDS(symbol, params) CU_API CUresult symbol##_ptds params;
 #define CU_FN(name, symbol, version, per_thread, params, args) \
-    CU_API CUresult symbol params;                             \
+    CU_API CUresult symbol params; \
     VARIANT_##per_thread(symbol, params)
 #include "abi/cuda_functions.def"
 #undef CU_FN
@@ -41,8 +41,8 @@ CU_API CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUeven
 CU_API CUresult cuStreamGetDevice(CUstream stream, CUdevice *device);
 CU_API CUresult cuStreamGetDevice_ptsz(CUstream stream, CUdevice *device);
 CU_API CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t count, CUmem_advise advice, CUmemLocation location);
-CU_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count, CUmemLocation location,
-                                      unsigned int flags, CUstream stream);
+CU_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count, CUmemLocation location, unsigned int flags,
+                                      CUstream stream);
 CU_API CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr ptr, size_t count, CUmemLocation location,
                                            unsigned int flags, CUstream stream);
 

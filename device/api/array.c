@@ -26,15 +26,14 @@ bool array_at(const Array *array, size_t offset, size_t bytes, CopySide *side)
     return true;
 }
 
-static void array_release(Object *object)
-{
-    memory_release(((Array *)object)->storage);
-}
+static void array_release(Object *object) { memory_release(((Array *)object)->storage); }
 
 static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
-    enum { KNOWN_FLAGS = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP
-                         | CUDA_ARRAY3D_TEXTURE_GATHER };
+    enum {
+        KNOWN_FLAGS = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP
+                      | CUDA_ARRAY3D_TEXTURE_GATHER
+    };
     bool layered = shape->Flags & CUDA_ARRAY3D_LAYERED, cube = shape->Flags & CUDA_ARRAY3D_CUBEMAP;
     unsigned channels = shape->NumChannels;
     if (!shape->Width || (channels != 1 && channels != 2 && channels != 4)) return CUDA_ERROR_INVALID_VALUE;
@@ -65,8 +64,10 @@ CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape)
     CUresult result = memory_allocate(context, &request, &storage);
     if (!result) {
         array->storage = storage;
-        if (object_publish(OBJECT(array))) *out = array;
-        else result = CUDA_ERROR_OUT_OF_MEMORY;
+        if (object_publish(OBJECT(array)))
+            *out = array;
+        else
+            result = CUDA_ERROR_OUT_OF_MEMORY;
     }
     PUT(array);
     return result;

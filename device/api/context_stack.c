@@ -24,10 +24,7 @@ static void drop_thread_state(void *value)
     mine = NULL;
 }
 
-static void make_key(void)
-{
-    pthread_key_create(&thread_key, drop_thread_state);
-}
+static void make_key(void) { pthread_key_create(&thread_key, drop_thread_state); }
 
 ThreadState *thread_state(void)
 {
@@ -65,8 +62,10 @@ static CUresult create(CUcontext *out, unsigned flags, CUdevice ordinal, unsigne
     context->version = version;
     context->retained = 1;
     CUresult result = push(state, context);
-    if (result) context_close(context);
-    else *out = context;
+    if (result)
+        context_close(context);
+    else
+        *out = context;
     return result;
 }
 
@@ -178,8 +177,10 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice ordinal)
     driver_lock();
     Context *context = device->primary;
     bool ok = true;
-    if (!context) ok = (context = device->primary = context_new(device, device->primary_flags, true)) != NULL;
-    else if (!atomic_load(&context->live)) ok = context_open(context, device->primary_flags);
+    if (!context)
+        ok = (context = device->primary = context_new(device, device->primary_flags, true)) != NULL;
+    else if (!atomic_load(&context->live))
+        ok = context_open(context, device->primary_flags);
     if (ok) context->retained++;
     driver_unlock();
     if (!ok) return CUDA_ERROR_OUT_OF_MEMORY;

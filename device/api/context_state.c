@@ -127,10 +127,7 @@ CUresult cuCtxResetPersistingL2Cache(void)
 }
 
 /* Limits that mean something on compute capability 7.5. */
-static bool has_limit(CUlimit limit)
-{
-    return limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
-}
+static bool has_limit(CUlimit limit) { return limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE; }
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 {

@@ -44,18 +44,15 @@ static void copy_rows(const CopyJob *job)
 static void copy_run(CopyJob job)
 {
     bool packed = job.to.pitch == job.width && job.from.pitch == job.width;
-    if (job.height > 1 && packed && (job.depth == 1 || (job.to.slice == job.width * job.height
-                                                          && job.from.slice == job.to.slice))) {
+    if (job.height > 1 && packed
+        && (job.depth == 1 || (job.to.slice == job.width * job.height && job.from.slice == job.to.slice))) {
         job.width *= job.height * job.depth;
         job.height = job.depth = 1;
     }
     copy_rows(&job);
 }
 
-static bool is_empty(const CopyJob *job)
-{
-    return !job->width || !job->height || !job->depth;
-}
+static bool is_empty(const CopyJob *job) { return !job->width || !job->height || !job->depth; }
 
 /* On the calling thread, when the stream's turn has come. */
 static CUresult run_in_turn(Stream *stream, const CopyJob *job)
@@ -133,7 +130,8 @@ static CUresult perform(Stream *stream, const CopyJob *job)
     if (!check_side(job, &job->to, &to_pageable) || !check_side(job, &job->from, &from_pageable))
         return CUDA_ERROR_INVALID_VALUE;
     bool small = job->width <= STAGED_BYTES && job->height <= STAGED_BYTES && job->depth <= STAGED_BYTES
-        && job->width * job->height <= STAGED_BYTES && job->width * job->height * job->depth <= STAGED_BYTES;
+                 && job->width * job->height <= STAGED_BYTES
+                 && job->width * job->height * job->depth <= STAGED_BYTES;
     if (to_pageable || (from_pageable && !small)) return run_in_turn(stream, job);
     bool tiny = small && job->width * job->height * job->depth <= INLINE_BYTES;
     if (tiny && queue_idle(stream)) return run_in_turn(stream, job);
@@ -149,25 +147,13 @@ CUresult copy_in_stream(const CopyJob *job, CUstream handle)
     return result;
 }
 
-static CopySide device_side(CUdeviceptr address)
-{
-    return (CopySide){.address = address, .device = true};
-}
+static CopySide device_side(CUdeviceptr address) { return (CopySide){.address = address, .device = true}; }
 
-static CopySide host_side(const void *pointer)
-{
-    return (CopySide){.address = (uint64_t)(uintptr_t)pointer};
-}
+static CopySide host_side(const void *pointer) { return (CopySide){.address = (uint64_t)(uintptr_t)pointer}; }
 
-static CopySide unified_side(CUdeviceptr address)
-{
-    return (CopySide){.address = address};
-}
+static CopySide unified_side(CUdeviceptr address) { return (CopySide){.address = address}; }
 
-static CopyJob flat(CopySide to, CopySide from, size_t bytes)
-{
-    return (CopyJob){to, from, bytes, 1, 1};
-}
+static CopyJob flat(CopySide to, CopySide from, size_t bytes) { return (CopyJob){to, from, bytes, 1, 1}; }
 
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
@@ -285,8 +271,7 @@ CUresult cuMemcpyAtoA_v2(CUarray to, size_t to_offset, CUarray from, size_t from
 CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, size_t offset, size_t bytes)
 {
     if (!from) return CUDA_ERROR_INVALID_VALUE;
-    return with_arrays(NULL, 0, from, offset, flat(device_side(to), (CopySide){0}, bytes), copy_blocking,
-                       NULL);
+    return with_arrays(NULL, 0, from, offset, flat(device_side(to), (CopySide){0}, bytes), copy_blocking, NULL);
 }
 
 CUresult cuMemcpyAtoH_v2(void *to, CUarray from, size_t offset, size_t bytes)
@@ -305,8 +290,7 @@ CUresult cuMemcpyAtoHAsync_v2(void *to, CUarray from, size_t offset, size_t byte
 CUresult cuMemcpyDtoA_v2(CUarray to, size_t offset, CUdeviceptr from, size_t bytes)
 {
     if (!to) return CUDA_ERROR_INVALID_VALUE;
-    return with_arrays(to, offset, NULL, 0, flat((CopySide){0}, device_side(from), bytes), copy_blocking,
-                       NULL);
+    return with_arrays(to, offset, NULL, 0, flat((CopySide){0}, device_side(from), bytes), copy_blocking, NULL);
 }
 
 CUresult cuMemcpyHtoA_v2(CUarray to, size_t offset, const void *from, size_t bytes)

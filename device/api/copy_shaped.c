@@ -15,13 +15,15 @@ typedef struct ShapedSide {
 /* The first byte and the steps of a side in an array; false when the block does not fit. */
 static bool array_side(const Array *array, const ShapedSide *shaped, const CopyJob *job, CopySide *side)
 {
-    bool fits = shaped->x <= array->row && job->width <= array->row - shaped->x
-        && shaped->y <= array->rows && job->height <= array->rows - shaped->y
-        && shaped->z <= array->layers && job->depth <= array->layers - shaped->z;
+    bool fits = shaped->x <= array->row && job->width <= array->row - shaped->x && shaped->y <= array->rows
+                && job->height <= array->rows - shaped->y && shaped->z <= array->layers
+                && job->depth <= array->layers - shaped->z;
     if (!fits || shaped->x % array->element_size || job->width % array->element_size) return false;
     *side = (CopySide){
         .address = array->storage + (shaped->z * array->rows + shaped->y) * array->row + shaped->x,
-        .pitch = array->row, .slice = array->row * array->rows, .device = true,
+        .pitch = array->row,
+        .slice = array->row * array->rows,
+        .device = true,
     };
     return true;
 }
@@ -111,34 +113,24 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *copy, const CUstream *stream)
 }
 
 /* The fields have the same names in both three-dimensional descriptors. */
-#define COPY_3D(copy, stream)                                                                            \
-    do {                                                                                                 \
-        ShapedSide to =                                                                                  \
-            {                                                                                            \
-                (copy)->dstMemoryType,                                                                   \
-                linear_address((copy)->dstMemoryType, (copy)->dstHost, (copy)->dstDevice),               \
-                (copy)->dstArray,                                                                        \
-                (copy)->dstXInBytes,                                                                     \
-                (copy)->dstY,                                                                            \
-                (copy)->dstZ,                                                                            \
-                (copy)->dstLOD,                                                                          \
-                (copy)->dstPitch,                                                                        \
-                (copy)->dstHeight,                                                                       \
-        };                                                                                               \
-        ShapedSide from =                                                                                \
-            {                                                                                            \
-                (copy)->srcMemoryType,                                                                   \
-                linear_address((copy)->srcMemoryType, (copy)->srcHost, (copy)->srcDevice),               \
-                (copy)->srcArray,                                                                        \
-                (copy)->srcXInBytes,                                                                     \
-                (copy)->srcY,                                                                            \
-                (copy)->srcZ,                                                                            \
-                (copy)->srcLOD,                                                                          \
-                (copy)->srcPitch,                                                                        \
-                (copy)->srcHeight,                                                                       \
-        };                                                                                               \
+#define COPY_3D(copy, stream) \
+    do { \
+        ShapedSide to = { \
+            (copy)->dstMemoryType, linear_address((copy)->dstMemoryType, (copy)->dstHost, (copy)->dstDevice), \
+            (copy)->dstArray,      (copy)->dstXInBytes, \
+            (copy)->dstY,          (copy)->dstZ, \
+            (copy)->dstLOD,        (copy)->dstPitch, \
+            (copy)->dstHeight, \
+        }; \
+        ShapedSide from = { \
+            (copy)->srcMemoryType, linear_address((copy)->srcMemoryType, (copy)->srcHost, (copy)->srcDevice), \
+            (copy)->srcArray,      (copy)->srcXInBytes, \
+            (copy)->srcY,          (copy)->srcZ, \
+            (copy)->srcLOD,        (copy)->srcPitch, \
+            (copy)->srcHeight, \
+        }; \
         CopyJob job = {.width = (copy)->WidthInBytes, .height = (copy)->Height, .depth = (copy)->Depth}; \
-        return copy_shaped(&to, &from, job, stream);                                                     \
+        return copy_shaped(&to, &from, job, stream); \
     } while (0)
 
 static CUresult copy_3d(const CUDA_MEMCPY3D *copy, const CUstream *stream)
@@ -160,35 +152,17 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *copy, const CUstream *str
     COPY_3D(copy, stream);
 }
 
-CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *copy)
-{
-    return copy_2d(copy, NULL);
-}
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *copy) { return copy_2d(copy, NULL); }
 
-CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *copy)
-{
-    return copy_2d(copy, NULL);
-}
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *copy) { return copy_2d(copy, NULL); }
 
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream)
-{
-    return copy_2d(copy, &stream);
-}
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream) { return copy_2d(copy, &stream); }
 
-CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *copy)
-{
-    return copy_3d(copy, NULL);
-}
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *copy) { return copy_3d(copy, NULL); }
 
-CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream)
-{
-    return copy_3d(copy, &stream);
-}
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream) { return copy_3d(copy, &stream); }
 
-CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy)
-{
-    return copy_3d_peer(copy, NULL);
-}
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy) { return copy_3d_peer(copy, NULL); }
 
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
 {

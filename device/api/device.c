@@ -50,10 +50,7 @@ static const HostCpu *host(void)
     return &host_cpu;
 }
 
-static int device_clock_khz(void)
-{
-    return host()->khz;
-}
+static int device_clock_khz(void) { return host()->khz; }
 
 static CUresult device_enter(CUdevice ordinal, Device **device)
 {
@@ -95,10 +92,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     if (!value) return CUDA_ERROR_INVALID_VALUE;
     const DriverSettings *settings = driver_settings();
     switch (attribute) {
-#define DEVICE_ATTRIBUTE(name, answer)     \
-    case CU_DEVICE_ATTRIBUTE_##name:       \
-        *value = answer;                   \
-        return CUDA_SUCCESS;
+#define DEVICE_ATTRIBUTE(name, answer) \
+    case CU_DEVICE_ATTRIBUTE_##name: *value = answer; return CUDA_SUCCESS;
 #include "api/device_attributes.def"
 #undef DEVICE_ATTRIBUTE
     default: return CUDA_ERROR_INVALID_VALUE;
@@ -139,10 +134,7 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice ordinal)
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice ordinal)
-{
-    return cuDeviceGetUuid_v2(uuid, ordinal);
-}
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice ordinal) { return cuDeviceGetUuid_v2(uuid, ordinal); }
 
 CUresult cuDeviceGetPCIBusId(char *text, int length, CUdevice ordinal)
 {
@@ -158,8 +150,7 @@ static bool parse_pci(const char *text, unsigned *domain, unsigned *bus, unsigne
 {
     unsigned function = 0;
     int end = 0;
-    if (sscanf(text, "%x:%x:%x.%x%n", domain, bus, slot, &function, &end) == 4 && !text[end])
-        return !function;
+    if (sscanf(text, "%x:%x:%x.%x%n", domain, bus, slot, &function, &end) == 4 && !text[end]) return !function;
     if (sscanf(text, "%x:%x:%x%n", domain, bus, slot, &end) == 3 && !text[end]) return true;
     *domain = 0;
     return sscanf(text, "%x:%x.%x%n", bus, slot, &function, &end) == 3 && !text[end] && !function;

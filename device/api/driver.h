@@ -53,10 +53,10 @@ int driver_threads(void);
 /* The number in text, with an optional K, M, G or T (powers of 1024); fallback when it is none. */
 uint64_t driver_parse_size(const char *text, uint64_t fallback);
 
-#define TRY(call)                                  \
-    do {                                           \
-        CUresult try_result = (call);              \
-        if (try_result) return try_result;         \
+#define TRY(call) \
+    do { \
+        CUresult try_result = (call); \
+        if (try_result) return try_result; \
     } while (0)
 
 #endif

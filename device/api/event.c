@@ -43,8 +43,10 @@ static CUresult event_enter(CUevent handle, Event **out)
     Event *event = object_get(handle, OBJECT_EVENT);
     if (!event) return CUDA_ERROR_INVALID_HANDLE;
     CUresult error = context_error(event->object.context);
-    if (error) PUT(event);
-    else *out = event;
+    if (error)
+        PUT(event);
+    else
+        *out = event;
     return error;
 }
 
@@ -232,15 +234,9 @@ CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
 }
 
 /* A task that does nothing: what follows it in its stream waits for its dependency. */
-static void run_nothing(Task *self, Stream *stream)
-{
-    (void)self, (void)stream;
-}
+static void run_nothing(Task *self, Stream *stream) { (void)self, (void)stream; }
 
-static void free_nothing(Task *self)
-{
-    free(self);
-}
+static void free_nothing(Task *self) { free(self); }
 
 static CUresult wait_for(Stream *stream, Event *event)
 {

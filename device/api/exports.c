@@ -4,13 +4,13 @@
 #include "api/stream.h"
 
 #define VARIANT_NONE(symbol, params, args)
-#define VARIANT(symbol, suffix, params, args)              \
-    CUresult symbol##suffix params                         \
-    {                                                      \
-        bool before = stream_null_is_per_thread(true);     \
-        CUresult result = symbol args;                     \
-        stream_null_is_per_thread(before);                 \
-        return result;                                     \
+#define VARIANT(symbol, suffix, params, args) \
+    CUresult symbol##suffix params \
+    { \
+        bool before = stream_null_is_per_thread(true); \
+        CUresult result = symbol args; \
+        stream_null_is_per_thread(before); \
+        return result; \
     }
 #define VARIANT_PTSZ(symbol, params, args) VARIANT(symbol, _ptsz, params, args)
 #define VARIANT_PTDS(symbol, params, args) VARIANT(symbol, _ptds, params, args)

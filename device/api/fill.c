@@ -34,10 +34,7 @@ static void run_fill(Task *self, Stream *stream)
         fill_row((uint8_t *)(uintptr_t)(task->address + y * task->pitch), task);
 }
 
-static void free_fill(Task *self)
-{
-    free(self);
-}
+static void free_fill(Task *self) { free(self); }
 
 /* Aligned to its elements and inside one allocation. */
 static bool check(const FillTask *fill, uint64_t *bytes)
@@ -75,7 +72,11 @@ static CUresult fill_in_stream(CUdeviceptr address, size_t pitch, unsigned eleme
                                size_t width, size_t height, CUstream handle)
 {
     Stream *stream;
-    FillTask fill = {.address = address, .pitch = pitch, .element = element, .value = value, .width = width,
+    FillTask fill = {.address = address,
+                     .pitch = pitch,
+                     .element = element,
+                     .value = value,
+                     .width = width,
                      .height = height};
     TRY(stream_enter(handle, &stream));
     CUresult result = perform(stream, &fill);
@@ -84,24 +85,24 @@ static CUresult fill_in_stream(CUdeviceptr address, size_t pitch, unsigned eleme
 }
 
 /* The three element types, with and without rows, at once (in the NULL stream) or in a stream. */
-#define FILL(bits, type, element)                                                                   \
-    CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count)                    \
-    {                                                                                               \
-        return fill_in_stream(address, 0, element, value, count, 1, NULL);                          \
-    }                                                                                               \
+#define FILL(bits, type, element) \
+    CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count) \
+    { \
+        return fill_in_stream(address, 0, element, value, count, 1, NULL); \
+    } \
     CUresult cuMemsetD##bits##Async(CUdeviceptr address, type value, size_t count, CUstream stream) \
-    {                                                                                               \
-        return fill_in_stream(address, 0, element, value, count, 1, stream);                        \
-    }                                                                                               \
-    CUresult cuMemsetD2D##bits##_v2(CUdeviceptr address, size_t pitch, type value, size_t width,    \
-                                    size_t height)                                                  \
-    {                                                                                               \
-        return fill_in_stream(address, pitch, element, value, width, height, NULL);                 \
-    }                                                                                               \
-    CUresult cuMemsetD2D##bits##Async(CUdeviceptr address, size_t pitch, type value, size_t width,  \
-                                      size_t height, CUstream stream)                               \
-    {                                                                                               \
-        return fill_in_stream(address, pitch, element, value, width, height, stream);               \
+    { \
+        return fill_in_stream(address, 0, element, value, count, 1, stream); \
+    } \
+    CUresult cuMemsetD2D##bits##_v2(CUdeviceptr address, size_t pitch, type value, size_t width, \
+                                    size_t height) \
+    { \
+        return fill_in_stream(address, pitch, element, value, width, height, NULL); \
+    } \
+    CUresult cuMemsetD2D##bits##Async(CUdeviceptr address, size_t pitch, type value, size_t width, \
+                                      size_t height, CUstream stream) \
+    { \
+        return fill_in_stream(address, pitch, element, value, width, height, stream); \
     }
 
 FILL(8, unsigned char, 1)

@@ -76,8 +76,7 @@ CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *sett
 {
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        if (value < 0 || value > DEVICE_SHARED_OPTIN - (int)code->shared_size)
-            return CUDA_ERROR_INVALID_VALUE;
+        if (value < 0 || value > DEVICE_SHARED_OPTIN - (int)code->shared_size) return CUDA_ERROR_INVALID_VALUE;
         atomic_store(&settings->dynamic_shared, value);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:

@@ -17,10 +17,7 @@ CUresult cuMemHostAlloc(void **out, size_t size, unsigned int flags)
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemAllocHost_v2(void **out, size_t size)
-{
-    return cuMemHostAlloc(out, size, 0);
-}
+CUresult cuMemAllocHost_v2(void **out, size_t size) { return cuMemHostAlloc(out, size, 0); }
 
 CUresult cuMemFreeHost(void *pointer)
 {
@@ -45,12 +42,15 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t size, unsigned int flags)
         return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY) return CUDA_ERROR_NOT_SUPPORTED;
     MemoryRequest request = {
-        .size = size, .kind = MEMORY_REGISTERED, .flags = flags, .owner = context,
-        .device = context->device->ordinal, .read_only = (flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0,
+        .size = size,
+        .kind = MEMORY_REGISTERED,
+        .flags = flags,
+        .owner = context,
+        .device = context->device->ordinal,
+        .read_only = (flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0,
     };
-    return memory_map_register(driver_memory(), address, &request)
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    return memory_map_register(driver_memory(), address, &request) ? CUDA_SUCCESS
+                                                                   : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
 CUresult cuMemHostUnregister(void *pointer)
@@ -72,7 +72,7 @@ CUresult cuMemHostUnregister(void *pointer)
 static bool find_host(const void *pointer, MemoryRange *range)
 {
     return memory_map_find(driver_memory(), (uint64_t)(uintptr_t)pointer, range)
-        && (range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED);
+           && (range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED);
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *pointer, unsigned int flags)

@@ -8,7 +8,7 @@
 
 #define FAT_WRAPPER_MAGIC 0x466243b1u
 #define FAT_MAGIC 0xba55ed50u
-#define CURE                                                                   \
+#define CURE \
     "this device runs PTX: compile for a virtual architecture (nvcc -ptx, or " \
     "-gencode arch=compute_75,code=compute_75 with --no-compress; NVRTC --gpu-architecture=compute_75)"
 
@@ -44,10 +44,7 @@ typedef struct FatEntry {
     uint32_t architecture;
 } FatEntry;
 
-static uint16_t read_u16(const unsigned char *bytes)
-{
-    return (uint16_t)(bytes[0] | bytes[1] << 8);
-}
+static uint16_t read_u16(const unsigned char *bytes) { return (uint16_t)(bytes[0] | bytes[1] << 8); }
 
 /* An ELF file: machine code of some GPU, or no device code at all. */
 static CUresult refuse_elf(const unsigned char *data, size_t limit, PtxLog *log)
@@ -73,9 +70,12 @@ typedef struct FatChoice {
 static void consider(const FatEntry *entry, const char *payload, int capability, FatChoice *choice)
 {
     enum { KIND_PTX = 1 };
-    if (entry->kind != KIND_PTX) choice->machine_codes++;
-    else if (entry->compressed_size) choice->compressed++;
-    else if (entry->architecture > (unsigned)capability) choice->newer++;
+    if (entry->kind != KIND_PTX)
+        choice->machine_codes++;
+    else if (entry->compressed_size)
+        choice->compressed++;
+    else if (entry->architecture > (unsigned)capability)
+        choice->newer++;
     else if (!choice->text || entry->architecture > choice->architecture) {
         choice->text = payload;
         choice->length = strnlen(payload, entry->size);

@@ -61,8 +61,10 @@ static int capability_of(const char *text)
     if (!text || !*text) return 75;
     char *end = NULL;
     long major = strtol(text, &end, 10), minor = 0;
-    if (*end == '.') minor = strtol(end + 1, &end, 10);
-    else minor = major % 10, major /= 10;
+    if (*end == '.')
+        minor = strtol(end + 1, &end, 10);
+    else
+        minor = major % 10, major /= 10;
     if (!*end && major >= 5 && major <= 12 && minor >= 0 && minor <= 9) return (int)(10 * major + minor);
     log_warning("PYCUDA_CPU_COMPUTE_CAPABILITY=%s is none (7.5 is one): 7.5 is used", text);
     return 75;
@@ -149,20 +151,11 @@ Device *driver_device(CUdevice ordinal)
     return ordinal >= 0 && ordinal < driver_settings()->devices ? &driver.devices[ordinal] : NULL;
 }
 
-MemoryMap *driver_memory(void)
-{
-    return driver.memory;
-}
+MemoryMap *driver_memory(void) { return driver.memory; }
 
-void driver_lock(void)
-{
-    pthread_mutex_lock(&driver_mutex);
-}
+void driver_lock(void) { pthread_mutex_lock(&driver_mutex); }
 
-void driver_unlock(void)
-{
-    pthread_mutex_unlock(&driver_mutex);
-}
+void driver_unlock(void) { pthread_mutex_unlock(&driver_mutex); }
 
 WorkerPool *driver_workers(Device *device)
 {
@@ -180,12 +173,6 @@ CUresult cuProfilerInitialize(const char *config, const char *output, CUoutput_m
     return CUDA_SUCCESS;
 }
 
-CUresult cuProfilerStart(void)
-{
-    return driver_check();
-}
+CUresult cuProfilerStart(void) { return driver_check(); }
 
-CUresult cuProfilerStop(void)
-{
-    return driver_check();
-}
+CUresult cuProfilerStop(void) { return driver_check(); }

@@ -40,7 +40,8 @@ CUresult jit_options_read(JitOptions *options, unsigned count, const CUjit_optio
 static void fill(char *buffer, size_t size, void **size_out, const char *text)
 {
     size_t length = strlen(text);
-    if (!buffer || !size) length = 0;
+    if (!buffer || !size)
+        length = 0;
     else {
         if (length > size - 1) length = size - 1;
         memcpy(buffer, text, length);

@@ -30,8 +30,7 @@ static DeviceHeap *context_heap(Context *context)
     if (!context->heap) {
         uint64_t size = atomic_load(&context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
         MemoryRequest request = {.size = size ? size : 1, .kind = MEMORY_HEAP};
-        if (!memory_allocate(context, &request, &base))
-            context->heap = device_heap_create(base, request.size);
+        if (!memory_allocate(context, &request, &base)) context->heap = device_heap_create(base, request.size);
     }
     DeviceHeap *heap = context->heap;
     driver_unlock();
@@ -128,9 +127,12 @@ static CUresult copy_buffer(const CodeFunction *code, void **extra, uint8_t *par
     const void *buffer = NULL;
     const size_t *size = NULL;
     for (void **at = extra; *at != CU_LAUNCH_PARAM_END; at += 2) {
-        if (*at == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = at[1];
-        else if (*at == CU_LAUNCH_PARAM_BUFFER_SIZE) size = at[1];
-        else return CUDA_ERROR_INVALID_VALUE;
+        if (*at == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer = at[1];
+        else if (*at == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            size = at[1];
+        else
+            return CUDA_ERROR_INVALID_VALUE;
     }
     if (!code->param_size) return CUDA_SUCCESS;
     if (!buffer || !size) return CUDA_ERROR_INVALID_VALUE;
@@ -201,8 +203,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
                                    unsigned int grid_z, unsigned int block_x, unsigned int block_y,
-                                   unsigned int block_z, unsigned int shared, CUstream stream,
-                                   void **pointers)
+                                   unsigned int block_z, unsigned int shared, CUstream stream, void **pointers)
 {
     LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true};
     return launch(function, stream, &shape, pointers, NULL);

@@ -43,10 +43,7 @@ static void library_release(Object *object)
     pthread_mutex_destroy(&library->lock);
 }
 
-static void kernel_release(Object *object)
-{
-    PUT(((Kernel *)object)->library);
-}
+static void kernel_release(Object *object) { PUT(((Kernel *)object)->library); }
 
 static CUresult add_kernel(Library *library, const char *name)
 {
@@ -108,8 +105,8 @@ static bool library_unload(Library *library)
     return mine;
 }
 
-static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned count,
-                     const CUjit_option *names, void **values)
+static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned count, const CUjit_option *names,
+                     void **values)
 {
     JitOptions options;
     Image image;
@@ -127,8 +124,10 @@ static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned co
     if (!result && !object_publish(OBJECT(library))) result = CUDA_ERROR_OUT_OF_MEMORY;
     jit_options_answer(&options, result, &log);
     ptx_log_free(&log);
-    if (result) library_unload(library);
-    else *out = library;
+    if (result)
+        library_unload(library);
+    else
+        *out = library;
     PUT(library);
     return result;
 }

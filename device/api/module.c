@@ -21,8 +21,7 @@ static void module_release(Object *object)
     free(module->functions);
 }
 
-static uint64_t allocate_variable(void *closure, const char *name, uint64_t size, uint64_t align,
-                                  bool is_const)
+static uint64_t allocate_variable(void *closure, const char *name, uint64_t size, uint64_t align, bool is_const)
 {
     Module *module = closure;
     CUdeviceptr address;
@@ -110,8 +109,10 @@ static bool compile_part(Module *module, const ImagePart *part, PtxLog *log)
     PtxLog own = {0};
     CodeModule *code = compile(module, part, &own);
     ptx_log_free(code ? &own : log);
-    if (!code) *log = own;
-    else module->parts[module->part_count++] = code;
+    if (!code)
+        *log = own;
+    else
+        module->parts[module->part_count++] = code;
     return code != NULL;
 }
 
@@ -130,10 +131,7 @@ static CUresult compile_parts(Module *module, const Image *image, PtxLog *log)
     return CUDA_SUCCESS;
 }
 
-static void function_release(Object *object)
-{
-    PUT(((Function *)object)->module);
-}
+static void function_release(Object *object) { PUT(((Function *)object)->module); }
 
 static Function *function_new(Module *module, const CodeFunction *code)
 {
@@ -178,7 +176,8 @@ CUresult module_load(Context *context, const Image *image, Library *library, Ptx
     if (result) {
         module_unload(module);
         PUT(module);
-    } else *out = module;
+    } else
+        *out = module;
     return result;
 }
 

@@ -26,8 +26,15 @@ typedef struct CUmemPoolHandle_st Pool;
 typedef struct CUlinkState_st Linker;
 
 typedef enum ObjectKind {
-    OBJECT_STREAM, OBJECT_EVENT, OBJECT_MODULE, OBJECT_FUNCTION, OBJECT_LIBRARY, OBJECT_KERNEL, OBJECT_ARRAY,
-    OBJECT_POOL, OBJECT_LINKER
+    OBJECT_STREAM,
+    OBJECT_EVENT,
+    OBJECT_MODULE,
+    OBJECT_FUNCTION,
+    OBJECT_LIBRARY,
+    OBJECT_KERNEL,
+    OBJECT_ARRAY,
+    OBJECT_POOL,
+    OBJECT_LINKER
 } ObjectKind;
 
 typedef struct Object Object;

@@ -4,15 +4,9 @@
 
 enum { WARP = 32, MOST_REGISTERS = 255 };
 
-static int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
+static int smaller(int a, int b) { return a < b ? a : b; }
 
-static int round_up(int value, int unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
+static int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
 
 /* Registers limit a GPU's occupancy, but a block that fits otherwise always runs here. */
 int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_shared)
@@ -52,10 +46,9 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction handl
     if (!bytes || blocks <= 0 || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
     const CodeFunction *code = function->code;
-    int each =
-        DEVICE_SHARED_PER_SM / blocks / DEVICE_SHARED_UNIT * DEVICE_SHARED_UNIT - (int)code->shared_size;
+    int each = DEVICE_SHARED_PER_SM / blocks / DEVICE_SHARED_UNIT * DEVICE_SHARED_UNIT - (int)code->shared_size;
     bool fits = blocks <= DEVICE_BLOCKS_PER_SM && threads <= function_max_threads(code)
-        && blocks * round_up(threads, WARP) <= DEVICE_THREADS_PER_SM && each >= 0;
+                && blocks * round_up(threads, WARP) <= DEVICE_THREADS_PER_SM && each >= 0;
     int most = function_max_dynamic_shared(code, &function->settings);
     PUT(function);
     *bytes = fits ? (size_t)smaller(each, most) : 0;
@@ -94,8 +87,8 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunc
     return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction handle,
-                                          CUoccupancyB2DSize size_of, size_t fixed, int limit)
+CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction handle, CUoccupancyB2DSize size_of,
+                                          size_t fixed, int limit)
 {
     return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, handle, size_of, fixed, limit, 0);
 }

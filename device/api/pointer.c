@@ -20,30 +20,30 @@ static CUresult answer(const MemoryRange *range, CUpointer_attribute attribute, 
 {
     enum { READ_WRITE = 3 };
     bool host = is_host(range);
-#define ANSWER(attribute, type, value)                    \
-    case CU_POINTER_ATTRIBUTE_##attribute:                \
+#define ANSWER(attribute, type, value) \
+    case CU_POINTER_ATTRIBUTE_##attribute: \
         *out = (Answer){(uint64_t)(value), sizeof(type)}; \
         return CUDA_SUCCESS;
     switch (attribute) {
-    ANSWER(CONTEXT, void *, (uintptr_t)range->owner)
-    ANSWER(MEMORY_TYPE, unsigned, host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE)
-    ANSWER(DEVICE_POINTER, CUdeviceptr, address)
-    ANSWER(SYNC_MEMOPS, unsigned, 0)
-    ANSWER(BUFFER_ID, unsigned long long, range->id)
-    ANSWER(IS_MANAGED, unsigned, range->kind == MEMORY_MANAGED)
-    ANSWER(DEVICE_ORDINAL, unsigned, (unsigned)range->device)
-    ANSWER(IS_LEGACY_CUDA_IPC_CAPABLE, unsigned, 0)
-    ANSWER(RANGE_START_ADDR, CUdeviceptr, range->base)
-    ANSWER(RANGE_SIZE, size_t, range->size)
-    ANSWER(MAPPED, unsigned, 1)
-    ANSWER(ALLOWED_HANDLE_TYPES, uint64_t, 0)
-    ANSWER(IS_GPU_DIRECT_RDMA_CAPABLE, unsigned, 0)
-    ANSWER(ACCESS_FLAGS, unsigned, READ_WRITE)
-    ANSWER(MEMPOOL_HANDLE, void *, range->kind == MEMORY_DEVICE ? (uintptr_t)range->tag : 0)
-    ANSWER(MAPPING_SIZE, size_t, range->size)
-    ANSWER(MAPPING_BASE_ADDR, CUdeviceptr, range->base)
-    ANSWER(MEMORY_BLOCK_ID, unsigned long long, range->id)
-    ANSWER(IS_HW_DECOMPRESS_CAPABLE, unsigned, 0)
+        ANSWER(CONTEXT, void *, (uintptr_t)range->owner)
+        ANSWER(MEMORY_TYPE, unsigned, host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE)
+        ANSWER(DEVICE_POINTER, CUdeviceptr, address)
+        ANSWER(SYNC_MEMOPS, unsigned, 0)
+        ANSWER(BUFFER_ID, unsigned long long, range->id)
+        ANSWER(IS_MANAGED, unsigned, range->kind == MEMORY_MANAGED)
+        ANSWER(DEVICE_ORDINAL, unsigned, (unsigned)range->device)
+        ANSWER(IS_LEGACY_CUDA_IPC_CAPABLE, unsigned, 0)
+        ANSWER(RANGE_START_ADDR, CUdeviceptr, range->base)
+        ANSWER(RANGE_SIZE, size_t, range->size)
+        ANSWER(MAPPED, unsigned, 1)
+        ANSWER(ALLOWED_HANDLE_TYPES, uint64_t, 0)
+        ANSWER(IS_GPU_DIRECT_RDMA_CAPABLE, unsigned, 0)
+        ANSWER(ACCESS_FLAGS, unsigned, READ_WRITE)
+        ANSWER(MEMPOOL_HANDLE, void *, range->kind == MEMORY_DEVICE ? (uintptr_t)range->tag : 0)
+        ANSWER(MAPPING_SIZE, size_t, range->size)
+        ANSWER(MAPPING_BASE_ADDR, CUdeviceptr, range->base)
+        ANSWER(MEMORY_BLOCK_ID, unsigned long long, range->id)
+        ANSWER(IS_HW_DECOMPRESS_CAPABLE, unsigned, 0)
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         *out = (Answer){address, sizeof(void *)};
         return host || range->kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -60,8 +60,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     Answer found;
     TRY(driver_check());
     if (!data || !memory_map_find(driver_memory(), address, &range)) return CUDA_ERROR_INVALID_VALUE;
-    if (context_enter_any(&context) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
-        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (context_enter_any(&context) == CUDA_ERROR_CONTEXT_IS_DESTROYED) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     TRY(answer(&range, attribute, address, &found));
     memcpy(data, &found.value, found.size);
     return CUDA_SUCCESS;

@@ -63,15 +63,9 @@ static CUresult pool_of(CUdevice ordinal, CUmemoryPool *out, bool current)
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice ordinal)
-{
-    return pool_of(ordinal, out, false);
-}
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice ordinal) { return pool_of(ordinal, out, false); }
 
-CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice ordinal)
-{
-    return pool_of(ordinal, out, true);
-}
+CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice ordinal) { return pool_of(ordinal, out, true); }
 
 static CUresult pool_enter(CUmemoryPool handle, Pool **out)
 {
@@ -85,8 +79,9 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle)
     Pool *pool;
     TRY(pool_enter(handle, &pool));
     Device *device = driver_device(ordinal);
-    CUresult result = !device ? CUDA_ERROR_INVALID_DEVICE
-                    : pool->device != device ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    CUresult result = !device                  ? CUDA_ERROR_INVALID_DEVICE
+                      : pool->device != device ? CUDA_ERROR_INVALID_VALUE
+                                               : CUDA_SUCCESS;
     if (!result) {
         default_pool(device);
         driver_lock();
@@ -270,10 +265,7 @@ static void run_free(Task *self, Stream *stream)
     memory_release(((FreeTask *)self)->address);
 }
 
-static void release_free(Task *self)
-{
-    free(self);
-}
+static void release_free(Task *self) { free(self); }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 {
@@ -282,10 +274,12 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
     TRY(stream_enter(handle, &stream));
     CUresult result = CUDA_SUCCESS;
     FreeTask *task = NULL;
-    if (address && (!memory_map_find(driver_memory(), address, &range) || range.base != address
-                    || (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED)))
+    if (address
+        && (!memory_map_find(driver_memory(), address, &range) || range.base != address
+            || (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED)))
         result = CUDA_ERROR_INVALID_VALUE;
-    else if (address && !(task = calloc(1, sizeof *task))) result = CUDA_ERROR_OUT_OF_MEMORY;
+    else if (address && !(task = calloc(1, sizeof *task)))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
     if (task) {
         task->task = (Task){.run = run_free, .release = release_free, .always = true};
         task->address = address;

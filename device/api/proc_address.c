@@ -26,10 +26,8 @@ enum { NONE = 0, PTSZ = 1, PTDS = 1 };
 
 static const ProcRow proc_rows[] = {
 #define CU_FN(name, symbol, version, per_thread, params, args) \
-    {#name, #symbol, version, false, (AnyFn)symbol},           \
-    VARIANT_##per_thread(name, symbol, version)
-#define CU_EXPORT(name, symbol, version, per_thread) \
-    {#name, #symbol, version, per_thread, (AnyFn)symbol##_any},
+    {#name, #symbol, version, false, (AnyFn)symbol}, VARIANT_##per_thread(name, symbol, version)
+#define CU_EXPORT(name, symbol, version, per_thread) {#name, #symbol, version, per_thread, (AnyFn)symbol##_any},
 #include "abi/cuda_functions.def"
 #include "abi/cuda_exports.def"
 #undef CU_FN
@@ -72,9 +70,9 @@ static CUresult get_proc_address(const char *name, void **function, int version,
     const ProcRow *row = newest(name, version < ours ? version : ours, &known);
     *function = NULL;
     if (status)
-        *status = row ? CU_GET_PROC_ADDRESS_SUCCESS
-                : known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                        : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+        *status = row     ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                          : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     if (!row) return CUDA_ERROR_NOT_FOUND;
     if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) row = per_thread_variant(row);
     memcpy(function, &row->function, sizeof *function);

@@ -41,10 +41,7 @@ bool queue_reached(const Stream *stream, uint64_t number)
     return atomic_load_explicit(&stream->completed, memory_order_acquire) >= number;
 }
 
-static bool is_idle(const Stream *stream)
-{
-    return queue_reached(stream, queue_last(stream));
-}
+static bool is_idle(const Stream *stream) { return queue_reached(stream, queue_last(stream)); }
 
 static void stream_release(Object *object)
 {
@@ -70,8 +67,10 @@ static bool unlist_locked(Stream *stream)
     if (!stream->listed) return false;
     stream->listed = false;
     if (stream->next) stream->next->previous = stream->previous;
-    if (stream->previous) stream->previous->next = stream->next;
-    else if (context->streams == stream) context->streams = stream->next;
+    if (stream->previous)
+        stream->previous->next = stream->next;
+    else if (context->streams == stream)
+        context->streams = stream->next;
     stream->next = stream->previous = NULL;
     return true;
 }
@@ -92,10 +91,7 @@ Stream *stream_new(Context *context, unsigned flags, int priority)
     return stream;
 }
 
-void queue_set_legacy(Stream *stream)
-{
-    stream->legacy = true;
-}
+void queue_set_legacy(Stream *stream) { stream->legacy = true; }
 
 /* Whether a task of `stream` waits for what `other` has been given so far. */
 static bool takes_turns(const Stream *stream, const Stream *other)
@@ -176,10 +172,14 @@ static void *worker_main(void *argument)
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
     pthread_mutex_lock(&queue_lock);
     for (;;) {
-        if (stream->running) await_runner_locked(stream);
-        else if (stream->head) run_head_locked(stream);
-        else if (stream->closing) break;
-        else await_work_locked(stream);
+        if (stream->running)
+            await_runner_locked(stream);
+        else if (stream->head)
+            run_head_locked(stream);
+        else if (stream->closing)
+            break;
+        else
+            await_work_locked(stream);
     }
     stream->worker_started = false; /* a late task starts another */
     pthread_mutex_unlock(&queue_lock);
@@ -208,8 +208,10 @@ static bool start_worker(Stream *stream)
 /* Makes sure that someone will run the queue. */
 static void call_worker_locked(Stream *stream)
 {
-    if (stream->worker_asleep) pthread_cond_signal(&stream->work);
-    else if (!stream->worker_started) stream->worker_started = start_worker(stream);
+    if (stream->worker_asleep)
+        pthread_cond_signal(&stream->work);
+    else if (!stream->worker_started)
+        stream->worker_started = start_worker(stream);
 }
 
 /* Adds a dependency to the task (its reference included); false without memory. */
@@ -254,15 +256,18 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
     depend_on_turns_locked(stream, task);
     task->next = NULL;
     task->number = queue_last(stream) + 1;
-    if (stream->tail) stream->tail->next = task;
-    else stream->head = task;
+    if (stream->tail)
+        stream->tail->next = task;
+    else
+        stream->head = task;
     stream->tail = task;
     uint64_t number = task->number;
     atomic_store_explicit(&stream->submitted, number, memory_order_release);
     call_worker_locked(stream);
     bool helpless = !stream->worker_started;
     pthread_mutex_unlock(&queue_lock);
-    if (helpless) queue_wait(stream, number);
+    if (helpless)
+        queue_wait(stream, number);
     else if (number > MOST_PENDING && !queue_reached(stream, number - MOST_PENDING))
         queue_wait(stream, number - MOST_PENDING);
     return number;

@@ -49,10 +49,7 @@ CUresult stream_enter_any(CUstream handle, Stream **out)
     return CUDA_SUCCESS;
 }
 
-CUresult stream_error(const Stream *stream)
-{
-    return context_error(stream->object.context);
-}
+CUresult stream_error(const Stream *stream) { return context_error(stream->object.context); }
 
 CUresult stream_enter(CUstream handle, Stream **out)
 {
@@ -74,16 +71,15 @@ CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int prior
     Stream *stream = stream_new(context, flags, priority);
     if (!stream) return CUDA_ERROR_OUT_OF_MEMORY;
     bool ok = object_publish(OBJECT(stream));
-    if (ok) *out = stream;
-    else queue_close(stream);
+    if (ok)
+        *out = stream;
+    else
+        queue_close(stream);
     PUT(stream);
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cuStreamCreate(CUstream *out, unsigned int flags)
-{
-    return cuStreamCreateWithPriority(out, flags, 0);
-}
+CUresult cuStreamCreate(CUstream *out, unsigned int flags) { return cuStreamCreateWithPriority(out, flags, 0); }
 
 /* What the stream still has to do is done; only the handle is gone. */
 CUresult cuStreamDestroy_v2(CUstream handle)
@@ -113,8 +109,10 @@ CUresult cuStreamSynchronize(CUstream handle)
 {
     Stream *stream;
     TRY(stream_enter(handle, &stream));
-    if (stream->legacy) queue_wait_turn(stream);
-    else queue_wait(stream, queue_last(stream));
+    if (stream->legacy)
+        queue_wait_turn(stream);
+    else
+        queue_wait(stream, queue_last(stream));
     context_flush(stream->object.context);
     CUresult error = stream_error(stream);
     PUT(stream);
@@ -208,15 +206,14 @@ static void run_callback(Task *self, Stream *stream)
 {
     CallbackTask *task = (CallbackTask *)self;
     bool before = driver_enter_callback(true);
-    if (task->function) task->function(task->data);
-    else task->callback(task->handle, stream_error(stream), task->data);
+    if (task->function)
+        task->function(task->data);
+    else
+        task->callback(task->handle, stream_error(stream), task->data);
     driver_enter_callback(before);
 }
 
-static void free_callback(Task *self)
-{
-    free(self);
-}
+static void free_callback(Task *self) { free(self); }
 
 static CUresult submit_callback(CUstream handle, CUhostFn function, CUstreamCallback callback, void *data)
 {

@@ -20,9 +20,11 @@ typedef enum { SHAPE_EVEN, SHAPE_DENSE, SHAPE_LOOSE } Shape;
 enum { HALF = 16, HALF_MASK = 0xffff };
 
 /* Steps of 0, 1, 2, 4, 8, 16, 32 or 64 bytes from lane to lane: row ffs(size). */
-#define STEPS_OF(s) {0, s, 2*s, 3*s, 4*s, 5*s, 6*s, 7*s, 8*s, 9*s, 10*s, 11*s, 12*s, 13*s, 14*s, 15*s}
-#define STEPS_ALL {STEPS_OF(0), STEPS_OF(1), STEPS_OF(2), STEPS_OF(4), STEPS_OF(8), STEPS_OF(16), STEPS_OF(32), \
-                   STEPS_OF(64)}
+#define STEPS_OF(s) \
+    {0,     s,     2 * s,  3 * s,  4 * s,  5 * s,  6 * s,  7 * s, \
+     8 * s, 9 * s, 10 * s, 11 * s, 12 * s, 13 * s, 14 * s, 15 * s}
+#define STEPS_ALL \
+    {STEPS_OF(0), STEPS_OF(1), STEPS_OF(2), STEPS_OF(4), STEPS_OF(8), STEPS_OF(16), STEPS_OF(32), STEPS_OF(64)}
 static const _Alignas(64) uint64_t steps_u64[8][HALF] = STEPS_ALL;
 static const _Alignas(64) uint32_t steps_u32[8][HALF] = STEPS_ALL;
 
@@ -31,15 +33,17 @@ LANE_FN bool follows_u64(const uint64_t *a, const uint64_t *steps)
 {
 #if defined(__AVX512F__)
     __m512i base = _mm512_set1_epi64((long long)a[0]);
-    __m512i x = _mm512_sub_epi64(_mm512_load_si512(a), base), y = _mm512_sub_epi64(_mm512_load_si512(a + 8), base);
-    return (_mm512_cmpneq_epi64_mask(x, _mm512_load_si512(steps)) |
-            _mm512_cmpneq_epi64_mask(y, _mm512_load_si512(steps + 8))) == 0;
+    __m512i x = _mm512_sub_epi64(_mm512_load_si512(a), base),
+            y = _mm512_sub_epi64(_mm512_load_si512(a + 8), base);
+    return (_mm512_cmpneq_epi64_mask(x, _mm512_load_si512(steps))
+            | _mm512_cmpneq_epi64_mask(y, _mm512_load_si512(steps + 8)))
+           == 0;
 #elif defined(__AVX2__)
     const __m256i *v = (const __m256i *)(const void *)a, *s = (const __m256i *)(const void *)steps;
     __m256i base = _mm256_set1_epi64x((long long)a[0]), diff = _mm256_setzero_si256();
     for (int k = 0; k < 4; k++)
-        diff = _mm256_or_si256(diff, _mm256_xor_si256(_mm256_load_si256(v + k),
-                                                      _mm256_add_epi64(base, _mm256_load_si256(s + k))));
+        diff = _mm256_or_si256(
+            diff, _mm256_xor_si256(_mm256_load_si256(v + k), _mm256_add_epi64(base, _mm256_load_si256(s + k))));
     return _mm256_testz_si256(diff, diff);
 #else
     uint64_t diff = 0;
@@ -115,7 +119,9 @@ LANE_FN uint8_t *at_shared(const Access *x, uint64_t address, uint64_t bytes)
 }
 
 /* One span of addresses that is valid, and what turns an address of it into a host address. */
-typedef struct Span { uint64_t base, size, shift; } Span;
+typedef struct Span {
+    uint64_t base, size, shift;
+} Span;
 
 /* The range that this instruction hit last: most often the right one. */
 LANE_FN Span span_generic(const Access *x)
@@ -173,7 +179,8 @@ LANE_FN const Insn *fault_shared(const Access *x, int lane, uint64_t address)
 LANE_FN const Insn *fault_local(const Access *x, int lane, uint64_t address)
 {
     address += (uint64_t)x->i->imm + (x->i->a == REF_ABSENT ? x->w->current->local : 0);
-    return exec_fault_window(x->w, x->i, lane, "local", address, x->size, x->w->block->grid->local_size, x->write);
+    return exec_fault_window(x->w, x->i, lane, "local", address, x->size, x->w->block->grid->local_size,
+                             x->write);
 }
 
 #endif

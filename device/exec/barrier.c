@@ -25,11 +25,8 @@ static void deliver(Warp *warp, const Group *g, const Barrier *barrier)
         }
         break;
     case OP_bar_red_and:
-    case OP_bar_red_or:
-        *word = (*word & ~g->mask) | (holds ? g->mask : 0);
-        break;
-    default:
-        break;
+    case OP_bar_red_or: *word = (*word & ~g->mask) | (holds ? g->mask : 0); break;
+    default: break;
     }
 }
 
@@ -100,7 +97,8 @@ const Insn *barrier_arrive(Warp *warp, const Insn *insn)
     Block *block = warp->block;
     int first = __builtin_ctz(warp->mask);
     uint32_t same = insn->a >> REF_BASE_SHIFT == REF_CONST && insn->b >> REF_BASE_SHIFT != REF_FRAME
-                        ? warp->mask : alike(warp, insn, warp->mask, first);
+                        ? warp->mask
+                        : alike(warp, insn, warp->mask, first);
     uint32_t number = ROW(const uint32_t, warp, insn->a)[first];
     uint32_t expected = insn->b == REF_ABSENT ? 0 : ROW(const uint32_t, warp, insn->b)[first];
     Barrier *barrier;

@@ -29,9 +29,9 @@ static bool has_v3(void)
 
 static bool has_v4(void)
 {
-    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
+    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
+           && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq")
+           && __builtin_cpu_supports("avx512vl");
 }
 #else
 #define ISAS(X) X(v2) /* elsewhere the one build has the first name */
@@ -68,15 +68,9 @@ static const Isa *choose(void)
     return best;
 }
 
-const char *exec_isa_name(void)
-{
-    return choose()->name;
-}
+const char *exec_isa_name(void) { return choose()->name; }
 
-const OpFn *exec_op_handlers(unsigned op)
-{
-    return (*choose()->handlers)[op];
-}
+const OpFn *exec_op_handlers(unsigned op) { return (*choose()->handlers)[op]; }
 
 void exec_bind(CodeModule *module)
 {

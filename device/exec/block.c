@@ -19,10 +19,7 @@ static const _Alignas(64) uint8_t zeros[512];
 
 /* --- stores --------------------------------------------------------------------------------------------- */
 
-static size_t round_up(size_t size, size_t unit)
-{
-    return (size + unit - 1) / unit * unit;
-}
+static size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 
 static void store_free(WarpStore *store)
 {
@@ -75,8 +72,8 @@ static bool store_borrow(Warp *warp, Worker *worker)
     warp->store = store;
     warp->registers = store->registers;
     warp->registers_size = store->registers_size;
-    if (store->registers_size < registers &&
-        !store_grow(warp, registers < REGISTERS_FIRST ? REGISTERS_FIRST : registers))
+    if (store->registers_size < registers
+        && !store_grow(warp, registers < REGISTERS_FIRST ? REGISTERS_FIRST : registers))
         return false;
     if (store->local_size < local && !store_map_local(store, local)) return false;
     warp->local = store->local;
@@ -139,8 +136,8 @@ static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t roo
         count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at barrier %u, %s", warp->index, g->mask,
                          g->member_mask, place);
     else
-        count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at %s for lanes 0x%08x, %s", warp->index, g->mask,
-                         exec_op_names[g->pc->op], g->member_mask & warp->live & ~g->mask, place);
+        count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at %s for lanes 0x%08x, %s", warp->index,
+                         g->mask, exec_op_names[g->pc->op], g->member_mask & warp->live & ~g->mask, place);
     return count < 0 ? 0 : (size_t)count < room ? (size_t)count : room;
 }
 
@@ -153,7 +150,8 @@ static void fault_stuck(Block *block)
         for (uint32_t n = 0; !warp->done && n < warp->group_count && used < sizeof waits; n++)
             used += tell_group(warp, &warp->groups[n], waits + used, sizeof waits - used);
     }
-    exec_fault_plain(block->grid, 719, "kernel %s, block (%u,%u,%u): its threads wait for each other for ever%s",
+    exec_fault_plain(block->grid, 719,
+                     "kernel %s, block (%u,%u,%u): its threads wait for each other for ever%s",
                      block->grid->function->name, block->id[0], block->id[1], block->id[2], waits);
 }
 

@@ -24,28 +24,26 @@ static CallHeader *header_of(const Warp *warp, const Group *g)
     return (CallHeader *)(void *)(warp->registers + g->frame - WARP_CALL_HEADER);
 }
 
-static int first_lane(uint32_t mask)
-{
-    return __builtin_ctz(mask);
-}
+static int first_lane(uint32_t mask) { return __builtin_ctz(mask); }
 
 /* Room for the callee's frames; false after a fault. */
 static bool room_for(Warp *warp, const Insn *insn, const CodeFunction *callee)
 {
     const Group *g = warp->current;
     const Grid *grid = warp->block->grid;
-    size_t registers = (size_t)g->frame + g->function->frame_size + 2 * WARP_CALL_HEADER + callee->frame_size +
-                       WARP_CALL_ROWS;
+    size_t registers =
+        (size_t)g->frame + g->function->frame_size + 2 * WARP_CALL_HEADER + callee->frame_size + WARP_CALL_ROWS;
     size_t local = (size_t)g->local + g->function->local_size + callee->local_size + g->dynamic;
     if (local > grid->local_size) {
         exec_fault(warp, insn, first_lane(warp->mask), 719,
                    "stack overflow: calling %s needs %zu bytes of local memory, a thread has %u (see the stack "
-                   "size limit)", callee->name, local, grid->local_size);
+                   "size limit)",
+                   callee->name, local, grid->local_size);
         return false;
     }
     if (registers > REGISTERS_LIMIT || (registers > warp->registers_size && !store_grow(warp, registers))) {
-        exec_fault(warp, insn, first_lane(warp->mask), 719, "stack overflow: calling %s at depth %u", callee->name,
-                   g->depth + 1);
+        exec_fault(warp, insn, first_lane(warp->mask), 719, "stack overflow: calling %s at depth %u",
+                   callee->name, g->depth + 1);
         return false;
     }
     return true;
@@ -121,8 +119,8 @@ static uint32_t lanes_with_return(const CallHeader *header, uint32_t lanes, int 
     uint32_t same = 0;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         int k = first_lane(rest);
-        if (header->pc[k] == header->pc[l] && header->local[k] == header->local[l] &&
-            header->dynamic[k] == header->dynamic[l])
+        if (header->pc[k] == header->pc[l] && header->local[k] == header->local[l]
+            && header->dynamic[k] == header->dynamic[l])
             same |= 1u << k;
     }
     return same;

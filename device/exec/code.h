@@ -54,7 +54,12 @@ struct Insn {
 
 /* Modifier bits of Insn.mods for the general form of an arithmetic op (OP_x_mods in ops_alu.def). */
 enum {
-    MODS_RN = 0, MODS_RZ = 1, MODS_RM = 2, MODS_RP = 3, MODS_RNA = 4, MODS_RS = 5, /* rounding, bits 0-2 */
+    MODS_RN = 0,
+    MODS_RZ = 1,
+    MODS_RM = 2,
+    MODS_RP = 3,
+    MODS_RNA = 4,
+    MODS_RS = 5, /* rounding, bits 0-2 */
     MODS_ROUND = 7,
     MODS_FTZ = 1 << 3,
     MODS_SAT = 1 << 4,
@@ -88,7 +93,10 @@ typedef struct CodeLine {
 /* A jump table (brx.idx) or call-target list. */
 typedef struct CodeTable {
     uint32_t count;
-    union { const Insn **targets; const CodeFunction **functions; };
+    union {
+        const Insn **targets;
+        const CodeFunction **functions;
+    };
 } CodeTable;
 
 typedef struct CodeParam {
@@ -108,38 +116,49 @@ struct CodeFunction {
     const char *name;
     CodeModule *module;
     bool is_entry;
-    Insn *insns;  uint32_t insn_count;
-    Ref *refs;    uint32_t ref_count;
-    CodeLine *lines; uint32_t line_count;
+    Insn *insns;
+    uint32_t insn_count;
+    Ref *refs;
+    uint32_t ref_count;
+    CodeLine *lines;
+    uint32_t line_count;
     uint32_t frame_size;   /* bytes of rows a frame takes, a multiple of 128 */
-    uint32_t local_size;   /* bytes of local memory a lane's frame takes (depot, call parameters), 16-aligned */
-    uint32_t shared_size;  /* static shared memory of all that an entry reaches; of others 1 when they use some */
-    CodeParam *params; uint32_t param_count;
-    uint32_t param_size;       /* bytes of the parameter buffer */
-    CodeParamLoad *param_loads; uint32_t param_load_count; /* fill every REF_PARAM row of a launch */
-    uint32_t param_rows_size;  /* bytes of REF_PARAM rows */
+    uint32_t local_size; /* bytes of local memory a lane's frame takes (depot, call parameters), 16-aligned */
+    uint32_t
+        shared_size; /* static shared memory of all that an entry reaches; of others 1 when they use some */
+    CodeParam *params;
+    uint32_t param_count;
+    uint32_t param_size; /* bytes of the parameter buffer */
+    CodeParamLoad *param_loads;
+    uint32_t param_load_count; /* fill every REF_PARAM row of a launch */
+    uint32_t param_rows_size; /* bytes of REF_PARAM rows */
     uint32_t maxntid[3], reqntid[3]; /* 0 when not given */
-    uint32_t barrier_count;    /* named barriers used, at least 1 when bar is used */
+    uint32_t barrier_count; /* named barriers used, at least 1 when bar is used */
     uint32_t register_estimate; /* live 32-bit rows at the peak, shown as NUM_REGS */
-    uint32_t stack_size;       /* local bytes a lane needs with all it calls, set by exec_bind; UINT32_MAX: not known */
-    bool uses_grid_sync;       /* reads %envreg1/2 or barrier state that needs all blocks resident */
+    uint32_t
+        stack_size; /* local bytes a lane needs with all it calls, set by exec_bind; UINT32_MAX: not known */
+    bool uses_grid_sync; /* reads %envreg1/2 or barrier state that needs all blocks resident */
 };
 
 typedef struct CodeGlobal {
     const char *name;
-    uint64_t address;     /* in the device's memory; the generic address as well */
+    uint64_t address; /* in the device's memory; the generic address as well */
     uint64_t size, align;
     bool is_const, is_external;
-    uint8_t *initial;     /* size bytes, or NULL for zeros: kept so that a reset can restore it */
+    uint8_t *initial; /* size bytes, or NULL for zeros: kept so that a reset can restore it */
 } CodeGlobal;
 
 struct CodeModule {
-    CodeFunction **functions; uint32_t function_count; /* entries first */
+    CodeFunction **functions;
+    uint32_t function_count; /* entries first */
     uint32_t entry_count;
-    CodeGlobal *globals; uint32_t global_count;
-    const char **files; uint32_t file_count;   /* [0] = "" */
-    uint8_t *constants; uint32_t constants_size; /* REF_CONST rows, 64-byte aligned */
-    int ptx_version, target;                     /* 90 for 9.0, 75 for sm_75 */
+    CodeGlobal *globals;
+    uint32_t global_count;
+    const char **files;
+    uint32_t file_count; /* [0] = "" */
+    uint8_t *constants;
+    uint32_t constants_size; /* REF_CONST rows, 64-byte aligned */
+    int ptx_version, target; /* 90 for 9.0, 75 for sm_75 */
     bool debug_lines;
 };
 

@@ -24,10 +24,22 @@ static inline int shuffle_source(unsigned op, int lane, uint32_t b, uint32_t c, 
     int max_lane = (lane & segment) | (cval & ~segment & 31), min_lane = lane & segment;
     int source = lane;
     switch (op) {
-    case OP_shfl_up: source = lane - bval; *valid = source >= max_lane; break;
-    case OP_shfl_down: source = lane + bval; *valid = source <= max_lane; break;
-    case OP_shfl_bfly: source = lane ^ bval; *valid = source <= max_lane; break;
-    default: source = min_lane | (bval & ~segment & 31); *valid = source <= max_lane; break;
+    case OP_shfl_up:
+        source = lane - bval;
+        *valid = source >= max_lane;
+        break;
+    case OP_shfl_down:
+        source = lane + bval;
+        *valid = source <= max_lane;
+        break;
+    case OP_shfl_bfly:
+        source = lane ^ bval;
+        *valid = source <= max_lane;
+        break;
+    default:
+        source = min_lane | (bval & ~segment & 31);
+        *valid = source <= max_lane;
+        break;
     }
     return *valid ? source : lane;
 }

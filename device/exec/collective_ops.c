@@ -16,10 +16,7 @@ static uint32_t *word_of(const Collective *all, uint32_t l, Ref ref)
     return (uint32_t *)(void *)rows_of(all, l, ref);
 }
 
-static uint32_t read_b32(const Collective *all, uint32_t l, Ref ref)
-{
-    return word_of(all, l, ref)[l];
-}
+static uint32_t read_b32(const Collective *all, uint32_t l, Ref ref) { return word_of(all, l, ref)[l]; }
 
 static uint64_t read_value(const Collective *all, uint32_t l, bool wide)
 {
@@ -52,12 +49,14 @@ static void shuffle(const Collective *all)
     uint32_t value[WARP_LANES], result[WARP_LANES];
     bool valid[WARP_LANES];
     EACH_LANE(l, all->lanes) value[l] = read_b32(all, l, all->insn[l]->a);
-    EACH_LANE(l, all->lanes) {
+    EACH_LANE(l, all->lanes)
+    {
         const Insn *i = all->insn[l];
         int source = shuffle_source(i->op, (int)l, read_b32(all, l, i->b), read_b32(all, l, i->c), &valid[l]);
         result[l] = all->lanes >> source & 1 ? value[source] : value[l];
     }
-    EACH_LANE(l, all->lanes) {
+    EACH_LANE(l, all->lanes)
+    {
         write_b32(all, l, all->insn[l]->d, result[l]);
         write_pred(all, l, all->insn[l]->e, valid[l]);
     }
@@ -67,7 +66,8 @@ static void vote(const Collective *all, unsigned op)
 {
     uint32_t votes = 0;
     EACH_LANE(l, all->lanes) votes |= (uint32_t)read_pred(all, l, all->insn[l]->a) << l;
-    EACH_LANE(l, all->lanes) {
+    EACH_LANE(l, all->lanes)
+    {
         Ref d = all->insn[l]->d;
         switch (op) {
         case OP_vote_all: write_pred(all, l, d, votes == all->lanes); break;
@@ -83,11 +83,13 @@ static void match(const Collective *all, bool wide, bool every)
     uint64_t value[WARP_LANES];
     uint32_t same[WARP_LANES];
     EACH_LANE(l, all->lanes) value[l] = read_value(all, l, wide);
-    EACH_LANE(l, all->lanes) {
+    EACH_LANE(l, all->lanes)
+    {
         same[l] = 0;
         EACH_LANE(k, all->lanes) same[l] |= (uint32_t)(value[k] == value[l]) << k;
     }
-    EACH_LANE(l, all->lanes) {
+    EACH_LANE(l, all->lanes)
+    {
         bool alike = same[l] == all->lanes;
         write_b32(all, l, all->insn[l]->d, every && !alike ? 0 : same[l]);
         if (every) write_pred(all, l, all->insn[l]->e, alike);
@@ -118,7 +120,8 @@ static void reduce(const Collective *all, unsigned op)
 static void elect(const Collective *all)
 {
     uint32_t leader = (uint32_t)__builtin_ctz(all->lanes);
-    EACH_LANE(l, all->lanes) {
+    EACH_LANE(l, all->lanes)
+    {
         write_b32(all, l, all->insn[l]->d, leader);
         write_pred(all, l, all->insn[l]->e, l == leader);
     }
@@ -128,8 +131,14 @@ void collective_execute(const Collective *all)
 {
     unsigned op = all->insn[__builtin_ctz(all->lanes)]->op;
     switch (op) {
-    case OP_shfl_up: case OP_shfl_down: case OP_shfl_bfly: case OP_shfl_idx: shuffle(all); break;
-    case OP_vote_all: case OP_vote_any: case OP_vote_uni: case OP_vote_ballot: vote(all, op); break;
+    case OP_shfl_up:
+    case OP_shfl_down:
+    case OP_shfl_bfly:
+    case OP_shfl_idx: shuffle(all); break;
+    case OP_vote_all:
+    case OP_vote_any:
+    case OP_vote_uni:
+    case OP_vote_ballot: vote(all, op); break;
     case OP_match_any_b32: match(all, false, false); break;
     case OP_match_any_b64: match(all, true, false); break;
     case OP_match_all_b32: match(all, false, true); break;

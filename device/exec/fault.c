@@ -25,7 +25,8 @@ const char *exec_place(const CodeFunction *function, const Insn *insn, char *out
     if (!line)
         snprintf(out, size, "instruction %zu", (size_t)(insn - function->insns));
     else if (line->file && line->file < module->file_count)
-        snprintf(out, size, "%s:%u (PTX line %u)", module->files[line->file], line->source_line, line->ptx_line);
+        snprintf(out, size, "%s:%u (PTX line %u)", module->files[line->file], line->source_line,
+                 line->ptx_line);
     else
         snprintf(out, size, "PTX line %u", line->ptx_line);
     return out;
@@ -88,8 +89,8 @@ static void tell_nearest(const Warp *warp, uint64_t address, uint32_t size, bool
     else
         snprintf(out, room, "%llu bytes before", (unsigned long long)(near.base - address));
     snprintf(out + strlen(out), room - strlen(out), " the %s%s at 0x%llx of %llu bytes",
-             near.state == MEMORY_FREED ? "freed " : "", memory_kind_name(near.kind), (unsigned long long)near.base,
-             (unsigned long long)near.size);
+             near.state == MEMORY_FREED ? "freed " : "", memory_kind_name(near.kind),
+             (unsigned long long)near.base, (unsigned long long)near.size);
 }
 
 static const char *verb(const Insn *insn, bool write)
@@ -99,7 +100,8 @@ static const char *verb(const Insn *insn, bool write)
     return write ? "write of" : "read of";
 }
 
-const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size, bool write)
+const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size,
+                              bool write)
 {
     char near[256];
     if (address & (size - 1))
@@ -116,6 +118,7 @@ const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char
     if (offset & (size - 1))
         return exec_fault(warp, insn, lane, 716, "misaligned %s %u bytes of %s memory at offset 0x%llx",
                           verb(insn, write), size, space, (unsigned long long)offset);
-    return exec_fault(warp, insn, lane, 700, "invalid %s %u bytes of %s memory at offset 0x%llx: it has %llu bytes",
-                      verb(insn, write), size, space, (unsigned long long)offset, (unsigned long long)limit);
+    return exec_fault(warp, insn, lane, 700,
+                      "invalid %s %u bytes of %s memory at offset 0x%llx: it has %llu bytes", verb(insn, write),
+                      size, space, (unsigned long long)offset, (unsigned long long)limit);
 }

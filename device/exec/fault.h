@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 typedef struct ExecFault {
-    int code;             /* CUresult: 700 illegal address, 716 misaligned, 710 assert, 719 launch failed ... */
-    char text[1024];      /* kernel, block, thread, source or PTX line, access, address, nearest allocation */
+    int code; /* CUresult: 700 illegal address, 716 misaligned, 710 assert, 719 launch failed ... */
+    char text[1024]; /* kernel, block, thread, source or PTX line, access, address, nearest allocation */
 } ExecFault;
 
 #endif

@@ -19,7 +19,8 @@ static uint64_t param_value(const CodeParamLoad *load, const uint8_t *params)
 {
     uint64_t value = 0;
     memcpy(&value, params + load->offset, load->size);
-    if (load->is_signed && load->size < 8 && value >> (8 * load->size - 1) & 1) value |= ~0ull << 8 * load->size;
+    if (load->is_signed && load->size < 8 && value >> (8 * load->size - 1) & 1)
+        value |= ~0ull << 8 * load->size;
     return value;
 }
 

@@ -11,8 +11,8 @@
 
 static bool may_merge(const Group *a, const Group *b)
 {
-    return a->pc == b->pc && a->depth == b->depth && a->frame == b->frame && a->local == b->local &&
-           a->state == GROUP_READY && b->state == GROUP_READY;
+    return a->pc == b->pc && a->depth == b->depth && a->frame == b->frame && a->local == b->local
+           && a->state == GROUP_READY && b->state == GROUP_READY;
 }
 
 /* Sets next_pc: the lowest pc, at the running group's depth, of a group that waits for its turn. */

@@ -15,8 +15,8 @@
 #define EXEC_NAME(name) EXEC_PASTE(name, EXEC_ISA)
 
 #define OP(name) \
-    const Insn *EXEC_NAME(op_##name##_full)(Warp *warp, const Insn *insn); \
-    const Insn *EXEC_NAME(op_##name##_part)(Warp *warp, const Insn *insn);
+    const Insn *EXEC_NAME(op_##name##_full)(Warp * warp, const Insn *insn); \
+    const Insn *EXEC_NAME(op_##name##_part)(Warp * warp, const Insn *insn);
 #include "exec/ops_core.def"
 #include "exec/ops_alu.def"
 #undef OP

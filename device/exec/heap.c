@@ -52,7 +52,7 @@ void device_heap_destroy(DeviceHeap *heap)
 static unsigned class_for(uint64_t size, uint64_t align)
 {
     unsigned class = UNIT_BITS;
-    while (((uint64_t)1 << class) < size || ((uint64_t)1 << class) < align) class++;
+    while (((uint64_t)1 << class) < size || ((uint64_t)1 << class) < align) class ++;
     return class;
 }
 

@@ -7,10 +7,7 @@
 
 enum { UNKNOWN = UINT32_MAX, VISITING = UINT32_MAX - 1, UNVISITED = UINT32_MAX - 2 };
 
-static bool grows_freely(const Insn *insn)
-{
-    return insn->op == OP_call_indirect || insn->op == OP_alloca;
-}
+static bool grows_freely(const Insn *insn) { return insn->op == OP_call_indirect || insn->op == OP_alloca; }
 
 /* Sums the largest callee; depth limits the recursion of this function itself. */
 static uint32_t measure(CodeFunction *function, int depth)

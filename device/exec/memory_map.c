@@ -50,10 +50,7 @@ struct MemoryMap {
     _Atomic uint64_t generation;
 };
 
-static uint64_t align_up(uint64_t value, uint64_t align)
-{
-    return (value + align - 1) & ~(align - 1);
-}
+static uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
 
 /* The bin for slots of at least need bytes; *slot_size becomes the size of its slots. */
 static int bin_of(uint64_t need, uint64_t *slot_size)
@@ -123,8 +120,10 @@ static size_t count_upto_locked(const MemoryMap *map, uint64_t address)
     size_t low = 0, high = map->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (map->bases[middle] <= address) low = middle + 1;
-        else high = middle;
+        if (map->bases[middle] <= address)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -236,8 +235,10 @@ static void release_oldest_locked(MemoryMap *map)
 static void quarantine_locked(MemoryMap *map, Entry *entry)
 {
     entry->next = NULL;
-    if (map->newest) map->newest->next = entry;
-    else map->oldest = entry;
+    if (map->newest)
+        map->newest->next = entry;
+    else
+        map->oldest = entry;
     map->newest = entry;
     map->quarantine_count++;
     if (entry->range.size <= POISON_LIMIT) map->quarantined += entry->slot_size;
@@ -248,9 +249,16 @@ static void quarantine_locked(MemoryMap *map, Entry *entry)
 static void describe(MemoryMap *map, MemoryRange *range, uint64_t base, const MemoryRequest *request)
 {
     *range = (MemoryRange){
-        .base = base, .size = request->size, .kind = request->kind, .state = MEMORY_LIVE,
-        .read_only = request->read_only, .device = request->device, .flags = request->flags,
-        .id = ++map->last_id, .owner = request->owner, .tag = request->tag,
+        .base = base,
+        .size = request->size,
+        .kind = request->kind,
+        .state = MEMORY_LIVE,
+        .read_only = request->read_only,
+        .device = request->device,
+        .flags = request->flags,
+        .id = ++map->last_id,
+        .owner = request->owner,
+        .tag = request->tag,
     };
 }
 
@@ -382,8 +390,8 @@ void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEM
     uint64_t limit = UINT64_MAX;
     memset(bytes, 0, (MEMORY_HEAP + 1) * sizeof *bytes);
     while (find_owned(map, owner, &limit, &range, &registered)) {
-        bool gone = registered ? memory_map_unregister(map, range.base, NULL)
-                               : memory_map_free(map, range.base, NULL);
+        bool gone =
+            registered ? memory_map_unregister(map, range.base, NULL) : memory_map_free(map, range.base, NULL);
         if (gone) bytes[range.kind] += range.size;
     }
 }
@@ -393,7 +401,7 @@ bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, Memor
     pthread_rwlock_rdlock(&map->lock);
     const Entry *entry = entry_at_locked(map, address);
     bool found = entry && entry->range.state == MEMORY_LIVE
-        && (size ? size : 1) <= entry->range.size - (address - entry->range.base);
+                 && (size ? size : 1) <= entry->range.size - (address - entry->range.base);
     if (found) *out = entry->range;
     pthread_rwlock_unlock(&map->lock);
     return found;
@@ -429,22 +437,15 @@ void memory_map_nearest(MemoryMap *map, uint64_t address, MemoryRange *out, int 
     pthread_rwlock_unlock(&map->lock);
 }
 
-_Atomic uint64_t *memory_map_generation(MemoryMap *map)
-{
-    return &map->generation;
-}
+_Atomic uint64_t *memory_map_generation(MemoryMap *map) { return &map->generation; }
 
 const char *memory_kind_name(MemoryKind kind)
 {
     static const char *const names[] = {
-        [MEMORY_DEVICE] = "device memory",
-        [MEMORY_HOST_PINNED] = "page-locked host memory",
-        [MEMORY_MANAGED] = "managed memory",
-        [MEMORY_REGISTERED] = "registered host memory",
-        [MEMORY_GLOBAL] = "global variable",
-        [MEMORY_CONST] = "constant variable",
-        [MEMORY_PARAMS] = "kernel parameters",
-        [MEMORY_ARRAY] = "array",
+        [MEMORY_DEVICE] = "device memory",     [MEMORY_HOST_PINNED] = "page-locked host memory",
+        [MEMORY_MANAGED] = "managed memory",   [MEMORY_REGISTERED] = "registered host memory",
+        [MEMORY_GLOBAL] = "global variable",   [MEMORY_CONST] = "constant variable",
+        [MEMORY_PARAMS] = "kernel parameters", [MEMORY_ARRAY] = "array",
         [MEMORY_HEAP] = "device heap",
     };
     return names[kind];

@@ -192,11 +192,15 @@ static void print_conversion(Text *text, const Conversion *c, Arguments *argumen
     double number;
     uint64_t bits;
     switch (c->type) {
-    case 'd': case 'i':
+    case 'd':
+    case 'i':
         write_spec(c, "ll", spec, sizeof spec);
         text_print(text, spec, signed_value(c, arguments));
         break;
-    case 'o': case 'u': case 'x': case 'X':
+    case 'o':
+    case 'u':
+    case 'x':
+    case 'X':
         write_spec(c, "ll", spec, sizeof spec);
         text_print(text, spec, unsigned_value(c, arguments));
         break;
@@ -298,8 +302,8 @@ const Insn *print_assert(Warp *warp, const Insn *insn)
         char *message = assert_string(&reader, refs[0]), *file = assert_string(&reader, refs[1]);
         char *function = assert_string(&reader, refs[3]);
         text_print(&text, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
-                   file ? file : "?", ROW(const uint32_t, warp, refs[2])[l], function ? function : "?", block->id[0],
-                   block->id[1], block->id[2], warp->tid[0][l], warp->tid[1][l], warp->tid[2][l],
+                   file ? file : "?", ROW(const uint32_t, warp, refs[2])[l], function ? function : "?",
+                   block->id[0], block->id[1], block->id[2], warp->tid[0][l], warp->tid[1][l], warp->tid[2][l],
                    message ? message : "?");
         free(message);
         free(file);

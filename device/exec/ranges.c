@@ -53,8 +53,8 @@ bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, b
     struct MemoryMap *memory = warp->block->grid->launch->memory;
     MemoryRange found;
     if (find_own(warp, address, size, write, slot)) return true;
-    if (!memory || !memory_map_find(memory, address, &found) || (write && found.read_only) ||
-        found.kind == MEMORY_ARRAY)
+    if (!memory || !memory_map_find(memory, address, &found) || (write && found.read_only)
+        || found.kind == MEMORY_ARRAY)
         return false;
     if (!inside(found.base, found.size, address, size)) return false;
     *slot = (RangeEntry){found.base, found.size};

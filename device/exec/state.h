@@ -31,8 +31,10 @@ typedef struct Barrier {
 
 typedef struct WarpStore {
     struct WarpStore *next;
-    uint8_t *registers; size_t registers_size;
-    uint8_t *local; size_t local_size;   /* mapped, never moved: generic addresses point into it */
+    uint8_t *registers;
+    size_t registers_size;
+    uint8_t *local;
+    size_t local_size;   /* mapped, never moved: generic addresses point into it */
 } WarpStore;
 
 struct Block {
@@ -40,9 +42,11 @@ struct Block {
     Grid *grid;
     uint32_t id[3];
     uint64_t linear;
-    uint8_t *shared; size_t shared_capacity;
+    uint8_t *shared;
+    size_t shared_capacity;
     uint32_t shared_size;      /* bytes a thread may touch */
-    Warp *warps; uint32_t warp_count, warp_capacity;
+    Warp *warps;
+    uint32_t warp_count, warp_capacity;
     uint32_t dims[3];          /* block shape that the warps' tid rows are made for */
     uint32_t threads, live;    /* threads in all, and not yet exited */
     uint32_t barriers_busy;    /* bit b: barrier b has arrivals */
@@ -51,7 +55,9 @@ struct Block {
 };
 
 /* A range of memory that was hit; size 0: empty. */
-typedef struct RangeEntry { uint64_t base, size; } RangeEntry;
+typedef struct RangeEntry {
+    uint64_t base, size;
+} RangeEntry;
 
 struct Worker {
     RangeEntry loads[RANGE_SLOTS], stores[RANGE_SLOTS]; /* by address of the instruction */
@@ -148,7 +154,8 @@ const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, int code, const c
     __attribute__((format(printf, 5, 6)));
 /* Records a text that is complete already (kernel named, no place added). */
 void exec_fault_plain(Grid *grid, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size, bool write);
+const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size,
+                              bool write);
 const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
                               uint32_t size, uint64_t limit, bool write);
 const char *exec_place(const CodeFunction *function, const Insn *insn, char *out, size_t size);

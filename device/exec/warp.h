@@ -51,15 +51,18 @@ struct Warp {
     uint32_t fuel;             /* backward branches left before another group or warp gets its turn */
     uintptr_t next_pc;         /* lowest pc of the waiting groups at this depth: labels compare with it */
     uint32_t turn;             /* counts switches, for Group.waited */
-    bool sticky;               /* the current group runs although another has a lower pc, so as not to starve */
-    bool scattered;            /* oracle: one lane a group, never merged, picked at random */
+    bool sticky; /* the current group runs although another has a lower pc, so as not to starve */
+    bool scattered; /* oracle: one lane a group, never merged, picked at random */
     bool started, parked, done;
-    bool spinning;             /* gave its turn up in a loop that waits for other threads */
-    Group groups[WARP_LANES]; uint32_t group_count;
-    struct WarpStore *store;   /* lends registers and local memory while the warp lives */
-    uint8_t *registers; size_t registers_size;  /* the register file, grows with the call depth */
-    uint8_t *local; size_t local_stride;        /* lane l's local memory starts at local + l * local_stride */
-    uint32_t tid[3][WARP_LANES];                /* %tid of each lane */
+    bool spinning; /* gave its turn up in a loop that waits for other threads */
+    Group groups[WARP_LANES];
+    uint32_t group_count;
+    struct WarpStore *store; /* lends registers and local memory while the warp lives */
+    uint8_t *registers;
+    size_t registers_size; /* the register file, grows with the call depth */
+    uint8_t *local;
+    size_t local_stride; /* lane l's local memory starts at local + l * local_stride */
+    uint32_t tid[3][WARP_LANES]; /* %tid of each lane */
 };
 
 /* Calls. A callee's frame starts WARP_CALL_HEADER bytes after the end of its caller's; the header keeps the lanes'

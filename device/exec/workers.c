@@ -34,25 +34,13 @@ uint64_t exec_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-uint64_t worker_pool_seed(const WorkerPool *pool)
-{
-    return pool->seed;
-}
+uint64_t worker_pool_seed(const WorkerPool *pool) { return pool->seed; }
 
-pthread_mutex_t *worker_pool_print_lock(WorkerPool *pool)
-{
-    return &pool->print_lock;
-}
+pthread_mutex_t *worker_pool_print_lock(WorkerPool *pool) { return &pool->print_lock; }
 
-pthread_mutex_t *worker_pool_fault_lock(WorkerPool *pool)
-{
-    return &pool->fault_lock;
-}
+pthread_mutex_t *worker_pool_fault_lock(WorkerPool *pool) { return &pool->fault_lock; }
 
-int worker_pool_threads(const WorkerPool *pool)
-{
-    return (int)pool->thread_count + 1;
-}
+int worker_pool_threads(const WorkerPool *pool) { return (int)pool->thread_count + 1; }
 
 /* --- worker states -------------------------------------------------------------------------------------- */
 
@@ -169,8 +157,8 @@ static void start_threads(WorkerPool *pool, uint32_t wanted)
 {
     pool->threads = calloc(wanted, sizeof *pool->threads);
     if (!pool->threads) return;
-    while (pool->thread_count < wanted &&
-           pthread_create(&pool->threads[pool->thread_count], NULL, thread_main, pool) == 0)
+    while (pool->thread_count < wanted
+           && pthread_create(&pool->threads[pool->thread_count], NULL, thread_main, pool) == 0)
         pool->thread_count++;
 }
 

@@ -14,10 +14,7 @@ typedef struct Graph {
     uint32_t *order, count; /* blocks reached, in order */
 } Graph;
 
-static bool ends_block(const LowerInsn *i)
-{
-    return i->flags & (FLAG_BRANCH | FLAG_TABLE | FLAG_ENDS);
-}
+static bool ends_block(const LowerInsn *i) { return i->flags & (FLAG_BRANCH | FLAG_TABLE | FLAG_ENDS); }
 
 /* Cuts the text at labels and after branches. */
 static void cut_blocks(Graph *g)
@@ -128,8 +125,7 @@ static void lay_out(Graph *g)
     for (uint32_t o = 0; o < g->count; o++) {
         const LowerBlock *old = &f->blocks[g->order[o]];
         blocks[o] = (LowerBlock){.first = f->insn_count, .position = o};
-        for (uint32_t i = 0; i < old->count; i++)
-            *lower_new_insn(f, 0, 0) = text[old->first + i];
+        for (uint32_t i = 0; i < old->count; i++) *lower_new_insn(f, 0, 0) = text[old->first + i];
         uint32_t follows = o + 1 < g->count ? g->order[o + 1] : NO_BLOCK;
         bool falls = !(text[old->first + old->count - 1].flags & FLAG_ENDS);
         place_jump(f, OP_bra, falls, g->order[o] + 1, follows);

@@ -37,27 +37,25 @@ static void use_variable(Lower *lower, FunctionFacts *facts, const PtxVariable *
 static void use_operand(Lower *lower, FunctionFacts *facts, const PtxOperand *o)
 {
     switch (o->kind) {
-    case PTX_OPERAND_FUNCTION:
-        add_callee(lower, facts, o->function);
-        break;
+    case PTX_OPERAND_FUNCTION: add_callee(lower, facts, o->function); break;
     case PTX_OPERAND_TABLE:
         for (uint32_t i = 0; o->table->functions && i < o->table->count; i++)
             add_callee(lower, facts, o->table->functions[i]);
         break;
-    case PTX_OPERAND_VARIABLE:
-        use_variable(lower, facts, o->variable);
-        break;
+    case PTX_OPERAND_VARIABLE: use_variable(lower, facts, o->variable); break;
     case PTX_OPERAND_ADDRESS:
         if (o->base == PTX_BASE_VARIABLE) use_variable(lower, facts, o->variable);
         break;
     case PTX_OPERAND_SPECIAL:
         facts->grid_sync |= o->special == PTX_SPECIAL_envreg && (o->component == 1 || o->component == 2);
         break;
-    case PTX_OPERAND_VECTOR: case PTX_OPERAND_PAIR: case PTX_OPERAND_TUPLE: case PTX_OPERAND_LIST:
+    case PTX_OPERAND_VECTOR:
+    case PTX_OPERAND_PAIR:
+    case PTX_OPERAND_TUPLE:
+    case PTX_OPERAND_LIST:
         for (uint32_t i = 0; i < o->count; i++) use_operand(lower, facts, &o->items[i]);
         break;
-    default:
-        break;
+    default: break;
     }
 }
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-static const uint16_t row_bytes[] = {
-    [CLASS_PREDICATE] = 64, [CLASS_16] = 64, [CLASS_32] = 128, [CLASS_64] = 256, [CLASS_128] = 512};
+static const uint16_t row_bytes[] =
+    {[CLASS_PREDICATE] = 64, [CLASS_16] = 64, [CLASS_32] = 128, [CLASS_64] = 256, [CLASS_128] = 512};
 
 static uint32_t hash_value(RegisterClass class, uint64_t low, uint64_t high)
 {

@@ -20,10 +20,7 @@ typedef struct Copies {
     uint32_t block_stamp;
 } Copies;
 
-static uint32_t number_of(Ref ref)
-{
-    return ref & REF_OFFSET_MASK;
-}
+static uint32_t number_of(Ref ref) { return ref & REF_OFFSET_MASK; }
 
 static void count_accesses(void *closure, Ref *ref, bool read, bool written)
 {
@@ -103,7 +100,10 @@ static void uncount(void *closure, Ref *ref, bool read, bool written)
     c->reads[number_of(*ref)] -= read;
 }
 
-typedef struct Unread { const uint32_t *reads; bool unread; } Unread;
+typedef struct Unread {
+    const uint32_t *reads;
+    bool unread;
+} Unread;
 
 /* A guarded destination reads itself: that does not keep it. */
 static void check_unread(void *closure, Ref *ref, bool read, bool written)

@@ -20,8 +20,10 @@ static void dump_insn(FILE *out, const CodeFunction *f, const Insn *i)
     dump_ref(out, "b", i->b);
     dump_ref(out, "c", i->c);
     bool branch = !strncmp(exec_op_names[i->op], "bra", 3);
-    if (branch) fprintf(out, " -> %td", i->target - f->insns);
-    else if (i->imm) fprintf(out, " imm=%" PRId64, i->imm);
+    if (branch)
+        fprintf(out, " -> %td", i->target - f->insns);
+    else if (i->imm)
+        fprintf(out, " imm=%" PRId64, i->imm);
     if (i->mods) fprintf(out, " mods=%#x", i->mods);
     fprintf(out, "  ; line %" PRIu32 "\n", f->lines[i->line].ptx_line);
 }

@@ -54,16 +54,30 @@ static uint16_t branch_op(bool predicated, bool back)
 
 static Insn *emit_guard(Insn *at, const LowerInsn *insn)
 {
-    *at = (Insn){.op = OP_guard, .a = insn->guard, .line = insn->line, .d = REF_ABSENT, .b = REF_ABSENT,
-                 .c = REF_ABSENT, .e = REF_ABSENT, .mods = insn->flags & FLAG_GUARD_NOT ? MODS_NEGATE : 0};
+    *at = (Insn){.op = OP_guard,
+                 .a = insn->guard,
+                 .line = insn->line,
+                 .d = REF_ABSENT,
+                 .b = REF_ABSENT,
+                 .c = REF_ABSENT,
+                 .e = REF_ABSENT,
+                 .mods = insn->flags & FLAG_GUARD_NOT ? MODS_NEGATE : 0};
     return at + 1;
 }
 
 static Insn *emit_insn(Emission *e, Insn *at, const LowerInsn *insn)
 {
     if (insn->guard != REF_ABSENT) at = emit_guard(at, insn);
-    *at = (Insn){.op = insn->op, .mods = insn->mods, .d = insn->d, .a = insn->a, .b = insn->b, .c = insn->c,
-                 .e = insn->e, .more = insn->more, .line = insn->line, .imm = insn->imm};
+    *at = (Insn){.op = insn->op,
+                 .mods = insn->mods,
+                 .d = insn->d,
+                 .a = insn->a,
+                 .b = insn->b,
+                 .c = insn->c,
+                 .e = insn->e,
+                 .more = insn->more,
+                 .line = insn->line,
+                 .imm = insn->imm};
     if (insn->flags & FLAG_BRANCH) {
         at->target = e->code->insns + e->block_at[insn->target];
         at->op = branch_op(insn->a != REF_ABSENT, at->target <= at);
@@ -80,8 +94,13 @@ static void emit_blocks(Emission *e)
         const LowerInsn *insns = f->insns + f->blocks[b].first;
         uint32_t line = f->blocks[b].count ? insns[0].line : 0;
         if (e->merges[b])
-            *at++ = (Insn){.op = OP_label, .line = line, .d = REF_ABSENT, .a = REF_ABSENT, .b = REF_ABSENT,
-                           .c = REF_ABSENT, .e = REF_ABSENT};
+            *at++ = (Insn){.op = OP_label,
+                           .line = line,
+                           .d = REF_ABSENT,
+                           .a = REF_ABSENT,
+                           .b = REF_ABSENT,
+                           .c = REF_ABSENT,
+                           .e = REF_ABSENT};
         for (uint32_t i = 0; i < f->blocks[b].count; i++) at = emit_insn(e, at, &insns[i]);
     }
 }

@@ -12,8 +12,14 @@ LowerInsn *lower_new_insn(LowerFunction *f, uint16_t op, uint32_t line)
 {
     f->insns = lower_arena_grow(f->scratch, f->insns, f->insn_count, &f->insn_capacity, sizeof *f->insns);
     LowerInsn *insn = &f->insns[f->insn_count++];
-    *insn = (LowerInsn){.op = op, .line = line, .d = REF_ABSENT, .a = REF_ABSENT, .b = REF_ABSENT,
-                        .c = REF_ABSENT, .e = REF_ABSENT, .guard = REF_ABSENT};
+    *insn = (LowerInsn){.op = op,
+                        .line = line,
+                        .d = REF_ABSENT,
+                        .a = REF_ABSENT,
+                        .b = REF_ABSENT,
+                        .c = REF_ABSENT,
+                        .e = REF_ABSENT,
+                        .guard = REF_ABSENT};
     return insn;
 }
 

@@ -78,10 +78,7 @@ typedef struct LowerFunction {
     uint32_t frame_size, peak_rows;
 } LowerFunction;
 
-static inline bool ref_is_register(Ref ref)
-{
-    return ref >> REF_BASE_SHIFT == REF_FRAME;
-}
+static inline bool ref_is_register(Ref ref) { return ref >> REF_BASE_SHIFT == REF_FRAME; }
 
 /* Calls back for each virtual register that an instruction names. A guarded destination is read as well,
  * since the lanes that the guard leaves out keep their value. */

@@ -29,22 +29,21 @@ typedef struct Constants {
 /* A function's place in the call graph and what it uses of shared memory. */
 typedef struct FunctionFacts {
     const PtxFunction *tree;
-    CodeFunction
-        *code; /* its own, its alias's, or another module's; NULL: provided by the device or unknown */
-    uint32_t *callees;         /* ids of the functions it calls or takes the address of */
+    CodeFunction *code; /* its own, its alias's, or another module's; NULL: provided by the device or unknown */
+    uint32_t *callees; /* ids of the functions it calls or takes the address of */
     uint32_t callee_count, callee_capacity;
-    uint32_t *shared;          /* ids of the module's .shared variables that it names */
+    uint32_t *shared; /* ids of the module's .shared variables that it names */
     uint32_t shared_count, shared_capacity;
-    bool calls_unknown;        /* through a register */
+    bool calls_unknown; /* through a register */
     bool address_taken;
-    bool needs_shared;         /* it or what it calls names .shared variables */
-    bool uses_dynamic;         /* names an extern .shared array */
+    bool needs_shared; /* it or what it calls names .shared variables */
+    bool uses_dynamic; /* names an extern .shared array */
     uint32_t dynamic_align;
-    bool grid_sync;            /* reads %envreg1 or 2 */
-    uint32_t entry;            /* index among the entries, NO_ENTRY */
-    uint64_t *shared_offset;   /* of its own .shared variables, by variable id */
+    bool grid_sync; /* reads %envreg1 or 2 */
+    uint32_t entry; /* index among the entries, NO_ENTRY */
+    uint64_t *shared_offset; /* of its own .shared variables, by variable id */
     uint32_t pools[FRAME_POOLS]; /* bytes of the pools of its frame */
-    uint64_t dynamic_shared;   /* where extern .shared arrays start */
+    uint64_t dynamic_shared; /* where extern .shared arrays start */
 } FunctionFacts;
 #define NO_ENTRY UINT32_MAX
 
@@ -56,15 +55,15 @@ typedef struct Lower {
     PtxLog *log;
     OwnedModule *owned;
     CodeModule *code;
-    Arena *keep;               /* owned->arena */
-    Arena scratch;             /* for the whole lowering */
-    Arena body;                /* for one function, reused for the next */
-    FunctionFacts *functions;  /* by PtxFunction.id */
-    uint64_t *addresses;       /* of module variables by id: in memory, or .shared offsets; NO_ADDRESS */
-    uint64_t **reach;          /* for each entry the set of functions that it may run, by id */
+    Arena *keep; /* owned->arena */
+    Arena scratch; /* for the whole lowering */
+    Arena body; /* for one function, reused for the next */
+    FunctionFacts *functions; /* by PtxFunction.id */
+    uint64_t *addresses; /* of module variables by id: in memory, or .shared offsets; NO_ADDRESS */
+    uint64_t **reach; /* for each entry the set of functions that it may run, by id */
     uint32_t entry_count;
-    const Recipe **recipes;    /* by PtxForm.id */
-    uint16_t *op_hash;         /* operations by name */
+    const Recipe **recipes; /* by PtxForm.id */
+    uint16_t *op_hash; /* operations by name */
     uint32_t op_hash_size;
     Constants constants;
 } Lower;

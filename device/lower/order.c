@@ -41,8 +41,8 @@ static void search_push(Search *s, uint32_t block)
     s->visits = lower_arena_grow(s->scratch, s->visits, s->visit_count, &s->visit_capacity, sizeof(Visit));
     s->number[block] = ++s->discovered;
     s->stack[s->stack_count++] = block;
-    s->visits[s->visit_count++] = (Visit){
-        .block = block, .left = successor_count(s->graph, block), .head = s->number[block]};
+    s->visits[s->visit_count++] =
+        (Visit){.block = block, .left = successor_count(s->graph, block), .head = s->number[block]};
 }
 
 /* Forgets the members of the component but its head, so that they are searched again inside it. */
@@ -84,8 +84,10 @@ static void search_step(Search *s)
     Visit *v = &s->visits[s->visit_count - 1];
     if (v->left) {
         uint32_t next = s->graph->next[s->graph->start[v->block] + --v->left];
-        if (s->number[next] == NOT_SEEN) search_push(s, next);
-        else search_reached(v, s->number[next]);
+        if (s->number[next] == NOT_SEEN)
+            search_push(s, next);
+        else
+            search_reached(v, s->number[next]);
         return;
     }
     if (!search_finish(s, v)) return;

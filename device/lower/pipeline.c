@@ -53,8 +53,8 @@ CodeModule *lower_module(const PtxModule *tree, const LowerHost *host, PtxLog *l
         log->status = PTX_OUT_OF_MEMORY;
         return NULL;
     }
-    Lower lower = {.tree = tree, .host = host, .log = log, .owned = owned, .code = &owned->code,
-                   .keep = &owned->arena};
+    Lower lower = {
+        .tree = tree, .host = host, .log = log, .owned = owned, .code = &owned->code, .keep = &owned->arena};
     owned->arena.on_failure = lower.scratch.on_failure = lower.body.on_failure = &owned->on_failure;
     bool whole = run_passes(&lower);
     if (!whole) lower_release_symbols(&lower);

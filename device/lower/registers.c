@@ -30,16 +30,13 @@ typedef struct Packing {
 } Packing;
 
 /* Each class's pool, and the slots it takes there. */
-static const uint8_t class_pool[] = {
-    [CLASS_PREDICATE] = 0, [CLASS_16] = 1, [CLASS_32] = 2, [CLASS_64] = 3, [CLASS_128] = 3};
-static const uint8_t class_slots[] = {
-    [CLASS_PREDICATE] = 1, [CLASS_16] = 1, [CLASS_32] = 1, [CLASS_64] = 1, [CLASS_128] = 2};
+static const uint8_t class_pool[] =
+    {[CLASS_PREDICATE] = 0, [CLASS_16] = 1, [CLASS_32] = 2, [CLASS_64] = 3, [CLASS_128] = 3};
+static const uint8_t class_slots[] =
+    {[CLASS_PREDICATE] = 1, [CLASS_16] = 1, [CLASS_32] = 1, [CLASS_64] = 1, [CLASS_128] = 2};
 static const uint16_t slot_bytes[POOLS] = {4, 128, 128, 256};
 
-static SlotSet *slots_of(Packing *p, uint32_t r)
-{
-    return &p->pools[class_pool[p->f->classes[r]]];
-}
+static SlotSet *slots_of(Packing *p, uint32_t r) { return &p->pools[class_pool[p->f->classes[r]]]; }
 
 /* Bits at which an aligned run of count free slots starts. A single slot beside a used one is preferred, to
  * keep pairs whole. */

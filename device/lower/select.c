@@ -88,7 +88,8 @@ void select_deliver(Select *s, Ref d, Ref value)
     bool temporary = ref_is_register(value) && (value & REF_OFFSET_MASK) >= s->tree->register_count;
     if (temporary && last && last->d == value && last->guard == REF_ABSENT && s->guard == REF_ABSENT)
         last->d = d;
-    else select_copy(s, d, value);
+    else
+        select_copy(s, d, value);
 }
 
 static uint32_t new_label(Select *s)
@@ -139,8 +140,10 @@ static void select_line(Select *s)
 static void select_insn(Select *s)
 {
     switch (s->insn->form->opcode) {
-#define ALU(opcode, shape) case PTX_OP_##opcode: select_alu(s, shape); break;
-#define FAMILY(opcode, name) case PTX_OP_##opcode: select_##name(s); break;
+#define ALU(opcode, shape) \
+    case PTX_OP_##opcode: select_alu(s, shape); break;
+#define FAMILY(opcode, name) \
+    case PTX_OP_##opcode: select_##name(s); break;
 #include "lower/select.def"
     default: select_unsupported(s, "");
     }
@@ -186,8 +189,10 @@ static void keep_tables(Select *s)
     CodeFunction *code = s->code;
     code->lines = ARENA_ARRAY(s->lower->keep, CodeLine, s->line_count + 1);
     code->line_count = s->line_count;
-    if (s->line_count) memcpy(code->lines, s->lines, s->line_count * sizeof(CodeLine));
-    else code->lines[code->line_count++] = (CodeLine){s->tree->line, 0, 0};
+    if (s->line_count)
+        memcpy(code->lines, s->lines, s->line_count * sizeof(CodeLine));
+    else
+        code->lines[code->line_count++] = (CodeLine){s->tree->line, 0, 0};
     code->param_loads = ARENA_ARRAY(s->lower->keep, CodeParamLoad, s->load_count);
     code->param_load_count = s->load_count;
     if (s->load_count) memcpy(code->param_loads, s->loads, s->load_count * sizeof(CodeParamLoad));
@@ -199,8 +204,8 @@ void lower_function(Lower *lower, FunctionFacts *facts)
 {
     if (lower->log->errors >= MOST_ERRORS) return;
     LowerFunction f = {.scratch = &lower->body};
-    Select s = {.lower = lower, .facts = facts, .tree = facts->tree, .code = facts->code, .f = &f,
-                .guard = REF_ABSENT};
+    Select s = {
+        .lower = lower, .facts = facts, .tree = facts->tree, .code = facts->code, .f = &f, .guard = REF_ABSENT};
     lower_arena_reset(&lower->body);
     select_registers(&s);
     select_labels(&s);
@@ -214,6 +219,7 @@ void lower_function(Lower *lower, FunctionFacts *facts)
     if (!lower_registers(&f))
         ptx_report(lower->tree, lower->log, PTX_INVALID, facts->tree->line, facts->tree->column,
                    "'%s' needs more registers than a frame can hold", facts->tree->name);
-    else lower_emit(lower, &f, facts->code);
+    else
+        lower_emit(lower, &f, facts->code);
     memcpy(facts->pools, f.pools, sizeof f.pools);
 }

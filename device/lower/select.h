@@ -26,8 +26,10 @@ typedef struct Select {
     LocalPlace *returns, *params; /* of a function that is not a kernel */
     uint32_t *param_offsets;      /* of a kernel, in its buffer */
     uint32_t local_size;
-    CodeLine *lines; uint32_t line_count, line_capacity;
-    CodeParamLoad *loads; uint32_t load_count, load_capacity;
+    CodeLine *lines;
+    uint32_t line_count, line_capacity;
+    CodeParamLoad *loads;
+    uint32_t load_count, load_capacity;
     uint32_t barrier_count;
     bool failed;
 } Select;
@@ -45,10 +47,7 @@ static inline RegisterClass class_of_bits(unsigned bits)
            : bits <= 64 ? CLASS_64
                         : CLASS_128;
 }
-static inline RegisterClass class_of(PtxType type)
-{
-    return class_of_bits(ptx_type_bits(type));
-}
+static inline RegisterClass class_of(PtxType type) { return class_of_bits(ptx_type_bits(type)); }
 static inline const PtxOperand *operand_at(const Select *s, uint32_t index)
 {
     static const PtxOperand none;
@@ -67,7 +66,12 @@ void select_copy(Select *s, Ref d, Ref a);
 void select_deliver(Select *s, Ref d, Ref value);
 /* Instructions that cannot follow a guard: jumps round them where the guard is false. To be closed after
  * them. */
-typedef struct Detour { bool open; uint32_t label; Ref guard; uint16_t flag; } Detour;
+typedef struct Detour {
+    bool open;
+    uint32_t label;
+    Ref guard;
+    uint16_t flag;
+} Detour;
 Detour select_detour(Select *s);
 void select_detour_end(Select *s, Detour detour);
 

@@ -128,7 +128,10 @@ static void address_of_variable(Select *s, const PtxVariable *v, uint32_t column
         a->space = PTX_SPACE_SHARED;
         a->offset += (int64_t)shared_offset(s, v);
         break;
-    case PTX_SPACE_LOCAL: case PTX_SPACE_PARAM: case PTX_SPACE_PARAM_ENTRY: case PTX_SPACE_PARAM_FUNC:
+    case PTX_SPACE_LOCAL:
+    case PTX_SPACE_PARAM:
+    case PTX_SPACE_PARAM_ENTRY:
+    case PTX_SPACE_PARAM_FUNC:
         if (is_kernel_param(s, v, &param)) {
             a->space = PTX_SPACE_PARAM;
             a->offset += param;
@@ -138,9 +141,7 @@ static void address_of_variable(Select *s, const PtxVariable *v, uint32_t column
             a->offset += local_offset(s, v);
         }
         break;
-    default:
-        a->space = PTX_SPACE_GLOBAL;
-        a->offset += (int64_t)memory_address(s, v, column);
+    default: a->space = PTX_SPACE_GLOBAL; a->offset += (int64_t)memory_address(s, v, column);
     }
 }
 
@@ -148,9 +149,13 @@ static void address_of_variable(Select *s, const PtxVariable *v, uint32_t column
 static PtxSpace space_of(const Select *s, PtxSpace space)
 {
     switch (space) {
-    case PTX_SPACE_SHARED: case PTX_SPACE_SHARED_CTA: case PTX_SPACE_SHARED_CLUSTER: return PTX_SPACE_SHARED;
+    case PTX_SPACE_SHARED:
+    case PTX_SPACE_SHARED_CTA:
+    case PTX_SPACE_SHARED_CLUSTER: return PTX_SPACE_SHARED;
     case PTX_SPACE_LOCAL: return PTX_SPACE_LOCAL;
-    case PTX_SPACE_PARAM: case PTX_SPACE_PARAM_ENTRY: case PTX_SPACE_PARAM_FUNC:
+    case PTX_SPACE_PARAM:
+    case PTX_SPACE_PARAM_ENTRY:
+    case PTX_SPACE_PARAM_FUNC:
         return s->tree->is_entry && space != PTX_SPACE_PARAM_FUNC ? PTX_SPACE_GLOBAL : PTX_SPACE_LOCAL;
     default: return PTX_SPACE_GLOBAL;
     }
@@ -188,12 +193,14 @@ Ref select_variable_address(Select *s, const PtxOperand *o, RegisterClass class)
 Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass class, bool is_signed)
 {
     static const uint8_t elements[] = {[CLASS_16] = 2, [CLASS_32] = 4, [CLASS_64] = 8};
-    CodeParamLoad load = {.offset = offset, .size = (uint8_t)bytes, .element = elements[class],
+    CodeParamLoad load = {.offset = offset,
+                          .size = (uint8_t)bytes,
+                          .element = elements[class],
                           .is_signed = is_signed && bytes < elements[class]};
     for (uint32_t i = 0; i < s->load_count; i++) {
         const CodeParamLoad *known = &s->loads[i];
-        if (known->offset == offset && known->size == bytes && known->element == load.element &&
-            known->is_signed == load.is_signed)
+        if (known->offset == offset && known->size == bytes && known->element == load.element
+            && known->is_signed == load.is_signed)
             return REF_MAKE(REF_PARAM, known->row);
     }
     load.row = s->code->param_rows_size;

@@ -34,24 +34,21 @@ static void name_add(Name *name, const char *part)
     name->text[name->length] = '\0';
 }
 
-static bool is_float(PtxType type)
-{
-    return ptx_types[type].class == PTX_FLOAT;
-}
+static bool is_float(PtxType type) { return ptx_types[type].class == PTX_FLOAT; }
 
 /* Modifiers that are done around the operation, or say nothing here. */
 static bool outside_name(PtxModifier m, bool is_float_type)
 {
     if (m == PTX_MOD_sat) return is_float_type;
-    return m == PTX_MOD_ftz || m == PTX_MOD_relu || m == PTX_MOD_approx || m == PTX_MOD_full ||
-           m == PTX_MOD_noftz || ptx_modifiers[m].group == PTX_GROUP_ROUND;
+    return m == PTX_MOD_ftz || m == PTX_MOD_relu || m == PTX_MOD_approx || m == PTX_MOD_full
+           || m == PTX_MOD_noftz || ptx_modifiers[m].group == PTX_GROUP_ROUND;
 }
 
 /* The modifiers of a form in the order in which names have them: by group, flags last. */
 static void name_add_modifiers(Name *name, const PtxForm *form)
 {
-    static const uint8_t order[] = {PTX_GROUP_HALF, PTX_GROUP_MODE, PTX_GROUP_BOUNDARY, PTX_GROUP_COMPARE,
-                                    PTX_GROUP_OPERATION, PTX_GROUP_FLAG};
+    static const uint8_t order[] = {PTX_GROUP_HALF,    PTX_GROUP_MODE,      PTX_GROUP_BOUNDARY,
+                                    PTX_GROUP_COMPARE, PTX_GROUP_OPERATION, PTX_GROUP_FLAG};
     bool is_float_type = is_float(form->types[0]);
     for (size_t g = 0; g < sizeof order; g++) {
         for (PtxModifier m = PTX_MOD_NONE + 1; m < PTX_MOD_COUNT; m++)
@@ -66,22 +63,25 @@ static void name_add_type(Name *name, const PtxForm *form)
     PtxType type = form->types[0];
     char bits[16];
     switch (form->opcode) {
-    case PTX_OP_slct: case PTX_OP_selp:
+    case PTX_OP_slct:
+    case PTX_OP_selp:
         snprintf(bits, sizeof bits, "b%u", ptx_type_bits(type));
         name_add(name, bits);
         if (form->opcode == PTX_OP_slct) name_add(name, ptx_types[form->types[1]].name);
         return;
-    case PTX_OP_dp4a: case PTX_OP_dp2a:
+    case PTX_OP_dp4a:
+    case PTX_OP_dp2a:
         name_add(name, ptx_types[type].name);
         type = form->types[1];
         break;
-    case PTX_OP_vset2: case PTX_OP_vset4:
-        type = form->types[0] == form->types[1] ? form->types[0] : PTX_TYPE_NONE;
-        break;
-    case PTX_OP_vabsdiff2: case PTX_OP_vabsdiff4:
-    case PTX_OP_vadd2: case PTX_OP_vadd4: case PTX_OP_vsub2: case PTX_OP_vsub4:
-        type = form->types[1] == form->types[2] ? form->types[1] : PTX_TYPE_NONE;
-        break;
+    case PTX_OP_vset2:
+    case PTX_OP_vset4: type = form->types[0] == form->types[1] ? form->types[0] : PTX_TYPE_NONE; break;
+    case PTX_OP_vabsdiff2:
+    case PTX_OP_vabsdiff4:
+    case PTX_OP_vadd2:
+    case PTX_OP_vadd4:
+    case PTX_OP_vsub2:
+    case PTX_OP_vsub4: type = form->types[1] == form->types[2] ? form->types[1] : PTX_TYPE_NONE; break;
     }
     name_add(name, type == PTX_TYPE_NONE ? "mixed" : ptx_types[type].name);
 }
@@ -115,8 +115,8 @@ static uint16_t find_with(const Lower *lower, const PtxForm *form, const char *v
     name_add_type(&name, form);
     uint16_t op = lower_find_op(lower, name.text);
     PtxType type = form->types[0];
-    bool video = form->opcode == PTX_OP_vadd2 || form->opcode == PTX_OP_vadd4 ||
-                 form->opcode == PTX_OP_vsub2 || form->opcode == PTX_OP_vsub4;
+    bool video = form->opcode == PTX_OP_vadd2 || form->opcode == PTX_OP_vadd4 || form->opcode == PTX_OP_vsub2
+                 || form->opcode == PTX_OP_vsub4;
     if (video) type = PTX_u32;
     return op != OP_COUNT ? op : find_sign_free(lower, stem, type);
 }
@@ -167,8 +167,8 @@ static void fill_recipe(const Lower *lower, const PtxForm *form, Recipe *r)
     }
     if (ptx_has(form, PTX_MOD_sat) && is_float(type)) after(r, find_on_type(lower, "sat", type));
     if (ptx_has(form, PTX_MOD_relu)) after(r, find_on_type(lower, is_float(type) ? "relu" : "max", type));
-    bool carries = ptx_has(form, PTX_MOD_cc) || form->opcode == PTX_OP_addc || form->opcode == PTX_OP_subc ||
-                   form->opcode == PTX_OP_madc;
+    bool carries = ptx_has(form, PTX_MOD_cc) || form->opcode == PTX_OP_addc || form->opcode == PTX_OP_subc
+                   || form->opcode == PTX_OP_madc;
     r->pure = !carries;
 }
 
@@ -192,7 +192,8 @@ static PtxType type_of_letter(const PtxForm *form, char letter)
     case 'u': return PTX_b32;
     case 'p': return PTX_pred;
     case '1': return form->types[1];
-    case 'w': if (ptx_has(form, PTX_MOD_wide)) return wider[form->types[0]]; /* fallthrough */
+    case 'w':
+        if (ptx_has(form, PTX_MOD_wide)) return wider[form->types[0]]; /* fallthrough */
     default: return form->types[0];
     }
 }
@@ -241,8 +242,10 @@ void select_alu(Select *s, const char *shape)
     insn->b = sources[1];
     insn->c = sources[2];
     insn->e = sources[3];
-    if (!recipe->after_count) insn->d = d;
-    else finish(s, recipe, insn->d, d, class);
+    if (!recipe->after_count)
+        insn->d = d;
+    else
+        finish(s, recipe, insn->d, d, class);
 }
 
 /* min, max: two or three sources. */

@@ -38,20 +38,18 @@ static bool find_signature(const PtxInsn *call, Signature *sig)
 }
 
 /* Functions that the device provides, by name. */
-typedef enum DeviceFunction {
-    NOT_PROVIDED,
-    VPRINTF,
-    ASSERTFAIL,
-    MALLOC,
-    ALIGNED_MALLOC,
-    FREE
-} DeviceFunction;
+typedef enum DeviceFunction { NOT_PROVIDED, VPRINTF, ASSERTFAIL, MALLOC, ALIGNED_MALLOC, FREE } DeviceFunction;
 
 static DeviceFunction provided(const PtxOperand *callee)
 {
-    static const struct { const char *name; DeviceFunction function; } names[] = {
-        {"vprintf", VPRINTF}, {"__assertfail", ASSERTFAIL}, {"malloc", MALLOC},
-        {"__cuda_syscall_aligned_malloc", ALIGNED_MALLOC}, {"free", FREE}};
+    static const struct {
+        const char *name;
+        DeviceFunction function;
+    } names[] = {{"vprintf", VPRINTF},
+                 {"__assertfail", ASSERTFAIL},
+                 {"malloc", MALLOC},
+                 {"__cuda_syscall_aligned_malloc", ALIGNED_MALLOC},
+                 {"free", FREE}};
     if (callee->kind != PTX_OPERAND_FUNCTION || lower_aliased(callee->function)->defined) return NOT_PROVIDED;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(callee->function->name, names[i].name)) return names[i].function;
@@ -60,8 +58,8 @@ static DeviceFunction provided(const PtxOperand *callee)
 
 static bool is_call_variable(const Select *s, const PtxOperand *o)
 {
-    return o->kind == PTX_OPERAND_VARIABLE && o->variable->function == s->tree &&
-           o->variable->id < s->tree->variable_count && s->tree->variables[o->variable->id] == o->variable;
+    return o->kind == PTX_OPERAND_VARIABLE && o->variable->function == s->tree
+           && o->variable->id < s->tree->variable_count && s->tree->variables[o->variable->id] == o->variable;
 }
 
 static void note_place(Select *s, const PtxOperand *o, LocalPlace place, bool outgoing)
@@ -70,7 +68,8 @@ static void note_place(Select *s, const PtxOperand *o, LocalPlace place, bool ou
     LocalPlace *known = &s->places[o->variable->id];
     if (!outgoing || (known->kind == PLACE_OUTGOING && known->offset != place.offset))
         known->kind = PLACE_FRAME;
-    else if (known->kind == PLACE_NONE) *known = place;
+    else if (known->kind == PLACE_NONE)
+        *known = place;
 }
 
 void select_call_places(Select *s)
@@ -96,15 +95,19 @@ static void local_access(Select *s, bool store, Ref value, uint32_t offset, PtxT
     LowerInsn *insn = select_emit(s, store ? select_store_op(PTX_SPACE_LOCAL, false, type, class)
                                            : select_load_op(PTX_SPACE_LOCAL, false, type, class));
     insn->imm = offset;
-    if (store) insn->b = value;
-    else insn->d = value;
+    if (store)
+        insn->b = value;
+    else
+        insn->d = value;
 }
 
 /* Local memory to local memory, in the largest pieces. */
 static void copy_local(Select *s, uint32_t to, uint32_t from, uint64_t size)
 {
-    static const struct { uint32_t bytes; PtxType type; } pieces[] = {
-        {8, PTX_b64}, {4, PTX_b32}, {2, PTX_b16}, {1, PTX_b8}};
+    static const struct {
+        uint32_t bytes;
+        PtxType type;
+    } pieces[] = {{8, PTX_b64}, {4, PTX_b32}, {2, PTX_b16}, {1, PTX_b8}};
     uint32_t done = 0;
     for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
         for (; size - done >= pieces[p].bytes; done += pieces[p].bytes) {
@@ -128,8 +131,10 @@ static void pass(Select *s, const PtxOperand *o, const PtxVariable *formal, Loca
     if (is_call_variable(s, o)) {
         uint32_t here = caller_offset(s, o);
         if (here == there) return;
-        if (result) copy_local(s, here, there, formal->size);
-        else copy_local(s, there, here, formal->size);
+        if (result)
+            copy_local(s, here, there, formal->size);
+        else
+            copy_local(s, there, here, formal->size);
     } else if (formal->dim_count || formal->vector > 1 || class_of(formal->type) == CLASS_PREDICATE) {
         select_error(s, o->column, "this argument is not supported by the CPU device");
     } else if (result) {
@@ -187,8 +192,10 @@ static void take_result(Select *s, const PtxOperand *results, Ref value, PtxType
 {
     if (!results->count) return;
     const PtxOperand *o = &results->items[0];
-    if (is_call_variable(s, o)) local_access(s, true, value, caller_offset(s, o), type);
-    else select_copy(s, select_dest(s, o, class_of(type)), value);
+    if (is_call_variable(s, o))
+        local_access(s, true, value, caller_offset(s, o), type);
+    else
+        select_copy(s, select_dest(s, o, class_of(type)), value);
 }
 
 static void device_call(Select *s, DeviceFunction function)
@@ -229,7 +236,9 @@ void select_call(Select *s)
 {
     Detour detour = select_detour(s);
     DeviceFunction function = provided(operand_at(s, 1));
-    if (function != NOT_PROVIDED) device_call(s, function);
-    else ordinary_call(s);
+    if (function != NOT_PROVIDED)
+        device_call(s, function);
+    else
+        ordinary_call(s);
     select_detour_end(s, detour);
 }

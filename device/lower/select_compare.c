@@ -34,10 +34,7 @@ static Ref flush(Select *s, Ref source, PtxType type, bool wanted)
     return select_compute(s, name, class_of(type), source, REF_ABSENT, REF_ABSENT);
 }
 
-static bool is_pair_type(PtxType type)
-{
-    return type == PTX_f16x2 || type == PTX_bf16x2;
-}
+static bool is_pair_type(PtxType type) { return type == PTX_f16x2 || type == PTX_bf16x2; }
 
 typedef struct Comparison {
     uint16_t op;
@@ -139,8 +136,10 @@ void select_setp(Select *s)
 static bool true_value(PtxType type, uint64_t *value)
 {
     switch (type) {
-    case PTX_u32: case PTX_s32: *value = 0xffffffff; return true;
-    case PTX_u16: case PTX_s16: *value = 0xffff; return true;
+    case PTX_u32:
+    case PTX_s32: *value = 0xffffffff; return true;
+    case PTX_u16:
+    case PTX_s16: *value = 0xffff; return true;
     case PTX_f32: *value = 0x3f800000; return true;
     case PTX_f16: *value = 0x3c00; return true;
     case PTX_bf16: *value = 0x3f80; return true;

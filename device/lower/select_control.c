@@ -54,15 +54,9 @@ void select_end(Select *s)
     if (s->guard == REF_ABSENT) insn->flags = FLAG_ENDS;
 }
 
-void select_plain(Select *s)
-{
-    select_emit(s, s->insn->form->opcode == PTX_OP_trap ? OP_trap : OP_brkpt);
-}
+void select_plain(Select *s) { select_emit(s, s->insn->form->opcode == PTX_OP_trap ? OP_trap : OP_brkpt); }
 
-void select_nothing(Select *s)
-{
-    (void)s;
-}
+void select_nothing(Select *s) { (void)s; }
 
 void select_nanosleep(Select *s)
 {
@@ -83,7 +77,8 @@ static void note_barrier(Select *s, const PtxOperand *o)
     uint32_t count = MAX_BARRIERS;
     if (o->kind == PTX_OPERAND_IMMEDIATE && o->bits >= MAX_BARRIERS)
         select_error(s, o->column, "barriers are numbered 0 to 15");
-    else if (o->kind == PTX_OPERAND_IMMEDIATE) count = (uint32_t)o->bits + 1;
+    else if (o->kind == PTX_OPERAND_IMMEDIATE)
+        count = (uint32_t)o->bits + 1;
     if (count > s->barrier_count) s->barrier_count = count;
 }
 
@@ -125,7 +120,9 @@ void select_bar(Select *s)
         return;
     }
     Detour detour = select_detour(s);
-    if (ptx_has(form, PTX_MOD_red)) select_bar_red(s);
-    else select_bar_plain(s);
+    if (ptx_has(form, PTX_MOD_red))
+        select_bar_red(s);
+    else
+        select_bar_plain(s);
     select_detour_end(s, detour);
 }

@@ -16,15 +16,9 @@ typedef struct Conversion {
     Ref value;             /* so far */
 } Conversion;
 
-static bool is_float(PtxType type)
-{
-    return ptx_types[type].class == PTX_FLOAT;
-}
+static bool is_float(PtxType type) { return ptx_types[type].class == PTX_FLOAT; }
 
-static bool is_signed(PtxType type)
-{
-    return ptx_types[type].class == PTX_SIGNED;
-}
+static bool is_signed(PtxType type) { return ptx_types[type].class == PTX_SIGNED; }
 
 static PtxType integer_type(unsigned bits, bool with_sign)
 {
@@ -43,17 +37,16 @@ static void step_with(Conversion *c, const char *name, PtxType result, Ref b, ui
     if (!c->s->failed) c->s->f->insns[c->s->f->insn_count - 1].mods = mods;
 }
 
-static void step(Conversion *c, const char *name, PtxType result)
-{
-    step_with(c, name, result, REF_ABSENT, 0);
-}
+static void step(Conversion *c, const char *name, PtxType result) { step_with(c, name, result, REF_ABSENT, 0); }
 
 /* <prefix>_<to> or <prefix>_<to>_<from> */
 static void step_named(Conversion *c, const char *prefix, PtxType to, PtxType from, uint16_t mods)
 {
     char name[64];
-    if (from == PTX_TYPE_NONE) snprintf(name, sizeof name, "%s_%s", prefix, ptx_types[to].name);
-    else snprintf(name, sizeof name, "%s_%s_%s", prefix, ptx_types[to].name, ptx_types[from].name);
+    if (from == PTX_TYPE_NONE)
+        snprintf(name, sizeof name, "%s_%s", prefix, ptx_types[to].name);
+    else
+        snprintf(name, sizeof name, "%s_%s_%s", prefix, ptx_types[to].name, ptx_types[from].name);
     step_with(c, name, to, REF_ABSENT, mods);
 }
 
@@ -61,8 +54,7 @@ static void step_named(Conversion *c, const char *prefix, PtxType to, PtxType fr
 
 static void cut(Conversion *c, unsigned from_bits, unsigned to_bits)
 {
-    static const char *const names[3][3] = {
-        {NULL, "cvt_b16_b32", "cvt_b16_b64"}, {NULL, NULL, "cvt_b32_b64"}};
+    static const char *const names[3][3] = {{NULL, "cvt_b16_b32", "cvt_b16_b64"}, {NULL, NULL, "cvt_b32_b64"}};
     if (to_bits == 64) return;
     unsigned to = to_bits <= 16 ? 0 : 1, from = from_bits <= 16 ? 0 : from_bits == 32 ? 1 : 2;
     if (names[to][from]) step(c, names[to][from], integer_type(to_bits <= 16 ? 16 : 32, false));
@@ -180,8 +172,10 @@ static void integer_to_float(Conversion *c)
     PtxType from = ptx_type_bits(c->from) < 32 ? integer_type(32, is_signed(c->from)) : c->from;
     extend(c, c->from, 32);
     bool exact = c->to == PTX_f64 && ptx_type_bits(from) == 32;
-    if (c->to == PTX_f16 || c->to == PTX_bf16) to_half(c, from);
-    else step_named(c, round == MODS_RN || exact ? "cvt" : "cvt_round", c->to, from, exact ? 0 : round);
+    if (c->to == PTX_f16 || c->to == PTX_bf16)
+        to_half(c, from);
+    else
+        step_named(c, round == MODS_RN || exact ? "cvt" : "cvt_round", c->to, from, exact ? 0 : round);
     clamp_result(c);
 }
 
@@ -190,8 +184,10 @@ static void float_to_float(Conversion *c)
     uint16_t round = rounding(c->form);
     PtxType from = widen_half(c);
     make_integral(c, from, false);
-    if (c->to == PTX_f16 || c->to == PTX_bf16) to_half(c, from);
-    else if (c->to == PTX_f64 && from == PTX_f32) step(c, "cvt_f64_f32", PTX_f64);
+    if (c->to == PTX_f16 || c->to == PTX_bf16)
+        to_half(c, from);
+    else if (c->to == PTX_f64 && from == PTX_f32)
+        step(c, "cvt_f64_f32", PTX_f64);
     else if (c->to == PTX_f32 && from == PTX_f64)
         step_named(c, round == MODS_RN ? "cvt" : "cvt_round", PTX_f32, PTX_f64, round);
     clamp_result(c);
@@ -211,9 +207,8 @@ static void packed(Select *s)
 {
     const PtxForm *form = s->insn->form;
     PtxType to = form->types[0], from = form->types[1];
-    uint16_t op = form->type_count > 2
-                      ? OP_COUNT
-                      : select_find(s, "cvt_%s_%s", ptx_types[to].name, ptx_types[from].name);
+    uint16_t op =
+        form->type_count > 2 ? OP_COUNT : select_find(s, "cvt_%s_%s", ptx_types[to].name, ptx_types[from].name);
     bool odd_rounding = form->group[PTX_GROUP_ROUND] == PTX_MOD_rs;
     if (op == OP_COUNT || odd_rounding || ptx_has(form, PTX_MOD_sat) || s->insn->operand_count > 3) {
         select_unsupported(s, "");
@@ -253,8 +248,12 @@ static void deliver(Conversion *c)
 void select_cvt(Select *s)
 {
     const PtxForm *form = s->insn->form;
-    Conversion c = {.s = s, .form = form, .to = form->types[0], .from = form->types[1],
-                    .ftz = ptx_has(form, PTX_MOD_ftz), .sat = ptx_has(form, PTX_MOD_sat),
+    Conversion c = {.s = s,
+                    .form = form,
+                    .to = form->types[0],
+                    .from = form->types[1],
+                    .ftz = ptx_has(form, PTX_MOD_ftz),
+                    .sat = ptx_has(form, PTX_MOD_sat),
                     .relu = ptx_has(form, PTX_MOD_relu)};
     if (!is_scalar(c.to) || !is_scalar(c.from)) {
         packed(s);
@@ -269,8 +268,10 @@ void select_cvt(Select *s)
     c.value = select_source(s, operand_at(s, 1), c.from);
     if (s->failed) return;
     if (is_float(c.to)) {
-        if (is_float(c.from)) float_to_float(&c);
-        else integer_to_float(&c);
+        if (is_float(c.from))
+            float_to_float(&c);
+        else
+            integer_to_float(&c);
     } else if (is_float(c.from)) {
         float_to_integer(&c);
     } else {

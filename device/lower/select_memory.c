@@ -3,29 +3,46 @@
 
 typedef enum Kind {
     KIND_NONE,
-    U8_16, U8_32, U8_64, S8_16, S8_32, S8_64, B16_16, U16_32, U16_64, S16_32, S16_64,
-    B32_32, U32_64, S32_64, B64_64, B128_128, LOAD_KINDS_COUNT
+    U8_16,
+    U8_32,
+    U8_64,
+    S8_16,
+    S8_32,
+    S8_64,
+    B16_16,
+    U16_32,
+    U16_64,
+    S16_32,
+    S16_64,
+    B32_32,
+    U32_64,
+    S32_64,
+    B64_64,
+    B128_128,
+    LOAD_KINDS_COUNT
 } Kind;
 
-#define LOADS(p) { \
-    [U8_16] = OP_##p##_u8_16, [U8_32] = OP_##p##_u8_32, [U8_64] = OP_##p##_u8_64, [S8_16] = OP_##p##_s8_16, \
-    [S8_32] = OP_##p##_s8_32, [S8_64] = OP_##p##_s8_64, [B16_16] = OP_##p##_b16_16, \
-    [U16_32] = OP_##p##_u16_32, [U16_64] = OP_##p##_u16_64, [S16_32] = OP_##p##_s16_32, \
-    [S16_64] = OP_##p##_s16_64, [B32_32] = OP_##p##_b32_32, [U32_64] = OP_##p##_u32_64, \
-    [S32_64] = OP_##p##_s32_64, [B64_64] = OP_##p##_b64_64, [B128_128] = OP_##p##_b128}
-#define STORES(p) { \
-    [U8_16] = OP_##p##_b8_16, [U8_32] = OP_##p##_b8_32, [U8_64] = OP_##p##_b8_64, \
-    [B16_16] = OP_##p##_b16_16, [U16_32] = OP_##p##_b16_32, [U16_64] = OP_##p##_b16_64, \
-    [B32_32] = OP_##p##_b32_32, [U32_64] = OP_##p##_b32_64, [B64_64] = OP_##p##_b64_64, \
-    [B128_128] = OP_##p##_b128}
+#define LOADS(p) \
+    {[U8_16] = OP_##p##_u8_16,   [U8_32] = OP_##p##_u8_32,   [U8_64] = OP_##p##_u8_64, \
+     [S8_16] = OP_##p##_s8_16,   [S8_32] = OP_##p##_s8_32,   [S8_64] = OP_##p##_s8_64, \
+     [B16_16] = OP_##p##_b16_16, [U16_32] = OP_##p##_u16_32, [U16_64] = OP_##p##_u16_64, \
+     [S16_32] = OP_##p##_s16_32, [S16_64] = OP_##p##_s16_64, [B32_32] = OP_##p##_b32_32, \
+     [U32_64] = OP_##p##_u32_64, [S32_64] = OP_##p##_s32_64, [B64_64] = OP_##p##_b64_64, \
+     [B128_128] = OP_##p##_b128}
+#define STORES(p) \
+    {[U8_16] = OP_##p##_b8_16,   [U8_32] = OP_##p##_b8_32,   [U8_64] = OP_##p##_b8_64, \
+     [B16_16] = OP_##p##_b16_16, [U16_32] = OP_##p##_b16_32, [U16_64] = OP_##p##_b16_64, \
+     [B32_32] = OP_##p##_b32_32, [U32_64] = OP_##p##_b32_64, [B64_64] = OP_##p##_b64_64, \
+     [B128_128] = OP_##p##_b128}
 
 /* By space (generic, shared, local, param), scalar or vector. */
-static const uint16_t load_ops[4][2][LOAD_KINDS_COUNT] = {
-    {LOADS(ld_generic), LOADS(ldv_generic)}, {LOADS(ld_shared), LOADS(ldv_shared)},
-    {LOADS(ld_local), LOADS(ldv_local)}, {LOADS(ld_param), LOADS(ldv_param)}};
-static const uint16_t store_ops[3][2][LOAD_KINDS_COUNT] = {
-    {STORES(st_generic), STORES(stv_generic)}, {STORES(st_shared), STORES(stv_shared)},
-    {STORES(st_local), STORES(stv_local)}};
+static const uint16_t load_ops[4][2][LOAD_KINDS_COUNT] = {{LOADS(ld_generic), LOADS(ldv_generic)},
+                                                          {LOADS(ld_shared), LOADS(ldv_shared)},
+                                                          {LOADS(ld_local), LOADS(ldv_local)},
+                                                          {LOADS(ld_param), LOADS(ldv_param)}};
+static const uint16_t store_ops[3][2][LOAD_KINDS_COUNT] = {{STORES(st_generic), STORES(stv_generic)},
+                                                           {STORES(st_shared), STORES(stv_shared)},
+                                                           {STORES(st_local), STORES(stv_local)}};
 
 static int space_index(PtxSpace space)
 {
@@ -35,11 +52,10 @@ static int space_index(PtxSpace space)
 /* Kinds by memory bits and register class; signed ones where that widens. */
 static Kind kind_of(PtxType type, RegisterClass class)
 {
-    static const uint8_t kinds[5][5] = {
-        [1] = {[CLASS_16] = U8_16, [CLASS_32] = U8_32, [CLASS_64] = U8_64},
-        [2] = {[CLASS_16] = B16_16, [CLASS_32] = U16_32, [CLASS_64] = U16_64},
-        [3] = {[CLASS_32] = B32_32, [CLASS_64] = U32_64},
-        [4] = {[CLASS_64] = B64_64}};
+    static const uint8_t kinds[5][5] = {[1] = {[CLASS_16] = U8_16, [CLASS_32] = U8_32, [CLASS_64] = U8_64},
+                                        [2] = {[CLASS_16] = B16_16, [CLASS_32] = U16_32, [CLASS_64] = U16_64},
+                                        [3] = {[CLASS_32] = B32_32, [CLASS_64] = U32_64},
+                                        [4] = {[CLASS_64] = B64_64}};
     unsigned bits = ptx_type_bits(type);
     if (bits == 128) return class == CLASS_128 ? B128_128 : KIND_NONE;
     unsigned row = bits == 8 ? 1 : bits == 16 ? 2 : bits == 32 ? 3 : bits == 64 ? 4 : 0;
@@ -72,10 +88,7 @@ uint16_t select_store_op(PtxSpace space, bool vector, PtxType type, RegisterClas
     return kind && space != PTX_SPACE_PARAM ? store_ops[space_index(space)][vector][kind] : OP_COUNT;
 }
 
-static uint16_t address_mods(const Address *a)
-{
-    return a->narrow ? MEM_ADDR32 : 0;
-}
+static uint16_t address_mods(const Address *a) { return a->narrow ? MEM_ADDR32 : 0; }
 
 static bool is_strong(const PtxForm *form)
 {
@@ -96,8 +109,7 @@ static RegisterClass element_class(const Select *s, const PtxOperand *o, PtxType
 }
 
 /* Kernel parameters: each element is a row already. */
-static bool load_param_rows(Select *s, const PtxOperand *elements, uint32_t count, PtxType type,
-                            int64_t offset)
+static bool load_param_rows(Select *s, const PtxOperand *elements, uint32_t count, PtxType type, int64_t offset)
 {
     unsigned bytes = ptx_type_bytes(type);
     if (bytes > 8) return false;
@@ -145,8 +157,7 @@ static void set_address(LowerInsn *insn, const Address *a, const PtxForm *form)
     insn->mods |= (uint16_t)(address_mods(a) | (is_strong(form) ? MEM_STRONG : 0));
 }
 
-static void load_elements(Select *s, const Address *a, const PtxOperand *elements, uint32_t count,
-                          PtxType type)
+static void load_elements(Select *s, const Address *a, const PtxOperand *elements, uint32_t count, PtxType type)
 {
     RegisterClass class;
     bool same = vector_class(s, elements, count, type, &class);
@@ -234,8 +245,8 @@ static const char *atomic_type(const PtxForm *form)
     PtxModifier what = form->group[PTX_GROUP_OPERATION];
     bool is_float = ptx_types[type].class == PTX_FLOAT;
     unsigned bits = ptx_type_bits(type);
-    bool bitwise = what == PTX_MOD_and || what == PTX_MOD_or || what == PTX_MOD_xor || what == PTX_MOD_exch ||
-                   what == PTX_MOD_cas;
+    bool bitwise = what == PTX_MOD_and || what == PTX_MOD_or || what == PTX_MOD_xor || what == PTX_MOD_exch
+                   || what == PTX_MOD_cas;
     if (bitwise) return bits == 16 ? "b16" : bits == 32 ? "b32" : bits == 64 ? "b64" : "b128";
     if (what == PTX_MOD_add && !is_float) return bits == 32 ? "u32" : "u64";
     return ptx_types[type].name;

@@ -25,8 +25,7 @@ static void pack(Select *s, PtxType type)
 }
 
 /* One part of a value, by shifting. */
-static void extract(Select *s, const PtxOperand *item, Ref value, unsigned bits, unsigned part,
-                    unsigned index)
+static void extract(Select *s, const PtxOperand *item, Ref value, unsigned bits, unsigned part, unsigned index)
 {
     uint16_t op = select_find(s, "extract_b%u_b%u", part, bits);
     if (op == OP_COUNT) {
@@ -47,12 +46,11 @@ static void unpack(Select *s, PtxType type)
     const PtxOperand *vector = operand_at(s, 0);
     unsigned bits = ptx_type_bits(type), part = bits / vector->count;
     Ref value = select_source(s, operand_at(s, 1), type);
-    bool both = vector->count == 2 && vector->items[0].kind == PTX_OPERAND_REGISTER &&
-                vector->items[1].kind == PTX_OPERAND_REGISTER;
+    bool both = vector->count == 2 && vector->items[0].kind == PTX_OPERAND_REGISTER
+                && vector->items[1].kind == PTX_OPERAND_REGISTER;
     if (!both && bits != 128) {
         for (uint32_t i = 0; i < vector->count; i++)
-            if (vector->items[i].kind != PTX_OPERAND_SINK)
-                extract(s, &vector->items[i], value, bits, part, i);
+            if (vector->items[i].kind != PTX_OPERAND_SINK) extract(s, &vector->items[i], value, bits, part, i);
         return;
     }
     uint16_t op = select_find(s, "unpack_b%u_b%u", part, bits);
@@ -131,10 +129,13 @@ static uint16_t cvta_op(PtxSpace space, bool to)
 static PtxSpace cvta_space(const Select *s, PtxSpace space)
 {
     switch (space) {
-    case PTX_SPACE_SHARED: case PTX_SPACE_SHARED_CTA: case PTX_SPACE_SHARED_CLUSTER: return PTX_SPACE_SHARED;
+    case PTX_SPACE_SHARED:
+    case PTX_SPACE_SHARED_CTA:
+    case PTX_SPACE_SHARED_CLUSTER: return PTX_SPACE_SHARED;
     case PTX_SPACE_LOCAL: return PTX_SPACE_LOCAL;
-    case PTX_SPACE_PARAM: case PTX_SPACE_PARAM_ENTRY: case PTX_SPACE_PARAM_FUNC:
-        return s->tree->is_entry ? PTX_SPACE_GLOBAL : PTX_SPACE_LOCAL;
+    case PTX_SPACE_PARAM:
+    case PTX_SPACE_PARAM_ENTRY:
+    case PTX_SPACE_PARAM_FUNC: return s->tree->is_entry ? PTX_SPACE_GLOBAL : PTX_SPACE_LOCAL;
     default: return PTX_SPACE_GLOBAL;
     }
 }
@@ -188,8 +189,9 @@ void select_stack(Select *s)
         select_unsupported(s, "a 32-bit address");
         return;
     }
-    Ref a = restore ? select_source(s, operand_at(s, 0), type)
-          : alloca ? select_source(s, operand_at(s, 1), type) : REF_ABSENT;
+    Ref a = restore  ? select_source(s, operand_at(s, 0), type)
+            : alloca ? select_source(s, operand_at(s, 1), type)
+                     : REF_ABSENT;
     Ref d = restore ? REF_ABSENT : select_dest(s, operand_at(s, 0), class_of(type));
     LowerInsn *insn = select_emit(s, restore ? OP_stackrestore : alloca ? OP_alloca : OP_stacksave);
     insn->a = a;

@@ -3,15 +3,9 @@
 
 #include <string.h>
 
-RegisterClass select_class(const Select *s, Ref ref)
-{
-    return s->f->classes[ref & REF_OFFSET_MASK];
-}
+RegisterClass select_class(const Select *s, Ref ref) { return s->f->classes[ref & REF_OFFSET_MASK]; }
 
-static Ref register_ref(const PtxOperand *operand)
-{
-    return REF_MAKE(REF_FRAME, operand->reg);
-}
+static Ref register_ref(const PtxOperand *operand) { return REF_MAKE(REF_FRAME, operand->reg); }
 
 /* Special registers by operation; what has none here is not supported. */
 static uint16_t special_op(const Select *s, PtxSpecial special)
@@ -28,21 +22,21 @@ static uint16_t special_op(const Select *s, PtxSpecial special)
 static bool special_constant(const PtxOperand *o, uint64_t *value)
 {
     switch (o->special) {
-    case PTX_SPECIAL_tid: case PTX_SPECIAL_ctaid: case PTX_SPECIAL_clusterid:
-        *value = 0;
-        return o->component == 3;
-    case PTX_SPECIAL_ntid: case PTX_SPECIAL_nctaid: case PTX_SPECIAL_nclusterid:
-        *value = 1;
-        return o->component == 3;
-    case PTX_SPECIAL_cluster_ctaid: case PTX_SPECIAL_cluster_ctarank: case PTX_SPECIAL_is_explicit_cluster:
-    case PTX_SPECIAL_pm: case PTX_SPECIAL_pm64_: case PTX_SPECIAL_aggr_smem_size:
-        *value = 0;
-        return true;
-    case PTX_SPECIAL_cluster_nctaid: case PTX_SPECIAL_cluster_nctarank:
-        *value = 1;
-        return true;
-    default:
-        return false;
+    case PTX_SPECIAL_tid:
+    case PTX_SPECIAL_ctaid:
+    case PTX_SPECIAL_clusterid: *value = 0; return o->component == 3;
+    case PTX_SPECIAL_ntid:
+    case PTX_SPECIAL_nctaid:
+    case PTX_SPECIAL_nclusterid: *value = 1; return o->component == 3;
+    case PTX_SPECIAL_cluster_ctaid:
+    case PTX_SPECIAL_cluster_ctarank:
+    case PTX_SPECIAL_is_explicit_cluster:
+    case PTX_SPECIAL_pm:
+    case PTX_SPECIAL_pm64_:
+    case PTX_SPECIAL_aggr_smem_size: *value = 0; return true;
+    case PTX_SPECIAL_cluster_nctaid:
+    case PTX_SPECIAL_cluster_nctarank: *value = 1; return true;
+    default: return false;
     }
 }
 
@@ -121,15 +115,13 @@ Ref select_source(Select *s, const PtxOperand *o, PtxType type)
     switch (o->kind) {
     case PTX_OPERAND_REGISTER:
         return resize(s, register_ref(o), select_class(s, register_ref(o)), class, o->column);
-    case PTX_OPERAND_IMMEDIATE:
-        return lower_constant(s->lower, class, ptx_immediate_bits(o, type), 0);
+    case PTX_OPERAND_IMMEDIATE: return lower_constant(s->lower, class, ptx_immediate_bits(o, type), 0);
     case PTX_OPERAND_SPECIAL:
         return resize(s, read_special(s, o), class_of(ptx_specials[o->special].type), class, o->column);
     case PTX_OPERAND_VARIABLE:
         address = select_variable_address(s, o, class);
         return ref_is_register(address) ? resize(s, address, CLASS_64, class, o->column) : address;
-    case PTX_OPERAND_FUNCTION:
-        return resize(s, function_address(s, o), CLASS_64, class, o->column);
+    case PTX_OPERAND_FUNCTION: return resize(s, function_address(s, o), CLASS_64, class, o->column);
     default:
         select_error(s, o->column, "this operand is not supported by the CPU device");
         return lower_constant(s->lower, class, 0, 0);

@@ -56,8 +56,10 @@ void select_vote(Select *s)
 {
     const PtxForm *form = s->insn->form;
     bool ballot = ptx_has(form, PTX_MOD_ballot);
-    uint16_t op = ballot ? OP_vote_ballot : ptx_has(form, PTX_MOD_all) ? OP_vote_all
-                : ptx_has(form, PTX_MOD_any) ? OP_vote_any : OP_vote_uni;
+    uint16_t op = ballot                       ? OP_vote_ballot
+                  : ptx_has(form, PTX_MOD_all) ? OP_vote_all
+                  : ptx_has(form, PTX_MOD_any) ? OP_vote_any
+                                               : OP_vote_uni;
     Detour detour = select_detour(s);
     Ref d = select_dest(s, operand_at(s, 0), ballot ? CLASS_32 : CLASS_PREDICATE);
     Ref a = select_predicate(s, operand_at(s, 1));

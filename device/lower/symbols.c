@@ -23,8 +23,7 @@ static void take_memory(Lower *lower, const PtxVariable *v, CodeGlobal *global)
     const LowerHost *host = lower->host;
     bool constant = v->space == PTX_SPACE_CONST;
     global->size = v->size ? v->size : 1;
-    uint64_t address =
-        host->allocate(host->closure, v->name, global->size, v->align ? v->align : 1, constant);
+    uint64_t address = host->allocate(host->closure, v->name, global->size, v->align ? v->align : 1, constant);
     if (!address) {
         ptx_report(lower->tree, lower->log, PTX_OUT_OF_MEMORY, v->line, v->column,
                    "no memory for variable '%s' of %llu bytes", v->name, (unsigned long long)v->size);
@@ -37,10 +36,14 @@ static void take_memory(Lower *lower, const PtxVariable *v, CodeGlobal *global)
 static void place_variable(Lower *lower, const PtxVariable *v)
 {
     CodeGlobal *global = &lower->code->globals[lower->code->global_count];
-    *global = (CodeGlobal){.name = lower_arena_string(lower->keep, v->name), .align = v->align ? v->align : 1,
-                           .is_const = v->space == PTX_SPACE_CONST, .is_external = !v->defined};
-    if (v->defined) take_memory(lower, v, global);
-    else find_elsewhere(lower, v, global);
+    *global = (CodeGlobal){.name = lower_arena_string(lower->keep, v->name),
+                           .align = v->align ? v->align : 1,
+                           .is_const = v->space == PTX_SPACE_CONST,
+                           .is_external = !v->defined};
+    if (v->defined)
+        take_memory(lower, v, global);
+    else
+        find_elsewhere(lower, v, global);
     if (global->address) lower->code->global_count++;
 }
 
@@ -105,7 +108,6 @@ void lower_release_symbols(Lower *lower)
     const LowerHost *host = lower->host;
     if (!host->release || !lower->code) return;
     for (uint32_t i = 0; i < lower->code->global_count; i++)
-        if (!lower->code->globals[i].is_external)
-            host->release(host->closure, lower->code->globals[i].address);
+        if (!lower->code->globals[i].is_external) host->release(host->closure, lower->code->globals[i].address);
     lower->code->global_count = 0;
 }

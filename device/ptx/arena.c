@@ -16,13 +16,10 @@ typedef struct PtxBlock {
 static int ptx_arena_grow(PtxArena *arena, size_t size)
 {
     size_t wanted = arena->blocks ? arena->blocks->size * 2 : FIRST_BLOCK;
-    if (wanted > LARGEST_BLOCK)
-        wanted = LARGEST_BLOCK;
-    if (wanted < size)
-        wanted = size;
+    if (wanted > LARGEST_BLOCK) wanted = LARGEST_BLOCK;
+    if (wanted < size) wanted = size;
     PtxBlock *block = calloc(1, sizeof(PtxBlock) + wanted);
-    if (!block)
-        return -1;
+    if (!block) return -1;
     block->older = arena->blocks;
     block->size = wanted;
     arena->blocks = block;
@@ -33,11 +30,9 @@ static int ptx_arena_grow(PtxArena *arena, size_t size)
 
 void *ptx_arena_get(PtxArena *arena, size_t size)
 {
-    if (size > SIZE_MAX / 4)
-        return NULL;
+    if (size > SIZE_MAX / 4) return NULL;
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    if ((size_t)(arena->end - arena->next) < size && ptx_arena_grow(arena, size))
-        return NULL;
+    if ((size_t)(arena->end - arena->next) < size && ptx_arena_grow(arena, size)) return NULL;
     void *result = arena->next;
     arena->next += size;
     return result;

@@ -41,26 +41,19 @@ static bool ptx_is_packed_integer(PtxType type)
 static bool ptx_class_fits(PtxType want, PtxType have)
 {
     unsigned a = ptx_types[want].class, b = ptx_types[have].class;
-    if (want == have)
-        return true;
-    if (a == PTX_PREDICATE || b == PTX_PREDICATE)
-        return false;
-    if (a == PTX_BITS || b == PTX_BITS)
-        return true;
+    if (want == have) return true;
+    if (a == PTX_PREDICATE || b == PTX_PREDICATE) return false;
+    if (a == PTX_BITS || b == PTX_BITS) return true;
     return a != PTX_FLOAT && b != PTX_FLOAT && !ptx_is_packed_integer(want) && !ptx_is_packed_integer(have);
 }
 
 static bool ptx_type_fits(const PtxOperandRule *rule, PtxType want, PtxType have)
 {
-    if (want == PTX_TYPE_NONE)
-        return true;
+    if (want == PTX_TYPE_NONE) return true;
     unsigned a = ptx_type_bits(want), b = ptx_type_bits(have);
-    if (!ptx_class_fits(want, have))
-        return false;
-    if (a == b)
-        return true;
-    if (!rule->relaxed || a > b)
-        return false;
+    if (!ptx_class_fits(want, have)) return false;
+    if (a == b) return true;
+    if (!rule->relaxed || a > b) return false;
     return ptx_types[want].class == PTX_BITS || ptx_types[have].class != PTX_FLOAT;
 }
 
@@ -82,8 +75,7 @@ static bool ptx_check_register(PtxCheck *c, const PtxOperandRule *rule, const Pt
         return ptx_mismatch(c, operand, (PtxType)rule->type, NULL);
     if (operand->negated && !rule->negatable)
         return ptx_mismatch(c, operand, (PtxType)rule->type, "an operand without '!' or '-'");
-    if (operand->selector.unit)
-        return ptx_mismatch(c, operand, (PtxType)rule->type, "a whole register");
+    if (operand->selector.unit) return ptx_mismatch(c, operand, (PtxType)rule->type, "a whole register");
     return true;
 }
 
@@ -125,16 +117,13 @@ static bool ptx_check_vector(PtxCheck *c, const PtxOperandRule *rule, const PtxO
     unsigned size = 0;
     for (uint32_t i = 0; i < operand->count; i++) {
         const PtxOperand *item = &operand->items[i];
-        if (item->kind == PTX_OPERAND_SINK)
-            continue;
+        if (item->kind == PTX_OPERAND_SINK) continue;
         if (destination && item->kind != PTX_OPERAND_REGISTER)
             return ptx_mismatch(c, item, (PtxType)rule->type, "a register");
-        if (!ptx_check_value(c, rule, item))
-            return false;
+        if (!ptx_check_value(c, rule, item)) return false;
         if (item->kind == PTX_OPERAND_REGISTER && size && ptx_type_bits((PtxType)item->type) != size)
             return ptx_mismatch(c, item, (PtxType)rule->type, "registers of one size in the vector");
-        if (item->kind == PTX_OPERAND_REGISTER)
-            size = ptx_type_bits((PtxType)item->type);
+        if (item->kind == PTX_OPERAND_REGISTER) size = ptx_type_bits((PtxType)item->type);
     }
     return true;
 }
@@ -148,8 +137,7 @@ static bool ptx_wants_vector(const PtxOperandRule *rule, const PtxOperand *opera
 
 static bool ptx_check_source(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
 {
-    if (ptx_wants_vector(rule, operand))
-        return ptx_check_vector(c, rule, operand, false);
+    if (ptx_wants_vector(rule, operand)) return ptx_check_vector(c, rule, operand, false);
     return ptx_check_value(c, rule, operand);
 }
 
@@ -163,10 +151,8 @@ static bool ptx_check_destination(PtxCheck *c, const PtxOperandRule *rule, const
                && (operand->items[1].kind == PTX_OPERAND_SINK
                    || ptx_check_destination(c, &predicate, &operand->items[1]));
     }
-    if (ptx_wants_vector(rule, operand))
-        return ptx_check_vector(c, rule, operand, true);
-    if (operand->kind == PTX_OPERAND_SINK && rule->sink)
-        return true;
+    if (ptx_wants_vector(rule, operand)) return ptx_check_vector(c, rule, operand, true);
+    if (operand->kind == PTX_OPERAND_SINK && rule->sink) return true;
     if (operand->kind != PTX_OPERAND_REGISTER || operand->negated)
         return ptx_mismatch(c, operand, (PtxType)rule->type, "a register for the result");
     return ptx_check_register(c, rule, operand);
@@ -181,10 +167,7 @@ static bool ptx_same_space(PtxSpace a, PtxSpace b)
     return a == b || (a_shared && b_shared) || (a_param && b_param);
 }
 
-static bool ptx_wide_space(PtxSpace space)
-{
-    return space == PTX_SPACE_NONE || space == PTX_SPACE_GLOBAL;
-}
+static bool ptx_wide_space(PtxSpace space) { return space == PTX_SPACE_NONE || space == PTX_SPACE_GLOBAL; }
 
 /* An address in a space: generic and global ones are 64 bits wide. */
 static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
@@ -197,12 +180,10 @@ static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const Ptx
         PtxSpace home = (PtxSpace)operand->variable->space;
         if (space == PTX_SPACE_NONE ? home == PTX_SPACE_PARAM || home == PTX_SPACE_REG
                                     : !ptx_same_space(space, home))
-            return ptx_mismatch(c, operand, PTX_TYPE_NONE,
-                                "a variable in the state space of the instruction");
+            return ptx_mismatch(c, operand, PTX_TYPE_NONE, "a variable in the state space of the instruction");
         return true;
     }
-    if (operand->base == PTX_BASE_NONE)
-        return true;
+    if (operand->base == PTX_BASE_NONE) return true;
     const PtxTypeInfo *info = &ptx_types[operand->type];
     if (info->class == PTX_FLOAT || info->class == PTX_PREDICATE || info->bits < 16 || info->bits > 64)
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address in an integer register");
@@ -219,7 +200,7 @@ static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "[name, coordinates]");
     const PtxOperand *first = &operand->items[0];
     bool handle = first->kind == PTX_OPERAND_REGISTER && ptx_type_bits((PtxType)first->type) == 64
-               && ptx_types[first->type].class != PTX_FLOAT;
+                  && ptx_types[first->type].class != PTX_FLOAT;
     if (first->kind != PTX_OPERAND_VARIABLE && !handle)
         return ptx_mismatch(c, first, PTX_b64, "a variable or a 64-bit handle");
     for (uint32_t i = 1; i < operand->count; i++)
@@ -238,12 +219,10 @@ static bool ptx_check_packed(PtxCheck *c, PtxType type, const PtxOperand *operan
             each = ptx_type_bits((PtxType)item->type);
         else if (item->kind != PTX_OPERAND_SINK && (destination || item->kind != PTX_OPERAND_IMMEDIATE))
             return ptx_mismatch(c, item, type, "registers in the vector");
-        if (item->kind == PTX_OPERAND_REGISTER)
-            bits += each;
+        if (item->kind == PTX_OPERAND_REGISTER) bits += each;
     }
     for (uint32_t i = 0; i < operand->count; i++)
-        if (operand->items[i].kind != PTX_OPERAND_REGISTER)
-            bits += each;
+        if (operand->items[i].kind != PTX_OPERAND_REGISTER) bits += each;
     if (ptx_types[type].class != PTX_BITS || bits != ptx_type_bits(type) || operand->count < 2)
         return ptx_mismatch(c, operand, type, "a vector that fills the other operand");
     return true;
@@ -254,15 +233,14 @@ static bool ptx_check_mov(PtxCheck *c, const PtxOperandRule *rule, const PtxOper
 {
     const PtxTypeInfo *info = &ptx_types[rule->type];
     bool integral = info->class != PTX_FLOAT && info->class != PTX_PREDICATE;
-    if (operand->kind == PTX_OPERAND_VECTOR)
-        return ptx_check_packed(c, (PtxType)rule->type, operand, false);
+    if (operand->kind == PTX_OPERAND_VECTOR) return ptx_check_packed(c, (PtxType)rule->type, operand, false);
     if (operand->kind == PTX_OPERAND_FUNCTION)
         return (integral && info->bits == 64) || ptx_mismatch(c, operand, (PtxType)rule->type, NULL);
     if (operand->kind == PTX_OPERAND_VARIABLE) {
         unsigned space = operand->variable->space;
         bool wide = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST;
         return (integral && (info->bits == 64 || (info->bits == 32 && !wide)) && space != PTX_SPACE_REG)
-            || ptx_mismatch(c, operand, (PtxType)rule->type, NULL);
+               || ptx_mismatch(c, operand, (PtxType)rule->type, NULL);
     }
     return ptx_check_value(c, rule, operand);
 }
@@ -292,7 +270,7 @@ static bool ptx_check_operand(PtxCheck *c, const PtxOperandRule *rule, const Ptx
     case PTX_SHAPE_VIDEO: return ptx_check_video(c, operand, first);
     case PTX_SHAPE_IMMEDIATE:
         return (operand->kind == PTX_OPERAND_IMMEDIATE && ptx_immediate_fits(PTX_s64, operand))
-            || ptx_mismatch(c, operand, PTX_TYPE_NONE, "an integer constant");
+               || ptx_mismatch(c, operand, PTX_TYPE_NONE, "an integer constant");
     default: return operand->kind == PTX_OPERAND_LABEL || ptx_mismatch(c, operand, PTX_TYPE_NONE, "a label");
     }
 }
@@ -341,7 +319,8 @@ static void ptx_describe(PtxParser *p, const PtxOperand *operand, char *text, si
     };
     const PtxTypeInfo *info = &ptx_types[operand->type];
     const PtxRegister *reg = operand->kind == PTX_OPERAND_REGISTER || operand->base == PTX_BASE_REGISTER
-                           ? (const PtxRegister *)p->registers.items + operand->reg : NULL;
+                                 ? (const PtxRegister *)p->registers.items + operand->reg
+                                 : NULL;
     if (operand->kind == PTX_OPERAND_IMMEDIATE)
         snprintf(text, size, "%s",
                  operand->type == PTX_f32 || operand->type == PTX_f64 ? "a floating-point constant"
@@ -354,8 +333,9 @@ static void ptx_describe(PtxParser *p, const PtxOperand *operand, char *text, si
         snprintf(text, size, "%.60s in .%s", operand->variable->name,
                  ptx_space_names[operand->variable->space]);
     else
-        snprintf(text, size, "%s", operand->kind < sizeof kinds / sizeof *kinds && kinds[operand->kind]
-                                       ? kinds[operand->kind] : "something else");
+        snprintf(text, size, "%s",
+                 operand->kind < sizeof kinds / sizeof *kinds && kinds[operand->kind] ? kinds[operand->kind]
+                                                                                      : "something else");
 }
 
 static _Noreturn void ptx_fail_count(PtxParser *p, const PtxRule *rule, const PtxInsn *insn)
@@ -396,14 +376,11 @@ void ptx_check(PtxParser *p, const PtxRule *rule, const PtxInsn *insn)
     }
     for (uint32_t i = 0; i < rule->signature_count; i++) {
         const PtxSignature *signature = &rule->signatures[i];
-        if (insn->operand_count < signature->least || insn->operand_count > signature->count)
-            continue;
+        if (insn->operand_count < signature->least || insn->operand_count > signature->count) continue;
         bad = (PtxMismatch){0};
-        if (ptx_check_signature(&check, signature, insn))
-            return;
+        if (ptx_check_signature(&check, signature, insn)) return;
         last = bad;
     }
-    if (!last.got)
-        ptx_fail_count(p, rule, insn);
+    if (!last.got) ptx_fail_count(p, rule, insn);
     ptx_fail_operand(p, rule, insn, &last);
 }

@@ -4,8 +4,7 @@
 
 static uint64_t ptx_argument_size(const PtxOperand *operand)
 {
-    if (operand->kind == PTX_OPERAND_VARIABLE)
-        return operand->variable->size;
+    if (operand->kind == PTX_OPERAND_VARIABLE) return operand->variable->size;
     return ptx_type_bytes((PtxType)operand->type);
 }
 
@@ -17,32 +16,28 @@ static void ptx_check_argument(PtxParser *p, const PtxInsn *insn, const PtxOpera
                     && !operand->offset;
     bool value =
         operand->kind == PTX_OPERAND_REGISTER || (operand->kind == PTX_OPERAND_IMMEDIATE && !is_return);
-    if (operand->kind == PTX_OPERAND_SINK && is_return)
-        return;
+    if (operand->kind == PTX_OPERAND_SINK && is_return) return;
     if (!variable && !value)
         ptx_fail(p, insn->line, operand->column, "an argument of a call is a .param variable or a register");
-    if (operand->kind == PTX_OPERAND_IMMEDIATE)
-        return;
+    if (operand->kind == PTX_OPERAND_IMMEDIATE) return;
     if (param->size && ptx_argument_size(operand) != param->size)
         ptx_fail(p, insn->line, operand->column, "an argument of %llu bytes where the function takes %llu",
                  (unsigned long long)ptx_argument_size(operand), (unsigned long long)param->size);
 }
 
-static void ptx_check_arguments(PtxParser *p, const PtxInsn *insn, const PtxOperand *list,
-                                PtxVariable **params, uint32_t count, bool is_return)
+static void ptx_check_arguments(PtxParser *p, const PtxInsn *insn, const PtxOperand *list, PtxVariable **params,
+                                uint32_t count, bool is_return)
 {
     const char *what = is_return ? "results" : "arguments";
     if (list->count != count)
         ptx_fail(p, insn->line, list->column ? list->column : insn->column, "%u %s where the function has %u",
                  (unsigned)list->count, what, (unsigned)count);
-    for (uint32_t i = 0; i < count; i++)
-        ptx_check_argument(p, insn, &list->items[i], params[i], is_return);
+    for (uint32_t i = 0; i < count; i++) ptx_check_argument(p, insn, &list->items[i], params[i], is_return);
 }
 
 static const PtxPrototype *ptx_call_prototype_of(const PtxOperand *operand)
 {
-    if (operand->kind != PTX_OPERAND_PROTOTYPE)
-        return NULL;
+    if (operand->kind != PTX_OPERAND_PROTOTYPE) return NULL;
     const PtxName *name = (const PtxName *)(const void *)operand->items;
     return name->symbol && name->symbol->kind == PTX_SYMBOL_PROTOTYPE ? name->symbol->prototype : NULL;
 }
@@ -64,8 +59,7 @@ void ptx_check_call(PtxParser *p, const PtxInsn *insn)
     if (insn->operands[3].kind != PTX_OPERAND_PROTOTYPE)
         ptx_fail(p, insn->line, callee->column, "an indirect call needs a .callprototype or .calltargets");
     const PtxPrototype *prototype = ptx_call_prototype_of(&insn->operands[3]);
-    if (!prototype)
-        return;
+    if (!prototype) return;
     ptx_check_arguments(p, insn, &insn->operands[0], prototype->returns, prototype->return_count, true);
     ptx_check_arguments(p, insn, &insn->operands[2], prototype->params, prototype->param_count, false);
 }

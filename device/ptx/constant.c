@@ -22,8 +22,7 @@ static PtxConstant ptx_symbol_constant(PtxParser *p)
     PtxToken tok = p->tok;
     PtxSymbol *symbol = tok.name->symbol;
     PtxConstant c = ptx_integer(PTX_s64, 0);
-    if (!symbol)
-        ptx_fail(p, tok.line, tok.column, "'%s' is not declared", tok.name->text);
+    if (!symbol) ptx_fail(p, tok.line, tok.column, "'%s' is not declared", tok.name->text);
     if (symbol->kind == PTX_SYMBOL_VARIABLE)
         c.variable = symbol->variable;
     else if (symbol->kind == PTX_SYMBOL_FUNCTION)
@@ -43,8 +42,7 @@ static PtxConstant ptx_generic(PtxParser *p)
 {
     ptx_next(p);
     ptx_expect(p, '(');
-    if (p->tok.kind != PTX_TOKEN_NAME)
-        ptx_fail_expected(p, "a variable");
+    if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a variable");
     PtxConstant c = ptx_symbol_constant(p);
     c.generic = true;
     ptx_expect(p, ')');
@@ -58,12 +56,10 @@ static PtxConstant ptx_number_constant(PtxParser *p)
     bool is_integer = p->tok.kind == PTX_TOKEN_INTEGER;
     uint32_t line = p->tok.line, column = p->tok.column;
     ptx_next(p);
-    if (!is_integer || !ptx_accept(p, '('))
-        return c;
+    if (!is_integer || !ptx_accept(p, '(')) return c;
     uint64_t mask = c.bits;
     c = ptx_constant(p);
-    if (!ptx_is_address(&c) || c.masked || !mask)
-        ptx_fail(p, line, column, "only an address can be masked");
+    if (!ptx_is_address(&c) || c.masked || !mask) ptx_fail(p, line, column, "only an address can be masked");
     c.masked = true;
     c.mask = mask;
     ptx_expect(p, ')');
@@ -96,10 +92,8 @@ static PtxConstant ptx_primary(PtxParser *p)
 {
     if (p->tok.kind == PTX_TOKEN_INTEGER || p->tok.kind == PTX_TOKEN_FLOAT || ptx_reread_number(p))
         return ptx_number_constant(p);
-    if (ptx_is(p, '('))
-        return ptx_parenthesis(p);
-    if (p->tok.kind != PTX_TOKEN_NAME)
-        ptx_fail_expected(p, "a constant");
+    if (ptx_is(p, '(')) return ptx_parenthesis(p);
+    if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a constant");
     if (p->tok.name == p->warp_size) {
         ptx_next(p);
         return ptx_integer(PTX_s64, 32);
@@ -138,18 +132,32 @@ static PtxConstant ptx_unary(PtxParser *p)
 /* How tightly a binary operator binds; 0: not one. */
 static int ptx_precedence(const PtxParser *p)
 {
-    static const struct { uint16_t sign; uint8_t precedence; } table[] = {
-        {'*', 10}, {'/', 10}, {'%', 10}, {'+', 9}, {'-', 9},
-        {PTX_SIGN2('<', '<'), 8}, {PTX_SIGN2('>', '>'), 8},
-        {'<', 7}, {'>', 7}, {PTX_SIGN2('<', '='), 7}, {PTX_SIGN2('>', '='), 7},
-        {PTX_SIGN2('=', '='), 6}, {PTX_SIGN2('!', '='), 6},
-        {'&', 5}, {'^', 4}, {'|', 3}, {PTX_SIGN2('&', '&'), 2}, {PTX_SIGN2('|', '|'), 1},
+    static const struct {
+        uint16_t sign;
+        uint8_t precedence;
+    } table[] = {
+        {'*', 10},
+        {'/', 10},
+        {'%', 10},
+        {'+', 9},
+        {'-', 9},
+        {PTX_SIGN2('<', '<'), 8},
+        {PTX_SIGN2('>', '>'), 8},
+        {'<', 7},
+        {'>', 7},
+        {PTX_SIGN2('<', '='), 7},
+        {PTX_SIGN2('>', '='), 7},
+        {PTX_SIGN2('=', '='), 6},
+        {PTX_SIGN2('!', '='), 6},
+        {'&', 5},
+        {'^', 4},
+        {'|', 3},
+        {PTX_SIGN2('&', '&'), 2},
+        {PTX_SIGN2('|', '|'), 1},
     };
-    if (p->tok.kind != PTX_TOKEN_PUNCTUATION || p->tok.sign == ',' || p->tok.sign == ';')
-        return 0;
+    if (p->tok.kind != PTX_TOKEN_PUNCTUATION || p->tok.sign == ',' || p->tok.sign == ';') return 0;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (table[i].sign == p->tok.sign)
-            return table[i].precedence;
+        if (table[i].sign == p->tok.sign) return table[i].precedence;
     return 0;
 }
 
@@ -157,19 +165,15 @@ static int ptx_precedence(const PtxParser *p)
 static uint64_t ptx_divide(PtxParser *p, const PtxToken *tok, bool is_unsigned, uint64_t a, uint64_t b)
 {
     bool quotient = tok->sign == '/';
-    if (!b)
-        ptx_fail(p, tok->line, tok->column, "division by zero");
-    if (is_unsigned)
-        return quotient ? a / b : a % b;
-    if (b == UINT64_MAX)
-        return quotient ? 0 - a : 0;
+    if (!b) ptx_fail(p, tok->line, tok->column, "division by zero");
+    if (is_unsigned) return quotient ? a / b : a % b;
+    if (b == UINT64_MAX) return quotient ? 0 - a : 0;
     return (uint64_t)(quotient ? (int64_t)a / (int64_t)b : (int64_t)a % (int64_t)b);
 }
 
 static uint64_t ptx_shift(bool left, bool is_unsigned, uint64_t a, uint64_t b)
 {
-    if (b > 63)
-        return !left && !is_unsigned && (int64_t)a < 0 ? UINT64_MAX : 0;
+    if (b > 63) return !left && !is_unsigned && (int64_t)a < 0 ? UINT64_MAX : 0;
     uint64_t filled = !left && !is_unsigned && (int64_t)a < 0 ? ~(UINT64_MAX >> b) : 0;
     return left ? a << b : a >> b | filled;
 }
@@ -177,11 +181,12 @@ static uint64_t ptx_shift(bool left, bool is_unsigned, uint64_t a, uint64_t b)
 static PtxConstant ptx_compare(unsigned sign, bool is_unsigned, uint64_t a, uint64_t b)
 {
     bool less = is_unsigned ? a < b : (int64_t)a < (int64_t)b, equal = a == b;
-    bool result = sign == '<' ? less
-                : sign == '>' ? !less && !equal
-                : sign == PTX_SIGN2('<', '=') ? less || equal
-                : sign == PTX_SIGN2('>', '=') ? !less
-                : sign == PTX_SIGN2('=', '=') ? equal : !equal;
+    bool result = sign == '<'                   ? less
+                  : sign == '>'                 ? !less && !equal
+                  : sign == PTX_SIGN2('<', '=') ? less || equal
+                  : sign == PTX_SIGN2('>', '=') ? !less
+                  : sign == PTX_SIGN2('=', '=') ? equal
+                                                : !equal;
     return ptx_integer(PTX_s64, result);
 }
 
@@ -194,7 +199,8 @@ static PtxConstant ptx_apply(PtxParser *p, const PtxToken *tok, const PtxConstan
     case '+': c.bits = a + b; return c;
     case '-': c.bits = a - b; return c;
     case '*': c.bits = a * b; return c;
-    case '/': case '%': c.bits = ptx_divide(p, tok, is_unsigned, a, b); return c;
+    case '/':
+    case '%': c.bits = ptx_divide(p, tok, is_unsigned, a, b); return c;
     case '&': c.bits = a & b; return c;
     case '|': c.bits = a | b; return c;
     case '^': c.bits = a ^ b; return c;
@@ -211,8 +217,7 @@ static PtxConstant ptx_binary(PtxParser *p, const PtxToken *tok, PtxConstant x, 
 {
     if (ptx_is_float(&x) || ptx_is_float(&y))
         ptx_fail(p, tok->line, tok->column, "operators take integers only");
-    if (!ptx_is_address(&x) && !ptx_is_address(&y))
-        return ptx_apply(p, tok, &x, &y);
+    if (!ptx_is_address(&x) && !ptx_is_address(&y)) return ptx_apply(p, tok, &x, &y);
     if (tok->sign == '+' && !ptx_is_address(&x) && !y.masked) {
         y.bits += x.bits;
         return y;
@@ -239,8 +244,7 @@ static PtxConstant ptx_binary_chain(PtxParser *p, int least)
 static PtxConstant ptx_conditional(PtxParser *p)
 {
     PtxConstant c = ptx_binary_chain(p, 1);
-    if (!ptx_is(p, '?'))
-        return c;
+    if (!ptx_is(p, '?')) return c;
     if (ptx_is_address(&c) || ptx_is_float(&c))
         ptx_fail(p, p->tok.line, p->tok.column, "a condition is an integer");
     ptx_enter(p);
@@ -264,8 +268,7 @@ PtxConstant ptx_constant_number(PtxParser *p)
 {
     uint32_t line = p->tok.line, column = p->tok.column;
     PtxConstant c = ptx_constant(p);
-    if (ptx_is_address(&c))
-        ptx_fail(p, line, column, "expected a number, found an address");
+    if (ptx_is_address(&c)) ptx_fail(p, line, column, "expected a number, found an address");
     return c;
 }
 
@@ -273,7 +276,6 @@ int64_t ptx_constant_integer(PtxParser *p)
 {
     uint32_t line = p->tok.line, column = p->tok.column;
     PtxConstant c = ptx_constant_number(p);
-    if (ptx_is_float(&c))
-        ptx_fail(p, line, column, "expected an integer, found a floating-point number");
+    if (ptx_is_float(&c)) ptx_fail(p, line, column, "expected an integer, found a floating-point number");
     return (int64_t)c.bits;
 }

@@ -5,8 +5,7 @@
 
 uint32_t ptx_plain_integer(PtxParser *p, const char *what)
 {
-    if (p->tok.kind != PTX_TOKEN_INTEGER)
-        ptx_fail_expected(p, what);
+    if (p->tok.kind != PTX_TOKEN_INTEGER) ptx_fail_expected(p, what);
     uint64_t value = p->tok.bits;
     ptx_next(p);
     return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
@@ -17,11 +16,9 @@ static int ptx_version_number(PtxParser *p)
 {
     const char *at = p->tok.start, *end = at + p->tok.length;
     int major = 0, minor = 0;
-    for (; at < end && *at >= '0' && *at <= '9' && major < 1000; at++)
-        major = major * 10 + (*at - '0');
+    for (; at < end && *at >= '0' && *at <= '9' && major < 1000; at++) major = major * 10 + (*at - '0');
     bool good = at > p->tok.start && at + 2 == end && at[0] == '.' && at[1] >= '0' && at[1] <= '9';
-    if (p->tok.kind != PTX_TOKEN_FLOAT || !good)
-        ptx_fail_expected(p, "a version such as 8.0");
+    if (p->tok.kind != PTX_TOKEN_FLOAT || !good) ptx_fail_expected(p, "a version such as 8.0");
     minor = at[1] - '0';
     return major * 10 + minor;
 }
@@ -29,14 +26,13 @@ static int ptx_version_number(PtxParser *p)
 /* version = ".version" major "." minor */
 static void ptx_version(PtxParser *p)
 {
-    if (!ptx_accept_directive(p, PTX_DIRECTIVE_version))
-        ptx_fail_expected(p, "'.version'");
+    if (!ptx_accept_directive(p, PTX_DIRECTIVE_version)) ptx_fail_expected(p, "'.version'");
     int version = ptx_version_number(p),
         most = p->options.max_version ? p->options.max_version : PTX_NEWEST_VERSION;
     if (version > most)
         ptx_fail_status(p, PTX_UNSUPPORTED_VERSION, p->tok.line, p->tok.column,
-                        "unsupported PTX version %d.%d; the newest known is %d.%d", version / 10,
-                        version % 10, most / 10, most % 10);
+                        "unsupported PTX version %d.%d; the newest known is %d.%d", version / 10, version % 10,
+                        most / 10, most % 10);
     if (version < 30)
         ptx_fail_status(p, PTX_UNSUPPORTED_VERSION, p->tok.line, p->tok.column,
                         "unsupported PTX version %d.%d; the oldest known is 3.0", version / 10, version % 10);
@@ -50,14 +46,11 @@ static bool ptx_architecture(PtxParser *p)
     const char *text = p->tok.name->text;
     size_t start = !strncmp(text, "sm_", 3) ? 3 : !strncmp(text, "compute_", 8) ? 8 : 0;
     size_t digits = start ? strspn(text + start, "0123456789") : 0;
-    if (!digits || digits > 4)
-        return false;
+    if (!digits || digits > 4) return false;
     int number = 0;
-    for (size_t i = 0; i < digits; i++)
-        number = number * 10 + (text[start + i] - '0');
+    for (size_t i = 0; i < digits; i++) number = number * 10 + (text[start + i] - '0');
     const char *suffix = text + start + digits;
-    if (*suffix && (strchr("af", *suffix) == NULL || suffix[1]))
-        return false;
+    if (*suffix && (strchr("af", *suffix) == NULL || suffix[1])) return false;
     p->module->target = number;
     p->module->target_suffix = *suffix;
     return true;
@@ -67,26 +60,21 @@ static bool ptx_architecture(PtxParser *p)
 static void ptx_target(PtxParser *p)
 {
     static const char *const others[] = {"texmode_unified", "texmode_independent", "map_f64_to_f32"};
-    if (!ptx_accept_directive(p, PTX_DIRECTIVE_target))
-        ptx_fail_expected(p, "'.target'");
+    if (!ptx_accept_directive(p, PTX_DIRECTIVE_target)) ptx_fail_expected(p, "'.target'");
     do {
         PtxToken tok = p->tok;
-        if (tok.kind != PTX_TOKEN_NAME)
-            ptx_fail_expected(p, "a target such as sm_75");
+        if (tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a target such as sm_75");
         bool known = ptx_architecture(p) || !strcmp(tok.name->text, "debug");
         p->module->debug |= !strcmp(tok.name->text, "debug");
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            known |= !strcmp(tok.name->text, others[i]);
-        if (!known)
-            ptx_fail(p, tok.line, tok.column, "unknown target '%s'", tok.name->text);
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) known |= !strcmp(tok.name->text, others[i]);
+        if (!known) ptx_fail(p, tok.line, tok.column, "unknown target '%s'", tok.name->text);
         if (p->options.max_target && p->module->target > p->options.max_target)
             ptx_fail_status(p, PTX_UNSUPPORTED_TARGET, tok.line, tok.column,
                             "target '%s' is newer than this device, sm_%d", tok.name->text,
                             p->options.max_target);
         ptx_next(p);
     } while (ptx_accept(p, ','));
-    if (!p->module->target)
-        ptx_fail(p, p->tok.line, p->tok.column, "the target names no architecture");
+    if (!p->module->target) ptx_fail(p, p->tok.line, p->tok.column, "the target names no architecture");
 }
 
 static void ptx_address_size(PtxParser *p)
@@ -100,14 +88,12 @@ static void ptx_address_size(PtxParser *p)
 void ptx_file(PtxParser *p)
 {
     uint32_t number = ptx_plain_integer(p, "a file's number");
-    if (p->tok.kind != PTX_TOKEN_STRING)
-        ptx_fail_expected(p, "a file's name in quotes");
+    if (p->tok.kind != PTX_TOKEN_STRING) ptx_fail_expected(p, "a file's name in quotes");
     PtxFile *file = ptx_push(p, &p->files, sizeof *file);
     file->number = number;
     file->name = ptx_intern(p, p->tok.start, p->tok.length)->text;
     ptx_next(p);
-    while (ptx_accept(p, ','))
-        ptx_plain_integer(p, "a number");
+    while (ptx_accept(p, ',')) ptx_plain_integer(p, "a number");
 }
 
 /* loc = ".loc" file line column ("," "function_name" name ("+" number)? | "," "inlined_at" file line
@@ -120,12 +106,10 @@ void ptx_loc(PtxParser *p)
     while (ptx_accept(p, ',')) {
         const char *word = ptx_expect_name(p, "function_name or inlined_at")->text;
         if (!strcmp(word, "inlined_at")) {
-            for (int i = 0; i < 3; i++)
-                ptx_plain_integer(p, "a number");
+            for (int i = 0; i < 3; i++) ptx_plain_integer(p, "a number");
         } else {
             ptx_expect_name(p, "a label");
-            if (ptx_accept(p, '+'))
-                ptx_plain_integer(p, "a number");
+            if (ptx_accept(p, '+')) ptx_plain_integer(p, "a number");
         }
     }
 }
@@ -136,8 +120,7 @@ void ptx_section(PtxParser *p)
     if (p->tok.kind != PTX_TOKEN_DIRECTIVE && p->tok.kind != PTX_TOKEN_NAME)
         ptx_fail_expected(p, "a section's name");
     ptx_next(p);
-    if (!ptx_is(p, '{'))
-        ptx_fail_expected(p, "'{'");
+    if (!ptx_is(p, '{')) ptx_fail_expected(p, "'{'");
     ptx_skip_to_brace(p);
     ptx_expect(p, '}');
 }
@@ -145,8 +128,7 @@ void ptx_section(PtxParser *p)
 void ptx_skip_to_semicolon(PtxParser *p)
 {
     while (!ptx_is(p, ';')) {
-        if (p->tok.kind != PTX_TOKEN_STRING && !ptx_is(p, ','))
-            ptx_fail_expected(p, "a string");
+        if (p->tok.kind != PTX_TOKEN_STRING && !ptx_is(p, ',')) ptx_fail_expected(p, "a string");
         ptx_next(p);
     }
     ptx_next(p);
@@ -155,12 +137,9 @@ void ptx_skip_to_semicolon(PtxParser *p)
 /* linkage = ".extern" | ".visible" | ".weak" | ".common" */
 static PtxLinkage ptx_linkage(PtxParser *p)
 {
-    if (ptx_accept_directive(p, PTX_DIRECTIVE_extern))
-        return PTX_LINKAGE_EXTERN;
-    if (ptx_accept_directive(p, PTX_DIRECTIVE_visible))
-        return PTX_LINKAGE_VISIBLE;
-    if (ptx_accept_directive(p, PTX_DIRECTIVE_weak))
-        return PTX_LINKAGE_WEAK;
+    if (ptx_accept_directive(p, PTX_DIRECTIVE_extern)) return PTX_LINKAGE_EXTERN;
+    if (ptx_accept_directive(p, PTX_DIRECTIVE_visible)) return PTX_LINKAGE_VISIBLE;
+    if (ptx_accept_directive(p, PTX_DIRECTIVE_weak)) return PTX_LINKAGE_WEAK;
     return ptx_accept_directive(p, PTX_DIRECTIVE_common) ? PTX_LINKAGE_COMMON : PTX_LINKAGE_INTERNAL;
 }
 
@@ -209,9 +188,7 @@ void ptx_module(PtxParser *p)
     ptx_version(p);
     ptx_target(p);
     p->module->address_size = 64;
-    if (ptx_accept_directive(p, PTX_DIRECTIVE_address_size))
-        ptx_address_size(p);
-    while (p->tok.kind != PTX_TOKEN_END)
-        ptx_item(p);
+    if (ptx_accept_directive(p, PTX_DIRECTIVE_address_size)) ptx_address_size(p);
+    while (p->tok.kind != PTX_TOKEN_END) ptx_item(p);
     ptx_take_module(p);
 }

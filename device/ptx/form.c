@@ -24,7 +24,8 @@ static const uint16_t ptx_first_row[PTX_OP_COUNT] = {
 #include "ptx/instructions.def"
 };
 
-static const char *const ptx_row_modifiers[PTX_ROW_COUNT + 1] = { /* NULL: an opcode */
+static const char *const ptx_row_modifiers[PTX_ROW_COUNT + 1] = {
+                                                                  /* NULL: an opcode */
 #define OPCODE(name, section) NULL,
 #define FORM(modifiers, operands) modifiers,
 #include "ptx/instructions.def"
@@ -36,7 +37,9 @@ const char *const ptx_row_operands[PTX_ROW_COUNT + 1] = {
 #include "ptx/instructions.def"
 };
 
-static const struct { const char *name, *words; } ptx_classes[] = {
+static const struct {
+    const char *name, *words;
+} ptx_classes[] = {
 #define CLASS(name, words) {#name, words},
 #include "ptx/classes.def"
 };
@@ -73,8 +76,7 @@ static const char *ptx_alternatives(PtxParser *p, const char *at, PtxWordSet *se
         else if (name->class)
             for (size_t i = 0; i < sizeof set->words / sizeof *set->words; i++)
                 set->words[i] |= p->classes[name->class - 1].words[i];
-        if (*at != '|')
-            return at;
+        if (*at != '|') return at;
     }
 }
 
@@ -92,8 +94,7 @@ void ptx_rules_init(PtxParser *p)
 static const PtxRow *ptx_row(PtxParser *p, unsigned index)
 {
     PtxRow *row = &p->rows[index];
-    if (row->ready)
-        return row;
+    if (row->ready) return row;
     PtxElement elements[24] = {0};
     for (const char *at = ptx_row_modifiers[index]; *at; at += *at == ' ') {
         PtxElement *element = &elements[row->count++];
@@ -112,15 +113,12 @@ static bool ptx_row_matches(const PtxRow *row, const uint16_t *words, unsigned c
     uint32_t taken = 0;
     for (unsigned w = 0; w < count; w++) {
         unsigned e = 0;
-        while (e < row->count && (taken >> e & 1 || !ptx_contains(&row->elements[e].set, words[w])))
-            e++;
-        if (e == row->count)
-            return false;
+        while (e < row->count && (taken >> e & 1 || !ptx_contains(&row->elements[e].set, words[w]))) e++;
+        if (e == row->count) return false;
         taken |= 1u << e;
     }
     for (unsigned e = 0; e < row->count; e++)
-        if (!row->elements[e].optional && !(taken >> e & 1))
-            return false;
+        if (!row->elements[e].optional && !(taken >> e & 1)) return false;
     return true;
 }
 
@@ -142,8 +140,7 @@ static void ptx_form_add(PtxForm *form, const PtxName *word)
         unsigned group = ptx_modifiers[word->word].group;
         form->modifiers[form->modifier_count++] = word->word;
         form->set[word->word / 64] |= 1ull << word->word % 64;
-        if (!form->group[group])
-            form->group[group] = word->word;
+        if (!form->group[group]) form->group[group] = word->word;
     }
     }
 }
@@ -153,8 +150,7 @@ static void ptx_decode(PtxParser *p, PtxMnemonic *m, PtxForm *form)
 {
     const char *text = m->name->text, *at = text + strcspn(text, ".");
     PtxName *opcode = ptx_intern(p, text, (size_t)(at - text));
-    if (!opcode->opcode)
-        ptx_fail(p, m->line, m->column, "unknown instruction '%s'", text);
+    if (!opcode->opcode) ptx_fail(p, m->line, m->column, "unknown instruction '%s'", text);
     form->spelling = text;
     form->opcode = opcode->opcode;
     form->vector = 1;
@@ -200,10 +196,8 @@ static void ptx_add_signatures(PtxParser *p, const PtxMnemonic *m, PtxRule *rule
 {
     unsigned rows[32], count = 0;
     for (unsigned i = ptx_first_row[rule->form.opcode]; ptx_row_modifiers[i] && count < 32; i++)
-        if (ptx_row_matches(ptx_row(p, i), m->words, m->count))
-            rows[count++] = i;
-    if (!count)
-        ptx_fail_form(p, m, &rule->form);
+        if (ptx_row_matches(ptx_row(p, i), m->words, m->count)) rows[count++] = i;
+    if (!count) ptx_fail_form(p, m, &rule->form);
     rule->form.row = rows[0];
     rule->signature_count = count;
     rule->signatures = ptx_new(p, count * sizeof *rule->signatures);
@@ -215,11 +209,9 @@ static void ptx_add_signatures(PtxParser *p, const PtxMnemonic *m, PtxRule *rule
 
 PtxRule *ptx_rule(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
 {
-    if (name->rule)
-        return name->rule;
+    if (name->rule) return name->rule;
     PtxMnemonic m = {.name = name, .line = line, .column = column};
-    if (name->length > UINT16_MAX)
-        ptx_fail(p, line, column, "unknown instruction");
+    if (name->length > UINT16_MAX) ptx_fail(p, line, column, "unknown instruction");
     PtxRule *rule = ptx_new(p, sizeof *rule);
     ptx_decode(p, &m, &rule->form);
     ptx_add_signatures(p, &m, rule);

@@ -9,8 +9,7 @@ static void ptx_three(PtxParser *p, uint32_t *values)
     values[0] = values[1] = values[2] = 1;
     for (int i = 0; i < 3; i++) {
         values[i] = ptx_number(p, "number of threads or blocks", UINT32_MAX);
-        if (i == 2 || !ptx_accept(p, ','))
-            return;
+        if (i == 2 || !ptx_accept(p, ',')) return;
     }
 }
 
@@ -18,8 +17,7 @@ static void ptx_skip_parentheses(PtxParser *p)
 {
     ptx_expect(p, '(');
     for (uint32_t depth = 1; depth; ptx_next(p)) {
-        if (p->tok.kind == PTX_TOKEN_END)
-            ptx_fail_expected(p, "')'");
+        if (p->tok.kind == PTX_TOKEN_END) ptx_fail_expected(p, "')'");
         depth += ptx_is(p, '(');
         depth -= ptx_is(p, ')');
     }
@@ -39,9 +37,7 @@ static void ptx_performance(PtxParser *p, PtxFunction *f)
     case PTX_DIRECTIVE_minnctapersm: f->minnctapersm = ptx_number(p, ".minnctapersm", UINT32_MAX); return;
     case PTX_DIRECTIVE_maxnctapersm: f->maxnctapersm = ptx_number(p, ".maxnctapersm", UINT32_MAX); return;
     case PTX_DIRECTIVE_maxnreg: f->maxnreg = ptx_number(p, ".maxnreg", UINT32_MAX); return;
-    case PTX_DIRECTIVE_maxclusterrank:
-        f->maxclusterrank = ptx_number(p, ".maxclusterrank", UINT32_MAX);
-        return;
+    case PTX_DIRECTIVE_maxclusterrank: f->maxclusterrank = ptx_number(p, ".maxclusterrank", UINT32_MAX); return;
     case PTX_DIRECTIVE_explicitcluster: f->explicit_cluster = true; return;
     case PTX_DIRECTIVE_blocksareclusters: return;
     case PTX_DIRECTIVE_noreturn: f->noreturn = true; return;
@@ -64,7 +60,10 @@ static PtxFunction *ptx_find_function(PtxParser *p, PtxName *name, const PtxToke
         return symbol->function;
     }
     PtxFunction *f = ptx_new(p, sizeof *f);
-    *f = (PtxFunction){.name = name->text, .id = p->functions.count, .is_entry = is_entry, .line = tok->line,
+    *f = (PtxFunction){.name = name->text,
+                       .id = p->functions.count,
+                       .is_entry = is_entry,
+                       .line = tok->line,
                        .column = tok->column};
     ptx_declare(p, PTX_SYMBOL_FUNCTION, name, tok->line, tok->column)->function = f;
     *(PtxFunction **)ptx_push(p, &p->functions, sizeof f) = f;
@@ -74,8 +73,7 @@ static PtxFunction *ptx_find_function(PtxParser *p, PtxName *name, const PtxToke
 static void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
 {
     PtxName *name = ptx_intern(p, variable->name, strlen(variable->name));
-    if (name == p->sink)
-        return;
+    if (name == p->sink) return;
     variable->function = p->function;
     if (variable->space != PTX_SPACE_REG) {
         ptx_declare(p, PTX_SYMBOL_VARIABLE, name, variable->line, variable->column)->variable = variable;
@@ -84,8 +82,7 @@ static void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
     uint32_t vector;
     PtxSymbol *symbol = ptx_declare(p, PTX_SYMBOL_REGISTER, name, variable->line, variable->column);
     symbol->type = variable->type;
-    if (ptx_types[variable->type].register_kind == PTX_KIND_NONE || variable->dim_count
-        || variable->vector > 1)
+    if (ptx_types[variable->type].register_kind == PTX_KIND_NONE || variable->dim_count || variable->vector > 1)
         ptx_fail(p, variable->line, variable->column, "no register is of this type");
     variable->reg = ptx_find_register(p, name, 0, &vector);
 }
@@ -100,15 +97,16 @@ static void ptx_define(PtxParser *p, PtxFunction *f, const PtxToken *tok)
     p->function = f;
     p->declared = 0;
     ptx_open_scope(p);
-    for (uint32_t i = 0; i < f->return_count; i++)
-        ptx_bind_parameter(p, f->returns[i]);
-    for (uint32_t i = 0; i < f->param_count; i++)
-        ptx_bind_parameter(p, f->params[i]);
+    for (uint32_t i = 0; i < f->return_count; i++) ptx_bind_parameter(p, f->returns[i]);
+    for (uint32_t i = 0; i < f->param_count; i++) ptx_bind_parameter(p, f->params[i]);
     ptx_body(p);
     p->function = NULL;
 }
 
-typedef struct PtxParams { PtxVariable **items; uint32_t count; } PtxParams;
+typedef struct PtxParams {
+    PtxVariable **items;
+    uint32_t count;
+} PtxParams;
 
 /* A declaration and a definition agree in the number of parameters and results. */
 static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, PtxParams params,
@@ -117,8 +115,7 @@ static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, 
     if (known && (f->return_count != returns.count || f->param_count != params.count))
         ptx_fail(p, tok->line, tok->column, "'%s' is declared with other parameters in line %u", f->name,
                  (unsigned)f->line);
-    if (f->defined)
-        return;
+    if (f->defined) return;
     f->returns = returns.items;
     f->return_count = returns.count;
     f->params = params.items;
@@ -140,22 +137,17 @@ void ptx_function(PtxParser *p, PtxLinkage linkage)
         else
             ptx_fail_expected(p, "a function's name");
     }
-    if (!is_entry && ptx_is(p, '('))
-        returns.items = ptx_parameter_list(p, false, false, &returns.count);
+    if (!is_entry && ptx_is(p, '(')) returns.items = ptx_parameter_list(p, false, false, &returns.count);
     PtxToken tok = p->tok;
     PtxName *name = ptx_expect_name(p, "a function's name");
     bool known = name->symbol != NULL;
     PtxFunction *f = ptx_find_function(p, name, &tok, is_entry);
-    if (ptx_is(p, '('))
-        params.items = ptx_parameter_list(p, is_entry, false, &params.count);
+    if (ptx_is(p, '(')) params.items = ptx_parameter_list(p, is_entry, false, &params.count);
     ptx_set_parameters(p, f, returns, params, &tok, known);
     f->noreturn |= noreturn;
-    if (!known || linkage != PTX_LINKAGE_EXTERN)
-        f->linkage = (uint8_t)linkage;
-    while (p->tok.kind == PTX_TOKEN_DIRECTIVE)
-        ptx_performance(p, f);
-    if (!ptx_accept(p, ';'))
-        ptx_define(p, f, &tok);
+    if (!known || linkage != PTX_LINKAGE_EXTERN) f->linkage = (uint8_t)linkage;
+    while (p->tok.kind == PTX_TOKEN_DIRECTIVE) ptx_performance(p, f);
+    if (!ptx_accept(p, ';')) ptx_define(p, f, &tok);
 }
 
 /* alias = ".alias" name "," name ";" */

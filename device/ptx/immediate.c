@@ -22,19 +22,16 @@ static double double_value(uint64_t bits)
 static uint64_t ptx_narrow(uint64_t bits, int exponent_bits, int fraction_bits)
 {
     uint64_t sign = bits >> 63 << (exponent_bits + fraction_bits), fraction = bits & ((1ull << 52) - 1);
-    int exponent = (int)(bits >> 52 & 0x7ff), bias = (1 << (exponent_bits - 1)) - 1,
-        drop = 52 - fraction_bits;
+    int exponent = (int)(bits >> 52 & 0x7ff), bias = (1 << (exponent_bits - 1)) - 1, drop = 52 - fraction_bits;
     uint64_t infinity = ((1ull << exponent_bits) - 1) << fraction_bits;
     if (exponent == 0x7ff)
         return sign | infinity | (fraction ? 1ull << (fraction_bits - 1) | fraction >> drop : 0);
     int scaled = exponent - 1023 + bias;
-    if (scaled >= (1 << exponent_bits) - 1)
-        return sign | infinity;
+    if (scaled >= (1 << exponent_bits) - 1) return sign | infinity;
     uint64_t significand = fraction | (exponent ? 1ull << 52 : 0);
     if (scaled <= 0) { /* becomes subnormal */
         drop += 1 - scaled;
-        if (drop > 53)
-            return sign;
+        if (drop > 53) return sign;
         scaled = 0;
     }
     uint64_t kept = significand >> drop, rest = significand & ((1ull << drop) - 1), half = 1ull << (drop - 1);
@@ -62,7 +59,8 @@ static uint64_t ptx_to_float_type(uint64_t wide, PtxType to)
     switch (to) {
     case PTX_f16: return ptx_narrow(wide, 5, 10);
     case PTX_bf16: return ptx_narrow(wide, 8, 7);
-    case PTX_f32: case PTX_tf32: {
+    case PTX_f32:
+    case PTX_tf32: {
         double value = double_value(wide);
         return value != value ? ptx_narrow(wide, 8, 23) : float_bits((float)value);
     }
@@ -80,8 +78,7 @@ uint64_t ptx_convert_bits(PtxType from, uint64_t bits, PtxType to)
         bits = ptx_to_float_type(bits, PTX_f32);
     else if (from == PTX_f32 && to == PTX_b64)
         bits = ptx_widen((uint32_t)bits);
-    if (to == PTX_pred)
-        return bits != 0;
+    if (to == PTX_pred) return bits != 0;
     return width < 64 && width ? bits & ((1ull << width) - 1) : bits;
 }
 

@@ -20,14 +20,12 @@ static uint8_t *ptx_place(PtxParser *p, PtxFill *fill, uint64_t offset, uint64_t
 {
     if (!fill->open) {
         if (offset + size > fill->size)
-            ptx_fail(p, p->tok.line, p->tok.column, "more values than '%s' has elements",
-                     fill->variable->name);
+            ptx_fail(p, p->tok.line, p->tok.column, "more values than '%s' has elements", fill->variable->name);
         return fill->bytes + offset;
     }
     if (offset + size > PTX_MAX_BYTES - p->initialised)
         ptx_fail(p, p->tok.line, p->tok.column, "initialisers of more than 256 MB");
-    while (p->bytes.count < offset + size)
-        *(uint8_t *)ptx_push(p, &p->bytes, 1) = 0;
+    while (p->bytes.count < offset + size) *(uint8_t *)ptx_push(p, &p->bytes, 1) = 0;
     return (uint8_t *)p->bytes.items + offset;
 }
 
@@ -36,8 +34,7 @@ static int ptx_mask_shift(uint64_t mask, unsigned size)
 {
     uint64_t ones = size >= 8 ? UINT64_MAX : (1ull << size * 8) - 1;
     for (unsigned shift = 0; shift < 64; shift += 8)
-        if (mask == ones << shift)
-            return (int)shift;
+        if (mask == ones << shift) return (int)shift;
     return -1;
 }
 
@@ -88,8 +85,7 @@ static void ptx_string_value(PtxParser *p, PtxFill *fill, uint64_t offset)
     if (ptx_type_bits((PtxType)fill->variable->type) != 8)
         ptx_fail(p, p->tok.line, p->tok.column, "a string initialises an array of bytes only");
     uint32_t count = p->tok.length + 1;
-    if (!fill->open && offset + count > fill->size && count)
-        count--;
+    if (!fill->open && offset + count > fill->size && count) count--;
     uint8_t *place = ptx_place(p, fill, offset, count);
     memcpy(place, p->tok.start, count < p->tok.length ? count : p->tok.length);
     ptx_next(p);
@@ -105,8 +101,7 @@ static void ptx_list(PtxParser *p, PtxFill *fill, unsigned level, uint64_t offse
     uint64_t scalar = fill->stride[fill->levels - 1];
     while (!ptx_is(p, '}')) {
         if (offset >= limit)
-            ptx_fail(p, p->tok.line, p->tok.column, "more values than '%s' has elements",
-                     fill->variable->name);
+            ptx_fail(p, p->tok.line, p->tok.column, "more values than '%s' has elements", fill->variable->name);
         if (ptx_is(p, '{')) {
             ptx_list(p, fill, level + 1, offset);
             offset += fill->stride[level];
@@ -117,8 +112,7 @@ static void ptx_list(PtxParser *p, PtxFill *fill, unsigned level, uint64_t offse
             ptx_element(p, fill, offset);
             offset += scalar;
         }
-        if (!ptx_accept(p, ','))
-            break;
+        if (!ptx_accept(p, ',')) break;
     }
     ptx_expect(p, '}');
 }
@@ -131,10 +125,8 @@ static void ptx_fill_init(PtxFill *fill, PtxVariable *variable)
     fill->levels = dims + (variable->vector > 1);
     fill->open = dims && variable->dims[0] == 0;
     fill->size = variable->size;
-    if (variable->vector > 1)
-        fill->stride[dims] = ptx_type_bytes((PtxType)variable->type);
-    for (unsigned d = dims; d-- > 0; stride *= variable->dims[d])
-        fill->stride[d] = stride;
+    if (variable->vector > 1) fill->stride[dims] = ptx_type_bytes((PtxType)variable->type);
+    for (unsigned d = dims; d-- > 0; stride *= variable->dims[d]) fill->stride[d] = stride;
 }
 
 static void ptx_finish(PtxParser *p, PtxFill *fill)
@@ -144,8 +136,7 @@ static void ptx_finish(PtxParser *p, PtxFill *fill)
         uint64_t stride = fill->stride[0], count = (p->bytes.count + stride - 1) / stride;
         variable->dims[0] = count;
         variable->size = count * stride;
-        while (p->bytes.count < variable->size)
-            ptx_push(p, &p->bytes, 1);
+        while (p->bytes.count < variable->size) ptx_push(p, &p->bytes, 1);
         fill->bytes = ptx_take(p, &p->bytes, 0, 1);
     }
     variable->initial = fill->bytes;
@@ -163,8 +154,7 @@ void ptx_initialiser(PtxParser *p, PtxVariable *variable)
         ptx_fail(p, p->tok.line, p->tok.column, "initialisers of more than 256 MB");
     if (variable->space != PTX_SPACE_GLOBAL && variable->space != PTX_SPACE_CONST)
         ptx_fail(p, p->tok.line, p->tok.column, "only .global and .const variables can be initialised");
-    if (!fill.open)
-        fill.bytes = ptx_new(p, variable->size);
+    if (!fill.open) fill.bytes = ptx_new(p, variable->size);
     p->bytes.count = 0;
     p->relocations.count = 0;
     if (ptx_is(p, '{'))

@@ -11,16 +11,44 @@
 enum { NAME_START = 1, NAME = 2, DIGIT = 4, HEX = 8, PUNCTUATION = 16, BLANK = 32 };
 
 static const uint8_t ptx_chars[256] = {
-    ['0' ... '7'] = NAME | DIGIT | HEX, ['8' ... '9'] = NAME | DIGIT | HEX,
-    ['a' ... 'f'] = NAME_START | NAME | HEX, ['g' ... 'z'] = NAME_START | NAME,
-    ['A' ... 'F'] = NAME_START | NAME | HEX, ['G' ... 'Z'] = NAME_START | NAME,
-    ['_'] = NAME_START | NAME, ['$'] = NAME_START | NAME, ['%'] = NAME_START | PUNCTUATION,
-    ['&'] = PUNCTUATION, ['('] = PUNCTUATION, [')'] = PUNCTUATION, ['*'] = PUNCTUATION, ['+'] = PUNCTUATION,
-    [','] = PUNCTUATION, ['-'] = PUNCTUATION, ['.'] = PUNCTUATION, ['/'] = PUNCTUATION, ['!'] = PUNCTUATION,
-    [':'] = PUNCTUATION, [';'] = PUNCTUATION, ['<'] = PUNCTUATION, ['='] = PUNCTUATION, ['>'] = PUNCTUATION,
-    ['?'] = PUNCTUATION, ['@'] = PUNCTUATION, ['['] = PUNCTUATION, [']'] = PUNCTUATION, ['^'] = PUNCTUATION,
-    ['{'] = PUNCTUATION, ['|'] = PUNCTUATION, ['}'] = PUNCTUATION, ['~'] = PUNCTUATION,
-    [' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK, ['\f'] = BLANK, ['\v'] = BLANK,
+    ['0' ... '7'] = NAME | DIGIT | HEX,
+    ['8' ... '9'] = NAME | DIGIT | HEX,
+    ['a' ... 'f'] = NAME_START | NAME | HEX,
+    ['g' ... 'z'] = NAME_START | NAME,
+    ['A' ... 'F'] = NAME_START | NAME | HEX,
+    ['G' ... 'Z'] = NAME_START | NAME,
+    ['_'] = NAME_START | NAME,
+    ['$'] = NAME_START | NAME,
+    ['%'] = NAME_START | PUNCTUATION,
+    ['&'] = PUNCTUATION,
+    ['('] = PUNCTUATION,
+    [')'] = PUNCTUATION,
+    ['*'] = PUNCTUATION,
+    ['+'] = PUNCTUATION,
+    [','] = PUNCTUATION,
+    ['-'] = PUNCTUATION,
+    ['.'] = PUNCTUATION,
+    ['/'] = PUNCTUATION,
+    ['!'] = PUNCTUATION,
+    [':'] = PUNCTUATION,
+    [';'] = PUNCTUATION,
+    ['<'] = PUNCTUATION,
+    ['='] = PUNCTUATION,
+    ['>'] = PUNCTUATION,
+    ['?'] = PUNCTUATION,
+    ['@'] = PUNCTUATION,
+    ['['] = PUNCTUATION,
+    [']'] = PUNCTUATION,
+    ['^'] = PUNCTUATION,
+    ['{'] = PUNCTUATION,
+    ['|'] = PUNCTUATION,
+    ['}'] = PUNCTUATION,
+    ['~'] = PUNCTUATION,
+    [' '] = BLANK,
+    ['\t'] = BLANK,
+    ['\r'] = BLANK,
+    ['\f'] = BLANK,
+    ['\v'] = BLANK,
 };
 
 static bool is_char(char c, int class) { return ptx_chars[(unsigned char)c] & class; }
@@ -73,26 +101,20 @@ static void ptx_name_token(PtxParser *p, const char *at, uint8_t kind, const cha
 /* directive = "." name ("::" name)*, as in .shared::cta; the name may start with a digit */
 static const char *ptx_dotted_word(const char *at)
 {
-    while (is_char(*at, NAME))
-        at++;
+    while (is_char(*at, NAME)) at++;
     while (at[0] == ':' && at[1] == ':' && is_char(at[2], NAME))
-        for (at += 2; is_char(*at, NAME);)
-            at++;
+        for (at += 2; is_char(*at, NAME);) at++;
     return at;
 }
 
-static unsigned hex_value(char c)
-{
-    return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 32) - 'a' + 10);
-}
+static unsigned hex_value(char c) { return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 32) - 'a' + 10); }
 
 /* Exactly `digits` hexadecimal digits after 0f or 0d. */
 static const char *ptx_float_bits(PtxParser *p, const char *at, int digits, PtxType type)
 {
     uint64_t bits = 0;
     int n = 0;
-    for (at += 2; n < digits && is_char(*at, HEX); n++)
-        bits = bits << 4 | hex_value(*at++);
+    for (at += 2; n < digits && is_char(*at, HEX); n++) bits = bits << 4 | hex_value(*at++);
     if (n < digits || is_char(*at, NAME))
         ptx_fail(p, p->tok.line, p->tok.column, "a number that starts with %.2s has %d hexadecimal digits",
                  p->tok.start, digits);
@@ -112,8 +134,7 @@ static const char *ptx_digits(PtxParser *p, const char *at, unsigned base)
             ptx_fail(p, p->tok.line, p->tok.column, "integer of more than 64 bits");
         value = value * base + hex_value(*at);
     }
-    if (at == first)
-        ptx_fail(p, p->tok.line, p->tok.column, "number without digits");
+    if (at == first) ptx_fail(p, p->tok.line, p->tok.column, "number without digits");
     p->tok.kind = PTX_TOKEN_INTEGER;
     p->tok.type = value > INT64_MAX ? PTX_u64 : PTX_s64;
     p->tok.bits = value;
@@ -121,8 +142,7 @@ static const char *ptx_digits(PtxParser *p, const char *at, unsigned base)
         p->tok.type = PTX_u64;
         at++;
     }
-    if (is_char(*at, NAME))
-        ptx_fail(p, p->line, ptx_column(p, at), "'%c' in a number", *at);
+    if (is_char(*at, NAME)) ptx_fail(p, p->line, ptx_column(p, at), "'%c' in a number", *at);
     return at;
 }
 
@@ -149,10 +169,8 @@ static const char *ptx_decimal_float(PtxParser *p, const char *at)
     if ((*at | 32) == 'e') {
         bool negative = at[1] == '-';
         at += 1 + (at[1] == '-' || at[1] == '+');
-        if (!is_char(*at, DIGIT))
-            ptx_fail(p, p->line, ptx_column(p, at), "exponent without digits");
-        for (; is_char(*at, DIGIT); at++)
-            given = given < 100000 ? given * 10 + (*at - '0') : given;
+        if (!is_char(*at, DIGIT)) ptx_fail(p, p->line, ptx_column(p, at), "exponent without digits");
+        for (; is_char(*at, DIGIT); at++) given = given < 100000 ? given * 10 + (*at - '0') : given;
         exponent += negative ? -given : given;
     }
     if (length >= sizeof copy - 32 || is_char(*at, NAME))
@@ -186,8 +204,7 @@ static void ptx_number_token(PtxParser *p, const char *at)
 /* ".5" was read as a dotted word: read it again as a number. */
 bool ptx_reread_number(PtxParser *p)
 {
-    if (p->tok.kind != PTX_TOKEN_DIRECTIVE || !is_char(p->tok.start[1], DIGIT))
-        return false;
+    if (p->tok.kind != PTX_TOKEN_DIRECTIVE || !is_char(p->tok.start[1], DIGIT)) return false;
     p->at = ptx_decimal_float(p, p->tok.start);
     return true;
 }
@@ -196,10 +213,8 @@ static void ptx_string_token(PtxParser *p, const char *at)
 {
     const char *first = ++at;
     for (; *at && *at != '"' && *at != '\n'; at++)
-        if (at[0] == '\\' && at[1] && at[1] != '\n')
-            at++;
-    if (*at != '"')
-        ptx_fail(p, p->tok.line, p->tok.column, "string without an end");
+        if (at[0] == '\\' && at[1] && at[1] != '\n') at++;
+    if (*at != '"') ptx_fail(p, p->tok.line, p->tok.column, "string without an end");
     p->tok.kind = PTX_TOKEN_STRING;
     p->tok.start = first;
     p->tok.length = (uint32_t)(at - first);
@@ -217,10 +232,9 @@ static _Noreturn void ptx_fail_byte(PtxParser *p, unsigned char byte)
 static void ptx_punctuation_token(PtxParser *p, const char *at)
 {
     char first = at[0], second = at[1];
-    if (!is_char(first, PUNCTUATION))
-        ptx_fail_byte(p, (unsigned char)first);
+    if (!is_char(first, PUNCTUATION)) ptx_fail_byte(p, (unsigned char)first);
     bool pair = (second == '=' && (first == '<' || first == '>' || first == '=' || first == '!'))
-             || (second == first && (first == '<' || first == '>' || first == '&' || first == '|'));
+                || (second == first && (first == '<' || first == '>' || first == '&' || first == '|'));
     p->tok.kind = PTX_TOKEN_PUNCTUATION;
     p->tok.sign = (uint16_t)(pair ? PTX_SIGN2(first, second) : first);
     p->at = at + 1 + pair;
@@ -234,8 +248,7 @@ void ptx_next(PtxParser *p)
     p->tok.start = at;
     if (is_char(*at, NAME_START) && (*at != '%' || is_char(at[1], NAME))) {
         const char *start = at++;
-        while (is_char(*at, NAME))
-            at++;
+        while (is_char(*at, NAME)) at++;
         ptx_name_token(p, at, PTX_TOKEN_NAME, start);
     } else if (is_char(*at, DIGIT)) {
         ptx_number_token(p, at);
@@ -276,8 +289,7 @@ static PtxName *ptx_joined_mnemonic(PtxParser *p, PtxToken first)
 {
     char joined[256];
     size_t length = first.length;
-    if (length < sizeof joined)
-        memcpy(joined, first.start, length);
+    if (length < sizeof joined) memcpy(joined, first.start, length);
     for (; p->tok.kind == PTX_TOKEN_DIRECTIVE; ptx_next(p)) {
         if (length + p->tok.length >= sizeof joined)
             ptx_fail(p, first.line, first.column, "mnemonic of more than %zu characters", sizeof joined - 1);
@@ -292,13 +304,11 @@ PtxName *ptx_mnemonic(PtxParser *p)
 {
     PtxToken first = p->tok;
     const char *at = p->at;
-    while (at[0] == '.' && is_char(at[1], NAME))
-        at = ptx_dotted_word(at + 1);
+    while (at[0] == '.' && is_char(at[1], NAME)) at = ptx_dotted_word(at + 1);
     p->at = at;
     first.length = (uint32_t)(at - first.start);
     ptx_next(p);
-    if (p->tok.kind == PTX_TOKEN_DIRECTIVE)
-        return ptx_joined_mnemonic(p, first);
+    if (p->tok.kind == PTX_TOKEN_DIRECTIVE) return ptx_joined_mnemonic(p, first);
     return ptx_intern(p, first.start, first.length);
 }
 
@@ -314,32 +324,28 @@ bool ptx_is_directive(const PtxParser *p, PtxDirective directive)
 
 bool ptx_accept(PtxParser *p, unsigned sign)
 {
-    if (!ptx_is(p, sign))
-        return false;
+    if (!ptx_is(p, sign)) return false;
     ptx_next(p);
     return true;
 }
 
 bool ptx_accept_directive(PtxParser *p, PtxDirective directive)
 {
-    if (!ptx_is_directive(p, directive))
-        return false;
+    if (!ptx_is_directive(p, directive)) return false;
     ptx_next(p);
     return true;
 }
 
 void ptx_expect(PtxParser *p, unsigned sign)
 {
-    if (ptx_accept(p, sign))
-        return;
+    if (ptx_accept(p, sign)) return;
     char what[] = {'\'', (char)sign, '\'', 0};
     ptx_fail_expected(p, what);
 }
 
 PtxName *ptx_expect_name(PtxParser *p, const char *what)
 {
-    if (p->tok.kind != PTX_TOKEN_NAME)
-        ptx_fail_expected(p, what);
+    if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, what);
     PtxName *name = p->tok.name;
     ptx_next(p);
     return name;

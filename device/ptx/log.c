@@ -15,12 +15,10 @@ enum { LONGEST_SHOWN = 160 };
 static bool ptx_log_reserve(PtxLog *log, size_t more)
 {
     size_t needed = log->length + more + 1;
-    if (needed <= log->capacity)
-        return true;
+    if (needed <= log->capacity) return true;
     size_t capacity = needed * 2 < 512 ? 512 : needed * 2;
     char *text = realloc(log->text, capacity);
-    if (!text)
-        return false;
+    if (!text) return false;
     log->text = text;
     log->capacity = capacity;
     return true;
@@ -33,8 +31,7 @@ void ptx_log_append_list(PtxLog *log, const char *format, va_list list)
     va_copy(again, list);
     int size = vsnprintf(NULL, 0, format, again);
     va_end(again);
-    if (size < 0 || !ptx_log_reserve(log, (size_t)size))
-        return;
+    if (size < 0 || !ptx_log_reserve(log, (size_t)size)) return;
     vsnprintf(log->text + log->length, (size_t)size + 1, format, list);
     log->length += (size_t)size;
 }
@@ -71,20 +68,16 @@ static void ptx_log_source_line(PtxLog *log, const PtxModule *module, uint32_t l
     size_t length, start = 0, at = column ? column - 1 : 0;
     const char *text = ptx_line_text(module, line, &length);
     char shown[LONGEST_SHOWN + 1], caret[LONGEST_SHOWN + 2];
-    if (at > length)
-        at = length;
-    if (at >= LONGEST_SHOWN * 3 / 4)
-        start = at - LONGEST_SHOWN / 2;
+    if (at > length) at = length;
+    if (at >= LONGEST_SHOWN * 3 / 4) start = at - LONGEST_SHOWN / 2;
     size_t count = length - start < LONGEST_SHOWN ? length - start : LONGEST_SHOWN;
     for (size_t i = 0; i < count; i++) {
         char c = text[start + i];
         shown[i] = (c >= ' ' && c <= '~') || c == '\t' ? c : c == '\r' ? ' ' : '?';
     }
-    while (count && shown[count - 1] == ' ')
-        count--;
+    while (count && shown[count - 1] == ' ') count--;
     shown[count] = 0;
-    for (size_t i = 0; i < at - start; i++)
-        caret[i] = i < count && shown[i] == '\t' ? '\t' : ' ';
+    for (size_t i = 0; i < at - start; i++) caret[i] = i < count && shown[i] == '\t' ? '\t' : ' ';
     caret[at - start] = '^';
     caret[at - start + 1] = 0;
     ptx_log_append(log, "    %s\n    %s\n", shown, caret);
@@ -101,8 +94,7 @@ void ptx_report_list(const PtxModule *module, PtxLog *log, PtxStatus status, uin
     ptx_log_append(log, "%s:%u:%u: error: ", module->name, (unsigned)line, (unsigned)column);
     ptx_log_append_list(log, format, list);
     ptx_log_append(log, "\n");
-    if (module->text && line)
-        ptx_log_source_line(log, module, line, column);
+    if (module->text && line) ptx_log_source_line(log, module, line, column);
 }
 
 void ptx_report(const PtxModule *module, PtxLog *log, PtxStatus status, uint32_t line, uint32_t column,

@@ -19,8 +19,7 @@ static uint32_t ptx_hash(const char *text, size_t length)
         hash ^= hash >> 32;
     }
     word = 0;
-    for (size_t i = 0; i < length; i++)
-        word = word << 8 | (unsigned char)text[i];
+    for (size_t i = 0; i < length; i++) word = word << 8 | (unsigned char)text[i];
     hash = (hash ^ word) * 0xff51afd7ed558ccdu;
     return (uint32_t)(hash ^ hash >> 32);
 }
@@ -30,13 +29,11 @@ static void ptx_names_grow(PtxParser *p)
     PtxNames *names = &p->names;
     uint32_t size = names->size ? names->size * 2 : FIRST_SLOTS;
     PtxSlot *slots = size > names->size ? calloc(size, sizeof *slots) : NULL;
-    if (!slots)
-        ptx_fail_memory(p);
+    if (!slots) ptx_fail_memory(p);
     for (uint32_t i = 0; i < names->size; i++)
         if (names->slots[i].name) {
             uint32_t at = names->slots[i].hash;
-            while (slots[at & (size - 1)].name)
-                at++;
+            while (slots[at & (size - 1)].name) at++;
             slots[at & (size - 1)] = names->slots[i];
         }
     free(names->slots);
@@ -48,14 +45,11 @@ static void ptx_names_grow(PtxParser *p)
 static void ptx_split_number(PtxParser *p, PtxName *name)
 {
     uint32_t digits = 0, length = name->length;
-    while (digits < length && name->text[length - 1 - digits] >= '0'
-           && name->text[length - 1 - digits] <= '9')
+    while (digits < length && name->text[length - 1 - digits] >= '0' && name->text[length - 1 - digits] <= '9')
         digits++;
     const char *number = name->text + length - digits;
-    if (!digits || digits == length || digits > 7 || (digits > 1 && *number == '0'))
-        return;
-    for (uint32_t i = 0; i < digits; i++)
-        name->number = name->number * 10 + (uint32_t)(number[i] - '0');
+    if (!digits || digits == length || digits > 7 || (digits > 1 && *number == '0')) return;
+    for (uint32_t i = 0; i < digits; i++) name->number = name->number * 10 + (uint32_t)(number[i] - '0');
     name->prefix = ptx_intern(p, name->text, length - digits);
 }
 
@@ -77,8 +71,7 @@ PtxName *ptx_intern(PtxParser *p, const char *text, size_t length)
             return slot->name;
     PtxName *name = ptx_name_new(p, text, length);
     names->slots[at & (names->size - 1)] = (PtxSlot){name, hash};
-    if (++names->count > names->size / 2)
-        ptx_names_grow(p);
+    if (++names->count > names->size / 2) ptx_names_grow(p);
     ptx_split_number(p, name);
     return name;
 }
@@ -123,18 +116,13 @@ void ptx_names_init(PtxParser *p)
     p->warp_size = ptx_intern_text(p, "WARP_SZ");
     p->generic = ptx_intern_text(p, "generic");
     p->sink = ptx_intern_text(p, "_");
-    for (unsigned i = 1; i < PTX_OP_COUNT; i++)
-        ptx_intern_text(p, ptx_opcode_names[i])->opcode = (uint16_t)i;
+    for (unsigned i = 1; i < PTX_OP_COUNT; i++) ptx_intern_text(p, ptx_opcode_names[i])->opcode = (uint16_t)i;
     for (unsigned i = 1; i < PTX_MOD_COUNT; i++)
         ptx_add_word(p, ptx_modifiers[i].spelling, PTX_WORD_MODIFIER, i);
-    for (unsigned i = 1; i < PTX_TYPE_COUNT; i++)
-        ptx_add_word(p, ptx_types[i].name, PTX_WORD_TYPE, i);
-    for (unsigned i = 1; i < PTX_SPACE_COUNT; i++)
-        ptx_add_word(p, ptx_space_names[i], PTX_WORD_SPACE, i);
-    for (unsigned i = 2; i <= 8; i *= 2)
-        ptx_add_word(p, (char[]){'v', (char)('0' + i), 0}, PTX_WORD_VECTOR, i);
+    for (unsigned i = 1; i < PTX_TYPE_COUNT; i++) ptx_add_word(p, ptx_types[i].name, PTX_WORD_TYPE, i);
+    for (unsigned i = 1; i < PTX_SPACE_COUNT; i++) ptx_add_word(p, ptx_space_names[i], PTX_WORD_SPACE, i);
+    for (unsigned i = 2; i <= 8; i *= 2) ptx_add_word(p, (char[]){'v', (char)('0' + i), 0}, PTX_WORD_VECTOR, i);
     for (unsigned i = 1; i < PTX_DIRECTIVE_COUNT; i++)
         ptx_intern_text(p, directives[i])->directive = (uint16_t)i;
-    for (unsigned i = 1; i < PTX_SPECIAL_COUNT; i++)
-        ptx_add_special(p, (PtxSpecial)i);
+    for (unsigned i = 1; i < PTX_SPECIAL_COUNT; i++) ptx_add_special(p, (PtxSpecial)i);
 }

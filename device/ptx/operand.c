@@ -12,11 +12,9 @@ static void ptx_operand(PtxParser *p, PtxOperand *out);
 /* component = ".x" | ".y" | ".z" | ".w" (or .r .g .b .a); 4: none follows */
 static uint32_t ptx_component(PtxParser *p)
 {
-    if (p->tok.kind != PTX_TOKEN_DIRECTIVE || p->tok.name->length != 1)
-        return 4;
+    if (p->tok.kind != PTX_TOKEN_DIRECTIVE || p->tok.name->length != 1) return 4;
     const char *letters = "xyzwrgba", *found = strchr(letters, p->tok.name->text[0]);
-    if (!found)
-        return 4;
+    if (!found) return 4;
     ptx_next(p);
     return (uint32_t)(found - letters) % 4;
 }
@@ -31,8 +29,7 @@ static void ptx_special(PtxParser *p, PtxOperand *out)
     out->type = info->type;
     out->component = tok.name->component;
     ptx_next(p);
-    if (info->numbered || info->components == 1)
-        return;
+    if (info->numbered || info->components == 1) return;
     uint32_t component = ptx_component(p);
     if (component > 3)
         ptx_fail(p, tok.line, tok.column, "'%s' has four components: .x, .y, .z or .w is missing",
@@ -43,8 +40,7 @@ static void ptx_special(PtxParser *p, PtxOperand *out)
 /* selector = ".b" digit+ | ".h" digit+ */
 static void ptx_selector(PtxParser *p, PtxOperand *out)
 {
-    if (p->tok.kind != PTX_TOKEN_DIRECTIVE)
-        return;
+    if (p->tok.kind != PTX_TOKEN_DIRECTIVE) return;
     const char *text = p->tok.name->text;
     size_t digits = text[0] == 'b'   ? strspn(text + 1, "01234567")
                     : text[0] == 'h' ? strspn(text + 1, "0123")
@@ -53,8 +49,7 @@ static void ptx_selector(PtxParser *p, PtxOperand *out)
         ptx_fail(p, p->tok.line, p->tok.column, "'.%s' does not belong to a register", text);
     out->selector.unit = (uint8_t)text[0];
     out->selector.count = (uint8_t)digits;
-    for (size_t i = 0; i < digits; i++)
-        out->selector.digits |= (uint16_t)((text[1 + i] - '0') << 4 * i);
+    for (size_t i = 0; i < digits; i++) out->selector.digits |= (uint16_t)((text[1 + i] - '0') << 4 * i);
     ptx_next(p);
 }
 
@@ -84,8 +79,7 @@ static bool ptx_register(PtxParser *p, PtxOperand *out)
 {
     PtxName *name = p->tok.name;
     uint32_t vector, reg = ptx_find_register(p, name, UINT32_MAX, &vector), line = p->tok.line;
-    if (reg == UINT32_MAX)
-        return false;
+    if (reg == UINT32_MAX) return false;
     ptx_next(p);
     if (vector == 1) {
         ptx_set_register(p, out, reg);
@@ -97,8 +91,7 @@ static bool ptx_register(PtxParser *p, PtxOperand *out)
         ptx_whole_vector(p, name, vector, out);
         return true;
     }
-    if (part >= vector)
-        ptx_fail(p, line, out->column, "'%s' has %u components", name->text, (unsigned)vector);
+    if (part >= vector) ptx_fail(p, line, out->column, "'%s' has %u components", name->text, (unsigned)vector);
     ptx_set_register(p, out, ptx_find_register(p, name, part, &vector));
     return true;
 }
@@ -115,10 +108,8 @@ static void ptx_symbol_operand(PtxParser *p, PtxOperand *out)
         return;
     }
     PtxConstant c = ptx_constant(p);
-    if (c.generic || c.masked)
-        ptx_fail(p, line, out->column, "generic() and masks belong in initialisers");
-    if (c.function && c.bits)
-        ptx_fail(p, line, out->column, "an offset from a function");
+    if (c.generic || c.masked) ptx_fail(p, line, out->column, "generic() and masks belong in initialisers");
+    if (c.function && c.bits) ptx_fail(p, line, out->column, "an offset from a function");
     if (c.variable) {
         out->kind = PTX_OPERAND_VARIABLE;
         out->variable = c.variable;
@@ -172,8 +163,7 @@ static void ptx_items(PtxParser *p, PtxOperand *out, unsigned close)
         PtxOperand item = {0};
         ptx_operand(p, &item);
         *(PtxOperand *)ptx_push(p, &p->operands, sizeof item) = item;
-        if (!ptx_accept(p, ','))
-            break;
+        if (!ptx_accept(p, ',')) break;
     }
     ptx_expect(p, close);
     ptx_leave(p);
@@ -205,8 +195,7 @@ static void ptx_tuple(PtxParser *p, PtxOperand *out)
     ptx_next(p);
     ptx_items(p, out, ']');
     PtxOperand *rest = out->items;
-    for (uint32_t i = 0; i < out->count; i++)
-        *(PtxOperand *)ptx_push(p, &p->operands, sizeof first) = rest[i];
+    for (uint32_t i = 0; i < out->count; i++) *(PtxOperand *)ptx_push(p, &p->operands, sizeof first) = rest[i];
     *out = (PtxOperand){.kind = PTX_OPERAND_TUPLE, .column = out->column, .count = out->count + 1};
     out->items = ptx_take(p, &p->operands, from, sizeof first);
 }
@@ -241,8 +230,7 @@ static void ptx_address(PtxParser *p, PtxOperand *out)
 /* "!" name or "-" name: a predicate's complement, or a negated part of a video instruction */
 static bool ptx_negated(PtxParser *p, PtxOperand *out)
 {
-    if (!ptx_is(p, '!') && !ptx_is(p, '-'))
-        return false;
+    if (!ptx_is(p, '!') && !ptx_is(p, '-')) return false;
     bool is_not = ptx_is(p, '!');
     const char *at = p->at + strspn(p->at, " \t");
     if (!(*at == '%' || *at == '_' || *at == '$' || (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z')))
@@ -252,8 +240,7 @@ static bool ptx_negated(PtxParser *p, PtxOperand *out)
     out->negated = true;
     if (out->kind != PTX_OPERAND_REGISTER || (is_not && out->type != PTX_pred)
         || (!is_not && out->type == PTX_pred))
-        ptx_fail(p, p->tok.line, out->column,
-                 is_not ? "'!' goes with a predicate" : "'-' goes with a number");
+        ptx_fail(p, p->tok.line, out->column, is_not ? "'!' goes with a predicate" : "'-' goes with a number");
     return true;
 }
 
@@ -264,8 +251,7 @@ static void ptx_pair(PtxParser *p, PtxOperand *out)
     items[0] = *out;
     ptx_next(p);
     items[1].column = p->tok.column;
-    if (p->tok.kind != PTX_TOKEN_NAME)
-        ptx_fail_expected(p, "a predicate");
+    if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a predicate");
     ptx_name_operand(p, &items[1]);
     *out = (PtxOperand){.kind = PTX_OPERAND_PAIR, .column = out->column, .count = 2, .items = items};
 }
@@ -284,22 +270,19 @@ static void ptx_operand(PtxParser *p, PtxOperand *out)
     } else if (!ptx_negated(p, out)) {
         ptx_immediate(p, out);
     }
-    if (ptx_is(p, '|'))
-        ptx_pair(p, out);
+    if (ptx_is(p, '|')) ptx_pair(p, out);
 }
 
 /* operands = (operand ("," operand)*)? ; gathered in p->operands, how many is returned */
 uint32_t ptx_operand_list(PtxParser *p)
 {
     p->operands.count = 0;
-    if (ptx_is(p, ';'))
-        return 0;
+    if (ptx_is(p, ';')) return 0;
     do {
         PtxOperand operand = {0};
         ptx_operand(p, &operand);
         *(PtxOperand *)ptx_push(p, &p->operands, sizeof operand) = operand;
-        if (p->operands.count > 64)
-            ptx_fail(p, p->tok.line, operand.column, "more than 64 operands");
+        if (p->operands.count > 64) ptx_fail(p, p->tok.line, operand.column, "more than 64 operands");
     } while (ptx_accept(p, ','));
     return p->operands.count;
 }
@@ -308,8 +291,7 @@ static void ptx_optional_list(PtxParser *p, PtxOperand *out)
 {
     out->kind = PTX_OPERAND_LIST;
     out->column = p->tok.column;
-    if (ptx_accept(p, '('))
-        ptx_items(p, out, ')');
+    if (ptx_accept(p, '(')) ptx_items(p, out, ')');
 }
 
 /* call = (list ",")? callee ("," list)? ("," table)? */
@@ -317,11 +299,9 @@ void ptx_call_operands(PtxParser *p)
 {
     PtxOperand parts[4] = {{0}};
     ptx_optional_list(p, &parts[0]);
-    if (parts[0].items || p->tok.kind != PTX_TOKEN_NAME)
-        ptx_accept(p, ',');
+    if (parts[0].items || p->tok.kind != PTX_TOKEN_NAME) ptx_accept(p, ',');
     parts[1].column = p->tok.column;
-    if (p->tok.kind != PTX_TOKEN_NAME)
-        ptx_fail_expected(p, "a function");
+    if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a function");
     ptx_name_operand(p, &parts[1]);
     parts[2].kind = PTX_OPERAND_LIST;
     parts[2].column = parts[3].column = p->tok.column;
@@ -340,6 +320,5 @@ void ptx_call_operands(PtxParser *p)
     }
     p->operands.count = 0;
     memcpy(ptx_push(p, &p->operands, sizeof *parts), &parts[0], sizeof *parts);
-    for (int i = 1; i < 4; i++)
-        memcpy(ptx_push(p, &p->operands, sizeof *parts), &parts[i], sizeof *parts);
+    for (int i = 1; i < 4; i++) memcpy(ptx_push(p, &p->operands, sizeof *parts), &parts[i], sizeof *parts);
 }

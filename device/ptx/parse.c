@@ -40,8 +40,7 @@ void ptx_fail_expected(PtxParser *p, const char *what)
 void *ptx_new(PtxParser *p, size_t size)
 {
     void *result = ptx_arena_get(p->arena, size);
-    if (!result)
-        ptx_fail_memory(p);
+    if (!result) ptx_fail_memory(p);
     return result;
 }
 
@@ -50,8 +49,7 @@ void *ptx_push(PtxParser *p, PtxVector *vector, size_t item_size)
     if (vector->count == vector->capacity) {
         uint32_t capacity = vector->capacity ? vector->capacity * 2 : 32;
         void *items = capacity > vector->capacity ? realloc(vector->items, capacity * item_size) : NULL;
-        if (!items)
-            ptx_fail_memory(p);
+        if (!items) ptx_fail_memory(p);
         vector->items = items;
         vector->capacity = capacity;
     }
@@ -63,8 +61,7 @@ void *ptx_take(PtxParser *p, PtxVector *vector, uint32_t from, size_t item_size)
 {
     uint32_t count = vector->count - from;
     vector->count = from;
-    if (!count)
-        return NULL;
+    if (!count) return NULL;
     void *items = ptx_new(p, count * item_size);
     return memcpy(items, (char *)vector->items + from * item_size, count * item_size);
 }
@@ -82,8 +79,7 @@ void ptx_leave(PtxParser *p) { p->depth--; }
 static PtxModule *ptx_module_new(const char *text, size_t length, const PtxOptions *options)
 {
     PtxArena *arena = calloc(1, sizeof *arena);
-    if (!arena)
-        return NULL;
+    if (!arena) return NULL;
     const char *name = options->name ? options->name : "ptx";
     size_t name_size = strlen(name) + 1;
     PtxModule *module = ptx_arena_get(arena, sizeof *module);
@@ -106,16 +102,14 @@ static void ptx_scratch_free(PtxParser *p)
     PtxVector *vectors[] = {&p->bindings, &p->fixups,   &p->scopes, &p->globals,    &p->functions,
                             &p->files,    &p->forms,    &p->insns,  &p->registers,  &p->variables,
                             &p->labels,   &p->operands, &p->bytes,  &p->relocations};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        free(vectors[i]->items);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) free(vectors[i]->items);
     free(p->names.slots);
 }
 
 /* Everything that may fail; false after a failure. */
 static bool ptx_run(PtxParser *p)
 {
-    if (setjmp(p->exit))
-        return false;
+    if (setjmp(p->exit)) return false;
     ptx_names_init(p);
     ptx_rules_init(p);
     ptx_module(p);
@@ -125,8 +119,7 @@ static bool ptx_run(PtxParser *p)
 static bool ptx_is_text(const PtxModule *module, PtxLog *log)
 {
     const char *zero = memchr(module->text, 0, module->length);
-    if (!zero)
-        return true;
+    if (!zero) return true;
     uint32_t line = 1;
     const char *start = module->text;
     for (const char *at = start; at < zero; at++)
@@ -141,8 +134,7 @@ static bool ptx_is_text(const PtxModule *module, PtxLog *log)
 PtxModule *ptx_parse(const char *text, size_t length, const PtxOptions *options, PtxLog *log)
 {
     PtxParser p = {.log = log, .line = 1};
-    if (options)
-        p.options = *options;
+    if (options) p.options = *options;
     p.module = ptx_module_new(text, length, &p.options);
     if (!p.module) {
         log->errors++;
@@ -156,16 +148,14 @@ PtxModule *ptx_parse(const char *text, size_t length, const PtxOptions *options,
                     ? (ptx_report(p.module, log, PTX_INVALID, 0, 0, "text of more than 2 GB"), false)
                     : ptx_is_text(p.module, log) && ptx_run(&p);
     ptx_scratch_free(&p);
-    if (good)
-        return p.module;
+    if (good) return p.module;
     ptx_module_free(p.module);
     return NULL;
 }
 
 void ptx_module_free(PtxModule *module)
 {
-    if (!module)
-        return;
+    if (!module) return;
     PtxArena *arena = module->arena;
     ptx_arena_free(arena);
     free(arena);

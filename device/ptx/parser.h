@@ -45,7 +45,10 @@ typedef struct PtxName {
     struct PtxRule *rule;     /* for a whole mnemonic: decoded, or NULL */
 } PtxName;
 
-typedef struct PtxSlot { PtxName *name; uint32_t hash; } PtxSlot;
+typedef struct PtxSlot {
+    PtxName *name;
+    uint32_t hash;
+} PtxSlot;
 
 typedef struct PtxNames {
     PtxSlot *slots;
@@ -91,8 +94,14 @@ typedef enum PtxDirective {
 /* ---- symbols ---- */
 
 typedef enum {
-    PTX_SYMBOL_REGISTER, PTX_SYMBOL_REGISTERS /* of a vector */, PTX_SYMBOL_RANGE, PTX_SYMBOL_VARIABLE,
-    PTX_SYMBOL_FUNCTION, PTX_SYMBOL_LABEL, PTX_SYMBOL_PROTOTYPE, PTX_SYMBOL_TABLE
+    PTX_SYMBOL_REGISTER,
+    PTX_SYMBOL_REGISTERS /* of a vector */,
+    PTX_SYMBOL_RANGE,
+    PTX_SYMBOL_VARIABLE,
+    PTX_SYMBOL_FUNCTION,
+    PTX_SYMBOL_LABEL,
+    PTX_SYMBOL_PROTOTYPE,
+    PTX_SYMBOL_TABLE
 } PtxSymbolKind;
 
 struct PtxSymbol {
@@ -115,7 +124,11 @@ struct PtxSymbol {
 };
 
 /* What a declaration hid, restored when its scope closes. */
-typedef struct PtxBinding { PtxName *name; PtxSymbol *hidden; bool is_range; } PtxBinding;
+typedef struct PtxBinding {
+    PtxName *name;
+    PtxSymbol *hidden;
+    bool is_range;
+} PtxBinding;
 
 /* A label used before it is known where it is: resolved when the scopes round it close. */
 typedef struct PtxFixup {
@@ -125,28 +138,51 @@ typedef struct PtxFixup {
     uint32_t depth, line, column;
 } PtxFixup;
 
-typedef struct PtxScope { uint32_t bindings, fixups; } PtxScope;
+typedef struct PtxScope {
+    uint32_t bindings, fixups;
+} PtxScope;
 
 /* A growing array that is reused; freed at the one exit. */
-typedef struct PtxVector { void *items; uint32_t count, capacity; } PtxVector;
+typedef struct PtxVector {
+    void *items;
+    uint32_t count, capacity;
+} PtxVector;
 
 /* ---- mnemonics ---- */
 
 typedef enum {
-    PTX_SHAPE_DESTINATION, PTX_SHAPE_SOURCE, PTX_SHAPE_ADDRESS, PTX_SHAPE_TUPLE, PTX_SHAPE_IMMEDIATE,
-    PTX_SHAPE_VECTOR, PTX_SHAPE_MOV, PTX_SHAPE_MOV_DESTINATION, PTX_SHAPE_LABEL, PTX_SHAPE_TABLE,
-    PTX_SHAPE_VIDEO, PTX_SHAPE_CALL
+    PTX_SHAPE_DESTINATION,
+    PTX_SHAPE_SOURCE,
+    PTX_SHAPE_ADDRESS,
+    PTX_SHAPE_TUPLE,
+    PTX_SHAPE_IMMEDIATE,
+    PTX_SHAPE_VECTOR,
+    PTX_SHAPE_MOV,
+    PTX_SHAPE_MOV_DESTINATION,
+    PTX_SHAPE_LABEL,
+    PTX_SHAPE_TABLE,
+    PTX_SHAPE_VIDEO,
+    PTX_SHAPE_CALL
 } PtxShape;
 
 /* Words of mnemonics as a set: modifiers first, then types, spaces and vector widths. */
 #define PTX_WORD_COUNT (PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT + 9)
-typedef struct PtxWordSet { uint64_t words[(PTX_WORD_COUNT + 63) / 64]; } PtxWordSet;
+typedef struct PtxWordSet {
+    uint64_t words[(PTX_WORD_COUNT + 63) / 64];
+} PtxWordSet;
 
 /* One element of a row's modifiers. */
-typedef struct PtxElement { PtxWordSet set; bool optional; } PtxElement;
+typedef struct PtxElement {
+    PtxWordSet set;
+    bool optional;
+} PtxElement;
 
 /* A row of instructions.def, read at the first use of its opcode. */
-typedef struct PtxRow { PtxElement *elements; uint32_t count; bool ready; } PtxRow;
+typedef struct PtxRow {
+    PtxElement *elements;
+    uint32_t count;
+    bool ready;
+} PtxRow;
 
 /* What a row of instructions.def asks of one operand. */
 typedef struct PtxOperandRule {

@@ -33,7 +33,10 @@ static const char *ptx_rule_suffixes(const PtxForm *form, const char *at, PtxOpe
         case '+': rule->braces = true; break;
         case '_': rule->sink = true; break;
         case '?': rule->optional = true; break;
-        case '|': rule->pair = true; at++; break;
+        case '|':
+            rule->pair = true;
+            at++;
+            break;
         default: return at;
         }
     }
@@ -45,8 +48,7 @@ static const char *ptx_rule_address(PtxParser *p, const PtxForm *form, const cha
     rule->shape = at[1] == 't' ? PTX_SHAPE_TUPLE : PTX_SHAPE_ADDRESS;
     rule->space = form->spaces[0];
     at += 3;
-    if (*at != ':')
-        return at;
+    if (*at != ':') return at;
     size_t length = strspn(++at, "abcdefghijklmnopqrstuvwxyz01");
     rule->space = length == 1 ? form->spaces[*at - '0'] : (uint8_t)ptx_intern(p, at, length)->word;
     return at + length;
@@ -54,14 +56,15 @@ static const char *ptx_rule_address(PtxParser *p, const PtxForm *form, const cha
 
 static PtxShape ptx_rule_shape(const char *at, size_t length)
 {
-    static const struct { const char *name; PtxShape shape;
+    static const struct {
+        const char *name;
+        PtxShape shape;
     } shapes[] = {
         {"mov", PTX_SHAPE_MOV},     {"dmov", PTX_SHAPE_MOV_DESTINATION}, {"label", PTX_SHAPE_LABEL},
         {"table", PTX_SHAPE_TABLE}, {"video", PTX_SHAPE_VIDEO},          {"call", PTX_SHAPE_CALL},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        if (strlen(shapes[i].name) == length && !memcmp(shapes[i].name, at, length))
-            return shapes[i].shape;
+        if (strlen(shapes[i].name) == length && !memcmp(shapes[i].name, at, length)) return shapes[i].shape;
     return *at == 'd' ? PTX_SHAPE_DESTINATION : PTX_SHAPE_SOURCE;
 }
 
@@ -70,16 +73,14 @@ static const char *ptx_operand_rule(PtxParser *p, const PtxForm *form, const cha
 {
     rule->vector = 1;
     rule->type = form->types[0];
-    if (*at == '[')
-        return ptx_rule_suffixes(form, ptx_rule_address(p, form, at, rule), rule);
+    if (*at == '[') return ptx_rule_suffixes(form, ptx_rule_address(p, form, at, rule), rule);
     bool braces = *at == '{', immediate = *at == '#';
     rule->negatable = *at == '!';
     at += braces || immediate || rule->negatable;
     size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz");
     rule->shape = (uint8_t)(immediate ? PTX_SHAPE_IMMEDIATE : ptx_rule_shape(at, length));
     at += length;
-    if (*at == ':')
-        at = ptx_rule_type(p, form, at + 1, rule);
+    if (*at == ':') at = ptx_rule_type(p, form, at + 1, rule);
     if (braces) {
         rule->shape = PTX_SHAPE_VECTOR;
         at++;

@@ -18,13 +18,12 @@ static void ptx_register_name(PtxParser *p, PtxType type, uint32_t vector)
         ptx_fail(p, tok.line, tok.column, "more than %u registers", PTX_MAX_REGISTERS);
     p->declared += (uint32_t)(count * vector);
     PtxSymbol *symbol = is_range ? ptx_declare_range(p, name, tok.line, tok.column)
-                                 : ptx_declare(p, vector > 1 ? PTX_SYMBOL_REGISTERS : PTX_SYMBOL_REGISTER,
-                                               name, tok.line, tok.column);
+                                 : ptx_declare(p, vector > 1 ? PTX_SYMBOL_REGISTERS : PTX_SYMBOL_REGISTER, name,
+                                               tok.line, tok.column);
     symbol->type = (uint8_t)type;
     symbol->vector = (uint8_t)vector;
     symbol->count = (uint32_t)count;
-    if (is_range || vector > 1)
-        symbol->regs = ptx_new(p, (count * vector + 1) * sizeof *symbol->regs);
+    if (is_range || vector > 1) symbol->regs = ptx_new(p, (count * vector + 1) * sizeof *symbol->regs);
 }
 
 /* registers = ".reg" vector? type name ("," name)* ";" */
@@ -40,8 +39,7 @@ void ptx_register_declaration(PtxParser *p)
     PtxType type = ptx_type_directive(p);
     if (ptx_types[type].register_kind == PTX_KIND_NONE || (type == PTX_pred && vector > 1))
         ptx_fail(p, line, column, "no register is of type .%s", ptx_types[type].name);
-    do
-        ptx_register_name(p, type, vector);
+    do ptx_register_name(p, type, vector);
     while (ptx_accept(p, ','));
     ptx_expect(p, ';');
 }
@@ -95,11 +93,9 @@ static void ptx_call_targets(PtxParser *p, PtxTable *table)
 /* call-prototype = name ":" ".callprototype" parameters? "_" parameters? ".noreturn"? ";" */
 static void ptx_call_prototype(PtxParser *p, PtxPrototype *prototype)
 {
-    if (ptx_is(p, '('))
-        prototype->returns = ptx_parameter_list(p, false, true, &prototype->return_count);
+    if (ptx_is(p, '(')) prototype->returns = ptx_parameter_list(p, false, true, &prototype->return_count);
     ptx_expect_name(p, "'_'");
-    if (ptx_is(p, '('))
-        prototype->params = ptx_parameter_list(p, false, true, &prototype->param_count);
+    if (ptx_is(p, '(')) prototype->params = ptx_parameter_list(p, false, true, &prototype->param_count);
     for (;;) {
         if (ptx_accept_directive(p, PTX_DIRECTIVE_noreturn))
             prototype->noreturn = true;
@@ -139,14 +135,12 @@ static void ptx_labelled(PtxParser *p, PtxName *name, uint32_t line, uint32_t co
 static void ptx_guard(PtxParser *p, PtxInsn *insn)
 {
     insn->guard = PTX_NO_GUARD;
-    if (!ptx_accept(p, '@'))
-        return;
+    if (!ptx_accept(p, '@')) return;
     insn->guard_negated = ptx_accept(p, '!');
     PtxToken tok = p->tok;
     PtxName *name = ptx_expect_name(p, "a predicate");
     uint32_t vector, reg = ptx_find_register(p, name, 0, &vector);
-    if (reg == UINT32_MAX)
-        ptx_fail(p, tok.line, tok.column, "register '%s' is not declared", name->text);
+    if (reg == UINT32_MAX) ptx_fail(p, tok.line, tok.column, "register '%s' is not declared", name->text);
     if (((PtxRegister *)p->registers.items)[reg].type != PTX_pred)
         ptx_fail(p, tok.line, tok.column, "'%s' is not a predicate", name->text);
     insn->guard = reg;
@@ -191,11 +185,9 @@ static void ptx_instruction(PtxParser *p, const PtxInsn *guard, PtxName *mnemoni
     }
     insn.operand_count = (uint16_t)p->operands.count;
     insn.operands = ptx_take(p, &p->operands, 0, sizeof(PtxOperand));
-    if (!ptx_is(p, ';'))
-        ptx_fail_expected(p, "',' or ';'");
+    if (!ptx_is(p, ';')) ptx_fail_expected(p, "',' or ';'");
     ptx_check(p, rule, &insn);
-    if (ptx_takes_labels(opcode))
-        ptx_label_fixups(p, &insn);
+    if (ptx_takes_labels(opcode)) ptx_label_fixups(p, &insn);
     *(PtxInsn *)ptx_push(p, &p->insns, sizeof insn) = insn;
     ptx_next(p);
 }
@@ -234,16 +226,13 @@ static bool ptx_statement(PtxParser *p)
     }
     if (ptx_is(p, '}')) {
         ptx_close_scope(p);
-        if (!p->scopes.count)
-            return false;
+        if (!p->scopes.count) return false;
         ptx_next(p);
         return true;
     }
-    if (ptx_is(p, '@'))
-        ptx_guard(p, &guard);
+    if (ptx_is(p, '@')) ptx_guard(p, &guard);
     PtxToken tok = p->tok;
-    if (tok.kind != PTX_TOKEN_NAME)
-        ptx_fail_expected(p, "a statement");
+    if (tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a statement");
     PtxName *mnemonic = ptx_mnemonic(p);
     if (guard.guard == PTX_NO_GUARD && ptx_accept(p, ':'))
         ptx_labelled(p, mnemonic, tok.line, tok.column);
@@ -269,8 +258,7 @@ void ptx_body(PtxParser *p)
 {
     ptx_expect(p, '{');
     p->file = p->source_line = 0;
-    while (ptx_statement(p))
-        continue;
+    while (ptx_statement(p)) continue;
     ptx_take_function(p, p->function);
     ptx_next(p);
 }

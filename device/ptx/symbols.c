@@ -34,11 +34,11 @@ static void ptx_resolve(PtxFixup *fixup, PtxSymbol *symbol)
 
 static bool ptx_fits(const PtxFixup *fixup, const PtxSymbol *symbol)
 {
-    unsigned wanted = fixup->label ? PTX_OPERAND_LABEL : fixup->operand->kind,
-             kind = symbol ? symbol->kind : 0;
-    return symbol && ((kind == PTX_SYMBOL_LABEL && wanted == PTX_OPERAND_LABEL)
-                      || (kind == PTX_SYMBOL_TABLE && wanted != PTX_OPERAND_LABEL)
-                      || (kind == PTX_SYMBOL_PROTOTYPE && wanted == PTX_OPERAND_PROTOTYPE));
+    unsigned wanted = fixup->label ? PTX_OPERAND_LABEL : fixup->operand->kind, kind = symbol ? symbol->kind : 0;
+    return symbol
+           && ((kind == PTX_SYMBOL_LABEL && wanted == PTX_OPERAND_LABEL)
+               || (kind == PTX_SYMBOL_TABLE && wanted != PTX_OPERAND_LABEL)
+               || (kind == PTX_SYMBOL_PROTOTYPE && wanted == PTX_OPERAND_PROTOTYPE));
 }
 
 /* Fixups of the closing scope are resolved by its own labels, or left to the scope outside. */
@@ -79,8 +79,7 @@ static PtxSymbol *ptx_bind(PtxParser *p, PtxSymbolKind kind, PtxName *name, uint
                            bool is_range)
 {
     PtxSymbol *hidden = is_range ? name->range : name->symbol;
-    if (name->special && !is_range)
-        ptx_fail(p, line, column, "'%s' is a special register", name->text);
+    if (name->special && !is_range) ptx_fail(p, line, column, "'%s' is a special register", name->text);
     if (hidden && hidden->depth == p->scopes.count)
         ptx_fail(p, line, column, "'%s' is already declared in line %u", name->text, (unsigned)hidden->line);
     PtxSymbol *range = !is_range && name->prefix ? name->prefix->range : NULL;
@@ -114,8 +113,7 @@ PtxSymbol *ptx_declare_range(PtxParser *p, PtxName *name, uint32_t line, uint32_
 static uint32_t ptx_use_register(PtxParser *p, uint32_t *place, const PtxSymbol *symbol, const char *text,
                                  uint32_t number)
 {
-    if (*place)
-        return *place - 1;
+    if (*place) return *place - 1;
     PtxRegister *reg = ptx_push(p, &p->registers, sizeof *reg);
     reg->name = text;
     reg->number = number;
@@ -138,25 +136,21 @@ uint32_t ptx_find_register(PtxParser *p, PtxName *name, uint32_t part, uint32_t 
 {
     PtxSymbol *symbol = name->symbol, *range = name->prefix ? name->prefix->range : NULL;
     *vector = 1;
-    while (range && name->number >= range->count)
-        range = range->outer;
+    while (range && name->number >= range->count) range = range->outer;
     if (range && (!symbol || symbol->depth < range->depth)) {
         *vector = range->vector;
         if (range->vector == 1)
             return ptx_use_register(p, &range->regs[name->number], range, name->prefix->text, name->number);
-        if (part >= range->vector)
-            return 0;
+        if (part >= range->vector) return 0;
         uint32_t *place = &range->regs[name->number * range->vector + part];
         return ptx_use_register(p, place, range, *place ? NULL : ptx_part_name(p, name, part),
                                 PTX_NOT_NUMBERED);
     }
     if (symbol && symbol->kind == PTX_SYMBOL_REGISTER)
         return ptx_use_register(p, &symbol->reg, symbol, name->text, PTX_NOT_NUMBERED);
-    if (!symbol || symbol->kind != PTX_SYMBOL_REGISTERS)
-        return UINT32_MAX;
+    if (!symbol || symbol->kind != PTX_SYMBOL_REGISTERS) return UINT32_MAX;
     *vector = symbol->vector;
-    if (part >= symbol->vector)
-        return 0;
+    if (part >= symbol->vector) return 0;
     uint32_t *place = &symbol->regs[part];
     return ptx_use_register(p, place, symbol, *place ? NULL : ptx_part_name(p, name, part), PTX_NOT_NUMBERED);
 }

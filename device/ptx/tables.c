@@ -36,7 +36,6 @@ const PtxSpecialInfo ptx_specials[PTX_SPECIAL_COUNT] = {
 const char *ptx_file_name(const PtxModule *module, uint32_t number)
 {
     for (uint32_t i = 0; i < module->file_count; i++)
-        if (module->files[i].number == number)
-            return module->files[i].name;
+        if (module->files[i].number == number) return module->files[i].name;
     return "";
 }

@@ -23,8 +23,14 @@ typedef enum PtxType {
 } PtxType;
 
 typedef enum { PTX_BITS, PTX_UNSIGNED, PTX_SIGNED, PTX_FLOAT, PTX_PREDICATE, PTX_OPAQUE } PtxClass;
-typedef enum { PTX_KIND_NONE, PTX_KIND_PREDICATE, PTX_KIND_ROW16, PTX_KIND_ROW32, PTX_KIND_ROW64,
-               PTX_KIND_ROW128 } PtxRegisterKind;
+typedef enum {
+    PTX_KIND_NONE,
+    PTX_KIND_PREDICATE,
+    PTX_KIND_ROW16,
+    PTX_KIND_ROW32,
+    PTX_KIND_ROW64,
+    PTX_KIND_ROW128
+} PtxRegisterKind;
 
 typedef struct PtxTypeInfo {
     const char *name;      /* "f16x2" */
@@ -78,7 +84,10 @@ typedef enum PtxGroup {
     PTX_GROUP_COUNT
 } PtxGroup;
 
-typedef struct PtxModifierInfo { const char *spelling; uint8_t group; } PtxModifierInfo;
+typedef struct PtxModifierInfo {
+    const char *spelling;
+    uint8_t group;
+} PtxModifierInfo;
 extern const PtxModifierInfo ptx_modifiers[PTX_MOD_COUNT];
 extern const char *const ptx_opcode_names[PTX_OP_COUNT];
 extern const char *const ptx_space_names[PTX_SPACE_COUNT];
@@ -91,7 +100,11 @@ typedef enum PtxSpecial {
     PTX_SPECIAL_COUNT
 } PtxSpecial;
 
-typedef struct PtxSpecialInfo { const char *name; uint8_t type, components; bool numbered; } PtxSpecialInfo;
+typedef struct PtxSpecialInfo {
+    const char *name;
+    uint8_t type, components;
+    bool numbered;
+} PtxSpecialInfo;
 extern const PtxSpecialInfo ptx_specials[PTX_SPECIAL_COUNT];
 
 /* ---- instructions ---- */
@@ -212,8 +225,13 @@ struct PtxLabel {
     uint32_t id;        /* index into function->labels */
 };
 
-typedef enum { PTX_LINKAGE_INTERNAL, PTX_LINKAGE_VISIBLE, PTX_LINKAGE_EXTERN, PTX_LINKAGE_WEAK,
-               PTX_LINKAGE_COMMON } PtxLinkage;
+typedef enum {
+    PTX_LINKAGE_INTERNAL,
+    PTX_LINKAGE_VISIBLE,
+    PTX_LINKAGE_EXTERN,
+    PTX_LINKAGE_WEAK,
+    PTX_LINKAGE_COMMON
+} PtxLinkage;
 
 /* Where an address goes in an initialiser. */
 typedef struct PtxRelocation {
@@ -248,14 +266,17 @@ struct PtxVariable {
     uint32_t reg;           /* of a parameter of a .func in space REG: index into function->registers */
     PtxFunction *function;  /* where it is declared, NULL at module scope */
     const uint8_t *initial; /* size bytes, or NULL: zeros */
-    const PtxRelocation *relocations; uint32_t relocation_count;
+    const PtxRelocation *relocations;
+    uint32_t relocation_count;
     uint32_t line, column;
 };
 
 struct PtxPrototype {       /* .callprototype */
     const char *name;
-    PtxVariable **returns; uint32_t return_count;
-    PtxVariable **params; uint32_t param_count;
+    PtxVariable **returns;
+    uint32_t return_count;
+    PtxVariable **params;
+    uint32_t param_count;
     bool noreturn;
     uint32_t line;
 };
@@ -276,20 +297,29 @@ struct PtxFunction {
     bool noreturn;
     uint8_t linkage;            /* PtxLinkage */
     PtxFunction *alias;         /* .alias name, aliasee */
-    PtxVariable **returns; uint32_t return_count;
-    PtxVariable **params; uint32_t param_count;
+    PtxVariable **returns;
+    uint32_t return_count;
+    PtxVariable **params;
+    uint32_t param_count;
     uint32_t maxntid[3], reqntid[3]; /* 0: not given; missing dimensions of a given one are 1 */
     uint32_t minnctapersm, maxnctapersm, maxnreg;
     uint32_t reqnctapercluster[3], maxclusterrank;
     bool explicit_cluster;
-    PtxInsn *insns; uint32_t insn_count;
-    PtxRegister *registers; uint32_t register_count; /* only those used */
-    PtxVariable **variables; uint32_t variable_count; /* of all scopes, not the parameters */
-    PtxLabel **labels; uint32_t label_count;
+    PtxInsn *insns;
+    uint32_t insn_count;
+    PtxRegister *registers;
+    uint32_t register_count; /* only those used */
+    PtxVariable **variables;
+    uint32_t variable_count; /* of all scopes, not the parameters */
+    PtxLabel **labels;
+    uint32_t label_count;
     uint32_t line, column;
 };
 
-typedef struct PtxFile { uint32_t number; const char *name; } PtxFile;
+typedef struct PtxFile {
+    uint32_t number;
+    const char *name;
+} PtxFile;
 
 typedef struct PtxModule {
     const char *name;           /* shown in messages */
@@ -298,11 +328,16 @@ typedef struct PtxModule {
     char target_suffix;
     bool debug;                 /* .target ..., debug */
     int address_size;           /* 64 */
-    PtxFile *files; uint32_t file_count;
-    PtxVariable **globals; uint32_t global_count;  /* in order; .shared of module scope as well */
-    PtxFunction **functions; uint32_t function_count;
-    const PtxForm **forms; uint32_t form_count;
-    const char *text; size_t length; /* copy of the source, for messages */
+    PtxFile *files;
+    uint32_t file_count;
+    PtxVariable **globals;
+    uint32_t global_count;  /* in order; .shared of module scope as well */
+    PtxFunction **functions;
+    uint32_t function_count;
+    const PtxForm **forms;
+    uint32_t form_count;
+    const char *text;
+    size_t length; /* copy of the source, for messages */
     struct PtxArena *arena;
 } PtxModule;
 

@@ -17,8 +17,7 @@ bool ptx_is_space(const PtxParser *p)
 
 PtxType ptx_type_directive(PtxParser *p)
 {
-    if (!ptx_is_word(p, PTX_WORD_TYPE))
-        ptx_fail_expected(p, "a type");
+    if (!ptx_is_word(p, PTX_WORD_TYPE)) ptx_fail_expected(p, "a type");
     PtxType type = (PtxType)p->tok.name->word;
     ptx_next(p);
     return type;
@@ -36,8 +35,7 @@ uint32_t ptx_number(PtxParser *p, const char *what, uint64_t most)
 static uint32_t ptx_alignment(PtxParser *p)
 {
     uint32_t line = p->tok.line, column = p->tok.column, align = ptx_number(p, "alignment", 1u << 30);
-    if (!align || align & (align - 1))
-        ptx_fail(p, line, column, "an alignment is a power of two");
+    if (!align || align & (align - 1)) ptx_fail(p, line, column, "an alignment is a power of two");
     return align;
 }
 
@@ -69,8 +67,7 @@ static void ptx_pointer(PtxParser *p, PtxVariable *variable)
         variable->pointer_space = (uint8_t)p->tok.name->word;
         ptx_next(p);
     }
-    if (ptx_accept_directive(p, PTX_DIRECTIVE_align))
-        variable->pointer_align = ptx_alignment(p);
+    if (ptx_accept_directive(p, PTX_DIRECTIVE_align)) variable->pointer_align = ptx_alignment(p);
 }
 
 /* qualifiers = (".align" number | attribute | vector | type | pointer)* up to the name */
@@ -94,8 +91,7 @@ static void ptx_qualifiers(PtxParser *p, PtxVariable *variable)
             ptx_fail(p, p->tok.line, p->tok.column, "'.%s' does not belong to a declaration",
                      p->tok.name->text);
     }
-    if (variable->type == PTX_TYPE_NONE)
-        ptx_fail(p, line, column, "declaration without a type");
+    if (variable->type == PTX_TYPE_NONE) ptx_fail(p, line, column, "declaration without a type");
     unsigned bits = ptx_type_bits((PtxType)variable->type);
     if (variable->type == PTX_pred || bits < 8 || bits > 128)
         ptx_fail(p, line, column, "no variable is of type .%s", ptx_types[variable->type].name);
@@ -105,8 +101,7 @@ static void ptx_qualifiers(PtxParser *p, PtxVariable *variable)
 static void ptx_dimensions(PtxParser *p, PtxVariable *variable)
 {
     uint64_t size = ptx_type_bytes((PtxType)variable->type) * (uint64_t)variable->vector;
-    if (!variable->align)
-        variable->align = (uint32_t)size;
+    if (!variable->align) variable->align = (uint32_t)size;
     while (ptx_accept(p, '[')) {
         uint32_t line = p->tok.line, column = p->tok.column;
         if (variable->dim_count == PTX_MAX_DIMS)
@@ -115,8 +110,7 @@ static void ptx_dimensions(PtxParser *p, PtxVariable *variable)
         bool open = count == 0 && variable->dim_count == 0;
         if (count < 0 || (count == 0 && !open) || (uint64_t)count > PTX_MAX_SIZE)
             ptx_fail(p, line, column, "a dimension is a positive number");
-        if (!open && size > PTX_MAX_SIZE / (uint64_t)count)
-            ptx_fail(p, line, column, "array too large");
+        if (!open && size > PTX_MAX_SIZE / (uint64_t)count) ptx_fail(p, line, column, "array too large");
         variable->dims[variable->dim_count++] = (uint64_t)count;
         size = open ? size : size * (uint64_t)count;
         ptx_expect(p, ']');
@@ -129,14 +123,13 @@ static PtxVariable *ptx_redeclared(PtxParser *p, PtxVariable *variable, const Pt
 {
     PtxVariable *old = symbol->variable;
     if (old->space != variable->space || old->type != variable->type || old->vector != variable->vector)
-        ptx_fail(p, variable->line, variable->column, "'%s' is declared differently in line %u",
-                 variable->name, (unsigned)old->line);
+        ptx_fail(p, variable->line, variable->column, "'%s' is declared differently in line %u", variable->name,
+                 (unsigned)old->line);
     bool both = old->defined && variable->linkage != PTX_LINKAGE_EXTERN;
     if (both && old->linkage != PTX_LINKAGE_COMMON && old->linkage != PTX_LINKAGE_WEAK)
         ptx_fail(p, variable->line, variable->column, "'%s' is already defined in line %u", variable->name,
                  (unsigned)old->line);
-    if (variable->linkage == PTX_LINKAGE_EXTERN || both)
-        return variable;
+    if (variable->linkage == PTX_LINKAGE_EXTERN || both) return variable;
     variable->id = old->id;
     *old = *variable;
     return old;
@@ -159,8 +152,7 @@ static void ptx_skip_braces(PtxParser *p)
 {
     uint32_t depth = 0;
     do {
-        if (p->tok.kind == PTX_TOKEN_END)
-            ptx_fail_expected(p, "'}'");
+        if (p->tok.kind == PTX_TOKEN_END) ptx_fail_expected(p, "'}'");
         depth += ptx_is(p, '{');
         depth -= ptx_is(p, '}') && depth;
         ptx_next(p);
@@ -182,8 +174,7 @@ static void ptx_one_variable(PtxParser *p, const PtxVariable *common)
     if (open && !initialised && variable->defined && variable->space != PTX_SPACE_PARAM)
         ptx_fail(p, variable->line, variable->column, "'%s' needs a size or an initialiser", name->text);
     variable = ptx_declare_variable(p, name, variable);
-    if (!ptx_accept(p, '='))
-        return;
+    if (!ptx_accept(p, '=')) return;
     if (!variable->defined)
         ptx_fail(p, variable->line, variable->column, "an .extern variable cannot be initialised");
     if (ptx_types[variable->type].class == PTX_OPAQUE)
@@ -194,8 +185,7 @@ static void ptx_one_variable(PtxParser *p, const PtxVariable *common)
 
 static bool ptx_space_allowed(const PtxParser *p, PtxSpace space)
 {
-    if (space == PTX_SPACE_LOCAL || space == PTX_SPACE_PARAM)
-        return p->function != NULL;
+    if (space == PTX_SPACE_LOCAL || space == PTX_SPACE_PARAM) return p->function != NULL;
     return space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST || space == PTX_SPACE_SHARED
            || space == PTX_SPACE_TEX;
 }
@@ -212,8 +202,7 @@ void ptx_variable_statement(PtxParser *p, PtxLinkage linkage)
         ptx_expect(p, ']');
     }
     ptx_qualifiers(p, &common);
-    do
-        ptx_one_variable(p, &common);
+    do ptx_one_variable(p, &common);
     while (ptx_accept(p, ','));
     ptx_expect(p, ';');
 }
@@ -256,14 +245,12 @@ PtxVariable **ptx_parameter_list(PtxParser *p, bool is_entry, bool may_be_unname
         PtxVariable *variable = ptx_parameter(p, is_entry, may_be_unnamed);
         variable->id = p->operands.count - from;
         ((PtxOperand *)ptx_push(p, &p->operands, sizeof(PtxOperand)))->variable = variable;
-        if (!ptx_accept(p, ','))
-            break;
+        if (!ptx_accept(p, ',')) break;
     }
     ptx_expect(p, ')');
     *count = p->operands.count - from;
     PtxVariable **list = ptx_new(p, *count * sizeof *list);
-    for (uint32_t i = 0; i < *count; i++)
-        list[i] = ((PtxOperand *)p->operands.items)[from + i].variable;
+    for (uint32_t i = 0; i < *count; i++) list[i] = ((PtxOperand *)p->operands.items)[from + i].variable;
     p->operands.count = from;
     return list;
 }
