@@ -10,6 +10,8 @@ SETUP = $(VENV)/.installed-$(CUDA)
 MESON = $(BIN)/meson
 SANITIZED = build/asan
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# meson-python looks for meson and ninja there.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults bench docs format lint wheel clean
 
