@@ -32,17 +32,26 @@ def loaded_library(name):
     raise RuntimeError(f"{name} is not loaded")
 
 
-def burst(call, synchronize, count=400, rounds=25):
-    """Median nanoseconds of one call, in bursts after a synchronise (the launch queue never fills)."""
-    times = []
-    for _ in range(rounds):
-        synchronize()
-        start = time.perf_counter_ns()
-        for _ in range(count):
-            call()
-        times.append((time.perf_counter_ns() - start) / count)
+def burst(call, synchronize, count=400):
+    """Nanoseconds of one call in a burst after a synchronise, so that the launch queue never fills."""
     synchronize()
-    return statistics.median(times)
+    start = time.perf_counter_ns()
+    for _ in range(count):
+        call()
+    spent = (time.perf_counter_ns() - start) / count
+    synchronize()
+    return spent
+
+
+def rounds(measures, count=40):
+    """{name: [nanoseconds of each round]}: every round measures each once, so that all see the same machine."""
+    times = {name: [] for name in measures}
+    for number in range(count + 3):
+        for name, measure in measures.items():
+            value = measure()
+            if number >= 3:
+                times[name].append(value)
+    return times
 
 
 def median_time(call, repeats=7):

@@ -396,9 +396,11 @@ def test_objects_may_be_released_in_exit_hooks(run_python):
 
 def test_a_forked_child_is_told(run_python):
     done = run_python("""
-        import os
+        import os, warnings
         import pycuda.driver as drv
         import numpy as np
+        # Python itself warns of a fork beside the driver's threads.
+        warnings.simplefilter("ignore", DeprecationWarning)
         memory, stream, context = drv.to_device(np.arange(4)), drv.Stream(), drv.Context.get_current()
         child = os.fork()
         if child == 0:
