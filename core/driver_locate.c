@@ -49,7 +49,10 @@ static bool open_library(const char *path, DriverLibrary *library, char *problem
     char reason[512];
     library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library->handle && describe(library, reason, sizeof reason)) return true;
-    snprintf(problem, problem_size, "%s: %s", path, library->handle ? reason : dlerror());
+    if (library->handle)
+        snprintf(problem, problem_size, "%s: %s", path, reason);
+    else
+        snprintf(problem, problem_size, "%s", dlerror()); /* names the path itself */
     return false;
 }
 

@@ -15,9 +15,16 @@ def pytest_configure(config):
     # CI and laptops have no GPU: there the CPU device is meant, and its notice is no news.
     if "PYCUDA_DEVICE" not in os.environ and "PYCUDA_DRIVER" not in os.environ:
         probe = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c",
-             "import pycuda.driver as d; d.init(); print(d.Device(0).name())"],
-            capture_output=True, text=True)
+            [
+                sys.executable,
+                "-W",
+                "ignore",
+                "-c",
+                "import pycuda.driver as d; d.init(); print(d.Device(0).name())",
+            ],
+            capture_output=True,
+            text=True,
+        )
         if probe.returncode != 0 or probe.stdout.startswith("CPU device"):
             os.environ["PYCUDA_DEVICE"] = "cpu"
 
@@ -71,8 +78,9 @@ def run_python(tmp_path):
         script.write_text(textwrap.dedent(source))
         environment = {**os.environ, **(env or {})}
         environment = {key: value for key, value in environment.items() if value is not None}
-        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=timeout,
-                              env=environment)
+        done = subprocess.run(
+            [sys.executable, str(script)], capture_output=True, text=True, timeout=timeout, env=environment
+        )
         if check:
             assert done.returncode == 0, done.stderr
         return done

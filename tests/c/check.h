@@ -19,8 +19,7 @@ static int check_count, check_failures;
 static inline void check_one(int good, const char *what, const char *file, int line)
 {
     check_count++;
-    if (good)
-        return;
+    if (good) return;
     check_failures++;
     printf("%s:%d: failed: %s\n", file, line, what);
 }
@@ -28,16 +27,14 @@ static inline void check_one(int good, const char *what, const char *file, int l
 static inline void check_equal(long long a, long long b, const char *what, const char *file, int line)
 {
     check_one(a == b, what, file, line);
-    if (a != b)
-        printf("    %lld against %lld\n", a, b);
+    if (a != b) printf("    %lld against %lld\n", a, b);
 }
 
 static inline void check_text(const char *a, const char *b, const char *file, int line)
 {
     int same = a && b && strcmp(a, b) == 0;
     check_one(same, "texts are the same", file, line);
-    if (!same)
-        printf("--- got\n%s\n--- expected\n%s\n", a ? a : "(null)", b ? b : "(null)");
+    if (!same) printf("--- got\n%s\n--- expected\n%s\n", a ? a : "(null)", b ? b : "(null)");
 }
 
 static inline int check_done(void)

@@ -53,8 +53,13 @@ static inline void build_function(BuildModule *m, Build *b, const char *name)
 {
     memset(b, 0, sizeof *b);
     b->module = &m->module;
-    b->function = (CodeFunction){.name = name, .module = &m->module, .is_entry = true, .insns = b->insns,
-                                 .refs = b->refs, .lines = b->lines, .frame_size = BUILD_FRAME};
+    b->function = (CodeFunction){.name = name,
+                                 .module = &m->module,
+                                 .is_entry = true,
+                                 .insns = b->insns,
+                                 .refs = b->refs,
+                                 .lines = b->lines,
+                                 .frame_size = BUILD_FRAME};
     m->functions[m->module.function_count++] = &b->function;
 }
 
@@ -62,15 +67,15 @@ static inline void build_module(BuildModule *m)
 {
     memset(m, 0, sizeof *m);
     m->files[0] = "";
-    m->module = (CodeModule){.functions = m->functions, .constants = m->constants, .constants_size = sizeof m->constants,
-                             .files = m->files, .file_count = 1};
+    m->module = (CodeModule){.functions = m->functions,
+                             .constants = m->constants,
+                             .constants_size = sizeof m->constants,
+                             .files = m->files,
+                             .file_count = 1};
 }
 
 /* The number that the next instruction gets. */
-static inline uint32_t build_here(const Build *b)
-{
-    return b->function.insn_count;
-}
+static inline uint32_t build_here(const Build *b) { return b->function.insn_count; }
 
 static inline Insn *emit(Build *b, unsigned op, Ref d, Ref a, Ref bb, Ref c)
 {
@@ -91,10 +96,7 @@ static inline uint32_t emit_branch(Build *b, unsigned op, Ref predicate, unsigne
     return (uint32_t)(i - b->insns);
 }
 
-static inline void build_target(Build *b, uint32_t branch)
-{
-    b->insns[branch].imm = build_here(b);
-}
+static inline void build_target(Build *b, uint32_t branch) { b->insns[branch].imm = build_here(b); }
 
 /* Instruction numbers become pointers, once. */
 static inline void build_finish(Build *b)
@@ -122,10 +124,17 @@ static inline int build_run(BuildModule *m, Build *b, const BuildRun *run, ExecF
 {
     CodeParamLoad load = {.offset = 0, .row = 0, .size = 8, .element = 8};
     WorkerPool *pool = worker_pool_create(run->workers ? run->workers : 1);
-    GridLaunch launch = {.function = &b->function, .grid = {run->blocks, 1, 1}, .block = {run->threads, 1, 1},
-                         .dynamic_shared = run->shared, .params = &run->address, .cooperative = run->cooperative,
-                         .memory = run->memory, .heap = run->heap, .print = run->print,
-                         .print_closure = run->print_closure, .stack_limit = run->stack_limit};
+    GridLaunch launch = {.function = &b->function,
+                         .grid = {run->blocks, 1, 1},
+                         .block = {run->threads, 1, 1},
+                         .dynamic_shared = run->shared,
+                         .params = &run->address,
+                         .cooperative = run->cooperative,
+                         .memory = run->memory,
+                         .heap = run->heap,
+                         .print = run->print,
+                         .print_closure = run->print_closure,
+                         .stack_limit = run->stack_limit};
     int code;
     b->function.param_size = 8;
     b->function.param_loads = &load;

@@ -100,10 +100,7 @@ static void test_stack(void)
     OK(cuCtxDestroy_v2(a));
 }
 
-static void *destroy_main(void *context)
-{
-    return cuCtxDestroy_v2(context) ? context : NULL;
-}
+static void *destroy_main(void *context) { return cuCtxDestroy_v2(context) ? context : NULL; }
 
 /* A context destroyed by another thread stays on this thread's stack, and every call says so. */
 static void test_destroyed_elsewhere(void)
@@ -238,7 +235,8 @@ static void test_fork(void)
     pid_t child = fork();
     if (!child) {
         bool good = cuMemFree_v2(address) == CUDA_ERROR_NOT_INITIALIZED
-            && cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED && cuInit(0) == CUDA_ERROR_NOT_INITIALIZED;
+                    && cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED
+                    && cuInit(0) == CUDA_ERROR_NOT_INITIALIZED;
         _exit(good ? 0 : 1);
     }
     int status = -1;

@@ -64,7 +64,11 @@ static void test_results(void)
     OK(cuLaunchKernel(scale, 8, 1, 1, 128, 1, 1, 0, NULL, params, NULL));
     check_scaled(a, host, 3);
 
-    struct { CUdeviceptr a; float factor; unsigned n; } packed = {a, 2, COUNT};
+    struct {
+        CUdeviceptr a;
+        float factor;
+        unsigned n;
+    } packed = {a, 2, COUNT};
     size_t size = sizeof packed;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                      CU_LAUNCH_PARAM_END};
@@ -193,10 +197,7 @@ static void test_print(void)
     remove(name);
 }
 
-static size_t shared_for(int threads)
-{
-    return (size_t)threads * 64;
-}
+static size_t shared_for(int threads) { return (size_t)threads * 64; }
 
 static void test_occupancy(void)
 {

@@ -116,9 +116,18 @@ static void test_copy_2d(void)
     memset(back, 0, sizeof back);
     OK(cuMemAllocPitch_v2(&a, &pitch, 16, 8, 4));
     CUDA_MEMCPY2D copy = {
-        .srcXInBytes = 2, .srcY = 1, .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = image, .srcPitch = 10,
-        .dstXInBytes = 1, .dstY = 2, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = a, .dstPitch = pitch,
-        .WidthInBytes = 7, .Height = 3,
+        .srcXInBytes = 2,
+        .srcY = 1,
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = image,
+        .srcPitch = 10,
+        .dstXInBytes = 1,
+        .dstY = 2,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = a,
+        .dstPitch = pitch,
+        .WidthInBytes = 7,
+        .Height = 3,
     };
     OK(cuMemcpy2D_v2(&copy));
     CUDA_MEMCPY2D home = {
@@ -187,13 +196,27 @@ static void test_arrays(void)
     OK(cuArray3DGetDescriptor_v2(&deep_told, array));
     CHECK(deep_told.Depth == 2 && deep_told.NumChannels == 4);
     CUDA_MEMCPY3D in = {
-        .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = volume, .srcPitch = 16, .srcHeight = 3,
-        .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = array, .WidthInBytes = 16, .Height = 3, .Depth = 2,
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = volume,
+        .srcPitch = 16,
+        .srcHeight = 3,
+        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+        .dstArray = array,
+        .WidthInBytes = 16,
+        .Height = 3,
+        .Depth = 2,
     };
     OK(cuMemcpy3D_v2(&in));
     CUDA_MEMCPY3D out = {
-        .srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = array, .dstMemoryType = CU_MEMORYTYPE_HOST,
-        .dstHost = returned, .dstPitch = 16, .dstHeight = 3, .WidthInBytes = 16, .Height = 3, .Depth = 2,
+        .srcMemoryType = CU_MEMORYTYPE_ARRAY,
+        .srcArray = array,
+        .dstMemoryType = CU_MEMORYTYPE_HOST,
+        .dstHost = returned,
+        .dstPitch = 16,
+        .dstHeight = 3,
+        .WidthInBytes = 16,
+        .Height = 3,
+        .Depth = 2,
     };
     OK(cuMemcpy3D_v2(&out));
     CHECK(!memcmp(volume, returned, 96));

@@ -114,8 +114,11 @@ static Fat fat_of(const char *text, uint32_t architecture, uint32_t compressed)
 {
     Fat fat = {.magic = 0xba55ed50u, .version = 1, .header_size = 16, .size = sizeof(Fat) - 16};
     fat.entries[0] = (FatEntry){.kind = 2, .header_size = sizeof(FatEntry), .architecture = 90};
-    fat.entries[1] = (FatEntry){.kind = 1, .header_size = sizeof(FatEntry), .size = sizeof fat.text,
-                                .compressed_size = compressed, .architecture = architecture};
+    fat.entries[1] = (FatEntry){.kind = 1,
+                                .header_size = sizeof(FatEntry),
+                                .size = sizeof fat.text,
+                                .compressed_size = compressed,
+                                .architecture = architecture};
     snprintf(fat.text, sizeof fat.text, "%s", text);
     return fat;
 }
@@ -125,7 +128,10 @@ static void test_fat(void)
     CUmodule module;
     CUfunction function;
     Fat fat = fat_of(two_kernels, 75, 0);
-    struct { uint32_t magic, version; const void *data, *name; } wrapper = {0x466243b1u, 1, &fat, NULL};
+    struct {
+        uint32_t magic, version;
+        const void *data, *name;
+    } wrapper = {0x466243b1u, 1, &fat, NULL};
     OK(cuModuleLoadData(&module, &fat));
     OK(cuModuleGetFunction(&function, module, "second"));
     OK(cuModuleUnload(module));
@@ -221,10 +227,10 @@ static void test_link(void)
         "  {\n  .param .b32 p0;\n  st.param.b32 [p0+0], 40;\n  .param .b32 p1;\n  st.param.b32 [p1+0], 2;\n"
         "  .param .b32 q;\n  call.uni (q), plus, (p0, p1);\n  ld.param.b32 %r1, [q+0];\n  }\n"
         "  st.global.u32 [%rd2], %r1;\n  ret;\n}\n";
-    static char callee[] = HEADER
-        ".visible .func (.param .b32 r) plus(.param .b32 a, .param .b32 b)\n{\n  .reg .b32 %r<4>;\n"
-        "  ld.param.u32 %r1, [a];\n  ld.param.u32 %r2, [b];\n  add.s32 %r3, %r1, %r2;\n"
-        "  st.param.b32 [r+0], %r3;\n  ret;\n}\n";
+    static char callee[] =
+        HEADER ".visible .func (.param .b32 r) plus(.param .b32 a, .param .b32 b)\n{\n  .reg .b32 %r<4>;\n"
+               "  ld.param.u32 %r1, [a];\n  ld.param.u32 %r2, [b];\n  add.s32 %r3, %r1, %r2;\n"
+               "  st.param.b32 [r+0], %r3;\n  ret;\n}\n";
     CUlinkState state;
     CUmodule module;
     CUfunction function;

@@ -82,13 +82,13 @@ static CUresult ask(const char *name, int version, cuuint64_t flags, void **func
     return cuGetProcAddress_v2(name, function, version, flags, status);
 }
 
-#define CHECK_PROC(name, version, flags, symbol)                        \
-    do {                                                                \
-        void *got_function;                                             \
-        unsigned got_status;                                            \
+#define CHECK_PROC(name, version, flags, symbol) \
+    do { \
+        void *got_function; \
+        unsigned got_status; \
         CHECK_EQUAL(ask(name, version, flags, &got_function, &got_status), CUDA_SUCCESS); \
-        CHECK_EQUAL(got_status, CU_GET_PROC_ADDRESS_SUCCESS);           \
-        CHECK((AnyFn)(uintptr_t)got_function == (AnyFn)symbol);         \
+        CHECK_EQUAL(got_status, CU_GET_PROC_ADDRESS_SUCCESS); \
+        CHECK((AnyFn)(uintptr_t)got_function == (AnyFn)symbol); \
     } while (0)
 
 static void test_versions(void)
@@ -166,6 +166,7 @@ int main(int argc, char **argv)
         CHECK_GROUP(test_versions);
         CHECK_GROUP(test_unsupported);
         CHECK_GROUP(test_errors);
-    } else CHECK_GROUP(test_posing);
+    } else
+        CHECK_GROUP(test_posing);
     return check_done();
 }

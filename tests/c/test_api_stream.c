@@ -23,15 +23,9 @@ static void wait_gate(void *gate)
     while (!atomic_load((_Atomic int *)gate)) sleep_ms(1);
 }
 
-static void count(void *counter)
-{
-    atomic_fetch_add((_Atomic int *)counter, 1);
-}
+static void count(void *counter) { atomic_fetch_add((_Atomic int *)counter, 1); }
 
-static bool is_busy(CUstream stream)
-{
-    return cuStreamQuery(stream) == CUDA_ERROR_NOT_READY;
-}
+static bool is_busy(CUstream stream) { return cuStreamQuery(stream) == CUDA_ERROR_NOT_READY; }
 
 static void test_asynchrony(void)
 {
@@ -173,7 +167,7 @@ static void *thread_main(void *context)
 {
     _Atomic int done = 0;
     bool good = !cuCtxSetCurrent(context) && !cuLaunchHostFunc_ptsz(NULL, count, &done)
-        && !cuStreamSynchronize_ptsz(NULL) && atomic_load(&done) == 1;
+                && !cuStreamSynchronize_ptsz(NULL) && atomic_load(&done) == 1;
     return good ? NULL : context;
 }
 

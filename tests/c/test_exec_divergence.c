@@ -7,7 +7,9 @@
 
 #include "exec_build.h"
 
-typedef struct Cells { uint32_t lock, count, ticket, serving, flag, out[4096]; } Cells;
+typedef struct Cells {
+    uint32_t lock, count, ticket, serving, flag, out[4096];
+} Cells;
 
 static BuildModule module;
 static Build kernel, callee, other;

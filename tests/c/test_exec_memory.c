@@ -29,7 +29,8 @@ static int run(uint32_t threads, uint32_t shared, uint64_t size)
 {
     MemoryMap *map = memory_map_create();
     MemoryRequest request = {.size = size, .align = 1, .kind = MEMORY_REGISTERED};
-    BuildRun how = {.blocks = 1, .threads = threads, .shared = shared, .memory = map, .address = (uintptr_t)&memory};
+    BuildRun how = {
+        .blocks = 1, .threads = threads, .shared = shared, .memory = map, .address = (uintptr_t)&memory};
     int code;
     emit(&kernel, OP_exit, NONE, NONE, NONE, NONE);
     build_finish(&kernel);
@@ -49,17 +50,29 @@ static void address_row(Ref d)
     emit(&kernel, OP_add_b64, d, R(9), PARAM_ADDRESS, NONE);
 }
 
-typedef struct Kind { unsigned load, store; uint32_t size, width; bool is_signed; } Kind;
+typedef struct Kind {
+    unsigned load, store;
+    uint32_t size, width;
+    bool is_signed;
+} Kind;
 
 static const Kind kinds[] = {
-    {OP_ld_generic_u8_16, OP_st_generic_b16_16, 1, 2, false}, {OP_ld_generic_s8_16, OP_st_generic_b16_16, 1, 2, true},
-    {OP_ld_generic_u8_32, OP_st_generic_b32_32, 1, 4, false}, {OP_ld_generic_s8_32, OP_st_generic_b32_32, 1, 4, true},
-    {OP_ld_generic_u8_64, OP_st_generic_b64_64, 1, 8, false}, {OP_ld_generic_s8_64, OP_st_generic_b64_64, 1, 8, true},
-    {OP_ld_generic_b16_16, OP_st_generic_b16_16, 2, 2, false}, {OP_ld_generic_u16_32, OP_st_generic_b32_32, 2, 4, false},
-    {OP_ld_generic_s16_32, OP_st_generic_b32_32, 2, 4, true}, {OP_ld_generic_s16_64, OP_st_generic_b64_64, 2, 8, true},
-    {OP_ld_generic_u16_64, OP_st_generic_b64_64, 2, 8, false}, {OP_ld_generic_b32_32, OP_st_generic_b32_32, 4, 4, false},
-    {OP_ld_generic_u32_64, OP_st_generic_b64_64, 4, 8, false}, {OP_ld_generic_s32_64, OP_st_generic_b64_64, 4, 8, true},
-    {OP_ld_generic_b64_64, OP_st_generic_b64_64, 8, 8, false}, {OP_ld_generic_b128, OP_st_generic_b128, 16, 16, false},
+    {OP_ld_generic_u8_16, OP_st_generic_b16_16, 1, 2, false},
+    {OP_ld_generic_s8_16, OP_st_generic_b16_16, 1, 2, true},
+    {OP_ld_generic_u8_32, OP_st_generic_b32_32, 1, 4, false},
+    {OP_ld_generic_s8_32, OP_st_generic_b32_32, 1, 4, true},
+    {OP_ld_generic_u8_64, OP_st_generic_b64_64, 1, 8, false},
+    {OP_ld_generic_s8_64, OP_st_generic_b64_64, 1, 8, true},
+    {OP_ld_generic_b16_16, OP_st_generic_b16_16, 2, 2, false},
+    {OP_ld_generic_u16_32, OP_st_generic_b32_32, 2, 4, false},
+    {OP_ld_generic_s16_32, OP_st_generic_b32_32, 2, 4, true},
+    {OP_ld_generic_s16_64, OP_st_generic_b64_64, 2, 8, true},
+    {OP_ld_generic_u16_64, OP_st_generic_b64_64, 2, 8, false},
+    {OP_ld_generic_b32_32, OP_st_generic_b32_32, 4, 4, false},
+    {OP_ld_generic_u32_64, OP_st_generic_b64_64, 4, 8, false},
+    {OP_ld_generic_s32_64, OP_st_generic_b64_64, 4, 8, true},
+    {OP_ld_generic_b64_64, OP_st_generic_b64_64, 8, 8, false},
+    {OP_ld_generic_b128, OP_st_generic_b128, 16, 16, false},
 };
 
 enum { SHAPES = 6 };
@@ -255,7 +268,11 @@ static uint32_t next_max(uint32_t x, uint32_t b) { return x > b ? x : b; }
 static uint32_t next_inc(uint32_t x, uint32_t b) { return x >= b ? 0 : x + 1; }
 static uint32_t next_dec(uint32_t x, uint32_t b) { return x == 0 || x > b ? b : x - 1; }
 static uint32_t next_xor(uint32_t x, uint32_t b) { return x ^ b; }
-static uint32_t next_exch(uint32_t x, uint32_t b) { (void)x; return b; }
+static uint32_t next_exch(uint32_t x, uint32_t b)
+{
+    (void)x;
+    return b;
+}
 
 static void test_atomics(void)
 {
@@ -387,7 +404,8 @@ static void test_null_and_shared(void)
     emit(&kernel, OP_shl_b32, R(1), R(0), u32(2), NONE);
     emit(&kernel, OP_st_shared_b32_32, NONE, R(1), R(0), NONE)->mods = MEM_ADDR32;
     CHECK(run(32, 127, 64) == 700);
-    CHECK(strstr(fault.text, "shared memory at offset 0x7c: it has 127 bytes") && strstr(fault.text, "thread (31,0,0)"));
+    CHECK(strstr(fault.text, "shared memory at offset 0x7c: it has 127 bytes")
+          && strstr(fault.text, "thread (31,0,0)"));
     begin();
     emit(&kernel, OP_cvta_shared, R(0), NONE, NONE, NONE)->imm = 60;
     emit(&kernel, OP_ld_generic_b32_32, R(1), R(0), NONE, NONE)->imm = 4;

@@ -47,7 +47,8 @@ static int run(uint32_t threads)
     MemoryRequest request = {.size = sizeof cells, .align = 1, .kind = MEMORY_REGISTERED};
     MemoryRequest room = {.size = 1 << 16, .align = 512, .kind = MEMORY_HEAP};
     uint64_t base = memory_map_alloc(map, &room);
-    BuildRun how = {.blocks = 1, .threads = threads, .memory = map, .address = (uintptr_t)&cells, .print = take_print};
+    BuildRun how = {
+        .blocks = 1, .threads = threads, .memory = map, .address = (uintptr_t)&cells, .print = take_print};
     int code;
     how.heap = device_heap_create(base, room.size);
     emit(&kernel, OP_exit, NONE, NONE, NONE, NONE);
@@ -75,8 +76,9 @@ static uint32_t shuffled(unsigned op, uint32_t lane, uint32_t b, uint32_t c, boo
         j = (int)lane - (int)bval;
         *p = j >= max_lane;
     } else {
-        j = op == OP_shfl_down ? (int)(lane + bval) : op == OP_shfl_bfly ? (int)(lane ^ bval)
-                               : (int)((uint32_t)min_lane | (bval & ~segment));
+        j = op == OP_shfl_down   ? (int)(lane + bval)
+            : op == OP_shfl_bfly ? (int)(lane ^ bval)
+                                 : (int)((uint32_t)min_lane | (bval & ~segment));
         *p = j <= max_lane;
     }
     return cells.a[*p ? (uint32_t)j : lane];
@@ -141,7 +143,8 @@ static bool is_small(uint32_t x) { return x < 4; }
 /* Votes, matches and reductions by the lanes below `threads`; odd lanes come by another way. */
 static void check_votes(uint32_t threads, bool divided)
 {
-    uint32_t lanes = threads == 32 ? FULL_MASK : (1u << threads) - 1, second = 0, wrong = 0, sum = 0, least = UINT32_MAX;
+    uint32_t lanes = threads == 32 ? FULL_MASK : (1u << threads) - 1, second = 0, wrong = 0, sum = 0,
+             least = UINT32_MAX;
     for (int l = 0; l < 32; l++) cells.a[l] = random_u32() % 8;
     begin();
     emit(&kernel, OP_setp_lt_u32, P(0), R(2), u32(4), NONE);

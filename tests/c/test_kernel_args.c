@@ -16,10 +16,8 @@ static CUresult told_failure;
 static CUresult param_info(CUfunction function, size_t index, size_t *offset, size_t *size)
 {
     (void)function;
-    if (told_failure)
-        return told_failure;
-    if (index >= told_count)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (told_failure) return told_failure;
+    if (index >= told_count) return CUDA_ERROR_INVALID_VALUE;
     *offset = told[index].offset;
     *size = told[index].size;
     return CUDA_SUCCESS;
@@ -35,10 +33,8 @@ static void test_layout(void)
     KernelLayout layout;
     driver.cuFuncGetParamInfo = param_info;
     for (told_count = 0; told_count <= 40; told_count++) {
-        for (size_t i = 0; i < told_count; i++)
-            told[i] = (KernelParam){(uint32_t)(8 * i), i % 2 ? 8 : 4};
-        CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && layout.known &&
-              layout.count == told_count);
+        for (size_t i = 0; i < told_count; i++) told[i] = (KernelParam){(uint32_t)(8 * i), i % 2 ? 8 : 4};
+        CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && layout.known && layout.count == told_count);
         for (uint32_t i = 0; i < layout.count; i++)
             CHECK(layout.params[i].offset == told[i].offset && layout.params[i].size == told[i].size);
         uint32_t last = told_count ? told[told_count - 1].offset + told[told_count - 1].size : 0;
@@ -77,14 +73,16 @@ static PackFormat parse(const char *text)
 }
 
 /* The compiler lays out a struct of the same members: offset of the last, and where it ends. */
-#define CHECK_STRUCT(text, last, ...)                                                       \
-    do {                                                                                    \
-        struct { __VA_ARGS__ } value;                                                       \
-        PackFormat format = parse(text);                                                    \
-        size_t offset = (size_t)((char *)&value.last - (char *)&value);                     \
-        CHECK(format.runs[format.run_count - 1].offset == offset);                          \
-        CHECK(format.size == offset + sizeof value.last);                                   \
-        pack_format_free(&format);                                                          \
+#define CHECK_STRUCT(text, last, ...) \
+    do { \
+        struct { \
+            __VA_ARGS__ \
+        } value; \
+        PackFormat format = parse(text); \
+        size_t offset = (size_t)((char *)&value.last - (char *)&value); \
+        CHECK(format.runs[format.run_count - 1].offset == offset); \
+        CHECK(format.size == offset + sizeof value.last); \
+        pack_format_free(&format); \
     } while (0)
 
 static void test_formats(void)

@@ -73,8 +73,10 @@ static CodeModule *lower_text(const char *ptx, Host *host, char *text, size_t si
     LowerHost callbacks = {host, host_allocate, host_release, host_find, host_find_function};
     PtxModule *tree = ptx_parse(ptx, strlen(ptx), NULL, &log);
     CodeModule *module = tree ? lower_module(tree, &callbacks, &log) : NULL;
-    if (text) snprintf(text, size, "%s", ptx_log_text(&log));
-    else if (!module) printf("%s\n", ptx_log_text(&log));
+    if (text)
+        snprintf(text, size, "%s", ptx_log_text(&log));
+    else if (!module)
+        printf("%s\n", ptx_log_text(&log));
     ptx_module_free(tree);
     ptx_log_free(&log);
     return module;
@@ -103,8 +105,8 @@ static void test_parameters(void)
     const CodeFunction *k = find(m, "k");
     CHECK(k && k->is_entry && k->param_count == 4 && k->param_size == 52);
     if (!k) return;
-    CHECK(k->params[0].offset == 0 && k->params[1].offset == 8 && k->params[2].offset == 16 &&
-          k->params[3].offset == 32);
+    CHECK(k->params[0].offset == 0 && k->params[1].offset == 8 && k->params[2].offset == 16
+          && k->params[3].offset == 32);
     CHECK(k->params[3].size == 20 && k->params[3].align == 16);
     /* every load is a row, cvta.to.global is nothing */
     CHECK(k->insn_count == 4 && k->frame_size == 0 && k->param_load_count == 4);
@@ -148,13 +150,15 @@ static void test_variables(void)
 static void test_shared_memory(void)
 {
     Host host = {.count = 0};
-    CodeModule *m = lower_text(HEADER
+    CodeModule *m = lower_text(
+        HEADER
         ".shared .align 4 .b8 common[100];\n.extern .shared .align 16 .b8 dynamic[];\n"
         ".func f() { .reg .b32 %r; ld.shared.u32 %r, [common]; st.shared.u32 [common+4], %r; ret; }\n"
         ".visible .entry a() { .shared .align 8 .b8 own[1000]; .reg .b64 %d; call f, (); mov.u64 %d, own;"
         " st.shared.u64 [%d], %d; ret; }\n"
         ".visible .entry b() { .shared .align 8 .b8 own[2000]; .reg .b64 %d; st.shared.u64 [own], %d;"
-        " mov.u64 %d, dynamic; st.shared.u64 [%d], %d; ret; }\n", &host, NULL, 0);
+        " mov.u64 %d, dynamic; st.shared.u64 [%d], %d; ret; }\n",
+        &host, NULL, 0);
     const CodeFunction *a = find(m, "a"), *b = find(m, "b");
     CHECK(a && a->shared_size == 1104);  /* 100, then 1000 from 104 on */
     CHECK(b && b->shared_size == 2000);  /* reaches neither common nor a's own */
@@ -198,8 +202,8 @@ static void test_calls(void)
 static void test_recursion_has_no_known_stack(void)
 {
     Host host = {.count = 0};
-    CodeModule *m = lower_text(HEADER
-        ".func f() { call f, (); ret; }\n.visible .entry k() { call f, (); ret; }\n", &host, NULL, 0);
+    CodeModule *m = lower_text(
+        HEADER ".func f() { call f, (); ret; }\n.visible .entry k() { call f, (); ret; }\n", &host, NULL, 0);
     CHECK(find(m, "k") && find(m, "k")->stack_size == 0);
     code_module_free(m);
 }
@@ -224,7 +228,8 @@ static void test_blocks(void)
 
 static void test_errors(void)
 {
-    static const struct { const char *ptx, *message;
+    static const struct {
+        const char *ptx, *message;
     } cases[] = {
         {HEADER ".visible .entry k() {\n  .reg .b32 %r;\n  wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"
                 " {%r,%r,%r,%r,%r,%r,%r,%r}, {%r,%r,%r,%r,%r,%r,%r,%r}, {%r,%r,%r,%r,%r,%r,%r,%r},"
@@ -257,8 +262,8 @@ static void test_other_modules(void)
                                           ".visible .func caller() { call sharing, (); ret; }\n",
                                    &host, NULL, 0);
     host.other = other;
-    CodeModule *m = lower_text(
-        HEADER ".extern .func plain();\n.visible .entry k() { call plain, (); ret; }\n", &host, NULL, 0);
+    CodeModule *m = lower_text(HEADER ".extern .func plain();\n.visible .entry k() { call plain, (); ret; }\n",
+                               &host, NULL, 0);
     const CodeFunction *k = find(m, "k");
     CHECK(k && k->insns[0].op == OP_call && k->insns[0].pointer == find(other, "plain"));
     code_module_free(m);
@@ -275,7 +280,8 @@ static void test_failure_releases(void)
     Host host = {.count = 0};
     char text[2000];
     CHECK(!lower_text(HEADER ".global .b32 x;\n.extern .func missing();\n"
-                      ".visible .entry k() { call missing, (); ret; }\n", &host, text, sizeof text));
+                             ".visible .entry k() { call missing, (); ret; }\n",
+                      &host, text, sizeof text));
     CHECK(host.count == 1 && host.released == 1);
     host_free(&host);
     Host full = {.full = true};

@@ -121,7 +121,10 @@ static void random_program(LowerFunction *f)
 
 /* ---- the interpreter ---- */
 
-typedef struct Cell { uint64_t value; uint32_t part; } Cell;
+typedef struct Cell {
+    uint64_t value;
+    uint32_t part;
+} Cell;
 
 typedef struct Machine {
     const LowerFunction *f;
@@ -209,7 +212,11 @@ static bool same_output(const Machine *a, const Machine *b)
     return !memcmp(a->out, b->out, count * sizeof *a->out);
 }
 
-typedef struct Sizes { const LowerFunction *f; uint8_t class_at[CELLS]; bool apart; } Sizes;
+typedef struct Sizes {
+    const LowerFunction *f;
+    uint8_t class_at[CELLS];
+    bool apart;
+} Sizes;
 
 static void note_size(Sizes *s, Ref ref, Ref virtual)
 {
@@ -277,8 +284,10 @@ static void test_random_programs(void)
     jmp_buf failed;
     uint32_t outputs = 0;
     arena.on_failure = &failed;
-    if (!before || !after || setjmp(failed)) CHECK(!"out of memory");
-    else CHECK(run_programs(&arena, before, after, &outputs));
+    if (!before || !after || setjmp(failed))
+        CHECK(!"out of memory");
+    else
+        CHECK(run_programs(&arena, before, after, &outputs));
     CHECK(outputs > 10000);
     lower_arena_free(&arena);
     free(before);

@@ -51,8 +51,7 @@ static const char recursion_ptx[] = HEADER
     "{ .param .b32 x; .param .b64 y; st.param.b32 [x], %m; call (y), sum, (x); ld.param.b64 %w2, [y]; }\n"
     "mul.wide.u32 %w3, %n, %n; add.u64 %w1, %w2, %w3;\n"
     "L1: st.param.b64 [out], %w1; ret; }\n"
-    ".visible .entry k(.param .u64 p) { .reg .b32 %lane, %n; .reg .b64 %base, %at, %w;\n"
-    READ_LANE
+    ".visible .entry k(.param .u64 p) { .reg .b32 %lane, %n; .reg .b64 %base, %at, %w;\n" READ_LANE
     "{ .param .b32 x; .param .b64 y; st.param.b32 [x], %n; call (y), sum, (x); ld.param.b64 %w, [y]; }\n"
     "st.global.u64 [%at], %w; ret; }\n";
 
@@ -104,8 +103,11 @@ static int launch(const CodeModule *module, uint64_t *data)
     MemoryRequest request = {.size = LANES * sizeof *data, .align = 8, .kind = MEMORY_REGISTERED};
     memory_map_register(map, (uintptr_t)data, &request);
     uint64_t params = (uintptr_t)data;
-    GridLaunch grid = {.function = module->functions[0], .grid = {1, 1, 1}, .block = {LANES, 1, 1},
-                       .params = &params, .memory = map};
+    GridLaunch grid = {.function = module->functions[0],
+                       .grid = {1, 1, 1},
+                       .block = {LANES, 1, 1},
+                       .params = &params,
+                       .memory = map};
     ExecFault fault;
     int code = grid_run(pool, &grid, &fault);
     if (code) printf("%s\n", fault.text);

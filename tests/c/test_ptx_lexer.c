@@ -17,8 +17,7 @@ static uint64_t value(const char *type, const char *text)
     PtxModule *module = ptx_parse(source, strlen(source), NULL, &log);
     if (module && module->global_count == 1) {
         bits = 0;
-        if (module->globals[0]->initial)
-            memcpy(&bits, module->globals[0]->initial, module->globals[0]->size);
+        if (module->globals[0]->initial) memcpy(&bits, module->globals[0]->initial, module->globals[0]->size);
     }
     ptx_module_free(module);
     ptx_log_free(&log);
@@ -115,7 +114,9 @@ static void not_ptx(void)
     CHECK_EQUAL(status(""), PTX_INVALID);
     CHECK_EQUAL(status("\n\n"), PTX_INVALID);
     CHECK_EQUAL(status("hello"), PTX_INVALID);
-    CHECK_EQUAL(status("\x7f" "ELF"), PTX_INVALID);
+    CHECK_EQUAL(status("\x7f"
+                       "ELF"),
+                PTX_INVALID);
     CHECK_EQUAL(status(HEAD "/* no end"), PTX_INVALID);
     CHECK_EQUAL(status(HEAD ".file 1 \"no end\n"), PTX_INVALID);
     CHECK_EQUAL(status(HEAD "#"), PTX_INVALID);
@@ -130,13 +131,11 @@ static PtxStatus nested(const char *before, const char *open, int times, const c
 {
     size_t size = strlen(before) + strlen(open) * (size_t)times + strlen(after) + sizeof HEAD;
     char *text = malloc(size);
-    if (!text)
-        return PTX_OUT_OF_MEMORY;
+    if (!text) return PTX_OUT_OF_MEMORY;
     strcpy(text, HEAD);
     strcat(text, before);
     char *end = text + strlen(text);
-    for (int i = 0; i < times; i++, end += strlen(open))
-        strcpy(end, open);
+    for (int i = 0; i < times; i++, end += strlen(open)) strcpy(end, open);
     strcpy(end, after);
     PtxStatus result = status(text);
     free(text);

@@ -37,8 +37,7 @@ static int random_view(ptrdiff_t *shape, ptrdiff_t *strides, ptrdiff_t itemsize)
 {
     int ndim = random_below(DIMS + 1), order[DIMS];
     ptrdiff_t step = itemsize * (1 + random_below(2));
-    for (int i = 0; i < ndim; i++)
-        order[i] = i;
+    for (int i = 0; i < ndim; i++) order[i] = i;
     for (int i = ndim - 1; i > 0; i--) {
         int other = random_below(i + 1), kept = order[i];
         order[i] = order[other];
@@ -143,8 +142,7 @@ static void test_copies(void)
 {
     static unsigned char from[ROOM], got[ROOM], expected[ROOM];
     static Images a, b;
-    for (int i = 0; i < ROOM; i++)
-        from[i] = (unsigned char)random_below(256);
+    for (int i = 0; i < ROOM; i++) from[i] = (unsigned char)random_below(256);
     for (int round = 0; round < 3000; round++) {
         ptrdiff_t shape[DIMS], strides[DIMS], other[DIMS], itemsize = 1 + random_below(8),
                                                            index[STRIDES_MAX_DIMS] = {0};
@@ -179,8 +177,8 @@ static void test_copy_joins_axes(void)
     StridedCopy plan;
     CHECK(strides_plan_copy(&plan, 3, shape, packed, packed, 4) && plan.width == 480 && plan.calls == 1);
     CHECK(strides_plan_copy(&plan, 3, shape, packed, gap, 4));
-    CHECK(plan.width == 120 && plan.height == 4 && plan.to_pitch == 120 && plan.from_pitch == 240 &&
-          plan.calls == 1);
+    CHECK(plan.width == 120 && plan.height == 4 && plan.to_pitch == 120 && plan.from_pitch == 240
+          && plan.calls == 1);
     CHECK(!strides_plan_copy(&plan, 3, shape, (const ptrdiff_t[]){0, 24, 4}, packed, 4));
 }
 
@@ -202,8 +200,7 @@ static void test_reshape(void)
         bool done = strides_reshape('C', 4, shape, strides, 4, wanted, 4, out);
         CHECK(done || !same);
         possible += done;
-        if (!done)
-            continue;
+        if (!done) continue;
         walk(4, shape, strides, remember, &a);
         walk(4, wanted, out, remember, &b);
         CHECK(memcmp(a.offsets, b.offsets, 24 * sizeof a.offsets[0]) == 0);
@@ -211,8 +208,8 @@ static void test_reshape(void)
     CHECK(possible > 500);
     ptrdiff_t out[3];
     CHECK(strides_reshape('F', 2, (const ptrdiff_t[]){6, 4}, (const ptrdiff_t[]){4, 24}, 3,
-                          (const ptrdiff_t[]){2, 3, 4}, 4, out) &&
-          out[0] == 4 && out[1] == 8 && out[2] == 24);
+                          (const ptrdiff_t[]){2, 3, 4}, 4, out)
+          && out[0] == 4 && out[1] == 8 && out[2] == 24);
     CHECK(!strides_reshape('C', 2, (const ptrdiff_t[]){6, 4}, (const ptrdiff_t[]){4, 24}, 1,
                            (const ptrdiff_t[]){24}, 4, out));
 }

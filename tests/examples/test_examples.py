@@ -12,8 +12,9 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples"
 
 @pytest.mark.parametrize("example", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
 def test_example(example):
-    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=100,
-                          env=dict(os.environ))
+    done = subprocess.run(
+        [sys.executable, str(example)], capture_output=True, text=True, timeout=100, env=dict(os.environ)
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout and not done.stderr
 

@@ -15,7 +15,9 @@ TABLES = {".def"}
 
 
 def sources(*folders, suffixes=(".c", ".h", ".def")):
-    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.suffix in suffixes]
+    return [
+        path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.suffix in suffixes
+    ]
 
 
 def folder_of(include, including):
@@ -28,45 +30,67 @@ def folder_of(include, including):
 
 
 def test_python_h_is_included_in_one_file_of_ext():
-    users = [path.relative_to(ROOT).as_posix() for path in sources("abi", "core", "ext", "device")
-             if "Python.h" in INCLUDE.findall(path.read_text())]
+    users = [
+        path.relative_to(ROOT).as_posix()
+        for path in sources("abi", "core", "ext", "device")
+        if "Python.h" in INCLUDE.findall(path.read_text())
+    ]
     assert users == ["ext/ext.h"]
 
 
 @pytest.mark.parametrize("folder", LAYERS)
 def test_a_layer_includes_only_those_below_it(folder):
-    wrong = [f"{path.relative_to(ROOT)} includes {include}"
-             for path in sources(folder) for include in INCLUDE.findall(path.read_text())
-             if (target := folder_of(include, path)) and target not in LAYERS[folder]]
+    wrong = [
+        f"{path.relative_to(ROOT)} includes {include}"
+        for path in sources(folder)
+        for include in INCLUDE.findall(path.read_text())
+        if (target := folder_of(include, path)) and target not in LAYERS[folder]
+    ]
     assert not wrong
 
 
 def test_driver_is_reached_only_through_the_table():
     """Outside core's loader nobody opens libraries or looks up cu* symbols."""
-    wrong = [path.relative_to(ROOT).as_posix() for path in sources("core", "ext")
-             if re.search(r"\b(dlopen|dlsym)\s*\(", path.read_text())
-             and path.name not in {"driver_locate.c", "driver_table.c", "nvrtc_table.c"}]
+    wrong = [
+        path.relative_to(ROOT).as_posix()
+        for path in sources("core", "ext")
+        if re.search(r"\b(dlopen|dlsym)\s*\(", path.read_text())
+        and path.name not in {"driver_locate.c", "driver_table.c", "nvrtc_table.c"}
+    ]
     assert not wrong
 
 
 def test_no_file_is_too_long():
-    long = {path.relative_to(ROOT).as_posix(): count
-            for path in sources("abi", "core", "ext", "device", "pycuda", "tests", "benchmarks",
-                                suffixes=(".c", ".h", ".py"))
-            if (count := path.read_text().count("\n")) > MAX_LINES}
+    long = {
+        path.relative_to(ROOT).as_posix(): count
+        for path in sources(
+            "abi", "core", "ext", "device", "pycuda", "tests", "benchmarks", suffixes=(".c", ".h", ".py")
+        )
+        if (count := path.read_text().count("\n")) > MAX_LINES
+    }
     assert not long
 
 
 def test_no_heavy_words_in_the_tree():
     """Nothing is left for later in the code."""
-    files = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True).stdout.split()
+    files = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True
+    ).stdout.split()
     marks = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
-    found = [name for name in files if Path(name).suffix in {".c", ".h", ".py"}
-             and (ROOT / name).is_file() and marks.search((ROOT / name).read_text())]
+    found = [
+        name
+        for name in files
+        if Path(name).suffix in {".c", ".h", ".py"}
+        and (ROOT / name).is_file()
+        and marks.search((ROOT / name).read_text())
+    ]
     assert not found
 
 
 def test_every_file_opens_with_its_idea():
-    wrong = [path.relative_to(ROOT).as_posix() for path in sources("core", "ext", "device", suffixes=(".c", ".h"))
-             if not path.read_text().lstrip().startswith(("/*", "#include", "#define _GNU_SOURCE"))]
+    wrong = [
+        path.relative_to(ROOT).as_posix()
+        for path in sources("core", "ext", "device", suffixes=(".c", ".h"))
+        if not path.read_text().lstrip().startswith(("/*", "#include", "#define _GNU_SOURCE"))
+    ]
     assert not wrong

@@ -16,8 +16,10 @@ def rows(name, macro):
     """The first columns of every row `macro(a, b, c, d...` of a table."""
     text = (ROOT / "abi" / name).read_text()
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    return [tuple(part.strip() for part in match.split(","))
-            for match in re.findall(rf"^{macro}\(([^()]*)", text, re.M)]
+    return [
+        tuple(part.strip() for part in match.split(","))
+        for match in re.findall(rf"^{macro}\(([^()]*)", text, re.M)
+    ]
 
 
 def test_tables_agree_with_cuda_h(tmp_path):
@@ -26,7 +28,9 @@ def test_tables_agree_with_cuda_h(tmp_path):
         pytest.skip("no CUDA headers or no gcc here")
     flags = ["gcc", "-std=c11", f"-I{ROOT}", f"-I{HERE}"]
     real, program = tmp_path / "real.o", tmp_path / "check_abi"
-    subprocess.run([*flags, f"-I{folder}", "-DCHECK_REAL", "-c", HERE / "check_abi.c", "-o", real], check=True)
+    subprocess.run(
+        [*flags, f"-I{folder}", "-DCHECK_REAL", "-c", HERE / "check_abi.c", "-o", real], check=True
+    )
     subprocess.run([*flags, HERE / "check_abi.c", real, "-o", program], check=True)
     done = subprocess.run([program], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
