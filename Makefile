@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+BUILD = build/dev
 JOBS ?= 2
 # The CUDA extra that fits the driver of this machine (cu13 when there is none).
 CUDA ?= $(shell $(PYTHON) tools/cuda_extra.py)
@@ -23,7 +24,8 @@ $(BIN)/python:
 
 $(SETUP): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -q meson-python meson ninja "numpy>=2.0"
-	$(BIN)/python -m pip install -q --no-build-isolation -Ccompile-args=-j$(JOBS) -e ".[$(CUDA),test]"
+	$(BIN)/python -m pip install -q --no-build-isolation -Cbuild-dir=$(BUILD) -Csetup-args=-Dctests=true \
+	  -Ccompile-args=-j$(JOBS) -e ".[$(CUDA),test]"
 	touch $@
 
 setup: $(SETUP) ## make a virtual environment in .venv and build into it
@@ -32,18 +34,13 @@ demo: setup ## run the matrix multiplication of examples/demo_matmul.py
 	$(BIN)/python examples/demo_matmul.py
 
 test: setup test-c ## run every test, on the GPU where there is one, else on the CPU device
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS)
 
-build/c: | $(SETUP)
-	$(MESON) setup --reconfigure $@ -Dextension=false -Dctests=true -Dbuildtype=debugoptimized 2>/dev/null \
-	  || $(MESON) setup $@ -Dextension=false -Dctests=true -Dbuildtype=debugoptimized
-
-test-c: setup build/c
-	$(BIN)/ninja -C build/c -j$(JOBS) --quiet
-	$(MESON) test -C build/c --no-rebuild --print-errorlogs
+test-c: setup
+	$(MESON) test -C $(BUILD) --print-errorlogs -q
 
 test-gpu: setup ## run every test on the GPU; fails where there is none
-	PYCUDA_DEVICE=gpu $(BIN)/python -m pytest -n 1
+	PYCUDA_DEVICE=gpu $(BIN)/pytest -n 1
 
 # A build with sanitizers gets an environment of its own that borrows the packages of the first one.
 $(SANITIZED)/venv: | $(SETUP)
@@ -81,7 +78,7 @@ fuzz: setup ## feed the PTX front end and the module loader with mutated input (
 	  build/fuzz/corpus-$$target tests/fuzz/corpus || exit 1; done
 
 faults: setup ## let every driver call fail once
-	$(BIN)/python -m pytest tests/faults -n $(JOBS)
+	$(BIN)/pytest tests/faults -n $(JOBS)
 
 bench: setup ## measure against raw C and the peers that are installed; prints tables
 	$(BIN)/python benchmarks/run.py
@@ -101,10 +98,10 @@ format: $(VENV)/.tools ## lay out the sources
 	$(BIN)/ruff format -q pycuda tests benchmarks examples tools
 	$(BIN)/ruff check -q --fix pycuda tests benchmarks examples tools
 
-lint: $(VENV)/.tools build/c ## compile with warnings as errors, check layout, clang-tidy, ruff
+lint: $(VENV)/.tools ## compile with warnings as errors, check layout, clang-tidy, ruff
 	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
 	$(BIN)/ruff check pycuda tests benchmarks examples tools
-	$(BIN)/python tools/lint_c.py $(BIN) build/cp*/ build/c
+	$(BIN)/python tools/lint_c.py $(BIN) $(BUILD)
 
 clean: ## remove what was built
 	rm -rf build .venv
