@@ -90,7 +90,7 @@ static bool scan_fat(const char *data, size_t limit, int capability, FatChoice *
     FatEntry entry;
     if (limit < sizeof header) return false;
     memcpy(&header, data, sizeof header);
-    if (header.header_size < sizeof header || header.size > limit - sizeof header) return false;
+    if (header.header_size < sizeof header || header.header_size > limit) return false;
     if (header.size > limit - header.header_size) return false;
     const char *at = data + header.header_size;
     for (uint64_t left = header.size; left >= sizeof entry;) {
@@ -124,24 +124,32 @@ static CUresult open_fat(const char *data, size_t limit, int capability, Image *
     return CUDA_SUCCESS;
 }
 
-static CUresult open_link(const char *data, size_t limit, Image *image)
+/* The parts of a linked image; false when its sizes make no sense. */
+static bool scan_link(const char *data, size_t limit, Image *image)
 {
     LinkHeader header;
-    if (limit < sizeof header) return CUDA_ERROR_INVALID_IMAGE;
+    if (limit < sizeof header) return false;
     memcpy(&header, data, sizeof header);
-    if (memcmp(header.magic, link_magic, sizeof link_magic)) return CUDA_ERROR_INVALID_IMAGE;
-    if (header.size > limit || header.count > IMAGE_MAX_PARTS) return CUDA_ERROR_INVALID_IMAGE;
+    if (memcmp(header.magic, link_magic, sizeof link_magic)) return false;
+    if (header.size > limit || header.count > IMAGE_MAX_PARTS) return false;
     uint64_t at = sizeof header + header.count * sizeof *header.lengths;
     for (uint64_t i = 0; i < header.count; i++) {
         uint64_t length;
-        if (at > header.size) return CUDA_ERROR_INVALID_IMAGE;
+        if (at > header.size) return false;
         memcpy(&length, data + sizeof header + i * sizeof length, sizeof length);
-        if (length >= header.size - at) return CUDA_ERROR_INVALID_IMAGE;
+        if (length >= header.size - at) return false;
         image->parts[i] = (ImagePart){data + at, length};
         at += length + 1;
     }
     image->count = (unsigned)header.count;
-    return CUDA_SUCCESS;
+    return true;
+}
+
+static CUresult open_link(const char *data, size_t limit, Image *image, PtxLog *log)
+{
+    if (scan_link(data, limit, image)) return CUDA_SUCCESS;
+    ptx_log_append(log, "the image is a linked one whose sizes make no sense (it may be cut off)\n");
+    return CUDA_ERROR_INVALID_IMAGE;
 }
 
 /* Only PTX has a .version line; and no byte of it is a control character but white space. */
@@ -159,7 +167,7 @@ CUresult image_open(const void *data, size_t limit, int capability, Image *image
     image->count = 0;
     size_t head = limit < 4 ? strnlen(bytes, limit) : strnlen(bytes, 4);
     if (head == 4) memcpy(&magic, bytes, 4);
-    if (magic == FAT_WRAPPER_MAGIC && limit >= sizeof(FatWrapper)) {
+    if (magic == FAT_WRAPPER_MAGIC && limit == SIZE_MAX) { /* holds an address: none of a file */
         FatWrapper wrapper;
         memcpy(&wrapper, bytes, sizeof wrapper);
         if (!wrapper.data) return CUDA_ERROR_INVALID_IMAGE;
@@ -167,7 +175,7 @@ CUresult image_open(const void *data, size_t limit, int capability, Image *image
     }
     if (magic == FAT_MAGIC) return open_fat(bytes, limit, capability, image, log);
     if (head == 4 && !memcmp(bytes, "\177ELF", 4)) return refuse_elf(data, limit, log);
-    if (head == 4 && !memcmp(bytes, link_magic, 4)) return open_link(bytes, limit, image);
+    if (head == 4 && !memcmp(bytes, link_magic, 4)) return open_link(bytes, limit, image, log);
     size_t length = strnlen(bytes, limit);
     if (!looks_like_ptx(bytes, length)) {
         ptx_log_append(log, "the image is neither PTX nor a fat binary\n");

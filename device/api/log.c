@@ -130,7 +130,7 @@ CUresult cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size,
         memcpy(end, note, kept_for_note);
         end += kept_for_note;
     }
-    for (unsigned i = first; i < log_count; i++) {
+    for (unsigned i = first; buffer && i < log_count; i++) {
         const char *line = log_lines[i % LOG_ENTRIES];
         memcpy(end, line, strlen(line));
         end += strlen(line);

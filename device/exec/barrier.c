@@ -59,6 +59,13 @@ void barrier_exit(Block *block)
     }
 }
 
+/* True for rows that hold one value whatever the lane. */
+static bool is_even(Ref ref)
+{
+    uint32_t base = ref >> REF_BASE_SHIFT;
+    return base != REF_FRAME && base != REF_WARP;
+}
+
 /* The lanes of mask whose barrier number and count are those of lane l. */
 static uint32_t alike(Warp *warp, const Insn *insn, uint32_t mask, int l)
 {
@@ -73,11 +80,11 @@ static uint32_t alike(Warp *warp, const Insn *insn, uint32_t mask, int l)
 
 static void count_arrivals(Warp *warp, const Insn *insn, Barrier *barrier)
 {
-    uint32_t lanes = (uint32_t)__builtin_popcount(warp->mask);
+    uint32_t lanes = lane_count(warp->mask);
     barrier->arrived += lanes;
     if (insn->op != OP_bar_red_popc && insn->op != OP_bar_red_and && insn->op != OP_bar_red_or) return;
     barrier->votes += lanes;
-    barrier->popc += (uint32_t)__builtin_popcount(pred_lanes(warp, insn->c, insn->mods) & warp->mask);
+    barrier->popc += lane_count(pred_lanes(warp, insn->c, insn->mods) & warp->mask);
 }
 
 static const Insn *park_at(Warp *warp, const Insn *insn, uint32_t number)
@@ -96,9 +103,7 @@ const Insn *barrier_arrive(Warp *warp, const Insn *insn)
 {
     Block *block = warp->block;
     int first = __builtin_ctz(warp->mask);
-    uint32_t same = insn->a >> REF_BASE_SHIFT == REF_CONST && insn->b >> REF_BASE_SHIFT != REF_FRAME
-                        ? warp->mask
-                        : alike(warp, insn, warp->mask, first);
+    uint32_t same = is_even(insn->a) && is_even(insn->b) ? warp->mask : alike(warp, insn, warp->mask, first);
     uint32_t number = ROW(const uint32_t, warp, insn->a)[first];
     uint32_t expected = insn->b == REF_ABSENT ? 0 : ROW(const uint32_t, warp, insn->b)[first];
     Barrier *barrier;

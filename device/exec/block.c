@@ -202,6 +202,13 @@ BlockResult block_run(Block *block, Worker *worker)
     }
 }
 
+static Block *block_new(void)
+{
+    Block *block = aligned_alloc(64, sizeof *block);
+    if (block) memset(block, 0, sizeof *block);
+    return block;
+}
+
 static void block_free(Block *block)
 {
     if (!block) return;
@@ -216,9 +223,10 @@ static void fill_tids(Block *block, const uint32_t dims[3])
     for (uint32_t t = 0; t < block->warp_count * WARP_LANES; t++) {
         Warp *warp = &block->warps[t / WARP_LANES];
         uint32_t l = t % WARP_LANES;
-        warp->tid[0][l] = x;
-        warp->tid[1][l] = y;
-        warp->tid[2][l] = z;
+        warp->rows[WARP_ROW_TID][l] = x;
+        warp->rows[WARP_ROW_TID + 1][l] = y;
+        warp->rows[WARP_ROW_TID + 2][l] = z;
+        warp->rows[WARP_ROW_LANEID][l] = l;
         if (++x < dims[0]) continue;
         x = 0;
         if (++y < dims[1]) continue;
@@ -247,6 +255,13 @@ static bool make_room(Block *block, uint32_t warps, size_t shared)
     return true;
 }
 
+/* One value for each axis, in three rows. */
+static void fill_axes(Block *block, enum BlockRow row, const uint32_t values[3])
+{
+    for (int axis = 0; axis < 3; axis++)
+        for (int l = 0; l < WARP_LANES; l++) block->rows[(int)row + axis][l] = values[axis];
+}
+
 /* A block state fitted to the grid; NULL without memory. */
 Block *block_take(Worker *worker, Grid *grid)
 {
@@ -255,7 +270,7 @@ Block *block_take(Worker *worker, Grid *grid)
     if (block)
         worker->free_blocks = block->next;
     else
-        block = calloc(1, sizeof *block);
+        block = block_new();
     if (!block || !make_room(block, grid->warps, grid->shared_size)) {
         block_free(block);
         return NULL;
@@ -268,14 +283,18 @@ Block *block_take(Worker *worker, Grid *grid)
         block->warp_count = grid->warps;
         fill_tids(block, dims);
     }
+    fill_axes(block, BLOCK_ROW_NTID, dims);
+    fill_axes(block, BLOCK_ROW_NCTAID, grid->launch->grid);
     for (uint32_t k = 0; k < block->warp_count; k++) {
         Warp *warp = &block->warps[k];
         warp->block = block;
         warp->worker = worker;
         warp->index = k;
         warp->scattered = worker->random != 0;
-        warp->base[REF_PARAM] = grid->param_rows;
-        warp->base[REF_NONE] = (uint8_t *)(uintptr_t)zeros;
+        warp_set_base(warp, REF_PARAM, grid->param_rows);
+        warp_set_base(warp, REF_NONE, zeros);
+        warp_set_base(warp, REF_WARP, warp->rows);
+        warp_set_base(warp, REF_BLOCK, block->rows);
     }
     return block;
 }
@@ -288,6 +307,7 @@ void block_begin(Block *block, uint64_t linear)
     block->id[0] = (uint32_t)(linear % dims[0]);
     block->id[1] = (uint32_t)(linear / dims[0] % dims[1]);
     block->id[2] = (uint32_t)(linear / dims[0] / dims[1]);
+    fill_axes(block, BLOCK_ROW_CTAID, block->id);
     block->live = block->threads;
     block->spins = 0;
     if (block->barriers_busy) memset(block->barriers, 0, sizeof block->barriers);

@@ -22,7 +22,7 @@ typedef struct CodeModule CodeModule;
  * must leave the run loop (all groups parked, exited, out of fuel, or a fault was recorded). */
 typedef const Insn *(*OpFn)(Warp *warp, const Insn *insn);
 
-/* Operand reference: the top two bits choose a base of the warp, the rest is a byte offset from it.
+/* Operand reference: the top three bits choose a base of the warp, the rest is a byte offset from it.
  * A row of 32-bit elements takes 128 bytes, of 64-bit 256, of 16-bit 64 (in a slot of 128), of 128-bit 512
  * (two 64-bit rows: low halves, then high halves). A predicate is one uint32_t, bit l for lane l. */
 typedef uint32_t Ref;
@@ -30,12 +30,20 @@ enum {
     REF_FRAME = 0, /* registers of the running function: warp->base[0], moves with the call depth */
     REF_CONST = 1, /* immediates of the module, pre-broadcast, read-only */
     REF_PARAM = 2, /* kernel parameters of this launch, pre-broadcast, read-only */
-    REF_NONE = 3   /* absent operand (REF_NONE << 30) */
+    REF_NONE = 3,  /* absent operand: reads as zeros */
+    REF_WARP = 4,  /* rows of the warp: enum WarpRow, read-only */
+    REF_BLOCK = 5, /* rows of the block, the same in all lanes: enum BlockRow, read-only */
+    REF_BASES
 };
-#define REF_BASE_SHIFT 30
-#define REF_OFFSET_MASK 0x3fffffffu
+#define REF_BASE_SHIFT 29
+#define REF_OFFSET_MASK 0x1fffffffu
 #define REF_MAKE(base, offset) (((uint32_t)(base) << REF_BASE_SHIFT) | (uint32_t)(offset))
 #define REF_ABSENT REF_MAKE(REF_NONE, 0)
+
+/* Special registers that are rows already: nothing runs to read them. Axes x, y, z are consecutive. */
+enum WarpRow { WARP_ROW_TID = 0, WARP_ROW_LANEID = 3, WARP_ROWS = 4 };
+enum BlockRow { BLOCK_ROW_CTAID = 0, BLOCK_ROW_NTID = 3, BLOCK_ROW_NCTAID = 6, BLOCK_ROWS = 9 };
+#define REF_ROW_32(base, row) REF_MAKE(base, 128u * (row))
 
 struct Insn {
     OpFn run[2];   /* [0] some lanes (blend), [1] all 32 lanes; filled by exec_bind for the host's ISA */

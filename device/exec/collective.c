@@ -28,7 +28,7 @@ static void gather(const Warp *warp, const Group *like, Collective *all)
             all->constants[l] = g->function->module->constants;
         }
     }
-    all->params = warp->base[REF_PARAM];
+    all->warp = warp;
     all->members = like->member_mask;
 }
 
@@ -93,11 +93,11 @@ const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
 /* The lanes of a collective that has no member mask: those that execute now. */
 void collective_now(Warp *warp, const Insn *insn)
 {
-    Collective all = {.lanes = warp->mask, .members = warp->mask, .params = warp->base[REF_PARAM]};
+    Collective all = {.lanes = warp->mask, .members = warp->mask, .warp = warp};
     for (int l = 0; l < WARP_LANES; l++) {
         all.insn[l] = insn;
-        all.frame[l] = warp->base[REF_FRAME];
-        all.constants[l] = warp->base[REF_CONST];
+        all.frame[l] = warp_base(warp, REF_FRAME);
+        all.constants[l] = warp_base(warp, REF_CONST);
     }
     collective_execute(&all);
 }

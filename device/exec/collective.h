@@ -10,7 +10,7 @@ typedef struct Collective {
     const Insn *insn[WARP_LANES];
     uint8_t *frame[WARP_LANES];
     uint8_t *constants[WARP_LANES];
-    uint8_t *params;
+    const Warp *warp;
 } Collective;
 
 void collective_execute(const Collective *all);

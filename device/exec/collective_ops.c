@@ -7,8 +7,11 @@
 
 static uint8_t *rows_of(const Collective *all, uint32_t l, Ref ref)
 {
-    uint8_t *base[] = {all->frame[l], all->constants[l], all->params};
-    return base[ref >> REF_BASE_SHIFT] + (ref & REF_OFFSET_MASK);
+    uint32_t base = ref >> REF_BASE_SHIFT;
+    uint8_t *rows = base == REF_FRAME   ? all->frame[l]
+                    : base == REF_CONST ? all->constants[l]
+                                        : warp_base(all->warp, base);
+    return rows + (ref & REF_OFFSET_MASK);
 }
 
 static uint32_t *word_of(const Collective *all, uint32_t l, Ref ref)

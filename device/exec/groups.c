@@ -20,6 +20,10 @@ void group_refresh(Warp *warp)
 {
     const Group *current = warp->current;
     uintptr_t lowest = UINTPTR_MAX;
+    if (warp->group_count == 1) {
+        warp->next_pc = lowest;
+        return;
+    }
     for (uint32_t k = 0; k < warp->group_count && !warp->scattered; k++) {
         const Group *g = &warp->groups[k];
         if (g != current && g->state == GROUP_READY && g->depth == current->depth && (uintptr_t)g->pc < lowest)
@@ -59,7 +63,7 @@ static const Insn *group_load(Warp *warp, Group *g, bool sticky)
     if (warp->group_count > 1 && group_absorb(warp)) warp->sticky = false;
     g = warp->current;
     warp->base[REF_FRAME] = warp->registers + g->frame;
-    warp->base[REF_CONST] = g->function->module->constants;
+    warp_set_base(warp, REF_CONST, g->function->module->constants);
     if (warp->mask != g->mask) warp_set_mask(warp, g->mask);
     group_refresh(warp);
     return g->pc;
@@ -85,6 +89,7 @@ static Group *group_best(Warp *warp)
 {
     Group *best = NULL;
     if (warp->scattered) return group_random(warp);
+    if (warp->group_count == 1) return warp->groups[0].state == GROUP_READY ? warp->groups : NULL;
     for (uint32_t k = 0; k < warp->group_count; k++) {
         Group *g = &warp->groups[k];
         if (g->state == GROUP_READY && (!best || runs_before(g, best))) best = g;
@@ -126,7 +131,7 @@ void group_start(Warp *warp, uint32_t mask)
     warp->current = &warp->groups[0];
     warp->sticky = warp->spinning = false;
     warp->base[REF_FRAME] = warp->registers;
-    warp->base[REF_CONST] = function->module->constants;
+    warp_set_base(warp, REF_CONST, function->module->constants);
     warp->fuel = FUEL_PLAIN;
     warp->next_pc = UINTPTR_MAX;
     if (warp->mask != mask) warp_set_mask(warp, mask);
@@ -231,7 +236,7 @@ const Insn *group_exit(Warp *warp, uint32_t lanes, const Insn *rest)
     Block *block = warp->block;
     Group *current = warp->current;
     warp->live &= ~lanes;
-    block->live -= (uint32_t)__builtin_popcount(lanes);
+    block->live -= lane_count(lanes);
     if (!warp->live) {
         warp->group_count = 0;
         warp->current = NULL;

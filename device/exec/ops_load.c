@@ -24,11 +24,14 @@
         if (!p) return fault_##space(&x, l, a[l]); \
         out[l] = (R)READ(M, p); \
     }
-/* Each lane by itself, but checked together: a gather. */
+/* Each lane by itself, but checked together. Vectors of 64-bit addresses are gathered by one instruction. */
 #define GATHER(A, M, R) \
     const uint64_t shift = span.shift + (uint64_t)i->imm; \
-    if (w->full) { \
-        for (int l = 0; l < WARP_LANES; l++) out[l] = (R)PLAIN(M, (uintptr_t)(a[l] + shift)); \
+    if (HAVE_GATHER && sizeof(R) == sizeof(M) && sizeof(M) >= 4) { \
+        _Alignas(64) uint64_t wide[WARP_LANES]; \
+        LANES_LOOP wide[l] = a[l]; \
+        if (sizeof(M) == 4) gather_32(wide, shift, w->lanes, (uint32_t *)(void *)out); \
+        else gather_64(wide, shift, w->lanes, (uint64_t *)(void *)out); \
     } else { \
         for (uint32_t rest = w->mask; rest; rest &= rest - 1) { \
             int l = __builtin_ctz(rest); \
@@ -39,9 +42,10 @@
     NOINLINE const Insn *slow_##space##_##A##_##kind(Warp *w, const Insn *i) \
     { \
         const A *a = ROW(const A, w, i->a); \
-        R *d = ROW(R, w, i->d), out[WARP_LANES]; \
+        R *d = ROW(R, w, i->d); \
+        _Alignas(64) R out[WARP_LANES]; \
         const Access x = {w, i, sizeof(M), false}; \
-        const Span span = span_##space(&x); \
+        const Span span = span_##space(&x, a[__builtin_ctz(w->mask)] + (uint64_t)i->imm); \
         if (i->mods & MEM_STRONG) { \
             warp_may_spin(w, FUEL_SPIN); \
             LOAD_LANES(space, A, M, R, STRONG) \
@@ -54,37 +58,29 @@
         return i + 1; \
     }
 
-/* Where a half's values are, or NULL. */
-#define FIND_HALF(space, A, M, n) \
-    const Shape shape_##n = shape_##A(a + n, sizeof(M)); \
-    const uint8_t *p_##n = shape_##n == SHAPE_LOOSE ? NULL \
-        : at_##space(&x, a[n], shape_##n == SHAPE_DENSE ? HALF * sizeof(M) : sizeof(M));
-#define MOVE_HALF(M, R, n) \
-    if (shape_##n == SHAPE_DENSE) { \
-        for (int l = 0; l < HALF; l++) d[n + l] = (R)((const M *)(const void *)p_##n)[l]; \
+#define MOVE_HALF(M, R, from, n) \
+    if (h.dense) { \
+        HALF_LOOP d[n + l] = (R)((const M *)(const void *)(from))[l]; \
     } else { \
-        const R value = (R)PLAIN(M, p_##n); \
-        for (int l = 0; l < HALF; l++) d[n + l] = value; \
+        const R value = (R)PLAIN(M, from); \
+        HALF_LOOP d[n + l] = value; \
     }
 
-/* All lanes of both halves, of one half, or the slow way. */
+/* Both halves at once, or the slow way. */
 #define LOAD_FAST(space, A, M, R, kind) \
     LANE_FN const Insn *load_##space##_full_##A##_##kind(Warp *w, const Insn *i) \
     { \
         const A *a = ROW(const A, w, i->a); \
         R *d = ROW(R, w, i->d); \
         const Access x = {w, i, sizeof(M), false}; \
-        if (__builtin_expect(i->mods & MEM_STRONG, 0)) return slow_##space##_##A##_##kind(w, i); \
-        FIND_HALF(space, A, M, 0) \
-        FIND_HALF(space, A, M, 16) \
-        if (!p_0 || !p_16) return slow_##space##_##A##_##kind(w, i); \
-        MOVE_HALF(M, R, 0) \
-        MOVE_HALF(M, R, 16) \
+        Halves h; \
+        Span span; \
+        if (!halves_##A(a, (uint64_t)i->imm, sizeof(M), &h)) return slow_##space##_##A##_##kind(w, i); \
+        span = span_##space(&x, h.low); \
+        if (!span_has_halves(&x, &span, &h)) return slow_##space##_##A##_##kind(w, i); \
+        MOVE_HALF(M, R, (uintptr_t)(h.low + span.shift), 0) \
+        MOVE_HALF(M, R, (uintptr_t)(h.high + span.shift), 16) \
         return i + 1; \
-    } \
-    LANE_FN const Insn *load_##space##_part_##A##_##kind(Warp *w, const Insn *i) \
-    { \
-        return slow_##space##_##A##_##kind(w, i); \
     }
 
 #define LOAD_FN(space, A, M, R, kind) \
@@ -93,20 +89,35 @@
 
 #define LOAD_GENERIC(M, R, kind) \
     LOAD_FN(generic, uint64_t, M, R, kind) \
-    HANDLER(ld_generic_##kind, full) { return load_generic_full_uint64_t_##kind(w, i); } \
-    HANDLER(ld_generic_##kind, part) { return load_generic_part_uint64_t_##kind(w, i); }
-
-/* The address row has 32 or 64 bits. */
-#define SHARED_FORM(form, kind) \
-    HANDLER(ld_shared_##kind, form) \
+    HANDLER(ld_generic_##kind, full) \
     { \
-        return i->mods & MEM_ADDR32 ? load_shared_##form##_uint32_t_##kind(w, i) \
-                                    : load_shared_##form##_uint64_t_##kind(w, i); \
-    }
+        return i->mods & MEM_STRONG ? slow_generic_uint64_t_##kind(w, i) \
+                                    : load_generic_full_uint64_t_##kind(w, i); \
+    } \
+    HANDLER(ld_generic_##kind, part) { return slow_generic_uint64_t_##kind(w, i); }
+
+/* The address row has 32 or 64 bits; what is neither common nor simple is out of line. */
 #define LOAD_SHARED(M, R, kind) \
     LOAD_FN(shared, uint64_t, M, R, kind) \
     LOAD_FN(shared, uint32_t, M, R, kind) \
-    SHARED_FORM(full, kind) SHARED_FORM(part, kind)
+    NOINLINE const Insn *rare_shared_##kind(Warp *w, const Insn *i) \
+    { \
+        const bool simple = w->full && !(i->mods & MEM_STRONG); \
+        if (i->mods & MEM_ADDR32) \
+            return simple ? load_shared_full_uint32_t_##kind(w, i) : slow_shared_uint32_t_##kind(w, i); \
+        return simple ? load_shared_full_uint64_t_##kind(w, i) : slow_shared_uint64_t_##kind(w, i); \
+    } \
+    HANDLER(ld_shared_##kind, full) \
+    { \
+        const bool usual = (i->mods & (MEM_ADDR32 | MEM_STRONG)) == MEM_ADDR32; \
+        if (usual && HAVE_WINDOWS && sizeof(M) == 4 && sizeof(R) == 4) { \
+            const uint32_t *a = ROW(const uint32_t, w, i->a); \
+            uint32_t *d = ROW(uint32_t, w, i->d); \
+            return load_windows(w, a, (uint64_t)i->imm, d) ? i + 1 : rare_shared_##kind(w, i); \
+        } \
+        return usual ? load_shared_full_uint32_t_##kind(w, i) : rare_shared_##kind(w, i); \
+    } \
+    HANDLER(ld_shared_##kind, part) { return rare_shared_##kind(w, i); }
 
 /* Every lane has its own local memory: always lane by lane. */
 #define LOAD_LOCAL(M, R, kind) \

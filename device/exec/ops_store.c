@@ -32,7 +32,7 @@
         const A *a = ROW(const A, w, i->a); \
         const R *b = ROW(const R, w, i->b); \
         const Access x = {w, i, sizeof(M), true}; \
-        const Span span = span_##space(&x); \
+        const Span span = span_##space(&x, a[__builtin_ctz(w->mask)] + (uint64_t)i->imm); \
         if (i->mods & MEM_STRONG) { \
             STORE_LANES(space, M, STRONG) \
         } else if (span_has_##A(&x, &span, a)) { \
@@ -43,15 +43,11 @@
         return i + 1; \
     }
 
-#define FIND_HALF(space, A, M, n) \
-    const Shape shape_##n = shape_##A(a + n, sizeof(M)); \
-    uint8_t *p_##n = shape_##n == SHAPE_LOOSE ? NULL \
-        : at_##space(&x, a[n], shape_##n == SHAPE_DENSE ? HALF * sizeof(M) : sizeof(M));
-#define MOVE_HALF(M, n) \
-    if (shape_##n == SHAPE_DENSE) { \
-        for (int l = 0; l < HALF; l++) ((M *)(void *)p_##n)[l] = (M)b[n + l]; \
+#define MOVE_HALF(M, to, n) \
+    if (h.dense) { \
+        HALF_LOOP ((M *)(void *)(to))[l] = (M)b[n + l]; \
     } else { \
-        PLAIN(M, p_##n, (M)b[n + HALF - 1]); \
+        PLAIN(M, to, (M)b[n + HALF - 1]); \
     }
 
 #define STORE_FN(space, A, M, R, kind) \
@@ -61,35 +57,41 @@
         const A *a = ROW(const A, w, i->a); \
         const R *b = ROW(const R, w, i->b); \
         const Access x = {w, i, sizeof(M), true}; \
-        if (__builtin_expect(i->mods & MEM_STRONG, 0)) return slow_##space##_##A##_##kind(w, i); \
-        FIND_HALF(space, A, M, 0) \
-        FIND_HALF(space, A, M, 16) \
-        if (!p_0 || !p_16) return slow_##space##_##A##_##kind(w, i); \
-        MOVE_HALF(M, 0) \
-        MOVE_HALF(M, 16) \
+        Halves h; \
+        Span span; \
+        if (!halves_##A(a, (uint64_t)i->imm, sizeof(M), &h)) return slow_##space##_##A##_##kind(w, i); \
+        span = span_##space(&x, h.low); \
+        if (!span_has_halves(&x, &span, &h)) return slow_##space##_##A##_##kind(w, i); \
+        MOVE_HALF(M, (uintptr_t)(h.low + span.shift), 0) \
+        MOVE_HALF(M, (uintptr_t)(h.high + span.shift), 16) \
         return i + 1; \
-    } \
-    LANE_FN const Insn *store_##space##_part_##A##_##kind(Warp *w, const Insn *i) \
-    { \
-        return slow_##space##_##A##_##kind(w, i); \
     }
 
 #define STORE_GENERIC(M, R, kind) \
     STORE_FN(generic, uint64_t, M, R, kind) \
-    HANDLER(st_generic_##kind, full) { return store_generic_full_uint64_t_##kind(w, i); } \
-    HANDLER(st_generic_##kind, part) { return store_generic_part_uint64_t_##kind(w, i); }
-
-/* The address row has 32 or 64 bits. */
-#define SHARED_FORM(form, kind) \
-    HANDLER(st_shared_##kind, form) \
+    HANDLER(st_generic_##kind, full) \
     { \
-        return i->mods & MEM_ADDR32 ? store_shared_##form##_uint32_t_##kind(w, i) \
-                                    : store_shared_##form##_uint64_t_##kind(w, i); \
-    }
+        return i->mods & MEM_STRONG ? slow_generic_uint64_t_##kind(w, i) \
+                                    : store_generic_full_uint64_t_##kind(w, i); \
+    } \
+    HANDLER(st_generic_##kind, part) { return slow_generic_uint64_t_##kind(w, i); }
+
+/* The address row has 32 or 64 bits; what is neither common nor simple is out of line. */
 #define STORE_SHARED(M, R, kind) \
     STORE_FN(shared, uint64_t, M, R, kind) \
     STORE_FN(shared, uint32_t, M, R, kind) \
-    SHARED_FORM(full, kind) SHARED_FORM(part, kind)
+    NOINLINE const Insn *rare_shared_##kind(Warp *w, const Insn *i) \
+    { \
+        if (i->mods & MEM_ADDR32) return slow_shared_uint32_t_##kind(w, i); \
+        if (i->mods & MEM_STRONG || !w->full) return slow_shared_uint64_t_##kind(w, i); \
+        return store_shared_full_uint64_t_##kind(w, i); \
+    } \
+    HANDLER(st_shared_##kind, full) \
+    { \
+        const bool usual = (i->mods & (MEM_ADDR32 | MEM_STRONG)) == MEM_ADDR32; \
+        return usual ? store_shared_full_uint32_t_##kind(w, i) : rare_shared_##kind(w, i); \
+    } \
+    HANDLER(st_shared_##kind, part) { return rare_shared_##kind(w, i); }
 
 #define STORE_LOCAL(M, R, kind) \
     HANDLER(st_local_##kind, part) \

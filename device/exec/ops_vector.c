@@ -33,16 +33,13 @@ static void move_bytes(uint8_t *to, const uint8_t *from, uint32_t size)
 /* True when all 32 lanes execute and their addresses follow each other. */
 static bool all_dense(const Access *x)
 {
-    uint64_t span = (uint64_t)HALF * x->size;
+    const uint64_t *wide = ROW(const uint64_t, x->w, x->i->a);
+    const uint32_t *narrow = ROW(const uint32_t, x->w, x->i->a);
+    Halves h;
+    bool found;
     if (x->w->mask != FULL_MASK) return false;
-    if (x->i->mods & MEM_ADDR32) {
-        const uint32_t *a = ROW(const uint32_t, x->w, x->i->a);
-        return shape_uint32_t(a, x->size) == SHAPE_DENSE && shape_uint32_t(a + HALF, x->size) == SHAPE_DENSE &&
-               a[HALF] == (uint32_t)(a[0] + span);
-    }
-    const uint64_t *a = ROW(const uint64_t, x->w, x->i->a);
-    return shape_uint64_t(a, x->size) == SHAPE_DENSE && shape_uint64_t(a + HALF, x->size) == SHAPE_DENSE &&
-           a[HALF] == a[0] + span;
+    found = x->i->mods & MEM_ADDR32 ? halves_uint32_t(narrow, 0, x->size, &h) : halves_uint64_t(wide, 0, x->size, &h);
+    return found && h.dense && h.high == h.low + h.bytes;
 }
 
 #define at_generic_lane(x, l, address, bytes) at_generic(x, address, bytes)

@@ -37,7 +37,7 @@ typedef struct Group {
 
 struct Warp {
     /* hot: read by every handler */
-    uint8_t *base[4];          /* by REF_*; base[3] is a block of zeros */
+    uint8_t *base[REF_BASES];  /* by REF_*, less what the number takes in a Ref: see warp_set_base */
     uint32_t mask;             /* lanes that execute now */
     uint32_t full;             /* mask == FULL_MASK: index into Insn.run */
     _Alignas(64) int32_t lanes[WARP_LANES]; /* mask expanded: -1 for a lane that executes, else 0 */
@@ -62,7 +62,7 @@ struct Warp {
     size_t registers_size; /* the register file, grows with the call depth */
     uint8_t *local;
     size_t local_stride; /* lane l's local memory starts at local + l * local_stride */
-    uint32_t tid[3][WARP_LANES]; /* %tid of each lane */
+    _Alignas(64) uint32_t rows[WARP_ROWS][WARP_LANES]; /* by enum WarpRow */
 };
 
 /* Calls. A callee's frame starts WARP_CALL_HEADER bytes after the end of its caller's; the header keeps the lanes'
@@ -73,13 +73,29 @@ struct Warp {
  * ld_local/st_local offset local_size + k: arguments in memory go there. */
 enum { WARP_CALL_HEADER = 768, WARP_CALL_ROWS = 16384 };
 
+/* The base less the bits that choose it, so that an operand's address is one addition. */
+static inline void warp_set_base(Warp *warp, uint32_t base, const void *rows)
+{
+    warp->base[base] = (uint8_t *)((uintptr_t)rows - REF_MAKE(base, 0));
+}
+static inline uint8_t *warp_base(const Warp *warp, uint32_t base)
+{
+    return (uint8_t *)((uintptr_t)warp->base[base] + REF_MAKE(base, 0));
+}
+
 /* The rows of an operand. */
 static inline void *ref_rows(const Warp *warp, Ref ref)
 {
-    return warp->base[ref >> REF_BASE_SHIFT] + (ref & REF_OFFSET_MASK);
+    return (void *)((uintptr_t)warp->base[ref >> REF_BASE_SHIFT] + ref);
 }
 #define ROW(type, warp, ref) ((type *)__builtin_assume_aligned(ref_rows(warp, ref), 64))
 #define PRED(warp, ref) (*(uint32_t *)ref_rows(warp, ref))
+
+/* Most masks are full, and not every processor this is built for counts bits in one instruction. */
+static inline uint32_t lane_count(uint32_t mask)
+{
+    return mask == FULL_MASK ? WARP_LANES : (uint32_t)__builtin_popcount(mask);
+}
 
 /* Makes mask the executing lanes: sets mask, full and lanes. */
 static inline void warp_set_mask(Warp *warp, uint32_t mask)

@@ -125,7 +125,9 @@ static void lay_out(Graph *g)
     for (uint32_t o = 0; o < g->count; o++) {
         const LowerBlock *old = &f->blocks[g->order[o]];
         blocks[o] = (LowerBlock){.first = f->insn_count, .position = o};
-        for (uint32_t i = 0; i < old->count; i++) *lower_new_insn(f, 0, 0) = text[old->first + i];
+        uint32_t i = 0;
+        do *lower_new_insn(f, 0, 0) = text[old->first + i];
+        while (++i < old->count); /* no block is empty */
         uint32_t follows = o + 1 < g->count ? g->order[o + 1] : NO_BLOCK;
         bool falls = !(text[old->first + old->count - 1].flags & FLAG_ENDS);
         place_jump(f, OP_bra, falls, g->order[o] + 1, follows);

@@ -66,15 +66,15 @@ Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t hig
     low &= masks[class];
     if (class != CLASS_128) high = 0;
     if (c->count * 2 >= c->table_size) grow_table(lower);
-    uint32_t at = hash_value(class, low, high);
-    for (;; at++) {
-        ConstantRow *row = &c->table[at &= c->table_size - 1];
+    uint32_t at = hash_value(class, low, high) & (c->table_size - 1);
+    for (; c->table[at].class; at = (at + 1) & (c->table_size - 1)) {
+        const ConstantRow *row = &c->table[at];
         if (row->class == class + 1 && row->low == low && row->high == high) return row->ref;
-        if (row->class) continue;
-        *row = (ConstantRow){low, high, add_row(lower, class, low, high), (uint8_t)(class + 1)};
-        c->count++;
-        return row->ref;
     }
+    Ref ref = add_row(lower, class, low, high);
+    c->table[at] = (ConstantRow){low, high, ref, (uint8_t)(class + 1)};
+    c->count++;
+    return ref;
 }
 
 void lower_finish_constants(Lower *lower)

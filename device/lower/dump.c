@@ -6,7 +6,7 @@
 
 static void dump_ref(FILE *out, const char *name, Ref ref)
 {
-    static const char *const bases[] = {"r", "const+", "param+"};
+    static const char *const bases[] = {"r", "const+", "param+", "", "warp+", "block+"};
     if (ref >> REF_BASE_SHIFT == REF_NONE) return;
     fprintf(out, " %s=%s%" PRIu32, name, bases[ref >> REF_BASE_SHIFT], ref & REF_OFFSET_MASK);
 }

@@ -16,10 +16,10 @@ void lower_index_ops(Lower *lower)
     while (lower->op_hash_size < 2 * OP_COUNT) lower->op_hash_size *= 2;
     lower->op_hash = ARENA_ARRAY(&lower->scratch, uint16_t, lower->op_hash_size);
     for (uint32_t i = 0; i < lower->op_hash_size; i++) lower->op_hash[i] = OP_COUNT;
-    for (uint16_t op = 0; op < OP_COUNT; op++) {
+    for (uint32_t op = 0; op < OP_COUNT; op++) {
         uint32_t i = hash_name(exec_op_names[op]) & (lower->op_hash_size - 1);
         while (lower->op_hash[i] != OP_COUNT) i = (i + 1) & (lower->op_hash_size - 1);
-        lower->op_hash[i] = op;
+        lower->op_hash[i] = (uint16_t)op;
     }
 }
 

@@ -212,7 +212,7 @@ static void device_call(Select *s, DeviceFunction function)
         [ALIGNED_MALLOC] = {OP_call_malloc, 2, PTX_b64, {PTX_b64, PTX_b64}},
         [FREE] = {OP_call_free, 1, PTX_TYPE_NONE, {PTX_b64}}};
     const PtxOperand *arguments = operand_at(s, 2);
-    Ref values[DEVICE_PARAMS];
+    Ref values[DEVICE_PARAMS] = {REF_ABSENT};
     if (arguments->count != rows[function].count) {
         select_error(s, 0, "%u arguments are given, %u are expected", arguments->count, rows[function].count);
         return;

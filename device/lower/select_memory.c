@@ -294,5 +294,5 @@ void select_atom(Select *s)
     const PtxOperand *values = elements_of(operand_at(s, x.returns + 1u), &count);
     const PtxOperand *to = elements_of(operand_at(s, 0), &results);
     for (uint32_t i = 0; i < count; i++)
-        emit_atomic(s, &x, i < results ? &to[i] : to, &values[i], (int64_t)(i * ptx_type_bytes(x.type)));
+        emit_atomic(s, &x, i < results ? &to[i] : to, &values[i], (int64_t)i * ptx_type_bytes(x.type));
 }

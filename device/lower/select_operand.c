@@ -40,11 +40,27 @@ static bool special_constant(const PtxOperand *o, uint64_t *value)
     }
 }
 
+/* What the warp or the block has as a row. */
+static Ref special_row(const PtxOperand *o)
+{
+    switch (o->special) {
+    case PTX_SPECIAL_tid: return REF_ROW_32(REF_WARP, WARP_ROW_TID + o->component);
+    case PTX_SPECIAL_laneid: return REF_ROW_32(REF_WARP, WARP_ROW_LANEID);
+    case PTX_SPECIAL_ctaid:
+    case PTX_SPECIAL_clusterid: return REF_ROW_32(REF_BLOCK, BLOCK_ROW_CTAID + o->component);
+    case PTX_SPECIAL_ntid: return REF_ROW_32(REF_BLOCK, BLOCK_ROW_NTID + o->component);
+    case PTX_SPECIAL_nctaid:
+    case PTX_SPECIAL_nclusterid: return REF_ROW_32(REF_BLOCK, BLOCK_ROW_NCTAID + o->component);
+    default: return REF_ABSENT;
+    }
+}
+
 static Ref read_special(Select *s, const PtxOperand *o)
 {
     RegisterClass class = class_of(ptx_specials[o->special].type);
     uint64_t value;
     if (special_constant(o, &value)) return lower_constant(s->lower, class, value, 0);
+    if (special_row(o) != REF_ABSENT) return special_row(o);
     uint16_t op = special_op(s, o->special);
     if (op == OP_COUNT) {
         select_error(s, o->column, "%%%s is not supported by the CPU device", ptx_specials[o->special].name);
