@@ -48,30 +48,28 @@ $(SANITIZED)/venv: | $(SETUP)
 	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
 	  > $$($@/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/borrowed.pth
 
+# Optimised a little: that compiles fast and runs fast enough.
+CHECKED = -Doptimization=1 -Ddebug=true -Db_lundef=false
+
 asan: setup $(SANITIZED)/venv ## C tests and Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	$(MAKE) sanitized-c SANITIZER=address,undefined
 	$(BIN)/python -m pip --python $(SANITIZED)/venv/bin/python install -q --no-deps --no-build-isolation \
-	  --force-reinstall -Cbuild-dir=$(SANITIZED)/build -Csetup-args=-Db_sanitize=address,undefined \
-	  -Csetup-args=-Db_lundef=false -Csetup-args=-Dbuildtype=debugoptimized -Ccompile-args=-j$(JOBS) .
+	  --force-reinstall -Cbuild-dir=$(SANITIZED)/build -Ccompile-args=-j$(JOBS) \
+	  $(addprefix -Csetup-args=,-Dbuildtype=debug -Dctests=true $(CHECKED) -Db_sanitize=address,undefined) .
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  $(MESON) test -C $(SANITIZED)/build --no-rebuild --print-errorlogs --timeout-multiplier 5
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
 	  $(SANITIZED)/venv/bin/python -m pytest -n $(JOBS)
 
 tsan: setup ## C tests under ThreadSanitizer
-	$(MAKE) sanitized-c SANITIZER=thread
-
-.PHONY: sanitized-c
-sanitized-c:
-	test -d build/$(SANITIZER) || $(MESON) setup build/$(SANITIZER) -Dextension=false -Dctests=true \
-	  -Dbuildtype=debugoptimized -Db_sanitize=$(SANITIZER) -Db_lundef=false
-	$(BIN)/ninja -C build/$(SANITIZER) -j$(JOBS) --quiet
-	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  $(MESON) test -C build/$(SANITIZER) --no-rebuild --print-errorlogs --timeout-multiplier 5
+	test -d build/tsan || $(MESON) setup build/tsan -Dextension=false -Dctests=true -Dbuildtype=debug $(CHECKED) -Db_sanitize=thread
+	$(BIN)/ninja -C build/tsan -j$(JOBS) --quiet
+	$(MESON) test -C build/tsan --no-rebuild --print-errorlogs --timeout-multiplier 5
 
 FUZZ_SECONDS ?= 60
 fuzz: setup ## feed the PTX front end and the module loader with mutated input (FUZZ_SECONDS each)
-	test -d build/fuzz || CC=clang $(MESON) setup build/fuzz -Dextension=false -Dfuzzers=true \
-	  -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
+	test -d build/fuzz || CC=clang $(MESON) setup build/fuzz -Dextension=false -Dbuildtype=debug $(CHECKED) \
+	  -Dfuzzers=true -Db_sanitize=address,undefined
 	$(BIN)/ninja -C build/fuzz -j$(JOBS) --quiet
 	for target in fuzz_ptx fuzz_loader; do mkdir -p build/fuzz/corpus-$$target; \
 	  build/fuzz/tests/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \

@@ -17,7 +17,9 @@ def build_raw():
     RESULTS.mkdir(exist_ok=True)
     library = RESULTS / "libraw.so"
     if not library.exists() or library.stat().st_mtime < (HERE / "raw.c").stat().st_mtime:
-        subprocess.run(["cc", "-O3", "-march=native", "-shared", "-fPIC", HERE / "raw.c", "-o", library], check=True)
+        subprocess.run(
+            ["cc", "-O3", "-march=native", "-shared", "-fPIC", HERE / "raw.c", "-o", library], check=True
+        )
     raw = ctypes.CDLL(str(library))
     raw.raw_launch.restype = raw.raw_compile.restype = ctypes.c_double
     return raw
@@ -44,7 +46,7 @@ def burst(call, synchronize, count=400):
 
 
 def rounds(measures, count=40):
-    """{name: [nanoseconds of each round]}: every round measures each once, so that all see the same machine."""
+    """{name: [nanoseconds of each round]}: each measured once a round, so that all see the same machine."""
     times = {name: [] for name in measures}
     for number in range(count + 3):
         for name, measure in measures.items():
@@ -70,9 +72,11 @@ def table(title, header, rows):
     widths = [max(len(row[i]) for row in text) for i in range(len(header))]
     print(f"\n{title}")
     for number, row in enumerate(text):
-        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
         if number == 0:
             print("  " + "  ".join("-" * width for width in widths))
     RESULTS.mkdir(exist_ok=True)
     name = re.sub(r"\W+", "-", title.lower()).strip("-")
-    (RESULTS / f"{name}.json").write_text(json.dumps({"title": title, "header": header, "rows": rows}, indent=1))
+    (RESULTS / f"{name}.json").write_text(
+        json.dumps({"title": title, "header": header, "rows": rows}, indent=1)
+    )

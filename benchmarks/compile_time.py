@@ -44,11 +44,18 @@ def nvrtc_alone(counter):
     raw, library = build_raw(), loaded_library("libnvrtc.so")
     on_cpu = drv.Device(0).name().startswith("CPU device")
     kind = "PTX" if on_cpu else "CUBIN"
-    names = ("nvrtcCreateProgram", "nvrtcCompileProgram", f"nvrtcGet{kind}Size", f"nvrtcGet{kind}",
-             "nvrtcDestroyProgram")
+    names = (
+        "nvrtcCreateProgram",
+        "nvrtcCompileProgram",
+        f"nvrtcGet{kind}Size",
+        f"nvrtcGet{kind}",
+        "nvrtcDestroyProgram",
+    )
     functions = Nvrtc(*[ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names])
     major, minor = drv.Device(0).compute_capability()
-    options = (ctypes.c_char_p * 1)(f"--gpu-architecture={'compute' if on_cpu else 'sm'}_{major}{minor}".encode())
+    options = (ctypes.c_char_p * 1)(
+        f"--gpu-architecture={'compute' if on_cpu else 'sm'}_{major}{minor}".encode()
+    )
 
     def once():
         source = 'extern "C" {' + SOURCE % next(counter) + "}"
@@ -77,8 +84,13 @@ def cached_in_new_process():
         environment = {**os.environ, "PYCUDA_CACHE_DIR": folder}
         times = []
         for _ in range(9):
-            done = subprocess.run([sys.executable, "-W", "ignore", "-c", CACHED % (SOURCE % 0)], check=True,
-                                  capture_output=True, text=True, env=environment)
+            done = subprocess.run(
+                [sys.executable, "-W", "ignore", "-c", CACHED % (SOURCE % 0)],
+                check=True,
+                capture_output=True,
+                text=True,
+                env=environment,
+            )
             times.append(float(done.stdout))
         return statistics.median(times[1:])
 
@@ -105,13 +117,20 @@ def main():
     source = SOURCE % 0
     SourceModule(source)
     again = median_time(lambda: SourceModule(source), 50)
-    rows = [("NVRTC alone", alone), ("SourceModule, cold", ours), ("SourceModule, same process, cached", again),
-            ("SourceModule, new process, cached", cached_in_new_process())]
+    rows = [
+        ("NVRTC alone", alone),
+        ("SourceModule, cold", ours),
+        ("SourceModule, same process, cached", again),
+        ("SourceModule, new process, cached", cached_in_new_process()),
+    ]
     peer = cupy_cold(counter)
     if peer is not None:
         rows.append(("CuPy RawModule, cold", peer))
-    table("From source to function", ["what", "ms", "x NVRTC"],
-          [(name, f"{seconds * 1e3:.3f}", f"{seconds / alone:.3f}") for name, seconds in rows])
+    table(
+        "From source to function",
+        ["what", "ms", "x NVRTC"],
+        [(name, f"{seconds * 1e3:.3f}", f"{seconds / alone:.3f}") for name, seconds in rows],
+    )
 
 
 if __name__ == "__main__":

@@ -24,8 +24,11 @@ def seconds(module):
 def main():
     measured = [(name, seconds(name)) for name in MODULES]
     base = dict(measured)["numpy"]
-    table("Import in a fresh process", ["module", "ms", "x numpy"],
-          [(name, f"{time * 1e3:.1f}", f"{time / base:.2f}") for name, time in measured if time is not None])
+    table(
+        "Import in a fresh process",
+        ["module", "ms", "x numpy"],
+        [(name, f"{time * 1e3:.1f}", f"{time / base:.2f}") for name, time in measured if time is not None],
+    )
 
 
 if __name__ == "__main__":

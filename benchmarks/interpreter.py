@@ -1,7 +1,8 @@
-"""The CPU device's interpreter on one core: nanoseconds per warp instruction, beside PoCL, NumPy and plain C.
+"""The CPU device's interpreter on one core: ns per warp instruction, beside PoCL, NumPy and plain C.
 
-Three kernels: a stream (saxpy), divergence (Mandelbrot), barriers and shared memory (tiled product). Instructions
-are counted in the PTX: those outside loops once a warp, those of the loop as often as the warp goes round.
+Three kernels: a stream (saxpy), divergence (Mandelbrot), barriers and shared memory (tiled product).
+Instructions are counted in the PTX: those outside loops once a warp, those of the loop as often as
+the warp goes round.
 """
 
 import ctypes
@@ -68,17 +69,22 @@ __global__ void matmul(int n, const float *a, const float *b, float *c)
 def count_instructions(source, name):
     """(instructions outside loops, instructions inside the one loop) of the kernel's PTX."""
     ptx = compile(source, target="ptx", cache_dir=False).decode()
-    body = ptx[ptx.index(f".entry {name}"):]
-    body = body[body.index("{"):]
+    body = ptx[ptx.index(f".entry {name}") :]
+    body = body[body.index("{") :]
     lines = [line.strip() for line in body.splitlines()]
-    code = [line for line in lines if re.match(r"(@!?%p\d+\s+)?[a-z]+[a-z0-9_.:]*\b.*;|\$\w+:", line)
-            and not line.startswith(".")]
+    code = [
+        line
+        for line in lines
+        if re.match(r"(@!?%p\d+\s+)?[a-z]+[a-z0-9_.:]*\b.*;|\$\w+:", line) and not line.startswith(".")
+    ]
     labels = {line[:-1]: i for i, line in enumerate(code) if line.endswith(":")}
     inside = 0
     for i, line in enumerate(code):
         match = re.search(r"\bbra(?:\.uni)?\s+(\$\w+);", line)
         if match and labels[match.group(1)] < i:
-            inside = max(inside, sum(not other.endswith(":") for other in code[labels[match.group(1)]:i + 1]))
+            inside = max(
+                inside, sum(not other.endswith(":") for other in code[labels[match.group(1)] : i + 1])
+            )
     return sum(not line.endswith(":") for line in code) - inside, inside
 
 
@@ -97,8 +103,12 @@ def run_saxpy(raw):
     z = np.empty_like(x)
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (x, y, z)]
     outside, _ = count_instructions(SAXPY, "saxpy")
-    return (outside * N // 32, median_time(launch), median_time(lambda: np.float32(2.5) * x + y),
-            median_time(lambda: raw.raw_saxpy(ctypes.c_long(N), ctypes.c_float(2.5), *pointers)))
+    return (
+        outside * N // 32,
+        median_time(launch),
+        median_time(lambda: np.float32(2.5) * x + y),
+        median_time(lambda: raw.raw_saxpy(ctypes.c_long(N), ctypes.c_float(2.5), *pointers)),
+    )
 
 
 def run_mandelbrot(raw):
@@ -136,7 +146,7 @@ def mandelbrot_numpy():
         for _ in range(LIMIT):
             z[alive] = z[alive] ** 2 + c[alive]
             counts[alive] += 1
-            alive &= (z.real ** 2 + z.imag ** 2) < 4
+            alive &= (z.real**2 + z.imag**2) < 4
     return counts
 
 
@@ -156,8 +166,12 @@ def run_matmul(raw):
     warps = M * M // 32
     c = np.empty_like(a)
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (a, b, c)]
-    return ((outside + inside * (M // 16)) * warps, median_time(launch), median_time(lambda: a @ b),
-            median_time(lambda: raw.raw_matmul(M, *pointers)))
+    return (
+        (outside + inside * (M // 16)) * warps,
+        median_time(launch),
+        median_time(lambda: a @ b),
+        median_time(lambda: raw.raw_matmul(M, *pointers)),
+    )
 
 
 def pocl_times():
@@ -173,13 +187,24 @@ def main():
     raw = build_raw()
     names = ("saxpy 2^20", "Mandelbrot 512x512", "16x16 tiled product 256^3")
     rows = []
-    for name, run, pocl in zip(names, (run_saxpy, run_mandelbrot, run_matmul), pocl_times()):
+    for name, run, pocl in zip(names, (run_saxpy, run_mandelbrot, run_matmul), pocl_times(), strict=True):
         instructions, ours, numpy_time, plain = run(raw)
-        rows.append((name, f"{ours * 1e9 / instructions:.2f}", f"{ours * 1e3:.2f}",
-                     f"{pocl * 1e3:.2f}" if pocl else "", f"{ours / pocl:.2f}" if pocl else "",
-                     f"{numpy_time * 1e3:.2f}", f"{plain * 1e3:.2f}"))
-    table("CPU device, one core",
-          ["kernel", "ns/warp instr.", "ours, ms", "PoCL, ms", "x PoCL", "NumPy, ms", "C -O3, ms"], rows)
+        rows.append(
+            (
+                name,
+                f"{ours * 1e9 / instructions:.2f}",
+                f"{ours * 1e3:.2f}",
+                f"{pocl * 1e3:.2f}" if pocl else "",
+                f"{ours / pocl:.2f}" if pocl else "",
+                f"{numpy_time * 1e3:.2f}",
+                f"{plain * 1e3:.2f}",
+            )
+        )
+    table(
+        "CPU device, one core",
+        ["kernel", "ns/warp instr.", "ours, ms", "PoCL, ms", "x PoCL", "NumPy, ms", "C -O3, ms"],
+        rows,
+    )
 
 
 if __name__ == "__main__":

@@ -41,14 +41,23 @@ def times(n, size, limit, m):
     context = cl.Context(dev_type=cl.device_type.CPU)
     queue = cl.CommandQueue(context)
     program = cl.Program(context, SOURCE).build()
-    float_buffer = [cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR | cl.mem_flags.READ_WRITE,
-                              hostbuf=np.random.rand(n).astype(np.float32)) for _ in range(3)]
+    float_buffer = [
+        cl.Buffer(
+            context,
+            cl.mem_flags.COPY_HOST_PTR | cl.mem_flags.READ_WRITE,
+            hostbuf=np.random.rand(n).astype(np.float32),
+        )
+        for _ in range(3)
+    ]
     counts = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * size * size)
-    calls = [(program.saxpy, (n,), (256,), (np.int32(n), np.float32(2.5), *float_buffer)),
-             (program.mandelbrot, (size, size), (32, 8), (np.int32(size), np.int32(limit), counts)),
-             (program.matmul, (m, m), (16, 16), (np.int32(m), *float_buffer))]
+    calls = [
+        (program.saxpy, (n,), (256,), (np.int32(n), np.float32(2.5), *float_buffer)),
+        (program.mandelbrot, (size, size), (32, 8), (np.int32(size), np.int32(limit), counts)),
+        (program.matmul, (m, m), (16, 16), (np.int32(m), *float_buffer)),
+    ]
     result = []
     for kernel, grid, block, args in calls:
+
         def run(kernel=kernel, grid=grid, block=block, args=args):
             kernel(queue, grid, block, *args)
             queue.finish()

@@ -24,11 +24,21 @@ def raw_measures(functions, arrays):
     params = (ctypes.c_void_p * 5)(*[ctypes.cast(ctypes.pointer(value), ctypes.c_void_p) for value in values])
 
     def measure(function, params):
-        return raw.raw_launch(driver.cuLaunchKernel, driver.cuCtxSynchronize, ctypes.c_void_p(function.handle),
-                              1, 32, params, 400, 1)
+        return raw.raw_launch(
+            driver.cuLaunchKernel,
+            driver.cuCtxSynchronize,
+            ctypes.c_void_p(function.handle),
+            1,
+            32,
+            params,
+            400,
+            1,
+        )
 
-    return {"raw C, no argument": lambda keep=values: measure(functions[0], None),
-            "raw C, 5 arguments": lambda keep=values: measure(functions[1], params)}
+    return {
+        "raw C, no argument": lambda keep=values: measure(functions[0], None),
+        "raw C, 5 arguments": lambda keep=values: measure(functions[1], params),
+    }
 
 
 def our_measures(none, five, arrays):
@@ -43,7 +53,9 @@ def our_measures(none, five, arrays):
         "pycuda f(3 arrays, 2 int32)": lambda: five(a, b, c, n, m, block=block, grid=grid),
         "pycuda prepared_call()": lambda: none.prepared_call(grid, block),
         "pycuda prepared_call(5)": lambda: five.prepared_call(grid, block, pa, pb, pc, 3, 4),
-        "pycuda prepared_async_call(5)": lambda: five.prepared_async_call(grid, block, None, pa, pb, pc, 3, 4),
+        "pycuda prepared_async_call(5)": lambda: five.prepared_async_call(
+            grid, block, None, pa, pb, pc, 3, 4
+        ),
     }
     return {name: lambda call=call: burst(call, drv.Context.synchronize) for name, call in calls.items()}
 
@@ -54,12 +66,16 @@ def cupy_measures():
     except ImportError:
         return {}
     none = cupy.RawKernel('extern "C" __global__ void none() { }', "none")
-    five = cupy.RawKernel('extern "C" __global__ void five(float *a, float *b, float *c, int n, int m) { }', "five")
+    five = cupy.RawKernel(
+        'extern "C" __global__ void five(float *a, float *b, float *c, int n, int m) { }', "five"
+    )
     a, b, c = (cupy.zeros(1024, cupy.float32) for _ in range(3))
     wait = cupy.cuda.runtime.deviceSynchronize
     n, m = np.int32(3), np.int32(4)
-    return {"CuPy RawKernel()": lambda: burst(lambda: none((1,), (32,), ()), wait),
-            "CuPy RawKernel(5)": lambda: burst(lambda: five((1,), (32,), (a, b, c, n, m)), wait)}
+    return {
+        "CuPy RawKernel()": lambda: burst(lambda: none((1,), (32,), ()), wait),
+        "CuPy RawKernel(5)": lambda: burst(lambda: five((1,), (32,), (a, b, c, n, m)), wait),
+    }
 
 
 def cuda_core_measures():
@@ -71,31 +87,51 @@ def cuda_core_measures():
     device.set_current()
     stream = device.create_stream()
     options = ProgramOptions(arch=f"sm_{device.arch}")
-    module = Program('extern "C" __global__ void none() { } extern "C" __global__ void five(float *a, float *b, '
-                     "float *c, int n, int m) { }", code_type="c++", options=options).compile("cubin")
+    module = Program(
+        'extern "C" __global__ void none() { } extern "C" __global__ void five(float *a, float *b, '
+        "float *c, int n, int m) { }",
+        code_type="c++",
+        options=options,
+    ).compile("cubin")
     none, five = module.get_kernel("none"), module.get_kernel("five")
     config = LaunchConfig(grid=1, block=32)
     memory = [gpuarray.empty(1024, np.float32) for _ in range(3)]
     args = [*(int(array.gpudata) for array in memory), np.int32(3), np.int32(4)]
-    return {"cuda.core launch()": lambda: burst(lambda: launch(stream, config, none), stream.sync),
-            "cuda.core launch(5)": lambda keep=memory: burst(lambda: launch(stream, config, five, *args), stream.sync)}
+    return {
+        "cuda.core launch()": lambda: burst(lambda: launch(stream, config, none), stream.sync),
+        "cuda.core launch(5)": lambda keep=memory: burst(
+            lambda: launch(stream, config, five, *args), stream.sync
+        ),
+    }
 
 
 def main():
     module = SourceModule(SOURCE)
     none, five = module.get_function("none"), module.get_function("five")
     arrays = [gpuarray.zeros(1024, np.float32) for _ in range(3)]
-    measures = {**raw_measures((none, five), arrays), **our_measures(none, five, arrays),
-                "(an empty Python lambda)": lambda: burst(lambda: None, lambda: None),
-                **cupy_measures(), **cuda_core_measures()}
+    measures = {
+        **raw_measures((none, five), arrays),
+        **our_measures(none, five, arrays),
+        "(an empty Python lambda)": lambda: burst(lambda: None, lambda: None),
+        **cupy_measures(),
+        **cuda_core_measures(),
+    }
     times = rounds(measures)
     rows = []
     for name, mine in times.items():
         floor = times["raw C, 5 arguments" if "5" in name or "arrays" in name else "raw C, no argument"]
-        ratio = statistics.median(time / base for time, base in zip(mine, floor))
-        ours = statistics.median(time - base for time, base in zip(mine, floor))
-        rows.append((name, f"{statistics.median(mine) / 1e3:.2f}", f"{min(mine) / 1e3:.2f}", f"{max(mine) / 1e3:.2f}",
-                     f"{ratio:.2f}", f"{ours:.0f}"))
+        ratio = statistics.median(time / base for time, base in zip(mine, floor, strict=True))
+        ours = statistics.median(time - base for time, base in zip(mine, floor, strict=True))
+        rows.append(
+            (
+                name,
+                f"{statistics.median(mine) / 1e3:.2f}",
+                f"{min(mine) / 1e3:.2f}",
+                f"{max(mine) / 1e3:.2f}",
+                f"{ratio:.2f}",
+                f"{ours:.0f}",
+            )
+        )
     table("Host time of one launch", ["call", "us", "min", "max", "x raw C", "over raw, ns"], rows)
 
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-typedef int (*Launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                      unsigned shared, void *stream, void **params, void **extra);
+typedef int (*Launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                      unsigned bz, unsigned shared, void *stream, void **params, void **extra);
 typedef int (*Plain)(void);
 
 static double now(void)
@@ -27,8 +27,8 @@ static int compare(const void *a, const void *b)
 
 /* Median nanoseconds of one launch over `rounds` rounds of `burst` launches, each after a synchronise. Negative: a
  * call failed with that error. */
-double raw_launch(Launch launch, Plain synchronize, void *function, unsigned grid, unsigned block, void **params,
-                  int burst, int rounds)
+double raw_launch(Launch launch, Plain synchronize, void *function, unsigned grid, unsigned block,
+                  void **params, int burst, int rounds)
 {
     double *times = malloc(sizeof *times * (size_t)rounds);
     int error = 0;
@@ -39,8 +39,7 @@ double raw_launch(Launch launch, Plain synchronize, void *function, unsigned gri
             error = launch(function, grid, 1, 1, block, 1, 1, 0, NULL, params, NULL);
         times[round] = (now() - start) / burst;
     }
-    if (!error)
-        error = synchronize();
+    if (!error) error = synchronize();
     qsort(times, (size_t)rounds, sizeof *times, compare);
     double median = times[rounds / 2];
     free(times);
@@ -62,13 +61,10 @@ double raw_compile(const Nvrtc *nvrtc, const char *source, int option_count, con
     size_t size = 0;
     double start = now();
     int error = nvrtc->create(&program, source, "kernel.cu", 0, NULL, NULL);
-    if (!error)
-        error = nvrtc->compile(program, option_count, options);
-    if (!error)
-        error = nvrtc->size(program, &size);
+    if (!error) error = nvrtc->compile(program, option_count, options);
+    if (!error) error = nvrtc->size(program, &size);
     char *code = malloc(size + 1);
-    if (!error)
-        error = nvrtc->code(program, code);
+    if (!error) error = nvrtc->code(program, code);
     double spent = now() - start;
     free(code);
     nvrtc->destroy(&program);
@@ -78,8 +74,7 @@ double raw_compile(const Nvrtc *nvrtc, const char *source, int option_count, con
 /* Plain C versions of the interpreter benchmark's kernels. */
 void raw_saxpy(long n, float s, const float *x, const float *y, float *z)
 {
-    for (long i = 0; i < n; i++)
-        z[i] = s * x[i] + y[i];
+    for (long i = 0; i < n; i++) z[i] = s * x[i] + y[i];
 }
 
 void raw_mandelbrot(int size, int limit, int *out)
@@ -104,6 +99,5 @@ void raw_matmul(int n, const float *a, const float *b, float *c)
     memset(c, 0, sizeof *c * (size_t)n * (size_t)n);
     for (int i = 0; i < n; i++)
         for (int k = 0; k < n; k++)
-            for (int j = 0; j < n; j++)
-                c[i * n + j] += a[i * n + k] * b[k * n + j];
+            for (int j = 0; j < n; j++) c[i * n + j] += a[i * n + k] * b[k * n + j];
 }

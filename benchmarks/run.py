@@ -1,4 +1,4 @@
-"""Runs the benchmarks that make sense on this machine, each in a process of its own, and draws what they found."""
+"""Runs the benchmarks that make sense on this machine, each in its own process, and draws the results."""
 
 import json
 import subprocess
@@ -18,10 +18,14 @@ def draw():
     import matplotlib.pyplot as plt
 
     tables = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
-    ratios = [(t, next((i for i, name in enumerate(t["header"]) if name.startswith("x ")), None)) for t in tables]
+    ratios = [
+        (t, next((i for i, name in enumerate(t["header"]) if name.startswith("x ")), None)) for t in tables
+    ]
     ratios = [(t, i) for t, i in ratios if i is not None]
-    figure, axes = plt.subplots(len(ratios), 1, figsize=(9, 3 * len(ratios)), squeeze=False, layout="constrained")
-    for axis, (t, column) in zip(axes[:, 0], ratios):
+    figure, axes = plt.subplots(
+        len(ratios), 1, figsize=(9, 3 * len(ratios)), squeeze=False, layout="constrained"
+    )
+    for axis, (t, column) in zip(axes[:, 0], ratios, strict=True):
         rows = [row for row in t["rows"] if row[column]]
         axis.barh([row[0] for row in rows], [float(row[column]) for row in rows])
         axis.axvline(1, color="black", linewidth=1)
@@ -33,8 +37,11 @@ def draw():
 
 def main():
     names = sys.argv[1:] or ["import_time", "compile_time", "launch", "interpreter"]
-    failed = [name for name in names
-              if subprocess.run([sys.executable, "-W", "ignore", HERE / f"{name}.py"], cwd=HERE).returncode]
+    failed = [
+        name
+        for name in names
+        if subprocess.run([sys.executable, "-W", "ignore", HERE / f"{name}.py"], cwd=HERE).returncode
+    ]
     draw()
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")

@@ -94,7 +94,7 @@ void strides_pack_like(int ndim, const ptrdiff_t *shape, const ptrdiff_t *like, 
 
 bool strides_is_packed(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize)
 {
-    ptrdiff_t packed[STRIDES_MAX_DIMS];
+    ptrdiff_t packed[STRIDES_MAX_DIMS] = {0};
     strides_pack_like(ndim, shape, strides, itemsize, packed);
     return strides_equal(ndim, shape, strides, packed);
 }
@@ -121,7 +121,7 @@ void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, 
 
 bool strides_may_overlap(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize)
 {
-    int order[STRIDES_MAX_DIMS];
+    int order[STRIDES_MAX_DIMS] = {0};
     ptrdiff_t reach = itemsize;
     if (is_empty(ndim, shape)) return false;
     strides_sort(ndim, strides, order);

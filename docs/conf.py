@@ -1,5 +1,6 @@
 """Sphinx: `make docs`."""
 
+import pycuda.compiler  # noqa: F401  before autodoc, which would read the type stubs in place of the modules
 from pycuda import VERSION_TEXT
 
 project = "pycuda"

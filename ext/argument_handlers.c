@@ -14,23 +14,18 @@
 #include <structmember.h>
 
 typedef struct HandlerObject {
-    PyObject_HEAD
-    ModuleState *state;
+    PyObject_HEAD ModuleState *state;
     PyObject *array;        /* the host array */
     PyObject *dev_alloc;    /* None until needed */
     PyObject *attributes;   /* __dict__ */
 } HandlerObject;
 
-static HandlerObject *handler_cast(PyObject *object)
-{
-    return (HandlerObject *)object;
-}
+static HandlerObject *handler_cast(PyObject *object) { return (HandlerObject *)object; }
 
 static PyObject *handler_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
     HandlerObject *handler = handler_cast(type->tp_alloc(type, 0));
-    if (!handler)
-        return NULL;
+    if (!handler) return NULL;
     handler->state = state_of_type(type);
     handler->array = Py_NewRef(Py_None);
     handler->dev_alloc = Py_NewRef(Py_None);
@@ -41,8 +36,7 @@ static int handler_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static const char *const names[] = {"ary", NULL};
     PyObject *given[1];
-    if (convert_call("ArgumentHandler", names, 1, args, kwargs, given) < 0)
-        return -1;
+    if (convert_call("ArgumentHandler", names, 1, args, kwargs, given) < 0) return -1;
     Py_XSETREF(handler_cast(self)->array, Py_NewRef(given[0]));
     Py_XSETREF(handler_cast(self)->dev_alloc, Py_NewRef(Py_None));
     return 0;
@@ -83,8 +77,7 @@ static PyObject *get_device_alloc(PyObject *self, PyObject *Py_UNUSED(none))
 {
     HandlerObject *handler = handler_cast(self);
     size_t size = 0;
-    if (handler->dev_alloc && handler->dev_alloc != Py_None)
-        return Py_NewRef(handler->dev_alloc);
+    if (handler->dev_alloc && handler->dev_alloc != Py_None) return Py_NewRef(handler->dev_alloc);
     PyObject *nbytes = handler->array ? PyObject_GetAttrString(handler->array, "nbytes") : NULL;
     if (!nbytes) {
         PyErr_Format(PyExc_TypeError, "could not determine the size of the array: %.200s has no nbytes",
@@ -93,13 +86,10 @@ static PyObject *get_device_alloc(PyObject *self, PyObject *Py_UNUSED(none))
     }
     int failed = convert_size(nbytes, "nbytes", &size);
     Py_DECREF(nbytes);
-    if (failed)
-        return NULL;
-    if (size == 0)
-        Py_RETURN_NONE;
+    if (failed) return NULL;
+    if (size == 0) Py_RETURN_NONE;
     PyObject *allocation = device_allocation_new(handler->state, size);
-    if (allocation)
-        Py_XSETREF(handler->dev_alloc, Py_NewRef(allocation));
+    if (allocation) Py_XSETREF(handler->dev_alloc, Py_NewRef(allocation));
     return allocation;
 }
 
@@ -108,11 +98,9 @@ static int device_side(PyObject *self, size_t size, CUdeviceptr *out)
 {
     HandlerObject *handler = handler_cast(self);
     PyObject *allocation = PyObject_CallMethodNoArgs(self, handler->state->str_get_device_alloc);
-    if (!allocation)
-        return -1;
+    if (!allocation) return -1;
     int found = size == 0 || allocation == Py_None ? 0 : 1;
-    if (found && convert_range(handler->state, allocation, "the handler's memory", size, out) < 0)
-        found = -1;
+    if (found && convert_range(handler->state, allocation, "the handler's memory", size, out) < 0) found = -1;
     Py_DECREF(allocation);
     return found;
 }
@@ -121,8 +109,7 @@ static int wait_for_stream(ModuleState *state, CUstream stream)
 {
     CUresult result;
     CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream));
-    if (result != CUDA_SUCCESS)
-        raise_driver(state, result, "cuStreamSynchronize", NULL);
+    if (result != CUDA_SUCCESS) raise_driver(state, result, "cuStreamSynchronize", NULL);
     return result == CUDA_SUCCESS ? 0 : -1;
 }
 
@@ -133,8 +120,7 @@ static int copy_in(ModuleState *state, CUdeviceptr to, const HostBuffer *from, C
         CALL_BLOCKING(state, result, driver.cuMemcpyHtoDAsync(to, from->pointer, from->size, stream));
     else
         CALL_BLOCKING(state, result, driver.cuMemcpyHtoD(to, from->pointer, from->size));
-    if (result == CUDA_SUCCESS)
-        return stream ? wait_for_stream(state, stream) : 0;
+    if (result == CUDA_SUCCESS) return stream ? wait_for_stream(state, stream) : 0;
     raise_driver(state, result, stream ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD", NULL);
     return -1;
 }
@@ -146,8 +132,7 @@ static int copy_out(ModuleState *state, const HostBuffer *to, CUdeviceptr from, 
         CALL_BLOCKING(state, result, driver.cuMemcpyDtoHAsync(to->pointer, from, to->size, stream));
     else
         CALL_BLOCKING(state, result, driver.cuMemcpyDtoH(to->pointer, from, to->size));
-    if (result == CUDA_SUCCESS)
-        return stream ? wait_for_stream(state, stream) : 0;
+    if (result == CUDA_SUCCESS) return stream ? wait_for_stream(state, stream) : 0;
     raise_driver(state, result, stream ? "cuMemcpyDtoHAsync" : "cuMemcpyDtoH", NULL);
     return -1;
 }
@@ -172,18 +157,14 @@ static PyObject *transfer(PyObject *self, PyObject *stream_object, BufferFn borr
     return found < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(no_pre_call_doc,
-"pre_call(stream)\n--\n\n"
-"Called before the launch, with its stream or None. Does nothing here.");
+PyDoc_STRVAR(no_pre_call_doc, "pre_call(stream)\n--\n\n"
+                              "Called before the launch, with its stream or None. Does nothing here.");
 
-static PyObject *no_pre_call(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(stream))
-{
-    Py_RETURN_NONE;
-}
+static PyObject *no_pre_call(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(stream)) { Py_RETURN_NONE; }
 
 PyDoc_STRVAR(pre_call_doc,
-"pre_call(stream)\n--\n\n"
-"Copies the array to the device (cuMemcpyHtoD), in order with the work on the stream.");
+             "pre_call(stream)\n--\n\n"
+             "Copies the array to the device (cuMemcpyHtoD), in order with the work on the stream.");
 
 static PyObject *pre_call(PyObject *self, PyObject *stream)
 {
@@ -191,8 +172,8 @@ static PyObject *pre_call(PyObject *self, PyObject *stream)
 }
 
 PyDoc_STRVAR(post_call_doc,
-"post_call(stream)\n--\n\n"
-"Copies the result back to the array (cuMemcpyDtoH), behind the work on the stream.");
+             "post_call(stream)\n--\n\n"
+             "Copies the result back to the array (cuMemcpyDtoH), behind the work on the stream.");
 
 static PyObject *post_call(PyObject *self, PyObject *stream)
 {
@@ -242,9 +223,8 @@ static PyType_Slot handler_slots[] = {
     {0, NULL},
 };
 
-#define SUBTYPE_SLOTS(name, doc)                                                                             \
-    static PyType_Slot name##_slots[] = {                                                                    \
-        {Py_tp_doc, (void *)doc}, {Py_tp_methods, name##_methods}, {0, NULL}};
+#define SUBTYPE_SLOTS(name, doc) \
+    static PyType_Slot name##_slots[] = {{Py_tp_doc, (void *)doc}, {Py_tp_methods, name##_methods}, {0, NULL}};
 SUBTYPE_SLOTS(in, "In(ary)\n--\n\nThe array is copied to the device before the launch.")
 SUBTYPE_SLOTS(
     out,

@@ -23,14 +23,12 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
         PyErr_SetString(PyExc_ValueError, "the shape has a negative length or too many elements");
     else if (PyDataType_REFCHK(dtype))
         PyErr_Format(PyExc_TypeError, "a GPUArray cannot hold Python objects (dtype %S)", (PyObject *)dtype);
-    if (PyErr_Occurred()) {
-        if (dims != array->dims)
-            PyMem_Free(dims);
+    if (!dims || PyErr_Occurred()) {
+        if (dims != array->dims) PyMem_Free(dims);
         Py_DECREF(dtype);
         return -1;
     }
-    if (array->shape != array->dims)
-        PyMem_Free(array->shape);
+    if (array->shape != array->dims) PyMem_Free(array->shape);
     array->shape = dims;
     array->strides = dims + (ndim > ARRAY_INLINE_DIMS ? ndim : ARRAY_INLINE_DIMS);
     memcpy(array->shape, shape, (size_t)ndim * sizeof *shape);
@@ -63,8 +61,7 @@ static int use_memory(GPUArrayObject *array, PyObject *gpudata)
     ModuleState *state = array->state;
     CUdeviceptr address = 0;
     DeviceAllocationObject *allocation = NULL;
-    if (gpudata != Py_None && convert_pointer(state, gpudata, &address) < 0)
-        return -1;
+    if (gpudata != Py_None && convert_pointer(state, gpudata, &address) < 0) return -1;
     if (device_allocation_check(state, gpudata))
         allocation = device_allocation_cast(gpudata);
     else if (array_check(state, gpudata))
@@ -90,8 +87,7 @@ static int allocate(GPUArrayObject *array)
 {
     Py_ssize_t needed = bytes_needed(array);
     PyObject *memory;
-    if (array->size == 0)
-        return use_memory(array, Py_None);
+    if (array->size == 0) return use_memory(array, Py_None);
     if (needed < 0) {
         PyErr_SetString(PyExc_ValueError,
                         "negative strides need gpudata: new memory has nothing before its start");
@@ -101,8 +97,7 @@ static int allocate(GPUArrayObject *array)
         memory = device_allocation_new(array->state, (size_t)(needed ? needed : 1));
     else
         memory = PyObject_CallFunction(array->allocator, "n", needed);
-    if (!memory)
-        return -1;
+    if (!memory) return -1;
     int failed = use_memory(array, memory);
     Py_DECREF(memory);
     return failed;
@@ -112,8 +107,7 @@ static int allocate(GPUArrayObject *array)
 static PyObject *array_tp_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
     GPUArrayObject *array = array_cast(type->tp_alloc(type, 0));
-    if (!array)
-        return NULL;
+    if (!array) return NULL;
     array->state = state_of_type(type);
     array->shape = array->strides = array->dims;
     if (describe(array, PyArray_DescrFromType(NPY_DOUBLE), 1, (Py_ssize_t[]){0}, NULL, 'C') < 0)
@@ -124,8 +118,7 @@ static PyObject *array_tp_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyO
 static int read_strides(PyObject *value, int ndim, Py_ssize_t *out)
 {
     PyObject *items = PySequence_Fast(value, "strides must be a sequence of integers (bytes)");
-    if (!items)
-        return -1;
+    if (!items) return -1;
     int failed = PySequence_Fast_GET_SIZE(items) != ndim;
     if (failed)
         PyErr_Format(PyExc_ValueError, "%zd strides for %d axes", PySequence_Fast_GET_SIZE(items), ndim);
@@ -139,8 +132,7 @@ static int read_strides(PyObject *value, int ndim, Py_ssize_t *out)
 
 static int read_order(PyObject *value, char *out)
 {
-    if (!value || (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "C") == 0))
-        return 0;
+    if (!value || (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "C") == 0)) return 0;
     if (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "F") == 0) {
         *out = 'F';
         return 0;
@@ -170,10 +162,7 @@ enum {
     GIVEN_COUNT
 };
 
-static PyObject *given_or_null(PyObject *value)
-{
-    return value == Py_None ? NULL : value;
-}
+static PyObject *given_or_null(PyObject *value) { return value == Py_None ? NULL : value; }
 
 static int array_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -201,8 +190,7 @@ static int array_init(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)form.dtype);
     convert_form_clear(&form);
-    if (describe(array, dtype, form.rank, form.shape, steps ? strides : NULL, order) < 0)
-        return -1;
+    if (describe(array, dtype, form.rank, form.shape, steps ? strides : NULL, order) < 0) return -1;
     Py_XSETREF(array->base, Py_XNewRef(base));
     Py_XSETREF(array->allocator, Py_XNewRef(allocator == array->state->mem_alloc ? NULL : allocator));
     return gpudata ? use_memory(array, gpudata) : allocate(array);
@@ -242,15 +230,13 @@ PyObject *array_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const Py
     array->state = state;
     array->shape = array->strides = array->dims;
     array->allocator = Py_XNewRef(allocator == state->mem_alloc ? NULL : given_or_null(allocator));
-    if (describe(array, dtype, ndim, shape, strides, 'C') < 0 || allocate(array) < 0)
-        Py_CLEAR(array);
+    if (describe(array, dtype, ndim, shape, strides, 'C') < 0 || allocate(array) < 0) Py_CLEAR(array);
     return (PyObject *)array;
 }
 
 int array_check_memory(GPUArrayObject *array)
 {
-    if (!array->allocation || !atomic_load(&array->allocation->freed))
-        return 0;
+    if (!array->allocation || !atomic_load(&array->allocation->freed)) return 0;
     raise_logic(array->state, "the memory of this GPUArray was freed");
     return -1;
 }
@@ -283,11 +269,9 @@ static void array_dealloc(PyObject *self)
     GPUArrayObject *array = array_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    if (array->weak_references)
-        PyObject_ClearWeakRefs(self);
+    if (array->weak_references) PyObject_ClearWeakRefs(self);
     array_clear(self);
-    if (array->shape != array->dims)
-        PyMem_Free(array->shape);
+    if (array->shape != array->dims) PyMem_Free(array->shape);
     Py_XDECREF(array->dtype);
     type->tp_free(self);
     Py_DECREF(type);
@@ -350,8 +334,7 @@ static int set_base(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
 static PyObject *get_gpudata(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = array_cast(self);
-    if (array->gpudata)
-        return Py_NewRef(array->gpudata);
+    if (array->gpudata) return Py_NewRef(array->gpudata);
     return array->size ? PyLong_FromUnsignedLongLong(array->pointer) : Py_NewRef(Py_None);
 }
 
@@ -375,8 +358,7 @@ static PyObject *get_interface(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = array_cast(self);
     PyObject *dtype = (PyObject *)array->dtype;
-    if (array_check_memory(array) < 0)
-        return NULL;
+    if (array_check_memory(array) < 0) return NULL;
     return Py_BuildValue("{sNsNsNs(KO)sisO}", "shape", get_shape(self, NULL), "strides",
                          get_strides(self, NULL), "typestr", PyObject_GetAttrString(dtype, "str"), "data",
                          (unsigned long long)array->pointer, Py_False, "version", 3, "stream", Py_None);
@@ -394,13 +376,11 @@ static PyObject *get_splay(PyObject *self, void *closure)
     unsigned blocks, threads;
     int multiprocessors = 0;
     ContextObject *context = context_current(array->state);
-    if (!context)
-        return NULL;
+    if (!context) return NULL;
     CUresult result = driver.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
                                                   context->device);
     Py_DECREF(context);
-    if (result != CUDA_SUCCESS)
-        return raise_driver(array->state, result, "cuDeviceGetAttribute", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(array->state, result, "cuDeviceGetAttribute", NULL);
     launch_shape_splay((size_t)array->size, multiprocessors, &blocks, &threads);
     return closure ? Py_BuildValue("(II)", blocks, 1) : Py_BuildValue("(III)", threads, 1, 1);
 }
@@ -415,7 +395,10 @@ static PyStructSequence_Field flags_fields[] = {
 };
 
 static PyStructSequence_Desc flags_description = {
-    "pycuda._driver.ArrayFlags", "How the elements of a GPUArray lie in memory.", flags_fields, 3,
+    "pycuda._driver.ArrayFlags",
+    "How the elements of a GPUArray lie in memory.",
+    flags_fields,
+    3,
 };
 
 static PyObject *get_flags(PyObject *self, void *Py_UNUSED(closure))
@@ -423,8 +406,7 @@ static PyObject *get_flags(PyObject *self, void *Py_UNUSED(closure))
     GPUArrayObject *array = array_cast(self);
     const bool values[] = {array->layout & ARRAY_C, array->layout & ARRAY_F, array->layout != 0};
     PyObject *flags = PyStructSequence_New(array->state->ArrayFlags_type);
-    for (int i = 0; flags && i < 3; i++)
-        PyStructSequence_SetItem(flags, i, PyBool_FromLong(values[i]));
+    for (int i = 0; flags && i < 3; i++) PyStructSequence_SetItem(flags, i, PyBool_FromLong(values[i]));
     return flags;
 }
 
@@ -433,8 +415,7 @@ static PyObject *get_flags(PyObject *self, void *Py_UNUSED(closure))
 static Py_ssize_t array_length(PyObject *self)
 {
     GPUArrayObject *array = array_cast(self);
-    if (array->ndim > 0)
-        return array->shape[0];
+    if (array->ndim > 0) return array->shape[0];
     PyErr_SetString(PyExc_TypeError, "len() of a GPUArray without axes");
     return -1;
 }
@@ -484,8 +465,8 @@ static PyGetSetDef array_getset[] = {
     {"shape", get_shape, NULL, "Lengths of the axes.", NULL},
     {"strides", get_strides, NULL, "Bytes from one element to the next along each axis.", NULL},
     {"dtype", get_dtype, NULL, "NumPy's description of an element.", NULL},
-    {"allocator", get_allocator, set_allocator,
-     "What makes memory for this array and for what is made of it.", NULL},
+    {"allocator", get_allocator, set_allocator, "What makes memory for this array and for what is made of it.",
+     NULL},
     {"base", get_base, set_base, "The object that keeps the memory, None when the array does.", NULL},
     {"gpudata", get_gpudata, set_gpudata,
      "The memory: an allocation, or an address as int; None without elements.", NULL},
@@ -504,21 +485,19 @@ PyDoc_STRVAR(get_doc, "get(ary=None, pagelocked=False, async_=False, stream=None
                       "the size of `ary` differs, TypeError when its dtype does. With async_ the copy is "
                       "queued on the stream.");
 
-PyDoc_STRVAR(get_async_doc,
-"get_async(stream=None, ary=None) -> numpy.ndarray\n--\n\n"
-"get that returns at once; the result is there when the stream has come so far.");
+PyDoc_STRVAR(get_async_doc, "get_async(stream=None, ary=None) -> numpy.ndarray\n--\n\n"
+                            "get that returns at once; the result is there when the stream has come so far.");
 
-PyDoc_STRVAR(set_doc,
-"set(ary, async_=False, stream=None)\n--\n\n"
-"Fills the array from a host array or a GPUArray of the same size and dtype (ValueError otherwise).");
+PyDoc_STRVAR(
+    set_doc,
+    "set(ary, async_=False, stream=None)\n--\n\n"
+    "Fills the array from a host array or a GPUArray of the same size and dtype (ValueError otherwise).");
 
-PyDoc_STRVAR(set_async_doc,
-"set_async(ary, stream=None)\n--\n\n"
-"set that returns at once.");
+PyDoc_STRVAR(set_async_doc, "set_async(ary, stream=None)\n--\n\n"
+                            "set that returns at once.");
 
-PyDoc_STRVAR(copy_doc,
-"copy() -> GPUArray\n--\n\n"
-"A new array with the same elements and order of axes, without gaps.");
+PyDoc_STRVAR(copy_doc, "copy() -> GPUArray\n--\n\n"
+                       "A new array with the same elements and order of axes, without gaps.");
 
 static PyMethodDef array_methods[] = {
     {"get", AS_METHOD(array_get), FAST_KEYWORDS, get_doc},
@@ -567,13 +546,13 @@ static PyType_Spec array_spec = {
 
 int array_core_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->GPUArray_type, &array_spec, NULL) < 0)
-        return -1;
+    if (state_add_type(module, &state->GPUArray_type, &array_spec, NULL) < 0) return -1;
     state->ArrayFlags_type = PyStructSequence_NewType(&flags_description);
     state->mem_alloc = PyObject_GetAttrString(module, "mem_alloc");
     PyObject *priority = PyFloat_FromDouble(100);
-    int failed = !state->ArrayFlags_type || !state->mem_alloc || !priority ||
-                 PyObject_SetAttrString((PyObject *)state->GPUArray_type, "__array_priority__", priority) < 0;
+    int failed =
+        !state->ArrayFlags_type || !state->mem_alloc || !priority
+        || PyObject_SetAttrString((PyObject *)state->GPUArray_type, "__array_priority__", priority) < 0;
     Py_XDECREF(priority);
     return failed ? -1 : array_views_setup(module, state);
 }

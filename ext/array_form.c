@@ -12,16 +12,14 @@ static int add_dimension(ArrayForm *form, PyObject *value)
         PyErr_Format(PyExc_ValueError, "an array has at most %d dimensions", RANK_MAX);
         return -1;
     }
-    if (convert_size(value, "a length in shape", &length) < 0)
-        return -1;
+    if (convert_size(value, "a length in shape", &length) < 0) return -1;
     form->shape[form->rank++] = (Py_ssize_t)length;
     return 0;
 }
 
 static int fill_shape(ArrayForm *form, PyObject *shape)
 {
-    if (PyIndex_Check(shape) && !PyArray_Check(shape))
-        return add_dimension(form, shape);
+    if (PyIndex_Check(shape) && !PyArray_Check(shape)) return add_dimension(form, shape);
     PyObject *items = PySequence_Fast(shape, "shape must be an int or an iterable of ints"), *item;
     int status = items ? 0 : -1;
     for (Py_ssize_t i = 0; status == 0 && i < PySequence_Fast_GET_SIZE(items); i++) {
@@ -34,8 +32,7 @@ static int fill_shape(ArrayForm *form, PyObject *shape)
 
 static int fill_order(ModuleState *state, ArrayForm *form, PyObject *order)
 {
-    if (!order || (PyUnicode_Check(order) && PyUnicode_CompareWithASCIIString(order, "C") == 0))
-        return 0;
+    if (!order || (PyUnicode_Check(order) && PyUnicode_CompareWithASCIIString(order, "C") == 0)) return 0;
     if (PyUnicode_Check(order) && PyUnicode_CompareWithASCIIString(order, "F") == 0) {
         form->fortran = true;
         return 0;
@@ -63,8 +60,7 @@ static int fill_bytes(ArrayForm *form)
 int convert_form(ModuleState *state, PyObject *shape, PyObject *dtype, PyObject *order, ArrayForm *out)
 {
     *out = (ArrayForm){.rank = 0};
-    if (!PyArray_DescrConverter(dtype, &out->dtype))
-        return -1;
+    if (!PyArray_DescrConverter(dtype, &out->dtype)) return -1;
     if (fill_shape(out, shape) < 0 || fill_order(state, out, order) < 0 || fill_bytes(out) < 0) {
         convert_form_clear(out);
         return -1;
@@ -80,8 +76,7 @@ static int form_of_array(PyArrayObject *array, ArrayForm *out)
     }
     out->fortran = !PyArray_IS_C_CONTIGUOUS(array);
     out->rank = PyArray_NDIM(array);
-    for (int i = 0; i < out->rank; i++)
-        out->shape[i] = PyArray_DIM(array, i);
+    for (int i = 0; i < out->rank; i++) out->shape[i] = PyArray_DIM(array, i);
     out->dtype = (PyArray_Descr *)Py_NewRef(PyArray_DESCR(array));
     return fill_bytes(out);
 }
@@ -92,8 +87,7 @@ int convert_form_like(PyObject *array, ArrayForm *out)
     PyObject *host = PyArray_FROM_O(array);
     int status = host ? form_of_array((PyArrayObject *)host, out) : -1;
     Py_XDECREF(host);
-    if (status < 0)
-        convert_form_clear(out);
+    if (status < 0) convert_form_clear(out);
     return status;
 }
 
@@ -107,20 +101,16 @@ void convert_form_clear(ArrayForm *form)
 PyObject *convert_make_array(ArrayForm *form, void *memory, PyObject *owner)
 {
     int order = form->fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS;
-    int flags =
-        memory ? NPY_ARRAY_WRITEABLE | order : form->fortran; /* without data any flag means Fortran */
+    int flags = memory ? NPY_ARRAY_WRITEABLE | order : form->fortran; /* without data any flag means Fortran */
     PyArray_Descr *dtype = form->dtype;
     npy_intp shape[64];
-    for (int i = 0; i < form->rank; i++)
-        shape[i] = (npy_intp)form->shape[i];
+    for (int i = 0; i < form->rank; i++) shape[i] = (npy_intp)form->shape[i];
     form->dtype = NULL;
-    PyObject *array =
-        PyArray_NewFromDescr(&PyArray_Type, dtype, form->rank, shape, NULL, memory, flags, NULL);
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype, form->rank, shape, NULL, memory, flags, NULL);
     if (!array) {
         Py_XDECREF(owner);
         return NULL;
     }
-    if (owner && PyArray_SetBaseObject((PyArrayObject *)array, owner) < 0)
-        Py_CLEAR(array);
+    if (owner && PyArray_SetBaseObject((PyArrayObject *)array, owner) < 0) Py_CLEAR(array);
     return array;
 }

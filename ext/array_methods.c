@@ -25,10 +25,8 @@ static PyObject *new_host(GPUArrayObject *array, bool locked)
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     PyObject *memory = NULL;
     strides_pack_like(array->ndim, array->shape, array->strides, array->itemsize, strides);
-    if (array->layout & ARRAY_C)
-        strides_fill('C', array->ndim, array->shape, array->itemsize, strides);
-    if (locked && array->nbytes && !(memory = pagelocked(array->state, array->nbytes)))
-        return NULL;
+    if (array->layout & ARRAY_C) strides_fill('C', array->ndim, array->shape, array->itemsize, strides);
+    if (locked && array->nbytes && !(memory = pagelocked(array->state, array->nbytes))) return NULL;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
     void *data = memory ? PyArray_DATA((PyArrayObject *)memory) : NULL;
     PyObject *host;
@@ -39,8 +37,7 @@ static PyObject *new_host(GPUArrayObject *array, bool locked)
         host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, strides, data,
                                     data ? NPY_ARRAY_WRITEABLE : 0, NULL);
     }
-    if (host && memory && PyArray_SetBaseObject((PyArrayObject *)host, Py_NewRef(memory)) < 0)
-        Py_CLEAR(host);
+    if (host && memory && PyArray_SetBaseObject((PyArrayObject *)host, Py_NewRef(memory)) < 0) Py_CLEAR(host);
     Py_XDECREF(memory);
     return host;
 }
@@ -63,10 +60,10 @@ static int check_target(GPUArrayObject *array, PyObject *ary)
                      (PyObject *)array->dtype);
         return -1;
     }
-    if (PyArray_FailUnlessWriteable(host, "ary") < 0)
-        return -1;
-    return same_shape(array, PyArray_NDIM(host), PyArray_DIMS(host)) ? 0
-           : PyErr_WarnEx(PyExc_DeprecationWarning, "get() into an array of another shape", 1);
+    if (PyArray_FailUnlessWriteable(host, "ary") < 0) return -1;
+    return same_shape(array, PyArray_NDIM(host), PyArray_DIMS(host))
+               ? 0
+               : PyErr_WarnEx(PyExc_DeprecationWarning, "get() into an array of another shape", 1);
 }
 
 /* Into an array of another shape: by way of one with the right shape. */
@@ -85,12 +82,10 @@ static PyObject *get_into(GPUArrayObject *array, PyObject *ary, bool locked, Tra
     int failed;
     if (!ary || ary == Py_None) {
         PyObject *host = new_host(array, locked);
-        if (host && transfer_to_host(array, host, mode) < 0)
-            Py_CLEAR(host);
+        if (host && transfer_to_host(array, host, mode) < 0) Py_CLEAR(host);
         return host;
     }
-    if (check_target(array, ary) < 0)
-        return NULL;
+    if (check_target(array, ary) < 0) return NULL;
     PyArrayObject *host = (PyArrayObject *)ary;
     if (same_shape(array, PyArray_NDIM(host), PyArray_DIMS(host)))
         failed = transfer_to_host(array, ary, mode);
@@ -113,9 +108,9 @@ PyObject *array_get(PyObject *self, FAST_PARAMETERS)
     PyObject *given[4];
     TransferMode mode = {0};
     bool locked;
-    if (convert_arguments("get", names, 0, args, arg_count, keywords, given) < 0 ||
-        read_flag(given[1], &locked) < 0 || read_flag(given[2], &mode.async) < 0 ||
-        convert_stream(array->state, given[3], &mode.stream) < 0)
+    if (convert_arguments("get", names, 0, args, arg_count, keywords, given) < 0
+        || read_flag(given[1], &locked) < 0 || read_flag(given[2], &mode.async) < 0
+        || convert_stream(array->state, given[3], &mode.stream) < 0)
         return NULL;
     return get_into(array, given[0], locked, mode);
 }
@@ -151,10 +146,8 @@ static int check_source(GPUArrayObject *array, Py_ssize_t size, PyArray_Descr *d
 static int set_from_host(GPUArrayObject *array, PyArrayObject *host, TransferMode mode)
 {
     bool fits = same_shape(array, PyArray_NDIM(host), PyArray_DIMS(host));
-    if (check_source(array, PyArray_SIZE(host), PyArray_DESCR(host), fits) < 0)
-        return -1;
-    if (fits)
-        return transfer_to_device(array, (PyObject *)host, mode);
+    if (check_source(array, PyArray_SIZE(host), PyArray_DESCR(host), fits) < 0) return -1;
+    if (fits) return transfer_to_device(array, (PyObject *)host, mode);
     PyArray_Dims shape = {array->shape, array->ndim};
     PyObject *shaped = PyArray_Newshape(host, &shape, NPY_CORDER);
     int failed = shaped ? transfer_to_device(array, shaped, mode) : -1;
@@ -165,10 +158,8 @@ static int set_from_host(GPUArrayObject *array, PyArrayObject *host, TransferMod
 static int set_from_device(GPUArrayObject *array, GPUArrayObject *source, TransferMode mode)
 {
     bool fits = same_shape(array, source->ndim, source->shape);
-    if (check_source(array, source->size, source->dtype, fits) < 0)
-        return -1;
-    if (fits)
-        return transfer_on_device(array, source, mode);
+    if (check_source(array, source->size, source->dtype, fits) < 0) return -1;
+    if (fits) return transfer_on_device(array, source, mode);
     PyObject *shaped = array_reshape_to(source, array->ndim, array->shape, 'C');
     int failed = shaped ? transfer_on_device(array, array_cast(shaped), mode) : -1;
     Py_XDECREF(shaped);
@@ -194,8 +185,8 @@ PyObject *array_set(PyObject *self, FAST_PARAMETERS)
     GPUArrayObject *array = array_cast(self);
     PyObject *given[3];
     TransferMode mode = {0};
-    if (convert_arguments("set", names, 1, args, arg_count, keywords, given) < 0 ||
-        read_flag(given[1], &mode.async) < 0 || convert_stream(array->state, given[2], &mode.stream) < 0)
+    if (convert_arguments("set", names, 1, args, arg_count, keywords, given) < 0
+        || read_flag(given[1], &mode.async) < 0 || convert_stream(array->state, given[2], &mode.stream) < 0)
         return NULL;
     return set_from(array, given[0], mode);
 }
@@ -216,8 +207,7 @@ PyObject *array_copy(PyObject *self, FAST_PARAMETERS)
 {
     static const char *const names[] = {NULL};
     PyObject *given[1];
-    if (convert_arguments("copy", names, 0, args, arg_count, keywords, given) < 0)
-        return NULL;
+    if (convert_arguments("copy", names, 0, args, arg_count, keywords, given) < 0) return NULL;
     return transfer_copy(array_cast(self), 'K', (TransferMode){0});
 }
 
@@ -235,21 +225,18 @@ static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, 
     strides_pack_like(PyArray_NDIM(host), PyArray_DIMS(host), PyArray_STRIDES(host), PyArray_ITEMSIZE(host),
                       strides);
     PyObject *array = array_new(state, dtype, PyArray_NDIM(host), PyArray_DIMS(host), strides, allocator);
-    if (array && transfer_to_device(array_cast(array), ary, mode) < 0)
-        Py_CLEAR(array);
+    if (array && transfer_to_device(array_cast(array), ary, mode) < 0) Py_CLEAR(array);
     return array;
 }
 
-PyDoc_STRVAR(to_gpu_doc,
-"_to_gpu(ary, allocator=mem_alloc) -> GPUArray\n--\n\n"
-"A new array with the elements and the order of axes of a numpy array, without gaps.");
+PyDoc_STRVAR(to_gpu_doc, "_to_gpu(ary, allocator=mem_alloc) -> GPUArray\n--\n\n"
+                         "A new array with the elements and the order of axes of a numpy array, without gaps.");
 
 static PyObject *to_gpu_py(PyObject *module, FAST_PARAMETERS)
 {
     static const char *const names[] = {"ary", "allocator", NULL};
     PyObject *given[2];
-    if (convert_arguments("to_gpu", names, 1, args, arg_count, keywords, given) < 0)
-        return NULL;
+    if (convert_arguments("to_gpu", names, 1, args, arg_count, keywords, given) < 0) return NULL;
     return to_gpu(module_state(module), given[0], given[1], (TransferMode){0});
 }
 
@@ -269,8 +256,8 @@ static PyObject *to_gpu_async_py(PyObject *module, FAST_PARAMETERS)
 }
 
 PyDoc_STRVAR(array_zero_doc,
-"_array_zero(array, stream=None)\n--\n\n"
-"Sets every byte of a packed array to 0 (cuMemsetD8Async). ValueError for an array with gaps.");
+             "_array_zero(array, stream=None)\n--\n\n"
+             "Sets every byte of a packed array to 0 (cuMemsetD8Async). ValueError for an array with gaps.");
 
 static PyObject *array_zero(PyObject *module, FAST_PARAMETERS)
 {
@@ -287,13 +274,10 @@ static PyObject *array_zero(PyObject *module, FAST_PARAMETERS)
     GPUArrayObject *array = array_cast(given[0]);
     if (!strides_is_packed(array->ndim, array->shape, array->strides, array->itemsize))
         return PyErr_Format(PyExc_ValueError, "the array has gaps");
-    if (array->nbytes == 0)
-        Py_RETURN_NONE;
-    if (array_check_memory(array) < 0)
-        return NULL;
+    if (array->nbytes == 0) Py_RETURN_NONE;
+    if (array_check_memory(array) < 0) return NULL;
     CALL(state, result, driver.cuMemsetD8Async(array->pointer, 0, (size_t)array->nbytes, stream));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(state, result, "cuMemsetD8Async", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemsetD8Async", NULL);
     Py_RETURN_NONE;
 }
 

@@ -51,8 +51,10 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
                       driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
     else
         CALL_BLOCKING(state, result, driver.cuMemcpyDtoH((void *)to.address, from.address, size));
-    return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, to.device ? from.device ? "cuMemcpyDtoD"
-                                                   : "cuMemcpyHtoD" : "cuMemcpyDtoH");
+    return result == CUDA_SUCCESS
+               ? 0
+               : raise_copy(state, result,
+                            to.device ? from.device ? "cuMemcpyDtoD" : "cuMemcpyHtoD" : "cuMemcpyDtoH");
 }
 
 static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCopy *plan, CUstream stream)
@@ -61,9 +63,14 @@ static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCop
     CUDA_MEMCPY2D copy = {
         .srcMemoryType = from.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
         .dstMemoryType = to.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
-        .srcHost = (void *)from.address, .srcDevice = from.address, .srcPitch = (size_t)plan->from_pitch,
-        .dstHost = (void *)to.address, .dstDevice = to.address, .dstPitch = (size_t)plan->to_pitch,
-        .WidthInBytes = (size_t)plan->width, .Height = (size_t)plan->height,
+        .srcHost = (void *)from.address,
+        .srcDevice = from.address,
+        .srcPitch = (size_t)plan->from_pitch,
+        .dstHost = (void *)to.address,
+        .dstDevice = to.address,
+        .dstPitch = (size_t)plan->to_pitch,
+        .WidthInBytes = (size_t)plan->width,
+        .Height = (size_t)plan->height,
     };
     CALL_BLOCKING(state, result, driver.cuMemcpy2DAsync(&copy, stream));
     return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuMemcpy2DAsync");
@@ -77,8 +84,7 @@ static int copy_rows(ModuleState *state, Side to, Side from, const StridedCopy *
     for (ptrdiff_t row = 0; row < plan->height; row++) {
         Side row_to = {to.device, to.address + (uintptr_t)(row * plan->to_pitch)};
         Side row_from = {from.device, from.address + (uintptr_t)(row * plan->from_pitch)};
-        if (copy_bytes(state, row_to, row_from, (size_t)plan->width, mode) < 0)
-            return -1;
+        if (copy_bytes(state, row_to, row_from, (size_t)plan->width, mode) < 0) return -1;
     }
     return 0;
 }
@@ -92,8 +98,7 @@ static int copy_plan(ModuleState *state, Side to, Side from, const StridedCopy *
     do {
         Side part_to = {to.device, to.address + (uintptr_t)to_offset};
         Side part_from = {from.device, from.address + (uintptr_t)from_offset};
-        if (copy_rows(state, part_to, part_from, plan, mode) < 0)
-            return -1;
+        if (copy_rows(state, part_to, part_from, plan, mode) < 0) return -1;
     } while (strides_next(plan, index, &to_offset, &from_offset));
     return to.device && from.device ? 0 : wait(state, mode.stream);
 }
@@ -104,8 +109,7 @@ static PyArrayObject *host_array(GPUArrayObject *like, const Py_ssize_t *strides
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)like->dtype);
     PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype, like->ndim, like->shape, strides, data,
                                            data ? NPY_ARRAY_WRITEABLE : 0, NULL);
-    if (array && owner && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0)
-        Py_CLEAR(array);
+    if (array && owner && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0) Py_CLEAR(array);
     return (PyArrayObject *)array;
 }
 
@@ -127,26 +131,18 @@ static bool is_packed(GPUArrayObject *array)
 
 static bool same_layout(GPUArrayObject *array, PyArrayObject *host)
 {
-    return strides_equal(array->ndim, array->shape, array->strides, PyArray_STRIDES(host)) &&
-           is_packed(array);
+    return strides_equal(array->ndim, array->shape, array->strides, PyArray_STRIDES(host)) && is_packed(array);
 }
 
-static Side device_side(GPUArrayObject *array)
-{
-    return (Side){true, array->pointer};
-}
+static Side device_side(GPUArrayObject *array) { return (Side){true, array->pointer}; }
 
-static Side host_side(PyArrayObject *array)
-{
-    return (Side){false, (uintptr_t)PyArray_DATA(array)};
-}
+static Side host_side(PyArrayObject *array) { return (Side){false, (uintptr_t)PyArray_DATA(array)}; }
 
 /* Keeps both ends of a copy until the stream has done it. */
 static int keep_both(GPUArrayObject *array, PyObject *host, TransferMode mode)
 {
     ContextObject *context = context_current(array->state);
-    if (!context)
-        return -1;
+    if (!context) return -1;
     int failed = keep_alive(array->state, context, mode.stream, (PyObject *)array, host);
     Py_DECREF(context);
     return failed;
@@ -155,25 +151,22 @@ static int keep_both(GPUArrayObject *array, PyObject *host, TransferMode mode)
 /* One copy of all bytes. */
 static int transfer_direct(GPUArrayObject *array, PyObject *host, Side to, Side from, TransferMode mode)
 {
-    if (mode.async && keep_both(array, host, mode) < 0)
-        return -1;
-    if (copy_bytes(array->state, to, from, (size_t)array->nbytes, mode) < 0)
-        return -1;
+    if (mode.async && keep_both(array, host, mode) < 0) return -1;
+    if (copy_bytes(array->state, to, from, (size_t)array->nbytes, mode) < 0) return -1;
     return !mode.async && mode.stream ? wait(array->state, mode.stream) : 0;
 }
 
 /* Copies the block of memory in which the elements lie and picks them out on the host. */
 static int to_host_by_block(GPUArrayObject *from, PyArrayObject *host, ptrdiff_t low, ptrdiff_t high,
-                            TransferMode mode) {
+                            TransferMode mode)
+{
     Side source = {true, from->pointer + (uintptr_t)low};
     PyObject *block = PyByteArray_FromStringAndSize(NULL, high - low);
-    if (!block)
-        return -1;
+    if (!block) return -1;
     Side target = {false, (uintptr_t)PyByteArray_AS_STRING(block)};
     mode.async = false;
     int failed = copy_bytes(from->state, target, source, (size_t)(high - low), mode);
-    if (!failed && mode.stream)
-        failed = wait(from->state, mode.stream);
+    if (!failed && mode.stream) failed = wait(from->state, mode.stream);
     PyArrayObject *view =
         failed ? NULL : host_array(from, from->strides, PyByteArray_AS_STRING(block) - low, block);
     failed = view ? PyArray_CopyInto(host, view) : -1;
@@ -187,15 +180,13 @@ int transfer_to_host(GPUArrayObject *from, PyObject *host_object, TransferMode m
     PyArrayObject *host = (PyArrayObject *)host_object;
     StridedCopy plan;
     ptrdiff_t low, high;
-    if (from->size == 0 || from->itemsize == 0)
-        return 0;
-    if (array_check_memory(from) < 0)
-        return -1;
+    if (from->size == 0 || from->itemsize == 0) return 0;
+    if (array_check_memory(from) < 0) return -1;
     if (same_layout(from, host))
         return transfer_direct(from, host_object, host_side(host), device_side(from), mode);
     strides_extent(from->ndim, from->shape, from->strides, from->itemsize, &low, &high);
-    bool planned = strides_plan_copy(&plan, from->ndim, from->shape, PyArray_STRIDES(host), from->strides,
-                                     from->itemsize);
+    bool planned =
+        strides_plan_copy(&plan, from->ndim, from->shape, PyArray_STRIDES(host), from->strides, from->itemsize);
     if (planned && (plan.calls * plan.height <= FEW_CALLS || high - low > 2 * from->nbytes + STAGED_EXTRA))
         return copy_plan(from->state, host_side(host), device_side(from), &plan, mode);
     return to_host_by_block(from, host, low, high, mode);
@@ -207,8 +198,8 @@ static int to_device_staged(GPUArrayObject *to, PyArrayObject *host, TransferMod
     StridedCopy plan;
     PyArrayObject *staged = packed_host(to);
     int failed = staged ? PyArray_CopyInto(staged, host) : -1;
-    if (!failed &&
-        strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(staged), to->itemsize))
+    if (!failed
+        && strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(staged), to->itemsize))
         failed = copy_plan(to->state, device_side(to), host_side(staged), &plan, mode);
     Py_XDECREF(staged);
     return failed;
@@ -218,12 +209,9 @@ int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode m
 {
     PyArrayObject *host = (PyArrayObject *)host_object;
     StridedCopy plan;
-    if (to->size == 0 || to->itemsize == 0)
-        return 0;
-    if (array_check_memory(to) < 0)
-        return -1;
-    if (same_layout(to, host))
-        return transfer_direct(to, host_object, device_side(to), host_side(host), mode);
+    if (to->size == 0 || to->itemsize == 0) return 0;
+    if (array_check_memory(to) < 0) return -1;
+    if (same_layout(to, host)) return transfer_direct(to, host_object, device_side(to), host_side(host), mode);
     if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(host), to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
         return -1;
@@ -258,20 +246,15 @@ static int by_host(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 {
     StridedCopy plan;
-    if (to->size == 0 || to->itemsize == 0)
-        return 0;
-    if (array_check_memory(to) < 0 || array_check_memory(from) < 0)
-        return -1;
-    if (share_memory(to, from))
-        return by_host(to, from, mode);
+    if (to->size == 0 || to->itemsize == 0) return 0;
+    if (array_check_memory(to) < 0 || array_check_memory(from) < 0) return -1;
+    if (share_memory(to, from)) return by_host(to, from, mode);
     if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, from->strides, to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
         return -1;
     }
-    if (plan.calls > 4 * FEW_CALLS)
-        return by_host(to, from, mode);
-    if (mode.async && keep_both(to, (PyObject *)from, mode) < 0)
-        return -1;
+    if (plan.calls > 4 * FEW_CALLS) return by_host(to, from, mode);
+    if (mode.async && keep_both(to, (PyObject *)from, mode) < 0) return -1;
     return copy_plan(to->state, device_side(to), device_side(from), &plan, mode);
 }
 
@@ -284,7 +267,6 @@ PyObject *transfer_copy(GPUArrayObject *array, char order, TransferMode mode)
         strides_fill(order, array->ndim, array->shape, array->itemsize, strides);
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
     PyObject *copy = array_new(array->state, dtype, array->ndim, array->shape, strides, array->allocator);
-    if (copy && transfer_on_device(array_cast(copy), array, mode) < 0)
-        Py_CLEAR(copy);
+    if (copy && transfer_on_device(array_cast(copy), array, mode) < 0) Py_CLEAR(copy);
     return copy;
 }

@@ -43,15 +43,13 @@ static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
 {
     bool seen[STRIDES_MAX_DIMS] = {false};
     PyObject *items = PySequence_Fast(value, "axes must be a sequence of integers");
-    if (!items)
-        return -1;
+    if (!items) return -1;
     bool right = PySequence_Fast_GET_SIZE(items) == array->ndim;
     for (int i = 0; i < array->ndim && right; i++) {
         Py_ssize_t axis = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(items, i), PyExc_ValueError);
         axis += axis < 0 ? array->ndim : 0;
         right = axis >= 0 && axis < array->ndim && !seen[axis];
-        if (right)
-            seen[axes[i] = (int)axis] = true;
+        if (right) seen[axes[i] = (int)axis] = true;
     }
     Py_DECREF(items);
     if (!right && !PyErr_Occurred())
@@ -70,10 +68,8 @@ static PyObject *transpose(PyObject *self, FAST_PARAMETERS)
     PyObject *given[1] = {NULL}, *many = NULL;
     int axes[STRIDES_MAX_DIMS];
     if (!keywords && arg_count && PyIndex_Check(args[0]) && !PyArray_Check(args[0])) {
-        if (!(many = PyTuple_New(arg_count)))
-            return NULL;
-        for (Py_ssize_t i = 0; i < arg_count; i++)
-            PyTuple_SET_ITEM(many, i, Py_NewRef(args[i]));
+        if (!(many = PyTuple_New(arg_count))) return NULL;
+        for (Py_ssize_t i = 0; i < arg_count; i++) PyTuple_SET_ITEM(many, i, Py_NewRef(args[i]));
         given[0] = many;
     } else if (convert_arguments("transpose", names, 0, args, arg_count, keywords, given) < 0) {
         return NULL;
@@ -82,8 +78,7 @@ static PyObject *transpose(PyObject *self, FAST_PARAMETERS)
     if (!given[0] || given[0] == Py_None)
         view = array_transpose(array_cast(self), NULL);
     else
-        view =
-            read_axes(array_cast(self), given[0], axes) < 0 ? NULL : array_transpose(array_cast(self), axes);
+        view = read_axes(array_cast(self), given[0], axes) < 0 ? NULL : array_transpose(array_cast(self), axes);
     Py_XDECREF(many);
     return view;
 }
@@ -103,10 +98,8 @@ static int complete_shape(GPUArrayObject *array, int ndim, Py_ssize_t *shape)
             unknown = axis;
         }
     }
-    if (unknown >= 0 && known)
-        known *= shape[unknown] = array->size / known;
-    if (known == array->size && (unknown < 0 || shape[unknown] >= 0))
-        return 0;
+    if (unknown >= 0 && known) known *= shape[unknown] = array->size / known;
+    if (known == array->size && (unknown < 0 || shape[unknown] >= 0)) return 0;
     PyErr_Format(PyExc_ValueError, "an array of %zd elements does not have this shape", array->size);
     return -1;
 }
@@ -115,16 +108,15 @@ static int complete_shape(GPUArrayObject *array, int ndim, Py_ssize_t *shape)
 static int read_shape(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape)
 {
     PyObject *items = count == 1 && !PyIndex_Check(args[0])
-                      ? PySequence_Fast(args[0], "a shape is integers or a sequence of them") : PyList_New(0);
-    if (!items)
-        return -1;
+                          ? PySequence_Fast(args[0], "a shape is integers or a sequence of them")
+                          : PyList_New(0);
+    if (!items) return -1;
     bool one = count == 1 && !PyIndex_Check(args[0]);
     Py_ssize_t ndim = one ? PySequence_Fast_GET_SIZE(items) : count;
     if (ndim > STRIDES_MAX_DIMS)
         PyErr_Format(PyExc_ValueError, "an array has at most %d axes", STRIDES_MAX_DIMS);
     for (Py_ssize_t i = 0; i < ndim && !PyErr_Occurred(); i++)
-        shape[i] =
-            PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
+        shape[i] = PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
     Py_DECREF(items);
     return PyErr_Occurred() ? -1 : (int)ndim;
 }
@@ -133,8 +125,8 @@ static int read_shape(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape
 static char read_order(PyObject *value)
 {
     for (const char *order = "CF"; *order; order++)
-        if (PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) == 1 &&
-            PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
+        if (PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) == 1
+            && PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
             return *order;
     PyErr_Format(PyExc_ValueError, "order must be \"C\" or \"F\", not %R", value);
     return 0;
@@ -148,35 +140,32 @@ PyDoc_STRVAR(reshape_doc, "reshape(*shape, order=\"C\") -> GPUArray\n--\n\n"
 static PyObject *reshape(PyObject *self, FAST_PARAMETERS)
 {
     GPUArrayObject *array = array_cast(self);
-    Py_ssize_t shape[STRIDES_MAX_DIMS];
+    Py_ssize_t shape[STRIDES_MAX_DIMS] = {0};
     char order = 'C';
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++) {
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), "order") != 0)
             return PyErr_Format(PyExc_TypeError, "reshape() got an unexpected keyword argument '%U'",
                                 PyTuple_GET_ITEM(keywords, i));
-        if (!(order = read_order(args[arg_count + i])))
-            return NULL;
+        if (!(order = read_order(args[arg_count + i]))) return NULL;
     }
     int ndim = read_shape(args, arg_count, shape);
-    if (ndim < 0 || complete_shape(array, ndim, shape) < 0)
-        return NULL;
+    if (ndim < 0 || complete_shape(array, ndim, shape) < 0) return NULL;
     if (ndim == array->ndim && memcmp(shape, array->shape, (size_t)ndim * sizeof *shape) == 0)
         return Py_NewRef(self);
     return array_reshape_to(array, ndim, shape, order);
 }
 
 PyDoc_STRVAR(ravel_doc,
-"ravel() -> GPUArray\n--\n\n"
-"The elements in row-major order along one axis: a view where strides allow it, else a copy.");
+             "ravel() -> GPUArray\n--\n\n"
+             "The elements in row-major order along one axis: a view where strides allow it, else a copy.");
 
 static PyObject *ravel(PyObject *self, PyObject *Py_UNUSED(none))
 {
     return array_reshape_to(array_cast(self), 1, &array_cast(self)->size, 'C');
 }
 
-PyDoc_STRVAR(squeeze_doc,
-"squeeze() -> GPUArray\n--\n\n"
-"A view without the axes of length 1.");
+PyDoc_STRVAR(squeeze_doc, "squeeze() -> GPUArray\n--\n\n"
+                          "A view without the axes of length 1.");
 
 static PyObject *squeeze(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -184,8 +173,7 @@ static PyObject *squeeze(PyObject *self, PyObject *Py_UNUSED(none))
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
     int ndim = 0;
     for (int axis = 0; axis < array->ndim; axis++) {
-        if (array->shape[axis] == 1)
-            continue;
+        if (array->shape[axis] == 1) continue;
         shape[ndim] = array->shape[axis];
         strides[ndim++] = array->strides[axis];
     }
@@ -198,8 +186,7 @@ static int packed_axis(GPUArrayObject *array)
 {
     for (int i = 0; i < array->ndim; i++) {
         int axis = array->layout & ARRAY_C || !(array->layout & ARRAY_F) ? array->ndim - 1 - i : i;
-        if (array->strides[axis] == array->itemsize || array->shape[axis] == 1)
-            return axis;
+        if (array->strides[axis] == array->itemsize || array->shape[axis] == 1) return axis;
     }
     return -1;
 }
@@ -216,13 +203,11 @@ static PyObject *view(PyObject *self, FAST_PARAMETERS)
     PyObject *given[1];
     PyArray_Descr *dtype = NULL;
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
-    if (convert_arguments("view", names, 0, args, arg_count, keywords, given) < 0)
-        return NULL;
+    if (convert_arguments("view", names, 0, args, arg_count, keywords, given) < 0) return NULL;
     if (!given[0] || given[0] == Py_None)
         return array_new_view(array, own_dtype(array), array->ndim, array->shape, array->strides,
                               array->pointer);
-    if (!PyArray_DescrConverter(given[0], &dtype))
-        return NULL;
+    if (!PyArray_DescrConverter(given[0], &dtype)) return NULL;
     Py_ssize_t old_size = array->itemsize, new_size = PyDataType_ELSIZE(dtype);
     memcpy(shape, array->shape, (size_t)array->ndim * sizeof *shape);
     memcpy(strides, array->strides, (size_t)array->ndim * sizeof *strides);
@@ -231,8 +216,8 @@ static PyObject *view(PyObject *self, FAST_PARAMETERS)
         if (axis < 0 || new_size == 0 || shape[axis] * old_size % new_size) {
             Py_DECREF(dtype);
             return PyErr_Format(PyExc_ValueError,
-                                "elements of %zd bytes cannot be seen as elements of %zd bytes here",
-                                old_size, new_size);
+                                "elements of %zd bytes cannot be seen as elements of %zd bytes here", old_size,
+                                new_size);
         }
         shape[axis] = shape[axis] * old_size / new_size;
         strides[axis] = new_size;
@@ -263,22 +248,19 @@ static int add_axis(Indexing *view_of, Py_ssize_t length, Py_ssize_t stride)
 static int take_slice(Indexing *view_of, PyObject *slice)
 {
     Py_ssize_t start, stop, step, stride = view_of->array->strides[view_of->axis];
-    if (PySlice_Unpack(slice, &start, &stop, &step) < 0)
-        return -1;
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) return -1;
     Py_ssize_t length = PySlice_AdjustIndices(view_of->array->shape[view_of->axis++], &start, &stop, step);
-    if (length > 0)
-        view_of->offset += start * stride;
+    if (length > 0) view_of->offset += start * stride;
     return add_axis(view_of, length, length > 1 ? stride * step : stride);
 }
 
 static int take_integer(Indexing *view_of, PyObject *index)
 {
     Py_ssize_t length = view_of->array->shape[view_of->axis], i = PyNumber_AsSsize_t(index, PyExc_IndexError);
-    if (i == -1 && PyErr_Occurred())
-        return -1;
+    if (i == -1 && PyErr_Occurred()) return -1;
     if (i < -length || i >= length) {
-        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d of length %zd", i,
-                     view_of->axis, length);
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d of length %zd", i, view_of->axis,
+                     length);
         return -1;
     }
     view_of->offset += (i < 0 ? i + length : i) * view_of->array->strides[view_of->axis++];
@@ -287,12 +269,11 @@ static int take_integer(Indexing *view_of, PyObject *index)
 
 static int take_one(Indexing *view_of, PyObject *item, int rest)
 {
-    if (item == Py_None)
-        return add_axis(view_of, 1, 0);
+    if (item == Py_None) return add_axis(view_of, 1, 0);
     if (item == Py_Ellipsis) {
         for (; view_of->axis < view_of->array->ndim - rest; view_of->axis++)
-            if (add_axis(view_of, view_of->array->shape[view_of->axis],
-                         view_of->array->strides[view_of->axis]) < 0)
+            if (add_axis(view_of, view_of->array->shape[view_of->axis], view_of->array->strides[view_of->axis])
+                < 0)
                 return -1;
         return 0;
     }
@@ -300,10 +281,8 @@ static int take_one(Indexing *view_of, PyObject *item, int rest)
         PyErr_Format(PyExc_IndexError, "too many indices: the array has %d axes", view_of->array->ndim);
         return -1;
     }
-    if (PySlice_Check(item))
-        return take_slice(view_of, item);
-    if (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item))
-        return take_integer(view_of, item);
+    if (PySlice_Check(item)) return take_slice(view_of, item);
+    if (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item)) return take_integer(view_of, item);
     PyErr_Format(PyExc_IndexError, "an index is an integer, a slice, ... or None, not %.200s",
                  Py_TYPE(item)->tp_name);
     return -1;
@@ -327,11 +306,9 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *items)
         if (item == Py_Ellipsis && dots)
             return PyErr_Format(PyExc_IndexError, "an index has one ellipsis at most");
         dots = dots || item == Py_Ellipsis;
-        if (take_one(&view_of, item, axes_of(items, i + 1)) < 0)
-            return NULL;
+        if (take_one(&view_of, item, axes_of(items, i + 1)) < 0) return NULL;
     }
-    if (take_one(&view_of, Py_Ellipsis, 0) < 0)
-        return NULL;
+    if (take_one(&view_of, Py_Ellipsis, 0) < 0) return NULL;
     return array_new_view(array, own_dtype(array), view_of.ndim, view_of.shape, view_of.strides,
                           array->pointer + (CUdeviceptr)view_of.offset);
 }
@@ -367,11 +344,11 @@ int array_views_setup(PyObject *module, ModuleState *state)
     (void)module;
     for (PyMethodDef *method = view_methods; method->ml_name; method++) {
         PyObject *descriptor = PyDescr_NewMethod(state->GPUArray_type, method);
-        int failed = !descriptor || PyObject_SetAttrString((PyObject *)state->GPUArray_type, method->ml_name,
-                                                           descriptor) < 0;
+        int failed =
+            !descriptor
+            || PyObject_SetAttrString((PyObject *)state->GPUArray_type, method->ml_name, descriptor) < 0;
         Py_XDECREF(descriptor);
-        if (failed)
-            return -1;
+        if (failed) return -1;
     }
     return 0;
 }

@@ -31,8 +31,7 @@ static int lend_buffer(PyObject *object, const char *what, bool writable, HostBu
         return -1;
     }
     PyObject *view = PyMemoryView_FromObject(object);
-    if (!view)
-        return -1;
+    if (!view) return -1;
     Py_buffer *buffer = PyMemoryView_GET_BUFFER(view);
     const char *fault = !PyBuffer_IsContiguous(buffer, 'A') ? "the buffer is not contiguous"
                         : writable && buffer->readonly      ? "the buffer is read-only"
@@ -53,21 +52,14 @@ static int lend(PyObject *object, const char *what, bool writable, HostBuffer *o
                                  : lend_buffer(object, what, writable, out);
 }
 
-int buffers_read(PyObject *object, const char *what, HostBuffer *out)
-{
-    return lend(object, what, false, out);
-}
+int buffers_read(PyObject *object, const char *what, HostBuffer *out) { return lend(object, what, false, out); }
 
-int buffers_write(PyObject *object, const char *what, HostBuffer *out)
-{
-    return lend(object, what, true, out);
-}
+int buffers_write(PyObject *object, const char *what, HostBuffer *out) { return lend(object, what, true, out); }
 
 static int copy_to_bytes(PyObject *object, HostBuffer *out)
 {
     Py_buffer view;
-    if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0)
-        return -1;
+    if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) return -1;
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, view.len);
     int status = bytes ? PyBuffer_ToContiguous(PyBytes_AS_STRING(bytes), &view, view.len, 'C') : -1;
     if (status == 0)
@@ -87,12 +79,8 @@ int buffers_read_logical(PyObject *object, const char *what, HostBuffer *out)
         Py_XDECREF(packed);
         return status;
     }
-    if (!PyObject_CheckBuffer(object))
-        return lend_buffer(object, what, false, out);
+    if (!PyObject_CheckBuffer(object)) return lend_buffer(object, what, false, out);
     return copy_to_bytes(object, out);
 }
 
-void buffers_release(HostBuffer *buffer)
-{
-    Py_CLEAR(buffer->owner);
-}
+void buffers_release(HostBuffer *buffer) { Py_CLEAR(buffer->owner); }

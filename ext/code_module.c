@@ -27,22 +27,20 @@ static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodul
 static PyObject *raise_load(ModuleState *state, CUresult result, const char *routine, JitRequest *request,
                             PyObject *message_handler)
 {
-    if (!PyErr_Occurred() && jit_request_tell(request, message_handler, false) < 0)
-        return NULL;
-    if (request->error[0])
-        return raise_driver(state, result, routine, "%s", request->error);
+    if (!PyErr_Occurred() && jit_request_tell(request, message_handler, false) < 0) return NULL;
+    if (request->error[0]) return raise_driver(state, result, routine, "%s", request->error);
     return raise_driver(state, result, routine, NULL);
 }
 
-PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options,
-                           PyObject *message_handler, const char *routine) {
+PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options, PyObject *message_handler,
+                           const char *routine)
+{
     JitRequest request;
     CUmodule handle = NULL;
     CUresult result;
     ContextObject *context = context_hold_current(state);
     if (!context || jit_request_open(&request, options, false) < 0) {
-        if (context)
-            context_drop(context);
+        if (context) context_drop(context);
         return NULL;
     }
     CALL_BLOCKING(state, result,
@@ -50,8 +48,7 @@ PyObject *code_module_load(ModuleState *state, const void *image, PyObject *opti
     PyObject *module = NULL;
     if (result == CUDA_SUCCESS) {
         module = module_wrap(state, context, handle);
-        if (module && jit_request_tell(&request, message_handler, true) < 0)
-            Py_CLEAR(module);
+        if (module && jit_request_tell(&request, message_handler, true) < 0) Py_CLEAR(module);
     } else {
         raise_load(state, result, routine, &request, message_handler);
         context_drop(context);
@@ -65,14 +62,11 @@ static void module_dealloc(PyObject *self)
     CodeModuleObject *module = code_module_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     ContextScope scope;
-    if (module->weak_references)
-        PyObject_ClearWeakRefs(self);
+    if (module->weak_references) PyObject_ClearWeakRefs(self);
     if (context_enter(module->context, &scope)) {
         CUresult result;
-        Py_BEGIN_ALLOW_THREADS
-        result = driver.cuModuleUnload(module->handle);
-        Py_END_ALLOW_THREADS
-        report_driver(module->state, result, "cuModuleUnload");
+        Py_BEGIN_ALLOW_THREADS result = driver.cuModuleUnload(module->handle);
+        Py_END_ALLOW_THREADS report_driver(module->state, result, "cuModuleUnload");
         context_leave(&scope);
     }
     LIVE_LESS(module->state, Module);
@@ -82,8 +76,8 @@ static void module_dealloc(PyObject *self)
 }
 
 PyDoc_STRVAR(get_function_doc,
-"get_function(name) -> Function\n--\n\n"
-"The kernel of this name (cuModuleGetFunction). LogicError when the module has none.");
+             "get_function(name) -> Function\n--\n\n"
+             "The kernel of this name (cuModuleGetFunction). LogicError when the module has none.");
 
 static PyObject *get_function(PyObject *self, FAST_PARAMETERS)
 {
@@ -141,10 +135,8 @@ PyDoc_STRVAR(module_from_buffer_doc,
 /* The bytes of a buffer and a NUL behind them, for PTX. A bytes object has that already. */
 static PyObject *with_end(PyObject *buffer)
 {
-    if (PyBytes_CheckExact(buffer))
-        return Py_NewRef(buffer);
-    if (PyUnicode_Check(buffer))
-        return PyUnicode_AsUTF8String(buffer);
+    if (PyBytes_CheckExact(buffer)) return Py_NewRef(buffer);
+    if (PyUnicode_Check(buffer)) return PyUnicode_AsUTF8String(buffer);
     return PyBytes_FromObject(buffer);
 }
 
@@ -153,11 +145,9 @@ static PyObject *module_from_buffer(PyObject *self, FAST_PARAMETERS)
     static const char *const names[] = {"buffer", "options", "message_handler", NULL};
     ModuleState *state = module_state(self);
     PyObject *given[3];
-    if (convert_arguments("module_from_buffer", names, 1, args, arg_count, keywords, given) < 0)
-        return NULL;
+    if (convert_arguments("module_from_buffer", names, 1, args, arg_count, keywords, given) < 0) return NULL;
     PyObject *image = with_end(given[0]);
-    if (!image)
-        return NULL;
+    if (!image) return NULL;
     PyObject *module = NULL;
     if (PyBytes_GET_SIZE(image) == 0)
         raise_logic(state, "cuModuleLoadDataEx failed: the buffer is empty");
@@ -167,9 +157,10 @@ static PyObject *module_from_buffer(PyObject *self, FAST_PARAMETERS)
     return module;
 }
 
-PyDoc_STRVAR(module_from_file_doc,
-"module_from_file(filename) -> Module\n--\n\n"
-"Loads a file of PTX, a cubin or a fatbin (cuModuleLoad). RuntimeError when the file is not there.");
+PyDoc_STRVAR(
+    module_from_file_doc,
+    "module_from_file(filename) -> Module\n--\n\n"
+    "Loads a file of PTX, a cubin or a fatbin (cuModuleLoad). RuntimeError when the file is not there.");
 
 static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
 {
@@ -238,7 +229,6 @@ static PyMethodDef module_functions[] = {
 
 int code_module_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->Module_type, &module_spec, NULL) < 0)
-        return -1;
+    if (state_add_type(module, &state->Module_type, &module_spec, NULL) < 0) return -1;
     return PyModule_AddFunctions(module, module_functions);
 }

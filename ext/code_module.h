@@ -5,21 +5,17 @@
 #include "ext/context.h"
 
 typedef struct CodeModuleObject {
-    PyObject_HEAD
-    ModuleState *state;
+    PyObject_HEAD ModuleState *state;
     ContextObject *context;     /* held */
     CUmodule handle;
     PyObject *weak_references;
 } CodeModuleObject;
 
-static inline CodeModuleObject *code_module_cast(PyObject *object)
-{
-    return (CodeModuleObject *)object;
-}
+static inline CodeModuleObject *code_module_cast(PyObject *object) { return (CodeModuleObject *)object; }
 
 /* Loads an image: PTX that ends with NUL, a cubin or a fatbin. NULL with an exception. */
-PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options,
-                           PyObject *message_handler, const char *routine);
+PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options, PyObject *message_handler,
+                           const char *routine);
 
 /* Options for the driver's compiler: the caller's, and the two logs that are always asked for. */
 enum { JIT_LOG_BYTES = 32768, JIT_MAX_OPTIONS = 64 };

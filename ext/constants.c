@@ -31,16 +31,14 @@ typedef struct KeptClass {
 
 #define KEPT(cls) {#cls, offsetof(ModuleState, cls)}
 static const KeptClass kept_classes[] = {
-    KEPT(device_attribute), KEPT(compute_mode),       KEPT(func_cache),
-    KEPT(shared_config),    KEPT(function_attribute),
+    KEPT(device_attribute), KEPT(compute_mode), KEPT(func_cache), KEPT(shared_config), KEPT(function_attribute),
 };
 #undef KEPT
 
 static bool is_namespace(const char *name)
 {
     for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
-        if (strcmp(namespaces[i], name) == 0)
-            return true;
+        if (strcmp(namespaces[i], name) == 0) return true;
     return false;
 }
 
@@ -53,8 +51,7 @@ static const char *python_name(const char *name)
 static PyObject *constant_str(PyObject *self)
 {
     PyObject *name = PyObject_GetAttrString(self, "name");
-    if (!name || name != Py_None)
-        return name;
+    if (!name || name != Py_None) return name;
     Py_DECREF(name);
     return PyLong_Type.tp_repr(self);
 }
@@ -88,19 +85,17 @@ static PyType_Spec constant_spec = {
 
 static PyObject *make_class(PyObject *base, const ConstantRow *row)
 {
-    return PyObject_CallFunction((PyObject *)&PyType_Type, "s(O){s:s,s:s}", row->name, base,
-                                 "__module__", "pycuda._driver", "__doc__", row->doc);
+    return PyObject_CallFunction((PyObject *)&PyType_Type, "s(O){s:s,s:s}", row->name, base, "__module__",
+                                 "pycuda._driver", "__doc__", row->doc);
 }
 
 /* A new reference: the plain int in a namespace, else an instance that has its name. */
 static PyObject *make_value(ModuleState *state, PyObject *cls, const char *name, long long value, bool plain)
 {
-    if (plain)
-        return PyLong_FromLongLong(value);
+    if (plain) return PyLong_FromLongLong(value);
     PyObject *member = PyObject_CallFunction(cls, "L", value);
     PyObject *text = member ? PyUnicode_FromString(name) : NULL;
-    if (!text || PyObject_SetAttr(member, state->str_name, text) < 0)
-        Py_CLEAR(member);
+    if (!text || PyObject_SetAttr(member, state->str_name, text) < 0) Py_CLEAR(member);
     Py_XDECREF(text);
     return member;
 }
@@ -124,11 +119,13 @@ static int add_members(ModuleState *state, PyObject *cls, PyObject *names, PyObj
         PyObject *member = make_value(state, cls, name, row->value, plain);
         int status = member ? add_to_dicts(cls, names, values, name, member) : -1;
         Py_XDECREF(member);
-        if (status < 0)
-            return -1;
+        if (status < 0) return -1;
     }
-    return plain || (PyObject_SetAttr(cls, state->str_names, names) == 0
-                     && PyObject_SetAttr(cls, state->str_values, values) == 0) ? 0 : -1;
+    return plain
+                   || (PyObject_SetAttr(cls, state->str_names, names) == 0
+                       && PyObject_SetAttr(cls, state->str_values, values) == 0)
+               ? 0
+               : -1;
 }
 
 static void keep_class(ModuleState *state, const char *name, PyObject *cls)
@@ -146,8 +143,7 @@ static int add_class(PyObject *module, ModuleState *state, const ConstantRow *ro
     int status = -1;
     if (cls && names && values && add_members(state, cls, names, values, row + 1, plain) == 0)
         status = PyModule_AddObjectRef(module, row->name, cls);
-    if (status == 0)
-        keep_class(state, row->name, cls);
+    if (status == 0) keep_class(state, row->name, cls);
     Py_XDECREF(cls);
     Py_XDECREF(names);
     Py_XDECREF(values);
@@ -173,7 +169,6 @@ int constants_setup(PyObject *module, ModuleState *state)
         || PyObject_SetAttr((PyObject *)state->Constant_type, state->str_name, Py_None) < 0)
         return -1;
     for (size_t i = 0; i < sizeof constant_rows / sizeof constant_rows[0]; i++)
-        if (constant_rows[i].doc && add_class(module, state, &constant_rows[i]) < 0)
-            return -1;
+        if (constant_rows[i].doc && add_class(module, state, &constant_rows[i]) < 0) return -1;
     return 0;
 }

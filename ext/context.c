@@ -5,24 +5,16 @@
 
 /* ---- Which objects there are ---- */
 
-static void lock_state(ModuleState *state)
-{
-    PyThread_acquire_lock(state->lock, WAIT_LOCK);
-}
+static void lock_state(ModuleState *state) { PyThread_acquire_lock(state->lock, WAIT_LOCK); }
 
-static void unlock_state(ModuleState *state)
-{
-    PyThread_release_lock(state->lock);
-}
+static void unlock_state(ModuleState *state) { PyThread_release_lock(state->lock); }
 
 static void unlink_context(ContextObject *context)
 {
     lock_state(context->state);
     ContextObject **link = &context->state->contexts;
-    while (*link && *link != context)
-        link = &(*link)->next;
-    if (*link)
-        *link = context->next;
+    while (*link && *link != context) link = &(*link)->next;
+    if (*link) *link = context->next;
     unlock_state(context->state);
 }
 
@@ -31,8 +23,7 @@ static ContextObject *find_context(ModuleState *state, CUcontext handle)
 {
     lock_state(state);
     ContextObject *context = state->contexts;
-    while (context && context->handle != handle)
-        context = context->next;
+    while (context && context->handle != handle) context = context->next;
     Py_XINCREF((PyObject *)context);
     unlock_state(state);
     return context;
@@ -41,8 +32,7 @@ static ContextObject *find_context(ModuleState *state, CUcontext handle)
 static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind)
 {
     ContextObject *context = PyObject_New(ContextObject, state->Context_type);
-    if (!context)
-        return NULL;
+    if (!context) return NULL;
     context->state = state;
     context->handle = handle;
     context->device = device;
@@ -74,10 +64,8 @@ ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice 
 
 void context_count(ContextObject *context, bool counted)
 {
-    if (counted && !context->counted)
-        LIVE_MORE(context->state, Context);
-    if (!counted && context->counted)
-        LIVE_LESS(context->state, Context);
+    if (counted && !context->counted) LIVE_MORE(context->state, Context);
+    if (!counted && context->counted) LIVE_LESS(context->state, Context);
     context->counted = counted;
 }
 
@@ -89,8 +77,7 @@ PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
     CUresult result;
     bool was_there;
     CALL_UNLOCKED(result, driver.cuCtxCreate(&handle, flags, device));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(state, result, "cuCtxCreate", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxCreate", NULL);
     context_note_initialised(state);
     driver.cuCtxPopCurrent(&popped);
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_OWNED, &was_there);
@@ -100,8 +87,7 @@ PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
     }
     atomic_store(&state->fault_shown, false);
     context_count(context, true);
-    if (context_stack_push(context) < 0)
-        Py_CLEAR(context);
+    if (context_stack_push(context) < 0) Py_CLEAR(context);
     return (PyObject *)context;
 }
 
@@ -111,14 +97,11 @@ PyObject *context_retain_primary(ModuleState *state, CUdevice device)
     CUresult result;
     bool was_there = true;
     CALL_UNLOCKED(result, driver.cuDevicePrimaryCtxRetain(&handle, device));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(state, result, "cuDevicePrimaryCtxRetain", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuDevicePrimaryCtxRetain", NULL);
     context_note_initialised(state);
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_PRIMARY, &was_there);
-    if (!context || was_there)
-        driver.cuDevicePrimaryCtxRelease(device);
-    if (context && !was_there)
-        context_count(context, true);
+    if (!context || was_there) driver.cuDevicePrimaryCtxRelease(device);
+    if (context && !was_there) context_count(context, true);
     return (PyObject *)context;
 }
 
@@ -135,14 +118,11 @@ ContextObject *context_current(ModuleState *state)
     CUresult result;
     bool was_there;
     CALL(state, result, current_handle(&handle));
-    if (result != CUDA_SUCCESS)
-        return (ContextObject *)raise_driver(state, result, "cuCtxGetCurrent", NULL);
+    if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetCurrent", NULL);
     ContextObject *context = find_context(state, handle);
-    if (context)
-        return context;
+    if (context) return context;
     result = driver.cuCtxGetDevice(&device);
-    if (result != CUDA_SUCCESS)
-        return (ContextObject *)raise_driver(state, result, "cuCtxGetDevice", NULL);
+    if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetDevice", NULL);
     return context_of_handle(state, handle, device, CONTEXT_FOREIGN, &was_there);
 }
 
@@ -153,17 +133,14 @@ static void end_context(ContextObject *context)
 {
     CUresult result = CUDA_SUCCESS;
     ContextKind kind = atomic_load(&context->kind);
-    if (atomic_exchange(&context->dead, true))
-        return;
+    if (atomic_exchange(&context->dead, true)) return;
     context_count(context, false);
-    if (context_forked() || ext_is_finalizing())
-        return;
+    if (context_forked() || ext_is_finalizing()) return;
     if (kind == CONTEXT_OWNED)
         CALL_UNLOCKED(result, driver.cuCtxDestroy(context->handle));
     else if (kind == CONTEXT_PRIMARY)
         CALL_UNLOCKED(result, driver.cuDevicePrimaryCtxRelease(context->device));
-    report_driver(context->state, result,
-                  kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
+    report_driver(context->state, result, kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
 }
 
 static bool is_current(const ContextObject *context)
@@ -187,10 +164,8 @@ int context_detach(ContextObject *context)
         end_context(context);
         keep_alive_finish(context->state, keep_alive_take(context->state, context, KEEP_ALIVE_ALL), true);
     }
-    if (was_current)
-        status = context_stack_forget(context);
-    if (atomic_load(&context->resources) == 0)
-        end_context(context);
+    if (was_current) status = context_stack_forget(context);
+    if (atomic_load(&context->resources) == 0) end_context(context);
     Py_DECREF((PyObject *)context);
     return status;
 }
@@ -204,16 +179,14 @@ ContextObject *context_hold(ContextObject *context)
 
 void context_drop(ContextObject *context)
 {
-    if (atomic_fetch_sub(&context->resources, 1) == 1 && atomic_load(&context->detached))
-        end_context(context);
+    if (atomic_fetch_sub(&context->resources, 1) == 1 && atomic_load(&context->detached)) end_context(context);
     Py_DECREF((PyObject *)context);
 }
 
 ContextObject *context_hold_current(ModuleState *state)
 {
     ContextObject *context = context_current(state);
-    if (context)
-        atomic_fetch_add(&context->resources, 1);
+    if (context) atomic_fetch_add(&context->resources, 1);
     return context;
 }
 
@@ -223,8 +196,7 @@ bool context_enter(ContextObject *context, ContextScope *scope)
 {
     CUcontext current = NULL;
     scope->pushed = false;
-    if (!context || context_forked() || ext_is_finalizing() || atomic_load(&context->dead))
-        return false;
+    if (!context || context_forked() || ext_is_finalizing() || atomic_load(&context->dead)) return false;
     CUresult result = driver.cuCtxGetCurrent(&current);
     if (result == CUDA_SUCCESS && current != context->handle) {
         result = driver.cuCtxPushCurrent(context->handle);
@@ -237,15 +209,13 @@ bool context_enter(ContextObject *context, ContextScope *scope)
 void context_leave(ContextScope *scope)
 {
     CUcontext popped;
-    if (scope->pushed)
-        driver.cuCtxPopCurrent(&popped);
+    if (scope->pushed) driver.cuCtxPopCurrent(&popped);
     scope->pushed = false;
 }
 
 bool context_check(ContextObject *context, const char *what)
 {
-    if (!atomic_load(&context->dead))
-        return true;
+    if (!atomic_load(&context->dead)) return true;
     raise_driver(context->state, CUDA_ERROR_CONTEXT_IS_DESTROYED, what,
                  "the context that it belongs to is gone");
     return false;
@@ -257,8 +227,7 @@ void context_dealloc(PyObject *self)
     ContextObject *context = context_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     unlink_context(context);
-    if (context->weak_references)
-        PyObject_ClearWeakRefs(self);
+    if (context->weak_references) PyObject_ClearWeakRefs(self);
     end_context(context);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);

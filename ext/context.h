@@ -15,8 +15,7 @@
 typedef enum ContextKind { CONTEXT_OWNED, CONTEXT_PRIMARY, CONTEXT_FOREIGN } ContextKind;
 
 typedef struct ContextObject {
-    PyObject_HEAD
-    ModuleState *state;
+    PyObject_HEAD ModuleState *state;
     struct ContextObject *next;     /* in ModuleState.contexts */
     CUcontext handle;
     CUdevice device;
@@ -28,10 +27,7 @@ typedef struct ContextObject {
     PyObject *weak_references;
 } ContextObject;
 
-static inline ContextObject *context_cast(PyObject *object)
-{
-    return (ContextObject *)object;
-}
+static inline ContextObject *context_cast(PyObject *object) { return (ContextObject *)object; }
 
 /* The object of the thread's current context, a new reference. Makes the default primary context current when
  * the thread has none. NULL with an exception. */

@@ -16,25 +16,17 @@ static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 
 static void in_child(void)
 {
-    if (atomic_load(&initialised))
-        atomic_store(&forked, true);
+    if (atomic_load(&initialised)) atomic_store(&forked, true);
 }
 
-static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, in_child);
-}
+static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 
-bool context_forked(void)
-{
-    return atomic_load_explicit(&forked, memory_order_relaxed);
-}
+bool context_forked(void) { return atomic_load_explicit(&forked, memory_order_relaxed); }
 
 void context_note_initialised(ModuleState *state)
 {
     pthread_once(&watch_once, watch_forks);
-    if (!atomic_exchange(&initialised, true))
-        errors_skip_log(state);
+    if (!atomic_exchange(&initialised, true)) errors_skip_log(state);
 }
 
 /* cuInit itself answers that it is not initialised only in a child of a process that had used the driver
@@ -48,8 +40,7 @@ int context_init_driver(ModuleState *state, unsigned flags)
                      "CUDA cannot be used in a process forked after it was initialised");
     else if (result != CUDA_SUCCESS)
         raise_driver(state, result, "cuInit", NULL);
-    if (result != CUDA_SUCCESS)
-        return -1;
+    if (result != CUDA_SUCCESS) return -1;
     context_note_initialised(state);
     return errors_give_notice();
 }
@@ -74,8 +65,7 @@ static bool read_home_file(char *text, size_t size)
     const char *home = getenv("HOME");
     int length = home ? snprintf(path, sizeof path, "%s/.cuda_device", home) : -1;
     FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "r") : NULL;
-    if (!file)
-        return false;
+    if (!file) return false;
     bool found = fgets(text, (int)size, file) != NULL;
     fclose(file);
     return found;
@@ -86,8 +76,7 @@ static int default_ordinal(ModuleState *state, int *ordinal)
     char text[64];
     const char *given = getenv("CUDA_DEVICE");
     *ordinal = 0;
-    if (given && *given)
-        return parse_ordinal(state, given, "CUDA_DEVICE", ordinal);
+    if (given && *given) return parse_ordinal(state, given, "CUDA_DEVICE", ordinal);
     if (read_home_file(text, sizeof text))
         return parse_ordinal(state, text, "the content of ~/.cuda_device", ordinal);
     return 0;
@@ -99,18 +88,15 @@ static int find_default(ModuleState *state)
     int ordinal;
     CUdevice device;
     PyObject *old = state->default_context;
-    if (old && !context_cast(old)->detached)
-        return 0;
-    if (default_ordinal(state, &ordinal) < 0)
-        return -1;
+    if (old && !context_cast(old)->detached) return 0;
+    if (default_ordinal(state, &ordinal) < 0) return -1;
     CUresult result = driver.cuDeviceGet(&device, ordinal);
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuDeviceGet", "device %d was to give the default context", ordinal);
         return -1;
     }
     PyObject *context = context_retain_primary(state, device);
-    if (!context)
-        return -1;
+    if (!context) return -1;
     context_count(context_cast(context), false);
     state->default_context = context;
     Py_XDECREF(old);
@@ -120,17 +106,13 @@ static int find_default(ModuleState *state)
 int context_make_default(ModuleState *state, CUresult result)
 {
     CUcontext current = NULL;
-    if (context_forked() || ext_is_finalizing())
-        return 1;
-    if (result == CUDA_ERROR_NOT_INITIALIZED && context_init_driver(state, 0) < 0)
-        return -1;
+    if (context_forked() || ext_is_finalizing()) return 1;
+    if (result == CUDA_ERROR_NOT_INITIALIZED && context_init_driver(state, 0) < 0) return -1;
     if (driver.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current)
         return current && result == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
-    if (find_default(state) < 0)
-        return -1;
+    if (find_default(state) < 0) return -1;
     CUresult set = driver.cuCtxSetCurrent(context_cast(state->default_context)->handle);
-    if (set == CUDA_SUCCESS)
-        return 0;
+    if (set == CUDA_SUCCESS) return 0;
     raise_driver(state, set, "cuCtxSetCurrent", "the default context could not be made current");
     return -1;
 }

@@ -7,10 +7,7 @@
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 
-static ModuleState *state_of_class(PyObject *cls)
-{
-    return state_of_type((PyTypeObject *)cls);
-}
+static ModuleState *state_of_class(PyObject *cls) { return state_of_type((PyTypeObject *)cls); }
 
 /* None, or NULL with the exception of a failed call. */
 static PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine)
@@ -20,10 +17,11 @@ static PyObject *none_or_raise(ModuleState *state, CUresult result, const char *
 
 /* ---- The stack ---- */
 
-PyDoc_STRVAR(push_doc,
-"push()\n--\n\n"
-"Make this context current in the calling thread, on top of its stack. May be repeated, in any thread.\n"
-"LogicError after detach().");
+PyDoc_STRVAR(
+    push_doc,
+    "push()\n--\n\n"
+    "Make this context current in the calling thread, on top of its stack. May be repeated, in any thread.\n"
+    "LogicError after detach().");
 
 static PyObject *context_push(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -59,8 +57,7 @@ static PyObject *context_enter_py(PyObject *self, PyObject *Py_UNUSED(none))
 static PyObject *context_exit_py(PyObject *self, PyObject *Py_UNUSED(args))
 {
     ContextObject *context = context_cast(self);
-    if (atomic_load(&context->detached))
-        return Py_NewRef(Py_None);
+    if (atomic_load(&context->detached)) return Py_NewRef(Py_None);
     if (!context_stack_is_top(context))
         return raise_driver(context->state, CUDA_ERROR_INVALID_CONTEXT, "context::pop",
                             "another context is current at the end of the with block");
@@ -68,38 +65,34 @@ static PyObject *context_exit_py(PyObject *self, PyObject *Py_UNUSED(args))
 }
 
 PyDoc_STRVAR(get_current_doc,
-"get_current() -> Context or None\n--\n\n"
-"The calling thread's current context, whoever made it current (cuCtxGetCurrent).");
+             "get_current() -> Context or None\n--\n\n"
+             "The calling thread's current context, whoever made it current (cuCtxGetCurrent).");
 
 static PyObject *context_get_current(PyObject *cls, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = state_of_class(cls);
     CUcontext handle = NULL;
     CUresult result = CALL_ONCE(driver.cuCtxGetCurrent(&handle));
-    if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked())
-        return Py_NewRef(Py_None);
-    if (result != CUDA_SUCCESS)
-        return raise_driver(state, result, "cuCtxGetCurrent", NULL);
+    if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked()) return Py_NewRef(Py_None);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetCurrent", NULL);
     return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(attach_doc,
-"attach(flags=0) -> Context\n--\n\n"
-"The current context; kept for programs written for CUDA 2.");
+PyDoc_STRVAR(attach_doc, "attach(flags=0) -> Context\n--\n\n"
+                         "The current context; kept for programs written for CUDA 2.");
 
 static PyObject *context_attach(PyObject *cls, FAST_PARAMETERS)
 {
     static const char *const names[] = {"flags", NULL};
     PyObject *given[1];
-    if (convert_arguments("attach", names, 0, args, arg_count, keywords, given) < 0)
-        return NULL;
+    if (convert_arguments("attach", names, 0, args, arg_count, keywords, given) < 0) return NULL;
     return (PyObject *)context_current(state_of_class(cls));
 }
 
 /* ---- Of the current context ---- */
 
 PyDoc_STRVAR(get_device_doc,
-"get_device() -> Device\n--\n\nThe device of the current context (cuCtxGetDevice).");
+             "get_device() -> Device\n--\n\nThe device of the current context (cuCtxGetDevice).");
 
 static PyObject *context_get_device(PyObject *cls, PyObject *Py_UNUSED(none))
 {
@@ -120,19 +113,18 @@ static PyObject *context_synchronize(PyObject *cls, PyObject *Py_UNUSED(none))
     ModuleState *state = state_of_class(cls);
     CUresult result;
     ContextObject *context = state->kept ? context_current(state) : NULL;
-    if (PyErr_Occurred())
-        return NULL;
+    if (PyErr_Occurred()) return NULL;
     struct KeepBatch *kept = context ? keep_alive_take(state, context, KEEP_ALIVE_ALL) : NULL;
     CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
     keep_alive_finish(state, kept, result == CUDA_SUCCESS);
     Py_XDECREF((PyObject *)context);
-    if (result != CUDA_SUCCESS)
-        return raise_driver(state, result, "cuCtxSynchronize", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxSynchronize", NULL);
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(set_limit_doc,
-"set_limit(limit, value)\n--\n\nSet one of the limits in `limit`, in bytes or counts (cuCtxSetLimit).");
+PyDoc_STRVAR(
+    set_limit_doc,
+    "set_limit(limit, value)\n--\n\nSet one of the limits in `limit`, in bytes or counts (cuCtxSetLimit).");
 
 static PyObject *context_set_limit(PyObject *cls, FAST_PARAMETERS)
 {
@@ -150,7 +142,7 @@ static PyObject *context_set_limit(PyObject *cls, FAST_PARAMETERS)
 }
 
 PyDoc_STRVAR(get_limit_doc,
-"get_limit(limit) -> int\n--\n\nThe value of one of the limits in `limit` (cuCtxGetLimit).");
+             "get_limit(limit) -> int\n--\n\nThe value of one of the limits in `limit` (cuCtxGetLimit).");
 
 static PyObject *context_get_limit(PyObject *cls, FAST_PARAMETERS)
 {
@@ -169,8 +161,8 @@ static PyObject *context_get_limit(PyObject *cls, FAST_PARAMETERS)
 }
 
 PyDoc_STRVAR(get_cache_config_doc,
-"get_cache_config() -> func_cache\n--\n\n"
-"The context's preference between L1 cache and shared memory (cuCtxGetCacheConfig).");
+             "get_cache_config() -> func_cache\n--\n\n"
+             "The context's preference between L1 cache and shared memory (cuCtxGetCacheConfig).");
 
 static PyObject *context_get_cache_config(PyObject *cls, PyObject *Py_UNUSED(none))
 {
@@ -183,21 +175,21 @@ static PyObject *context_get_cache_config(PyObject *cls, PyObject *Py_UNUSED(non
 }
 
 PyDoc_STRVAR(set_cache_config_doc,
-"set_cache_config(cc)\n--\n\nSet the context's preference, a func_cache (cuCtxSetCacheConfig).");
+             "set_cache_config(cc)\n--\n\nSet the context's preference, a func_cache (cuCtxSetCacheConfig).");
 
 static PyObject *context_set_cache_config(PyObject *cls, PyObject *config)
 {
     ModuleState *state = state_of_class(cls);
     unsigned value = 0;
     CUresult result;
-    if (convert_unsigned(config, "cc", &value) < 0)
-        return NULL;
+    if (convert_unsigned(config, "cc", &value) < 0) return NULL;
     CALL(state, result, driver.cuCtxSetCacheConfig(value));
     return none_or_raise(state, result, "cuCtxSetCacheConfig");
 }
 
-PyDoc_STRVAR(get_shared_config_doc,
-"get_shared_config() -> shared_config\n--\n\nThe bank size of shared memory (cuCtxGetSharedMemConfig).");
+PyDoc_STRVAR(
+    get_shared_config_doc,
+    "get_shared_config() -> shared_config\n--\n\nThe bank size of shared memory (cuCtxGetSharedMemConfig).");
 
 static PyObject *context_get_shared_config(PyObject *cls, PyObject *Py_UNUSED(none))
 {
@@ -210,15 +202,14 @@ static PyObject *context_get_shared_config(PyObject *cls, PyObject *Py_UNUSED(no
 }
 
 PyDoc_STRVAR(set_shared_config_doc,
-"set_shared_config(sc)\n--\n\nSet the bank size, a shared_config (cuCtxSetSharedMemConfig).");
+             "set_shared_config(sc)\n--\n\nSet the bank size, a shared_config (cuCtxSetSharedMemConfig).");
 
 static PyObject *context_set_shared_config(PyObject *cls, PyObject *config)
 {
     ModuleState *state = state_of_class(cls);
     unsigned value = 0;
     CUresult result;
-    if (convert_unsigned(config, "sc", &value) < 0)
-        return NULL;
+    if (convert_unsigned(config, "sc", &value) < 0) return NULL;
     CALL(state, result, driver.cuCtxSetSharedMemConfig(value));
     return none_or_raise(state, result, "cuCtxSetSharedMemConfig");
 }
@@ -233,8 +224,8 @@ static ContextObject *need_context(ModuleState *state, PyObject *value, const ch
 }
 
 PyDoc_STRVAR(enable_peer_access_doc,
-"enable_peer_access(peer, flags=0)\n--\n\n"
-"Let the current context reach the memory of the Context `peer` (cuCtxEnablePeerAccess).");
+             "enable_peer_access(peer, flags=0)\n--\n\n"
+             "Let the current context reach the memory of the Context `peer` (cuCtxEnablePeerAccess).");
 
 static PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
 {
@@ -247,15 +238,14 @@ static PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
         || convert_unsigned(given[1], "flags", &flags) < 0)
         return NULL;
     ContextObject *peer = need_context(state, given[0], "peer");
-    if (!peer)
-        return NULL;
+    if (!peer) return NULL;
     CALL(state, result, driver.cuCtxEnablePeerAccess(peer->handle, flags));
     return none_or_raise(state, result, "cuCtxEnablePeerAccess");
 }
 
 PyDoc_STRVAR(disable_peer_access_doc,
-"disable_peer_access(peer, flags=0)\n--\n\nEnd what enable_peer_access began; flags are ignored "
-"(cuCtxDisablePeerAccess).");
+             "disable_peer_access(peer, flags=0)\n--\n\nEnd what enable_peer_access began; flags are ignored "
+             "(cuCtxDisablePeerAccess).");
 
 static PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
 {
@@ -263,26 +253,23 @@ static PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
     ModuleState *state = state_of_class(cls);
     PyObject *given[2];
     CUresult result;
-    if (convert_arguments("disable_peer_access", names, 1, args, arg_count, keywords, given) < 0)
-        return NULL;
+    if (convert_arguments("disable_peer_access", names, 1, args, arg_count, keywords, given) < 0) return NULL;
     ContextObject *peer = need_context(state, given[0], "peer");
-    if (!peer)
-        return NULL;
+    if (!peer) return NULL;
     CALL(state, result, driver.cuCtxDisablePeerAccess(peer->handle));
     return none_or_raise(state, result, "cuCtxDisablePeerAccess");
 }
 
 /* ---- Of this context ---- */
 
-PyDoc_STRVAR(get_api_version_doc,
-"get_api_version() -> int\n--\n\nThe version of the interface that made this context (cuCtxGetApiVersion).");
+PyDoc_STRVAR(get_api_version_doc, "get_api_version() -> int\n--\n\nThe version of the interface that made this "
+                                  "context (cuCtxGetApiVersion).");
 
 static PyObject *context_get_api_version(PyObject *self, PyObject *Py_UNUSED(none))
 {
     ContextObject *context = context_cast(self);
     unsigned version;
-    if (!context_check(context, "cuCtxGetApiVersion"))
-        return NULL;
+    if (!context_check(context, "cuCtxGetApiVersion")) return NULL;
     CUresult result = CALL_ONCE(driver.cuCtxGetApiVersion(context->handle, &version));
     return result == CUDA_SUCCESS ? PyLong_FromUnsignedLong(version)
                                   : raise_driver(context->state, result, "cuCtxGetApiVersion", NULL);
@@ -351,9 +338,9 @@ static PyMemberDef context_members[] = {
 };
 
 PyDoc_STRVAR(context_doc,
-"What a process has on a device: memory, modules, streams. Made by Device.make_context and\n"
-"Device.retain_primary_context. `with context:` makes it current for the block.\n\n"
-"Everything made in a context keeps it alive. Contexts are equal when their handles are.");
+             "What a process has on a device: memory, modules, streams. Made by Device.make_context and\n"
+             "Device.retain_primary_context. `with context:` makes it current for the block.\n\n"
+             "Everything made in a context keeps it alive. Contexts are equal when their handles are.");
 
 static PyType_Slot context_slots[] = {
     {Py_tp_doc, (void *)context_doc},

@@ -18,8 +18,7 @@ static PyObject *get_stack(ModuleState *state)
 static PyObject *get_base(ModuleState *state)
 {
     CUcontext handle = NULL;
-    if (driver.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle)
-        return Py_NewRef(Py_None);
+    if (driver.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle) return Py_NewRef(Py_None);
     return (PyObject *)context_current(state);
 }
 
@@ -27,8 +26,7 @@ static PyObject *get_base(ModuleState *state)
 static PyObject *need_stack(ModuleState *state)
 {
     PyObject *stack = get_stack(state), *thread = PyThreadState_GetDict();
-    if (stack)
-        return stack;
+    if (stack) return stack;
     PyObject *base = get_base(state);
     stack = base ? PyList_New(1) : NULL;
     if (!stack || !thread) {
@@ -37,8 +35,7 @@ static PyObject *need_stack(ModuleState *state)
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
     PyList_SET_ITEM(stack, 0, base);
-    if (PyDict_SetItem(thread, state->str__pycuda_context_stack, stack) < 0)
-        Py_CLEAR(stack);
+    if (PyDict_SetItem(thread, state->str__pycuda_context_stack, stack) < 0) Py_CLEAR(stack);
     Py_XDECREF(stack);      /* the dict has it */
     return stack;
 }
@@ -46,15 +43,13 @@ static PyObject *need_stack(ModuleState *state)
 static void drop_stack(ModuleState *state)
 {
     PyObject *thread = PyThreadState_GetDict();
-    if (thread && PyDict_DelItem(thread, state->str__pycuda_context_stack) < 0)
-        PyErr_Clear();
+    if (thread && PyDict_DelItem(thread, state->str__pycuda_context_stack) < 0) PyErr_Clear();
 }
 
 static int set_current(ModuleState *state, CUcontext handle, const char *routine)
 {
     CUresult result = CALL_ONCE(driver.cuCtxSetCurrent(handle));
-    if (result == CUDA_SUCCESS)
-        return 0;
+    if (result == CUDA_SUCCESS) return 0;
     raise_driver(state, result, routine, NULL);
     return -1;
 }
@@ -72,14 +67,12 @@ static int activate_top(ModuleState *state)
     PyObject *stack = get_stack(state);
     Py_ssize_t size = stack ? PyList_GET_SIZE(stack) : 0;
     while (size > 1 && is_detached(PyList_GET_ITEM(stack, size - 1))) {
-        if (PyList_SetSlice(stack, size - 1, size, NULL) < 0)
-            return -1;
+        if (PyList_SetSlice(stack, size - 1, size, NULL) < 0) return -1;
         size--;
     }
     PyObject *top = size ? PyList_GET_ITEM(stack, size - 1) : Py_None;
     int status = set_current(state, is_detached(top) ? NULL : context_cast(top)->handle, "cuCtxSetCurrent");
-    if (size == 1)
-        drop_stack(state);
+    if (size == 1) drop_stack(state);
     return status;
 }
 
@@ -91,12 +84,10 @@ int context_stack_push(ContextObject *context)
         return -1;
     }
     PyObject *stack = context_forked() ? get_stack(state) : need_stack(state);
-    if (!stack && PyErr_Occurred())
-        return -1;
+    if (!stack && PyErr_Occurred()) return -1;
     if (set_current(state, context->handle, "cuCtxPushCurrent") < 0
         || PyList_Append(stack, (PyObject *)context) < 0) {
-        if (stack && PyList_GET_SIZE(stack) == 1)
-            drop_stack(state);
+        if (stack && PyList_GET_SIZE(stack) == 1) drop_stack(state);
         return -1;
     }
     return 0;
@@ -111,15 +102,11 @@ int context_stack_pop(ModuleState *state)
                      "cannot pop: no context was pushed on this thread's stack");
         return -1;
     }
-    if (PyList_SetSlice(stack, size - 1, size, NULL) < 0)
-        return -1;
+    if (PyList_SetSlice(stack, size - 1, size, NULL) < 0) return -1;
     return activate_top(state);
 }
 
-int context_stack_forget(ContextObject *context)
-{
-    return context_forked() ? 0 : activate_top(context->state);
-}
+int context_stack_forget(ContextObject *context) { return context_forked() ? 0 : activate_top(context->state); }
 
 bool context_stack_is_top(ContextObject *context)
 {

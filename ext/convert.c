@@ -29,11 +29,9 @@ static int convert_signed(PyObject *value, const char *what, long long least, lo
 {
     int overflow, status = 0;
     PyObject *number = as_index(value, what);
-    if (!number)
-        return -1;
+    if (!number) return -1;
     *out = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (overflow || *out < least || *out > most)
-        status = out_of_range(what, number);
+    if (overflow || *out < least || *out > most) status = out_of_range(what, number);
     Py_DECREF(number);
     return status;
 }
@@ -41,10 +39,8 @@ static int convert_signed(PyObject *value, const char *what, long long least, lo
 int convert_size(PyObject *value, const char *what, size_t *out)
 {
     long long number;
-    if (!value)
-        return 0;
-    if (convert_signed(value, what, LLONG_MIN, LLONG_MAX, &number) < 0)
-        return -1;
+    if (!value) return 0;
+    if (convert_signed(value, what, LLONG_MIN, LLONG_MAX, &number) < 0) return -1;
     if (number < 0) {
         PyErr_Format(PyExc_ValueError, "%s is %lld: it may not be negative", what, number);
         return -1;
@@ -56,10 +52,8 @@ int convert_size(PyObject *value, const char *what, size_t *out)
 int convert_int(PyObject *value, const char *what, int *out)
 {
     long long number;
-    if (!value)
-        return 0;
-    if (convert_signed(value, what, INT_MIN, INT_MAX, &number) < 0)
-        return -1;
+    if (!value) return 0;
+    if (convert_signed(value, what, INT_MIN, INT_MAX, &number) < 0) return -1;
     *out = (int)number;
     return 0;
 }
@@ -67,10 +61,8 @@ int convert_int(PyObject *value, const char *what, int *out)
 int convert_unsigned(PyObject *value, const char *what, unsigned *out)
 {
     long long number;
-    if (!value)
-        return 0;
-    if (convert_signed(value, what, 0, UINT_MAX, &number) < 0)
-        return -1;
+    if (!value) return 0;
+    if (convert_signed(value, what, 0, UINT_MAX, &number) < 0) return -1;
     *out = (unsigned)number;
     return 0;
 }
@@ -78,11 +70,9 @@ int convert_unsigned(PyObject *value, const char *what, unsigned *out)
 int convert_bits(PyObject *value, const char *what, int bits, unsigned long long *out)
 {
     int status = 0;
-    if (!value)
-        return 0;
+    if (!value) return 0;
     PyObject *number = as_index(value, what);
-    if (!number)
-        return -1;
+    if (!number) return -1;
     *out = PyLong_AsUnsignedLongLong(number);
     if (PyErr_Occurred() || (bits < 64 && *out >> bits)) {
         PyErr_Clear();
@@ -97,8 +87,7 @@ int convert_bits(PyObject *value, const char *what, int bits, unsigned long long
 static int address_of_index(PyObject *value, CUdeviceptr *out)
 {
     unsigned long long number;
-    if (convert_bits(value, "a device pointer", 64, &number) < 0)
-        return -1;
+    if (convert_bits(value, "a device pointer", 64, &number) < 0) return -1;
     *out = (CUdeviceptr)number;
     return 0;
 }
@@ -117,8 +106,7 @@ static int address_of_interface(ModuleState *state, PyObject *interface, CUdevic
     PyObject *data = PyDict_Check(interface) ? PyDict_GetItemWithError(interface, state->str_data) : NULL;
     if (data && PyTuple_Check(data) && PyTuple_GET_SIZE(data) == 2)
         return address_of_index(PyTuple_GET_ITEM(data, 0), out);
-    if (!PyErr_Occurred())
-        PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__ has no \"data\" tuple");
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__ has no \"data\" tuple");
     return -1;
 }
 
@@ -126,10 +114,8 @@ static int address_of_interface(ModuleState *state, PyObject *interface, CUdevic
 static int look_up(PyObject *object, PyObject *name, PyObject **out)
 {
     *out = PyObject_GetAttr(object, name);
-    if (*out)
-        return 1;
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
-        return -1;
+    if (*out) return 1;
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
     PyErr_Clear();
     return 0;
 }
@@ -139,8 +125,7 @@ static bool is_managed_array(ModuleState *state, PyObject *value)
 {
     while (value && PyArray_Check(value)) {
         value = PyArray_BASE((PyArrayObject *)value);
-        if (value && PyObject_TypeCheck(value, state->ManagedAllocation_type))
-            return true;
+        if (value && PyObject_TypeCheck(value, state->ManagedAllocation_type)) return true;
     }
     return false;
 }
@@ -169,21 +154,16 @@ int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out)
 {
     if (device_allocation_check(state, value))
         return device_allocation_address(device_allocation_cast(value), out);
-    if (PyLong_Check(value))
-        return address_of_index(value, out);
-    if (PyObject_TypeCheck(value, state->PointerHolderBase_type))
-        return address_of_holder(state, value, out);
-    if (PyIndex_Check(value) && !PyArray_Check(value))
-        return address_of_index(value, out);
+    if (PyLong_Check(value)) return address_of_index(value, out);
+    if (PyObject_TypeCheck(value, state->PointerHolderBase_type)) return address_of_holder(state, value, out);
+    if (PyIndex_Check(value) && !PyArray_Check(value)) return address_of_index(value, out);
     return address_of_stranger(state, value, out);
 }
 
 int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out)
 {
-    if (convert_pointer(state, value, out) < 0)
-        return -1;
-    if (!device_allocation_check(state, value) || size <= device_allocation_cast(value)->size)
-        return 0;
+    if (convert_pointer(state, value, out) < 0) return -1;
+    if (!device_allocation_check(state, value) || size <= device_allocation_cast(value)->size) return 0;
     PyErr_Format(PyExc_ValueError, "%s: %zu bytes are asked for, but the allocation has %zu", what, size,
                  device_allocation_cast(value)->size);
     return -1;
@@ -200,8 +180,7 @@ static int convert_shape(PyObject *value, const char *what, Py_ssize_t least, un
         return -1;
     }
     PyObject *items = PySequence_Tuple(value);
-    if (!items)
-        return -1;
+    if (!items) return -1;
     Py_ssize_t count = PyTuple_GET_SIZE(items);
     int status = 0;
     if (count < least || count > 3) {
@@ -210,22 +189,15 @@ static int convert_shape(PyObject *value, const char *what, Py_ssize_t least, un
     }
     for (Py_ssize_t i = 0; status == 0 && i < 3; i++) {
         out[i] = 1;
-        if (i < count)
-            status = convert_unsigned(PyTuple_GET_ITEM(items, i), what, &out[i]);
+        if (i < count) status = convert_unsigned(PyTuple_GET_ITEM(items, i), what, &out[i]);
     }
     Py_DECREF(items);
     return status;
 }
 
-int convert_block(PyObject *value, unsigned out[3])
-{
-    return convert_shape(value, "block", 3, out);
-}
+int convert_block(PyObject *value, unsigned out[3]) { return convert_shape(value, "block", 3, out); }
 
-int convert_grid(PyObject *value, unsigned out[3])
-{
-    return convert_shape(value, "grid", 1, out);
-}
+int convert_grid(PyObject *value, unsigned out[3]) { return convert_shape(value, "grid", 1, out); }
 
 /* ---- Streams ---- */
 
@@ -238,8 +210,7 @@ static int stream_of_protocol(PyObject *method, CUstream *out)
         status = convert_bits(PyTuple_GET_ITEM(pair, 1), "a stream handle", 64, &handle);
     else if (pair)
         PyErr_SetString(PyExc_TypeError, "__cuda_stream__ must return a tuple (version, handle)");
-    if (status == 0)
-        *out = (CUstream)(uintptr_t)handle;
+    if (status == 0) *out = (CUstream)(uintptr_t)handle;
     Py_XDECREF(pair);
     return status;
 }
@@ -248,8 +219,7 @@ int convert_stream(ModuleState *state, PyObject *value, CUstream *out)
 {
     PyObject *method;
     *out = NULL;
-    if (!value || value == Py_None)
-        return 0;
+    if (!value || value == Py_None) return 0;
     if (PyObject_TypeCheck(value, state->Stream_type)) {
         *out = stream_cast(value)->handle;
         return context_check(stream_cast(value)->context, "Stream") ? 0 : -1;

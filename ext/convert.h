@@ -13,8 +13,8 @@ int convert_arguments(const char *function, const char *const *names, int requir
                       PyObject **out);
 
 /* The same for tp_new and tp_init. */
-int convert_call(const char *function, const char *const *names, int required, PyObject *args,
-                 PyObject *kwargs, PyObject **out);
+int convert_call(const char *function, const char *const *names, int required, PyObject *args, PyObject *kwargs,
+                 PyObject **out);
 
 /* Integers: Python and NumPy ints and everything else with __index__; no floats. NULL leaves *out as it is.
  */

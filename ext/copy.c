@@ -14,8 +14,7 @@ int copy_keep(ModuleState *state, PyObject *stream_object, CUstream stream, PyOb
         context = (ContextObject *)Py_NewRef((PyObject *)stream_cast(stream_object)->context);
     else
         context = context_current(state);
-    if (!context)
-        return -1;
+    if (!context) return -1;
     int status = keep_alive(state, context, stream, first, second);
     Py_DECREF((PyObject *)context);
     return status;
@@ -34,10 +33,10 @@ typedef struct Transfer {
     CUstream stream;
 } Transfer;
 
-PyDoc_STRVAR(memcpy_htod_doc,
-"memcpy_htod(dest, src)\n--\n\n"
-"Copy the bytes of a contiguous host buffer to the device and wait. ValueError when they are more than the\n"
-"allocation has (cuMemcpyHtoD).");
+PyDoc_STRVAR(memcpy_htod_doc, "memcpy_htod(dest, src)\n--\n\n"
+                              "Copy the bytes of a contiguous host buffer to the device and wait. ValueError "
+                              "when they are more than the\n"
+                              "allocation has (cuMemcpyHtoD).");
 
 static PyObject *memcpy_htod(PyObject *module, FAST_PARAMETERS)
 {
@@ -59,10 +58,11 @@ static PyObject *memcpy_htod(PyObject *module, FAST_PARAMETERS)
     return none_or_raise(state, result, "cuMemcpyHtoD");
 }
 
-PyDoc_STRVAR(memcpy_dtoh_doc,
-"memcpy_dtoh(dest, src)\n--\n\n"
-"Fill a contiguous, writable host buffer from the device and wait. ValueError when it is larger than the\n"
-"allocation (cuMemcpyDtoH).");
+PyDoc_STRVAR(
+    memcpy_dtoh_doc,
+    "memcpy_dtoh(dest, src)\n--\n\n"
+    "Fill a contiguous, writable host buffer from the device and wait. ValueError when it is larger than the\n"
+    "allocation (cuMemcpyDtoH).");
 
 static PyObject *memcpy_dtoh(PyObject *module, FAST_PARAMETERS)
 {
@@ -92,8 +92,7 @@ static int prepare_async(ModuleState *state, PyObject *host, bool writable, PyOb
         return -1;
     if (convert_range(state, device, device_name, copy->host.size, &copy->device) == 0
         && convert_stream(state, stream, &copy->stream) == 0
-        && copy_keep(state, stream, copy->stream, copy->host.owner, PyLong_Check(device) ? NULL : device)
-               == 0)
+        && copy_keep(state, stream, copy->stream, copy->host.owner, PyLong_Check(device) ? NULL : device) == 0)
         return 0;
     buffers_release(&copy->host);
     return -1;
@@ -155,22 +154,23 @@ static int prepare_device_copy(ModuleState *state, PyObject *dest, PyObject *src
                                DeviceCopy *copy)
 {
     return convert_size(size, "size", &copy->size) < 0
-           || convert_range(state, dest, "dest", copy->size, &copy->dest) < 0
-           || convert_range(state, src, "src", copy->size, &copy->src) < 0 ? -1 : 0;
+                   || convert_range(state, dest, "dest", copy->size, &copy->dest) < 0
+                   || convert_range(state, src, "src", copy->size, &copy->src) < 0
+               ? -1
+               : 0;
 }
 
 static int prepare_device_stream(ModuleState *state, PyObject *stream, PyObject *dest, PyObject *src,
                                  DeviceCopy *copy)
 {
-    if (convert_stream(state, stream, &copy->stream) < 0)
-        return -1;
+    if (convert_stream(state, stream, &copy->stream) < 0) return -1;
     return copy_keep(state, stream, copy->stream, PyLong_Check(dest) ? NULL : dest,
                      PyLong_Check(src) ? NULL : src);
 }
 
 PyDoc_STRVAR(memcpy_dtod_doc,
-"memcpy_dtod(dest, src, size)\n--\n\n"
-"Copy `size` bytes within the device. ValueError when an allocation has fewer (cuMemcpyDtoD).");
+             "memcpy_dtod(dest, src, size)\n--\n\n"
+             "Copy `size` bytes within the device. ValueError when an allocation has fewer (cuMemcpyDtoD).");
 
 static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
 {
@@ -182,14 +182,14 @@ static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments("memcpy_dtod", names, 3, args, arg_count, keywords, given) < 0
         || prepare_device_copy(state, given[0], given[1], given[2], &copy) < 0)
         return NULL;
-    if (copy.size)
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
+    if (copy.size) CALL_BLOCKING(state, result, driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
     return none_or_raise(state, result, "cuMemcpyDtoD");
 }
 
-PyDoc_STRVAR(memcpy_dtod_async_doc,
-"memcpy_dtod_async(dest, src, size, stream=None)\n--\n\n"
-"memcpy_dtod queued on a stream; both objects are kept alive until it is done (cuMemcpyDtoDAsync).");
+PyDoc_STRVAR(
+    memcpy_dtod_async_doc,
+    "memcpy_dtod_async(dest, src, size, stream=None)\n--\n\n"
+    "memcpy_dtod queued on a stream; both objects are kept alive until it is done (cuMemcpyDtoDAsync).");
 
 static PyObject *memcpy_dtod_async(PyObject *module, FAST_PARAMETERS)
 {
@@ -202,8 +202,7 @@ static PyObject *memcpy_dtod_async(PyObject *module, FAST_PARAMETERS)
         || prepare_device_copy(state, given[0], given[1], given[2], &copy) < 0
         || prepare_device_stream(state, given[3], given[0], given[1], &copy) < 0)
         return NULL;
-    if (copy.size)
-        CALL(state, result, driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
+    if (copy.size) CALL(state, result, driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
     return none_or_raise(state, result, "cuMemcpyDtoDAsync");
 }
 
@@ -218,8 +217,7 @@ static int peer_context(ModuleState *state, PyObject *value, const char *what, C
         PyErr_Format(PyExc_TypeError, "%s must be a Context or None, not %s", what, Py_TYPE(value)->tp_name);
         return -1;
     }
-    if (!context_check(context_cast(value), what))
-        return -1;
+    if (!context_check(context_cast(value), what)) return -1;
     *holder = (ContextObject *)Py_NewRef(value);
     return 0;
 }
@@ -237,9 +235,8 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
         || (async && prepare_device_stream(state, given[5], given[0], given[1], &copy) < 0))
         goto done;
     if (copy.size && async)
-        CALL(
-            state, result,
-            driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
+        CALL(state, result,
+             driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
     else if (copy.size)
         CALL_BLOCKING(state, result,
                       driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
@@ -250,30 +247,27 @@ done:
     return answer;
 }
 
-PyDoc_STRVAR(memcpy_peer_doc,
-"memcpy_peer(dest, src, size, dest_context=None, src_context=None)\n--\n\n"
-"Copy `size` bytes between contexts; None is the current one (cuMemcpyPeer).");
+PyDoc_STRVAR(memcpy_peer_doc, "memcpy_peer(dest, src, size, dest_context=None, src_context=None)\n--\n\n"
+                              "Copy `size` bytes between contexts; None is the current one (cuMemcpyPeer).");
 
 static PyObject *memcpy_peer(PyObject *module, FAST_PARAMETERS)
 {
     static const char *const names[] = {"dest", "src", "size|count", "dest_context", "src_context", NULL};
     PyObject *given[6] = {NULL};
-    if (convert_arguments("memcpy_peer", names, 3, args, arg_count, keywords, given) < 0)
-        return NULL;
+    if (convert_arguments("memcpy_peer", names, 3, args, arg_count, keywords, given) < 0) return NULL;
     return copy_peer(module_state(module), given, false);
 }
 
 PyDoc_STRVAR(memcpy_peer_async_doc,
-"memcpy_peer_async(dest, src, size, dest_context=None, src_context=None, stream=None)\n--\n\n"
-"memcpy_peer queued on a stream (cuMemcpyPeerAsync).");
+             "memcpy_peer_async(dest, src, size, dest_context=None, src_context=None, stream=None)\n--\n\n"
+             "memcpy_peer queued on a stream (cuMemcpyPeerAsync).");
 
 static PyObject *memcpy_peer_async(PyObject *module, FAST_PARAMETERS)
 {
     static const char *const names[] = {"dest",        "src",    "size|count", "dest_context",
                                         "src_context", "stream", NULL};
     PyObject *given[6];
-    if (convert_arguments("memcpy_peer_async", names, 3, args, arg_count, keywords, given) < 0)
-        return NULL;
+    if (convert_arguments("memcpy_peer_async", names, 3, args, arg_count, keywords, given) < 0) return NULL;
     return copy_peer(module_state(module), given, true);
 }
 
@@ -289,8 +283,7 @@ static PyObject *to_device(PyObject *module, PyObject *object)
     ModuleState *state = module_state(module);
     HostBuffer host;
     CUresult result = CUDA_SUCCESS;
-    if (buffers_read_logical(object, "bf", &host) < 0)
-        return NULL;
+    if (buffers_read_logical(object, "bf", &host) < 0) return NULL;
     PyObject *allocation = device_allocation_new(state, host.size);
     if (allocation) {
         CUdeviceptr pointer = device_allocation_cast(allocation)->pointer;
@@ -314,17 +307,14 @@ static PyObject *fetch(ModuleState *state, PyObject *device, ArrayForm *form)
         array = convert_make_array(form, NULL, NULL);
     convert_form_clear(form);
     if (array && bytes)
-        CALL_BLOCKING(state, result,
-                      driver.cuMemcpyDtoH(PyArray_DATA((PyArrayObject *)array), pointer, bytes));
-    if (result == CUDA_SUCCESS)
-        return array;
+        CALL_BLOCKING(state, result, driver.cuMemcpyDtoH(PyArray_DATA((PyArrayObject *)array), pointer, bytes));
+    if (result == CUDA_SUCCESS) return array;
     Py_DECREF(array);
     return raise_driver(state, result, "cuMemcpyDtoH", NULL);
 }
 
-PyDoc_STRVAR(from_device_doc,
-"from_device(devptr, shape, dtype, order=\"C\") -> ndarray\n--\n\n"
-"A new host array with what lies at a device address.");
+PyDoc_STRVAR(from_device_doc, "from_device(devptr, shape, dtype, order=\"C\") -> ndarray\n--\n\n"
+                              "A new host array with what lies at a device address.");
 
 static PyObject *from_device(PyObject *module, FAST_PARAMETERS)
 {
@@ -338,9 +328,9 @@ static PyObject *from_device(PyObject *module, FAST_PARAMETERS)
     return fetch(state, given[0], &form);
 }
 
-PyDoc_STRVAR(from_device_like_doc,
-"from_device_like(devptr, other_ary) -> ndarray\n--\n\n"
-"A new host array of the shape, dtype and order of a contiguous array, with what lies at a device address.");
+PyDoc_STRVAR(from_device_like_doc, "from_device_like(devptr, other_ary) -> ndarray\n--\n\n"
+                                   "A new host array of the shape, dtype and order of a contiguous array, with "
+                                   "what lies at a device address.");
 
 static PyObject *from_device_like(PyObject *module, FAST_PARAMETERS)
 {
@@ -355,18 +345,10 @@ static PyObject *from_device_like(PyObject *module, FAST_PARAMETERS)
 
 #define COPY_ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}
 static PyMethodDef functions[] = {
-    COPY_ROW(memcpy_htod),
-    COPY_ROW(memcpy_dtoh),
-    COPY_ROW(memcpy_htod_async),
-    COPY_ROW(memcpy_dtoh_async),
-    COPY_ROW(memcpy_dtod),
-    COPY_ROW(memcpy_dtod_async),
-    COPY_ROW(memcpy_peer),
-    COPY_ROW(memcpy_peer_async),
-    {"to_device", to_device, METH_O, to_device_doc},
-    COPY_ROW(from_device),
-    COPY_ROW(from_device_like),
-    {NULL, NULL, 0, NULL},
+    COPY_ROW(memcpy_htod),       COPY_ROW(memcpy_dtoh),       COPY_ROW(memcpy_htod_async),
+    COPY_ROW(memcpy_dtoh_async), COPY_ROW(memcpy_dtod),       COPY_ROW(memcpy_dtod_async),
+    COPY_ROW(memcpy_peer),       COPY_ROW(memcpy_peer_async), {"to_device", to_device, METH_O, to_device_doc},
+    COPY_ROW(from_device),       COPY_ROW(from_device_like),  {NULL, NULL, 0, NULL},
 };
 #undef COPY_ROW
 

@@ -8,8 +8,7 @@
 
 /* What to keep until the work now being queued on a stream is done: the objects given, each may be NULL. The
  * stream is the converted `stream_object`. -1 with an exception. */
-int copy_keep(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first,
-              PyObject *second);
+int copy_keep(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first, PyObject *second);
 
 int copy_setup(PyObject *module, ModuleState *state);
 int fill_setup(PyObject *module, ModuleState *state);

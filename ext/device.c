@@ -32,18 +32,15 @@ static PyObject *device_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     PyObject *given[1];
     CUdevice handle;
     int number = 0;
-    if (convert_call("Device", names, 1, args, kwargs, given) < 0)
-        return NULL;
+    if (convert_call("Device", names, 1, args, kwargs, given) < 0) return NULL;
     if (PyUnicode_Check(given[0])) {
         const char *bus = PyUnicode_AsUTF8(given[0]);
-        if (!bus)
-            return NULL;
+        if (!bus) return NULL;
         CUresult result = CALL_ONCE(driver.cuDeviceGetByPCIBusId(&handle, bus));
         return result == CUDA_SUCCESS ? new_of_type(type, state, handle)
                                       : raise_driver(state, result, "cuDeviceGetByPCIBusId", "%.40s", bus);
     }
-    if (convert_int(given[0], "the number of a device", &number) < 0)
-        return NULL;
+    if (convert_int(given[0], "the number of a device", &number) < 0) return NULL;
     CUresult result = CALL_ONCE(driver.cuDeviceGet(&handle, number));
     return result == CUDA_SUCCESS ? new_of_type(type, state, handle)
                                   : raise_driver(state, result, "cuDeviceGet", "device %d", number);
@@ -57,7 +54,7 @@ static void device_dealloc(PyObject *self)
 }
 
 PyDoc_STRVAR(count_doc,
-"count() -> int\n--\n\nHow many devices there are (cuDeviceGetCount). LogicError before init().");
+             "count() -> int\n--\n\nHow many devices there are (cuDeviceGetCount). LogicError before init().");
 
 static PyObject *device_count(PyObject *cls, PyObject *Py_UNUSED(none))
 {
@@ -74,13 +71,12 @@ static PyObject *device_name(PyObject *self, PyObject *Py_UNUSED(none))
 {
     char name[NAME_SIZE] = "";
     CUresult result = CALL_ONCE(driver.cuDeviceGetName(name, sizeof name, device_cast(self)->handle));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(device_cast(self)->state, result, "cuDeviceGetName", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(device_cast(self)->state, result, "cuDeviceGetName", NULL);
     return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strnlen(name, sizeof name), "replace");
 }
 
 PyDoc_STRVAR(pci_bus_id_doc,
-"pci_bus_id() -> str\n--\n\nThe device's address like \"0000:01:00.0\" (cuDeviceGetPCIBusId).");
+             "pci_bus_id() -> str\n--\n\nThe device's address like \"0000:01:00.0\" (cuDeviceGetPCIBusId).");
 
 static PyObject *device_pci_bus_id(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -96,8 +92,9 @@ static CUresult read_attribute(PyObject *self, unsigned attribute, int *value)
     return CALL_ONCE(driver.cuDeviceGetAttribute(value, attribute, device_cast(self)->handle));
 }
 
-PyDoc_STRVAR(compute_capability_doc,
-"compute_capability() -> (major, minor)\n--\n\nThe architecture of the device (cuDeviceGetAttribute).");
+PyDoc_STRVAR(
+    compute_capability_doc,
+    "compute_capability() -> (major, minor)\n--\n\nThe architecture of the device (cuDeviceGetAttribute).");
 
 static PyObject *device_compute_capability(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -110,15 +107,13 @@ static PyObject *device_compute_capability(PyObject *self, PyObject *Py_UNUSED(n
     return Py_BuildValue("(ii)", major, minor);
 }
 
-PyDoc_STRVAR(total_memory_doc,
-             "total_memory() -> int\n--\n\nThe device's memory in bytes (cuDeviceTotalMem).");
+PyDoc_STRVAR(total_memory_doc, "total_memory() -> int\n--\n\nThe device's memory in bytes (cuDeviceTotalMem).");
 
 static PyObject *device_total_memory(PyObject *self, PyObject *Py_UNUSED(none))
 {
     size_t bytes;
     CUresult result = CALL_ONCE(driver.cuDeviceTotalMem(&bytes, device_cast(self)->handle));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(device_cast(self)->state, result, "cuDeviceTotalMem", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(device_cast(self)->state, result, "cuDeviceTotalMem", NULL);
     return PyLong_FromSize_t(bytes);
 }
 
@@ -131,34 +126,29 @@ static PyObject *attribute_value(ModuleState *state, unsigned attribute, int val
 }
 
 PyDoc_STRVAR(get_attribute_doc,
-"get_attribute(attr) -> int\n--\n\n"
-"The value of a device_attribute; COMPUTE_MODE is a compute_mode (cuDeviceGetAttribute).\n"
-"Each is an attribute of the Device as well, in lower case: dev.warp_size.");
+             "get_attribute(attr) -> int\n--\n\n"
+             "The value of a device_attribute; COMPUTE_MODE is a compute_mode (cuDeviceGetAttribute).\n"
+             "Each is an attribute of the Device as well, in lower case: dev.warp_size.");
 
 static PyObject *device_get_attribute(PyObject *self, PyObject *attribute)
 {
     ModuleState *state = device_cast(self)->state;
     unsigned number = 0;
     int value = 0;
-    if (convert_unsigned(attribute, "attr", &number) < 0)
-        return NULL;
+    if (convert_unsigned(attribute, "attr", &number) < 0) return NULL;
     CUresult result = read_attribute(self, number, &value);
-    return result == CUDA_SUCCESS
-               ? attribute_value(state, number, value)
-               : raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
+    return result == CUDA_SUCCESS ? attribute_value(state, number, value)
+                                  : raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
 }
 
 /* Puts one attribute into the dict, or its name into the list of those refused. */
-static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values,
-                         PyObject *refused)
+static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values, PyObject *refused)
 {
     ModuleState *state = device_cast(self)->state;
     unsigned number = 0;
     int value = 0;
-    if (convert_unsigned(member, "attr", &number) < 0)
-        return -1;
-    if (read_attribute(self, number, &value) != CUDA_SUCCESS)
-        return PyList_Append(refused, name);
+    if (convert_unsigned(member, "attr", &number) < 0) return -1;
+    if (read_attribute(self, number, &value) != CUDA_SUCCESS) return PyList_Append(refused, name);
     PyObject *shown = attribute_value(state, number, value);
     int status = shown ? PyDict_SetItem(values, member, shown) : -1;
     Py_XDECREF(shown);
@@ -167,20 +157,19 @@ static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObj
 
 static int warn_refused(PyObject *refused)
 {
-    if (PyList_GET_SIZE(refused) == 0)
-        return 0;
+    if (PyList_GET_SIZE(refused) == 0) return 0;
     PyObject *comma = PyUnicode_FromString(", "), *names = comma ? PyUnicode_Join(comma, refused) : NULL;
-    int status = names ? PyErr_WarnFormat(PyExc_UserWarning, 1,
-                                          "the driver does not answer these attributes: %U", names)
-                       : -1;
+    int status =
+        names ? PyErr_WarnFormat(PyExc_UserWarning, 1, "the driver does not answer these attributes: %U", names)
+              : -1;
     Py_XDECREF(comma);
     Py_XDECREF(names);
     return status;
 }
 
 PyDoc_STRVAR(get_attributes_doc,
-"get_attributes() -> dict\n--\n\n"
-"All attributes that the driver answers, by device_attribute; a warning names the others.");
+             "get_attributes() -> dict\n--\n\n"
+             "All attributes that the driver answers, by device_attribute; a warning names the others.");
 
 static PyObject *device_get_attributes(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -191,8 +180,7 @@ static PyObject *device_get_attributes(PyObject *self, PyObject *Py_UNUSED(none)
     bool good = members && PyDict_Check(members) && values && refused;
     while (good && PyDict_Next(members, &position, &name, &member))
         good = add_attribute(self, name, member, values, refused) == 0;
-    if (!good || warn_refused(refused) < 0)
-        Py_CLEAR(values);
+    if (!good || warn_refused(refused) < 0) Py_CLEAR(values);
     Py_XDECREF(members);
     Py_XDECREF(refused);
     return values;
@@ -204,11 +192,9 @@ static PyObject *find_shortcut(PyObject *members, PyObject *name)
     char upper[ATTRIBUTE_NAME_SIZE];
     Py_ssize_t length;
     const char *text = PyUnicode_AsUTF8AndSize(name, &length);
-    if (!text || (size_t)length >= sizeof upper)
-        return NULL;
+    if (!text || (size_t)length >= sizeof upper) return NULL;
     for (Py_ssize_t i = 0; i <= length; i++) {
-        if (isupper((unsigned char)text[i]))
-            return NULL;
+        if (isupper((unsigned char)text[i])) return NULL;
         upper[i] = (char)toupper((unsigned char)text[i]);
     }
     return PyDict_GetItemString(members, upper);
@@ -218,8 +204,7 @@ static PyObject *device_getattro(PyObject *self, PyObject *name)
 {
     ModuleState *state = device_cast(self)->state;
     PyObject *found = PyObject_GenericGetAttr(self, name), *type, *value, *trace;
-    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError))
-        return found;
+    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
     PyErr_Fetch(&type, &value, &trace);
     PyObject *members = PyObject_GetAttr(state->device_attribute, state->str_names);
     PyObject *member = members ? find_shortcut(members, name) : NULL;
@@ -238,10 +223,11 @@ static PyObject *device_getattro(PyObject *self, PyObject *name)
 
 /* ---- Contexts ---- */
 
-PyDoc_STRVAR(make_context_doc,
-"make_context(flags=0) -> Context\n--\n\n"
-"A new context on the device, pushed on the calling thread's stack; flags are of ctx_flags (cuCtxCreate).\n"
-"To share memory with other libraries, use retain_primary_context.");
+PyDoc_STRVAR(
+    make_context_doc,
+    "make_context(flags=0) -> Context\n--\n\n"
+    "A new context on the device, pushed on the calling thread's stack; flags are of ctx_flags (cuCtxCreate).\n"
+    "To share memory with other libraries, use retain_primary_context.");
 
 static PyObject *device_make_context(PyObject *self, FAST_PARAMETERS)
 {
@@ -256,10 +242,10 @@ static PyObject *device_make_context(PyObject *self, FAST_PARAMETERS)
     return context_create(device_cast(self)->state, device_cast(self)->handle, flags);
 }
 
-PyDoc_STRVAR(retain_primary_context_doc,
-"retain_primary_context() -> Context\n--\n\n"
-"The device's primary context, shared with every library that uses CUDA's runtime. It is not made current:\n"
-"call push() or use `with` (cuDevicePrimaryCtxRetain).");
+PyDoc_STRVAR(retain_primary_context_doc, "retain_primary_context() -> Context\n--\n\n"
+                                         "The device's primary context, shared with every library that uses "
+                                         "CUDA's runtime. It is not made current:\n"
+                                         "call push() or use `with` (cuDevicePrimaryCtxRetain).");
 
 static PyObject *device_retain_primary_context(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -270,8 +256,8 @@ static PyObject *device_retain_primary_context(PyObject *self, PyObject *Py_UNUS
 }
 
 PyDoc_STRVAR(can_access_peer_doc,
-"can_access_peer(dev) -> bool\n--\n\n"
-"Whether contexts of this device can reach the memory of Device dev (cuDeviceCanAccessPeer).");
+             "can_access_peer(dev) -> bool\n--\n\n"
+             "Whether contexts of this device can reach the memory of Device dev (cuDeviceCanAccessPeer).");
 
 static PyObject *device_can_access_peer(PyObject *self, PyObject *peer)
 {
@@ -279,8 +265,8 @@ static PyObject *device_can_access_peer(PyObject *self, PyObject *peer)
     int can = 0;
     if (!PyObject_TypeCheck(peer, state->Device_type))
         return PyErr_Format(PyExc_TypeError, "dev must be a Device, not %s", Py_TYPE(peer)->tp_name);
-    CUresult result = CALL_ONCE(driver.cuDeviceCanAccessPeer(&can, device_cast(self)->handle,
-                                                             device_cast(peer)->handle));
+    CUresult result =
+        CALL_ONCE(driver.cuDeviceCanAccessPeer(&can, device_cast(self)->handle, device_cast(peer)->handle));
     return result == CUDA_SUCCESS ? PyBool_FromLong(can)
                                   : raise_driver(state, result, "cuDeviceCanAccessPeer", NULL);
 }
@@ -330,10 +316,11 @@ static PyGetSetDef device_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-PyDoc_STRVAR(device_doc,
-"Device(number)\nDevice(pci_bus_id)\n\n"
-"A device by its number or its address like \"0000:01:00.0\" (cuDeviceGet, cuDeviceGetByPCIBusId).\n"
-"LogicError when there is none. Devices are equal when they are the same.");
+PyDoc_STRVAR(
+    device_doc,
+    "Device(number)\nDevice(pci_bus_id)\n\n"
+    "A device by its number or its address like \"0000:01:00.0\" (cuDeviceGet, cuDeviceGetByPCIBusId).\n"
+    "LogicError when there is none. Devices are equal when they are the same.");
 
 static PyType_Slot device_slots[] = {
     {Py_tp_doc, (void *)device_doc},
@@ -378,7 +365,6 @@ static PyMethodDef functions[] = {
 
 int device_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->Device_type, &device_spec, NULL) < 0)
-        return -1;
+    if (state_add_type(module, &state->Device_type, &device_spec, NULL) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

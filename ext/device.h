@@ -5,15 +5,11 @@
 #include "ext/ext.h"
 
 typedef struct DeviceObject {
-    PyObject_HEAD
-    ModuleState *state;
+    PyObject_HEAD ModuleState *state;
     CUdevice handle;
 } DeviceObject;
 
-static inline DeviceObject *device_cast(PyObject *object)
-{
-    return (DeviceObject *)object;
-}
+static inline DeviceObject *device_cast(PyObject *object) { return (DeviceObject *)object; }
 
 /* A new Device. NULL with an exception. */
 PyObject *device_new(ModuleState *state, CUdevice handle);

@@ -23,8 +23,7 @@ static void collect_garbage(void)
 {
     PyObject *gc = PyImport_ImportModule("gc");
     PyObject *found = gc ? PyObject_CallMethod(gc, "collect", NULL) : NULL;
-    if (!found)
-        PyErr_WriteUnraisable(gc);
+    if (!found) PyErr_WriteUnraisable(gc);
     Py_XDECREF(found);
     Py_XDECREF(gc);
 }
@@ -33,8 +32,7 @@ void device_memory_make_room(ModuleState *state)
 {
     collect_garbage();
     keep_alive_collect(state);
-    for (int i = 0; i < state->give_back_count; i++)
-        state->give_back[i](state);
+    for (int i = 0; i < state->give_back_count; i++) state->give_back[i](state);
 }
 
 CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out)
@@ -58,8 +56,7 @@ static void format_size(size_t size, char *text, size_t text_size)
         snprintf(text, text_size, "%zu bytes", size);
         return;
     }
-    for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
-        value /= 1024;
+    for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++) value /= 1024;
     snprintf(text, text_size, "%.1f %s", value, units[unit]);
 }
 
@@ -81,8 +78,7 @@ PyObject *device_memory_raise(ModuleState *state, CUresult result, const char *r
 DeviceAllocationObject *device_allocation_empty(ModuleState *state, PyTypeObject *type)
 {
     DeviceAllocationObject *allocation = device_allocation_cast(type->tp_alloc(type, 0));
-    if (!allocation)
-        return NULL;
+    if (!allocation) return NULL;
     allocation->state = state;
     atomic_init(&allocation->freed, true);
     allocation->context = context_hold_current(state);
@@ -109,11 +105,9 @@ PyObject *device_allocation_new(ModuleState *state, size_t size)
 {
     CUdeviceptr pointer;
     DeviceAllocationObject *allocation = device_allocation_empty(state, state->DeviceAllocation_type);
-    if (!allocation)
-        return NULL;
+    if (!allocation) return NULL;
     CUresult result = device_memory_allocate(state, size, &pointer);
-    if (result == CUDA_SUCCESS)
-        return device_allocation_own(allocation, pointer, size);
+    if (result == CUDA_SUCCESS) return device_allocation_own(allocation, pointer, size);
     device_memory_raise(state, result, "cuMemAlloc", size);
     Py_DECREF((PyObject *)allocation);
     return NULL;
@@ -134,8 +128,7 @@ static bool release(DeviceAllocationObject *allocation)
 {
     ContextScope scope;
     CUresult result;
-    if (atomic_exchange(&allocation->freed, true))
-        return false;
+    if (atomic_exchange(&allocation->freed, true)) return false;
     if (allocation->managed)
         LIVE_LESS(allocation->state, ManagedAllocation);
     else
@@ -152,8 +145,7 @@ void device_allocation_dealloc(PyObject *self)
 {
     DeviceAllocationObject *allocation = device_allocation_cast(self);
     PyTypeObject *type = Py_TYPE(self);
-    if (allocation->weak_references)
-        PyObject_ClearWeakRefs(self);
+    if (allocation->weak_references) PyObject_ClearWeakRefs(self);
     if (allocation->context) {
         release(allocation);
         context_drop(allocation->context);
@@ -162,15 +154,15 @@ void device_allocation_dealloc(PyObject *self)
     Py_DECREF((PyObject *)type);
 }
 
-PyDoc_STRVAR(free_doc,
-"free()\n--\n\n"
-"Give the memory back now and not with the last reference. LogicError the second time (cuMemFree).");
+PyDoc_STRVAR(
+    free_doc,
+    "free()\n--\n\n"
+    "Give the memory back now and not with the last reference. LogicError the second time (cuMemFree).");
 
 static PyObject *allocation_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
     DeviceAllocationObject *allocation = device_allocation_cast(self);
-    if (release(allocation))
-        Py_RETURN_NONE;
+    if (release(allocation)) Py_RETURN_NONE;
     return raise_driver(allocation->state, CUDA_ERROR_INVALID_HANDLE, "device_allocation::free",
                         "it was freed before");
 }
@@ -200,15 +192,11 @@ static PyObject *allocation_as_buffer(PyObject *self, FAST_PARAMETERS)
 static PyObject *allocation_int(PyObject *self)
 {
     CUdeviceptr pointer;
-    if (device_allocation_address(device_allocation_cast(self), &pointer) < 0)
-        return NULL;
+    if (device_allocation_address(device_allocation_cast(self), &pointer) < 0) return NULL;
     return PyLong_FromUnsignedLongLong(pointer);
 }
 
-static PyObject *allocation_long(PyObject *self, PyObject *Py_UNUSED(none))
-{
-    return allocation_int(self);
-}
+static PyObject *allocation_long(PyObject *self, PyObject *Py_UNUSED(none)) { return allocation_int(self); }
 
 static PyObject *allocation_get_size(PyObject *self, void *Py_UNUSED(closure))
 {
@@ -240,8 +228,7 @@ static PyMemberDef allocation_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(allocation_doc,
-"Device memory, given back with the last reference. int() is its address.");
+PyDoc_STRVAR(allocation_doc, "Device memory, given back with the last reference. int() is its address.");
 
 static PyType_Slot allocation_slots[] = {
     {Py_tp_doc, (void *)allocation_doc},
@@ -281,8 +268,9 @@ static PyObject *mem_alloc(PyObject *module, FAST_PARAMETERS)
     return device_allocation_new(module_state(module), size);
 }
 
-PyDoc_STRVAR(mem_alloc_like_doc,
-"mem_alloc_like(ary) -> DeviceAllocation\n--\n\nDevice memory of ary.nbytes bytes. Nothing is copied.");
+PyDoc_STRVAR(
+    mem_alloc_like_doc,
+    "mem_alloc_like(ary) -> DeviceAllocation\n--\n\nDevice memory of ary.nbytes bytes. Nothing is copied.");
 
 static PyObject *mem_alloc_like(PyObject *module, PyObject *array)
 {
@@ -324,17 +312,14 @@ static PyObject *mem_alloc_pitch(PyObject *module, FAST_PARAMETERS)
         || convert_unsigned(given[2], "access_size", &element) < 0)
         return NULL;
     DeviceAllocationObject *allocation = device_allocation_empty(state, state->DeviceAllocation_type);
-    if (!allocation)
-        return NULL;
+    if (!allocation) return NULL;
     CUresult result = allocate_pitch(state, &pointer, &pitch, width, height, element);
     if (result != CUDA_SUCCESS) {
         Py_DECREF((PyObject *)allocation);
-        if (__builtin_mul_overflow(width, height, &size))
-            size = SIZE_MAX;
+        if (__builtin_mul_overflow(width, height, &size)) size = SIZE_MAX;
         return device_memory_raise(state, result, "cuMemAllocPitch", size);
     }
-    return Py_BuildValue("(Nn)", device_allocation_own(allocation, pointer, pitch * height),
-                         (Py_ssize_t)pitch);
+    return Py_BuildValue("(Nn)", device_allocation_own(allocation, pointer, pitch * height), (Py_ssize_t)pitch);
 }
 
 PyDoc_STRVAR(mem_get_info_doc, "mem_get_info() -> (free, total)\n--\n\nFree and total bytes of the current "
@@ -346,15 +331,14 @@ static PyObject *mem_get_info(PyObject *module, PyObject *Py_UNUSED(none))
     size_t free_size, total;
     CUresult result;
     CALL(state, result, driver.cuMemGetInfo(&free_size, &total));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(state, result, "cuMemGetInfo", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemGetInfo", NULL);
     return Py_BuildValue("(nn)", (Py_ssize_t)free_size, (Py_ssize_t)total);
 }
 
 PyDoc_STRVAR(mem_get_address_range_doc,
-"mem_get_address_range(ptr) -> (base, size)\n--\n\n"
-"Address and bytes of the allocation in which the pointer lies. LogicError when there is none\n"
-"(cuMemGetAddressRange).");
+             "mem_get_address_range(ptr) -> (base, size)\n--\n\n"
+             "Address and bytes of the allocation in which the pointer lies. LogicError when there is none\n"
+             "(cuMemGetAddressRange).");
 
 static PyObject *mem_get_address_range(PyObject *module, PyObject *value)
 {
@@ -362,11 +346,9 @@ static PyObject *mem_get_address_range(PyObject *module, PyObject *value)
     CUdeviceptr pointer, base;
     size_t size;
     CUresult result;
-    if (convert_pointer(state, value, &pointer) < 0)
-        return NULL;
+    if (convert_pointer(state, value, &pointer) < 0) return NULL;
     CALL(state, result, driver.cuMemGetAddressRange(&base, &size, pointer));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(state, result, "cuMemGetAddressRange", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemGetAddressRange", NULL);
     return Py_BuildValue("(Kn)", (unsigned long long)base, (Py_ssize_t)size);
 }
 
@@ -381,7 +363,6 @@ static PyMethodDef functions[] = {
 
 int device_memory_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->DeviceAllocation_type, &allocation_spec, NULL) < 0)
-        return -1;
+    if (state_add_type(module, &state->DeviceAllocation_type, &allocation_spec, NULL) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

@@ -5,8 +5,7 @@
 #include "ext/context.h"
 
 typedef struct DeviceAllocationObject {
-    PyObject_HEAD
-    ModuleState *state;
+    PyObject_HEAD ModuleState *state;
     ContextObject *context;     /* held */
     CUdeviceptr pointer;
     size_t size;

@@ -33,8 +33,7 @@ enum { LOG_SIZE = 8192, DETAIL_SIZE = 1024 };
 static const ErrorRow *find_row(CUresult result)
 {
     for (size_t i = 0; i < sizeof error_rows / sizeof error_rows[0]; i++)
-        if (error_rows[i].code == result)
-            return &error_rows[i];
+        if (error_rows[i].code == result) return &error_rows[i];
     return NULL;
 }
 
@@ -49,10 +48,8 @@ const char *errors_name(CUresult result)
 {
     const ErrorRow *row = find_row(result);
     const char *name = NULL;
-    if (row)
-        return row->name;
-    if (!context_forked() && driver.cuGetErrorName(result, &name) == CUDA_SUCCESS && name)
-        return name;
+    if (row) return row->name;
+    if (!context_forked() && driver.cuGetErrorName(result, &name) == CUDA_SUCCESS && name) return name;
     return "CUDA_ERROR";
 }
 
@@ -60,29 +57,21 @@ const char *errors_text(CUresult result)
 {
     const ErrorRow *row = find_row(result);
     const char *text = NULL;
-    if (row)
-        return row->text;
-    if (!context_forked() && driver.cuGetErrorString(result, &text) == CUDA_SUCCESS && text)
-        return text;
+    if (row) return row->text;
+    if (!context_forked() && driver.cuGetErrorString(result, &text) == CUDA_SUCCESS && text) return text;
     return "unrecognized error code";
 }
 
 static PyObject *exception_class(ModuleState *state, ErrorClass cls)
 {
     switch (cls) {
-    case CLASS_LAUNCH:
-        return state->LaunchError;
-    case CLASS_MEMORY:
-        return state->MemoryError;
-    case CLASS_RUNTIME:
-        return state->RuntimeError;
+    case CLASS_LAUNCH: return state->LaunchError;
+    case CLASS_MEMORY: return state->MemoryError;
+    case CLASS_RUNTIME: return state->RuntimeError;
     case CLASS_ERROR:
-    case CLASS_NONE:
-        return state->Error;
-    case CLASS_KERNEL:
-        return state->KernelError;
-    default:
-        return state->LogicError;
+    case CLASS_NONE: return state->Error;
+    case CLASS_KERNEL: return state->KernelError;
+    default: return state->LogicError;
     }
 }
 
@@ -134,31 +123,27 @@ static void raise_message(ModuleState *state, CUresult result, const char *routi
     PyObject *cls = exception_class(state, class_of(result));
     PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
     PyObject *exception = text ? PyObject_CallOneArg(cls, text) : NULL;
-    if (exception && set_facts(state, exception, result, routine) == 0)
-        PyErr_SetObject(cls, exception);
+    if (exception && set_facts(state, exception, result, routine) == 0) PyErr_SetObject(cls, exception);
     Py_XDECREF(exception);
     Py_XDECREF(text);
 }
 
-static const char fork_text[] =
-    "CUDA was initialised before this process was forked and cannot be used in the "
-    "child: start processes with the \"spawn\" or \"forkserver\" method";
+static const char fork_text[] = "CUDA was initialised before this process was forked and cannot be used in the "
+                                "child: start processes with the \"spawn\" or \"forkserver\" method";
 
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
 {
     char given[DETAIL_SIZE] = "", log[LOG_SIZE] = "", message[LOG_SIZE + 2 * DETAIL_SIZE + 256];
     const char *problem = table_problem(result), *forked = context_forked() ? fork_text : "";
     ErrorClass cls = class_of(result);
-    if (PyErr_Occurred())
-        return NULL;
+    if (PyErr_Occurred()) return NULL;
     if (detail) {
         va_list values;
         va_start(values, detail);
         vsnprintf(given, sizeof given, detail, values);
         va_end(values);
     }
-    if (cls == CLASS_KERNEL)
-        atomic_store(&state->fault_shown, true);
+    if (cls == CLASS_KERNEL) atomic_store(&state->fault_shown, true);
     if (!*forked && !problem && (cls == CLASS_KERNEL || cls == CLASS_LAUNCH))
         read_log(state, log, sizeof log);
     else if (!*forked && !problem)
@@ -190,8 +175,7 @@ static bool report_is_due(ModuleState *state, CUresult result)
 void report_driver(ModuleState *state, CUresult result, const char *routine)
 {
     PyObject *type, *value, *trace;
-    if (!report_is_due(state, result))
-        return;
+    if (!report_is_due(state, result)) return;
     PyErr_Fetch(&type, &value, &trace);
     PyObject *where = PyUnicode_FromString(routine);
     PyErr_Clear();
@@ -226,8 +210,8 @@ static PyObject **exception_slot(ModuleState *state, size_t field)
     return (PyObject **)((char *)state + field);
 }
 
-static int add_exception(PyObject *module, PyObject **slot, const char *name, const char *doc,
-                         PyObject *bases, PyObject *members)
+static int add_exception(PyObject *module, PyObject **slot, const char *name, const char *doc, PyObject *bases,
+                         PyObject *members)
 {
     *slot = PyErr_NewExceptionWithDoc(name, doc, bases, members);
     return *slot ? PyModule_AddObjectRef(module, strrchr(name, '.') + 1, *slot) : -1;
@@ -241,7 +225,8 @@ static int add_base(PyObject *module, ModuleState *state)
                                          "code     the CUresult as an int\n"
                                          "name     its name, like \"CUDA_ERROR_OUT_OF_MEMORY\"\n"
                                          "routine  the driver function that failed\n\n"
-                                         "Each is None when the error is not the driver's.", NULL, members)
+                                         "Each is None when the error is not the driver's.",
+                                         NULL, members)
                          : -1;
     Py_XDECREF(members);
     return status;
@@ -250,23 +235,22 @@ static int add_base(PyObject *module, ModuleState *state)
 static int add_kernel_error(PyObject *module, ModuleState *state)
 {
     PyObject *bases = PyTuple_Pack(2, state->LaunchError, state->LogicError);
-    int status = bases
-                     ? add_exception(module, &state->KernelError, "pycuda._driver.KernelError",
-                                     "A running kernel failed: the context is lost. Both a LaunchError and a "
-                                     "LogicError.",
-                                     bases, NULL)
-                     : -1;
+    int status = bases ? add_exception(module, &state->KernelError, "pycuda._driver.KernelError",
+                                       "A running kernel failed: the context is lost. Both a LaunchError and a "
+                                       "LogicError.",
+                                       bases, NULL)
+                       : -1;
     Py_XDECREF(bases);
     return status;
 }
 
 int errors_setup(PyObject *module, ModuleState *state)
 {
-    if (add_base(module, state) < 0)
-        return -1;
+    if (add_base(module, state) < 0) return -1;
     for (size_t i = 0; i < sizeof derived / sizeof derived[0]; i++)
         if (add_exception(module, exception_slot(state, derived[i].field), derived[i].name, derived[i].doc,
-                          state->Error, NULL) < 0)
+                          state->Error, NULL)
+            < 0)
             return -1;
     return add_kernel_error(module, state);
 }

@@ -49,25 +49,24 @@ int context_make_default(ModuleState *state, CUresult result);
 #define CALL_WANTS_CONTEXT(result) \
     ((result) == CUDA_ERROR_INVALID_CONTEXT || (result) == CUDA_ERROR_NOT_INITIALIZED)
 
-#define CALL(state, result, expression)                                                          \
-    do {                                                                                         \
-        (result) = CALL_ONCE(expression);                                                        \
-        if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0)          \
-            (result) = CALL_ONCE(expression);                                                    \
+#define CALL(state, result, expression) \
+    do { \
+        (result) = CALL_ONCE(expression); \
+        if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
+            (result) = CALL_ONCE(expression); \
     } while (0)
 
-#define CALL_UNLOCKED(result, expression)     \
-    do {                                      \
-        Py_BEGIN_ALLOW_THREADS                \
-        (result) = CALL_ONCE(expression);     \
-        Py_END_ALLOW_THREADS                  \
+#define CALL_UNLOCKED(result, expression) \
+    do { \
+        Py_BEGIN_ALLOW_THREADS(result) = CALL_ONCE(expression); \
+        Py_END_ALLOW_THREADS \
     } while (0)
 
-#define CALL_BLOCKING(state, result, expression)                                                 \
-    do {                                                                                         \
-        CALL_UNLOCKED(result, expression);                                                       \
-        if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0)          \
-            CALL_UNLOCKED(result, expression);                                                   \
+#define CALL_BLOCKING(state, result, expression) \
+    do { \
+        CALL_UNLOCKED(result, expression); \
+        if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
+            CALL_UNLOCKED(result, expression); \
     } while (0)
 
 #endif

@@ -9,12 +9,10 @@
 static EventObject *new_event(PyTypeObject *type, ModuleState *state)
 {
     EventObject *event = event_cast(type->tp_alloc(type, 0));
-    if (!event)
-        return NULL;
+    if (!event) return NULL;
     event->state = state;
     event->context = context_hold_current(state);
-    if (!event->context)
-        Py_CLEAR(event);
+    if (!event->context) Py_CLEAR(event);
     return event;
 }
 
@@ -37,14 +35,13 @@ static PyObject *event_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     ModuleState *state = state_of_type(type);
     PyObject *given[1];
     unsigned flags = 0;
-    CUevent handle;
+    CUevent handle = NULL;
     CUresult result;
     if (convert_call("Event", names, 0, args, kwargs, given) < 0
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
     EventObject *event = new_event(type, state);
-    if (!event)
-        return NULL;
+    if (!event) return NULL;
     CALL(state, result, driver.cuEventCreate(&handle, flags));
     return finish_event(event, handle, result, "cuEventCreate");
 }
@@ -54,8 +51,7 @@ static void event_dealloc(PyObject *self)
     EventObject *event = event_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     ContextScope scope;
-    if (event->weak_references)
-        PyObject_ClearWeakRefs(self);
+    if (event->weak_references) PyObject_ClearWeakRefs(self);
     if (event->handle) {
         LIVE_LESS(event->state, Event);
         if (context_enter(event->context, &scope)) {
@@ -63,15 +59,13 @@ static void event_dealloc(PyObject *self)
             context_leave(&scope);
         }
     }
-    if (event->context)
-        context_drop(event->context);
+    if (event->context) context_drop(event->context);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
 }
 
-PyDoc_STRVAR(record_doc,
-"record(stream=None) -> Event\n--\n\n"
-"Mark the end of the work now queued on the stream. Returns self (cuEventRecord).");
+PyDoc_STRVAR(record_doc, "record(stream=None) -> Event\n--\n\n"
+                         "Mark the end of the work now queued on the stream. Returns self (cuEventRecord).");
 
 static PyObject *event_record(PyObject *self, FAST_PARAMETERS)
 {
@@ -85,35 +79,29 @@ static PyObject *event_record(PyObject *self, FAST_PARAMETERS)
         || !context_check(event->context, "cuEventRecord"))
         return NULL;
     CALL(event->state, result, driver.cuEventRecord(event->handle, stream));
-    return result == CUDA_SUCCESS ? Py_NewRef(self)
-                                  : raise_driver(event->state, result, "cuEventRecord", NULL);
+    return result == CUDA_SUCCESS ? Py_NewRef(self) : raise_driver(event->state, result, "cuEventRecord", NULL);
 }
 
-PyDoc_STRVAR(synchronize_doc,
-"synchronize() -> Event\n--\n\n"
-"Wait for the work that the event marks. Returns self (cuEventSynchronize).");
+PyDoc_STRVAR(synchronize_doc, "synchronize() -> Event\n--\n\n"
+                              "Wait for the work that the event marks. Returns self (cuEventSynchronize).");
 
 static PyObject *event_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
 {
     EventObject *event = event_cast(self);
     CUresult result;
-    if (!context_check(event->context, "cuEventSynchronize"))
-        return NULL;
+    if (!context_check(event->context, "cuEventSynchronize")) return NULL;
     CALL_BLOCKING(event->state, result, driver.cuEventSynchronize(event->handle));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(event->state, result, "cuEventSynchronize", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(event->state, result, "cuEventSynchronize", NULL);
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(self);
 }
 
-PyDoc_STRVAR(query_doc,
-             "query() -> bool\n--\n\nWhether the work that the event marks is done (cuEventQuery).");
+PyDoc_STRVAR(query_doc, "query() -> bool\n--\n\nWhether the work that the event marks is done (cuEventQuery).");
 
 static PyObject *event_query(PyObject *self, PyObject *Py_UNUSED(none))
 {
     EventObject *event = event_cast(self);
     CUresult result;
-    if (!context_check(event->context, "cuEventQuery"))
-        return NULL;
+    if (!context_check(event->context, "cuEventQuery")) return NULL;
     CALL(event->state, result, driver.cuEventQuery(event->handle));
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
         return raise_driver(event->state, result, "cuEventQuery", NULL);
@@ -135,16 +123,16 @@ static PyObject *elapsed(ModuleState *state, PyObject *start, PyObject *end)
 
 static bool is_event(ModuleState *state, PyObject *value)
 {
-    if (PyObject_TypeCheck(value, state->Event_type))
-        return true;
+    if (PyObject_TypeCheck(value, state->Event_type)) return true;
     PyErr_Format(PyExc_TypeError, "event must be an Event, not %s", Py_TYPE(value)->tp_name);
     return false;
 }
 
-PyDoc_STRVAR(time_since_doc,
-"time_since(event) -> float\n--\n\n"
-"Milliseconds from `event` to this one. Errors of the driver when either was not reached or has no timing\n"
-"(cuEventElapsedTime).");
+PyDoc_STRVAR(
+    time_since_doc,
+    "time_since(event) -> float\n--\n\n"
+    "Milliseconds from `event` to this one. Errors of the driver when either was not reached or has no timing\n"
+    "(cuEventElapsedTime).");
 
 static PyObject *event_time_since(PyObject *self, PyObject *other)
 {
@@ -152,9 +140,8 @@ static PyObject *event_time_since(PyObject *self, PyObject *other)
     return is_event(state, other) ? elapsed(state, other, self) : NULL;
 }
 
-PyDoc_STRVAR(time_till_doc,
-"time_till(event) -> float\n--\n\n"
-"Milliseconds from this event to `event`. Errors as time_since.");
+PyDoc_STRVAR(time_till_doc, "time_till(event) -> float\n--\n\n"
+                            "Milliseconds from this event to `event`. Errors as time_since.");
 
 static PyObject *event_time_till(PyObject *self, PyObject *other)
 {
@@ -162,17 +149,15 @@ static PyObject *event_time_till(PyObject *self, PyObject *other)
     return is_event(state, other) ? elapsed(state, self, other) : NULL;
 }
 
-PyDoc_STRVAR(ipc_handle_doc,
-"ipc_handle() -> bytearray\n--\n\n"
-"What another process gives to from_ipc_handle (cuIpcGetEventHandle).");
+PyDoc_STRVAR(ipc_handle_doc, "ipc_handle() -> bytearray\n--\n\n"
+                             "What another process gives to from_ipc_handle (cuIpcGetEventHandle).");
 
 static PyObject *event_ipc_handle(PyObject *self, PyObject *Py_UNUSED(none))
 {
     EventObject *event = event_cast(self);
     CUipcEventHandle handle;
     CUresult result;
-    if (!context_check(event->context, "cuIpcGetEventHandle"))
-        return NULL;
+    if (!context_check(event->context, "cuIpcGetEventHandle")) return NULL;
     CALL(event->state, result, driver.cuIpcGetEventHandle(&handle, event->handle));
     return result == CUDA_SUCCESS ? PyByteArray_FromStringAndSize((const char *)&handle, sizeof handle)
                                   : raise_driver(event->state, result, "cuIpcGetEventHandle", NULL);
@@ -181,8 +166,7 @@ static PyObject *event_ipc_handle(PyObject *self, PyObject *Py_UNUSED(none))
 static int read_ipc_handle(ModuleState *state, PyObject *value, CUipcEventHandle *out)
 {
     HostBuffer bytes;
-    if (buffers_read(value, "handle", &bytes) < 0)
-        return -1;
+    if (buffers_read(value, "handle", &bytes) < 0) return -1;
     bool fits = bytes.size == sizeof *out;
     if (fits)
         memcpy(out, bytes.pointer, sizeof *out);
@@ -193,21 +177,19 @@ static int read_ipc_handle(ModuleState *state, PyObject *value, CUipcEventHandle
 }
 
 PyDoc_STRVAR(from_ipc_handle_doc,
-"from_ipc_handle(handle) -> Event\n--\n\n"
-"An event of another process, from the bytes of ipc_handle() there (cuIpcOpenEventHandle).");
+             "from_ipc_handle(handle) -> Event\n--\n\n"
+             "An event of another process, from the bytes of ipc_handle() there (cuIpcOpenEventHandle).");
 
 static PyObject *event_from_ipc_handle(PyObject *cls, PyObject *value)
 {
     PyTypeObject *type = (PyTypeObject *)cls;
     ModuleState *state = state_of_type(type);
     CUipcEventHandle bytes;
-    CUevent handle;
+    CUevent handle = NULL;
     CUresult result;
-    if (read_ipc_handle(state, value, &bytes) < 0)
-        return NULL;
+    if (read_ipc_handle(state, value, &bytes) < 0) return NULL;
     EventObject *event = new_event(type, state);
-    if (!event)
-        return NULL;
+    if (!event) return NULL;
     CALL(state, result, driver.cuIpcOpenEventHandle(&handle, bytes));
     return finish_event(event, handle, result, "cuIpcOpenEventHandle");
 }
@@ -238,10 +220,11 @@ static PyMemberDef event_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(event_doc,
-"Event(flags=0)\n--\n\n"
-"A mark in a stream's work, to wait for and to take times between, in the current context. flags are of\n"
-"event_flags (cuEventCreate).");
+PyDoc_STRVAR(
+    event_doc,
+    "Event(flags=0)\n--\n\n"
+    "A mark in a stream's work, to wait for and to take times between, in the current context. flags are of\n"
+    "event_flags (cuEventCreate).");
 
 static PyType_Slot event_slots[] = {
     {Py_tp_doc, (void *)event_doc},

@@ -13,8 +13,7 @@
 const char *function_name(FunctionObject *function)
 {
     const char *name = PyUnicode_AsUTF8(function->name);
-    if (!name)
-        PyErr_Clear();
+    if (!name) PyErr_Clear();
     return name ? name : "?";
 }
 
@@ -27,7 +26,7 @@ static void explain(FunctionObject *function, const LaunchShape *shape, char *te
     if (driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != function->context->handle)
         snprintf(text + used, size - used, " belongs to another context than the current one");
     else if (launch_shape_explain(shape, function->handle, text + used + 2, size - used - 2))
-        memcpy(text + used, ": ", 2);
+        text[used] = ':', text[used + 1] = ' ';
 }
 
 static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUresult result)
@@ -43,7 +42,8 @@ static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUre
 }
 
 int function_launch(FunctionObject *function, const LaunchShape *shape, CUstream stream, void **params,
-                    void **extra) {
+                    void **extra)
+{
     CUresult result;
     CALL(function->state, result,
          driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
@@ -84,10 +84,8 @@ int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
     CUresult result;
     *timer = (LaunchTimer){0};
     CALL(state, result, driver.cuEventCreate(&timer->start, CU_EVENT_DEFAULT));
-    if (result == CUDA_SUCCESS)
-        result = driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT);
-    if (result != CUDA_SUCCESS)
-        return timer_error(state, timer, result, "cuEventCreate");
+    if (result == CUDA_SUCCESS) result = driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT);
+    if (result != CUDA_SUCCESS) return timer_error(state, timer, result, "cuEventCreate");
     result = driver.cuEventRecord(timer->start, stream);
     return result == CUDA_SUCCESS ? 0 : timer_error(state, timer, result, "cuEventRecord");
 }
@@ -103,8 +101,7 @@ double launch_timer_read(ModuleState *state, LaunchTimer *timer)
     CUresult result;
     float milliseconds = 0;
     CALL_BLOCKING(state, result, driver.cuEventSynchronize(timer->stop));
-    if (result != CUDA_SUCCESS)
-        return timer_error(state, timer, result, "cuEventSynchronize");
+    if (result != CUDA_SUCCESS) return timer_error(state, timer, result, "cuEventSynchronize");
     result = driver.cuEventElapsedTime(&milliseconds, timer->start, timer->stop);
     return result == CUDA_SUCCESS ? milliseconds * 1e-3
                                   : timer_error(state, timer, result, "cuEventElapsedTime");
@@ -112,21 +109,17 @@ double launch_timer_read(ModuleState *state, LaunchTimer *timer)
 
 void launch_timer_free(LaunchTimer *timer)
 {
-    if (timer->start)
-        driver.cuEventDestroy(timer->start);
-    if (timer->stop)
-        driver.cuEventDestroy(timer->stop);
+    if (timer->start) driver.cuEventDestroy(timer->start);
+    if (timer->stop) driver.cuEventDestroy(timer->stop);
     *timer = (LaunchTimer){0};
 }
 
 int function_check_texrefs(ModuleState *state, PyObject *texrefs)
 {
     (void)state;
-    if (!texrefs || texrefs == Py_None)
-        return 0;
+    if (!texrefs || texrefs == Py_None) return 0;
     Py_ssize_t count = PyObject_Size(texrefs);
-    if (count > 0)
-        PyErr_SetString(PyExc_TypeError, "texrefs may hold TextureReference objects only");
+    if (count > 0) PyErr_SetString(PyExc_TypeError, "texrefs may hold TextureReference objects only");
     return count == 0 ? 0 : -1;
 }
 
@@ -134,8 +127,7 @@ PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction 
 {
     KernelLayout layout;
     CUresult result = kernel_layout_read(&layout, handle);
-    if (result != CUDA_SUCCESS)
-        return raise_driver(state, result, "cuFuncGetParamInfo", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuFuncGetParamInfo", NULL);
     FunctionObject *function = (FunctionObject *)state->Function_type->tp_alloc(state->Function_type, 0);
     if (!function) {
         kernel_layout_free(&layout);
@@ -179,8 +171,7 @@ static void function_dealloc(PyObject *self)
     FunctionObject *function = function_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    if (function->weak_references)
-        PyObject_ClearWeakRefs(self);
+    if (function->weak_references) PyObject_ClearWeakRefs(self);
     function_clear(self);
     prepared_clear(&function->prepared);
     kernel_layout_free(&function->layout);
@@ -194,8 +185,7 @@ static void function_dealloc(PyObject *self)
 static PyObject *function_repr(PyObject *self)
 {
     FunctionObject *function = function_cast(self);
-    return PyUnicode_FromFormat("<pycuda.driver.Function %R at %p>", function->name,
-                                (void *)function->handle);
+    return PyUnicode_FromFormat("<pycuda.driver.Function %R at %p>", function->name, (void *)function->handle);
 }
 
 static PyObject *read_attribute(FunctionObject *function, int attribute)
@@ -203,8 +193,7 @@ static PyObject *read_attribute(FunctionObject *function, int attribute)
     CUresult result;
     int value = 0;
     CALL(function->state, result, driver.cuFuncGetAttribute(&value, attribute, function->handle));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(function->state, result, "cuFuncGetAttribute", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncGetAttribute", NULL);
     return PyLong_FromLong(value);
 }
 
@@ -239,14 +228,13 @@ static PyObject *set_attribute(PyObject *self, FAST_PARAMETERS)
         || convert_int(given[0], "attr", &attribute) < 0 || convert_int(given[1], "value", &value) < 0)
         return NULL;
     CALL(function->state, result, driver.cuFuncSetAttribute(function->handle, attribute, value));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(function->state, result, "cuFuncSetAttribute", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncSetAttribute", NULL);
     Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(set_cache_config_doc,
-"set_cache_config(fc)\n--\n\n"
-"How the kernel would like on-chip memory to be split, one of func_cache (cuFuncSetCacheConfig).");
+             "set_cache_config(fc)\n--\n\n"
+             "How the kernel would like on-chip memory to be split, one of func_cache (cuFuncSetCacheConfig).");
 
 static PyObject *set_cache_config(PyObject *self, FAST_PARAMETERS)
 {
@@ -259,14 +247,14 @@ static PyObject *set_cache_config(PyObject *self, FAST_PARAMETERS)
         || convert_unsigned(given[0], "fc", &config) < 0)
         return NULL;
     CALL(function->state, result, driver.cuFuncSetCacheConfig(function->handle, config));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(function->state, result, "cuFuncSetCacheConfig", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncSetCacheConfig", NULL);
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(set_shared_config_doc,
-"set_shared_config(sc)\n--\n\n"
-"The width of shared memory banks for this kernel, one of shared_config (cuFuncSetSharedMemConfig).");
+PyDoc_STRVAR(
+    set_shared_config_doc,
+    "set_shared_config(sc)\n--\n\n"
+    "The width of shared memory banks for this kernel, one of shared_config (cuFuncSetSharedMemConfig).");
 
 static PyObject *set_shared_config(PyObject *self, FAST_PARAMETERS)
 {
@@ -279,14 +267,13 @@ static PyObject *set_shared_config(PyObject *self, FAST_PARAMETERS)
         || convert_unsigned(given[0], "sc", &config) < 0)
         return NULL;
     CALL(function->state, result, driver.cuFuncSetSharedMemConfig(function->handle, config));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(function->state, result, "cuFuncSetSharedMemConfig", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncSetSharedMemConfig", NULL);
     Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(param_set_texref_doc,
-"param_set_texref(texref)\n--\n\n"
-"Makes a TextureReference available to the kernel. TypeError for anything else.");
+             "param_set_texref(texref)\n--\n\n"
+             "Makes a TextureReference available to the kernel. TypeError for anything else.");
 
 static PyObject *param_set_texref(PyObject *Py_UNUSED(self), PyObject *texref)
 {
@@ -303,15 +290,19 @@ static PyObject *get_shortcut(PyObject *self, void *closure)
 }
 
 #define SHORTCUTS(X) \
-    X(max_threads_per_block, MAX_THREADS_PER_BLOCK) X(shared_size_bytes, SHARED_SIZE_BYTES) \
-    X(const_size_bytes, CONST_SIZE_BYTES) X(local_size_bytes, LOCAL_SIZE_BYTES) X(num_regs, NUM_REGS) \
-    X(ptx_version, PTX_VERSION) X(binary_version, BINARY_VERSION) X(cache_mode_ca, CACHE_MODE_CA) \
-    X(max_dynamic_shared_size_bytes, MAX_DYNAMIC_SHARED_SIZE_BYTES) \
-    X(preferred_shared_memory_carveout, PREFERRED_SHARED_MEMORY_CARVEOUT) \
-    X(cluster_size_must_be_set, CLUSTER_SIZE_MUST_BE_SET) X(required_cluster_width, REQUIRED_CLUSTER_WIDTH) \
-    X(required_cluster_height, REQUIRED_CLUSTER_HEIGHT) X(required_cluster_depth, REQUIRED_CLUSTER_DEPTH) \
-    X(non_portable_cluster_size_allowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED) \
-    X(cluster_scheduling_policy_preference, CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+    X(max_threads_per_block, MAX_THREADS_PER_BLOCK) \
+    X(shared_size_bytes, SHARED_SIZE_BYTES) X(const_size_bytes, CONST_SIZE_BYTES) \
+        X(local_size_bytes, LOCAL_SIZE_BYTES) X(num_regs, NUM_REGS) X(ptx_version, PTX_VERSION) \
+            X(binary_version, BINARY_VERSION) X(cache_mode_ca, CACHE_MODE_CA) \
+                X(max_dynamic_shared_size_bytes, MAX_DYNAMIC_SHARED_SIZE_BYTES) \
+                    X(preferred_shared_memory_carveout, PREFERRED_SHARED_MEMORY_CARVEOUT) \
+                        X(cluster_size_must_be_set, CLUSTER_SIZE_MUST_BE_SET) \
+                            X(required_cluster_width, REQUIRED_CLUSTER_WIDTH) \
+                                X(required_cluster_height, REQUIRED_CLUSTER_HEIGHT) X(required_cluster_depth, \
+                                                                                      REQUIRED_CLUSTER_DEPTH) \
+                                    X(non_portable_cluster_size_allowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED) \
+                                        X(cluster_scheduling_policy_preference, \
+                                          CLUSTER_SCHEDULING_POLICY_PREFERENCE)
 
 static PyObject *get_name(PyObject *self, void *Py_UNUSED(closure))
 {
@@ -328,8 +319,7 @@ static PyObject *get_prepared(PyObject *self, void *closure)
 {
     FunctionObject *function = function_cast(self);
     PyObject *value = closure ? function->arg_format : function->texrefs;
-    if (value)
-        return Py_NewRef(value);
+    if (value) return Py_NewRef(value);
     PyErr_Format(PyExc_AttributeError, "'Function' object has no attribute '%s': prepare() was not called",
                  closure ? "arg_format" : "texrefs");
     return NULL;
@@ -340,8 +330,8 @@ static PyGetSetDef function_getset[] = {
     {"__name__", get_name, NULL, "The kernel's name in its module.", NULL},
     {"handle", get_handle, NULL, "The CUfunction as an int.", NULL},
     {"arg_format", get_prepared, NULL, "The format codes of the arguments, as prepare() found them.", "f"},
-#define X(lower, upper)                                                                                      \
-    {#lower, get_shortcut, NULL, "get_attribute(function_attribute." #upper ")",                             \
+#define X(lower, upper) \
+    {#lower, get_shortcut, NULL, "get_attribute(function_attribute." #upper ")", \
      (void *)CU_FUNC_ATTRIBUTE_##upper},
     SHORTCUTS(X)
 #undef X
@@ -363,13 +353,12 @@ PyDoc_STRVAR(prepare_doc, "prepare(arg_types, shared=None, texrefs=None) -> self
                           "sequence of such strings, numpy dtypes and numpy scalar types. TypeError when "
                           "they do not fit the kernel.");
 
-PyDoc_STRVAR(prepared_call_doc,
-"prepared_call(grid, block, *args, shared_size=0)\n--\n\n"
-"Launches the kernel on the default stream (cuLaunchKernel) with arguments of the types given to prepare().");
+PyDoc_STRVAR(prepared_call_doc, "prepared_call(grid, block, *args, shared_size=0)\n--\n\n"
+                                "Launches the kernel on the default stream (cuLaunchKernel) with arguments of "
+                                "the types given to prepare().");
 
-PyDoc_STRVAR(prepared_async_call_doc,
-"prepared_async_call(grid, block, stream, *args, shared_size=0)\n--\n\n"
-"prepared_call on a stream; None is the default stream.");
+PyDoc_STRVAR(prepared_async_call_doc, "prepared_async_call(grid, block, stream, *args, shared_size=0)\n--\n\n"
+                                      "prepared_call on a stream; None is the default stream.");
 
 PyDoc_STRVAR(prepared_timed_call_doc,
              "prepared_timed_call(grid, block, *args, shared_size=0) -> callable\n--\n\n"
@@ -416,14 +405,13 @@ static PyType_Slot function_slots[] = {
 static PyType_Spec function_spec = {
     .name = "pycuda._driver.Function",
     .basicsize = sizeof(FunctionObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL
+             | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = function_slots,
 };
 
 int function_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->Function_type, &function_spec, NULL) < 0)
-        return -1;
+    if (state_add_type(module, &state->Function_type, &function_spec, NULL) < 0) return -1;
     return stateful_setup(module, state);
 }

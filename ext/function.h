@@ -29,8 +29,7 @@ typedef struct StatefulLaunch {
 } StatefulLaunch;
 
 typedef struct FunctionObject {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
+    PyObject_HEAD vectorcallfunc vectorcall;
     ModuleState *state;
     CodeModuleObject *module;   /* keeps the code loaded */
     ContextObject *context;     /* the module's, borrowed */
@@ -45,10 +44,7 @@ typedef struct FunctionObject {
     PyObject *weak_references;
 } FunctionObject;
 
-static inline FunctionObject *function_cast(PyObject *object)
-{
-    return (FunctionObject *)object;
-}
+static inline FunctionObject *function_cast(PyObject *object) { return (FunctionObject *)object; }
 
 /* A new Function for this handle. NULL with an exception. */
 PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction handle, PyObject *name);

@@ -40,8 +40,7 @@ static PyObject *make_array(ModuleState *state, const Family *family, ArrayForm 
 {
     PyObject *memory = family->allocate(state, form->bytes, option), *array = NULL;
     if (memory) {
-        if (zeroed)
-            memset(host_memory_cast(memory)->memory, 0, form->bytes);
+        if (zeroed) memset(host_memory_cast(memory)->memory, 0, form->bytes);
         array = convert_make_array(form, host_memory_cast(memory)->memory, memory);
     }
     convert_form_clear(form);
@@ -71,9 +70,9 @@ static PyObject *make_like(PyObject *module, const Family *family, const char *f
     return make_array(module_state(module), family, &form, given[1], zeroed);
 }
 
-#define ARRAY_FUNCTION(family, name, make, zeroed)                                              \
-    static PyObject *family##_##name(PyObject *module, FAST_PARAMETERS)                         \
-    {                                                                                           \
+#define ARRAY_FUNCTION(family, name, make, zeroed) \
+    static PyObject *family##_##name(PyObject *module, FAST_PARAMETERS) \
+    { \
         return make(module, &family##_family, #family "_" #name, zeroed, args, arg_count, keywords); \
     }
 ARRAY_FUNCTION(pagelocked, empty, make_new, false)
@@ -98,8 +97,7 @@ static PyObject *register_array(ModuleState *state, PyArrayObject *array, unsign
     int writable = PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE;
     PyObject *lock = host_memory_register(state, (PyObject *)array, PyArray_DATA(array),
                                           (size_t)PyArray_NBYTES(array), flags);
-    if (!lock)
-        return NULL;
+    if (!lock) return NULL;
     Py_INCREF((PyObject *)PyArray_DESCR(array));
     PyObject *result =
         PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array),
@@ -108,8 +106,7 @@ static PyObject *register_array(ModuleState *state, PyArrayObject *array, unsign
         Py_DECREF(lock);
         return NULL;
     }
-    if (PyArray_SetBaseObject((PyArrayObject *)result, lock) < 0)
-        Py_CLEAR(result);
+    if (PyArray_SetBaseObject((PyArrayObject *)result, lock) < 0) Py_CLEAR(result);
     return result;
 }
 
@@ -137,10 +134,9 @@ static PyMethodDef functions[] = {
               "PagelockedHostAllocation. mem_flags are of host_alloc_flags (cuMemHostAlloc)."),
     ARRAY_ROW(pagelocked_zeros, "pagelocked_zeros(shape, dtype, order=\"C\", mem_flags=0) -> ndarray\n--\n\n"
                                 "pagelocked_empty, filled with zeros."),
-    ARRAY_ROW(
-        pagelocked_empty_like,
-        "pagelocked_empty_like(array, mem_flags=0) -> ndarray\n--\n\n"
-        "pagelocked_empty with the shape, dtype and order of a contiguous array. ValueError for others."),
+    ARRAY_ROW(pagelocked_empty_like,
+              "pagelocked_empty_like(array, mem_flags=0) -> ndarray\n--\n\n"
+              "pagelocked_empty with the shape, dtype and order of a contiguous array. ValueError for others."),
     ARRAY_ROW(pagelocked_zeros_like, "pagelocked_zeros_like(array, mem_flags=0) -> ndarray\n--\n\n"
                                      "pagelocked_empty_like, filled with zeros."),
     ARRAY_ROW(aligned_empty,

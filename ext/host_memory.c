@@ -10,13 +10,11 @@
 static HostMemoryObject *new_memory(ModuleState *state, PyTypeObject *type, HostKind kind)
 {
     HostMemoryObject *memory = host_memory_cast(type->tp_alloc(type, 0));
-    if (!memory)
-        return NULL;
+    if (!memory) return NULL;
     memory->state = state;
     memory->kind = kind;
     atomic_init(&memory->released, true);
-    if (kind == HOST_ALIGNED || (memory->context = context_hold_current(state)))
-        return memory;
+    if (kind == HOST_ALIGNED || (memory->context = context_hold_current(state))) return memory;
     Py_DECREF((PyObject *)memory);
     return NULL;
 }
@@ -25,10 +23,8 @@ static PyObject *own(HostMemoryObject *memory, void *pointer, size_t size)
 {
     memory->memory = pointer;
     memory->size = size;
-    if (memory->kind == HOST_PAGELOCKED)
-        LIVE_MORE(memory->state, PagelockedHostAllocation);
-    if (memory->kind == HOST_REGISTERED)
-        LIVE_MORE(memory->state, RegisteredHostMemory);
+    if (memory->kind == HOST_PAGELOCKED) LIVE_MORE(memory->state, PagelockedHostAllocation);
+    if (memory->kind == HOST_REGISTERED) LIVE_MORE(memory->state, RegisteredHostMemory);
     atomic_store(&memory->released, false);
     return (PyObject *)memory;
 }
@@ -39,15 +35,13 @@ PyObject *host_memory_pagelocked(ModuleState *state, size_t size, unsigned flags
     CUresult result;
     size_t least = size ? size : 1;
     HostMemoryObject *memory = new_memory(state, state->PagelockedHostAllocation_type, HOST_PAGELOCKED);
-    if (!memory)
-        return NULL;
+    if (!memory) return NULL;
     CALL_BLOCKING(state, result, driver.cuMemHostAlloc(&pointer, least, flags));
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_make_room(state);
         CALL_BLOCKING(state, result, driver.cuMemHostAlloc(&pointer, least, flags));
     }
-    if (result == CUDA_SUCCESS)
-        return own(memory, pointer, size);
+    if (result == CUDA_SUCCESS) return own(memory, pointer, size);
     raise_driver(state, result, "cuMemHostAlloc", "%zu bytes asked", size);
     Py_DECREF((PyObject *)memory);
     return NULL;
@@ -58,13 +52,10 @@ PyObject *host_memory_aligned(ModuleState *state, size_t size, size_t alignment)
     void *pointer;
     if (alignment == 0 || (alignment & (alignment - 1)))
         return raise_logic(state, "alignment must be a power of two, not %zu", alignment);
-    if (alignment < sizeof(void *))
-        alignment = sizeof(void *);
+    if (alignment < sizeof(void *)) alignment = sizeof(void *);
     HostMemoryObject *memory = new_memory(state, state->AlignedHostAllocation_type, HOST_ALIGNED);
-    if (!memory)
-        return NULL;
-    if (posix_memalign(&pointer, alignment, size ? size : 1) == 0)
-        return own(memory, pointer, size);
+    if (!memory) return NULL;
+    if (posix_memalign(&pointer, alignment, size ? size : 1) == 0) return own(memory, pointer, size);
     Py_DECREF((PyObject *)memory);
     return PyErr_NoMemory();
 }
@@ -73,8 +64,7 @@ PyObject *host_memory_register(ModuleState *state, PyObject *base, void *pointer
 {
     CUresult result;
     HostMemoryObject *memory = new_memory(state, state->RegisteredHostMemory_type, HOST_REGISTERED);
-    if (!memory)
-        return NULL;
+    if (!memory) return NULL;
     CALL_BLOCKING(state, result, driver.cuMemHostRegister(pointer, size, flags));
     if (result == CUDA_SUCCESS) {
         memory->base = Py_NewRef(base);
@@ -97,8 +87,7 @@ static void release_driver(HostMemoryObject *memory)
         LIVE_LESS(memory->state, RegisteredHostMemory);
     else
         LIVE_LESS(memory->state, PagelockedHostAllocation);
-    if (!context_enter(memory->context, &scope))
-        return;
+    if (!context_enter(memory->context, &scope)) return;
     if (registered)
         CALL_UNLOCKED(result, driver.cuMemHostUnregister(memory->memory));
     else
@@ -110,8 +99,7 @@ static void release_driver(HostMemoryObject *memory)
 /* False when it was released before. */
 static bool release(HostMemoryObject *memory)
 {
-    if (atomic_exchange(&memory->released, true))
-        return false;
+    if (atomic_exchange(&memory->released, true)) return false;
     if (memory->kind == HOST_ALIGNED)
         free(memory->memory);
     else
@@ -132,11 +120,9 @@ static void memory_dealloc(PyObject *self)
     HostMemoryObject *memory = host_memory_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    if (memory->weak_references)
-        PyObject_ClearWeakRefs(self);
+    if (memory->weak_references) PyObject_ClearWeakRefs(self);
     release(memory);
-    if (memory->context)
-        context_drop(memory->context);
+    if (memory->context) context_drop(memory->context);
     Py_CLEAR(memory->base);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
@@ -147,8 +133,7 @@ static void memory_dealloc(PyObject *self)
 static PyObject *free_or_raise(PyObject *self, const char *routine)
 {
     HostMemoryObject *memory = host_memory_cast(self);
-    if (release(memory))
-        Py_RETURN_NONE;
+    if (release(memory)) Py_RETURN_NONE;
     return raise_driver(memory->state, CUDA_ERROR_INVALID_HANDLE, routine, "it was released before");
 }
 
@@ -172,32 +157,31 @@ static bool check_held(HostMemoryObject *memory)
     return !memory->context || context_check(memory->context, "HostPointer");
 }
 
-PyDoc_STRVAR(get_device_pointer_doc,
-"get_device_pointer() -> int\n--\n\n"
-"The address by which the device reaches this memory, if it was mapped (cuMemHostGetDevicePointer).");
+PyDoc_STRVAR(
+    get_device_pointer_doc,
+    "get_device_pointer() -> int\n--\n\n"
+    "The address by which the device reaches this memory, if it was mapped (cuMemHostGetDevicePointer).");
 
 static PyObject *memory_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(none))
 {
     HostMemoryObject *memory = host_memory_cast(self);
     CUdeviceptr pointer;
     CUresult result;
-    if (!check_held(memory))
-        return NULL;
+    if (!check_held(memory)) return NULL;
     CALL(memory->state, result, driver.cuMemHostGetDevicePointer(&pointer, memory->memory, 0));
     return result == CUDA_SUCCESS ? PyLong_FromUnsignedLongLong(pointer)
                                   : raise_driver(memory->state, result, "cuMemHostGetDevicePointer", NULL);
 }
 
 PyDoc_STRVAR(get_flags_doc,
-"get_flags() -> int\n--\n\nThe host_alloc_flags of this memory (cuMemHostGetFlags).");
+             "get_flags() -> int\n--\n\nThe host_alloc_flags of this memory (cuMemHostGetFlags).");
 
 static PyObject *memory_get_flags(PyObject *self, PyObject *Py_UNUSED(none))
 {
     HostMemoryObject *memory = host_memory_cast(self);
     unsigned flags;
     CUresult result;
-    if (!check_held(memory))
-        return NULL;
+    if (!check_held(memory)) return NULL;
     CALL(memory->state, result, driver.cuMemHostGetFlags(&flags, memory->memory));
     return result == CUDA_SUCCESS ? PyLong_FromUnsignedLong(flags)
                                   : raise_driver(memory->state, result, "cuMemHostGetFlags", NULL);
@@ -244,9 +228,8 @@ static PyType_Slot pointer_slots[] = {
 };
 
 static PyMethodDef pagelocked_methods[] = {
-    FREE_ROW(
-        "free()\n--\n\nGive the memory back now; its arrays must not be used again. LogicError the second "
-        "time (cuMemFreeHost)."),
+    FREE_ROW("free()\n--\n\nGive the memory back now; its arrays must not be used again. LogicError the second "
+             "time (cuMemFreeHost)."),
     {"get_flags", memory_get_flags, METH_NOARGS, get_flags_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -295,11 +278,12 @@ static PyType_Slot registered_slots[] = {
     {0, NULL},
 };
 
-#define HOST_SPEC(type, more_flags, type_slots)                                                         \
-    {                                                                                                   \
-        .name = "pycuda._driver." #type, .basicsize = sizeof(HostMemoryObject),                         \
+#define HOST_SPEC(type, more_flags, type_slots) \
+    { \
+        .name = "pycuda._driver." #type, \
+        .basicsize = sizeof(HostMemoryObject), \
         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | (more_flags), \
-        .slots = (type_slots),                                                                          \
+        .slots = (type_slots), \
     }
 
 static PyType_Spec pointer_spec = HOST_SPEC(HostPointer, Py_TPFLAGS_BASETYPE, pointer_slots);
@@ -315,8 +299,7 @@ int host_memory_setup(PyObject *module, ModuleState *state)
                < 0
         || state_add_type(module, &state->AlignedHostAllocation_type, &aligned_spec, state->HostPointer_type)
                < 0
-        || state_add_type(module, &state->RegisteredHostMemory_type, &registered_spec,
-                          state->HostPointer_type)
+        || state_add_type(module, &state->RegisteredHostMemory_type, &registered_spec, state->HostPointer_type)
                < 0)
         return -1;
     return PyModule_AddObjectRef(module, "HostAllocation", (PyObject *)state->PagelockedHostAllocation_type);

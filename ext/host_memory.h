@@ -7,8 +7,7 @@
 typedef enum HostKind { HOST_PAGELOCKED, HOST_ALIGNED, HOST_REGISTERED } HostKind;
 
 typedef struct HostMemoryObject {
-    PyObject_HEAD
-    ModuleState *state;
+    PyObject_HEAD ModuleState *state;
     ContextObject *context;     /* held; NULL for aligned memory, of which the driver does not know */
     HostKind kind;
     atomic_bool released;
@@ -18,10 +17,7 @@ typedef struct HostMemoryObject {
     PyObject *weak_references;
 } HostMemoryObject;
 
-static inline HostMemoryObject *host_memory_cast(PyObject *object)
-{
-    return (HostMemoryObject *)object;
-}
+static inline HostMemoryObject *host_memory_cast(PyObject *object) { return (HostMemoryObject *)object; }
 
 /* Each returns a new reference, or NULL with an exception. Sizes of 0 give one byte. */
 PyObject *host_memory_pagelocked(ModuleState *state, size_t size, unsigned flags);

@@ -13,15 +13,9 @@ typedef struct KeepBatch {
     PyObject *objects[BATCH_SIZE];  /* references */
 } KeepBatch;
 
-static void lock_state(ModuleState *state)
-{
-    PyThread_acquire_lock(state->lock, WAIT_LOCK);
-}
+static void lock_state(ModuleState *state) { PyThread_acquire_lock(state->lock, WAIT_LOCK); }
 
-static void unlock_state(ModuleState *state)
-{
-    PyThread_release_lock(state->lock);
-}
+static void unlock_state(ModuleState *state) { PyThread_release_lock(state->lock); }
 
 /* ---- Letting go ---- */
 
@@ -32,8 +26,7 @@ static void free_batch(KeepBatch *batch)
         driver.cuEventDestroy(batch->event);
         context_leave(&scope);
     }
-    for (int i = 0; i < batch->count; i++)
-        Py_DECREF(batch->objects[i]);
+    for (int i = 0; i < batch->count; i++) Py_DECREF(batch->objects[i]);
     Py_DECREF((PyObject *)batch->context);
     PyMem_Free(batch);
 }
@@ -74,12 +67,9 @@ KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUs
 void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
 {
     KeepBatch *last = taken;
-    if (done)
-        free_batches(taken);
-    if (done || !taken)
-        return;
-    while (last->next)
-        last = last->next;
+    if (done) free_batches(taken);
+    if (done || !taken) return;
+    while (last->next) last = last->next;
     lock_state(state);
     last->next = state->kept;
     state->kept = taken;
@@ -90,10 +80,8 @@ void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
 static bool is_done(KeepBatch *batch)
 {
     ContextScope scope;
-    if (atomic_load(&batch->context->dead))
-        return true;
-    if (!context_enter(batch->context, &scope))
-        return false;
+    if (atomic_load(&batch->context->dead)) return true;
+    if (!context_enter(batch->context, &scope)) return false;
     CUresult result = batch->event ? driver.cuEventQuery(batch->event) : driver.cuStreamQuery(batch->stream);
     context_leave(&scope);
     return result != CUDA_ERROR_NOT_READY;
@@ -126,10 +114,7 @@ static void collect(ModuleState *state, bool sealed_only)
     free_batches(done);
 }
 
-void keep_alive_collect(ModuleState *state)
-{
-    collect(state, false);
-}
+void keep_alive_collect(ModuleState *state) { collect(state, false); }
 
 /* ---- Keeping ---- */
 
@@ -138,8 +123,7 @@ static void seal_batch(KeepBatch *batch)
 {
     CUevent event;
     ContextScope scope;
-    if (!context_enter(batch->context, &scope))
-        return;
+    if (!context_enter(batch->context, &scope)) return;
     if (driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS) {
         if (driver.cuEventRecord(event, batch->stream) == CUDA_SUCCESS)
             batch->event = event;
@@ -153,8 +137,7 @@ static void seal_batch(KeepBatch *batch)
 static KeepBatch *find_open_locked(ModuleState *state, const ContextObject *context, CUstream stream)
 {
     KeepBatch *batch = state->kept;
-    while (batch && (batch->event || !belongs(batch, context, stream)))
-        batch = batch->next;
+    while (batch && (batch->event || !belongs(batch, context, stream))) batch = batch->next;
     return batch;
 }
 
@@ -177,8 +160,7 @@ static KeepBatch *add_batch(ModuleState *state, ContextObject *context, CUstream
 
 static void add_object(KeepBatch *batch, PyObject *object)
 {
-    if (object)
-        batch->objects[batch->count++] = Py_NewRef(object);
+    if (object) batch->objects[batch->count++] = Py_NewRef(object);
 }
 
 int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first, PyObject *second)
@@ -191,8 +173,7 @@ int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyOb
         collect(state, true);
         batch = NULL;
     }
-    if (!batch && !(batch = add_batch(state, context, stream)))
-        return -1;
+    if (!batch && !(batch = add_batch(state, context, stream))) return -1;
     add_object(batch, first);
     add_object(batch, second);
     return 0;
@@ -203,8 +184,7 @@ void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream
     lock_state(state);
     KeepBatch *batch = find_open_locked(state, context, stream);
     unlock_state(state);
-    if (!batch)
-        return;
+    if (!batch) return;
     seal_batch(batch);
     if (!batch->event) {
         CUresult result;

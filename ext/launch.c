@@ -35,16 +35,14 @@ static int read_keywords(ModuleState *state, LaunchKeywords *given, PyObject *co
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
         PyObject **slot = keyword_slot(state, given, name, true);
-        if (!slot)
-            slot = keyword_slot(state, given, name, false);
+        if (!slot) slot = keyword_slot(state, given, name, false);
         if (!slot) {
             PyErr_Format(PyExc_ValueError, "extra keyword arguments: %U", name);
             return -1;
         }
         *slot = values[i];
     }
-    if (given->block && given->block != Py_None)
-        return 0;
+    if (given->block && given->block != Py_None) return 0;
     PyErr_SetString(PyExc_ValueError, "must specify block size");
     return -1;
 }
@@ -52,15 +50,13 @@ static int read_keywords(ModuleState *state, LaunchKeywords *given, PyObject *co
 /* A tuple of plain small ints, the usual case. Returns how many, or 0 when it is something else. */
 static Py_ssize_t read_plain(PyObject *value, unsigned out[3])
 {
-    if (!PyTuple_CheckExact(value) || PyTuple_GET_SIZE(value) > 3)
-        return 0;
+    if (!PyTuple_CheckExact(value) || PyTuple_GET_SIZE(value) > 3) return 0;
     Py_ssize_t count = PyTuple_GET_SIZE(value);
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *item = PyTuple_GET_ITEM(value, i);
         int overflow = 1;
         long number = PyLong_CheckExact(item) ? PyLong_AsLongAndOverflow(item, &overflow) : -1;
-        if (overflow || number < 0 || number > INT32_MAX)
-            return 0;
+        if (overflow || number < 0 || number > INT32_MAX) return 0;
         out[i] = (unsigned)number;
     }
     return count;
@@ -80,10 +76,8 @@ int launch_read_grid(PyObject *value, unsigned out[3])
 int launch_read_stream(ModuleState *state, PyObject *value, CUstream *out)
 {
     *out = NULL;
-    if (!value || value == Py_None)
-        return 0;
-    if (Py_TYPE(value) != state->Stream_type)
-        return convert_stream(state, value, out);
+    if (!value || value == Py_None) return 0;
+    if (Py_TYPE(value) != state->Stream_type) return convert_stream(state, value, out);
     *out = stream_cast(value)->handle;
     return 0;
 }
@@ -93,10 +87,8 @@ static int read_shape(ModuleState *state, const LaunchKeywords *given, LaunchSha
     shape->shared_bytes = 0;
     if (launch_read_block(given->block, shape->block) < 0 || launch_read_grid(given->grid, shape->grid) < 0)
         return -1;
-    if (given->stream && launch_read_stream(state, given->stream, stream) < 0)
-        return -1;
-    if (given->shared && convert_unsigned(given->shared, "shared", &shape->shared_bytes) < 0)
-        return -1;
+    if (given->stream && launch_read_stream(state, given->stream, stream) < 0) return -1;
+    if (given->shared && convert_unsigned(given->shared, "shared", &shape->shared_bytes) < 0) return -1;
     return given->texrefs ? function_check_texrefs(state, given->texrefs) : 0;
 }
 
@@ -106,11 +98,9 @@ static int launch(LaunchArgs *args, const LaunchShape *shape, CUstream stream)
 {
     FunctionObject *function = args->function;
     unsigned char bytes[KERNEL_ARGS_STACK_BYTES];
-    if (function->layout.known)
-        return function_launch(function, shape, stream, args->params, NULL);
+    if (function->layout.known) return function_launch(function, shape, stream, args->params, NULL);
     size_t size = launch_args_flatten(args, bytes, sizeof bytes);
-    if (size != (size_t)-1)
-        return function_launch_buffer(function, shape, stream, bytes, size);
+    if (size != (size_t)-1) return function_launch_buffer(function, shape, stream, bytes, size);
     PyErr_Format(PyExc_TypeError, "the arguments of kernel '%s' need more than %d bytes",
                  function_name(function), KERNEL_ARGS_STACK_BYTES);
     return -1;
@@ -122,47 +112,42 @@ static int call_handlers(PyObject *handlers, PyObject *method, PyObject *stream,
     *any = false;
     for (Py_ssize_t i = 0; handlers && i < PyList_GET_SIZE(handlers); i++) {
         PyObject *handler = PyList_GET_ITEM(handlers, i);
-        if (!PyObject_HasAttr(handler, method))
-            continue;
+        if (!PyObject_HasAttr(handler, method)) continue;
         *any = true;
         PyObject *result = only_ask ? Py_NewRef(Py_None) : PyObject_CallMethodOneArg(handler, method, stream);
-        if (!result)
-            return -1;
+        if (!result) return -1;
         Py_DECREF(result);
     }
     return 0;
 }
 
 /* The launch with its handlers and its timer. Seconds, or 0 when not timed; -1 with an exception. */
-static double launch_full(LaunchArgs *args, const LaunchShape *shape, CUstream stream,
-                          PyObject *stream_object, bool timed) {
+static double launch_full(LaunchArgs *args, const LaunchShape *shape, CUstream stream, PyObject *stream_object,
+                          bool timed)
+{
     ModuleState *state = args->function->state;
     LaunchTimer timer = {0};
     bool before, after;
     double seconds = 0;
-    if (call_handlers(args->handlers, state->str_pre_call, stream_object, false, &before) < 0)
-        return -1;
-    if (timed && launch_timer_start(state, &timer, stream) < 0)
-        return -1;
+    if (call_handlers(args->handlers, state->str_pre_call, stream_object, false, &before) < 0) return -1;
+    if (timed && launch_timer_start(state, &timer, stream) < 0) return -1;
     int failed = launch(args, shape, stream);
     if (!failed && timed) {
         failed = launch_timer_stop(state, &timer, stream);
-        if (!failed && (seconds = launch_timer_read(state, &timer)) < 0)
-            failed = -1;
+        if (!failed && (seconds = launch_timer_read(state, &timer)) < 0) failed = -1;
     }
     launch_timer_free(&timer);
-    if (failed)
-        return -1;
+    if (failed) return -1;
     call_handlers(args->handlers, state->str_post_call, stream_object, true, &after);
-    if (after && launch_wait(state, stream) < 0)
-        return -1;
+    if (after && launch_wait(state, stream) < 0) return -1;
     return after && call_handlers(args->handlers, state->str_post_call, stream_object, false, &after) < 0
                ? -1
                : seconds;
 }
 
 PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t count_flag,
-                            PyObject *keyword_names) {
+                            PyObject *keyword_names)
+{
     FunctionObject *function = function_cast(callable);
     Py_ssize_t count = PyVectorcall_NARGS(count_flag);
     LaunchKeywords given = {0};
@@ -174,16 +159,14 @@ PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t co
     if (read_keywords(function->state, &given, args + count, keyword_names) < 0
         || read_shape(function->state, &given, &shape, &stream) < 0)
         return NULL;
-    if (given.time_kernel && (timed = PyObject_IsTrue(given.time_kernel)) < 0)
-        return NULL;
+    if (given.time_kernel && (timed = PyObject_IsTrue(given.time_kernel)) < 0) return NULL;
     int failed = launch_args_read(&values, function, args, count);
     if (!failed && !timed && !values.handlers)
         failed = launch(&values, &shape, stream);
     else if (!failed)
-        failed = (seconds =
-                      launch_full(&values, &shape, stream, given.stream ? given.stream : Py_None, timed)) < 0;
+        failed =
+            (seconds = launch_full(&values, &shape, stream, given.stream ? given.stream : Py_None, timed)) < 0;
     launch_args_clear(&values);
-    if (failed)
-        return NULL;
+    if (failed) return NULL;
     return timed ? PyFloat_FromDouble(seconds) : Py_NewRef(Py_None);
 }

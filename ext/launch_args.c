@@ -13,17 +13,19 @@
 
 /* NumPy's scalars and our own types, in the order in which they are tried when the hint fails. */
 #define NUMPY_SCALARS(X) \
-    X(Int, npy_int) X(Float, npy_float) X(Long, npy_long) X(Double, npy_double) X(UInt, npy_uint) \
-    X(ULong, npy_ulong) X(LongLong, npy_longlong) X(ULongLong, npy_ulonglong) X(Short, npy_short) \
-    X(UShort, npy_ushort) X(Byte, npy_byte) X(UByte, npy_ubyte) X(Half, npy_half) X(Bool, npy_bool) \
-    X(CFloat, npy_cfloat) X(CDouble, npy_cdouble)
+    X(Int, npy_int) \
+    X(Float, npy_float) X(Long, npy_long) X(Double, npy_double) X(UInt, npy_uint) X(ULong, npy_ulong) \
+        X(LongLong, npy_longlong) X(ULongLong, npy_ulonglong) X(Short, npy_short) X(UShort, npy_ushort) \
+            X(Byte, npy_byte) X(UByte, npy_ubyte) X(Half, npy_half) X(Bool, npy_bool) X(CFloat, npy_cfloat) \
+                X(CDouble, npy_cdouble)
 
 enum {
-    KIND_GPU_ARRAY, KIND_ALLOCATION,
+    KIND_GPU_ARRAY,
+    KIND_ALLOCATION,
 #define X(name, type) KIND_##name,
     NUMPY_SCALARS(X)
 #undef X
-    KIND_COUNT
+        KIND_COUNT
 };
 
 static const ArgumentKind *kinds_of(ModuleState *state)
@@ -46,20 +48,20 @@ static int refuse(FunctionObject *function, Py_ssize_t position, PyObject *argum
     else if (argument == Py_None)
         advice = ": a null pointer is numpy.intp(0)";
     PyErr_Format(PyExc_TypeError,
-                 "invalid type on parameter #%zd of kernel '%s' (0-based): %.200s cannot be passed%s",
-                 position, function_name(function), Py_TYPE(argument)->tp_name, advice);
+                 "invalid type on parameter #%zd of kernel '%s' (0-based): %.200s cannot be passed%s", position,
+                 function_name(function), Py_TYPE(argument)->tp_name, advice);
     return -1;
 }
 
 int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
-                                 DeviceAllocationObject *allocation) {
+                                 DeviceAllocationObject *allocation)
+{
     if (atomic_load_explicit(&allocation->freed, memory_order_relaxed)) {
         raise_logic(function->state, "argument %zd of kernel '%s': the DeviceAllocation was freed", position,
                     function_name(function));
         return -1;
     }
-    if (allocation->context != function->context &&
-        allocation->context->device == function->context->device) {
+    if (allocation->context != function->context && allocation->context->device == function->context->device) {
         raise_logic(function->state,
                     "argument %zd of kernel '%s': the memory belongs to another context of the same "
                     "device than the kernel, which cannot reach it",
@@ -99,8 +101,7 @@ static void use_address(ArgumentValue *out, CUdeviceptr *scratch, CUdeviceptr ad
 
 static int keep(PyObject **list, PyObject *object)
 {
-    if (!*list && !(*list = PyList_New(0)))
-        return -1;
+    if (!*list && !(*list = PyList_New(0))) return -1;
     return PyList_Append(*list, object);
 }
 
@@ -117,8 +118,7 @@ static bool is_kernel_type(PyArray_Descr *dtype)
 static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
 {
     PyObject *array = PyArray_FromScalar(argument, NULL);
-    if (!array)
-        return -1;
+    if (!array) return -1;
     PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)array);
     int failed =
         is_kernel_type(dtype) ? keep(&launch->keep, array) : refuse(launch->function, position, argument);
@@ -135,8 +135,7 @@ static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *
 static DeviceAllocationObject *managed_owner(ModuleState *state, PyObject *array)
 {
     PyObject *base = array;
-    while (base && PyArray_Check(base))
-        base = PyArray_BASE((PyArrayObject *)base);
+    while (base && PyArray_Check(base)) base = PyArray_BASE((PyArrayObject *)base);
     if (base && device_allocation_check(state, base) && device_allocation_cast(base)->managed)
         return device_allocation_cast(base);
     return NULL;
@@ -147,8 +146,7 @@ static DeviceAllocationObject *managed_owner(ModuleState *state, PyObject *array
 static bool fits_by_value(FunctionObject *function, Py_ssize_t position, PyArrayObject *array)
 {
     size_t size = (size_t)PyArray_NBYTES(array);
-    if (PyArray_NDIM(array) == 0)
-        return true;
+    if (PyArray_NDIM(array) == 0) return true;
     return function->layout.known && position < function->layout.count && size != sizeof(CUdeviceptr)
            && function->layout.params[position].size == size;
 }
@@ -168,8 +166,7 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
     PyArrayObject *array = (PyArrayObject *)argument;
     DeviceAllocationObject *managed = managed_owner(function->state, argument);
     if (managed) {
-        if (launch_args_check_allocation(function, position, managed) < 0)
-            return -1;
+        if (launch_args_check_allocation(function, position, managed) < 0) return -1;
         use_address(out, &launch->scratch[position], (CUdeviceptr)(uintptr_t)PyArray_DATA(array));
         return 0;
     }
@@ -181,10 +178,8 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
                      function_name(function));
         return -1;
     }
-    size_t size = (size_t)PyArray_NBYTES(array),
-           alignment = (size_t)PyDataType_ALIGNMENT(PyArray_DESCR(array));
-    if (alignment <= 1)
-        alignment = kernel_args_natural_alignment((size_t)PyArray_ITEMSIZE(array));
+    size_t size = (size_t)PyArray_NBYTES(array), alignment = (size_t)PyDataType_ALIGNMENT(PyArray_DESCR(array));
+    if (alignment <= 1) alignment = kernel_args_natural_alignment((size_t)PyArray_ITEMSIZE(array));
     *out = (ArgumentValue){PyArray_DATA(array), (uint32_t)size, (uint32_t)alignment};
     return 0;
 }
@@ -195,13 +190,11 @@ static int read_handler(LaunchArgs *launch, Py_ssize_t position, PyObject *handl
     ModuleState *state = function->state;
     CUdeviceptr address = 0;
     PyObject *allocation = PyObject_CallMethodNoArgs(handler, state->str_get_device_alloc);
-    if (!allocation)
-        return -1;
+    if (!allocation) return -1;
     int failed = allocation == Py_None ? 0 : convert_pointer(state, allocation, &address);
     if (!failed && device_allocation_check(state, allocation))
         failed = launch_args_check_allocation(function, position, device_allocation_cast(allocation));
-    if (!failed)
-        failed = keep(&launch->handlers, handler) < 0 || keep(&launch->keep, allocation) < 0 ? -1 : 0;
+    if (!failed) failed = keep(&launch->handlers, handler) < 0 || keep(&launch->keep, allocation) < 0 ? -1 : 0;
     Py_DECREF(allocation);
     use_address(out, &launch->scratch[position], address);
     return failed;
@@ -214,10 +207,8 @@ static int find_attribute(PyObject *object, PyObject *name, PyObject **out)
     return PyObject_GetOptionalAttr(object, name, out);
 #else
     *out = PyObject_GetAttr(object, name);
-    if (*out)
-        return 1;
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
-        return -1;
+    if (*out) return 1;
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
     PyErr_Clear();
     return 0;
 #endif
@@ -227,12 +218,10 @@ static int find_attribute(PyObject *object, PyObject *name, PyObject **out)
  * Python. */
 static int address_of_interface(FunctionObject *function, PyObject *interface, CUdeviceptr *out)
 {
-    PyObject *data =
-        PyMapping_Check(interface) ? PyObject_GetItem(interface, function->state->str_data) : NULL;
+    PyObject *data = PyMapping_Check(interface) ? PyObject_GetItem(interface, function->state->str_data) : NULL;
     PyObject *address = data ? PySequence_GetItem(data, 0) : NULL;
     int failed = address ? convert_pointer(function->state, address, out) : -1;
-    if (!data && !PyErr_Occurred())
-        PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__ is no dict");
+    if (!data && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__ is no dict");
     Py_XDECREF(address);
     Py_XDECREF(data);
     return failed ? -1 : 1;
@@ -240,11 +229,11 @@ static int address_of_interface(FunctionObject *function, PyObject *interface, C
 
 /* Objects with a `gpudata`, which is None for an array without elements. 1 when it was one. */
 static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyObject *argument,
-                              CUdeviceptr *out) {
+                              CUdeviceptr *out)
+{
     PyObject *gpudata;
     int found = find_attribute(argument, function->state->str_gpudata, &gpudata);
-    if (found <= 0)
-        return found;
+    if (found <= 0) return found;
     *out = 0;
     int failed = gpudata == Py_None ? 0 : convert_pointer(function->state, gpudata, out);
     if (!failed && device_allocation_check(function->state, gpudata))
@@ -256,19 +245,20 @@ static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyO
 /* Everything that stands for an address but integers. 1 when the argument was one, 0 when not, -1 with an
  * exception. */
 static int address_of_object(FunctionObject *function, Py_ssize_t position, PyObject *argument,
-                             CUdeviceptr *out) {
+                             CUdeviceptr *out)
+{
     ModuleState *state = function->state;
     PyObject *interface;
-    DeviceAllocationObject *allocation = NULL;
-    if (device_allocation_check(state, argument))
-        allocation = device_allocation_cast(argument);
-    else if (array_check(state, argument))
-        allocation = array_cast(argument)->allocation;
-    if (allocation && launch_args_check_allocation(function, position, allocation) < 0)
-        return -1;
-    if (allocation || array_check(state, argument)) {
-        *out = array_check(state, argument) ? array_cast(argument)->pointer : allocation->pointer;
-        return 1;
+    if (device_allocation_check(state, argument)) {
+        DeviceAllocationObject *allocation = device_allocation_cast(argument);
+        *out = allocation->pointer;
+        return launch_args_check_allocation(function, position, allocation) < 0 ? -1 : 1;
+    }
+    if (array_check(state, argument)) {
+        const GPUArrayObject *array = array_cast(argument);
+        *out = array->pointer;
+        bool bad = array->allocation && launch_args_check_allocation(function, position, array->allocation) < 0;
+        return bad ? -1 : 1;
     }
     if (PyObject_TypeCheck(argument, state->PointerHolderBase_type))
         return convert_pointer(state, argument, out) < 0 ? -1 : 1;
@@ -287,23 +277,19 @@ int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject 
     if (Py_TYPE(argument) == function->state->GPUArray_type) {
         DeviceAllocationObject *allocation = array_cast(argument)->allocation;
         *out = array_cast(argument)->pointer;
-        if (allocation && allocation_is_fine(function, allocation))
-            return 0;
+        if (allocation && allocation_is_fine(function, allocation)) return 0;
     } else if (PyLong_CheckExact(argument)) {
         *out = PyLong_AsUnsignedLongLong(argument);
-        if (*out != (CUdeviceptr)-1 || !PyErr_Occurred())
-            return 0;
+        if (*out != (CUdeviceptr)-1 || !PyErr_Occurred()) return 0;
         PyErr_Clear();
     }
-    if (!PyLong_CheckExact(argument))
-        found = address_of_object(function, position, argument, out);
+    if (!PyLong_CheckExact(argument)) found = address_of_object(function, position, argument, out);
     if (found == 0 && PyArray_Check(argument) && !managed_owner(function->state, argument))
         return refuse_host_array(function, position);
     if (found == 0 && (PyFloat_Check(argument) || argument == Py_None))
         return refuse(function, position, argument);
     if (found == 0 && convert_pointer(function->state, argument, out) < 0) {
-        if (!PyErr_ExceptionMatches(PyExc_TypeError))
-            return -1;
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
         PyErr_Clear();
         return refuse(function, position, argument);
     }
@@ -320,8 +306,7 @@ static int read_slowly(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
         return read_other_scalar(launch, position, argument, out);
     if (PyObject_TypeCheck(argument, state->ArgumentHandler_type))
         return read_handler(launch, position, argument, out);
-    if (PyArray_Check(argument))
-        return read_ndarray(launch, position, argument, out);
+    if (PyArray_Check(argument)) return read_ndarray(launch, position, argument, out);
     if (PyLong_Check(argument) || PyFloat_Check(argument) || argument == Py_None)
         return refuse(function, position, argument);
     int found = address_of_object(function, position, argument, &address);
@@ -349,8 +334,7 @@ static int make_room(LaunchArgs *launch)
     launch->params = launch->stack_params;
     launch->values = launch->stack_values;
     launch->scratch = launch->stack_scratch;
-    if (count <= KERNEL_ARGS_STACK_COUNT)
-        return 0;
+    if (count <= KERNEL_ARGS_STACK_COUNT) return 0;
     launch->heap = PyMem_Malloc(count * (sizeof(ArgumentValue) + sizeof(CUdeviceptr) + sizeof(void *)));
     if (!launch->heap) {
         PyErr_NoMemory();
@@ -386,19 +370,15 @@ int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *con
     launch->count = count;
     launch->heap = NULL;
     launch->handlers = launch->keep = NULL;
-    if (layout->known && count != (Py_ssize_t)layout->count)
-        return raise_count(function, count);
-    if (make_room(launch) < 0)
-        return -1;
+    if (layout->known && count != (Py_ssize_t)layout->count) return raise_count(function, count);
+    if (make_room(launch) < 0) return -1;
     for (Py_ssize_t i = 0; i < count; i++) {
         ArgumentValue *value = &launch->values[i];
         uint8_t hint =
             i < KERNEL_ARGS_STACK_COUNT ? atomic_load_explicit(&function->hints[i], memory_order_relaxed) : 0;
-        int failed = kinds[hint].type == Py_TYPE(args[i])
-                         ? read_kind(function, i, args[i], &kinds[hint], value)
-                         : read_argument(launch, i, args[i], value);
-        if (failed)
-            return -1;
+        int failed = kinds[hint].type == Py_TYPE(args[i]) ? read_kind(function, i, args[i], &kinds[hint], value)
+                                                          : read_argument(launch, i, args[i], value);
+        if (failed) return -1;
         if (layout->known && value->size != layout->params[i].size)
             return raise_size(function, i, args[i], value->size);
         launch->params[i] = (void *)(uintptr_t)value->data;
@@ -419,8 +399,7 @@ size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_
     for (Py_ssize_t i = 0; i < launch->count; i++) {
         const ArgumentValue *value = &launch->values[i];
         size_t offset = kernel_args_align(end, value->alignment);
-        if (offset + value->size > room)
-            return (size_t)-1;
+        if (offset + value->size > room) return (size_t)-1;
         memset(bytes + end, 0, offset - end);
         memcpy(bytes + offset, value->data, value->size);
         end = offset + value->size;
@@ -435,9 +414,9 @@ static void fill_kinds(ModuleState *state, ArgumentKind *kinds)
     kinds[KIND_ALLOCATION] =
         (ArgumentKind){state->DeviceAllocation_type, ARGUMENT_ALLOCATION, sizeof(CUdeviceptr),
                        _Alignof(CUdeviceptr), offsetof(DeviceAllocationObject, pointer)};
-#define X(name, type)                                                                                        \
-    kinds[KIND_##name] = (ArgumentKind){&Py##name##ArrType_Type, ARGUMENT_VALUE, sizeof(type),               \
-                                        _Alignof(type), offsetof(Py##name##ScalarObject, obval)};
+#define X(name, type) \
+    kinds[KIND_##name] = (ArgumentKind){&Py##name##ArrType_Type, ARGUMENT_VALUE, sizeof(type), _Alignof(type), \
+                                        offsetof(Py##name##ScalarObject, obval)};
     NUMPY_SCALARS(X)
 #undef X
 }
@@ -446,8 +425,7 @@ int launch_args_setup(PyObject *module, ModuleState *state)
 {
     (void)module;
     state->argument_kinds = PyBytes_FromStringAndSize(NULL, KIND_COUNT * sizeof(ArgumentKind));
-    if (!state->argument_kinds)
-        return -1;
+    if (!state->argument_kinds) return -1;
     fill_kinds(state, (ArgumentKind *)PyBytes_AS_STRING(state->argument_kinds));
     return 0;
 }

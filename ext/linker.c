@@ -9,24 +9,19 @@
 #include <structmember.h>
 
 typedef struct LinkerObject {
-    PyObject_HEAD
-    ModuleState *state;
+    PyObject_HEAD ModuleState *state;
     ContextObject *context;     /* held; NULL before __init__ */
     CUlinkState handle;         /* NULL when consumed */
     PyObject *message_handler;
     JitRequest *request;        /* owned: the driver writes its logs here until the state is destroyed */
 } LinkerObject;
 
-static LinkerObject *linker_cast(PyObject *object)
-{
-    return (LinkerObject *)object;
-}
+static LinkerObject *linker_cast(PyObject *object) { return (LinkerObject *)object; }
 
 static PyObject *linker_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
     LinkerObject *linker = linker_cast(type->tp_alloc(type, 0));
-    if (linker)
-        linker->state = state_of_type(type);
+    if (linker) linker->state = state_of_type(type);
     return (PyObject *)linker;
 }
 
@@ -39,11 +34,9 @@ static void release(LinkerObject *linker)
         context_leave(&scope);
     }
     linker->handle = NULL;
-    if (linker->context)
-        context_drop(linker->context);
+    if (linker->context) context_drop(linker->context);
     linker->context = NULL;
-    if (linker->request)
-        jit_request_close(linker->request);
+    if (linker->request) jit_request_close(linker->request);
     PyMem_Free(linker->request);
     linker->request = NULL;
 }
@@ -51,8 +44,7 @@ static void release(LinkerObject *linker)
 static int open_request(LinkerObject *linker, PyObject *options, PyObject *log_verbose)
 {
     int verbose = log_verbose ? PyObject_IsTrue(log_verbose) : 0;
-    if (verbose < 0)
-        return -1;
+    if (verbose < 0) return -1;
     linker->request = PyMem_Calloc(1, sizeof *linker->request);
     if (!linker->request) {
         PyErr_NoMemory();
@@ -67,11 +59,10 @@ static int linker_init(PyObject *self, PyObject *args, PyObject *kwargs)
     LinkerObject *linker = linker_cast(self);
     PyObject *given[3];
     CUresult result;
-    if (convert_call("Linker", names, 0, args, kwargs, given) < 0)
-        return -1;
+    if (convert_call("Linker", names, 0, args, kwargs, given) < 0) return -1;
     release(linker);
-    if (open_request(linker, given[1], given[2]) < 0 ||
-        !(linker->context = context_hold_current(linker->state))) {
+    if (open_request(linker, given[1], given[2]) < 0
+        || !(linker->context = context_hold_current(linker->state))) {
         release(linker);
         return -1;
     }
@@ -79,8 +70,7 @@ static int linker_init(PyObject *self, PyObject *args, PyObject *kwargs)
     Py_XSETREF(linker->message_handler, Py_XNewRef(given[0]));
     CALL(linker->state, result,
          driver.cuLinkCreate(request->count, request->options, request->values, &linker->handle));
-    if (result == CUDA_SUCCESS)
-        return 0;
+    if (result == CUDA_SUCCESS) return 0;
     linker->handle = NULL;
     raise_driver(linker->state, result, "cuLinkCreate", NULL);
     release(linker);
@@ -112,8 +102,7 @@ static void linker_dealloc(PyObject *self)
 
 static bool is_open(LinkerObject *linker)
 {
-    if (linker->handle)
-        return true;
+    if (linker->handle) return true;
     raise_logic(linker->state, "cuLinkAddData failed: this Linker has linked its module already");
     return false;
 }
@@ -121,16 +110,14 @@ static bool is_open(LinkerObject *linker)
 /* A failed step ends the linker: the handler hears of it, the exception carries the log. */
 static PyObject *fail(LinkerObject *linker, CUresult result, const char *routine)
 {
-    if (!PyErr_Occurred() && jit_request_tell(linker->request, linker->message_handler, false) < 0)
-        return NULL;
+    if (!PyErr_Occurred() && jit_request_tell(linker->request, linker->message_handler, false) < 0) return NULL;
     if (linker->request->error[0])
         return raise_driver(linker->state, result, routine, "%s", linker->request->error);
     return raise_driver(linker->state, result, routine, NULL);
 }
 
-PyDoc_STRVAR(add_data_doc,
-"add_data(data, input_type, name=\"unknown\")\n--\n\n"
-"Adds code from a buffer (cuLinkAddData); input_type is one of jit_input_type.");
+PyDoc_STRVAR(add_data_doc, "add_data(data, input_type, name=\"unknown\")\n--\n\n"
+                           "Adds code from a buffer (cuLinkAddData); input_type is one of jit_input_type.");
 
 static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
 {
@@ -145,8 +132,7 @@ static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
         || (given[2] && !(name = PyUnicode_AsUTF8(given[2]))))
         return NULL;
     bytes = PyUnicode_Check(given[0]) ? PyUnicode_AsUTF8String(given[0]) : PyBytes_FromObject(given[0]);
-    if (!bytes)
-        return NULL;
+    if (!bytes) return NULL;
     /* PTX ends with NUL, which counts; a bytes object has one behind its end. */
     size_t size = (size_t)PyBytes_GET_SIZE(bytes) + (type == CU_JIT_INPUT_PTX);
     CALL_BLOCKING(
@@ -156,9 +142,8 @@ static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
     return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : fail(linker, result, "cuLinkAddData");
 }
 
-PyDoc_STRVAR(add_file_doc,
-"add_file(filename, input_type)\n--\n\n"
-"Adds code from a file (cuLinkAddFile); input_type is one of jit_input_type.");
+PyDoc_STRVAR(add_file_doc, "add_file(filename, input_type)\n--\n\n"
+                           "Adds code from a file (cuLinkAddFile); input_type is one of jit_input_type.");
 
 static PyObject *add_file(PyObject *self, FAST_PARAMETERS)
 {
@@ -177,9 +162,10 @@ static PyObject *add_file(PyObject *self, FAST_PARAMETERS)
     return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : fail(linker, result, "cuLinkAddFile");
 }
 
-PyDoc_STRVAR(link_module_doc,
-"link_module() -> Module\n--\n\n"
-"Links what was added and loads it (cuLinkComplete, cuModuleLoadData). The Linker is used up by this.");
+PyDoc_STRVAR(
+    link_module_doc,
+    "link_module() -> Module\n--\n\n"
+    "Links what was added and loads it (cuLinkComplete, cuModuleLoadData). The Linker is used up by this.");
 
 static PyObject *link_module(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -187,14 +173,11 @@ static PyObject *link_module(PyObject *self, PyObject *Py_UNUSED(none))
     void *image = NULL;
     size_t size = 0;
     CUresult result;
-    if (!is_open(linker))
-        return NULL;
+    if (!is_open(linker)) return NULL;
     CALL_BLOCKING(linker->state, result, driver.cuLinkComplete(linker->handle, &image, &size));
-    if (result != CUDA_SUCCESS)
-        return fail(linker, result, "cuLinkComplete");
+    if (result != CUDA_SUCCESS) return fail(linker, result, "cuLinkComplete");
     PyObject *module = code_module_load(linker->state, image, NULL, NULL, "cuModuleLoadData");
-    if (module && jit_request_tell(linker->request, linker->message_handler, true) < 0)
-        Py_CLEAR(module);
+    if (module && jit_request_tell(linker->request, linker->message_handler, true) < 0) Py_CLEAR(module);
     release(linker);
     return module;
 }

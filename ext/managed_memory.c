@@ -11,29 +11,26 @@ static PyObject *new_managed(ModuleState *state, size_t size, unsigned flags)
     CUresult result;
     size_t least = size ? size : 1;
     DeviceAllocationObject *allocation = device_allocation_empty(state, state->ManagedAllocation_type);
-    if (!allocation)
-        return NULL;
+    if (!allocation) return NULL;
     allocation->managed = true;
     CALL_BLOCKING(state, result, driver.cuMemAllocManaged(&pointer, least, flags));
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_make_room(state);
         CALL_BLOCKING(state, result, driver.cuMemAllocManaged(&pointer, least, flags));
     }
-    if (result == CUDA_SUCCESS)
-        return device_allocation_own(allocation, pointer, least);
+    if (result == CUDA_SUCCESS) return device_allocation_own(allocation, pointer, least);
     device_memory_raise(state, result, "cuMemAllocManaged", size);
     Py_DECREF((PyObject *)allocation);
     return NULL;
 }
 
 PyDoc_STRVAR(get_device_pointer_doc,
-"get_device_pointer() -> int\n--\n\nThe address, which is the same on host and device.");
+             "get_device_pointer() -> int\n--\n\nThe address, which is the same on host and device.");
 
 static PyObject *managed_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(none))
 {
     CUdeviceptr pointer;
-    if (device_allocation_address(device_allocation_cast(self), &pointer) < 0)
-        return NULL;
+    if (device_allocation_address(device_allocation_cast(self), &pointer) < 0) return NULL;
     return PyLong_FromUnsignedLongLong(pointer);
 }
 
@@ -90,8 +87,7 @@ static PyObject *make_array(ModuleState *state, ArrayForm *form, PyObject *mem_f
         memory = new_managed(state, form->bytes, flags ? flags : CU_MEM_ATTACH_GLOBAL);
     if (memory) {
         void *pointer = (void *)(uintptr_t)device_allocation_cast(memory)->pointer;
-        if (zeroed)
-            memset(pointer, 0, form->bytes);
+        if (zeroed) memset(pointer, 0, form->bytes);
         array = convert_make_array(form, pointer, memory);
     }
     convert_form_clear(form);
@@ -159,8 +155,7 @@ static PyMethodDef functions[] = {
 
 int managed_memory_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type)
-            < 0
+    if (state_add_type(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type) < 0
         || PyModule_AddObjectRef(module, "ManagedAllocationOrStub", (PyObject *)state->ManagedAllocation_type)
                < 0)
         return -1;

@@ -44,8 +44,7 @@ ModuleState *state_of_type(PyTypeObject *type)
         PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(bases, i);
         PyObject *module =
             PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ? ((PyHeapTypeObject *)base)->ht_module : NULL;
-        if (module && PyModule_GetDef(module) == &driver_module)
-            return module_state(module);
+        if (module && PyModule_GetDef(module) == &driver_module) return module_state(module);
     }
     return NULL;
 }
@@ -53,8 +52,7 @@ ModuleState *state_of_type(PyTypeObject *type)
 int state_add_type(PyObject *module, PyTypeObject **slot, PyType_Spec *spec, PyTypeObject *base)
 {
     PyObject *bases = base ? PyTuple_Pack(1, base) : NULL;
-    if (base && !bases)
-        return -1;
+    if (base && !bases) return -1;
     *slot = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, bases);
     Py_XDECREF(bases);
     return *slot ? PyModule_AddObjectRef(module, strrchr(spec->name, '.') + 1, (PyObject *)*slot) : -1;
@@ -70,21 +68,19 @@ static PyObject *get_version(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(no
 }
 
 PyDoc_STRVAR(get_driver_version_doc,
-"get_driver_version() -> int\n--\n\n"
-"The newest CUDA version that the loaded driver serves: 12040 is CUDA 12.4 (cuDriverGetVersion).");
+             "get_driver_version() -> int\n--\n\n"
+             "The newest CUDA version that the loaded driver serves: 12040 is CUDA 12.4 (cuDriverGetVersion).");
 
 static PyObject *get_driver_version(PyObject *module, PyObject *Py_UNUSED(none))
 {
     int version = 0;
     CUresult result = driver.cuDriverGetVersion(&version);
-    if (result != CUDA_SUCCESS)
-        return raise_driver(module_state(module), result, "cuDriverGetVersion", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(module_state(module), result, "cuDriverGetVersion", NULL);
     return errors_give_notice() < 0 ? NULL : PyLong_FromLong(version);
 }
 
-PyDoc_STRVAR(live_objects_doc,
-"_live_objects() -> dict\n--\n\n"
-"How many objects of each type own something of the driver's now.");
+PyDoc_STRVAR(live_objects_doc, "_live_objects() -> dict\n--\n\n"
+                               "How many objects of each type own something of the driver's now.");
 
 static PyObject *live_objects(PyObject *module, PyObject *Py_UNUSED(none))
 {
@@ -93,8 +89,7 @@ static PyObject *live_objects(PyObject *module, PyObject *Py_UNUSED(none))
     for (size_t i = 0; counts && i < sizeof live_rows / sizeof live_rows[0]; i++) {
         atomic_long *count = (atomic_long *)((char *)state + live_rows[i].field);
         PyObject *number = PyLong_FromLong(atomic_load(count));
-        if (!number || PyDict_SetItemString(counts, live_rows[i].name, number) < 0)
-            Py_CLEAR(counts);
+        if (!number || PyDict_SetItemString(counts, live_rows[i].name, number) < 0) Py_CLEAR(counts);
         Py_XDECREF(number);
     }
     return counts;
@@ -127,8 +122,7 @@ static PyMethodDef module_methods[] = {
     {"get_driver_version", get_driver_version, METH_NOARGS, get_driver_version_doc},
     {"_live_objects", live_objects, METH_NOARGS, live_objects_doc},
     {"_fault_arm", AS_METHOD(fault_arm_py), FAST_KEYWORDS, fault_arm_doc},
-    {"_fault_calls", fault_calls_py, METH_NOARGS,
-     "_fault_calls() -> int\n--\n\nDriver calls counted so far."},
+    {"_fault_calls", fault_calls_py, METH_NOARGS, "_fault_calls() -> int\n--\n\nDriver calls counted so far."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -136,9 +130,8 @@ static int intern_names(ModuleState *state)
 {
 #define STATE_TYPE(name)
 #define STATE_OBJECT(name)
-#define STATE_STRING(name)                                              \
-    if (!(state->str_##name = PyUnicode_InternFromString(#name)))       \
-        return -1;
+#define STATE_STRING(name) \
+    if (!(state->str_##name = PyUnicode_InternFromString(#name))) return -1;
 #define STATE_LIVE(name)
 #include "ext/state_fields.def"
 #undef STATE_TYPE
@@ -156,11 +149,9 @@ static int module_exec(PyObject *module)
         PyErr_NoMemory();
         return -1;
     }
-    if (intern_names(state) < 0)
-        return -1;
+    if (intern_names(state) < 0) return -1;
     for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++)
-        if (setups[i](module, state) < 0)
-            return -1;
+        if (setups[i](module, state) < 0) return -1;
     return 0;
 }
 
@@ -199,8 +190,7 @@ static void module_free(void *module)
 {
     ModuleState *state = module_state((PyObject *)module);
     module_clear((PyObject *)module);
-    if (state->lock)
-        PyThread_free_lock(state->lock);
+    if (state->lock) PyThread_free_lock(state->lock);
 }
 
 static PyModuleDef_Slot module_slots[] = {
@@ -209,19 +199,10 @@ static PyModuleDef_Slot module_slots[] = {
 };
 
 struct PyModuleDef driver_module = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "pycuda._driver",
-    .m_doc = "The CUDA driver interface, in C.",
-    .m_size = sizeof(ModuleState),
-    .m_methods = module_methods,
-    .m_slots = module_slots,
-    .m_traverse = module_traverse,
-    .m_clear = module_clear,
-    .m_free = module_free,
+    PyModuleDef_HEAD_INIT,         .m_name = "pycuda._driver",  .m_doc = "The CUDA driver interface, in C.",
+    .m_size = sizeof(ModuleState), .m_methods = module_methods, .m_slots = module_slots,
+    .m_traverse = module_traverse, .m_clear = module_clear,     .m_free = module_free,
 };
 
 PyMODINIT_FUNC PyInit__driver(void);
-PyMODINIT_FUNC PyInit__driver(void)
-{
-    return PyModuleDef_Init(&driver_module);
-}
+PyMODINIT_FUNC PyInit__driver(void) { return PyModuleDef_Init(&driver_module); }

@@ -8,10 +8,7 @@
 
 static const char table_name[] = "pycuda._driver.nvrtc";
 
-static void free_table(PyObject *capsule)
-{
-    PyMem_Free(PyCapsule_GetPointer(capsule, table_name));
-}
+static void free_table(PyObject *capsule) { PyMem_Free(PyCapsule_GetPointer(capsule, table_name)); }
 
 PyDoc_STRVAR(nvrtc_open_doc, "_nvrtc_open(path) -> (major, minor)\n--\n\n"
                              "Loads the NVRTC at this path, which _nvrtc_compile uses from now on. OSError, "
@@ -22,13 +19,11 @@ static PyObject *nvrtc_open(PyObject *module, PyObject *path)
 {
     char problem[512];
     PyObject *bytes;
-    if (!PyUnicode_FSConverter(path, &bytes))
-        return NULL;
+    if (!PyUnicode_FSConverter(path, &bytes)) return NULL;
     NvrtcTable *table = PyMem_Malloc(sizeof *table);
     bool loaded = false;
     if (table) {
-        Py_BEGIN_ALLOW_THREADS
-        loaded = nvrtc_load(table, PyBytes_AS_STRING(bytes), problem, sizeof problem);
+        Py_BEGIN_ALLOW_THREADS loaded = nvrtc_load(table, PyBytes_AS_STRING(bytes), problem, sizeof problem);
         Py_END_ALLOW_THREADS
     }
     Py_DECREF(bytes);
@@ -60,11 +55,9 @@ static const char *hold_string(PyObject *owner, PyObject *item)
 {
     PyObject *bytes = PyUnicode_Check(item) ? PyUnicode_AsEncodedString(item, "utf-8", "surrogateescape")
                                             : PyBytes_FromObject(item);
-    if (!bytes)
-        return NULL;
+    if (!bytes) return NULL;
     bool clean = strlen(PyBytes_AS_STRING(bytes)) == (size_t)PyBytes_GET_SIZE(bytes);
-    if (!clean)
-        PyErr_SetString(PyExc_ValueError, "a NUL character in the text for the compiler");
+    if (!clean) PyErr_SetString(PyExc_ValueError, "a NUL character in the text for the compiler");
     int failed = !clean || PyList_Append(owner, bytes) < 0;
     const char *text = PyBytes_AS_STRING(bytes);
     Py_DECREF(bytes);
@@ -76,11 +69,9 @@ static const char *hold_string(PyObject *owner, PyObject *item)
 static int read_strings(PyObject *items, int part, StringList *out)
 {
     *out = (StringList){0};
-    if (!items || items == Py_None)
-        return 0;
+    if (!items || items == Py_None) return 0;
     PyObject *sequence = PySequence_Fast(items, "options, headers and name expressions are sequences");
-    if (!sequence)
-        return -1;
+    if (!sequence) return -1;
     out->count = (int)PySequence_Fast_GET_SIZE(sequence);
     out->strings = PyMem_Calloc((size_t)out->count + 1, sizeof *out->strings);
     out->owner = PyList_New(0);
@@ -92,10 +83,8 @@ static int read_strings(PyObject *items, int part, StringList *out)
         Py_XDECREF(text);
     }
     Py_DECREF(sequence);
-    if (failed && !PyErr_Occurred())
-        PyErr_NoMemory();
-    if (failed)
-        clear_strings(out);
+    if (failed && !PyErr_Occurred()) PyErr_NoMemory();
+    if (failed) clear_strings(out);
     return failed ? -1 : 0;
 }
 
@@ -128,15 +117,13 @@ static PyObject *describe(const NvrtcTable *table, const NvrtcProduct *product, 
     for (int i = 0; lowered && done && i < product->lowered_count; i++) {
         PyObject *name =
             PyUnicode_DecodeUTF8(product->lowered[i], (Py_ssize_t)strlen(product->lowered[i]), "replace");
-        if (!name || PyList_Append(lowered, name) < 0)
-            Py_CLEAR(lowered);
+        if (!name || PyList_Append(lowered, name) < 0) Py_CLEAR(lowered);
         Py_XDECREF(name);
     }
     PyObject *log = describe_log(table, product);
-    PyObject *code = done ? PyBytes_FromStringAndSize(product->code, (Py_ssize_t)product->code_size)
-                          : Py_NewRef(Py_None);
-    if (lowered && log && code)
-        return Py_BuildValue("(NNN)", code, log, lowered);
+    PyObject *code =
+        done ? PyBytes_FromStringAndSize(product->code, (Py_ssize_t)product->code_size) : Py_NewRef(Py_None);
+    if (lowered && log && code) return Py_BuildValue("(NNN)", code, log, lowered);
     Py_XDECREF(lowered);
     Py_XDECREF(log);
     Py_XDECREF(code);
@@ -159,12 +146,12 @@ typedef struct JobTexts {
 
 static int read_job(PyObject *const *given, NvrtcJob *job, JobTexts *texts)
 {
-    if (read_output(given[4], &job->want) < 0 || !(texts->owner = PyList_New(0)) ||
-        !(job->source = hold_string(texts->owner, given[0])) ||
-        !(job->name = hold_string(texts->owner, given[1])) ||
-        read_strings(given[2], 0, &texts->header_names) < 0 ||
-        read_strings(given[2], 1, &texts->headers) < 0 || read_strings(given[3], -1, &texts->options) < 0 ||
-        read_strings(given[5], -1, &texts->expressions) < 0)
+    if (read_output(given[4], &job->want) < 0 || !(texts->owner = PyList_New(0))
+        || !(job->source = hold_string(texts->owner, given[0]))
+        || !(job->name = hold_string(texts->owner, given[1]))
+        || read_strings(given[2], 0, &texts->header_names) < 0 || read_strings(given[2], 1, &texts->headers) < 0
+        || read_strings(given[3], -1, &texts->options) < 0
+        || read_strings(given[5], -1, &texts->expressions) < 0)
         return -1;
     job->headers = texts->headers.strings;
     job->header_names = texts->header_names.strings;
@@ -194,8 +181,7 @@ static PyObject *nvrtc_compile_py(PyObject *module, FAST_PARAMETERS)
     NvrtcJob job = {0};
     NvrtcProduct product;
     bool compiled;
-    if (convert_arguments("_nvrtc_compile", names, 5, args, arg_count, keywords, given) < 0)
-        return NULL;
+    if (convert_arguments("_nvrtc_compile", names, 5, args, arg_count, keywords, given) < 0) return NULL;
     PyObject *library = Py_XNewRef(module_state(module)->nvrtc);
     if (!library) {
         PyErr_SetString(PyExc_RuntimeError, "_nvrtc_open was not called");
@@ -203,10 +189,8 @@ static PyObject *nvrtc_compile_py(PyObject *module, FAST_PARAMETERS)
     }
     if (read_job(given, &job, &texts) == 0) {
         const NvrtcTable *table = PyCapsule_GetPointer(library, table_name);
-        Py_BEGIN_ALLOW_THREADS
-        compiled = nvrtc_compile(table, &job, &product);
-        Py_END_ALLOW_THREADS
-        answer = describe(table, &product, compiled);
+        Py_BEGIN_ALLOW_THREADS compiled = nvrtc_compile(table, &job, &product);
+        Py_END_ALLOW_THREADS answer = describe(table, &product, compiled);
         nvrtc_product_free(&product);
     }
     clear_texts(&texts);

@@ -5,8 +5,7 @@
 #include "ext/errors.h"
 
 typedef struct PointerHolderObject {
-    PyObject_HEAD
-    PyObject *weak_references;
+    PyObject_HEAD PyObject *weak_references;
 } PointerHolderObject;
 
 static int holder_init(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
@@ -17,8 +16,7 @@ static int holder_init(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args), PyO
 static void holder_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    if (((PointerHolderObject *)self)->weak_references)
-        PyObject_ClearWeakRefs(self);
+    if (((PointerHolderObject *)self)->weak_references) PyObject_ClearWeakRefs(self);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
 }
@@ -35,10 +33,7 @@ static PyObject *holder_int(PyObject *self)
     return convert_pointer(state, self, &pointer) < 0 ? NULL : PyLong_FromUnsignedLongLong(pointer);
 }
 
-static PyObject *holder_long(PyObject *self, PyObject *Py_UNUSED(none))
-{
-    return holder_int(self);
-}
+static PyObject *holder_long(PyObject *self, PyObject *Py_UNUSED(none)) { return holder_int(self); }
 
 static PyObject *holder_as_buffer(PyObject *self, FAST_PARAMETERS)
 {

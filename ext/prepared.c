@@ -44,8 +44,7 @@ static bool tiles_parameters(const Prepared *prepared, const KernelLayout *layou
     Py_ssize_t slot = 0;
     for (uint32_t i = 0; i < layout->count; i++) {
         uint32_t end = layout->params[i].offset + layout->params[i].size;
-        if (slot == prepared->count || prepared->slots[slot].offset != layout->params[i].offset)
-            return false;
+        if (slot == prepared->count || prepared->slots[slot].offset != layout->params[i].offset) return false;
         while (slot < prepared->count && prepared->slots[slot].offset + prepared->slots[slot].size < end)
             slot++;
         if (slot == prepared->count || prepared->slots[slot].offset + prepared->slots[slot].size != end)
@@ -61,17 +60,15 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
     const KernelLayout *layout = &function->layout;
     Py_ssize_t wrong = -1;
     for (Py_ssize_t i = 0; i < prepared->count && i < (Py_ssize_t)layout->count && wrong < 0; i++)
-        if (prepared->slots[i].size != layout->params[i].size)
-            wrong = i;
+        if (prepared->slots[i].size != layout->params[i].size) wrong = i;
     if (wrong < 0 && prepared->count == (Py_ssize_t)layout->count) {
-        for (Py_ssize_t i = 0; i < prepared->count; i++)
-            prepared->slots[i].offset = layout->params[i].offset;
+        for (Py_ssize_t i = 0; i < prepared->count; i++) prepared->slots[i].offset = layout->params[i].offset;
         prepared->by_parameter = true;
     } else if (!tiles_parameters(prepared, layout)) {
         if (wrong < 0)
             PyErr_Format(PyExc_TypeError, "prepare: kernel '%s' takes %u argument%s, %zd type%s given",
-                         function_name(function), layout->count, layout->count == 1 ? "" : "s",
-                         prepared->count, prepared->count == 1 ? "" : "s");
+                         function_name(function), layout->count, layout->count == 1 ? "" : "s", prepared->count,
+                         prepared->count == 1 ? "" : "s");
         else
             PyErr_Format(PyExc_TypeError,
                          "prepare: argument %zd of kernel '%s' has %u bytes by its type ('%c'), the "
@@ -87,8 +84,7 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
 /* The format code of a dtype. NULL with TypeError for what no kernel takes. */
 static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
 {
-    if (strchr("biufc", dtype->kind) && pack_code(dtype->type))
-        return PyUnicode_FromFormat("%c", dtype->type);
+    if (strchr("biufc", dtype->kind) && pack_code(dtype->type)) return PyUnicode_FromFormat("%c", dtype->type);
     if (dtype->kind == 'V' && !PyDataType_REFCHK(dtype))
         return PyUnicode_FromFormat("%zds", (Py_ssize_t)PyDataType_ELSIZE(dtype));
     PyErr_Format(PyExc_TypeError, "prepare: argument %zd: kernels take no %S", position, (PyObject *)dtype);
@@ -97,22 +93,18 @@ static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
 
 static bool is_pointer_type(ModuleState *state, PyTypeObject *type)
 {
-    return PyType_IsSubtype(type, state->DeviceAllocation_type) ||
-           PyType_IsSubtype(type, state->GPUArray_type) ||
-           PyType_IsSubtype(type, state->PointerHolderBase_type) ||
-           PyType_IsSubtype(type, state->ArgumentHandler_type);
+    return PyType_IsSubtype(type, state->DeviceAllocation_type) || PyType_IsSubtype(type, state->GPUArray_type)
+           || PyType_IsSubtype(type, state->PointerHolderBase_type)
+           || PyType_IsSubtype(type, state->ArgumentHandler_type);
 }
 
 /* One item of arg_types as format codes. */
 static PyObject *code_of_item(ModuleState *state, PyObject *item, Py_ssize_t position)
 {
     PyArray_Descr *dtype = NULL;
-    if (PyUnicode_Check(item))
-        return Py_NewRef(item);
-    if (PyArray_DescrCheck(item))
-        return code_of_dtype((PyArray_Descr *)item, position);
-    if (PyType_Check(item) && is_pointer_type(state, (PyTypeObject *)item))
-        return PyUnicode_FromString("P");
+    if (PyUnicode_Check(item)) return Py_NewRef(item);
+    if (PyArray_DescrCheck(item)) return code_of_dtype((PyArray_Descr *)item, position);
+    if (PyType_Check(item) && is_pointer_type(state, (PyTypeObject *)item)) return PyUnicode_FromString("P");
     if (!PyType_Check(item) || !PyType_IsSubtype((PyTypeObject *)item, &PyGenericArrType_Type)) {
         PyErr_Format(PyExc_TypeError,
                      "prepare: argument %zd: %R is no type that a kernel takes; use a numpy type "
@@ -120,8 +112,7 @@ static PyObject *code_of_item(ModuleState *state, PyObject *item, Py_ssize_t pos
                      position, item);
         return NULL;
     }
-    if (!PyArray_DescrConverter(item, &dtype))
-        return NULL;
+    if (!PyArray_DescrConverter(item, &dtype)) return NULL;
     PyObject *code = code_of_dtype(dtype, position);
     Py_DECREF(dtype);
     return code;
@@ -130,13 +121,11 @@ static PyObject *code_of_item(ModuleState *state, PyObject *item, Py_ssize_t pos
 /* arg_types as one format string. */
 static PyObject *read_types(ModuleState *state, PyObject *types)
 {
-    if (PyUnicode_Check(types))
-        return Py_NewRef(types);
+    if (PyUnicode_Check(types)) return Py_NewRef(types);
     PyObject *items = PySequence_List(types), *empty = items ? PyUnicode_FromString("") : NULL;
     for (Py_ssize_t i = 0; empty && i < PyList_GET_SIZE(items); i++) {
         PyObject *code = code_of_item(state, PyList_GET_ITEM(items, i), i);
-        if (!code || PyList_SetItem(items, i, code) < 0)
-            Py_CLEAR(empty);
+        if (!code || PyList_SetItem(items, i, code) < 0) Py_CLEAR(empty);
     }
     PyObject *format = empty ? PyUnicode_Join(empty, items) : NULL;
     Py_XDECREF(empty);
@@ -160,8 +149,7 @@ PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
         failed = make_slots(&format, &prepared);
         pack_format_free(&format);
     }
-    if (!failed && function->layout.known)
-        failed = fit_layout(function, &prepared);
+    if (!failed && function->layout.known) failed = fit_layout(function, &prepared);
     PyObject *texrefs = failed                            ? NULL
                         : given[2] && given[2] != Py_None ? PySequence_List(given[2])
                                                           : PyList_New(0);
@@ -181,8 +169,7 @@ PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
 static int name_argument(FunctionObject *function, Py_ssize_t position)
 {
     PyObject *type, *value, *traceback;
-    if (!PyErr_ExceptionMatches(function->state->PackError))
-        return -1;
+    if (!PyErr_ExceptionMatches(function->state->PackError)) return -1;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_Format(function->state->PackError, "argument %zd of kernel '%s': %S", position,
                  function_name(function), value ? value : type);
@@ -197,19 +184,18 @@ static int write_slot(FunctionObject *function, Py_ssize_t i, PyObject *value, u
 {
     const PreparedSlot *slot = &function->prepared.slots[i];
     if (slot->code->kind != PACK_POINTER) {
-        if (pack_write(function->state, slot->code, slot->size, value, bytes + slot->offset) == 0)
-            return 0;
+        if (pack_write(function->state, slot->code, slot->size, value, bytes + slot->offset) == 0) return 0;
         return name_argument(function, i);
     }
     CUdeviceptr address;
-    if (launch_args_address(function, i, value, &address) < 0)
-        return -1;
+    if (launch_args_address(function, i, value, &address) < 0) return -1;
     memcpy(bytes + slot->offset, &address, sizeof address);
     return 0;
 }
 
 static int launch_values(FunctionObject *function, const LaunchShape *shape, CUstream stream,
-                         PyObject *const *values, Py_ssize_t count) {
+                         PyObject *const *values, Py_ssize_t count)
+{
     const Prepared *prepared = &function->prepared;
     unsigned char stack[KERNEL_ARGS_STACK_BYTES], *bytes = stack;
     if (count != prepared->count) {
@@ -223,12 +209,9 @@ static int launch_values(FunctionObject *function, const LaunchShape *shape, CUs
     }
     memset(bytes, 0, prepared->bytes);
     int failed = 0;
-    for (Py_ssize_t i = 0; i < count && !failed; i++)
-        failed = write_slot(function, i, values[i], bytes);
-    if (!failed)
-        failed = function_launch_buffer(function, shape, stream, bytes, prepared->bytes);
-    if (bytes != stack)
-        PyMem_Free(bytes);
+    for (Py_ssize_t i = 0; i < count && !failed; i++) failed = write_slot(function, i, values[i], bytes);
+    if (!failed) failed = function_launch_buffer(function, shape, stream, bytes, prepared->bytes);
+    if (bytes != stack) PyMem_Free(bytes);
     return failed;
 }
 
@@ -242,8 +225,7 @@ static int read_shared_size(ModuleState *state, const char *call, PyObject *cons
             PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", call, name);
             return -1;
         }
-        if (convert_unsigned(values[i], "shared_size", out) < 0)
-            return -1;
+        if (convert_unsigned(values[i], "shared_size", out) < 0) return -1;
     }
     return 0;
 }
@@ -263,10 +245,8 @@ static int read_front(FunctionObject *function, const char *call, PyObject *cons
                      stream ? ", a stream" : "");
         return -1;
     }
-    if (launch_read_grid(args[0], shape->grid) < 0 || launch_read_block(args[1], shape->block) < 0)
-        return -1;
-    if (stream && launch_read_stream(function->state, args[2], stream) < 0)
-        return -1;
+    if (launch_read_grid(args[0], shape->grid) < 0 || launch_read_block(args[1], shape->block) < 0) return -1;
+    if (stream && launch_read_stream(function->state, args[2], stream) < 0) return -1;
     return read_shared_size(function->state, call, args + arg_count, keywords, &shape->shared_bytes);
 }
 
@@ -293,18 +273,14 @@ PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS)
 
 /* What prepared_timed_call returns: called, it waits and tells the seconds. */
 typedef struct TimedCallObject {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
+    PyObject_HEAD vectorcallfunc vectorcall;
     ModuleState *state;
     ContextObject *context;     /* held: the events belong to it */
     LaunchTimer timer;
     double seconds;             /* negative until it was asked */
 } TimedCallObject;
 
-static TimedCallObject *timed_call_cast(PyObject *object)
-{
-    return (TimedCallObject *)object;
-}
+static TimedCallObject *timed_call_cast(PyObject *object) { return (TimedCallObject *)object; }
 
 static PyObject *timed_call_seconds(PyObject *callable, PyObject *const *Py_UNUSED(args), size_t count_flag,
                                     PyObject *keyword_names)
@@ -366,8 +342,7 @@ PyObject *prepared_timed_call(PyObject *object, FAST_PARAMETERS)
         launch_timer_free(&timer);
         return NULL;
     }
-    if (launch_timer_stop(function->state, &timer, NULL) < 0)
-        return NULL;
+    if (launch_timer_stop(function->state, &timer, NULL) < 0) return NULL;
     return timed_call_new(function, timer);
 }
 

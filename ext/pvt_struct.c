@@ -15,16 +15,12 @@
 #endif
 
 typedef struct PackStructObject {
-    PyObject_HEAD
-    ModuleState *state;
+    PyObject_HEAD ModuleState *state;
     PyObject *text;     /* the format, a str */
     PackFormat format;
 } PackStructObject;
 
-static PackStructObject *pack_struct_cast(PyObject *object)
-{
-    return (PackStructObject *)object;
-}
+static PackStructObject *pack_struct_cast(PyObject *object) { return (PackStructObject *)object; }
 
 static int raise_pack(ModuleState *state, const char *format, ...)
 {
@@ -56,8 +52,7 @@ int pack_read_format(ModuleState *state, PyObject *text, PackFormat *out)
         return -1;
     }
     PackStatus status = pack_format_parse(out, bytes, (size_t)length, &where);
-    if (status == PACK_OK)
-        return 0;
+    if (status == PACK_OK) return 0;
     if (status == PACK_NO_MEMORY) {
         PyErr_NoMemory();
         return -1;
@@ -118,8 +113,7 @@ static int write_float(ModuleState *state, const PackCode *code, PyObject *value
     }
     float narrow = (float)number;
     if (code->kind == PACK_HALF) {
-        if (PyFloat_Pack2(number, (char *)out, PY_LITTLE_ENDIAN) == 0)
-            return 0;
+        if (PyFloat_Pack2(number, (char *)out, PY_LITTLE_ENDIAN) == 0) return 0;
         PyErr_Clear();
         return raise_pack(state, "%R is too large for format code 'e'", value);
     }
@@ -156,25 +150,24 @@ static PyObject *scalar_as_array(PyObject *value)
 }
 
 static int write_bytes(ModuleState *state, const PackCode *code, size_t length, PyObject *value,
-                       unsigned char *out) {
+                       unsigned char *out)
+{
     Py_buffer buffer;
     PyObject *lender = scalar_as_array(value);
-    if (!lender)
-        return -1;
+    if (!lender) return -1;
     int failed = PyObject_GetBuffer(lender, &buffer, PyBUF_C_CONTIGUOUS);
     Py_DECREF(lender);
     if (failed) {
         PyErr_Clear();
-        return raise_pack(state, "format code '%c' takes bytes or a contiguous buffer, not %.200s",
-                          code->code, Py_TYPE(value)->tp_name);
+        return raise_pack(state, "format code '%c' takes bytes or a contiguous buffer, not %.200s", code->code,
+                          Py_TYPE(value)->tp_name);
     }
     bool pascal = code->kind == PACK_PASCAL;
     size_t room = pascal && length ? length - 1 : length;
     size_t taken = (size_t)buffer.len < room ? (size_t)buffer.len : room;
     memset(out, 0, length);
     memcpy(out + (pascal && length ? 1 : 0), buffer.buf, taken);
-    if (pascal && length)
-        out[0] = (unsigned char)(taken < 255 ? taken : 255);
+    if (pascal && length) out[0] = (unsigned char)(taken < 255 ? taken : 255);
     PyBuffer_Release(&buffer);
     return 0;
 }
@@ -183,8 +176,7 @@ static int write_pointer(ModuleState *state, PyObject *value, unsigned char *out
 {
     CUdeviceptr address;
     if (convert_pointer(state, value, &address) < 0) {
-        if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_OverflowError))
-            return -1;
+        if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_OverflowError)) return -1;
         PyErr_Clear();
         return raise_pack(state, "format code 'P' takes an address, not %.200s", Py_TYPE(value)->tp_name);
     }
@@ -226,8 +218,7 @@ static PyObject *read_integer(const PackCode *code, const unsigned char *in)
     unsigned long long bits = 0;
     int unused = 64 - code->size * 8;
     memcpy(&bits, in, code->size);
-    if (code->kind == PACK_SIGNED)
-        return PyLong_FromLongLong((long long)(bits << unused) >> unused);
+    if (code->kind == PACK_SIGNED) return PyLong_FromLongLong((long long)(bits << unused) >> unused);
     return PyLong_FromUnsignedLongLong(bits);
 }
 
@@ -235,8 +226,7 @@ static PyObject *read_number(const PackCode *code, const unsigned char *in)
 {
     float narrow[2];
     double wide[2];
-    if (code->kind == PACK_HALF)
-        return PyFloat_FromDouble(PyFloat_Unpack2((const char *)in, PY_LITTLE_ENDIAN));
+    if (code->kind == PACK_HALF) return PyFloat_FromDouble(PyFloat_Unpack2((const char *)in, PY_LITTLE_ENDIAN));
     bool is_complex = code->kind == PACK_COMPLEX;
     if (code->size == (is_complex ? sizeof narrow : sizeof *narrow)) {
         memcpy(narrow, in, code->size);
@@ -255,8 +245,7 @@ PyObject *pack_read(const PackCode *code, size_t length, const unsigned char *in
     case PACK_CHAR: return PyBytes_FromStringAndSize((const char *)in, 1);
     case PACK_BYTES: return PyBytes_FromStringAndSize((const char *)in, (Py_ssize_t)length);
     case PACK_PASCAL:
-        if (length == 0)
-            return PyBytes_FromStringAndSize(NULL, 0);
+        if (length == 0) return PyBytes_FromStringAndSize(NULL, 0);
         return PyBytes_FromStringAndSize((const char *)in + 1, (Py_ssize_t)(*in < length ? *in : length - 1));
     case PACK_HALF:
     case PACK_FLOAT:
@@ -278,8 +267,9 @@ static int write_all(PackStructObject *self, PyObject *const *values, Py_ssize_t
     for (size_t i = 0; i < format->run_count; i++) {
         const PackRun *run = &format->runs[i];
         for (size_t k = 0; k < pack_run_values(run); k++)
-            if (pack_write(self->state, run->code, run->count, values[next++], out + run->offset
-                           + k * pack_run_step(run)) < 0)
+            if (pack_write(self->state, run->code, run->count, values[next++],
+                           out + run->offset + k * pack_run_step(run))
+                < 0)
                 return -1;
     }
     return 0;
@@ -306,16 +296,14 @@ static PyObject *read_all(PackStructObject *self, const unsigned char *in)
 static PyObject *struct_new(ModuleState *state, PyObject *text)
 {
     PackFormat format;
-    if (pack_read_format(state, text, &format) < 0)
-        return NULL;
+    if (pack_read_format(state, text, &format) < 0) return NULL;
     PackStructObject *self = PyObject_New(PackStructObject, state->PackStruct_type);
     PyObject *string =
         PyBytes_Check(text) ? PyUnicode_FromEncodedObject(text, "latin-1", NULL) : Py_NewRef(text);
     if (!self || !string) {
         pack_format_free(&format);
         Py_XDECREF(string);
-        if (self)
-            PyObject_Free(self);
+        if (self) PyObject_Free(self);
         return NULL;
     }
     self->state = state;
@@ -328,8 +316,7 @@ static PyObject *struct_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
 {
     static const char *const names[] = {"format", NULL};
     PyObject *given[1];
-    if (convert_call("Struct", names, 1, args, kwargs, given) < 0)
-        return NULL;
+    if (convert_call("Struct", names, 1, args, kwargs, given) < 0) return NULL;
     return struct_new(state_of_type(type), given[0]);
 }
 
@@ -346,8 +333,7 @@ static PyObject *struct_pack(PyObject *object, PyObject *const *args, Py_ssize_t
 {
     PackStructObject *self = pack_struct_cast(object);
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)self->format.size);
-    if (bytes && write_all(self, args, count, (unsigned char *)PyBytes_AS_STRING(bytes)) < 0)
-        Py_CLEAR(bytes);
+    if (bytes && write_all(self, args, count, (unsigned char *)PyBytes_AS_STRING(bytes)) < 0) Py_CLEAR(bytes);
     return bytes;
 }
 
@@ -385,8 +371,7 @@ static PyObject *struct_unpack(PyObject *object, PyObject *value)
     PackStructObject *self = pack_struct_cast(object);
     PyObject *values = NULL;
     Py_buffer buffer;
-    if (PyObject_GetBuffer(value, &buffer, PyBUF_SIMPLE) < 0)
-        return NULL;
+    if (PyObject_GetBuffer(value, &buffer, PyBUF_SIMPLE) < 0) return NULL;
     if ((size_t)buffer.len == self->format.size)
         values = read_all(self, buffer.buf);
     else
@@ -402,12 +387,10 @@ static PyObject *struct_unpack_from(PyObject *object, FAST_PARAMETERS)
     PyObject *given[2];
     Py_buffer buffer;
     Py_ssize_t offset = 0;
-    if (convert_arguments("unpack_from", names, 1, args, arg_count, keywords, given) < 0)
-        return NULL;
+    if (convert_arguments("unpack_from", names, 1, args, arg_count, keywords, given) < 0) return NULL;
     if (given[1] && (offset = PyNumber_AsSsize_t(given[1], PyExc_IndexError)) == -1 && PyErr_Occurred())
         return NULL;
-    if (PyObject_GetBuffer(given[0], &buffer, PyBUF_SIMPLE) < 0)
-        return NULL;
+    if (PyObject_GetBuffer(given[0], &buffer, PyBUF_SIMPLE) < 0) return NULL;
     unsigned char *in = place(self, &buffer, offset);
     PyObject *values = in ? read_all(self, in) : NULL;
     PyBuffer_Release(&buffer);
@@ -456,8 +439,7 @@ static PyType_Spec struct_spec = {
 
 int pvt_struct_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->PackStruct_type, &struct_spec, NULL) < 0)
-        return -1;
+    if (state_add_type(module, &state->PackStruct_type, &struct_spec, NULL) < 0) return -1;
     state->PackError = PyErr_NewExceptionWithDoc(
         "pycuda._pvt_struct.error", "A value does not fit its format code.", PyExc_TypeError, NULL);
     return state->PackError ? PyModule_AddObjectRef(module, "_PackError", state->PackError) : -1;

@@ -41,10 +41,7 @@ struct ModuleState {
 
 extern struct PyModuleDef driver_module;
 
-static inline ModuleState *module_state(PyObject *module)
-{
-    return (ModuleState *)PyModule_GetState(module);
-}
+static inline ModuleState *module_state(PyObject *module) { return (ModuleState *)PyModule_GetState(module); }
 
 /* The state of the module that made this type or one of its bases. Never NULL for our types and subclasses.
  */

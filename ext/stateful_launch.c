@@ -13,12 +13,12 @@ static StatefulLaunch *stateful(FunctionObject *function, const char *method)
     if (PyErr_WarnFormat(PyExc_DeprecationWarning, 1,
                          "Function.%s is deprecated: call the function with block= and "
                          "grid=, or prepare it",
-                         method) < 0)
+                         method)
+        < 0)
         return NULL;
     if (!function->stateful) {
         function->stateful = PyMem_Calloc(1, sizeof *function->stateful);
-        if (!function->stateful)
-            return (StatefulLaunch *)PyErr_NoMemory();
+        if (!function->stateful) return (StatefulLaunch *)PyErr_NoMemory();
         function->stateful->block[0] = function->stateful->block[1] = function->stateful->block[2] = 1;
     }
     return function->stateful;
@@ -26,34 +26,30 @@ static StatefulLaunch *stateful(FunctionObject *function, const char *method)
 
 static int check_count(const char *method, Py_ssize_t given, Py_ssize_t wanted)
 {
-    if (given == wanted)
-        return 0;
+    if (given == wanted) return 0;
     PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, %zd given", method, wanted, given);
     return -1;
 }
 
 /* Writes into the parameter space, which grows as needed unless param_set_size fixed it. */
-static int put(FunctionObject *function, StatefulLaunch *launch, size_t offset, const void *bytes,
-               size_t size) {
+static int put(FunctionObject *function, StatefulLaunch *launch, size_t offset, const void *bytes, size_t size)
+{
     if (offset > sizeof launch->bytes || size > sizeof launch->bytes - offset) {
         PyErr_Format(PyExc_ValueError, "kernel '%s': the parameter space ends at %d bytes",
                      function_name(function), KERNEL_ARGS_STACK_BYTES);
         return -1;
     }
     memcpy(launch->bytes + offset, bytes, size);
-    if (!launch->size_set && offset + size > launch->size)
-        launch->size = offset + size;
+    if (!launch->size_set && offset + size > launch->size) launch->size = offset + size;
     return 0;
 }
 
 static PyObject *set_block_shape(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     StatefulLaunch *launch = stateful(function_cast(self), "set_block_shape");
-    if (!launch || check_count("set_block_shape", count, 3) < 0)
-        return NULL;
+    if (!launch || check_count("set_block_shape", count, 3) < 0) return NULL;
     for (int axis = 0; axis < 3; axis++)
-        if (convert_unsigned(args[axis], "block", &launch->block[axis]) < 0)
-            return NULL;
+        if (convert_unsigned(args[axis], "block", &launch->block[axis]) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -88,12 +84,10 @@ static PyObject *param_seti(PyObject *self, PyObject *const *args, Py_ssize_t co
     if (!launch || check_count("param_seti", count, 2) < 0 || convert_size(args[0], "offset", &offset) < 0)
         return NULL;
     PyObject *index = PyNumber_Index(args[1]);
-    if (!index)
-        return NULL;
+    if (!index) return NULL;
     unsigned value = (unsigned)PyLong_AsUnsignedLongMask(index);
     Py_DECREF(index);
-    if (PyErr_Occurred() || put(function_cast(self), launch, offset, &value, sizeof value) < 0)
-        return NULL;
+    if (PyErr_Occurred() || put(function_cast(self), launch, offset, &value, sizeof value) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -104,8 +98,7 @@ static PyObject *param_setf(PyObject *self, PyObject *const *args, Py_ssize_t co
     if (!launch || check_count("param_setf", count, 2) < 0 || convert_size(args[0], "offset", &offset) < 0)
         return NULL;
     float value = (float)PyFloat_AsDouble(args[1]);
-    if (PyErr_Occurred() || put(function_cast(self), launch, offset, &value, sizeof value) < 0)
-        return NULL;
+    if (PyErr_Occurred() || put(function_cast(self), launch, offset, &value, sizeof value) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -129,15 +122,15 @@ static int put_arguments(FunctionObject *function, StatefulLaunch *launch, const
     launch->size_set = false;
     if (!function->layout.known) {
         launch->size = launch_args_flatten(values, launch->bytes, sizeof launch->bytes);
-        if (launch->size != (size_t)-1)
-            return 0;
+        if (launch->size != (size_t)-1) return 0;
         launch->size = 0;
         PyErr_Format(PyExc_ValueError, "the parameter space ends at %d bytes", KERNEL_ARGS_STACK_BYTES);
         return -1;
     }
     for (Py_ssize_t i = 0; i < values->count; i++)
         if (put(function, launch, function->layout.params[i].offset, values->values[i].data,
-                values->values[i].size) < 0)
+                values->values[i].size)
+            < 0)
             return -1;
     return 0;
 }
@@ -147,38 +140,35 @@ static PyObject *param_set(PyObject *self, PyObject *const *args, Py_ssize_t cou
     FunctionObject *function = function_cast(self);
     StatefulLaunch *launch = stateful(function, "param_set");
     LaunchArgs values;
-    if (!launch)
-        return NULL;
+    if (!launch) return NULL;
     int failed = launch_args_read(&values, function, args, count);
     if (!failed && values.handlers) {
         PyErr_SetString(PyExc_TypeError, "param_set takes no ArgumentHandler: their copies belong to a call");
         failed = -1;
     }
-    if (!failed)
-        failed = put_arguments(function, launch, &values);
+    if (!failed) failed = put_arguments(function, launch, &values);
     launch_args_clear(&values);
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *launch_grid_on(FunctionObject *function, StatefulLaunch *launch, unsigned width,
-                                unsigned height, CUstream stream) {
-    LaunchShape shape = {{width, height, 1}, {launch->block[0], launch->block[1], launch->block[2]},
-                         launch->shared_bytes};
+                                unsigned height, CUstream stream)
+{
+    LaunchShape shape = {
+        {width, height, 1}, {launch->block[0], launch->block[1], launch->block[2]}, launch->shared_bytes};
     if (function->layout.known && launch->size < function->layout.bytes) {
         PyErr_Format(PyExc_TypeError, "kernel '%s' takes %u bytes of parameters, %zu were set",
                      function_name(function), function->layout.bytes, launch->size);
         return NULL;
     }
-    if (function_launch_buffer(function, &shape, stream, launch->bytes, launch->size) < 0)
-        return NULL;
+    if (function_launch_buffer(function, &shape, stream, launch->bytes, launch->size) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
 static PyObject *launch(PyObject *self, PyObject *const *Py_UNUSED(args), Py_ssize_t count)
 {
     StatefulLaunch *set = stateful(function_cast(self), "launch");
-    if (!set || check_count("launch", count, 0) < 0)
-        return NULL;
+    if (!set || check_count("launch", count, 0) < 0) return NULL;
     return launch_grid_on(function_cast(self), set, 1, 1, NULL);
 }
 
@@ -197,16 +187,15 @@ static PyObject *launch_grid_async(PyObject *self, PyObject *const *args, Py_ssi
     StatefulLaunch *set = stateful(function_cast(self), "launch_grid_async");
     unsigned width, height;
     CUstream stream;
-    if (!set || check_count("launch_grid_async", count, 3) < 0 ||
-        convert_unsigned(args[0], "width", &width) < 0 || convert_unsigned(args[1], "height", &height) < 0 ||
-        launch_read_stream(function_cast(self)->state, args[2], &stream) < 0)
+    if (!set || check_count("launch_grid_async", count, 3) < 0 || convert_unsigned(args[0], "width", &width) < 0
+        || convert_unsigned(args[1], "height", &height) < 0
+        || launch_read_stream(function_cast(self)->state, args[2], &stream) < 0)
         return NULL;
     return launch_grid_on(function_cast(self), set, width, height, stream);
 }
 
-PyDoc_STRVAR(launch_kernel_doc,
-"_launch_kernel(grid, block, arg_bytes, shared_bytes, stream)\n--\n\n"
-"Launches with arguments that are packed already (cuLaunchKernel).");
+PyDoc_STRVAR(launch_kernel_doc, "_launch_kernel(grid, block, arg_bytes, shared_bytes, stream)\n--\n\n"
+                                "Launches with arguments that are packed already (cuLaunchKernel).");
 
 static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
@@ -231,22 +220,21 @@ static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t
 }
 
 /* Each under its public name and, as older PyCUDA had it, with an underscore. */
-#define STATEFUL_METHODS(X)                                                                                  \
-    X(set_block_shape, "set_block_shape(x, y, z)\n--\n\nDeprecated. The block of the next launch.")          \
-    X(set_shared_size,                                                                                       \
-      "set_shared_size(bytes)\n--\n\nDeprecated. Dynamic shared memory of the next launch.")                 \
-    X(param_set, "param_set(*args)\n--\n\nDeprecated. The arguments of the next launch.")                    \
-    X(param_set_size, "param_set_size(bytes)\n--\n\nDeprecated. The size of the parameter space.")           \
-    X(param_seti, "param_seti(offset, value)\n--\n\nDeprecated. Writes an int into the parameter space.")    \
-    X(param_setf, "param_setf(offset, value)\n--\n\nDeprecated. Writes a float into the parameter space.")   \
-    X(param_setv, "param_setv(offset, buffer)\n--\n\nDeprecated. Writes bytes into the parameter space.")    \
-    X(launch, "launch()\n--\n\nDeprecated. Launches one block.")                                             \
-    X(launch_grid, "launch_grid(width, height)\n--\n\nDeprecated. Launches width x height blocks.")          \
-    X(launch_grid_async,                                                                                     \
-      "launch_grid_async(width, height, stream)\n--\n\nDeprecated. launch_grid on a stream.")
+#define STATEFUL_METHODS(X) \
+    X(set_block_shape, "set_block_shape(x, y, z)\n--\n\nDeprecated. The block of the next launch.") \
+    X(set_shared_size, "set_shared_size(bytes)\n--\n\nDeprecated. Dynamic shared memory of the next launch.") \
+    X(param_set, "param_set(*args)\n--\n\nDeprecated. The arguments of the next launch.") \
+    X(param_set_size, "param_set_size(bytes)\n--\n\nDeprecated. The size of the parameter space.") \
+    X(param_seti, "param_seti(offset, value)\n--\n\nDeprecated. Writes an int into the parameter space.") \
+    X(param_setf, "param_setf(offset, value)\n--\n\nDeprecated. Writes a float into the parameter space.") \
+    X(param_setv, "param_setv(offset, buffer)\n--\n\nDeprecated. Writes bytes into the parameter space.") \
+    X(launch, "launch()\n--\n\nDeprecated. Launches one block.") \
+    X(launch_grid, "launch_grid(width, height)\n--\n\nDeprecated. Launches width x height blocks.") \
+    X(launch_grid_async, "launch_grid_async(width, height, stream)\n--\n\nDeprecated. launch_grid on a " \
+                         "stream.")
 
 static PyMethodDef stateful_methods[] = {
-#define X(name, doc)                                                                                         \
+#define X(name, doc) \
     {#name, AS_METHOD(name), METH_FASTCALL, doc}, {"_" #name, AS_METHOD(name), METH_FASTCALL, doc},
     STATEFUL_METHODS(X)
 #undef X
@@ -259,8 +247,9 @@ int stateful_setup(PyObject *module, ModuleState *state)
     (void)module;
     for (size_t i = 0; i < sizeof stateful_methods / sizeof stateful_methods[0]; i++) {
         PyObject *method = PyDescr_NewMethod(state->Function_type, &stateful_methods[i]);
-        if (!method || PyObject_SetAttrString((PyObject *)state->Function_type, stateful_methods[i].ml_name,
-                                              method) < 0) {
+        if (!method
+            || PyObject_SetAttrString((PyObject *)state->Function_type, stateful_methods[i].ml_name, method)
+                   < 0) {
             Py_XDECREF(method);
             return -1;
         }

@@ -22,11 +22,9 @@ static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
     bool has_priority = given[1] && given[1] != Py_None;
-    if (has_priority && convert_int(given[1], "priority", &priority) < 0)
-        return NULL;
+    if (has_priority && convert_int(given[1], "priority", &priority) < 0) return NULL;
     StreamObject *stream = stream_cast(type->tp_alloc(type, 0));
-    if (!stream)
-        return NULL;
+    if (!stream) return NULL;
     stream->state = state;
     stream->context = context_hold_current(state);
     if (stream->context) {
@@ -47,8 +45,7 @@ static void destroy_stream(StreamObject *stream)
     ContextScope scope;
     LIVE_LESS(stream->state, Stream);
     keep_alive_seal(stream->state, stream->context, stream->handle);
-    if (!context_enter(stream->context, &scope))
-        return;
+    if (!context_enter(stream->context, &scope)) return;
     report_driver(stream->state, driver.cuStreamDestroy(stream->handle), "cuStreamDestroy");
     context_leave(&scope);
 }
@@ -57,46 +54,41 @@ static void stream_dealloc(PyObject *self)
 {
     StreamObject *stream = stream_cast(self);
     PyTypeObject *type = Py_TYPE(self);
-    if (stream->weak_references)
-        PyObject_ClearWeakRefs(self);
-    if (stream->handle)
-        destroy_stream(stream);
-    if (stream->context)
-        context_drop(stream->context);
+    if (stream->weak_references) PyObject_ClearWeakRefs(self);
+    if (stream->handle) destroy_stream(stream);
+    if (stream->context) context_drop(stream->context);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
 }
 
-PyDoc_STRVAR(synchronize_doc,
-"synchronize()\n--\n\n"
-"Wait until all work on the stream is done; raises the error of work that failed (cuStreamSynchronize).");
+PyDoc_STRVAR(
+    synchronize_doc,
+    "synchronize()\n--\n\n"
+    "Wait until all work on the stream is done; raises the error of work that failed (cuStreamSynchronize).");
 
 static PyObject *stream_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
 {
     StreamObject *stream = stream_cast(self);
     ModuleState *state = stream->state;
     CUresult result;
-    if (!context_check(stream->context, "cuStreamSynchronize"))
-        return NULL;
+    if (!context_check(stream->context, "cuStreamSynchronize")) return NULL;
     struct KeepBatch *kept = keep_alive_take(state, stream->context, stream->handle);
     CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream->handle));
     keep_alive_finish(state, kept, result == CUDA_SUCCESS);
-    if (result != CUDA_SUCCESS)
-        return raise_driver(state, result, "cuStreamSynchronize", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuStreamSynchronize", NULL);
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 PyDoc_STRVAR(is_done_doc,
-"is_done() -> bool\n--\n\n"
-"Whether all work on the stream is done; raises the error of work that failed (cuStreamQuery).");
+             "is_done() -> bool\n--\n\n"
+             "Whether all work on the stream is done; raises the error of work that failed (cuStreamQuery).");
 
 static PyObject *stream_is_done(PyObject *self, PyObject *Py_UNUSED(none))
 {
     StreamObject *stream = stream_cast(self);
     ModuleState *state = stream->state;
     CUresult result;
-    if (!context_check(stream->context, "cuStreamQuery"))
-        return NULL;
+    if (!context_check(stream->context, "cuStreamQuery")) return NULL;
     struct KeepBatch *kept = keep_alive_take(state, stream->context, stream->handle);
     CALL(state, result, driver.cuStreamQuery(stream->handle));
     keep_alive_finish(state, kept, result == CUDA_SUCCESS);
@@ -106,8 +98,8 @@ static PyObject *stream_is_done(PyObject *self, PyObject *Py_UNUSED(none))
 }
 
 PyDoc_STRVAR(wait_for_event_doc,
-"wait_for_event(evt)\n--\n\n"
-"Work queued from now on waits for what the Event last recorded (cuStreamWaitEvent).");
+             "wait_for_event(evt)\n--\n\n"
+             "Work queued from now on waits for what the Event last recorded (cuStreamWaitEvent).");
 
 static PyObject *stream_wait_for_event(PyObject *self, PyObject *event)
 {
@@ -120,8 +112,7 @@ static PyObject *stream_wait_for_event(PyObject *self, PyObject *event)
         || !context_check(event_cast(event)->context, "cuStreamWaitEvent"))
         return NULL;
     CALL(state, result, driver.cuStreamWaitEvent(stream->handle, event_cast(event)->handle, 0));
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None)
-                                  : raise_driver(state, result, "cuStreamWaitEvent", NULL);
+    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, "cuStreamWaitEvent", NULL);
 }
 
 static PyObject *stream_cuda_stream(PyObject *self, PyObject *Py_UNUSED(none))
@@ -140,8 +131,7 @@ static PyObject *stream_get_priority(PyObject *self, void *Py_UNUSED(closure))
     StreamObject *stream = stream_cast(self);
     int priority;
     CUresult result;
-    if (!context_check(stream->context, "cuStreamGetPriority"))
-        return NULL;
+    if (!context_check(stream->context, "cuStreamGetPriority")) return NULL;
     CALL(stream->state, result, driver.cuStreamGetPriority(stream->handle, &priority));
     return result == CUDA_SUCCESS ? PyLong_FromLong(priority)
                                   : raise_driver(stream->state, result, "cuStreamGetPriority", NULL);
@@ -152,8 +142,7 @@ static PyObject *stream_get_flags(PyObject *self, void *Py_UNUSED(closure))
     StreamObject *stream = stream_cast(self);
     unsigned flags;
     CUresult result;
-    if (!context_check(stream->context, "cuStreamGetFlags"))
-        return NULL;
+    if (!context_check(stream->context, "cuStreamGetFlags")) return NULL;
     CALL(stream->state, result, driver.cuStreamGetFlags(stream->handle, &flags));
     return result == CUDA_SUCCESS ? PyLong_FromUnsignedLong(flags)
                                   : raise_driver(stream->state, result, "cuStreamGetFlags", NULL);
@@ -180,12 +169,13 @@ static PyMemberDef stream_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(stream_doc,
-"Stream(flags=0, priority=None)\n--\n\n"
-"A queue of work that runs in order, in the current context. flags are of stream_flags; lower priorities go\n"
-"first (cuStreamCreate, cuStreamCreateWithPriority).\n\n"
-"Host buffers and device objects of copies queued on it stay alive until the stream is next found idle, by\n"
-"synchronize() or is_done(), or by later copies.");
+PyDoc_STRVAR(stream_doc, "Stream(flags=0, priority=None)\n--\n\n"
+                         "A queue of work that runs in order, in the current context. flags are of "
+                         "stream_flags; lower priorities go\n"
+                         "first (cuStreamCreate, cuStreamCreateWithPriority).\n\n"
+                         "Host buffers and device objects of copies queued on it stay alive until the stream "
+                         "is next found idle, by\n"
+                         "synchronize() or is_done(), or by later copies.");
 
 static PyType_Slot stream_slots[] = {
     {Py_tp_doc, (void *)stream_doc},

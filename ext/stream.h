@@ -5,30 +5,22 @@
 #include "ext/context.h"
 
 typedef struct StreamObject {
-    PyObject_HEAD
-    ModuleState *state;
+    PyObject_HEAD ModuleState *state;
     ContextObject *context;     /* held */
     CUstream handle;
     PyObject *weak_references;
 } StreamObject;
 
 typedef struct EventObject {
-    PyObject_HEAD
-    ModuleState *state;
+    PyObject_HEAD ModuleState *state;
     ContextObject *context;     /* held */
     CUevent handle;
     PyObject *weak_references;
 } EventObject;
 
-static inline StreamObject *stream_cast(PyObject *object)
-{
-    return (StreamObject *)object;
-}
+static inline StreamObject *stream_cast(PyObject *object) { return (StreamObject *)object; }
 
-static inline EventObject *event_cast(PyObject *object)
-{
-    return (EventObject *)object;
-}
+static inline EventObject *event_cast(PyObject *object) { return (EventObject *)object; }
 
 int stream_setup(PyObject *module, ModuleState *state);
 int event_setup(PyObject *module, ModuleState *state);

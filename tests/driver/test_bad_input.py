@@ -148,13 +148,16 @@ def test_ptx_newer_than_the_driver(works):
 
 
 def test_ptx_with_an_error(works):
-    ptx = b".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry f()\n{\n    bogus.u32 %r1, 2;\n    ret;\n}\n"
+    ptx = b".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry f()\n{\nbogus.u32 %r1, 2;\nret;}\n"
     with pytest.raises(drv.LogicError, match="bogus"):
         drv.module_from_buffer(ptx)
 
 
-@pytest.mark.parametrize("image", [b"\x7fELF\x02\x01\x01\x33" + bytes(8), b"", b"\x00" * 64, b"\x50\xed\x55\xba" + bytes(12)],
-                         ids=["cubin", "empty", "zeros", "fatbin"])
+@pytest.mark.parametrize(
+    "image",
+    [b"\x7fELF\x02\x01\x01\x33" + bytes(8), b"", b"\x00" * 64, b"\x50\xed\x55\xba" + bytes(12)],
+    ids=["cubin", "empty", "zeros", "fatbin"],
+)
 def test_truncated_or_empty_image(works, image):
     with pytest.raises((drv.LogicError, drv.RuntimeError)):
         drv.module_from_buffer(image)
@@ -168,14 +171,18 @@ def test_unwritable_cache_folder(works, tmp_path):
 
 
 def test_no_driver_and_gpu_wanted(run_python):
-    done = run_python("import pycuda.driver as drv\ndrv.init()",
-                      env={"PYCUDA_DEVICE": "gpu", "PYCUDA_DRIVER": "/nonexistent/libcuda.so.1"})
+    done = run_python(
+        "import pycuda.driver as drv\ndrv.init()",
+        env={"PYCUDA_DEVICE": "gpu", "PYCUDA_DRIVER": "/nonexistent/libcuda.so.1"},
+    )
     assert done.returncode == 1
     assert "/nonexistent/libcuda.so.1" in done.stderr.splitlines()[-1]
 
 
 def test_unknown_device_choice(run_python):
-    done = run_python("import pycuda.driver as drv\ndrv.init()", env={"PYCUDA_DEVICE": "tpu", "PYCUDA_DRIVER": None})
+    done = run_python(
+        "import pycuda.driver as drv\ndrv.init()", env={"PYCUDA_DEVICE": "tpu", "PYCUDA_DRIVER": None}
+    )
     assert done.returncode == 1 and "gpu or cpu" in done.stderr
 
 

@@ -8,10 +8,28 @@ import pycuda.driver as drv
 
 NAMESPACES = ["host_alloc_flags", "mem_host_register_flags", "array3d_flags"]
 CLASSES = [
-    "ctx_flags", "event_flags", "device_attribute", "pointer_attribute", "profiler_output_mode",
-    "function_attribute", "func_cache", "shared_config", "array_format", "address_mode", "filter_mode",
-    "memory_type", "compute_mode", "jit_option", "jit_target", "jit_fallback", "jit_input_type",
-    "mem_attach_flags", "limit", "ipc_mem_flags", "graphics_register_flags", "array_cubemap_face",
+    "ctx_flags",
+    "event_flags",
+    "device_attribute",
+    "pointer_attribute",
+    "profiler_output_mode",
+    "function_attribute",
+    "func_cache",
+    "shared_config",
+    "array_format",
+    "address_mode",
+    "filter_mode",
+    "memory_type",
+    "compute_mode",
+    "jit_option",
+    "jit_target",
+    "jit_fallback",
+    "jit_input_type",
+    "mem_attach_flags",
+    "limit",
+    "ipc_mem_flags",
+    "graphics_register_flags",
+    "array_cubemap_face",
 ]
 
 
@@ -34,22 +52,25 @@ def test_namespaces_hold_plain_ints(name):
 
 
 # From cuda.h.
-@pytest.mark.parametrize(("name", "member", "value"), [
-    ("ctx_flags", "MAP_HOST", 8),
-    ("ctx_flags", "BLOCKING_SYNC", 4),
-    ("event_flags", "DISABLE_TIMING", 2),
-    ("device_attribute", "WARP_SIZE", 10),
-    ("device_attribute", "COMPUTE_CAPABILITY_MAJOR", 75),
-    ("device_attribute", "MEMORY_POOLS_SUPPORTED", 115),
-    ("function_attribute", "MAX_DYNAMIC_SHARED_SIZE_BYTES", 8),
-    ("func_cache", "PREFER_L1", 2),
-    ("array_format", "FLOAT", 0x20),
-    ("limit", "MALLOC_HEAP_SIZE", 2),
-    ("jit_target", "COMPUTE_90A", 0x10000 + 90),
-    ("memory_type", "UNIFIED", 4),
-    ("host_alloc_flags", "WRITECOMBINED", 4),
-    ("mem_attach_flags", "GLOBAL", 1),
-])
+@pytest.mark.parametrize(
+    ("name", "member", "value"),
+    [
+        ("ctx_flags", "MAP_HOST", 8),
+        ("ctx_flags", "BLOCKING_SYNC", 4),
+        ("event_flags", "DISABLE_TIMING", 2),
+        ("device_attribute", "WARP_SIZE", 10),
+        ("device_attribute", "COMPUTE_CAPABILITY_MAJOR", 75),
+        ("device_attribute", "MEMORY_POOLS_SUPPORTED", 115),
+        ("function_attribute", "MAX_DYNAMIC_SHARED_SIZE_BYTES", 8),
+        ("func_cache", "PREFER_L1", 2),
+        ("array_format", "FLOAT", 0x20),
+        ("limit", "MALLOC_HEAP_SIZE", 2),
+        ("jit_target", "COMPUTE_90A", 0x10000 + 90),
+        ("memory_type", "UNIFIED", 4),
+        ("host_alloc_flags", "WRITECOMBINED", 4),
+        ("mem_attach_flags", "GLOBAL", 1),
+    ],
+)
 def test_values(name, member, value):
     assert getattr(getattr(drv, name), member) == value
 

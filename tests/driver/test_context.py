@@ -36,6 +36,7 @@ def in_thread(work):
 
 # ---- The stack ----
 
+
 def test_make_context_pushes_it(device):
     before = drv.Context.get_current()
     context = device.make_context()
@@ -151,6 +152,7 @@ def test_methods_act_on_the_current_context(device):
 
 # ---- What they tell ----
 
+
 def test_equality(device):
     primary = device.retain_primary_context()
     again = device.retain_primary_context()
@@ -198,6 +200,7 @@ def test_contexts_are_not_constructed():
 
 # ---- Which context a thread has ----
 
+
 def test_a_thread_without_a_context_gets_the_primary_one(device):
     def work():
         assert drv.Context.get_current() is None
@@ -219,18 +222,22 @@ def test_the_default_device_may_be_chosen(run_python):
         """
     assert run_python(program, env={"CUDA_DEVICE": "0"}, check=True).stdout == "0\n"
     assert "invalid device ordinal" in run_python(program, env={"CUDA_DEVICE": "99"}, check=True).stdout
-    assert "CUDA_DEVICE is \"nine\"" in run_python(program, env={"CUDA_DEVICE": "nine"}, check=True).stdout
+    assert 'CUDA_DEVICE is "nine"' in run_python(program, env={"CUDA_DEVICE": "nine"}, check=True).stdout
 
 
 def test_the_default_device_may_stand_in_a_file(run_python, tmp_path):
     (tmp_path / ".cuda_device").write_text("99\n")
-    done = run_python("""
+    done = run_python(
+        """
         import pycuda.driver as drv
         try:
             drv.mem_alloc(4)
         except drv.LogicError as error:
             print(error)
-        """, env={"CUDA_DEVICE": None, "HOME": str(tmp_path)}, check=True)
+        """,
+        env={"CUDA_DEVICE": None, "HOME": str(tmp_path)},
+        check=True,
+    )
     assert "device 99" in done.stdout
 
 
@@ -247,6 +254,7 @@ def test_what_was_current_before_becomes_current_again(device):
 
 
 # ---- Life time ----
+
 
 def test_memory_keeps_its_context(device):
     count = drv._driver._live_objects()["Context"]
@@ -293,7 +301,8 @@ def test_release_from_another_thread_and_context(device):
 
 
 def test_a_detached_primary_context_stays_while_it_is_used(run_python):
-    done = run_python("""
+    done = run_python(
+        """
         import numpy as np
         import pycuda.driver as drv
         drv.init()
@@ -305,7 +314,9 @@ def test_a_detached_primary_context_stays_while_it_is_used(run_python):
             print(drv.from_device(memory, 4, int))
         del memory
         print(drv._driver._live_objects()["DeviceAllocation"])
-        """, check=True)
+        """,
+        check=True,
+    )
     assert done.stdout == "[0 1 2 3]\n0\n" and done.stderr == ""
 
 
@@ -343,8 +354,10 @@ def test_many_threads_each_with_its_stack(device):
 
 # ---- The end of threads, processes and children ----
 
+
 def test_a_thread_may_end_with_contexts_on_its_stack(run_python):
-    done = run_python("""
+    done = run_python(
+        """
         import threading
         import pycuda.driver as drv
         drv.init()
@@ -355,14 +368,26 @@ def test_a_thread_may_end_with_contexts_on_its_stack(run_python):
         thread.start()
         thread.join()
         print(drv._driver._live_objects()["Context"])
-        """, check=True)
+        """,
+        check=True,
+    )
     assert done.stdout == "0\n" and done.stderr == ""
 
 
-@pytest.mark.parametrize("ending", ["pass", "raise SystemExit(0)", "import os; os._exit(0)", "del context",
-                                    "context.detach()", "import sys; sys.exit()"])
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "pass",
+        "raise SystemExit(0)",
+        "import os; os._exit(0)",
+        "del context",
+        "context.detach()",
+        "import sys; sys.exit()",
+    ],
+)
 def test_a_process_may_end_anyhow(run_python, ending):
-    done = run_python(f"""
+    done = run_python(
+        f"""
         import numpy as np
         import pycuda.driver as drv
         drv.init()
@@ -376,12 +401,15 @@ def test_a_process_may_end_anyhow(run_python, ending):
         loop = [memory, stream]
         loop.append(loop)
         {ending}
-        """, check=True)
+        """,
+        check=True,
+    )
     assert done.stdout == "" and done.stderr == ""
 
 
 def test_objects_may_be_released_in_exit_hooks(run_python):
-    done = run_python("""
+    done = run_python(
+        """
         import atexit
         import pycuda.driver as drv
         class Late:
@@ -390,12 +418,15 @@ def test_objects_may_be_released_in_exit_hooks(run_python):
         late = Late()
         late.memory = drv.mem_alloc(100)
         atexit.register(lambda: drv.mem_alloc(10).free())
-        """, check=True)
+        """,
+        check=True,
+    )
     assert done.stderr == ""
 
 
 def test_a_forked_child_is_told(run_python):
-    done = run_python("""
+    done = run_python(
+        """
         import os, warnings
         import pycuda.driver as drv
         import numpy as np
@@ -418,17 +449,22 @@ def test_a_forked_child_is_told(run_python):
             raise SystemExit(0)
         _, status = os.waitpid(child, 0)
         print(status, drv.from_device(memory, 4, int))
-        """, check=True)
+        """,
+        check=True,
+    )
     assert done.stdout == "9\n0 [0 1 2 3]\n" and done.stderr == ""
 
 
 def test_a_child_forked_before_cuda_was_used_works(run_python):
-    done = run_python("""
+    done = run_python(
+        """
         import os
         import pycuda.driver as drv
         child = os.fork()
         status = os.waitpid(child, 0)[1] if child else None
         memory = drv.mem_alloc(16)
         print(memory.size, status, flush=True)
-        """, check=True)
+        """,
+        check=True,
+    )
     assert done.stdout == "16 None\n16 0\n"

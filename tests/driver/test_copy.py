@@ -16,12 +16,24 @@ def fetch(memory, count, dtype=np.uint8):
 
 # ---- Host and device ----
 
-@pytest.mark.parametrize("source", [
-    np.arange(10.0), np.arange(12, dtype=np.int16).reshape(3, 4),
-    np.asfortranarray(np.arange(12).reshape(3, 4)),
-    np.array(5), np.array(["2020-01-01"], "M8[D]"), np.ones(3, [("a", "i4"), ("b", "f8")]), b"some bytes",
-    bytearray(b"more"), memoryview(b"view"), array.array("d", [1, 2, 3]), np.float32(3.5),
-], ids=lambda value: type(value).__name__)
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        np.arange(10.0),
+        np.arange(12, dtype=np.int16).reshape(3, 4),
+        np.asfortranarray(np.arange(12).reshape(3, 4)),
+        np.array(5),
+        np.array(["2020-01-01"], "M8[D]"),
+        np.ones(3, [("a", "i4"), ("b", "f8")]),
+        b"some bytes",
+        bytearray(b"more"),
+        memoryview(b"view"),
+        array.array("d", [1, 2, 3]),
+        np.float32(3.5),
+    ],
+    ids=lambda value: type(value).__name__,
+)
 def test_bytes_arrive_in_memory_order(source):
     expected = source.tobytes("A") if isinstance(source, np.ndarray) else bytes(source)
     memory = drv.mem_alloc(len(expected))
@@ -68,17 +80,23 @@ def test_empty_buffers():
     drv.memset_d8(memory, 1, 0)
 
 
-@pytest.mark.parametrize("strided", [np.arange(10)[::2], np.arange(12).reshape(3, 4)[:, :2],
-                                     memoryview(bytes(10))[::2]])
+@pytest.mark.parametrize(
+    "strided", [np.arange(10)[::2], np.arange(12).reshape(3, 4)[:, :2], memoryview(bytes(10))[::2]]
+)
 def test_strided_buffers_are_refused(strided):
     memory = drv.mem_alloc(1000)
     with pytest.raises((ValueError, BufferError), match="not contiguous"):
         drv.memcpy_htod(memory, strided)
 
 
-@pytest.mark.parametrize("target", [
-    b"12345678", np.frombuffer(b"12345678", np.uint8), memoryview(b"12345678"),
-])
+@pytest.mark.parametrize(
+    "target",
+    [
+        b"12345678",
+        np.frombuffer(b"12345678", np.uint8),
+        memoryview(b"12345678"),
+    ],
+)
 def test_read_only_targets_are_refused(target):
     memory = drv.to_device(np.arange(1))
     before = bytes(target)
@@ -95,22 +113,25 @@ def test_arrays_of_objects_are_refused():
         drv.memcpy_dtoh(np.array([None]), memory)
 
 
-@pytest.mark.parametrize("copy", [
-    lambda memory: drv.memcpy_htod(memory, bytes(101)),
-    lambda memory: drv.memcpy_dtoh(bytearray(101), memory),
-    lambda memory: drv.memcpy_htod_async(memory, bytes(101)),
-    lambda memory: drv.memcpy_dtoh_async(bytearray(101), memory),
-    lambda memory: drv.memcpy_dtod(memory, int(memory), 101),
-    lambda memory: drv.memcpy_dtod(int(memory), memory, 101),
-    lambda memory: drv.memset_d8(memory, 0, 101),
-    lambda memory: drv.memset_d16(memory, 0, 51),
-    lambda memory: drv.memset_d32(memory, 0, 26),
-    lambda memory: drv.memset_d32(memory, 0, 1 << 62),
-    lambda memory: drv.memset_d2d8(memory, 50, 0, 51, 2),
-    lambda memory: drv.memset_d2d32_async(memory, 50, 0, 13, 2),
-    lambda memory: drv.from_device(memory, 101, np.uint8),
-    lambda memory: drv.from_device_like(memory, np.empty(26, np.float32)),
-])
+@pytest.mark.parametrize(
+    "copy",
+    [
+        lambda memory: drv.memcpy_htod(memory, bytes(101)),
+        lambda memory: drv.memcpy_dtoh(bytearray(101), memory),
+        lambda memory: drv.memcpy_htod_async(memory, bytes(101)),
+        lambda memory: drv.memcpy_dtoh_async(bytearray(101), memory),
+        lambda memory: drv.memcpy_dtod(memory, int(memory), 101),
+        lambda memory: drv.memcpy_dtod(int(memory), memory, 101),
+        lambda memory: drv.memset_d8(memory, 0, 101),
+        lambda memory: drv.memset_d16(memory, 0, 51),
+        lambda memory: drv.memset_d32(memory, 0, 26),
+        lambda memory: drv.memset_d32(memory, 0, 1 << 62),
+        lambda memory: drv.memset_d2d8(memory, 50, 0, 51, 2),
+        lambda memory: drv.memset_d2d32_async(memory, 50, 0, 13, 2),
+        lambda memory: drv.from_device(memory, 101, np.uint8),
+        lambda memory: drv.from_device_like(memory, np.empty(26, np.float32)),
+    ],
+)
 def test_more_than_the_allocation_is_refused(copy):
     memory = drv.mem_alloc(100)
     with pytest.raises(ValueError, match="bytes are asked for, but the allocation has 100"):
@@ -123,6 +144,7 @@ def test_a_bad_address_is_the_drivers_error():
 
 
 # ---- Asynchronous ----
+
 
 @pytest.mark.parametrize("make_stream", [lambda: None, drv.Stream, lambda: drv.Stream(1)])
 def test_round_trip(make_stream):
@@ -150,6 +172,7 @@ def test_pageable_memory_is_accepted():
 
 
 # ---- Within and between devices ----
+
 
 def test_dtod():
     first, second = drv.to_device(np.arange(10)), drv.mem_alloc(80)
@@ -183,10 +206,16 @@ def test_peer_of_the_current_context():
 
 # ---- With allocation ----
 
-@pytest.mark.parametrize("source", [
-    np.arange(12).reshape(3, 4), np.arange(12).reshape(3, 4).T, np.arange(24).reshape(4, 6)[::2, ::-2],
-    memoryview(np.arange(12))[::3],
-])
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        np.arange(12).reshape(3, 4),
+        np.arange(12).reshape(3, 4).T,
+        np.arange(24).reshape(4, 6)[::2, ::-2],
+        memoryview(np.arange(12))[::3],
+    ],
+)
 def test_to_device_takes_the_order_of_indices(source):
     expected = np.ascontiguousarray(source)
     memory = drv.to_device(source)
@@ -219,6 +248,7 @@ def test_from_device_like():
 
 
 # ---- Fills ----
+
 
 @pytest.mark.parametrize("bits", [8, 16, 32])
 @pytest.mark.parametrize("suffix", ["", "_async"])

@@ -110,14 +110,18 @@ def test_several_devices(run_python):
     drv.init()
     if not drv.Device(0).name().startswith("CPU device"):
         pytest.skip("the number of GPUs is what it is")
-    done = run_python("""
+    done = run_python(
+        """
         import pycuda.driver as drv
         drv.init()
         devices = [drv.Device(i) for i in range(drv.Device.count())]
         print(len(devices), len(set(devices)), len({d.pci_bus_id() for d in devices}))
         with devices[2].make_context():
             print(drv.Context.get_device() == devices[2])
-        """, env={"PYCUDA_CPU_DEVICES": "3"}, check=True)
+        """,
+        env={"PYCUDA_CPU_DEVICES": "3"},
+        check=True,
+    )
     assert done.stdout == "3 3 3\nTrue\n"
 
 

@@ -55,37 +55,44 @@ def test_bad_device():
     assert caught.value.name == "CUDA_ERROR_INVALID_DEVICE"
 
 
-@pytest.mark.parametrize(("call", "text"), [
-    (lambda: drv.mem_alloc(), "misses its argument 'bytes'"),
-    (lambda: drv.mem_alloc(1, 2), "at most 1 arguments"),
-    (lambda: drv.mem_alloc(1, bytes=2), "several values for argument 'bytes'"),
-    (lambda: drv.mem_alloc(nonsense=2), "unexpected keyword argument 'nonsense'"),
-    (lambda: drv.mem_alloc(1.5), "must be an integer, not float"),
-    (lambda: drv.mem_alloc("1"), "must be an integer, not str"),
-    (lambda: drv.Event().record("stream"), "stream must be a Stream or None, not str"),
-    (lambda: drv.Stream().wait_for_event(1), "evt must be an Event, not int"),
-    (lambda: drv.memcpy_htod(None, b"1"), "a device pointer is expected"),
-    (lambda: drv.memcpy_htod(0, 1), "a buffer or an array in host memory is expected, not int"),
-])
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: drv.mem_alloc(), "misses its argument 'bytes'"),
+        (lambda: drv.mem_alloc(1, 2), "at most 1 arguments"),
+        (lambda: drv.mem_alloc(1, bytes=2), "several values for argument 'bytes'"),
+        (lambda: drv.mem_alloc(nonsense=2), "unexpected keyword argument 'nonsense'"),
+        (lambda: drv.mem_alloc(1.5), "must be an integer, not float"),
+        (lambda: drv.mem_alloc("1"), "must be an integer, not str"),
+        (lambda: drv.Event().record("stream"), "stream must be a Stream or None, not str"),
+        (lambda: drv.Stream().wait_for_event(1), "evt must be an Event, not int"),
+        (lambda: drv.memcpy_htod(None, b"1"), "a device pointer is expected"),
+        (lambda: drv.memcpy_htod(0, 1), "a buffer or an array in host memory is expected, not int"),
+    ],
+)
 def test_wrong_arguments_are_type_errors(call, text):
     with pytest.raises(TypeError, match=text):
         call()
 
 
-@pytest.mark.parametrize(("call", "kind"), [
-    (lambda: drv.mem_alloc(-1), ValueError),
-    (lambda: drv.mem_alloc(1 << 70), OverflowError),
-    (lambda: drv.Stream(1 << 40), OverflowError),
-    (lambda: drv.Event(-1), OverflowError),
-    (lambda: drv.Device(1 << 40), OverflowError),
-])
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda: drv.mem_alloc(-1), ValueError),
+        (lambda: drv.mem_alloc(1 << 70), OverflowError),
+        (lambda: drv.Stream(1 << 40), OverflowError),
+        (lambda: drv.Event(-1), OverflowError),
+        (lambda: drv.Device(1 << 40), OverflowError),
+    ],
+)
 def test_numbers_out_of_range(call, kind):
     with pytest.raises(kind):
         call()
 
 
 def test_an_unknown_driver_is_named(run_python):
-    done = run_python("""
+    done = run_python(
+        """
         import pycuda.driver as drv
         try:
             drv.init()
@@ -95,16 +102,23 @@ def test_an_unknown_driver_is_named(run_python):
             drv.mem_alloc(1)
         except drv.RuntimeError as error:
             print(error)
-        """, env={"PYCUDA_DRIVER": "/nonexistent/libcuda.so.1"}, check=True)
+        """,
+        env={"PYCUDA_DRIVER": "/nonexistent/libcuda.so.1"},
+        check=True,
+    )
     lines = done.stdout.splitlines()
     assert len(lines) == 2 and all("failed: /nonexistent/libcuda.so.1" in line for line in lines)
 
 
 def test_import_needs_no_driver(run_python):
-    done = run_python("""
+    done = run_python(
+        """
         import pycuda.driver as drv
         print(drv.get_version(), drv.ctx_flags.SCHED_AUTO)
-        """, env={"PYCUDA_DRIVER": "/nonexistent/libcuda.so.1"}, check=True)
+        """,
+        env={"PYCUDA_DRIVER": "/nonexistent/libcuda.so.1"},
+        check=True,
+    )
     assert done.stdout == "(13, 0, 0) SCHED_AUTO\n"
 
 
@@ -113,7 +127,8 @@ FAULTY = {"PYCUDA_FAULT_CALL": "0"}
 
 def test_each_call_of_an_allocation_may_fail(run_python):
     """Whichever driver call fails, there is an exception or a result, and nothing leaks."""
-    done = run_python("""
+    done = run_python(
+        """
         import gc
         import numpy as np
         import pycuda.driver as drv
@@ -152,24 +167,32 @@ def test_each_call_of_an_allocation_may_fail(run_python):
                 break
         work()
         print(failures > 8, finished)
-        """, env=FAULTY, check=True)
+        """,
+        env=FAULTY,
+        check=True,
+    )
     assert done.stdout == "True True\n"
 
 
 def test_a_failed_release_is_reported_and_not_raised(run_python):
-    done = run_python("""
+    done = run_python(
+        """
         import pycuda.driver as drv
         a = drv.mem_alloc(10)
         drv._driver._fault_arm(2, 1)   # the call after cuCtxGetCurrent is cuMemFree
         del a
         print("alive")
-        """, env=FAULTY, check=True)
+        """,
+        env=FAULTY,
+        check=True,
+    )
     assert done.stdout == "alive\n"
     assert "cuMemFree failed: invalid argument" in done.stderr
 
 
 def test_shortage_collects_garbage_and_tries_again(run_python):
-    done = run_python("""
+    done = run_python(
+        """
         import gc, weakref
         import pycuda.driver as drv
         gc.disable()
@@ -185,7 +208,10 @@ def test_shortage_collects_garbage_and_tries_again(run_python):
         drv._driver._fault_arm(2, 2)   # after cuCtxGetCurrent
         memory = drv.mem_alloc(1000)
         print(gone() is None, memory.size)
-        """, env=FAULTY, check=True)
+        """,
+        env=FAULTY,
+        check=True,
+    )
     assert done.stdout == "True 1000\n"
 
 
@@ -221,7 +247,9 @@ FAULT = '''
 
 
 def test_a_kernels_fault_is_told_once_and_clean_up_is_quiet(run_python):
-    done = run_python(FAULT + '''
+    done = run_python(
+        FAULT
+        + """
     try:
         drv.Context.synchronize()
     except drv.LaunchError as error:
@@ -230,7 +258,9 @@ def test_a_kernels_fault_is_told_once_and_clean_up_is_quiet(run_python):
     del memory, stream, event, poke, module
     context.detach()
     print("end")
-''', check=True)
+""",
+        check=True,
+    )
     assert done.stdout == "[42  0  0  0]\nTrue 700 CUDA_ERROR_ILLEGAL_ADDRESS\nend\n"
     text = done.stderr.strip()
     assert text.startswith("cuCtxSynchronize failed: an illegal memory access was encountered")
@@ -240,13 +270,17 @@ def test_a_kernels_fault_is_told_once_and_clean_up_is_quiet(run_python):
 
 
 def test_a_kernels_fault_that_nobody_waited_for_is_reported_once(run_python):
-    done = run_python(FAULT + '''
+    done = run_python(
+        FAULT
+        + """
     import time
     time.sleep(0.5)
     del memory, stream, event, poke, module
     context.detach()
     print("end")
-''', check=True)
+""",
+        check=True,
+    )
     assert done.stdout == "[42  0  0  0]\nend\n"
     assert done.stderr.count("an illegal memory access was encountered") == 1
 
@@ -255,7 +289,9 @@ def test_the_cpu_device_goes_on_after_a_fault(run_python):
     drv.init()
     if not drv.Device(0).name().startswith("CPU device"):
         pytest.skip("a GPU's process is lost after a fault")
-    done = run_python(FAULT + '''
+    done = run_python(
+        FAULT
+        + """
     try:
         drv.Context.synchronize()
     except drv.LogicError:
@@ -267,5 +303,7 @@ def test_the_cpu_device_goes_on_after_a_fault(run_python):
         memory = drv.to_device(np.zeros(4, np.uint32))
         poke(memory, block=(1, 1, 1))
         print(drv.from_device(memory, 4, np.uint32))
-''', check=True)
+""",
+        check=True,
+    )
     assert done.stdout == "[42  0  0  0]\n" * 2 and done.stderr == ""

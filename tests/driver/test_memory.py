@@ -14,6 +14,7 @@ def count(kind="DeviceAllocation"):
 
 # ---- Device memory ----
 
+
 @pytest.mark.parametrize("size", [1, 100, np.int32(100), np.uint64(100), True])
 def test_mem_alloc(size):
     memory = drv.mem_alloc(size)
@@ -65,16 +66,19 @@ def test_free_twice():
         memory.free()
 
 
-@pytest.mark.parametrize("use", [
-    lambda memory: int(memory),
-    lambda memory: drv.memcpy_htod(memory, b"1"),
-    lambda memory: drv.memcpy_dtoh(bytearray(1), memory),
-    lambda memory: drv.memset_d8(memory, 1, 1),
-    lambda memory: drv.from_device(memory, 1, np.uint8),
-    lambda memory: drv.memcpy_dtod(memory, memory, 1),
-    lambda memory: drv.mem_get_address_range(memory),
-    lambda memory: memory.as_buffer(1),
-])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda memory: int(memory),
+        lambda memory: drv.memcpy_htod(memory, b"1"),
+        lambda memory: drv.memcpy_dtoh(bytearray(1), memory),
+        lambda memory: drv.memset_d8(memory, 1, 1),
+        lambda memory: drv.from_device(memory, 1, np.uint8),
+        lambda memory: drv.memcpy_dtod(memory, memory, 1),
+        lambda memory: drv.mem_get_address_range(memory),
+        lambda memory: memory.as_buffer(1),
+    ],
+)
 def test_freed_memory_is_not_used(use):
     memory = drv.mem_alloc(100)
     memory.free()
@@ -120,6 +124,7 @@ def test_address_range():
 
 # ---- Pointer holders ----
 
+
 class Holder(drv.PointerHolderBase):
     def __init__(self, memory, offset=0):
         super().__init__()
@@ -154,7 +159,10 @@ def test_array_interface_is_a_pointer():
 
     class Foreign:
         __cuda_array_interface__ = {
-            "data": (int(memory), False), "shape": (10,), "typestr": "<i8", "version": 3,
+            "data": (int(memory), False),
+            "shape": (10,),
+            "typestr": "<i8",
+            "version": 3,
         }
 
     assert drv.from_device(Foreign(), 10, int).tolist() == list(range(10))
@@ -174,10 +182,18 @@ def function(family, name):
     return getattr(drv, f"{family}_{name}")
 
 
-@pytest.mark.parametrize(("shape", "order"), [
-    ((3, 4), "C"), ((3, 4), "F"), (5, "C"), ([2, np.int64(3)], "F"), ((), "C"), (np.int32(4), "C"),
-    ((0, 3), "C"),
-])
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [
+        ((3, 4), "C"),
+        ((3, 4), "F"),
+        (5, "C"),
+        ([2, np.int64(3)], "F"),
+        ((), "C"),
+        (np.int32(4), "C"),
+        ((0, 3), "C"),
+    ],
+)
 def test_host_arrays(family, shape, order):
     array = function(family, "empty")(shape, np.float32, order)
     like = np.empty(shape, np.float32, order)
@@ -273,6 +289,7 @@ def test_alignment_is_a_power_of_two(alignment):
 
 # ---- Registered memory ----
 
+
 def test_register():
     array = drv.aligned_zeros((1024, 4), np.float32)
     registered = drv.register_host_memory(array)
@@ -311,6 +328,7 @@ def test_what_cannot_be_registered():
 
 
 # ---- Managed memory ----
+
 
 def test_managed_base():
     array = drv.managed_zeros(10, np.int64)

@@ -92,15 +92,19 @@ def test_a_stream_may_be_dropped_with_work_on_it():
 
 # ---- Keeping alive ----
 
+
 def make_host():
     host = np.arange(1000, dtype=np.int64)
     return host, weakref.ref(host)
 
 
-@pytest.mark.parametrize("wait", [
-    lambda stream: stream.synchronize(),
-    lambda stream: drv.Context.synchronize(),
-])
+@pytest.mark.parametrize(
+    "wait",
+    [
+        lambda stream: stream.synchronize(),
+        lambda stream: drv.Context.synchronize(),
+    ],
+)
 def test_a_host_buffer_lives_until_it_was_waited_for(wait):
     stream, memory = drv.Stream(), drv.mem_alloc(8000)
     host, gone = make_host()
@@ -191,7 +195,8 @@ def test_a_buffer_in_use_cannot_be_resized():
 
 
 def test_a_primary_context_retained_again_lets_go_too(run_python):
-    done = run_python("""
+    done = run_python(
+        """
         import weakref
         import numpy as np
         import pycuda.driver as drv
@@ -207,5 +212,7 @@ def test_a_primary_context_retained_again_lets_go_too(run_python):
             print(again is context, gone() is None)
             again.synchronize()
             print(gone() is None, drv._driver._live_objects()["DeviceAllocation"])
-        """, check=True)
+        """,
+        check=True,
+    )
     assert done.stdout == "False False\nTrue 0\n"

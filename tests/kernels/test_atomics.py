@@ -11,8 +11,15 @@ N = BLOCKS * THREADS
 
 
 def run(body, initial, out_count=N):
-    ctype = {"i": "int", "I": "unsigned", "L": "unsigned long long", "q": "long long", "l": "long long", "f": "float",
-             "d": "double"}[initial.dtype.char]
+    ctype = {
+        "i": "int",
+        "I": "unsigned",
+        "L": "unsigned long long",
+        "q": "long long",
+        "l": "long long",
+        "f": "float",
+        "d": "double",
+    }[initial.dtype.char]
     cell, out = initial.copy(), np.zeros(out_count, initial.dtype)
     SourceModule(f"""
     __global__ void atomics({ctype} *cell, {ctype} *out)
@@ -26,7 +33,9 @@ def run(body, initial, out_count=N):
     return cell, out
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.uint64, np.float32, np.float64], ids=lambda t: t.__name__)
+@pytest.mark.parametrize(
+    "dtype", [np.int32, np.uint32, np.uint64, np.float32, np.float64], ids=lambda t: t.__name__
+)
 def test_add(dtype):
     cell, out = run("out[i] = atomicAdd(cell, 1);", np.zeros(1, dtype))
     assert cell[0] == N
@@ -43,8 +52,11 @@ def test_min_max(dtype):
 def test_bits(dtype):
     bits = dtype().itemsize * 8
     one = "1ull" if bits == 64 else "1u"
-    cell, _ = run(f"atomicOr(cell, {one} << i % {bits}); atomicAnd(cell + 1, ~({one} << i % 7)); atomicXor(cell + 2, {one});",
-                  np.array([0, 2**bits - 1, 0], dtype))
+    cell, _ = run(
+        f"atomicOr(cell, {one} << i % {bits}); atomicAnd(cell + 1, ~({one} << i % 7));"
+        f"atomicXor(cell + 2, {one});",
+        np.array([0, 2**bits - 1, 0], dtype),
+    )
     assert (cell == [2**bits - 1, 2**bits - 1 - 127, N % 2]).all()
 
 
@@ -57,8 +69,11 @@ def test_exchange(dtype):
 @pytest.mark.parametrize("dtype", [np.int32, np.uint64], ids=lambda t: t.__name__)
 def test_compare_and_swap_as_lock_free_sum(dtype):
     ctype = "int" if dtype is np.int32 else "unsigned long long"
-    cell, _ = run(f"{ctype} seen = *cell, old; do {{ old = seen; seen = atomicCAS(cell, old, old + 2); }} while (seen != old);",
-                  np.zeros(1, dtype))
+    cell, _ = run(
+        f"{ctype} seen = *cell, old;"
+        "do { old = seen; seen = atomicCAS(cell, old, old + 2); } while (seen != old);",
+        np.zeros(1, dtype),
+    )
     assert cell[0] == 2 * N
 
 
@@ -95,7 +110,8 @@ def test_last_block_finishes():
     __global__ void sum(const long long *a, long long *out)
     {
         __shared__ bool last;
-        atomicAdd((unsigned long long *)&out[blockIdx.x], (unsigned long long)a[blockIdx.x * blockDim.x + threadIdx.x]);
+        unsigned long long value = a[blockIdx.x * blockDim.x + threadIdx.x];
+        atomicAdd((unsigned long long *)&out[blockIdx.x], value);
         __threadfence();
         __syncthreads();
         if (threadIdx.x == 0)

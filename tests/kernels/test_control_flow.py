@@ -12,7 +12,8 @@ def run(source, name, out, *args, block=(64, 1, 1), grid=(4, 1), **options):
 
 
 def test_loops_of_different_lengths():
-    out = run("""
+    out = run(
+        """
     __global__ void collatz(int *out)
     {
         int i = blockIdx.x * blockDim.x + threadIdx.x, steps = 0;
@@ -20,7 +21,10 @@ def test_loops_of_different_lengths():
             steps++;
         out[i] = steps;
     }
-    """, "collatz", np.empty(256, np.int32))
+    """,
+        "collatz",
+        np.empty(256, np.int32),
+    )
 
     def steps(n):
         count = 0
@@ -32,7 +36,8 @@ def test_loops_of_different_lengths():
 
 
 def test_early_return_before_a_barrier():
-    out = run("""
+    out = run(
+        """
     __global__ void leave(int *out)
     {
         __shared__ int seen;
@@ -45,13 +50,17 @@ def test_early_return_before_a_barrier():
         __syncthreads();
         out[blockIdx.x * blockDim.x + threadIdx.x] = seen;
     }
-    """, "leave", np.full(256, -1, np.int32))
+    """,
+        "leave",
+        np.full(256, -1, np.int32),
+    )
     inside = np.arange(256) % 64 % 3 != 0
     assert (out == np.where(inside, inside[:64].sum(), -1)).all()
 
 
 def test_recursion_and_calls():
-    out = run("""
+    out = run(
+        """
     __device__ __noinline__ int ackermann(int m, int n)
     {
         if (m == 0) return n + 1;
@@ -59,7 +68,12 @@ def test_recursion_and_calls():
         return ackermann(m - 1, ackermann(m, n - 1));
     }
     __global__ void deep(int *out) { out[threadIdx.x] = ackermann(threadIdx.x % 3, threadIdx.x % 5); }
-    """, "deep", np.empty(32, np.int32), block=(32, 1, 1), grid=(1, 1))
+    """,
+        "deep",
+        np.empty(32, np.int32),
+        block=(32, 1, 1),
+        grid=(1, 1),
+    )
 
     def ackermann(m, n):
         if m == 0:
@@ -70,7 +84,8 @@ def test_recursion_and_calls():
 
 
 def test_local_arrays_and_switch():
-    out = run("""
+    out = run(
+        """
     __global__ void sort(int *out)
     {
         int mine[8], t = threadIdx.x;
@@ -86,7 +101,11 @@ def test_local_arrays_and_switch():
         default: out[t] = -1;
         }
     }
-    """, "sort", np.empty(64, np.int32), grid=(1, 1))
+    """,
+        "sort",
+        np.empty(64, np.int32),
+        grid=(1, 1),
+    )
     wanted = []
     for t in range(64):
         mine = sorted((t * 37 + k * 101) % 97 for k in range(8))
@@ -96,7 +115,8 @@ def test_local_arrays_and_switch():
 
 def test_spin_lock_between_lanes_of_a_warp():
     """Hangs wherever lanes of a warp cannot make progress one without the other."""
-    out = run("""
+    out = run(
+        """
     __device__ int lock = 0;
     __global__ void count(int *out)
     {
@@ -110,35 +130,54 @@ def test_spin_lock_between_lanes_of_a_warp():
             }
         }
     }
-    """, "count", np.zeros(1, np.int32), block=(64, 1, 1), grid=(4, 1))
+    """,
+        "count",
+        np.zeros(1, np.int32),
+        block=(64, 1, 1),
+        grid=(4, 1),
+    )
     assert out[0] == 256
 
 
 def test_two_and_three_dimensions():
     out = np.zeros((2, 3, 4, 5, 6, 7), np.int32)
-    run("""
+    run(
+        """
     __global__ void index(int *out)
     {
         int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
         int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-        out[block * blockDim.x * blockDim.y * blockDim.z + thread] = blockIdx.x + 10 * blockIdx.y + 100 * blockIdx.z
+        out[block * blockDim.x * blockDim.y * blockDim.z + thread] =
+            blockIdx.x + 10 * blockIdx.y + 100 * blockIdx.z
             + 1000 * threadIdx.x + 10000 * threadIdx.y + 100000 * threadIdx.z;
     }
-    """, "index", out, block=(7, 6, 5), grid=(4, 3, 2))
+    """,
+        "index",
+        out,
+        block=(7, 6, 5),
+        grid=(4, 3, 2),
+    )
     z, y, x, tz, ty, tx = np.indices(out.shape)
     assert (out == x + 10 * y + 100 * z + 1000 * tx + 10000 * ty + 100000 * tz).all()
 
 
 def test_structures_and_templates():
-    out = run("""
+    out = run(
+        """
     struct Pair { double x; int n; };
     template <typename T> __device__ T twice(T value) { return value + value; }
     extern "C" __global__ void pairs(double *out, Pair p)
     {
         out[threadIdx.x] = twice(p.x) * twice(p.n) + threadIdx.x;
     }
-    """, "pairs", np.empty(32), np.array((1.5, 7), np.dtype([("x", "f8"), ("n", "i4")], align=True)),
-              block=(32, 1, 1), grid=(1, 1), no_extern_c=True)
+    """,
+        "pairs",
+        np.empty(32),
+        np.array((1.5, 7), np.dtype([("x", "f8"), ("n", "i4")], align=True)),
+        block=(32, 1, 1),
+        grid=(1, 1),
+        no_extern_c=True,
+    )
     assert (out == 42 + np.arange(32)).all()
 
 

@@ -1,4 +1,4 @@
-"""What a kernel prints, and what a failed assertion says. In processes of their own: both go past Python's stdout."""
+"""What a kernel prints and a failed assertion says. In their own processes: both go past Python's stdout."""
 
 PRINTF = r"""
 import numpy as np, pycuda.driver as drv
@@ -10,7 +10,8 @@ __global__ void hello(float x)
     if (threadIdx.x == 0)
         printf("%d %5d|%-5d|%05d %u %x %#o %c %s %%\\n", -3, 42, 42, 42, 7u, 255, 8, 'c', "text");
     if (threadIdx.x == 1)
-        printf("%f %.2f %e %g %lld %llu %p\\n", x, (double)x, 1e10, 0.5, -5000000000ll, 18446744073709551615ull, (void *)0x10);
+        printf("%f %.2f %e %g %lld %llu %p\\n", x, (double)x, 1e10, 0.5, -5000000000ll,
+               18446744073709551615ull, (void *)0x10);
 }
 ''').get_function("hello")
 hello(np.float32(1.5), block=(2, 1, 1))
@@ -40,9 +41,12 @@ except drv.LaunchError as error:
 
 def test_printf(run_python):
     done = run_python(PRINTF, check=True)
-    assert sorted(done.stdout.splitlines()) == sorted([
-        "-3    42|42   |00042 7 ff 010 c text %",
-        "1.500000 1.50 1.000000e+10 0.5 -5000000000 18446744073709551615 0x10"])
+    assert sorted(done.stdout.splitlines()) == sorted(
+        [
+            "-3    42|42   |00042 7 ff 010 c text %",
+            "1.500000 1.50 1.000000e+10 0.5 -5000000000 18446744073709551615 0x10",
+        ]
+    )
     assert done.stderr == ""
 
 

@@ -65,16 +65,18 @@ def test_tree_in_shared_memory(n, block):
     a = np.random.default_rng(n).integers(-1000, 1000, n).astype(np.int32)
     blocks = -(-n // block)
     out = np.empty(blocks, np.int32)
-    SourceModule(TREE).get_function("reduce")(drv.In(a), drv.Out(out), np.int32(n), block=(block, 1, 1),
-                                              grid=(blocks, 1), shared=4 * block)
+    SourceModule(TREE).get_function("reduce")(
+        drv.In(a), drv.Out(out), np.int32(n), block=(block, 1, 1), grid=(blocks, 1), shared=4 * block
+    )
     assert (out == [part.sum() for part in np.split(a, range(block, n, block))]).all()
 
 
 def test_shuffles_then_shared_memory():
     a = np.random.default_rng(1).integers(0, 16, 100_000).astype(np.float32)
     out = np.zeros(1, np.float32)
-    SourceModule(WARP).get_function("reduce")(drv.In(a), drv.InOut(out), np.int32(a.size), block=(256, 1, 1),
-                                              grid=(13, 1))
+    SourceModule(WARP).get_function("reduce")(
+        drv.In(a), drv.InOut(out), np.int32(a.size), block=(256, 1, 1), grid=(13, 1)
+    )
     assert out[0] == a.sum()
 
 

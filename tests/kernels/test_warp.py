@@ -12,8 +12,9 @@ FULL = 0xFFFFFFFF
 
 def run(body, dtype=np.int32, count=32, value=None):
     value = np.arange(count, dtype=dtype) if value is None else value
-    ctype = {"i": "int", "I": "unsigned", "q": "long long", "f": "float", "d": "double"}[np.dtype(dtype).char
-                                                                                       .replace("l", "q")]
+    ctype = {"i": "int", "I": "unsigned", "q": "long long", "f": "float", "d": "double"}[
+        np.dtype(dtype).char.replace("l", "q")
+    ]
     out = np.zeros(count, dtype)
     SourceModule(f"""
     __global__ void warp(const {ctype} *a, {ctype} *z)
@@ -53,7 +54,9 @@ def test_votes():
     assert (run(f"r = __any_sync({FULL}u, x == 32);") == 0).all()
     assert (run(f"r = __all_sync({FULL}u, x < 32);") == 1).all()
     assert (run(f"r = __all_sync({FULL}u, x < 31);") == 0).all()
-    assert (run(f"r = __ballot_sync({FULL}u, x % 3 == 0);", np.uint32) == sum(1 << i for i in range(0, 32, 3))).all()
+    assert (
+        run(f"r = __ballot_sync({FULL}u, x % 3 == 0);", np.uint32) == sum(1 << i for i in range(0, 32, 3))
+    ).all()
 
 
 def test_match():
@@ -84,5 +87,7 @@ def test_bits_of_words():
     assert (run("r = __popc(x);", np.uint32, value=value) == [bin(v).count("1") for v in value]).all()
     assert (run("r = __clz(x);", np.uint32, value=value) == [32 - int(v).bit_length() for v in value]).all()
     assert (run("r = __brev(x);", np.uint32, value=value) == [int(f"{v:032b}"[::-1], 2) for v in value]).all()
-    assert (run("r = __byte_perm(x, 0x44556677u, 0x5140);", np.uint32, value=value)
-            == [(v & 0xFF) | 0x77 << 8 | (v >> 8 & 0xFF) << 16 | 0x66 << 24 for v in value.astype(np.int64)]).all()
+    assert (
+        run("r = __byte_perm(x, 0x44556677u, 0x5140);", np.uint32, value=value)
+        == [(v & 0xFF) | 0x77 << 8 | (v >> 8 & 0xFF) << 16 | 0x66 << 24 for v in value.astype(np.int64)]
+    ).all()

@@ -1,0 +1,177 @@
+"""Every driver call of the main path fails once: then an error or a result, nothing left, and it goes on."""
+
+import pytest
+
+PROGRAM = '''
+import gc
+import sys
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda import gpuarray
+
+core, code, N = drv._driver, int(sys.argv[1]), 100
+
+PTX = b"""
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .global .align 4 .u32 factor = 1;
+.visible .entry twice(.param .u64 out, .param .u64 in, .param .u32 n)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<6>;
+    .reg .f32 %f<3>;
+    .reg .b64 %rd<7>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [in];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra $L_end;
+    cvta.to.global.u64 %rd3, %rd1;
+    cvta.to.global.u64 %rd4, %rd2;
+    mul.wide.u32 %rd5, %r5, 4;
+    add.s64 %rd6, %rd4, %rd5;
+    ld.global.f32 %f1, [%rd6];
+    add.f32 %f2, %f1, %f1;
+    add.s64 %rd6, %rd3, %rd5;
+    st.global.f32 [%rd6], %f2;
+$L_end:
+    ret;
+}
+"""
+
+ONES = np.arange(N, dtype=np.float32)
+
+
+def copies():
+    memory, other = drv.to_device(ONES), drv.mem_alloc(ONES.nbytes)
+    drv.memcpy_dtod(other, memory, ONES.nbytes)
+    drv.memset_d32(memory, 0, N)
+    assert (drv.from_device_like(other, ONES) == ONES).all()
+    assert (drv.from_device_like(memory, ONES) == 0).all()
+    assert len(drv.mem_get_info()) == 2
+
+
+def asynchronous_copies():
+    host, stream = drv.pagelocked_empty(N, np.float32), drv.Stream()
+    start, end = drv.Event(), drv.Event()
+    memory = drv.mem_alloc(ONES.nbytes)
+    host[:] = ONES
+    start.record(stream)
+    drv.memcpy_htod_async(memory, host, stream)
+    drv.memset_d32_async(int(memory), 0, N // 2, stream)
+    drv.memcpy_dtoh_async(host, memory, stream)
+    end.record(stream)
+    stream.wait_for_event(end)
+    end.synchronize()
+    assert end.query() and stream.is_done() in (True, False) and end.time_since(start) >= 0
+    stream.synchronize()
+    assert (host[: N // 2] == 0).all() and (host[N // 2 :] == ONES[N // 2 :]).all()
+
+
+def launches():
+    module = drv.module_from_buffer(PTX)
+    twice = module.get_function("twice")
+    address, size = module.get_global("factor")
+    assert address and size == 4 and twice.num_regs >= 0
+    out = np.empty_like(ONES)
+    twice(drv.Out(out), drv.In(ONES), np.int32(N), block=(32, 1, 1), grid=(4, 1))
+    assert (out == 2 * ONES).all()
+    both = ONES.copy()
+    stream = drv.Stream()
+    twice(drv.InOut(both), drv.In(ONES), np.int32(N), block=(64, 1, 1), grid=(2, 1), stream=stream)
+    assert (both == 2 * ONES).all()
+    seconds = twice(drv.Out(out), drv.In(both), np.int32(N), block=(128, 1, 1), grid=(1, 1), time_kernel=True)
+    assert (out == 4 * ONES).all() and seconds >= 0
+    twice.prepare("PPi")
+    a, b = drv.to_device(ONES), drv.mem_alloc(ONES.nbytes)
+    twice.prepared_call((4, 1), (32, 1, 1), b, a, N)
+    assert (drv.from_device_like(b, ONES) == 2 * ONES).all()
+
+
+def arrays():
+    array = gpuarray.to_gpu(ONES)
+    zeros = gpuarray.zeros((4, 5), np.int32)
+    assert (array.get() == ONES).all() and (zeros.get() == 0).all()
+    zeros.set(np.ones((4, 5), np.int32))
+    assert (zeros.get() == 1).all()
+
+
+def work():
+    context = drv.Device(0).make_context()
+    try:
+        copies()
+        asynchronous_copies()
+        launches()
+        arrays()
+        context.synchronize()
+    finally:
+        context.pop()
+        context.detach()
+
+
+def attempt(n):
+    """Lets the n-th call fail. Whether it got that far, and whether work() raised."""
+    before, raised = core._fault_calls(), False
+    assert core._fault_arm(n, code)
+    try:
+        work()
+    except drv.Error as error:
+        raised = True
+        assert str(error) and error.args, n
+    except TypeError as error:  # this answer of cuFuncGetParamInfo means that there are no more parameters
+        raised = True
+        assert code == 1 and "kernel 'twice' takes" in str(error), n
+    reached = core._fault_calls() - before >= n
+    core._fault_arm(0)
+    return reached, raised
+
+
+def check_nothing_is_left(n):
+    gc.collect()
+    left = {name: count for name, count in drv._live_objects().items() if count}
+    assert not left, (n, left)
+
+
+sys.unraisablehook = lambda report: reports.append(str(report.exc_value))
+reports = []
+drv.init()
+work()
+work()
+check_nothing_is_left(0)
+before = core._fault_calls()
+work()
+total = core._fault_calls() - before
+failures = quiet = 0
+for n in range(1, total + 1):
+    reached, raised = attempt(n)
+    assert reached, n
+    told = raised or bool(reports)
+    failures += told
+    quiet += not told
+    reports.clear()
+    check_nothing_is_left(n)
+    if n % 10 == 0:
+        work()
+work()
+check_nothing_is_left("end")
+print(total, failures, quiet)
+'''
+
+CODES = {"out of memory": 2, "invalid value": 1, "unknown": 999}
+
+
+@pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
+def test_main_path(run_python, code):
+    source = f"import sys\nsys.argv[1:] = ['{code}']\n" + PROGRAM
+    done = run_python(source, env={"PYCUDA_FAULT_CALL": "0"}, timeout=110)
+    assert done.returncode == 0, done.stderr
+    total, failures, quiet = map(int, done.stdout.split())
+    assert total > 80
+    assert failures > 4 * quiet, "few calls may fail without anybody being told"

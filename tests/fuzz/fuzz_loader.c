@@ -1,0 +1,61 @@
+/* libFuzzer target for the module loader: any bytes of known length, a fat binary, a linked image or PTX, are
+ * either a module with its functions and variables or an error with a message. Nothing is launched. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "api/context.h"
+#include "api/module.h"
+
+enum { LARGEST_INPUT = 1 << 16 };
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    CUcontext context;
+    (void)argc, (void)argv;
+    setenv("PYCUDA_CPU_MEMORY", "64M", 1);
+    if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0)) abort();
+    return 0;
+}
+
+/* All that can be asked of a module has an answer. */
+static void ask(Module *module)
+{
+    for (unsigned f = 0; f < module->function_count; f++) {
+        int registers, blocks;
+        size_t offset, size;
+        Function *function = module->functions[f];
+        if (cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function)) abort();
+        if (module_function(module, function->code->name) == NULL) abort();
+        for (size_t p = 0; cuFuncGetParamInfo(function, p, &offset, &size) == CUDA_SUCCESS; p++)
+            if (offset + size > 1 << 16) abort();
+        (void)cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 32, 0);
+    }
+}
+
+static CUresult load(const uint8_t *data, size_t size, PtxLog *log)
+{
+    Context *context;
+    Image image;
+    Module *module;
+    if (context_enter(&context)) abort();
+    CUresult result = image_open(data, size, 75, &image, log);
+    if (!result) result = module_load(context, &image, NULL, log, &module);
+    if (result) return result;
+    ask(module);
+    if (!module_unload(module)) abort();
+    object_put(OBJECT(module));
+    return CUDA_SUCCESS;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    PtxLog log = {0};
+    if (size > LARGEST_INPUT) return -1;
+    CUresult result = load(data, size, &log);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_OUT_OF_MEMORY && !*ptx_log_text(&log)) abort();
+    ptx_log_free(&log);
+    return 0;
+}
