@@ -55,11 +55,12 @@ asan: setup $(SANITIZED)/venv ## C tests and Python tests under AddressSanitizer
 	$(BIN)/python -m pip --python $(SANITIZED)/venv/bin/python install -q --no-deps --no-build-isolation \
 	  --force-reinstall -Cbuild-dir=$(SANITIZED)/build -Ccompile-args=-j$(JOBS) \
 	  $(addprefix -Csetup-args=,-Dbuildtype=debug -Dctests=true $(CHECKED) -Db_sanitize=address,undefined) .
+	$(BIN)/ninja -C $(SANITIZED)/build -j$(JOBS) --quiet meson-test-prereq
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(MESON) test -C $(SANITIZED)/build --no-rebuild --print-errorlogs --timeout-multiplier 5
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
-	  $(SANITIZED)/venv/bin/python -m pytest -n $(JOBS)
+	  $(SANITIZED)/venv/bin/python $(BIN)/pytest -n $(JOBS)
 
 tsan: setup ## C tests under ThreadSanitizer
 	test -d build/tsan || $(MESON) setup build/tsan -Dextension=false -Dctests=true -Dbuildtype=debug $(CHECKED) -Db_sanitize=thread

@@ -37,7 +37,7 @@
  *   code.h ops_alu.def ops_core.def    decoded code and its operations
  *   warp.h fault.h grid.h              the state of a warp, a fault, a launch
  *   memory_map.[ch]                    every range of addresses that may be touched
- *   ops_*.c run.c handlers.c           hot: built once for each instruction set; bind.c chooses at load
+ *   ops_*.c handlers.c                 hot: built once for each instruction set; bind.c chooses at load
  *
  * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY,
  * PYCUDA_CPU_COMPUTE_CAPABILITY,

@@ -1,6 +1,7 @@
 """Sphinx: `make docs`."""
 
-import pycuda.compiler  # noqa: F401  before autodoc, which would read the type stubs in place of the modules
+# Before autodoc, which would read the type stubs in place of the modules.
+import pycuda.compiler  # noqa: F401
 from pycuda import VERSION_TEXT
 
 project = "pycuda"

@@ -14,7 +14,8 @@
 #include <structmember.h>
 
 typedef struct HandlerObject {
-    PyObject_HEAD ModuleState *state;
+    PyObject_HEAD
+    ModuleState *state;
     PyObject *array;        /* the host array */
     PyObject *dev_alloc;    /* None until needed */
     PyObject *attributes;   /* __dict__ */

@@ -15,7 +15,8 @@ struct _PyArray_Descr;
 enum { ARRAY_INLINE_DIMS = 4, ARRAY_C = 1, ARRAY_F = 2 };
 
 typedef struct GPUArrayObject {
-    PyObject_HEAD ModuleState *state;
+    PyObject_HEAD
+    ModuleState *state;
     CUdeviceptr pointer;                    /* of element 0; 0 without elements */
     DeviceAllocationObject *allocation; /* owned: what holds the memory, NULL when that is something else */
     struct _PyArray_Descr *dtype;           /* owned; NULL before __init__ */

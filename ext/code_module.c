@@ -65,8 +65,10 @@ static void module_dealloc(PyObject *self)
     if (module->weak_references) PyObject_ClearWeakRefs(self);
     if (context_enter(module->context, &scope)) {
         CUresult result;
-        Py_BEGIN_ALLOW_THREADS result = driver.cuModuleUnload(module->handle);
-        Py_END_ALLOW_THREADS report_driver(module->state, result, "cuModuleUnload");
+        Py_BEGIN_ALLOW_THREADS
+        result = driver.cuModuleUnload(module->handle);
+        Py_END_ALLOW_THREADS
+        report_driver(module->state, result, "cuModuleUnload");
         context_leave(&scope);
     }
     LIVE_LESS(module->state, Module);
@@ -132,12 +134,25 @@ PyDoc_STRVAR(module_from_buffer_doc,
              "the driver's compiler.\n"
              "LogicError or RuntimeError, with the error log, when the code cannot be loaded.");
 
+/* Drivers are not told the size of an image: one cut off in its header gets zeros for the rest. Takes bytes over. */
+static PyObject *with_header(PyObject *bytes)
+{
+    enum { HEADER = 64 };
+    if (!bytes || PyBytes_GET_SIZE(bytes) == 0 || PyBytes_GET_SIZE(bytes) >= HEADER) return bytes;
+    PyObject *longer = PyBytes_FromStringAndSize(NULL, HEADER);
+    if (longer) {
+        memset(PyBytes_AS_STRING(longer), 0, HEADER);
+        memcpy(PyBytes_AS_STRING(longer), PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    }
+    Py_DECREF(bytes);
+    return longer;
+}
+
 /* The bytes of a buffer and a NUL behind them, for PTX. A bytes object has that already. */
 static PyObject *with_end(PyObject *buffer)
 {
-    if (PyBytes_CheckExact(buffer)) return Py_NewRef(buffer);
-    if (PyUnicode_Check(buffer)) return PyUnicode_AsUTF8String(buffer);
-    return PyBytes_FromObject(buffer);
+    if (PyBytes_CheckExact(buffer)) return with_header(Py_NewRef(buffer));
+    return with_header(PyUnicode_Check(buffer) ? PyUnicode_AsUTF8String(buffer) : PyBytes_FromObject(buffer));
 }
 
 static PyObject *module_from_buffer(PyObject *self, FAST_PARAMETERS)

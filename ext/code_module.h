@@ -5,7 +5,8 @@
 #include "ext/context.h"
 
 typedef struct CodeModuleObject {
-    PyObject_HEAD ModuleState *state;
+    PyObject_HEAD
+    ModuleState *state;
     ContextObject *context;     /* held */
     CUmodule handle;
     PyObject *weak_references;

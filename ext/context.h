@@ -15,7 +15,8 @@
 typedef enum ContextKind { CONTEXT_OWNED, CONTEXT_PRIMARY, CONTEXT_FOREIGN } ContextKind;
 
 typedef struct ContextObject {
-    PyObject_HEAD ModuleState *state;
+    PyObject_HEAD
+    ModuleState *state;
     struct ContextObject *next;     /* in ModuleState.contexts */
     CUcontext handle;
     CUdevice device;

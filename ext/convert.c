@@ -86,7 +86,7 @@ int convert_bits(PyObject *value, const char *what, int bits, unsigned long long
 
 static int address_of_index(PyObject *value, CUdeviceptr *out)
 {
-    unsigned long long number;
+    unsigned long long number = 0;
     if (convert_bits(value, "a device pointer", 64, &number) < 0) return -1;
     *out = (CUdeviceptr)number;
     return 0;

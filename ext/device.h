@@ -5,7 +5,8 @@
 #include "ext/ext.h"
 
 typedef struct DeviceObject {
-    PyObject_HEAD ModuleState *state;
+    PyObject_HEAD
+    ModuleState *state;
     CUdevice handle;
 } DeviceObject;
 

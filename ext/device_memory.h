@@ -5,7 +5,8 @@
 #include "ext/context.h"
 
 typedef struct DeviceAllocationObject {
-    PyObject_HEAD ModuleState *state;
+    PyObject_HEAD
+    ModuleState *state;
     ContextObject *context;     /* held */
     CUdeviceptr pointer;
     size_t size;

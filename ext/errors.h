@@ -58,7 +58,8 @@ int context_make_default(ModuleState *state, CUresult result);
 
 #define CALL_UNLOCKED(result, expression) \
     do { \
-        Py_BEGIN_ALLOW_THREADS(result) = CALL_ONCE(expression); \
+        Py_BEGIN_ALLOW_THREADS(result) \
+        = CALL_ONCE(expression); \
         Py_END_ALLOW_THREADS \
     } while (0)
 

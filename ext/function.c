@@ -291,18 +291,20 @@ static PyObject *get_shortcut(PyObject *self, void *closure)
 
 #define SHORTCUTS(X) \
     X(max_threads_per_block, MAX_THREADS_PER_BLOCK) \
-    X(shared_size_bytes, SHARED_SIZE_BYTES) X(const_size_bytes, CONST_SIZE_BYTES) \
-        X(local_size_bytes, LOCAL_SIZE_BYTES) X(num_regs, NUM_REGS) X(ptx_version, PTX_VERSION) \
-            X(binary_version, BINARY_VERSION) X(cache_mode_ca, CACHE_MODE_CA) \
-                X(max_dynamic_shared_size_bytes, MAX_DYNAMIC_SHARED_SIZE_BYTES) \
-                    X(preferred_shared_memory_carveout, PREFERRED_SHARED_MEMORY_CARVEOUT) \
-                        X(cluster_size_must_be_set, CLUSTER_SIZE_MUST_BE_SET) \
-                            X(required_cluster_width, REQUIRED_CLUSTER_WIDTH) \
-                                X(required_cluster_height, REQUIRED_CLUSTER_HEIGHT) X(required_cluster_depth, \
-                                                                                      REQUIRED_CLUSTER_DEPTH) \
-                                    X(non_portable_cluster_size_allowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED) \
-                                        X(cluster_scheduling_policy_preference, \
-                                          CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+    X(shared_size_bytes, SHARED_SIZE_BYTES) \
+    X(const_size_bytes, CONST_SIZE_BYTES) \
+    X(local_size_bytes, LOCAL_SIZE_BYTES) \
+    X(num_regs, NUM_REGS) \
+    X(ptx_version, PTX_VERSION) \
+    X(binary_version, BINARY_VERSION) \
+    X(cache_mode_ca, CACHE_MODE_CA) \
+    X(max_dynamic_shared_size_bytes, MAX_DYNAMIC_SHARED_SIZE_BYTES) \
+    X(preferred_shared_memory_carveout, PREFERRED_SHARED_MEMORY_CARVEOUT) \
+    X(cluster_size_must_be_set, CLUSTER_SIZE_MUST_BE_SET) \
+    X(required_cluster_width, REQUIRED_CLUSTER_WIDTH) \
+    X(required_cluster_height, REQUIRED_CLUSTER_HEIGHT) \
+    X(non_portable_cluster_size_allowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED) \
+    X(cluster_scheduling_policy_preference, CLUSTER_SCHEDULING_POLICY_PREFERENCE)
 
 static PyObject *get_name(PyObject *self, void *Py_UNUSED(closure))
 {

@@ -29,7 +29,8 @@ typedef struct StatefulLaunch {
 } StatefulLaunch;
 
 typedef struct FunctionObject {
-    PyObject_HEAD vectorcallfunc vectorcall;
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
     ModuleState *state;
     CodeModuleObject *module;   /* keeps the code loaded */
     ContextObject *context;     /* the module's, borrowed */

@@ -7,7 +7,8 @@
 typedef enum HostKind { HOST_PAGELOCKED, HOST_ALIGNED, HOST_REGISTERED } HostKind;
 
 typedef struct HostMemoryObject {
-    PyObject_HEAD ModuleState *state;
+    PyObject_HEAD
+    ModuleState *state;
     ContextObject *context;     /* held; NULL for aligned memory, of which the driver does not know */
     HostKind kind;
     atomic_bool released;

@@ -14,10 +14,21 @@
 /* NumPy's scalars and our own types, in the order in which they are tried when the hint fails. */
 #define NUMPY_SCALARS(X) \
     X(Int, npy_int) \
-    X(Float, npy_float) X(Long, npy_long) X(Double, npy_double) X(UInt, npy_uint) X(ULong, npy_ulong) \
-        X(LongLong, npy_longlong) X(ULongLong, npy_ulonglong) X(Short, npy_short) X(UShort, npy_ushort) \
-            X(Byte, npy_byte) X(UByte, npy_ubyte) X(Half, npy_half) X(Bool, npy_bool) X(CFloat, npy_cfloat) \
-                X(CDouble, npy_cdouble)
+    X(Float, npy_float) \
+    X(Long, npy_long) \
+    X(Double, npy_double) \
+    X(UInt, npy_uint) \
+    X(ULong, npy_ulong) \
+    X(LongLong, npy_longlong) \
+    X(ULongLong, npy_ulonglong) \
+    X(Short, npy_short) \
+    X(UShort, npy_ushort) \
+    X(Byte, npy_byte) \
+    X(UByte, npy_ubyte) \
+    X(Half, npy_half) \
+    X(Bool, npy_bool) \
+    X(CFloat, npy_cfloat) \
+    X(CDouble, npy_cdouble)
 
 enum {
     KIND_GPU_ARRAY,

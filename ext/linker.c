@@ -9,7 +9,8 @@
 #include <structmember.h>
 
 typedef struct LinkerObject {
-    PyObject_HEAD ModuleState *state;
+    PyObject_HEAD
+    ModuleState *state;
     ContextObject *context;     /* held; NULL before __init__ */
     CUlinkState handle;         /* NULL when consumed */
     PyObject *message_handler;

@@ -23,7 +23,8 @@ static PyObject *nvrtc_open(PyObject *module, PyObject *path)
     NvrtcTable *table = PyMem_Malloc(sizeof *table);
     bool loaded = false;
     if (table) {
-        Py_BEGIN_ALLOW_THREADS loaded = nvrtc_load(table, PyBytes_AS_STRING(bytes), problem, sizeof problem);
+        Py_BEGIN_ALLOW_THREADS
+        loaded = nvrtc_load(table, PyBytes_AS_STRING(bytes), problem, sizeof problem);
         Py_END_ALLOW_THREADS
     }
     Py_DECREF(bytes);
@@ -189,8 +190,10 @@ static PyObject *nvrtc_compile_py(PyObject *module, FAST_PARAMETERS)
     }
     if (read_job(given, &job, &texts) == 0) {
         const NvrtcTable *table = PyCapsule_GetPointer(library, table_name);
-        Py_BEGIN_ALLOW_THREADS compiled = nvrtc_compile(table, &job, &product);
-        Py_END_ALLOW_THREADS answer = describe(table, &product, compiled);
+        Py_BEGIN_ALLOW_THREADS
+        compiled = nvrtc_compile(table, &job, &product);
+        Py_END_ALLOW_THREADS
+        answer = describe(table, &product, compiled);
         nvrtc_product_free(&product);
     }
     clear_texts(&texts);

@@ -5,7 +5,8 @@
 #include "ext/errors.h"
 
 typedef struct PointerHolderObject {
-    PyObject_HEAD PyObject *weak_references;
+    PyObject_HEAD
+    PyObject *weak_references;
 } PointerHolderObject;
 
 static int holder_init(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))

@@ -273,7 +273,8 @@ PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS)
 
 /* What prepared_timed_call returns: called, it waits and tells the seconds. */
 typedef struct TimedCallObject {
-    PyObject_HEAD vectorcallfunc vectorcall;
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
     ModuleState *state;
     ContextObject *context;     /* held: the events belong to it */
     LaunchTimer timer;

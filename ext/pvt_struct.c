@@ -15,7 +15,8 @@
 #endif
 
 typedef struct PackStructObject {
-    PyObject_HEAD ModuleState *state;
+    PyObject_HEAD
+    ModuleState *state;
     PyObject *text;     /* the format, a str */
     PackFormat format;
 } PackStructObject;

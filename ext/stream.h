@@ -5,14 +5,16 @@
 #include "ext/context.h"
 
 typedef struct StreamObject {
-    PyObject_HEAD ModuleState *state;
+    PyObject_HEAD
+    ModuleState *state;
     ContextObject *context;     /* held */
     CUstream handle;
     PyObject *weak_references;
 } StreamObject;
 
 typedef struct EventObject {
-    PyObject_HEAD ModuleState *state;
+    PyObject_HEAD
+    ModuleState *state;
     ContextObject *context;     /* held */
     CUevent handle;
     PyObject *weak_references;

@@ -282,7 +282,7 @@ static void test_random_programs(void)
     Machine *before = malloc(sizeof *before), *after = malloc(sizeof *after);
     Arena arena = {.chunks = NULL};
     jmp_buf failed;
-    uint32_t outputs = 0;
+    static uint32_t outputs; /* static: it outlives the longjmp */
     arena.on_failure = &failed;
     if (!before || !after || setjmp(failed))
         CHECK(!"out of memory");
