@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # meson-python looks for meson and ninja there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults bench docs format lint wheel clean
+.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults bench coverage docs format lint wheel clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -81,6 +81,9 @@ faults: setup ## let every driver call fail once
 
 bench: setup ## measure against raw C and the peers that are installed; prints tables
 	$(BIN)/python benchmarks/run.py
+
+coverage: setup ## print which PTX instructions the CPU device executes, and what the others answer
+	$(BIN)/python -W ignore tools/ptx_coverage.py
 
 docs: setup ## build the documentation into docs/_build
 	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser

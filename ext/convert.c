@@ -199,6 +199,8 @@ int convert_block(PyObject *value, unsigned out[3]) { return convert_shape(value
 
 int convert_grid(PyObject *value, unsigned out[3]) { return convert_shape(value, "grid", 1, out); }
 
+int convert_cluster(PyObject *value, unsigned out[3]) { return convert_shape(value, "cluster", 1, out); }
+
 /* ---- Streams ---- */
 
 static int stream_of_protocol(PyObject *method, CUstream *out)

@@ -34,6 +34,7 @@ int convert_range(ModuleState *state, PyObject *value, const char *what, size_t 
 /* block (exactly 3) and grid (1 to 3, missing ones are 1): sequences of integers. */
 int convert_block(PyObject *value, unsigned out[3]);
 int convert_grid(PyObject *value, unsigned out[3]);
+int convert_cluster(PyObject *value, unsigned out[3]);  /* as grid */
 
 /* None or NULL is the legacy default stream; Stream; objects with __cuda_stream__. */
 int convert_stream(ModuleState *state, PyObject *value, CUstream *out);

@@ -57,5 +57,7 @@ void device_allocation_dealloc(PyObject *self);
 int device_memory_setup(PyObject *module, ModuleState *state);
 int managed_memory_setup(PyObject *module, ModuleState *state);
 int pointer_holder_setup(PyObject *module, ModuleState *state);
+int pointer_attributes_setup(PyObject *module, ModuleState *state);
+int ipc_setup(PyObject *module, ModuleState *state);
 
 #endif

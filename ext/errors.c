@@ -144,7 +144,8 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
         va_end(values);
     }
     if (cls == CLASS_KERNEL) atomic_store(&state->fault_shown, true);
-    if (!*forked && !problem && (cls == CLASS_KERNEL || cls == CLASS_LAUNCH))
+    if (!*forked && !problem
+        && (cls == CLASS_KERNEL || cls == CLASS_LAUNCH || result == CUDA_ERROR_NOT_SUPPORTED))
         read_log(state, log, sizeof log);
     else if (!*forked && !problem)
         errors_skip_log(state);

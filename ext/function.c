@@ -18,46 +18,53 @@ const char *function_name(FunctionObject *function)
 }
 
 /* Why the driver refused, as far as can be told from outside. */
-static void explain(FunctionObject *function, const LaunchShape *shape, char *text, size_t size)
+static void explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
+                    size_t size)
 {
     CUcontext current = NULL;
     snprintf(text, size, "kernel '%s'", function_name(function));
     size_t used = strlen(text);
     if (driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != function->context->handle)
         snprintf(text + used, size - used, " belongs to another context than the current one");
-    else if (launch_shape_explain(shape, function->handle, text + used + 2, size - used - 2))
+    else if (launch_extras_explain(function, shape, result, text + used + 2, size - used - 2)
+             || launch_shape_explain(shape, function->handle, text + used + 2, size - used - 2))
         text[used] = ':', text[used + 1] = ' ';
 }
 
-static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUresult result)
+static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUresult result,
+                        const char *routine)
 {
     char text[512];
     if (PyErr_Occurred()) {
-        raise_driver(function->state, result, "cuLaunchKernel", NULL);
+        raise_driver(function->state, result, routine, NULL);
         return -1;
     }
-    explain(function, shape, text, sizeof text);
-    raise_driver(function->state, result, "cuLaunchKernel", "%s", text);
+    explain(function, shape, result, text, sizeof text);
+    raise_driver(function->state, result, routine, "%s", text);
     return -1;
 }
 
-int function_launch(FunctionObject *function, const LaunchShape *shape, CUstream stream, void **params,
-                    void **extra)
+int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                    CUstream stream, void **params, void **extra)
 {
     CUresult result;
+    if (extras && extras->count) {
+        result = launch_extras_launch(function, shape, extras, stream, params, extra);
+        return result == CUDA_SUCCESS ? 0 : raise_launch(function, shape, result, "cuLaunchKernelEx");
+    }
     CALL(function->state, result,
          driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
                                shape->block[0], shape->block[1], shape->block[2], shape->shared_bytes, stream,
                                params, extra));
-    return result == CUDA_SUCCESS ? 0 : raise_launch(function, shape, result);
+    return result == CUDA_SUCCESS ? 0 : raise_launch(function, shape, result, "cuLaunchKernel");
 }
 
-int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, CUstream stream, void *bytes,
-                           size_t size)
+int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                           CUstream stream, void *bytes, size_t size)
 {
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                      CU_LAUNCH_PARAM_END};
-    return function_launch(function, shape, stream, NULL, extra);
+    return function_launch(function, shape, extras, stream, NULL, extra);
 }
 
 int launch_wait(ModuleState *state, CUstream stream)
@@ -303,6 +310,7 @@ static PyObject *get_shortcut(PyObject *self, void *closure)
     X(cluster_size_must_be_set, CLUSTER_SIZE_MUST_BE_SET) \
     X(required_cluster_width, REQUIRED_CLUSTER_WIDTH) \
     X(required_cluster_height, REQUIRED_CLUSTER_HEIGHT) \
+    X(required_cluster_depth, REQUIRED_CLUSTER_DEPTH) \
     X(non_portable_cluster_size_allowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED) \
     X(cluster_scheduling_policy_preference, CLUSTER_SCHEDULING_POLICY_PREFERENCE)
 
@@ -355,9 +363,11 @@ PyDoc_STRVAR(prepare_doc, "prepare(arg_types, shared=None, texrefs=None) -> self
                           "sequence of such strings, numpy dtypes and numpy scalar types. TypeError when "
                           "they do not fit the kernel.");
 
-PyDoc_STRVAR(prepared_call_doc, "prepared_call(grid, block, *args, shared_size=0)\n--\n\n"
-                                "Launches the kernel on the default stream (cuLaunchKernel) with arguments of "
-                                "the types given to prepare().");
+PyDoc_STRVAR(prepared_call_doc,
+             "prepared_call(grid, block, *args, shared_size=0)\n--\n\n"
+             "Launches the kernel on the default stream (cuLaunchKernel) with arguments of the types given to "
+             "prepare().\n"
+             "cooperative, cluster, programmatic, priority and carveout are as in a plain call.");
 
 PyDoc_STRVAR(prepared_async_call_doc, "prepared_async_call(grid, block, stream, *args, shared_size=0)\n--\n\n"
                                       "prepared_call on a stream; None is the default stream.");
@@ -382,14 +392,22 @@ static PyMethodDef function_methods[] = {
 
 PyDoc_STRVAR(function_doc,
              "A kernel of a Module; made by Module.get_function.\n\n"
-             "func(*args, block=, grid=(1, 1), stream=None, shared=0, texrefs=[], time_kernel=False)\n\n"
+             "func(*args, block=, grid=(1, 1), stream=None, shared=0, texrefs=[], time_kernel=False,\n"
+             "     cooperative=False, cluster=None, programmatic=False, priority=None, carveout=None)\n\n"
              "Launches it with `block` threads a block (3 numbers) and `grid` blocks (1 to 3 numbers). "
              "Arguments are numpy\n"
              "scalars, DeviceAllocation, GPUArray, In/Out/InOut of host arrays, and objects with "
              "__cuda_array_interface__; their\n"
              "number and sizes are checked against the kernel's own where the driver can tell. Returns None, "
              "or the kernel's time\n"
-             "in seconds with time_kernel=True.");
+             "in seconds with time_kernel=True.\n\n"
+             "cooperative=True runs all blocks at the same time, so that they may wait for each other. "
+             "cluster=(x, y, z) groups\n"
+             "neighbouring blocks; the grid must be a multiple of it. programmatic=True lets the launch begin "
+             "before the one\n"
+             "in front of it in the stream has ended (griddepcontrol). priority is as of streams. carveout is "
+             "the share of\n"
+             "on-chip memory, in percent, to use as shared memory (cuLaunchKernelEx).");
 
 static PyType_Slot function_slots[] = {
     {Py_tp_doc, (void *)function_doc},

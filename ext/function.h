@@ -53,14 +53,38 @@ PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction 
 /* The name for messages, never NULL. */
 const char *function_name(FunctionObject *function);
 
+/* What a launch asks for beyond its shape (launch_attributes.c): the keywords as given, each may be NULL, and
+ * what the driver is told. */
+typedef struct LaunchExtraKeywords {
+    PyObject *cooperative, *cluster, *programmatic, *priority, *carveout;
+} LaunchExtraKeywords;
+
+typedef struct LaunchExtras {
+    unsigned count;
+    CUlaunchAttribute list[5];
+} LaunchExtras;
+
+/* Where the value of this keyword goes, NULL when it is none of these. */
+PyObject **launch_extra_slot(ModuleState *state, LaunchExtraKeywords *given, PyObject *name);
+
+/* -1 with an exception. */
+int launch_extras_read(const LaunchExtraKeywords *given, const LaunchShape *shape, LaunchExtras *out);
+
+CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                              CUstream stream, void **params, void **extra);
+
+/* Why the driver refused for a reason of theirs; false when it was for another. */
+bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
+                           size_t size);
+
 /* Makes the driver's launch and raises what goes wrong, saying which part of the shape is to blame. -1 with
- * an exception. Arguments are either one pointer each (params) or one buffer (extra). */
-int function_launch(FunctionObject *function, const LaunchShape *shape, CUstream stream, void **params,
-                    void **extra);
+ * an exception. Arguments are either one pointer each (params) or one buffer (extra); extras may be NULL. */
+int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                    CUstream stream, void **params, void **extra);
 
 /* The same with one buffer of `size` bytes. */
-int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, CUstream stream, void *bytes,
-                           size_t size);
+int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                           CUstream stream, void *bytes, size_t size);
 
 /* Two events round a launch, to time it. */
 typedef struct LaunchTimer {

@@ -11,6 +11,8 @@
 
 typedef struct LaunchKeywords {
     PyObject *block, *grid, *stream, *shared, *texrefs, *time_kernel;   /* borrowed; NULL where not given */
+    LaunchExtraKeywords extras;
+    bool has_extras;
 } LaunchKeywords;
 
 /* Where the value of this keyword goes, or NULL. Interned names are told by their address. */
@@ -36,6 +38,7 @@ static int read_keywords(ModuleState *state, LaunchKeywords *given, PyObject *co
         PyObject *name = PyTuple_GET_ITEM(names, i);
         PyObject **slot = keyword_slot(state, given, name, true);
         if (!slot) slot = keyword_slot(state, given, name, false);
+        if (!slot && (slot = launch_extra_slot(state, &given->extras, name))) given->has_extras = true;
         if (!slot) {
             PyErr_Format(PyExc_ValueError, "extra keyword arguments: %U", name);
             return -1;
@@ -94,13 +97,13 @@ static int read_shape(ModuleState *state, const LaunchKeywords *given, LaunchSha
 
 /* By the kernel's own layout each value is taken from where it lies; without one all go into a buffer first.
  */
-static int launch(LaunchArgs *args, const LaunchShape *shape, CUstream stream)
+static int launch(LaunchArgs *args, const LaunchShape *shape, const LaunchExtras *extras, CUstream stream)
 {
     FunctionObject *function = args->function;
     unsigned char bytes[KERNEL_ARGS_STACK_BYTES];
-    if (function->layout.known) return function_launch(function, shape, stream, args->params, NULL);
+    if (function->layout.known) return function_launch(function, shape, extras, stream, args->params, NULL);
     size_t size = launch_args_flatten(args, bytes, sizeof bytes);
-    if (size != (size_t)-1) return function_launch_buffer(function, shape, stream, bytes, size);
+    if (size != (size_t)-1) return function_launch_buffer(function, shape, extras, stream, bytes, size);
     PyErr_Format(PyExc_TypeError, "the arguments of kernel '%s' need more than %d bytes",
                  function_name(function), KERNEL_ARGS_STACK_BYTES);
     return -1;
@@ -122,8 +125,8 @@ static int call_handlers(PyObject *handlers, PyObject *method, PyObject *stream,
 }
 
 /* The launch with its handlers and its timer. Seconds, or 0 when not timed; -1 with an exception. */
-static double launch_full(LaunchArgs *args, const LaunchShape *shape, CUstream stream, PyObject *stream_object,
-                          bool timed)
+static double launch_full(LaunchArgs *args, const LaunchShape *shape, const LaunchExtras *extras,
+                          CUstream stream, PyObject *stream_object, bool timed)
 {
     ModuleState *state = args->function->state;
     LaunchTimer timer = {0};
@@ -131,7 +134,7 @@ static double launch_full(LaunchArgs *args, const LaunchShape *shape, CUstream s
     double seconds = 0;
     if (call_handlers(args->handlers, state->str_pre_call, stream_object, false, &before) < 0) return -1;
     if (timed && launch_timer_start(state, &timer, stream) < 0) return -1;
-    int failed = launch(args, shape, stream);
+    int failed = launch(args, shape, extras, stream);
     if (!failed && timed) {
         failed = launch_timer_stop(state, &timer, stream);
         if (!failed && (seconds = launch_timer_read(state, &timer)) < 0) failed = -1;
@@ -152,6 +155,7 @@ PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t co
     Py_ssize_t count = PyVectorcall_NARGS(count_flag);
     LaunchKeywords given = {0};
     LaunchShape shape;
+    LaunchExtras extras;
     LaunchArgs values;
     CUstream stream = NULL;
     double seconds = 0;
@@ -159,13 +163,16 @@ PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t co
     if (read_keywords(function->state, &given, args + count, keyword_names) < 0
         || read_shape(function->state, &given, &shape, &stream) < 0)
         return NULL;
+    if (given.has_extras && launch_extras_read(&given.extras, &shape, &extras) < 0) return NULL;
+    const LaunchExtras *asked = given.has_extras ? &extras : NULL;
     if (given.time_kernel && (timed = PyObject_IsTrue(given.time_kernel)) < 0) return NULL;
     int failed = launch_args_read(&values, function, args, count);
     if (!failed && !timed && !values.handlers)
-        failed = launch(&values, &shape, stream);
+        failed = launch(&values, &shape, asked, stream);
     else if (!failed)
-        failed =
-            (seconds = launch_full(&values, &shape, stream, given.stream ? given.stream : Py_None, timed)) < 0;
+        failed = (seconds =
+                      launch_full(&values, &shape, asked, stream, given.stream ? given.stream : Py_None, timed))
+                 < 0;
     launch_args_clear(&values);
     if (failed) return NULL;
     return timed ? PyFloat_FromDouble(seconds) : Py_NewRef(Py_None);

@@ -9,6 +9,7 @@
 #include "ext/device_memory.h"
 #include "ext/errors.h"
 #include "ext/numpy_api.h"
+#include "ext/texture.h"
 #include <numpy/arrayscalars.h>
 
 /* NumPy's scalars and our own types, in the order in which they are tried when the hint fails. */
@@ -320,7 +321,8 @@ static int read_slowly(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
     if (PyArray_Check(argument)) return read_ndarray(launch, position, argument, out);
     if (PyLong_Check(argument) || PyFloat_Check(argument) || argument == Py_None)
         return refuse(function, position, argument);
-    int found = address_of_object(function, position, argument, &address);
+    int found = texture_argument(state, argument, &address);
+    if (found == 0) found = address_of_object(function, position, argument, &address);
     use_address(out, &launch->scratch[position], address);
     return found > 0 ? 0 : found < 0 ? -1 : refuse(function, position, argument);
 }

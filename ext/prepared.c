@@ -193,7 +193,13 @@ static int write_slot(FunctionObject *function, Py_ssize_t i, PyObject *value, u
     return 0;
 }
 
-static int launch_values(FunctionObject *function, const LaunchShape *shape, CUstream stream,
+/* The launch that one call asks for. */
+typedef struct PreparedLaunch {
+    LaunchShape shape;
+    LaunchExtras extras;
+} PreparedLaunch;
+
+static int launch_values(FunctionObject *function, const PreparedLaunch *launch, CUstream stream,
                          PyObject *const *values, Py_ssize_t count)
 {
     const Prepared *prepared = &function->prepared;
@@ -210,29 +216,35 @@ static int launch_values(FunctionObject *function, const LaunchShape *shape, CUs
     memset(bytes, 0, prepared->bytes);
     int failed = 0;
     for (Py_ssize_t i = 0; i < count && !failed; i++) failed = write_slot(function, i, values[i], bytes);
-    if (!failed) failed = function_launch_buffer(function, shape, stream, bytes, prepared->bytes);
+    if (!failed)
+        failed =
+            function_launch_buffer(function, &launch->shape, &launch->extras, stream, bytes, prepared->bytes);
     if (bytes != stack) PyMem_Free(bytes);
     return failed;
 }
 
-static int read_shared_size(ModuleState *state, const char *call, PyObject *const *values, PyObject *names,
-                            unsigned *out)
+static int read_keywords(ModuleState *state, const char *call, PyObject *const *values, PyObject *names,
+                         PreparedLaunch *out)
 {
-    *out = 0;
+    LaunchExtraKeywords given = {0};
+    out->shape.shared_bytes = 0;
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
-        PyObject *name = PyTuple_GET_ITEM(names, i);
-        if (name != state->str_shared_size && PyUnicode_Compare(name, state->str_shared_size) != 0) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), **slot;
+        if (name == state->str_shared_size || PyUnicode_Compare(name, state->str_shared_size) == 0) {
+            if (convert_unsigned(values[i], "shared_size", &out->shape.shared_bytes) < 0) return -1;
+        } else if ((slot = launch_extra_slot(state, &given, name))) {
+            *slot = values[i];
+        } else {
             PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", call, name);
             return -1;
         }
-        if (convert_unsigned(values[i], "shared_size", out) < 0) return -1;
     }
-    return 0;
+    return launch_extras_read(&given, &out->shape, &out->extras);
 }
 
 /* grid and block, then for the asynchronous form the stream. */
 static int read_front(FunctionObject *function, const char *call, PyObject *const *args, Py_ssize_t arg_count,
-                      PyObject *keywords, LaunchShape *shape, CUstream *stream)
+                      PyObject *keywords, PreparedLaunch *launch, CUstream *stream)
 {
     Py_ssize_t front = stream ? 3 : 2;
     if (!function->arg_format) {
@@ -245,17 +257,19 @@ static int read_front(FunctionObject *function, const char *call, PyObject *cons
                      stream ? ", a stream" : "");
         return -1;
     }
-    if (launch_read_grid(args[0], shape->grid) < 0 || launch_read_block(args[1], shape->block) < 0) return -1;
+    if (launch_read_grid(args[0], launch->shape.grid) < 0
+        || launch_read_block(args[1], launch->shape.block) < 0)
+        return -1;
     if (stream && launch_read_stream(function->state, args[2], stream) < 0) return -1;
-    return read_shared_size(function->state, call, args + arg_count, keywords, &shape->shared_bytes);
+    return read_keywords(function->state, call, args + arg_count, keywords, launch);
 }
 
 PyObject *prepared_call(PyObject *self, FAST_PARAMETERS)
 {
     FunctionObject *function = function_cast(self);
-    LaunchShape shape;
-    if (read_front(function, "prepared_call", args, arg_count, keywords, &shape, NULL) < 0
-        || launch_values(function, &shape, NULL, args + 2, arg_count - 2) < 0)
+    PreparedLaunch launch;
+    if (read_front(function, "prepared_call", args, arg_count, keywords, &launch, NULL) < 0
+        || launch_values(function, &launch, NULL, args + 2, arg_count - 2) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -263,10 +277,10 @@ PyObject *prepared_call(PyObject *self, FAST_PARAMETERS)
 PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS)
 {
     FunctionObject *function = function_cast(self);
-    LaunchShape shape;
+    PreparedLaunch launch;
     CUstream stream;
-    if (read_front(function, "prepared_async_call", args, arg_count, keywords, &shape, &stream) < 0
-        || launch_values(function, &shape, stream, args + 3, arg_count - 3) < 0)
+    if (read_front(function, "prepared_async_call", args, arg_count, keywords, &launch, &stream) < 0
+        || launch_values(function, &launch, stream, args + 3, arg_count - 3) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -334,12 +348,12 @@ static PyObject *timed_call_new(FunctionObject *function, LaunchTimer timer)
 PyObject *prepared_timed_call(PyObject *object, FAST_PARAMETERS)
 {
     FunctionObject *function = function_cast(object);
-    LaunchShape shape;
+    PreparedLaunch launch;
     LaunchTimer timer;
-    if (read_front(function, "prepared_timed_call", args, arg_count, keywords, &shape, NULL) < 0
+    if (read_front(function, "prepared_timed_call", args, arg_count, keywords, &launch, NULL) < 0
         || launch_timer_start(function->state, &timer, NULL) < 0)
         return NULL;
-    if (launch_values(function, &shape, NULL, args + 2, arg_count - 2) < 0) {
+    if (launch_values(function, &launch, NULL, args + 2, arg_count - 2) < 0) {
         launch_timer_free(&timer);
         return NULL;
     }

@@ -161,7 +161,7 @@ static PyObject *launch_grid_on(FunctionObject *function, StatefulLaunch *launch
                      function_name(function), function->layout.bytes, launch->size);
         return NULL;
     }
-    if (function_launch_buffer(function, &shape, stream, launch->bytes, launch->size) < 0) return NULL;
+    if (function_launch_buffer(function, &shape, NULL, stream, launch->bytes, launch->size) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -214,7 +214,7 @@ static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t
         PyErr_Format(PyExc_TypeError, "kernel '%s' takes %u bytes of parameters, %zd given",
                      function_name(function), function->layout.bytes, buffer.len);
     else
-        failed = function_launch_buffer(function, &shape, stream, buffer.buf, (size_t)buffer.len);
+        failed = function_launch_buffer(function, &shape, NULL, stream, buffer.buf, (size_t)buffer.len);
     PyBuffer_Release(&buffer);
     return failed ? NULL : Py_NewRef(Py_None);
 }

@@ -6,6 +6,15 @@ Importing this makes no call into CUDA.
 from __future__ import annotations
 
 from pycuda import _driver
+from pycuda._arrays import (  # noqa: F401
+    bind_array_to_texref,
+    dtype_to_array_format,
+    gpuarray_to_array,
+    make_multichannel_2d_array,
+    matrix_to_array,
+    matrix_to_texref,
+    np_to_array,
+)
 from pycuda._driver import *  # noqa: F403
 from pycuda._driver import _live_objects  # noqa: F401  for tests that count what they leave
 

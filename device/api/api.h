@@ -40,6 +40,9 @@ CU_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
 CU_API CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end);
 CU_API CUresult cuStreamGetDevice(CUstream stream, CUdevice *device);
 CU_API CUresult cuStreamGetDevice_ptsz(CUstream stream, CUdevice *device);
+CU_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type);
+CU_API CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type);
+CU_API CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool);
 CU_API CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t count, CUmem_advise advice, CUmemLocation location);
 CU_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count, CUmemLocation location, unsigned int flags,
                                       CUstream stream);

@@ -19,6 +19,13 @@ typedef struct DriverSettings {
     uint64_t memory;        /* PYCUDA_CPU_MEMORY, bytes of each device */
 } DriverSettings;
 
+/* Where the memory of a pool is. */
+typedef enum { POOL_DEVICE, POOL_MANAGED, POOL_HOST, POOL_KINDS } PoolKind;
+
+typedef struct DevicePools {
+    struct CUmemPoolHandle_st *standard, *current; /* made when first asked for */
+} DevicePools;
+
 /* A virtual device. They share the host's memory map; each has its own workers, size and primary context. */
 typedef struct Device {
     int ordinal;
@@ -27,7 +34,7 @@ typedef struct Device {
     WorkerPool *workers;        /* made at the first launch */
     Context *primary;           /* made at the first retain */
     unsigned primary_flags;
-    struct CUmemPoolHandle_st *default_pool, *pool;
+    DevicePools pools[POOL_KINDS];
 } Device;
 
 /* Read once, also before cuInit. */

@@ -8,6 +8,7 @@
 #include "api/memory.h"
 #include "api/module.h"
 #include "api/stream.h"
+#include "api/texture.h"
 
 typedef struct LaunchShape {
     uint32_t grid[3], block[3];
@@ -61,6 +62,7 @@ static void run_launch(Task *self, Stream *stream)
         .multiprocessors = (uint32_t)driver_threads(),
         .memory = driver_memory(),
         .heap = context_heap(context),
+        .find_texture = texture_find,
         .print = context_print,
         .print_closure = context,
     };

@@ -43,7 +43,7 @@ bool memory_release(CUdeviceptr address)
     MemoryRange range;
     if (!memory_map_free(driver_memory(), address, &range)) return false;
     if (is_counted(range.kind)) atomic_fetch_sub(&driver_device(range.device)->memory_used, range.size);
-    if (range.tag && range.kind == MEMORY_DEVICE) pool_count(range.tag, -(int64_t)range.size);
+    if (range.tag) pool_count(range.tag, -(int64_t)range.size);
     return true;
 }
 

@@ -34,7 +34,9 @@ typedef enum ObjectKind {
     OBJECT_KERNEL,
     OBJECT_ARRAY,
     OBJECT_POOL,
-    OBJECT_LINKER
+    OBJECT_LINKER,
+    OBJECT_TEXTURE,
+    OBJECT_SURFACE
 } ObjectKind;
 
 typedef struct Object Object;

@@ -39,7 +39,7 @@ static CUresult answer(const MemoryRange *range, CUpointer_attribute attribute, 
         ANSWER(ALLOWED_HANDLE_TYPES, uint64_t, 0)
         ANSWER(IS_GPU_DIRECT_RDMA_CAPABLE, unsigned, 0)
         ANSWER(ACCESS_FLAGS, unsigned, READ_WRITE)
-        ANSWER(MEMPOOL_HANDLE, void *, range->kind == MEMORY_DEVICE ? (uintptr_t)range->tag : 0)
+        ANSWER(MEMPOOL_HANDLE, void *, (uintptr_t)range->tag)
         ANSWER(MAPPING_SIZE, size_t, range->size)
         ANSWER(MAPPING_BASE_ADDR, CUdeviceptr, range->base)
         ANSWER(MEMORY_BLOCK_ID, unsigned long long, range->id)

@@ -10,17 +10,22 @@ enum { POOL_SETTINGS = 4 };
 struct CUmemPoolHandle_st {
     Object object;
     Device *device;
+    PoolKind kind;
     bool is_default;
     _Atomic uint64_t settings[POOL_SETTINGS]; /* reuse policies and the release threshold */
     _Atomic uint64_t used, used_high;
     uint64_t most;                            /* bytes; 0: as much as the device has */
 };
 
-static Pool *pool_new(Device *device)
+static const MemoryKind memory_kinds[POOL_KINDS] =
+    {[POOL_DEVICE] = MEMORY_DEVICE, [POOL_MANAGED] = MEMORY_MANAGED, [POOL_HOST] = MEMORY_HOST_PINNED};
+
+static Pool *pool_new(Device *device, PoolKind kind)
 {
     Pool *pool = object_new(OBJECT_POOL, sizeof *pool, NULL, NULL);
     if (!pool) return NULL;
     pool->device = device;
+    pool->kind = kind;
     for (int i = 0; i < POOL_SETTINGS - 1; i++) atomic_store(&pool->settings[i], 1);
     if (object_publish(OBJECT(pool))) return pool;
     PUT(pool);
@@ -35,37 +40,82 @@ void pool_count(Pool *pool, int64_t bytes)
     if (bytes < 0) PUT(pool);
 }
 
-/* The device's default pool; NULL without memory. */
-static Pool *default_pool(Device *device)
+/* Makes the default pool when there is none yet; NULL without memory. */
+static DevicePools *pools_of(Device *device, PoolKind kind)
 {
+    DevicePools *pools = &device->pools[kind];
     driver_lock();
-    if (!device->default_pool) {
-        device->default_pool = pool_new(device);
-        if (device->default_pool) device->default_pool->is_default = true;
-    }
-    if (!device->pool) device->pool = device->default_pool;
-    Pool *pool = device->default_pool;
+    if (!pools->standard && (pools->standard = pool_new(device, kind))) pools->standard->is_default = true;
+    if (!pools->current) pools->current = pools->standard;
     driver_unlock();
-    return pool;
+    return pools->standard ? pools : NULL;
 }
 
-static CUresult pool_of(CUdevice ordinal, CUmemoryPool *out, bool current)
+static CUresult pool_tell(Device *device, PoolKind kind, CUmemoryPool *out, bool current)
 {
-    TRY(driver_check());
-    Device *device = driver_device(ordinal);
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     if (!device) return CUDA_ERROR_INVALID_DEVICE;
-    Pool *pool = default_pool(device);
-    if (!pool) return CUDA_ERROR_OUT_OF_MEMORY;
+    DevicePools *pools = pools_of(device, kind);
+    if (!pools) return CUDA_ERROR_OUT_OF_MEMORY;
     driver_lock();
-    *out = current ? device->pool : pool;
+    *out = current ? pools->current : pools->standard;
     driver_unlock();
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice ordinal) { return pool_of(ordinal, out, false); }
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice ordinal)
+{
+    TRY(driver_check());
+    return pool_tell(driver_device(ordinal), POOL_DEVICE, out, false);
+}
 
-CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice ordinal) { return pool_of(ordinal, out, true); }
+CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice ordinal)
+{
+    TRY(driver_check());
+    return pool_tell(driver_device(ordinal), POOL_DEVICE, out, true);
+}
+
+/* What kind of pool lives there, and the device that keeps it: the first one for the host's. */
+static CUresult locate(const CUmemLocation *location, CUmemAllocationType type, Device **device, PoolKind *kind)
+{
+    bool on_device = location->type == CU_MEM_LOCATION_TYPE_DEVICE;
+    bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+    if (!managed && type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+    switch (location->type) {
+    case CU_MEM_LOCATION_TYPE_NONE:
+        if (!managed) return CUDA_ERROR_INVALID_VALUE;
+        break;
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    *kind = managed ? POOL_MANAGED : on_device ? POOL_DEVICE : POOL_HOST;
+    *device = driver_device(on_device ? location->id : 0);
+    return *device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+static CUresult pool_at(CUmemoryPool *out, const CUmemLocation *location, CUmemAllocationType type,
+                        bool current)
+{
+    Device *device;
+    PoolKind kind;
+    TRY(driver_check());
+    if (!location) return CUDA_ERROR_INVALID_VALUE;
+    TRY(locate(location, type, &device, &kind));
+    return pool_tell(device, kind, out, current);
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
+{
+    return pool_at(out, location, type, false);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
+{
+    return pool_at(out, location, type, true);
+}
 
 static CUresult pool_enter(CUmemoryPool handle, Pool **out)
 {
@@ -74,34 +124,48 @@ static CUresult pool_enter(CUmemoryPool handle, Pool **out)
     return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle)
+static CUresult make_current(Device *device, PoolKind kind, CUmemoryPool handle)
 {
     Pool *pool;
+    DevicePools *pools = pools_of(device, kind);
+    if (!pools) return CUDA_ERROR_OUT_OF_MEMORY;
     TRY(pool_enter(handle, &pool));
-    Device *device = driver_device(ordinal);
-    CUresult result = !device                  ? CUDA_ERROR_INVALID_DEVICE
-                      : pool->device != device ? CUDA_ERROR_INVALID_VALUE
-                                               : CUDA_SUCCESS;
+    CUresult result = pool->device == device && pool->kind == kind ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     if (!result) {
-        default_pool(device);
         driver_lock();
-        device->pool = pool;
+        pools->current = pool;
         driver_unlock();
     }
     PUT(pool);
     return result;
 }
 
-CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
+CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle)
 {
     TRY(driver_check());
+    Device *device = driver_device(ordinal);
+    return device ? make_current(device, POOL_DEVICE, handle) : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool handle)
+{
+    Device *device;
+    PoolKind kind;
+    TRY(driver_check());
+    if (!location) return CUDA_ERROR_INVALID_VALUE;
+    TRY(locate(location, type, &device, &kind));
+    return make_current(device, kind, handle);
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
+{
+    Device *device;
+    PoolKind kind;
+    TRY(driver_check());
     if (!out || !properties) return CUDA_ERROR_INVALID_VALUE;
-    if (properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
-    if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE || properties->handleTypes)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    Device *device = driver_device(properties->location.id);
-    if (!device) return CUDA_ERROR_INVALID_DEVICE;
-    Pool *pool = pool_new(device);
+    TRY(locate(&properties->location, properties->allocType, &device, &kind));
+    if (properties->handleTypes) return CUDA_ERROR_NOT_SUPPORTED;
+    Pool *pool = pool_new(device, kind);
     if (!pool) return CUDA_ERROR_OUT_OF_MEMORY;
     pool->most = properties->maxSize;
     *out = pool;
@@ -114,9 +178,10 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle)
 {
     Pool *pool;
     TRY(pool_enter(handle, &pool));
+    DevicePools *pools = &pool->device->pools[pool->kind];
     bool may = !pool->is_default;
     driver_lock();
-    if (may && pool->device->pool == pool) pool->device->pool = pool->device->default_pool;
+    if (may && pools->current == pool) pools->current = pools->standard;
     driver_unlock();
     if (may) object_retire(OBJECT(pool));
     PUT(pool);
@@ -221,7 +286,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descript
 static CUresult allocate(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
 {
     if (pool->most && size > pool->most - atomic_load(&pool->used)) return CUDA_ERROR_OUT_OF_MEMORY;
-    MemoryRequest request = {.size = size, .kind = MEMORY_DEVICE, .tag = pool};
+    MemoryRequest request = {.size = size, .kind = memory_kinds[pool->kind], .tag = pool};
     TRY(memory_allocate(stream->object.context, &request, out));
     object_hold(OBJECT(pool));
     pool_count(pool, (int64_t)size);
@@ -276,7 +341,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
     FreeTask *task = NULL;
     if (address
         && (!memory_map_find(driver_memory(), address, &range) || range.base != address
-            || (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED)))
+            || (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED && !range.tag)))
         result = CUDA_ERROR_INVALID_VALUE;
     else if (address && !(task = calloc(1, sizeof *task)))
         result = CUDA_ERROR_OUT_OF_MEMORY;

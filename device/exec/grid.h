@@ -13,6 +13,7 @@
 typedef struct WorkerPool WorkerPool;
 typedef struct DeviceHeap DeviceHeap;
 struct MemoryMap;
+struct Texture;
 
 typedef struct GridLaunch {
     const CodeFunction *function;  /* an entry, bound by exec_bind */
@@ -25,6 +26,8 @@ typedef struct GridLaunch {
     uint32_t multiprocessors;      /* for %nsmid and %smid; 0 counts as 1 */
     struct MemoryMap *memory;      /* what addresses are valid */
     DeviceHeap *heap;              /* malloc of device code; NULL: malloc returns 0 */
+    /* The live texture or surface object of a handle, copied; false when there is none. NULL: there are none. */
+    bool (*find_texture)(uint64_t handle, bool surface, struct Texture *out);
     void (*print)(void *closure, const char *bytes, size_t count); /* printf's output; called from any worker,
                                       never by two at once */
     void *print_closure;

@@ -63,7 +63,7 @@ static bool in_window(const Warp *w, uint64_t address, Window window)
     case IN_LOCAL: return local;
     case IN_PARAM: return param;
     case IN_CONST: return !shared && !local && is_const(w, address);
-    default: return !shared && !local;
+    default: return !shared && !local && !param && !is_const(w, address);
     }
 }
 

@@ -14,6 +14,13 @@ LANE_FN u32 add_f32(u32 x, u32 b, bool keep)
     return f32_bits(canonical(keep ? p + q : flush(flush(p) + flush(q))));
 }
 
+/* A double that is no number stays as it is in global memory, a signalling one too. */
+LANE_FN u64 add_f64(u64 x, u64 b, bool shared)
+{
+    f64 p = f64_from(x);
+    return !shared && p != p ? x : f64_bits(p + f64_from(b));
+}
+
 LANE_FN u16 add_f16(u16 x, u16 b) { return (u16)f32_to_f16(f16_to_f32(x) + f16_to_f32(b)); }
 LANE_FN u16 add_bf16(u16 x, u16 b) { return (u16)f32_to_bf16(bf16_to_f32(x) + bf16_to_f32(b)); }
 LANE_FN u32 add_f16x2(u32 x, u32 b)
@@ -30,7 +37,7 @@ LANE_FN u32 add_bf16x2(u32 x, u32 b)
     X(add_u32, u32, x + b) \
     X(add_u64, u64, x + b) \
     X(add_f32, u32, add_f32(x, b, shared)) \
-    X(add_f64, u64, f64_bits(f64_from(x) + f64_from(b))) \
+    X(add_f64, u64, add_f64(x, b, shared)) \
     X(add_f16, u16, add_f16(x, b)) \
     X(add_f16x2, u32, add_f16x2(x, b)) \
     X(add_bf16, u16, add_bf16(x, b)) \
@@ -66,6 +73,13 @@ LANE_FN uint8_t *atomic_place(const Access *x, int l)
 {
     uint64_t address = atomic_address(x, l);
     return x->i->mods & MEM_SHARED ? at_shared(x, address, x->size) : at_generic(x, address, x->size);
+}
+
+/* A generic address may be one of the block's shared memory. */
+static bool is_shared(const Access *x, const void *p)
+{
+    const Block *block = x->w->block;
+    return x->i->mods & MEM_SHARED || (uintptr_t)p - (uintptr_t)block->shared < block->shared_size;
 }
 
 static const Insn *atomic_fault(const Access *x, int l)
@@ -128,14 +142,14 @@ static uint32_t atomic_fuel(unsigned op)
     { \
         const Access x = {w, i, sizeof(T), true}; \
         const T *b = ROW(const T, w, i->b), *c = ROW(const T, w, i->c); \
-        const bool shared = (i->mods & MEM_SHARED) != 0, together = one_place(&x); \
+        const bool together = one_place(&x); \
         T old[WARP_LANES]; \
         warp_may_spin(w, atomic_fuel(i->op)); \
         for (uint32_t rest = w->mask; rest; rest &= rest - 1) { \
             int l = __builtin_ctz(rest); \
             T *p = (T *)(void *)atomic_place(&x, l); \
             if (!p) return atomic_fault(&x, l); \
-            update_##name(p, together ? w->mask : 1u << l, b, c, old, shared); \
+            update_##name(p, together ? w->mask : 1u << l, b, c, old, is_shared(&x, p)); \
             if (together) break; \
         } \
         if (i->d != REF_ABSENT) { \

@@ -95,6 +95,7 @@ LANES_1(cvt_odd_f32_f64, f32, f64, f32_odd(a))
 LANES_1(cvt_f32_f64, f32, f64, a)
 LANES_1(cvt_f64_f32, f64, f32, a)
 LANES_1(cvt_f32_f16, f32, b16, canonical(f16_to_f32(a)))
+LANES_1(cvt_f64_f16, f64, b16, f16_to_f32(a)) /* a NaN keeps its payload */
 LANES_1(cvt_f32_bf16, f32, b16, bf16_to_f32(a))
 LANES_1(cvt_f16_f32, b16, f32, f32_to_f16(a))
 LANES_1(cvt_bf16_f32, b16, f32, f32_to_bf16(a))

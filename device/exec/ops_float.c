@@ -69,6 +69,7 @@ MIN_MAX(min)
 MIN_MAX(max)
 
 UNARY(ftz_f32, f32, canonical(flush(a)))
+UNARY(flush_f32, f32, flush(a))
 UNARY(sat_f32, f32, saturate(a))
 UNARY(rint_f32, f32, canonical(__builtin_rintf(a)))
 UNARY(trunc_f32, f32, canonical(__builtin_truncf(a)))

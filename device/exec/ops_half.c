@@ -51,9 +51,11 @@ HALF_1(ex2, approx_ex2(a))
     { \
         return (h & infinity) == 0 ? h & 0x8000 : (h & 0x7fff) > infinity ? HALF_NAN : h; \
     } \
+    LANE_FN b32 flush_of_##F(b32 h) { return (h & infinity) == 0 ? h & 0x8000 : h; } \
     HALF_ROWS_1(neg, F) \
     HALF_ROWS_1(abs, F) \
-    HALF_ROWS_1(ftz, F)
+    HALF_ROWS_1(ftz, F) \
+    HALF_ROWS_1(flush, F)
 HALF_BITS(f16, 0x7c00)
 HALF_BITS(bf16, 0x7f80)
 
@@ -67,3 +69,22 @@ HALF_BITS(bf16, 0x7f80)
                                   fma_of_##F(a >> 16, b >> 16, c >> 16) << 16)
 HALF_FMA(f16)
 HALF_FMA(bf16)
+
+/* Flushed before rounding could make the least normal number of them: what rounds to 11 bits below it. */
+LANE_FN f32 flush_half(f32 x)
+{
+    return __builtin_fabsf(x) < 0x1.ffep-15f ? f32_from(f32_bits(x) & F32_SIGN) : x;
+}
+LANE_FN f32 flushed_source(b32 h) { return f16_to_f32(flush_of_f16(h)); }
+LANE_FN b32 mul_ftz_of_f16(b32 a, b32 b)
+{
+    return f32_to_f16(flush_half(flushed_source(a) * flushed_source(b)));
+}
+LANE_FN b32 fma_ftz_of_f16(b32 a, b32 b, b32 c)
+{
+    return f32_to_f16(flush_half(f32_odd(fma_odd(flushed_source(a), flushed_source(b), flushed_source(c)))));
+}
+HALF_ROWS_2(mul_ftz, f16)
+TERNARY(fma_ftz_f16, b16, fma_ftz_of_f16(a, b, c))
+TERNARY(fma_ftz_f16x2, b32, fma_ftz_of_f16(a & 0xffff, b & 0xffff, c & 0xffff) |
+                                fma_ftz_of_f16(a >> 16, b >> 16, c >> 16) << 16)

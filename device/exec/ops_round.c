@@ -39,6 +39,8 @@ static const Insn *run_rounded(OpFn handler, Warp *w, const Insn *i)
 ROUNDED_ARITHMETIC(f32)
 ROUNDED_ARITHMETIC(f64)
 ROUNDED(fma_round_f64, fma_f64)
+ROUNDED(mul_round_ftz_f32, mul_ftz_f32)
+ROUNDED(div_round_ftz_f32, div_ftz_f32)
 
 ROUNDED(cvt_round_f32_s32, cvt_f32_s32)
 ROUNDED(cvt_round_f32_u32, cvt_f32_u32)

@@ -170,6 +170,7 @@ static void place_labels(Select *s, const uint32_t *starts)
 static void select_body(Select *s)
 {
     uint32_t *starts = ARENA_ARRAY(s->f->scratch, uint32_t, s->tree->insn_count + 1);
+    select_take_parameters(s);
     for (uint32_t i = 0; i < s->tree->insn_count && s->lower->log->errors < MOST_ERRORS; i++) {
         s->insn = &s->tree->insns[i];
         starts[i] = s->f->insn_count;
@@ -181,6 +182,9 @@ static void select_body(Select *s)
     if (s->failed) return;
     starts[s->tree->insn_count] = s->f->insn_count;
     place_labels(s, starts);
+    s->guard = REF_ABSENT;
+    s->guard_flag = 0;
+    select_give_results(s);
     lower_new_insn(s->f, OP_ret, s->line)->flags = FLAG_ENDS;
 }
 

@@ -104,6 +104,8 @@ Ref select_variable_address(Select *s, const PtxOperand *operand, RegisterClass 
 Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass class, bool is_signed);
 /* Gives a .param variable that is an argument or result of calls its place in the frame called. */
 void select_call_places(Select *s);
+void select_take_parameters(Select *s); /* of a function with registers as parameters, at its start */
+void select_give_results(Select *s);    /* before it returns */
 /* Places of variables in local memory and of kernel parameters in their buffer. */
 void select_frame(Select *s);
 /* Layout of a call's results, then arguments, in the frame called: fills places, returns the bytes. */
@@ -141,5 +143,10 @@ void select_redux(Select *s);
 void select_elect(Select *s);
 void select_activemask(Select *s);
 void select_call(Select *s);
+void select_tex(Select *s);
+void select_tld4(Select *s);
+void select_txq(Select *s);
+void select_suld(Select *s);
+void select_sust(Select *s);
 
 #endif

@@ -100,7 +100,8 @@ static uint16_t find_sign_free(const Lower *lower, const char *stem, PtxType typ
 static uint16_t find_with(const Lower *lower, const PtxForm *form, const char *variant)
 {
     Name name = {.length = 0};
-    name_add(&name, ptx_opcode_names[form->opcode]);
+    bool fused = form->opcode == PTX_OP_mad && is_float(form->types[0]);
+    name_add(&name, ptx_opcode_names[fused ? PTX_OP_fma : form->opcode]);
     memmove(name.text, name.text + 1, name.length--);
     name_add_modifiers(&name, form);
     for (const char *part = variant; *part;) {
@@ -149,20 +150,22 @@ static void fill_recipe(const Lower *lower, const PtxForm *form, Recipe *r)
 {
     PtxType type = form->types[0];
     uint16_t rounding = rounding_of(form);
-    bool ftz = ptx_has(form, PTX_MOD_ftz) && type != PTX_f64;
+    bool ftz = ptx_has(form, PTX_MOD_ftz) && (type != PTX_f64 || form->opcode == PTX_OP_slct);
     const char *round = rounding != MODS_RN ? "round" : "";
     *r = (Recipe){.op = OP_COUNT, .mods = rounding, .before = OP_COUNT, .pure = true};
     if (ptx_has(form, PTX_MOD_approx) && ptx_has(form, PTX_MOD_ftz))
         r->op = find_with(lower, form, "approx ftz");
     bool named_ftz = r->op != OP_COUNT;
-    if (!named_ftz && ptx_has(form, PTX_MOD_ftz) && !*round) {
-        r->op = find_with(lower, form, "ftz");
+    if (!named_ftz && ptx_has(form, PTX_MOD_ftz)) {
+        r->op = find_with(lower, form, *round ? "round ftz" : "ftz");
         named_ftz = r->op != OP_COUNT;
     }
     if (r->op == OP_COUNT && ptx_has(form, PTX_MOD_approx)) r->op = find_with(lower, form, "approx");
     if (r->op == OP_COUNT) r->op = find_with(lower, form, round);
-    if (ftz && !named_ftz) {
-        r->before = find_on_type(lower, "ftz", type);
+    if (ftz && !named_ftz && form->opcode == PTX_OP_slct) {
+        r->before = find_on_type(lower, "flush", form->types[1]);
+    } else if (ftz && !named_ftz) {
+        r->before = find_on_type(lower, "flush", type);
         after(r, r->before);
     }
     if (ptx_has(form, PTX_MOD_sat) && is_float(type)) after(r, find_on_type(lower, "sat", type));
@@ -198,9 +201,12 @@ static PtxType type_of_letter(const PtxForm *form, char letter)
     }
 }
 
-static Ref flushed(Select *s, const Recipe *recipe, Ref source, PtxType type)
+/* slct flushes what it tests (type 1 of the mnemonic), not what it chooses from. */
+static Ref flushed(Select *s, const Recipe *recipe, Ref source, char letter)
 {
-    if (recipe->before == OP_COUNT || type != s->insn->form->types[0]) return source;
+    bool tested = s->insn->form->opcode == PTX_OP_slct;
+    PtxType type = type_of_letter(s->insn->form, letter);
+    if (recipe->before == OP_COUNT || tested != (letter == '1')) return source;
     LowerInsn *flush = select_temp(s, recipe->before, class_of(type));
     flush->a = source;
     return flush->d;
@@ -231,7 +237,7 @@ void select_alu(Select *s, const char *shape)
     Ref sources[4] = {REF_ABSENT, REF_ABSENT, REF_ABSENT, REF_ABSENT};
     for (uint32_t i = 1; i < s->insn->operand_count && i < 5; i++) {
         PtxType type = type_of_letter(form, shape[i]);
-        sources[i - 1] = flushed(s, recipe, select_source(s, &s->insn->operands[i], type), type);
+        sources[i - 1] = flushed(s, recipe, select_source(s, &s->insn->operands[i], type), shape[i]);
     }
     RegisterClass class = class_of(type_of_letter(form, shape[0]));
     Ref d = select_dest(s, operand_at(s, 0), class);
@@ -259,11 +265,11 @@ void select_minmax(Select *s)
         select_unsupported(s, "");
         return;
     }
-    Ref value = flushed(s, recipe, select_source(s, operand_at(s, 1), type), type);
+    Ref value = flushed(s, recipe, select_source(s, operand_at(s, 1), type), '0');
     uint32_t count = s->insn->operand_count;
     Ref d = select_dest(s, operand_at(s, 0), class);
     for (uint32_t i = 2; i < count; i++) {
-        Ref other = flushed(s, recipe, select_source(s, &s->insn->operands[i], type), type);
+        Ref other = flushed(s, recipe, select_source(s, &s->insn->operands[i], type), '0');
         bool last = i + 1 == count && !recipe->after_count;
         LowerInsn *insn = last ? select_emit(s, recipe->op) : select_temp(s, recipe->op, class);
         insn->flags |= FLAG_PURE;

@@ -145,6 +145,32 @@ static void pass(Select *s, const PtxOperand *o, const PtxVariable *formal, Loca
     }
 }
 
+/* Parameters and results of the function itself that are registers: between its frame and their rows. */
+static void move_registers(Select *s, PtxVariable **list, uint32_t count, const LocalPlace *places, bool store)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i]->space != PTX_SPACE_REG || list[i]->reg >= s->tree->register_count) continue;
+        Ref row = REF_MAKE(REF_FRAME, list[i]->reg);
+        if (list[i]->vector > 1 || class_of(list[i]->type) == CLASS_PREDICATE) {
+            ptx_report(s->lower->tree, s->lower->log, PTX_INVALID, s->tree->line, s->tree->column,
+                       "this parameter of '%s' is not supported by the CPU device", s->tree->name);
+            s->failed = true;
+        } else {
+            local_access(s, store, row, places[i].offset, list[i]->type);
+        }
+    }
+}
+
+void select_take_parameters(Select *s)
+{
+    if (!s->tree->is_entry) move_registers(s, s->tree->params, s->tree->param_count, s->params, false);
+}
+
+void select_give_results(Select *s)
+{
+    if (!s->tree->is_entry) move_registers(s, s->tree->returns, s->tree->return_count, s->returns, true);
+}
+
 static void emit_call(Select *s, const PtxOperand *callee)
 {
     if (callee->kind == PTX_OPERAND_FUNCTION) {

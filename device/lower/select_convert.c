@@ -115,10 +115,10 @@ static uint16_t rounding(const PtxForm *form)
     }
 }
 
-/* Source of half precision to f32, exactly; the f32 source flushed under .ftz. */
+/* Source of half precision to f32, exactly; the f32 source flushed under .ftz, but not on its way to f16. */
 static PtxType widen_half(Conversion *c)
 {
-    if (c->ftz && c->from == PTX_f32) step_named(c, "ftz", c->from, PTX_TYPE_NONE, 0);
+    if (c->ftz && c->from == PTX_f32 && c->to != PTX_f16) step_named(c, "ftz", c->from, PTX_TYPE_NONE, 0);
     if (c->from != PTX_f16 && c->from != PTX_bf16) return c->from;
     step_named(c, "cvt", PTX_f32, c->from, 0);
     return PTX_f32;
@@ -155,13 +155,17 @@ static void float_to_integer(Conversion *c)
 static void to_half(Conversion *c, PtxType from)
 {
     uint16_t round = rounding(c->form);
+    if (from == PTX_f64) {
+        step_named(c, "cvt", c->to, from, round);
+        return;
+    }
     if (from != PTX_f32) step_named(c, "cvt_odd", PTX_f32, from, 0);
     step_named(c, round == MODS_RN ? "cvt" : "cvt_round", c->to, PTX_f32, round);
 }
 
 static void clamp_result(Conversion *c)
 {
-    if (c->ftz && c->to == PTX_f32) step_named(c, "ftz", c->to, PTX_TYPE_NONE, 0);
+    if (c->ftz && c->to == PTX_f32) step_named(c, "flush", c->to, PTX_TYPE_NONE, 0);
     if (c->sat) step_named(c, "sat", c->to, PTX_TYPE_NONE, 0);
     if (c->relu) step_named(c, "relu", c->to, PTX_TYPE_NONE, 0);
 }
@@ -182,6 +186,11 @@ static void integer_to_float(Conversion *c)
 static void float_to_float(Conversion *c)
 {
     uint16_t round = rounding(c->form);
+    if (c->to == PTX_f64 && c->from == PTX_f16) {
+        step(c, "cvt_f64_f16", PTX_f64);
+        clamp_result(c);
+        return;
+    }
     PtxType from = widen_half(c);
     make_integral(c, from, false);
     if (c->to == PTX_f16 || c->to == PTX_bf16)

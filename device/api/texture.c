@@ -1,0 +1,227 @@
+/* Texture objects: what they read is checked once, at creation. */
+#include "api/texture.h"
+
+#include <string.h>
+
+#include "api/log.h"
+#include "api/memory.h"
+
+enum { SEAMLESS = 0x40, NO_TRILINEAR_OPTIMISATION = 0x20, PITCH_ALIGNMENT = 32, ADDRESS_ALIGNMENT = 512 };
+
+static CUresult refuse(CUresult error, const char *what)
+{
+    log_error("texture or surface: %s", what);
+    return error;
+}
+
+static CUresult set_format(Texture *t, CUarray_format format, unsigned channels)
+{
+    size_t size = array_format_size(format);
+    if (!size) return refuse(CUDA_ERROR_INVALID_VALUE, "the format is not supported by the CPU device");
+    if (channels != 1 && channels != 2 && channels != 4) return CUDA_ERROR_INVALID_VALUE;
+    t->format = (uint8_t)format;
+    t->channels = (uint8_t)channels;
+    t->element = (uint8_t)(size * channels);
+    return CUDA_SUCCESS;
+}
+
+/* The memory must be live, whole, and not of the host. */
+static CUresult set_memory(Texture *t, CUdeviceptr address, uint64_t bytes)
+{
+    MemoryRange range;
+    if (!memory_map_find_span(driver_memory(), address, bytes, &range))
+        return refuse(CUDA_ERROR_INVALID_VALUE, "the memory is not within one allocation");
+    t->storage = address;
+    t->bytes = bytes;
+    t->range = range.id;
+    return CUDA_SUCCESS;
+}
+
+static TextureShape shape_of(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+    bool layered = shape->Flags & CUDA_ARRAY3D_LAYERED;
+    if (shape->Flags & CUDA_ARRAY3D_CUBEMAP) return layered ? TEXTURE_ACUBE : TEXTURE_CUBE;
+    if (layered) return shape->Height ? TEXTURE_A2D : TEXTURE_A1D;
+    return shape->Depth ? TEXTURE_3D : shape->Height ? TEXTURE_2D : TEXTURE_1D;
+}
+
+static CUresult bind_array(Texture *t, CUarray handle)
+{
+    Array *array = object_get(handle, OBJECT_ARRAY);
+    if (!array) return CUDA_ERROR_INVALID_HANDLE;
+    t->shape = (uint8_t)shape_of(&array->shape);
+    t->row = array->row;
+    t->slice = array->row * array->rows;
+    t->size[0] = (uint32_t)array->shape.Width;
+    t->size[1] = (uint32_t)array->rows;
+    t->size[2] = (uint32_t)array->layers;
+    bool stores = array->shape.Flags & CUDA_ARRAY3D_SURFACE_LDST;
+    CUresult result = set_format(t, array->shape.Format, array->shape.NumChannels);
+    if (!result) result = set_memory(t, array->storage, t->slice * array->layers);
+    PUT(array);
+    if (!result && t->surface && !stores)
+        result = refuse(CUDA_ERROR_INVALID_VALUE, "the array was not made with CUDA_ARRAY3D_SURFACE_LDST");
+    return result;
+}
+
+static CUresult bind_linear(Texture *t, const CUDA_RESOURCE_DESC *resource)
+{
+    TRY(set_format(t, resource->res.linear.format, resource->res.linear.numChannels));
+    uint64_t bytes = resource->res.linear.sizeInBytes, count = bytes / t->element;
+    if (!count || count > UINT64_C(1) << 28 || resource->res.linear.devPtr % ADDRESS_ALIGNMENT)
+        return refuse(CUDA_ERROR_INVALID_VALUE,
+                      "linear memory needs an address aligned to 512 and up to 2^28 elements");
+    t->shape = TEXTURE_LINEAR;
+    t->size[0] = (uint32_t)count;
+    t->size[1] = t->size[2] = 1;
+    return set_memory(t, resource->res.linear.devPtr, count * t->element);
+}
+
+static CUresult bind_pitch(Texture *t, const CUDA_RESOURCE_DESC *resource)
+{
+    TRY(set_format(t, resource->res.pitch2D.format, resource->res.pitch2D.numChannels));
+    uint64_t width = resource->res.pitch2D.width, height = resource->res.pitch2D.height;
+    uint64_t pitch = resource->res.pitch2D.pitchInBytes, row = width * t->element;
+    if (!width || !height || width > 131072 || height > 65536 || pitch < row || pitch % PITCH_ALIGNMENT
+        || resource->res.pitch2D.devPtr % ADDRESS_ALIGNMENT)
+        return refuse(CUDA_ERROR_INVALID_VALUE,
+                      "the size, pitch (a multiple of 32) or alignment (512) does not fit");
+    t->shape = TEXTURE_2D;
+    t->row = pitch;
+    t->size[0] = (uint32_t)width;
+    t->size[1] = (uint32_t)height;
+    t->size[2] = 1;
+    return set_memory(t, resource->res.pitch2D.devPtr, pitch * (height - 1) + row);
+}
+
+CUresult texture_bind(Texture *t, const CUDA_RESOURCE_DESC *resource)
+{
+    if (resource->flags) return CUDA_ERROR_INVALID_VALUE;
+    switch (resource->resType) {
+    case CU_RESOURCE_TYPE_ARRAY: return bind_array(t, resource->res.array.hArray);
+    case CU_RESOURCE_TYPE_LINEAR: return bind_linear(t, resource);
+    case CU_RESOURCE_TYPE_PITCH2D: return bind_pitch(t, resource);
+    default: return refuse(CUDA_ERROR_NOT_SUPPORTED, "mipmapped arrays are not supported by the CPU device");
+    }
+}
+
+static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
+{
+    enum {
+        KNOWN =
+            CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB | NO_TRILINEAR_OPTIMISATION
+    };
+    bool blends =
+        t->format == TEXTURE_FLOAT || t->format == TEXTURE_HALF
+        || (!(d->flags & CU_TRSF_READ_AS_INTEGER) && t->format != TEXTURE_U32 && t->format != TEXTURE_S32);
+    if (d->filterMode > 1) return CUDA_ERROR_INVALID_VALUE;
+    for (int k = 0; k < 3; k++) {
+        if (d->addressMode[k] > TEXTURE_BORDER) return CUDA_ERROR_INVALID_VALUE;
+        t->address[k] = (uint8_t)d->addressMode[k];
+    }
+    if (d->flags & ~(unsigned)(KNOWN | SEAMLESS)) return CUDA_ERROR_INVALID_VALUE;
+    if (d->filterMode && !blends && t->shape != TEXTURE_LINEAR)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "integers have no linear filter");
+    if (d->filterMode && (d->flags & (CU_TRSF_SRGB | SEAMLESS)))
+        return refuse(CUDA_ERROR_NOT_SUPPORTED,
+                      "the linear filter on sRGB or across the faces of a cube is not supported");
+    t->linear = d->filterMode;
+    t->normalized = d->flags & CU_TRSF_NORMALIZED_COORDINATES;
+    t->integer = d->flags & CU_TRSF_READ_AS_INTEGER;
+    t->srgb = (d->flags & CU_TRSF_SRGB) && t->format == TEXTURE_U8 && !t->integer;
+    memcpy(t->border, d->borderColor, sizeof t->border);
+    return CUDA_SUCCESS;
+}
+
+/* A view may only say what the resource is already. */
+static CUresult check_view(const Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    bool same = !view->format && view->width == t->size[0] && view->height <= t->size[1]
+                && view->depth <= t->size[2] && !view->firstMipmapLevel && !view->lastMipmapLevel
+                && !view->firstLayer;
+    return same ? CUDA_SUCCESS
+                : refuse(CUDA_ERROR_NOT_SUPPORTED, "resource views are not supported by the CPU device");
+}
+
+CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
+                           const CUDA_TEXTURE_DESC *description, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out || !resource || !description) return CUDA_ERROR_INVALID_VALUE;
+    TextureObject *object = object_new(OBJECT_TEXTURE, sizeof *object, context, NULL);
+    if (!object) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = texture_bind(&object->texture, resource);
+    if (!result) result = set_reading(&object->texture, description);
+    if (!result && view) result = check_view(&object->texture, view);
+    object->resource = *resource;
+    object->description = *description;
+    object->has_view = view != NULL;
+    if (view) object->view = *view;
+    if (!result && !object_publish(OBJECT(object))) result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) *out = (CUtexObject)(uintptr_t)object;
+    PUT(object);
+    return result;
+}
+
+CUresult texture_enter(unsigned long long handle, ObjectKind kind, TextureObject **out)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    *out = object_get((const void *)(uintptr_t)handle, kind);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult texture_destroy(unsigned long long handle, ObjectKind kind)
+{
+    TextureObject *object;
+    if (!handle) return CUDA_SUCCESS;
+    TRY(texture_enter(handle, kind, &object));
+    queue_wait_context(object->object.context);
+    bool mine = object_retire(OBJECT(object));
+    PUT(object);
+    return mine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuTexObjectDestroy(CUtexObject handle) { return texture_destroy(handle, OBJECT_TEXTURE); }
+
+bool texture_find(uint64_t handle, bool surface, Texture *out)
+{
+    TextureObject *object =
+        object_get((const void *)(uintptr_t)handle, surface ? OBJECT_SURFACE : OBJECT_TEXTURE);
+    if (!object) return false;
+    *out = object->texture;
+    PUT(object);
+    return true;
+}
+
+CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUtexObject handle)
+{
+    TextureObject *object;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(texture_enter(handle, OBJECT_TEXTURE, &object));
+    *out = object->resource;
+    PUT(object);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out, CUtexObject handle)
+{
+    TextureObject *object;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(texture_enter(handle, OBJECT_TEXTURE, &object));
+    *out = object->description;
+    PUT(object);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out, CUtexObject handle)
+{
+    TextureObject *object;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(texture_enter(handle, OBJECT_TEXTURE, &object));
+    bool given = object->has_view;
+    *out = object->view;
+    PUT(object);
+    return given ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

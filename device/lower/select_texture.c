@@ -1,0 +1,251 @@
+/* Textures and surfaces by handles in registers. References (.texref, .samplerref and .surfref variables)
+ * are not supported: what CUDA 12 and later make has objects only. */
+#include "exec/texture.h"
+#include "lower/select.h"
+
+/* The operands on their way to Insn. */
+typedef struct TextureOperands {
+    Ref handle;
+    Ref refs[8]; /* values, then coordinates */
+    uint16_t mods;
+} TextureOperands;
+
+static bool shape_of(Select *s, uint16_t *shape)
+{
+    switch (s->insn->form->group[PTX_GROUP_SHAPE]) {
+    case PTX_MOD_1d: *shape = TEXTURE_1D; return true;
+    case PTX_MOD_2d: *shape = TEXTURE_2D; return true;
+    case PTX_MOD_3d: *shape = TEXTURE_3D; return true;
+    case PTX_MOD_a1d: *shape = TEXTURE_A1D; return true;
+    case PTX_MOD_a2d: *shape = TEXTURE_A2D; return true;
+    case PTX_MOD_cube: *shape = TEXTURE_CUBE; return true;
+    case PTX_MOD_acube: *shape = TEXTURE_ACUBE; return true;
+    default: select_unsupported(s, "this dimension"); return false;
+    }
+}
+
+static unsigned coordinate_count(unsigned shape)
+{
+    static const uint8_t counts[] = {
+        [TEXTURE_1D] = 1,  [TEXTURE_2D] = 2,   [TEXTURE_3D] = 3,   [TEXTURE_A1D] = 2,
+        [TEXTURE_A2D] = 3, [TEXTURE_CUBE] = 3, [TEXTURE_ACUBE] = 4};
+    return counts[shape];
+}
+
+static bool handle_of(Select *s, const PtxOperand *o, Ref *handle)
+{
+    bool reference =
+        o->kind == PTX_OPERAND_VARIABLE || (o->kind == PTX_OPERAND_ADDRESS && o->base == PTX_BASE_VARIABLE);
+    bool address = o->kind == PTX_OPERAND_ADDRESS && o->base == PTX_BASE_REGISTER && !o->offset;
+    PtxOperand reg = *o;
+    if (reference) {
+        select_error(s, o->column,
+                     "texture and surface references are not supported by the CPU device; use objects");
+        return false;
+    }
+    if (address) reg.kind = PTX_OPERAND_REGISTER;
+    if (reg.kind != PTX_OPERAND_REGISTER || ptx_type_bits((PtxType)o->type) != 64) {
+        select_error(s, o->column, "a handle in a 64-bit register is expected here");
+        return false;
+    }
+    *handle = REF_MAKE(REF_FRAME, o->reg);
+    return true;
+}
+
+/* [handle, {coordinates}]: the shape goes to mods. */
+static bool read_place(Select *s, const PtxOperand *tuple, TextureOperands *t)
+{
+    uint16_t shape;
+    for (int k = 0; k < 8; k++) t->refs[k] = REF_ABSENT;
+    if (!shape_of(s, &shape)) return false;
+    if (tuple->kind != PTX_OPERAND_TUPLE || tuple->count != 2) {
+        select_error(s, tuple->column, "a handle and coordinates are expected here");
+        return false;
+    }
+    const PtxOperand *vector = &tuple->items[1];
+    bool single = vector->kind != PTX_OPERAND_VECTOR;
+    unsigned count = single ? 1 : vector->count, needed = coordinate_count(shape);
+    if (!handle_of(s, &tuple->items[0], &t->handle)) return false;
+    if (count < needed || count > 4) {
+        select_error(s, vector->column, "%u coordinates are expected here", needed);
+        return false;
+    }
+    for (unsigned k = 0; k < needed; k++) {
+        const PtxOperand *item = single ? vector : &vector->items[k];
+        bool number = item->kind == PTX_OPERAND_IMMEDIATE;
+        t->refs[4 + k] = select_source(
+            s, item, number && item->type != PTX_s64 && item->type != PTX_u64 ? PTX_f32 : PTX_b32);
+    }
+    t->mods = shape;
+    return true;
+}
+
+static LowerInsn *emit(Select *s, uint16_t op, const TextureOperands *t, unsigned written)
+{
+    uint32_t more = lower_new_refs(s->f, t->refs, 8);
+    LowerInsn *insn = select_emit(s, op);
+    insn->a = t->handle;
+    insn->mods = t->mods;
+    insn->more = more;
+    insn->more_count = 8;
+    insn->more_written = (uint8_t)written;
+    return insn;
+}
+
+/* The results of tex and tld4, with the predicate behind them. */
+static bool read_results(Select *s, TextureOperands *t, Ref *resident)
+{
+    const PtxOperand *o = operand_at(s, 0);
+    bool pair = o->kind == PTX_OPERAND_PAIR;
+    const PtxOperand *values = pair ? &o->items[0] : o;
+    *resident = pair ? select_optional_dest(s, &o->items[1], CLASS_PREDICATE) : REF_ABSENT;
+    bool vector = values->kind == PTX_OPERAND_VECTOR;
+    uint32_t count = vector ? values->count : 1;
+    if (ptx_type_bits(s->insn->form->types[0]) != 32 || s->insn->form->types[0] == PTX_f16x2 || count > 4) {
+        select_unsupported(s, "this type of result");
+        return false;
+    }
+    for (uint32_t k = 0; k < count; k++)
+        t->refs[k] = select_optional_dest(s, vector ? &values->items[k] : values, CLASS_32);
+    return true;
+}
+
+/* Textures have one level: a level or gradients change nothing. Offsets and comparisons are not supported. */
+static bool check_extra(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    uint32_t known = ptx_has(form, PTX_MOD_level) ? 3 : ptx_has(form, PTX_MOD_grad) ? 4 : 2;
+    if (s->insn->operand_count <= known) return true;
+    select_error(s, operand_at(s, known)->column,
+                 "offsets and depth comparison are not supported by the CPU device");
+    return false;
+}
+
+void select_tex(Select *s)
+{
+    TextureOperands t = {0};
+    Ref resident;
+    if (!read_place(s, operand_at(s, 1), &t) || !check_extra(s) || !read_results(s, &t, &resident)) return;
+    if (s->insn->form->types[1] == PTX_s32) t.mods |= TEX_WHOLE;
+    LowerInsn *insn = emit(s, OP_tex, &t, 4);
+    insn->e = resident;
+    insn->flags |= FLAG_E_WRITTEN;
+}
+
+void select_tld4(Select *s)
+{
+    static const PtxModifier channels[] = {PTX_MOD_r, PTX_MOD_g, PTX_MOD_b, PTX_MOD_a};
+    TextureOperands t = {0};
+    Ref resident;
+    int channel = 0;
+    while (channel < 3 && !ptx_has(s->insn->form, channels[channel])) channel++;
+    if (!read_place(s, operand_at(s, 1), &t) || !check_extra(s) || !read_results(s, &t, &resident)) return;
+    if ((t.mods & TEX_SHAPE) != TEXTURE_2D) {
+        select_unsupported(s, "this dimension");
+        return;
+    }
+    LowerInsn *insn = emit(s, OP_tld4, &t, 4);
+    insn->imm = channel;
+    insn->e = resident;
+    insn->flags |= FLAG_E_WRITTEN;
+}
+
+void select_txq(Select *s)
+{
+    static const struct {
+        PtxModifier modifier;
+        TextureQuery query;
+    } queries[] = {
+        {PTX_MOD_width, QUERY_WIDTH},
+        {PTX_MOD_height, QUERY_HEIGHT},
+        {PTX_MOD_depth, QUERY_DEPTH},
+        {PTX_MOD_array_size, QUERY_ARRAY_SIZE},
+        {PTX_MOD_channel_data_type, QUERY_CHANNEL_DATA_TYPE},
+        {PTX_MOD_channel_order, QUERY_CHANNEL_ORDER},
+        {PTX_MOD_normalized_coords, QUERY_NORMALIZED_COORDS},
+        {PTX_MOD_filter_mode, QUERY_FILTER_MODE},
+        {PTX_MOD_addr_mode_0, QUERY_ADDR_MODE_0},
+        {PTX_MOD_addr_mode_1, QUERY_ADDR_MODE_1},
+        {PTX_MOD_addr_mode_2, QUERY_ADDR_MODE_2},
+        {PTX_MOD_num_mipmap_levels, QUERY_NUM_MIPMAP_LEVELS},
+        {PTX_MOD_num_samples, QUERY_NUM_SAMPLES},
+    };
+    enum { QUERIES = sizeof queries / sizeof *queries };
+    const PtxForm *form = s->insn->form;
+    unsigned k = 0;
+    Ref handle;
+    while (k < QUERIES && !ptx_has(form, queries[k].modifier)) k++;
+    if (k == QUERIES || ptx_has(form, PTX_MOD_level)) {
+        select_unsupported(s, "this query");
+        return;
+    }
+    if (!handle_of(s, operand_at(s, 1), &handle)) return;
+    Ref d = select_dest(s, operand_at(s, 0), CLASS_32);
+    LowerInsn *insn = select_emit(s, form->opcode == PTX_OP_suq ? OP_suq : OP_txq);
+    insn->d = d;
+    insn->a = handle;
+    insn->imm = queries[k].query;
+}
+
+/* --- surfaces ----------------------------------------------------------------------------------------- */
+
+static const PtxOperand *elements_of(const PtxOperand *o, uint32_t *count)
+{
+    *count = o->kind == PTX_OPERAND_VECTOR ? o->count : 1;
+    return o->kind == PTX_OPERAND_VECTOR ? o->items : o;
+}
+
+/* The class of the registers, at least as wide as an element. */
+static RegisterClass element_class(const Select *s, const PtxOperand *elements, uint32_t count, PtxType type)
+{
+    RegisterClass class = class_of(type);
+    for (uint32_t k = 0; k < count; k++)
+        if (elements[k].kind == PTX_OPERAND_REGISTER)
+            class = select_class(s, REF_MAKE(REF_FRAME, elements[k].reg));
+    return class;
+}
+
+/* Elements, their rows and what happens outside, into mods. */
+static const PtxOperand *read_access(Select *s, const PtxOperand *values, TextureOperands *t, uint32_t *count,
+                                     RegisterClass *class)
+{
+    PtxModifier boundary = s->insn->form->group[PTX_GROUP_BOUNDARY];
+    const PtxOperand *elements = elements_of(values, count);
+    *class = element_class(s, elements, *count, s->insn->form->types[0]);
+    if (*class < class_of(s->insn->form->types[0]) || *class > CLASS_64 || *count > 4 || *count == 3) {
+        select_unsupported(s, "an access of this width");
+        return NULL;
+    }
+    unsigned power = *count == 4 ? 2 : *count == 2, row = *class == CLASS_64 ? 2 : *class == CLASS_32;
+    t->mods |= (uint16_t)(power << TEX_COUNT_SHIFT | row << TEX_ROW_SHIFT);
+    t->mods |= boundary == PTX_MOD_clamp ? TEX_CLAMP : boundary == PTX_MOD_zero ? TEX_ZERO : 0;
+    return elements;
+}
+
+void select_suld(Select *s)
+{
+    TextureOperands t = {0};
+    uint32_t count;
+    RegisterClass class;
+    if (!read_place(s, operand_at(s, 1), &t)) return;
+    const PtxOperand *elements = read_access(s, operand_at(s, 0), &t, &count, &class);
+    if (!elements) return;
+    for (uint32_t k = 0; k < count; k++) t.refs[k] = select_optional_dest(s, &elements[k], class);
+    emit(s, OP_suld, &t, 4)->imm = ptx_type_bytes(s->insn->form->types[0]);
+}
+
+void select_sust(Select *s)
+{
+    TextureOperands t = {0};
+    uint32_t count;
+    RegisterClass class;
+    PtxType type = s->insn->form->types[0];
+    if (!read_place(s, operand_at(s, 0), &t)) return;
+    const PtxOperand *elements = read_access(s, operand_at(s, 1), &t, &count, &class);
+    if (!elements) return;
+    for (uint32_t k = 0; k < count; k++)
+        t.refs[k] = elements[k].kind == PTX_OPERAND_REGISTER
+                        ? REF_MAKE(REF_FRAME, elements[k].reg)
+                        : lower_constant(s->lower, class, ptx_immediate_bits(&elements[k], type), 0);
+    emit(s, ptx_has(s->insn->form, PTX_MOD_p) ? OP_sust_p : OP_sust, &t, 0)->imm = ptx_type_bytes(type);
+}

@@ -1,0 +1,109 @@
+/* SurfaceObject: an Array that kernels read and write by coordinates. */
+#include "ext/texture.h"
+
+#include <structmember.h>
+
+#include "ext/array.h"
+#include "ext/convert.h"
+#include "ext/errors.h"
+
+static PyObject *surface_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"array", NULL};
+    ModuleState *state = state_of_type(type);
+    PyObject *given[1];
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    CUresult result;
+    if (convert_call("SurfaceObject", names, 1, args, kwargs, given) < 0
+        || cuda_array_handle(state, given[0], "array", &resource.res.array.hArray) < 0)
+        return NULL;
+    TextureObject *surface = texture_empty(state, type, given[0]);
+    if (!surface) return NULL;
+    CALL(state, result, driver.cuSurfObjectCreate(&surface->handle, &resource));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuSurfObjectCreate",
+                     result == CUDA_ERROR_INVALID_VALUE ? "array3d_flags.SURFACE_LDST is needed" : NULL);
+        Py_DECREF((PyObject *)surface);
+        return NULL;
+    }
+    LIVE_MORE(state, SurfaceObject);
+    atomic_store(&surface->freed, false);
+    return (PyObject *)surface;
+}
+
+static void release(TextureObject *surface)
+{
+    ContextScope scope;
+    if (atomic_exchange(&surface->freed, true)) return;
+    LIVE_LESS(surface->state, SurfaceObject);
+    if (context_enter(surface->context, &scope)) {
+        report_driver(surface->state, driver.cuSurfObjectDestroy(surface->handle), "cuSurfObjectDestroy");
+        context_leave(&scope);
+    }
+}
+
+static void surface_dealloc(PyObject *self)
+{
+    TextureObject *surface = texture_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (surface->weak_references) PyObject_ClearWeakRefs(self);
+    if (surface->context) {
+        release(surface);
+        context_drop(surface->context);
+    }
+    Py_XDECREF(surface->source);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+static PyObject *surface_free(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    release(texture_cast(self));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef surface_methods[] = {
+    {"free", surface_free, METH_NOARGS,
+     "free()\n--\n\nGive the surface back now; the array stays. Nothing happens the second time\n"
+     "(cuSurfObjectDestroy)."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef surface_members[] = {
+    {"array", T_OBJECT_EX, offsetof(TextureObject, source), READONLY, "The Array, kept alive."},
+    {"handle", T_ULONGLONG, offsetof(TextureObject, handle), READONLY, "The CUsurfObject as an int."},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(TextureObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(
+    surface_doc,
+    "SurfaceObject(array)\n--\n\n"
+    "A surface over an Array made with array3d_flags.SURFACE_LDST, in the current context. Kernels take it as\n"
+    "an argument of type cudaSurfaceObject_t. LogicError when the Array has no such flag "
+    "(cuSurfObjectCreate).");
+
+static PyType_Slot surface_slots[] = {
+    {Py_tp_doc, (void *)surface_doc},
+    {Py_tp_new, AS_SLOT(surface_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(surface_dealloc)},
+    {Py_tp_traverse, AS_SLOT(texture_traverse)},
+    {Py_tp_methods, surface_methods},
+    {Py_tp_members, surface_members},
+    {Py_nb_int, AS_SLOT(texture_int)},
+    {Py_nb_index, AS_SLOT(texture_int)},
+    {0, NULL},
+};
+
+static PyType_Spec surface_spec = {
+    .name = "pycuda._driver.SurfaceObject",
+    .basicsize = sizeof(TextureObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = surface_slots,
+};
+
+int surface_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->SurfaceObject_type, &surface_spec, NULL);
+}

@@ -1,0 +1,147 @@
+"""NumPy arrays and GPUArrays turned into pycuda.driver.Array, the memory of textures and surfaces."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda import _driver as drv
+
+_FORMATS = {
+    np.dtype(np.uint8): drv.array_format.UNSIGNED_INT8,
+    np.dtype(np.uint16): drv.array_format.UNSIGNED_INT16,
+    np.dtype(np.uint32): drv.array_format.UNSIGNED_INT32,
+    np.dtype(np.int8): drv.array_format.SIGNED_INT8,
+    np.dtype(np.int16): drv.array_format.SIGNED_INT16,
+    np.dtype(np.int32): drv.array_format.SIGNED_INT32,
+    np.dtype(np.float32): drv.array_format.FLOAT,
+}
+# Textures have no such elements: they are read as integers and put together in the kernel.
+_AS_INTEGERS = {np.dtype(np.complex64): 2, np.dtype(np.float64): 2, np.dtype(np.complex128): 4}
+
+
+def dtype_to_array_format(dtype):
+    """dtype_to_array_format(dtype) -> array_format: of 8, 16 and 32-bit integers and float32. TypeError for
+    others.
+    """
+    try:
+        return _FORMATS[np.dtype(dtype)]
+    except KeyError:
+        raise TypeError(f"arrays cannot hold {np.dtype(dtype)}") from None
+
+
+def _check_order(order):
+    if order not in ("C", "F"):
+        raise drv.LogicError(f"order is {order!r}: it may be C or F")
+
+
+def _describe(shape, array_format, channels, flags=0, deep=False):
+    """The descriptor of an Array of this shape, outermost axis first."""
+    descr = drv.ArrayDescriptor3D() if deep or flags or len(shape) == 3 else drv.ArrayDescriptor()
+    descr.width, descr.height = shape[-1], shape[-2]
+    descr.format, descr.num_channels = array_format, channels
+    if isinstance(descr, drv.ArrayDescriptor3D):
+        descr.depth = shape[-3] if len(shape) == 3 else 1
+        descr.flags = flags
+    return descr
+
+
+def _filled(descr, set_source, row_bytes):
+    """An Array with this descriptor and the packed bytes of a source."""
+    array = drv.Array(descr)
+    deep = isinstance(descr, drv.ArrayDescriptor3D)
+    copy = drv.Memcpy3D() if deep else drv.Memcpy2D()
+    set_source(copy)
+    copy.set_dst_array(array)
+    copy.width_in_bytes = copy.src_pitch = row_bytes
+    copy.height = descr.height
+    if deep:
+        copy.src_height, copy.depth = descr.height, descr.depth
+    copy()
+    return array
+
+
+def matrix_to_array(matrix, order, allow_double_hack=False):
+    """matrix_to_array(matrix, order, allow_double_hack=False) -> Array of two dimensions. With order "C" a
+    texture at (x, y) is matrix[y, x], with "F" it is matrix[x, y]. With allow_double_hack a float64 becomes
+    two 32-bit integers.
+    """
+    _check_order(order)
+    matrix = np.asarray(matrix, order=order)
+    if matrix.ndim != 2:
+        raise drv.LogicError(f"matrix_to_array takes an array of 2 dimensions, not {matrix.ndim}")
+    shape = matrix.shape if order == "C" else matrix.shape[::-1]
+    if matrix.dtype == np.float64 and allow_double_hack:
+        descr = _describe(shape, drv.array_format.SIGNED_INT32, 2)
+    else:
+        descr = _describe(shape, dtype_to_array_format(matrix.dtype), 1)
+    return _filled(descr, lambda copy: copy.set_src_host(matrix), shape[-1] * matrix.itemsize)
+
+
+def _describe_like(shape, dtype, order, surface):
+    """The descriptor for np_to_array and gpuarray_to_array, and the bytes of a row."""
+    if len(shape) not in (2, 3):
+        raise drv.LogicError(f"arrays of 2 and 3 dimensions can be copied, not of {len(shape)}")
+    shape = shape if order == "C" else shape[::-1]
+    dtype, flags = np.dtype(dtype), 0
+    if dtype in _AS_INTEGERS:
+        form = drv.array_format.SIGNED_INT32, _AS_INTEGERS[dtype]
+    else:
+        form = dtype_to_array_format(dtype), 1
+    if surface:
+        flags = drv.array3d_flags.SURFACE_LDST
+        if len(shape) == 2:
+            flags |= drv.array3d_flags.ARRAY3D_LAYERED
+    return _describe(shape, *form, flags), shape[-1] * dtype.itemsize
+
+
+def np_to_array(nparray, order, allowSurfaceBind=False):
+    """np_to_array(nparray, order, allowSurfaceBind=False) -> Array of two or three dimensions: a texture at
+    (x, y, z) is nparray[z, y, x] with order "C" and nparray[x, y, z] with "F". complex64 and float64 become
+    two, complex128 four 32-bit integers. allowSurfaceBind makes it one that kernels can write; of two
+    dimensions it is then a layered one with a single layer.
+    """
+    _check_order(order)
+    nparray = np.asarray(nparray, order=order)
+    descr, row_bytes = _describe_like(nparray.shape, nparray.dtype, order, allowSurfaceBind)
+    return _filled(descr, lambda copy: copy.set_src_host(nparray), row_bytes)
+
+
+def gpuarray_to_array(gpuarray, order, allowSurfaceBind=False):
+    """gpuarray_to_array(gpuarray, order, allowSurfaceBind=False) -> Array: np_to_array for a GPUArray, which
+    must be contiguous in this order (LogicError).
+    """
+    _check_order(order)
+    if not (gpuarray.flags.c_contiguous if order == "C" else gpuarray.flags.f_contiguous):
+        raise drv.LogicError(f"the GPUArray is not {order}-contiguous")
+    descr, row_bytes = _describe_like(gpuarray.shape, gpuarray.dtype, order, allowSurfaceBind)
+    return _filled(descr, lambda copy: copy.set_src_device(gpuarray), row_bytes)
+
+
+def make_multichannel_2d_array(ndarray, order):
+    """make_multichannel_2d_array(ndarray, order) -> Array of two dimensions with several channels. The shape
+    is (height, width, channels) with order "C" and (channels, width, height) with "F".
+    """
+    _check_order(order)
+    ndarray = np.asarray(ndarray, order=order)
+    if ndarray.ndim != 3:
+        raise drv.LogicError(f"make_multichannel_2d_array takes an array of 3 dimensions, not {ndarray.ndim}")
+    height, width, channels = ndarray.shape if order == "C" else ndarray.shape[::-1]
+    descr = _describe((height, width), dtype_to_array_format(ndarray.dtype), channels)
+    return _filled(descr, lambda copy: copy.set_src_host(ndarray), width * channels * ndarray.itemsize)
+
+
+def bind_array_to_texref(ary, texref):
+    """bind_array_to_texref(ary, texref): the texture reads this Array, without filtering; outside it the
+    nearest element counts.
+    """
+    if not hasattr(texref, "set_array"):
+        raise TypeError(f"texref must be a TextureReference, not {type(texref).__name__}")
+    texref.set_array(ary)
+    texref.set_address_mode(0, drv.address_mode.CLAMP)
+    texref.set_address_mode(1, drv.address_mode.CLAMP)
+    texref.set_filter_mode(drv.filter_mode.POINT)
+
+
+def matrix_to_texref(matrix, texref, order):
+    """matrix_to_texref(matrix, texref, order): matrix_to_array, bound to a texture reference."""
+    bind_array_to_texref(matrix_to_array(matrix, order), texref)

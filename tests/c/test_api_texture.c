@@ -1,0 +1,285 @@
+/* Texture and surface objects: what is refused, what the getters give back, and the faults of kernels that
+ * use objects which are not alive, of another dimension, or whose memory is gone. */
+#include "check.h"
+
+#include "api/api.h"
+#include "texture_run.h"
+
+#define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
+#define BAD(call) CHECK_EQUAL(call, CUDA_ERROR_INVALID_VALUE)
+
+static const TextureCase plain = {.op = "tex.2d.v4.f32.f32",
+                                  .geometry = G_2D,
+                                  .format = F32,
+                                  .channels = 1,
+                                  .address = {CLAMP, CLAMP, CLAMP},
+                                  .size = {16, 8, 0}};
+
+static CUarray make_array(unsigned flags)
+{
+    CUarray array = NULL;
+    CUDA_ARRAY3D_DESCRIPTOR shape = {16, 8, 0, F32, 1, flags};
+    OK(cuArray3DCreate_v2(&array, &shape));
+    return array;
+}
+
+static CUDA_RESOURCE_DESC resource_of(CUarray array)
+{
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    resource.res.array.hArray = array;
+    return resource;
+}
+
+static void test_getters(void)
+{
+    CUarray array = make_array(0);
+    CUDA_RESOURCE_DESC resource = resource_of(array), got;
+    CUDA_TEXTURE_DESC texture = {.addressMode = {MIRROR, BORDER, WRAP},
+                                 .flags = NORMALIZED,
+                                 .filterMode = LINEAR},
+                      read;
+    CUDA_RESOURCE_VIEW_DESC view;
+    CUtexObject object;
+    OK(cuTexObjectCreate(&object, &resource, &texture, NULL));
+    OK(cuTexObjectGetResourceDesc(&got, object));
+    CHECK(got.res.array.hArray == array && got.resType == CU_RESOURCE_TYPE_ARRAY);
+    OK(cuTexObjectGetTextureDesc(&read, object));
+    CHECK(!memcmp(&read, &texture, sizeof read));
+    BAD(cuTexObjectGetResourceViewDesc(&view, object)); /* made without one */
+    BAD(cuSurfObjectGetResourceDesc(&got, object));
+    OK(cuTexObjectDestroy(object));
+    BAD(cuTexObjectDestroy(object));
+    BAD(cuTexObjectGetTextureDesc(&read, object));
+    OK(cuArrayDestroy(array));
+}
+
+static void test_refused_textures(void)
+{
+    CUarray array = make_array(0);
+    CUDA_RESOURCE_DESC resource = resource_of(array), nothing = resource_of(NULL), mipmap = {.resType = 1};
+    CUDA_TEXTURE_DESC texture = {0}, mode = {.addressMode = {4, 0, 0}}, filter = {.filterMode = 2},
+                      flags = {.flags = 0x1000};
+    CUtexObject object;
+    CUsurfObject surface;
+    BAD(cuTexObjectCreate(NULL, &resource, &texture, NULL));
+    BAD(cuTexObjectCreate(&object, NULL, &texture, NULL));
+    BAD(cuTexObjectCreate(&object, &resource, NULL, NULL));
+    BAD(cuTexObjectCreate(&object, &resource, &mode, NULL));
+    BAD(cuTexObjectCreate(&object, &resource, &filter, NULL));
+    BAD(cuTexObjectCreate(&object, &resource, &flags, NULL));
+    CHECK_EQUAL(cuTexObjectCreate(&object, &nothing, &texture, NULL), CUDA_ERROR_INVALID_HANDLE);
+    CHECK_EQUAL(cuTexObjectCreate(&object, &mipmap, &texture, NULL), CUDA_ERROR_NOT_SUPPORTED);
+    BAD(cuSurfObjectCreate(&surface, &resource)); /* not made for surfaces */
+    OK(cuArrayDestroy(array));
+}
+
+static void test_refused_memory(void)
+{
+    CUdeviceptr memory;
+    CUDA_TEXTURE_DESC texture = {0};
+    CUtexObject object;
+    OK(cuMemAlloc_v2(&memory, 4096));
+    CUDA_RESOURCE_DESC linear = {.resType = CU_RESOURCE_TYPE_LINEAR};
+    linear.res.linear.devPtr = memory;
+    linear.res.linear.format = F32;
+    linear.res.linear.numChannels = 1;
+    linear.res.linear.sizeInBytes = 4096;
+    OK(cuTexObjectCreate(&object, &linear, &texture, NULL));
+    OK(cuTexObjectDestroy(object));
+    linear.res.linear.sizeInBytes = 8192; /* past the allocation */
+    BAD(cuTexObjectCreate(&object, &linear, &texture, NULL));
+    linear.res.linear.sizeInBytes = 1024;
+    linear.res.linear.devPtr = memory + 4; /* misaligned */
+    BAD(cuTexObjectCreate(&object, &linear, &texture, NULL));
+    linear.res.linear.devPtr = memory;
+    linear.res.linear.numChannels = 3;
+    BAD(cuTexObjectCreate(&object, &linear, &texture, NULL));
+    CUDA_RESOURCE_DESC pitch = {.resType = CU_RESOURCE_TYPE_PITCH2D};
+    pitch.res.pitch2D.devPtr = memory;
+    pitch.res.pitch2D.format = F32;
+    pitch.res.pitch2D.numChannels = 1;
+    pitch.res.pitch2D.width = 16;
+    pitch.res.pitch2D.height = 8;
+    pitch.res.pitch2D.pitchInBytes = 60; /* shorter than a row */
+    BAD(cuTexObjectCreate(&object, &pitch, &texture, NULL));
+    pitch.res.pitch2D.pitchInBytes = 512;
+    OK(cuTexObjectCreate(&object, &pitch, &texture, NULL));
+    OK(cuTexObjectDestroy(object));
+    OK(cuMemFree_v2(memory));
+}
+
+static void test_references(void)
+{
+    static const char *const sources[] = {
+        ".version 7.5\n.target sm_75\n.address_size 64\n.global .texref t;\n.visible .entry k()\n{\n.reg .f32 "
+        "%f<5>;\n"
+        "mov.f32 %f0, 0f00000000;\ntex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f0,%f0}];\nret;\n}\n",
+        ".version 7.5\n.target sm_75\n.address_size 64\n.global .surfref t;\n.visible .entry k()\n{\n.reg .b32 "
+        "%r<5>;\n"
+        "mov.b32 %r0, 0;\nsuld.b.1d.b32.trap %r1, [t, {%r0}];\nret;\n}\n"};
+    for (int k = 0; k < 2; k++) {
+        CUmodule module;
+        char log[1024] = "";
+        int options[2] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+        void *values[2] = {log, (void *)sizeof log};
+        CHECK_EQUAL(cuModuleLoadDataEx(&module, sources[k], 2, (CUjit_option *)options, values),
+                    CUDA_ERROR_INVALID_PTX);
+        CHECK(strstr(log, "texture and surface references are not supported"));
+    }
+}
+
+/* A handle of its own in every lane, under a guard, with results that nobody wants and the predicate behind. */
+static const char mixed_source[] =
+    ".version 7.5\n.target sm_75\n.address_size 64\n"
+    ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 out)\n{\n"
+    ".reg .b64 %a, %b, %h, %o, %i;\n.reg .b32 %t, %odd;\n.reg .f32 %x, %f;\n.reg .pred %p, %q, %r;\n"
+    "ld.param.u64 %a, [a];\nld.param.u64 %b, [b];\nld.param.u64 %o, [out];\n"
+    "mov.u32 %t, %tid.x;\nand.b32 %odd, %t, 1;\nsetp.eq.u32 %p, %odd, 1;\nselp.b64 %h, %b, %a, %p;\n"
+    "setp.lt.u32 %q, %t, 20;\nmov.f32 %f, 0fBF800000;\nmov.f32 %x, 0f40600000;\nsetp.ne.u32 %r, %t, %t;\n"
+    "@%q tex.2d.v4.f32.f32 {%f, _, _, _}|%r, [%h, {%x, %x}];\n"
+    "@%r add.f32 %f, %f, 0f42C80000;\n"
+    "mul.wide.u32 %i, %t, 4;\nadd.u64 %o, %o, %i;\nst.global.f32 [%o], %f;\nret;\n}\n";
+
+/* An array of rows of 16 numbers that count up from first. */
+static CUtexObject make_counting(float first)
+{
+    float data[8 * 16];
+    CUarray array = make_array(0);
+    for (int k = 0; k < 128; k++) data[k] = first + (float)k;
+    OK(texture_copy(&plain, array, data, true));
+    CUDA_RESOURCE_DESC resource = resource_of(array);
+    CUDA_TEXTURE_DESC texture = {0};
+    CUtexObject object = 0;
+    OK(cuTexObjectCreate(&object, &resource, &texture, NULL));
+    return object;
+}
+
+static void test_mixed_handles(void)
+{
+    CUtexObject a = make_counting(1000), b = make_counting(5000);
+    CUmodule module;
+    CUfunction function;
+    CUdeviceptr out;
+    float host[32];
+    OK(cuModuleLoadData(&module, mixed_source));
+    OK(cuModuleGetFunction(&function, module, "k"));
+    OK(cuMemAlloc_v2(&out, sizeof host));
+    void *arguments[] = {&a, &b, &out};
+    OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL));
+    OK(cuMemcpyDtoH_v2(host, out, sizeof host));
+    for (int k = 0; k < 32; k++) /* texel (3, 3), and 100 where it is resident */
+        CHECK_EQUAL(host[k], k >= 20 ? -1 : (k % 2 ? 5000 : 1000) + 3 * 16 + 3 + 100);
+    OK(cuModuleUnload(module));
+    OK(cuMemFree_v2(out));
+    OK(cuTexObjectDestroy(a));
+    OK(cuTexObjectDestroy(b));
+}
+
+/* --- faults: each ends the context, so each has one of its own ---------------------------------------- */
+
+/* Runs the kernel of the case on a handle, all operands as given. */
+static CUresult run_kernel(const TextureCase *c, uint64_t handle, uint32_t operand)
+{
+    TextureRun run = {.object = handle};
+    static uint32_t words[TEXTURE_SAMPLES * 8];
+    for (unsigned k = 0; k < TEXTURE_SAMPLES * 8; k++) words[k] = operand;
+    OK(cuMemAlloc_v2(&run.in, sizeof words));
+    OK(cuMemAlloc_v2(&run.out, TEXTURE_BYTES));
+    OK(cuMemcpyHtoD_v2(run.in, words, sizeof words));
+    return texture_launch(&run, c);
+}
+
+static CUcontext begin(void)
+{
+    CUcontext context;
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    return context;
+}
+
+static CUtexObject make_texture(CUarray array)
+{
+    CUDA_RESOURCE_DESC resource = resource_of(array);
+    CUDA_TEXTURE_DESC texture = {0};
+    CUtexObject object = 0;
+    OK(cuTexObjectCreate(&object, &resource, &texture, NULL));
+    return object;
+}
+
+static void test_dead_objects(void)
+{
+    for (int how = 0; how < 5; how++) {
+        CUcontext context = begin();
+        CUarray array = make_array(0);
+        CUtexObject object = make_texture(array);
+        if (how == 1) OK(cuTexObjectDestroy(object));
+        if (how == 2) OK(cuArrayDestroy(array));
+        uint64_t handle = how == 0 ? 0 : how == 3 ? UINT64_C(0x123456789) : object;
+        CUresult wanted = how == 4 ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+        CHECK_EQUAL(run_kernel(&plain, handle, 0), wanted);
+        OK(cuCtxDestroy_v2(context));
+    }
+}
+
+static void test_wrong_use(void)
+{
+    static const char *const ops[] = {"tex.1d.v4.f32.f32", "tex.3d.v4.f32.f32", "tex.a2d.v4.f32.f32"};
+    static const Geometry geometries[] = {G_1D, G_3D, G_A2D};
+    for (int k = 0; k < 3; k++) {
+        CUcontext context = begin();
+        TextureCase c = plain;
+        memcpy(c.op, ops[k], strlen(ops[k]) + 1);
+        c.geometry = geometries[k];
+        CHECK_EQUAL(run_kernel(&c, make_texture(make_array(0)), 0), CUDA_ERROR_LAUNCH_FAILED);
+        OK(cuCtxDestroy_v2(context));
+    }
+}
+
+/* A surface: inside, outside with .trap, outside with .zero, misaligned, and a texture's handle. */
+static void test_surface_faults(void)
+{
+    static const struct {
+        const char *op;
+        uint32_t operand;
+        CUresult result;
+    } uses[] = {
+        {"suld.b.2d.b32.trap", 4, CUDA_SUCCESS},
+        {"suld.b.2d.b32.trap", 64, CUDA_ERROR_ILLEGAL_ADDRESS},
+        {"sust.b.2d.b32.trap", (uint32_t)-4, CUDA_ERROR_ILLEGAL_ADDRESS},
+        {"suld.b.2d.b32.zero", 64, CUDA_SUCCESS},
+        {"suld.b.2d.b32.trap", 2, CUDA_ERROR_MISALIGNED_ADDRESS},
+        {"suld.b.2d.b32.trap", 5, CUDA_ERROR_MISALIGNED_ADDRESS},
+    };
+    for (unsigned k = 0; k < sizeof uses / sizeof *uses; k++) {
+        CUcontext context = begin();
+        CUDA_RESOURCE_DESC resource = resource_of(make_array(CUDA_ARRAY3D_SURFACE_LDST));
+        TextureCase c = plain;
+        CUsurfObject object = 0;
+        memcpy(c.op, uses[k].op, strlen(uses[k].op) + 1);
+        OK(cuSurfObjectCreate(&object, &resource));
+        CHECK_EQUAL(run_kernel(&c, object, uses[k].operand), uses[k].result);
+        OK(cuCtxDestroy_v2(context));
+    }
+    CUcontext context = begin();
+    TextureCase c = plain;
+    memcpy(c.op, "suld.b.2d.b32.zero", 19);
+    CHECK_EQUAL(run_kernel(&c, make_texture(make_array(CUDA_ARRAY3D_SURFACE_LDST)), 0),
+                CUDA_ERROR_ILLEGAL_ADDRESS);
+    OK(cuCtxDestroy_v2(context));
+}
+
+int main(void)
+{
+    CUcontext context;
+    OK(cuInit(0));
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    CHECK_GROUP(test_getters);
+    CHECK_GROUP(test_refused_textures);
+    CHECK_GROUP(test_refused_memory);
+    CHECK_GROUP(test_references);
+    CHECK_GROUP(test_mixed_handles);
+    CHECK_GROUP(test_dead_objects);
+    CHECK_GROUP(test_wrong_use);
+    CHECK_GROUP(test_surface_faults);
+    OK(cuCtxDestroy_v2(context));
+    return check_done();
+}

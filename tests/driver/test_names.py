@@ -1,0 +1,249 @@
+"""Every public name exists, takes the parameters it is known for, has a docstring and a type stub.
+
+The names are in names.txt.
+"""
+
+import ast
+import importlib
+import inspect
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+TABLE = Path(__file__).with_name("names.txt")
+ROOT = TABLE.parents[2]
+ROW = re.compile(r"(later )?(\w+) ([\w.]+)(?:\((.*)\))?(?:: (.*)| < (\w+))?")
+
+
+class Row(NamedTuple):
+    module: str
+    later: bool
+    kind: str
+    name: str
+    parameters: list[str] | None
+    by_position: bool
+    members: list[str]
+    base: str | None
+
+
+def read_table():
+    module = None
+    for line in TABLE.read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("module "):
+            module = line.split()[1]
+            continue
+        later, kind, name, parameters, members, base = ROW.fullmatch(line).groups()
+        names = re.findall(r"\w+", parameters) if parameters is not None else None
+        yield Row(
+            module, bool(later), kind, name, names, "/" in (parameters or ""), (members or "").split(), base
+        )
+
+
+ROWS = list(read_table())
+
+
+def label(row):
+    return f"{row.module}.{row.name}" + (f"-{row.members[0]}" if row.members else "")
+
+
+def find(row):
+    value = importlib.import_module(row.module)
+    for part in row.name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def of_kind(*kinds):
+    return [pytest.param(row, id=label(row)) for row in ROWS if row.kind in kinds]
+
+
+def present(row):
+    """The value of a name. One that belongs to a later part may be missing, and is looked at once it is
+    there.
+    """
+    try:
+        return find(row)
+    except AttributeError:
+        if row.later:
+            pytest.skip("belongs to a part that is not there yet")
+        raise
+
+
+class Unusable:
+    """What no parameter can be."""
+
+    def __getattr__(self, name):
+        raise AttributeError(name)
+
+    def __bool__(self):
+        raise TypeError("unusable")
+
+
+def signature(call):
+    """The signature of what is written in Python, else None."""
+    target = vars(call).get("__init__") if inspect.isclass(call) else call
+    return inspect.signature(target) if inspect.isfunction(target) else None
+
+
+def takes(call, names):
+    """Whether every parameter is known by its name. Compiled code is asked by passing what cannot be used."""
+    if signature(call):
+        return all(name in signature(call).parameters for name in names)
+    for name in names:
+        try:
+            call(**{name: Unusable()})
+        except Exception as problem:
+            if re.search("unexpected keyword|no keyword|extra keyword", str(problem)):
+                return False
+    return True
+
+
+def test_takes_can_say_no():
+    import pycuda.driver as drv
+    from pycuda.compiler import SourceModule
+
+    assert not takes(drv.memcpy_htod, ["dest", "nonsense"])
+    assert not takes(drv.Array, ["nonsense"])
+    assert not takes(SourceModule, ["nonsense"])
+    assert not takes(instances()["Function"], ["nonsense"])
+
+
+def test_the_table_is_read():
+    assert len(ROWS) > 300
+    assert {row.kind for row in ROWS} == {
+        "function", "class", "method", "attribute", "exception", "constants", "value"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("row", of_kind("exception"))
+def test_exceptions(row):
+    module = importlib.import_module(row.module)
+    base = Exception if row.base == "Exception" else getattr(module, row.base)
+    assert issubclass(find(row), base)
+    assert find(row).__doc__
+
+
+@pytest.mark.parametrize("row", of_kind("constants"))
+def test_constants(row):
+    cls = find(row)
+    missing = [name for name in row.members if not isinstance(getattr(cls, name, None), int)]
+    assert not missing, " ".join(missing)
+    assert cls.__doc__
+
+
+@pytest.mark.parametrize("row", of_kind("value"))
+def test_values(row):
+    find(row)
+
+
+@pytest.mark.parametrize("row", of_kind("attribute"))
+def test_attributes(row):
+    assert present(row).__doc__
+
+
+@pytest.mark.parametrize("row", of_kind("function"))
+def test_functions(row):
+    function = present(row)
+    assert callable(function) and function.__doc__
+    assert row.by_position or takes(function, row.parameters)
+
+
+@pytest.mark.parametrize("row", of_kind("class"))
+def test_classes(row):
+    cls = present(row)
+    assert inspect.isclass(cls) and cls.__doc__
+    assert row.by_position or not row.parameters or takes(cls, row.parameters)
+
+
+@pytest.mark.parametrize("row", of_kind("method"))
+def test_methods(row):
+    method = present(row)
+    assert callable(method) and method.__doc__
+
+
+# Methods are asked for their parameters through an instance.
+def instances():
+    import pycuda.driver as drv
+    from pycuda.compiler import SourceModule
+
+    module = SourceModule("__global__ void nothing() {}").module
+    function = module.get_function("nothing")
+    function.prepare("")
+    return {
+        "Device": drv.Device(0),
+        "Context": drv.Context,
+        "Event": drv.Event(),
+        "DeviceAllocation": drv.mem_alloc(4),
+        "PointerHolderBase": drv.PointerHolderBase(),
+        "ManagedAllocation": drv.managed_empty(1, "i4").base,
+        "Module": module,
+        "Linker": drv.Linker(),
+        "Function": function,
+        "Memcpy2D": drv.Memcpy2D(),
+        "Memcpy3D": drv.Memcpy3D(),
+        "Memcpy3DPeer": drv.Memcpy3DPeer(),
+    }
+
+
+def test_parameters_of_methods():
+    objects = instances()
+    wrong = []
+    for row in ROWS:
+        cls, _, method = row.name.partition(".")
+        if row.kind != "method" or row.later or row.by_position or not row.parameters:
+            continue
+        if row.module != "pycuda.driver":
+            assert takes(find(row), row.parameters), row.name
+        elif not takes(getattr(objects[cls], method), row.parameters):
+            wrong.append(row.name)
+    assert not wrong
+
+
+# ---- Stubs
+
+
+def stub_names():
+    """Names in the stub of the native module: "name" and "Class.name"."""
+    tree = ast.parse((ROOT / "pycuda" / "_driver.pyi").read_text())
+    names = set()
+    for node in tree.body:
+        names.update(names_of(node))
+        if isinstance(node, ast.ClassDef):
+            bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+            names.update(f"{node.name}.{name}" for part in node.body for name in names_of(part))
+            names.update(
+                f"{node.name}.{name.partition('.')[2]}"
+                for base in bases
+                for name in list(names)
+                if name.startswith(base + ".")
+            )
+    return names
+
+
+def names_of(node):
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.AnnAssign):
+        return [node.target.id]
+    return [target.id for target in node.targets] if isinstance(node, ast.Assign) else []
+
+
+def test_stubs():
+    """What the native module brings has a stub; private and special methods need none."""
+    native = importlib.import_module("pycuda._driver")
+    stubs, missing = stub_names(), []
+    for row in ROWS:
+        top = row.name.split(".")[0]
+        if row.module != "pycuda.driver" or not hasattr(native, top):
+            continue
+        try:
+            find(row)
+        except AttributeError:
+            continue
+        names = [f"{row.name}.{member}" for member in row.members if member.isidentifier()] or [row.name]
+        missing += [name for name in names if name not in stubs and not re.search(r"\._|^_", name)]
+    assert not missing, " ".join(missing)

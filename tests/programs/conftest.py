@@ -1,0 +1,29 @@
+"""Whole programs: each module is compiled once for its file; helpers that several files use."""
+
+import os
+import sys
+
+import pytest
+
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule
+
+sys.path.insert(0, os.path.dirname(__file__))  # for the modules that no test file is
+
+
+@pytest.fixture(scope="module", autouse=True)
+def context():
+    """The primary context, before the first object of a test is counted."""
+    drv.init()
+    primary = drv.Device(0).retain_primary_context()
+    primary.push()
+    yield primary
+    primary.pop()
+
+
+@pytest.fixture(scope="module")
+def programs(request, context):
+    """The kernels of the source named SOURCE in the test file."""
+    return SourceModule(
+        request.module.SOURCE, no_extern_c=True, options=list(getattr(request.module, "OPTIONS", []))
+    )

@@ -1,0 +1,157 @@
+"""What generated kernels are made with: the state of all lanes, a writer of PTX, operands, conditions."""
+
+import numpy as np
+
+VARIABLES, SLOTS = 6, 8
+UNTOUCHED = 0xDEADBEEF
+U32 = np.uint32
+
+
+def bits(flags):
+    """The mask of each warp, given one flag a lane, in all its lanes."""
+    words = (flags.reshape(-1, 32).astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(axis=1)
+    return np.repeat(words.astype(U32), 32)
+
+
+def of_warp(values, lanes):
+    """The value that lane lanes[i] of the same warp has."""
+    return values[np.arange(values.size) // 32 * 32 + lanes]
+
+
+def signed(values):
+    return values.astype(np.int32)
+
+
+def shift(values, by, left):
+    amount = np.minimum(by, 31)
+    return np.where(by > 31, 0, values << amount if left else values >> amount).astype(U32)
+
+
+OPERATIONS = {  # mnemonic: what it computes
+    "add.u32": lambda a, b: a + b,
+    "sub.u32": lambda a, b: a - b,
+    "mul.lo.u32": lambda a, b: a * b,
+    "mul.hi.u32": lambda a, b: (a.astype(np.uint64) * b >> 32).astype(U32),
+    "xor.b32": lambda a, b: a ^ b,
+    "and.b32": lambda a, b: a & b,
+    "or.b32": lambda a, b: a | b,
+    "shl.b32": lambda a, b: shift(a, b, True),
+    "shr.u32": lambda a, b: shift(a, b, False),
+    "min.s32": lambda a, b: np.minimum(signed(a), signed(b)).astype(U32),
+    "max.u32": lambda a, b: np.maximum(a, b),
+}
+COMPARISONS = {
+    "eq.s32": lambda a, b: a == b,
+    "ne.u32": lambda a, b: a != b,
+    "lt.s32": lambda a, b: signed(a) < signed(b),
+    "ge.u32": lambda a, b: a >= b,
+    "hi.u32": lambda a, b: a > b,
+}
+
+
+class Machine:
+    """The state of a grid while a tree is run: one element a lane, dead lanes at the end of each block."""
+
+    def __init__(self, blocks, threads, values):
+        self.blocks, self.threads = blocks, threads
+        self.warps = -(-threads // 32)
+        self.tid = np.tile(np.arange(self.warps * 32, dtype=U32), blocks)
+        self.block = np.repeat(np.arange(blocks), self.warps * 32)
+        self.lane = self.tid % 32
+        self.live = self.tid < threads
+        self.gid = (self.block * threads + np.where(self.live, self.tid, 0)).astype(U32)
+        start = values[self.gid]
+        self.vars = [
+            self.tid,
+            start,
+            self.block.astype(U32),
+            self.lane,
+            start ^ self.gid * U32(2654435761),
+            self.gid,
+        ]
+        self.vars = [np.array(v, U32) for v in self.vars]
+        self.local = np.zeros((SLOTS, self.tid.size), U32)
+        self.shared = np.zeros((blocks, threads), U32)
+        self.cells = {}  # of each node that passes turns: one a warp
+        self.totals = np.zeros(2 * SLOTS, U32)
+        self.broken = []  # lanes that have left each enclosing loop
+        self.out = np.full((VARIABLES, blocks * threads), UNTOUCHED, U32)
+
+    def set(self, k, mask, value):
+        self.vars[k] = np.where(mask, value, self.vars[k]).astype(U32)
+
+    def of_block(self, flags):
+        """Every lane's block's sum of flags."""
+        return np.bincount(self.block, flags, self.blocks)[self.block]
+
+    def finish(self):
+        for k in range(VARIABLES):
+            self.out[k, self.gid[self.live]] = self.vars[k][self.live]
+
+
+class Writer:
+    """The PTX of one function in the making."""
+
+    def __init__(self):
+        self.lines, self.labels, self.masks, self.counters = [], 0, 0, 0
+
+    def __call__(self, text):
+        self.lines += [f"\t{line.strip()};" for line in text.split(";") if line.strip()]
+
+    def label(self):
+        self.labels += 1
+        return f"L{self.labels}"
+
+    def place(self, label):
+        self.lines.append(label + ":")
+
+    def mask(self):
+        self.masks += 1
+        return f"%m{self.masks}"
+
+    def counter(self):
+        self.counters += 1
+        return f"%c{self.counters}"
+
+    def ballot(self, to, predicate, members):
+        self(f"vote.sync.ballot.b32 {to}, {predicate}, {members};")
+
+    def text(self, extra=""):
+        registers = (
+            f"\t.reg .pred %p, %q;\n\t.reg .b32 %v<{VARIABLES}>, %t, %s, %x, %m<{self.masks + 1}>, "
+            f"%c<{self.counters + 1}>;\n\t.reg .b64 %a, %b;\n{extra}"
+        )
+        return "{\n" + registers + "\n".join(self.lines) + "\n}\n"
+
+
+class Operand:
+    def __init__(self, rng):
+        self.variable = rng.randrange(VARIABLES) if rng.random() < 0.7 else None
+        self.number = rng.choice([rng.getrandbits(32), rng.randrange(40)])
+
+    def __str__(self):
+        return f"{self.number:#x}" if self.variable is None else f"%v{self.variable}"
+
+    def get(self, machine):
+        return U32(self.number) if self.variable is None else machine.vars[self.variable]
+
+
+class Condition:
+    """A comparison, or bits of a variable: about half of the lanes, seldom all."""
+
+    def __init__(self, rng):
+        self.variable, self.operand = rng.randrange(VARIABLES), Operand(rng)
+        self.how = rng.choice([*COMPARISONS, None, None])
+        self.bits, self.equals = rng.choice([(1, 0), (3, 1), (6, 2), (24, 8), (7, 5), (32, 0)])
+
+    def write(self, to, predicate="%p"):
+        if self.how:
+            to(f"setp.{self.how} {predicate}, %v{self.variable}, {self.operand};")
+        else:
+            to(f"and.b32 %t, %v{self.variable}, {self.bits}; setp.eq.u32 {predicate}, %t, {self.equals};")
+
+    def get(self, machine):
+        value = machine.vars[self.variable]
+        if self.how:
+            return COMPARISONS[self.how](value, self.operand.get(machine))
+        return (value & self.bits) == self.equals

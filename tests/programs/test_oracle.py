@@ -1,0 +1,77 @@
+"""Generated kernels that diverge: on the engine as it is, and with every lane on its own in a random order.
+
+The schedule is the CPU device's (PYCUDA_CPU_SCHEDULE=random:SEED); each result must be the one that the
+kernel's tree says, so any two schedules agree. A failure names the seeds; `python generated.py SEED` prints
+the kernel of one.
+"""
+
+import os
+import subprocess
+import sys
+
+import generated
+import pytest
+
+import pycuda.driver as drv
+
+EACH = 300
+CHUNKS = [(first, f"random:{first + 1}") for first in range(0, 4 * EACH, EACH)]
+
+RACE = r"""
+import numpy as np, pycuda.autoinit, pycuda.driver as drv
+kernel = drv.module_from_buffer(b'''
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry race(.param .u64 to)
+{
+    .reg .b64 %a;
+    .reg .b32 %t;
+    ld.param.u64 %a, [to];
+    ld.global.u32 %t, [%a];
+    add.u32 %t, %t, 1;
+    st.global.u32 [%a], %t;
+    ret;
+}
+''').get_function("race")
+count = np.zeros(1, np.uint32)
+kernel(drv.InOut(count), block=(128, 1, 1))
+print(count[0])
+"""
+
+
+def report(schedule, wrong):
+    return f"schedule {schedule}, wrong by seed: {wrong}"
+
+
+@pytest.mark.parametrize("first", [first for first, _ in CHUNKS])
+def test_generated_kernels(first):
+    wrong = generated.run_many(first, EACH)
+    assert not wrong, report("of the device", wrong)
+
+
+@pytest.mark.parametrize("first, schedule", CHUNKS)
+def test_generated_kernels_in_random_order(first, schedule):
+    if not drv.Device(0).name().startswith("CPU device"):
+        pytest.skip("a GPU has its own schedule")
+    done = subprocess.run(
+        [sys.executable, generated.__file__, str(first), str(EACH)],
+        env={**os.environ, "PYCUDA_CPU_SCHEDULE": schedule},
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stdout, report(schedule, done.stdout)
+
+
+def test_random_order_shows_a_race(run_python):
+    """Threads that overwrite each other's count: what is left depends on the order, and only on the seed."""
+    if not drv.Device(0).name().startswith("CPU device"):
+        pytest.skip("a GPU has its own schedule")
+    counts = [
+        run_python(RACE, env={"PYCUDA_CPU_SCHEDULE": f"random:{seed}"}, check=True).stdout
+        for seed in (1, 2, 3, 1)
+    ]
+    assert len(set(counts[:3])) > 1
+    assert counts[0] == counts[3]

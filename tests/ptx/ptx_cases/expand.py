@@ -1,0 +1,113 @@
+"""Rows in the notation of the PTX manual become forms: one mnemonic, its operands, one kernel each.
+
+`{.a|.b}` is an optional word, `(.a|.b)` one that must be there. Operands are written name:kind; the names
+d, q,
+r, s are results, a, b, c, e are sources; everything else stands in the instruction as it is. Kinds: those of
+inputs.py, or @ (the last type of the mnemonic), @0 @1 (the n-th), w (twice as wide as the first type).
+"""
+
+import re
+from dataclasses import dataclass, field
+from itertools import product
+
+from .inputs import ALL_16_BIT, LANES, WIDTH
+
+TYPES = set(WIDTH) - {"pred", "shift", "lane", "mode", "bit", "fp8x2", "tf32"}
+TYPES |= {"tf32", "e4m3x2", "e5m2x2", "pred"}
+PART = re.compile(r"\{([^{}]*)\}|\(([^()]*)\)|([^{}()]+)")
+OPERAND = re.compile(r"\b([a-z]):(@?\w*)")
+
+
+@dataclass(frozen=True)
+class Form:
+    """One instruction form and what stands around it in its kernel."""
+
+    name: str  # unique; the mnemonic, then what tells it from others
+    family: str  # rows of one section of the manual
+    text: str  # the instruction with operands
+    operands: tuple = ()  # (name, kind) of each
+    sm: int = 75  # the compute capability it needs
+    before: str = ""  # statements ahead of it
+    after: str = ""  # and behind it
+    cell: str = ""  # memory that the register `cell` points at: global, shared, generic
+    bound: object = None  # how far an .approx form may be off; exact without
+    lanes: int = LANES
+    cancel: bool = False
+    opcode: str = field(default="", compare=False)
+
+    @property
+    def sources(self):
+        return [(name, kind) for name, kind in self.operands if name in "abce"]
+
+    @property
+    def results(self):
+        return [(name, kind) for name, kind in self.operands if name in "dqrs"]
+
+
+def spellings(mnemonic):
+    """Every mnemonic of a row."""
+    choices = []
+    for optional, required, plain in PART.findall(mnemonic):
+        if plain:
+            choices.append([plain])
+        else:
+            choices.append([""] * bool(optional) + (optional or required).split("|"))
+    return ["".join(words) for words in product(*choices)]
+
+
+def types_of(mnemonic):
+    return [word for word in mnemonic.split(".") if word in TYPES]
+
+
+def wide(kind):
+    return kind[0] + str(2 * int(kind[1:]))
+
+
+def kind_of(word, types):
+    if word == "w":
+        return wide(types[0])
+    kind = word
+    if word.startswith("@"):
+        kind = types[int(word[1:] or -1)]
+    return "fp8x2" if kind in ("e4m3x2", "e5m2x2") else kind
+
+
+def one_form(family, mnemonic, operands, note, options):
+    types = types_of(mnemonic)
+    found = {}
+
+    def name_only(match):
+        found[match[1]] = kind_of(match[2], types)
+        return match[1]
+
+    text = OPERAND.sub(name_only, operands)
+    options = {
+        key: OPERAND.sub(name_only, value) if key in ("before", "after") else value
+        for key, value in options.items()
+    }
+    sources = [kind for name, kind in found.items() if name in "abce"]
+    if len(sources) == 1 and WIDTH[sources[0]] == 16 and "lanes" not in options:
+        options["lanes"] = ALL_16_BIT
+    bare = mnemonic
+    return Form(
+        name=bare + (" " + note if note else ""),
+        family=family,
+        text=f"{bare} {text};",
+        operands=tuple(found.items()),
+        opcode=bare.split(" ")[-1].split(".")[0],
+        **options,
+    )
+
+
+class Table:
+    """Collects rows. A later row that repeats a form is left out, so that a row may be broader than"
+    " needed."""
+
+    def __init__(self):
+        self.forms = {}
+
+    def rows(self, family, operands, *mnemonics, note="", **options):
+        for row in mnemonics:
+            for mnemonic in spellings(row):
+                form = one_form(family, mnemonic, operands, note, dict(options))
+                self.forms.setdefault(form.name, form)

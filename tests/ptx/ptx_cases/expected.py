@@ -1,0 +1,111 @@
+"""What a GPU gave, stored compactly: per form a hash of all results, and marks that say which lanes differ.
+
+One file per family. A form's results are cut into up to 1024 groups of lanes; a mark is two bits of the
+group's own hash, so that three of four differing groups are pointed at. Forms with an error bound and the
+first lanes of all others keep a sample of the results themselves.
+"""
+
+import hashlib
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .runner import operand
+
+FOLDER = Path(__file__).parent.parent / "expected"
+GROUPS = 1024
+SAMPLE = 8  # lanes shown of an exact form
+APPROXIMATE = 256  # lanes compared of an approximate one
+
+
+def rows_of(form, outputs):
+    """The result bytes of each lane, one row a lane."""
+    return np.concatenate([array.reshape(form.lanes, -1).view(np.uint8) for array in outputs], 1)
+
+
+def digest(data):
+    return hashlib.blake2b(np.ascontiguousarray(data).tobytes(), digest_size=12).digest()
+
+
+def marks(rows):
+    groups = np.ascontiguousarray(rows).reshape(min(GROUPS, len(rows)), -1)
+    bits = np.array([zlib.crc32(group) >> 7 & 3 for group in groups], np.uint8)
+    return bits[0::4] | bits[1::4] << 2 | bits[2::4] << 4 | bits[3::4] << 6
+
+
+def unpacked(packed):
+    return np.stack([packed >> shift & 3 for shift in (0, 2, 4, 6)], 1).ravel()
+
+
+def sources_digest(form):
+    data = b"".join(digest(operand(form, name, kind)) for name, kind in form.sources)
+    around = f"{form.before}|{form.text}|{form.after}|{form.results}|{form.cell}|{form.lanes}"
+    return hashlib.blake2b(data + around.encode(), digest_size=4).digest()
+
+
+@dataclass
+class Entry:
+    source: bytes  # of the operands and the instruction: says whether the record is of this form
+    digest: bytes
+    marks: np.ndarray
+    sample: np.ndarray  # result bytes of the first lanes
+
+
+def entry(form, outputs):
+    rows = rows_of(form, outputs)
+    if form.bound:
+        return Entry(sources_digest(form), b"", np.zeros(0, np.uint8), rows[:APPROXIMATE])
+    return Entry(sources_digest(form), digest(rows), marks(rows), rows[:SAMPLE])
+
+
+def path(family):
+    return FOLDER / (family + ".npz")
+
+
+def save(family, entries, device):
+    """entries: {form name: Entry}"""
+    names = sorted(entries)
+    packed = [
+        np.frombuffer(
+            b"".join([entries[n].source, entries[n].digest])
+            + entries[n].marks.tobytes()
+            + entries[n].sample.tobytes(),
+            np.uint8,
+        )
+        for n in names
+    ]
+    layout = [[len(entries[n].digest), len(entries[n].marks), *entries[n].sample.shape] for n in names]
+    FOLDER.mkdir(exist_ok=True)
+    np.savez_compressed(
+        path(family),
+        names=np.array("\n".join(names)),
+        layout=np.array(layout, np.uint16),
+        data=np.concatenate(packed),
+        device=np.array(device),
+    )
+
+
+def load(family):
+    """{form name: Entry}; empty where nothing was recorded yet."""
+    if not path(family).exists():
+        return {}
+    with np.load(path(family)) as file:
+        names, layout, data = str(file["names"]).split("\n"), file["layout"].astype(int), file["data"]
+    entries, at = {}, 0
+    for name, (hashed, marked, lanes, size) in zip(names, layout, strict=False):
+        cuts = np.cumsum([4, hashed, marked, lanes * size])
+        source, whole, mark, sample, _ = np.split(data[at : at + cuts[-1]], cuts)
+        entries[name] = Entry(source.tobytes(), whole.tobytes(), mark, sample.reshape(lanes, size))
+        at += cuts[-1]
+    return entries
+
+
+def differing_lanes(entry, rows):
+    """Lanes that a mark or the sample tells apart; never empty when the digests differ, unless all"
+    " collide."""
+    groups = np.flatnonzero(unpacked(entry.marks) != unpacked(marks(rows)))
+    size = len(rows) // min(GROUPS, len(rows))
+    lanes = np.flatnonzero((entry.sample != rows[: len(entry.sample)]).any(1))
+    return lanes, [range(group * size, (group + 1) * size) for group in groups]

@@ -1,0 +1,81 @@
+"""Runs forms on the device of this process: what each lane got, as the bytes of the result arrays."""
+
+from functools import cache
+
+import numpy as np
+
+import pycuda.driver as drv
+
+from . import kernels
+from .inputs import LANES, WIDTH, product_cancelled, values
+
+
+class Refused(Exception):
+    """The device does not load this form; says its message."""
+
+
+def operand(form, name, kind):
+    if form.cancel and name == "c":
+        return product_cancelled(kind, form.lanes)
+    return values(kind, "abce".index(name), form.lanes)
+
+
+@cache
+def uploaded(kind, name, lanes, cancel):
+    array = (
+        product_cancelled(kind, lanes) if cancel and name == "c" else values(kind, "abce".index(name), lanes)
+    )
+    return drv.to_device(np.ascontiguousarray(array))
+
+
+def capability():
+    return (
+        10 * drv.Context.get_device().compute_capability()[0]
+        + drv.Context.get_device().compute_capability()[1]
+    )
+
+
+def on_cpu():
+    return drv.Context.get_device().name().startswith("CPU device")
+
+
+def load(forms):
+    """The module of some forms; where the device refuses it, a module (or Refused) for each form."""
+    try:
+        module = drv.module_from_buffer(kernels.module(forms).encode())
+        return [module.get_function(f"f{i}") for i in range(len(forms))]
+    except drv.Error as error:
+        if len(forms) == 1:
+            return [Refused(str(error))]
+        half = len(forms) // 2
+        return load(forms[:half]) + load(forms[half:])
+
+
+def run(form, function):
+    """The result arrays of a form, in the order of form.results."""
+    shapes = [(form.lanes, 2) if kind == "b128" else form.lanes for _, kind in form.results]
+    dtypes = [
+        {1: np.uint32, 16: np.uint16, 32: np.uint32}.get(WIDTH[kind], np.uint64) for _, kind in form.results
+    ]
+    outputs = [np.full(shape, 0xCD, dtype) for shape, dtype in zip(shapes, dtypes, strict=False)]
+    sources = [uploaded(kind, name, form.lanes, form.cancel) for name, kind in form.sources]
+    function(
+        *sources, *map(drv.InOut, outputs), block=(kernels.BLOCK, 1, 1), grid=(form.lanes // kernels.BLOCK, 1)
+    )
+    return outputs
+
+
+def release():
+    uploaded.cache_clear()
+
+
+def describe(form, lane):
+    """The operands of a lane, in hex."""
+
+    def digits(value, kind):
+        return "".join(f"{int(word):0{max(WIDTH[kind] // 4, 1)}x}" for word in np.atleast_1d(value)[::-1])
+
+    return " ".join(f"{name}={digits(operand(form, name, kind)[lane], kind)}" for name, kind in form.sources)
+
+
+__all__ = ["LANES", "Refused", "capability", "describe", "load", "operand", "release", "run"]

@@ -1,0 +1,127 @@
+"""One case per PTX instruction form: every lane's result against what a GPU gave (tools/record_ptx.py).
+
+Forms that this device's compute capability does not have run in one child process on a CPU device that has
+it. A form that the device refuses must be one of those known to be missing, and its message must name it.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from ptx_cases import expected, judge, runner, table
+
+import pycuda.driver as drv
+
+FAMILIES = table.families()
+RECORDS = {family: expected.load(family) for family, _ in FAMILIES}
+MISSING = set((Path(__file__).parent / "missing.txt").read_text().split("\n"))
+ABOVE = "PYCUDA_CPU_COMPUTE_CAPABILITY"
+
+
+def verdict(form, function):
+    """Nothing where all is well, else what is wrong."""
+    if isinstance(function, runner.Refused):
+        named = f"error: {form.opcode}" in str(function)
+        return "" if form.name in MISSING and named else f"refused: {function}"
+    if form.name in MISSING and runner.on_cpu():
+        return "this form works now: take it off missing.txt"
+    if form.name not in RECORDS[form.family]:
+        return "not recorded yet: run tools/record_ptx.py on a GPU"
+    return judge.complaint(form, runner.run(form, function), RECORDS[form.family][form.name])
+
+
+class Device:
+    """Modules of the families asked for so far, and what the child process said of those above this"
+    " device."""
+
+    def __init__(self):
+        self.functions, self.above = {}, None
+        drv.init()
+        self.context = drv.Device(0).retain_primary_context()
+        self.context.push()
+
+    def judge(self, form):
+        if form.sm <= runner.capability():
+            return verdict(form, self.function(form))
+        if not runner.on_cpu():
+            pytest.skip(f"needs compute capability {form.sm / 10}")
+        if self.above is None:
+            self.above = ask_child(runner.capability())
+        return self.above[form.name]
+
+    def function(self, form):
+        key = form.family, form.sm
+        if key not in self.functions:
+            forms = FAMILIES[key]
+            self.functions[key] = dict(zip((f.name for f in forms), runner.load(forms), strict=True))
+        return self.functions[key][form.name]
+
+    def close(self):
+        runner.release()
+        self.functions.clear()
+        drv.Context.pop()
+
+
+def ask_child(above):
+    """Runs this file as a program on a CPU device of the highest capability needed."""
+    highest = max(sm for _, sm in FAMILIES)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", __file__, str(above)],
+        capture_output=True,
+        timeout=100,
+        env={**os.environ, ABOVE: f"{highest / 10}", "PYCUDA_DEVICE": "cpu"},
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return pickle.loads(done.stdout)
+
+
+def answer_parent(above):
+    device = Device()
+    verdicts = {
+        form.name: device.judge(form) for key, forms in FAMILIES.items() if key[1] > above for form in forms
+    }
+    device.close()
+    sys.stdout.buffer.write(pickle.dumps(verdicts))
+
+
+@pytest.fixture(scope="module")
+def device():
+    device = Device()
+    yield device
+    device.close()
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing_behind():
+    """The modules stay for the whole file; looking for leftovers after each of thousands of cases takes
+    longer
+    than they do."""
+
+
+@pytest.mark.parametrize(
+    "form", [form for forms in FAMILIES.values() for form in forms], ids=lambda form: form.name
+)
+def test_form(device, form):
+    wrong = device.judge(form)
+    assert not wrong, wrong
+
+
+def test_differences_are_found(device):
+    """A record with one wrong bit in one lane is told from the right one."""
+    form = next(form for form in FAMILIES["integer", 75] if form.name == "add.u32")
+    outputs = runner.run(form, device.function(form))
+    outputs[0][1234] ^= 1
+    record = RECORDS[form.family][form.name]
+    assert record.digest != expected.digest(expected.rows_of(form, outputs))
+    text = judge.complaint(form, outputs, record)
+    assert "differs" in text and "lanes 1232 to 1235" in text
+
+
+if __name__ == "__main__":
+    answer_parent(int(sys.argv[1]))
