@@ -11,7 +11,6 @@
 #include "ext/errors.h"
 #include "ext/function.h"
 
-#include <structmember.h>
 
 typedef struct HandlerObject {
     PyObject_HEAD

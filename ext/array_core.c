@@ -2,7 +2,6 @@
 #include "ext/array_core.h"
 
 #include <string.h>
-#include <structmember.h>
 
 #include "core/launch_shape.h"
 #include "core/strides.h"

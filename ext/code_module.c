@@ -2,7 +2,6 @@
 #include "ext/code_module.h"
 
 #include <string.h>
-#include <structmember.h>
 
 #include "ext/convert.h"
 #include "ext/errors.h"

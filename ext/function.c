@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <structmember.h>
 
 #include "ext/constants.h"
 #include "ext/convert.h"

@@ -1,7 +1,6 @@
 /* Memory of another process: what mem_get_ipc_handle gives there, IPCMemoryHandle opens here. Events do the
  * same by methods of their own. */
 #include <string.h>
-#include <structmember.h>
 
 #include "ext/buffers.h"
 #include "ext/convert.h"

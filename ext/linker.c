@@ -6,7 +6,6 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 
-#include <structmember.h>
 
 typedef struct LinkerObject {
     PyObject_HEAD

@@ -10,7 +10,6 @@
 #include "ext/numpy_api.h"
 #include "ext/pvt_struct.h"
 
-#include <structmember.h>
 
 void prepared_clear(Prepared *prepared)
 {

@@ -3,7 +3,6 @@
 #include "ext/texture.h"
 
 #include <string.h>
-#include <structmember.h>
 
 #include "ext/array.h"
 #include "ext/convert.h"
