@@ -50,7 +50,7 @@ static bool open_library(const char *path, DriverLibrary *library, char *problem
     library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library->handle && describe(library, reason, sizeof reason)) return true;
     if (library->handle)
-        snprintf(problem, problem_size, "%s: %s", path, reason);
+        snprintf(problem, problem_size, "%.200s: %.180s", path, reason);
     else
         snprintf(problem, problem_size, "%s", dlerror()); /* names the path itself */
     return false;
