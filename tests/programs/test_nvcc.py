@@ -42,16 +42,24 @@ extern "C" __global__ void sort_and_more(int *keys, float *heights, float2 *squa
 
 
 def find_nvcc():
-    return shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    """A path of an nvcc that runs, or None: a wrapper on PATH can outlive the toolkit it calls."""
+    for folder in (None, "/usr/local/cuda/bin"):
+        nvcc = shutil.which("nvcc", path=folder)
+        if nvcc and subprocess.run([nvcc, "--version"], capture_output=True).returncode == 0:
+            return nvcc
+    return None
 
 
-@pytest.mark.skipif(not find_nvcc(), reason="nvcc is not installed")
+NVCC = find_nvcc()
+
+
+@pytest.mark.skipif(NVCC is None, reason="no nvcc that runs")
 def test_program_through_nvcc(tmp_path):
     major, minor = drv.Context.get_device().compute_capability()
     source, ptx = tmp_path / "program.cu", tmp_path / "program.ptx"
     source.write_text(SOURCE)
     subprocess.run(
-        [find_nvcc(), "-ptx", "-lineinfo", f"-arch=compute_{major}{minor}", "-o", ptx, source],
+        [NVCC, "-ptx", "-lineinfo", f"-arch=compute_{major}{minor}", "-o", ptx, source],
         check=True,
         capture_output=True,
     )
