@@ -23,7 +23,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(SETUP): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q meson-python meson ninja "numpy>=2.0"
+	$(BIN)/python -m pip install -q "pip>=23.1" meson-python meson ninja "numpy>=2.0"
 	$(BIN)/python -m pip install -q --no-build-isolation -Cbuild-dir=$(BUILD) -Csetup-args=-Dctests=true \
 	  -Ccompile-args=-j$(JOBS) -e ".[$(CUDA),test]"
 	touch $@
