@@ -11,7 +11,6 @@
 #include "ext/errors.h"
 #include "ext/function.h"
 
-
 typedef struct HandlerObject {
     PyObject_HEAD
     ModuleState *state;

@@ -1,7 +1,6 @@
 /* Array, the memory that textures and surfaces read, and the two classes that describe one. */
 #include "ext/array.h"
 
-
 #include "ext/constants.h"
 #include "ext/convert.h"
 #include "ext/device_memory.h"

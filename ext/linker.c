@@ -6,7 +6,6 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 
-
 typedef struct LinkerObject {
     PyObject_HEAD
     ModuleState *state;

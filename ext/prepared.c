@@ -10,7 +10,6 @@
 #include "ext/numpy_api.h"
 #include "ext/pvt_struct.h"
 
-
 void prepared_clear(Prepared *prepared)
 {
     PyMem_Free(prepared->slots);

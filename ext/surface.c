@@ -1,7 +1,6 @@
 /* SurfaceObject: an Array that kernels read and write by coordinates. */
 #include "ext/texture.h"
 
-
 #include "ext/array.h"
 #include "ext/convert.h"
 #include "ext/errors.h"
