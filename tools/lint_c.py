@@ -32,7 +32,9 @@ def commands(builds):
 
 def flags_of(entry):
     words = entry.get("arguments") or shlex.split(entry["command"])
-    flags, skip = [], True  # the compiler itself
+    while not words[0].startswith("-"):  # the compiler, behind ccache or not
+        words = words[1:]
+    flags, skip = [], False
     for word in words:
         if skip:
             skip = False
