@@ -115,7 +115,7 @@ static PyGetSetDef descriptor_3d_properties[] = {
     ROW("depth", DEPTH, "Planes, or layers of a layered array; 0 in an array of one or two dimensions."),
     ROW("format", FORMAT, "The type of a channel, an array_format."),
     ROW("num_channels", CHANNELS, "Numbers in an element: 1, 2 or 4."),
-    ROW("flags", FLAGS, "Values of array3d_flags, combined with |."),
+    ROW("flags", FLAGS, "Values of array3d_flags, combined by bitwise or."),
     {NULL, NULL, NULL, NULL, NULL},
 };
 #undef ROW

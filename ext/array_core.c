@@ -509,11 +509,10 @@ static PyMethodDef array_methods[] = {
 
 PyDoc_STRVAR(
     array_doc,
-    "GPUArray(shape, dtype, allocator=mem_alloc, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
-    "An array in device memory. Without gpudata, which is an allocation or an address, `allocator` is asked "
-    "for the bytes.\n"
-    "order \"C\" or \"F\" makes packed strides; explicit ones are in bytes. ValueError for a bad shape or "
-    "order.");
+    "GPUArray(shape, dtype, allocator=None, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
+    "An array in device memory. Without gpudata, which is an allocation or an address, `allocator`\n"
+    "(mem_alloc when None) is asked for the bytes. order \"C\" or \"F\" makes packed strides; explicit ones\n"
+    "are in bytes. ValueError for a bad shape or order.");
 
 static PyType_Slot array_slots[] = {
     {Py_tp_doc, (void *)array_doc},

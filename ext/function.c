@@ -391,7 +391,7 @@ static PyMethodDef function_methods[] = {
 
 PyDoc_STRVAR(function_doc,
              "A kernel of a Module; made by Module.get_function.\n\n"
-             "func(*args, block=, grid=(1, 1), stream=None, shared=0, texrefs=[], time_kernel=False,\n"
+             "func(argument, ..., block=, grid=(1, 1), stream=None, shared=0, texrefs=[], time_kernel=False,\n"
              "     cooperative=False, cluster=None, programmatic=False, priority=None, carveout=None)\n\n"
              "Launches it with `block` threads a block (3 numbers) and `grid` blocks (1 to 3 numbers). "
              "Arguments are numpy\n"

@@ -247,3 +247,12 @@ def test_stubs():
         names = [f"{row.name}.{member}" for member in row.members if member.isidentifier()] or [row.name]
         missing += [name for name in names if name not in stubs and not re.search(r"\._|^_", name)]
     assert not missing, " ".join(missing)
+
+
+def test_signatures_can_be_asked_for():
+    """Of whatever has one; help(), editors and Sphinx ask."""
+    for module in ("pycuda._driver", "pycuda.gpuarray"):
+        for thing in list(vars(importlib.import_module(module)).values()):
+            for found in (thing, *(vars(thing).values() if inspect.isclass(thing) else ())):
+                if getattr(found, "__text_signature__", None):
+                    inspect.signature(found)
