@@ -32,6 +32,17 @@ LANE_FN u32 add_bf16x2(u32 x, u32 b)
     return add_bf16((u16)x, (u16)b) | (u32)add_bf16((u16)(x >> 16), (u16)(b >> 16)) << 16;
 }
 
+#define HALF_ATOMIC(F, name) \
+    LANE_FN u16 name##_##F(u16 x, u16 b) { return (u16)f32_to_##F(name##_f32(F##_to_f32(x), F##_to_f32(b))); } \
+    LANE_FN u32 name##_##F##x2(u32 x, u32 b) \
+    { \
+        return name##_##F((u16)x, (u16)b) | (u32)name##_##F((u16)(x >> 16), (u16)(b >> 16)) << 16; \
+    }
+HALF_ATOMIC(f16, min)
+HALF_ATOMIC(f16, max)
+HALF_ATOMIC(bf16, min)
+HALF_ATOMIC(bf16, max)
+
 /* name, type, new value from x, b, c; shared tells that the address is in shared memory */
 #define ATOMICS(X) \
     X(add_u32, u32, x + b) \
@@ -50,6 +61,14 @@ LANE_FN u32 add_bf16x2(u32 x, u32 b)
     X(max_s32, u32, (s32)b > (s32)x ? b : x) \
     X(max_u64, u64, b > x ? b : x) \
     X(max_s64, u64, (s64)b > (s64)x ? b : x) \
+    X(min_f16, u16, min_f16(x, b)) \
+    X(min_f16x2, u32, min_f16x2(x, b)) \
+    X(min_bf16, u16, min_bf16(x, b)) \
+    X(min_bf16x2, u32, min_bf16x2(x, b)) \
+    X(max_f16, u16, max_f16(x, b)) \
+    X(max_f16x2, u32, max_f16x2(x, b)) \
+    X(max_bf16, u16, max_bf16(x, b)) \
+    X(max_bf16x2, u32, max_bf16x2(x, b)) \
     X(inc_u32, u32, x >= b ? 0 : x + 1) \
     X(dec_u32, u32, x == 0 || x > b ? b : x - 1) \
     X(and_b32, u32, x & b) \

@@ -70,6 +70,19 @@ HALF_BITS(bf16, 0x7f80)
 HALF_FMA(f16)
 HALF_FMA(bf16)
 
+/* Loads past the bounds of a tensor give a NaN of their own; a product with it counts for nothing. */
+#define OUT_OF_BOUNDS 0xfff7
+#define HALF_FMA_OOB(F) \
+    LANE_FN b32 fma_oob_of_##F(b32 a, b32 b, b32 c) \
+    { \
+        return a == OUT_OF_BOUNDS || b == OUT_OF_BOUNDS ? 0 : fma_of_##F(a, b, c); \
+    } \
+    TERNARY(fma_oob_##F, b16, fma_oob_of_##F(a, b, c)) \
+    TERNARY(fma_oob_##F##x2, b32, fma_oob_of_##F(a & 0xffff, b & 0xffff, c & 0xffff) | \
+                                      fma_oob_of_##F(a >> 16, b >> 16, c >> 16) << 16)
+HALF_FMA_OOB(f16)
+HALF_FMA_OOB(bf16)
+
 /* Flushed before rounding could make the least normal number of them: what rounds to 11 bits below it. */
 LANE_FN f32 flush_half(f32 x)
 {

@@ -65,6 +65,39 @@ LANES_4(pack_b64_b16, b64, b16, b16, b16, b16, a | (b64)b << 16 | (b64)c << 32 |
 UNPACK(b16, b32, 16)
 UNPACK(b32, b64, 32)
 
+/* 128 bits: a row of low halves, then one of high halves. */
+static void copy_row(const Warp *w, b64 *d, const b64 *a)
+{
+    LANES_LOOP d[l] = LANE_BLEND(b64, w->lanes[l], a[l], d[l]);
+}
+
+static const Insn *move_halves(const Warp *w, const Insn *i, b64 *low, b64 *high, const b64 *a, const b64 *b)
+{
+    copy_row(w, low, a);
+    copy_row(w, high, b);
+    return i + 1;
+}
+
+#define MOVES_128(form) \
+    HANDLER(mov_b128, form) \
+    { \
+        b64 *d = ROW(b64, w, i->d); \
+        const b64 *a = ROW(const b64, w, i->a); \
+        return move_halves(w, i, d, d + WARP_LANES, a, a + WARP_LANES); \
+    } \
+    HANDLER(pack_b128_b64, form) \
+    { \
+        b64 *d = ROW(b64, w, i->d); \
+        return move_halves(w, i, d, d + WARP_LANES, ROW(const b64, w, i->a), ROW(const b64, w, i->b)); \
+    } \
+    HANDLER(unpack_b64_b128, form) \
+    { \
+        const b64 *a = ROW(const b64, w, i->a); \
+        return move_halves(w, i, ROW(b64, w, i->d), ROW(b64, w, i->e), a, a + WARP_LANES); \
+    }
+MOVES_128(full)
+MOVES_128(part)
+
 LANES_1(extract_b8_b32, b16, b32, (a >> (imm & 31)) & 0xff)
 LANES_1(extract_b16_b32, b16, b32, a >> (imm & 31))
 LANES_1(extract_b16_b64, b16, b64, a >> (imm & 63))

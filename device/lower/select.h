@@ -116,6 +116,7 @@ uint16_t select_store_op(PtxSpace space, bool vector, PtxType type, RegisterClas
 
 /* The families. */
 void select_alu(Select *s, const char *shape);
+bool select_has_operation(Select *s); /* that select_alu would take */
 void select_minmax(Select *s);
 void select_mov(Select *s);
 void select_lop3(Select *s);
@@ -148,5 +149,10 @@ void select_tld4(Select *s);
 void select_txq(Select *s);
 void select_suld(Select *s);
 void select_sust(Select *s);
+void select_video(Select *s);
+void select_video2(Select *s);
+void select_video4(Select *s);
+void select_vmad(Select *s);
+void select_pack(Select *s); /* cvt.pack */
 
 #endif

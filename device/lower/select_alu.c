@@ -187,6 +187,8 @@ static const Recipe *recipe_of(Select *s)
     return lower->recipes[form->id];
 }
 
+bool select_has_operation(Select *s) { return recipe_of(s)->op != OP_COUNT; }
+
 static PtxType type_of_letter(const PtxForm *form, char letter)
 {
     static const uint8_t wider[PTX_TYPE_COUNT] = {

@@ -257,6 +257,10 @@ static void deliver(Conversion *c)
 void select_cvt(Select *s)
 {
     const PtxForm *form = s->insn->form;
+    if (ptx_has(form, PTX_MOD_pack)) {
+        select_pack(s);
+        return;
+    }
     Conversion c = {.s = s,
                     .form = form,
                     .to = form->types[0],

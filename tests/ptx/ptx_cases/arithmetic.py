@@ -120,6 +120,29 @@ def half(table):
     rows(THREE, "fma.rn{.ftz}{.sat}.f16x2")
     rows(THREE, f"fma.rn{{.ftz}}.relu{kinds}", sm=80)
     rows(THREE, f"fma.rn.oob{{.relu}}{kinds}", "fma.rn.oob{.relu}(.bf16|.bf16x2)", sm=90)
+    # The NaN that says "out of bounds", in one half or one operand.
+    for kind, value in (
+        ("f16", "0xfff7"),
+        ("f16x2", "0x3c00fff7"),
+        ("bf16", "0xfff7"),
+        ("bf16x2", "0xfff73f80"),
+    ):
+        word = "x" if kind.endswith("x2") else "x16"
+        start = f"mov.b{32 if word == 'x' else 16} {word}, {value};"
+        rows(
+            f"d:@, {word}, b:@, c:@",
+            f"fma.rn.oob{{.relu}}.{kind}",
+            note="a out of bounds",
+            before=start,
+            sm=90,
+        )
+        rows(
+            f"d:@, a:@, {word}, c:@",
+            f"fma.rn.oob{{.relu}}.{kind}",
+            note="b out of bounds",
+            before=start,
+            sm=90,
+        )
     rows(ONE, f"(abs|neg){{.ftz}}{kinds}")
     rows(TWO, f"(min|max){{.ftz}}{{.NaN}}{kinds}", sm=80)
     rows(TWO, f"(min|max){{.ftz}}{{.NaN}}.xorsign.abs{kinds}", sm=90)

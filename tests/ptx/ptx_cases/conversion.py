@@ -171,6 +171,59 @@ def video(table):
     )
 
 
+def video_parts(table):
+    """Selectors, masks, merging and the mixed types of video instructions."""
+
+    def rows(*arguments, **options):
+        table.rows("video parts", *arguments, lanes=512, **options)
+
+    signs = "(.u32|.s32)(.u32|.s32)(.u32|.s32)"
+    scalar = "(vadd|vsub|vabsdiff|vmin|vmax)"
+    for part in ("b2", "h1"):
+        rows(f"d:b32.{part}, a:b32, b:b32, c:b32", f"{scalar}{signs}{{.sat}}", note=f"into {part}")
+    rows("d:b32, a:b32, b:b32, c:b32", f"{scalar}{signs}{{.sat}}(.add|.min|.max)")
+    rows("d:b32, a:b32.h0, b:b32.b3, c:b32", f"{scalar}{signs}{{.sat}}(.add|.min|.max)", note="h0 b3")
+    shifts = "(vshl|vshr)(.u32|.s32)(.u32|.s32).u32{.sat}(.clamp|.wrap)"
+    rows("d:b32, a:b32, b:shift", shifts)
+    rows("d:b32.h0, a:b32.h1, b:shift, c:b32", shifts, note="h1 into h0")
+    rows("d:b32, a:b32, b:shift, c:b32", f"{shifts}(.add|.min|.max)")
+    compare = "vset(.u32|.s32)(.u32|.s32)(.eq|.ne|.lt|.le|.gt|.ge)"
+    rows("d:b32, a:b32.b1, b:b32.h1", compare, note="b1 h1")
+    rows("d:b32.b3, a:b32.h0, b:b32, c:b32", compare, note="h0 into b3")
+    rows("d:b32, a:b32, b:b32, c:b32", f"{compare}(.add|.min|.max)")
+    scale = "{.sat}{.shr7|.shr15}"
+    types = "(.u32.u32.u32|.s32.s32.s32|.s32.u32.s32|.s32.s32.u32)"
+    rows("d:b32, a:b32, b:b32, c:b32", f"vmad{types}{scale}", f"vmad{types}.po{scale}")
+    rows("d:b32, a:b32.h1, b:b32.b2, c:b32", f"vmad{types}.po{scale}", note="h1 b2")
+    for note, operands in (
+        ("-a", "-a:b32, b:b32, c:b32"),
+        ("-b", "a:b32.h0, -b:b32.b1, c:b32"),
+        ("-c", "a:b32, b:b32, -c:b32"),
+    ):
+        rows(f"d:b32, {operands}", f"vmad.s32.s32.s32{scale}", f"vmad.s32.u32.u32{scale}", note=note)
+    for lanes, unit, masks, picks in (
+        ("2", "h", ("0", "1", "10"), ("01", "32", "20", "13")),
+        ("4", "b", ("0", "2", "31", "210", "3210"), ("0123", "7654", "7036", "1564")),
+    ):
+        names = "(" + "|".join(name + lanes for name in "vadd vsub vavrg vabsdiff vmin vmax".split()) + ")"
+        tests = f"vset{lanes}(.u32|.s32)(.u32|.s32)(.lt|.ge|.ne)"
+        for mask in masks:
+            for added in ("", ".add"):
+                rows(
+                    f"d:b32.{unit}{mask}, a:b32, b:b32, c:b32",
+                    f"{names}(.u32.u32.s32|.s32.s32.s32){added or '{.sat}'}",
+                    f"{tests}{added}",
+                    note=f"into {unit}{mask}",
+                )
+        for pick, other in zip(picks, picks[1:] + picks[:1], strict=True):
+            rows(
+                f"d:b32, a:b32.{unit}{pick}, b:b32.{unit}{other}, c:b32",
+                f"{names}(.u32.u32.u32|.s32.u32.s32){{.sat}}",
+                tests,
+                note=f"{unit}{pick} {unit}{other}",
+            )
+
+
 def fill(table):
-    for section in (convert, logic, move, video):
+    for section in (convert, logic, move, video, video_parts):
         section(table)

@@ -1,0 +1,364 @@
+/* Video instructions, composed of ordinary ones: parts of words are taken out and widened so far that nothing
+ * overflows, the operation done, its result clamped under .sat, and put in its place.
+ *
+ * GPUs have had no such instructions for long: their compiler composes them too, and where its results are not
+ * those of the manual (words without sign mostly), ours are the GPU's. Such places say so.
+ *
+ * The scalar ones work on a word or one byte or half of it, in 64 bits. The SIMD ones work on two halves or four
+ * bytes, each in 32 bits; the few that compilers emit have operations of their own (select_alu.c).
+ */
+#include "lower/select.h"
+
+#include <stdio.h>
+
+typedef struct Video {
+    Select *s;
+    const PtxForm *form;
+    RegisterClass class;   /* of what is computed with */
+    bool a_signed, b_signed, d_signed;
+} Video;
+
+static bool is_signed(PtxType type) { return ptx_types[type].class == PTX_SIGNED; }
+static unsigned width(const Video *v) { return v->class == CLASS_64 ? 64 : 32; }
+
+static Ref word(Video *v, uint32_t value) { return lower_constant(v->s->lower, CLASS_32, value, 0); }
+static Ref constant(Video *v, int64_t value)
+{
+    return lower_constant(v->s->lower, v->class, v->class == CLASS_64 ? (uint64_t)value : (uint32_t)value, 0);
+}
+
+/* <stem>32 or <stem>64 */
+static Ref compute(Video *v, const char *stem, Ref a, Ref b, Ref c)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s%u", stem, width(v));
+    return select_compute(v->s, name, v->class, a, b, c);
+}
+static Ref compute_2(Video *v, const char *stem, Ref a, Ref b) { return compute(v, stem, a, b, REF_ABSENT); }
+
+static Video video_of(Select *s, RegisterClass class)
+{
+    const PtxForm *form = s->insn->form;
+    bool compares = form->type_count == 2; /* vset gives 0 and 1 */
+    return (Video){.s = s,
+                   .form = form,
+                   .class = class,
+                   .a_signed = is_signed(form->types[!compares]),
+                   .b_signed = is_signed(form->types[1 + !compares]),
+                   .d_signed = !compares && is_signed(form->types[0])};
+}
+
+/* An operand as a whole word, whatever part of it is meant. */
+static Ref whole(Video *v, uint32_t index)
+{
+    PtxOperand operand = *operand_at(v->s, index);
+    operand.selector = (PtxSelector){0};
+    operand.negated = false;
+    return select_source(v->s, &operand, PTX_b32);
+}
+
+static Ref destination(Video *v)
+{
+    PtxOperand operand = *operand_at(v->s, 0);
+    operand.selector = (PtxSelector){0};
+    return select_dest(v->s, &operand, CLASS_32);
+}
+
+/* Bits of a word from `at` on, extended to 32. */
+static Ref field(Video *v, Ref from, unsigned at, unsigned bits, bool with_sign)
+{
+    if (bits == 32) return from;
+    return select_compute(v->s, with_sign ? "bfe_s32" : "bfe_u32", CLASS_32, from, word(v, at), word(v, bits));
+}
+
+/* A word with the low bits of `part` put in from `at` on. */
+static Ref insert(Video *v, Ref into, Ref part, unsigned at, unsigned bits)
+{
+    Ref d = select_compute(v->s, "bfi_b32", CLASS_32, part, into, word(v, at));
+    if (!v->s->failed) v->s->f->insns[v->s->f->insn_count - 1].e = word(v, bits);
+    return d;
+}
+
+static void clamp(Video *v, Ref *value, int64_t least, int64_t most)
+{
+    *value = compute_2(v, "max_s", *value, constant(v, least));
+    *value = compute_2(v, "min_s", *value, constant(v, most));
+}
+
+/* To the range of d's type in so many bits. */
+static void saturate(Video *v, Ref *value, unsigned bits)
+{
+    int64_t half = INT64_C(1) << (bits - 1);
+    if (v->d_signed)
+        clamp(v, value, -half, half - 1);
+    else
+        clamp(v, value, 0, 2 * half - 1);
+}
+
+/* ---- the operations ---- */
+
+/* The mean, halves rounded away from zero: a sum below zero is shifted as it is, others one up. */
+static Ref average(Video *v, Ref a, Ref b)
+{
+    Ref sum = compute_2(v, "add_b", a, b), sign = compute_2(v, "shr_s", sum, word(v, width(v) - 1));
+    Ref moved = compute_2(v, "add_b", compute_2(v, "add_b", sum, sign), constant(v, 1));
+    return compute_2(v, "shr_s", moved, word(v, 1));
+}
+
+static Ref compare(Video *v, Ref a, Ref b)
+{
+    PtxModifier how = v->form->group[PTX_GROUP_COMPARE];
+    bool equality = how == PTX_MOD_eq || how == PTX_MOD_ne;
+    char name[32];
+    snprintf(name, sizeof name, "setp_%s_%c%u", ptx_modifiers[how].spelling, equality ? 'b' : 's', width(v));
+    Ref holds = select_compute(v->s, name, CLASS_PREDICATE, a, b, REF_ABSENT);
+    return compute(v, "selp_b", constant(v, 1), constant(v, 0), holds);
+}
+
+static Ref shift(Video *v, Ref a, Ref count, bool left)
+{
+    bool wraps = ptx_has(v->form, PTX_MOD_wrap);
+    count = select_compute(v->s, wraps ? "and_b32" : "min_u32", CLASS_32, count, word(v, wraps ? 31 : 32),
+                           REF_ABSENT);
+    return compute_2(v, left ? "shl_b" : "shr_s", a, count);
+}
+
+static Ref operate(Video *v, Ref a, Ref b)
+{
+    switch (v->form->opcode) {
+    case PTX_OP_vadd:
+    case PTX_OP_vadd2:
+    case PTX_OP_vadd4: return compute_2(v, "add_b", a, b);
+    case PTX_OP_vsub:
+    case PTX_OP_vsub2:
+    case PTX_OP_vsub4: return compute_2(v, "sub_b", a, b);
+    case PTX_OP_vabsdiff:
+    case PTX_OP_vabsdiff2:
+    case PTX_OP_vabsdiff4: return compute(v, "sad_s", a, b, constant(v, 0));
+    case PTX_OP_vmin:
+    case PTX_OP_vmin2:
+    case PTX_OP_vmin4: return compute_2(v, "min_s", a, b);
+    case PTX_OP_vmax:
+    case PTX_OP_vmax2:
+    case PTX_OP_vmax4: return compute_2(v, "max_s", a, b);
+    case PTX_OP_vavrg2:
+    case PTX_OP_vavrg4: return average(v, a, b);
+    case PTX_OP_vshl: return shift(v, a, b, true);
+    case PTX_OP_vshr: return shift(v, a, b, false);
+    default: return compare(v, a, b);
+    }
+}
+
+/* ---- scalar ---- */
+
+static bool scalar_selector(const PtxSelector *selector)
+{
+    return !selector->unit
+           || (selector->count == 1 && (unsigned)selector->digits < (selector->unit == 'b' ? 4 : 2));
+}
+
+/* Which bits of a word a selector means. */
+static unsigned selected(const PtxSelector *selector, unsigned *at)
+{
+    unsigned bits = selector->unit == 'b' ? 8 : selector->unit == 'h' ? 16 : 32;
+    *at = selector->digits * bits;
+    return bits;
+}
+
+static bool scalar_selectors(Select *s)
+{
+    for (uint32_t i = 0; i < s->insn->operand_count; i++) {
+        const PtxOperand *o = operand_at(s, i);
+        if (scalar_selector(&o->selector) && !(i == 3 && o->selector.unit)) continue;
+        select_error(s, o->column, "'.b0' to '.b3', '.h0' or '.h1' of the first three operands is expected");
+        return false;
+    }
+    return true;
+}
+
+static Ref part_word(Video *v, uint32_t index, bool with_sign)
+{
+    unsigned at, bits = selected(&operand_at(v->s, index)->selector, &at);
+    return field(v, whole(v, index), at, bits, with_sign);
+}
+
+static Ref widened(Video *v, Ref value, bool with_sign)
+{
+    return select_compute(v->s, with_sign ? "cvt_s64_s32" : "cvt_u64_u32", CLASS_64, value, REF_ABSENT,
+                          REF_ABSENT);
+}
+
+/* As GPUs do it: a sum that is too large for a word without sign is cut, not clamped; a negative number goes to
+ * the most that a signed part holds; a shift left keeps 34 bits. */
+static void saturate_scalar(Video *v, Ref *value, unsigned bits)
+{
+    if (v->form->opcode == PTX_OP_vshl) {
+        *value = compute_2(v, "shr_s", compute_2(v, "shl_b", *value, word(v, 30)), word(v, 30));
+        saturate(v, value, bits);
+    } else if (bits < 32 && v->d_signed) {
+        *value = compute_2(v, "min_u", *value, constant(v, (INT64_C(1) << (bits - 1)) - 1));
+    } else if (bits == 32 && !v->d_signed) {
+        *value = compute_2(v, "max_s", *value, constant(v, 0));
+    } else {
+        saturate(v, value, bits);
+    }
+}
+
+static Ref low_word(Video *v, Ref value)
+{
+    return select_compute(v->s, "cvt_b32_b64", CLASS_32, value, REF_ABSENT, REF_ABSENT);
+}
+
+/* The second operation, on what the first gave, as a word: with c. As GPUs do it: sums are widened with their sign
+ * whatever their type, distances without. */
+static Ref second_operation(Video *v, Ref value)
+{
+    PtxModifier what = v->form->group[PTX_GROUP_OPERATION];
+    bool sum = v->form->opcode == PTX_OP_vadd || v->form->opcode == PTX_OP_vsub;
+    bool with_sign = sum || (v->d_signed && v->form->opcode != PTX_OP_vabsdiff);
+    char name[32];
+    if (what == PTX_MOD_add) return select_compute(v->s, "add_b32", CLASS_32, value, whole(v, 3), REF_ABSENT);
+    snprintf(name, sizeof name, "%s_%c", ptx_modifiers[what].spelling, v->d_signed ? 's' : 'u');
+    Ref c = widened(v, whole(v, 3), v->d_signed);
+    return low_word(v, compute_2(v, name, widened(v, value, with_sign), c));
+}
+
+void select_video(Select *s)
+{
+    Video v = video_of(s, CLASS_64);
+    unsigned at, bits = selected(&operand_at(s, 0)->selector, &at);
+    if (!scalar_selectors(s)) return;
+    bool shifts = v.form->opcode == PTX_OP_vshl || v.form->opcode == PTX_OP_vshr;
+    Ref a = widened(&v, part_word(&v, 1, v.a_signed), v.a_signed), b = part_word(&v, 2, v.b_signed);
+    Ref value = operate(&v, a, shifts ? b : widened(&v, b, v.b_signed));
+    if (ptx_has(v.form, PTX_MOD_sat)) saturate_scalar(&v, &value, bits);
+    value = low_word(&v, value);
+    if (v.form->group[PTX_GROUP_OPERATION])
+        value = second_operation(&v, value);
+    else if (bits < 32)
+        value = insert(&v, whole(&v, 3), value, at, bits);
+    select_deliver(s, destination(&v), value);
+}
+
+static Ref negated(Video *v, Ref value, bool negate)
+{
+    return negate ? compute_2(v, "neg_b", value, REF_ABSENT) : value;
+}
+
+/* vmad: a * b + c (and 1), scaled. As GPUs do it: whole words are multiplied and added with a sign whatever their
+ * type; only the shift and the clamping heed it. */
+void select_vmad(Select *s)
+{
+    Video v = video_of(s, CLASS_64);
+    if (!scalar_selectors(s)) return;
+    bool minus = operand_at(s, 1)->negated != operand_at(s, 2)->negated, minus_c = operand_at(s, 3)->negated;
+    Ref a = widened(&v, part_word(&v, 1, v.a_signed), true),
+        b = widened(&v, part_word(&v, 2, v.b_signed), true);
+    Ref value = negated(&v, compute_2(&v, "mul_lo_b", a, b), minus);
+    value = compute_2(&v, "add_b", value, negated(&v, widened(&v, whole(&v, 3), true), minus_c));
+    if (ptx_has(v.form, PTX_MOD_po)) value = compute_2(&v, "add_b", value, constant(&v, 1));
+    v.d_signed = v.a_signed || v.b_signed || minus || minus_c;
+    unsigned scale = ptx_has(v.form, PTX_MOD_shr7) ? 7 : ptx_has(v.form, PTX_MOD_shr15) ? 15 : 0;
+    if (scale) value = compute_2(&v, v.d_signed ? "shr_s" : "shr_u", value, word(&v, scale));
+    if (ptx_has(v.form, PTX_MOD_sat)) saturate(&v, &value, 32);
+    select_deliver(s, destination(&v), low_word(&v, value));
+}
+
+/* ---- two halves, four bytes ---- */
+
+/* Parts of b follow those of a; the last digit of a selector is the lowest part. */
+static Ref chosen_part(Video *v, uint32_t index, unsigned count, unsigned part, bool with_sign)
+{
+    const PtxSelector *selector = &operand_at(v->s, index)->selector;
+    unsigned number = (index - 1) * count + part, bits = 32 / count;
+    if (selector->unit) number = selector->digits >> 4 * (count - 1 - part) & 15;
+    return field(v, whole(v, 1 + number / count), number % count * bits, bits, with_sign);
+}
+
+static bool part_selectors(Select *s, unsigned count)
+{
+    const char unit = count == 2 ? 'h' : 'b';
+    for (uint32_t i = 0; i < 4; i++) {
+        const PtxSelector *selector = &operand_at(s, i)->selector;
+        unsigned digits = i ? count : selector->count;
+        if (!selector->unit || (selector->unit == unit && selector->count == digits && i < 3)) continue;
+        select_error(s, operand_at(s, i)->column, "a selector of %u parts, '.%c', is expected", count, unit);
+        return false;
+    }
+    return true;
+}
+
+/* The parts of d that are written, a bit for each. */
+static unsigned written_parts(Select *s, unsigned count)
+{
+    const PtxSelector *selector = &operand_at(s, 0)->selector;
+    unsigned parts = 0;
+    if (!selector->unit) return (1u << count) - 1;
+    for (unsigned i = 0; i < selector->count; i++) parts |= 1u << (selector->digits >> 4 * i & 15);
+    if (parts >> count) select_error(s, operand_at(s, 0)->column, "d has %u parts", count);
+    return parts;
+}
+
+static Ref one_part(Video *v, unsigned count, unsigned part)
+{
+    Ref a = chosen_part(v, 1, count, part, v->a_signed), b = chosen_part(v, 2, count, part, v->b_signed);
+    Ref value = operate(v, a, b);
+    if (ptx_has(v->form, PTX_MOD_sat)) saturate(v, &value, 32 / count);
+    return value;
+}
+
+static void select_parts(Select *s, unsigned count)
+{
+    Video v = video_of(s, CLASS_32);
+    if (!part_selectors(s, count)) return;
+    unsigned written = written_parts(s, count), bits = 32 / count;
+    bool sums = ptx_has(v.form, PTX_MOD_add);
+    Ref result = whole(&v, 3);
+    for (unsigned part = 0; part < count; part++) {
+        if (!(written >> part & 1)) continue;
+        Ref value = one_part(&v, count, part);
+        result = sums ? compute_2(&v, "add_b", result, value) : insert(&v, result, value, part * bits, bits);
+    }
+    select_deliver(s, destination(&v), result);
+}
+
+/* Whole words, and an operation that does it all. */
+static bool is_plain(Select *s)
+{
+    for (uint32_t i = 0; i < s->insn->operand_count; i++)
+        if (operand_at(s, i)->selector.unit) return false;
+    return select_has_operation(s);
+}
+
+void select_video2(Select *s)
+{
+    if (is_plain(s))
+        select_alu(s, "uuuu");
+    else
+        select_parts(s, 2);
+}
+
+void select_video4(Select *s)
+{
+    if (is_plain(s))
+        select_alu(s, "uuuu");
+    else
+        select_parts(s, 4);
+}
+
+/* cvt.pack: both sources clamped to so few bits, before those of c. */
+void select_pack(Select *s)
+{
+    Video v = video_of(s, CLASS_32);
+    PtxType to = v.form->types[0];
+    unsigned bits = ptx_type_bits(to);
+    v.d_signed = is_signed(to);
+    Ref a = whole(&v, 1), b = whole(&v, 2);
+    saturate(&v, &a, bits);
+    saturate(&v, &b, bits);
+    Ref high = bits == 16
+                   ? word(&v, 0)
+                   : select_compute(s, "shl_b32", CLASS_32, whole(&v, 3), word(&v, 2 * bits), REF_ABSENT);
+    Ref value = insert(&v, insert(&v, high, b, 0, bits), a, bits, bits);
+    select_deliver(s, destination(&v), value);
+}
