@@ -37,6 +37,7 @@ SLCT(b16)
 SLCT(b32)
 SLCT(b64)
 
+LANES_2(pack_b16_b8, b16, b16, b16, (a & 0xffu) | (b32)b << 8)
 LANES_2(pack_b32_b16, b32, b16, b16, a | (b32)b << 16)
 LANES_2(pack_b64_b32, b64, b32, b32, a | (b64)b << 32)
 LANES_4(pack_b32_b8, b32, b16, b16, b16, b16, (a & 0xffu) | (b & 0xffu) << 8 | (c & 0xffu) << 16 |
@@ -44,26 +45,32 @@ LANES_4(pack_b32_b8, b32, b16, b16, b16, b16, (a & 0xffu) | (b & 0xffu) << 8 | (
 LANES_4(pack_b64_b16, b64, b16, b16, b16, b16, a | (b64)b << 16 | (b64)c << 32 | (b64)e << 48)
 
 /* d = low half of a, e = high half. */
-#define UNPACK(T, W, bits) \
-    HANDLER(unpack_##T##_##W, full) \
-    { \
-        T *d = ROW(T, w, i->d), *e = ROW(T, w, i->e); \
-        const W *a = ROW(const W, w, i->a); \
-        LANES_LOOP { d[l] = (T)a[l]; e[l] = (T)(a[l] >> bits); } \
-        return i + 1; \
-    } \
-    HANDLER(unpack_##T##_##W, part) \
+#define UNPACK(name, T, W, bits) \
+    HANDLER(name, full) \
     { \
         T *d = ROW(T, w, i->d), *e = ROW(T, w, i->e); \
         const W *a = ROW(const W, w, i->a); \
         LANES_LOOP { \
-            d[l] = w->lanes[l] ? (T)a[l] : d[l]; \
-            e[l] = w->lanes[l] ? (T)(a[l] >> bits) : e[l]; \
+            const W v = a[l]; \
+            d[l] = (T)(v & ((1ull << bits) - 1)); \
+            e[l] = (T)(v >> bits); \
+        } \
+        return i + 1; \
+    } \
+    HANDLER(name, part) \
+    { \
+        T *d = ROW(T, w, i->d), *e = ROW(T, w, i->e); \
+        const W *a = ROW(const W, w, i->a); \
+        LANES_LOOP { \
+            const W v = a[l]; \
+            d[l] = w->lanes[l] ? (T)(v & ((1ull << bits) - 1)) : d[l]; \
+            e[l] = w->lanes[l] ? (T)(v >> bits) : e[l]; \
         } \
         return i + 1; \
     }
-UNPACK(b16, b32, 16)
-UNPACK(b32, b64, 32)
+UNPACK(unpack_b8_b16, b16, b16, 8)
+UNPACK(unpack_b16_b32, b16, b32, 16)
+UNPACK(unpack_b32_b64, b32, b64, 32)
 
 /* 128 bits: a row of low halves, then one of high halves. */
 static void copy_row(const Warp *w, b64 *d, const b64 *a)
@@ -98,6 +105,7 @@ static const Insn *move_halves(const Warp *w, const Insn *i, b64 *low, b64 *high
 MOVES_128(full)
 MOVES_128(part)
 
+LANES_1(extract_b8_b16, b16, b16, (a >> (imm & 15)) & 0xff)
 LANES_1(extract_b8_b32, b16, b32, (a >> (imm & 31)) & 0xff)
 LANES_1(extract_b16_b32, b16, b32, a >> (imm & 31))
 LANES_1(extract_b16_b64, b16, b64, a >> (imm & 63))

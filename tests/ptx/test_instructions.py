@@ -1,7 +1,7 @@
 """One case per PTX instruction form: every lane's result against what a GPU gave (tools/record_ptx.py).
 
 Forms that this device's compute capability does not have run in one child process on a CPU device that has
-it. A form that the device refuses must be one of those known to be missing, and its message must name it.
+it.
 """
 
 import os
@@ -20,17 +20,13 @@ import pycuda.driver as drv
 
 FAMILIES = table.families()
 RECORDS = {family: expected.load(family) for family, _ in FAMILIES}
-MISSING = set((Path(__file__).parent / "missing.txt").read_text().split("\n"))
 ABOVE = "PYCUDA_CPU_COMPUTE_CAPABILITY"
 
 
 def verdict(form, function):
     """Nothing where all is well, else what is wrong."""
     if isinstance(function, runner.Refused):
-        named = f"error: {form.opcode}" in str(function)
-        return "" if form.name in MISSING and named else f"refused: {function}"
-    if form.name in MISSING and runner.on_cpu():
-        return "this form works now: take it off missing.txt"
+        return f"refused: {function}"
     if form.name not in RECORDS[form.family]:
         return "not recorded yet: run tools/record_ptx.py on a GPU"
     return judge.complaint(form, runner.run(form, function), RECORDS[form.family][form.name])

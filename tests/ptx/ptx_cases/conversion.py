@@ -118,6 +118,11 @@ def move(table):
         table.rows("move", *arguments, **options)
 
     rows("d:@, a:@", "mov(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64)", "mov.pred", "mov.b128")
+    around = ".reg .b8 low, high; cvt.u8.u16 low, a:b16; cvt.u8.u16 high, b:b16;"
+    rows("d:b16, {low, high}", "mov.b16", note="pack 2x8", before=around)
+    around = ".reg .b8 low, high;"
+    widen = "cvt.u16.u8 d:b16, low; cvt.u16.u8 q:b16, high;"
+    rows("{low, high}, a:b16", "mov.b16", note="unpack 2x8", before=around, after=widen)
     rows("d:b32, {a:b16, b:b16}", "mov.b32", note="pack 2x16")
     rows("d:b64, {a:b32, b:b32}", "mov.b64", note="pack 2x32")
     rows("d:b64, {a:b16, b:b16, c:b16, e:b16}", "mov.b64", note="pack 4x16")

@@ -60,11 +60,11 @@ def entry(form, outputs):
     return Entry(sources_digest(form), digest(rows), marks(rows), rows[:SAMPLE])
 
 
-def path(family):
-    return FOLDER / (family + ".npz")
+def path(family, folder=FOLDER):
+    return folder / (family.replace(" ", "_") + ".npz")
 
 
-def save(family, entries, device):
+def save(family, entries, device, folder=FOLDER):
     """entries: {form name: Entry}"""
     names = sorted(entries)
     packed = [
@@ -77,9 +77,9 @@ def save(family, entries, device):
         for n in names
     ]
     layout = [[len(entries[n].digest), len(entries[n].marks), *entries[n].sample.shape] for n in names]
-    FOLDER.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(
-        path(family),
+        path(family, folder),
         names=np.array("\n".join(names)),
         layout=np.array(layout, np.uint16),
         data=np.concatenate(packed),
@@ -87,11 +87,11 @@ def save(family, entries, device):
     )
 
 
-def load(family):
+def load(family, folder=FOLDER):
     """{form name: Entry}; empty where nothing was recorded yet."""
-    if not path(family).exists():
+    if not path(family, folder).exists():
         return {}
-    with np.load(path(family)) as file:
+    with np.load(path(family, folder)) as file:
         names, layout, data = str(file["names"]).split("\n"), file["layout"].astype(int), file["data"]
     entries, at = {}, 0
     for name, (hashed, marked, lanes, size) in zip(names, layout, strict=False):

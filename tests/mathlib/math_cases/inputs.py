@@ -1,0 +1,79 @@
+"""What the functions are given: special values, random bits, values near each other and near ties; it depends
+on the kind and place of an argument alone, since recorded results depend on it."""
+
+from functools import cache
+
+import numpy as np
+from ptx_cases import inputs
+
+LANES = 4096
+KINDS = {
+    "f": "f32",
+    "d": "f64",
+    "h": "f16",
+    "b": "bf16",
+    "H": "f16x2",
+    "B": "bf16x2",
+    "t": "b16",
+    "T": "b16",
+    "i": "b32",
+    "u": "b32",
+    "l": "b64",
+    "L": "b64",
+    "s": "shift",
+}
+WORDS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+def lanes_of(function):
+    """All values of a single argument of 16 bits; else some thousands."""
+    return inputs.ALL_16_BIT if function.signature[1:] in ("h", "b", "t", "T") else LANES
+
+
+def exponents(operand):
+    """Around what f32 and f64 have, and far beyond."""
+    random = inputs.random_bits(operand + 200, LANES).astype(np.int64)
+    near, far = random % 301 - 150, (random >> 9) % 4401 - 2200
+    values = np.where(random >> 60 & 1, near, far)
+    values[:8] = [0, 1, -1, 2**31 - 1, -(2**31), 1000000, -1000000, 127]
+    return np.roll(values, 37 * operand)
+
+
+def special_first(kind, operand):
+    """One argument: each special value once."""
+    values = inputs.random_floats(kind, operand, LANES)
+    special = np.array(inputs.special_floats(kind), np.uint64)
+    values[: len(special)] = special
+    return values
+
+
+@cache
+def values(letter, operand, lanes, alone):
+    if letter in "eE":
+        return exponents(operand).astype(np.int32 if letter == "e" else np.int64)
+    if letter == "n":
+        return (inputs.random_bits(operand + 300, LANES) % np.uint64(9)).astype(np.int32) - 1
+    if letter == "F":
+        pair = [inputs.words("f32", operand + part, lanes).astype(np.uint32) for part in (0, 1)]
+        return np.stack(pair, 1)
+    kind = KINDS[letter]
+    if lanes == inputs.ALL_16_BIT:
+        return np.arange(lanes, dtype=np.uint16)
+    words = (
+        special_first(kind, operand)
+        if alone and kind in inputs.FLOATS
+        else inputs.words(kind, operand, lanes)
+    )
+    return words.astype(WORDS[max(inputs.WIDTH[kind], 16) // 8])
+
+
+def arguments(function):
+    alone = len(function.signature) == 2
+    lanes = lanes_of(function)
+    return [values(letter, place, lanes, alone) for place, (_, letter) in enumerate(function.arguments)]
+
+
+def describe(function, lane):
+    """The arguments of a lane, in hex."""
+    words = [np.atleast_1d(array[lane]) for array in arguments(function)]
+    return ", ".join(word.tobytes()[::-1].hex() for word in words)

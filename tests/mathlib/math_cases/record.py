@@ -1,0 +1,91 @@
+"""What a GPU gave: per function a hash of all results and 64 marks of two bytes, one for each part of the
+inputs; of functions that are not defined to the bit, every eighth result instead."""
+
+import hashlib
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import inputs, modules, table
+
+PARTS = 64
+EVERY = 8
+
+
+def digest(data, size):
+    return hashlib.blake2b(data, digest_size=size).digest()
+
+
+def basis(function, group):
+    """Of the arguments and the PTX: tells a record of something else."""
+    data = b"".join(np.ascontiguousarray(array).tobytes() for array in inputs.arguments(function))
+    return digest(data + modules.reached(group, function.entry).encode(), 4)
+
+
+@dataclass
+class Entry:
+    basis: bytes
+    whole: bytes = b""
+    marks: np.ndarray = None
+    sample: np.ndarray = None
+
+
+def marks(results):
+    parts = results.reshape(PARTS, -1)
+    return np.array([zlib.crc32(np.ascontiguousarray(part).tobytes()) & 0xFFFF for part in parts], np.uint16)
+
+
+def entry(function, group, results):
+    if modules.is_approximate(function, group):
+        step = EVERY * len(results) // inputs.LANES
+        return Entry(basis(function, group), sample=results[:: max(step, 1)])
+    return Entry(basis(function, group), digest(results.tobytes(), 8), marks(results))
+
+
+def path(group, folder=None):
+    return (folder or table.FOLDER / "expected") / f"{group.replace(' ', '_')}.npz"
+
+
+def packed(entries, device):
+    """{name: array} of a group's file; entries: {function.entry: Entry}"""
+    names = sorted(entries)
+    exact = [name for name in names if entries[name].sample is None]
+    rest = [name for name in names if entries[name].sample is not None]
+    raw = [np.ascontiguousarray(entries[name].sample).view(np.uint8).ravel() for name in rest]
+    return {
+        "exact": np.array("\n".join(exact)),
+        "approximate": np.array("\n".join(rest)),
+        "basis": np.frombuffer(b"".join(entries[name].basis for name in exact + rest), np.uint8),
+        "whole": np.frombuffer(b"".join(entries[name].whole for name in exact), np.uint8),
+        "marks": np.array([entries[name].marks for name in exact], np.uint16).reshape(-1, PARTS),
+        "sizes": np.array([len(array) for array in raw], np.uint32),
+        "samples": np.concatenate([np.zeros(0, np.uint8), *raw]),
+        "device": np.array(device),
+    }
+
+
+def unpacked(file):
+    exact, rest = (str(file[key]).split("\n") if str(file[key]) else [] for key in ("exact", "approximate"))
+    bases = file["basis"].reshape(-1, 4)
+    whole = file["whole"].reshape(-1, 8)
+    entries = {
+        name: Entry(bases[i].tobytes(), whole[i].tobytes(), file["marks"][i]) for i, name in enumerate(exact)
+    }
+    samples = np.split(file["samples"], np.cumsum(file["sizes"].astype(int))[:-1]) if rest else []
+    for i, (name, sample) in enumerate(zip(rest, samples, strict=True)):
+        entries[name] = Entry(bases[len(exact) + i].tobytes(), sample=sample)
+    return entries
+
+
+def save(group, entries, device, folder=None):
+    path(group, folder).parent.mkdir(exist_ok=True)
+    np.savez_compressed(path(group, folder), **packed(entries, device))
+
+
+def load(group):
+    """{function.entry: Entry}; empty where nothing was recorded yet."""
+    if not path(group).exists():
+        return {}
+    with np.load(path(group)) as file:
+        return unpacked({key: file[key] for key in file.files})

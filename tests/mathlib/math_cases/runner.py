@@ -1,0 +1,35 @@
+"""Runs functions on the device of this process."""
+
+from functools import cache
+
+import numpy as np
+
+import pycuda.driver as drv
+
+from . import inputs, modules, table
+
+BLOCK = 128
+RESULTS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+@cache
+def uploaded(letter, place, lanes, alone):
+    return drv.to_device(np.ascontiguousarray(inputs.values(letter, place, lanes, alone)))
+
+
+def load(group):
+    return drv.module_from_buffer(modules.load(group).encode())
+
+
+def run(function, module):
+    """The results of all lanes, as bits."""
+    lanes, alone = inputs.lanes_of(function), len(function.signature) == 2
+    sources = [uploaded(letter, place, lanes, alone) for place, (_, letter) in enumerate(function.arguments)]
+    results = np.full(lanes, 0xCD, RESULTS[table.TYPES[function.result][1]])
+    kernel = module.get_function(function.entry)
+    kernel(*sources, drv.Out(results), block=(BLOCK, 1, 1), grid=(lanes // BLOCK, 1))
+    return results
+
+
+def release():
+    uploaded.cache_clear()

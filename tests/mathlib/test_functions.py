@@ -1,0 +1,110 @@
+"""The functions of CUDA's math, half, bfloat16, integer and SIMD headers, over thousands of inputs each,
+against the bits that a GPU gave (tools/record_ptx.py); those made of approximate instructions within the
+guide's errors.
+
+Both sides run the PTX kept in ptx/. Modules for newer GPUs run in a child process on a CPU device of their
+compute capability.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "ptx"))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from math_cases import judge, modules, record, runner, table
+
+import pycuda.driver as drv
+
+
+def capability():
+    major, minor = drv.Context.get_device().compute_capability()
+    return 10 * major + minor
+
+
+def on_cpu():
+    return drv.Context.get_device().name().startswith("CPU device")
+
+
+def verdicts(group):
+    """What is wrong with the functions of a group."""
+    module, known = runner.load(group), record.load(group)
+    found = []
+    for function in table.groups()[group]:
+        results = runner.run(function, module)
+        found.append(judge.complaint(function, group, results, known.get(function.entry)))
+    runner.release()
+    return [text for text in found if text]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def context():
+    drv.init()
+    drv.Device(0).retain_primary_context().push()
+    yield
+    drv.Context.pop()
+
+
+def in_child(group):
+    """Runs this file as a program on a CPU device new enough for the group."""
+    needed = f"{table.GROUPS[group][0] / 10}"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", __file__, group],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**os.environ, "PYCUDA_CPU_COMPUTE_CAPABILITY": needed, "PYCUDA_DEVICE": "cpu"},
+    )
+    assert done.returncode == 0, done.stderr
+    return [text for text in done.stdout.split("\0") if text]
+
+
+@pytest.mark.parametrize("group", table.GROUPS)
+def test_group(group):
+    needed = table.GROUPS[group][0]
+    if needed > capability() and not on_cpu():
+        pytest.skip(f"needs compute capability {needed / 10}")
+    wrong = in_child(group) if needed > capability() else verdicts(group)
+    assert not wrong, f"{len(wrong)} of {len(table.groups()[group])} functions\n" + "\n".join(wrong)
+
+
+def test_every_function_is_in_its_module():
+    for group, functions in table.groups().items():
+        assert {function.entry for function in functions} <= set(modules.bodies(group)), group
+
+
+def sample_of(name):
+    function = next(function for function in table.groups()["float"] if function.name == name)
+    results = runner.run(function, runner.load("float"))
+    runner.release()
+    return function, results
+
+
+def test_one_wrong_bit_is_found():
+    function, results = sample_of("sinf")
+    entry = record.entry(function, "float", results)
+    assert not judge.complaint(function, "float", results, entry)
+    results[1000] ^= 1
+    assert "inputs 960 to 1023" in judge.complaint(function, "float", results, entry)
+
+
+def test_an_error_beyond_the_bound_is_found():
+    function, results = sample_of("expf")
+    entry = record.entry(function, "float", results.copy())
+    values = results.view(np.float32)
+    place = next(i for i in range(800, 4096, 8) if 1 < values[i] < 1e6)
+    assert not judge.complaint(function, "float", results, entry)
+    results[place] += 8
+    assert "the GPU" in judge.complaint(function, "float", results, entry)
+
+
+if __name__ == "__main__":
+    drv.init()
+    drv.Device(0).retain_primary_context().push()
+    sys.stdout.write("\0".join(verdicts(sys.argv[1])))
+    drv.Context.pop()
