@@ -281,7 +281,7 @@ static bool part_selectors(Select *s, unsigned count)
     for (uint32_t i = 0; i < 4; i++) {
         const PtxSelector *selector = &operand_at(s, i)->selector;
         unsigned digits = i ? count : selector->count;
-        if (!selector->unit || (selector->unit == unit && selector->count == digits && i < 3)) continue;
+        if (!selector->unit || ((char)selector->unit == unit && selector->count == digits && i < 3)) continue;
         select_error(s, operand_at(s, i)->column, "a selector of %u parts, '.%c', is expected", count, unit);
         return false;
     }

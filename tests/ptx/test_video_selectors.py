@@ -1,0 +1,49 @@
+"""Selectors and masks of video instructions that name no part of a register are refused at load."""
+
+import pytest
+
+import pycuda.driver as drv
+
+KERNEL = """.version 8.5
+.target sm_75
+.address_size 64
+.visible .entry k()
+{{
+.reg .b32 d, a, b, c;
+mov.u32 a, 1; mov.u32 b, 2; mov.u32 c, 3;
+{text}
+ret;
+}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def context():
+    drv.init()
+    drv.Device(0).retain_primary_context().push()
+    yield
+    drv.Context.pop()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("vadd.u32.u32.u32 d, a.b4, b;", "'.b0' to '.b3', '.h0' or '.h1'"),
+        ("vadd.u32.u32.u32 d, a, b.h2;", "'.b0' to '.b3', '.h0' or '.h1'"),
+        ("vmad.u32.u32.u32 d, a.b10, b, c;", "'.b0' to '.b3', '.h0' or '.h1'"),
+        ("vadd2.u32.u32.u32 d, a.b10, b, c;", "a selector of 2 parts, '.h'"),
+        ("vadd4.u32.u32.u32 d, a.b10, b, c;", "a selector of 4 parts, '.b'"),
+        ("vset4.u32.u32.lt d.b5, a, b, c;", "d has 4 parts"),
+        ("vset.u32.u32.lo d, a, b;", "'.lo' is not a modifier of 'vset'"),
+    ],
+)
+def test_refused(text, message):
+    with pytest.raises(drv.Error) as found:
+        drv.module_from_buffer(KERNEL.format(text=text).encode())
+    if drv.Context.get_device().name().startswith("CPU device"):
+        assert message in str(found.value)
+
+
+def test_accepted():
+    text = "vadd.s32.s32.u32.sat d.h1, a.b0, b.h1, c; vset2.u32.u32.lt.add d.h1, a.h31, b.h02, c;"
+    drv.module_from_buffer(KERNEL.format(text=text).encode())
