@@ -61,17 +61,21 @@ def sees_gpu(run_python, name):
     return done.returncode == 0
 
 
+# Whether they or we come first, how it ends, what makes our context.
+CASES = [*itertools.product((True, False), ENDINGS, ["autoinit"]), (True, "", "autoprimaryctx")]
+
+
 @pytest.mark.gpu("torch, CuPy and numba find NVIDIA's own driver only")
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("name", NEIGHBOURS)
-def test_shares_the_primary_context(run_python, name):
+def test_shares_the_primary_context(run_python, name, case):
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is not installed")
-    if not sees_gpu(run_python, name):
+    first, ending, init = case
+    parts = [NEIGHBOURS[name], OURS % init]
+    program = "".join(parts if first else parts[::-1]) + WORK % ending
+    done = run_python(program, env={"PYTHONWARNINGS": "ignore"})
+    if done.returncode and not sees_gpu(run_python, name):
         pytest.skip(f"{name} sees no GPU")
-    cases = [*itertools.product((True, False), ENDINGS, ["autoinit"]), (True, "", "autoprimaryctx")]
-    for first, ending, init in cases:
-        parts = [NEIGHBOURS[name], OURS % init]
-        program = "".join(parts if first else parts[::-1]) + WORK % ending
-        done = run_python(program, env={"PYTHONWARNINGS": "ignore"})
-        assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", ""), (first, ending, init)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
