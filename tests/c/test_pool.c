@@ -1,0 +1,445 @@
+/* Memory pools against a driver that only counts: bins, accounts, order of streams, shortage, ends. */
+#include "check.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "core/pool.c"
+#include "core/pool_bins.c"
+
+/* ---- A driver that remembers what it was asked ---- */
+
+enum { EVENTS = 64 };
+static size_t memory_live, memory_left, events_live, waits, records, synchronised;
+static CUresult record_result, wait_result;
+static CUstream recorded_on[EVENTS], last_waiter, last_waited_for;
+static uintptr_t next_address;
+
+static CUresult fake_alloc(CUdeviceptr *pointer, size_t size)
+{
+    if (size > memory_left) return CUDA_ERROR_OUT_OF_MEMORY;
+    char *memory = malloc(1 + sizeof size);
+    memcpy(memory, &size, sizeof size);
+    memory_left -= size;
+    memory_live++;
+    *pointer = (CUdeviceptr)(uintptr_t)memory;
+    return CUDA_SUCCESS;
+}
+
+static CUresult fake_free(CUdeviceptr pointer)
+{
+    size_t size;
+    memcpy(&size, (void *)(uintptr_t)pointer, sizeof size);
+    memory_left += size;
+    memory_live--;
+    free((void *)(uintptr_t)pointer);
+    return CUDA_SUCCESS;
+}
+
+static CUresult fake_event_create(CUevent *event, unsigned flags)
+{
+    (void)flags;
+    *event = (CUevent)(next_address++ % EVENTS + 1);
+    events_live++;
+    return CUDA_SUCCESS;
+}
+
+static CUresult fake_event_destroy(CUevent event)
+{
+    (void)event;
+    events_live--;
+    return CUDA_SUCCESS;
+}
+
+static CUresult fake_record(CUevent event, CUstream stream)
+{
+    records++;
+    if (record_result == CUDA_SUCCESS) recorded_on[(uintptr_t)event - 1] = stream;
+    return record_result;
+}
+
+static CUresult fake_wait(CUstream stream, CUevent event, unsigned flags)
+{
+    (void)flags;
+    waits++;
+    last_waiter = stream;
+    last_waited_for = recorded_on[(uintptr_t)event - 1];
+    return wait_result;
+}
+
+static CUresult fake_synchronize(CUstream stream)
+{
+    (void)stream;
+    synchronised++;
+    return CUDA_SUCCESS;
+}
+
+DriverTable driver = {
+    .cuMemAlloc = fake_alloc,
+    .cuMemFree = fake_free,
+    .cuEventCreate = fake_event_create,
+    .cuEventDestroy = fake_event_destroy,
+    .cuEventRecord = fake_record,
+    .cuStreamWaitEvent = fake_wait,
+    .cuStreamSynchronize = fake_synchronize,
+};
+
+static const CUstream stream_a = (CUstream)0xa0, stream_b = (CUstream)0xb0;
+
+static void start(Pool *pool)
+{
+    memory_live = waits = records = synchronised = 0;
+    memory_left = (size_t)1 << 40;
+    record_result = wait_result = CUDA_SUCCESS;
+    CHECK(pool_init(pool, &pool_device_memory, 0, POOL_DEFAULT_BITS));
+}
+
+static void end(Pool *pool)
+{
+    CHECK_EQUAL(pool_clear(pool, true), CUDA_SUCCESS);
+    CHECK_EQUAL(memory_live, 0);
+    CHECK_EQUAL(events_live, 0);
+}
+
+static void check_statistics(Pool *pool, size_t held, size_t active, size_t managed, size_t used)
+{
+    PoolStatistics now = pool_statistics(pool);
+    CHECK_EQUAL(now.held_blocks, held);
+    CHECK_EQUAL(now.active_blocks, active);
+    CHECK_EQUAL(now.managed_bytes, managed);
+    CHECK_EQUAL(now.active_bytes, used);
+}
+
+/* What a caller does to get memory; NULL when there is none. */
+static PoolBlock *get(Pool *pool, size_t size, CUstream stream)
+{
+    PoolBlock *block = pool_take(pool, size, stream);
+    if (!block) return pool_add(pool, size, stream, &block) == CUDA_SUCCESS ? block : NULL;
+    if (!pool_is_ready(block, stream)) CHECK_EQUAL(pool_order(pool, block, stream), CUDA_SUCCESS);
+    return block;
+}
+
+/* ---- Bins ---- */
+
+static void check_bins_of(unsigned bits)
+{
+    for (unsigned exponent = 0; exponent < 64; exponent++) {
+        for (int nudge = -1; nudge <= 1; nudge++) {
+            size_t size = ((size_t)1 << exponent) + (size_t)nudge;
+            unsigned bin = pool_bin_number(bits, size);
+            size_t room = pool_alloc_size(bits, bin);
+            CHECK(bin < pool_bin_count(bits));
+            CHECK(room >= size && room >= 1);
+            CHECK(size == 0 || room - size <= size >> bits);
+            CHECK_EQUAL(pool_bin_number(bits, room), bin);
+            if (room != SIZE_MAX) CHECK(pool_bin_number(bits, room + 1) > bin);
+        }
+    }
+}
+
+static void test_bins(void)
+{
+    for (unsigned bits = 0; bits <= POOL_MAX_BITS; bits++) check_bins_of(bits);
+    CHECK_EQUAL(pool_bin_number(4, 0), 0);
+    CHECK_EQUAL(pool_alloc_size(4, 0), 1);
+    CHECK_EQUAL(pool_bin_number(4, 4096), 12 << 4);
+    CHECK_EQUAL(pool_alloc_size(4, 12 << 4), 4096 + 255);
+    CHECK_EQUAL(pool_bin_number(4, SIZE_MAX), (63 << 4) + 15);
+    CHECK(pool_alloc_size(4, (63 << 4) + 15) == SIZE_MAX);
+    CHECK_EQUAL(pool_log2(0), 0);
+    CHECK_EQUAL(pool_log2(1), 0);
+    CHECK_EQUAL(pool_log2(1023), 9);
+    CHECK_EQUAL(pool_log2(SIZE_MAX), 63);
+}
+
+/* ---- Accounts ---- */
+
+static void test_statistics(void)
+{
+    Pool pool;
+    start(&pool);
+    check_statistics(&pool, 0, 0, 0, 0);
+    PoolBlock *block = get(&pool, 1000, NULL), *none = get(&pool, 0, NULL);
+    size_t room = pool_alloc_size(4, pool_bin_number(4, 1000));
+    check_statistics(&pool, 0, 2, room + 1, 1000);
+    CHECK(pool_put(&pool, block) && pool_put(&pool, none));
+    check_statistics(&pool, 2, 0, room + 1, 0);
+    CHECK(get(&pool, 1001, NULL) == block);
+    check_statistics(&pool, 1, 1, room + 1, 1001);
+    CHECK_EQUAL(memory_live, 2);
+    CHECK_EQUAL(pool_release_held(&pool, true), CUDA_SUCCESS);
+    check_statistics(&pool, 0, 1, room, 1001);
+    CHECK_EQUAL(pool_stop(&pool, true), CUDA_SUCCESS);
+    CHECK(!pool_put(&pool, block));
+    CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
+    check_statistics(&pool, 0, 0, 0, 0);
+    CHECK_EQUAL(waits + records, 0);
+    end(&pool);
+}
+
+static void test_other_bins_are_not_touched(void)
+{
+    Pool pool;
+    start(&pool);
+    PoolBlock *small = get(&pool, 100, NULL);
+    CHECK(pool_put(&pool, small));
+    CHECK(!pool_take(&pool, 200, NULL));
+    CHECK(!pool_take(&pool, 50, NULL));
+    CHECK(pool_take(&pool, 101, NULL) == small);
+    CHECK(pool_put(&pool, small));
+    end(&pool);
+}
+
+static void test_the_largest_goes_first(void)
+{
+    Pool pool;
+    PoolBlock *blocks[3];
+    const size_t sizes[] = {5000, 70, 800000};
+    CUresult result;
+    start(&pool);
+    for (int i = 0; i < 3; i++) blocks[i] = get(&pool, sizes[i], NULL);
+    for (int i = 0; i < 3; i++) CHECK(pool_put(&pool, blocks[i]));
+    size_t left = memory_left;
+    CHECK(pool_release_largest(&pool, &result) && memory_left - left >= 800000);
+    left = memory_left;
+    CHECK(pool_release_largest(&pool, &result) && memory_left - left >= 5000 && memory_left - left < 6000);
+    CHECK(pool_release_largest(&pool, &result));
+    CHECK(!pool_release_largest(&pool, &result));
+    check_statistics(&pool, 0, 0, 0, 0);
+    end(&pool);
+}
+
+static void test_shortage_changes_nothing(void)
+{
+    Pool pool;
+    PoolBlock *block = NULL;
+    start(&pool);
+    memory_left = 100;
+    CHECK_EQUAL(pool_add(&pool, 1000, NULL, &block), CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(!block);
+    check_statistics(&pool, 0, 0, 0, 0);
+    end(&pool);
+}
+
+static void test_without_the_driver(void)
+{
+    Pool pool;
+    start(&pool);
+    PoolBlock *held = get(&pool, 100, NULL), *active = get(&pool, 100, NULL);
+    void *memory[] = {(void *)(uintptr_t)held->pointer, (void *)(uintptr_t)active->pointer};
+    CHECK(pool_put(&pool, held));
+    CHECK_EQUAL(pool_drop(&pool, active, false), CUDA_SUCCESS);
+    CHECK_EQUAL(pool_clear(&pool, false), CUDA_SUCCESS);
+    CHECK_EQUAL(memory_live, 2);
+    free(memory[0]);
+    free(memory[1]);
+}
+
+/* ---- Streams ---- */
+
+static void test_same_stream_at_once(void)
+{
+    Pool pool;
+    start(&pool);
+    PoolBlock *block = get(&pool, 100, stream_a);
+    CHECK(pool_put(&pool, block));
+    CHECK(get(&pool, 100, stream_a) == block);
+    CHECK_EQUAL(waits + records, 0);
+    CHECK(pool_put(&pool, block));
+    end(&pool);
+}
+
+static void test_other_stream_waits(void)
+{
+    Pool pool;
+    start(&pool);
+    PoolBlock *block = get(&pool, 100, stream_a);
+    CHECK(pool_put(&pool, block));
+    CHECK(get(&pool, 100, stream_b) == block);
+    CHECK(waits == 1 && last_waiter == stream_b && last_waited_for == stream_a);
+    CHECK(pool_put(&pool, block));
+    CHECK(get(&pool, 100, stream_b) == block);
+    CHECK_EQUAL(waits, 1);
+    CHECK(pool_put(&pool, block));
+    CHECK(get(&pool, 100, NULL) == block);
+    CHECK(waits == 2 && last_waiter == NULL && last_waited_for == stream_b);
+    CHECK_EQUAL(events_live, 1);
+    CHECK(pool_put(&pool, block));
+    end(&pool);
+}
+
+static void test_the_own_stream_is_preferred(void)
+{
+    Pool pool;
+    PoolBlock *blocks[LOOK_AT + 1];
+    start(&pool);
+    for (int i = 0; i <= LOOK_AT; i++) blocks[i] = get(&pool, 100, i == 1 ? stream_b : stream_a);
+    for (int i = 0; i <= LOOK_AT; i++) CHECK(pool_put(&pool, blocks[i]));
+    CHECK(get(&pool, 100, stream_b) == blocks[1]);
+    CHECK_EQUAL(waits, 0);
+    CHECK(get(&pool, 100, stream_b) == blocks[0]);
+    CHECK_EQUAL(waits, 1);
+    CHECK(pool_put(&pool, blocks[0]) && pool_put(&pool, blocks[1]));
+    end(&pool);
+}
+
+static void test_follow_and_join(void)
+{
+    Pool pool;
+    start(&pool);
+    PoolBlock *block = get(&pool, 100, stream_a);
+    CHECK_EQUAL(pool_follow(&pool, block, stream_b), CUDA_SUCCESS);
+    CHECK_EQUAL(waits, 0);
+    CHECK_EQUAL(pool_join(&pool, block, stream_b), CUDA_SUCCESS);
+    CHECK(waits == 1 && last_waiter == stream_a && last_waited_for == stream_b);
+    CHECK(pool_put(&pool, block));
+    CHECK(get(&pool, 100, stream_a) == block);
+    CHECK_EQUAL(pool_follow(&pool, block, stream_b), CUDA_SUCCESS);
+    CHECK(waits == 2 && last_waiter == stream_b && last_waited_for == stream_a);
+    CHECK(pool_put(&pool, block));
+    CHECK(get(&pool, 100, NULL) == block);
+    CHECK_EQUAL(pool_follow(&pool, block, stream_b), CUDA_SUCCESS);
+    CHECK(waits == 4 && last_waiter == stream_b && last_waited_for == stream_a);
+    CHECK(pool_put(&pool, block));
+    end(&pool);
+}
+
+static void test_a_stream_ends(void)
+{
+    Pool pool;
+    start(&pool);
+    PoolBlock *first = get(&pool, 100, stream_a), *second = get(&pool, 9000, stream_a);
+    PoolBlock *other = get(&pool, 100, stream_b);
+    CHECK(pool_put(&pool, first) && pool_put(&pool, second) && pool_put(&pool, other));
+    pool_stream_gone(&pool, stream_a);
+    CHECK_EQUAL(records, 1);
+    CHECK(get(&pool, 9000, stream_a) == second);
+    CHECK(waits == 1 && last_waiter == stream_a && last_waited_for == stream_a);
+    CHECK(get(&pool, 100, stream_b) == other);
+    CHECK_EQUAL(waits, 1);
+    CHECK(get(&pool, 100, NULL) == first);
+    CHECK(waits == 2 && last_waiter == NULL);
+    CHECK_EQUAL(records, 1);
+    CHECK(pool_put(&pool, first) && pool_put(&pool, second) && pool_put(&pool, other));
+    CHECK_EQUAL(events_live, 1);
+    end(&pool);
+}
+
+static void test_a_stream_ends_without_an_event(void)
+{
+    Pool pool;
+    start(&pool);
+    PoolBlock *block = get(&pool, 100, stream_a);
+    CHECK(pool_put(&pool, block));
+    record_result = CUDA_ERROR_UNKNOWN;
+    pool_stream_gone(&pool, stream_a);
+    CHECK_EQUAL(synchronised, 1);
+    CHECK(get(&pool, 100, stream_b) == block);
+    CHECK_EQUAL(waits, 0);
+    CHECK(pool_put(&pool, block));
+    end(&pool);
+}
+
+static void test_seal(void)
+{
+    Pool pool;
+    start(&pool);
+    PoolBlock *block = get(&pool, 100, stream_a);
+    CHECK_EQUAL(pool_seal(&pool, block), CUDA_SUCCESS);
+    CHECK(pool_put(&pool, block));
+    CHECK_EQUAL(waits, 0);
+    CHECK(get(&pool, 100, stream_a) == block);
+    CHECK(waits == 1 && last_waited_for == stream_a);
+    CHECK(pool_put(&pool, block));
+    end(&pool);
+}
+
+static void test_order_that_fails(void)
+{
+    Pool pool;
+    start(&pool);
+    for (int i = 0; i < 2; i++) {
+        PoolBlock *block = get(&pool, 100, stream_a);
+        CHECK(pool_put(&pool, block));
+        CHECK(pool_take(&pool, 100, stream_b) == block);
+        *(i ? &wait_result : &record_result) = CUDA_ERROR_UNKNOWN;
+        CHECK_EQUAL(pool_order(&pool, block, stream_b), CUDA_ERROR_UNKNOWN);
+        CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
+        check_statistics(&pool, 0, 0, 0, 0);
+        record_result = wait_result = CUDA_SUCCESS;
+    }
+    end(&pool);
+}
+
+/* ---- Threads ---- */
+
+enum { THREADS = 4, TURNS = 20000 };
+
+/* Each thread writes its mark into what it gets: two that have one block at a time would see it. */
+static void *take_and_put(void *data)
+{
+    Pool *pool = data;
+    size_t clashes = 0;
+    unsigned random_state = (unsigned)(uintptr_t)&clashes | 1;
+    for (int i = 0; i < TURNS; i++) {
+        random_state = random_state * 1664525u + 1013904223u;
+        size_t size = 1 + (random_state >> 16) % 500;
+        PoolBlock *block = pool_take(pool, size, NULL);
+        if (!block && pool_add(pool, size, NULL, &block) != CUDA_SUCCESS) return (void *)1;
+        block->size = (size_t)(uintptr_t)&clashes;
+        for (volatile int spin = 0; spin < 10;) spin = spin + 1;
+        clashes += block->size != (size_t)(uintptr_t)&clashes;
+        block->size = size;
+        if (!pool_put(pool, block)) return (void *)1;
+    }
+    return (void *)clashes;
+}
+
+static CUresult plain_alloc(CUdeviceptr *pointer, size_t size, unsigned flags)
+{
+    (void)flags;
+    *pointer = (CUdeviceptr)(uintptr_t)malloc(size);
+    return CUDA_SUCCESS;
+}
+
+static CUresult plain_free(CUdeviceptr pointer)
+{
+    free((void *)(uintptr_t)pointer);
+    return CUDA_SUCCESS;
+}
+
+static void test_threads(void)
+{
+    static const PoolSource plain = {plain_alloc, plain_free, "free"};
+    Pool pool;
+    pthread_t threads[THREADS];
+    void *problem;
+    CHECK(pool_init(&pool, &plain, 0, POOL_DEFAULT_BITS));
+    for (int i = 0; i < THREADS; i++) CHECK_EQUAL(pthread_create(&threads[i], NULL, take_and_put, &pool), 0);
+    for (int i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], &problem) == 0 && !problem);
+    PoolStatistics now = pool_statistics(&pool);
+    CHECK(now.active_blocks == 0 && now.active_bytes == 0 && now.held_blocks >= 1);
+    CHECK_EQUAL(pool_release_held(&pool, true), CUDA_SUCCESS);
+    check_statistics(&pool, 0, 0, 0, 0);
+    CHECK_EQUAL(pool_clear(&pool, true), CUDA_SUCCESS);
+}
+
+int main(void)
+{
+    CHECK_GROUP(test_bins);
+    CHECK_GROUP(test_statistics);
+    CHECK_GROUP(test_other_bins_are_not_touched);
+    CHECK_GROUP(test_the_largest_goes_first);
+    CHECK_GROUP(test_shortage_changes_nothing);
+    CHECK_GROUP(test_without_the_driver);
+    CHECK_GROUP(test_same_stream_at_once);
+    CHECK_GROUP(test_other_stream_waits);
+    CHECK_GROUP(test_the_own_stream_is_preferred);
+    CHECK_GROUP(test_follow_and_join);
+    CHECK_GROUP(test_a_stream_ends);
+    CHECK_GROUP(test_a_stream_ends_without_an_event);
+    CHECK_GROUP(test_seal);
+    CHECK_GROUP(test_order_that_fails);
+    CHECK_GROUP(test_threads);
+    return check_done();
+}
