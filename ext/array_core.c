@@ -92,10 +92,13 @@ static int allocate(GPUArrayObject *array)
                         "negative strides need gpudata: new memory has nothing before its start");
         return -1;
     }
-    if (!array->allocator)
+    if (!array->allocator) {
         memory = device_allocation_new(array->state, (size_t)(needed ? needed : 1));
-    else
-        memory = PyObject_CallFunction(array->allocator, "n", needed);
+    } else {
+        PyObject *bytes = PyLong_FromSsize_t(needed);
+        memory = bytes ? PyObject_CallOneArg(array->allocator, bytes) : NULL;
+        Py_XDECREF(bytes);
+    }
     if (!memory) return -1;
     int failed = use_memory(array, memory);
     Py_DECREF(memory);

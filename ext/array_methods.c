@@ -110,7 +110,7 @@ PyObject *array_get(PyObject *self, FAST_PARAMETERS)
     bool locked;
     if (convert_arguments("get", names, 0, args, arg_count, keywords, given) < 0
         || read_flag(given[1], &locked) < 0 || read_flag(given[2], &mode.async) < 0
-        || convert_stream(array->state, given[3], &mode.stream) < 0)
+        || transfer_stream(array->state, given[3], &mode) < 0)
         return NULL;
     return get_into(array, given[0], locked, mode);
 }
@@ -122,7 +122,7 @@ PyObject *array_get_async(PyObject *self, FAST_PARAMETERS)
     PyObject *given[2];
     TransferMode mode = {.async = true};
     if (convert_arguments("get_async", names, 0, args, arg_count, keywords, given) < 0
-        || convert_stream(array->state, given[0], &mode.stream) < 0)
+        || transfer_stream(array->state, given[0], &mode) < 0)
         return NULL;
     return get_into(array, given[1], false, mode);
 }
@@ -186,7 +186,7 @@ PyObject *array_set(PyObject *self, FAST_PARAMETERS)
     PyObject *given[3];
     TransferMode mode = {0};
     if (convert_arguments("set", names, 1, args, arg_count, keywords, given) < 0
-        || read_flag(given[1], &mode.async) < 0 || convert_stream(array->state, given[2], &mode.stream) < 0)
+        || read_flag(given[1], &mode.async) < 0 || transfer_stream(array->state, given[2], &mode) < 0)
         return NULL;
     return set_from(array, given[0], mode);
 }
@@ -198,7 +198,7 @@ PyObject *array_set_async(PyObject *self, FAST_PARAMETERS)
     PyObject *given[2];
     TransferMode mode = {.async = true};
     if (convert_arguments("set_async", names, 1, args, arg_count, keywords, given) < 0
-        || convert_stream(array->state, given[1], &mode.stream) < 0)
+        || transfer_stream(array->state, given[1], &mode) < 0)
         return NULL;
     return set_from(array, given[0], mode);
 }
@@ -250,7 +250,7 @@ static PyObject *to_gpu_async_py(PyObject *module, FAST_PARAMETERS)
     PyObject *given[3];
     TransferMode mode = {.async = true};
     if (convert_arguments("to_gpu_async", names, 1, args, arg_count, keywords, given) < 0
-        || convert_stream(module_state(module), given[2], &mode.stream) < 0)
+        || transfer_stream(module_state(module), given[2], &mode) < 0)
         return NULL;
     return to_gpu(module_state(module), given[0], given[1], mode);
 }
@@ -264,10 +264,10 @@ static PyObject *array_zero(PyObject *module, FAST_PARAMETERS)
     static const char *const names[] = {"array", "stream", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[2];
-    CUstream stream;
+    TransferMode mode = {.async = true};
     CUresult result;
     if (convert_arguments("_array_zero", names, 1, args, arg_count, keywords, given) < 0
-        || convert_stream(state, given[1], &stream) < 0)
+        || transfer_stream(state, given[1], &mode) < 0)
         return NULL;
     if (!array_check(state, given[0]))
         return PyErr_Format(PyExc_TypeError, "a GPUArray is needed, not %.200s", Py_TYPE(given[0])->tp_name);
@@ -275,8 +275,8 @@ static PyObject *array_zero(PyObject *module, FAST_PARAMETERS)
     if (!strides_is_packed(array->ndim, array->shape, array->strides, array->itemsize))
         return PyErr_Format(PyExc_ValueError, "the array has gaps");
     if (array->nbytes == 0) Py_RETURN_NONE;
-    if (array_check_memory(array) < 0) return NULL;
-    CALL(state, result, driver.cuMemsetD8Async(array->pointer, 0, (size_t)array->nbytes, stream));
+    if (transfer_use(array, mode) < 0) return NULL;
+    CALL(state, result, driver.cuMemsetD8Async(array->pointer, 0, (size_t)array->nbytes, mode.stream));
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemsetD8Async", NULL);
     Py_RETURN_NONE;
 }

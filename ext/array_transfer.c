@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "core/strides.h"
+#include "ext/convert.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/numpy_api.h"
+#include "ext/pooled_allocation.h"
 
 enum {
     FEW_CALLS = 16,                 /* pitched copies that are not worth rearranging for */
@@ -138,6 +140,21 @@ static Side device_side(GPUArrayObject *array) { return (Side){true, array->poin
 
 static Side host_side(PyArrayObject *array) { return (Side){false, (uintptr_t)PyArray_DATA(array)}; }
 
+int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode)
+{
+    mode->stream_object = stream;
+    return convert_stream(state, stream, &mode->stream);
+}
+
+int transfer_use(GPUArrayObject *array, TransferMode mode)
+{
+    PyObject *object = (PyObject *)array;
+    return array_check_memory(array) < 0
+                   || pooled_note(array->state, &object, 1, mode.stream_object, mode.stream) < 0
+               ? -1
+               : 0;
+}
+
 /* Keeps both ends of a copy until the stream has done it. */
 static int keep_both(GPUArrayObject *array, PyObject *host, TransferMode mode)
 {
@@ -181,7 +198,7 @@ int transfer_to_host(GPUArrayObject *from, PyObject *host_object, TransferMode m
     StridedCopy plan;
     ptrdiff_t low, high;
     if (from->size == 0 || from->itemsize == 0) return 0;
-    if (array_check_memory(from) < 0) return -1;
+    if (transfer_use(from, mode) < 0) return -1;
     if (same_layout(from, host))
         return transfer_direct(from, host_object, host_side(host), device_side(from), mode);
     strides_extent(from->ndim, from->shape, from->strides, from->itemsize, &low, &high);
@@ -210,7 +227,7 @@ int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode m
     PyArrayObject *host = (PyArrayObject *)host_object;
     StridedCopy plan;
     if (to->size == 0 || to->itemsize == 0) return 0;
-    if (array_check_memory(to) < 0) return -1;
+    if (transfer_use(to, mode) < 0) return -1;
     if (same_layout(to, host)) return transfer_direct(to, host_object, device_side(to), host_side(host), mode);
     if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(host), to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
@@ -247,7 +264,7 @@ int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mo
 {
     StridedCopy plan;
     if (to->size == 0 || to->itemsize == 0) return 0;
-    if (array_check_memory(to) < 0 || array_check_memory(from) < 0) return -1;
+    if (transfer_use(to, mode) < 0 || transfer_use(from, mode) < 0) return -1;
     if (share_memory(to, from)) return by_host(to, from, mode);
     if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, from->strides, to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");

@@ -7,10 +7,18 @@
 /* How a transfer is done: on which stream, and whether the caller waits for it. */
 typedef struct TransferMode {
     CUstream stream;
+    PyObject *stream_object;    /* borrowed; NULL or None is the default stream */
     bool async;     /* return when it is queued, where the layouts allow it */
 } TransferMode;
 
 struct tagPyArrayObject;
+
+/* Puts a stream argument into the mode. -1 with TypeError. */
+int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode);
+
+/* Before work on the array is queued: its memory was not freed, and if a pool's, that is told the stream.
+ * -1 with an exception. */
+int transfer_use(GPUArrayObject *array, TransferMode mode);
 
 /* The host array has the shape and dtype of the device array. 0, or -1 with an exception. */
 int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode);

@@ -5,11 +5,14 @@
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/numpy_api.h"
+#include "ext/pooled_allocation.h"
 #include "ext/stream.h"
 
 int copy_keep(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first, PyObject *second)
 {
+    PyObject *objects[] = {first, second};
     ContextObject *context;
+    if (pooled_note(state, objects, 2, stream_object, stream) < 0) return -1;
     if (stream_object && PyObject_TypeCheck(stream_object, state->Stream_type))
         context = (ContextObject *)Py_NewRef((PyObject *)stream_cast(stream_object)->context);
     else

@@ -1,6 +1,7 @@
 #include "ext/device_memory.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ext/convert.h"
 #include "ext/errors.h"
@@ -28,10 +29,15 @@ static void collect_garbage(void)
     Py_XDECREF(gc);
 }
 
-void device_memory_make_room(ModuleState *state)
+void device_memory_collect(ModuleState *state)
 {
     collect_garbage();
     keep_alive_collect(state);
+}
+
+void device_memory_make_room(ModuleState *state)
+{
+    device_memory_collect(state);
     for (int i = 0; i < state->give_back_count; i++) state->give_back[i](state);
 }
 
@@ -113,13 +119,19 @@ PyObject *device_allocation_new(ModuleState *state, size_t size)
     return NULL;
 }
 
+/* Without the module. */
+static const char *type_name(DeviceAllocationObject *allocation)
+{
+    const char *name = Py_TYPE((PyObject *)allocation)->tp_name, *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
 int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *out)
 {
     *out = allocation->pointer;
     if (!atomic_load(&allocation->freed))
         return context_check(allocation->context, "DeviceAllocation") ? 0 : -1;
-    raise_logic(allocation->state, "the %s was freed",
-                allocation->managed ? "ManagedAllocation" : "DeviceAllocation");
+    raise_logic(allocation->state, "the %s was freed", type_name(allocation));
     return -1;
 }
 

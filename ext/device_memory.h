@@ -12,6 +12,7 @@ typedef struct DeviceAllocationObject {
     size_t size;
     atomic_bool freed;
     bool managed;               /* from cuMemAllocManaged */
+    bool pooled;                /* a PooledDeviceAllocation (pool.h) */
     PyObject *weak_references;
 } DeviceAllocationObject;
 
@@ -20,7 +21,7 @@ static inline DeviceAllocationObject *device_allocation_cast(PyObject *object)
     return (DeviceAllocationObject *)object;
 }
 
-/* DeviceAllocation or a subclass (ManagedAllocation). */
+/* DeviceAllocation or a subclass (ManagedAllocation, PooledDeviceAllocation). */
 static inline bool device_allocation_check(ModuleState *state, PyObject *object)
 {
     return Py_TYPE(object) == state->DeviceAllocation_type
@@ -45,7 +46,10 @@ int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *o
 CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out);
 PyObject *device_memory_raise(ModuleState *state, CUresult result, const char *routine, size_t size);
 
-/* Collects garbage, lets go of what finished work kept, and calls the functions in ModuleState.give_back. */
+/* Collects garbage and lets go of what finished work kept. */
+void device_memory_collect(ModuleState *state);
+
+/* device_memory_collect, and calls the functions in ModuleState.give_back. */
 void device_memory_make_room(ModuleState *state);
 
 /* During set-up: a pool that wants to be asked for its unused memory. -1 with an exception when full. */

@@ -7,6 +7,7 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 #include "ext/launch_args.h"
+#include "ext/pooled_allocation.h"
 #include "ext/stream.h"
 
 typedef struct LaunchKeywords {
@@ -167,6 +168,7 @@ PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t co
     const LaunchExtras *asked = given.has_extras ? &extras : NULL;
     if (given.time_kernel && (timed = PyObject_IsTrue(given.time_kernel)) < 0) return NULL;
     int failed = launch_args_read(&values, function, args, count);
+    if (!failed) failed = pooled_note(function->state, args, count, given.stream, stream);
     if (!failed && !timed && !values.handlers)
         failed = launch(&values, &shape, asked, stream);
     else if (!failed)

@@ -34,6 +34,7 @@
 enum {
     KIND_GPU_ARRAY,
     KIND_ALLOCATION,
+    KIND_POOLED_ALLOCATION,
 #define X(name, type) KIND_##name,
     NUMPY_SCALARS(X)
 #undef X
@@ -427,6 +428,8 @@ static void fill_kinds(ModuleState *state, ArgumentKind *kinds)
     kinds[KIND_ALLOCATION] =
         (ArgumentKind){state->DeviceAllocation_type, ARGUMENT_ALLOCATION, sizeof(CUdeviceptr),
                        _Alignof(CUdeviceptr), offsetof(DeviceAllocationObject, pointer)};
+    kinds[KIND_POOLED_ALLOCATION] = kinds[KIND_ALLOCATION];
+    kinds[KIND_POOLED_ALLOCATION].type = state->PooledDeviceAllocation_type;
 #define X(name, type) \
     kinds[KIND_##name] = (ArgumentKind){&Py##name##ArrType_Type, ARGUMENT_VALUE, sizeof(type), _Alignof(type), \
                                         offsetof(Py##name##ScalarObject, obval)};

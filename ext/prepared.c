@@ -8,6 +8,7 @@
 #include "ext/errors.h"
 #include "ext/launch_args.h"
 #include "ext/numpy_api.h"
+#include "ext/pooled_allocation.h"
 #include "ext/pvt_struct.h"
 
 void prepared_clear(Prepared *prepared)
@@ -259,7 +260,9 @@ static int read_front(FunctionObject *function, const char *call, PyObject *cons
         || launch_read_block(args[1], launch->shape.block) < 0)
         return -1;
     if (stream && launch_read_stream(function->state, args[2], stream) < 0) return -1;
-    return read_keywords(function->state, call, args + arg_count, keywords, launch);
+    if (read_keywords(function->state, call, args + arg_count, keywords, launch) < 0) return -1;
+    return pooled_note(function->state, args + front, arg_count - front, stream ? args[2] : NULL,
+                       stream ? *stream : NULL);
 }
 
 PyObject *prepared_call(PyObject *self, FAST_PARAMETERS)

@@ -8,6 +8,7 @@
 
 struct ContextObject;
 struct KeepBatch;
+struct MemoryPool;
 typedef struct ModuleState ModuleState;
 
 /* Gives back memory that is held for reuse; called when the driver has no more (device_memory.h). */
@@ -25,9 +26,10 @@ struct ModuleState {
 #undef STATE_STRING
 #undef STATE_LIVE
 
-    PyThread_type_lock lock;            /* guards the two lists below; no Python call is made under it */
+    PyThread_type_lock lock;            /* guards the three lists below; no Python call is made under it */
     struct ContextObject *contexts;     /* every living Context, borrowed, linked by `next` */
     struct KeepBatch *kept;             /* objects that work in flight needs (keep_alive.h) */
+    struct MemoryPool *pools;           /* every living pool (pool.h) */
 
     GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */
     int give_back_count;

@@ -3,6 +3,7 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
+#include "ext/pool.h"
 
 static CUresult create_stream(CUstream *handle, unsigned flags, bool has_priority, int priority)
 {
@@ -30,6 +31,7 @@ static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     if (stream->context) {
         CALL(state, result, create_stream(&stream->handle, flags, has_priority, priority));
         if (result == CUDA_SUCCESS) {
+            stream->non_blocking = flags & CU_STREAM_NON_BLOCKING;
             LIVE_MORE(state, Stream);
             return (PyObject *)stream;
         }
@@ -46,6 +48,7 @@ static void destroy_stream(StreamObject *stream)
     LIVE_LESS(stream->state, Stream);
     keep_alive_seal(stream->state, stream->context, stream->handle);
     if (!context_enter(stream->context, &scope)) return;
+    memory_pools_stream_gone(stream->state, stream->context, stream->handle);
     report_driver(stream->state, driver.cuStreamDestroy(stream->handle), "cuStreamDestroy");
     context_leave(&scope);
 }

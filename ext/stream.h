@@ -9,6 +9,7 @@ typedef struct StreamObject {
     ModuleState *state;
     ContextObject *context;     /* held */
     CUstream handle;
+    bool non_blocking;          /* not ordered with the legacy default stream */
     PyObject *weak_references;
 } StreamObject;
 

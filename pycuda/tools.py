@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 import warnings
+import weakref
+from collections import Counter
 
 import numpy as np
 
@@ -15,13 +18,12 @@ from pycuda.compyte import dtypes as _dtypes
 get_or_register_dtype = _dtypes.get_or_register_dtype
 register_dtype = _dtypes.register_dtype
 
-_POOLS = (
-    "DeviceMemoryPool",
-    "PageLockedAllocator",
-    "PageLockedMemoryPool",
-    "PooledDeviceAllocation",
-    "PooledHostAllocation",
-)
+DeviceMemoryPool = drv.DeviceMemoryPool
+PooledDeviceAllocation = drv.PooledDeviceAllocation
+PageLockedAllocator = drv.PageLockedAllocator
+PageLockedMemoryPool = drv.PageLockedMemoryPool
+PooledHostAllocation = drv.PooledHostAllocation
+bitlog2 = drv.bitlog2
 
 _dtypes.fill_registry_with_c_types(_dtypes.TYPE_REGISTRY, respect_windows=True)
 _dtypes.fill_registry_with_c99_stdint_types(_dtypes.TYPE_REGISTRY)
@@ -29,15 +31,34 @@ get_or_register_dtype("pycuda::complex<float>", np.complex64)
 get_or_register_dtype("pycuda::complex<double>", np.complex128)
 
 
-def __getattr__(name):
-    if name in _POOLS and hasattr(drv, name):
-        return getattr(drv, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# ---- memory pools
 
 
-def bitlog2(n: int) -> int:
-    """bitlog2(n) -> int: the logarithm to base 2, rounded down; 0 for 0."""
-    return max(int(n).bit_length() - 1, 0)
+class DebugMemoryPool(DeviceMemoryPool):
+    """DebugMemoryPool(interactive=True, logfile=None): a DeviceMemoryPool that tells where each allocation
+    was asked for, and what is in use by then. It writes to logfile (standard output by default) and, when
+    interactive, waits for the return key each time.
+    """
+
+    def __init__(self, interactive=True, logfile=None):
+        super().__init__()
+        self.interactive = interactive
+        self.logfile = sys.stdout if logfile is None else logfile
+        self._origins = weakref.WeakKeyDictionary()
+
+    def allocate(self, size, stream=None):
+        """allocate(size, stream=None) -> PooledDeviceAllocation, told about."""
+        caller = sys._getframe(1)
+        origin = f"{caller.f_code.co_name} ({caller.f_code.co_filename}:{caller.f_lineno})"
+        counts = Counter((len(block), where) for block, where in self._origins.items())
+        print(f"[pool] {size} bytes for {origin}; in use:", file=self.logfile)
+        for (used, where), count in sorted(counts.items(), reverse=True):
+            print(f"    {count} x {used} bytes for {where}", file=self.logfile)
+        block = super().allocate(size, stream)
+        self._origins[block] = origin
+        if self.interactive:
+            input("[pool] return to go on: ")
+        return block
 
 
 # ---- contexts

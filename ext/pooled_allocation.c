@@ -1,0 +1,263 @@
+#include "ext/pooled_allocation.h"
+
+#include "ext/array_core.h"
+#include "ext/convert.h"
+#include "ext/errors.h"
+#include "ext/stream.h"
+
+typedef struct UsedStream {
+    CUstream handle;
+    PyObject *object;       /* owned; NULL for the default stream */
+} UsedStream;
+
+typedef struct PooledAllocationObject {
+    DeviceAllocationObject memory;      /* its context is the pool's, borrowed */
+    MemoryPool *pool;                   /* a reference */
+    PoolBlock *block;                   /* until memory.freed */
+    PyObject *stream;                   /* owned: the block's stream; NULL is the default one */
+    bool chosen;                        /* that stream was named or used */
+    int used_count;
+    UsedStream *used;                   /* owned: other streams of launches */
+} PooledAllocationObject;
+
+static PooledAllocationObject *pooled_cast(PyObject *object) { return (PooledAllocationObject *)object; }
+
+static PyObject *stream_or_null(PyObject *stream) { return stream == Py_None ? NULL : stream; }
+
+/* ---- Making ---- */
+
+PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream, CUstream handle)
+{
+    PyTypeObject *type = pool->state->PooledDeviceAllocation_type;
+    PooledAllocationObject *allocation = pooled_cast(type->tp_alloc(type, 0));
+    if (!allocation) return NULL;
+    allocation->memory.state = pool->state;
+    atomic_init(&allocation->memory.freed, true);
+    allocation->block = memory_pool_allocate(pool, size, handle);
+    if (!allocation->block) {
+        Py_DECREF((PyObject *)allocation);
+        return NULL;
+    }
+    memory_pool_hold(pool);
+    allocation->pool = pool;
+    allocation->stream = Py_XNewRef(stream_or_null(stream));
+    allocation->chosen = allocation->stream != NULL;
+    allocation->memory.context = pool->context;
+    allocation->memory.pointer = allocation->block->pointer;
+    allocation->memory.size = size;
+    allocation->memory.pooled = true;
+    atomic_store_explicit(&allocation->memory.freed, false, memory_order_release);
+    LIVE_MORE(pool->state, PooledDeviceAllocation);
+    return (PyObject *)allocation;
+}
+
+/* ---- Streams ---- */
+
+/* Nobody tells when the stream of another library is destroyed. */
+static bool is_foreign(ModuleState *state, PyObject *stream)
+{
+    return stream && !PyObject_TypeCheck(stream, state->Stream_type);
+}
+
+/* Whether its work comes after all that is on the default stream, by the rules of that one. */
+static bool follows_default_stream(ModuleState *state, PyObject *stream)
+{
+    return stream && !is_foreign(state, stream) && !stream_cast(stream)->non_blocking;
+}
+
+static void forget_streams(PooledAllocationObject *allocation)
+{
+    for (int i = 0; i < allocation->used_count; i++) Py_XDECREF(allocation->used[i].object);
+    PyMem_Free(allocation->used);
+    allocation->used = NULL;
+    allocation->used_count = 0;
+    Py_CLEAR(allocation->stream);
+}
+
+static bool is_used(const PooledAllocationObject *allocation, CUstream handle)
+{
+    for (int i = 0; i < allocation->used_count; i++)
+        if (allocation->used[i].handle == handle) return true;
+    return false;
+}
+
+static int add_used(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
+{
+    size_t bytes = (size_t)(allocation->used_count + 1) * sizeof(UsedStream);
+    UsedStream *used = PyMem_Realloc(allocation->used, bytes);
+    if (!used) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    allocation->used = used;
+    used[allocation->used_count++] = (UsedStream){handle, Py_XNewRef(stream)};
+    return 0;
+}
+
+/* The first launch on a stream that is not the block's: it comes after the block's former life. */
+static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
+{
+    MemoryPool *pool = allocation->pool;
+    const PoolBlock *block = allocation->block;
+    ContextScope scope;
+    bool by_rule = !block->ready && !block->stream && follows_default_stream(pool->state, stream);
+    if (by_rule || (!block->ready && !block->reused) || !context_enter(pool->context, &scope)) return 0;
+    CUresult result = pool_follow(&pool->core, allocation->block, handle);
+    context_leave(&scope);
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(pool->state, result, "cuStreamWaitEvent", "for the former work on memory of a pool");
+    return -1;
+}
+
+/* Whether the block may move to this stream and leave nothing behind on its own. */
+static bool may_move(const PooledAllocationObject *allocation, PyObject *stream)
+{
+    return !allocation->chosen
+           || (!allocation->block->stream && follows_default_stream(allocation->memory.state, stream));
+}
+
+static int note(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
+{
+    PoolBlock *block = allocation->block;
+    if (atomic_load(&allocation->memory.freed)) return 0;
+    if (block->stream == handle) {
+        allocation->chosen = true;
+        return 0;
+    }
+    if (is_used(allocation, handle)) return 0;
+    if (follow(allocation, stream, handle) < 0) return -1;
+    if (!may_move(allocation, stream)) return add_used(allocation, stream, handle);
+    Py_XSETREF(allocation->stream, Py_XNewRef(stream));
+    block->stream = handle;
+    allocation->chosen = true;
+    return 0;
+}
+
+/* The allocation that an object is or lies in, borrowed; NULL when there is none or the object is NULL. */
+static DeviceAllocationObject *allocation_of(ModuleState *state, PyObject *object)
+{
+    if (!object) return NULL;
+    if (Py_TYPE(object) == state->PooledDeviceAllocation_type) return device_allocation_cast(object);
+    return array_check(state, object) ? array_cast(object)->allocation : NULL;
+}
+
+int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
+                        CUstream handle)
+{
+    stream = stream_or_null(stream);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        DeviceAllocationObject *allocation = allocation_of(state, objects[i]);
+        if (allocation && allocation->pooled && note(pooled_cast((PyObject *)allocation), stream, handle) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- Giving back ---- */
+
+/* Brings all streams of the block to one, or to an event. False when that failed. */
+static bool gather_streams(PooledAllocationObject *allocation)
+{
+    MemoryPool *pool = allocation->pool;
+    ContextScope scope;
+    CUresult result = CUDA_SUCCESS;
+    bool foreign = is_foreign(pool->state, allocation->stream);
+    if (!allocation->used_count && !foreign) return true;
+    if (!context_enter(pool->context, &scope)) return false;
+    for (int i = 0; i < allocation->used_count && result == CUDA_SUCCESS; i++)
+        result = pool_join(&pool->core, allocation->block, allocation->used[i].handle);
+    if (foreign && result == CUDA_SUCCESS) result = pool_seal(&pool->core, allocation->block);
+    context_leave(&scope);
+    report_driver(pool->state, result, "cuEventRecord");
+    return result == CUDA_SUCCESS;
+}
+
+/* False when it had been freed before. */
+static bool release(PooledAllocationObject *allocation)
+{
+    if (atomic_exchange(&allocation->memory.freed, true)) return false;
+    LIVE_LESS(allocation->memory.state, PooledDeviceAllocation);
+    if (gather_streams(allocation))
+        memory_pool_give(allocation->pool, allocation->block);
+    else
+        memory_pool_discard(allocation->pool, allocation->block);
+    allocation->block = NULL;
+    forget_streams(allocation);
+    return true;
+}
+
+static void allocation_dealloc(PyObject *self)
+{
+    PooledAllocationObject *allocation = pooled_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (allocation->memory.weak_references) PyObject_ClearWeakRefs(self);
+    if (allocation->pool) {
+        release(allocation);
+        memory_pool_drop(allocation->pool);
+    }
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* ---- Methods ---- */
+
+PyDoc_STRVAR(free_doc,
+             "free(stream=None)\n--\n\n"
+             "Give the memory back to its pool now and not with the last reference. With a stream it "
+             "goes back behind the\n"
+             "work of that stream, and the caller vouches that no other uses it; without, behind that of "
+             "the stream it was\n"
+             "allocated on and of those on which launches used it. LogicError the second time.");
+
+static PyObject *allocation_free(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"stream", NULL};
+    PooledAllocationObject *allocation = pooled_cast(self);
+    ModuleState *state = allocation->memory.state;
+    PyObject *given[1];
+    CUstream handle;
+    if (convert_arguments("free", names, 0, args, arg_count, keywords, given) < 0
+        || pool_stream(allocation->pool, given[0], &handle) < 0)
+        return NULL;
+    if (given[0] && given[0] != Py_None && !atomic_load(&allocation->memory.freed)) {
+        forget_streams(allocation);
+        allocation->stream = Py_NewRef(given[0]);
+        allocation->block->stream = handle;
+    }
+    if (release(allocation)) Py_RETURN_NONE;
+    return raise_driver(state, CUDA_ERROR_INVALID_HANDLE, "pooled_device_allocation::free",
+                        "it was freed before");
+}
+
+static Py_ssize_t allocation_length(PyObject *self) { return (Py_ssize_t)device_allocation_cast(self)->size; }
+
+static PyMethodDef allocation_methods[] = {
+    {"free", AS_METHOD(allocation_free), FAST_KEYWORDS, free_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(allocation_doc,
+             "Device memory from a DeviceMemoryPool, given back to it with the last reference. int() "
+             "is its address, len() the\n"
+             "bytes that were asked for. It may be passed wherever a DeviceAllocation may.");
+
+static PyType_Slot allocation_slots[] = {
+    {Py_tp_doc, (void *)allocation_doc},
+    {Py_tp_dealloc, AS_SLOT(allocation_dealloc)},
+    {Py_tp_methods, allocation_methods},
+    {Py_sq_length, AS_SLOT(allocation_length)},
+    {0, NULL},
+};
+
+static PyType_Spec allocation_spec = {
+    .name = "pycuda._driver.PooledDeviceAllocation",
+    .basicsize = sizeof(PooledAllocationObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = allocation_slots,
+};
+
+int pooled_allocation_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->PooledDeviceAllocation_type, &allocation_spec,
+                          state->DeviceAllocation_type);
+}
