@@ -21,7 +21,8 @@ def build_raw():
             ["cc", "-O3", "-march=native", "-shared", "-fPIC", HERE / "raw.c", "-o", library], check=True
         )
     raw = ctypes.CDLL(str(library))
-    raw.raw_launch.restype = raw.raw_compile.restype = ctypes.c_double
+    for function in raw.raw_launch, raw.raw_compile, raw.raw_allocate, raw.raw_allocate_async:
+        function.restype = ctypes.c_double
     return raw
 
 

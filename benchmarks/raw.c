@@ -46,6 +46,40 @@ double raw_launch(Launch launch, Plain synchronize, void *function, unsigned gri
     return error ? -error : median;
 }
 
+typedef int (*AllocateAsync)(uint64_t *pointer, size_t size, void *stream);
+typedef int (*FreeAsync)(uint64_t pointer, void *stream);
+typedef int (*Allocate)(uint64_t *pointer, size_t size);
+typedef int (*Free)(uint64_t pointer);
+
+/* Nanoseconds of one allocation and its release on the default stream, by the driver's own pool. Negative:
+ * a call failed with that error. */
+double raw_allocate_async(AllocateAsync allocate, FreeAsync release, Plain synchronize, size_t size, int burst)
+{
+    uint64_t pointer;
+    int error = synchronize();
+    double start = now();
+    for (int i = 0; i < burst && !error; i++) {
+        error = allocate(&pointer, size, NULL);
+        if (!error) error = release(pointer, NULL);
+    }
+    double spent = (now() - start) / burst;
+    return error ? -error : spent;
+}
+
+/* The same without a pool. */
+double raw_allocate(Allocate allocate, Free release, size_t size, int burst)
+{
+    uint64_t pointer;
+    int error = 0;
+    double start = now();
+    for (int i = 0; i < burst && !error; i++) {
+        error = allocate(&pointer, size);
+        if (!error) error = release(pointer);
+    }
+    double spent = (now() - start) / burst;
+    return error ? -error : spent;
+}
+
 typedef struct Nvrtc {
     int (*create)(void **, const char *, const char *, int, const char *const *, const char *const *);
     int (*compile)(void *, int, const char *const *);

@@ -36,7 +36,7 @@ def draw():
 
 
 def main():
-    names = sys.argv[1:] or ["import_time", "compile_time", "launch", "interpreter"]
+    names = sys.argv[1:] or ["import_time", "compile_time", "launch", "pool", "interpreter"]
     failed = [
         name
         for name in names
