@@ -95,6 +95,26 @@ def launches():
     assert (drv.from_device_like(b, ONES) == 2 * ONES).all()
 
 
+def pools():
+    pool, host_pool = drv.DeviceMemoryPool(), drv.PageLockedMemoryPool()
+    first, second = drv.Stream(), drv.Stream()
+    host = host_pool.allocate(N, np.float32)
+    host[:] = ONES
+    block = pool.allocate(ONES.nbytes, first)
+    drv.memcpy_htod_async(block, host, first)
+    drv.memset_d32_async(block, 0, 1, second)
+    block.free()
+    block = pool.allocate(ONES.nbytes, second)
+    assert pool.held_blocks == 0 and pool.active_blocks == 1
+    drv.memcpy_htod_async(block, host, first)
+    first.synchronize()
+    assert (drv.from_device_like(block, ONES) == ONES).all()
+    del block, first
+    array = gpuarray.to_gpu(ONES, allocator=pool.allocate)
+    assert (array.get() == ONES).all()
+    pool.free_held()
+
+
 def arrays():
     array = gpuarray.to_gpu(ONES)
     zeros = gpuarray.zeros((4, 5), np.int32)
@@ -110,6 +130,7 @@ def work():
         asynchronous_copies()
         launches()
         arrays()
+        pools()
         context.synchronize()
     finally:
         context.pop()
