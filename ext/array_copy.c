@@ -6,11 +6,6 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 
-static PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine)
-{
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, routine, NULL);
-}
-
 /* One end of a copy that lies in an Array. */
 typedef struct ArrayPlace {
     CUarray handle;

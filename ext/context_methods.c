@@ -9,12 +9,6 @@
 
 static ModuleState *state_of_class(PyObject *cls) { return state_of_type((PyTypeObject *)cls); }
 
-/* None, or NULL with the exception of a failed call. */
-static PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine)
-{
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, routine, NULL);
-}
-
 /* ---- The stack ---- */
 
 PyDoc_STRVAR(

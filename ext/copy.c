@@ -8,24 +8,33 @@
 #include "ext/pooled_allocation.h"
 #include "ext/stream.h"
 
-int copy_keep(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first, PyObject *second)
+/* Numbers need no keeping. */
+static PyObject *keepable(PyObject *object) { return object && PyLong_Check(object) ? NULL : object; }
+
+static int keep_both(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first,
+                     PyObject *second)
 {
-    PyObject *objects[] = {first, second};
     ContextObject *context;
-    if (pooled_note(state, objects, 2, stream_object, stream) < 0) return -1;
     if (stream_object && PyObject_TypeCheck(stream_object, state->Stream_type))
         context = (ContextObject *)Py_NewRef((PyObject *)stream_cast(stream_object)->context);
     else
         context = context_current(state);
     if (!context) return -1;
-    int status = keep_alive(state, context, stream, first, second);
+    int status = keep_alive(state, context, stream, keepable(first), keepable(second));
     Py_DECREF((PyObject *)context);
     return status;
 }
 
-static PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine)
+int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream *stream, PyObject *first,
+               PyObject *second)
 {
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, routine, NULL);
+    PyObject *objects[] = {first, second};
+    *stream = NULL;
+    if (!async) stream_object = NULL;
+    if (convert_stream(state, stream_object, stream) < 0
+        || pooled_note(state, objects, 2, stream_object, *stream) < 0)
+        return -1;
+    return async ? keep_both(state, stream_object, *stream, first, second) : 0;
 }
 
 /* ---- Between host and device ---- */
@@ -36,114 +45,83 @@ typedef struct Transfer {
     CUstream stream;
 } Transfer;
 
-PyDoc_STRVAR(memcpy_htod_doc, "memcpy_htod(dest, src)\n--\n\n"
-                              "Copy the bytes of a contiguous host buffer to the device and wait. ValueError "
-                              "when they are more than the\n"
-                              "allocation has (cuMemcpyHtoD).");
+/* One of the four functions. */
+typedef struct TransferForm {
+    const char *function, *routine;
+    bool to_device, async;
+    CUresult (*run)(const Transfer *copy);
+} TransferForm;
 
-static PyObject *memcpy_htod(PyObject *module, FAST_PARAMETERS)
+/* All that can fail before the driver is called. The host buffer is lent when it succeeds. */
+static int prepare_transfer(ModuleState *state, const TransferForm *form, PyObject *const *given,
+                            Transfer *copy)
 {
-    static const char *const names[] = {"dest", "src", NULL};
-    ModuleState *state = module_state(module);
-    PyObject *given[2];
-    Transfer copy;
-    CUresult result = CUDA_SUCCESS;
-    if (convert_arguments("memcpy_htod", names, 2, args, arg_count, keywords, given) < 0
-        || buffers_read(given[1], "src", &copy.host) < 0)
-        return NULL;
-    if (convert_range(state, given[0], "dest", copy.host.size, &copy.device) < 0) {
-        buffers_release(&copy.host);
-        return NULL;
-    }
-    if (copy.host.size)
-        CALL_BLOCKING(state, result, driver.cuMemcpyHtoD(copy.device, copy.host.pointer, copy.host.size));
-    buffers_release(&copy.host);
-    return none_or_raise(state, result, "cuMemcpyHtoD");
-}
-
-PyDoc_STRVAR(
-    memcpy_dtoh_doc,
-    "memcpy_dtoh(dest, src)\n--\n\n"
-    "Fill a contiguous, writable host buffer from the device and wait. ValueError when it is larger than the\n"
-    "allocation (cuMemcpyDtoH).");
-
-static PyObject *memcpy_dtoh(PyObject *module, FAST_PARAMETERS)
-{
-    static const char *const names[] = {"dest", "src", NULL};
-    ModuleState *state = module_state(module);
-    PyObject *given[2];
-    Transfer copy;
-    CUresult result = CUDA_SUCCESS;
-    if (convert_arguments("memcpy_dtoh", names, 2, args, arg_count, keywords, given) < 0
-        || buffers_write(given[0], "dest", &copy.host) < 0)
-        return NULL;
-    if (convert_range(state, given[1], "src", copy.host.size, &copy.device) < 0) {
-        buffers_release(&copy.host);
-        return NULL;
-    }
-    if (copy.host.size)
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoH(copy.host.pointer, copy.device, copy.host.size));
-    buffers_release(&copy.host);
-    return none_or_raise(state, result, "cuMemcpyDtoH");
-}
-
-/* The common part of both asynchronous directions: all that can fail before the driver is called. */
-static int prepare_async(ModuleState *state, PyObject *host, bool writable, PyObject *device,
-                         const char *device_name, PyObject *stream, Transfer *copy)
-{
-    if ((writable ? buffers_write(host, "dest", &copy->host) : buffers_read(host, "src", &copy->host)) < 0)
+    PyObject *device = given[form->to_device ? 0 : 1];
+    const char *device_name = form->to_device ? "dest" : "src";
+    if ((form->to_device ? buffers_read(given[1], "src", &copy->host)
+                         : buffers_write(given[0], "dest", &copy->host))
+        < 0)
         return -1;
     if (convert_range(state, device, device_name, copy->host.size, &copy->device) == 0
-        && convert_stream(state, stream, &copy->stream) == 0
-        && copy_keep(state, stream, copy->stream, copy->host.owner, PyLong_Check(device) ? NULL : device) == 0)
+        && copy_begin(state, form->async, given[2], &copy->stream, copy->host.owner, device) == 0)
         return 0;
     buffers_release(&copy->host);
     return -1;
 }
 
+static PyObject *transfer(PyObject *module, const TransferForm *form, FAST_PARAMETERS)
+{
+    static const char *const plain_names[] = {"dest", "src", NULL};
+    static const char *const async_names[] = {"dest", "src", "stream", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[3] = {NULL};
+    Transfer copy;
+    CUresult result = CUDA_SUCCESS;
+    if (convert_arguments(form->function, form->async ? async_names : plain_names, 2, args, arg_count, keywords,
+                          given)
+            < 0
+        || prepare_transfer(state, form, given, &copy) < 0)
+        return NULL;
+    if (copy.host.size && form->async)
+        CALL(state, result, form->run(&copy));
+    else if (copy.host.size)
+        CALL_BLOCKING(state, result, form->run(&copy));
+    buffers_release(&copy.host);
+    return none_or_raise(state, result, form->routine);
+}
+
+#define TRANSFER(name, routine, to_device, async, ...) \
+    static CUresult run_##name(const Transfer *copy) { return driver.routine(__VA_ARGS__); } \
+    static PyObject *name(PyObject *module, FAST_PARAMETERS) \
+    { \
+        static const TransferForm form = {#name, #routine, to_device, async, run_##name}; \
+        return transfer(module, &form, args, arg_count, keywords); \
+    }
+TRANSFER(memcpy_htod, cuMemcpyHtoD, true, false, copy->device, copy->host.pointer, copy->host.size)
+TRANSFER(memcpy_dtoh, cuMemcpyDtoH, false, false, copy->host.pointer, copy->device, copy->host.size)
+TRANSFER(memcpy_htod_async, cuMemcpyHtoDAsync, true, true, copy->device, copy->host.pointer, copy->host.size,
+         copy->stream)
+TRANSFER(memcpy_dtoh_async, cuMemcpyDtoHAsync, false, true, copy->host.pointer, copy->device, copy->host.size,
+         copy->stream)
+#undef TRANSFER
+
+PyDoc_STRVAR(memcpy_htod_doc, "memcpy_htod(dest, src)\n--\n\n"
+                              "Copy the bytes of a contiguous host buffer to the device and wait. ValueError "
+                              "when they are more than the\n"
+                              "allocation has (cuMemcpyHtoD).");
+PyDoc_STRVAR(
+    memcpy_dtoh_doc,
+    "memcpy_dtoh(dest, src)\n--\n\n"
+    "Fill a contiguous, writable host buffer from the device and wait. ValueError when it is larger than the\n"
+    "allocation (cuMemcpyDtoH).");
 PyDoc_STRVAR(memcpy_htod_async_doc, "memcpy_htod_async(dest, src, stream=None)\n--\n\n"
                                     "memcpy_htod queued on a stream. src should be page-locked. It and dest "
                                     "are kept alive until the copy is done\n"
                                     "(cuMemcpyHtoDAsync).");
-
-static PyObject *memcpy_htod_async(PyObject *module, FAST_PARAMETERS)
-{
-    static const char *const names[] = {"dest", "src", "stream", NULL};
-    ModuleState *state = module_state(module);
-    PyObject *given[3];
-    Transfer copy;
-    CUresult result = CUDA_SUCCESS;
-    if (convert_arguments("memcpy_htod_async", names, 2, args, arg_count, keywords, given) < 0
-        || prepare_async(state, given[1], false, given[0], "dest", given[2], &copy) < 0)
-        return NULL;
-    if (copy.host.size)
-        CALL(state, result,
-             driver.cuMemcpyHtoDAsync(copy.device, copy.host.pointer, copy.host.size, copy.stream));
-    buffers_release(&copy.host);
-    return none_or_raise(state, result, "cuMemcpyHtoDAsync");
-}
-
 PyDoc_STRVAR(memcpy_dtoh_async_doc, "memcpy_dtoh_async(dest, src, stream=None)\n--\n\n"
                                     "memcpy_dtoh queued on a stream. dest should be page-locked and holds "
                                     "the data once the stream was waited for. It\n"
                                     "and src are kept alive until then (cuMemcpyDtoHAsync).");
-
-static PyObject *memcpy_dtoh_async(PyObject *module, FAST_PARAMETERS)
-{
-    static const char *const names[] = {"dest", "src", "stream", NULL};
-    ModuleState *state = module_state(module);
-    PyObject *given[3];
-    Transfer copy;
-    CUresult result = CUDA_SUCCESS;
-    if (convert_arguments("memcpy_dtoh_async", names, 2, args, arg_count, keywords, given) < 0
-        || prepare_async(state, given[0], true, given[1], "src", given[2], &copy) < 0)
-        return NULL;
-    if (copy.host.size)
-        CALL(state, result,
-             driver.cuMemcpyDtoHAsync(copy.host.pointer, copy.device, copy.host.size, copy.stream));
-    buffers_release(&copy.host);
-    return none_or_raise(state, result, "cuMemcpyDtoHAsync");
-}
 
 /* ---- Between devices ---- */
 
@@ -153,22 +131,16 @@ typedef struct DeviceCopy {
     CUstream stream;
 } DeviceCopy;
 
-static int prepare_device_copy(ModuleState *state, PyObject *dest, PyObject *src, PyObject *size,
+/* dest, src and size, and for the asynchronous form the stream. */
+static int prepare_device_copy(ModuleState *state, PyObject *const *given, bool async, PyObject *stream,
                                DeviceCopy *copy)
 {
-    return convert_size(size, "size", &copy->size) < 0
-                   || convert_range(state, dest, "dest", copy->size, &copy->dest) < 0
-                   || convert_range(state, src, "src", copy->size, &copy->src) < 0
+    return convert_size(given[2], "size", &copy->size) < 0
+                   || convert_range(state, given[0], "dest", copy->size, &copy->dest) < 0
+                   || convert_range(state, given[1], "src", copy->size, &copy->src) < 0
+                   || copy_begin(state, async, stream, &copy->stream, given[0], given[1]) < 0
                ? -1
                : 0;
-}
-
-static int prepare_device_stream(ModuleState *state, PyObject *stream, PyObject *dest, PyObject *src,
-                                 DeviceCopy *copy)
-{
-    if (convert_stream(state, stream, &copy->stream) < 0) return -1;
-    return copy_keep(state, stream, copy->stream, PyLong_Check(dest) ? NULL : dest,
-                     PyLong_Check(src) ? NULL : src);
 }
 
 PyDoc_STRVAR(memcpy_dtod_doc,
@@ -183,7 +155,7 @@ static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
     DeviceCopy copy;
     CUresult result = CUDA_SUCCESS;
     if (convert_arguments("memcpy_dtod", names, 3, args, arg_count, keywords, given) < 0
-        || prepare_device_copy(state, given[0], given[1], given[2], &copy) < 0)
+        || prepare_device_copy(state, given, false, NULL, &copy) < 0)
         return NULL;
     if (copy.size) CALL_BLOCKING(state, result, driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
     return none_or_raise(state, result, "cuMemcpyDtoD");
@@ -202,8 +174,7 @@ static PyObject *memcpy_dtod_async(PyObject *module, FAST_PARAMETERS)
     DeviceCopy copy;
     CUresult result = CUDA_SUCCESS;
     if (convert_arguments("memcpy_dtod_async", names, 3, args, arg_count, keywords, given) < 0
-        || prepare_device_copy(state, given[0], given[1], given[2], &copy) < 0
-        || prepare_device_stream(state, given[3], given[0], given[1], &copy) < 0)
+        || prepare_device_copy(state, given, true, given[3], &copy) < 0)
         return NULL;
     if (copy.size) CALL(state, result, driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
     return none_or_raise(state, result, "cuMemcpyDtoDAsync");
@@ -228,14 +199,13 @@ static int peer_context(ModuleState *state, PyObject *value, const char *what, C
 /* given: dest, src, size, dest_context, src_context, stream */
 static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool async)
 {
-    DeviceCopy copy = {.stream = NULL};
+    DeviceCopy copy;
     ContextObject *dest = NULL, *src = NULL;
     CUresult result = CUDA_SUCCESS;
     PyObject *answer = NULL;
-    if (prepare_device_copy(state, given[0], given[1], given[2], &copy) < 0
-        || peer_context(state, given[3], "dest_context", &dest) < 0
+    if (peer_context(state, given[3], "dest_context", &dest) < 0
         || peer_context(state, given[4], "src_context", &src) < 0
-        || (async && prepare_device_stream(state, given[5], given[0], given[1], &copy) < 0))
+        || prepare_device_copy(state, given, async, given[5], &copy) < 0)
         goto done;
     if (copy.size && async)
         CALL(state, result,

@@ -1,14 +1,14 @@
-/* Copies of plain memory. Asynchronous ones keep the host buffer and the device object alive (keep_alive.h).
- */
+/* Copies of plain memory. Asynchronous ones keep the host buffer and the device object alive (keep_alive.h). */
 #ifndef EXT_COPY_H
 #define EXT_COPY_H
 
 #include "ext/buffers.h"
 #include "ext/context.h"
 
-/* What to keep until the work now being queued on a stream is done: the objects given, each may be NULL. The
- * stream is the converted `stream_object`. -1 with an exception. */
-int copy_keep(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first, PyObject *second);
+/* Before a copy or fill is queued: converts the stream of an asynchronous one, tells the pools whose memory is used,
+ * and keeps the objects (each may be NULL) until an asynchronous one is done. -1 with an exception. */
+int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream *stream, PyObject *first,
+               PyObject *second);
 
 int copy_setup(PyObject *module, ModuleState *state);
 int fill_setup(PyObject *module, ModuleState *state);

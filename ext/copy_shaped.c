@@ -152,11 +152,7 @@ static int prepare(ShapedCopyObject *self, PyObject *stream, ShapedCall *call)
     for (int side = 0; side < 2; side++) call->held[side] = Py_XNewRef(self->ends[side].object);
     if (self->kind == SHAPED_PEER && find_contexts(self, call) < 0) return -1;
     call->async = stream && stream != Py_None;
-    if (!call->async) return 0;
-    return convert_stream(self->state, stream, &call->stream) < 0
-                   || copy_keep(self->state, stream, call->stream, call->held[0], call->held[1]) < 0
-               ? -1
-               : 0;
+    return copy_begin(self->state, call->async, stream, &call->stream, call->held[0], call->held[1]);
 }
 
 static bool is_empty(const CUDA_MEMCPY3D_PEER *copy)
@@ -172,7 +168,7 @@ static PyObject *copy(ShapedCopyObject *self, PyObject *stream, bool unaligned)
     PyObject *answer = NULL;
     if (prepare(self, stream, &call) == 0) {
         CUresult result = is_empty(&call.copy) ? CUDA_SUCCESS : run(state, self->kind, &call, &routine);
-        answer = result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, routine, NULL);
+        answer = none_or_raise(state, result, routine);
     }
     for (int side = 0; side < 2; side++) {
         Py_XDECREF(call.held[side]);

@@ -156,6 +156,11 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
     return NULL;
 }
 
+PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine)
+{
+    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, routine, NULL);
+}
+
 PyObject *raise_logic(ModuleState *state, const char *format, ...)
 {
     va_list values;

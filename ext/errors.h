@@ -17,6 +17,9 @@
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* None, a new reference, or the exception of a failed call and NULL. */
+PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine);
+
 /* LogicError with this text, for mistakes found before the driver is called. Returns NULL. The format is
  * PyErr_Format's. */
 PyObject *raise_logic(ModuleState *state, const char *format, ...);

@@ -100,16 +100,13 @@ static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAME
     if (read_arguments(form, args, arg_count, keywords, &fill, &dest, &stream) < 0
         || convert_range(state, dest, "dest", extent(&fill, form->bits), &fill.dest) < 0)
         return NULL;
-    if (form->async
-        && (convert_stream(state, stream, &fill.stream) < 0
-            || copy_keep(state, stream, fill.stream, PyLong_Check(dest) ? NULL : dest, NULL) < 0))
-        return NULL;
+    if (copy_begin(state, form->async, stream, &fill.stream, dest, NULL) < 0) return NULL;
     if (fill.width == 0 || fill.height == 0) Py_RETURN_NONE;
     if (form->async)
         CALL(state, result, form->run(&fill));
     else
         CALL_BLOCKING(state, result, form->run(&fill));
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, form->routine, NULL);
+    return none_or_raise(state, result, form->routine);
 }
 
 #define MEMSET(form, routine, bits, shaped, async) \

@@ -52,8 +52,7 @@ static PyObject *managed_attach(PyObject *self, FAST_PARAMETERS)
         || device_allocation_address(device_allocation_cast(self), &pointer) < 0)
         return NULL;
     CALL(state, result, driver.cuStreamAttachMemAsync(stream, pointer, 0, flags));
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None)
-                                  : raise_driver(state, result, "cuStreamAttachMemAsync", NULL);
+    return none_or_raise(state, result, "cuStreamAttachMemAsync");
 }
 
 static PyMethodDef managed_methods[] = {

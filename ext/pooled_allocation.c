@@ -59,7 +59,8 @@ static bool is_foreign(ModuleState *state, PyObject *stream)
     return stream && !PyObject_TypeCheck(stream, state->Stream_type);
 }
 
-/* Whether its work comes after all that is on the default stream, by the rules of that one. */
+/* Whether its work and that on the default stream come after each other in the order in which they are queued,
+ * by the rules of that stream. */
 static bool follows_default_stream(ModuleState *state, PyObject *stream)
 {
     return stream && !is_foreign(state, stream) && !stream_cast(stream)->non_blocking;
@@ -124,6 +125,7 @@ static int note(PooledAllocationObject *allocation, PyObject *stream, CUstream h
         allocation->chosen = true;
         return 0;
     }
+    if (!handle && follows_default_stream(allocation->memory.state, allocation->stream)) return 0;
     if (is_used(allocation, handle)) return 0;
     if (follow(allocation, stream, handle) < 0) return -1;
     if (!may_move(allocation, stream)) return add_used(allocation, stream, handle);

@@ -2,11 +2,6 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 
-static PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine)
-{
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, routine, NULL);
-}
-
 PyDoc_STRVAR(
     initialize_profiler_doc,
     "initialize_profiler(config_file, output_file, output_mode)\n--\n\n"

@@ -115,7 +115,7 @@ static PyObject *stream_wait_for_event(PyObject *self, PyObject *event)
         || !context_check(event_cast(event)->context, "cuStreamWaitEvent"))
         return NULL;
     CALL(state, result, driver.cuStreamWaitEvent(stream->handle, event_cast(event)->handle, 0));
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, "cuStreamWaitEvent", NULL);
+    return none_or_raise(state, result, "cuStreamWaitEvent");
 }
 
 static PyObject *stream_cuda_stream(PyObject *self, PyObject *Py_UNUSED(none))

@@ -239,3 +239,39 @@ def test_bad_streams(pool):
     with pytest.raises(TypeError, match="stream must be a Stream"):
         block.free(3)
     assert pool.active_blocks == 1 and pool.held_blocks == 0
+
+
+TWOS = np.full(N, 2, np.int32)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda block: drv.memcpy_htod(block, TWOS),
+        lambda block: drv.memset_d32(block, 2, N),
+        lambda block: drv.memcpy_dtod(block, drv.to_device(TWOS), TWOS.nbytes),
+        lambda block: gpuarray.GPUArray((N,), np.int32, gpudata=block).set(TWOS),
+        lambda block: gpuarray.GPUArray((N,), np.int32, gpudata=block).set(gpuarray.to_gpu(TWOS)),
+    ],
+    ids=["htod", "memset", "dtod", "set", "set from an array"],
+)
+def test_copies_on_the_default_stream_wait(race, streams, pool, write):
+    block = pool.allocate(4 * N, streams[0])
+    race.write_late(block, 1, streams[0])
+    block.free()
+    block = pool.allocate(4 * N, streams[1])
+    write(block)
+    assert values(block) == {2}
+
+
+@pytest.mark.parametrize("flags", [0, 1], ids=["blocking", "non-blocking"])
+def test_work_on_the_default_stream_is_waited_for(race, streams, pool, flags):
+    # The late writer is on the default stream, which non-blocking streams do not wait for by themselves.
+    stream = drv.Stream(flags)
+    block = pool.allocate(4 * N, stream)
+    race.fill(block, np.int32(N), np.int32(0), **SHAPE, stream=stream)
+    race.write_late(block, 1, None)
+    block.free()
+    block = pool.allocate(4 * N, streams[1])
+    race.fill(block, np.int32(N), np.int32(2), **SHAPE, stream=streams[1])
+    assert values(block) == {2}
