@@ -119,66 +119,25 @@ CUresult cuStreamSynchronize(CUstream handle)
     return error;
 }
 
-CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags)
-{
-    Stream *stream;
-    if (!flags) return CUDA_ERROR_INVALID_VALUE;
-    TRY(stream_enter(handle, &stream));
-    *flags = stream->flags;
-    PUT(stream);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuStreamGetPriority(CUstream handle, int *priority)
-{
-    Stream *stream;
-    if (!priority) return CUDA_ERROR_INVALID_VALUE;
-    TRY(stream_enter(handle, &stream));
-    *priority = stream->priority;
-    PUT(stream);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuStreamGetId(CUstream handle, unsigned long long *id)
-{
-    Stream *stream;
-    if (!id) return CUDA_ERROR_INVALID_VALUE;
-    TRY(stream_enter(handle, &stream));
-    *id = stream->id;
-    PUT(stream);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuStreamGetCtx(CUstream handle, CUcontext *context)
-{
-    Stream *stream;
-    if (!context) return CUDA_ERROR_INVALID_VALUE;
-    TRY(stream_enter(handle, &stream));
-    *context = stream->object.context;
-    PUT(stream);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuStreamGetDevice(CUstream handle, CUdevice *device)
-{
-    Stream *stream;
-    if (!device) return CUDA_ERROR_INVALID_VALUE;
-    TRY(stream_enter(handle, &stream));
-    *device = stream->object.context->device->ordinal;
-    PUT(stream);
-    return CUDA_SUCCESS;
-}
-
+/* A function that tells one fact of a stream. */
+#define STREAM_FACT(function, type, fact) \
+    CUresult function(CUstream handle, type *out) \
+    { \
+        Stream *stream; \
+        if (!out) return CUDA_ERROR_INVALID_VALUE; \
+        TRY(stream_enter(handle, &stream)); \
+        *out = (fact); \
+        PUT(stream); \
+        return CUDA_SUCCESS; \
+    }
+STREAM_FACT(cuStreamGetFlags, unsigned int, stream->flags)
+STREAM_FACT(cuStreamGetPriority, int, stream->priority)
+STREAM_FACT(cuStreamGetId, unsigned long long, stream->id)
+STREAM_FACT(cuStreamGetCtx, CUcontext, stream->object.context)
+STREAM_FACT(cuStreamGetDevice, CUdevice, stream->object.context->device->ordinal)
 /* Nothing is captured: graphs are not offered. */
-CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
-{
-    Stream *stream;
-    if (!status) return CUDA_ERROR_INVALID_VALUE;
-    TRY(stream_enter(handle, &stream));
-    PUT(stream);
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-}
+STREAM_FACT(cuStreamIsCapturing, CUstreamCaptureStatus, CU_STREAM_CAPTURE_STATUS_NONE)
+#undef STREAM_FACT
 
 /* Managed memory is visible everywhere at all times: attaching it changes nothing. */
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t length, unsigned int flags)
