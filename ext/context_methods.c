@@ -154,66 +154,53 @@ static PyObject *context_get_limit(PyObject *cls, FAST_PARAMETERS)
                                   : raise_driver(state, result, "cuCtxGetLimit", NULL);
 }
 
+/* The pair of methods for one preference of the context; `members` is the class of its values. */
+#define PREFERENCE(name, routine, type, members, parameter) \
+    static PyObject *context_get_##name(PyObject *cls, PyObject *Py_UNUSED(none)) \
+    { \
+        ModuleState *state = state_of_class(cls); \
+        type value; \
+        CUresult result; \
+        CALL(state, result, driver.cuCtxGet##routine(&value)); \
+        return result == CUDA_SUCCESS ? constants_member(state, state->members, (long)value) \
+                                      : raise_driver(state, result, "cuCtxGet" #routine, NULL); \
+    } \
+    static PyObject *context_set_##name(PyObject *cls, PyObject *wanted) \
+    { \
+        ModuleState *state = state_of_class(cls); \
+        unsigned value = 0; \
+        CUresult result; \
+        if (convert_unsigned(wanted, parameter, &value) < 0) return NULL; \
+        CALL(state, result, driver.cuCtxSet##routine(value)); \
+        return none_or_raise(state, result, "cuCtxSet" #routine); \
+    }
+PREFERENCE(cache_config, CacheConfig, CUfunc_cache, func_cache, "cc")
+PREFERENCE(shared_config, SharedMemConfig, CUsharedconfig, shared_config, "sc")
+#undef PREFERENCE
+
 PyDoc_STRVAR(get_cache_config_doc,
              "get_cache_config() -> func_cache\n--\n\n"
              "The context's preference between L1 cache and shared memory (cuCtxGetCacheConfig).");
-
-static PyObject *context_get_cache_config(PyObject *cls, PyObject *Py_UNUSED(none))
-{
-    ModuleState *state = state_of_class(cls);
-    CUfunc_cache value;
-    CUresult result;
-    CALL(state, result, driver.cuCtxGetCacheConfig(&value));
-    return result == CUDA_SUCCESS ? constants_member(state, state->func_cache, (long)value)
-                                  : raise_driver(state, result, "cuCtxGetCacheConfig", NULL);
-}
-
 PyDoc_STRVAR(set_cache_config_doc,
              "set_cache_config(cc)\n--\n\nSet the context's preference, a func_cache (cuCtxSetCacheConfig).");
-
-static PyObject *context_set_cache_config(PyObject *cls, PyObject *config)
-{
-    ModuleState *state = state_of_class(cls);
-    unsigned value = 0;
-    CUresult result;
-    if (convert_unsigned(config, "cc", &value) < 0) return NULL;
-    CALL(state, result, driver.cuCtxSetCacheConfig(value));
-    return none_or_raise(state, result, "cuCtxSetCacheConfig");
-}
-
 PyDoc_STRVAR(
     get_shared_config_doc,
     "get_shared_config() -> shared_config\n--\n\nThe bank size of shared memory (cuCtxGetSharedMemConfig).");
-
-static PyObject *context_get_shared_config(PyObject *cls, PyObject *Py_UNUSED(none))
-{
-    ModuleState *state = state_of_class(cls);
-    CUsharedconfig value;
-    CUresult result;
-    CALL(state, result, driver.cuCtxGetSharedMemConfig(&value));
-    return result == CUDA_SUCCESS ? constants_member(state, state->shared_config, (long)value)
-                                  : raise_driver(state, result, "cuCtxGetSharedMemConfig", NULL);
-}
-
 PyDoc_STRVAR(set_shared_config_doc,
              "set_shared_config(sc)\n--\n\nSet the bank size, a shared_config (cuCtxSetSharedMemConfig).");
 
-static PyObject *context_set_shared_config(PyObject *cls, PyObject *config)
+/* peer and flags of the two methods. The context, borrowed, or NULL with an exception. */
+static ContextObject *read_peer(PyObject *cls, const char *method, FAST_PARAMETERS, unsigned *flags)
 {
+    static const char *const names[] = {"peer", "flags", NULL};
     ModuleState *state = state_of_class(cls);
-    unsigned value = 0;
-    CUresult result;
-    if (convert_unsigned(config, "sc", &value) < 0) return NULL;
-    CALL(state, result, driver.cuCtxSetSharedMemConfig(value));
-    return none_or_raise(state, result, "cuCtxSetSharedMemConfig");
-}
-
-/* The context of an argument that must be one. */
-static ContextObject *need_context(ModuleState *state, PyObject *value, const char *what)
-{
-    if (PyObject_TypeCheck(value, state->Context_type))
-        return context_check(context_cast(value), what) ? context_cast(value) : NULL;
-    PyErr_Format(PyExc_TypeError, "%s must be a Context, not %s", what, Py_TYPE(value)->tp_name);
+    PyObject *given[2];
+    if (convert_arguments(method, names, 1, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[1], "flags", flags) < 0)
+        return NULL;
+    if (PyObject_TypeCheck(given[0], state->Context_type))
+        return context_check(context_cast(given[0]), "peer") ? context_cast(given[0]) : NULL;
+    PyErr_Format(PyExc_TypeError, "peer must be a Context, not %s", Py_TYPE(given[0])->tp_name);
     return NULL;
 }
 
@@ -223,18 +210,12 @@ PyDoc_STRVAR(enable_peer_access_doc,
 
 static PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"peer", "flags", NULL};
-    ModuleState *state = state_of_class(cls);
-    PyObject *given[2];
     unsigned flags = 0;
     CUresult result;
-    if (convert_arguments("enable_peer_access", names, 1, args, arg_count, keywords, given) < 0
-        || convert_unsigned(given[1], "flags", &flags) < 0)
-        return NULL;
-    ContextObject *peer = need_context(state, given[0], "peer");
+    ContextObject *peer = read_peer(cls, "enable_peer_access", args, arg_count, keywords, &flags);
     if (!peer) return NULL;
-    CALL(state, result, driver.cuCtxEnablePeerAccess(peer->handle, flags));
-    return none_or_raise(state, result, "cuCtxEnablePeerAccess");
+    CALL(peer->state, result, driver.cuCtxEnablePeerAccess(peer->handle, flags));
+    return none_or_raise(peer->state, result, "cuCtxEnablePeerAccess");
 }
 
 PyDoc_STRVAR(disable_peer_access_doc,
@@ -243,15 +224,12 @@ PyDoc_STRVAR(disable_peer_access_doc,
 
 static PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"peer", "flags", NULL};
-    ModuleState *state = state_of_class(cls);
-    PyObject *given[2];
+    unsigned ignored = 0;
     CUresult result;
-    if (convert_arguments("disable_peer_access", names, 1, args, arg_count, keywords, given) < 0) return NULL;
-    ContextObject *peer = need_context(state, given[0], "peer");
+    ContextObject *peer = read_peer(cls, "disable_peer_access", args, arg_count, keywords, &ignored);
     if (!peer) return NULL;
-    CALL(state, result, driver.cuCtxDisablePeerAccess(peer->handle));
-    return none_or_raise(state, result, "cuCtxDisablePeerAccess");
+    CALL(peer->state, result, driver.cuCtxDisablePeerAccess(peer->handle));
+    return none_or_raise(peer->state, result, "cuCtxDisablePeerAccess");
 }
 
 /* ---- Of this context ---- */
