@@ -2,8 +2,8 @@
  * what has rows and planes there are Memcpy2D and Memcpy3D. */
 #include "ext/array.h"
 
-#include "ext/buffers.h"
 #include "ext/convert.h"
+#include "ext/copy.h"
 #include "ext/errors.h"
 
 /* One end of a copy that lies in an Array. */
@@ -21,91 +21,82 @@ static int read_place(ModuleState *state, PyObject *array, const char *array_nam
                : 0;
 }
 
+/* Between an Array and device memory, of which pools are told. */
+static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
+{
+    static const char *const to_names[] = {"ary", "index", "src", "len", NULL};
+    static const char *const from_names[] = {"dest", "ary", "index", "len", NULL};
+    ModuleState *state = module_state(module);
+    int array = to_array ? 0 : 1, memory = to_array ? 2 : 0;
+    PyObject *given[4];
+    ArrayPlace place;
+    CUdeviceptr device;
+    CUstream stream;
+    size_t size = 0;
+    CUresult result = CUDA_SUCCESS;
+    if (convert_arguments(to_array ? "memcpy_dtoa" : "memcpy_atod", to_array ? to_names : from_names, 4, args,
+                          arg_count, keywords, given)
+            < 0
+        || read_place(state, given[array], "ary", given[array + 1], "index", &place) < 0
+        || convert_size(given[3], "len", &size) < 0
+        || convert_range(state, given[memory], to_array ? "src" : "dest", size, &device) < 0
+        || copy_begin(state, false, NULL, &stream, given[memory], NULL) < 0)
+        return NULL;
+    if (size && to_array)
+        CALL_BLOCKING(state, result, driver.cuMemcpyDtoA(place.handle, place.offset, device, size));
+    else if (size)
+        CALL_BLOCKING(state, result, driver.cuMemcpyAtoD(device, place.handle, place.offset, size));
+    return none_or_raise(state, result, to_array ? "cuMemcpyDtoA" : "cuMemcpyAtoD");
+}
+
+/* Between an Array and a host buffer. */
+static PyObject *copy_host(PyObject *module, bool to_array, FAST_PARAMETERS)
+{
+    static const char *const to_names[] = {"ary", "index", "src", NULL};
+    static const char *const from_names[] = {"dest", "ary", "index", NULL};
+    ModuleState *state = module_state(module);
+    int array = to_array ? 0 : 1;
+    PyObject *given[3];
+    ArrayPlace place;
+    HostBuffer host;
+    CUresult result = CUDA_SUCCESS;
+    if (convert_arguments(to_array ? "memcpy_htoa" : "memcpy_atoh", to_array ? to_names : from_names, 3, args,
+                          arg_count, keywords, given)
+            < 0
+        || read_place(state, given[array], "ary", given[array + 1], "index", &place) < 0
+        || (to_array ? buffers_read(given[2], "src", &host) : buffers_write(given[0], "dest", &host)) < 0)
+        return NULL;
+    if (host.size && to_array)
+        CALL_BLOCKING(state, result, driver.cuMemcpyHtoA(place.handle, place.offset, host.pointer, host.size));
+    else if (host.size)
+        CALL_BLOCKING(state, result, driver.cuMemcpyAtoH(host.pointer, place.handle, place.offset, host.size));
+    buffers_release(&host);
+    return none_or_raise(state, result, to_array ? "cuMemcpyHtoA" : "cuMemcpyAtoH");
+}
+
+#define DIRECTION(name, copy, to_array) \
+    static PyObject *name(PyObject *module, FAST_PARAMETERS) \
+    { \
+        return copy(module, to_array, args, arg_count, keywords); \
+    }
+DIRECTION(memcpy_dtoa, copy_device, true)
+DIRECTION(memcpy_atod, copy_device, false)
+DIRECTION(memcpy_htoa, copy_host, true)
+DIRECTION(memcpy_atoh, copy_host, false)
+#undef DIRECTION
+
 PyDoc_STRVAR(memcpy_dtoa_doc,
              "memcpy_dtoa(ary, index, src, len)\n--\n\n"
              "Copy `len` bytes from the device to byte `index` of the Array `ary` (cuMemcpyDtoA).");
-
-static PyObject *memcpy_dtoa(PyObject *module, FAST_PARAMETERS)
-{
-    static const char *const names[] = {"ary", "index", "src", "len", NULL};
-    ModuleState *state = module_state(module);
-    PyObject *given[4];
-    ArrayPlace place;
-    CUdeviceptr src;
-    size_t size = 0;
-    CUresult result = CUDA_SUCCESS;
-    if (convert_arguments("memcpy_dtoa", names, 4, args, arg_count, keywords, given) < 0
-        || read_place(state, given[0], "ary", given[1], "index", &place) < 0
-        || convert_size(given[3], "len", &size) < 0 || convert_range(state, given[2], "src", size, &src) < 0)
-        return NULL;
-    if (size) CALL_BLOCKING(state, result, driver.cuMemcpyDtoA(place.handle, place.offset, src, size));
-    return none_or_raise(state, result, "cuMemcpyDtoA");
-}
-
 PyDoc_STRVAR(memcpy_atod_doc,
              "memcpy_atod(dest, ary, index, len)\n--\n\n"
              "Copy `len` bytes from byte `index` of the Array `ary` to the device (cuMemcpyAtoD).");
-
-static PyObject *memcpy_atod(PyObject *module, FAST_PARAMETERS)
-{
-    static const char *const names[] = {"dest", "ary", "index", "len", NULL};
-    ModuleState *state = module_state(module);
-    PyObject *given[4];
-    ArrayPlace place;
-    CUdeviceptr dest;
-    size_t size = 0;
-    CUresult result = CUDA_SUCCESS;
-    if (convert_arguments("memcpy_atod", names, 4, args, arg_count, keywords, given) < 0
-        || read_place(state, given[1], "ary", given[2], "index", &place) < 0
-        || convert_size(given[3], "len", &size) < 0 || convert_range(state, given[0], "dest", size, &dest) < 0)
-        return NULL;
-    if (size) CALL_BLOCKING(state, result, driver.cuMemcpyAtoD(dest, place.handle, place.offset, size));
-    return none_or_raise(state, result, "cuMemcpyAtoD");
-}
-
 PyDoc_STRVAR(memcpy_htoa_doc,
              "memcpy_htoa(ary, index, src)\n--\n\n"
              "Copy the bytes of a contiguous host buffer to byte `index` of the Array `ary` (cuMemcpyHtoA).");
-
-static PyObject *memcpy_htoa(PyObject *module, FAST_PARAMETERS)
-{
-    static const char *const names[] = {"ary", "index", "src", NULL};
-    ModuleState *state = module_state(module);
-    PyObject *given[3];
-    ArrayPlace place;
-    HostBuffer host;
-    CUresult result = CUDA_SUCCESS;
-    if (convert_arguments("memcpy_htoa", names, 3, args, arg_count, keywords, given) < 0
-        || read_place(state, given[0], "ary", given[1], "index", &place) < 0
-        || buffers_read(given[2], "src", &host) < 0)
-        return NULL;
-    if (host.size)
-        CALL_BLOCKING(state, result, driver.cuMemcpyHtoA(place.handle, place.offset, host.pointer, host.size));
-    buffers_release(&host);
-    return none_or_raise(state, result, "cuMemcpyHtoA");
-}
-
 PyDoc_STRVAR(memcpy_atoh_doc,
              "memcpy_atoh(dest, ary, index)\n--\n\n"
              "Fill a contiguous, writable host buffer from byte `index` of the Array `ary` (cuMemcpyAtoH).");
-
-static PyObject *memcpy_atoh(PyObject *module, FAST_PARAMETERS)
-{
-    static const char *const names[] = {"dest", "ary", "index", NULL};
-    ModuleState *state = module_state(module);
-    PyObject *given[3];
-    ArrayPlace place;
-    HostBuffer host;
-    CUresult result = CUDA_SUCCESS;
-    if (convert_arguments("memcpy_atoh", names, 3, args, arg_count, keywords, given) < 0
-        || read_place(state, given[1], "ary", given[2], "index", &place) < 0
-        || buffers_write(given[0], "dest", &host) < 0)
-        return NULL;
-    if (host.size)
-        CALL_BLOCKING(state, result, driver.cuMemcpyAtoH(host.pointer, place.handle, place.offset, host.size));
-    buffers_release(&host);
-    return none_or_raise(state, result, "cuMemcpyAtoH");
-}
 
 PyDoc_STRVAR(
     memcpy_atoa_doc,
