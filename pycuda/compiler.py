@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import pycuda.driver as drv
 from pycuda._compile import build, cache, finder, includes, report
@@ -114,48 +116,49 @@ def _with_architecture(options, arch, code, device) -> tuple[str, ...]:
     return (*options, *added, *(["-code", code] if code is not None else []))
 
 
-def _job(
-    source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target, device
-) -> build.Job:
-    folders = [os.path.abspath(os.fspath(folder)) for folder in include_dirs]
-    options = (*options, *(f"-I{folder}" for folder in folders), f"-I{build.DEVICE_HEADERS}")
-    options = _with_architecture(options, arch, code, device)
+class _Request(NamedTuple):
+    """What SourceModule and compile are asked for, under the names of their parameters."""
+
+    source: str | bytes
+    nvcc: str
+    options: Sequence[str] | None
+    keep: bool
+    no_extern_c: bool
+    arch: str | None
+    code: str | None
+    cache_dir: str | bool | None
+    include_dirs: Sequence[str] | None
+    target: str = "cubin"
+
+
+def _job(request: _Request, device) -> build.Job:
+    folders = [os.path.abspath(os.fspath(folder)) for folder in request.include_dirs]
+    options = (*request.options, *(f"-I{folder}" for folder in folders), f"-I{build.DEVICE_HEADERS}")
+    options = _with_architecture(options, request.arch, request.code, device)
     users = _options.parse(options).folders
     text = _source.wrap(
-        source, extern_c=not no_extern_c, is_users=lambda name: includes.find(name[1:-1], users) is not None
+        request.source,
+        extern_c=not request.no_extern_c,
+        is_users=lambda name: includes.find(name[1:-1], users) is not None,
     )
-    return build.Job(text, options, target, nvcc, bool(keep), cache_dir, device)
+    return build.Job(
+        text, options, request.target, request.nvcc, bool(request.keep), request.cache_dir, device
+    )
 
 
-def _compile(
-    source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target
-) -> build.Product:
+def _compile(request: _Request) -> build.Product:
+    source, nvcc, options, *others, include_dirs, target = request
     assert target in _TARGETS, f"target is {target!r}: it may be cubin, ptx or fatbin"
-    options = tuple(DEFAULT_NVCC_FLAGS if options is None else options)
-    include_dirs = tuple(include_dirs or ())
     if isinstance(source, bytes):
         source = source.decode()
+    options = tuple(DEFAULT_NVCC_FLAGS if options is None else options)
+    include_dirs = tuple(include_dirs or ())
     device = _target.current()
-    key = _job_memory_key(
-        "wrapped",
-        source,
-        device,
-        nvcc,
-        options,
-        keep,
-        no_extern_c,
-        arch,
-        code,
-        cache_dir,
-        include_dirs,
-        target,
-    )
+    key = _job_memory_key("wrapped", source, device, nvcc, options, *others, include_dirs, target)
     product = _recall(key)
     if product is None:
-        job = _job(
-            source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target, device
-        )
-        product = _run(key, job)
+        request = _Request(source, nvcc, options, *others, include_dirs, target)
+        product = _run(key, _job(request, device))
     return product
 
 
@@ -179,7 +182,7 @@ def compile(
     such as "compute_75". CompileError when it does not compile.
     """
     return _compile(
-        source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target
+        _Request(source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target)
     ).code
 
 
@@ -273,10 +276,8 @@ class SourceModule(CudaModule):
     ):
         if arch is not None:
             self._warn_of_arch(arch)
-        product = _compile(
-            source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, "cubin"
-        )
-        self.module = _load(product)
+        request = _Request(source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs)
+        self.module = _load(_compile(request))
 
 
 class DynamicModule(CudaModule):
@@ -318,19 +319,11 @@ class DynamicModule(CudaModule):
 
     def add_source(self, source, nvcc_options=None, name="kernel.ptx"):
         """add_source(source, nvcc_options=None, name="kernel.ptx") -> self: compile to PTX and add it."""
-        ptx = compile(
-            source,
-            nvcc=self.nvcc,
-            options=nvcc_options,
-            keep=self.keep,
-            no_extern_c=self.no_extern_c,
-            arch=self.arch,
-            code=self.code,
-            cache_dir=self.cache_dir,
-            include_dirs=self.include_dirs,
-            target="ptx",
-        )
-        self.linker.add_data(ptx, drv.jit_input_type.PTX, name)
+        request = _Request(
+            source, self.nvcc, nvcc_options, self.keep, self.no_extern_c, self.arch, self.code,
+            self.cache_dir, self.include_dirs, "ptx",
+        )  # fmt: skip
+        self.linker.add_data(_compile(request).code, drv.jit_input_type.PTX, name)
         return self
 
     def add_data(self, data, input_type, name="unknown"):
