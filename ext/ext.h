@@ -5,7 +5,7 @@
  *   errors, constants, convert, buffers    results to exceptions, Python values to C
  *   device, context, context_stack         who is current, and who is kept alive
  *   stream, event, keep_alive              order of work, and what it still needs
- *   device_memory, host_memory, copy       memory
+ *   device_memory, host_memory, pool, copy memory
  */
 #ifndef EXT_EXT_H
 #define EXT_EXT_H
