@@ -30,8 +30,8 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
     if (array->shape != array->dims) PyMem_Free(array->shape);
     array->shape = dims;
     array->strides = dims + (ndim > ARRAY_INLINE_DIMS ? ndim : ARRAY_INLINE_DIMS);
-    memcpy(array->shape, shape, (size_t)ndim * sizeof *shape);
-    if (strides)
+    if (ndim) memcpy(array->shape, shape, (size_t)ndim * sizeof *shape);
+    if (strides && ndim)
         memcpy(array->strides, strides, (size_t)ndim * sizeof *strides);
     else
         strides_fill(order, ndim, shape, itemsize, array->strides);
@@ -234,6 +234,11 @@ PyObject *array_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const Py
     array->allocator = Py_XNewRef(allocator == state->mem_alloc ? NULL : given_or_null(allocator));
     if (describe(array, dtype, ndim, shape, strides, 'C') < 0 || allocate(array) < 0) Py_CLEAR(array);
     return (PyObject *)array;
+}
+
+bool array_has_shape(const GPUArrayObject *array, int ndim, const Py_ssize_t *shape)
+{
+    return array->ndim == ndim && (ndim == 0 || memcmp(array->shape, shape, (size_t)ndim * sizeof *shape) == 0);
 }
 
 int array_check_memory(GPUArrayObject *array)

@@ -37,6 +37,9 @@ static inline bool array_check(ModuleState *state, PyObject *object)
     return Py_TYPE(object) == state->GPUArray_type || PyType_IsSubtype(Py_TYPE(object), state->GPUArray_type);
 }
 
+/* shape may be NULL where ndim is 0, as NumPy has it. */
+bool array_has_shape(const GPUArrayObject *array, int ndim, const Py_ssize_t *shape);
+
 /* LogicError (-1) when the memory was freed. */
 int array_check_memory(GPUArrayObject *array);
 

@@ -7,11 +7,6 @@
 #include "ext/errors.h"
 #include "ext/numpy_api.h"
 
-static bool same_shape(GPUArrayObject *array, int ndim, const Py_ssize_t *shape)
-{
-    return array->ndim == ndim && memcmp(array->shape, shape, (size_t)ndim * sizeof *shape) == 0;
-}
-
 /* Page-locked memory of `size` bytes as a 1-D array. */
 static PyObject *pagelocked(ModuleState *state, Py_ssize_t size)
 {
@@ -61,7 +56,7 @@ static int check_target(GPUArrayObject *array, PyObject *ary)
         return -1;
     }
     if (PyArray_FailUnlessWriteable(host, "ary") < 0) return -1;
-    return same_shape(array, PyArray_NDIM(host), PyArray_DIMS(host))
+    return array_has_shape(array, PyArray_NDIM(host), PyArray_DIMS(host))
                ? 0
                : PyErr_WarnEx(PyExc_DeprecationWarning, "get() into an array of another shape", 1);
 }
@@ -87,7 +82,7 @@ static PyObject *get_into(GPUArrayObject *array, PyObject *ary, bool locked, Tra
     }
     if (check_target(array, ary) < 0) return NULL;
     PyArrayObject *host = (PyArrayObject *)ary;
-    if (same_shape(array, PyArray_NDIM(host), PyArray_DIMS(host)))
+    if (array_has_shape(array, PyArray_NDIM(host), PyArray_DIMS(host)))
         failed = transfer_to_host(array, ary, mode);
     else
         failed = fill_other_shape(array, ary, mode);
@@ -145,7 +140,7 @@ static int check_source(GPUArrayObject *array, Py_ssize_t size, PyArray_Descr *d
 
 static int set_from_host(GPUArrayObject *array, PyArrayObject *host, TransferMode mode)
 {
-    bool fits = same_shape(array, PyArray_NDIM(host), PyArray_DIMS(host));
+    bool fits = array_has_shape(array, PyArray_NDIM(host), PyArray_DIMS(host));
     if (check_source(array, PyArray_SIZE(host), PyArray_DESCR(host), fits) < 0) return -1;
     if (fits) return transfer_to_device(array, (PyObject *)host, mode);
     PyArray_Dims shape = {array->shape, array->ndim};
@@ -157,7 +152,7 @@ static int set_from_host(GPUArrayObject *array, PyArrayObject *host, TransferMod
 
 static int set_from_device(GPUArrayObject *array, GPUArrayObject *source, TransferMode mode)
 {
-    bool fits = same_shape(array, source->ndim, source->shape);
+    bool fits = array_has_shape(array, source->ndim, source->shape);
     if (check_source(array, source->size, source->dtype, fits) < 0) return -1;
     if (fits) return transfer_on_device(array, source, mode);
     PyObject *shaped = array_reshape_to(source, array->ndim, array->shape, 'C');

@@ -150,8 +150,7 @@ static PyObject *reshape(PyObject *self, FAST_PARAMETERS)
     }
     int ndim = read_shape(args, arg_count, shape);
     if (ndim < 0 || complete_shape(array, ndim, shape) < 0) return NULL;
-    if (ndim == array->ndim && memcmp(shape, array->shape, (size_t)ndim * sizeof *shape) == 0)
-        return Py_NewRef(self);
+    if (array_has_shape(array, ndim, shape)) return Py_NewRef(self);
     return array_reshape_to(array, ndim, shape, order);
 }
 

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -9,6 +10,7 @@ import textwrap
 import pytest
 
 import pycuda.driver as drv
+from pycuda._compile.finder import find_nvcc
 
 
 def pytest_configure(config):
@@ -86,3 +88,16 @@ def run_python(tmp_path):
         return done
 
     return run
+
+
+@pytest.fixture(scope="session")
+def nvcc():
+    """The path of an nvcc that runs. A wrapper script can outlive its toolkit, and under AddressSanitizer's
+    runtime nvcc itself crashes.
+    """
+    if "libasan" in os.environ.get("LD_PRELOAD", ""):
+        pytest.skip("nvcc does not run under AddressSanitizer")
+    path = find_nvcc("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if path is None or subprocess.run([path, "--version"], capture_output=True).returncode:
+        pytest.skip("no nvcc that runs")
+    return path

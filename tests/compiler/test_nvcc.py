@@ -2,26 +2,17 @@
 
 import contextlib
 import re
-import subprocess
 
 import numpy as np
 import pytest
 
 import pycuda.compiler as compiler
 import pycuda.driver as drv
-from pycuda._compile import finder, nvrtc
+from pycuda._compile import nvrtc
 from pycuda.compiler import SourceModule
 from pycuda.compiler import compile as compile_source
 
-NVCC = finder.find_nvcc("nvcc")
-
-
-def nvcc_runs():
-    """Not so where only a wrapper script was left of a toolkit."""
-    return NVCC is not None and subprocess.run([NVCC, "--version"], capture_output=True).returncode == 0
-
-
-pytestmark = pytest.mark.skipif(not nvcc_runs(), reason="nvcc is not installed")
+pytestmark = pytest.mark.usefixtures("nvcc")
 
 PLAIN = "__global__ void k(int *a) { a[0] = 42; }"
 
@@ -38,8 +29,8 @@ def run(module):
     return result[0]
 
 
-def test_named_nvcc(no_nvrtc):
-    assert run(SourceModule(PLAIN, nvcc=NVCC)) == 42
+def test_named_nvcc(no_nvrtc, nvcc):
+    assert run(SourceModule(PLAIN, nvcc=nvcc)) == 42
 
 
 def test_asked_for_by_the_environment(no_nvrtc, monkeypatch):
@@ -62,18 +53,18 @@ def test_option_only_nvcc_has(no_nvrtc):
     assert b".entry k(" in code
 
 
-def test_second_time_from_the_cache(monkeypatch, tmp_path):
-    first = compile_source(PLAIN, nvcc=NVCC, cache_dir=tmp_path, target="ptx", arch="sm_80")
+def test_second_time_from_the_cache(monkeypatch, tmp_path, nvcc):
+    first = compile_source(PLAIN, nvcc=nvcc, cache_dir=tmp_path, target="ptx", arch="sm_80")
     compiler._memory.clear()
     monkeypatch.setattr("pycuda._compile.nvcc.compile_source", None)
-    assert compile_source(PLAIN, nvcc=NVCC, cache_dir=tmp_path, target="ptx", arch="sm_80") == first
+    assert compile_source(PLAIN, nvcc=nvcc, cache_dir=tmp_path, target="ptx", arch="sm_80") == first
 
 
-def test_header_edit_is_seen(tmp_path):
+def test_header_edit_is_seen(tmp_path, nvcc):
     header = tmp_path / "value.h"
     arguments = {
         "source": '#include "value.h"\n__global__ void k(int *a) { a[0] = VALUE; }',
-        "nvcc": NVCC,
+        "nvcc": nvcc,
         "target": "ptx",
         "include_dirs": [str(tmp_path)],
         "cache_dir": str(tmp_path / "cache"),
@@ -84,38 +75,38 @@ def test_header_edit_is_seen(tmp_path):
     assert b"22222" in compile_source(**arguments)
 
 
-def test_failure():
+def test_failure(nvcc):
     with pytest.raises(drv.CompileError) as caught:
-        SourceModule("\n__global__ void k() { nonsense }", nvcc=NVCC)
-    assert caught.value.command_line[0] == NVCC and 'kernel.cu(2): error: identifier "nonsense"' in (
+        SourceModule("\n__global__ void k() { nonsense }", nvcc=nvcc)
+    assert caught.value.command_line[0] == nvcc and 'kernel.cu(2): error: identifier "nonsense"' in (
         caught.value.stdout + caught.value.stderr
     )
 
 
-def test_keep(capsys, tmp_path, monkeypatch):
+def test_keep(capsys, tmp_path, monkeypatch, nvcc):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    compile_source(PLAIN, nvcc=NVCC, keep=True, target="ptx", arch="sm_80")
+    compile_source(PLAIN, nvcc=nvcc, keep=True, target="ptx", arch="sm_80")
     assert re.search(r"kept in (\S+)", capsys.readouterr().out)[1].startswith(str(tmp_path))
 
 
-def test_no_folder_stays(tmp_path, monkeypatch):
+def test_no_folder_stays(tmp_path, monkeypatch, nvcc):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     for source in (PLAIN, "nonsense"):
         with contextlib.suppress(drv.CompileError):
-            compile_source(source, nvcc=NVCC, cache_dir=False, target="ptx", arch="sm_80")
+            compile_source(source, nvcc=nvcc, cache_dir=False, target="ptx", arch="sm_80")
     assert not list(tmp_path.iterdir())
 
 
-def test_preprocess_source():
-    text = compiler.preprocess_source("#define TWO 2\nint a = TWO;", [], NVCC)
+def test_preprocess_source(nvcc):
+    text = compiler.preprocess_source("#define TWO 2\nint a = TWO;", [], nvcc)
     assert "int a = 2;" in text
     with pytest.raises(drv.CompileError):
-        compiler.preprocess_source("#error stop", [], NVCC)
+        compiler.preprocess_source("#error stop", [], nvcc)
 
 
-def test_version():
-    assert re.search(r"release \d+\.\d+", compiler.get_nvcc_version(NVCC))
+def test_version(nvcc):
+    assert re.search(r"release \d+\.\d+", compiler.get_nvcc_version(nvcc))
     with pytest.warns(UserWarning, match="/nowhere/nvcc"):
         assert compiler.get_nvcc_version("/nowhere/nvcc") == ""

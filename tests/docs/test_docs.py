@@ -1,8 +1,6 @@
 """Every program in the documentation runs."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,6 @@ PROGRAMS = [
 @pytest.mark.parametrize(
     "name, number, program", PROGRAMS, ids=[f"{name}-{number}" for name, number, _ in PROGRAMS]
 )
-def test_program(name, number, program):
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+def test_program(run_python, name, number, program):
+    done = run_python(program)
     assert done.returncode == 0 and not done.stderr, done.stderr

@@ -19,9 +19,9 @@ def test_example(example):
     assert done.stdout and not done.stderr
 
 
-def test_program_in_the_readme():
+def test_program_in_the_readme(run_python):
     readme = (FOLDER.parent / "README.md").read_text()
     program = readme.split("```python\n")[1].split("```")[0]
     assert len(program.strip().splitlines()) <= 10
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+    done = run_python(program)
     assert done.returncode == 0 and done.stdout == "True\n", done.stderr

@@ -1,10 +1,8 @@
 """A program through nvcc -ptx, where nvcc is installed; the rest of these tests compile with NVRTC."""
 
-import shutil
 import subprocess
 
 import numpy as np
-import pytest
 
 import pycuda.driver as drv
 
@@ -41,25 +39,12 @@ extern "C" __global__ void sort_and_more(int *keys, float *heights, float2 *squa
 """
 
 
-def find_nvcc():
-    """A path of an nvcc that runs, or None: a wrapper on PATH can outlive the toolkit it calls."""
-    for folder in (None, "/usr/local/cuda/bin"):
-        nvcc = shutil.which("nvcc", path=folder)
-        if nvcc and subprocess.run([nvcc, "--version"], capture_output=True).returncode == 0:
-            return nvcc
-    return None
-
-
-NVCC = find_nvcc()
-
-
-@pytest.mark.skipif(NVCC is None, reason="no nvcc that runs")
-def test_program_through_nvcc(tmp_path):
+def test_program_through_nvcc(tmp_path, nvcc):
     major, minor = drv.Context.get_device().compute_capability()
     source, ptx = tmp_path / "program.cu", tmp_path / "program.ptx"
     source.write_text(SOURCE)
     subprocess.run(
-        [NVCC, "-ptx", "-lineinfo", f"-arch=compute_{major}{minor}", "-o", ptx, source],
+        [nvcc, "-ptx", "-lineinfo", f"-arch=compute_{major}{minor}", "-o", ptx, source],
         check=True,
         capture_output=True,
     )
