@@ -5,28 +5,35 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 
-static PyObject *surface_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *source,
+                         const CUDA_RESOURCE_DESC *resource, const char *reference)
 {
-    static const char *const names[] = {"array", NULL};
-    ModuleState *state = state_of_type(type);
-    PyObject *given[1];
-    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
     CUresult result;
-    if (convert_call("SurfaceObject", names, 1, args, kwargs, given) < 0
-        || cuda_array_handle(state, given[0], "array", &resource.res.array.hArray) < 0)
-        return NULL;
-    TextureObject *surface = texture_empty(state, type, given[0]);
+    TextureObject *surface = texture_empty(state, type, source);
     if (!surface) return NULL;
-    CALL(state, result, driver.cuSurfObjectCreate(&surface->handle, &resource));
+    CALL(state, result, driver.cuSurfObjectCreate(&surface->handle, resource));
     if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuSurfObjectCreate",
-                     result == CUDA_ERROR_INVALID_VALUE ? "array3d_flags.SURFACE_LDST is needed" : NULL);
+        raise_driver(state, result, "cuSurfObjectCreate", "%s%s%s",
+                     reference ? "surface reference " : "the surface", reference ? reference : "",
+                     result == CUDA_ERROR_INVALID_VALUE ? ": array3d_flags.SURFACE_LDST is needed" : "");
         Py_DECREF((PyObject *)surface);
         return NULL;
     }
     LIVE_MORE(state, SurfaceObject);
     atomic_store(&surface->freed, false);
     return (PyObject *)surface;
+}
+
+static PyObject *surface_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"array", NULL};
+    ModuleState *state = state_of_type(type);
+    PyObject *given[1];
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    if (convert_call("SurfaceObject", names, 1, args, kwargs, given) < 0
+        || cuda_array_handle(state, given[0], "array", &resource.res.array.hArray) < 0)
+        return NULL;
+    return surface_create(state, type, given[0], &resource, NULL);
 }
 
 static void release(TextureObject *surface)

@@ -51,9 +51,8 @@ PyObject *texture_int(PyObject *self)
 
 /* ---- What is read ---- */
 
-/* Linear memory of one row, or rows with a pitch. */
-static int read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D_DESCRIPTOR *shape, size_t pitch,
-                       CUDA_RESOURCE_DESC *out)
+int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D_DESCRIPTOR *shape,
+                        size_t pitch, CUDA_RESOURCE_DESC *out)
 {
     size_t element = cuda_array_element_size(shape->Format, shape->NumChannels), row, bytes;
     if (element == 0 || shape->Width == 0) {
@@ -101,7 +100,7 @@ static int read_resource(ModuleState *state, PyObject *source, PyObject *descr, 
         return -1;
     }
     if (convert_size(pitch_object, "pitch", &pitch) < 0) return -1;
-    return read_memory(state, source, &array_descriptor_cast(descr)->value, pitch, out);
+    return texture_read_memory(state, source, &array_descriptor_cast(descr)->value, pitch, out);
 }
 
 /* ---- How it is read ---- */
@@ -162,6 +161,39 @@ static int read_sampling(PyObject *const *given, CUDA_TEXTURE_DESC *out)
 
 /* ---- The class ---- */
 
+/* Why the driver refused, as far as can be told from outside. */
+static const char *explain(CUresult result, const CUDA_RESOURCE_DESC *resource,
+                           const CUDA_TEXTURE_DESC *sampling)
+{
+    if (result != CUDA_ERROR_INVALID_VALUE) return "";
+    if (sampling->filterMode == CU_TR_FILTER_MODE_LINEAR && (sampling->flags & CU_TRSF_READ_AS_INTEGER))
+        return ": integers read as such (TRSF_READ_AS_INTEGER) have no linear filter";
+    if (sampling->filterMode == CU_TR_FILTER_MODE_LINEAR) return ": 32-bit integers have no linear filter";
+    if (resource->resType != CU_RESOURCE_TYPE_ARRAY)
+        return ": address and pitch must be multiples of TEXTURE_ALIGNMENT and TEXTURE_PITCH_ALIGNMENT";
+    return "";
+}
+
+PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *source,
+                         const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling,
+                         const char *reference)
+{
+    CUresult result;
+    TextureObject *texture = texture_empty(state, type, source);
+    if (!texture) return NULL;
+    CALL(state, result, driver.cuTexObjectCreate(&texture->handle, resource, sampling, NULL));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuTexObjectCreate", "%s%s%s",
+                     reference ? "texture reference " : "the texture", reference ? reference : "",
+                     explain(result, resource, sampling));
+        Py_DECREF((PyObject *)texture);
+        return NULL;
+    }
+    LIVE_MORE(state, TextureObject);
+    atomic_store(&texture->freed, false);
+    return (PyObject *)texture;
+}
+
 static PyObject *texture_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static const char *const names[] = {"source",       "descr",          "pitch",
@@ -171,22 +203,11 @@ static PyObject *texture_tp_new(PyTypeObject *type, PyObject *args, PyObject *kw
     PyObject *given[8];
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC sampling;
-    CUresult result;
     if (convert_call("TextureObject", names, 1, args, kwargs, given) < 0
         || read_resource(state, given[0], given[1], given[2], &resource) < 0
         || read_sampling(given + 3, &sampling) < 0)
         return NULL;
-    TextureObject *texture = texture_empty(state, type, given[0]);
-    if (!texture) return NULL;
-    CALL(state, result, driver.cuTexObjectCreate(&texture->handle, &resource, &sampling, NULL));
-    if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuTexObjectCreate", NULL);
-        Py_DECREF((PyObject *)texture);
-        return NULL;
-    }
-    LIVE_MORE(state, TextureObject);
-    atomic_store(&texture->freed, false);
-    return (PyObject *)texture;
+    return texture_create(state, type, given[0], &resource, &sampling, NULL);
 }
 
 static void release(TextureObject *texture)

@@ -20,6 +20,18 @@ static inline TextureObject *texture_cast(PyObject *object) { return (TextureObj
  * was freed or its context is gone. */
 int texture_argument(ModuleState *state, PyObject *value, unsigned long long *out);
 
+/* New objects over a resource, in the current context, which keep the source alive. reference: the name of the
+ * texture or surface reference that they are for, for messages; else NULL. NULL with an exception. */
+PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *source,
+                         const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling,
+                         const char *reference);
+PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *source,
+                         const CUDA_RESOURCE_DESC *resource, const char *reference);
+
+/* Describes device memory: one row where the height is 0, else rows with a pitch. -1 with an exception. */
+int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D_DESCRIPTOR *shape,
+                        size_t pitch, CUDA_RESOURCE_DESC *out);
+
 /* What both classes have in common. An object that owns no handle yet, in the current context; it takes a
  * reference to source. NULL with an exception. */
 TextureObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *source);

@@ -34,6 +34,10 @@ static bool find(Access *a, int lane, bool surface)
     const char *kind = surface ? "surface" : "texture";
     if (a->known && handle == a->handle) return true;
     a->known = false;
+    if (!handle) {
+        exec_fault(a->w, a->i, lane, 700, "the kernel uses a %s that is bound to nothing", kind);
+        return false;
+    }
     if (!launch->find_texture || !launch->find_texture(handle, surface, &a->texture)) {
         exec_fault(a->w, a->i, lane, 700, "0x%llx is not a live %s object", (unsigned long long)handle, kind);
         return false;

@@ -1,0 +1,116 @@
+"""Sampling as the CUDA programming guide describes it, in NumPy; and Arrays with given contents.
+
+Positions are in texels; the linear filter's fractions have 8 bits. Results are exact in float64; a device's
+are the same where all products of weights are multiples of 1/256.
+"""
+
+import itertools
+
+import numpy as np
+
+import pycuda.driver as drv
+
+WRAP, CLAMP, MIRROR, BORDER = (
+    drv.address_mode.WRAP,
+    drv.address_mode.CLAMP,
+    drv.address_mode.MIRROR,
+    drv.address_mode.BORDER,
+)
+POINT, LINEAR = drv.filter_mode.POINT, drv.filter_mode.LINEAR
+FORMATS = {
+    "u1": drv.array_format.UNSIGNED_INT8,
+    "u2": drv.array_format.UNSIGNED_INT16,
+    "u4": drv.array_format.UNSIGNED_INT32,
+    "i1": drv.array_format.SIGNED_INT8,
+    "i2": drv.array_format.SIGNED_INT16,
+    "i4": drv.array_format.SIGNED_INT32,
+    "f2": drv.array_format.HALF,
+    "f4": drv.array_format.FLOAT,
+}
+
+
+def format_of(data):
+    return FORMATS[data.dtype.str[1:]]
+
+
+def array_of(data, dimensions, flags=0):
+    """An Array of (layers or depth, height, width, channels) with 1 to 3 dimensions, layers counted as one
+    more.
+    """
+    depth, height, width, channels = data.shape
+    descr = drv.ArrayDescriptor3D()
+    descr.width, descr.format, descr.num_channels, descr.flags = width, format_of(data), channels, flags
+    descr.height = height if dimensions > 1 else 0
+    layered = flags & (drv.array3d_flags.LAYERED | drv.array3d_flags.CUBEMAP)
+    descr.depth = depth if dimensions > 2 or layered else 0
+    array = drv.Array(descr)
+    copy = drv.Memcpy3D()
+    copy.set_src_host(np.ascontiguousarray(data))
+    copy.set_dst_array(array)
+    copy.width_in_bytes = copy.src_pitch = width * channels * data.itemsize
+    copy.height = copy.src_height = height
+    copy.depth = depth
+    copy()
+    return array
+
+
+def contents(array, shape, dtype):
+    """What an Array holds, as (layers or depth, height, width, channels)."""
+    result = np.empty(shape, dtype)
+    copy = drv.Memcpy3D()
+    copy.set_src_array(array)
+    copy.set_dst_host(result)
+    copy.width_in_bytes = copy.dst_pitch = shape[2] * shape[3] * result.itemsize
+    copy.height = copy.dst_height = shape[1]
+    copy.depth = shape[0]
+    copy()
+    return result
+
+
+def _place(index, size, mode, normalized):
+    """(texel number, whether it is inside)."""
+    if mode == BORDER:
+        return np.clip(index, 0, size - 1), (index >= 0) & (index < size)
+    if normalized and mode == WRAP:
+        return index % size, True
+    if normalized and mode == MIRROR:
+        folded = index % (2 * size)
+        return np.where(folded < size, folded, 2 * size - 1 - folded), True
+    return np.clip(index, 0, size - 1), True
+
+
+def _sides(position, linear):
+    """[(texel, weight)] of one axis."""
+    if not linear:
+        return [(np.floor(position).astype(int), 1.0)]
+    fixed = np.floor((position - 0.5) * 256 + 0.5).astype(int)
+    fraction = (fixed & 255) / 256
+    return [(fixed >> 8, 1 - fraction), ((fixed >> 8) + 1, fraction)]
+
+
+def sample(data, coordinates, *, modes=(CLAMP,) * 3, linear=False, normalized=False, border=0.0):
+    """The texture (..., y, x, channels) at coordinates [x, y, ...], arrays of equal length: (points,
+    channels).
+    """
+    sizes = data.shape[-2::-1]
+    axes = []
+    for size, mode, at in zip(sizes, modes, coordinates, strict=False):
+        position = np.asarray(at, np.float64) * (size if normalized else 1)
+        axes.append([(*_place(i, size, mode, normalized), weight) for i, weight in _sides(position, linear)])
+    total = 0.0
+    for corner in itertools.product(*axes):
+        texel = data[tuple(index for index, _, _ in reversed(corner))].astype(np.float64)
+        inside = np.logical_and.reduce([np.broadcast_to(inside, len(texel)) for _, inside, _ in corner])
+        weight = np.prod(np.broadcast_arrays(*[weight for _, _, weight in corner]), axis=0)
+        total = total + np.where(inside[:, None], texel, border) * np.reshape(weight, (-1, 1))
+    return total
+
+
+def points(seed, sizes, steps, normalized, count=512):
+    """Coordinates on a grid of 1 / step texels, inside and up to twice the size outside."""
+    random = np.random.default_rng(seed)
+    result = []
+    for size, step in zip(sizes, steps, strict=False):
+        position = random.integers(-2 * size * step, 3 * size * step, count) / step
+        result.append((position / (size if normalized else 1)).astype(np.float32))
+    return result
