@@ -6,6 +6,7 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 #include "ext/function.h"
+#include "ext/reference.h"
 
 static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodule handle)
 {
@@ -56,11 +57,23 @@ PyObject *code_module_load(ModuleState *state, const void *image, PyObject *opti
     return module;
 }
 
+/* No tp_clear: a cycle through what a texture is bound to is broken elsewhere. */
+static int module_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    for (Reference *reference = code_module_cast(self)->references; reference; reference = reference->next) {
+        int status = reference_visit(reference, visit, arg);
+        if (status) return status;
+    }
+    return 0;
+}
+
 static void module_dealloc(PyObject *self)
 {
     CodeModuleObject *module = code_module_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     ContextScope scope;
+    PyObject_GC_UnTrack(self);
     if (module->weak_references) PyObject_ClearWeakRefs(self);
     if (context_enter(module->context, &scope)) {
         CUresult result;
@@ -71,6 +84,7 @@ static void module_dealloc(PyObject *self)
         context_leave(&scope);
     }
     LIVE_LESS(module->state, Module);
+    references_free(module->references);
     context_drop(module->context);
     type->tp_free(self);
     Py_DECREF(type);
@@ -117,6 +131,38 @@ static PyObject *get_global(PyObject *self, FAST_PARAMETERS)
     if (result != CUDA_SUCCESS)
         return raise_driver(module->state, result, "cuModuleGetGlobal", "variable '%s'", name);
     return Py_BuildValue("(Kn)", (unsigned long long)address, (Py_ssize_t)size);
+}
+
+PyDoc_STRVAR(
+    get_texref_doc,
+    "get_texref(name) -> TextureReference\n--\n\n"
+    "The texture<> of this name. What it is bound to holds for the whole module, whichever object it was "
+    "bound\nthrough. LogicError when the module has none.");
+
+PyDoc_STRVAR(get_surfref_doc,
+             "get_surfref(name) -> SurfaceReference\n--\n\n"
+             "The surface<> of this name, as get_texref. LogicError when the module has none.");
+
+static PyObject *get_reference(PyObject *self, const char *method, bool surface, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"name", NULL};
+    PyObject *given[1];
+    const char *name;
+    if (convert_arguments(method, names, 1, args, arg_count, keywords, given) < 0
+        || !(name = PyUnicode_AsUTF8(given[0])))
+        return NULL;
+    return surface ? surface_reference_new(code_module_cast(self), name)
+                   : texture_reference_new(code_module_cast(self), name);
+}
+
+static PyObject *get_texref(PyObject *self, FAST_PARAMETERS)
+{
+    return get_reference(self, "get_texref", false, args, arg_count, keywords);
+}
+
+static PyObject *get_surfref(PyObject *self, FAST_PARAMETERS)
+{
+    return get_reference(self, "get_surfref", true, args, arg_count, keywords);
 }
 
 static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
@@ -216,12 +262,15 @@ static PyMemberDef module_members[] = {
 static PyMethodDef module_methods[] = {
     {"get_function", AS_METHOD(get_function), FAST_KEYWORDS, get_function_doc},
     {"get_global", AS_METHOD(get_global), FAST_KEYWORDS, get_global_doc},
+    {"get_texref", AS_METHOD(get_texref), FAST_KEYWORDS, get_texref_doc},
+    {"get_surfref", AS_METHOD(get_surfref), FAST_KEYWORDS, get_surfref_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot module_slots[] = {
     {Py_tp_doc, (void *)"Loaded code; made by module_from_file, module_from_buffer and Linker.link_module."},
     {Py_tp_dealloc, AS_SLOT(module_dealloc)},
+    {Py_tp_traverse, AS_SLOT(module_traverse)},
     {Py_tp_getset, module_getset},
     {Py_tp_members, module_members},
     {Py_tp_methods, module_methods},
@@ -231,7 +280,7 @@ static PyType_Slot module_slots[] = {
 static PyType_Spec module_spec = {
     .name = "pycuda._driver.Module",
     .basicsize = sizeof(CodeModuleObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = module_slots,
 };
 

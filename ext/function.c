@@ -8,6 +8,7 @@
 #include "ext/constants.h"
 #include "ext/convert.h"
 #include "ext/errors.h"
+#include "ext/reference.h"
 
 const char *function_name(FunctionObject *function)
 {
@@ -47,6 +48,7 @@ int function_launch(FunctionObject *function, const LaunchShape *shape, const La
                     CUstream stream, void **params, void **extra)
 {
     CUresult result;
+    if (function->module->references && references_write(function->module, stream) < 0) return -1;
     if (extras && extras->count) {
         result = launch_extras_launch(function, shape, extras, stream, params, extra);
         return result == CUDA_SUCCESS ? 0 : raise_launch(function, shape, result, "cuLaunchKernelEx");
@@ -118,15 +120,6 @@ void launch_timer_free(LaunchTimer *timer)
     if (timer->start) driver.cuEventDestroy(timer->start);
     if (timer->stop) driver.cuEventDestroy(timer->stop);
     *timer = (LaunchTimer){0};
-}
-
-int function_check_texrefs(ModuleState *state, PyObject *texrefs)
-{
-    (void)state;
-    if (!texrefs || texrefs == Py_None) return 0;
-    Py_ssize_t count = PyObject_Size(texrefs);
-    if (count > 0) PyErr_SetString(PyExc_TypeError, "texrefs may hold TextureReference objects only");
-    return count == 0 ? 0 : -1;
 }
 
 PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction handle, PyObject *name)
@@ -279,13 +272,15 @@ static PyObject *set_shared_config(PyObject *self, FAST_PARAMETERS)
 
 PyDoc_STRVAR(param_set_texref_doc,
              "param_set_texref(texref)\n--\n\n"
-             "Makes a TextureReference available to the kernel. TypeError for anything else.");
+             "Makes a TextureReference available to the kernel, which all of its module are already. TypeError "
+             "for\nanything else, LogicError for one of another module.");
 
-static PyObject *param_set_texref(PyObject *Py_UNUSED(self), PyObject *texref)
+static PyObject *param_set_texref(PyObject *self, PyObject *texref)
 {
-    PyErr_Format(PyExc_TypeError, "param_set_texref takes a TextureReference, not %.200s",
-                 Py_TYPE(texref)->tp_name);
-    return NULL;
+    PyObject *list = PyTuple_Pack(1, texref);
+    int status = list ? references_check(function_cast(self), list, false) : -1;
+    Py_XDECREF(list);
+    return status < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* func.num_regs is get_attribute(function_attribute.NUM_REGS). Rows of the type rather than a __getattr__,

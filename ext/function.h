@@ -100,12 +100,14 @@ void launch_timer_free(LaunchTimer *timer);
 /* Waits for the stream, or for the context when stream is NULL. -1 with an exception. */
 int launch_wait(ModuleState *state, CUstream stream);
 
-/* texrefs=: -1 with TypeError when something in it is no texture reference. */
-int function_check_texrefs(ModuleState *state, PyObject *texrefs);
-
 /* launch.c: Function.__call__. */
 PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t count_flag,
                             PyObject *keyword_names);
+
+/* Memory of pools among the arguments and under the module's textures is about to be used on this stream. -1
+ * with an exception. */
+int launch_note(FunctionObject *function, PyObject *const *args, Py_ssize_t count, PyObject *stream,
+                CUstream handle);
 
 /* convert_block, convert_grid (NULL: one block) and convert_stream, with the usual case first. */
 int launch_read_block(PyObject *value, unsigned out[3]);

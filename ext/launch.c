@@ -8,6 +8,7 @@
 #include "ext/errors.h"
 #include "ext/launch_args.h"
 #include "ext/pooled_allocation.h"
+#include "ext/reference.h"
 #include "ext/stream.h"
 
 typedef struct LaunchKeywords {
@@ -86,14 +87,15 @@ int launch_read_stream(ModuleState *state, PyObject *value, CUstream *out)
     return 0;
 }
 
-static int read_shape(ModuleState *state, const LaunchKeywords *given, LaunchShape *shape, CUstream *stream)
+static int read_shape(FunctionObject *function, const LaunchKeywords *given, LaunchShape *shape,
+                      CUstream *stream)
 {
     shape->shared_bytes = 0;
     if (launch_read_block(given->block, shape->block) < 0 || launch_read_grid(given->grid, shape->grid) < 0)
         return -1;
-    if (given->stream && launch_read_stream(state, given->stream, stream) < 0) return -1;
+    if (given->stream && launch_read_stream(function->state, given->stream, stream) < 0) return -1;
     if (given->shared && convert_unsigned(given->shared, "shared", &shape->shared_bytes) < 0) return -1;
-    return given->texrefs ? function_check_texrefs(state, given->texrefs) : 0;
+    return given->texrefs ? references_check(function, given->texrefs, true) : 0;
 }
 
 /* By the kernel's own layout each value is taken from where it lies; without one all go into a buffer first.
@@ -149,6 +151,15 @@ static double launch_full(LaunchArgs *args, const LaunchShape *shape, const Laun
                : seconds;
 }
 
+int launch_note(FunctionObject *function, PyObject *const *args, Py_ssize_t count, PyObject *stream,
+                CUstream handle)
+{
+    ModuleState *state = function->state;
+    if (!pooled_in_use(state)) return 0;
+    if (pooled_note_objects(state, args, count, stream, handle) < 0) return -1;
+    return references_note(function->module, stream, handle);
+}
+
 PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t count_flag,
                             PyObject *keyword_names)
 {
@@ -162,13 +173,13 @@ PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t co
     double seconds = 0;
     int timed = 0;
     if (read_keywords(function->state, &given, args + count, keyword_names) < 0
-        || read_shape(function->state, &given, &shape, &stream) < 0)
+        || read_shape(function, &given, &shape, &stream) < 0)
         return NULL;
     if (given.has_extras && launch_extras_read(&given.extras, &shape, &extras) < 0) return NULL;
     const LaunchExtras *asked = given.has_extras ? &extras : NULL;
     if (given.time_kernel && (timed = PyObject_IsTrue(given.time_kernel)) < 0) return NULL;
     int failed = launch_args_read(&values, function, args, count);
-    if (!failed) failed = pooled_note(function->state, args, count, given.stream, stream);
+    if (!failed) failed = launch_note(function, args, count, given.stream, stream);
     if (!failed && !timed && !values.handlers)
         failed = launch(&values, &shape, asked, stream);
     else if (!failed)

@@ -20,11 +20,17 @@ PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream,
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
                         CUstream handle);
 
-/* Costs one load as long as no pool is used. */
+/* One load. */
+static inline bool pooled_in_use(ModuleState *state)
+{
+    return atomic_load_explicit(&state->live_PooledDeviceAllocation, memory_order_relaxed) != 0;
+}
+
+/* Costs that load as long as no pool is used. */
 static inline int pooled_note(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
                               CUstream handle)
 {
-    if (!atomic_load_explicit(&state->live_PooledDeviceAllocation, memory_order_relaxed)) return 0;
+    if (!pooled_in_use(state)) return 0;
     return pooled_note_objects(state, objects, count, stream, handle);
 }
 

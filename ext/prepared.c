@@ -8,8 +8,8 @@
 #include "ext/errors.h"
 #include "ext/launch_args.h"
 #include "ext/numpy_api.h"
-#include "ext/pooled_allocation.h"
 #include "ext/pvt_struct.h"
+#include "ext/reference.h"
 
 void prepared_clear(Prepared *prepared)
 {
@@ -132,15 +132,22 @@ static PyObject *read_types(ModuleState *state, PyObject *types)
     return format;
 }
 
+/* texrefs= as a list. NULL with an exception when it holds anything else than references of the module. */
+static PyObject *read_texrefs(FunctionObject *function, PyObject *texrefs)
+{
+    PyObject *list = texrefs && texrefs != Py_None ? PySequence_List(texrefs) : PyList_New(0);
+    if (list && references_check(function, list, false) < 0) Py_CLEAR(list);
+    return list;
+}
+
 PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
 {
     static const char *const names[] = {"arg_types", "shared", "texrefs", NULL};
     FunctionObject *function = function_cast(self);
     PackFormat format;
     Prepared prepared = {0};
-    PyObject *given[3], *text;
+    PyObject *given[3], *text, *texrefs;
     if (convert_arguments("prepare", names, 1, args, arg_count, keywords, given) < 0
-        || function_check_texrefs(function->state, given[2]) < 0
         || !(text = read_types(function->state, given[0])))
         return NULL;
     int failed = pack_read_format(function->state, text, &format);
@@ -149,10 +156,7 @@ PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
         pack_format_free(&format);
     }
     if (!failed && function->layout.known) failed = fit_layout(function, &prepared);
-    PyObject *texrefs = failed                            ? NULL
-                        : given[2] && given[2] != Py_None ? PySequence_List(given[2])
-                                                          : PyList_New(0);
-    if (!texrefs) {
+    if (failed || !(texrefs = read_texrefs(function, given[2]))) {
         prepared_clear(&prepared);
         Py_DECREF(text);
         return NULL;
@@ -208,6 +212,8 @@ static int launch_values(FunctionObject *function, const PreparedLaunch *launch,
                      function_name(function), prepared->count, prepared->count == 1 ? "" : "s", count);
         return -1;
     }
+    if (PyList_GET_SIZE(function->texrefs) && references_check(function, function->texrefs, true) < 0)
+        return -1;
     if (prepared->bytes > sizeof stack && !(bytes = PyMem_Malloc(prepared->bytes))) {
         PyErr_NoMemory();
         return -1;
@@ -261,7 +267,7 @@ static int read_front(FunctionObject *function, const char *call, PyObject *cons
         return -1;
     if (stream && launch_read_stream(function->state, args[2], stream) < 0) return -1;
     if (read_keywords(function->state, call, args + arg_count, keywords, launch) < 0) return -1;
-    return pooled_note(function->state, args + front, arg_count - front, stream ? args[2] : NULL,
+    return launch_note(function, args + front, arg_count - front, stream ? args[2] : NULL,
                        stream ? *stream : NULL);
 }
 

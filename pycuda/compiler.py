@@ -213,20 +213,16 @@ class CudaModule:
         return self._loaded().get_global(name)
 
     def get_texref(self, name):
-        """get_texref(name) -> pycuda.driver.TextureReference (cuModuleGetTexRef)."""
-        return self._reference("get_texref", "texture", name)
+        """get_texref(name) -> pycuda.driver.TextureReference: the texture<> of that name. LogicError when
+        the module has none.
+        """
+        return self._loaded().get_texref(name)
 
     def get_surfref(self, name):
-        """get_surfref(name) -> pycuda.driver.SurfaceReference (cuModuleGetSurfRef)."""
-        return self._reference("get_surfref", "surface", name)
-
-    def _reference(self, method, kind, name):
-        getter = getattr(self._loaded(), method, None)
-        if getter is None:
-            raise drv.LogicError(
-                f"{method} failed: {kind} references ({name!r}) are not supported by this version"
-            )
-        return getter(name)
+        """get_surfref(name) -> pycuda.driver.SurfaceReference: the surface<> of that name. LogicError when
+        the module has none.
+        """
+        return self._loaded().get_surfref(name)
 
     def _warn_of_arch(self, arch) -> None:
         wanted, device = _options.capability(arch), _target.current()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pycuda
 
-from . import cache, finder, includes, nvcc, nvrtc, options, report
+from . import cache, finder, includes, nvcc, nvrtc, options, report, textures
 from .source import NAME
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -172,14 +172,25 @@ def _stand_ins() -> tuple[frozenset[str], str]:
     return frozenset(names), cache.digest("\n".join(marks).encode())
 
 
-def _with_nvrtc(job: Job, parsed: options.Parsed, where: str | None, compiler) -> Product:
+def _dialect(job: Job, parsed: options.Parsed, compiler) -> list[str]:
+    """Options for what nvcc does unasked: C++14 at least, where NVRTC 11 has an older one, and unmarked
+    variables of headers.
+    """
+    old = compiler.version < (12, 0) and not any("-std=" in option for option in parsed.nvrtc)
+    unmarked = textures.IN_HEADERS in job.options
+    return ["-std=c++14"] * old + ["-default-device"] * unmarked
+
+
+def _with_nvrtc(
+    job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, compiler
+) -> Product:
     own = [os.path.abspath(folder) for folder in parsed.folders]
-    found = includes.scan(job.source, own, parsed.forced)
     arch, kind = _product_kind(job, parsed)
     names, marks = _stand_ins()
     toolkit = [] if names.issuperset(found.outside) else list(compiler.folders)
     arguments = [f"--include-path={folder}" for folder in [*own, _STAND_INS, *toolkit]]
     arguments += [f"--pre-include={name}" for name in (_PRELUDE, *parsed.forced)] + parsed.nvrtc
+    arguments += _dialect(job, parsed, compiler)
     if toolkit:
         # The CUDA C++ library defines the limits of the integer types again, in other words.
         arguments.append("--diag-suppress=47")
@@ -233,7 +244,9 @@ def _run_nvcc(job: Job, path: str, target: str) -> bytes:
     return outcome.code
 
 
-def _with_nvcc(job: Job, parsed: options.Parsed, where: str | None, why: str) -> Product:
+def _with_nvcc(
+    job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, why: str
+) -> Product:
     path = finder.find_nvcc(job.nvcc)
     if path is None and job.nvcc != "nvcc":
         raise report.nvcc_missing(job.nvcc, _driver_major(job))
@@ -245,38 +258,69 @@ def _with_nvcc(job: Job, parsed: options.Parsed, where: str | None, why: str) ->
         raise report.CompileError(f"{path} cannot be run: {problem}", [path, "--version"]) from problem
     takes_ptx = job.device is not None and job.device.takes_ptx
     target = "ptx" if takes_ptx and job.target == "cubin" else job.target
-    found = includes.scan(job.source, parsed.folders, parsed.forced)
     identity = (path, version, includes.signature(os.path.realpath(path)))
     flags = [os.environ.get(name, "") for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
     key = _key(pycuda.VERSION_TEXT, _reads(job), job.source, job.options, identity, flags, *found.contents)
     return _cached(where, f"{key}.{target}", lambda: _for_device(job, _run_nvcc(job, path, target)), found)
 
 
-def _header_fallback(refusal: _UseNvcc, job: Job, parsed, where) -> Product:
+def _header_fallback(refusal: _UseNvcc, job: Job, parsed, found, where) -> Product:
     """nvcc instead of NVRTC; where there is none, NVRTC's own words."""
     if finder.find_nvcc(job.nvcc) is None and refusal.__cause__ is not None:
         raise refusal.__cause__ from None
     try:
-        return _with_nvcc(job, parsed, where, str(refusal))
+        return _with_nvcc(job, parsed, found, where, str(refusal))
     except report.CompileError as problem:
         if refusal.__cause__ is not None and "No such file" in (problem.stderr or ""):
             raise refusal.__cause__ from None
         raise
 
 
+def _scan(job: Job, parsed: options.Parsed) -> includes.Includes:
+    folders = [os.path.abspath(folder) for folder in parsed.folders]
+    return includes.scan(job.source, folders, parsed.forced)
+
+
+def _with_textures(job: Job, parsed: options.Parsed, found: includes.Includes) -> Job:
+    """The job with what its texture references need, if the source or a header of the user's has any."""
+    own = os.fsencode(os.path.join(_PACKAGE, ""))
+    files = zip(found.contents[::2], found.contents[1::2], strict=True)
+    in_headers = textures.declared_in(text for path, text in files if not path.startswith(own))
+    source = textures.annotate(job.source) if textures.mentioned(job.source) else None
+    if source is None and not in_headers:
+        return job
+    added = ["-include", textures.HEADER]
+    if DEVICE_HEADERS not in parsed.folders:
+        added.append(f"-I{DEVICE_HEADERS}")
+    if in_headers:
+        added.append(textures.IN_HEADERS)
+    return job._replace(source=source or job.source, options=(*job.options, *added))
+
+
+def _read(job: Job) -> tuple[Job, options.Parsed, includes.Includes]:
+    """The job as it is compiled, its options and the files that it includes."""
+    parsed = options.parse(job.options)
+    found = _scan(job, parsed)
+    whole = _with_textures(job, parsed, found)
+    if whole is job:
+        return job, parsed, found
+    parsed = options.parse(whole.options)
+    return whole, parsed, _scan(whole, parsed)
+
+
 def run(job: Job) -> Product:
     """Compile, or find it compiled. CompileError when that cannot be done."""
-    parsed = options.parse(job.options)
+    job, parsed, found = _read(job)
     where = None if job.keep else cache.folder(job.cache_dir)
     why = _asked_for_nvcc(job, parsed)
     if why:
-        return _with_nvcc(job, parsed, where, why)
+        return _with_nvcc(job, parsed, found, where, why)
     compiler, problem = finder.find_nvrtc(_driver_major(job), where)
     if compiler is None and not os.environ.get("PYCUDA_NVRTC") and finder.find_nvcc(job.nvcc):
-        return _with_nvcc(job, parsed, where, "no NVRTC was found")
+        return _with_nvcc(job, parsed, found, where, "no NVRTC was found")
     if compiler is None:
         raise report.no_compiler(problem, _driver_major(job))
     try:
-        return _with_nvrtc(job, parsed, where, compiler)
+        return _with_nvrtc(job, parsed, found, where, compiler)
     except _UseNvcc as refusal:
-        return _header_fallback(refusal, job, parsed, where)
+        return _header_fallback(refusal, job, parsed, found, where)

@@ -170,7 +170,8 @@ def instances():
     import pycuda.driver as drv
     from pycuda.compiler import SourceModule
 
-    module = SourceModule("__global__ void nothing() {}").module
+    source = "texture<float> tex; surface<void, 1> surf; __global__ void nothing() {}"
+    module = SourceModule(source).module
     function = module.get_function("nothing")
     function.prepare("")
     return {
@@ -184,6 +185,8 @@ def instances():
         "PointerHolderBase": drv.PointerHolderBase(),
         "ManagedAllocation": drv.managed_empty(1, "i4").base,
         "Module": module,
+        "TextureReference": module.get_texref("tex"),
+        "SurfaceReference": module.get_surfref("surf"),
         "Linker": drv.Linker(),
         "Function": function,
         "Memcpy2D": drv.Memcpy2D(),
