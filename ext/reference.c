@@ -306,8 +306,7 @@ int reference_set_linear(ReferenceObject *self, PyObject *memory, size_t bytes, 
     if (check_linear(self, bytes, *offset, allow_offset) < 0) return -1;
     resource.res.linear.devPtr = address - *offset;
     resource.res.linear.sizeInBytes = bytes + *offset;
-    bind(self->reference, PyIndex_Check(memory) && !owner_of(self->state, memory) ? Py_None : memory,
-         &resource);
+    bind(self->reference, memory, &resource);
     return 0;
 }
 
@@ -339,6 +338,6 @@ int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *des
     }
     self->reference->format = shape.Format;
     self->reference->channels = shape.NumChannels;
-    bind(self->reference, PyIndex_Check(memory) && !owner_of(state, memory) ? Py_None : memory, &resource);
+    bind(self->reference, memory, &resource);
     return 0;
 }

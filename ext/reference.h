@@ -42,7 +42,7 @@ typedef struct Reference {
     bool surface;
     CUdeviceptr where;              /* the variable; 0 of a reference that belongs to no module */
     ReferenceDeclaration declared;
-    PyObject *source;               /* owned: what it is bound to, None for a bare address, NULL: nothing */
+    PyObject *source;               /* owned: what it is bound to, as it was given; NULL: nothing */
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC sampling;
     CUarray_format format;          /* of linear memory */

@@ -137,6 +137,10 @@ class Flag:
         self.was_set = True
         self.memory[0] = 1
 
+    def forget(self):
+        self.timer.cancel()
+        self.timer.join()
+
 
 @pytest.fixture
 def streams(module):
@@ -162,6 +166,7 @@ def test_a_handle_is_not_replaced_while_another_stream_reads_it(module, streams)
     first(late.array, block=(N, 1, 1), stream=streams[1])
     assert flag.was_set  # the launch waited for the other
     drv.Context.synchronize()
+    flag.forget()
     assert early == 1 and late == 2
 
 
@@ -178,6 +183,7 @@ def test_a_handle_has_arrived_before_another_stream_relies_on_it(module, streams
     first(two.array, block=(N, 1, 1), stream=streams[1])
     assert flag.was_set  # the launch waited for the write, which is behind the first kernel
     drv.Context.synchronize()
+    flag.forget()
     assert one == 5 and two == 5
 
 
@@ -193,7 +199,7 @@ def test_streams_that_only_read_do_not_wait(module, streams):
     first(out.array, block=(N, 1, 1), stream=streams[1])
     streams[1].synchronize()
     ran_beside, _ = not flag.was_set, flag.set()
-    flag.timer.cancel()
+    flag.forget()
     drv.Context.synchronize()
     assert ran_beside and out == 5
 
