@@ -188,19 +188,23 @@ static Ref widened(Video *v, Ref value, bool with_sign)
                           REF_ABSENT);
 }
 
-/* As GPUs do it: a sum that is too large for a word without sign is cut, not clamped; a negative number goes to
- * the most that a signed part holds; a shift left keeps 34 bits. */
+static bool sums(const Video *v) { return v->form->opcode == PTX_OP_vadd || v->form->opcode == PTX_OP_vsub; }
+static bool shifts(const Video *v) { return v->form->opcode == PTX_OP_vshl || v->form->opcode == PTX_OP_vshr; }
+
+/* As GPUs do it: what is shifted keeps 34 bits and is clamped to a word, also where a part of it is meant;
+ * what is below zero goes to the most that a part holds; a sum too large for a word without sign is cut, not
+ * clamped. */
 static void saturate_scalar(Video *v, Ref *value, unsigned bits)
 {
-    if (v->form->opcode == PTX_OP_vshl) {
+    if (shifts(v)) {
         *value = compute_2(v, "shr_s", compute_2(v, "shl_b", *value, word(v, 30)), word(v, 30));
-        saturate(v, value, bits);
-    } else if (bits < 32 && v->d_signed) {
-        *value = compute_2(v, "min_u", *value, constant(v, (INT64_C(1) << (bits - 1)) - 1));
-    } else if (bits == 32 && !v->d_signed) {
+        saturate(v, value, 32);
+    } else if (bits < 32) {
+        *value = compute_2(v, "min_u", *value, constant(v, (INT64_C(1) << (bits - v->d_signed)) - 1));
+    } else if (!v->d_signed) {
         *value = compute_2(v, "max_s", *value, constant(v, 0));
     } else {
-        saturate(v, value, bits);
+        saturate(v, value, 32);
     }
 }
 
@@ -209,18 +213,26 @@ static Ref low_word(Video *v, Ref value)
     return select_compute(v->s, "cvt_b32_b64", CLASS_32, value, REF_ABSENT, REF_ABSENT);
 }
 
-/* The second operation, on what the first gave, as a word: with c. As GPUs do it: sums are widened with their sign
- * whatever their type, distances without. */
+/* The second operation, on what the first gave and c, which is widened as the type of d says (of a for vset).
+ * As GPUs do it: sums and clamped shifts are a word with sign, whatever their type; all else is 64 bits. */
 static Ref second_operation(Video *v, Ref value)
 {
     PtxModifier what = v->form->group[PTX_GROUP_OPERATION];
-    bool sum = v->form->opcode == PTX_OP_vadd || v->form->opcode == PTX_OP_vsub;
-    bool with_sign = sum || (v->d_signed && v->form->opcode != PTX_OP_vabsdiff);
+    bool with_sign = v->form->opcode == PTX_OP_vset ? v->a_signed : v->d_signed;
+    bool one_word = sums(v) || (shifts(v) && ptx_has(v->form, PTX_MOD_sat));
     char name[32];
-    if (what == PTX_MOD_add) return select_compute(v->s, "add_b32", CLASS_32, value, whole(v, 3), REF_ABSENT);
-    snprintf(name, sizeof name, "%s_%c", ptx_modifiers[what].spelling, v->d_signed ? 's' : 'u');
-    Ref c = widened(v, whole(v, 3), v->d_signed);
-    return low_word(v, compute_2(v, name, widened(v, value, with_sign), c));
+    snprintf(name, sizeof name, "%s_%c", ptx_modifiers[what].spelling, with_sign ? 's' : 'u');
+    if (what == PTX_MOD_add)
+        return select_compute(v->s, "add_b32", CLASS_32, low_word(v, value), whole(v, 3), REF_ABSENT);
+    if (one_word) value = widened(v, low_word(v, value), true);
+    return low_word(v, compute_2(v, name, value, widened(v, whole(v, 3), with_sign)));
+}
+
+/* c, with the result in the part of it that is meant. As GPUs do it: .h1 gets the upper half of the result. */
+static Ref merged(Video *v, Ref value, unsigned at, unsigned bits)
+{
+    Ref c = whole(v, 3);
+    return bits == 16 && at == 16 ? insert(v, value, c, 0, 16) : insert(v, c, value, at, bits);
 }
 
 void select_video(Select *s)
@@ -228,15 +240,13 @@ void select_video(Select *s)
     Video v = video_of(s, CLASS_64);
     unsigned at, bits = selected(&operand_at(s, 0)->selector, &at);
     if (!scalar_selectors(s)) return;
-    bool shifts = v.form->opcode == PTX_OP_vshl || v.form->opcode == PTX_OP_vshr;
     Ref a = widened(&v, part_word(&v, 1, v.a_signed), v.a_signed), b = part_word(&v, 2, v.b_signed);
-    Ref value = operate(&v, a, shifts ? b : widened(&v, b, v.b_signed));
+    Ref value = operate(&v, a, shifts(&v) ? b : widened(&v, b, v.b_signed));
     if (ptx_has(v.form, PTX_MOD_sat)) saturate_scalar(&v, &value, bits);
-    value = low_word(&v, value);
     if (v.form->group[PTX_GROUP_OPERATION])
         value = second_operation(&v, value);
-    else if (bits < 32)
-        value = insert(&v, whole(&v, 3), value, at, bits);
+    else
+        value = bits < 32 ? merged(&v, low_word(&v, value), at, bits) : low_word(&v, value);
     select_deliver(s, destination(&v), value);
 }
 
@@ -312,12 +322,12 @@ static void select_parts(Select *s, unsigned count)
     Video v = video_of(s, CLASS_32);
     if (!part_selectors(s, count)) return;
     unsigned written = written_parts(s, count), bits = 32 / count;
-    bool sums = ptx_has(v.form, PTX_MOD_add);
+    bool added = ptx_has(v.form, PTX_MOD_add);
     Ref result = whole(&v, 3);
     for (unsigned part = 0; part < count; part++) {
         if (!(written >> part & 1)) continue;
         Ref value = one_part(&v, count, part);
-        result = sums ? compute_2(&v, "add_b", result, value) : insert(&v, result, value, part * bits, bits);
+        result = added ? compute_2(&v, "add_b", result, value) : insert(&v, result, value, part * bits, bits);
     }
     select_deliver(s, destination(&v), result);
 }
