@@ -165,14 +165,26 @@ static unsigned selected(const PtxSelector *selector, unsigned *at)
     return bits;
 }
 
-static bool scalar_selectors(Select *s)
+static bool refused(Select *s, uint32_t index, const char *why)
 {
+    select_error(s, operand_at(s, index)->column, "%s", why);
+    return false;
+}
+
+/* Operands that mean something, and that the GPUs' compiler takes. */
+static bool scalar_operands(Select *s)
+{
+    bool is_vmad = s->insn->form->opcode == PTX_OP_vmad;
     for (uint32_t i = 0; i < s->insn->operand_count; i++) {
         const PtxOperand *o = operand_at(s, i);
-        if (scalar_selector(&o->selector) && !(i == 3 && o->selector.unit)) continue;
-        select_error(s, o->column, "'.b0' to '.b3', '.h0' or '.h1' of the first three operands is expected");
-        return false;
+        if (!scalar_selector(&o->selector) || (i == 3 && o->selector.unit))
+            return refused(s, i, "'.b0' to '.b3', '.h0' or '.h1' of the first three operands is expected");
+        if (o->negated && !is_vmad) return refused(s, i, "of these instructions vmad alone negates operands");
     }
+    if (!operand_at(s, 0)->selector.unit) return true;
+    if (is_vmad) return refused(s, 0, "vmad writes all of d, with no selector");
+    if (s->insn->form->group[PTX_GROUP_OPERATION])
+        return refused(s, 0, "d has a selector or a second operation follows, not both");
     return true;
 }
 
@@ -239,7 +251,7 @@ void select_video(Select *s)
 {
     Video v = video_of(s, CLASS_64);
     unsigned at, bits = selected(&operand_at(s, 0)->selector, &at);
-    if (!scalar_selectors(s)) return;
+    if (!scalar_operands(s)) return;
     Ref a = widened(&v, part_word(&v, 1, v.a_signed), v.a_signed), b = part_word(&v, 2, v.b_signed);
     Ref value = operate(&v, a, shifts(&v) ? b : widened(&v, b, v.b_signed));
     if (ptx_has(v.form, PTX_MOD_sat)) saturate_scalar(&v, &value, bits);
@@ -255,13 +267,21 @@ static Ref negated(Video *v, Ref value, bool negate)
     return negate ? compute_2(v, "neg_b", value, REF_ABSENT) : value;
 }
 
+static bool vmad_signs(Select *s, bool minus, bool minus_c)
+{
+    if (minus && minus_c) return refused(s, 3, "the product or c is negated, not both");
+    if ((minus || minus_c) && ptx_has(s->insn->form, PTX_MOD_po))
+        return refused(s, minus_c ? 3 : 1, ".po and negated operands exclude each other");
+    return true;
+}
+
 /* vmad: a * b + c (and 1), scaled. As GPUs do it: whole words are multiplied and added with a sign whatever their
  * type; only the shift and the clamping heed it. */
 void select_vmad(Select *s)
 {
     Video v = video_of(s, CLASS_64);
-    if (!scalar_selectors(s)) return;
     bool minus = operand_at(s, 1)->negated != operand_at(s, 2)->negated, minus_c = operand_at(s, 3)->negated;
+    if (!scalar_operands(s) || !vmad_signs(s, minus, minus_c)) return;
     Ref a = widened(&v, part_word(&v, 1, v.a_signed), true),
         b = widened(&v, part_word(&v, 2, v.b_signed), true);
     Ref value = negated(&v, compute_2(&v, "mul_lo_b", a, b), minus);
@@ -298,13 +318,17 @@ static bool part_selectors(Select *s, unsigned count)
     return true;
 }
 
-/* The parts of d that are written, a bit for each. */
+/* The parts of d that are written, a bit for each; the highest is named first. */
 static unsigned written_parts(Select *s, unsigned count)
 {
     const PtxSelector *selector = &operand_at(s, 0)->selector;
     unsigned parts = 0;
     if (!selector->unit) return (1u << count) - 1;
-    for (unsigned i = 0; i < selector->count; i++) parts |= 1u << (selector->digits >> 4 * i & 15);
+    for (unsigned i = selector->count; i-- > 0;) {
+        unsigned part = 1u << (selector->digits >> 4 * i & 15);
+        if (part <= parts) refused(s, 0, "the parts of d are named once each, the highest first");
+        parts |= part;
+    }
     if (parts >> count) select_error(s, operand_at(s, 0)->column, "d has %u parts", count);
     return parts;
 }
@@ -340,21 +364,18 @@ static bool is_plain(Select *s)
     return select_has_operation(s);
 }
 
-void select_video2(Select *s)
+static void select_simd(Select *s, unsigned count)
 {
-    if (is_plain(s))
+    if (ptx_has(s->insn->form, PTX_MOD_sat) && ptx_has(s->insn->form, PTX_MOD_add))
+        refused(s, 0, ".sat and .add exclude each other");
+    else if (is_plain(s))
         select_alu(s, "uuuu");
     else
-        select_parts(s, 2);
+        select_parts(s, count);
 }
 
-void select_video4(Select *s)
-{
-    if (is_plain(s))
-        select_alu(s, "uuuu");
-    else
-        select_parts(s, 4);
-}
+void select_video2(Select *s) { select_simd(s, 2); }
+void select_video4(Select *s) { select_simd(s, 4); }
 
 /* cvt.pack: both sources clamped to so few bits, before those of c. */
 void select_pack(Select *s)

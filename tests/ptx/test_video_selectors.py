@@ -1,4 +1,4 @@
-"""Selectors and masks of video instructions that name no part of a register are refused at load."""
+"""Operands of video instructions are refused at load that mean nothing, or that a GPU's compiler refuses."""
 
 import pytest
 
@@ -34,6 +34,16 @@ def context():
         ("vadd2.u32.u32.u32 d, a.b10, b, c;", "a selector of 2 parts, '.h'"),
         ("vadd4.u32.u32.u32 d, a.b10, b, c;", "a selector of 4 parts, '.b'"),
         ("vset4.u32.u32.lt d.b5, a, b, c;", "d has 4 parts"),
+        ("vadd2.u32.u32.u32 d.h01, a, b, c;", "named once each, the highest first"),
+        ("vset4.u32.u32.ne d.b211, a, b, c;", "named once each, the highest first"),
+        ("vadd4.u32.u32.u32.sat.add d, a, b, c;", ".sat and .add exclude each other"),
+        ("vadd.s32.s32.s32 d, -a, b;", "vmad alone negates operands"),
+        ("vset.s32.s32.lt d, a, -b;", "vmad alone negates operands"),
+        ("vmin.u32.u32.u32.add d.h1, a, b, c;", "a selector or a second operation"),
+        ("vmad.u32.u32.u32 d.h1, a, b, c;", "vmad writes all of d"),
+        ("vmad.s32.s32.s32 d, a, -b, -c;", "the product or c is negated, not both"),
+        ("vmad.s32.s32.s32.po d, -a, b, c;", ".po and negated operands exclude each other"),
+        ("vmad.s32.s32.s32.po d, a, b, -c;", ".po and negated operands exclude each other"),
         ("vset.u32.u32.lo d, a, b;", "'.lo' is not a modifier of 'vset'"),
     ],
 )
@@ -44,6 +54,15 @@ def test_refused(text, message):
         assert message in str(found.value)
 
 
-def test_accepted():
-    text = "vadd.s32.s32.u32.sat d.h1, a.b0, b.h1, c; vset2.u32.u32.lt.add d.h1, a.h31, b.h02, c;"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vadd.s32.s32.u32.sat d.h1, a.b0, b.h1, c;",
+        "vset2.u32.u32.lt.add d.h1, a.h31, b.h02, c;",
+        "vavrg4.u32.u32.u32.add d.b31, a, b, c;",
+        "vmad.s32.s32.s32.po d, -a, -b, c;",
+        "vmad.s32.s32.s32 d, -a, -b, -c;",
+    ],
+)
+def test_accepted(text):
     drv.module_from_buffer(KERNEL.format(text=text).encode())
