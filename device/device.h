@@ -22,6 +22,7 @@
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] event.c                streams and events as handles
  *   memory.[ch] host_memory.c pool.c pointer.c         allocation and what is known of an address
+ *   ipc.[ch] ipc_event.c              memory and events of other processes
  *   copy.[ch] copy_shaped.c fill.c array.[ch]          copies, fills, arrays
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
  *   function.c library.c link.c launch.c occupancy.c   kernels and their launches
@@ -37,6 +38,7 @@
  *   code.h ops_alu.def ops_core.def    decoded code and its operations
  *   warp.h fault.h grid.h              the state of a warp, a fault, a launch
  *   memory_map.[ch]                    every range of addresses that may be touched
+ *   shared_file.[ch]                   memory that other processes can map
  *   ops_*.c handlers.c                 hot: built once for each instruction set; bind.c chooses at load
  *
  * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY,

@@ -38,6 +38,7 @@ CU_API CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx);
 CU_API CUresult cuCtxSynchronize_v2(CUcontext ctx);
 CU_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
 CU_API CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end);
+CU_API CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned int flags);
 CU_API CUresult cuStreamGetDevice(CUstream stream, CUdevice *device);
 CU_API CUresult cuStreamGetDevice_ptsz(CUstream stream, CUdevice *device);
 CU_API CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/ipc.h"
 #include "api/log.h"
 #include "api/queue.h"
 #include "api/stream.h"
@@ -63,7 +64,7 @@ Context *context_new(Device *device, unsigned flags, bool primary)
 
 bool context_close(Context *context)
 {
-    uint64_t bytes[MEMORY_HEAP + 1];
+    uint64_t bytes[MEMORY_KINDS];
     if (!atomic_exchange(&context->live, false)) return false;
     queue_close_context(context);
     context_flush(context);
@@ -73,6 +74,7 @@ bool context_close(Context *context)
     PUT(legacy);
     device_heap_destroy(context->heap);
     context->heap = NULL;
+    ipc_close_context(context);
     memory_map_free_owner(driver_memory(), context, bytes);
     uint64_t counted = bytes[MEMORY_DEVICE] + bytes[MEMORY_MANAGED] + bytes[MEMORY_ARRAY];
     atomic_fetch_sub(&context->device->memory_used, counted);

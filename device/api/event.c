@@ -1,7 +1,10 @@
-/* Events: a place in a stream and the time when the stream reached it. */
+/* Events: a place in a stream and the time when the stream reached it. Interprocess ones have no time and a
+ * part that other processes see, too. */
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "api/ipc.h"
 #include "api/stream.h"
 
 struct CUevent_st {
@@ -13,12 +16,16 @@ struct CUevent_st {
     uint64_t number;       /* of the record's task */
     uint64_t timed_serial; /* the record that `time` belongs to */
     int64_t time;          /* nanoseconds */
+    SharedEvent *shared;   /* of an interprocess event, else NULL */
+    SharedFile file;       /* behind it, where it was made */
+    bool imported;
 };
 
 typedef struct RecordTask {
     Task task;
     Event *event;          /* a reference */
     uint64_t serial;
+    uint64_t shared_number;
 } RecordTask;
 
 static int64_t now(void)
@@ -32,6 +39,8 @@ static void event_release(Object *object)
 {
     Event *event = (Event *)object;
     if (event->stream) PUT(event->stream);
+    if (event->shared) shared_event_unmap(event->shared);
+    if (event->shared && !event->imported) shared_file_close(&event->file);
     pthread_mutex_destroy(&event->lock);
 }
 
@@ -50,21 +59,68 @@ static CUresult event_enter(CUevent handle, Event **out)
     return error;
 }
 
+static Event *event_new(Context *context, unsigned flags)
+{
+    Event *event = object_new(OBJECT_EVENT, sizeof *event, context, event_release);
+    if (!event) return NULL;
+    event->flags = flags;
+    pthread_mutex_init(&event->lock, NULL);
+    return event;
+}
+
+/* Hands the new event out when all went well; takes the caller's reference. */
+static CUresult event_publish(Event *event, CUresult result, CUevent *out)
+{
+    if (!result && !object_publish(OBJECT(event))) result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) *out = event;
+    PUT(event);
+    return result;
+}
+
 CUresult cuEventCreate(CUevent *out, unsigned int flags)
 {
     Context *context;
     TRY(context_enter(&context));
     if (!out || flags > 7) return CUDA_ERROR_INVALID_VALUE;
-    if (flags & CU_EVENT_INTERPROCESS)
-        return flags & CU_EVENT_DISABLE_TIMING ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
-    Event *event = object_new(OBJECT_EVENT, sizeof *event, context, event_release);
+    bool shared = flags & CU_EVENT_INTERPROCESS;
+    if (shared && !(flags & CU_EVENT_DISABLE_TIMING)) return CUDA_ERROR_INVALID_VALUE;
+    Event *event = event_new(context, flags);
     if (!event) return CUDA_ERROR_OUT_OF_MEMORY;
-    event->flags = flags;
-    pthread_mutex_init(&event->lock, NULL);
-    bool ok = object_publish(OBJECT(event));
-    if (ok) *out = event;
+    return event_publish(event, shared ? shared_event_create(&event->shared, &event->file) : CUDA_SUCCESS, out);
+}
+
+CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent handle)
+{
+    Event *event;
+    IpcHandle bytes;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(event_enter(handle, &event));
+    bool ours = event->shared && !event->imported && shared_file_is_open(&event->file);
+    if (ours) {
+        ipc_name(&bytes, IPC_EVENT, event->file.descriptor, (uint64_t)event->file.inode);
+        memcpy(out, &bytes, sizeof bytes);
+    }
     PUT(event);
-    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return ours ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle handle)
+{
+    Context *context;
+    IpcHandle bytes;
+    SharedFile file;
+    TRY(context_enter(&context));
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    memcpy(&bytes, &handle, sizeof bytes);
+    Event *event = event_new(context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+    if (!event) return CUDA_ERROR_OUT_OF_MEMORY;
+    event->imported = true;
+    CUresult result = ipc_open(&bytes, IPC_EVENT, &file);
+    if (!result) {
+        result = shared_event_map(&file, &event->shared);
+        shared_file_close(&file);
+    }
+    return event_publish(event, result, out);
 }
 
 CUresult cuEventDestroy_v2(CUevent handle)
@@ -90,6 +146,7 @@ static void run_record(Task *self, Stream *stream)
         event->time = time;
     }
     pthread_mutex_unlock(&event->lock);
+    if (event->shared) shared_event_reach(event->shared, task->shared_number);
 }
 
 static void free_record(Task *self)
@@ -107,6 +164,7 @@ static CUresult record(Event *event, Stream *stream)
     task->task.release = free_record;
     task->task.always = true;
     task->event = event;
+    if (event->shared) task->shared_number = shared_event_record(event->shared);
     object_hold(OBJECT(event));
     pthread_mutex_lock(&event->lock);
     uint64_t serial = task->serial = ++event->serial;
@@ -157,6 +215,7 @@ static bool last_record(Event *event, Dependency *place)
 static bool is_done(Event *event)
 {
     Dependency place;
+    if (event->shared) return shared_event_reached(event->shared, shared_event_last(event->shared));
     if (!last_record(event, &place)) return true;
     bool done = queue_reached(place.stream, place.number);
     PUT(place.stream);
@@ -179,11 +238,13 @@ CUresult cuEventSynchronize(CUevent handle)
     Event *event;
     Dependency place;
     TRY(event_enter(handle, &event));
+    uint64_t shared = event->shared ? shared_event_last(event->shared) : 0;
     if (last_record(event, &place)) {
         queue_wait(place.stream, place.number);
         PUT(place.stream);
         context_flush(event->object.context);
     }
+    if (shared) shared_event_wait(event->shared, shared);
     CUresult error = context_error(event->object.context);
     PUT(event);
     return error;
@@ -238,6 +299,29 @@ static void run_nothing(Task *self, Stream *stream) { (void)self, (void)stream; 
 
 static void free_nothing(Task *self) { free(self); }
 
+/* A task that waits for a record of another process. */
+static void run_wait(Task *self, Stream *stream)
+{
+    const RecordTask *task = (RecordTask *)self;
+    (void)stream;
+    shared_event_wait(task->event->shared, task->shared_number);
+}
+
+static CUresult wait_for_shared(Stream *stream, Event *event)
+{
+    uint64_t number = shared_event_last(event->shared);
+    if (shared_event_reached(event->shared, number)) return CUDA_SUCCESS;
+    RecordTask *task = calloc(1, sizeof *task);
+    if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
+    task->task.run = run_wait;
+    task->task.release = free_record;
+    task->event = event;
+    task->shared_number = number;
+    object_hold(OBJECT(event));
+    queue_submit(stream, &task->task, NULL);
+    return CUDA_SUCCESS;
+}
+
 static CUresult wait_for(Stream *stream, Event *event)
 {
     Dependency place;
@@ -265,7 +349,7 @@ CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned int 
     TRY(event_enter(handle, &event));
     CUresult result = stream_enter(stream_handle, &stream);
     if (!result) {
-        result = wait_for(stream, event);
+        result = event->shared ? wait_for_shared(stream, event) : wait_for(stream, event);
         PUT(stream);
     }
     PUT(event);

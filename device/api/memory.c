@@ -52,7 +52,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size)
     Context *context;
     TRY(context_enter(&context));
     if (!out || !size) return CUDA_ERROR_INVALID_VALUE;
-    return memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_DEVICE}, out);
+    return memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_DEVICE, .shared = true}, out);
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
@@ -67,7 +67,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_
     if (width > SIZE_MAX - PITCH_UNIT) return CUDA_ERROR_INVALID_VALUE;
     size_t row = (width + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
     if (__builtin_mul_overflow(row, height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-    TRY(memory_allocate(context, &(MemoryRequest){.size = bytes, .kind = MEMORY_DEVICE}, out));
+    TRY(memory_allocate(context, &(MemoryRequest){.size = bytes, .kind = MEMORY_DEVICE, .shared = true}, out));
     *pitch = row;
     return CUDA_SUCCESS;
 }

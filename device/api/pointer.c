@@ -32,7 +32,7 @@ static CUresult answer(const MemoryRange *range, CUpointer_attribute attribute, 
         ANSWER(BUFFER_ID, unsigned long long, range->id)
         ANSWER(IS_MANAGED, unsigned, range->kind == MEMORY_MANAGED)
         ANSWER(DEVICE_ORDINAL, unsigned, (unsigned)range->device)
-        ANSWER(IS_LEGACY_CUDA_IPC_CAPABLE, unsigned, 0)
+        ANSWER(IS_LEGACY_CUDA_IPC_CAPABLE, unsigned, range->shared)
         ANSWER(RANGE_START_ADDR, CUdeviceptr, range->base)
         ANSWER(RANGE_SIZE, size_t, range->size)
         ANSWER(MAPPED, unsigned, 1)

@@ -1,8 +1,10 @@
-/* The memory map: one sorted array of ranges over one reservation of address space.
+/* The memory map: one sorted array of ranges over two reservations of address space.
  *
  * Looking up is a binary search over base addresses under a reader's lock. Addresses are handed out in slots
  * of rounded size, kept in bins when free; a freed slot passes through the quarantine first. Physical memory
  * is the kernel's business: pages appear at the first touch, and large freed slots give theirs back at once.
+ * One reservation is private to the process. The other lies over an unnamed file, so that another process
+ * can map the same pages; where the system gives none, its ranges come from the private one.
  */
 #define _GNU_SOURCE
 #include "exec/memory_map.h"
@@ -11,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "exec/shared_file.h"
 
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)
@@ -32,17 +36,24 @@ enum {
 
 typedef struct Entry {
     MemoryRange range;
+    struct Region *region;            /* NULL for registered memory */
     uint64_t slot, slot_size;         /* 0 for registered memory */
     struct Entry *next;               /* in the quarantine or in a bin */
 } Entry;
+
+/* A reservation: what lies below `top` has been handed out, what lies below `committed` may be touched. */
+typedef struct Region {
+    uint64_t start, size, top, committed;
+    Entry *bins[BINS];
+} Region;
 
 struct MemoryMap {
     pthread_rwlock_t lock;
     uint64_t *bases;                  /* sorted; entries[i] starts at bases[i] */
     Entry **entries;
     size_t count, capacity;
-    uint64_t arena, arena_size, top, committed;
-    Entry *bins[BINS];
+    Region own, shared;               /* shared.size is 0 where the system gives no file */
+    SharedFile file;                  /* of `shared` */
     Entry *oldest, *newest;           /* the quarantine */
     uint64_t quarantined;             /* bytes in it that keep their pages */
     size_t quarantine_count;
@@ -74,21 +85,46 @@ static uint64_t gap_behind(uint64_t size)
     return size < MIB ? PAGE : 64 * KIB;
 }
 
+static void region_open(Region *region, void *start, uint64_t size)
+{
+    region->start = (uint64_t)(uintptr_t)start;
+    region->size = size;
+    region->top = region->committed = align_up(region->start, HUGE_PAGE);
+}
+
+static bool reserve_own(Region *region)
+{
+    for (uint64_t size = ARENA_LARGEST; size >= ARENA_SMALLEST; size /= 2) {
+        void *start = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (start == MAP_FAILED) continue;
+        region_open(region, start, size);
+        return true;
+    }
+    return false;
+}
+
+/* The file is as long as the region from the start: it never grows. */
+static void reserve_shared(Region *region, SharedFile *file, uint64_t size)
+{
+    if (!shared_file_create(file, "cuda-device-memory", size)) return;
+    void *start = mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file->descriptor, 0);
+    if (start == MAP_FAILED)
+        shared_file_close(file);
+    else
+        region_open(region, start, size);
+}
+
 MemoryMap *memory_map_create(void)
 {
     MemoryMap *map = calloc(1, sizeof *map);
     if (!map) return NULL;
-    for (uint64_t size = ARENA_LARGEST; size >= ARENA_SMALLEST; size /= 2) {
-        void *arena = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (arena == MAP_FAILED) continue;
-        map->arena = (uint64_t)(uintptr_t)arena;
-        map->arena_size = size;
-        map->top = map->committed = align_up(map->arena, HUGE_PAGE);
-        pthread_rwlock_init(&map->lock, NULL);
-        return map;
+    if (!reserve_own(&map->own)) {
+        free(map);
+        return NULL;
     }
-    free(map);
-    return NULL;
+    reserve_shared(&map->shared, &map->file, map->own.size);
+    pthread_rwlock_init(&map->lock, NULL);
+    return map;
 }
 
 static void free_chain(Entry *entry)
@@ -100,14 +136,23 @@ static void free_chain(Entry *entry)
     }
 }
 
+static void region_close(Region *region)
+{
+    for (int b = 0; b < BINS; b++) free_chain(region->bins[b]);
+    munmap((void *)(uintptr_t)region->start, region->size);
+}
+
 void memory_map_destroy(MemoryMap *map)
 {
     if (!map) return;
     for (size_t i = 0; i < map->count; i++)
         if (map->entries[i]->range.state == MEMORY_LIVE) free(map->entries[i]);
     free_chain(map->oldest);
-    for (int b = 0; b < BINS; b++) free_chain(map->bins[b]);
-    munmap((void *)(uintptr_t)map->arena, map->arena_size);
+    region_close(&map->own);
+    if (map->shared.size) {
+        region_close(&map->shared);
+        shared_file_close(&map->file);
+    }
     pthread_rwlock_destroy(&map->lock);
     free(map->bases);
     free(map->entries);
@@ -171,53 +216,54 @@ static Entry *entry_at_locked(const MemoryMap *map, uint64_t address)
 }
 
 /* Makes the pages below end usable. */
-static bool commit_locked(MemoryMap *map, uint64_t end)
+static bool commit_locked(Region *region, uint64_t end)
 {
-    if (end <= map->committed) return true;
-    uint64_t limit = map->arena + map->arena_size;
+    if (end <= region->committed) return true;
+    uint64_t limit = region->start + region->size;
     uint64_t target = align_up(end, COMMIT_STEP);
     if (target > limit) target = align_up(end, PAGE);
     if (target > limit) return false;
-    if (mprotect((void *)(uintptr_t)map->committed, target - map->committed, PROT_READ | PROT_WRITE))
+    if (mprotect((void *)(uintptr_t)region->committed, target - region->committed, PROT_READ | PROT_WRITE))
         return false;
-    map->committed = target;
+    region->committed = target;
     return true;
 }
 
-static Entry *new_slot_locked(MemoryMap *map, uint64_t slot_size)
+static Entry *new_slot_locked(Region *region, uint64_t slot_size)
 {
-    uint64_t slot = slot_size >= HUGE_PAGE ? align_up(map->top, HUGE_PAGE) : map->top;
-    if (slot_size > map->arena + map->arena_size - slot) return NULL;
-    if (!commit_locked(map, slot + slot_size)) return NULL;
+    uint64_t slot = slot_size >= HUGE_PAGE ? align_up(region->top, HUGE_PAGE) : region->top;
+    if (slot_size > region->start + region->size - slot) return NULL;
+    if (!commit_locked(region, slot + slot_size)) return NULL;
     Entry *entry = calloc(1, sizeof *entry);
     if (!entry) return NULL;
+    entry->region = region;
     entry->slot = slot;
     entry->slot_size = slot_size;
-    map->top = slot + slot_size;
+    region->top = slot + slot_size;
     return entry;
 }
 
 /* A free slot of at least need bytes: of its own bin, new, or of a larger bin once the reservation is used
  * up. */
-static Entry *take_slot_locked(MemoryMap *map, uint64_t need)
+static Entry *take_slot_locked(Region *region, uint64_t need)
 {
     uint64_t slot_size;
     int bin = bin_of(need, &slot_size);
-    Entry *entry = map->bins[bin] ? NULL : new_slot_locked(map, slot_size);
+    Entry *entry = region->bins[bin] ? NULL : new_slot_locked(region, slot_size);
     for (int b = bin; !entry && b < BINS; b++) {
-        entry = map->bins[b];
+        entry = region->bins[b];
         if (entry && entry->slot_size < need) entry = NULL;
-        if (entry) map->bins[b] = entry->next;
+        if (entry) region->bins[b] = entry->next;
     }
     return entry;
 }
 
-static void give_slot_locked(MemoryMap *map, Entry *entry)
+static void give_slot_locked(Entry *entry)
 {
     uint64_t slot_size;
     int bin = bin_of(entry->slot_size, &slot_size);
-    entry->next = map->bins[bin];
-    map->bins[bin] = entry;
+    entry->next = entry->region->bins[bin];
+    entry->region->bins[bin] = entry;
 }
 
 /* The oldest freed range becomes a free slot. */
@@ -229,7 +275,7 @@ static void release_oldest_locked(MemoryMap *map)
     map->quarantine_count--;
     if (entry->range.size <= POISON_LIMIT) map->quarantined -= entry->slot_size;
     remove_locked(map, entry);
-    give_slot_locked(map, entry);
+    give_slot_locked(entry);
 }
 
 static void quarantine_locked(MemoryMap *map, Entry *entry)
@@ -265,25 +311,27 @@ static void describe(MemoryMap *map, MemoryRange *range, uint64_t base, const Me
 uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
 {
     uint64_t align = request->align > ALIGN ? request->align : ALIGN;
-    if (!request->size || request->size > map->arena_size || align > map->arena_size) return 0;
+    Region *region = request->shared && map->shared.size ? &map->shared : &map->own;
+    if (!request->size || request->size > region->size || align > region->size) return 0;
     uint64_t need = request->size + gap_behind(request->size) + (align > ALIGN ? align : 0);
     uint64_t base = 0;
     pthread_rwlock_wrlock(&map->lock);
-    Entry *entry = reserve_locked(map) ? take_slot_locked(map, need) : NULL;
+    Entry *entry = reserve_locked(map) ? take_slot_locked(region, need) : NULL;
     while (!entry && map->oldest) {
         release_oldest_locked(map);
-        entry = take_slot_locked(map, need);
+        entry = take_slot_locked(region, need);
     }
     if (entry) {
         base = align_up(entry->slot, align);
         describe(map, &entry->range, base, request);
+        entry->range.shared = region == &map->shared;
         insert_locked(map, entry);
     }
     pthread_rwlock_unlock(&map->lock);
     return base;
 }
 
-/* Poisons a freed range, or gives the pages of a large one back. */
+/* Poisons a freed range, or gives the pages of a large one back: those of a file by cutting them out of it. */
 static void spoil(const MemoryRange *range)
 {
     uint8_t *start = (uint8_t *)(uintptr_t)range->base;
@@ -292,7 +340,7 @@ static void spoil(const MemoryRange *range)
         return;
     }
     uint64_t first = align_up(range->base, PAGE), end = (range->base + range->size) & ~(PAGE - 1);
-    madvise((void *)(uintptr_t)first, end - first, MADV_DONTNEED);
+    madvise((void *)(uintptr_t)first, end - first, range->shared ? MADV_REMOVE : MADV_DONTNEED);
     memset(start, MEMORY_POISON, PAGE);
 }
 
@@ -336,14 +384,19 @@ bool memory_map_overlaps(MemoryMap *map, uint64_t address, uint64_t size)
     return overlaps;
 }
 
+static bool meets(const Region *region, uint64_t base, uint64_t size)
+{
+    return base < region->start + region->size && base + size > region->start;
+}
+
 bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *request)
 {
     if (!request->size || base + request->size - 1 < base) return false;
     Entry *entry = calloc(1, sizeof *entry);
     if (!entry) return false;
     pthread_rwlock_wrlock(&map->lock);
-    bool in_arena = base < map->arena + map->arena_size && base + request->size > map->arena;
-    bool ok = !in_arena && reserve_locked(map) && !overlaps_locked(map, base, request->size);
+    bool reserved = meets(&map->own, base, request->size) || meets(&map->shared, base, request->size);
+    bool ok = !reserved && reserve_locked(map) && !overlaps_locked(map, base, request->size);
     if (ok) {
         describe(map, &entry->range, base, request);
         insert_locked(map, entry);
@@ -383,12 +436,12 @@ static bool find_owned(MemoryMap *map, const void *owner, uint64_t *limit, Memor
     return found;
 }
 
-void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEMORY_HEAP + 1])
+void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEMORY_KINDS])
 {
     MemoryRange range;
     bool registered;
     uint64_t limit = UINT64_MAX;
-    memset(bytes, 0, (MEMORY_HEAP + 1) * sizeof *bytes);
+    memset(bytes, 0, MEMORY_KINDS * sizeof *bytes);
     while (find_owned(map, owner, &limit, &range, &registered)) {
         bool gone =
             registered ? memory_map_unregister(map, range.base, NULL) : memory_map_free(map, range.base, NULL);
@@ -414,7 +467,18 @@ bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out)
 
 bool memory_map_reserves(const MemoryMap *map, uint64_t address)
 {
-    return address - map->arena < map->arena_size;
+    return address - map->own.start < map->own.size || address - map->shared.start < map->shared.size;
+}
+
+bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExport *out)
+{
+    if (!range->shared || !shared_file_is_open(&map->file)) return false;
+    *out = (MemoryExport){
+        .descriptor = map->file.descriptor,
+        .inode = (uint64_t)map->file.inode,
+        .offset = range->base - map->shared.start,
+    };
+    return true;
 }
 
 static uint64_t distance(const MemoryRange *range, uint64_t address)
@@ -446,7 +510,7 @@ const char *memory_kind_name(MemoryKind kind)
         [MEMORY_MANAGED] = "managed memory",   [MEMORY_REGISTERED] = "registered host memory",
         [MEMORY_GLOBAL] = "global variable",   [MEMORY_CONST] = "constant variable",
         [MEMORY_PARAMS] = "kernel parameters", [MEMORY_ARRAY] = "array",
-        [MEMORY_HEAP] = "device heap",
+        [MEMORY_HEAP] = "device heap",         [MEMORY_IMPORTED] = "memory of another process",
     };
     return names[kind];
 }

@@ -1,6 +1,6 @@
 /* The memory map: every range of addresses that a kernel or a copy may touch.
  *
- * Allocations come from one large reservation of address space, with their exact sizes remembered and a gap
+ * Allocations come from large reservations of address space, with their exact sizes remembered and a gap
  * behind each, so that an access one element past the end is found. Freed ranges are poisoned and kept in
  * quarantine before their addresses are used again. Host memory that the program registers is entered under
  * its own addresses. One map serves all virtual devices of the process (unified addressing):
@@ -25,7 +25,9 @@ typedef enum MemoryKind {
     MEMORY_CONST,       /* a module's .const variable */
     MEMORY_PARAMS,      /* kernel parameters, read by address */
     MEMORY_ARRAY,       /* storage of an array (texture memory): copies reach it, kernels' loads do not */
-    MEMORY_HEAP         /* the heap of device-side malloc */
+    MEMORY_HEAP,        /* the heap of device-side malloc */
+    MEMORY_IMPORTED,    /* an allocation of another process, mapped here */
+    MEMORY_KINDS
 } MemoryKind;
 
 typedef enum MemoryState { MEMORY_LIVE, MEMORY_FREED } MemoryState;
@@ -35,6 +37,7 @@ typedef struct MemoryRange {
     MemoryKind kind;
     MemoryState state;
     bool read_only;       /* for kernels */
+    bool shared;          /* may be exported to other processes */
     int device;           /* ordinal of the device it belongs to */
     unsigned flags;       /* of the call that made it */
     uint64_t id;          /* unique in the process, never used twice */
@@ -48,6 +51,7 @@ typedef struct MemoryRequest {
     uint64_t align;       /* a power of two; at least 512 is given */
     MemoryKind kind;
     bool read_only;
+    bool shared;          /* exportable, where the system can */
     int device;
     unsigned flags;
     void *owner, *tag;
@@ -68,7 +72,7 @@ bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *req
 /* Removes a registered range that starts at base. */
 bool memory_map_unregister(MemoryMap *map, uint64_t base, MemoryRange *removed);
 /* Ends every range (freed or unregistered) of that owner and returns how many bytes each kind had. */
-void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEMORY_HEAP + 1]);
+void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEMORY_KINDS]);
 
 /* The live range that contains address. Thread safe; a writer never holds the lock for longer than it takes
  * to move an array of pointers. */
@@ -77,8 +81,17 @@ bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out);
 bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
 /* Whether any live range of the map intersects [address, address + size). */
 bool memory_map_overlaps(MemoryMap *map, uint64_t address, uint64_t size);
-/* Whether the address lies in the map's own reservation, where nothing but its ranges may be touched. */
+/* Whether the address lies in the map's own reservations, where nothing but its ranges may be touched. */
 bool memory_map_reserves(const MemoryMap *map, uint64_t address);
+/* How another process finds a range: this process's descriptor of the file behind it, the file's inode, by
+ * which it is told from another that has the same number, and the place in the file. */
+typedef struct MemoryExport {
+    int descriptor;
+    uint64_t inode, offset;
+} MemoryExport;
+/* false when the range is not in the file, or the program has closed the file's descriptor. */
+bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExport *out);
+
 /* For messages: the range nearest to address, freed ones included. *found is 0 when the map is empty. */
 void memory_map_nearest(MemoryMap *map, uint64_t address, MemoryRange *out, int *found);
 

@@ -4,14 +4,18 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "exec/memory_map.h"
 
 static MemoryMap *map;
 
+/* Every other one from the part that other processes may map. */
 static uint64_t get(uint64_t size)
 {
-    return memory_map_alloc(map, &(MemoryRequest){.size = size, .kind = MEMORY_DEVICE});
+    static _Atomic unsigned count;
+    bool shared = atomic_fetch_add(&count, 1) % 2;
+    return memory_map_alloc(map, &(MemoryRequest){.size = size, .kind = MEMORY_DEVICE, .shared = shared});
 }
 
 static void test_bounds(void)
@@ -114,9 +118,28 @@ static void test_registered(void)
     CHECK(memory_map_free(map, inside, NULL));
 }
 
+/* What is written through a range is in the file, at the place that the export names; a freed large range
+ * gives its pages back there, too. */
+static void test_export(void)
+{
+    enum { LARGE = 5 << 20 };
+    uint64_t base = memory_map_alloc(map, &(MemoryRequest){.size = LARGE, .shared = true});
+    uint64_t own = memory_map_alloc(map, &(MemoryRequest){.size = LARGE});
+    MemoryRange range;
+    MemoryExport place = {-1, 0, 0};
+    char byte = 0;
+    CHECK(memory_map_find(map, own, &range) && !range.shared && !memory_map_export(map, &range, &place));
+    CHECK(memory_map_find(map, base, &range) && range.shared && memory_map_export(map, &range, &place));
+    memset((void *)(uintptr_t)base, 'x', LARGE);
+    CHECK(pread(place.descriptor, &byte, 1, (off_t)place.offset + LARGE - 1) == 1 && byte == 'x');
+    CHECK(memory_map_reserves(map, base) && memory_map_reserves(map, own));
+    CHECK(memory_map_free(map, base, NULL) && memory_map_free(map, own, NULL));
+    CHECK(pread(place.descriptor, &byte, 1, (off_t)place.offset + LARGE / 2) == 1 && byte == 0);
+}
+
 static void test_owner(void)
 {
-    uint64_t bytes[MEMORY_HEAP + 1];
+    uint64_t bytes[MEMORY_KINDS];
     MemoryRange range;
     int owner, other;
     uint64_t last = 0;
@@ -203,6 +226,7 @@ int main(void)
     CHECK_GROUP(test_nearest);
     CHECK_GROUP(test_large);
     CHECK_GROUP(test_registered);
+    CHECK_GROUP(test_export);
     CHECK_GROUP(test_owner);
     CHECK_GROUP(test_random_walk);
     CHECK_GROUP(test_threads);

@@ -75,15 +75,3 @@ def test_an_event_of_one_context_is_not_recorded_in_another():
     with pytest.raises(drv.LogicError, match="cuEventRecord failed"):
         event.record()
     context.detach()
-
-
-def test_ipc_handle():
-    try:
-        event = drv.Event(drv.event_flags.INTERPROCESS | drv.event_flags.DISABLE_TIMING)
-        handle = event.ipc_handle()
-    except drv.LogicError as error:
-        assert error.name == "CUDA_ERROR_NOT_SUPPORTED"
-    else:
-        assert type(handle) is bytearray and len(handle) == 64
-    with pytest.raises(drv.LogicError, match="64 bytes, not 3"):
-        drv.Event.from_ipc_handle(b"abc")

@@ -1,7 +1,4 @@
-"""Profiler control, pointer attributes, limits and preferences of the context, IPC handles."""
-
-import subprocess
-import sys
+"""Profiler control, pointer attributes, limits and preferences of the context."""
 
 import numpy as np
 import pytest
@@ -94,62 +91,3 @@ def test_preferences():
         assert isinstance(drv.Context.get_cache_config(), drv.func_cache)
     drv.Context.set_shared_config(drv.shared_config.FOUR_BYTE_BANK_SIZE)
     assert drv.Context.get_shared_config() == drv.shared_config.FOUR_BYTE_BANK_SIZE
-
-
-# ---- IPC
-
-CHILD = """
-import sys
-import numpy as np
-import pycuda.driver as drv
-
-memory = drv.IPCMemoryHandle(bytes.fromhex(sys.stdin.read()))
-values = drv.from_device(memory, 8, np.int32)
-drv.memcpy_htod(memory, values * 2)
-memory.close()
-try:
-    memory.close()
-except drv.LogicError as problem:
-    assert "closed before" in str(problem)
-try:
-    int(memory)
-except drv.LogicError as problem:
-    print(values.tolist())
-"""
-
-
-def handle_of(memory):
-    """The bytes that stand for the memory; skips where the device has no IPC, once that was said clearly."""
-    try:
-        return drv.mem_get_ipc_handle(memory)
-    except drv.LogicError as problem:
-        assert problem.name == "CUDA_ERROR_NOT_SUPPORTED" and "cuIpcGetMemHandle" in str(problem)
-        pytest.skip("this device has no IPC")
-
-
-def test_memory_of_another_process(tmp_path):
-    values = np.arange(8, dtype=np.int32)
-    memory = drv.to_device(values)
-    handle = handle_of(memory)
-    assert isinstance(handle, bytearray) and len(handle) == 64
-    script = tmp_path / "child.py"
-    script.write_text(CHILD)
-    done = subprocess.run(
-        [sys.executable, str(script)], input=handle.hex(), capture_output=True, text=True, timeout=100
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(values.tolist())
-    assert (drv.from_device_like(memory, values) == values * 2).all()
-
-
-@pytest.mark.parametrize("handle", [b"", b"short", bytes(65)])
-def test_handles_of_a_wrong_size(handle):
-    with pytest.raises(drv.LogicError, match=f"64 bytes, not {len(handle)}"):
-        drv.IPCMemoryHandle(handle)
-
-
-def test_handles_that_are_none():
-    with pytest.raises(TypeError):
-        drv.IPCMemoryHandle(5)
-    with pytest.raises(drv.Error, match="cuIpcOpenMemHandle failed"):
-        drv.IPCMemoryHandle(bytes(64))

@@ -1,0 +1,369 @@
+"""Memory and events between processes: each test starts two fresh ones, which talk through a pipe."""
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+
+# What both processes have: kernels, and lines of text between them.
+COMMON = '''
+import subprocess
+import sys
+
+import numpy as np
+
+import pycuda.driver as drv
+
+PTX = b"""
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry add(.param .u64 a, .param .s32 value)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [a];
+    ld.param.s32 %r1, [value];
+    mov.u32 %r2, %tid.x;
+    cvta.to.global.u64 %rd2, %rd1;
+    mul.wide.u32 %rd3, %r2, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    ld.global.s32 %r3, [%rd4];
+    add.s32 %r3, %r3, %r1;
+    st.global.s32 [%rd4], %r3;
+    ret;
+}
+.visible .entry spin(.param .u64 nanoseconds)
+{
+    .reg .pred %p<2>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [nanoseconds];
+    mov.u64 %rd2, %globaltimer;
+$again:
+    mov.u64 %rd3, %globaltimer;
+    sub.s64 %rd4, %rd3, %rd2;
+    setp.lt.u64 %p1, %rd4, %rd1;
+    @%p1 bra $again;
+    ret;
+}
+"""
+N = 64
+module = drv.module_from_buffer(PTX)
+add, spin = module.get_function("add"), module.get_function("spin")
+BOTH = drv.event_flags.INTERPROCESS | drv.event_flags.DISABLE_TIMING
+
+
+def read(memory, stream=None):
+    host = drv.pagelocked_zeros(N, np.int32)
+    drv.memcpy_dtoh_async(host, memory, stream or drv.Stream())
+    drv.Context.synchronize()
+    return host.copy()
+
+
+def add_late(memory, value, stream, seconds=0.7):
+    """Work that is not done yet when this returns."""
+    spin(np.uint64(seconds * 1e9), block=(1, 1, 1), stream=stream)
+    add(memory, np.int32(value), block=(N, 1, 1), stream=stream)
+'''
+
+PARENT = """
+class Child:
+    def __init__(self, script):
+        ends = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([sys.executable, script], **ends)
+        assert self.hear() == "here"
+
+    def tell(self, *handles):
+        print(*(bytes(handle).hex() for handle in handles), file=self.process.stdin, flush=True)
+
+    def hear(self):
+        return self.process.stdout.readline().strip()
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+
+
+child = Child(SCRIPT)
+"""
+
+CHILD = """
+def tell(*words):
+    print(*words, flush=True)
+
+
+def hear():
+    return [bytes.fromhex(word) for word in sys.stdin.readline().split()]
+
+
+tell("here")
+"""
+
+
+@pytest.fixture
+def two_processes(run_python, tmp_path):
+    """Runs the parent's and the child's program; returns what the parent printed."""
+
+    def run(parent, child, **kwargs):
+        script = tmp_path / "child.py"
+        script.write_text(COMMON + CHILD + child)
+        done = run_python(f"SCRIPT = {str(script)!r}\n" + COMMON + PARENT + parent, **kwargs)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout.split()
+
+    return run
+
+
+def test_memory(two_processes):
+    """Small allocations with neighbours, a large one, and every way to use them."""
+    said = two_processes(
+        """
+start = np.arange(N, dtype=np.int32)
+before, memory, behind = (drv.to_device(start) for _ in range(3))
+large = drv.mem_alloc(5_000_000)
+drv.memset_d32(large, 1, 5_000_000 // 4)
+drv.Context.synchronize()
+handles = [drv.mem_get_ipc_handle(one) for one in (memory, large)]
+assert all(type(handle) is bytearray and len(handle) == 64 for handle in handles)
+child.tell(*handles)
+assert child.hear() == "done"
+assert (read(memory) == 2 * (start + 5)).all()
+assert (read(before) == start).all() and (read(behind) == start).all()
+assert (drv.from_device(large, 5_000_000 // 4, np.int32) == 9).all()
+add(memory, np.int32(1), block=(N, 1, 1))
+drv.Context.synchronize()
+child.tell()
+assert child.hear() == "seen"
+child.end()
+print("fine")
+""",
+        """
+memory, large = (drv.IPCMemoryHandle(handle) for handle in hear())
+assert int(memory) and int(memory) != int(large)
+add(memory, np.int32(5), block=(N, 1, 1))
+values = read(memory)
+drv.memcpy_htod(memory, values * 2)
+drv.memset_d32(large, 9, 5_000_000 // 4)
+drv.Context.synchronize()
+tell("done")
+hear()
+assert (read(memory) == values * 2 + 1).all()
+memory.close()
+try:
+    memory.close()
+except drv.LogicError as problem:
+    assert "closed before" in str(problem)
+try:
+    int(memory)
+except drv.LogicError as problem:
+    tell("seen")
+""",
+    )
+    assert said == ["fine"]
+
+
+def test_opened_twice(two_processes):
+    """The second time is the same memory, there until it was closed as often."""
+    said = two_processes(
+        """
+memory = drv.to_device(np.zeros(N, np.int32))
+child.tell(drv.mem_get_ipc_handle(memory))
+assert child.hear() == "done"
+child.end()
+print(set(read(memory).tolist()))
+""",
+        """
+(handle,) = hear()
+first, second = drv.IPCMemoryHandle(handle), drv.IPCMemoryHandle(handle)
+assert int(first) == int(second)
+first.close()
+add(second, np.int32(3), block=(N, 1, 1))
+drv.Context.synchronize()
+second.close()
+third = drv.IPCMemoryHandle(handle)
+add(third, np.int32(3), block=(N, 1, 1))
+drv.Context.synchronize()
+tell("done")
+""",
+    )
+    assert said == ["{6}"]
+
+
+def test_event_of_the_other_process(two_processes):
+    """Both wait, each for what the other has only asked for."""
+    said = two_processes(
+        """
+stream, event = drv.Stream(), drv.Event(BOTH)
+memory = drv.to_device(np.zeros(N, np.int32))
+add_late(memory, 7, stream)
+event.record(stream)
+child.tell(drv.mem_get_ipc_handle(memory), event.ipc_handle())
+assert child.hear() == "recorded"
+stream.wait_for_event(event)
+assert set(read(memory, stream).tolist()) == {16}
+event.synchronize()
+assert event.query()
+child.end()
+print("fine")
+""",
+        """
+memory, event = hear()
+memory, event = drv.IPCMemoryHandle(memory), drv.Event.from_ipc_handle(event)
+stream = drv.Stream()
+stream.wait_for_event(event)
+assert set(read(memory, stream).tolist()) == {7}
+assert event.query()
+add_late(memory, 9, stream)
+event.record(stream)
+tell("recorded")
+event.synchronize()
+assert event.query() and set(read(memory).tolist()) == {16}
+""",
+    )
+    assert said == ["fine"]
+
+
+def test_synchronize_waits_for_the_other_process(two_processes):
+    said = two_processes(
+        """
+stream, event = drv.Stream(), drv.Event(BOTH)
+memory = drv.to_device(np.zeros(N, np.int32))
+child.tell(drv.mem_get_ipc_handle(memory), event.ipc_handle())
+assert child.hear() == "open"
+add_late(memory, 7, stream)
+event.record(stream)
+child.tell()
+assert child.hear() == "7"
+child.end()
+print("fine")
+""",
+        """
+memory, event = hear()
+memory, event = drv.IPCMemoryHandle(memory), drv.Event.from_ipc_handle(event)
+assert event.query()
+tell("open")
+hear()
+event.synchronize()
+tell(*set(read(memory).tolist()))
+""",
+    )
+    assert said == ["fine"]
+
+
+def test_a_handle_outlives_no_process(two_processes):
+    """What a process that has ended gave away is an error, not somebody else's memory."""
+    said = two_processes(
+        """
+said = child.hear().split()
+child.end()
+for open_it, handle in zip((drv.IPCMemoryHandle, drv.Event.from_ipc_handle), said):
+    try:
+        open_it(bytes.fromhex(handle))
+    except drv.Error as problem:
+        print(problem.routine)
+""",
+        """
+memory, event = drv.mem_alloc(100), drv.Event(BOTH)
+tell(bytes(drv.mem_get_ipc_handle(memory)).hex(), bytes(event.ipc_handle()).hex())
+""",
+    )
+    assert said == ["cuIpcOpenMemHandle", "cuIpcOpenEventHandle"]
+
+
+def test_waiting_for_a_process_that_was_killed(two_processes):
+    """Its record never comes; the CPU device notices."""
+    drv.init()
+    if not drv.Device(0).name().startswith("CPU device"):
+        pytest.skip("what a GPU's driver makes of this is its own affair")
+    said = two_processes(
+        """
+event = drv.Event.from_ipc_handle(bytes.fromhex(child.hear()))
+assert not event.query()
+child.process.kill()
+event.synchronize()
+assert event.query()
+child.process.wait()
+print("fine")
+""",
+        """
+stream, event = drv.Stream(), drv.Event(BOTH)
+spin(np.uint64(60e9), block=(1, 1, 1), stream=stream)
+event.record(stream)
+tell(bytes(event.ipc_handle()).hex())
+hear()
+""",
+    )
+    assert said == ["fine"]
+
+
+# ---- What has no handle
+
+
+def test_a_handle_is_for_other_processes():
+    memory = drv.mem_alloc(100)
+    with pytest.raises(drv.LogicError, match="cuIpcOpenMemHandle failed"):
+        drv.IPCMemoryHandle(drv.mem_get_ipc_handle(memory))
+
+
+@pytest.mark.parametrize("make", [lambda: drv.pagelocked_empty(16, np.int32), lambda: np.zeros(16)])
+def test_host_memory_has_none(make):
+    array = make()
+    with pytest.raises(drv.LogicError, match="cuIpcGetMemHandle failed"):
+        drv.mem_get_ipc_handle(array.ctypes.data)
+
+
+def test_managed_memory_has_none():
+    array = drv.managed_empty(16, np.int32)
+    with pytest.raises(drv.LogicError, match="cuIpcGetMemHandle failed"):
+        drv.mem_get_ipc_handle(array.base)
+
+
+def test_other_events_have_none():
+    event = drv.Event()
+    with pytest.raises(drv.LogicError, match="cuIpcGetEventHandle failed"):
+        event.ipc_handle()
+
+
+def test_an_interprocess_event_has_no_times():
+    with pytest.raises(drv.LogicError, match="cuEventCreate failed"):
+        drv.Event(drv.event_flags.INTERPROCESS)
+
+
+@pytest.mark.parametrize("handle", [b"", b"short", bytes(65)])
+def test_handles_of_a_wrong_size(handle):
+    with pytest.raises(drv.LogicError, match=f"64 bytes, not {len(handle)}"):
+        drv.IPCMemoryHandle(handle)
+    with pytest.raises(drv.LogicError, match=f"64 bytes, not {len(handle)}"):
+        drv.Event.from_ipc_handle(handle)
+
+
+def test_handles_that_are_none():
+    for open_it in (drv.IPCMemoryHandle, drv.Event.from_ipc_handle):
+        with pytest.raises(TypeError):
+            open_it(5)
+        with pytest.raises(drv.Error, match="cuIpcOpen.* failed"):
+            open_it(bytes(64))
+
+
+def test_without_files_in_memory(run_python):
+    """Where the system lets no memory be shared, everything else works and the error says why."""
+    done = run_python(
+        """
+        import resource
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+        import numpy as np
+        import pycuda.driver as drv
+        memory = drv.to_device(np.arange(4))
+        print(drv.from_device(memory, 4, int))
+        if drv.Device(0).name().startswith("CPU device"):
+            for call in (lambda: drv.mem_get_ipc_handle(memory), lambda: drv.Event(6)):
+                try:
+                    call()
+                except drv.LogicError as problem:
+                    assert problem.name == "CUDA_ERROR_NOT_SUPPORTED" and "memfd_create" in str(problem)
+                else:
+                    print("no error")
+        """,
+        check=True,
+    )
+    assert done.stdout == "[0 1 2 3]\n" and done.stderr == ""
