@@ -61,6 +61,8 @@ static void run_launch(Task *self, Stream *stream)
         .stack_limit = stack == DEFAULT_STACK ? 0 : (uint32_t)stack,
         .multiprocessors = (uint32_t)driver_threads(),
         .memory = driver_memory(),
+        .refusal = memory_refusal,
+        .refusal_closure = context,
         .heap = context_heap(context),
         .find_texture = texture_find,
         .print = context_print,

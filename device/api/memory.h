@@ -9,7 +9,12 @@ CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdevic
 /* Frees what memory_allocate gave; false when no such live range starts there. */
 bool memory_release(CUdeviceptr address);
 
+/* NULL when kernels of the context may touch the range, else why not. */
+const char *memory_refusal(const void *context, const MemoryRange *range, bool write);
+
 /* Pools: simple, every allocation is a range of its own. */
 void pool_count(Pool *pool, int64_t bytes);
+/* Whether the pool lets a device touch its memory. */
+bool pool_allows(const Pool *pool, int device, bool write);
 
 #endif

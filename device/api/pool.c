@@ -14,6 +14,7 @@ struct CUmemPoolHandle_st {
     bool is_default;
     _Atomic uint64_t settings[POOL_SETTINGS]; /* reuse policies and the release threshold */
     _Atomic uint64_t used, used_high;
+    _Atomic uint64_t readers, writers;        /* bit d: device d may */
     uint64_t most;                            /* bytes; 0: as much as the device has */
 };
 
@@ -26,6 +27,8 @@ static Pool *pool_new(Device *device, PoolKind kind)
     if (!pool) return NULL;
     pool->device = device;
     pool->kind = kind;
+    atomic_store(&pool->readers, UINT64_C(1) << device->ordinal);
+    atomic_store(&pool->writers, UINT64_C(1) << device->ordinal);
     for (int i = 0; i < POOL_SETTINGS - 1; i++) atomic_store(&pool->settings[i], 1);
     if (object_publish(OBJECT(pool))) return pool;
     PUT(pool);
@@ -258,29 +261,59 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
     return result;
 }
 
-/* All devices share the host's memory: every device may read and write every pool. */
+bool pool_allows(const Pool *pool, int device, bool write)
+{
+    return atomic_load(write ? &pool->writers : &pool->readers) >> device & 1;
+}
+
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location)
 {
     Pool *pool;
     TRY(pool_enter(handle, &pool));
+    bool valid =
+        flags && location && location->type == CU_MEM_LOCATION_TYPE_DEVICE && driver_device(location->id);
+    if (valid)
+        *flags = pool_allows(pool, location->id, true)    ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                 : pool_allows(pool, location->id, false) ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                                                          : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     PUT(pool);
-    if (!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || !driver_device(location->id))
-        return CUDA_ERROR_INVALID_VALUE;
-    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    return CUDA_SUCCESS;
+    return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* A pool's own device keeps its access. */
+static bool valid_access(const Pool *pool, const CUmemAccessDesc *wanted)
+{
+    bool known = wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE && driver_device(wanted->location.id);
+    if (!known) return false;
+    return wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+           || (wanted->location.id != pool->device->ordinal
+               && (wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE
+                   || wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READ));
+}
+
+static void set_bit(_Atomic uint64_t *set, int device, bool on)
+{
+    if (on)
+        atomic_fetch_or(set, UINT64_C(1) << device);
+    else
+        atomic_fetch_and(set, ~(UINT64_C(1) << device));
 }
 
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descriptors, size_t count)
 {
     Pool *pool;
-    TRY(pool_enter(handle, &pool));
-    PUT(pool);
     if (!descriptors && count) return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < count; i++)
-        if (descriptors[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE
-            || !driver_device(descriptors[i].location.id))
-            return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
+    TRY(pool_enter(handle, &pool));
+    bool valid = true;
+    for (size_t i = 0; i < count && valid; i++) valid = valid_access(pool, &descriptors[i]);
+    for (size_t i = 0; i < count && valid; i++) {
+        set_bit(&pool->readers, descriptors[i].location.id,
+                descriptors[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE);
+        set_bit(&pool->writers, descriptors[i].location.id,
+                descriptors[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    }
+    PUT(pool);
+    return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult allocate(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)

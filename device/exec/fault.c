@@ -72,13 +72,17 @@ static void tell_nearest(const Warp *warp, uint64_t address, uint32_t size, bool
         snprintf(out, room, address ? "a null pointer with an offset" : "a null pointer");
         return;
     }
+    const char *refusal = NULL;
+    if (memory && memory_map_find(memory, address, &near)) refusal = range_refusal(warp, &near, write);
     if (memory) memory_map_nearest(memory, address, &near, &found);
     if (!found) {
         snprintf(out, room, "there is no allocation near it");
         return;
     }
     end = near.base + near.size;
-    if (address >= near.base && address < end && near.state == MEMORY_FREED)
+    if (refusal)
+        snprintf(out, room, "%llu bytes into", (unsigned long long)(address - near.base));
+    else if (address >= near.base && address < end && near.state == MEMORY_FREED)
         snprintf(out, room, "%llu bytes into", (unsigned long long)(address - near.base));
     else if (address >= near.base && address < end && near.read_only && write)
         snprintf(out, room, "%llu bytes into read-only", (unsigned long long)(address - near.base));
@@ -92,6 +96,7 @@ static void tell_nearest(const Warp *warp, uint64_t address, uint32_t size, bool
     snprintf(out + strlen(out), room - strlen(out), " the %s%s at 0x%llx of %llu bytes",
              near.state == MEMORY_FREED ? "freed " : "", memory_kind_name(near.kind),
              (unsigned long long)near.base, (unsigned long long)near.size);
+    if (refusal) snprintf(out + strlen(out), room - strlen(out), ": %s", refusal);
 }
 
 static const char *verb(const Insn *insn, bool write)
@@ -104,7 +109,7 @@ static const char *verb(const Insn *insn, bool write)
 const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size,
                               bool write)
 {
-    char near[256];
+    char near[384];
     if (address & (size - 1))
         return exec_fault(warp, insn, lane, 716, "misaligned %s %u bytes at 0x%llx", verb(insn, write), size,
                           (unsigned long long)address);

@@ -13,6 +13,7 @@
 typedef struct WorkerPool WorkerPool;
 typedef struct DeviceHeap DeviceHeap;
 struct MemoryMap;
+struct MemoryRange;
 struct Texture;
 
 typedef struct GridLaunch {
@@ -25,7 +26,10 @@ typedef struct GridLaunch {
     uint32_t stack_limit;          /* bytes of local memory a thread may use; 0 for the default */
     uint32_t multiprocessors;      /* for %nsmid and %smid; 0 counts as 1 */
     struct MemoryMap *memory;      /* what addresses are valid */
-    DeviceHeap *heap;              /* malloc of device code; NULL: malloc returns 0 */
+    /* NULL when the launch may touch that range of the map, else why not, in words. NULL: it may touch all. */
+    const char *(*refusal)(const void *closure, const struct MemoryRange *range, bool write);
+    const void *refusal_closure;
+    DeviceHeap *heap; /* malloc of device code; NULL: malloc returns 0 */
     /* The live texture or surface object of a handle, copied; false when there is none. NULL: there are none. */
     bool (*find_texture)(uint64_t handle, bool surface, struct Texture *out);
     void (*print)(void *closure, const char *bytes, size_t count); /* printf's output; called from any worker,

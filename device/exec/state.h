@@ -165,6 +165,8 @@ const char *exec_place(const CodeFunction *function, const Insn *insn, char *out
 
 /* True when the lane may access size bytes at address; remembers the range for this instruction. */
 bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write);
+/* Why the launch may not touch that range, in words; NULL when it may. */
+const char *range_refusal(const Warp *warp, const MemoryRange *range, bool write);
 void range_forget(Worker *worker);
 void range_check_generation(Worker *worker, struct MemoryMap *memory);
 

@@ -1,0 +1,206 @@
+"""Two devices: whose memory a kernel may touch, and copies between them.
+
+Each test is a process of its own, with two virtual CPU devices or the machine's first two GPUs.
+"""
+
+import pytest
+
+COMMON = '''
+import sys
+
+import numpy as np
+
+import pycuda.driver as drv
+
+drv.init()
+if drv.Device.count() < 2:
+    print("one device")
+    sys.exit()
+
+PTX = b"""
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry add(.param .u64 out, .param .u64 in)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<8>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [in];
+    mov.u32 %r1, %tid.x;
+    cvta.to.global.u64 %rd3, %rd1;
+    cvta.to.global.u64 %rd4, %rd2;
+    mul.wide.u32 %rd5, %r1, 4;
+    add.s64 %rd6, %rd3, %rd5;
+    add.s64 %rd7, %rd4, %rd5;
+    ld.global.s32 %r2, [%rd7];
+    add.s32 %r2, %r2, 1;
+    st.global.s32 [%rd6], %r2;
+    ret;
+}
+"""
+N = 64
+start = np.arange(N, dtype=np.int32)
+first, second = (drv.Device(number).make_context() for number in (0, 1))
+theirs = drv.to_device(start)
+second.pop()
+ours = drv.mem_alloc(start.nbytes)
+add = drv.module_from_buffer(PTX).get_function("add")
+shape = dict(block=(N, 1, 1))
+
+
+def expect_fault(*arguments):
+    """A kernel's bad access ends its context and no other."""
+    try:
+        add(*arguments, **shape)
+        drv.Context.synchronize()
+    except drv.LaunchError as problem:
+        assert problem.name == "CUDA_ERROR_ILLEGAL_ADDRESS", problem
+        print(problem)
+    else:
+        print("no error")
+'''
+
+
+@pytest.fixture
+def two_devices(run_python):
+    def run(program):
+        done = run_python(COMMON + program, env={"PYCUDA_CPU_DEVICES": "2"})
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        if done.stdout == "one device\n":
+            pytest.skip("needs two GPUs")
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.parametrize("arguments", ["ours, theirs", "theirs, ours"], ids=["reads", "writes"])
+def test_memory_of_another_device_is_out_of_reach(two_devices, arguments):
+    said = two_devices(
+        f"""
+assert first.get_device().can_access_peer(drv.Device(1))
+expect_fault({arguments})
+with second:
+    assert (drv.from_device(theirs, N, np.int32) == start).all()
+    second.synchronize()
+"""
+    )
+    assert "no error" not in said and "failed: " in said
+    if "kernel add" in said:
+        assert "it belongs to another device, to which peer access is not enabled" in said
+
+
+def test_memory_of_another_context_is_out_of_reach(two_devices):
+    said = two_devices(
+        """
+other = drv.Device(0).make_context()
+elsewhere = drv.mem_alloc(start.nbytes)
+other.pop()
+expect_fault(ours, np.uint64(int(elsewhere)))
+"""
+    )
+    assert "no error" not in said and "failed: " in said
+
+
+def test_enable_and_disable(two_devices):
+    """Access is of one direction; enabling twice, disabling twice and disabling what never was are errors."""
+    said = two_devices(
+        """
+def name_of(call):
+    try:
+        call()
+    except drv.LogicError as problem:
+        return problem.name
+
+if not drv.Device(0).can_access_peer(drv.Device(1)):
+    print("one device")
+    sys.exit()
+assert name_of(lambda: first.disable_peer_access(second)) == "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED"
+first.enable_peer_access(second)
+assert name_of(lambda: first.enable_peer_access(second)) == "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED"
+assert name_of(lambda: first.enable_peer_access(first)) == "CUDA_ERROR_INVALID_DEVICE"
+add(ours, theirs, **shape)
+add(theirs, ours, **shape)
+drv.Context.synchronize()
+assert (drv.from_device(ours, N, np.int32) == start + 1).all()
+with second:
+    assert (drv.from_device(theirs, N, np.int32) == start + 2).all()
+    add = drv.module_from_buffer(PTX).get_function("add")
+    expect_fault(theirs, ours)
+second.detach()
+print("still here", (drv.from_device(ours, N, np.int32) == start + 1).all())
+"""
+    )
+    assert "no error" not in said and said.endswith("still here True\n")
+
+
+def test_disabled_again(two_devices):
+    said = two_devices(
+        """
+if not drv.Device(0).can_access_peer(drv.Device(1)):
+    print("one device")
+    sys.exit()
+first.enable_peer_access(second)
+add(ours, theirs, **shape)
+drv.Context.synchronize()
+first.disable_peer_access(second)
+expect_fault(ours, theirs)
+"""
+    )
+    assert "no error" not in said and "failed: " in said
+
+
+def test_host_and_managed_memory_is_for_all(two_devices):
+    said = two_devices(
+        """
+with second:
+    flags = drv.host_alloc_flags
+    host = drv.pagelocked_empty(N, np.int32, mem_flags=flags.PORTABLE | flags.DEVICEMAP)
+    managed = drv.managed_empty(N, np.int32, mem_flags=drv.mem_attach_flags.GLOBAL)
+host[:] = managed[:] = start
+for array in (host, managed):
+    add(ours, np.uint64(array.base.get_device_pointer()), **shape)
+    drv.Context.synchronize()
+    print((drv.from_device(ours, N, np.int32) == start + 1).all())
+"""
+    )
+    assert said == "True\nTrue\n"
+
+
+def test_copies_need_no_peer_access(two_devices):
+    """memcpy_peer, its asynchronous form, memcpy_dtod and Memcpy3DPeer, both ways, from either context."""
+    said = two_devices(
+        """
+stream = drv.Stream()
+drv.memcpy_peer(ours, theirs, start.nbytes, first, second)
+assert (drv.from_device(ours, N, np.int32) == start).all()
+add(ours, ours, **shape)
+drv.memcpy_peer_async(theirs, ours, start.nbytes, dest_context=second, src_context=first, stream=None)
+drv.Context.synchronize()
+with second:
+    assert (drv.from_device(theirs, N, np.int32) == start + 1).all()
+    drv.memset_d32(theirs, 5, N)
+    second.synchronize()
+drv.memcpy_dtod_async(ours, theirs, start.nbytes, stream)
+stream.synchronize()
+assert (drv.from_device(ours, N, np.int32) == 5).all()
+copy = drv.Memcpy3DPeer()
+copy.set_src_device(ours)
+copy.set_src_context(first)
+copy.set_dst_device(theirs)
+copy.set_dst_context(second)
+copy.src_pitch, copy.dst_pitch, copy.src_height, copy.dst_height = 64, 32, 4, 8
+copy.width_in_bytes, copy.height, copy.depth = 32, 4, 1
+drv.memset_d32(ours, 6, N)
+copy()
+drv.Context.synchronize()
+with second:
+    values = drv.from_device(theirs, N, np.int32)
+assert set(values[:32]) == {6} and set(values[32:]) == {5}
+try:
+    drv.memcpy_peer(ours, theirs, start.nbytes + 1000_000, first, second)
+except (ValueError, drv.LogicError) as problem:
+    print("fine")
+"""
+    )
+    assert said == "fine\n"
