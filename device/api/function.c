@@ -34,7 +34,7 @@ static int constant_bytes(const CodeModule *module)
 {
     uint64_t bytes = 0;
     for (uint32_t g = 0; g < module->global_count; g++)
-        if (module->globals[g].is_const && !module->globals[g].is_external) bytes += module->globals[g].size;
+        if (module->globals[g].is_const) bytes += module->globals[g].size;
     return (int)bytes;
 }
 

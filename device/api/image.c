@@ -12,14 +12,14 @@
     "this device runs PTX: compile for a virtual architecture (nvcc -ptx, or " \
     "-gencode arch=compute_75,code=compute_75 with --no-compress; NVRTC --gpu-architecture=compute_75)"
 
-static const char link_magic[16] = "\177pycuda-link\n\1";
+static const char link_magic[16] = "\177pycuda-link\n\2";
 
 /* What cuLinkComplete makes; the texts follow. */
 typedef struct LinkHeader {
     char magic[16];
     uint64_t size;          /* of everything */
     uint64_t count;
-    uint64_t lengths[];     /* of the texts */
+    uint64_t lengths[];     /* of the texts; each has a NUL and a name with a NUL behind it */
 } LinkHeader;
 
 /* What nvcc puts around a fat binary in a host program. */
@@ -119,7 +119,7 @@ static CUresult open_fat(const char *data, size_t limit, int capability, Image *
             choice.machine_codes, choice.compressed, choice.newer, CURE);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-    image->parts[0] = (ImagePart){choice.text, choice.length};
+    image->parts[0] = (ImagePart){choice.text, choice.length, NULL};
     image->count = 1;
     return CUDA_SUCCESS;
 }
@@ -138,8 +138,11 @@ static bool scan_link(const char *data, size_t limit, Image *image)
         if (at > header.size) return false;
         memcpy(&length, data + sizeof header + i * sizeof length, sizeof length);
         if (length >= header.size - at) return false;
-        image->parts[i] = (ImagePart){data + at, length};
-        at += length + 1;
+        const char *name = data + at + length + 1;
+        uint64_t room = header.size - at - length - 1, name_length = strnlen(name, room);
+        if (name_length == room) return false;
+        image->parts[i] = (ImagePart){data + at, length, *name ? name : NULL};
+        at += length + name_length + 2;
     }
     image->count = (unsigned)header.count;
     return true;
@@ -181,17 +184,20 @@ CUresult image_open(const void *data, size_t limit, int capability, Image *image
         ptx_log_append(log, "the image is neither PTX nor a fat binary\n");
         return CUDA_ERROR_INVALID_IMAGE;
     }
-    image->parts[0] = (ImagePart){bytes, length};
+    image->parts[0] = (ImagePart){bytes, length, NULL};
     image->count = 1;
     return CUDA_SUCCESS;
 }
+
+/* With its NUL. */
+static size_t name_size(const ImagePart *part) { return part->name ? strlen(part->name) + 1 : 1; }
 
 void *image_join(const ImagePart *parts, unsigned count, size_t *size)
 {
     LinkHeader header = {.count = count};
     uint64_t at = sizeof header + count * sizeof *header.lengths;
     header.size = at;
-    for (unsigned i = 0; i < count; i++) header.size += parts[i].length + 1;
+    for (unsigned i = 0; i < count; i++) header.size += parts[i].length + name_size(&parts[i]) + 1;
     char *data = calloc(1, header.size);
     if (!data) return NULL;
     memcpy(header.magic, link_magic, sizeof link_magic);
@@ -200,7 +206,8 @@ void *image_join(const ImagePart *parts, unsigned count, size_t *size)
         uint64_t length = parts[i].length;
         memcpy(data + sizeof header + i * sizeof length, &length, sizeof length);
         memcpy(data + at, parts[i].text, length);
-        at += length + 1;
+        memcpy(data + at + length + 1, parts[i].name ? parts[i].name : "", name_size(&parts[i]));
+        at += length + 1 + name_size(&parts[i]);
     }
     *size = header.size;
     return data;

@@ -11,6 +11,7 @@
 typedef struct ImagePart {
     const char *text;       /* PTX, in the image's memory */
     size_t length;
+    const char *name;       /* for messages; NULL: it has none */
 } ImagePart;
 
 enum { IMAGE_MAX_PARTS = 256 };

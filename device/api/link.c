@@ -8,8 +8,7 @@ struct CUlinkState_st {
     Object object;
     JitOptions options;
     pthread_mutex_t lock;
-    char *texts[IMAGE_MAX_PARTS];   /* copies */
-    size_t lengths[IMAGE_MAX_PARTS];
+    ImagePart parts[IMAGE_MAX_PARTS];   /* copies: text, NUL, name */
     unsigned count;
     void *image;                    /* after cuLinkComplete; the caller reads it until cuLinkDestroy */
     size_t image_size;
@@ -18,7 +17,7 @@ struct CUlinkState_st {
 static void linker_release(Object *object)
 {
     Linker *linker = (Linker *)object;
-    for (unsigned i = 0; i < linker->count; i++) free(linker->texts[i]);
+    for (unsigned i = 0; i < linker->count; i++) free((void *)(uintptr_t)linker->parts[i].text);
     free(linker->image);
     pthread_mutex_destroy(&linker->lock);
 }
@@ -40,15 +39,16 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **value
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult add_text_locked(Linker *linker, const ImagePart *part)
+static CUresult add_text_locked(Linker *linker, const ImagePart *part, const char *name)
 {
+    size_t name_size = strlen(name) + 1;
     if (linker->image || linker->count == IMAGE_MAX_PARTS) return CUDA_ERROR_INVALID_VALUE;
-    char *copy = malloc(part->length + 1);
+    char *copy = malloc(part->length + 1 + name_size);
     if (!copy) return CUDA_ERROR_OUT_OF_MEMORY;
     memcpy(copy, part->text, part->length);
     copy[part->length] = '\0';
-    linker->texts[linker->count] = copy;
-    linker->lengths[linker->count++] = part->length;
+    memcpy(copy + part->length + 1, name, name_size);
+    linker->parts[linker->count++] = (ImagePart){copy, part->length, copy + part->length + 1};
     return CUDA_SUCCESS;
 }
 
@@ -66,7 +66,7 @@ static CUresult add(Linker *linker, CUjitInputType type, const char *data, size_
         PtxModule *tree = ptx_parse(image.parts[p].text, image.parts[p].length, &options, &log);
         if (!tree) result = CUDA_ERROR_INVALID_PTX;
         ptx_module_free(tree);
-        if (!result) result = add_text_locked(linker, &image.parts[p]);
+        if (!result) result = add_text_locked(linker, &image.parts[p], name ? name : "");
     }
     if (result) jit_options_answer(&linker->options, result, &log);
     ptx_log_free(&log);
@@ -111,13 +111,11 @@ CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char *p
 /* Whether the whole fits together is seen by loading it. */
 static CUresult complete_locked(Linker *linker)
 {
-    ImagePart parts[IMAGE_MAX_PARTS];
     Image image;
     PtxLog log = {0};
     Module *module;
     if (!linker->count) return CUDA_ERROR_INVALID_VALUE;
-    for (unsigned i = 0; i < linker->count; i++) parts[i] = (ImagePart){linker->texts[i], linker->lengths[i]};
-    if (!linker->image) linker->image = image_join(parts, linker->count, &linker->image_size);
+    if (!linker->image) linker->image = image_join(linker->parts, linker->count, &linker->image_size);
     if (!linker->image) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result =
         image_open(linker->image, linker->image_size, driver_settings()->capability, &image, &log);

@@ -12,12 +12,9 @@
 static void module_release(Object *object)
 {
     Module *module = (Module *)object;
-    for (unsigned p = 0; p < module->part_count; p++) {
-        CodeModule *code = module->parts[p];
-        for (uint32_t g = 0; g < code->global_count; g++)
-            if (!code->globals[g].is_external) memory_release(code->globals[g].address);
-        code_module_free(code);
-    }
+    for (uint32_t g = 0; module->code && g < module->code->global_count; g++)
+        memory_release(module->code->globals[g].address);
+    code_module_free(module->code);
     free(module->functions);
 }
 
@@ -43,29 +40,8 @@ static void release_variable(void *closure, uint64_t address)
 
 const CodeGlobal *module_global(const Module *module, const char *name)
 {
-    for (unsigned p = 0; p < module->part_count; p++)
-        for (uint32_t g = 0; g < module->parts[p]->global_count; g++) {
-            const CodeGlobal *global = &module->parts[p]->globals[g];
-            if (!global->is_external && !strcmp(global->name, name)) return global;
-        }
-    return NULL;
-}
-
-static bool find_variable(void *closure, const char *name, uint64_t *address, uint64_t *size)
-{
-    const CodeGlobal *global = module_global(closure, name);
-    if (!global) return false;
-    *address = global->address;
-    *size = global->size;
-    return true;
-}
-
-static const CodeFunction *find_function(void *closure, const char *name)
-{
-    const Module *module = closure;
-    for (unsigned p = 0; p < module->part_count; p++)
-        for (uint32_t f = 0; f < module->parts[p]->function_count; f++)
-            if (!strcmp(module->parts[p]->functions[f]->name, name)) return module->parts[p]->functions[f];
+    for (uint32_t g = 0; g < module->code->global_count; g++)
+        if (!strcmp(module->code->globals[g].name, name)) return &module->code->globals[g];
     return NULL;
 }
 
@@ -90,44 +66,37 @@ static int newest_ptx(int driver_version)
     return major == 11 ? 70 + minor : 63 + minor;
 }
 
-static CodeModule *compile(Module *module, const ImagePart *part, PtxLog *log)
+static PtxModule *parse(const ImagePart *part, PtxLog *log)
 {
     const DriverSettings *settings = driver_settings();
-    PtxOptions options = {.max_version = newest_ptx(settings->version), .max_target = settings->capability};
-    LowerHost host = {module, allocate_variable, release_variable, find_variable, find_function};
-    PtxModule *tree = ptx_parse(part->text, part->length, &options, log);
-    if (!tree) return NULL;
-    CodeModule *code = lower_module(tree, &host, log);
+    PtxOptions options = {
+        .name = part->name,
+        .max_version = newest_ptx(settings->version),
+        .max_target = settings->capability,
+    };
+    return ptx_parse(part->text, part->length, &options, log);
+}
+
+/* One tree of all parts; NULL when one of them, or all of them together, make no sense. */
+static PtxModule *join(const Image *image, PtxLog *log)
+{
+    PtxModule *trees[IMAGE_MAX_PARTS], *whole = NULL;
+    unsigned count = 0;
+    while (count < image->count && (trees[count] = parse(&image->parts[count], log))) count++;
+    if (count && count == image->count) whole = count == 1 ? trees[0] : ptx_link(trees, count, log);
+    for (unsigned i = 0; !whole && i < count; i++) ptx_module_free(trees[i]);
+    return whole;
+}
+
+static CUresult compile(Module *module, const Image *image, PtxLog *log)
+{
+    LowerHost host = {module, allocate_variable, release_variable};
+    PtxModule *tree = join(image, log);
+    if (!tree) return image->count ? result_of(log) : CUDA_ERROR_INVALID_IMAGE;
+    module->code = lower_module(tree, &host, log);
     ptx_module_free(tree);
-    if (code) exec_bind(code);
-    return code;
-}
-
-/* Compiles one part with a log of its own, which is kept in place of the caller's when it fails. */
-static bool compile_part(Module *module, const ImagePart *part, PtxLog *log)
-{
-    PtxLog own = {0};
-    CodeModule *code = compile(module, part, &own);
-    ptx_log_free(code ? &own : log);
-    if (!code)
-        *log = own;
-    else
-        module->parts[module->part_count++] = code;
-    return code != NULL;
-}
-
-/* Compiles the parts, those first whose symbols are known. */
-static CUresult compile_parts(Module *module, const Image *image, PtxLog *log)
-{
-    bool done[IMAGE_MAX_PARTS] = {false};
-    for (bool progress = true; progress && module->part_count < image->count;) {
-        progress = false;
-        for (unsigned p = 0; p < image->count; p++)
-            if (!done[p] && compile_part(module, &image->parts[p], log)) done[p] = progress = true;
-    }
-    if (module->part_count < image->count) return result_of(log);
-    ptx_log_free(log);
-    *log = (PtxLog){0};
+    if (!module->code) return result_of(log);
+    exec_bind(module->code);
     return CUDA_SUCCESS;
 }
 
@@ -150,18 +119,15 @@ static Function *function_new(Module *module, const CodeFunction *code)
 
 static CUresult make_functions(Module *module)
 {
-    size_t count = 0;
-    for (unsigned p = 0; p < module->part_count; p++) count += module->parts[p]->entry_count;
-    module->functions = calloc(count + 1, sizeof(Function *));
+    const CodeModule *code = module->code;
+    module->functions = calloc(code->entry_count + 1, sizeof(Function *));
     if (!module->functions) return CUDA_ERROR_OUT_OF_MEMORY;
-    for (unsigned p = 0; p < module->part_count; p++)
-        for (uint32_t f = 0; f < module->parts[p]->function_count; f++) {
-            const CodeFunction *code = module->parts[p]->functions[f];
-            if (!code->is_entry || module->function_count == count) continue;
-            Function *function = function_new(module, code);
-            if (!function) return CUDA_ERROR_OUT_OF_MEMORY;
-            module->functions[module->function_count++] = function;
-        }
+    for (uint32_t f = 0; f < code->function_count && module->function_count < code->entry_count; f++) {
+        if (!code->functions[f]->is_entry) continue;
+        Function *function = function_new(module, code->functions[f]);
+        if (!function) return CUDA_ERROR_OUT_OF_MEMORY;
+        module->functions[module->function_count++] = function;
+    }
     return CUDA_SUCCESS;
 }
 
@@ -170,7 +136,7 @@ CUresult module_load(Context *context, const Image *image, Library *library, Ptx
     Module *module = object_new(OBJECT_MODULE, sizeof *module, context, module_release);
     if (!module) return CUDA_ERROR_OUT_OF_MEMORY;
     module->library = library;
-    CUresult result = compile_parts(module, image, log);
+    CUresult result = compile(module, image, log);
     if (!result) result = make_functions(module);
     if (!result && !object_publish(OBJECT(module))) result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result) {

@@ -8,8 +8,7 @@
 
 struct CUmod_st {
     Object object;
-    CodeModule *parts[IMAGE_MAX_PARTS]; /* one for each PTX text */
-    unsigned part_count;
+    CodeModule *code;                   /* of all its PTX texts; NULL when they did not compile */
     Function **functions;               /* the kernels: handles that live as long as the module */
     unsigned function_count;
     Library *library;                   /* that made it, or NULL */

@@ -132,8 +132,7 @@ struct CodeFunction {
     uint32_t line_count;
     uint32_t frame_size;   /* bytes of rows a frame takes, a multiple of 128 */
     uint32_t local_size; /* bytes of local memory a lane's frame takes (depot, call parameters), 16-aligned */
-    uint32_t
-        shared_size; /* static shared memory of all that an entry reaches; of others 1 when they use some */
+    uint32_t shared_size; /* static shared memory of all that an entry reaches */
     CodeParam *params;
     uint32_t param_count;
     uint32_t param_size; /* bytes of the parameter buffer */
@@ -152,7 +151,7 @@ typedef struct CodeGlobal {
     const char *name;
     uint64_t address; /* in the device's memory; the generic address as well */
     uint64_t size, align;
-    bool is_const, is_external;
+    bool is_const;
     uint8_t *initial; /* size bytes, or NULL for zeros: kept so that a reset can restore it */
 } CodeGlobal;
 

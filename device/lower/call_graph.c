@@ -98,15 +98,12 @@ static void make_functions(Lower *lower, bool entries)
     }
 }
 
-static void find_elsewhere(Lower *lower)
+static void find_aliased(Lower *lower)
 {
-    const LowerHost *host = lower->host;
     for (uint32_t i = 0; i < lower->tree->function_count; i++) {
         FunctionFacts *facts = &lower->functions[i];
         const PtxFunction *real = lower_aliased(facts->tree);
         if (real != facts->tree) facts->code = lower->functions[real->id].code;
-        if (facts->code || !host->find_function) continue;
-        facts->code = (CodeFunction *)(uintptr_t)host->find_function(host->closure, facts->tree->name);
     }
 }
 
@@ -152,7 +149,7 @@ void lower_call_graph(Lower *lower)
     make_functions(lower, true);
     make_functions(lower, false);
     lower->code->entry_count = lower->entry_count;
-    find_elsewhere(lower);
+    find_aliased(lower);
     for (uint32_t i = 0; i < tree->function_count; i++)
         for (uint32_t n = 0; n < tree->functions[i]->insn_count; n++)
             use_insn(lower, &lower->functions[i], &tree->functions[i]->insns[n]);
@@ -189,10 +186,8 @@ static StackState stack_below(Lower *lower, uint32_t id, uint8_t *states, int de
     if (states[id] == STACK_OPEN || depth > DEEPEST_CHAIN) return STACK_UNKNOWN;
     if (states[id] != STACK_NEW) return states[id];
     states[id] = STACK_OPEN;
-    bool foreign = facts->code && facts->code->module != lower->code;
-    bool known = foreign ? facts->code->stack_size != 0
-                         : !facts->calls_unknown && deepest_callee(lower, facts, states, depth, &deepest);
-    if (known && facts->code && !foreign) {
+    bool known = !facts->calls_unknown && deepest_callee(lower, facts, states, depth, &deepest);
+    if (known && facts->code) {
         uint32_t size = facts->code->local_size + deepest;
         facts->code->stack_size = size ? size : 16;
     }

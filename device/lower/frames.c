@@ -44,9 +44,9 @@ static void move_function(CodeFunction *code, const Shift *shift)
     for (uint32_t i = 0; i < code->ref_count; i++) move_ref(shift, &code->refs[i]);
 }
 
-static bool is_called(const Lower *lower, const FunctionFacts *facts)
+static bool is_called(const FunctionFacts *facts)
 {
-    return facts->code && !facts->tree->is_entry && !facts->tree->alias && facts->code->module == lower->code;
+    return facts->code && !facts->tree->is_entry && !facts->tree->alias;
 }
 
 void lower_share_frames(Lower *lower)
@@ -54,11 +54,11 @@ void lower_share_frames(Lower *lower)
     uint32_t largest[FRAME_POOLS] = {0};
     uint32_t count = lower->tree->function_count;
     for (uint32_t f = 0; f < count; f++)
-        for (int i = 0; is_called(lower, &lower->functions[f]) && i < FRAME_POOLS; i++)
+        for (int i = 0; is_called(&lower->functions[f]) && i < FRAME_POOLS; i++)
             if (lower->functions[f].pools[i] > largest[i]) largest[i] = lower->functions[f].pools[i];
     for (uint32_t f = 0; f < count; f++) {
         FunctionFacts *facts = &lower->functions[f];
-        if (!is_called(lower, facts)) continue;
+        if (!is_called(facts)) continue;
         Shift shift;
         set_starts(facts->pools, shift.from);
         facts->code->frame_size = set_starts(largest, shift.to);

@@ -3,7 +3,7 @@
  * lower_module lays out and initialises the module's variables, makes every function's code and resolves its
  * symbols. What the interpreter cannot run is an error in the log, with the line and the caret, never code
  * that does something else. The module owns all that it points to but the memory of its variables: that
- * belongs to the host, which finds it in CodeModule.globals (is_external marks those of other modules).
+ * belongs to the host, which finds it in CodeModule.globals.
  */
 #ifndef DEVICE_LOWER_LOWER_H
 #define DEVICE_LOWER_LOWER_H
@@ -13,16 +13,13 @@
 #include "exec/code.h"
 #include "ptx/ptx.h"
 
-/* What lowering asks of the driver. All callbacks may be NULL but allocate. */
+/* What lowering asks of the driver. release may be NULL. */
 typedef struct LowerHost {
     void *closure;
     /* Memory of a variable, writable by the host: its address, or 0 when there is none left. */
     uint64_t (*allocate)(void *closure, const char *name, uint64_t size, uint64_t align, bool is_const);
     /* Gives back what allocate gave, when lowering fails afterwards. */
     void (*release)(void *closure, uint64_t address);
-    /* Symbols of modules linked with this one: false or NULL when unknown. */
-    bool (*find_variable)(void *closure, const char *name, uint64_t *address, uint64_t *size);
-    const CodeFunction *(*find_function)(void *closure, const char *name);
 } LowerHost;
 
 /* NULL on failure, told in the log. The module keeps nothing of the tree: it may be freed afterwards. */

@@ -29,7 +29,7 @@ typedef struct Constants {
 /* A function's place in the call graph and what it uses of shared memory. */
 typedef struct FunctionFacts {
     const PtxFunction *tree;
-    CodeFunction *code; /* its own, its alias's, or another module's; NULL: provided by the device or unknown */
+    CodeFunction *code; /* its own or its alias's; NULL: provided by the device or unknown */
     uint32_t *callees; /* ids of the functions it calls or takes the address of */
     uint32_t callee_count, callee_capacity;
     uint32_t *shared; /* ids of the module's .shared variables that it names */

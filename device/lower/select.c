@@ -16,7 +16,7 @@ void select_error(Select *s, uint32_t column, const char *format, ...)
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     s->failed = true;
-    ptx_report(s->lower->tree, s->lower->log, PTX_INVALID, s->insn->line, column ? column : s->insn->column,
+    ptx_report(s->tree->home, s->lower->log, PTX_INVALID, s->insn->line, column ? column : s->insn->column,
                "%s: %s", s->insn->form->spelling, text);
 }
 
@@ -221,7 +221,7 @@ void lower_function(Lower *lower, FunctionFacts *facts)
     lower_copies(&f);
     lower_liveness(&f);
     if (!lower_registers(&f))
-        ptx_report(lower->tree, lower->log, PTX_INVALID, facts->tree->line, facts->tree->column,
+        ptx_report(facts->tree->home, lower->log, PTX_INVALID, facts->tree->line, facts->tree->column,
                    "'%s' needs more registers than a frame can hold", facts->tree->name);
     else
         lower_emit(lower, &f, facts->code);

@@ -72,7 +72,7 @@ void select_frame(Select *s)
         size = align_up(size, align) + v->size;
     }
     if (size > LOCAL_LIMIT)
-        ptx_report(s->lower->tree, s->lower->log, PTX_INVALID, tree->line, tree->column,
+        ptx_report(s->tree->home, s->lower->log, PTX_INVALID, tree->line, tree->column,
                    "'%s' asks for %llu bytes of local memory a thread", tree->name, (unsigned long long)size);
     s->local_size = (uint32_t)align_up(size, ARGUMENT_ALIGN);
 }

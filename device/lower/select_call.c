@@ -152,7 +152,7 @@ static void move_registers(Select *s, PtxVariable **list, uint32_t count, const 
         if (list[i]->space != PTX_SPACE_REG || list[i]->reg >= s->tree->register_count) continue;
         Ref row = REF_MAKE(REF_FRAME, list[i]->reg);
         if (list[i]->vector > 1 || class_of(list[i]->type) == CLASS_PREDICATE) {
-            ptx_report(s->lower->tree, s->lower->log, PTX_INVALID, s->tree->line, s->tree->column,
+            ptx_report(s->tree->home, s->lower->log, PTX_INVALID, s->tree->line, s->tree->column,
                        "this parameter of '%s' is not supported by the CPU device", s->tree->name);
             s->failed = true;
         } else {

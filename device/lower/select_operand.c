@@ -78,12 +78,7 @@ const CodeFunction *select_function(Select *s, const PtxOperand *o)
 {
     const CodeFunction *code = s->lower->functions[lower_aliased(o->function)->id].code;
     if (!code) code = s->lower->functions[o->function->id].code;
-    if (!code)
-        select_error(s, o->column, "unresolved symbol: function '%s' has no body", o->function->name);
-    else if (code->module != s->lower->code && code->shared_size)
-        select_error(s, o->column,
-                     "'%s' of another module uses shared memory: the CPU device does not link that",
-                     o->function->name);
+    if (!code) select_error(s, o->column, "unresolved symbol: function '%s' has no body", o->function->name);
     return code;
 }
 

@@ -144,18 +144,14 @@ static void find_needs(Lower *lower)
     }
 }
 
-/* A kernel's size; of other functions, which modules linked to this one may call, only that there is some. */
+/* A kernel's size. */
 static void set_size(Layout *l, const FunctionFacts *facts)
 {
     Lower *lower = l->lower;
     const PtxFunction *tree = facts->tree;
-    if (facts->entry == NO_ENTRY) {
-        bool own = facts->code && facts->code->module == lower->code && !tree->alias;
-        if (own) facts->code->shared_size = facts->needs_shared;
-        return;
-    }
+    if (facts->entry == NO_ENTRY) return;
     if (l->end[facts->entry] > UINT32_MAX / 2)
-        ptx_report(lower->tree, lower->log, PTX_INVALID, tree->line, tree->column,
+        ptx_report(tree->home, lower->log, PTX_INVALID, tree->line, tree->column,
                    "'%s' asks for %llu bytes of shared memory", tree->name,
                    (unsigned long long)l->end[facts->entry]);
     facts->code->shared_size = (uint32_t)l->end[facts->entry];

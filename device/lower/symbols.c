@@ -8,16 +8,6 @@ static bool lives_in_memory(const PtxVariable *v)
     return v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST || v->space == PTX_SPACE_TEX;
 }
 
-static void find_elsewhere(Lower *lower, const PtxVariable *v, CodeGlobal *global)
-{
-    uint64_t address = 0, size = v->size;
-    const LowerHost *host = lower->host;
-    if (!host->find_variable || !host->find_variable(host->closure, v->name, &address, &size)) return;
-    lower->addresses[v->id] = address;
-    global->address = address;
-    global->size = size;
-}
-
 static void take_memory(Lower *lower, const PtxVariable *v, CodeGlobal *global)
 {
     const LowerHost *host = lower->host;
@@ -25,7 +15,7 @@ static void take_memory(Lower *lower, const PtxVariable *v, CodeGlobal *global)
     global->size = v->size ? v->size : 1;
     uint64_t address = host->allocate(host->closure, v->name, global->size, v->align ? v->align : 1, constant);
     if (!address) {
-        ptx_report(lower->tree, lower->log, PTX_OUT_OF_MEMORY, v->line, v->column,
+        ptx_report(v->home, lower->log, PTX_OUT_OF_MEMORY, v->line, v->column,
                    "no memory for variable '%s' of %llu bytes", v->name, (unsigned long long)v->size);
         return;
     }
@@ -38,12 +28,8 @@ static void place_variable(Lower *lower, const PtxVariable *v)
     CodeGlobal *global = &lower->code->globals[lower->code->global_count];
     *global = (CodeGlobal){.name = lower_arena_string(lower->keep, v->name),
                            .align = v->align ? v->align : 1,
-                           .is_const = v->space == PTX_SPACE_CONST,
-                           .is_external = !v->defined};
-    if (v->defined)
-        take_memory(lower, v, global);
-    else
-        find_elsewhere(lower, v, global);
+                           .is_const = v->space == PTX_SPACE_CONST};
+    take_memory(lower, v, global);
     if (global->address) lower->code->global_count++;
 }
 
@@ -62,7 +48,7 @@ static void relocate(Lower *lower, const PtxVariable *v, const PtxRelocation *r,
 {
     uint64_t address;
     if (!relocation_address(lower, r, &address)) {
-        ptx_report(lower->tree, lower->log, PTX_INVALID, v->line, v->column,
+        ptx_report(v->home, lower->log, PTX_INVALID, v->line, v->column,
                    "the initialiser of '%s' needs the address of '%s', which is not known at load", v->name,
                    r->function ? r->function->name : r->variable->name);
         return;
@@ -91,15 +77,15 @@ void lower_symbols(Lower *lower)
     lower->code->globals = ARENA_ZEROS(lower->keep, CodeGlobal, tree->global_count);
     for (uint32_t i = 0; i < tree->global_count; i++) {
         lower->addresses[i] = NO_ADDRESS;
-        if (lives_in_memory(tree->globals[i])) place_variable(lower, tree->globals[i]);
+        if (tree->globals[i]->defined && lives_in_memory(tree->globals[i]))
+            place_variable(lower, tree->globals[i]);
     }
     if (lower->log->errors) return;
     CodeGlobal *global = lower->code->globals;
     for (uint32_t i = 0; i < tree->global_count; i++) {
         const PtxVariable *v = tree->globals[i];
         if (!lives_in_memory(v) || lower->addresses[i] == NO_ADDRESS) continue;
-        if (v->defined) initialise(lower, v, global);
-        global++;
+        initialise(lower, v, global++);
     }
 }
 
@@ -108,6 +94,6 @@ void lower_release_symbols(Lower *lower)
     const LowerHost *host = lower->host;
     if (!host->release || !lower->code) return;
     for (uint32_t i = 0; i < lower->code->global_count; i++)
-        if (!lower->code->globals[i].is_external) host->release(host->closure, lower->code->globals[i].address);
+        host->release(host->closure, lower->code->globals[i].address);
     lower->code->global_count = 0;
 }

@@ -179,6 +179,8 @@ static void ptx_take_module(PtxParser *p)
     m->functions = ptx_take(p, &p->functions, 0, sizeof *m->functions);
     m->files = ptx_take(p, &p->files, 0, sizeof *m->files);
     m->forms = ptx_take(p, &p->forms, 0, sizeof *m->forms);
+    for (uint32_t i = 0; i < m->global_count; i++) m->globals[i]->home = m;
+    for (uint32_t i = 0; i < m->function_count; i++) m->functions[i]->home = m;
 }
 
 /* module = version target (".address_size" number)? item* */

@@ -157,6 +157,7 @@ void ptx_module_free(PtxModule *module)
 {
     if (!module) return;
     PtxArena *arena = module->arena;
+    for (uint32_t i = 0; i < module->part_count; i++) ptx_module_free(module->parts[i]);
     ptx_arena_free(arena);
     free(arena);
 }

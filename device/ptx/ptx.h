@@ -37,6 +37,9 @@ typedef struct PtxOptions {
  * ptx_module_free; or NULL, and log->status and log->text say why. */
 PtxModule *ptx_parse(const char *text, size_t length, const PtxOptions *options, PtxLog *log);
 void ptx_module_free(PtxModule *module);
+/* Joins at least one module to a new one, which then owns them; or NULL, told in the log, and they are as they
+ * were. Their numbering is that of the whole. */
+PtxModule *ptx_link(PtxModule *const *parts, uint32_t count, PtxLog *log);
 
 /* An error at a place of the text, with source line and caret. */
 void ptx_report(const PtxModule *module, PtxLog *log, PtxStatus status, uint32_t line, uint32_t column,

@@ -3,8 +3,7 @@
  * Everything is resolved: an operand names its register by number, its variable, label or function by
  * pointer; immediates are bits with a type; initialisers are bytes with relocations; { } scopes are
  * gone. Instructions with the same mnemonic text share one PtxForm, in which modifiers are decoded.
- * All memory belongs to the module and goes with ptx_module_free; strings are interned in it, so names
- * may be compared by pointer within one module.
+ * All memory belongs to the module and goes with ptx_module_free; strings are interned in it.
  */
 #ifndef DEVICE_PTX_TREE_H
 #define DEVICE_PTX_TREE_H
@@ -265,6 +264,8 @@ struct PtxVariable {
     uint8_t bank;           /* .const[n] */
     uint32_t reg;           /* of a parameter of a .func in space REG: index into function->registers */
     PtxFunction *function;  /* where it is declared, NULL at module scope */
+    const struct PtxModule *home; /* at module scope: whose text has it */
+    PtxVariable *linked;    /* while modules are joined: what its name means in the whole */
     const uint8_t *initial; /* size bytes, or NULL: zeros */
     const PtxRelocation *relocations;
     uint32_t relocation_count;
@@ -297,6 +298,8 @@ struct PtxFunction {
     bool noreturn;
     uint8_t linkage;            /* PtxLinkage */
     PtxFunction *alias;         /* .alias name, aliasee */
+    const struct PtxModule *home; /* whose text has it */
+    PtxFunction *linked;        /* while modules are joined: what its name means in the whole */
     PtxVariable **returns;
     uint32_t return_count;
     PtxVariable **params;
@@ -339,6 +342,8 @@ typedef struct PtxModule {
     const char *text;
     size_t length; /* copy of the source, for messages */
     struct PtxArena *arena;
+    struct PtxModule **parts; /* of a joined module: it owns them, and has no text itself */
+    uint32_t part_count;
 } PtxModule;
 
 /* The name of a .loc's file, "" if there is none. */

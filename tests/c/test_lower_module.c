@@ -16,8 +16,6 @@ typedef struct Host {
     uint64_t taken[16];
     uint32_t count, released;
     bool full;
-    const CodeModule *other;   /* find_function looks here */
-    uint64_t shared_variable;  /* what find_variable finds as "elsewhere" */
 } Host;
 
 static uint64_t host_allocate(void *closure, const char *name, uint64_t size, uint64_t align, bool is_const)
@@ -40,25 +38,11 @@ static void host_release(void *closure, uint64_t address)
     host->released++;
 }
 
-static bool host_find(void *closure, const char *name, uint64_t *address, uint64_t *size)
-{
-    Host *host = closure;
-    if (strcmp(name, "elsewhere") || !host->shared_variable) return false;
-    *address = host->shared_variable;
-    *size = 4;
-    return true;
-}
-
 static const CodeFunction *find(const CodeModule *module, const char *name)
 {
     for (uint32_t i = 0; module && i < module->function_count; i++)
         if (!strcmp(module->functions[i]->name, name)) return module->functions[i];
     return NULL;
-}
-
-static const CodeFunction *host_find_function(void *closure, const char *name)
-{
-    return find(((Host *)closure)->other, name);
 }
 
 static void host_free(Host *host)
@@ -70,7 +54,7 @@ static void host_free(Host *host)
 static CodeModule *lower_text(const char *ptx, Host *host, char *text, size_t size)
 {
     PtxLog log = {.text = NULL};
-    LowerHost callbacks = {host, host_allocate, host_release, host_find, host_find_function};
+    LowerHost callbacks = {host, host_allocate, host_release};
     PtxModule *tree = ptx_parse(ptx, strlen(ptx), NULL, &log);
     CodeModule *module = tree ? lower_module(tree, &callbacks, &log) : NULL;
     if (text)
@@ -123,23 +107,21 @@ static void test_parameters(void)
 
 static void test_variables(void)
 {
-    uint32_t outside = 7;
-    Host host = {.shared_variable = (uint64_t)(uintptr_t)&outside};
+    Host host = {.count = 0};
     CodeModule *m = lower_text(
         HEADER ".global .align 4 .b32 number = 42;\n.const .align 8 .b8 bytes[4] = {1, 2, 3, 4};\n"
-               ".global .align 8 .u64 pointer = generic(number)+4;\n.extern .global .b32 elsewhere;\n"
-               ".visible .entry k() { .reg .b32 %r; ld.global.u32 %r, [elsewhere]; st.global.u32 [number], "
+               ".global .align 8 .u64 pointer = generic(number)+4;\n.extern .global .b32 unused;\n"
+               ".visible .entry k() { .reg .b32 %r; ld.global.u32 %r, [pointer]; st.global.u32 [number], "
                "%r; ret; }\n",
         &host, NULL, 0);
-    CHECK(m && m->global_count == 4);
+    CHECK(m && m->global_count == 3);
     if (!m) return;
     const CodeGlobal *g = m->globals;
     CHECK(!strcmp(g[0].name, "number") && *(uint32_t *)(uintptr_t)g[0].address == 42 && !g[0].is_const);
     CHECK(g[1].is_const && g[1].size == 4 && !memcmp((void *)(uintptr_t)g[1].address, "\1\2\3\4", 4));
     CHECK(*(uint64_t *)(uintptr_t)g[2].address == g[0].address + 4);
-    CHECK(g[3].is_external && g[3].address == host.shared_variable);
     const CodeFunction *k = find(m, "k");
-    CHECK(k->insns[0].op == OP_ld_generic_b32_32 && (uint64_t)k->insns[0].imm == host.shared_variable);
+    CHECK(k->insns[0].op == OP_ld_generic_b32_32 && (uint64_t)k->insns[0].imm == g[2].address);
     CHECK((uint64_t)k->insns[1].imm == g[0].address);
     code_module_free(m);
     host_free(&host);
@@ -251,27 +233,113 @@ static void test_errors(void)
     }
 }
 
-/* Functions of a module lowered before; their shared memory is not laid out for kernels of this one. */
-static void test_other_modules(void)
+enum { MOST_TEXTS = 3 };
+
+/* Several texts as one module; NULL with the messages in `text`. */
+static CodeModule *lower_texts(const char *const *ptx, Host *host, char *text, size_t size)
 {
+    PtxLog log = {.text = NULL};
+    LowerHost callbacks = {host, host_allocate, host_release};
+    PtxModule *trees[MOST_TEXTS];
+    uint32_t count = 0;
+    char name[] = "a";
+    for (; count < MOST_TEXTS && ptx[count]; count++, name[0]++) {
+        trees[count] = ptx_parse(ptx[count], strlen(ptx[count]), &(PtxOptions){.name = name}, &log);
+        CHECK(trees[count] != NULL);
+    }
+    PtxModule *whole = ptx_link(trees, count, &log);
+    CodeModule *module = whole ? lower_module(whole, &callbacks, &log) : NULL;
+    snprintf(text, size, "%s", ptx_log_text(&log));
+    for (uint32_t i = 0; !whole && i < count; i++) ptx_module_free(trees[i]);
+    ptx_module_free(whole);
+    ptx_log_free(&log);
+    return module;
+}
+
+/* Texts that need each other: functions both ways, variables, shared memory, one frame layout. */
+static void test_link(void)
+{
+    static const char *const texts[] = {
+        HEADER ".extern .func there();\n.extern .global .u32 number;\n.global .u32 own = 1;\n"
+               ".visible .func back() { .shared .b32 s; .reg .b32 %r; ld.shared.u32 %r, [s]; ret; }\n"
+               ".visible .entry k() { .reg .b32 %r; call there, (); ld.global.u32 %r, [number];"
+               " st.global.u32 [own], %r; ret; }\n",
+        HEADER ".extern .func back();\n.visible .global .u32 number = 42;\n.global .u32 own = 2;\n"
+               ".visible .global .u64 where = back;\n"
+               ".visible .func there() { .reg .b64 %d; ld.global.u64 %d, [where]; st.global.u32 [own], 3;"
+               " call back, (); st.global.u64 [where], %d; ret; }\n",
+        NULL};
     char text[2000];
     Host host = {.count = 0};
-    CodeModule *other = lower_text(HEADER ".visible .func plain() { ret; }\n"
-                                          ".visible .func sharing() { .shared .b32 s; .reg .b32 %r;"
-                                          " ld.shared.u32 %r, [s]; ret; }\n"
-                                          ".visible .func caller() { call sharing, (); ret; }\n",
-                                   &host, NULL, 0);
-    host.other = other;
-    CodeModule *m = lower_text(HEADER ".extern .func plain();\n.visible .entry k() { call plain, (); ret; }\n",
-                               &host, NULL, 0);
-    const CodeFunction *k = find(m, "k");
-    CHECK(k && k->insns[0].op == OP_call && k->insns[0].pointer == find(other, "plain"));
+    CodeModule *m = lower_texts(texts, &host, text, sizeof text);
+    CHECK(m && m->function_count == 3 && m->entry_count == 1 && m->global_count == 4);
+    if (!m) {
+        printf("%s\n", text);
+        return;
+    }
+    const CodeFunction *k = find(m, "k"), *there = find(m, "there"), *back = find(m, "back");
+    const CodeGlobal *g = m->globals;
+    CHECK(k && there && back && k->insns[0].op == OP_call && k->insns[0].pointer == there);
+    CHECK(k->shared_size == 4 && there->frame_size == back->frame_size);
+    CHECK(k->stack_size != 0 && k->stack_size != UINT32_MAX);
+    CHECK(*(uint32_t *)(uintptr_t)g[1].address == 42 && *(uint32_t *)(uintptr_t)g[2].address == 2);
+    CHECK(*(uint64_t *)(uintptr_t)g[3].address == (uint64_t)(uintptr_t)back);
+    CHECK(g[0].address != g[2].address && (uint64_t)k->insns[1].imm == g[1].address);
     code_module_free(m);
-    m = lower_text(HEADER ".extern .func caller();\n.visible .entry k() { call caller, (); ret; }\n", &host,
-                   text, sizeof text);
-    CHECK(!m && strstr(text, "'caller' of another module uses shared memory"));
+    host_free(&host);
+}
+
+static void test_link_of_weak_and_common(void)
+{
+    static const char *const texts[] = {
+        HEADER ".weak .func f() { trap; ret; }\n.common .global .b8 c[4];\n.weak .global .u32 w = 1;\n",
+        HEADER ".visible .func f() { ret; }\n.common .global .b8 c[16];\n.weak .global .u32 w = 2;\n",
+        HEADER ".extern .func f();\n.extern .global .b8 c[];\n.visible .entry k() { call f, (); ret; }\n",
+    };
+    char text[2000];
+    Host host = {.count = 0};
+    CodeModule *m = lower_texts(texts, &host, text, sizeof text);
+    const CodeFunction *f = find(m, "f");
+    CHECK(m && m->function_count == 2 && m->global_count == 2);
+    if (!m) {
+        printf("%s\n", text);
+        return;
+    }
+    CHECK(f && count_op(f, OP_trap) == 0);
+    CHECK(!strcmp(m->globals[0].name, "w") && *(uint32_t *)(uintptr_t)m->globals[0].address == 1);
+    CHECK(!strcmp(m->globals[1].name, "c") && m->globals[1].size == 16);
     code_module_free(m);
-    code_module_free(other);
+    host_free(&host);
+}
+
+static void test_link_errors(void)
+{
+    static const struct {
+        const char *first, *second, *says;
+    } cases[] = {
+        {".visible .func f() { ret; }\n", "\n.visible .func f() { ret; }\n",
+         "b:5:16: error: 'f' is defined in a, line 4, too"},
+        {".visible .global .u32 x;\n", ".visible .global .u32 x;\n", "'x' is defined in a, line 4, too"},
+        {".visible .func f(.param .b32 a) { ret; }\n", ".extern .func f(.param .b64 a);\n",
+         "'f' has other parameters or results than in a, line 4"},
+        {".visible .const .u32 x;\n", ".extern .global .u32 x;\n", "'x' is declared otherwise than in a"},
+        {".extern .func f();\n", ".extern .func f();\n.visible .entry k() { call f, (); ret; }\n",
+         "unresolved symbol: function 'f' has no body"},
+        {".extern .global .u32 x;\n",
+         ".extern .global .u32 x;\n.visible .entry k() { st.global.u32 [x], 1; ret; }\n", "'x'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char first[400], second[400], text[2000];
+        const char *texts[MOST_TEXTS] = {first, second, NULL};
+        Host host = {.count = 0};
+        snprintf(first, sizeof first, HEADER "%s", cases[i].first);
+        snprintf(second, sizeof second, HEADER "%s", cases[i].second);
+        CodeModule *m = lower_texts(texts, &host, text, sizeof text);
+        CHECK(!m && strstr(text, cases[i].says));
+        if (m || !strstr(text, cases[i].says)) printf("%zu: %s\n", i, text);
+        code_module_free(m);
+        host_free(&host);
+    }
 }
 
 /* Memory of variables goes back when the module fails. */
@@ -298,7 +366,9 @@ int main(void)
     test_recursion_has_no_known_stack();
     test_blocks();
     test_errors();
-    test_other_modules();
+    test_link();
+    test_link_of_weak_and_common();
+    test_link_errors();
     test_failure_releases();
     return check_done();
 }

@@ -1,0 +1,328 @@
+/* Several modules become one: a name that one of them declares and another defines means the definition.
+ *
+ * The joined module has the parts' functions, variables and forms, numbered anew; their memory stays in the
+ * parts, which it owns. Of definitions of one name a strong one counts before weak ones, the first of these
+ * before the others, the largest of common variables; two strong ones are an error. What a part keeps to
+ * itself stays its own, also when others use the same name.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/arena.h"
+#include "ptx/ptx.h"
+
+/* Functions and variables alike, as far as names go. */
+typedef struct Symbol {
+    const char *name;
+    const PtxModule *home;
+    uint32_t order;         /* among all symbols: that of the text */
+    uint32_t line, column;
+    uint8_t linkage;
+    bool defined;
+    uint64_t size;          /* of a variable */
+    void *thing;            /* PtxFunction or PtxVariable */
+} Symbol;
+
+typedef struct Link {
+    PtxModule *const *parts;
+    uint32_t part_count;
+    PtxModule *whole;
+    PtxLog *log;
+} Link;
+
+/* ---- Which definition a name means ---- */
+
+static int by_name(const void *left, const void *right)
+{
+    const Symbol *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+    return order ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+static int rank(const Symbol *symbol)
+{
+    if (!symbol->defined) return 0;
+    if (symbol->linkage == PTX_LINKAGE_COMMON) return 1;
+    return symbol->linkage == PTX_LINKAGE_WEAK ? 2 : 3;
+}
+
+static bool beats(const Symbol *one, const Symbol *other)
+{
+    if (rank(one) != rank(other)) return rank(one) > rank(other);
+    return rank(one) == 1 && one->size > other->size;
+}
+
+/* The definition among symbols of one name; the first declaration when there is none. */
+static const Symbol *choose(const Link *link, const Symbol *symbols, uint32_t count)
+{
+    const Symbol *best = symbols;
+    for (uint32_t i = 1; i < count; i++) {
+        if (rank(best) == 3 && rank(&symbols[i]) == 3)
+            ptx_report(symbols[i].home, link->log, PTX_INVALID, symbols[i].line, symbols[i].column,
+                       "'%s' is defined in %s, line %u, too", symbols[i].name, best->home->name,
+                       (unsigned)best->line);
+        if (beats(&symbols[i], best)) best = &symbols[i];
+    }
+    return best;
+}
+
+/* Sorts the symbols and calls take() for each with the one that its name means. */
+static void resolve(const Link *link, Symbol *symbols, uint32_t count,
+                    void (*take)(const Link *link, const Symbol *symbol, const Symbol *meant))
+{
+    if (count) qsort(symbols, count, sizeof *symbols, by_name);
+    for (uint32_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && !strcmp(symbols[i].name, symbols[next].name);) next++;
+        const Symbol *meant = choose(link, &symbols[i], next - i);
+        for (uint32_t k = i; k < next; k++) take(link, &symbols[k], meant);
+    }
+}
+
+static bool same_sizes(PtxVariable *const *left, uint32_t left_count, PtxVariable *const *right,
+                       uint32_t right_count)
+{
+    if (left_count != right_count) return false;
+    for (uint32_t i = 0; i < left_count; i++)
+        if (left[i]->size != right[i]->size) return false;
+    return true;
+}
+
+static void take_function(const Link *link, const Symbol *symbol, const Symbol *meant)
+{
+    PtxFunction *f = symbol->thing, *real = meant->thing;
+    f->linked = real;
+    if (same_sizes(f->params, f->param_count, real->params, real->param_count)
+        && same_sizes(f->returns, f->return_count, real->returns, real->return_count))
+        return;
+    ptx_report(symbol->home, link->log, PTX_INVALID, symbol->line, symbol->column,
+               "'%s' has other parameters or results than in %s, line %u", symbol->name, meant->home->name,
+               (unsigned)meant->line);
+}
+
+/* The strictest alignment that a declaration promises holds. */
+static void take_variable(const Link *link, const Symbol *symbol, const Symbol *meant)
+{
+    PtxVariable *v = symbol->thing, *real = meant->thing;
+    v->linked = real;
+    if (v->align > real->align) real->align = v->align;
+    if (v->space != real->space || (!v->defined && v->size > real->size && real->defined))
+        ptx_report(symbol->home, link->log, PTX_INVALID, symbol->line, symbol->column,
+                   "'%s' is declared otherwise than in %s, line %u", symbol->name, meant->home->name,
+                   (unsigned)meant->line);
+}
+
+static uint32_t collect_functions(const Link *link, Symbol *out)
+{
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < link->part_count; p++)
+        for (uint32_t i = 0; i < link->parts[p]->function_count; i++) {
+            PtxFunction *f = link->parts[p]->functions[i];
+            bool own = f->linkage == PTX_LINKAGE_INTERNAL && f->defined;
+            f->linked = f;
+            if (!own)
+                out[count++] = (Symbol){.name = f->name,
+                                        .home = f->home,
+                                        .order = count,
+                                        .line = f->line,
+                                        .column = f->column,
+                                        .linkage = f->linkage,
+                                        .defined = f->defined,
+                                        .thing = f};
+        }
+    return count;
+}
+
+static uint32_t collect_variables(const Link *link, Symbol *out)
+{
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < link->part_count; p++)
+        for (uint32_t i = 0; i < link->parts[p]->global_count; i++) {
+            PtxVariable *v = link->parts[p]->globals[i];
+            v->linked = v;
+            if (v->linkage != PTX_LINKAGE_INTERNAL)
+                out[count++] = (Symbol){.name = v->name,
+                                        .home = v->home,
+                                        .order = count,
+                                        .line = v->line,
+                                        .column = v->column,
+                                        .linkage = v->linkage,
+                                        .defined = v->defined,
+                                        .size = v->size,
+                                        .thing = v};
+        }
+    return count;
+}
+
+/* ---- Putting it in place of the others ---- */
+
+static void redirect_table(PtxTable *table)
+{
+    for (uint32_t i = 0; table->functions && i < table->count; i++)
+        table->functions[i] = table->functions[i]->linked;
+}
+
+/* Variables of functions have no other. */
+static PtxVariable *meant_by(PtxVariable *v) { return v && v->linked ? v->linked : v; }
+
+static void redirect_operand(PtxOperand *o)
+{
+    switch (o->kind) {
+    case PTX_OPERAND_FUNCTION: o->function = o->function->linked; break;
+    case PTX_OPERAND_VARIABLE: o->variable = meant_by(o->variable); break;
+    case PTX_OPERAND_TABLE: redirect_table(o->table); break;
+    case PTX_OPERAND_ADDRESS:
+        if (o->base == PTX_BASE_VARIABLE) o->variable = meant_by(o->variable);
+        break;
+    case PTX_OPERAND_VECTOR:
+    case PTX_OPERAND_PAIR:
+    case PTX_OPERAND_TUPLE:
+    case PTX_OPERAND_LIST:
+        for (uint32_t i = 0; i < o->count; i++) redirect_operand(&o->items[i]);
+        break;
+    default: break;
+    }
+}
+
+/* The number in the whole of a part's .file; 0: none. */
+static uint32_t file_in_whole(const PtxModule *part, uint32_t base, uint32_t number)
+{
+    for (uint32_t i = 0; number && i < part->file_count; i++)
+        if (part->files[i].number == number) return base + i + 1;
+    return 0;
+}
+
+static void redirect_function(PtxFunction *f, uint32_t file_base)
+{
+    uint32_t from = 0, to = 0;
+    if (f->alias) f->alias = f->alias->linked;
+    for (uint32_t i = 0; i < f->insn_count; i++) {
+        PtxInsn *insn = &f->insns[i];
+        for (uint32_t k = 0; k < insn->operand_count; k++) redirect_operand(&insn->operands[k]);
+        if (insn->file != from) {
+            from = insn->file;
+            to = file_in_whole(f->home, file_base, from);
+        }
+        insn->file = to;
+    }
+}
+
+static void redirect_variable(PtxVariable *v)
+{
+    for (uint32_t r = 0; r < v->relocation_count; r++) {
+        PtxRelocation *relocation = (PtxRelocation *)&v->relocations[r];
+        relocation->variable = meant_by(relocation->variable);
+        if (relocation->function) relocation->function = relocation->function->linked;
+    }
+}
+
+static void add_forms(PtxModule *whole, const PtxModule *part)
+{
+    for (uint32_t i = 0; i < part->form_count; i++) {
+        PtxForm *form = (PtxForm *)part->forms[i];
+        form->id = whole->form_count;
+        whole->forms[whole->form_count++] = form;
+    }
+}
+
+static void add_part(PtxModule *whole, PtxModule *part)
+{
+    uint32_t file_base = whole->file_count;
+    add_forms(whole, part);
+    for (uint32_t i = 0; i < part->global_count; i++) {
+        PtxVariable *v = part->globals[i];
+        if (v->linked != v) continue;
+        redirect_variable(v);
+        v->id = whole->global_count;
+        whole->globals[whole->global_count++] = v;
+    }
+    for (uint32_t i = 0; i < part->function_count; i++) {
+        PtxFunction *f = part->functions[i];
+        if (f->linked != f) continue;
+        redirect_function(f, file_base);
+        f->id = whole->function_count;
+        whole->functions[whole->function_count++] = f;
+    }
+    for (uint32_t i = 0; i < part->file_count; i++) {
+        whole->files[whole->file_count] = (PtxFile){whole->file_count + 1, part->files[i].name};
+        whole->file_count++;
+    }
+    if (part->version > whole->version) whole->version = part->version;
+    if (part->target > whole->target) {
+        whole->target = part->target;
+        whole->target_suffix = part->target_suffix;
+    }
+    whole->debug |= part->debug;
+}
+
+/* ---- The whole ---- */
+
+typedef struct Counts {
+    uint32_t functions, globals, forms, files;
+} Counts;
+
+static Counts count_all(PtxModule *const *parts, uint32_t part_count)
+{
+    Counts counts = {0};
+    for (uint32_t p = 0; p < part_count; p++) {
+        counts.functions += parts[p]->function_count;
+        counts.globals += parts[p]->global_count;
+        counts.forms += parts[p]->form_count;
+        counts.files += parts[p]->file_count;
+    }
+    return counts;
+}
+
+/* An empty module with room for everything; NULL without memory. */
+static PtxModule *new_whole(const Counts *counts, uint32_t part_count)
+{
+    PtxArena *arena = calloc(1, sizeof *arena);
+    PtxModule *whole = arena ? ptx_arena_get(arena, sizeof *whole) : NULL;
+    if (!whole) {
+        free(arena);
+        return NULL;
+    }
+    whole->arena = arena;
+    whole->name = "the linked module";
+    whole->address_size = 64;
+    whole->functions = ptx_arena_get(arena, (counts->functions + 1) * sizeof *whole->functions);
+    whole->globals = ptx_arena_get(arena, (counts->globals + 1) * sizeof *whole->globals);
+    whole->forms = ptx_arena_get(arena, (counts->forms + 1) * sizeof *whole->forms);
+    whole->files = ptx_arena_get(arena, (counts->files + 1) * sizeof *whole->files);
+    whole->parts = ptx_arena_get(arena, (part_count + 1) * sizeof *whole->parts);
+    if (whole->functions && whole->globals && whole->forms && whole->files && whole->parts) return whole;
+    ptx_module_free(whole);
+    return NULL;
+}
+
+/* Settles every name; false without memory. */
+static bool resolve_all(const Link *link, const Counts *counts)
+{
+    uint32_t most = counts->functions > counts->globals ? counts->functions : counts->globals;
+    Symbol *symbols = calloc(most + 1, sizeof *symbols);
+    if (!symbols) return false;
+    resolve(link, symbols, collect_functions(link, symbols), take_function);
+    resolve(link, symbols, collect_variables(link, symbols), take_variable);
+    free(symbols);
+    return true;
+}
+
+PtxModule *ptx_link(PtxModule *const *parts, uint32_t count, PtxLog *log)
+{
+    Counts counts = count_all(parts, count);
+    PtxModule *whole = new_whole(&counts, count);
+    Link link = {parts, count, whole, log};
+    if (!whole || !resolve_all(&link, &counts)) {
+        ptx_module_free(whole);
+        ptx_report(parts[0], log, PTX_OUT_OF_MEMORY, 0, 0, "out of memory while linking");
+        return NULL;
+    }
+    if (log->errors) {
+        ptx_module_free(whole);
+        return NULL;
+    }
+    for (uint32_t p = 0; p < count; p++) {
+        add_part(whole, parts[p]);
+        whole->parts[whole->part_count++] = parts[p];
+    }
+    return whole;
+}
