@@ -4,6 +4,7 @@
 
 #include "ext/device_memory.h"
 #include "ext/errors.h"
+#include "ext/foreign.h"
 #include "ext/numpy_api.h"
 #include "ext/stream.h"
 
@@ -100,16 +101,6 @@ static int address_of_holder(ModuleState *state, PyObject *holder, CUdeviceptr *
     return status;
 }
 
-/* The first entry of the tuple "data" in a CUDA array interface. */
-static int address_of_interface(ModuleState *state, PyObject *interface, CUdeviceptr *out)
-{
-    PyObject *data = PyDict_Check(interface) ? PyDict_GetItemWithError(interface, state->str_data) : NULL;
-    if (data && PyTuple_Check(data) && PyTuple_GET_SIZE(data) == 2)
-        return address_of_index(PyTuple_GET_ITEM(data, 0), out);
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__ has no \"data\" tuple");
-    return -1;
-}
-
 /* 1 when the object has the attribute, 0 when not, -1 with an exception. */
 static int look_up(PyObject *object, PyObject *name, PyObject **out)
 {
@@ -130,43 +121,61 @@ static bool is_managed_array(ModuleState *state, PyObject *value)
     return false;
 }
 
-static int address_of_stranger(ModuleState *state, PyObject *value, CUdeviceptr *out)
+static int refuse_stranger(PyObject *value)
 {
-    PyObject *interface;
-    int found = look_up(value, state->str___cuda_array_interface__, &interface);
-    if (found > 0) {
-        found = address_of_interface(state, interface, out);
-        Py_DECREF(interface);
-        return found;
-    }
-    if (found == 0 && is_managed_array(state, value)) {
-        *out = (CUdeviceptr)(uintptr_t)PyArray_DATA((PyArrayObject *)value);
-        return 0;
-    }
-    if (found == 0)
-        PyErr_Format(PyExc_TypeError,
-                     "a device pointer is expected (DeviceAllocation, GPUArray, int, ...), not %s",
-                     Py_TYPE(value)->tp_name);
+    PyErr_Format(PyExc_TypeError, "a device pointer is expected (DeviceAllocation, GPUArray, int, ...), not %s",
+                 Py_TYPE(value)->tp_name);
     return -1;
 }
 
-int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out)
+/* Neither an integer of Python's nor an object of ours. consumer: NULL when no stream is known. */
+static int address_of_stranger(ModuleState *state, PyObject *value, const CUstream *consumer, CUdeviceptr *out)
+{
+    ForeignArray array;
+    int found = foreign_find(state, value, &array);
+    if (found < 0) return -1;
+    if (found) {
+        *out = array.pointer;
+        return consumer ? foreign_order(state, &array, *consumer) : foreign_wait(state, &array);
+    }
+    if (PyIndex_Check(value) && !PyArray_Check(value)) return address_of_index(value, out);
+    if (!is_managed_array(state, value)) return refuse_stranger(value);
+    *out = (CUdeviceptr)(uintptr_t)PyArray_DATA((PyArrayObject *)value);
+    return 0;
+}
+
+static int pointer_of(ModuleState *state, PyObject *value, const CUstream *consumer, CUdeviceptr *out)
 {
     if (device_allocation_check(state, value))
         return device_allocation_address(device_allocation_cast(value), out);
     if (PyLong_Check(value)) return address_of_index(value, out);
     if (PyObject_TypeCheck(value, state->PointerHolderBase_type)) return address_of_holder(state, value, out);
-    if (PyIndex_Check(value) && !PyArray_Check(value)) return address_of_index(value, out);
-    return address_of_stranger(state, value, out);
+    if (PyArray_IsScalar(value, Integer)) return address_of_index(value, out);
+    return address_of_stranger(state, value, consumer, out);
 }
 
-int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out)
+int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out)
 {
-    if (convert_pointer(state, value, out) < 0) return -1;
+    return pointer_of(state, value, NULL, out);
+}
+
+static int check_room(ModuleState *state, PyObject *value, const char *what, size_t size)
+{
     if (!device_allocation_check(state, value) || size <= device_allocation_cast(value)->size) return 0;
     PyErr_Format(PyExc_ValueError, "%s: %zu bytes are asked for, but the allocation has %zu", what, size,
                  device_allocation_cast(value)->size);
     return -1;
+}
+
+int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out)
+{
+    return pointer_of(state, value, NULL, out) < 0 ? -1 : check_room(state, value, what, size);
+}
+
+int convert_range_on(ModuleState *state, PyObject *value, const char *what, size_t size, CUstream consumer,
+                     CUdeviceptr *out)
+{
+    return pointer_of(state, value, &consumer, out) < 0 ? -1 : check_room(state, value, what, size);
 }
 
 /* ---- Launch shapes ---- */

@@ -62,7 +62,8 @@ static int prepare_transfer(ModuleState *state, const TransferForm *form, PyObje
                          : buffers_write(given[0], "dest", &copy->host))
         < 0)
         return -1;
-    if (convert_range(state, device, device_name, copy->host.size, &copy->device) == 0
+    if (convert_stream(state, form->async ? given[2] : NULL, &copy->stream) == 0
+        && convert_range_on(state, device, device_name, copy->host.size, copy->stream, &copy->device) == 0
         && copy_begin(state, form->async, given[2], &copy->stream, copy->host.owner, device) == 0)
         return 0;
     buffers_release(&copy->host);
@@ -136,8 +137,9 @@ static int prepare_device_copy(ModuleState *state, PyObject *const *given, bool 
                                DeviceCopy *copy)
 {
     return convert_size(given[2], "size", &copy->size) < 0
-                   || convert_range(state, given[0], "dest", copy->size, &copy->dest) < 0
-                   || convert_range(state, given[1], "src", copy->size, &copy->src) < 0
+                   || convert_stream(state, async ? stream : NULL, &copy->stream) < 0
+                   || convert_range_on(state, given[0], "dest", copy->size, copy->stream, &copy->dest) < 0
+                   || convert_range_on(state, given[1], "src", copy->size, copy->stream, &copy->src) < 0
                    || copy_begin(state, async, stream, &copy->stream, given[0], given[1]) < 0
                ? -1
                : 0;
@@ -152,7 +154,7 @@ static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
     static const char *const names[] = {"dest", "src", "size|count", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[3];
-    DeviceCopy copy;
+    DeviceCopy copy = {.stream = NULL};
     CUresult result = CUDA_SUCCESS;
     if (convert_arguments("memcpy_dtod", names, 3, args, arg_count, keywords, given) < 0
         || prepare_device_copy(state, given, false, NULL, &copy) < 0)

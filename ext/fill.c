@@ -98,7 +98,8 @@ static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAME
     Fill fill;
     CUresult result = CUDA_SUCCESS;
     if (read_arguments(form, args, arg_count, keywords, &fill, &dest, &stream) < 0
-        || convert_range(state, dest, "dest", extent(&fill, form->bits), &fill.dest) < 0)
+        || (form->async && convert_stream(state, stream, &fill.stream) < 0)
+        || convert_range_on(state, dest, "dest", extent(&fill, form->bits), fill.stream, &fill.dest) < 0)
         return NULL;
     if (copy_begin(state, form->async, stream, &fill.stream, dest, NULL) < 0) return NULL;
     if (fill.width == 0 || fill.height == 0) Py_RETURN_NONE;

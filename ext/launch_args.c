@@ -8,6 +8,7 @@
 #include "ext/convert.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
+#include "ext/foreign.h"
 #include "ext/numpy_api.h"
 #include "ext/texture.h"
 #include <numpy/arrayscalars.h>
@@ -227,19 +228,6 @@ static int find_attribute(PyObject *object, PyObject *name, PyObject **out)
 #endif
 }
 
-/* data[0] of a CUDA array interface. Read here because some of its owners (tensors of torch) are integers to
- * Python. */
-static int address_of_interface(FunctionObject *function, PyObject *interface, CUdeviceptr *out)
-{
-    PyObject *data = PyMapping_Check(interface) ? PyObject_GetItem(interface, function->state->str_data) : NULL;
-    PyObject *address = data ? PySequence_GetItem(data, 0) : NULL;
-    int failed = address ? convert_pointer(function->state, address, out) : -1;
-    if (!data && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__ is no dict");
-    Py_XDECREF(address);
-    Py_XDECREF(data);
-    return failed ? -1 : 1;
-}
-
 /* Objects with a `gpudata`, which is None for an array without elements. 1 when it was one. */
 static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyObject *argument,
                               CUdeviceptr *out)
@@ -257,34 +245,34 @@ static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyO
 
 /* Everything that stands for an address but integers. 1 when the argument was one, 0 when not, -1 with an
  * exception. */
-static int address_of_object(FunctionObject *function, Py_ssize_t position, PyObject *argument,
+static int address_of_object(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUstream stream,
                              CUdeviceptr *out)
 {
     ModuleState *state = function->state;
-    PyObject *interface;
+    ForeignArray array;
     if (device_allocation_check(state, argument)) {
         DeviceAllocationObject *allocation = device_allocation_cast(argument);
         *out = allocation->pointer;
         return launch_args_check_allocation(function, position, allocation) < 0 ? -1 : 1;
     }
     if (array_check(state, argument)) {
-        const GPUArrayObject *array = array_cast(argument);
-        *out = array->pointer;
-        bool bad = array->allocation && launch_args_check_allocation(function, position, array->allocation) < 0;
+        const GPUArrayObject *ours = array_cast(argument);
+        *out = ours->pointer;
+        bool bad = ours->allocation && launch_args_check_allocation(function, position, ours->allocation) < 0;
         return bad ? -1 : 1;
     }
     if (PyObject_TypeCheck(argument, state->PointerHolderBase_type))
         return convert_pointer(state, argument, out) < 0 ? -1 : 1;
-    int found = find_attribute(argument, state->str___cuda_array_interface__, &interface);
+    int found = foreign_find(state, argument, &array);
     if (found > 0) {
-        found = address_of_interface(function, interface, out);
-        Py_DECREF(interface);
-        return found;
+        *out = array.pointer;
+        return foreign_order(state, &array, stream) < 0 ? -1 : 1;
     }
     return found < 0 ? -1 : address_of_gpudata(function, position, argument, out);
 }
 
-int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUdeviceptr *out)
+int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUstream stream,
+                        CUdeviceptr *out)
 {
     int found = 0;
     if (Py_TYPE(argument) == function->state->GPUArray_type) {
@@ -296,7 +284,7 @@ int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject 
         if (*out != (CUdeviceptr)-1 || !PyErr_Occurred()) return 0;
         PyErr_Clear();
     }
-    if (!PyLong_CheckExact(argument)) found = address_of_object(function, position, argument, out);
+    if (!PyLong_CheckExact(argument)) found = address_of_object(function, position, argument, stream, out);
     if (found == 0 && PyArray_Check(argument) && !managed_owner(function->state, argument))
         return refuse_host_array(function, position);
     if (found == 0 && (PyFloat_Check(argument) || argument == Py_None))
@@ -323,7 +311,7 @@ static int read_slowly(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
     if (PyLong_Check(argument) || PyFloat_Check(argument) || argument == Py_None)
         return refuse(function, position, argument);
     int found = texture_argument(state, argument, &address);
-    if (found == 0) found = address_of_object(function, position, argument, &address);
+    if (found == 0) found = address_of_object(function, position, argument, launch->stream, &address);
     use_address(out, &launch->scratch[position], address);
     return found > 0 ? 0 : found < 0 ? -1 : refuse(function, position, argument);
 }
@@ -376,12 +364,14 @@ static int raise_size(FunctionObject *function, Py_ssize_t position, PyObject *a
     return -1;
 }
 
-int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count)
+int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count,
+                     CUstream stream)
 {
     const ArgumentKind *kinds = kinds_of(function->state);
     const KernelLayout *layout = &function->layout;
     launch->function = function;
     launch->count = count;
+    launch->stream = stream;
     launch->heap = NULL;
     launch->handlers = launch->keep = NULL;
     if (layout->known && count != (Py_ssize_t)layout->count) return raise_count(function, count);

@@ -28,7 +28,8 @@ typedef struct ArgumentKind {
 /* The arguments of one launch. */
 typedef struct LaunchArgs {
     FunctionObject *function;
-    Py_ssize_t count, room;
+    Py_ssize_t count;
+    CUstream stream;            /* that the launch goes to */
     void **params;              /* one pointer an argument, as the driver takes them */
     ArgumentValue *values;
     CUdeviceptr *scratch;       /* one a position, for addresses that lie nowhere else */
@@ -40,9 +41,11 @@ typedef struct LaunchArgs {
     CUdeviceptr stack_scratch[KERNEL_ARGS_STACK_COUNT];
 } LaunchArgs;
 
-/* Finds the bytes of all arguments and compares number and sizes with the kernel's own. -1 with an exception.
+/* Finds the bytes of all arguments and compares number and sizes with the kernel's own; the launch to come on
+ * the stream is put behind the work of other libraries' arrays. -1 with an exception.
  * launch_args_clear is due in either case. */
-int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count);
+int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count,
+                     CUstream stream);
 void launch_args_clear(LaunchArgs *launch);
 
 /* Copies the values one behind the other with their natural alignment. Returns the bytes, or (size_t)-1 when
@@ -56,7 +59,8 @@ int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
 
 /* An argument that may be passed where an address is expected, as its address. -1 with TypeError naming the
  * position, or with LogicError as above. */
-int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUdeviceptr *out);
+int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUstream stream,
+                        CUdeviceptr *out);
 
 int launch_args_setup(PyObject *module, ModuleState *state);
 

@@ -183,7 +183,8 @@ static int name_argument(FunctionObject *function, Py_ssize_t position)
 }
 
 /* Writes one value where its parameter lies. */
-static int write_slot(FunctionObject *function, Py_ssize_t i, PyObject *value, unsigned char *bytes)
+static int write_slot(FunctionObject *function, Py_ssize_t i, PyObject *value, CUstream stream,
+                      unsigned char *bytes)
 {
     const PreparedSlot *slot = &function->prepared.slots[i];
     if (slot->code->kind != PACK_POINTER) {
@@ -191,7 +192,7 @@ static int write_slot(FunctionObject *function, Py_ssize_t i, PyObject *value, u
         return name_argument(function, i);
     }
     CUdeviceptr address;
-    if (launch_args_address(function, i, value, &address) < 0) return -1;
+    if (launch_args_address(function, i, value, stream, &address) < 0) return -1;
     memcpy(bytes + slot->offset, &address, sizeof address);
     return 0;
 }
@@ -220,7 +221,8 @@ static int launch_values(FunctionObject *function, const PreparedLaunch *launch,
     }
     memset(bytes, 0, prepared->bytes);
     int failed = 0;
-    for (Py_ssize_t i = 0; i < count && !failed; i++) failed = write_slot(function, i, values[i], bytes);
+    for (Py_ssize_t i = 0; i < count && !failed; i++)
+        failed = write_slot(function, i, values[i], stream, bytes);
     if (!failed)
         failed =
             function_launch_buffer(function, &launch->shape, &launch->extras, stream, bytes, prepared->bytes);

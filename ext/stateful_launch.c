@@ -141,7 +141,7 @@ static PyObject *param_set(PyObject *self, PyObject *const *args, Py_ssize_t cou
     StatefulLaunch *launch = stateful(function, "param_set");
     LaunchArgs values;
     if (!launch) return NULL;
-    int failed = launch_args_read(&values, function, args, count);
+    int failed = launch_args_read(&values, function, args, count, NULL);
     if (!failed && values.handlers) {
         PyErr_SetString(PyExc_TypeError, "param_set takes no ArgumentHandler: their copies belong to a call");
         failed = -1;
