@@ -17,6 +17,16 @@ static bool add_param(KernelLayout *layout, uint32_t *room, size_t offset, size_
     return true;
 }
 
+/* A driver has no word for "behind the last parameter" but CUDA_ERROR_INVALID_VALUE. It says that every time
+ * it is asked, a call that failed for once does not. */
+static CUresult next_param(CUfunction function, uint32_t index, size_t *offset, size_t *size, bool *end)
+{
+    CUresult result = driver.cuFuncGetParamInfo(function, index, offset, size);
+    *end = result == CUDA_ERROR_INVALID_VALUE
+           && driver.cuFuncGetParamInfo(function, index, offset, size) == CUDA_ERROR_INVALID_VALUE;
+    return *end ? CUDA_SUCCESS : result;
+}
+
 CUresult kernel_layout_read(KernelLayout *layout, CUfunction function)
 {
     uint32_t room = 0;
@@ -24,9 +34,9 @@ CUresult kernel_layout_read(KernelLayout *layout, CUfunction function)
     if (!DRIVER_HAS(cuFuncGetParamInfo)) return CUDA_SUCCESS;
     for (;;) {
         size_t offset = 0, size = 0;
-        CUresult result = driver.cuFuncGetParamInfo(function, layout->count, &offset, &size);
-        if (result == CUDA_ERROR_INVALID_VALUE)     /* behind the last parameter */
-            break;
+        bool end;
+        CUresult result = next_param(function, layout->count, &offset, &size, &end);
+        if (end) break;
         if (result == CUDA_SUCCESS && !add_param(layout, &room, offset, size))
             result = CUDA_ERROR_OUT_OF_MEMORY;
         if (result != CUDA_SUCCESS) {

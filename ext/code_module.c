@@ -1,6 +1,7 @@
 /* Module: code loaded into a context. It keeps its context alive, and its functions keep it. */
 #include "ext/code_module.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ext/convert.h"
@@ -217,10 +218,57 @@ static PyObject *module_from_buffer(PyObject *self, FAST_PARAMETERS)
     return module;
 }
 
-PyDoc_STRVAR(
-    module_from_file_doc,
-    "module_from_file(filename) -> Module\n--\n\n"
-    "Loads a file of PTX, a cubin or a fatbin (cuModuleLoad). RuntimeError when the file is not there.");
+PyDoc_STRVAR(module_from_file_doc, "module_from_file(filename) -> Module\n--\n\n"
+                                   "Loads a file of PTX, a cubin or a fatbin (cuModuleLoad). RuntimeError when "
+                                   "the file is not there; when its\n"
+                                   "code cannot be loaded, errors as module_from_buffer.");
+
+/* The content of a file as bytes, or NULL without an exception. */
+static PyObject *read_file(PyObject *path)
+{
+    PyObject *io = PyImport_ImportModule("io"), *content = NULL;
+    PyObject *file = io ? PyObject_CallMethod(io, "open", "Os", path, "rb") : NULL;
+    if (file) content = PyObject_CallMethod(file, "read", NULL);
+    PyObject *closed = file ? PyObject_CallMethod(file, "close", NULL) : NULL;
+    Py_XDECREF(closed);
+    Py_XDECREF(file);
+    Py_XDECREF(io);
+    PyErr_Clear();
+    if (content && PyBytes_CheckExact(content)) return content;
+    Py_XDECREF(content);
+    return NULL;
+}
+
+/* cuModuleLoad writes no log: the code is compiled once more for what the compiler says, when it is PTX. */
+static void explain_file(PyObject *path, char *log, size_t size)
+{
+    JitRequest request;
+    CUmodule handle = NULL;
+    CUresult result;
+    PyObject *content = read_file(path);
+    log[0] = '\0';
+    bool is_ptx = content && !memchr(PyBytes_AS_STRING(content), 0, (size_t)PyBytes_GET_SIZE(content));
+    if (is_ptx && jit_request_open(&request, NULL, false) == 0) {
+        const void *image = PyBytes_AS_STRING(content);
+        CALL_UNLOCKED(
+            result, driver.cuModuleLoadDataEx(&handle, image, request.count, request.options, request.values));
+        if (result == CUDA_SUCCESS) driver.cuModuleUnload(handle);
+        snprintf(log, size, "%s%s", request.error[0] ? ":\n" : "", request.error);
+        jit_request_close(&request);
+    }
+    PyErr_Clear();
+    Py_XDECREF(content);
+}
+
+static void raise_file(ModuleState *state, CUresult result, PyObject *path)
+{
+    static char no_log[1];
+    char *log = NULL;
+    if (!PyErr_Occurred() && result != CUDA_ERROR_FILE_NOT_FOUND && (log = PyMem_Malloc(JIT_LOG_BYTES)))
+        explain_file(path, log, JIT_LOG_BYTES);
+    raise_driver(state, result, "cuModuleLoad", "%s%s", PyBytes_AS_STRING(path), log ? log : no_log);
+    PyMem_Free(log);
+}
 
 static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
 {
@@ -242,7 +290,7 @@ static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
     if (result == CUDA_SUCCESS) {
         module = module_wrap(state, context, handle);
     } else {
-        raise_driver(state, result, "cuModuleLoad", "%s", PyBytes_AS_STRING(path));
+        raise_file(state, result, path);
         context_drop(context);
     }
     Py_DECREF(path);

@@ -28,7 +28,7 @@ static const ErrorRow error_rows[] = {
 #undef CU_ERROR
 };
 
-enum { LOG_SIZE = 8192, DETAIL_SIZE = 1024 };
+enum { LOG_SIZE = 8192, DETAIL_SIZE = 4096 };
 
 static const ErrorRow *find_row(CUresult result)
 {

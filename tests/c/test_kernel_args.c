@@ -12,11 +12,14 @@ static bool has_info = true;
 static KernelParam told[40];
 static size_t told_count;
 static CUresult told_failure;
+static bool told_once;      /* the failure is one call's */
 
 static CUresult param_info(CUfunction function, size_t index, size_t *offset, size_t *size)
 {
     (void)function;
-    if (told_failure) return told_failure;
+    CUresult failure = told_failure;
+    if (told_once) told_failure = CUDA_SUCCESS;
+    if (failure) return failure;
     if (index >= told_count) return CUDA_ERROR_INVALID_VALUE;
     *offset = told[index].offset;
     *size = told[index].size;
@@ -53,6 +56,19 @@ static void test_layout_of_drivers_that_do_not_tell(void)
     told_failure = CUDA_ERROR_INVALID_HANDLE;
     CHECK(kernel_layout_read(&layout, NULL) == CUDA_ERROR_INVALID_HANDLE && !layout.known);
     told_failure = CUDA_SUCCESS;
+}
+
+/* What ends the parameters is an error when it is not said again. */
+static void test_layout_of_a_failing_call(void)
+{
+    KernelLayout layout;
+    told_count = 2;
+    told_once = true;
+    told_failure = CUDA_ERROR_INVALID_VALUE;
+    CHECK(kernel_layout_read(&layout, NULL) == CUDA_ERROR_INVALID_VALUE && !layout.known && !layout.params);
+    told_once = false;
+    CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && layout.count == 2);
+    kernel_layout_free(&layout);
 }
 
 static void test_alignment(void)
@@ -133,6 +149,7 @@ int main(void)
 {
     test_layout();
     test_layout_of_drivers_that_do_not_tell();
+    test_layout_of_a_failing_call();
     test_alignment();
     test_formats();
     test_bad_formats();

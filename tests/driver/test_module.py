@@ -70,6 +70,26 @@ def test_missing_file(tmp_path):
         drv.module_from_file(str(tmp_path / "nothing.cubin"))
 
 
+def test_a_file_that_does_not_compile(tmp_path):
+    """The exception has the compiler's words, as that of module_from_buffer has."""
+    path = tmp_path / "wrong.ptx"
+    path.write_text(
+        ".version 7.0\n.target sm_75\n.address_size 64\n"
+        ".visible .entry f()\n{\n    bogus.u32 %r1, 2;\n    ret;\n}\n"
+    )
+    with pytest.raises(drv.LogicError, match=r"cuModuleLoad failed: .*wrong\.ptx") as error:
+        drv.module_from_file(path)
+    assert LINE_6.search(str(error.value))
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", bytes(100), b"\x7fELF" + bytes(200)])
+def test_a_file_that_is_no_code(tmp_path, content):
+    path = tmp_path / "wrong.cubin"
+    path.write_bytes(content)
+    with pytest.raises(drv.Error, match=r"cuModuleLoad failed: .*wrong\.cubin"):
+        drv.module_from_file(path)
+
+
 def test_variables_live_with_their_module(code):
     first, second = drv.module_from_buffer(code), drv.module_from_buffer(code)
     out = np.zeros(1, np.int32)
