@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # meson-python looks for meson and ninja there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults bench coverage docs format lint clean
+.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults older bench coverage docs format lint clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -78,6 +78,10 @@ fuzz: setup ## feed the PTX front end and the module loader with mutated input (
 
 faults: setup ## let every driver call fail once
 	$(BIN)/pytest tests/faults -n $(JOBS)
+
+older: setup ## the driver tests while the CPU device poses as drivers of CUDA 11.4, 12.0 and 12.4
+	for version in 11040 12000 12040; do \
+	  PYCUDA_DEVICE=cpu PYCUDA_CPU_DRIVER_VERSION=$$version $(BIN)/pytest tests/driver -n $(JOBS) || exit 1; done
 
 bench: setup ## measure against raw C and the peers that are installed; prints tables
 	$(BIN)/python benchmarks/run.py

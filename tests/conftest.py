@@ -46,6 +46,10 @@ def on_cpu_device():
 def pytest_runtest_setup(item):
     if item.get_closest_marker("gpu") and on_cpu_device():
         pytest.skip("needs a GPU: " + item.get_closest_marker("gpu").args[0])
+    for marker in item.iter_markers("driver"):
+        version, reason = marker.args
+        if drv.get_driver_version() < version:
+            pytest.skip(f"needs a driver of CUDA {version // 1000}.{version % 1000 // 10}: {reason}")
 
 
 def live_objects():

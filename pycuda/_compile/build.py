@@ -215,15 +215,16 @@ def _with_nvrtc(
 
 
 def _reads(job: Job):
-    """The version of PTX that _for_device keeps to, or None."""
-    return job.device.ptx_version if job.device is not None and job.device.takes_ptx else None
+    """The version of PTX that _for_device keeps to, or None: as a driver of CUDA 13 the CPU device reads any."""
+    poses = job.device is not None and job.device.takes_ptx and job.device.driver < (13, 0)
+    return job.device.ptx_version if poses else None
 
 
 def _for_device(job: Job, code: bytes) -> bytes:
-    """PTX marked with a version that the CPU device reads, whatever compiler is here.
+    """PTX marked with a version that the CPU device reads while it poses as an older driver.
 
-    That loses nothing: the device looks at each instruction and refuses what it does not know. A GPU gets
-    machine code, which needs no such mark.
+    That driver's own compiler may not be here. Nothing is lost by it: the device looks at each instruction
+    and refuses what it does not know. A GPU gets machine code, which needs no such mark.
     """
     newest = _reads(job)
     if newest is None:

@@ -61,16 +61,19 @@ def test_missing_block(add, memory, works):
         add(memory, N, X)
 
 
+@pytest.mark.driver(12040, "kernels tell their parameters")
 def test_missing_argument(add, memory, works):
     with pytest.raises(TypeError, match=r"add.*3.*2"):
         add(memory, N, block=(8, 1, 1))
 
 
+@pytest.mark.driver(12040, "kernels tell their parameters")
 def test_extra_argument(add, memory, works):
     with pytest.raises(TypeError, match=r"add.*3.*4"):
         add(memory, N, X, X, block=(8, 1, 1))
 
 
+@pytest.mark.driver(12040, "kernels tell their parameters")
 def test_argument_of_the_wrong_width(add, memory, works):
     with pytest.raises(TypeError, match=r"add.*1.*8.*4"):
         add(memory, np.int64(8), X, block=(8, 1, 1))
@@ -87,6 +90,7 @@ def test_host_array_without_in_or_out(add, works):
         add(np.zeros(8, np.float32), N, X, block=(8, 1, 1))
 
 
+@pytest.mark.driver(12040, "kernels tell their parameters")
 @pytest.mark.parametrize("types", ["Pid", "iif", "Pi", "Piff", [np.intp, np.int64, np.float32]])
 def test_wrong_types_for_prepare(add, memory, works, types):
     with pytest.raises(TypeError, match="add"):
@@ -211,6 +215,7 @@ def test_a_kernel_that_reads_far_out_of_bounds(run_python):
     assert "failed: " in done.stdout
 
 
+@pytest.mark.driver(12090, "the driver's log")
 def test_out_of_bounds_is_told_whole_on_the_cpu_device(run_python):
     """By one element: a GPU does not notice, the CPU device names everything."""
     done = run_python(OUT_OF_BOUNDS % "1", env={"PYCUDA_DEVICE": "cpu", "PYCUDA_DRIVER": None}, check=True)

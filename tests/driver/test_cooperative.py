@@ -33,6 +33,9 @@ def expected(values):
     return values
 
 
+pytestmark = pytest.mark.driver(11060, "launch attributes (cuLaunchKernelEx)")
+
+
 @pytest.fixture
 def turn():
     return SourceModule(BARRIER, no_extern_c=True).get_function("turn")

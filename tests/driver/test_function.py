@@ -299,6 +299,7 @@ def test_stateful_interface(module, memory):
     assert read(memory, 2).tolist() == [12, 12]
 
 
+@pytest.mark.driver(12040, "kernels tell their parameters")
 def test_stateful_interface_with_too_few_parameters(module):
     function = module.get_function("set")
     with pytest.warns(DeprecationWarning):
@@ -314,5 +315,12 @@ def test_launch_of_packed_arguments(module, memory):
     data = _pvt_struct.pack("Pif", int(memory), 3, 0.7)
     module.get_function("set")._launch_kernel((1, 1), (1, 1, 1), data, 0, None)
     assert read(memory, 1)[0] == 10
+
+
+@pytest.mark.driver(12040, "kernels tell their parameters")
+def test_launch_of_too_few_packed_arguments(module, memory):
+    from pycuda import _pvt_struct
+
+    data = _pvt_struct.pack("Pif", int(memory), 3, 0.7)
     with pytest.raises(TypeError, match=r"16 bytes.*12"):
         module.get_function("set")._launch_kernel((1, 1), (1, 1, 1), data[:12], 0, None)

@@ -211,6 +211,7 @@ def test_half(module):
     assert out.get().view(np.float16)[0] == 1.5
 
 
+@pytest.mark.driver(12040, "kernels tell their parameters")
 @pytest.mark.parametrize(
     ("types", "said"),
     [
@@ -221,6 +222,15 @@ def test_half(module):
         ("", "3 arguments, 0"),
         ([np.intp, np.int64, np.float32], "argument 1 .* 8 bytes.* 4"),
         ([np.intp, np.bool_, np.float32], "argument 1 .* 1 "),
+    ],
+)
+def test_types_that_do_not_fit_the_kernel(fill, types, said):
+    refuses_types(fill, types, said)
+
+
+@pytest.mark.parametrize(
+    ("types", "said"),
+    [
         ([np.intp, np.int32, float], "argument 2: .*float"),
         ([np.intp, int, np.float32], "argument 1: .*int"),
         ([None, np.int32, np.float32], "argument 0: None"),
@@ -233,7 +243,11 @@ def test_half(module):
         (5, "iterable"),
     ],
 )
-def test_types_that_do_not_fit(fill, types, said):
+def test_types_that_are_none_of_a_kernel(fill, types, said):
+    refuses_types(fill, types, said)
+
+
+def refuses_types(fill, types, said):
     with pytest.raises(TypeError, match=said):
         fill.prepare(types)
     assert not hasattr(fill, "arg_format")
