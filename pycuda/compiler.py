@@ -313,29 +313,38 @@ class DynamicModule(CudaModule):
         if arch is not None:
             self._warn_of_arch(arch)
 
+    def _open_linker(self):
+        if self.linker is None:
+            raise drv.LogicError("the module is linked already: nothing can be added")
+        return self.linker
+
     def add_source(self, source, nvcc_options=None, name="kernel.ptx"):
         """add_source(source, nvcc_options=None, name="kernel.ptx") -> self: compile to PTX and add it."""
+        linker = self._open_linker()
         request = _Request(
             source, self.nvcc, nvcc_options, self.keep, self.no_extern_c, self.arch, self.code,
             self.cache_dir, self.include_dirs, "ptx",
         )  # fmt: skip
-        self.linker.add_data(_compile(request).code, drv.jit_input_type.PTX, name)
+        linker.add_data(_compile(request).code, drv.jit_input_type.PTX, name)
         return self
 
     def add_data(self, data, input_type, name="unknown"):
         """add_data(data, input_type, name="unknown") -> self: add bytes of a jit_input_type."""
-        self.linker.add_data(data, input_type, name)
+        self._open_linker().add_data(data, input_type, name)
         return self
 
     def add_file(self, filename, input_type):
         """add_file(filename, input_type) -> self: add a file of a jit_input_type."""
-        self.linker.add_file(filename, input_type)
+        self._open_linker().add_file(filename, input_type)
         return self
 
     def add_stdlib(self, libname):
         """add_stdlib(libname) -> self: add a static library of the toolkit, such as "cudadevrt". OSError when
-        it is not found.
+        it is not found. The CPU device, which takes no libraries, needs no cudadevrt for what it can run.
         """
+        device = _target.current()
+        if libname == "cudadevrt" and device is not None and device.takes_ptx:
+            return self
         if self.libdir is None:
             self.libdir = _library_folder(self.cuda_libdir, self.nvcc, self.libptn)
         path = os.path.join(self.libdir, self.libptn % libname)
@@ -345,7 +354,7 @@ class DynamicModule(CudaModule):
 
     def link(self):
         """link() -> self: link what was added and load it; then the getters work."""
-        self.module = self.linker.link_module()
+        self.module = self._open_linker().link_module()
         self.linker = None
         return self
 

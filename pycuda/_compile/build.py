@@ -215,7 +215,7 @@ def _with_nvrtc(
 
 
 def _reads(job: Job):
-    """The version of PTX that _for_device keeps to, or None: as a driver of CUDA 13 the CPU device reads any."""
+    """The version of PTX that _for_device keeps to; None: as a driver of CUDA 13 the CPU device reads any."""
     poses = job.device is not None and job.device.takes_ptx and job.device.driver < (13, 0)
     return job.device.ptx_version if poses else None
 
