@@ -2,14 +2,37 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 static DriverTable real;
 static bool installed;
 static atomic_ulong calls, fail_at;
 static _Atomic(int) fail_code;
 
-static CUresult next_fault(void)
+enum {
+#define CU_FN(name, symbol, version, per_thread, params, args) ROW_##name,
+#include "abi/cuda_functions.def"
+#undef CU_FN
+    ROW_COUNT
+};
+
+static const char *const names[ROW_COUNT] = {
+#define CU_FN(name, symbol, version, per_thread, params, args) #name,
+#include "abi/cuda_functions.def"
+#undef CU_FN
+};
+static atomic_uint delays[ROW_COUNT]; /* milliseconds */
+
+static void wait_out(unsigned milliseconds)
 {
+    struct timespec time = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
+    if (milliseconds) nanosleep(&time, NULL);
+}
+
+static CUresult next_fault(int row)
+{
+    wait_out(atomic_load(&delays[row]));
     unsigned long call = atomic_fetch_add(&calls, 1) + 1;
     return call == atomic_load(&fail_at) ? (CUresult)atomic_load(&fail_code) : CUDA_SUCCESS;
 }
@@ -17,7 +40,7 @@ static CUresult next_fault(void)
 #define CU_FN(name, symbol, version, per_thread, params, args) \
     static CUresult faulty_##name params \
     { \
-        CUresult fault = next_fault(); \
+        CUresult fault = next_fault(ROW_##name); \
         return fault ? fault : real.name args; \
     }
 #include "abi/cuda_functions.def"
@@ -52,5 +75,14 @@ bool fault_arm(unsigned long n, CUresult code)
     if (!installed) return false;
     atomic_store(&fail_code, (int)code);
     atomic_store(&fail_at, n ? atomic_load(&calls) + n : 0);
+    return true;
+}
+
+bool fault_delay(const char *name, unsigned milliseconds)
+{
+    int row = 0;
+    while (row < ROW_COUNT && strcmp(names[row], name)) row++;
+    if (!installed || row == ROW_COUNT) return false;
+    atomic_store(&delays[row], milliseconds);
     return true;
 }

@@ -1,4 +1,5 @@
-/* Makes the n-th driver call fail, to test that every error path cleans up.
+/* Makes the n-th driver call fail, to test that every error path cleans up; makes calls of one function slow, to
+ * test who waits for them.
  *
  * PYCUDA_FAULT_CALL=n and PYCUDA_FAULT_CODE=c (a CUresult, 2 by default) replace every pointer of the table by a
  * function that counts and, at call n, returns c without calling the driver. Without them the table is untouched
@@ -16,5 +17,9 @@ unsigned long fault_calls(void);
 
 /* From now on the n-th further call fails with this code; n == 0 switches faults off. False when not installed. */
 bool fault_arm(unsigned long n, CUresult code);
+
+/* From now on every call of that function takes so many milliseconds longer. False when not installed, or when
+ * there is no such function. */
+bool fault_delay(const char *name, unsigned milliseconds);
 
 #endif

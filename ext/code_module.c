@@ -106,7 +106,7 @@ static PyObject *get_function(PyObject *self, FAST_PARAMETERS)
     if (convert_arguments("get_function", names, 1, args, arg_count, keywords, given) < 0
         || !(name = PyUnicode_AsUTF8(given[0])))
         return NULL;
-    CALL(module->state, result, driver.cuModuleGetFunction(&handle, module->handle, name));
+    CALL_BLOCKING(module->state, result, driver.cuModuleGetFunction(&handle, module->handle, name));
     if (result != CUDA_SUCCESS)
         return raise_driver(module->state, result, "cuModuleGetFunction", "kernel '%s'", name);
     return function_new(module->state, module, handle, given[0]);
@@ -128,7 +128,7 @@ static PyObject *get_global(PyObject *self, FAST_PARAMETERS)
     if (convert_arguments("get_global", names, 1, args, arg_count, keywords, given) < 0
         || !(name = PyUnicode_AsUTF8(given[0])))
         return NULL;
-    CALL(module->state, result, driver.cuModuleGetGlobal(&address, &size, module->handle, name));
+    CALL_BLOCKING(module->state, result, driver.cuModuleGetGlobal(&address, &size, module->handle, name));
     if (result != CUDA_SUCCESS)
         return raise_driver(module->state, result, "cuModuleGetGlobal", "variable '%s'", name);
     return Py_BuildValue("(Kn)", (unsigned long long)address, (Py_ssize_t)size);

@@ -131,7 +131,7 @@ static PyObject *context_set_limit(PyObject *cls, FAST_PARAMETERS)
     if (convert_arguments("set_limit", names, 2, args, arg_count, keywords, given) < 0
         || convert_unsigned(given[0], "limit", &limit) < 0 || convert_size(given[1], "value", &value) < 0)
         return NULL;
-    CALL(state, result, driver.cuCtxSetLimit(limit, value));
+    CALL_BLOCKING(state, result, driver.cuCtxSetLimit(limit, value));
     return none_or_raise(state, result, "cuCtxSetLimit");
 }
 
@@ -214,7 +214,7 @@ static PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
     CUresult result;
     ContextObject *peer = read_peer(cls, "enable_peer_access", args, arg_count, keywords, &flags);
     if (!peer) return NULL;
-    CALL(peer->state, result, driver.cuCtxEnablePeerAccess(peer->handle, flags));
+    CALL_BLOCKING(peer->state, result, driver.cuCtxEnablePeerAccess(peer->handle, flags));
     return none_or_raise(peer->state, result, "cuCtxEnablePeerAccess");
 }
 
@@ -228,7 +228,7 @@ static PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
     CUresult result;
     ContextObject *peer = read_peer(cls, "disable_peer_access", args, arg_count, keywords, &ignored);
     if (!peer) return NULL;
-    CALL(peer->state, result, driver.cuCtxDisablePeerAccess(peer->handle));
+    CALL_BLOCKING(peer->state, result, driver.cuCtxDisablePeerAccess(peer->handle));
     return none_or_raise(peer->state, result, "cuCtxDisablePeerAccess");
 }
 

@@ -112,6 +112,23 @@ static PyObject *fault_arm_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
     return PyBool_FromLong(fault_arm((unsigned long)n, (CUresult)code));
 }
 
+PyDoc_STRVAR(fault_delay_doc, "_fault_delay(name, milliseconds) -> bool\n--\n\n"
+                              "Every call of this driver function takes so much longer from now on. False as "
+                              "_fault_arm, and when there is no\n"
+                              "such function.");
+
+static PyObject *fault_delay_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
+{
+    static const char *const names[] = {"name", "milliseconds", NULL};
+    PyObject *given[2];
+    unsigned milliseconds = 0;
+    if (convert_arguments("_fault_delay", names, 2, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[1], "milliseconds", &milliseconds) < 0)
+        return NULL;
+    const char *name = PyUnicode_AsUTF8(given[0]);
+    return name ? PyBool_FromLong(fault_delay(name, milliseconds)) : NULL;
+}
+
 static PyObject *fault_calls_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
     return PyLong_FromUnsignedLong(fault_calls());
@@ -122,6 +139,7 @@ static PyMethodDef module_methods[] = {
     {"get_driver_version", get_driver_version, METH_NOARGS, get_driver_version_doc},
     {"_live_objects", live_objects, METH_NOARGS, live_objects_doc},
     {"_fault_arm", AS_METHOD(fault_arm_py), FAST_KEYWORDS, fault_arm_doc},
+    {"_fault_delay", AS_METHOD(fault_delay_py), FAST_KEYWORDS, fault_delay_doc},
     {"_fault_calls", fault_calls_py, METH_NOARGS, "_fault_calls() -> int\n--\n\nDriver calls counted so far."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,0 +1,224 @@
+"""While a call waits, other Python threads run.
+
+Every driver function that may wait is made slow in turn; meanwhile a second thread wants the interpreter
+every two milliseconds. A call that kept the interpreter to itself would let it have none.
+"""
+
+import pytest
+
+PROGRAM = '''
+import sys
+import threading
+import time
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda import gpuarray
+
+drv.init()
+core, N, SLOW = drv._driver, 64, 120
+context = drv.Device(0).make_context()
+beats, stop = [], threading.Event()
+
+
+def beat():
+    while not stop.is_set():
+        beats.append(time.monotonic())
+        time.sleep(0.002)
+
+
+PTX = b"""
+.version 6.3
+.target sm_50
+.address_size 64
+.visible .global .u32 number;
+.visible .entry nothing(.param .u64 a) { ret; }
+"""
+path = sys.argv[0] + ".ptx"
+with open(path, "wb") as file:
+    file.write(PTX)
+host = np.zeros(N, np.int32)
+pinned = drv.pagelocked_zeros(N, np.int32)
+memory, other = drv.to_device(host), drv.to_device(host)
+stream, event = drv.Stream(), drv.Event()
+module = drv.module_from_buffer(PTX)
+nothing = module.get_function("nothing")
+ONE = dict(block=(1, 1, 1))
+array = gpuarray.zeros(N, np.int32)
+second = drv.Device(0).retain_primary_context()
+
+
+def linked():
+    linker = drv.Linker()
+    linker.add_data(PTX, drv.jit_input_type.PTX)
+    return linker.link_module()
+
+
+def add_file():
+    drv.Linker().add_file(path, drv.jit_input_type.PTX)
+
+
+def shaped(kind):
+    copy = kind()
+    copy.set_src_host(host)
+    copy.set_dst_device(memory)
+    copy.src_pitch = copy.dst_pitch = copy.width_in_bytes = 16
+    if kind is not drv.Memcpy2D:
+        copy.src_height, copy.dst_height, copy.depth = 4, 4, 1
+    copy.height = 4
+    return copy
+
+
+def own_context():
+    drv.Device(0).make_context().detach()
+
+
+def primary():
+    drv.Device(0).retain_primary_context().detach()
+
+
+def timed_call():
+    nothing(memory, time_kernel=True, **ONE)
+
+
+CALLS = [
+    ("cuCtxSynchronize", drv.Context.synchronize),
+    ("cuStreamSynchronize", stream.synchronize),
+    ("cuEventSynchronize", event.synchronize),
+    ("cuEventSynchronize", timed_call),
+    ("cuMemcpyHtoD", lambda: drv.memcpy_htod(memory, host)),
+    ("cuMemcpyHtoD", lambda: drv.to_device(host)),
+    ("cuMemcpyHtoD", lambda: gpuarray.to_gpu(host)),
+    ("cuMemcpyHtoD", lambda: nothing(drv.In(host), **ONE)),
+    ("cuMemcpyDtoH", lambda: drv.memcpy_dtoh(host, memory)),
+    ("cuMemcpyDtoH", lambda: drv.from_device_like(memory, host)),
+    ("cuMemcpyDtoH", array.get),
+    ("cuMemcpyDtoH", lambda: nothing(drv.Out(host), **ONE)),
+    ("cuMemcpyDtoD", lambda: drv.memcpy_dtod(other, memory, 4)),
+    ("cuMemcpyPeer", lambda: drv.memcpy_peer(other, memory, 4)),
+    ("cuMemsetD8", lambda: drv.memset_d8(memory, 0, N)),
+    ("cuMemsetD2D32", lambda: drv.memset_d2d32(memory, 16, 0, 2, 2)),
+    ("cuMemcpy2D", lambda: shaped(drv.Memcpy2D)(aligned=True)),
+    ("cuMemcpy2DUnaligned", lambda: shaped(drv.Memcpy2D)(aligned=False)),
+    ("cuMemcpy3D", lambda: shaped(drv.Memcpy3D)()),
+    ("cuMemAlloc", lambda: drv.mem_alloc(1 << 20)),
+    ("cuMemAllocPitch", lambda: drv.mem_alloc_pitch(64, 4, 4)),
+    ("cuMemFree", lambda: drv.mem_alloc(100).free()),
+    ("cuMemAllocManaged", lambda: drv.managed_empty(N, np.int32)),
+    ("cuMemHostAlloc", lambda: drv.pagelocked_empty(N, np.int32)),
+    ("cuMemFreeHost", lambda: drv.pagelocked_empty(N, np.int32)),
+    ("cuMemHostRegister", lambda: drv.register_host_memory(drv.aligned_empty(4096, np.int8))),
+    ("cuMemHostUnregister", lambda: drv.register_host_memory(drv.aligned_empty(4096, np.int8))),
+    ("cuArrayCreate", lambda: drv.np_to_array(np.zeros((4, 4), np.float32), "C")),
+    ("cuArrayDestroy", lambda: drv.np_to_array(np.zeros((4, 4), np.float32), "C")),
+    ("cuModuleLoadDataEx", lambda: drv.module_from_buffer(PTX)),
+    ("cuModuleLoad", lambda: drv.module_from_file(path)),
+    ("cuModuleUnload", lambda: drv.module_from_buffer(PTX)),
+    ("cuModuleGetFunction", lambda: module.get_function("nothing")),
+    ("cuModuleGetGlobal", lambda: module.get_global("number")),
+    ("cuLinkAddData", linked),
+    ("cuLinkAddFile", add_file),
+    ("cuLinkComplete", linked),
+    ("cuCtxCreate", own_context),
+    ("cuCtxDestroy", own_context),
+    ("cuDevicePrimaryCtxRetain", primary),
+    ("cuCtxSetLimit", lambda: drv.Context.set_limit(drv.limit.STACK_SIZE, 1024)),
+]
+thread = threading.Thread(target=beat, daemon=True)
+thread.start()
+for name, call in CALLS:
+    event.record(stream)
+    call()  # once before: what is made at the first call does not count
+    assert core._fault_delay(name, SLOW), name
+    start = time.monotonic()
+    call()
+    end = time.monotonic()
+    core._fault_delay(name, 0)
+    during = sum(start < moment < end for moment in list(beats))
+    if end - start < SLOW / 1000 or during < 5:
+        print(name, "took", end - start, "with", during, "beats")
+stop.set()
+thread.join()
+print(len(CALLS), "calls")
+'''
+
+
+def test_every_call_that_waits_lets_others_run(run_python):
+    done = run_python(PROGRAM, env={"PYCUDA_FAULT_CALL": "0"})
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert done.stdout == "41 calls\n"
+
+
+def test_compiling_lets_others_run(run_python):
+    """NVRTC's work, which no driver call stands for: a source that takes it long."""
+    done = run_python(
+        """
+        import threading, time
+        from pycuda.compiler import compile
+        beats, stop = [], threading.Event()
+        def beat():
+            while not stop.is_set():
+                beats.append(time.monotonic())
+                time.sleep(0.002)
+        source = "".join(
+            f"__global__ void k{i}(double *a) {{ a[0] = sin(a[1]) * cos(a[2]) + pow(a[3], a[4]) + {i}; }}"
+            for i in range(60)
+        )
+        compile("__global__ void first() {}")
+        thread = threading.Thread(target=beat, daemon=True)
+        thread.start()
+        start = time.monotonic()
+        compile(source, cache_dir=False)
+        end = time.monotonic()
+        stop.set()
+        thread.join()
+        during = [moment for moment in beats if start < moment < end]
+        gaps = [b - a for a, b in zip(during, during[1:])]
+        print(len(during) > 5 and max(gaps) < (end - start) / 2, end - start, len(during))
+        """,
+        check=True,
+    )
+    assert done.stdout.startswith("True"), done.stdout
+
+
+@pytest.mark.parametrize("wait", ["stream.synchronize()", "event.synchronize()", "drv.Context.synchronize()"])
+def test_real_work_is_waited_for_while_others_run(run_python, wait):
+    done = run_python(
+        f"""
+        import threading, time
+        import numpy as np
+        import pycuda.driver as drv
+        PTX = b'''.version 6.3 .target sm_50 .address_size 64
+        .visible .entry spin(.param .u64 ns) {{
+            .reg .pred %p; .reg .b64 %rd<5>;
+            ld.param.u64 %rd1, [ns];
+            mov.u64 %rd2, %globaltimer;
+        $again:
+            mov.u64 %rd3, %globaltimer;
+            sub.s64 %rd4, %rd3, %rd2;
+            setp.lt.u64 %p, %rd4, %rd1;
+            @%p bra $again;
+            ret; }}'''
+        stream, event = drv.Stream(), drv.Event()
+        spin = drv.module_from_buffer(PTX).get_function("spin")
+        count, stop = 0, False
+        def work():
+            global count
+            while not stop:
+                count += 1
+        thread = threading.Thread(target=work, daemon=True)
+        spin(np.uint64(1), block=(1, 1, 1))
+        drv.Context.synchronize()
+        thread.start()
+        spin(np.uint64(4e8), block=(1, 1, 1), stream=stream)
+        event.record(stream)
+        before, start = count, time.monotonic()
+        {wait}
+        print(time.monotonic() - start > 0.3, count - before > 10000)
+        stop = True
+        thread.join()
+        """,
+        check=True,
+    )
+    assert done.stdout == "True True\n"
