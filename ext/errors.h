@@ -52,18 +52,28 @@ int context_make_default(ModuleState *state, CUresult result);
 #define CALL_WANTS_CONTEXT(result) \
     ((result) == CUDA_ERROR_INVALID_CONTEXT || (result) == CUDA_ERROR_NOT_INITIALIZED)
 
-#define CALL(state, result, expression) \
-    do { \
-        (result) = CALL_ONCE(expression); \
-        if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
-            (result) = CALL_ONCE(expression); \
-    } while (0)
-
 #define CALL_UNLOCKED(result, expression) \
     do { \
         Py_BEGIN_ALLOW_THREADS(result) \
         = CALL_ONCE(expression); \
         Py_END_ALLOW_THREADS \
+    } while (0)
+
+/* For what only queues work or asks. While Python functions are outstanding in streams even that may wait for
+ * them, in a full queue: then it lets go of the interpreter, which they need. */
+#define CALL_QUEUED(state, result, expression) \
+    do { \
+        if (atomic_load_explicit(&(state)->host_functions, memory_order_relaxed) > 0) \
+            CALL_UNLOCKED(result, expression); \
+        else \
+            (result) = CALL_ONCE(expression); \
+    } while (0)
+
+#define CALL(state, result, expression) \
+    do { \
+        CALL_QUEUED(state, result, expression); \
+        if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
+            CALL_QUEUED(state, result, expression); \
     } while (0)
 
 #define CALL_BLOCKING(state, result, expression) \

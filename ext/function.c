@@ -94,13 +94,14 @@ int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
     CALL(state, result, driver.cuEventCreate(&timer->start, CU_EVENT_DEFAULT));
     if (result == CUDA_SUCCESS) result = driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT);
     if (result != CUDA_SUCCESS) return timer_error(state, timer, result, "cuEventCreate");
-    result = driver.cuEventRecord(timer->start, stream);
+    CALL(state, result, driver.cuEventRecord(timer->start, stream));
     return result == CUDA_SUCCESS ? 0 : timer_error(state, timer, result, "cuEventRecord");
 }
 
 int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream)
 {
-    CUresult result = driver.cuEventRecord(timer->stop, stream);
+    CUresult result;
+    CALL(state, result, driver.cuEventRecord(timer->stop, stream));
     return result == CUDA_SUCCESS ? 0 : timer_error(state, timer, result, "cuEventRecord");
 }
 

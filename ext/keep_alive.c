@@ -118,19 +118,37 @@ void keep_alive_collect(ModuleState *state) { collect(state, false); }
 
 /* ---- Keeping ---- */
 
-/* Records an event behind the work of a batch. Without one the batch waits for its stream to be idle. */
-static void seal_batch(KeepBatch *batch)
+/* Records an event behind the work of a batch, which is not in the list meanwhile. Without one the batch waits
+ * for its stream to be idle. */
+static void seal_batch(ModuleState *state, KeepBatch *batch)
 {
     CUevent event;
+    CUresult result;
     ContextScope scope;
     if (!context_enter(batch->context, &scope)) return;
     if (driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS) {
-        if (driver.cuEventRecord(event, batch->stream) == CUDA_SUCCESS)
+        CALL_QUEUED(state, result, driver.cuEventRecord(event, batch->stream));
+        if (result == CUDA_SUCCESS)
             batch->event = event;
         else
             driver.cuEventDestroy(event);
     }
     context_leave(&scope);
+}
+
+static void unlink_locked(ModuleState *state, KeepBatch *batch)
+{
+    KeepBatch **link = &state->kept;
+    while (*link != batch) link = &(*link)->next;
+    *link = batch->next;
+}
+
+static void put_back(ModuleState *state, KeepBatch *batch)
+{
+    lock_state(state);
+    batch->next = state->kept;
+    state->kept = batch;
+    unlock_state(state);
 }
 
 /* The open batch of a stream with room for two, under the lock. */
@@ -167,9 +185,12 @@ int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyOb
 {
     lock_state(state);
     KeepBatch *batch = find_open_locked(state, context, stream);
+    bool full = batch && batch->count + 2 > BATCH_SIZE;
+    if (full) unlink_locked(state, batch);
     unlock_state(state);
-    if (batch && batch->count + 2 > BATCH_SIZE) {
-        seal_batch(batch);
+    if (full) {
+        seal_batch(state, batch);
+        put_back(state, batch);
         collect(state, true);
         batch = NULL;
     }
@@ -183,9 +204,11 @@ void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream
 {
     lock_state(state);
     KeepBatch *batch = find_open_locked(state, context, stream);
+    if (batch) unlink_locked(state, batch);
     unlock_state(state);
     if (!batch) return;
-    seal_batch(batch);
+    seal_batch(state, batch);
+    put_back(state, batch);
     if (!batch->event) {
         CUresult result;
         KeepBatch *taken = keep_alive_take(state, context, stream);

@@ -34,6 +34,7 @@ struct ModuleState {
     GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */
     int give_back_count;
 
+    atomic_long host_functions;         /* Python functions in streams that are still to run */
     atomic_uint log_position;           /* in the driver's log, up to where it was shown */
     atomic_bool fault_shown;            /* a kernel's fault was raised or reported: later calls repeat it */
 };

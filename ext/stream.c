@@ -151,10 +151,21 @@ static PyObject *stream_get_flags(PyObject *self, void *Py_UNUSED(closure))
                                   : raise_driver(stream->state, result, "cuStreamGetFlags", NULL);
 }
 
+PyDoc_STRVAR(launch_host_func_doc,
+             "launch_host_func(function, *args)\n--\n\n"
+             "Call function(*args) when the work queued so far is done; later work waits for it. It runs in a "
+             "thread of\n"
+             "the driver's and may make no driver calls; what it raises goes to sys.unraisablehook. It is not "
+             "called when\n"
+             "work before it failed. What is queued when the program ends still runs (cuLaunchHostFunc).");
+
 static PyMethodDef stream_methods[] = {
     {"synchronize", stream_synchronize, METH_NOARGS, synchronize_doc},
     {"is_done", stream_is_done, METH_NOARGS, is_done_doc},
     {"wait_for_event", stream_wait_for_event, METH_O, wait_for_event_doc},
+    {"launch_host_func", AS_METHOD(stream_launch_host_func), METH_FASTCALL, launch_host_func_doc},
+    {"add_callback", AS_METHOD(stream_launch_host_func), METH_FASTCALL,
+     "add_callback(function, *args)\n--\n\nAnother name of launch_host_func."},
     {"__cuda_stream__", stream_cuda_stream, METH_NOARGS,
      "__cuda_stream__()\n--\n\nThe pair (0, handle) by which libraries share streams."},
     {NULL, NULL, 0, NULL},

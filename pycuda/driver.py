@@ -5,6 +5,8 @@ Importing this makes no call into CUDA.
 
 from __future__ import annotations
 
+import atexit
+
 from pycuda import _driver
 from pycuda._arrays import (  # noqa: F401
     bind_array_to_texref,
@@ -53,3 +55,4 @@ class CompileError(Error):  # noqa: F405
 
 
 _driver.CompileError = CompileError
+atexit.register(_driver._finish_host_functions)

@@ -1,0 +1,113 @@
+/* Python functions that run on the host in a stream's order.
+ *
+ * The driver calls from a thread of its own, which takes the interpreter for it. So nobody may hold the
+ * interpreter while waiting for the driver: as long as functions are outstanding, every call lets go of it
+ * (CALL in errors.h), launches too, for a full queue waits. The garbage collector rests meanwhile: in such a
+ * thread the driver takes no calls, and releasing would be refused.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "ext/errors.h"
+#include "ext/keep_alive.h"
+#include "ext/stream.h"
+
+static const char capsule_name[] = "pycuda._driver.HostCall";
+
+/* Owned by a capsule, which lives until the stream is found idle, or failed, behind the call. */
+typedef struct HostCall {
+    ModuleState *state;
+    PyObject *function, *arguments;     /* held */
+    atomic_bool over;                   /* it is not outstanding any more */
+} HostCall;
+
+static void settle(HostCall *call)
+{
+    if (!atomic_exchange(&call->over, true)) atomic_fetch_sub(&call->state->host_functions, 1);
+}
+
+/* Of a context that failed the driver calls nothing any more. */
+static void free_call(PyObject *capsule)
+{
+    HostCall *call = PyCapsule_GetPointer(capsule, capsule_name);
+    settle(call);
+    Py_DECREF(call->function);
+    Py_DECREF(call->arguments);
+    PyMem_Free(call);
+}
+
+static void run_call(void *data)
+{
+    HostCall *call = data;
+    if (ext_is_finalizing()) return;
+    PyGILState_STATE interpreter = PyGILState_Ensure();
+    int collecting = PyGC_Disable();
+    PyObject *result = PyObject_CallObject(call->function, call->arguments);
+    if (!result) PyErr_WriteUnraisable(call->function);
+    Py_XDECREF(result);
+    if (collecting) PyGC_Enable();
+    settle(call);
+    PyGILState_Release(interpreter);
+}
+
+static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *const *args, Py_ssize_t count,
+                          HostCall **out)
+{
+    HostCall *call = PyMem_Calloc(1, sizeof *call);
+    PyObject *arguments = call ? PyTuple_New(count) : PyErr_NoMemory();
+    PyObject *capsule = arguments ? PyCapsule_New(call, capsule_name, NULL) : NULL;
+    if (!capsule) {
+        Py_XDECREF(arguments);
+        PyMem_Free(call);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
+    *call = (HostCall){.state = state, .function = Py_NewRef(function), .arguments = arguments};
+    atomic_fetch_add(&state->host_functions, 1);
+    PyCapsule_SetDestructor(capsule, free_call);
+    *out = call;
+    return capsule;
+}
+
+PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    StreamObject *stream = stream_cast(self);
+    ModuleState *state = stream->state;
+    HostCall *call;
+    CUresult result;
+    if (count < 1 || !PyCallable_Check(args[0]))
+        return PyErr_Format(PyExc_TypeError, "launch_host_func takes a function and its arguments");
+    if (!context_check(stream->context, "cuLaunchHostFunc")) return NULL;
+    PyObject *capsule = new_call(state, args[0], args + 1, count - 1, &call);
+    if (!capsule) return NULL;
+    CALL(state, result, driver.cuLaunchHostFunc(stream->handle, run_call, call));
+    if (result == CUDA_SUCCESS && keep_alive(state, stream->context, stream->handle, capsule, NULL) < 0)
+        return NULL; /* the capsule is given up: the call is still to come */
+    Py_DECREF(capsule);
+    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, "cuLaunchHostFunc", NULL);
+}
+
+/* At exit, while the interpreter is still there: what was queued runs. */
+static PyObject *finish_host_functions(PyObject *module, PyObject *Py_UNUSED(none))
+{
+    struct timespec moment = {0, 1000000};
+    ModuleState *state = module_state(module);
+    while (atomic_load(&state->host_functions) > 0 && !context_forked()) {
+        keep_alive_collect(state);
+        Py_BEGIN_ALLOW_THREADS
+        nanosleep(&moment, NULL);
+        Py_END_ALLOW_THREADS
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"_finish_host_functions", finish_host_functions, METH_NOARGS,
+     "_finish_host_functions()\n--\n\nWait for the functions of Stream.launch_host_func."},
+    {NULL, NULL, 0, NULL},
+};
+
+int host_function_setup(PyObject *module, ModuleState *Py_UNUSED(state))
+{
+    return PyModule_AddFunctions(module, functions);
+}

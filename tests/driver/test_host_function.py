@@ -1,0 +1,215 @@
+"""Stream.launch_host_func: Python functions in a stream's order, and no deadlock about the interpreter."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+from pycuda import gpuarray
+
+PTX = b"""
+.version 6.3
+.target sm_50
+.address_size 64
+.visible .entry nothing(.param .u64 a) { ret; }
+.visible .entry fault(.param .u64 a)
+{
+    .reg .b64 %rd<2>;
+    mov.u64 %rd1, 64;
+    st.global.u32 [%rd1], 1;
+    ret;
+}
+"""
+ONE = dict(block=(1, 1, 1))
+
+
+@pytest.fixture
+def stream():
+    return drv.Stream()
+
+
+def test_order(stream):
+    """It sees what was queued before it, and what comes later sees what it did."""
+    n = 100
+    memory = drv.to_device(np.arange(n, dtype=np.int32))
+    host = drv.pagelocked_zeros(n, np.int32)
+    seen = []
+
+    def work(factor, add):
+        seen.append((host.tolist(), threading.get_ident() != main))
+        host[:] = factor * host + add
+
+    main = threading.get_ident()
+    drv.memcpy_dtoh_async(host, memory, stream)
+    assert stream.launch_host_func(work, 2, 1) is None
+    drv.memcpy_htod_async(memory, host, stream)
+    stream.synchronize()
+    assert seen[0][0] == list(range(n)) and len(seen) == 1
+    assert (drv.from_device(memory, n, np.int32) == 2 * np.arange(n) + 1).all()
+
+
+def test_several_keep_their_order(stream):
+    seen = []
+    for number in range(200):
+        stream.launch_host_func(seen.append, number)
+    stream.synchronize()
+    assert seen == list(range(200))
+
+
+def test_add_callback_is_the_same(stream):
+    seen = []
+    stream.add_callback(seen.append, 5)
+    stream.synchronize()
+    assert seen == [5]
+
+
+@pytest.mark.parametrize("wait", ["stream", "context", "event", "copy", "free"])
+def test_no_deadlock_while_waiting(stream, wait):
+    """The function waits for this thread to be in the call that waits for the function."""
+    entered = threading.Event()
+    memory, host, event = drv.mem_alloc(16), np.zeros(4, np.int32), drv.Event()
+    drv.memset_d32_async(memory, 3, 4, stream)
+    stream.launch_host_func(entered.wait, 5)
+    event.record(stream)
+    threading.Timer(0.1, entered.set).start()
+    if wait == "stream":
+        stream.synchronize()
+    elif wait == "context":
+        drv.Context.synchronize()
+    elif wait == "event":
+        event.synchronize()
+    elif wait == "copy":
+        drv.memcpy_dtoh(host, memory)
+        assert (host == 3).all()
+    else:
+        memory.free()
+    drv.Context.synchronize()
+    assert entered.is_set()
+
+
+def test_no_deadlock_in_a_full_queue(stream):
+    """More launches, copies and records than a stream holds, behind a function that needs the interpreter."""
+    nothing = drv.module_from_buffer(PTX).get_function("nothing")
+    go, ran = threading.Event(), []
+    memory, host = drv.mem_alloc(16), drv.pagelocked_zeros(4, np.int32)
+    timer = threading.Timer(0.3, go.set)
+    timer.start()
+    stream.launch_host_func(lambda: ran.append(go.wait(20)))
+    for number in range(3000):
+        nothing(memory, stream=stream, **ONE)
+        if number % 2:
+            drv.memcpy_dtoh_async(host, memory, stream)
+        if number % 100 == 0:
+            drv.Event().record(stream)
+    stream.synchronize()
+    assert ran == [True]
+    timer.join()
+
+
+def test_garbage_is_not_collected_there(stream):
+    """The driver takes no calls from such a thread: what the collector finds is released by others."""
+    was = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        loop = [gpuarray.zeros(10, np.int32)]
+        loop.append(loop)
+        del loop
+        seen = []
+        stream.launch_host_func(lambda: seen.append([[] for _ in range(1000)] and gc.isenabled()))
+        stream.synchronize()
+    finally:
+        gc.set_threshold(*was)
+    assert seen == [False] and gc.isenabled()
+
+
+def test_an_exception_is_reported(run_python):
+    done = run_python(
+        """
+        import pycuda.driver as drv
+        stream = drv.Stream()
+        def bad():
+            raise KeyError("from the function")
+        stream.launch_host_func(bad)
+        stream.launch_host_func(print, "on")
+        stream.synchronize()
+        print("done")
+        """,
+        check=True,
+    )
+    assert done.stdout == "on\ndone\n" and "KeyError: 'from the function'" in done.stderr
+
+
+def test_driver_calls_are_refused_there(stream):
+    """Drivers may refuse them; the CPU device does."""
+    said = []
+
+    def work():
+        try:
+            drv.mem_get_info()
+        except drv.Error as problem:
+            said.append(problem.name)
+        else:
+            said.append("done")
+
+    stream.launch_host_func(work)
+    stream.synchronize()
+    on_cpu = drv.Context.get_device().name().startswith("CPU device")
+    assert said == ["CUDA_ERROR_NOT_PERMITTED"] or (said == ["done"] and not on_cpu)
+
+
+def test_what_is_queued_at_exit_runs(run_python):
+    done = run_python(
+        """
+        import time
+        import pycuda.driver as drv
+        stream = drv.Stream()
+        stream.launch_host_func(time.sleep, 0.2)
+        stream.launch_host_func(print, "ran")
+        """,
+        check=True,
+    )
+    assert done.stdout == "ran\n" and done.stderr == ""
+
+
+def test_after_a_fault_it_is_not_called(run_python):
+    """Nor does anything wait for it, at exit or before."""
+    done = run_python(
+        f"""
+        import time
+        import numpy as np
+        import pycuda.driver as drv
+        stream = drv.Stream()
+        fault = drv.module_from_buffer({PTX!r}).get_function("fault")
+        stream.launch_host_func(time.sleep, 0.3)
+        fault(np.intp(0), block=(1, 1, 1), stream=stream)
+        stream.launch_host_func(print, "called")
+        try:
+            stream.synchronize()
+        except drv.LaunchError as error:
+            print(error.name)
+        """,
+        check=True,
+    )
+    assert done.stdout == "CUDA_ERROR_ILLEGAL_ADDRESS\n" and done.stderr == ""
+
+
+def test_nothing_is_kept(stream):
+    class Thing:
+        pass
+
+    import weakref
+
+    thing = Thing()
+    alive = weakref.ref(thing)
+    stream.launch_host_func(lambda thing: None, thing)
+    del thing
+    stream.synchronize()
+    assert alive() is None
+
+
+@pytest.mark.parametrize("arguments", [(), (5,), (None, 1)])
+def test_what_is_no_function(stream, arguments):
+    with pytest.raises(TypeError, match="takes a function"):
+        stream.launch_host_func(*arguments)
