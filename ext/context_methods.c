@@ -189,6 +189,22 @@ PyDoc_STRVAR(
 PyDoc_STRVAR(set_shared_config_doc,
              "set_shared_config(sc)\n--\n\nSet the bank size, a shared_config (cuCtxSetSharedMemConfig).");
 
+PyDoc_STRVAR(
+    get_stream_priority_range_doc,
+    "get_stream_priority_range() -> (least, greatest)\n--\n\n"
+    "The priorities that Stream(priority=) tells apart: of the lowest urgency, a greater number, to that "
+    "of the\nhighest (cuCtxGetStreamPriorityRange).");
+
+static PyObject *context_get_stream_priority_range(PyObject *cls, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = state_of_class(cls);
+    int least, greatest;
+    CUresult result;
+    CALL(state, result, driver.cuCtxGetStreamPriorityRange(&least, &greatest));
+    return result == CUDA_SUCCESS ? Py_BuildValue("(ii)", least, greatest)
+                                  : raise_driver(state, result, "cuCtxGetStreamPriorityRange", NULL);
+}
+
 /* peer and flags of the two methods. The context, borrowed, or NULL with an exception. */
 static ContextObject *read_peer(PyObject *cls, const char *method, FAST_PARAMETERS, unsigned *flags)
 {
@@ -294,6 +310,7 @@ static PyMethodDef context_methods[] = {
     OF_CLASS(set_cache_config, METH_O),
     OF_CLASS(get_shared_config, METH_NOARGS),
     OF_CLASS(set_shared_config, METH_O),
+    OF_CLASS(get_stream_priority_range, METH_NOARGS),
     OF_CLASS(enable_peer_access, FAST_KEYWORDS),
     OF_CLASS(disable_peer_access, FAST_KEYWORDS),
     {NULL, NULL, 0, NULL},

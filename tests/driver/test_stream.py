@@ -1,6 +1,7 @@
 """Streams: order, waiting, what they keep alive."""
 
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -30,7 +31,66 @@ def test_flags():
 def test_priority():
     assert drv.Stream().priority == drv.Stream(priority=None).priority == drv.Stream(0, 0).priority == 0
     # A priority beyond the device's range becomes its nearest end.
-    assert drv.Stream(priority=-1000).priority <= 0 <= drv.Stream(priority=1000).priority
+    least, greatest = drv.Context.get_stream_priority_range()
+    assert greatest <= 0 <= least
+    assert drv.Stream(priority=-1000).priority == greatest
+    assert drv.Stream(priority=1000).priority == least
+    assert drv.Stream(priority=greatest).priority == greatest
+
+
+class Handle:
+    """A stream by its number: 1 is the legacy default stream, 2 the calling thread's own."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __cuda_stream__(self):
+        return 0, self.number
+
+
+def test_default_streams_by_number():
+    memory, out = drv.mem_alloc(1 << 12), drv.pagelocked_zeros(1 << 10, np.uint32)
+    for number in (1, 2):
+        stream, event = Handle(number), drv.Event()
+        drv.memset_d32_async(memory, 7 + number, 1 << 10, stream)
+        drv.memcpy_dtoh_async(out, memory, stream)
+        event.record(stream)
+        event.synchronize()
+        assert (out == 7 + number).all()
+    drv.Context.synchronize()
+
+
+def test_threads_have_default_streams_of_their_own():
+    """Work on one thread's does not wait for work on another's."""
+    entered, go, order = threading.Event(), threading.Event(), []
+    memory, stream = drv.mem_alloc(16), drv.Stream(1)
+    stream.launch_host_func(lambda: (entered.set(), go.wait(20)))
+    event = drv.Event().record(stream)
+    context = drv.Context.get_current()
+
+    def behind_the_event():
+        with context:
+            waiting = drv.Event()
+            drv.memset_d32_async(memory, 1, 4, stream)
+            waiting.record(stream)
+            order.append(waiting.query())
+
+    def alone():
+        with context:
+            other = drv.mem_alloc(16)
+            drv.memset_d32_async(other, 2, 4, Handle(2))
+            done = drv.Event().record(Handle(2))
+            done.synchronize()
+            order.append("done")
+
+    for work in (behind_the_event, alone):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert entered.wait(20) and order == [False, "done"] and not event.query()
+    go.set()
+    drv.Context.synchronize()
+    assert event.query()
 
 
 def test_protocol():

@@ -1,0 +1,229 @@
+"""How programs end: each is a process of its own, whose exit code and stderr tell."""
+
+import pytest
+
+START = {
+    "autoinit": "import pycuda.autoinit\ncontext = pycuda.autoinit.context\n",
+    "autoprimaryctx": "import pycuda.autoprimaryctx\ncontext = pycuda.autoprimaryctx.context\n",
+    "own": "import pycuda.driver as drv\ndrv.init()\ncontext = drv.Device(0).make_context()\n",
+    "retained": "import pycuda.driver as drv\ndrv.init()\ncontext = drv.Device(0).retain_primary_context()\n"
+    "context.push()\n",
+    "none": "import pycuda.driver as drv\ndrv.init()\ncontext = None\n",
+}
+THINGS = '''
+import gc, sys, threading
+import numpy as np
+import pycuda.driver as drv
+from pycuda import gpuarray
+
+PTX = b"""
+.version 6.3
+.target sm_50
+.address_size 64
+.visible .entry fault(.param .u64 a)
+{
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [a];
+    cvta.to.global.u64 %rd2, %rd1;
+    st.global.u32 [%rd2], 1;
+    ret;
+}
+"""
+
+
+class Things:
+    """Some of everything that owns something of the driver's."""
+
+    def __init__(self):
+        self.stream, self.event, self.memory = drv.Stream(), drv.Event(), drv.mem_alloc(1 << 16)
+        self.host, self.managed = drv.pagelocked_zeros(100, np.int32), drv.managed_zeros(100, np.int32)
+        self.module = drv.module_from_buffer(PTX)
+        self.fault = self.module.get_function("fault")
+        self.array = gpuarray.zeros(100, np.float32)
+        self.image = drv.np_to_array(np.zeros((4, 4), np.float32), "C")
+        self.registered = drv.register_host_memory(drv.aligned_zeros(4096, np.int8))
+        drv.memcpy_htod_async(self.memory, self.host, self.stream)
+        self.event.record(self.stream)
+
+
+things = Things()
+ONE = dict(block=(1, 1, 1))
+'''
+
+
+@pytest.fixture
+def ends(run_python):
+    """Runs a program; returns its exit code, stdout and stderr."""
+
+    def run(start, program):
+        done = run_python(START[start] + THINGS + program)
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+def only_error(stderr, last):
+    """One traceback, of the program's own error, and no other word."""
+    lines = stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):", stderr
+    assert stderr.count("Traceback") == 1 and "Exception ignored" not in stderr, stderr
+    assert last in lines[-1], stderr
+
+
+every_start = pytest.mark.parametrize("start", START)
+
+
+@every_start
+@pytest.mark.parametrize("ending", ["", "del things", "things.self = things; del context"])
+def test_normal_end(ends, start, ending):
+    assert ends(start, ending) == (0, "", "")
+
+
+@every_start
+def test_exit_in_the_middle(ends, start, code=3):
+    program = f"def deep(n):\n    mine = Things()\n    deep(n - 1) if n else sys.exit({code})\ndeep(3)\n"
+    assert ends(start, program) == (code, "", "")
+
+
+@every_start
+def test_exception_in_the_middle(ends, start):
+    code, said, error = ends(start, "def work():\n    mine = Things()\n    raise KeyError('mine')\nwork()\n")
+    assert code == 1 and said == ""
+    only_error(error, "KeyError: 'mine'")
+
+
+def test_exception_inside_with(ends):
+    program = """
+with drv.Device(0).make_context() as inner:
+    mine = Things()
+    assert drv.Context.get_current() == inner
+    raise KeyError("mine")
+"""
+    code, said, error = ends("own", program)
+    assert code == 1 and said == ""
+    only_error(error, "KeyError: 'mine'")
+
+
+def test_caught_exception_inside_with(ends):
+    program = """
+try:
+    with drv.Device(0).make_context() as inner:
+        mine = Things()
+        raise KeyError("mine")
+except KeyError:
+    print(drv.Context.get_current() == inner)
+inner.pop()
+print(drv.Context.get_current() == context)
+Things()
+"""
+    assert ends("own", program) == (0, "True\nTrue\n", "")
+
+
+@pytest.mark.parametrize("start", ["own", "retained", "autoinit"])
+def test_popped_too_often(ends, start):
+    """The first pop that finds nothing is an error; the program goes on without harm."""
+    program = """
+drv.Context.pop()
+for _ in range(3):
+    try:
+        drv.Context.pop()
+    except drv.LogicError as error:
+        print(error.routine)
+del things
+"""
+    code, said, error = ends(start, program)
+    assert (code, error) == (0, "") and said.splitlines() == ["cuCtxPopCurrent"] * 3
+
+
+def test_popped_too_often_and_not_caught(ends):
+    code, said, error = ends("own", "drv.Context.pop()\ndrv.Context.pop()\n")
+    assert code == 1 and said == ""
+    only_error(error, "LogicError: cuCtxPopCurrent failed")
+
+
+@every_start
+def test_popped_too_seldom(ends, start):
+    program = """
+for _ in range(3):
+    drv.Device(0).make_context()
+    more = Things()
+if context is not None:
+    context.push()
+"""
+    assert ends(start, program) == (0, "", "")
+
+
+@every_start
+def test_garbage_of_another_thread(ends, start):
+    """Cycles are found by a thread that has another context, or none, while the first one goes on."""
+    program = """
+gc.disable()
+def make():
+    for _ in range(20):
+        loop = Things()
+        loop.self = loop
+make()
+def collect(own):
+    mine = drv.Device(0).make_context() if own else None
+    gc.collect()
+    if mine:
+        mine.pop()
+        mine.detach()
+for own in (True, False):
+    make()
+    thread = threading.Thread(target=collect, args=(own,))
+    thread.start()
+    for _ in range(50):
+        drv.memset_d8(things.memory, 1, 100)
+    thread.join()
+print(drv._live_objects()["Stream"])
+"""
+    assert ends(start, program) == (0, "1\n", "")
+
+
+@every_start
+def test_failed_launch(ends, start):
+    """Everything is lost with the context; still only the error itself is told, and once."""
+    code, said, error = ends(start, "things.fault(np.intp(64), **ONE)\ndrv.Context.synchronize()\n")
+    assert code == 1 and said == ""
+    only_error(error, "KernelError: cuCtxSynchronize failed: an illegal memory access was encountered")
+
+
+@every_start
+@pytest.mark.parametrize("clean_up", ["del things; gc.collect()", "context = None"])
+def test_failed_launch_and_clean_up(ends, start, clean_up):
+    program = f"""
+things.fault(np.intp(64), **ONE)
+try:
+    drv.Context.synchronize()
+except drv.LaunchError as error:
+    print(error.name)
+{clean_up}
+"""
+    assert ends(start, program) == (0, "CUDA_ERROR_ILLEGAL_ADDRESS\n", "")
+
+
+def test_failed_launch_that_nobody_waited_for(ends):
+    """The failure is not lost: it is told at the end, once."""
+    code, said, error = ends("own", "things.fault(np.intp(64), **ONE)\ndel things\n")
+    assert (code, said) == (0, "")
+    assert error == "" or (error.count("illegal memory access") == 1 and error.count("Traceback") <= 1), error
+
+
+def test_another_context_after_a_failed_launch(ends):
+    """The error belongs to its context: another one of the process works."""
+    program = """
+things.fault(np.intp(64), **ONE)
+try:
+    drv.Context.synchronize()
+except drv.LaunchError as error:
+    print(error.name)
+drv.Context.pop()
+if drv.Device(0).name().startswith("CPU device"):
+    with drv.Device(0).make_context() as fresh:
+        print(drv.from_device(drv.to_device(np.arange(3)), 3, int))
+    fresh.detach()
+else:
+    print(np.arange(3))
+"""
+    assert ends("own", program) == (0, "CUDA_ERROR_ILLEGAL_ADDRESS\n[0 1 2]\n", "")
