@@ -142,7 +142,14 @@ def _job(request: _Request, device) -> build.Job:
         is_users=lambda name: includes.find(name[1:-1], users) is not None,
     )
     return build.Job(
-        text, options, request.target, request.nvcc, bool(request.keep), request.cache_dir, device
+        text,
+        options,
+        request.target,
+        request.nvcc,
+        bool(request.keep),
+        request.cache_dir,
+        device,
+        request.source,
     )
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pycuda
 
 from . import cache, finder, includes, nvcc, nvrtc, options, report, textures
-from .source import NAME
+from .source import NAME, USERS_NAME, lines_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DEVICE_HEADERS = os.path.join(_PACKAGE, "cuda")
@@ -36,6 +36,7 @@ class Job(NamedTuple):
     keep: bool
     cache_dir: object
     device: object  # a target.Target or None
+    users: str | None = None  # the source before it was wrapped, for a debugger to show
 
 
 class Product(NamedTuple):
@@ -104,25 +105,33 @@ def _cached(where, name, make, found: includes.Includes, compiler=None) -> Produ
     return Product(code, found.watched, where is not None, compiler)
 
 
-def _keep_files(source: str, code: bytes | None, kind: str, log: str) -> None:
+def _keep_folder(job: Job) -> tuple[str, str]:
+    """A new folder with the source in it, and the text to compile there."""
     import tempfile
 
     folder = tempfile.mkdtemp(prefix="pycuda-")
-    for name, content in (
-        (NAME, source.encode("utf-8", "surrogateescape")),
-        (f"kernel.{kind}", code),
-        ("log", log.encode()),
-    ):
-        if content:
-            with open(os.path.join(folder, name), "wb") as file:
-                file.write(content)
+    text = job.source
+    if job.users is not None:
+        users = os.path.join(folder, USERS_NAME)
+        _keep_file(users, job.users.encode("utf-8", "surrogateescape"))
+        text = lines_of(text, users)
+    _keep_file(os.path.join(folder, NAME), text.encode("utf-8", "surrogateescape"))
     print(f"pycuda: the compiler's files are kept in {folder}")
+    return folder, text
+
+
+def _keep_file(path: str, content: bytes | None) -> None:
+    if content:
+        with open(path, "wb") as file:
+            file.write(content)
 
 
 def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> bytes:
-    code, log = nvrtc.compile_source(compiler.path, job.source, arguments, kind)
-    if job.keep:
-        _keep_files(job.source, code, kind, log)
+    folder, text = _keep_folder(job) if job.keep else (None, job.source)
+    code, log = nvrtc.compile_source(compiler.path, text, arguments, kind, folder)
+    if folder:
+        _keep_file(os.path.join(folder, f"kernel.{kind}"), code)
+        _keep_file(os.path.join(folder, "log"), log.encode())
     if code is None:
         command = ["nvrtc", *arguments, NAME]
         option, header = nvrtc.refused_option(log), nvrtc.missing_header(log)
@@ -236,7 +245,7 @@ def _for_device(job: Job, code: bytes) -> bytes:
 
 
 def _run_nvcc(job: Job, path: str, target: str) -> bytes:
-    outcome = nvcc.compile_source(path, job.source, job.options, target, job.keep)
+    outcome = nvcc.compile_source(path, job.source, job.options, target, job.keep, job.users)
     if outcome.folder:
         print(f"pycuda: the compiler's files are kept in {outcome.folder}")
     if outcome.code is None:

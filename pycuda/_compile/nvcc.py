@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from .includes import signature
-from .source import NAME
+from .source import NAME, USERS_NAME, lines_of
 
 _versions: dict = {}
 
@@ -66,14 +66,20 @@ def _result(path: str, returncode: int) -> bytes | None:
         return file.read()
 
 
-def compile_source(path: str, source: str, options, target: str, keep: bool) -> Outcome:
-    """Run nvcc on source in a folder of its own, which stays when keep is true."""
+def compile_source(path: str, source: str, options, target: str, keep: bool, users: str | None) -> Outcome:
+    """Run nvcc on source in a folder of its own, which stays when keep is true: with the user's text for a
+    debugger to show.
+    """
     import shutil
     import subprocess
     import tempfile
 
     folder = tempfile.mkdtemp(prefix="pycuda-")
     try:
+        shown = os.path.join(folder, USERS_NAME)
+        if keep and users is not None:
+            _write(shown, users)
+            source = lines_of(source, shown)
         _write(os.path.join(folder, NAME), source)
         kept = ["--keep"] if keep else []
         command = [path, f"--{target}", *kept, *options, NAME]
@@ -81,7 +87,8 @@ def compile_source(path: str, source: str, options, target: str, keep: bool) -> 
             command, cwd=folder, capture_output=True, text=True, errors="replace", env=_environment()
         )
         code = _result(os.path.join(folder, f"{NAME.partition('.')[0]}.{target}"), done.returncode)
-        return Outcome(code, command, done.stdout, done.stderr, folder if keep else None)
+        said = [text.replace(shown, NAME) for text in (done.stdout, done.stderr)]
+        return Outcome(code, command, *said, folder if keep else None)
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from pycuda import _driver
 
-from .source import NAME
+from .source import NAME, USERS_NAME
 
 # A name in no folder: nothing beside the source is ever included by chance.
 _PROGRAM = f"/dev/null/{NAME}"
@@ -30,20 +31,22 @@ def open_library(path: str) -> tuple[int, int]:
     return _opened[path]
 
 
-def _run(source: str, options, want: str):
-    code, log, _ = _driver._nvrtc_compile(source, _PROGRAM, (), list(options), want, ())
-    return code, (log or "").replace(_PROGRAM, NAME).strip("\0\n")
+def _run(source: str, options, want: str, folder: str | None):
+    program = os.path.join(folder, NAME) if folder else _PROGRAM
+    code, log, _ = _driver._nvrtc_compile(source, program, (), list(options), want, ())
+    log = (log or "").replace(program, NAME).strip("\0\n")
+    return code, log.replace(os.path.join(folder, USERS_NAME), NAME) if folder else log
 
 
-def compile_source(path: str, source: str, options, want: str):
-    """(code or None, the compiler's text)."""
+def compile_source(path: str, source: str, options, want: str, folder: str | None = None):
+    """(code or None, the compiler's text). folder is where the source lies, if anywhere."""
     if _current != path:
         open_library(path)
-    code, log = _run(source, options, want)
+    code, log = _run(source, options, want, folder)
     if code is None and _HOST_FUNCTION in log:
         # nvcc keeps unmarked functions for the host, and takes the constexpr ones for the device too; NVRTC
         # has no host to keep them for.
-        return _run(source, [*options, "-default-device"], want)
+        return _run(source, [*options, "-default-device"], want, folder)
     return code, log
 
 

@@ -24,8 +24,18 @@ _TOKENS = r"""(?xms)//(?:[^\\\n]|\\.|\\\n)*
       | (?P<brace>[{}])"""
 
 
+# The user's own text, where the compiler's files are kept.
+USERS_NAME = "source.cu"
+
+
 def _line(number: int) -> str:
     return f'#line {number} "{NAME}"\n'
+
+
+def lines_of(text: str, path: str) -> str:
+    """Wrapped text whose lines are those of the user's file at path: what a debugger opens."""
+    quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+    return re.sub(rf'(?m)^(#line \d+) "{re.escape(NAME)}"$', lambda match: f'{match[1]} "{quoted}"', text)
 
 
 class _Include(NamedTuple):

@@ -2,13 +2,14 @@
 
 import os
 import re
+import subprocess
 
 import numpy as np
 import pytest
 
 import pycuda.compiler as compiler
 import pycuda.driver as drv
-from pycuda._compile import target
+from pycuda._compile import finder, target
 from pycuda.compiler import SourceModule
 from pycuda.compiler import compile as compile_source
 
@@ -192,6 +193,45 @@ def test_debugging_compiles_for_the_debugger(monkeypatch, capsys, tmp_path):
     assert re.search(rb"^\.target sm_\d+, debug$", ptx, re.M)
     assert "kept in" in capsys.readouterr().out
     assert compile_source(DOUBLE, target="ptx") == before
+
+
+DEBUGGED = """
+// Two lines of the user's, then a kernel.
+__global__ void k(int *a)
+{
+    a[0] = 41;
+    a[0] += 1;
+}
+"""
+
+
+def nvcc_runs():
+    found = finder.find_nvcc("nvcc")
+    return found and subprocess.run([found, "--version"], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("nvcc", [False, True], ids=["nvrtc", "nvcc"])
+def test_a_debugger_finds_the_users_lines(monkeypatch, capsys, tmp_path, nvcc):
+    """The lines in the code are those of a file that is there and holds the source as the user wrote it."""
+    if nvcc and not nvcc_runs():
+        pytest.skip("nvcc is not installed")
+    monkeypatch.setenv("PYCUDA_COMPILER", "nvcc" if nvcc else "")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    drv.set_debugging()
+    try:
+        ptx = compile_source(DEBUGGED, target="ptx")
+    finally:
+        drv.set_debugging(False)
+    files = dict(re.findall(rb'^\s*\.file\s+(\d+) "([^"]+)"', ptx, re.M))
+    lines = {
+        (files[number], int(line)) for number, line in re.findall(rb"^\s*\.loc\s+(\d+) (\d+)", ptx, re.M)
+    }
+    (path,) = {path for path, line in lines if line == 5}
+    with open(path) as file:
+        text = file.read().splitlines()
+    assert text == DEBUGGED.splitlines() and text[4] == "    a[0] = 41;" and (path, 6) in lines
+    assert os.path.dirname(path.decode()) in capsys.readouterr().out
 
 
 def test_output_of_a_successful_compilation_is_a_warning():

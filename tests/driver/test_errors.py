@@ -285,10 +285,10 @@ def test_a_kernels_fault_that_nobody_waited_for_is_reported_once(run_python):
     assert done.stderr.count("an illegal memory access was encountered") == 1
 
 
-def test_the_cpu_device_goes_on_after_a_fault(run_python):
+def test_another_context_after_a_fault(run_python):
+    """On the CPU device it works; a GPU's driver may have given the whole process up, which it then says."""
     drv.init()
-    if not drv.Device(0).name().startswith("CPU device"):
-        pytest.skip("a GPU's process is lost after a fault")
+    on_cpu = drv.Device(0).name().startswith("CPU device")
     done = run_python(
         FAULT
         + """
@@ -298,12 +298,17 @@ def test_the_cpu_device_goes_on_after_a_fault(run_python):
         pass
     del memory, stream, event, poke, module
     context.detach()
-    with drv.Device(0).make_context():
-        poke = drv.module_from_buffer(PTX).get_function("poke")
-        memory = drv.to_device(np.zeros(4, np.uint32))
-        poke(memory, block=(1, 1, 1))
-        print(drv.from_device(memory, 4, np.uint32))
+    try:
+        with drv.Device(0).make_context():
+            poke = drv.module_from_buffer(PTX).get_function("poke")
+            memory = drv.to_device(np.zeros(4, np.uint32))
+            poke(memory, block=(1, 1, 1))
+            print(drv.from_device(memory, 4, np.uint32))
+    except drv.Error as error:
+        print(error.name)
 """,
         check=True,
     )
-    assert done.stdout == "[42  0  0  0]\n" * 2 and done.stderr == ""
+    good = "[42  0  0  0]\n"
+    may_be = [good + good] if on_cpu else [good + good, good + "CUDA_ERROR_ILLEGAL_ADDRESS\n"]
+    assert done.stdout in may_be and done.stderr == ""

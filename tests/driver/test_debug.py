@@ -1,0 +1,82 @@
+"""python -m pycuda.debug: a program with its kernels compiled for cuda-gdb."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule, compile
+source = '''
+__global__ void twice(int *a)
+{
+    a[threadIdx.x] *= 2;
+}
+'''
+values = np.arange(4, dtype=np.int32)
+SourceModule(source).get_function("twice")(drv.InOut(values), block=(4, 1, 1))
+print("arguments", sys.argv[1:], __name__, values, b"debug" in compile(source, target="ptx"))
+if "fail" in sys.argv:
+    raise KeyError("of the script")
+sys.exit(7)
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "program of mine.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+    def debug(*arguments):
+        command = [sys.executable, "-m", "pycuda.debug", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=100)
+
+    return debug
+
+
+def test_runs_the_script(run, script):
+    done = run(script, "a", "--b")
+    assert done.returncode == 7 and done.stderr == ""
+    assert "arguments ['a', '--b'] __main__ [0 2 4 6] True\n" in done.stdout
+    folder = re.search(r"files are kept in (\S+)", done.stdout)[1]
+    with open(folder + "/source.cu") as file:
+        assert file.read().splitlines()[1] == "__global__ void twice(int *a)"
+
+
+def test_an_exception_of_the_script(run, script):
+    done = run(script, "fail")
+    assert done.returncode == 1 and done.stderr.endswith("KeyError: 'of the script'\n")
+
+
+def test_without_a_script(run, tmp_path):
+    done = run()
+    assert done.returncode == 2 and done.stderr.startswith("usage: python -m pycuda.debug")
+    done = run(tmp_path / "nowhere.py")
+    assert done.returncode == 1 and "nowhere.py: no such file" in done.stderr
+
+
+@pytest.mark.gpu("cuda-gdb attaches to NVIDIA's own driver only")
+def test_under_cuda_gdb(script):
+    """A breakpoint at a line of the user's source is reached in the kernel."""
+    debugger = shutil.which("cuda-gdb") or shutil.which("/usr/local/cuda/bin/cuda-gdb")
+    if not debugger:
+        pytest.skip("cuda-gdb is not installed")
+    commands = ["set breakpoint pending on", "break source.cu:4", "run", "kill"]
+    options = [word for command in commands for word in ("-ex", command)]
+    command = [debugger, "-batch", *options, "--args", sys.executable, "-m", "pycuda.debug", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110)
+    if "arguments" in done.stdout and "hit" not in done.stdout:
+        pytest.skip("cuda-gdb sees no kernels here: " + done.stderr[-300:])
+    assert re.search(r"hit.*twice|twice.*source\.cu:4", done.stdout, re.DOTALL), done.stdout + done.stderr
