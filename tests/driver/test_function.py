@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -297,6 +298,38 @@ def test_stateful_interface(module, memory):
         function._launch_grid_async(1, 1, stream)
     stream.synchronize()
     assert read(memory, 2).tolist() == [12, 12]
+
+
+DEPRECATED = {
+    "param_set": lambda memory: (memory, np.int32(5), np.float32(1.5)),
+    "param_set_size": lambda memory: (16,),
+    "param_seti": lambda memory: (8, 7),
+    "param_setf": lambda memory: (12, 0.5),
+    "param_setv": lambda memory: (0, np.array([int(memory)], np.intp)),
+    "set_block_shape": lambda memory: (1, 1, 1),
+    "set_shared_size": lambda memory: (16,),
+    "launch": lambda memory: (),
+    "launch_grid": lambda memory: (1, 1),
+    "launch_grid_async": lambda memory: (1, 1, drv.Stream()),
+}
+
+
+@pytest.mark.parametrize("name", DEPRECATED)
+def test_each_deprecated_method_warns_by_its_name(module, memory, name):
+    """At the caller's line, once a call; and it does its work all the same."""
+    function = module.get_function("set")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        function.param_set(memory, np.int32(5), np.float32(1.5))
+        function.set_block_shape(1, 1, 1)
+    with pytest.warns(DeprecationWarning, match=rf"Function\.{name} is deprecated") as caught:
+        getattr(function, name)(*DEPRECATED[name](memory))
+    assert len(caught) == 1 and caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        function.launch()
+    drv.Context.synchronize()
+    assert read(memory, 1)[0] == {"param_seti": 22, "param_setf": 10}.get(name, 20)
 
 
 @pytest.mark.driver(12040, "kernels tell their parameters")

@@ -262,3 +262,25 @@ def test_signatures_can_be_asked_for():
             for found in (thing, *(vars(thing).values() if inspect.isclass(thing) else ())):
                 if getattr(found, "__text_signature__", None):
                     inspect.signature(found)
+
+
+def public_parts():
+    """Every public name of the native module and of its classes, in the table or not."""
+    native = importlib.import_module("pycuda._driver")
+    for name, value in vars(native).items():
+        if name.startswith("_") or name == "Constant":  # its stub is private
+            continue
+        yield name, value
+        own = vars(value).items() if inspect.isclass(value) and value.__name__ == name else ()
+        for part, member in own:
+            written_in_c = not inspect.isfunction(member) and not isinstance(member, property | int | None)
+            if not part.startswith("_") and written_in_c:
+                yield f"{name}.{part}", member
+
+
+def test_everything_public_has_a_docstring_and_a_stub():
+    stubs = stub_names()
+    mute = [name for name, value in public_parts() if not isinstance(value, int) and not value.__doc__]
+    assert not mute, " ".join(mute)
+    unknown = [name for name, _ in public_parts() if name not in stubs]
+    assert not unknown, " ".join(unknown)
