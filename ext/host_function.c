@@ -30,6 +30,7 @@ static void settle(HostCall *call)
 static void free_call(PyObject *capsule)
 {
     HostCall *call = PyCapsule_GetPointer(capsule, capsule_name);
+    if (!call) return;
     settle(call);
     Py_DECREF(call->function);
     Py_DECREF(call->arguments);
@@ -54,7 +55,11 @@ static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *cons
                           HostCall **out)
 {
     HostCall *call = PyMem_Calloc(1, sizeof *call);
-    PyObject *arguments = call ? PyTuple_New(count) : PyErr_NoMemory();
+    if (!call) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    PyObject *arguments = PyTuple_New(count);
     PyObject *capsule = arguments ? PyCapsule_New(call, capsule_name, NULL) : NULL;
     if (!capsule) {
         Py_XDECREF(arguments);

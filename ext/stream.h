@@ -28,6 +28,8 @@ static inline EventObject *event_cast(PyObject *object) { return (EventObject *)
 /* Stream.launch_host_func (host_function.c). */
 PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
+int host_function_setup(PyObject *module, ModuleState *state);
+
 int stream_setup(PyObject *module, ModuleState *state);
 int event_setup(PyObject *module, ModuleState *state);
 

@@ -208,7 +208,7 @@ void lower_entry_needs(Lower *lower)
     uint8_t *states = ARENA_ZEROS(&lower->scratch, uint8_t, count);
     for (uint32_t i = 0; i < count; i++) {
         FunctionFacts *facts = &lower->functions[i];
-        if (facts->entry == NO_ENTRY) continue;
+        if (facts->entry == NO_ENTRY || !facts->code) continue;
         stack_below(lower, i, states, 0);
         for (uint32_t id = 0; id < count; id++) {
             if (!lower_reaches(lower, facts->entry, id)) continue;

@@ -119,15 +119,16 @@ static uint32_t collect_functions(const Link *link, Symbol *out)
             PtxFunction *f = link->parts[p]->functions[i];
             bool own = f->linkage == PTX_LINKAGE_INTERNAL && f->defined;
             f->linked = f;
-            if (!own)
-                out[count++] = (Symbol){.name = f->name,
-                                        .home = f->home,
-                                        .order = count,
-                                        .line = f->line,
-                                        .column = f->column,
-                                        .linkage = f->linkage,
-                                        .defined = f->defined,
-                                        .thing = f};
+            if (own) continue;
+            out[count] = (Symbol){.name = f->name,
+                                  .home = f->home,
+                                  .order = count,
+                                  .line = f->line,
+                                  .column = f->column,
+                                  .linkage = f->linkage,
+                                  .defined = f->defined,
+                                  .thing = f};
+            count++;
         }
     return count;
 }
@@ -139,16 +140,17 @@ static uint32_t collect_variables(const Link *link, Symbol *out)
         for (uint32_t i = 0; i < link->parts[p]->global_count; i++) {
             PtxVariable *v = link->parts[p]->globals[i];
             v->linked = v;
-            if (v->linkage != PTX_LINKAGE_INTERNAL)
-                out[count++] = (Symbol){.name = v->name,
-                                        .home = v->home,
-                                        .order = count,
-                                        .line = v->line,
-                                        .column = v->column,
-                                        .linkage = v->linkage,
-                                        .defined = v->defined,
-                                        .size = v->size,
-                                        .thing = v};
+            if (v->linkage == PTX_LINKAGE_INTERNAL) continue;
+            out[count] = (Symbol){.name = v->name,
+                                  .home = v->home,
+                                  .order = count,
+                                  .line = v->line,
+                                  .column = v->column,
+                                  .linkage = v->linkage,
+                                  .defined = v->defined,
+                                  .size = v->size,
+                                  .thing = v};
+            count++;
         }
     return count;
 }
