@@ -90,7 +90,24 @@ void errors_skip_log(ModuleState *state)
         atomic_store(&state->log_position, position);
 }
 
-/* What the driver logged since the last error shown, without the last line end: "" when there is nothing. */
+/* NVIDIA's driver ends what it has to say of a call with a line of this form, which tells no news. */
+static const char call_ends[] = "] Returning ";
+
+/* Keeps what was said of the last call: earlier ones failed where that was expected. */
+static void keep_last_call(char *log)
+{
+    char *last = strstr(log, call_ends), *from = log;
+    for (char *next; last && (next = strstr(last + 1, call_ends)); last = next) {
+        char *line_end = strchr(last, '\n');
+        if (line_end) from = line_end + 1;
+    }
+    if (!last) return;
+    while (last > from && last[-1] != '\n') last--;
+    *last = '\0';
+    memmove(log, from, strlen(from) + 1);
+}
+
+/* What the driver logged of the call that failed, without the last line end: "" when there is nothing. */
 static void read_log(ModuleState *state, char *log, size_t size)
 {
     CUlogIterator position = atomic_load(&state->log_position);
@@ -100,6 +117,7 @@ static void read_log(ModuleState *state, char *log, size_t size)
         || driver.cuLogsDumpToMemory(&position, log, &length, 0) != CUDA_SUCCESS)
         return;
     log[length < size ? length : size - 1] = '\0';
+    keep_last_call(log);
     for (size_t end = strlen(log); end > 0 && (log[end - 1] == '\n' || log[end - 1] == ' '); end--)
         log[end - 1] = '\0';
     atomic_store(&state->log_position, position);

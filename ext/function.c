@@ -128,6 +128,7 @@ PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction 
     KernelLayout layout;
     CUresult result = kernel_layout_read(&layout, handle);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuFuncGetParamInfo", NULL);
+    errors_skip_log(state); /* the driver noted that there was no further parameter */
     FunctionObject *function = (FunctionObject *)state->Function_type->tp_alloc(state->Function_type, 0);
     if (!function) {
         kernel_layout_free(&layout);

@@ -161,17 +161,34 @@ static int read_sampling(PyObject *const *given, CUDA_TEXTURE_DESC *out)
 
 /* ---- The class ---- */
 
-/* Why the driver refused, as far as can be told from outside. */
-static const char *explain(CUresult result, const CUDA_RESOURCE_DESC *resource,
-                           const CUDA_TEXTURE_DESC *sampling)
+static bool format_of(const CUDA_RESOURCE_DESC *resource, CUarray_format *out)
 {
-    if (result != CUDA_ERROR_INVALID_VALUE) return "";
-    if (sampling->filterMode == CU_TR_FILTER_MODE_LINEAR && (sampling->flags & CU_TRSF_READ_AS_INTEGER))
-        return ": integers read as such (TRSF_READ_AS_INTEGER) have no linear filter";
-    if (sampling->filterMode == CU_TR_FILTER_MODE_LINEAR) return ": 32-bit integers have no linear filter";
-    if (resource->resType != CU_RESOURCE_TYPE_ARRAY)
-        return ": address and pitch must be multiples of TEXTURE_ALIGNMENT and TEXTURE_PITCH_ALIGNMENT";
-    return "";
+    CUDA_ARRAY3D_DESCRIPTOR array;
+    if (resource->resType == CU_RESOURCE_TYPE_ARRAY) {
+        if (driver.cuArray3DGetDescriptor(&array, resource->res.array.hArray) != CUDA_SUCCESS) return false;
+        *out = array.Format;
+    } else {
+        *out = resource->resType == CU_RESOURCE_TYPE_LINEAR ? resource->res.linear.format
+                                                            : resource->res.pitch2D.format;
+    }
+    return true;
+}
+
+/* Integers that are read as such: drivers take a linear filter for them, and what then is read is not said. */
+static bool blends_integers(const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling)
+{
+    CUarray_format format;
+    if (sampling->filterMode != CU_TR_FILTER_MODE_LINEAR || !format_of(resource, &format)) return false;
+    bool words = format == CU_AD_FORMAT_UNSIGNED_INT32 || format == CU_AD_FORMAT_SIGNED_INT32;
+    return words || (format < CU_AD_FORMAT_HALF && (sampling->flags & CU_TRSF_READ_AS_INTEGER));
+}
+
+/* Why the driver refused, as far as can be told from outside. */
+static const char *explain(CUresult result, const CUDA_RESOURCE_DESC *resource)
+{
+    return result == CUDA_ERROR_INVALID_VALUE && resource->resType != CU_RESOURCE_TYPE_ARRAY
+               ? ": address and pitch must be multiples of TEXTURE_ALIGNMENT and TEXTURE_PITCH_ALIGNMENT"
+               : "";
 }
 
 PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *source,
@@ -179,13 +196,14 @@ PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
                          const char *reference)
 {
     CUresult result;
+    const char *what = reference ? "texture reference " : "the texture", *name = reference ? reference : "";
+    if (blends_integers(resource, sampling))
+        return raise_logic(state, "%s%s: integers that are read as such have no linear filter", what, name);
     TextureObject *texture = texture_empty(state, type, source);
     if (!texture) return NULL;
     CALL(state, result, driver.cuTexObjectCreate(&texture->handle, resource, sampling, NULL));
     if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuTexObjectCreate", "%s%s%s",
-                     reference ? "texture reference " : "the texture", reference ? reference : "",
-                     explain(result, resource, sampling));
+        raise_driver(state, result, "cuTexObjectCreate", "%s%s%s", what, name, explain(result, resource));
         Py_DECREF((PyObject *)texture);
         return NULL;
     }

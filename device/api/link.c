@@ -108,14 +108,19 @@ CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char *p
     return result;
 }
 
+/* A link of nothing is a module without contents, as NVIDIA's driver has it. */
+static const char no_code[] = ".version 6.0\n.target sm_50\n.address_size 64\n";
+static const ImagePart nothing = {no_code, sizeof no_code - 1, NULL};
+
 /* Whether the whole fits together is seen by loading it. */
 static CUresult complete_locked(Linker *linker)
 {
     Image image;
     PtxLog log = {0};
     Module *module;
-    if (!linker->count) return CUDA_ERROR_INVALID_VALUE;
-    if (!linker->image) linker->image = image_join(linker->parts, linker->count, &linker->image_size);
+    if (!linker->image)
+        linker->image = image_join(linker->count ? linker->parts : &nothing, linker->count ? linker->count : 1,
+                                   &linker->image_size);
     if (!linker->image) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result =
         image_open(linker->image, linker->image_size, driver_settings()->capability, &image, &log);

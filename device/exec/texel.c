@@ -187,16 +187,14 @@ static float blend_floats(const Texture *t, const Texel texels[8], const unsigne
     return (float)round_away(sum / 256, half ? 11 : 24, half ? -13 : -125);
 }
 
-/* The sum is rounded to 16 bits, whatever the format, halves up. */
+/* The sum is rounded to 16 bits, whatever the format, halves up. The least integers count for a bit less than -1
+ * in it; only the sum is cut off there. */
 static float blend_fractions(const Texture *t, const Texel texels[8], const unsigned weights[8],
                              unsigned channel)
 {
-    int64_t sum = 0, full = full_scale(t->format), scale = is_signed(t) ? 32767 : 65535,
-            least = is_signed(t) ? -full : 0;
-    for (unsigned k = 0; k < 8; k++) {
-        int64_t value = (int32_t)texels[k].channel[channel];
-        sum += (value < least ? least : value) * weights[k];
-    }
+    int64_t sum = 0, full = full_scale(t->format), scale = is_signed(t) ? 32767 : 65535;
+    for (unsigned k = 0; k < 8; k++) sum += (int64_t)(int32_t)texels[k].channel[channel] * weights[k];
+    if (is_signed(t) && sum < -full * 256) sum = -full * 256;
     double wide = floor((double)(sum * scale) / (double)(full * 256) + 0.5);
     return (float)(wide / (double)scale);
 }

@@ -209,14 +209,15 @@ def test_no_temporary_files_stay(folder, compilations):
     assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_processes_at_once(folder):
-    program = (
+def test_processes_at_once(folder, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
         "from pycuda.compiler import compile; import hashlib;"
         f"print(hashlib.sha256(compile({SOURCE!r}, options=['-DVALUE=7'], target='ptx')).hexdigest())"
     )
     running = [
         subprocess.Popen(
-            [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         for _ in range(4)
     ]

@@ -41,7 +41,7 @@ def run(tmp_path, monkeypatch):
 
     def debug(*arguments):
         command = [sys.executable, "-m", "pycuda.debug", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=100)
+        return subprocess.run(command, capture_output=True, text=True, timeout=100, cwd=tmp_path)
 
     return debug
 
@@ -76,7 +76,7 @@ def test_under_cuda_gdb(script):
     commands = ["set breakpoint pending on", "break source.cu:4", "run", "kill"]
     options = [word for command in commands for word in ("-ex", command)]
     command = [debugger, "-batch", *options, "--args", sys.executable, "-m", "pycuda.debug", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, cwd=script.parent)
     if "arguments" in done.stdout and "hit" not in done.stdout:
         pytest.skip("cuda-gdb sees no kernels here: " + done.stderr[-300:])
     assert re.search(r"hit.*twice|twice.*source\.cu:4", done.stdout, re.DOTALL), done.stdout + done.stderr

@@ -80,9 +80,10 @@ def test_memory_of_another_device_is_out_of_reach(two_devices, arguments):
         f"""
 assert first.get_device().can_access_peer(drv.Device(1))
 expect_fault({arguments})
-with second:
-    assert (drv.from_device(theirs, N, np.int32) == start).all()
-    second.synchronize()
+if drv.Device(0).name().startswith("CPU device"):  # on a GPU both contexts are lost
+    with second:
+        assert (drv.from_device(theirs, N, np.int32) == start).all()
+        second.synchronize()
 """
     )
     assert "no error" not in said and "failed: " in said

@@ -1,7 +1,7 @@
 """Another program on the driver library: cuda.core, which finds it with dlopen and cuGetProcAddress alone.
 
 What its documentation shows: programs compiled and launched, memory resources of every kind, streams, events,
-cooperative launches, device properties. On the CPU device its folder is put first with LD_LIBRARY_PATH.
+cooperative launches, device properties. The folder of the CPU device is put first with LD_LIBRARY_PATH.
 """
 
 import importlib.util
@@ -139,10 +139,13 @@ print("done")
 """
 
 
-def driver_folder():
-    """Of the driver library that this process uses."""
-    with open("/proc/self/maps") as maps:
-        return os.path.dirname(next(line.split()[-1] for line in maps if "libcuda.so" in line))
+DRIVER_FOLDER = """
+import os
+import pycuda.driver as drv
+drv.init()
+with open("/proc/self/maps") as maps:
+    print(os.path.dirname(next(line.split()[-1] for line in maps if "libcuda.so" in line)))
+"""
 
 
 def has_cuda_core():
@@ -154,6 +157,7 @@ def has_cuda_core():
 
 @pytest.mark.skipif(not has_cuda_core(), reason="cuda.core is not installed")
 def test_documented_examples(run_python):
-    path = os.pathsep.join(filter(None, [driver_folder(), os.environ.get("LD_LIBRARY_PATH")]))
+    folder = run_python(DRIVER_FOLDER, env={"PYCUDA_DEVICE": "cpu"}, check=True).stdout.strip()
+    path = os.pathsep.join(filter(None, [folder, os.environ.get("LD_LIBRARY_PATH")]))
     done = run_python(PROGRAM, env={"LD_LIBRARY_PATH": path})
     assert done.stdout == "done\n", done.stderr
