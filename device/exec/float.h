@@ -16,6 +16,27 @@
 
 LANE_FN f32 canonical(f32 x) { return x != x ? f32_from(F32_NAN) : x; }
 
+/* True when some lane holds a NaN. */
+LANE_FN bool row_has_nan(const f32 *r)
+{
+#if defined(__AVX512F__)
+    return _mm512_cmp_ps_mask(_mm512_load_ps(r), _mm512_load_ps(r + 16), _CMP_UNORD_Q) != 0;
+#elif defined(__AVX2__)
+    const __m256 x = _mm256_cmp_ps(_mm256_load_ps(r), _mm256_load_ps(r + 8), _CMP_UNORD_Q);
+    const __m256 y = _mm256_cmp_ps(_mm256_load_ps(r + 16), _mm256_load_ps(r + 24), _CMP_UNORD_Q);
+    return _mm256_movemask_ps(_mm256_or_ps(x, y)) != 0;
+#elif defined(__SSE2__)
+    __m128 nan = _mm_setzero_ps();
+    for (int l = 0; l < WARP_LANES; l += 8)
+        nan = _mm_or_ps(nan, _mm_cmpunord_ps(_mm_load_ps(r + l), _mm_load_ps(r + l + 4)));
+    return _mm_movemask_ps(nan) != 0;
+#else
+    bool nan = false;
+    for (int l = 0; l < WARP_LANES; l++) nan |= r[l] != r[l];
+    return nan;
+#endif
+}
+
 /* Subnormal numbers become zeros of the same sign. */
 LANE_FN f32 flush(f32 x)
 {

@@ -5,12 +5,36 @@
     LANE_FN f32 name##_of(f32 a) { return canonical(value); } \
     UNARY(name##_f32, f32, name##_of(a)) \
     UNARY(name##_ftz_f32, f32, flush(name##_of(flush(a))))
+
+/* Rows with a NaN are rare: one test a row, and those are made canonical afterwards, in place. A row that was
+ * not written in full may be tested for its other lanes as well, which hold results of their own. */
+static __attribute__((noinline)) void canonical_row(f32 *d, const int32_t *lanes)
+{
+    LANES_LOOP d[l] = LANE_BLEND(f32, lanes[l], canonical(d[l]), d[l]);
+}
+#define ARITHMETIC_FORM(form, name, c_ref, value) \
+    HANDLER(name, form) \
+    { \
+        f32 *d = ROW(f32, w, i->d); \
+        const f32 *a_ = ROW(const f32, w, i->a), *b_ = ROW(const f32, w, i->b); \
+        const f32 *c_ = ROW(const f32, w, c_ref); \
+        LANES_LOOP { \
+            const f32 a = a_[l], b = b_[l], c = c_[l]; \
+            (void)c; \
+            LANE_STORE_##form(f32, value); \
+        } \
+        if (__builtin_expect(row_has_nan(d), 0)) canonical_row(d, w->lanes); \
+        return i + 1; \
+    }
+#define ARITHMETIC(name, c_ref, value) \
+    ARITHMETIC_FORM(full, name, c_ref, value) \
+    ARITHMETIC_FORM(part, name, c_ref, value)
 #define F32_OP_2(name, value) \
     LANE_FN f32 name##_of(f32 a, f32 b) { return canonical(value); } \
-    BINARY(name##_f32, f32, name##_of(a, b))
+    ARITHMETIC(name##_f32, i->b, value)
 #define F32_OP_3(name, value) \
     LANE_FN f32 name##_of(f32 a, f32 b, f32 c) { return canonical(value); } \
-    TERNARY(name##_f32, f32, name##_of(a, b, c))
+    ARITHMETIC(name##_f32, i->c, value)
 
 /* Flushing sources and results where a result can be rounded up to the least normal number: rows without
  * such a number, nearly all, are done after the first loop; the others are looked at closely. */
