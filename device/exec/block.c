@@ -217,22 +217,34 @@ static void block_free(Block *block)
     free(block);
 }
 
+/* Whether the row is affine. */
+static void find_line(SpecialRow *row)
+{
+    const uint32_t *lane = row->lane, step = lane[1] - lane[0];
+    bool known = true;
+    for (uint32_t l = 0; l < WARP_LANES; l++) known &= lane[l] == lane[l & 16] + step * (l & 15);
+    row->affine =
+        (Affine){.low = lane[0], .high = lane[16], .step = (int32_t)step, .known = known, .spread = 1};
+}
+
 static void fill_tids(Block *block, const uint32_t dims[3])
 {
     uint32_t x = 0, y = 0, z = 0;
     for (uint32_t t = 0; t < block->warp_count * WARP_LANES; t++) {
         Warp *warp = &block->warps[t / WARP_LANES];
         uint32_t l = t % WARP_LANES;
-        warp->rows[WARP_ROW_TID][l] = x;
-        warp->rows[WARP_ROW_TID + 1][l] = y;
-        warp->rows[WARP_ROW_TID + 2][l] = z;
-        warp->rows[WARP_ROW_LANEID][l] = l;
+        warp->rows[WARP_ROW_TID].lane[l] = x;
+        warp->rows[WARP_ROW_TID + 1].lane[l] = y;
+        warp->rows[WARP_ROW_TID + 2].lane[l] = z;
+        warp->rows[WARP_ROW_LANEID].lane[l] = l;
         if (++x < dims[0]) continue;
         x = 0;
         if (++y < dims[1]) continue;
         y = 0;
         z++;
     }
+    for (uint32_t k = 0; k < block->warp_count * WARP_ROWS; k++)
+        find_line(&block->warps[k / WARP_ROWS].rows[k % WARP_ROWS]);
     memcpy(block->dims, dims, sizeof block->dims);
 }
 
@@ -255,11 +267,16 @@ static bool make_room(Block *block, uint32_t warps, size_t shared)
     return true;
 }
 
+static void fill_even(SpecialRow *row, uint32_t value)
+{
+    for (int l = 0; l < WARP_LANES; l++) row->lane[l] = value;
+    affine_set_even(row->lane, value);
+}
+
 /* One value for each axis, in three rows. */
 static void fill_axes(Block *block, enum BlockRow row, const uint32_t values[3])
 {
-    for (int axis = 0; axis < 3; axis++)
-        for (int l = 0; l < WARP_LANES; l++) block->rows[(int)row + axis][l] = values[axis];
+    for (int axis = 0; axis < 3; axis++) fill_even(&block->rows[(int)row + axis], values[axis]);
 }
 
 /* A block state fitted to the grid; NULL without memory. */

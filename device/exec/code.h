@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exec/affine.h"
 #include "exec/ops.h"
 
 typedef struct Warp Warp;
@@ -43,7 +44,13 @@ enum {
 /* Special registers that are rows already: nothing runs to read them. Axes x, y, z are consecutive. */
 enum WarpRow { WARP_ROW_TID = 0, WARP_ROW_LANEID = 3, WARP_ROWS = 4 };
 enum BlockRow { BLOCK_ROW_CTAID = 0, BLOCK_ROW_NTID = 3, BLOCK_ROW_NCTAID = 6, BLOCK_ROWS = 9 };
-#define REF_ROW_32(base, row) REF_MAKE(base, 128u * (row))
+#define REF_ROW_32(base, row) REF_MAKE(base, sizeof(SpecialRow) * (row) + offsetof(SpecialRow, lane))
+
+/* One of these rows. */
+typedef struct SpecialRow {
+    Affine affine;
+    uint32_t lane[32];
+} SpecialRow;
 
 struct Insn {
     OpFn run[2];   /* [0] some lanes (blend), [1] all 32 lanes; filled by exec_bind for the host's ISA */
@@ -118,6 +125,7 @@ typedef struct CodeParamLoad {
     uint8_t size;         /* bytes read: 1, 2, 4 or 8 */
     uint8_t element;      /* bytes of an element of the row: 2, 4 or 8, at least size */
     bool is_signed;       /* widened by the sign, else by zeros */
+    bool affine;          /* an Affine stands before the row (affine.h) */
 } CodeParamLoad;
 
 struct CodeFunction {

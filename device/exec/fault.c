@@ -55,8 +55,8 @@ const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, int code, const c
     exec_place(function, insn, place, sizeof place);
     exec_fault_plain(block->grid, code, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u), %s%s%s%s: %s",
                      block->grid->function->name, block->id[0], block->id[1], block->id[2],
-                     warp->rows[WARP_ROW_TID][lane], warp->rows[WARP_ROW_TID + 1][lane],
-                     warp->rows[WARP_ROW_TID + 2][lane], called ? "in " : "", called ? function->name : "",
+                     warp->rows[WARP_ROW_TID].lane[lane], warp->rows[WARP_ROW_TID + 1].lane[lane],
+                     warp->rows[WARP_ROW_TID + 2].lane[lane], called ? "in " : "", called ? function->name : "",
                      called ? ", " : "", place, what);
     return NULL;
 }

@@ -37,6 +37,12 @@ LANE_FN bool row_has_nan(const f32 *r)
 #endif
 }
 
+/* Makes the executing lanes' NaNs canonical, in place. */
+static __attribute__((noinline, unused)) void canonical_row(f32 *d, const int32_t *lanes)
+{
+    LANES_LOOP d[l] = LANE_BLEND(f32, lanes[l], canonical(d[l]), d[l]);
+}
+
 /* Subnormal numbers become zeros of the same sign. */
 LANE_FN f32 flush(f32 x)
 {

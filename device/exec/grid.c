@@ -37,7 +37,9 @@ static void fill_param_rows(const CodeFunction *function, const void *params, ui
 {
     for (uint32_t k = 0; k < function->param_load_count; k++) {
         const CodeParamLoad *load = &function->param_loads[k];
-        fill_row(rows + load->row, load->element, param_value(load, params));
+        uint64_t value = param_value(load, params);
+        fill_row(rows + load->row, load->element, value);
+        if (load->affine) affine_set_even(rows + load->row, load->element == 4 ? (uint32_t)value : value);
     }
 }
 

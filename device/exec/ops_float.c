@@ -6,12 +6,7 @@
     UNARY(name##_f32, f32, name##_of(a)) \
     UNARY(name##_ftz_f32, f32, flush(name##_of(flush(a))))
 
-/* Rows with a NaN are rare: one test a row, and those are made canonical afterwards, in place. A row that was
- * not written in full may be tested for its other lanes as well, which hold results of their own. */
-static __attribute__((noinline)) void canonical_row(f32 *d, const int32_t *lanes)
-{
-    LANES_LOOP d[l] = LANE_BLEND(f32, lanes[l], canonical(d[l]), d[l]);
-}
+/* Rows with a NaN are rare: one test a row, and those are made canonical afterwards, in place. */
 #define ARITHMETIC_FORM(form, name, c_ref, value) \
     HANDLER(name, form) \
     { \

@@ -35,7 +35,7 @@
         return i + 1; \
     }
 
-SREG(tid, uint32_t, w->rows[WARP_ROW_TID + i->imm][l])
+SREG(tid, uint32_t, w->rows[WARP_ROW_TID + i->imm].lane[l])
 SREG(laneid, uint32_t, l)
 SREG(lanemask_eq, uint32_t, lane_bit[l])
 SREG(lanemask_le, uint32_t, lane_bit[l] | (lane_bit[l] - 1))

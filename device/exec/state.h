@@ -40,7 +40,7 @@ typedef struct WarpStore {
 struct Block {
     Block *next;               /* in the worker's list of live or of free blocks */
     Grid *grid;
-    _Alignas(64) uint32_t rows[BLOCK_ROWS][WARP_LANES]; /* by enum BlockRow */
+    _Alignas(64) SpecialRow rows[BLOCK_ROWS]; /* by enum BlockRow */
     uint32_t id[3];
     uint64_t linear;
     uint8_t *shared;

@@ -62,7 +62,7 @@ struct Warp {
     size_t registers_size; /* the register file, grows with the call depth */
     uint8_t *local;
     size_t local_stride; /* lane l's local memory starts at local + l * local_stride */
-    _Alignas(64) uint32_t rows[WARP_ROWS][WARP_LANES]; /* by enum WarpRow */
+    _Alignas(64) SpecialRow rows[WARP_ROWS]; /* by enum WarpRow */
 };
 
 /* Calls. A callee's frame starts WARP_CALL_HEADER bytes after the end of its caller's; the header keeps the lanes'

@@ -1,4 +1,5 @@
 /* Immediates as rows: 32 copies of a value, made once for each value and size. */
+#include "exec/affine.h"
 #include "lower/module.h"
 
 #include <string.h>
@@ -30,7 +31,8 @@ static void fill_row(uint8_t *row, RegisterClass class, uint64_t low, uint64_t h
 static Ref add_row(Lower *lower, RegisterClass class, uint64_t low, uint64_t high)
 {
     Constants *c = &lower->constants;
-    uint32_t need = c->size + row_bytes[class];
+    uint32_t start = c->size + (class == CLASS_32 || class == CLASS_64 ? AFFINE_BYTES : 0);
+    uint32_t need = start + row_bytes[class];
     if (need > REF_OFFSET_MASK) longjmp(*lower->scratch.on_failure, 1);
     if (need > c->capacity) {
         uint32_t capacity = c->capacity ? c->capacity * 2 : 16384;
@@ -39,8 +41,9 @@ static Ref add_row(Lower *lower, RegisterClass class, uint64_t low, uint64_t hig
         c->bytes = bytes;
         c->capacity = capacity;
     }
-    Ref ref = REF_MAKE(REF_CONST, c->size);
-    fill_row(c->bytes + c->size, class, low, high);
+    Ref ref = REF_MAKE(REF_CONST, start);
+    fill_row(c->bytes + start, class, low, high);
+    if (start != c->size) affine_set_even(c->bytes + start, low);
     c->size = need;
     return ref;
 }

@@ -9,7 +9,15 @@
 #include "exec/code.h"
 #include "lower/arena.h"
 
-typedef enum RegisterClass { CLASS_PREDICATE, CLASS_16, CLASS_32, CLASS_64, CLASS_128 } RegisterClass;
+typedef enum RegisterClass {
+    CLASS_PREDICATE,
+    CLASS_16,
+    CLASS_32,
+    CLASS_64,
+    CLASS_128,
+    CLASS_AFFINE_32,
+    CLASS_AFFINE_64 /* with room for an Affine: made by affine.c */
+} RegisterClass;
 
 enum {
     FLAG_E_WRITTEN = 1,   /* e is a destination */
@@ -52,8 +60,8 @@ typedef struct LowerBlock {
 } LowerBlock;
 #define NO_BLOCK UINT32_MAX
 
-/* The frame: predicates, rows of 16, of 32, of 64 bits. */
-enum { FRAME_POOLS = 4 };
+/* The frame: predicates, rows of 16, of 32, of 64 bits, affine rows of 32, of 64 bits. */
+enum { FRAME_POOLS = 6 };
 
 /* Where a virtual register lives: instructions first to last inclusive, first > last when nowhere. */
 typedef struct LiveRange {
@@ -109,6 +117,7 @@ uint32_t lower_new_refs(LowerFunction *f, const Ref *refs, uint32_t count);
 /* The passes over one function, in their order. */
 void lower_blocks(LowerFunction *f);      /* labels and branches to blocks, their order, jumps between them */
 void lower_copies(LowerFunction *f);      /* copies propagated, dead instructions dropped */
+void lower_affine(LowerFunction *f);      /* of kernels: rows kept as numbers */
 void lower_liveness(LowerFunction *f);    /* live ranges */
 bool lower_registers(LowerFunction *f); /* virtual registers to rows; false when the frame grows too large */
 

@@ -6,6 +6,7 @@
  * an instruction never share a row, so that a handler may write a destination before it has read all its
  * sources.
  */
+#include "exec/affine.h"
 #include "lower/ir.h"
 
 #include <string.h>
@@ -30,11 +31,14 @@ typedef struct Packing {
 } Packing;
 
 /* Each class's pool, and the slots it takes there. */
-static const uint8_t class_pool[] =
-    {[CLASS_PREDICATE] = 0, [CLASS_16] = 1, [CLASS_32] = 2, [CLASS_64] = 3, [CLASS_128] = 3};
-static const uint8_t class_slots[] =
-    {[CLASS_PREDICATE] = 1, [CLASS_16] = 1, [CLASS_32] = 1, [CLASS_64] = 1, [CLASS_128] = 2};
-static const uint16_t slot_bytes[POOLS] = {4, 128, 128, 256};
+static const uint8_t class_pool[] = {
+    [CLASS_PREDICATE] = 0, [CLASS_16] = 1,        [CLASS_32] = 2,       [CLASS_64] = 3,
+    [CLASS_128] = 3,       [CLASS_AFFINE_32] = 4, [CLASS_AFFINE_64] = 5};
+static const uint8_t class_slots[] = {
+    [CLASS_PREDICATE] = 1, [CLASS_16] = 1,        [CLASS_32] = 1,       [CLASS_64] = 1,
+    [CLASS_128] = 2,       [CLASS_AFFINE_32] = 1, [CLASS_AFFINE_64] = 1};
+static const uint16_t slot_bytes[POOLS] = {4, 128, 128, 256, AFFINE_BYTES + 128, AFFINE_BYTES + 256};
+static const uint16_t row_offset[POOLS] = {[4] = AFFINE_BYTES, [5] = AFFINE_BYTES};
 
 static SlotSet *slots_of(Packing *p, uint32_t r) { return &p->pools[class_pool[p->f->classes[r]]]; }
 
@@ -112,7 +116,7 @@ static void rename_register(void *closure, Ref *ref, bool read, bool written)
     (void)read;
     (void)written;
     uint32_t r = *ref & REF_OFFSET_MASK, pool = class_pool[p->f->classes[r]];
-    *ref = REF_MAKE(REF_FRAME, p->pools[pool].offset + p->place[r] * slot_bytes[pool]);
+    *ref = REF_MAKE(REF_FRAME, p->pools[pool].offset + p->place[r] * slot_bytes[pool] + row_offset[pool]);
 }
 
 /* Sets the pools side by side; false when the frame grows too large. */
@@ -127,7 +131,8 @@ static bool place_pools(Packing *p)
         p->f->pools[i] = (uint32_t)size;
     }
     p->f->frame_size = (uint32_t)bytes;
-    p->f->peak_rows = p->pools[1].used + p->pools[2].used + 2 * p->pools[3].used;
+    p->f->peak_rows =
+        p->pools[1].used + p->pools[2].used + p->pools[4].used + 2 * (p->pools[3].used + p->pools[5].used);
     return true;
 }
 

@@ -219,6 +219,7 @@ void lower_function(Lower *lower, FunctionFacts *facts)
     if (s.failed) return;
     lower_blocks(&f);
     lower_copies(&f);
+    if (facts->tree->is_entry) lower_affine(&f);
     lower_liveness(&f);
     if (!lower_registers(&f))
         ptx_report(facts->tree->home, lower->log, PTX_INVALID, facts->tree->line, facts->tree->column,

@@ -5,6 +5,7 @@
  * of other functions are local memory: results first, then arguments, at the start of the frame of the
  * function called.
  */
+#include "exec/affine.h"
 #include "lower/select.h"
 
 enum { ARGUMENT_ALIGN = 16, LOCAL_LIMIT = 1 << 29 };
@@ -203,8 +204,9 @@ Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass c
             && known->is_signed == load.is_signed)
             return REF_MAKE(REF_PARAM, known->row);
     }
-    load.row = s->code->param_rows_size;
-    s->code->param_rows_size += 32u * load.element;
+    load.affine = class != CLASS_16;
+    load.row = s->code->param_rows_size + (load.affine ? AFFINE_BYTES : 0);
+    s->code->param_rows_size = load.row + 32u * load.element;
     s->loads = lower_arena_grow(s->f->scratch, s->loads, s->load_count, &s->load_capacity, sizeof load);
     s->loads[s->load_count++] = load;
     return REF_MAKE(REF_PARAM, load.row);

@@ -1,0 +1,205 @@
+/* Registers that may hold affine rows (exec/affine.h), and the operations that keep them so.
+ *
+ * A register may be affine when all that is ever written to it is computed from constants, parameters, indices
+ * and other such registers by operations that keep rows on a line: the greatest such set. Of these only those are
+ * taken that an address is computed from (a counter alone is as fast as a row, and faster where lanes leave a
+ * loop one by one); they get rows with room for the numbers, and whatever else reads one has it spread first. Only kernels are looked at: what they call shares its frames.
+ */
+#include "lower/ir.h"
+
+#include <string.h>
+
+typedef enum Rule { RULE_NONE, RULE_SUM, RULE_PRODUCT, RULE_SHIFT, RULE_LEVEL, RULE_COMPARE, RULE_ACCESS } Rule;
+
+typedef struct Form {
+    uint16_t op;    /* on numbers */
+    uint8_t rule;
+} Form;
+
+static const Form forms[OP_COUNT] = {
+#define AFFINE(name, rule, d, a, b, c) [OP_##name] = {OP_affine_##name, RULE_##rule},
+#include "exec/affine.def"
+#undef AFFINE
+};
+
+/* What a register's rows may be at most. */
+typedef enum Kind { KIND_EVEN, KIND_LINE, KIND_ANY } Kind;
+
+typedef struct Affinity {
+    LowerFunction *f;
+    uint8_t *kinds;     /* by register */
+    uint8_t *wanted;
+    uint32_t *spread;   /* block + 1 in which the register's row is up to date */
+    bool changed;
+    uint32_t block;
+    LowerInsn *out;
+    uint32_t out_count, out_capacity;
+} Affinity;
+
+static uint32_t number_of(Ref ref) { return ref & REF_OFFSET_MASK; }
+
+static Kind kind_of(const Affinity *a, Ref ref)
+{
+    switch (ref >> REF_BASE_SHIFT) {
+    case REF_FRAME: return a->kinds[number_of(ref)];
+    case REF_CONST:
+    case REF_PARAM:
+    case REF_BLOCK: return KIND_EVEN;
+    case REF_WARP: return KIND_LINE;
+    default: return KIND_EVEN; /* absent */
+    }
+}
+
+static Kind worse(Kind x, Kind y) { return x > y ? x : y; }
+
+static Kind result_kind(const Affinity *a, const LowerInsn *i)
+{
+    Kind x = kind_of(a, i->a), y = kind_of(a, i->b), z = kind_of(a, i->c), most = worse(worse(x, y), z);
+    if (most == KIND_ANY) return KIND_ANY;
+    switch (forms[i->op].rule) {
+    case RULE_SUM: return most;
+    case RULE_PRODUCT: return x == KIND_EVEN || y == KIND_EVEN ? most : KIND_ANY;
+    case RULE_SHIFT: return y == KIND_EVEN ? x : KIND_ANY;
+    case RULE_LEVEL: return most == KIND_EVEN ? KIND_EVEN : KIND_ANY;
+    default: return KIND_ANY;
+    }
+}
+
+static void lower_kind(void *closure, Ref *ref, bool read, bool written)
+{
+    Affinity *a = closure;
+    (void)read;
+    if (written && a->kinds[number_of(*ref)] != KIND_ANY) {
+        a->kinds[number_of(*ref)] = KIND_ANY;
+        a->changed = true;
+    }
+}
+
+/* Down to a fixed point: an operation that is not one of ours leaves nothing on a line. */
+static void find_kinds(Affinity *a)
+{
+    LowerFunction *f = a->f;
+    do {
+        a->changed = false;
+        for (uint32_t n = 0; n < f->insn_count; n++) {
+            LowerInsn *i = &f->insns[n];
+            bool ours = forms[i->op].rule && forms[i->op].rule < RULE_COMPARE && ref_is_register(i->d);
+            Kind kind = ours ? result_kind(a, i) : KIND_ANY;
+            if (kind == KIND_ANY) {
+                lower_visit(f, i, lower_kind, a);
+            } else if (kind > a->kinds[number_of(i->d)]) {
+                a->kinds[number_of(i->d)] = (uint8_t)kind;
+                a->changed = true;
+            }
+        }
+    } while (a->changed);
+}
+
+static bool affine(const Affinity *a, Ref ref) { return ref_is_register(ref) && kind_of(a, ref) != KIND_ANY; }
+
+static void want(Affinity *a, Ref ref)
+{
+    if (!affine(a, ref) || a->wanted[number_of(ref)]) return;
+    a->wanted[number_of(ref)] = true;
+    a->changed = true;
+}
+
+static bool is_wanted(const Affinity *a, Ref ref) { return ref_is_register(ref) && a->wanted[number_of(ref)]; }
+
+static bool is_access(const Affinity *a, const LowerInsn *i)
+{
+    return forms[i->op].rule == RULE_ACCESS && affine(a, i->a) && !(i->mods & MEM_STRONG);
+}
+
+/* Of rows that are wanted for an address, or are one value. */
+static bool is_comparison(const Affinity *a, const LowerInsn *i)
+{
+    return forms[i->op].rule == RULE_COMPARE && (!ref_is_register(i->a) || is_wanted(a, i->a))
+           && (!ref_is_register(i->b) || is_wanted(a, i->b));
+}
+
+static void find_wanted(Affinity *a)
+{
+    LowerFunction *f = a->f;
+    do {
+        a->changed = false;
+        for (uint32_t n = f->insn_count; n-- > 0;) {
+            const LowerInsn *i = &f->insns[n];
+            if (is_access(a, i)) want(a, i->a);
+            if (!is_wanted(a, i->d)) continue;
+            want(a, i->a);
+            want(a, i->b);
+            want(a, i->c);
+        }
+    } while (a->changed);
+}
+
+static LowerInsn *append(Affinity *a)
+{
+    a->out = lower_arena_grow(a->f->scratch, a->out, a->out_count, &a->out_capacity, sizeof *a->out);
+    return &a->out[a->out_count++];
+}
+
+static void spread_source(void *closure, Ref *ref, bool read, bool written)
+{
+    Affinity *a = closure;
+    uint32_t r = number_of(*ref);
+    if (!read || written || !a->wanted[r] || a->spread[r] == a->block + 1) return;
+    uint16_t op = a->f->classes[r] == CLASS_AFFINE_64 ? OP_spread_b64 : OP_spread_b32;
+    *append(a) = (LowerInsn){.op = op,
+                             .d = REF_ABSENT,
+                             .a = *ref,
+                             .b = REF_ABSENT,
+                             .c = REF_ABSENT,
+                             .e = REF_ABSENT,
+                             .guard = REF_ABSENT};
+    a->spread[r] = a->block + 1;
+}
+
+static void spread_sources(Affinity *a, LowerInsn *i, bool access)
+{
+    uint32_t first = a->out_count;
+    Ref address = i->a;
+    if (access) i->a = REF_ABSENT; /* goes without its row; what is stored does not */
+    lower_visit(a->f, i, spread_source, a);
+    i->a = address;
+    for (uint32_t n = first; n < a->out_count; n++) a->out[n].line = i->line;
+}
+
+static void rewrite(Affinity *a, LowerInsn i)
+{
+    bool access = is_access(a, &i), on_numbers = is_wanted(a, i.d) || is_comparison(a, &i);
+    if (!on_numbers) spread_sources(a, &i, access);
+    if (access || on_numbers) i.op = forms[i.op].op;
+    if (is_wanted(a, i.d)) a->spread[number_of(i.d)] = 0;
+    *append(a) = i;
+}
+
+static void rewrite_all(Affinity *a)
+{
+    LowerFunction *f = a->f;
+    for (a->block = 0; a->block < f->block_count; a->block++) {
+        LowerBlock *block = &f->blocks[a->block];
+        uint32_t first = a->out_count;
+        for (uint32_t n = block->first; n < block->first + block->count; n++) rewrite(a, f->insns[n]);
+        block->first = first;
+        block->count = a->out_count - first;
+    }
+    f->insns = a->out;
+    f->insn_count = a->out_count;
+    f->insn_capacity = a->out_capacity;
+}
+
+void lower_affine(LowerFunction *f)
+{
+    Affinity a = {.f = f};
+    a.kinds = ARENA_ZEROS(f->scratch, uint8_t, f->register_count);
+    a.wanted = ARENA_ZEROS(f->scratch, uint8_t, f->register_count);
+    a.spread = ARENA_ZEROS(f->scratch, uint32_t, f->register_count);
+    find_kinds(&a);
+    find_wanted(&a);
+    if (!memchr(a.wanted, true, f->register_count)) return;
+    for (uint32_t r = 0; r < f->register_count; r++)
+        if (a.wanted[r]) f->classes[r] = f->classes[r] == CLASS_64 ? CLASS_AFFINE_64 : CLASS_AFFINE_32;
+    rewrite_all(&a);
+}
