@@ -118,6 +118,7 @@ uint32_t lower_new_refs(LowerFunction *f, const Ref *refs, uint32_t count);
 void lower_blocks(LowerFunction *f);      /* labels and branches to blocks, their order, jumps between them */
 void lower_copies(LowerFunction *f);      /* copies propagated, dead instructions dropped */
 void lower_affine(LowerFunction *f);      /* of kernels: rows kept as numbers */
+void lower_fuse(LowerFunction *f);        /* fused operations before what they run */
 void lower_liveness(LowerFunction *f);    /* live ranges */
 bool lower_registers(LowerFunction *f); /* virtual registers to rows; false when the frame grows too large */
 

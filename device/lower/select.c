@@ -220,6 +220,7 @@ void lower_function(Lower *lower, FunctionFacts *facts)
     lower_blocks(&f);
     lower_copies(&f);
     if (facts->tree->is_entry) lower_affine(&f);
+    lower_fuse(&f);
     lower_liveness(&f);
     if (!lower_registers(&f))
         ptx_report(facts->tree->home, lower->log, PTX_INVALID, facts->tree->line, facts->tree->column,

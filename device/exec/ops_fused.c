@@ -1,0 +1,87 @@
+/* Several instructions at once. A fused operation stands before those that it runs and takes their operands;
+ * where it cannot run them all it does nothing, and they follow one by one. So a fault, a part of the lanes and
+ * addresses without a pattern are theirs alone.
+ */
+#include "exec/fused.h"
+
+#include "exec/float.h"
+#include "exec/places.h"
+
+/* A vector of lanes, two or one to a half. Elsewhere nothing is fused: the plain loops would not be faster. */
+#if defined(__AVX512F__)
+typedef __m512 Lanes;
+#define LANES_EACH 16
+#define LANES_LOAD(p) _mm512_loadu_ps((const float *)(const void *)(p))
+#define LANES_EVEN(p) _mm512_set1_ps(*(const float *)(const void *)(p))
+#define LANES_STORE(p, v) _mm512_store_ps(p, v)
+#define LANES_FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define HAVE_LANES 1
+#elif defined(__AVX2__)
+typedef __m256 Lanes;
+#define LANES_EACH 8
+#define LANES_LOAD(p) _mm256_loadu_ps((const float *)(const void *)(p))
+#define LANES_EVEN(p) _mm256_broadcast_ss((const float *)(const void *)(p))
+#define LANES_STORE(p, v) _mm256_store_ps(p, v)
+#define LANES_FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define HAVE_LANES 1
+#else
+#define HAVE_LANES 0
+#endif
+
+#if HAVE_LANES
+/* A sum of products, both halves at a time: at x the lanes' values lie side by side, at y too (dense) or there is
+ * one. The offsets are those of the instructions at i and j. */
+#define DOT_STEP(sum, at_x, at_y, SECOND) sum = LANES_FMA(LANES_LOAD(at_x), SECOND(at_y), sum)
+#define DOT_STEPS(SECOND, step) \
+    for (; count; count--, i += 3, j += 3) { \
+        const int64_t in_x = i->imm, in_y = j->imm; \
+        DOT_STEP(low, x->low + in_x, y->low + in_y, SECOND); \
+        DOT_STEP(high, x->high + in_x, y->high + in_y, SECOND); \
+        if (LANES_EACH < HALF) { \
+            DOT_STEP(low_end, x->low + in_x + 32, y->low + in_y + (step), SECOND); \
+            DOT_STEP(high_end, x->high + in_x + 32, y->high + in_y + (step), SECOND); \
+        } \
+    }
+LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, const float *c,
+                 float *d)
+{
+    Lanes low = LANES_LOAD(c), low_end = LANES_LOAD(c + HALF - LANES_EACH);
+    Lanes high = LANES_LOAD(c + HALF), high_end = LANES_LOAD(c + WARP_LANES - LANES_EACH);
+    if (y->dense)
+        DOT_STEPS(LANES_LOAD, 32)
+    else
+        DOT_STEPS(LANES_EVEN, 0)
+    LANES_STORE(d, low);
+    LANES_STORE(d + HALF, high);
+    if (LANES_EACH == HALF) return;
+    LANES_STORE(d + HALF - LANES_EACH, low_end);
+    LANES_STORE(d + WARP_LANES - LANES_EACH, high_end);
+}
+
+static const Insn *dot_shared(Warp *w, const Insn *i)
+{
+    const FusedDot offsets = fused_dot_unpack(i->imm);
+    const Insn *one = i + 1, *other = i + 2, *last = i + 3 * i->mods;
+    Places x = places_shared_between(w, one, 4, offsets.first_least, offsets.first_most);
+    Places y = places_shared_between(w, other, 4, offsets.second_least, offsets.second_most);
+    float *d = ROW(float, w, last->d);
+    const float *c = ROW(const float, w, i[3].c);
+    if (!(x.found & y.found & (x.dense | y.dense))) return i + 1;
+    x.low -= offsets.first_least, x.high -= offsets.first_least;
+    y.low -= offsets.second_least, y.high -= offsets.second_least;
+    if (!x.dense) {
+        const Places t = x;
+        x = y;
+        y = t;
+        one = i + 2;
+        other = i + 1;
+    }
+    dot(one, other, i->mods, &x, &y, c, d);
+    if (__builtin_expect(row_has_nan(d), 0)) canonical_row(d, w->lanes);
+    return last + 1;
+}
+HANDLER(fused_dot_shared_f32, full) { return dot_shared(w, i); }
+#else
+HANDLER(fused_dot_shared_f32, full) { (void)w; return i + 1; }
+#endif
+HANDLER(fused_dot_shared_f32, part) { (void)w; return i + 1; }
