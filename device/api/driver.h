@@ -14,7 +14,7 @@ enum { DRIVER_MAX_DEVICES = 64 };
 typedef struct DriverSettings {
     int version;            /* PYCUDA_CPU_DRIVER_VERSION, as CUDA numbers it: 13000 */
     int devices;            /* PYCUDA_CPU_DEVICES */
-    int threads;            /* PYCUDA_CPU_THREADS; 0: one for each CPU */
+    int threads;            /* PYCUDA_CPU_THREADS, or one for each CPU */
     int capability;         /* PYCUDA_CPU_COMPUTE_CAPABILITY: 75 for 7.5 */
     uint64_t memory;        /* PYCUDA_CPU_MEMORY, bytes of each device */
 } DriverSettings;

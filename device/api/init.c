@@ -70,11 +70,18 @@ static int capability_of(const char *text)
     return 75;
 }
 
+static int processors(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
 static void read_settings(void)
 {
     settings.version = number_of("PYCUDA_CPU_DRIVER_VERSION", 13000, 10000, 99999);
     settings.devices = number_of("PYCUDA_CPU_DEVICES", 1, 0, DRIVER_MAX_DEVICES);
     settings.threads = number_of("PYCUDA_CPU_THREADS", 0, 0, 1024);
+    if (!settings.threads) settings.threads = processors(); /* reads a file: not for every launch */
     settings.capability = capability_of(getenv("PYCUDA_CPU_COMPUTE_CAPABILITY"));
     settings.memory = driver_parse_size(getenv("PYCUDA_CPU_MEMORY"), default_memory());
 }
@@ -85,13 +92,7 @@ const DriverSettings *driver_settings(void)
     return &settings;
 }
 
-int driver_threads(void)
-{
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    int threads = driver_settings()->threads;
-    if (threads) return threads;
-    return cpus > 0 ? (int)cpus : 1;
-}
+int driver_threads(void) { return driver_settings()->threads; }
 
 /* The workers do not exist in the child: nothing may be called there. */
 static void mark_forked(void)
