@@ -31,9 +31,7 @@ typedef struct Affinity {
     uint8_t *wanted;
     uint32_t *spread;   /* block + 1 in which the register's row is up to date */
     bool changed;
-    uint32_t block;
-    LowerInsn *out;
-    uint32_t out_count, out_capacity;
+    uint32_t block, line;
 } Affinity;
 
 static uint32_t number_of(Ref ref) { return ref & REF_OFFSET_MASK; }
@@ -65,32 +63,34 @@ static Kind result_kind(const Affinity *a, const LowerInsn *i)
     }
 }
 
-static void lower_kind(void *closure, Ref *ref, bool read, bool written)
+static bool is_ours(const LowerInsn *i)
+{
+    Rule rule = forms[i->op].rule;
+    return rule != RULE_NONE && rule < RULE_COMPARE && ref_is_register(i->d);
+}
+
+static void set_any(void *closure, Ref *ref, bool read, bool written)
 {
     Affinity *a = closure;
     (void)read;
-    if (written && a->kinds[number_of(*ref)] != KIND_ANY) {
-        a->kinds[number_of(*ref)] = KIND_ANY;
-        a->changed = true;
-    }
+    if (written) a->kinds[number_of(*ref)] = KIND_ANY;
 }
 
 /* Down to a fixed point: an operation that is not one of ours leaves nothing on a line. */
 static void find_kinds(Affinity *a)
 {
     LowerFunction *f = a->f;
+    for (uint32_t n = 0; n < f->insn_count; n++)
+        if (!is_ours(&f->insns[n])) lower_visit(f, &f->insns[n], set_any, a);
     do {
         a->changed = false;
         for (uint32_t n = 0; n < f->insn_count; n++) {
-            LowerInsn *i = &f->insns[n];
-            bool ours = forms[i->op].rule && forms[i->op].rule < RULE_COMPARE && ref_is_register(i->d);
-            Kind kind = ours ? result_kind(a, i) : KIND_ANY;
-            if (kind == KIND_ANY) {
-                lower_visit(f, i, lower_kind, a);
-            } else if (kind > a->kinds[number_of(i->d)]) {
-                a->kinds[number_of(i->d)] = (uint8_t)kind;
-                a->changed = true;
-            }
+            const LowerInsn *i = &f->insns[n];
+            if (!is_ours(i) || a->kinds[number_of(i->d)] == KIND_ANY) continue;
+            Kind kind = result_kind(a, i);
+            if (kind <= a->kinds[number_of(i->d)]) continue;
+            a->kinds[number_of(i->d)] = (uint8_t)kind;
+            a->changed = true;
         }
     } while (a->changed);
 }
@@ -134,36 +134,24 @@ static void find_wanted(Affinity *a)
     } while (a->changed);
 }
 
-static LowerInsn *append(Affinity *a)
-{
-    a->out = lower_arena_grow(a->f->scratch, a->out, a->out_count, &a->out_capacity, sizeof *a->out);
-    return &a->out[a->out_count++];
-}
-
 static void spread_source(void *closure, Ref *ref, bool read, bool written)
 {
     Affinity *a = closure;
     uint32_t r = number_of(*ref);
     if (!read || written || !a->wanted[r] || a->spread[r] == a->block + 1) return;
     uint16_t op = a->f->classes[r] == CLASS_AFFINE_64 ? OP_spread_b64 : OP_spread_b32;
-    *append(a) = (LowerInsn){.op = op,
-                             .d = REF_ABSENT,
-                             .a = *ref,
-                             .b = REF_ABSENT,
-                             .c = REF_ABSENT,
-                             .e = REF_ABSENT,
-                             .guard = REF_ABSENT};
+    LowerInsn *i = lower_new_insn(a->f, op, a->line);
+    i->a = *ref;
     a->spread[r] = a->block + 1;
 }
 
 static void spread_sources(Affinity *a, LowerInsn *i, bool access)
 {
-    uint32_t first = a->out_count;
     Ref address = i->a;
     if (access) i->a = REF_ABSENT; /* goes without its row; what is stored does not */
+    a->line = i->line;
     lower_visit(a->f, i, spread_source, a);
     i->a = address;
-    for (uint32_t n = first; n < a->out_count; n++) a->out[n].line = i->line;
 }
 
 static void rewrite(Affinity *a, LowerInsn i)
@@ -172,22 +160,20 @@ static void rewrite(Affinity *a, LowerInsn i)
     if (!on_numbers) spread_sources(a, &i, access);
     if (access || on_numbers) i.op = forms[i.op].op;
     if (is_wanted(a, i.d)) a->spread[number_of(i.d)] = 0;
-    *append(a) = i;
+    *lower_new_insn(a->f, 0, 0) = i;
 }
 
 static void rewrite_all(Affinity *a)
 {
     LowerFunction *f = a->f;
+    const LowerInsn *text = f->insns;
+    lower_reserve(f, f->insn_count + f->insn_count / 8 + 16);
     for (a->block = 0; a->block < f->block_count; a->block++) {
-        LowerBlock *block = &f->blocks[a->block];
-        uint32_t first = a->out_count;
-        for (uint32_t n = block->first; n < block->first + block->count; n++) rewrite(a, f->insns[n]);
-        block->first = first;
-        block->count = a->out_count - first;
+        LowerBlock *block = &f->blocks[a->block], old = *block;
+        block->first = f->insn_count;
+        for (uint32_t n = 0; n < old.count; n++) rewrite(a, text[old.first + n]);
+        block->count = f->insn_count - block->first;
     }
-    f->insns = a->out;
-    f->insn_count = a->out_count;
-    f->insn_capacity = a->out_capacity;
 }
 
 void lower_affine(LowerFunction *f)

@@ -120,8 +120,7 @@ static void lay_out(Graph *g)
     LowerFunction *f = g->f;
     LowerInsn *text = f->insns;
     LowerBlock *blocks = ARENA_ARRAY(f->scratch, LowerBlock, g->count);
-    f->insns = NULL;
-    f->insn_count = f->insn_capacity = 0;
+    lower_reserve(f, f->insn_count + g->count);
     for (uint32_t o = 0; o < g->count; o++) {
         const LowerBlock *old = &f->blocks[g->order[o]];
         blocks[o] = (LowerBlock){.first = f->insn_count, .position = o};

@@ -14,38 +14,41 @@ static uint32_t hash_value(RegisterClass class, uint64_t low, uint64_t high)
     return (uint32_t)(hash >> 32);
 }
 
-static void fill_row(uint8_t *row, RegisterClass class, uint64_t low, uint64_t high)
+static void fill_32(uint8_t *row, uint32_t value)
 {
-    uint16_t half = (uint16_t)low;
-    uint32_t word = class == CLASS_PREDICATE ? (low ? UINT32_MAX : 0) : (uint32_t)low;
-    for (size_t l = 0; l < 32; l++) {
-        if (class == CLASS_16) memcpy(row + l * 2, &half, 2);
-        if (class == CLASS_32) memcpy(row + l * 4, &word, 4);
-        if (class >= CLASS_64) memcpy(row + l * 8, &low, 8);
-        if (class == CLASS_128) memcpy(row + 256 + l * 8, &high, 8);
-    }
-    if (class == CLASS_PREDICATE)
-        for (size_t l = 0; l < 16; l++) memcpy(row + l * 4, &word, 4);
+    for (size_t l = 0; l < 32; l++) memcpy(row + l * 4, &value, 4);
 }
 
-static Ref add_row(Lower *lower, RegisterClass class, uint64_t low, uint64_t high)
+static void fill_64(uint8_t *row, uint64_t value)
+{
+    for (size_t l = 0; l < 32; l++) memcpy(row + l * 8, &value, 8);
+}
+
+static void fill_row(uint8_t *row, RegisterClass class, uint64_t low, uint64_t high)
+{
+    uint32_t word = (uint32_t)low;
+    uint16_t half = (uint16_t)low;
+    switch (class) {
+    case CLASS_PREDICATE: memset(row, low ? 0xff : 0, row_bytes[class]); break;
+    case CLASS_16:
+        for (size_t l = 0; l < 32; l++) memcpy(row + l * 2, &half, 2);
+        break;
+    case CLASS_32: fill_32(row, word); break;
+    default:
+        fill_64(row, low);
+        if (class == CLASS_128) fill_64(row + 256, high);
+    }
+}
+
+static bool is_affine(RegisterClass class) { return class == CLASS_32 || class == CLASS_64; }
+
+static Ref add_row(Lower *lower, RegisterClass class)
 {
     Constants *c = &lower->constants;
-    uint32_t start = c->size + (class == CLASS_32 || class == CLASS_64 ? AFFINE_BYTES : 0);
-    uint32_t need = start + row_bytes[class];
+    uint32_t start = c->size + (is_affine(class) ? AFFINE_BYTES : 0), need = start + row_bytes[class];
     if (need > REF_OFFSET_MASK) longjmp(*lower->scratch.on_failure, 1);
-    if (need > c->capacity) {
-        uint32_t capacity = c->capacity ? c->capacity * 2 : 16384;
-        uint8_t *bytes = lower_arena_alloc(&lower->scratch, capacity, 64);
-        if (c->size) memcpy(bytes, c->bytes, c->size);
-        c->bytes = bytes;
-        c->capacity = capacity;
-    }
-    Ref ref = REF_MAKE(REF_CONST, start);
-    fill_row(c->bytes + start, class, low, high);
-    if (start != c->size) affine_set_even(c->bytes + start, low);
     c->size = need;
-    return ref;
+    return REF_MAKE(REF_CONST, start);
 }
 
 static void grow_table(Lower *lower)
@@ -74,7 +77,7 @@ Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t hig
         const ConstantRow *row = &c->table[at];
         if (row->class == class + 1 && row->low == low && row->high == high) return row->ref;
     }
-    Ref ref = add_row(lower, class, low, high);
+    Ref ref = add_row(lower, class);
     c->table[at] = (ConstantRow){low, high, ref, (uint8_t)(class + 1)};
     c->count++;
     return ref;
@@ -82,8 +85,16 @@ Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t hig
 
 void lower_finish_constants(Lower *lower)
 {
-    Constants *c = &lower->constants;
-    lower->code->constants = lower_arena_alloc(lower->keep, c->size ? c->size : 64, 64);
+    const Constants *c = &lower->constants;
+    uint8_t *bytes = lower_arena_alloc(lower->keep, c->size ? c->size : 64, 64);
+    for (uint32_t n = 0; n < c->table_size; n++) {
+        const ConstantRow *row = &c->table[n];
+        if (!row->class) continue;
+        RegisterClass class = (RegisterClass)(row->class - 1);
+        uint8_t *at = bytes + (row->ref & REF_OFFSET_MASK);
+        fill_row(at, class, row->low, row->high);
+        if (is_affine(class)) affine_set_even(at, row->low);
+    }
+    lower->code->constants = bytes;
     lower->code->constants_size = c->size;
-    if (c->size) memcpy(lower->code->constants, c->bytes, c->size);
 }

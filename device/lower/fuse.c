@@ -13,8 +13,6 @@ enum { RUN_LIMIT = 1024 };
 typedef struct Fusion {
     LowerFunction *f;
     uint32_t *reads, *writes;  /* of each register */
-    LowerInsn *out;
-    uint32_t out_count, out_capacity;
 } Fusion;
 
 static void count_uses(void *closure, Ref *ref, bool read, bool written)
@@ -28,12 +26,6 @@ static bool used_once(const Fusion *x, Ref ref)
 {
     uint32_t r = ref & REF_OFFSET_MASK;
     return ref_is_register(ref) && x->reads[r] == 1 && x->writes[r] == 1;
-}
-
-static LowerInsn *append(Fusion *x)
-{
-    x->out = lower_arena_grow(x->f->scratch, x->out, x->out_count, &x->out_capacity, sizeof *x->out);
-    return &x->out[x->out_count++];
 }
 
 static bool is_shared_load(const LowerInsn *i)
@@ -81,45 +73,41 @@ static uint32_t dot_length(const Fusion *x, const LowerInsn *i, uint32_t limit, 
     return count;
 }
 
-static void put_before(Fusion *x, uint16_t op, uint32_t line, uint32_t count, int64_t imm)
-{
-    *append(x) = (LowerInsn){.op = op,
-                             .mods = (uint16_t)count,
-                             .line = line,
-                             .imm = imm,
-                             .d = REF_ABSENT,
-                             .a = REF_ABSENT,
-                             .b = REF_ABSENT,
-                             .c = REF_ABSENT,
-                             .e = REF_ABSENT,
-                             .guard = REF_ABSENT};
-}
-
 /* Copies what starts at i, fused where that can be; the number of instructions copied. */
 static uint32_t fuse_at(Fusion *x, const LowerInsn *i, uint32_t left)
 {
     FusedDot offsets;
     uint32_t count = left >= 3 && is_shared_load(i) ? dot_length(x, i, left, &offsets) : 0;
     uint32_t copied = count ? 3 * count : 1;
-    if (count) put_before(x, OP_fused_dot_shared_f32, i->line, count, fused_dot_pack(offsets));
-    for (uint32_t n = 0; n < copied; n++) *append(x) = i[n];
+    if (count) {
+        LowerInsn *fused = lower_new_insn(x->f, OP_fused_dot_shared_f32, i->line);
+        fused->mods = (uint16_t)count;
+        fused->imm = fused_dot_pack(offsets);
+    }
+    for (uint32_t n = 0; n < copied; n++) *lower_new_insn(x->f, 0, 0) = i[n];
     return copied;
+}
+
+static bool has_candidates(const LowerFunction *f)
+{
+    uint32_t n = 0;
+    while (n < f->insn_count && !is_shared_load(&f->insns[n])) n++;
+    return n < f->insn_count;
 }
 
 void lower_fuse(LowerFunction *f)
 {
     Fusion x = {.f = f};
+    if (!has_candidates(f)) return;
     x.reads = ARENA_ZEROS(f->scratch, uint32_t, f->register_count);
     x.writes = ARENA_ZEROS(f->scratch, uint32_t, f->register_count);
     for (uint32_t n = 0; n < f->insn_count; n++) lower_visit(f, &f->insns[n], count_uses, &x);
+    const LowerInsn *text = f->insns;
+    lower_reserve(f, f->insn_count + f->insn_count / 3 + 1);
     for (uint32_t b = 0; b < f->block_count; b++) {
-        LowerBlock *block = &f->blocks[b];
-        uint32_t first = x.out_count, n = 0;
-        while (n < block->count) n += fuse_at(&x, &f->insns[block->first + n], block->count - n);
-        block->first = first;
-        block->count = x.out_count - first;
+        LowerBlock *block = &f->blocks[b], old = *block;
+        block->first = f->insn_count;
+        for (uint32_t n = 0; n < old.count;) n += fuse_at(&x, &text[old.first + n], old.count - n);
+        block->count = f->insn_count - block->first;
     }
-    f->insns = x.out;
-    f->insn_count = x.out_count;
-    f->insn_capacity = x.out_capacity;
 }

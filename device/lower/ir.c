@@ -8,6 +8,13 @@ Ref lower_new_register(LowerFunction *f, RegisterClass class)
     return REF_MAKE(REF_FRAME, f->register_count++);
 }
 
+void lower_reserve(LowerFunction *f, uint32_t capacity)
+{
+    f->insns = ARENA_ARRAY(f->scratch, LowerInsn, capacity);
+    f->insn_count = 0;
+    f->insn_capacity = capacity;
+}
+
 LowerInsn *lower_new_insn(LowerFunction *f, uint16_t op, uint32_t line)
 {
     f->insns = lower_arena_grow(f->scratch, f->insns, f->insn_count, &f->insn_capacity, sizeof *f->insns);

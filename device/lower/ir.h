@@ -109,6 +109,8 @@ static inline void lower_visit(LowerFunction *f, LowerInsn *i, RegisterVisitor v
 
 /* A new virtual register. */
 Ref lower_new_register(LowerFunction *f, RegisterClass class);
+/* An empty list of instructions with room for so many. */
+void lower_reserve(LowerFunction *f, uint32_t capacity);
 /* Appends an instruction with all operands absent. */
 LowerInsn *lower_new_insn(LowerFunction *f, uint16_t op, uint32_t line);
 /* Appends further operands; their first index. */

@@ -22,8 +22,7 @@ typedef struct ConstantRow {
 typedef struct Constants {
     ConstantRow *table;    /* hash, open addressing */
     uint32_t table_size, count;
-    uint8_t *bytes;
-    uint32_t size, capacity;
+    uint32_t size;         /* bytes of all rows: filled when all are known */
 } Constants;
 
 /* A function's place in the call graph and what it uses of shared memory. */

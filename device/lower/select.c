@@ -211,6 +211,7 @@ void lower_function(Lower *lower, FunctionFacts *facts)
     Select s = {
         .lower = lower, .facts = facts, .tree = facts->tree, .code = facts->code, .f = &f, .guard = REF_ABSENT};
     lower_arena_reset(&lower->body);
+    lower_reserve(&f, facts->tree->insn_count + facts->tree->insn_count / 4 + 16);
     select_registers(&s);
     select_labels(&s);
     select_frame(&s);
