@@ -10,7 +10,13 @@
 
 #include "exec/state.h"
 
-enum { RESIDENT_BLOCKS = 64, STACK_DEFAULT = 65536, PARAM_ROWS_ON_STACK = 8192 };
+enum {
+    SHARE_MOST = 8,
+    SHARES_EACH = 64,
+    RESIDENT_BLOCKS = 64,
+    STACK_DEFAULT = 65536,
+    PARAM_ROWS_ON_STACK = 8192
+};
 
 /* --- set-up --------------------------------------------------------------------------------------------- */
 
@@ -50,6 +56,14 @@ static size_t lane_stride(uint32_t size)
     return size ? (lines | 1) * 64 : 0;
 }
 
+/* Blocks that a worker takes at a time: several of many, so that the counter does not go to and fro for each. */
+static uint32_t share_of(const Grid *grid)
+{
+    uint64_t share = grid->block_count / ((uint64_t)worker_pool_threads(grid->pool) * SHARES_EACH);
+    if (grid->launch->cooperative || share < 1) return 1;
+    return share < SHARE_MOST ? (uint32_t)share : SHARE_MOST;
+}
+
 static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
 {
     const CodeFunction *function = launch->function;
@@ -64,6 +78,7 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
     if (grid->local_size < function->local_size) grid->local_size = function->local_size;
     grid->local_stride = lane_stride(grid->local_size);
     grid->block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    grid->share = share_of(grid);
     atomic_init(&grid->next_block, 0);
     atomic_init(&grid->faulted, false);
     grid->fault = fault;
@@ -77,22 +92,31 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
 
+/* The next block number of the worker's share, or of a new one; false when there is none. */
+static bool take_number(Grid *grid, Worker *worker, uint64_t *linear)
+{
+    if (worker->share_next == worker->share_end) {
+        uint64_t first;
+        if (atomic_load_explicit(&grid->next_block, memory_order_relaxed) >= grid->block_count) return false;
+        first = atomic_fetch_add_explicit(&grid->next_block, grid->share, memory_order_relaxed);
+        if (first >= grid->block_count) return false;
+        worker->share_next = first;
+        worker->share_end = grid->block_count - first < grid->share ? grid->block_count : first + grid->share;
+    }
+    *linear = worker->share_next++;
+    return true;
+}
+
 /* The next block that nobody has taken, begun; NULL when there is none (or no memory for it: *failed). */
 static Block *next_block(Grid *grid, Worker *worker, bool *failed)
 {
     uint64_t linear;
     Block *block;
-    if (atomic_load_explicit(&grid->next_block, memory_order_relaxed) >= grid->block_count) return NULL;
+    if (!take_number(grid, worker, &linear)) return NULL;
     block = block_take(worker, grid);
     if (!block) {
         exec_fault_plain(grid, 2, "kernel %s: no memory for the state of a block", grid->function->name);
         *failed = true;
-        return NULL;
-    }
-    linear = atomic_fetch_add_explicit(&grid->next_block, 1, memory_order_relaxed);
-    if (linear >= grid->block_count) {
-        block->next = worker->free_blocks;
-        worker->free_blocks = block;
         return NULL;
     }
     block_begin(block, linear);
@@ -139,8 +163,7 @@ static Block *run_in_place(Grid *grid, Worker *worker, Block *block, BlockResult
         *result = run_one(grid, worker, block);
         if (*result != BLOCK_DONE) return block;
         if (worker->live) break;
-        linear = atomic_fetch_add_explicit(&grid->next_block, 1, memory_order_relaxed);
-        if (linear >= grid->block_count) break;
+        if (!take_number(grid, worker, &linear)) break;
         block_begin(block, linear);
     }
     block_give_back(worker, block);
@@ -156,6 +179,7 @@ void grid_work(Grid *grid, Worker *worker)
 {
     bool failed = false;
     worker->last = NULL;
+    worker->share_next = worker->share_end = 0;
     while (!failed && !atomic_load_explicit(&grid->faulted, memory_order_relaxed)) {
         BlockResult result;
         Block *block = pop_first(worker), *fresh;

@@ -68,6 +68,7 @@ struct Worker {
     uint32_t live_count;
     Block *last;               /* whose memory the caches may know */
     WarpStore *free_stores;
+    uint64_t share_next, share_end; /* blocks taken of the grid and not begun */
     uint32_t index;            /* shown as %smid */
     uint64_t random;           /* state of the oracle's generator; 0: no oracle */
 };
@@ -80,6 +81,7 @@ struct Grid {
     size_t local_stride;       /* bytes between the local memories of two lanes */
     uint32_t local_size;       /* bytes of local memory a lane may use */
     uint64_t block_count, started_ns, schedule_seed;
+    uint32_t share;            /* blocks that a worker takes at a time */
     ExecFault *fault;
     pthread_mutex_t *fault_lock, *print_lock;
     Grid *next;                /* in the pool's queue */
