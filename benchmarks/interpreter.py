@@ -1,18 +1,21 @@
 """The CPU device's interpreter on one core: ns per warp instruction, beside PoCL, NumPy and plain C.
 
-Three kernels: a stream (saxpy), divergence (Mandelbrot), barriers and shared memory (tiled product).
-Instructions are counted in the PTX: those outside loops once a warp, those of the loop as often as
-the warp goes round.
+Three kernels: a stream (saxpy), divergence (Mandelbrot), barriers and shared memory (tiled product), on every
+instruction set that this processor has. All run once a round, one after the other, so that whatever else the
+machine does falls on all; a ratio is the median of the rounds' ratios. Instructions are counted in the PTX:
+those outside loops once a warp, those of the loop as often as the warp goes round.
 """
 
 import ctypes
 import os
 import re
+import statistics
+import time
 
-os.environ.update(PYCUDA_DEVICE="cpu", PYCUDA_CPU_THREADS="1")
+os.environ.update(PYCUDA_DEVICE="cpu", PYCUDA_CPU_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
-from common import build_raw, median_time, table
+from common import build_raw, rounds, table
 
 import pycuda.autoinit
 import pycuda.driver as drv
@@ -20,6 +23,8 @@ import pycuda.gpuarray as gpuarray
 from pycuda.compiler import SourceModule, compile
 
 N, SIZE, LIMIT, M = 1 << 20, 512, 256, 256
+ISAS = {"v2": "SSE4", "v3": "AVX2", "v4": "AVX-512"}
+ROUNDS = 15
 
 SAXPY = """
 __global__ void saxpy(int n, float s, const float *x, const float *y, float *z)
@@ -88,121 +93,157 @@ def count_instructions(source, name):
     return sum(not line.endswith(":") for line in code) - inside, inside
 
 
-def run_saxpy(raw):
-    kernel = SourceModule(SAXPY).get_function("saxpy")
-    x, y = np.random.rand(2, N).astype(np.float32)
-    gx, gy, gz = gpuarray.to_gpu(x), gpuarray.to_gpu(y), gpuarray.empty(N, np.float32)
-    kernel.prepare("ifPPP")
-
-    def launch():
-        kernel.prepared_call((N // 256, 1), (256, 1, 1), N, 2.5, gx.gpudata, gy.gpudata, gz.gpudata)
-        drv.Context.synchronize()
-
-    launch()
-    assert np.allclose(gz.get(), np.float32(2.5) * x + y)
-    z = np.empty_like(x)
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (x, y, z)]
-    outside, _ = count_instructions(SAXPY, "saxpy")
-    return (
-        outside * N // 32,
-        median_time(launch),
-        median_time(lambda: np.float32(2.5) * x + y),
-        median_time(lambda: raw.raw_saxpy(ctypes.c_long(N), ctypes.c_float(2.5), *pointers)),
-    )
+def addresses(arrays):
+    return [ctypes.c_void_p(array.ctypes.data) for array in arrays]
 
 
-def run_mandelbrot(raw):
-    kernel = SourceModule(MANDELBROT).get_function("mandelbrot")
-    out = gpuarray.empty((SIZE, SIZE), np.int32)
-    kernel.prepare("iiP")
+class Saxpy:
+    name = "saxpy 2^20"
 
-    def launch():
-        kernel.prepared_call((SIZE // 32, SIZE // 8), (32, 8, 1), SIZE, LIMIT, out.gpudata)
-        drv.Context.synchronize()
+    def __init__(self):
+        self.x, self.y = np.random.rand(2, N).astype(np.float32)
+        self.arrays = [gpuarray.to_gpu(self.x), gpuarray.to_gpu(self.y), gpuarray.empty(N, np.float32)]
+        self.plain_arrays = self.x, self.y, np.empty_like(self.x)
 
-    launch()
-    counts = out.get()
-    plain = np.empty((SIZE, SIZE), np.int32)
+    def ours(self):
+        kernel = SourceModule(SAXPY).get_function("saxpy").prepare("ifPPP")
+        args = [N, 2.5, *(array.gpudata for array in self.arrays)]
+        return lambda: kernel.prepared_call((N // 256, 1), (256, 1, 1), *args)
 
-    def in_c():
-        raw.raw_mandelbrot(SIZE, LIMIT, ctypes.c_void_p(plain.ctypes.data))
+    def numpy(self):
+        return np.float32(2.5) * self.x + self.y
 
-    in_c()
-    # Contraction to fused multiply-adds moves single pixels at the border by a step or two.
-    assert (counts != plain).mean() < 0.02
-    outside, inside = count_instructions(MANDELBROT, "mandelbrot")
-    rounds = counts.reshape(SIZE, SIZE // 32, 32).max(axis=2)
-    instructions = int(outside * rounds.size + inside * rounds.sum())
-    return instructions, median_time(launch, 5), median_time(mandelbrot_numpy, 3), median_time(in_c, 3)
+    def plain(self, raw):
+        raw.raw_saxpy(ctypes.c_long(N), ctypes.c_float(2.5), *addresses(self.plain_arrays))
 
-
-def mandelbrot_numpy():
-    steps = np.arange(SIZE, dtype=np.float32) / SIZE * np.float32(3)
-    c = (steps - 2)[None, :] + 1j * (steps - np.float32(1.5))[:, None]
-    c = c.astype(np.complex64)
-    z, counts = np.zeros_like(c), np.zeros(c.shape, np.int32)
-    alive = np.ones(c.shape, bool)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(LIMIT):
-            z[alive] = z[alive] ** 2 + c[alive]
-            counts[alive] += 1
-            alive &= (z.real**2 + z.imag**2) < 4
-    return counts
+    def instructions(self):
+        assert np.allclose(self.arrays[2].get(), self.numpy())
+        return count_instructions(SAXPY, "saxpy")[0] * N // 32
 
 
-def run_matmul(raw):
-    kernel = SourceModule(MATMUL).get_function("matmul")
-    a, b = np.random.rand(2, M, M).astype(np.float32)
-    ga, gb, gc = gpuarray.to_gpu(a), gpuarray.to_gpu(b), gpuarray.empty((M, M), np.float32)
-    kernel.prepare("iPPP")
+class Mandelbrot:
+    name = "Mandelbrot 512x512"
 
-    def launch():
-        kernel.prepared_call((M // 16, M // 16), (16, 16, 1), M, ga.gpudata, gb.gpudata, gc.gpudata)
-        drv.Context.synchronize()
+    def __init__(self):
+        self.out = gpuarray.empty((SIZE, SIZE), np.int32)
+        self.counts = np.empty((SIZE, SIZE), np.int32)
 
-    launch()
-    assert np.allclose(gc.get(), a @ b, rtol=1e-4)
-    outside, inside = count_instructions(MATMUL, "matmul")
-    warps = M * M // 32
-    c = np.empty_like(a)
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (a, b, c)]
-    return (
-        (outside + inside * (M // 16)) * warps,
-        median_time(launch),
-        median_time(lambda: a @ b),
-        median_time(lambda: raw.raw_matmul(M, *pointers)),
-    )
+    def ours(self):
+        kernel = SourceModule(MANDELBROT).get_function("mandelbrot").prepare("iiP")
+        args = [SIZE, LIMIT, self.out.gpudata]
+        return lambda: kernel.prepared_call((SIZE // 32, SIZE // 8), (32, 8, 1), *args)
+
+    def numpy(self):
+        steps = np.arange(SIZE, dtype=np.float32) / SIZE * np.float32(3)
+        c = (steps - 2)[None, :] + 1j * (steps - np.float32(1.5))[:, None]
+        c = c.astype(np.complex64)
+        z, counts = np.zeros_like(c), np.zeros(c.shape, np.int32)
+        alive = np.ones(c.shape, bool)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(LIMIT):
+                z[alive] = z[alive] ** 2 + c[alive]
+                counts[alive] += 1
+                alive &= (z.real**2 + z.imag**2) < 4
+        return counts
+
+    def plain(self, raw):
+        raw.raw_mandelbrot(SIZE, LIMIT, ctypes.c_void_p(self.counts.ctypes.data))
+
+    def instructions(self):
+        counts = self.out.get()
+        # Contraction to fused multiply-adds moves single pixels at the border by a step or two.
+        assert (counts != self.counts).mean() < 0.02
+        outside, inside = count_instructions(MANDELBROT, "mandelbrot")
+        turns = counts.reshape(SIZE, SIZE // 32, 32).max(axis=2)
+        return int(outside * turns.size + inside * turns.sum())
 
 
-def pocl_times():
-    """Seconds of the same three kernels on PoCL, or Nones when it is not installed."""
+class Matmul:
+    name = "16x16 tiled product 256^3"
+
+    def __init__(self):
+        self.a, self.b = np.random.rand(2, M, M).astype(np.float32)
+        self.arrays = [gpuarray.to_gpu(self.a), gpuarray.to_gpu(self.b), gpuarray.empty((M, M), np.float32)]
+        self.plain_arrays = self.a, self.b, np.empty_like(self.a)
+
+    def ours(self):
+        kernel = SourceModule(MATMUL).get_function("matmul").prepare("iPPP")
+        args = [M, *(array.gpudata for array in self.arrays)]
+        return lambda: kernel.prepared_call((M // 16, M // 16), (16, 16, 1), *args)
+
+    def numpy(self):
+        return self.a @ self.b
+
+    def plain(self, raw):
+        raw.raw_matmul(M, *addresses(self.plain_arrays))
+
+    def instructions(self):
+        assert np.allclose(self.arrays[2].get(), self.numpy(), rtol=1e-4)
+        outside, inside = count_instructions(MATMUL, "matmul")
+        return (outside + inside * (M // 16)) * M * M // 32
+
+
+def our_launches(problem):
+    """{name: launch} for each instruction set: it is chosen when a module is loaded."""
+    launches = {}
+    for isa, title in ISAS.items():
+        os.environ["PYCUDA_CPU_ISA"] = isa
+        if drv.Device(0).name().endswith(f", {isa})"):
+            launches[f"ours, {title}"] = problem.ours()
+    del os.environ["PYCUDA_CPU_ISA"]
+    return launches
+
+
+def pocl_launches():
+    """The same three kernels on PoCL, by the class of the problem; nothing when it is not installed."""
     try:
-        from interpreter_pocl import times
+        from interpreter_pocl import launches
     except ImportError:
-        return None, None, None
-    return times(N, SIZE, LIMIT, M)
+        return {}
+    return dict(zip((Saxpy, Mandelbrot, Matmul), launches(N, SIZE, LIMIT, M), strict=True))
+
+
+def timed(call, wait=lambda: None):
+    def measure():
+        start = time.perf_counter_ns()
+        call()
+        wait()
+        return time.perf_counter_ns() - start
+
+    return measure
+
+
+def median_ratio(times, others):
+    return statistics.median(a / b for a, b in zip(times, others, strict=True))
+
+
+def rows_of(problem, raw, pocl):
+    ours = our_launches(problem)
+    measures = {name: timed(launch, drv.Context.synchronize) for name, launch in ours.items()}
+    if pocl:
+        measures["PoCL"] = timed(pocl)
+    measures["NumPy"] = timed(problem.numpy)
+    measures["C -O3"] = timed(lambda: problem.plain(raw))
+    times = rounds(measures, ROUNDS)
+    instructions = problem.instructions()
+    for name, mine in times.items():
+        yield (
+            f"{problem.name}: {name}",
+            f"{statistics.median(mine) / 1e6:.2f}",
+            f"{min(mine) / 1e6:.2f}",
+            f"{max(mine) / 1e6:.2f}",
+            f"{statistics.median(mine) / instructions:.2f}" if name in ours else "",
+            f"{median_ratio(mine, times['PoCL']):.2f}" if pocl else "",
+            f"{median_ratio(mine, times['C -O3']):.2f}",
+        )
 
 
 def main():
-    raw = build_raw()
-    names = ("saxpy 2^20", "Mandelbrot 512x512", "16x16 tiled product 256^3")
-    rows = []
-    for name, run, pocl in zip(names, (run_saxpy, run_mandelbrot, run_matmul), pocl_times(), strict=True):
-        instructions, ours, numpy_time, plain = run(raw)
-        rows.append(
-            (
-                name,
-                f"{ours * 1e9 / instructions:.2f}",
-                f"{ours * 1e3:.2f}",
-                f"{pocl * 1e3:.2f}" if pocl else "",
-                f"{ours / pocl:.2f}" if pocl else "",
-                f"{numpy_time * 1e3:.2f}",
-                f"{plain * 1e3:.2f}",
-            )
-        )
+    raw, pocl = build_raw(), pocl_launches()
+    rows = [row for kind in (Saxpy, Mandelbrot, Matmul) for row in rows_of(kind(), raw, pocl.get(kind))]
     table(
         "CPU device, one core",
-        ["kernel", "ns/warp instr.", "ours, ms", "PoCL, ms", "x PoCL", "NumPy, ms", "C -O3, ms"],
+        ["kernel", "ms", "min", "max", "ns/warp instr.", "x PoCL", "x C"],
         rows,
     )
 
