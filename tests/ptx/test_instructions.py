@@ -64,14 +64,15 @@ class Device:
         drv.Context.pop()
 
 
-def ask_child(above):
-    """Runs this file as a program on a CPU device of the highest capability needed."""
+def ask_child(above, **environment):
+    """Runs this file as a program on a CPU device of the highest capability needed: verdicts on forms above a
+    capability by their names, and under "device" its own."""
     highest = max(sm for _, sm in FAMILIES)
     done = subprocess.run(
         [sys.executable, "-W", "ignore", __file__, str(above)],
         capture_output=True,
         timeout=100,
-        env={**os.environ, ABOVE: f"{highest / 10}", "PYCUDA_DEVICE": "cpu"},
+        env={**os.environ, ABOVE: f"{highest / 10}", "PYCUDA_DEVICE": "cpu", **environment},
     )
     assert done.returncode == 0, done.stderr.decode()
     return pickle.loads(done.stdout)
@@ -83,6 +84,7 @@ def answer_parent(above):
         form.name: device.judge(form) for key, forms in FAMILIES.items() if key[1] > above for form in forms
     }
     device.close()
+    verdicts["device"] = drv.Device(0).name()
     sys.stdout.buffer.write(pickle.dumps(verdicts))
 
 
@@ -117,6 +119,20 @@ def test_differences_are_found(device):
     assert record.digest != expected.digest(expected.rows_of(form, outputs))
     text = judge.complaint(form, outputs, record)
     assert "differs" in text and "lanes 1232 to 1235" in text
+
+
+@pytest.mark.parametrize("isa", ["v2", "v3", "v4"])
+def test_each_instruction_set(isa):
+    """Every form again on the other builds of the interpreter that this processor runs."""
+    if not runner.on_cpu():
+        pytest.skip("the CPU device has several builds")
+    if drv.Device(0).name().endswith(f"{isa})"):
+        pytest.skip("the forms above ran on this one")
+    verdicts = ask_child(0, PYCUDA_CPU_ISA=isa)
+    if not verdicts.pop("device").endswith(f"{isa})"):
+        pytest.skip(f"this processor has no {isa}")
+    wrong = {name: verdict for name, verdict in verdicts.items() if verdict}
+    assert not wrong, "\n".join(f"{name}: {verdict}" for name, verdict in list(wrong.items())[:20])
 
 
 if __name__ == "__main__":
