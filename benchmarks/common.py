@@ -18,7 +18,8 @@ def build_raw():
     library = RESULTS / "libraw.so"
     if not library.exists() or library.stat().st_mtime < (HERE / "raw.c").stat().st_mtime:
         subprocess.run(
-            ["cc", "-O3", "-march=native", "-shared", "-fPIC", HERE / "raw.c", "-o", library], check=True
+            ["cc", "-O3", "-march=native", "-shared", "-fPIC", "-pthread", HERE / "raw.c", "-o", library],
+            check=True,
         )
     raw = ctypes.CDLL(str(library))
     for function in raw.raw_launch, raw.raw_compile, raw.raw_allocate, raw.raw_allocate_async:

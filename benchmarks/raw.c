@@ -3,6 +3,8 @@
  * Built as a shared library by common.py and called through ctypes; the driver's functions come in as pointers,
  * so that both sides measure the very same library.
  */
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +80,38 @@ double raw_allocate(Allocate allocate, Free release, size_t size, int burst)
     }
     double spent = (now() - start) / burst;
     return error ? -error : spent;
+}
+
+/* Nanoseconds of each of so many launches, run to their end. Negative: a call failed with that error. */
+double raw_launch_and_wait(Launch launch, Plain synchronize, void *function, unsigned grid, unsigned block,
+                           int count)
+{
+    int error = synchronize();
+    double start = now();
+    for (int i = 0; i < count && !error; i++)
+        error = launch(function, grid, 1, 1, block, 1, 1, 0, NULL, NULL, NULL);
+    if (!error) error = synchronize();
+    double spent = (now() - start) / count;
+    return error ? -error : spent;
+}
+
+static void *count_up(void *closure)
+{
+    volatile long *sum = closure;
+    for (long i = 0; i < 20000000; i++) *sum += i;
+    return NULL;
+}
+
+/* Nanoseconds in which 1 or 2 threads count, each for itself. */
+double raw_count(int threads)
+{
+    long sums[2][16] = {{0}};
+    pthread_t other;
+    double start = now();
+    bool two = threads == 2 && pthread_create(&other, NULL, count_up, sums[1]) == 0;
+    count_up(sums[0]);
+    if (two) pthread_join(other, NULL);
+    return now() - start;
 }
 
 typedef struct Nvrtc {

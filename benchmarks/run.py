@@ -36,7 +36,7 @@ def draw():
 
 
 def main():
-    names = sys.argv[1:] or ["import_time", "compile_time", "launch", "pool", "interpreter"]
+    names = sys.argv[1:] or ["import_time", "compile_time", "launch", "pool", "interpreter", "cpu_device"]
     failed = [
         name
         for name in names

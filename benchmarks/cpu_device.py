@@ -1,0 +1,159 @@
+"""What the CPU device costs beside the instructions: loading a module, launching, handing out blocks."""
+
+import ctypes
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+os.environ.update(PYCUDA_DEVICE="cpu", OPENBLAS_NUM_THREADS="1")
+
+from common import build_raw, loaded_library, rounds, table
+
+import pycuda.autoinit
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule, compile
+
+# Much straight code and some branches: the slow paths of the mathematical functions.
+MATH = """
+extern "C" __global__ void math(double *x, float *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    double a = x[i];
+    float b = y[i];
+    x[i] = sin(a) + cos(2 * a) + pow(a, 1.7) + exp(a) + lgamma(a) + erf(a) + tgamma(a) + j0(a) + y1(a);
+    y[i] = sinf(b) + powf(b, 1.5f) + lgammaf(b) + tanf(b) + erfcf(b) + j1f(b);
+}
+"""
+NONE = 'extern "C" __global__ void none() { }'
+BLOCKS = """
+extern "C" __global__ void small(float *x, int turns)
+{
+    float v = threadIdx.x;
+    for (int i = 0; i < turns; i++)
+        v = v * 1.0001f + 0.5f;
+    x[blockIdx.x % 1024 * blockDim.x + threadIdx.x] = v;
+}
+"""
+BLOCK_COUNT, BLOCK_SIZE, TURNS = 100_000, 64, 20
+
+
+def load_measure():
+    """Nanoseconds of cuModuleLoadData for 1,000 statements of PTX."""
+    ptx = compile(MATH, target="ptx", no_extern_c=True)
+    statements = ptx.count(b";")
+
+    def measure():
+        start = time.perf_counter_ns()
+        drv.module_from_buffer(ptx)
+        return (time.perf_counter_ns() - start) * 1000 / statements
+
+    return statements, measure
+
+
+def launch_measures(count):
+    """Nanoseconds of an empty kernel from C: the call, and call and end together."""
+    raw, driver = build_raw(), loaded_library("libcuda.so")
+    raw.raw_launch_and_wait.restype = ctypes.c_double
+    module = SourceModule(NONE, no_extern_c=True)
+    function = ctypes.c_void_p(module.get_function("none").handle)
+    launch, wait = driver.cuLaunchKernel, driver.cuCtxSynchronize
+    return {
+        "launch of an empty kernel, the call": lambda keep=module: raw.raw_launch(
+            launch, wait, function, 1, 32, None, count, 1
+        ),
+        "launch of an empty kernel, run to its end": lambda: raw.raw_launch_and_wait(
+            launch, wait, function, 1, 32, 1
+        ),
+        "many launches, each to its end": lambda: raw.raw_launch_and_wait(
+            launch, wait, function, 1, 32, count
+        ),
+    }
+
+
+def small_blocks():
+    """Prints the nanoseconds of a block, each time that a line comes in."""
+    kernel = SourceModule(BLOCKS, no_extern_c=True).get_function("small").prepare("Pi")
+    x = drv.mem_alloc(4 * 1024 * BLOCK_SIZE)
+    for _ in sys.stdin:
+        start = time.perf_counter_ns()
+        kernel.prepared_call((BLOCK_COUNT, 1), (BLOCK_SIZE, 1, 1), x, TURNS)
+        drv.Context.synchronize()
+        print((time.perf_counter_ns() - start) / BLOCK_COUNT, flush=True)
+
+
+def on_workers(count):
+    """A process with so many workers that measures when asked."""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", __file__, "small_blocks"],
+        env={**os.environ, "PYCUDA_CPU_THREADS": str(count)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def measure():
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        return float(process.stdout.readline())
+
+    return process, measure
+
+
+def machine_measure(threads):
+    """Nanoseconds of plain C that counts, on so many threads at a time: what the machine gives."""
+    raw = build_raw()
+    raw.raw_count.restype = ctypes.c_double
+    return lambda: raw.raw_count(threads) / threads
+
+
+def scaling_measures():
+    processes, measures = zip(*(on_workers(count) for count in (1, 2)), strict=True)
+    return processes, {
+        "one worker": measures[0],
+        "two workers": measures[1],
+        "one thread": machine_measure(1),
+        "two threads": machine_measure(2),
+    }
+
+
+def ratio(times, name, other):
+    """Median, least and most of the rounds' ratios."""
+    ratios = [a / b for a, b in zip(times[name], times[other], strict=True)]
+    return [f"{value:.2f}" for value in (statistics.median(ratios), min(ratios), max(ratios))]
+
+
+def main():
+    statements, load = load_measure()
+    processes, scaling = scaling_measures()
+    times = rounds({f"load of 1,000 statements of {statements}": load, **launch_measures(400)}, 25)
+    goals = ["1000", "2", "2", "2"]
+    rows = [
+        (name, "us", *(f"{value / 1e3:.2f}" for value in (statistics.median(t), min(t), max(t))), f"< {goal}")
+        for (name, t), goal in zip(times.items(), goals, strict=True)
+    ]
+    times = rounds(scaling, 9)
+    rows.append(
+        (f"{BLOCK_COUNT} blocks of {BLOCK_SIZE}, one worker over two", "x")
+        + (*ratio(times, "one worker", "two workers"), ">= 1.8")
+    )
+    rows.append(
+        (
+            "plain C, one thread over two, in the same rounds",
+            "x",
+            *ratio(times, "one thread", "two threads"),
+            "",
+        )
+    )
+    for process in processes:
+        process.communicate()
+    table("CPU device, beside the instructions", ["what", "unit", "median", "min", "max", "goal"], rows)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["small_blocks"]:
+        small_blocks()
+    else:
+        print(pycuda.autoinit.device.name())
+        main()
