@@ -217,12 +217,12 @@ static void block_free(Block *block)
     free(block);
 }
 
-/* Whether the row is affine. */
-static void find_line(SpecialRow *row)
+/* Whether the row is affine in its first lanes: the others are beyond the block. */
+static void find_line(SpecialRow *row, uint32_t lanes)
 {
     const uint32_t *lane = row->lane, step = lane[1] - lane[0];
     bool known = true;
-    for (uint32_t l = 0; l < WARP_LANES; l++) known &= lane[l] == lane[l & 16] + step * (l & 15);
+    for (uint32_t l = 0; l < lanes && l < WARP_LANES; l++) known &= lane[l] == lane[l & 16] + step * (l & 15);
     row->affine =
         (Affine){.low = lane[0], .high = lane[16], .step = (int32_t)step, .known = known, .spread = 1};
 }
@@ -244,7 +244,7 @@ static void fill_tids(Block *block, const uint32_t dims[3])
         z++;
     }
     for (uint32_t k = 0; k < block->warp_count * WARP_ROWS; k++)
-        find_line(&block->warps[k / WARP_ROWS].rows[k % WARP_ROWS]);
+        find_line(&block->warps[k / WARP_ROWS].rows[k % WARP_ROWS], block->threads - k / WARP_ROWS * WARP_LANES);
     memcpy(block->dims, dims, sizeof block->dims);
 }
 

@@ -218,3 +218,39 @@ def test_a_lane_past_the_end_is_named(run_python):
     """
     text = run_python(source).stdout
     assert "thread (100,0,0)" in text and "read" in text, text
+
+
+BEYOND = r"""
+extern "C" __global__ void beyond(const float *a, float *out, int first)
+{
+    extern __shared__ float s[];
+    float sum = 0;
+    s[threadIdx.x] = a[threadIdx.x];
+    __syncthreads();
+    #pragma unroll
+    for (int k = 0; k < 8; k++)
+        sum += s[k + first] * s[threadIdx.x + k];
+    out[threadIdx.x] = sum;
+}
+"""
+
+
+def test_a_sum_of_products_that_leaves_shared_memory(run_python):
+    """One load of a fused sum is beyond the end: the message names the lane and the offset."""
+    if not drv.Device(0).name().startswith("CPU device"):
+        pytest.skip("a GPU does not say which")
+    source = f"""
+        import numpy as np, pycuda.autoinit, pycuda.driver as drv
+        from pycuda.compiler import SourceModule
+        kernel = SourceModule({BEYOND!r}, no_extern_c=True).get_function("beyond")
+        a = drv.mem_alloc(128)
+        kernel(a, a, np.int32(0), block=(32, 1, 1), grid=(1, 1), shared=156)
+        drv.Context.synchronize()
+        try:
+            kernel(a, a, np.int32(0), block=(32, 1, 1), grid=(1, 1), shared=152)
+            drv.Context.synchronize()
+        except drv.LaunchError as error:
+            print(error)
+    """
+    done = run_python(source, check=True)
+    assert "thread (31,0,0)" in done.stdout and "shared" in done.stdout, done.stdout
