@@ -40,6 +40,7 @@
  *   warp.h fault.h grid.h              the state of a warp, a fault, a launch
  *   memory_map.[ch]                    every range of addresses that may be touched
  *   shared_file.[ch]                   memory that other processes can map
+ *   affine.h affine.def fused.h        rows as numbers, several instructions at once
  *   ops_*.c handlers.c                 hot: built once for each instruction set; bind.c chooses at load
  *
  * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY,
