@@ -29,33 +29,34 @@ typedef __m256 Lanes;
 #endif
 
 #if HAVE_LANES
+enum { PARTS = HALF / LANES_EACH }; /* vectors of a half */
+
 /* A sum of products, both halves at a time: at x the lanes' values lie side by side, at y too (dense) or there is
  * one. The offsets are those of the instructions at i and j. */
-#define DOT_STEP(sum, at_x, at_y, SECOND) sum = LANES_FMA(LANES_LOAD(at_x), SECOND(at_y), sum)
 #define DOT_STEPS(SECOND, step) \
     for (; count; count--, i += 3, j += 3) { \
         const int64_t in_x = i->imm, in_y = j->imm; \
-        DOT_STEP(low, x->low + in_x, y->low + in_y, SECOND); \
-        DOT_STEP(high, x->high + in_x, y->high + in_y, SECOND); \
-        if (LANES_EACH < HALF) { \
-            DOT_STEP(low_end, x->low + in_x + 32, y->low + in_y + (step), SECOND); \
-            DOT_STEP(high_end, x->high + in_x + 32, y->high + in_y + (step), SECOND); \
+        for (int p = 0; p < PARTS; p++) { \
+            low[p] = LANES_FMA(LANES_LOAD(x->low + in_x + 32 * p), SECOND(y->low + in_y + (step) * p), low[p]); \
+            high[p] = LANES_FMA(LANES_LOAD(x->high + in_x + 32 * p), SECOND(y->high + in_y + (step) * p), high[p]); \
         } \
     }
 LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, const float *c,
                  float *d)
 {
-    Lanes low = LANES_LOAD(c), low_end = LANES_LOAD(c + HALF - LANES_EACH);
-    Lanes high = LANES_LOAD(c + HALF), high_end = LANES_LOAD(c + WARP_LANES - LANES_EACH);
+    Lanes low[PARTS], high[PARTS];
+    for (int p = 0; p < PARTS; p++) {
+        low[p] = LANES_LOAD(c + LANES_EACH * p);
+        high[p] = LANES_LOAD(c + HALF + LANES_EACH * p);
+    }
     if (y->dense)
         DOT_STEPS(LANES_LOAD, 32)
     else
         DOT_STEPS(LANES_EVEN, 0)
-    LANES_STORE(d, low);
-    LANES_STORE(d + HALF, high);
-    if (LANES_EACH == HALF) return;
-    LANES_STORE(d + HALF - LANES_EACH, low_end);
-    LANES_STORE(d + WARP_LANES - LANES_EACH, high_end);
+    for (int p = 0; p < PARTS; p++) {
+        LANES_STORE(d + LANES_EACH * p, low[p]);
+        LANES_STORE(d + HALF + LANES_EACH * p, high[p]);
+    }
 }
 
 static const Insn *dot_shared(Warp *w, const Insn *i)

@@ -23,11 +23,12 @@ static const Form forms[OP_COUNT] = {
 };
 
 /* What a register's rows may be at most. */
-typedef enum Kind { KIND_EVEN, KIND_LINE, KIND_ANY } Kind;
+typedef uint8_t Kind;
+enum { KIND_EVEN, KIND_LINE, KIND_ANY };
 
 typedef struct Affinity {
     LowerFunction *f;
-    uint8_t *kinds;     /* by register */
+    Kind *kinds;        /* by register */
     uint8_t *wanted;
     uint32_t *spread;   /* block + 1 in which the register's row is up to date */
     bool changed;
@@ -56,9 +57,9 @@ static Kind result_kind(const Affinity *a, const LowerInsn *i)
     if (most == KIND_ANY) return KIND_ANY;
     switch (forms[i->op].rule) {
     case RULE_SUM: return most;
-    case RULE_PRODUCT: return x == KIND_EVEN || y == KIND_EVEN ? most : KIND_ANY;
-    case RULE_SHIFT: return y == KIND_EVEN ? x : KIND_ANY;
-    case RULE_LEVEL: return most == KIND_EVEN ? KIND_EVEN : KIND_ANY;
+    case RULE_PRODUCT: return x != KIND_EVEN && y != KIND_EVEN ? KIND_ANY : most;
+    case RULE_SHIFT: return y != KIND_EVEN ? KIND_ANY : x;
+    case RULE_LEVEL: return most != KIND_EVEN ? KIND_ANY : KIND_EVEN;
     default: return KIND_ANY;
     }
 }
@@ -89,7 +90,7 @@ static void find_kinds(Affinity *a)
             if (!is_ours(i) || a->kinds[number_of(i->d)] == KIND_ANY) continue;
             Kind kind = result_kind(a, i);
             if (kind <= a->kinds[number_of(i->d)]) continue;
-            a->kinds[number_of(i->d)] = (uint8_t)kind;
+            a->kinds[number_of(i->d)] = kind;
             a->changed = true;
         }
     } while (a->changed);
@@ -179,7 +180,7 @@ static void rewrite_all(Affinity *a)
 void lower_affine(LowerFunction *f)
 {
     Affinity a = {.f = f};
-    a.kinds = ARENA_ZEROS(f->scratch, uint8_t, f->register_count);
+    a.kinds = ARENA_ZEROS(f->scratch, Kind, f->register_count);
     a.wanted = ARENA_ZEROS(f->scratch, uint8_t, f->register_count);
     a.spread = ARENA_ZEROS(f->scratch, uint32_t, f->register_count);
     find_kinds(&a);
