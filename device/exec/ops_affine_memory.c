@@ -25,18 +25,9 @@ LANE_FN void spread_address(Warp *w, const Insn *i, bool generic)
     ON_ROWS(ld_##space##_##kind, IS_GENERIC_##space) \
     HANDLER(affine_ld_##space##_##kind, full) \
     { \
-        T *d = ROW(T, w, i->d); \
         const Places at = places_##space(w, i, sizeof(T), false); \
-        const T *low = (const T *)(const void *)at.low, *high = (const T *)(const void *)at.high; \
         if (__builtin_expect(!at.found, 0)) return rows_ld_##space##_##kind(w, i); \
-        if (at.dense) { \
-            HALF_LOOP d[l] = low[l]; \
-            HALF_LOOP d[HALF + l] = high[l]; \
-        } else { \
-            const T first = *low, second = *high; \
-            HALF_LOOP d[l] = first; \
-            HALF_LOOP d[HALF + l] = second; \
-        } \
+        load_places_##T(ROW(T, w, i->d), &at); \
         return i + 1; \
     }
 
@@ -44,17 +35,9 @@ LANE_FN void spread_address(Warp *w, const Insn *i, bool generic)
     ON_ROWS(st_##space##_##kind, IS_GENERIC_##space) \
     HANDLER(affine_st_##space##_##kind, full) \
     { \
-        const T *b = ROW(const T, w, i->b); \
         const Places at = places_##space(w, i, sizeof(T), true); \
-        T *low = (T *)(void *)at.low, *high = (T *)(void *)at.high; \
         if (__builtin_expect(!at.found, 0)) return rows_st_##space##_##kind(w, i); \
-        if (at.dense) { \
-            HALF_LOOP low[l] = b[l]; \
-            HALF_LOOP high[l] = b[HALF + l]; \
-        } else { \
-            *low = b[HALF - 1]; \
-            *high = b[WARP_LANES - 1]; \
-        } \
+        store_places_##T(ROW(const T, w, i->b), &at); \
         return i + 1; \
     }
 

@@ -86,3 +86,38 @@ HANDLER(fused_dot_shared_f32, full) { return dot_shared(w, i); }
 HANDLER(fused_dot_shared_f32, full) { (void)w; return i + 1; }
 #endif
 HANDLER(fused_dot_shared_f32, part) { (void)w; return i + 1; }
+
+/* --- an address computed for one access --------------------------------------------------------------------- */
+
+LANE_FN Places places_of_sum(const Warp *w, const Insn *i, uint32_t size, bool write)
+{
+    const Affine *a = AFFINE_AT(w, i[1].a), *b = AFFINE_AT(w, i[1].b);
+    const Affine sum = {.low = (s64)((u64)a->low + (u64)b->low),
+                        .high = (s64)((u64)a->high + (u64)b->high),
+                        .step = (s64)((u64)a->step + (u64)b->step),
+                        .known = a->known & b->known};
+    return places_generic_of(w, i + 2, &sum, size, write);
+}
+
+#define FUSED_LOAD(T, kind) \
+    HANDLER(fused_add_ld_generic_##kind, full) \
+    { \
+        const Places at = places_of_sum(w, i, sizeof(T), false); \
+        if (__builtin_expect(!at.found, 0)) return i + 1; \
+        load_places_##T(ROW(T, w, i[2].d), &at); \
+        return i + 3; \
+    } \
+    HANDLER(fused_add_ld_generic_##kind, part) { (void)w; return i + 1; }
+#define FUSED_STORE(T, kind) \
+    HANDLER(fused_add_st_generic_##kind, full) \
+    { \
+        const Places at = places_of_sum(w, i, sizeof(T), true); \
+        if (__builtin_expect(!at.found, 0)) return i + 1; \
+        store_places_##T(ROW(const T, w, i[2].b), &at); \
+        return i + 3; \
+    } \
+    HANDLER(fused_add_st_generic_##kind, part) { (void)w; return i + 1; }
+FUSED_LOAD(uint32_t, b32_32)
+FUSED_LOAD(uint64_t, b64_64)
+FUSED_STORE(uint32_t, b32_32)
+FUSED_STORE(uint64_t, b64_64)

@@ -30,11 +30,16 @@ LANE_FN Places find_places(const Affine *a, int64_t least, int64_t most, uint32_
 }
 
 /* The range that this instruction hit last must do: others are looked up by the handlers for rows. */
-LANE_FN Places places_generic(const Warp *w, const Insn *i, uint32_t size, bool write)
+LANE_FN Places places_generic_of(const Warp *w, const Insn *i, const Affine *a, uint32_t size, bool write)
 {
     const Worker *worker = w->worker;
     const RangeEntry *range = &(write ? worker->stores : worker->loads)[range_slot(i)];
-    return find_places(AFFINE_AT(w, i->a), i->imm, i->imm, size, range, 0);
+    return find_places(a, i->imm, i->imm, size, range, 0);
+}
+
+LANE_FN Places places_generic(const Warp *w, const Insn *i, uint32_t size, bool write)
+{
+    return places_generic_of(w, i, AFFINE_AT(w, i->a), size, write);
 }
 
 LANE_FN Places places_shared_between(const Warp *w, const Insn *i, uint32_t size, int64_t least, int64_t most)
@@ -48,5 +53,32 @@ LANE_FN Places places_shared(const Warp *w, const Insn *i, uint32_t size, bool w
     (void)write;
     return places_shared_between(w, i, size, i->imm, i->imm);
 }
+
+#define MOVE_FNS(T) \
+    LANE_FN void load_places_##T(T *d, const Places *at) \
+    { \
+        const T *low = (const T *)(const void *)at->low, *high = (const T *)(const void *)at->high; \
+        const T first = *low, second = *high; \
+        if (at->dense) { \
+            HALF_LOOP d[l] = low[l]; \
+            HALF_LOOP d[HALF + l] = high[l]; \
+        } else { \
+            HALF_LOOP d[l] = first; \
+            HALF_LOOP d[HALF + l] = second; \
+        } \
+    } \
+    LANE_FN void store_places_##T(const T *b, const Places *at) \
+    { \
+        T *low = (T *)(void *)at->low, *high = (T *)(void *)at->high; \
+        if (at->dense) { \
+            HALF_LOOP low[l] = b[l]; \
+            HALF_LOOP high[l] = b[HALF + l]; \
+        } else { \
+            *low = b[HALF - 1]; \
+            *high = b[WARP_LANES - 1]; \
+        } \
+    }
+MOVE_FNS(uint32_t)
+MOVE_FNS(uint64_t)
 
 #endif
