@@ -33,7 +33,7 @@ extern "C" __global__ void small(float *x, int turns)
     float v = threadIdx.x;
     for (int i = 0; i < turns; i++)
         v = v * 1.0001f + 0.5f;
-    x[blockIdx.x % 1024 * blockDim.x + threadIdx.x] = v;
+    x[blockIdx.x * blockDim.x + threadIdx.x] = v;
 }
 """
 BLOCK_COUNT, BLOCK_SIZE, TURNS = 100_000, 64, 20
@@ -77,7 +77,7 @@ def launch_measures(count):
 def small_blocks():
     """Prints the nanoseconds of a block, each time that a line comes in."""
     kernel = SourceModule(BLOCKS, no_extern_c=True).get_function("small").prepare("Pi")
-    x = drv.mem_alloc(4 * 1024 * BLOCK_SIZE)
+    x = drv.mem_alloc(4 * BLOCK_COUNT * BLOCK_SIZE)
     for _ in sys.stdin:
         start = time.perf_counter_ns()
         kernel.prepared_call((BLOCK_COUNT, 1), (BLOCK_SIZE, 1, 1), x, TURNS)
