@@ -104,10 +104,10 @@ def on_workers(count):
 
 
 def machine_measure(threads):
-    """Nanoseconds of plain C that counts, on so many threads at a time: what the machine gives."""
+    """Nanoseconds of a thread's work in plain C, on so many at a time: what the machine gives."""
     raw = build_raw()
-    raw.raw_count.restype = ctypes.c_double
-    return lambda: raw.raw_count(threads) / threads
+    raw.raw_multiply.restype = ctypes.c_double
+    return lambda: raw.raw_multiply(threads) / threads
 
 
 def scaling_measures():
@@ -142,7 +142,7 @@ def main():
     )
     rows.append(
         (
-            "plain C, one thread over two, in the same rounds",
+            "matrices in plain C, one thread over two, in the same rounds",
             "x",
             *ratio(times, "one thread", "two threads"),
             "",

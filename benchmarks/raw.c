@@ -95,25 +95,6 @@ double raw_launch_and_wait(Launch launch, Plain synchronize, void *function, uns
     return error ? -error : spent;
 }
 
-static void *count_up(void *closure)
-{
-    volatile long *sum = closure;
-    for (long i = 0; i < 20000000; i++) *sum += i;
-    return NULL;
-}
-
-/* Nanoseconds in which 1 or 2 threads count, each for itself. */
-double raw_count(int threads)
-{
-    long sums[2][16] = {{0}};
-    pthread_t other;
-    double start = now();
-    bool two = threads == 2 && pthread_create(&other, NULL, count_up, sums[1]) == 0;
-    count_up(sums[0]);
-    if (two) pthread_join(other, NULL);
-    return now() - start;
-}
-
 typedef struct Nvrtc {
     int (*create)(void **, const char *, const char *, int, const char *const *, const char *const *);
     int (*compile)(void *, int, const char *const *);
@@ -168,4 +149,29 @@ void raw_matmul(int n, const float *a, const float *b, float *c)
     for (int i = 0; i < n; i++)
         for (int k = 0; k < n; k++)
             for (int j = 0; j < n; j++) c[i * n + j] += a[i * n + k] * b[k * n + j];
+}
+
+enum { PRODUCT = 128, PRODUCTS = 20 };
+
+static void *multiply(void *closure)
+{
+    float *matrices = closure;
+    for (int i = 0; i < PRODUCTS; i++)
+        raw_matmul(PRODUCT, matrices, matrices + PRODUCT * PRODUCT, matrices + 2 * PRODUCT * PRODUCT);
+    return NULL;
+}
+
+/* Nanoseconds in which 1 or 2 threads multiply matrices, each its own: vector units at work all the time. */
+double raw_multiply(int threads)
+{
+    size_t size = 3 * PRODUCT * PRODUCT;
+    float *matrices = calloc(2 * size, sizeof *matrices);
+    pthread_t other;
+    double start = now();
+    bool two = threads == 2 && pthread_create(&other, NULL, multiply, matrices + size) == 0;
+    multiply(matrices);
+    if (two) pthread_join(other, NULL);
+    double spent = now() - start;
+    free(matrices);
+    return spent;
 }
