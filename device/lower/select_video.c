@@ -30,7 +30,7 @@ static Ref constant(Video *v, int64_t value)
 /* <stem>32 or <stem>64 */
 static Ref compute(Video *v, const char *stem, Ref a, Ref b, Ref c)
 {
-    char name[32];
+    char name[48];
     snprintf(name, sizeof name, "%s%u", stem, width(v));
     return select_compute(v->s, name, v->class, a, b, c);
 }
