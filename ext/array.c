@@ -286,6 +286,15 @@ static PyObject *array_get_descriptor(PyObject *self, PyObject *Py_UNUSED(none))
     return (PyObject *)descriptor;
 }
 
+int cuda_array_describe(ModuleState *state, CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out)
+{
+    CUresult result;
+    CALL(state, result, driver.cuArray3DGetDescriptor(out, handle));
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(state, result, "cuArray3DGetDescriptor", NULL);
+    return -1;
+}
+
 PyDoc_STRVAR(get_descriptor_3d_doc,
              "get_descriptor_3d() -> ArrayDescriptor3D\n--\n\n"
              "Shape, format, channels and flags (cuArray3DGetDescriptor). LogicError when it was freed.");
@@ -295,10 +304,9 @@ static PyObject *array_get_descriptor_3d(PyObject *self, PyObject *Py_UNUSED(non
     ModuleState *state = cuda_array_cast(self)->state;
     CUDA_ARRAY3D_DESCRIPTOR value;
     CUarray handle;
-    CUresult result;
-    if (cuda_array_handle(state, self, "get_descriptor_3d", &handle) < 0) return NULL;
-    CALL(state, result, driver.cuArray3DGetDescriptor(&value, handle));
-    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuArray3DGetDescriptor", NULL);
+    if (cuda_array_handle(state, self, "get_descriptor_3d", &handle) < 0
+        || cuda_array_describe(state, handle, &value) < 0)
+        return NULL;
     ArrayDescriptorObject *descriptor = new_descriptor(state, state->ArrayDescriptor3D_type);
     if (descriptor) descriptor->value = value;
     return (PyObject *)descriptor;

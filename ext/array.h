@@ -31,6 +31,9 @@ static inline CudaArrayObject *cuda_array_cast(PyObject *object) { return (CudaA
  * its context is gone. */
 int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUarray *out);
 
+/* What an Array is made of. -1 with the driver's exception. */
+int cuda_array_describe(ModuleState *state, CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out);
+
 /* The bytes of one element of this format and number of channels; 0 for formats whose elements are not one
  * number a channel. */
 size_t cuda_array_element_size(CUarray_format format, unsigned channels);

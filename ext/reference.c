@@ -217,20 +217,14 @@ int reference_set_array(ReferenceObject *self, PyObject *array)
     ModuleState *state = self->state;
     CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
     CUDA_ARRAY3D_DESCRIPTOR shape;
-    CUresult result;
     if (cuda_array_handle(state, array, "array", &resource.res.array.hArray) < 0
-        || check_context(self, cuda_array_cast(array)->context, routine) < 0)
+        || check_context(self, cuda_array_cast(array)->context, routine) < 0
+        || cuda_array_describe(state, resource.res.array.hArray, &shape) < 0
+        || check_shape(self, shape_of(&shape), routine, "Array") < 0)
         return -1;
-    CALL(state, result, driver.cuArray3DGetDescriptor(&shape, resource.res.array.hArray));
-    if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuArray3DGetDescriptor", NULL);
-        return -1;
-    }
-    if (check_shape(self, shape_of(&shape), routine, "Array") < 0) return -1;
     if (self->reference->surface && !(shape.Flags & CUDA_ARRAY3D_SURFACE_LDST)) {
         raise_driver(state, CUDA_ERROR_INVALID_VALUE, routine,
-                     "the Array was not made with "
-                     "array3d_flags.SURFACE_LDST");
+                     "the Array was not made with array3d_flags.SURFACE_LDST");
         return -1;
     }
     self->reference->format = shape.Format;

@@ -9,19 +9,28 @@ PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
                          const CUDA_RESOURCE_DESC *resource, const char *reference)
 {
     CUresult result;
+    const char *what = reference ? "surface reference " : "the surface", *name = reference ? reference : "";
     TextureObject *surface = texture_empty(state, type, source);
     if (!surface) return NULL;
     CALL(state, result, driver.cuSurfObjectCreate(&surface->handle, resource));
     if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuSurfObjectCreate", "%s%s%s",
-                     reference ? "surface reference " : "the surface", reference ? reference : "",
-                     result == CUDA_ERROR_INVALID_VALUE ? ": array3d_flags.SURFACE_LDST is needed" : "");
+        raise_driver(state, result, "cuSurfObjectCreate", "%s%s", what, name);
         Py_DECREF((PyObject *)surface);
         return NULL;
     }
     LIVE_MORE(state, SurfaceObject);
     atomic_store(&surface->freed, false);
     return (PyObject *)surface;
+}
+
+/* Drivers make surfaces of any Array; what stores to others do is not said. */
+static int check_storable(ModuleState *state, CUarray handle)
+{
+    CUDA_ARRAY3D_DESCRIPTOR shape;
+    if (cuda_array_describe(state, handle, &shape) < 0) return -1;
+    if (shape.Flags & CUDA_ARRAY3D_SURFACE_LDST) return 0;
+    raise_logic(state, "the Array of a surface must be made with array3d_flags.SURFACE_LDST");
+    return -1;
 }
 
 static PyObject *surface_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -31,7 +40,8 @@ static PyObject *surface_tp_new(PyTypeObject *type, PyObject *args, PyObject *kw
     PyObject *given[1];
     CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
     if (convert_call("SurfaceObject", names, 1, args, kwargs, given) < 0
-        || cuda_array_handle(state, given[0], "array", &resource.res.array.hArray) < 0)
+        || cuda_array_handle(state, given[0], "array", &resource.res.array.hArray) < 0
+        || check_storable(state, resource.res.array.hArray) < 0)
         return NULL;
     return surface_create(state, type, given[0], &resource, NULL);
 }

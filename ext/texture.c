@@ -161,26 +161,28 @@ static int read_sampling(PyObject *const *given, CUDA_TEXTURE_DESC *out)
 
 /* ---- The class ---- */
 
-static bool format_of(const CUDA_RESOURCE_DESC *resource, CUarray_format *out)
+static int read_format(ModuleState *state, const CUDA_RESOURCE_DESC *resource, CUarray_format *out)
 {
-    CUDA_ARRAY3D_DESCRIPTOR array;
-    if (resource->resType == CU_RESOURCE_TYPE_ARRAY) {
-        if (driver.cuArray3DGetDescriptor(&array, resource->res.array.hArray) != CUDA_SUCCESS) return false;
-        *out = array.Format;
-    } else {
-        *out = resource->resType == CU_RESOURCE_TYPE_LINEAR ? resource->res.linear.format
-                                                            : resource->res.pitch2D.format;
-    }
-    return true;
+    CUDA_ARRAY3D_DESCRIPTOR array = {.Format = resource->res.linear.format};
+    if (resource->resType == CU_RESOURCE_TYPE_PITCH2D) array.Format = resource->res.pitch2D.format;
+    if (resource->resType == CU_RESOURCE_TYPE_ARRAY
+        && cuda_array_describe(state, resource->res.array.hArray, &array) < 0)
+        return -1;
+    *out = array.Format;
+    return 0;
 }
 
 /* Integers that are read as such: drivers take a linear filter for them, and what then is read is not said. */
-static bool blends_integers(const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling)
+static int check_filter(ModuleState *state, const CUDA_RESOURCE_DESC *resource,
+                        const CUDA_TEXTURE_DESC *sampling, const char *what, const char *name)
 {
     CUarray_format format;
-    if (sampling->filterMode != CU_TR_FILTER_MODE_LINEAR || !format_of(resource, &format)) return false;
+    if (sampling->filterMode != CU_TR_FILTER_MODE_LINEAR) return 0;
+    if (read_format(state, resource, &format) < 0) return -1;
     bool words = format == CU_AD_FORMAT_UNSIGNED_INT32 || format == CU_AD_FORMAT_SIGNED_INT32;
-    return words || (format < CU_AD_FORMAT_HALF && (sampling->flags & CU_TRSF_READ_AS_INTEGER));
+    if (!words && (format >= CU_AD_FORMAT_HALF || !(sampling->flags & CU_TRSF_READ_AS_INTEGER))) return 0;
+    raise_logic(state, "%s%s: integers that are read as such have no linear filter", what, name);
+    return -1;
 }
 
 /* Why the driver refused, as far as can be told from outside. */
@@ -197,8 +199,7 @@ PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
 {
     CUresult result;
     const char *what = reference ? "texture reference " : "the texture", *name = reference ? reference : "";
-    if (blends_integers(resource, sampling))
-        return raise_logic(state, "%s%s: integers that are read as such have no linear filter", what, name);
+    if (check_filter(state, resource, sampling, what, name) < 0) return NULL;
     TextureObject *texture = texture_empty(state, type, source);
     if (!texture) return NULL;
     CALL(state, result, driver.cuTexObjectCreate(&texture->handle, resource, sampling, NULL));

@@ -251,7 +251,9 @@ tell(*set(read(memory).tolist()))
 
 
 def test_a_handle_outlives_no_process(two_processes):
-    """What a process that has ended gave away is an error, not somebody else's memory."""
+    """What a process that has ended gave away is an error, not somebody else's memory. NVIDIA's driver keeps
+    events of such a process.
+    """
     said = two_processes(
         """
 said = child.hear().split()
@@ -267,7 +269,9 @@ memory, event = drv.mem_alloc(100), drv.Event(BOTH)
 tell(bytes(drv.mem_get_ipc_handle(memory)).hex(), bytes(event.ipc_handle()).hex())
 """,
     )
-    assert said == ["cuIpcOpenMemHandle", "cuIpcOpenEventHandle"]
+    assert said[0] == "cuIpcOpenMemHandle"
+    if drv.Device(0).name().startswith("CPU device"):
+        assert said == ["cuIpcOpenMemHandle", "cuIpcOpenEventHandle"]
 
 
 def test_waiting_for_a_process_that_was_killed(two_processes):
