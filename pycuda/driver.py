@@ -32,6 +32,11 @@ def set_debugging(flag: bool = True) -> None:
     CUDA_DEBUGGING = flag
 
 
+def have_gl_ext() -> bool:
+    """have_gl_ext() -> bool: whether pycuda.gl is there to share buffers with OpenGL. It is not yet."""
+    return False
+
+
 class CompileError(Error):  # noqa: F405
     """CompileError(msg, command_line, stdout=None, stderr=None): the compiler's arguments and all that it
     wrote.
