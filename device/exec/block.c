@@ -244,7 +244,8 @@ static void fill_tids(Block *block, const uint32_t dims[3])
         z++;
     }
     for (uint32_t k = 0; k < block->warp_count * WARP_ROWS; k++)
-        find_line(&block->warps[k / WARP_ROWS].rows[k % WARP_ROWS], block->threads - k / WARP_ROWS * WARP_LANES);
+        find_line(&block->warps[k / WARP_ROWS].rows[k % WARP_ROWS],
+                  block->threads - k / WARP_ROWS * WARP_LANES);
     memcpy(block->dims, dims, sizeof block->dims);
 }
 

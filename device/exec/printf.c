@@ -304,7 +304,8 @@ const Insn *print_assert(Warp *warp, const Insn *insn)
         text_print(&text, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
                    file ? file : "?", ROW(const uint32_t, warp, refs[2])[l], function ? function : "?",
                    block->id[0], block->id[1], block->id[2], warp->rows[WARP_ROW_TID].lane[l],
-                   warp->rows[WARP_ROW_TID + 1].lane[l], warp->rows[WARP_ROW_TID + 2].lane[l], message ? message : "?");
+                   warp->rows[WARP_ROW_TID + 1].lane[l], warp->rows[WARP_ROW_TID + 2].lane[l],
+                   message ? message : "?");
         free(message);
         free(file);
         free(function);
