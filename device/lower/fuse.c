@@ -100,7 +100,7 @@ static void fuse_dot(Fusion *x, const LowerInsn *i, uint32_t count, FusedDot off
 /* Copies what starts at i, fused where that can be; the number of instructions copied. */
 static uint32_t fuse_at(Fusion *x, const LowerInsn *i, uint32_t left)
 {
-    FusedDot offsets;
+    FusedDot offsets = {0};
     uint32_t products = left >= 3 && is_shared_load(i) ? dot_length(x, i, left, &offsets) : 0, copied = 1;
     uint16_t access = left >= 2 ? fused_access(x, i) : OP_COUNT;
     if (products) {
