@@ -347,7 +347,7 @@ class DynamicModule(CudaModule):
 
     def add_stdlib(self, libname):
         """add_stdlib(libname) -> self: add a static library of the toolkit, such as "cudadevrt". OSError when
-        it is not found. The CPU device, which takes no libraries, needs no cudadevrt for what it can run.
+        it is not found. The CPU device, which takes no libraries, has what cudadevrt holds of its own.
         """
         device = _target.current()
         if libname == "cudadevrt" and device is not None and device.takes_ptx:

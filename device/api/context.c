@@ -73,7 +73,8 @@ bool context_close(Context *context)
     context->legacy = NULL;
     PUT(legacy);
     device_heap_destroy(context->heap);
-    context->heap = NULL;
+    device_heap_destroy(context->buffers);
+    context->heap = context->buffers = NULL;
     ipc_close_context(context);
     memory_map_free_owner(driver_memory(), context, bytes);
     uint64_t counted = bytes[MEMORY_DEVICE] + bytes[MEMORY_MANAGED] + bytes[MEMORY_ARRAY];

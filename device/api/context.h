@@ -24,6 +24,7 @@ struct CUctx_st {
     Stream *legacy;             /* the NULL stream */
     _Atomic uint64_t grid_count, stream_count;
     DeviceHeap *heap;           /* made at the first launch, under the driver's lock */
+    DeviceHeap *buffers;        /* for parameters that kernels pass on: made at the first launch by one */
 
     pthread_mutex_t print_lock; /* printf's output, until a synchronisation shows it */
     char *print_text;

@@ -9,6 +9,7 @@
 #include "api/module.h"
 #include "api/stream.h"
 #include "api/texture.h"
+#include "exec/runtime.h"
 
 typedef struct LaunchShape {
     uint32_t grid[3], block[3];
@@ -23,25 +24,69 @@ typedef struct LaunchTask {
     _Alignas(16) uint8_t params[];
 } LaunchTask;
 
-/* The heap of device-side malloc, made at the first launch; NULL where there is no room. */
-static DeviceHeap *context_heap(Context *context)
+/* A heap of the context, made when it is asked for first; NULL where there is no room. */
+static DeviceHeap *heap_of(Context *context, DeviceHeap **where, uint64_t size, MemoryKind kind)
 {
     CUdeviceptr base;
     driver_lock();
-    if (!context->heap) {
-        uint64_t size = atomic_load(&context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
-        MemoryRequest request = {.size = size ? size : 1, .kind = MEMORY_HEAP};
-        if (!memory_allocate(context, &request, &base)) context->heap = device_heap_create(base, request.size);
+    if (!*where) {
+        MemoryRequest request = {.size = size ? size : 1, .kind = kind};
+        if (!memory_allocate(context, &request, &base)) *where = device_heap_create(base, request.size);
     }
-    DeviceHeap *heap = context->heap;
+    DeviceHeap *heap = *where;
     driver_unlock();
     return heap;
 }
 
+/* That of device-side malloc. */
+static DeviceHeap *context_heap(Context *context)
+{
+    return heap_of(context, &context->heap, atomic_load(&context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]),
+                   MEMORY_HEAP);
+}
+
+/* ---- Launches by kernels ---- */
+
+static CUresult check_shape(const Function *function, const LaunchShape *shape);
+
+/* The kernel of the same module whose code that is, with a reference; NULL when there is none. */
+static Function *sibling(const LaunchTask *task, const CodeFunction *code)
+{
+    const Module *module = task->function->module;
+    for (unsigned f = 0; f < module->function_count; f++)
+        if (module->code->functions[f] == code) return object_get(module->functions[f], OBJECT_FUNCTION);
+    return NULL;
+}
+
+static int accept_child(void *closure, const CodeFunction *code, const uint32_t grid[3],
+                        const uint32_t block[3], uint32_t shared)
+{
+    LaunchShape shape = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, false};
+    Function *function = sibling(closure, code);
+    if (!function) return RUNTIME_INVALID_FUNCTION;
+    int error = check_shape(function, &shape) ? RUNTIME_INVALID_CONFIGURATION : 0;
+    PUT(function);
+    return error;
+}
+
+static DeviceHeap *child_buffers(void *closure)
+{
+    enum { BUFFERS = 8 << 20 }; /* the default number of pending launches, the largest parameters each */
+    Context *context = ((const LaunchTask *)closure)->function->object.context;
+    return heap_of(context, &context->buffers, BUFFERS, MEMORY_PARAMS);
+}
+
+static uint64_t next_grid_id(void *closure)
+{
+    return atomic_fetch_add(&((const LaunchTask *)closure)->function->object.context->grid_count, 1) + 1;
+}
+
+/* ---- The launch itself ---- */
+
 static void run_launch(Task *self, Stream *stream)
 {
     enum { DEFAULT_STACK = 1024 };
-    const LaunchTask *task = (const LaunchTask *)self;
+    LaunchTask *task = (LaunchTask *)self;
     Context *context = stream->object.context;
     WorkerPool *workers = driver_workers(context->device);
     uint64_t stack = atomic_load(&context->limits[CU_LIMIT_STACK_SIZE]);
@@ -50,6 +95,14 @@ static void run_launch(Task *self, Stream *stream)
         context_fail(context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the device's worker threads");
         return;
     }
+    DeviceRuntime runtime = {
+        .closure = task,
+        .accept = accept_child,
+        .buffers = child_buffers,
+        .next_grid_id = next_grid_id,
+        .most_pending = (uint32_t)atomic_load(&context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT]),
+        .device = context->device->ordinal,
+    };
     GridLaunch launch = {
         .function = task->function->code,
         .grid = {task->shape.grid[0], task->shape.grid[1], task->shape.grid[2]},
@@ -57,12 +110,13 @@ static void run_launch(Task *self, Stream *stream)
         .dynamic_shared = task->shape.dynamic_shared,
         .params = task->params,
         .cooperative = task->shape.cooperative,
-        .grid_id = atomic_fetch_add(&context->grid_count, 1) + 1,
+        .grid_id = next_grid_id(task),
         .stack_limit = stack == DEFAULT_STACK ? 0 : (uint32_t)stack,
         .multiprocessors = (uint32_t)driver_threads(),
         .memory = driver_memory(),
         .refusal = memory_refusal,
         .refusal_closure = context,
+        .runtime = &runtime,
         .heap = context_heap(context),
         .find_texture = texture_find,
         .print = context_print,

@@ -97,6 +97,7 @@ static bool warp_begin(Warp *warp, Worker *worker)
     if (!store_borrow(warp, worker)) return false;
     warp->started = true;
     warp->carry = 0;
+    warp->erred = 0;
     group_start(warp, threads >= WARP_LANES ? FULL_MASK : (1u << threads) - 1);
     return true;
 }

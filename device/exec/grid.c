@@ -88,6 +88,7 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
     grid->helpers = 0;
     grid->queued = false;
     memset(grid->workspace, 0, sizeof grid->workspace);
+    children_init(&grid->children);
 }
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
@@ -241,6 +242,7 @@ int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
     }
     fill_param_rows(launch->function, launch->params, grid.param_rows);
     code = run_with(&grid, fault);
+    if (launch->runtime) code = children_run(&grid.children, launch, pool, fault);
     if (grid.param_rows != on_stack) free(grid.param_rows);
     return code;
 }

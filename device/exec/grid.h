@@ -3,6 +3,7 @@
 #ifndef DEVICE_EXEC_GRID_H
 #define DEVICE_EXEC_GRID_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,21 @@ typedef struct DeviceHeap DeviceHeap;
 struct MemoryMap;
 struct MemoryRange;
 struct Texture;
+
+/* What kernels need to launch kernels: one for a launch of the host and all that comes from it. */
+typedef struct DeviceRuntime {
+    void *closure;
+    /* Whether that is a kernel that may be launched so: 0, or the error as CUDA's runtime numbers it. Called
+     * from any worker; function may be any address. */
+    int (*accept)(void *closure, const CodeFunction *function, const uint32_t grid[3], const uint32_t block[3],
+                  uint32_t shared);
+    DeviceHeap *(*buffers)(void *closure); /* where kernels put parameters; NULL without memory */
+    uint64_t (*next_grid_id)(void *closure);
+    uint32_t most_pending; /* launches at a time that have not begun */
+    int device; /* ordinal */
+    _Atomic uint32_t pending;
+    _Atomic uint64_t handles; /* streams and events made so far */
+} DeviceRuntime;
 
 typedef struct GridLaunch {
     const CodeFunction *function;  /* an entry, bound by exec_bind */
@@ -29,6 +45,8 @@ typedef struct GridLaunch {
     /* NULL when the launch may touch that range of the map, else why not, in words. NULL: it may touch all. */
     const char *(*refusal)(const void *closure, const struct MemoryRange *range, bool write);
     const void *refusal_closure;
+    DeviceRuntime *runtime; /* NULL where code that launches kernels is never run */
+    uint32_t depth; /* launches between the host's and this one */
     DeviceHeap *heap; /* malloc of device code; NULL: malloc returns 0 */
     /* The live texture or surface object of a handle, copied; false when there is none. NULL: there are none. */
     bool (*find_texture)(uint64_t handle, bool surface, struct Texture *out);

@@ -141,3 +141,4 @@ static const Insn *release(Warp *w, const Insn *i)
 
 BOTH(call_malloc, return allocate(w, i);)
 BOTH(call_free, return release(w, i);)
+BOTH(call_runtime, return runtime_call(w, i);)

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "exec/children.h"
 #include "exec/grid.h"
 #include "exec/memory_map.h"
 #include "exec/warp.h"
@@ -88,6 +89,7 @@ struct Grid {
     uint32_t helpers;          /* threads of the pool at work on it, under the pool's lock */
     bool queued;
     WorkerPool *pool;
+    Children children;
     _Alignas(64) _Atomic uint64_t next_block; /* a line of its own: all workers write it */
     _Alignas(64) atomic_bool faulted;
     _Alignas(64) uint32_t workspace[32]; /* of grid-wide barriers: %envreg1 and 2 point at it */
@@ -183,11 +185,12 @@ static inline bool range_has(const RangeEntry *entry, uint64_t address, uint64_t
     return offset < entry->size && offset + size <= entry->size;
 }
 
-/* --- printf.c, heap.c ----------------------------------------------------------------------------------- */
+/* --- printf.c, heap.c, runtime.c ------------------------------------------------------------------------ */
 const Insn *print_formatted(Warp *warp, const Insn *insn);
 const Insn *print_assert(Warp *warp, const Insn *insn);
 uint64_t device_heap_alloc(DeviceHeap *heap, uint64_t size, uint64_t align);
 bool device_heap_free(DeviceHeap *heap, uint64_t address);
+const Insn *runtime_call(Warp *warp, const Insn *insn);
 
 /* The lanes for which the predicate operand holds. */
 static inline uint32_t pred_lanes(const Warp *warp, Ref ref, uint32_t mods)

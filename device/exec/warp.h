@@ -57,6 +57,8 @@ struct Warp {
     bool spinning; /* gave its turn up in a loop that waits for other threads */
     Group groups[WARP_LANES];
     uint32_t group_count;
+    uint32_t erred;            /* lanes with an error of the device runtime that nobody has taken yet */
+    uint16_t last_error[WARP_LANES]; /* of those lanes */
     struct WarpStore *store; /* lends registers and local memory while the warp lives */
     uint8_t *registers;
     size_t registers_size; /* the register file, grows with the call depth */

@@ -17,8 +17,10 @@ static void add_number(Lower *lower, uint32_t **list, uint32_t *count, uint32_t 
     (*list)[(*count)++] = number;
 }
 
+/* A kernel that is named is launched some time, never called. */
 static void add_callee(Lower *lower, FunctionFacts *facts, const PtxFunction *callee)
 {
+    if (lower_aliased(callee)->is_entry) return;
     uint32_t id = lower_aliased(callee)->id;
     add_number(lower, &facts->callees, &facts->callee_count, &facts->callee_capacity, id);
 }
@@ -59,6 +61,12 @@ static void use_operand(Lower *lower, FunctionFacts *facts, const PtxOperand *o)
     }
 }
 
+static void take_address(Lower *lower, const PtxFunction *function)
+{
+    const PtxFunction *real = lower_aliased(function);
+    if (!real->is_entry) lower->functions[real->id].address_taken = true;
+}
+
 static void use_insn(Lower *lower, FunctionFacts *facts, const PtxInsn *insn)
 {
     for (uint32_t i = 0; i < insn->operand_count; i++) use_operand(lower, facts, &insn->operands[i]);
@@ -67,8 +75,7 @@ static void use_insn(Lower *lower, FunctionFacts *facts, const PtxInsn *insn)
         return;
     }
     for (uint32_t i = 0; i < insn->operand_count; i++)
-        if (insn->operands[i].kind == PTX_OPERAND_FUNCTION)
-            lower->functions[lower_aliased(insn->operands[i].function)->id].address_taken = true;
+        if (insn->operands[i].kind == PTX_OPERAND_FUNCTION) take_address(lower, insn->operands[i].function);
 }
 
 static CodeFunction *new_function(Lower *lower, const PtxFunction *tree)
@@ -112,8 +119,7 @@ static void note_initialisers(Lower *lower)
     for (uint32_t i = 0; i < lower->tree->global_count; i++) {
         const PtxVariable *v = lower->tree->globals[i];
         for (uint32_t r = 0; r < v->relocation_count; r++)
-            if (v->relocations[r].function)
-                lower->functions[lower_aliased(v->relocations[r].function)->id].address_taken = true;
+            if (v->relocations[r].function) take_address(lower, v->relocations[r].function);
     }
 }
 

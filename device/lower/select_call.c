@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "exec/runtime.h"
+
 enum { MAX_PARAMS = 256, DEVICE_PARAMS = 5 };
 
 typedef struct Signature {
@@ -38,7 +40,24 @@ static bool find_signature(const PtxInsn *call, Signature *sig)
 }
 
 /* Functions that the device provides, by name. */
-typedef enum DeviceFunction { NOT_PROVIDED, VPRINTF, ASSERTFAIL, MALLOC, ALIGNED_MALLOC, FREE } DeviceFunction;
+typedef enum DeviceFunction {
+    NOT_PROVIDED,
+    VPRINTF,
+    ASSERTFAIL,
+    MALLOC,
+    ALIGNED_MALLOC,
+    FREE,
+    RUNTIME_FIRST               /* and from here on those of the device runtime */
+} DeviceFunction;
+
+static const struct {
+    const char *name, *arguments;
+    PtxType result;
+} runtime_functions[] = {
+#define RUNTIME(name, bits, arguments) {"__cudaCDP2" #name, arguments, PTX_b##bits},
+#include "exec/runtime.def"
+#undef RUNTIME
+};
 
 static DeviceFunction provided(const PtxOperand *callee)
 {
@@ -53,6 +72,8 @@ static DeviceFunction provided(const PtxOperand *callee)
     if (callee->kind != PTX_OPERAND_FUNCTION || lower_aliased(callee->function)->defined) return NOT_PROVIDED;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(callee->function->name, names[i].name)) return names[i].function;
+    for (unsigned i = 0; i < RUNTIME_COUNT; i++)
+        if (!strcmp(callee->function->name, runtime_functions[i].name)) return RUNTIME_FIRST + i;
     return NOT_PROVIDED;
 }
 
@@ -258,11 +279,52 @@ static void device_call(Select *s, DeviceFunction function)
     if (result != PTX_TYPE_NONE) take_result(s, operand_at(s, 0), insn->d, result);
 }
 
+/* The values of an argument by the letter of runtime.def; how many, 0 after an error. */
+static uint32_t runtime_argument(Select *s, const PtxOperand *o, char type, Ref *values)
+{
+    if (type != 'd') {
+        values[0] = argument_row(s, o, type == 'p' ? PTX_b64 : PTX_b32);
+        return 1;
+    }
+    if (!is_call_variable(s, o) || o->variable->size != 3 * sizeof(uint32_t)) {
+        select_error(s, o->column, "a dim3 is expected here");
+        return 0;
+    }
+    for (uint32_t k = 0; k < 3; k++) {
+        values[k] = lower_new_register(s->f, CLASS_32);
+        local_access(s, false, values[k], caller_offset(s, o) + k * (uint32_t)sizeof(uint32_t), PTX_b32);
+    }
+    return 3;
+}
+
+static void runtime_call(Select *s, uint32_t function)
+{
+    const char *types = runtime_functions[function].arguments;
+    const PtxOperand *arguments = operand_at(s, 2);
+    PtxType result = runtime_functions[function].result;
+    Ref values[RUNTIME_VALUES];
+    uint32_t count = 0;
+    if (arguments->count != strlen(types)) {
+        select_error(s, 0, "%u arguments are given, %zu are expected", arguments->count, strlen(types));
+        return;
+    }
+    for (uint32_t i = 0; i < arguments->count; i++)
+        count += runtime_argument(s, &arguments->items[i], types[i], &values[count]);
+    LowerInsn *insn = select_emit(s, OP_call_runtime);
+    insn->imm = function;
+    insn->d = lower_new_register(s->f, class_of(result));
+    insn->more = lower_new_refs(s->f, values, count);
+    insn->more_count = (uint8_t)count;
+    take_result(s, operand_at(s, 0), insn->d, result);
+}
+
 void select_call(Select *s)
 {
     Detour detour = select_detour(s);
     DeviceFunction function = provided(operand_at(s, 1));
-    if (function != NOT_PROVIDED)
+    if (function >= RUNTIME_FIRST)
+        runtime_call(s, function - RUNTIME_FIRST);
+    else if (function != NOT_PROVIDED)
         device_call(s, function);
     else
         ordinary_call(s);

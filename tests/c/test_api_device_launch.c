@@ -1,0 +1,97 @@
+/* Kernels that launch kernels: many threads at once, errors in between, nothing left behind by faults. */
+#include "check.h"
+
+#include "api/api.h"
+
+#define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
+
+/* A call sequence: shape (a number or register) of one thread a block, the parameter out, a stream. */
+#define LAUNCH(kernel, blocks, stream) \
+    "{\n.param .b64 p0;\n.param .align 4 .b8 p1[12];\n.param .align 4 .b8 p2[12];\n.param .b32 p3;\n" \
+    ".param .b64 q;\nmov.u64 %f, " kernel ";\nst.param.b64 [p0+0], %f;\n" \
+    "st.param.b32 [p1+0], " blocks ";\nst.param.b32 [p1+4], 1;\nst.param.b32 [p1+8], 1;\n" \
+    "st.param.b32 [p2+0], 1;\nst.param.b32 [p2+4], 1;\nst.param.b32 [p2+8], 1;\nst.param.b32 [p3+0], 0;\n" \
+    "call.uni (q), __cudaCDP2GetParameterBufferV2, (p0, p1, p2, p3);\nld.param.b64 %buffer, [q+0];\n}\n" \
+    "setp.ne.u64 %p, %buffer, 0;\n@%p st.u64 [%buffer], %out;\n" \
+    "{\n.param .b64 p0;\n.param .b64 p1;\n.param .b32 q;\nst.param.b64 [p0+0], %buffer;\n" \
+    "st.param.b64 [p1+0], " stream ";\n@%p call (q), __cudaCDP2LaunchDeviceV2, (p0, p1);\n}\n"
+
+#define KERNEL(name, body) \
+    ".visible .entry " name \
+    "(.param .u64 out_)\n{\n.reg .b64 %out, %f, %buffer;\n.reg .b32 %r;\n.reg .pred %p;\n" \
+    "ld.param.u64 %out, [out_];\n" body "ret;\n}\n"
+
+static const char source[] =
+    ".version 8.0\n.target sm_75\n.address_size 64\n"
+    ".extern .func (.param .b64 q) __cudaCDP2GetParameterBufferV2(.param .b64 a, .param .align 4 .b8 b[12], "
+    ".param .align 4 .b8 c[12], .param .b32 d);\n"
+    ".extern .func (.param .b32 q) __cudaCDP2LaunchDeviceV2(.param .b64 a, .param .b64 b);\n" KERNEL(
+        "child", "atom.global.add.u32 %r, [%out], 1;\n") KERNEL("broken", "trap;\n")
+        KERNEL("parent", LAUNCH("child", "2", "0") LAUNCH("child", "1", "3"))
+            KERNEL("wrong", LAUNCH("child", "0", "0") LAUNCH("child", "1", "0")) KERNEL(
+                "spoilt", LAUNCH("child", "1", "0") LAUNCH("broken", "1", "0") LAUNCH("child", "1", "3"));
+
+static CUmodule module;
+
+static CUresult run(const char *name, unsigned blocks, unsigned threads, CUdeviceptr out)
+{
+    CUfunction function;
+    void *params[] = {&out};
+    OK(cuModuleGetFunction(&function, module, name));
+    OK(cuMemsetD32_v2(out, 0, 1));
+    OK(cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, NULL, params, NULL));
+    return cuCtxSynchronize();
+}
+
+static void check_count_of(const char *name, unsigned blocks, unsigned threads, unsigned wanted)
+{
+    CUdeviceptr out;
+    unsigned count = 0;
+    OK(cuMemAlloc_v2(&out, 4));
+    OK(run(name, blocks, threads, out));
+    OK(cuMemcpyDtoH_v2(&count, out, 4));
+    CHECK_EQUAL(count, wanted);
+    OK(cuMemFree_v2(out));
+}
+
+static void test_many_threads(void)
+{
+    OK(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 20000));
+    check_count_of("parent", 64, 64, 64 * 64 * 3);
+    check_count_of("parent", 1, 1, 3);
+}
+
+static void test_wrong_shape(void) { check_count_of("wrong", 16, 32, 16 * 32); }
+
+static void test_limit(void)
+{
+    OK(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 100));
+    check_count_of("wrong", 16, 32, 100);
+}
+
+static void test_fault(void)
+{
+    CUdeviceptr out;
+    CUlogIterator from;
+    char text[4000];
+    size_t size = sizeof text;
+    OK(cuMemAlloc_v2(&out, 4));
+    OK(cuLogsCurrent(&from, 0));
+    CHECK_EQUAL(run("spoilt", 8, 8, out), CUDA_ERROR_LAUNCH_FAILED);
+    OK(cuLogsDumpToMemory(&from, text, &size, 0));
+    CHECK(strstr(text, "kernel broken") != NULL);
+}
+
+int main(void)
+{
+    CUcontext context;
+    OK(cuInit(0));
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    OK(cuModuleLoadData(&module, source));
+    CHECK_GROUP(test_many_threads);
+    CHECK_GROUP(test_wrong_shape);
+    CHECK_GROUP(test_limit);
+    CHECK_GROUP(test_fault);
+    OK(cuCtxDestroy_v2(context));
+    return check_done();
+}
