@@ -64,7 +64,7 @@ asan: setup $(SANITIZED)/venv ## C tests and Python tests under AddressSanitizer
 
 tsan: setup ## C tests under ThreadSanitizer
 	test -d build/tsan || $(MESON) setup build/tsan -Dextension=false -Dctests=true -Dbuildtype=debug $(CHECKED) -Db_sanitize=thread
-	$(BIN)/ninja -C build/tsan -j$(JOBS) --quiet
+	$(BIN)/ninja -C build/tsan -j$(JOBS) --quiet meson-test-prereq
 	$(MESON) test -C build/tsan --no-rebuild --print-errorlogs --timeout-multiplier 5
 
 FUZZ_SECONDS ?= 60
