@@ -1,12 +1,10 @@
 """Sources with texture<> and surface<> variables, in every form in which people write them."""
 
-import subprocess
-
 import numpy as np
 import pytest
 
 import pycuda.driver as drv
-from pycuda._compile import finder, textures
+from pycuda._compile import textures
 from pycuda.compiler import SourceModule, compile_plain
 
 VALUES = np.arange(1, 9, dtype=np.float32)
@@ -133,12 +131,7 @@ def test_a_read_of_other_dimensions_does_not_compile():
         SourceModule("texture<float, 1> tex; __global__ void k(float *o) { o[0] = tex2D(tex, 0.f, 0.f); }")
 
 
-def nvcc_runs():
-    nvcc = finder.find_nvcc("nvcc")
-    return nvcc is not None and subprocess.run([nvcc, "--version"], capture_output=True).returncode == 0
-
-
-@pytest.mark.skipif(not nvcc_runs(), reason="nvcc is not installed")
+@pytest.mark.usefixtures("nvcc")
 def test_nvcc(tmp_path, monkeypatch):
     monkeypatch.setenv("PYCUDA_COMPILER", "nvcc")
     check(SourceModule(f"typedef texture<float, 1> line; line tex;\n{KERNEL}"))
