@@ -76,8 +76,10 @@ fuzz: setup ## feed the PTX front end and the module loader with mutated input (
 	  build/fuzz/tests/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
 	  build/fuzz/corpus-$$target tests/fuzz/corpus || exit 1; done
 
-faults: setup ## let every driver call fail once
+faults: setup ## let every driver call of every test fail once, with several errors (minutes)
 	$(BIN)/pytest tests/faults -n $(JOBS)
+	PYCUDA_FAULT_CALL=0 PYTHONPATH=tests/faults \
+	  $(BIN)/pytest -p each_call -n $(JOBS) --tb=short tests/driver tests/gpuarray tests/compiler
 
 older: setup ## the driver tests while the CPU device poses as drivers of CUDA 11.4, 12.0 and 12.4
 	for version in 11040 12000 12040; do \

@@ -53,10 +53,10 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
                       driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
     else
         CALL_BLOCKING(state, result, driver.cuMemcpyDtoH((void *)to.address, from.address, size));
-    return result == CUDA_SUCCESS
-               ? 0
-               : raise_copy(state, result,
-                            to.device ? from.device ? "cuMemcpyDtoD" : "cuMemcpyHtoD" : "cuMemcpyDtoH");
+    if (result == CUDA_SUCCESS) return 0;
+    if (to.device && from.device) return raise_copy(state, result, "cuMemcpyDtoDAsync");
+    if (to.device) return raise_copy(state, result, queued ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD");
+    return raise_copy(state, result, queued ? "cuMemcpyDtoHAsync" : "cuMemcpyDtoH");
 }
 
 static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCopy *plan, CUstream stream)

@@ -79,7 +79,11 @@ PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
     CALL_UNLOCKED(result, driver.cuCtxCreate(&handle, flags, device));
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxCreate", NULL);
     context_note_initialised(state);
-    driver.cuCtxPopCurrent(&popped);
+    result = driver.cuCtxPopCurrent(&popped);
+    if (result != CUDA_SUCCESS) {
+        driver.cuCtxDestroy(handle);
+        return raise_driver(state, result, "cuCtxPopCurrent", "of the context just made");
+    }
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_OWNED, &was_there);
     if (!context) {
         driver.cuCtxDestroy(handle);
@@ -143,10 +147,12 @@ static void end_context(ContextObject *context)
     report_driver(context->state, result, kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
 }
 
-static bool is_current(const ContextObject *context)
+/* Where the driver does not tell, the thread's stack does. */
+static bool is_current(ContextObject *context)
 {
     CUcontext handle = NULL;
-    return CALL_ONCE(driver.cuCtxGetCurrent(&handle)) == CUDA_SUCCESS && handle == context->handle;
+    if (CALL_ONCE(driver.cuCtxGetCurrent(&handle)) == CUDA_SUCCESS) return handle == context->handle;
+    return context_stack_is_top(context);
 }
 
 int context_detach(ContextObject *context)
@@ -196,9 +202,11 @@ bool context_enter(ContextObject *context, ContextScope *scope)
 {
     CUcontext current = NULL;
     scope->pushed = false;
+    scope->before = NULL;
     if (!context || context_forked() || ext_is_finalizing() || atomic_load(&context->dead)) return false;
     CUresult result = driver.cuCtxGetCurrent(&current);
-    if (result == CUDA_SUCCESS && current != context->handle) {
+    if (result != CUDA_SUCCESS || current != context->handle) {
+        scope->before = current;
         result = driver.cuCtxPushCurrent(context->handle);
         scope->pushed = result == CUDA_SUCCESS;
     }
@@ -209,7 +217,7 @@ bool context_enter(ContextObject *context, ContextScope *scope)
 void context_leave(ContextScope *scope)
 {
     CUcontext popped;
-    if (scope->pushed) driver.cuCtxPopCurrent(&popped);
+    if (scope->pushed && driver.cuCtxPopCurrent(&popped) != CUDA_SUCCESS) driver.cuCtxSetCurrent(scope->before);
     scope->pushed = false;
 }
 

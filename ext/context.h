@@ -43,6 +43,7 @@ ContextObject *context_hold_current(ModuleState *state);
 
 typedef struct ContextScope {
     bool pushed;
+    CUcontext before;   /* what was current then */
 } ContextScope;
 
 /* Makes the context current for a while. False, and nothing is to be called, when it is gone, in a forked

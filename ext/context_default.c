@@ -108,8 +108,12 @@ int context_make_default(ModuleState *state, CUresult result)
     CUcontext current = NULL;
     if (context_forked() || ext_is_finalizing()) return 1;
     if (result == CUDA_ERROR_NOT_INITIALIZED && context_init_driver(state, 0) < 0) return -1;
-    if (driver.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current)
-        return current && result == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
+    CUresult known = driver.cuCtxGetCurrent(&current);
+    if (known != CUDA_SUCCESS) {
+        raise_driver(state, known, "cuCtxGetCurrent", NULL);
+        return -1;
+    }
+    if (current) return result == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
     if (find_default(state) < 0) return -1;
     CUresult set = driver.cuCtxSetCurrent(context_cast(state->default_context)->handle);
     if (set == CUDA_SUCCESS) return 0;

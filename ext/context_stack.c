@@ -18,8 +18,10 @@ static PyObject *get_stack(ModuleState *state)
 static PyObject *get_base(ModuleState *state)
 {
     CUcontext handle = NULL;
-    if (driver.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle) return Py_NewRef(Py_None);
-    return (PyObject *)context_current(state);
+    CUresult result = driver.cuCtxGetCurrent(&handle);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_INITIALIZED)
+        return raise_driver(state, result, "cuCtxGetCurrent", NULL);
+    return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);
 }
 
 /* Borrowed; NULL with an exception. */

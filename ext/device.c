@@ -148,7 +148,13 @@ static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObj
     unsigned number = 0;
     int value = 0;
     if (convert_unsigned(member, "attr", &number) < 0) return -1;
-    if (read_attribute(self, number, &value) != CUDA_SUCCESS) return PyList_Append(refused, name);
+    CUresult result = read_attribute(self, number, &value);
+    if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED)
+        return PyList_Append(refused, name);
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
+        return -1;
+    }
     PyObject *shown = attribute_value(state, number, value);
     int status = shown ? PyDict_SetItem(values, member, shown) : -1;
     Py_XDECREF(shown);

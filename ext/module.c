@@ -134,6 +134,12 @@ static PyObject *fault_calls_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     return PyLong_FromUnsignedLong(fault_calls());
 }
 
+static PyObject *fault_failed_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
+{
+    const char *name = fault_failed();
+    return name ? PyUnicode_FromString(name) : Py_NewRef(Py_None);
+}
+
 static PyMethodDef module_methods[] = {
     {"get_version", get_version, METH_NOARGS, get_version_doc},
     {"get_driver_version", get_driver_version, METH_NOARGS, get_driver_version_doc},
@@ -141,6 +147,8 @@ static PyMethodDef module_methods[] = {
     {"_fault_arm", AS_METHOD(fault_arm_py), FAST_KEYWORDS, fault_arm_doc},
     {"_fault_delay", AS_METHOD(fault_delay_py), FAST_KEYWORDS, fault_delay_doc},
     {"_fault_calls", fault_calls_py, METH_NOARGS, "_fault_calls() -> int\n--\n\nDriver calls counted so far."},
+    {"_fault_failed", fault_failed_py, METH_NOARGS,
+     "_fault_failed() -> str or None\n--\n\nThe function whose call failed since faults were last armed."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -102,7 +102,12 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
     const PoolBlock *block = allocation->block;
     ContextScope scope;
     bool by_rule = !block->ready && !block->stream && follows_default_stream(pool->state, stream);
-    if (by_rule || (!block->ready && !block->reused) || !context_enter(pool->context, &scope)) return 0;
+    if (by_rule || (!block->ready && !block->reused)) return 0;
+    if (!context_enter(pool->context, &scope)) {
+        raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "cuStreamWaitEvent",
+                     "the context of the pool cannot be made current");
+        return -1;
+    }
     CUresult result = pool_follow(&pool->core, allocation->block, handle);
     context_leave(&scope);
     if (result == CUDA_SUCCESS) return 0;

@@ -52,7 +52,6 @@ def _device_in_use():
     """The current context's device, else the default one: asking makes no context."""
     if drv.Context.get_current() is not None:
         return drv.Context.get_device()
-    drv.init()
     return drv.Device(default_ordinal() or 0)
 
 
@@ -66,12 +65,21 @@ def _describe(device) -> Target:
 
 
 def current() -> Target | None:
-    """The target of the calling thread, or None where there is no driver or no device."""
+    """The target of the calling thread, or None where there is no driver or no device.
+
+    What a driver that works refuses is raised: without a target the code would be made for another device.
+    """
     try:
-        device = _device_in_use()
-        found = _known.get(device)
-        if found is None:
-            found = _known[device] = _describe(device)
-        return found
+        drv.init()
     except drv.Error:
         return None
+    try:
+        device = _device_in_use()
+    except drv.Error as error:
+        if error.name in ("CUDA_ERROR_INVALID_DEVICE", "CUDA_ERROR_NO_DEVICE"):
+            return None
+        raise
+    found = _known.get(device)
+    if found is None:
+        found = _known[device] = _describe(device)
+    return found

@@ -189,6 +189,7 @@ class ForeignStream:
         maps = Path("/proc/self/maps").read_text().splitlines()
         self.library = ctypes.CDLL(next(line.split()[-1] for line in maps if "/libcuda.so" in line))
         self.handle = ctypes.c_void_p()
+        drv.Context.synchronize()  # in a thread that has no context this makes the default one current
         assert self.library.cuStreamCreate(ctypes.byref(self.handle), 1) == 0
 
     def __cuda_stream__(self):

@@ -57,7 +57,6 @@ def check(array, count, value):
         [np.uint64, np.dtype(np.int32), "f"],
         (drv.DeviceAllocation, "if"),
         [gpuarray.GPUArray, np.uintc, np.single],
-        iter("Pif"),
         "@Pif",
         " P i f ",
     ],
@@ -68,6 +67,10 @@ def test_prepare_and_call(fill, types):
     address = int(array.gpudata)
     assert fill.prepared_call(GRID, BLOCK, address, 33, 2.5) is None
     check(array, 33, 2.5)
+
+
+def test_types_may_be_an_iterator(fill):
+    test_prepare_and_call(fill, iter("Pif"))
 
 
 @pytest.mark.parametrize("pointer", ["allocation", "array", "int", "intp", "uint64"])
