@@ -172,7 +172,8 @@ for n in range(1, total + 1):
     assert reached, n
     told = raised or bool(reports)
     failures += told
-    quiet += not told
+    # Before a release that question may fail: the context is then made current in any case.
+    quiet += not told and core._fault_failed() != "cuCtxGetCurrent"
     reports.clear()
     check_nothing_is_left(n)
     if n % 10 == 0:

@@ -95,15 +95,17 @@ work()
 check_nothing_is_left(0)
 before = core._fault_calls()
 work()
-total, failures = core._fault_calls() - before, 0
+total, failures, quiet = core._fault_calls() - before, 0, 0
 for n in range(1, total + 1):
     reached, told = attempt(n)
     assert reached, n
     failures += told
+    # Before a release that question may fail: the context is then made current in any case.
+    quiet += not told and core._fault_failed() != "cuCtxGetCurrent"
     check_nothing_is_left(n)
 work()
 check_nothing_is_left("end")
-print(total, failures)
+print(total, failures, quiet)
 '''
 
 CODES = {"out of memory": 2, "invalid value": 1, "not found": 500}
@@ -114,6 +116,6 @@ def test_references(run_python, code):
     source = f"import sys\nsys.argv[1:] = ['{code}']\n" + PROGRAM
     done = run_python(source, env={"PYCUDA_FAULT_CALL": "0"}, timeout=110)
     assert done.returncode == 0, done.stderr
-    total, failures = map(int, done.stdout.split())
+    total, failures, quiet = map(int, done.stdout.split())
     assert total > 60
-    assert failures > 4 * (total - failures), "few calls may fail without anybody being told"
+    assert failures > 4 * quiet, "few calls may fail without anybody being told"
