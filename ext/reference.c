@@ -260,8 +260,12 @@ static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, co
     if (convert_range(state, memory, "devptr", bytes, out) < 0
         || check_context(self, owner && !owner->managed ? owner->context : NULL, routine) < 0)
         return -1;
-    if (driver.cuMemGetAddressRange(&base, &size, *out) != CUDA_SUCCESS || bytes <= size - (*out - base))
-        return 0;
+    CUresult result = driver.cuMemGetAddressRange(&base, &size, *out);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_NOT_FOUND) {
+        raise_driver(state, result, "cuMemGetAddressRange", NULL);
+        return -1;
+    }
+    if (result != CUDA_SUCCESS || bytes <= size - (*out - base)) return 0;
     PyErr_Format(PyExc_ValueError, "devptr: %zu bytes are asked for, but the allocation ends after %zu", bytes,
                  size - (size_t)(*out - base));
     return -1;

@@ -353,6 +353,7 @@ def test_references_of_others(module):
 
 def test_another_context(module):
     primary = pycuda.autoinit.context
+    drv.Context.synchronize()  # in a thread that has no context this makes the primary one current
     other = pycuda.autoinit.device.make_context()
     try:
         array = drv.matrix_to_array(matrix(), "C")
