@@ -3,11 +3,11 @@
     PYCUDA_FAULT_CALL=0 PYTHONPATH=tests/faults pytest -p each_call tests/driver tests/gpuarray tests/compiler
 
 After a first clean run every call of the test's body fails once with each of --fault-codes: the first 40
-calls, then every seventh. What may come out: the test's own success; the exception of the failing call, by
-its code and routine; the test's own disappointment when it caught that exception or when the error was
-reported where nothing could be raised. Anything else is a failure, as are objects left behind, a body that
-hangs, and a clean run that fails afterwards. A body runs in a thread of its own, so that it starts with no
-current context and leaves none.
+calls, then every seventh, or about sixty of very many. What may come out: the test's own success; the
+exception of the failing call, by its code and routine; the test's own disappointment when it caught that
+exception or when the error was reported where nothing could be raised. Anything else is a failure, as are
+objects left behind, a body that hangs, and a clean run that fails afterwards. A body runs in a thread of
+its own, so that it starts with no current context and leaves none.
 
 Tests that start processes are passed over: their calls are made elsewhere.
 """
@@ -28,7 +28,7 @@ import pycuda.driver as drv
 
 core = drv._driver
 CODES = "2,1,719"  # out of memory, invalid value, launch failed
-ALL_UP_TO, THEN_EVERY, PATIENCE = 40, 7, 60
+ALL_UP_TO, THEN_EVERY, THEN_AT_MOST, PATIENCE = 40, 7, 60, 60
 tally = {"tests": 0, "passed over": 0, "failing calls": 0, "raised": 0, "reported": 0, "quiet": 0}
 quiet = {}  # routine -> how often it failed and nobody was told
 
@@ -274,8 +274,9 @@ def run_once(item, attempt, nextitem):
     return reports
 
 
-def chosen(n):
-    return n <= ALL_UP_TO or (n - ALL_UP_TO) % THEN_EVERY == 0
+def chosen(n, calls):
+    step = max(THEN_EVERY, (calls - ALL_UP_TO) // THEN_AT_MOST)
+    return n <= ALL_UP_TO or (n - ALL_UP_TO) % step == 0
 
 
 class Sibling:
@@ -298,7 +299,7 @@ def run_all(item):
     only, said = item.config.option.fault_call, []
     for code in map(int, item.config.option.fault_codes.split(",")):
         for n in range(1, first.calls + 1):
-            if only == n or (only is None and chosen(n)):
+            if only == n or (only is None and chosen(n, first.calls)):
                 said += [
                     report for report in run_once(item, Attempt(n, code), Sibling(item)) if not report.passed
                 ]
