@@ -33,15 +33,15 @@ typedef struct DeviceRuntime {
 } DeviceRuntime;
 
 typedef struct GridLaunch {
-    const CodeFunction *function;  /* an entry, bound by exec_bind */
-    uint32_t grid[3], block[3];    /* each at least 1; the caller has checked the limits */
-    uint32_t dynamic_shared;       /* bytes */
-    const void *params;            /* param_size bytes, alive until grid_run returns */
-    bool cooperative;              /* every block is resident: grid-wide waiting is allowed */
+    const CodeFunction *function; /* an entry, bound by exec_bind */
+    uint32_t grid[3], block[3]; /* each at least 1; the caller has checked the limits */
+    uint32_t dynamic_shared; /* bytes */
+    const void *params; /* param_size bytes, alive until grid_run returns */
+    bool cooperative; /* every block is resident: grid-wide waiting is allowed */
     uint64_t grid_id;
-    uint32_t stack_limit;          /* bytes of local memory a thread may use; 0 for the default */
-    uint32_t multiprocessors;      /* for %nsmid and %smid; 0 counts as 1 */
-    struct MemoryMap *memory;      /* what addresses are valid */
+    uint32_t stack_limit; /* bytes of local memory a thread may use; 0 for the default */
+    uint32_t multiprocessors; /* for %nsmid and %smid; 0 counts as 1 */
+    struct MemoryMap *memory; /* what addresses are valid */
     /* NULL when the launch may touch that range of the map, else why not, in words. NULL: it may touch all. */
     const char *(*refusal)(const void *closure, const struct MemoryRange *range, bool write);
     const void *refusal_closure;
