@@ -131,7 +131,7 @@ static bool scan_link(const char *data, size_t limit, Image *image)
     if (limit < sizeof header) return false;
     memcpy(&header, data, sizeof header);
     if (memcmp(header.magic, link_magic, sizeof link_magic)) return false;
-    if (header.size > limit || header.count > IMAGE_MAX_PARTS) return false;
+    if (header.size > limit || !header.count || header.count > IMAGE_MAX_PARTS) return false;
     uint64_t at = sizeof header + header.count * sizeof *header.lengths;
     for (uint64_t i = 0; i < header.count; i++) {
         uint64_t length;

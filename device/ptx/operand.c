@@ -236,6 +236,7 @@ static bool ptx_negated(PtxParser *p, PtxOperand *out)
     if (!(*at == '%' || *at == '_' || *at == '$' || (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z')))
         return false;
     ptx_next(p);
+    if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a register"); /* a lone '%' */
     ptx_name_operand(p, out);
     out->negated = true;
     if (out->kind != PTX_OPERAND_REGISTER || (is_not && out->type != PTX_pred)

@@ -54,6 +54,9 @@ static void instructions(void)
     CHECK_TEXT(body("ld.global.f32 f1, q1;"),
                AT("19") "operand 2 of 'ld.global.f32': expected an address in brackets, found q1 of type .b64\n"
                         "    ld.global.f32 f1, q1;\n                      ^\n");
+    CHECK_TEXT(
+        body("and.pred p1, p2, !% ;p3;"),
+        AT("19") "expected a register, found '%'\n    and.pred p1, p2, !% ;p3;\n                      ^\n");
     CHECK_TEXT(body("@r1 ret;"), AT("2") "'r1' is not a predicate\n    @r1 ret;\n     ^\n");
     CHECK_TEXT(body("mov.b32 r1, r2"), "test.ptx:8:1: error: expected ',' or ';', found '}'\n    }\n    ^\n");
     CHECK_TEXT(body("bra out;"),
