@@ -154,6 +154,19 @@ static int pointer_of(ModuleState *state, PyObject *value, const CUstream *consu
     return address_of_stranger(state, value, consumer, out);
 }
 
+int convert_find_attribute(PyObject *object, PyObject *name, PyObject **out)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyObject_GetOptionalAttr(object, name, out);
+#else
+    *out = PyObject_GetAttr(object, name);
+    if (*out) return 1;
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+    PyErr_Clear();
+    return 0;
+#endif
+}
+
 int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out)
 {
     return pointer_of(state, value, NULL, out);

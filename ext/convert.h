@@ -59,4 +59,7 @@ void convert_form_clear(ArrayForm *form);
  * NumPy's own when both are NULL. Takes the form's dtype. NULL with an exception. */
 PyObject *convert_make_array(ArrayForm *form, void *memory, PyObject *owner);
 
+/* An attribute that most objects do not have, a new reference. 1 found, 0 absent, -1 with an exception. */
+int convert_find_attribute(PyObject *object, PyObject *name, PyObject **out);
+
 #endif

@@ -6,20 +6,6 @@
 
 #define LEGACY ((CUstream)(uintptr_t)1)
 
-/* 1 found, 0 absent, -1 with an exception. Most objects do not have it. */
-static int find_attribute(PyObject *object, PyObject *name, PyObject **out)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    return PyObject_GetOptionalAttr(object, name, out);
-#else
-    *out = PyObject_GetAttr(object, name);
-    if (*out) return 1;
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
-    PyErr_Clear();
-    return 0;
-#endif
-}
-
 /* An entry of the interface, a new reference; NULL without an exception when there is none. */
 static PyObject *entry(PyObject *interface, PyObject *name)
 {
@@ -61,7 +47,7 @@ static int read_stream(ModuleState *state, PyObject *interface, ForeignArray *ou
 int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out)
 {
     PyObject *interface;
-    int found = find_attribute(object, state->str___cuda_array_interface__, &interface);
+    int found = convert_find_attribute(object, state->str___cuda_array_interface__, &interface);
     if (found <= 0) return found;
     if (!PyMapping_Check(interface)) {
         PyErr_Format(PyExc_TypeError, "__cuda_array_interface__ of %s is no dict", Py_TYPE(object)->tp_name);

@@ -214,26 +214,12 @@ static int read_handler(LaunchArgs *launch, Py_ssize_t position, PyObject *handl
     return failed;
 }
 
-/* An attribute that most objects do not have. 1 found, 0 absent, -1 with an exception. */
-static int find_attribute(PyObject *object, PyObject *name, PyObject **out)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    return PyObject_GetOptionalAttr(object, name, out);
-#else
-    *out = PyObject_GetAttr(object, name);
-    if (*out) return 1;
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
-    PyErr_Clear();
-    return 0;
-#endif
-}
-
 /* Objects with a `gpudata`, which is None for an array without elements. 1 when it was one. */
 static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyObject *argument,
                               CUdeviceptr *out)
 {
     PyObject *gpudata;
-    int found = find_attribute(argument, function->state->str_gpudata, &gpudata);
+    int found = convert_find_attribute(argument, function->state->str_gpudata, &gpudata);
     if (found <= 0) return found;
     *out = 0;
     int failed = gpudata == Py_None ? 0 : convert_pointer(function->state, gpudata, out);

@@ -21,10 +21,5 @@ CUresult cuSurfObjectDestroy(CUsurfObject handle) { return texture_destroy(handl
 
 CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUsurfObject handle)
 {
-    TextureObject *object;
-    if (!out) return CUDA_ERROR_INVALID_VALUE;
-    TRY(texture_enter(handle, OBJECT_SURFACE, &object));
-    *out = object->resource;
-    PUT(object);
-    return CUDA_SUCCESS;
+    return texture_resource(handle, OBJECT_SURFACE, out);
 }

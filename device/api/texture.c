@@ -195,14 +195,19 @@ bool texture_find(uint64_t handle, bool surface, Texture *out)
     return true;
 }
 
-CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUtexObject handle)
+CUresult texture_resource(unsigned long long handle, ObjectKind kind, CUDA_RESOURCE_DESC *out)
 {
     TextureObject *object;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
-    TRY(texture_enter(handle, OBJECT_TEXTURE, &object));
+    TRY(texture_enter(handle, kind, &object));
     *out = object->resource;
     PUT(object);
     return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUtexObject handle)
+{
+    return texture_resource(handle, OBJECT_TEXTURE, out);
 }
 
 CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out, CUtexObject handle)

@@ -22,6 +22,7 @@ bool texture_find(uint64_t handle, bool surface, Texture *out);
 CUresult texture_bind(Texture *texture, const CUDA_RESOURCE_DESC *resource);
 /* A live object of that kind, with a reference; CUDA_ERROR_INVALID_VALUE when there is none. */
 CUresult texture_enter(unsigned long long handle, ObjectKind kind, TextureObject **out);
+CUresult texture_resource(unsigned long long handle, ObjectKind kind, CUDA_RESOURCE_DESC *out);
 CUresult texture_destroy(unsigned long long handle, ObjectKind kind);
 
 #endif

@@ -81,7 +81,8 @@ static void deliver(const Access *a, int lane, const u32 out[4])
         if (a->values[k] != REF_ABSENT) ROW(u32, a->w, a->values[k])[lane] = out[k];
 }
 
-static const Insn *run_tex(Warp *w, const Insn *i)
+/* tex, or tld4 with gather. */
+static const Insn *run_tex(Warp *w, const Insn *i, bool gather)
 {
     Access a = access_of(w, i);
     for (int l = 0; l < WARP_LANES; l++) {
@@ -89,22 +90,10 @@ static const Insn *run_tex(Warp *w, const Insn *i)
         if (!w->lanes[l]) continue;
         if (!find_shaped(&a, l, false)) return NULL;
         coordinates_of(&a, l, at);
-        texture_sample(&a.texture, at, i->mods & TEX_WHOLE, out);
-        deliver(&a, l, out);
-    }
-    if (i->e != REF_ABSENT) pred_store(w, i->e, FULL_MASK);
-    return i + 1;
-}
-
-static const Insn *run_tld4(Warp *w, const Insn *i)
-{
-    Access a = access_of(w, i);
-    for (int l = 0; l < WARP_LANES; l++) {
-        u32 at[4], out[4];
-        if (!w->lanes[l]) continue;
-        if (!find_shaped(&a, l, false)) return NULL;
-        coordinates_of(&a, l, at);
-        texture_gather(&a.texture, at, (unsigned)i->imm, out);
+        if (gather)
+            texture_gather(&a.texture, at, (unsigned)i->imm, out);
+        else
+            texture_sample(&a.texture, at, i->mods & TEX_WHOLE, out);
         deliver(&a, l, out);
     }
     if (i->e != REF_ABSENT) pred_store(w, i->e, FULL_MASK);
@@ -217,8 +206,8 @@ static const Insn *run_sust_p(Warp *w, const Insn *i)
 #define TEXTURE_OP(name, call) \
     HANDLER(name, full) { return call; } \
     HANDLER(name, part) { return call; }
-TEXTURE_OP(tex, run_tex(w, i))
-TEXTURE_OP(tld4, run_tld4(w, i))
+TEXTURE_OP(tex, run_tex(w, i, false))
+TEXTURE_OP(tld4, run_tex(w, i, true))
 TEXTURE_OP(txq, run_txq(w, i, false))
 TEXTURE_OP(suq, run_txq(w, i, true))
 TEXTURE_OP(suld, run_suld(w, i))

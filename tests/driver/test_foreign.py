@@ -1,45 +1,15 @@
 """Arrays and streams of other libraries, by __cuda_array_interface__ and __cuda_stream__: taken everywhere,
 and what their owners have queued on a stream comes first."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import pycuda.driver as drv
 from pycuda import gpuarray
 
-PTX = b"""
-.version 7.0
-.target sm_50
-.address_size 64
-.visible .entry add(.param .u64 a, .param .s32 value)
-{
-    .reg .b32 %r<4>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [a];
-    ld.param.s32 %r1, [value];
-    mov.u32 %r2, %tid.x;
-    cvta.to.global.u64 %rd2, %rd1;
-    mul.wide.u32 %rd3, %r2, 4;
-    add.s64 %rd4, %rd2, %rd3;
-    ld.global.s32 %r3, [%rd4];
-    add.s32 %r3, %r3, %r1;
-    st.global.s32 [%rd4], %r3;
-    ret;
-}
-.visible .entry spin(.param .u64 nanoseconds)
-{
-    .reg .pred %p<2>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [nanoseconds];
-    mov.u64 %rd2, %globaltimer;
-$again:
-    mov.u64 %rd3, %globaltimer;
-    sub.s64 %rd4, %rd3, %rd2;
-    setp.lt.u64 %p1, %rd4, %rd1;
-    @%p1 bra $again;
-    ret;
-}
-"""
+PTX = Path(__file__).with_name("late.ptx").read_bytes()
 N = 16
 NON_BLOCKING = 1
 

@@ -1,12 +1,16 @@
 """Memory and events between processes: each test starts two fresh ones, which talk through a pipe."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import pycuda.driver as drv
 
 # What both processes have: kernels, and lines of text between them.
-COMMON = '''
+COMMON = (
+    f"LATE = {str(Path(__file__).with_name('late.ptx'))!r}"
+    + '''
 import subprocess
 import sys
 
@@ -14,41 +18,8 @@ import numpy as np
 
 import pycuda.driver as drv
 
-PTX = b"""
-.version 7.0
-.target sm_50
-.address_size 64
-.visible .entry add(.param .u64 a, .param .s32 value)
-{
-    .reg .b32 %r<4>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [a];
-    ld.param.s32 %r1, [value];
-    mov.u32 %r2, %tid.x;
-    cvta.to.global.u64 %rd2, %rd1;
-    mul.wide.u32 %rd3, %r2, 4;
-    add.s64 %rd4, %rd2, %rd3;
-    ld.global.s32 %r3, [%rd4];
-    add.s32 %r3, %r3, %r1;
-    st.global.s32 [%rd4], %r3;
-    ret;
-}
-.visible .entry spin(.param .u64 nanoseconds)
-{
-    .reg .pred %p<2>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [nanoseconds];
-    mov.u64 %rd2, %globaltimer;
-$again:
-    mov.u64 %rd3, %globaltimer;
-    sub.s64 %rd4, %rd3, %rd2;
-    setp.lt.u64 %p1, %rd4, %rd1;
-    @%p1 bra $again;
-    ret;
-}
-"""
 N = 64
-module = drv.module_from_buffer(PTX)
+module = drv.module_from_file(LATE)
 add, spin = module.get_function("add"), module.get_function("spin")
 BOTH = drv.event_flags.INTERPROCESS | drv.event_flags.DISABLE_TIMING
 
@@ -65,6 +36,7 @@ def add_late(memory, value, stream, seconds=0.7):
     spin(np.uint64(seconds * 1e9), block=(1, 1, 1), stream=stream)
     add(memory, np.int32(value), block=(N, 1, 1), stream=stream)
 '''
+)
 
 PARENT = """
 class Child:
@@ -270,6 +242,7 @@ tell(bytes(drv.mem_get_ipc_handle(memory)).hex(), bytes(event.ipc_handle()).hex(
 """,
     )
     assert said[0] == "cuIpcOpenMemHandle"
+    drv.init()
     if drv.Device(0).name().startswith("CPU device"):
         assert said == ["cuIpcOpenMemHandle", "cuIpcOpenEventHandle"]
 

@@ -418,6 +418,7 @@ MEMORY = {"PYCUDA_CPU_MEMORY": str(1 << 29)}
 
 
 def run_short_of_memory(run_python, body):
+    drv.init()
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1 and not drv.Device(0).name().startswith("CPU device"):
         pytest.skip("fills the GPU's memory, which other tests need: for a run with one worker")

@@ -52,6 +52,7 @@ def test_generated_kernels(first):
 
 @pytest.mark.parametrize("first, schedule", CHUNKS)
 def test_generated_kernels_in_random_order(first, schedule):
+    drv.init()
     if not drv.Device(0).name().startswith("CPU device"):
         pytest.skip("a GPU has its own schedule")
     done = subprocess.run(
@@ -67,6 +68,7 @@ def test_generated_kernels_in_random_order(first, schedule):
 
 def test_random_order_shows_a_race(run_python):
     """Threads that overwrite each other's count: what is left depends on the order, and only on the seed."""
+    drv.init()
     if not drv.Device(0).name().startswith("CPU device"):
         pytest.skip("a GPU has its own schedule")
     counts = [
