@@ -32,9 +32,24 @@ ANYWHERE, WARP, BLOCK = range(3)
 
 
 class Node:
-    """Something a kernel does. exits: lanes may end in it, so the masks round it must be made anew."""
+    """Something a kernel does.
 
-    exits = False
+    exits: lanes may end in it, so the masks round it must be made anew.
+    parts: lanes may come out of it apart, which a GPU does not mend by itself: those that come back from
+    different depths of a recursion.
+    """
+
+    exits = parts = False
+
+    def consists_of(self, *bodies):
+        self.exits = any(node.exits for body in bodies for node in body)
+        self.parts = any(node.parts for body in bodies for node in body)
+
+    def rejoin(self, to, members):
+        if members and self.parts:
+            to(f"bar.warp.sync {members};")
+        if members and self.exits:
+            to.ballot(members, "1", members)
 
 
 class Assign(Node):
@@ -164,7 +179,7 @@ class If(Node):
         self.condition = Condition(rng)
         self.place = min(tree.place, rng.choice([ANYWHERE, WARP]))
         self.arms = [tree.nodes(self.place, 3), tree.nodes(self.place, 3) if rng.random() < 0.7 else []]
-        self.exits = any(node.exits for arm in self.arms for node in arm)
+        self.consists_of(*self.arms)
 
     def write(self, to, members):
         other, end = to.label(), to.label()
@@ -181,8 +196,7 @@ class If(Node):
         for node in self.arms[1]:
             node.write(to, rest)
         to.place(end)
-        if members and self.exits:
-            to.ballot(members, "1", members)
+        self.rejoin(to, members)
 
     def run(self, machine, mask):
         taken = self.condition.get(machine)
@@ -203,7 +217,7 @@ class Loop(Node):
         tree.loops.append(self)
         self.body = tree.nodes(self.place, 3, leave=self.place != BLOCK)
         tree.loops.pop()
-        self.exits = any(node.exits for node in self.body)
+        self.consists_of(self.body)
 
     def write(self, to, members):
         head, self.next, self.end = to.label(), to.label(), to.label()
@@ -225,8 +239,7 @@ class Loop(Node):
         to.place(self.next)
         to(f"add.u32 {done}, {done}, 1; bra {head};")
         to.place(self.end)
-        if members and self.exits:
-            to.ballot(members, "1", members)
+        self.rejoin(to, members)
 
     def run(self, machine, mask):
         turns = (machine.vars[self.variable] & U32(self.bits)) + U32(self.least)
@@ -245,7 +258,7 @@ class Switch(Node):
     def __init__(self, rng, tree):
         self.variable = rng.randrange(VARIABLES)
         self.arms = [tree.nodes(ANYWHERE, 2) for _ in range(4)]
-        self.exits = any(node.exits for arm in self.arms for node in arm)
+        self.consists_of(*self.arms)
 
     def write(self, to, members):
         labels, end = [to.label() for _ in self.arms], to.label()
@@ -258,8 +271,7 @@ class Switch(Node):
                 node.write(to, None)
             to(f"bra {end};")
         to.place(end)
-        if members and self.exits:
-            to.ballot(members, "1", members)
+        self.rejoin(to, members)
 
     def run(self, machine, mask):
         chosen, out = machine.vars[self.variable] & 3, np.zeros_like(mask)
@@ -325,15 +337,22 @@ class Call(Node):
         self.x, self.y, self.pick, self.to = (rng.randrange(VARIABLES) for _ in range(4))
         self.functions = tree.functions
         self.chosen = None if rng.random() < 0.4 else rng.choice(tree.functions)
+        callees = [self.chosen] if self.chosen else tree.functions
+        self.parts = any(function.recurses for function in callees)
 
     def write(self, to, members):
-        if self.chosen:
+        if self.chosen and not (members and self.parts):
             write_call(to, self.chosen.name, f"%v{self.to}", f"%v{self.x}", f"%v{self.y}")
             return
-        to(f"rem.u32 %t, %v{self.pick}, {len(self.functions)}; mul.wide.u32 %a, %t, 8;")
+        # After a call by name ptxas takes all lanes for together, and leaves rejoin's barrier out.
+        if self.chosen:
+            to(f"mov.u32 %t, {self.functions.index(self.chosen)}; mul.wide.u32 %a, %t, 8;")
+        else:
+            to(f"rem.u32 %t, %v{self.pick}, {len(self.functions)}; mul.wide.u32 %a, %t, 8;")
         to("mov.u64 %b, functions;")
         to("add.u64 %a, %a, %b; ld.global.u64 %a, [%a];")
         write_call(to, "%a", f"%v{self.to}", f"%v{self.x}", f"%v{self.y}", ", kind")
+        self.rejoin(to, members)
 
     def run(self, machine, mask):
         x, y, pick = (machine.vars[k] for k in (self.x, self.y, self.pick))
@@ -478,7 +497,7 @@ class Exchange(Node):
         self.barrier = rng.randrange(16)
         self.condition = Condition(rng) if rng.random() < 0.4 else None
         self.arms = [tree.nodes(ANYWHERE, 2), tree.nodes(ANYWHERE, 2)] if self.condition else []
-        self.exits = any(node.exits for arm in self.arms for node in arm)
+        self.consists_of(*self.arms)
 
     def swap(self, to, wait):
         to(f"st.shared.u32 [%slot], %v{self.value}; {wait} {self.barrier};")
@@ -503,8 +522,7 @@ class Exchange(Node):
             node.write(to, None)
         self.swap(to, "barrier.sync")
         to.place(end)
-        if self.exits:
-            to.ballot(members, "1", members)
+        self.rejoin(to, members)
 
     def run(self, machine, mask):
         if self.condition:
