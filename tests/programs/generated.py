@@ -341,14 +341,11 @@ class Call(Node):
         self.parts = any(function.recurses for function in callees)
 
     def write(self, to, members):
-        if self.chosen and not (members and self.parts):
-            write_call(to, self.chosen.name, f"%v{self.to}", f"%v{self.x}", f"%v{self.y}")
-            return
-        # After a call by name ptxas takes all lanes for together, and leaves rejoin's barrier out.
         if self.chosen:
-            to(f"mov.u32 %t, {self.functions.index(self.chosen)}; mul.wide.u32 %a, %t, 8;")
-        else:
-            to(f"rem.u32 %t, %v{self.pick}, {len(self.functions)}; mul.wide.u32 %a, %t, 8;")
+            write_call(to, self.chosen.name, f"%v{self.to}", f"%v{self.x}", f"%v{self.y}")
+            self.rejoin(to, members)
+            return
+        to(f"rem.u32 %t, %v{self.pick}, {len(self.functions)}; mul.wide.u32 %a, %t, 8;")
         to("mov.u64 %b, functions;")
         to("add.u64 %a, %a, %b; ld.global.u64 %a, [%a];")
         write_call(to, "%a", f"%v{self.to}", f"%v{self.x}", f"%v{self.y}", ", kind")
@@ -673,7 +670,9 @@ def run(seed):
         .astype(U32)
     )
     out, totals = np.full((VARIABLES, values.size), UNTOUCHED, U32), np.zeros(2 * SLOTS + 1, U32)
-    kernel = drv.module_from_buffer(tree.ptx().encode()).get_function("kernel")
+    # As it optimizes, ptxas takes lanes back from a recursion for together and leaves the barriers out.
+    as_written = [(drv.jit_option.OPTIMIZATION_LEVEL, 0)]
+    kernel = drv.module_from_buffer(tree.ptx().encode(), as_written).get_function("kernel")
     kernel(
         drv.In(values), drv.InOut(out), drv.InOut(totals), block=(tree.threads, 1, 1), grid=(tree.blocks, 1)
     )
