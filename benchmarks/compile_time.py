@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from common import build_raw, loaded_library, median_time, table
+from common import build_raw, loaded_library, median_time, rounds, table
 
 import pycuda.autoinit
 import pycuda.driver as drv
@@ -40,7 +40,7 @@ class Nvrtc(ctypes.Structure):
 
 
 def nvrtc_alone(counter):
-    """Seconds of NVRTC for the same kind of source, with what our device takes (cubin or PTX)."""
+    """Runs NVRTC on the same kind of source, for what our device takes (cubin or PTX): its nanoseconds."""
     raw, library = build_raw(), loaded_library("libnvrtc.so")
     on_cpu = drv.Device(0).name().startswith("CPU device")
     kind = "PTX" if on_cpu else "CUBIN"
@@ -61,21 +61,20 @@ def nvrtc_alone(counter):
         source = 'extern "C" {' + SOURCE % next(counter) + "}"
         nanoseconds = raw.raw_compile(ctypes.byref(functions), source.encode(), 1, options)
         assert nanoseconds > 0, f"NVRTC error {-nanoseconds}"
-        return nanoseconds * 1e-9
+        return nanoseconds
 
-    once()
-    return statistics.median(once() for _ in range(15))
+    return once
+
+
+def timed(call):
+    start = time.perf_counter_ns()
+    call()
+    return time.perf_counter_ns() - start
 
 
 def cold(counter):
-    """Seconds of SourceModule with the cache switched off."""
-    times = []
-    for _ in range(15):
-        source = SOURCE % next(counter)
-        start = time.perf_counter()
-        SourceModule(source, cache_dir=False)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    """SourceModule with the cache switched off."""
+    return lambda: timed(lambda: SourceModule(SOURCE % next(counter), cache_dir=False))
 
 
 def cached_in_new_process():
@@ -101,35 +100,34 @@ def cupy_cold(counter):
     except ImportError:
         return None
     os.environ["CUPY_CACHE_IN_MEMORY"] = "1"
-    times = []
-    for _ in range(7):
+
+    def once():
         number = next(counter)
-        start = time.perf_counter()
-        cupy.RawModule(code='extern "C" {' + SOURCE % number + "}").get_function(f"doublify_{number}")
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+        code = 'extern "C" {' + SOURCE % number + "}"
+        return timed(lambda: cupy.RawModule(code=code).get_function(f"doublify_{number}"))
+
+    return once
 
 
 def main():
     counter = itertools.count(1000)
     SourceModule(SOURCE % 0, cache_dir=False)
-    alone, ours = nvrtc_alone(counter), cold(counter)
+    measures = {
+        "NVRTC alone": nvrtc_alone(counter),
+        "SourceModule, cold": cold(counter),
+        "CuPy RawModule, cold": cupy_cold(counter),
+    }
+    measures = {name: measure for name, measure in measures.items() if measure}
+    times = {name: statistics.median(values) * 1e-9 for name, values in rounds(measures, 15).items()}
     source = SOURCE % 0
     SourceModule(source)
-    again = median_time(lambda: SourceModule(source), 50)
-    rows = [
-        ("NVRTC alone", alone),
-        ("SourceModule, cold", ours),
-        ("SourceModule, same process, cached", again),
-        ("SourceModule, new process, cached", cached_in_new_process()),
-    ]
-    peer = cupy_cold(counter)
-    if peer is not None:
-        rows.append(("CuPy RawModule, cold", peer))
+    times["SourceModule, same process, cached"] = median_time(lambda: SourceModule(source), 50)
+    times["SourceModule, new process, cached"] = cached_in_new_process()
+    alone = times["NVRTC alone"]
     table(
         "From source to function",
         ["what", "ms", "x NVRTC"],
-        [(name, f"{seconds * 1e3:.3f}", f"{seconds / alone:.3f}") for name, seconds in rows],
+        [(name, f"{seconds * 1e3:.3f}", f"{seconds / alone:.3f}") for name, seconds in times.items()],
     )
 
 

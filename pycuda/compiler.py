@@ -90,7 +90,7 @@ def _run(key, job: build.Job) -> build.Product:
     if drv.CUDA_DEBUGGING:
         job = job._replace(keep=True, cache_dir=False, options=(*job.options, "-g", "-G"))
     product = build.run(job)
-    if not job.keep and cache.folder(job.cache_dir):
+    if not job.keep and not cache.is_off(job.cache_dir):
         _remember(key, product)
     return product
 

@@ -171,14 +171,14 @@ def _compile_for(job: Job, compiler, arch: str, kind: str, arguments) -> bytes:
 
 
 @functools.cache
-def _stand_ins() -> tuple[frozenset[str], str]:
-    """The names of the built-in headers, and what tells this set from another version's."""
-    names, marks = set(), []
+def _stand_ins() -> dict[str, tuple]:
+    """The built-in headers, each with what changes when it does."""
+    found = {}
     for folder, prefix in ((_STAND_INS, ""), (os.path.join(_STAND_INS, "sys"), "sys/")):
-        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-            names.add(prefix + entry.name)
-            marks.append(f"{entry.name} {entry.stat().st_mtime_ns} {entry.stat().st_size}")
-    return frozenset(names), cache.digest("\n".join(marks).encode())
+        for entry in os.scandir(folder):
+            status = entry.stat()
+            found[prefix + entry.name] = status.st_mtime_ns, status.st_size
+    return found
 
 
 def _dialect(job: Job, parsed: options.Parsed, compiler) -> list[str]:
@@ -195,8 +195,8 @@ def _with_nvrtc(
 ) -> Product:
     own = [os.path.abspath(folder) for folder in parsed.folders]
     arch, kind = _product_kind(job, parsed)
-    names, marks = _stand_ins()
-    toolkit = [] if names.issuperset(found.outside) else list(compiler.folders)
+    stand_ins = _stand_ins()
+    toolkit = [] if stand_ins.keys() >= set(found.outside) else list(compiler.folders)
     arguments = [f"--include-path={folder}" for folder in [*own, _STAND_INS, *toolkit]]
     arguments += [f"--pre-include={name}" for name in (_PRELUDE, *parsed.forced)] + parsed.nvrtc
     arguments += _dialect(job, parsed, compiler)
@@ -210,7 +210,7 @@ def _with_nvrtc(
         arch,
         arguments,
         compiler.identity,
-        marks,
+        sorted(stand_ins.items()),
         compiler.headers if toolkit else "",
         *found.contents,
     )

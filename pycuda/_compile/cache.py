@@ -41,9 +41,13 @@ def _user_cache_folder() -> str:
     return platformdirs.user_cache_dir("pycuda", "pycuda")
 
 
+def is_off(cache_dir) -> bool:
+    return cache_dir is False or "PYCUDA_DISABLE_CACHE" in os.environ
+
+
 def folder(cache_dir=None) -> str | None:
     """The cache folder for this cache_dir argument, or None when caching is off."""
-    if cache_dir is False or "PYCUDA_DISABLE_CACHE" in os.environ:
+    if is_off(cache_dir):
         return None
     if cache_dir is None:
         cache_dir = os.environ.get("PYCUDA_CACHE_DIR") or os.path.join(

@@ -188,7 +188,7 @@ def _record(compiler: Compiler) -> bytes:
 
 
 def _file_identity(path: str, version) -> str:
-    return f"nvrtc {version[0]}.{version[1]} {signature(os.path.realpath(path))}"
+    return f"nvrtc {version[0]}.{version[1]} {signature(path)}"
 
 
 def _from_record(data: bytes | None) -> Compiler | None:
@@ -197,11 +197,7 @@ def _from_record(data: bytes | None) -> Compiler | None:
         return None
     path, version, identity, headers, *folders = data.decode("utf-8", "surrogateescape").split("\n")
     version = tuple(int(part) for part in version.split("."))
-    if (
-        signature(path) is None
-        or _file_identity(path, version) != identity
-        or _header_identity(folders) != headers
-    ):
+    if _file_identity(path, version) != identity or _header_identity(folders) != headers:
         return None
     return Compiler(path, version, identity, tuple(folders), headers)
 
