@@ -4,7 +4,11 @@ Every driver function that may wait is made slow in turn; meanwhile a second thr
 every two milliseconds. A call that kept the interpreter to itself would let it have none.
 """
 
+from pathlib import Path
+
 import pytest
+
+LATE = str(Path(__file__).parent.with_name("driver") / "late.ptx")
 
 PROGRAM = '''
 import sys
@@ -189,19 +193,8 @@ def test_real_work_is_waited_for_while_others_run(run_python, wait):
         import threading, time
         import numpy as np
         import pycuda.driver as drv
-        PTX = b'''.version 6.3 .target sm_50 .address_size 64
-        .visible .entry spin(.param .u64 ns) {{
-            .reg .pred %p; .reg .b64 %rd<5>;
-            ld.param.u64 %rd1, [ns];
-            mov.u64 %rd2, %globaltimer;
-        $again:
-            mov.u64 %rd3, %globaltimer;
-            sub.s64 %rd4, %rd3, %rd2;
-            setp.lt.u64 %p, %rd4, %rd1;
-            @%p bra $again;
-            ret; }}'''
         stream, event = drv.Stream(), drv.Event()
-        spin = drv.module_from_buffer(PTX).get_function("spin")
+        spin = drv.module_from_file({LATE!r}).get_function("spin")
         count, stop = 0, False
         def work():
             global count
