@@ -131,17 +131,25 @@ CALLS = [
 ]
 thread = threading.Thread(target=beat, daemon=True)
 thread.start()
-for name, call in CALLS:
-    event.record(stream)
-    call()  # once before: what is made at the first call does not count
+
+
+def beats_during(name, call):
+    """Of the other thread, while this driver function takes its time."""
     assert core._fault_delay(name, SLOW), name
     start = time.monotonic()
     call()
     end = time.monotonic()
     core._fault_delay(name, 0)
-    during = sum(start < moment < end for moment in list(beats))
-    if end - start < SLOW / 1000 or during < 5:
-        print(name, "took", end - start, "with", during, "beats")
+    assert end - start >= SLOW / 1000, (name, end - start)
+    return sum(start < moment < end for moment in list(beats))
+
+
+for name, call in CALLS:
+    event.record(stream)
+    call()  # once before: what is made at the first call does not count
+    # On a busy machine the other thread may get no processor for so long.
+    if not any(beats_during(name, call) >= 5 for _ in range(3)):
+        print(name, "kept the interpreter")
 stop.set()
 thread.join()
 print(len(CALLS), "calls")
