@@ -196,17 +196,27 @@ static bool report_is_due(ModuleState *state, CUresult result)
     return class_of(result) != CLASS_KERNEL || !atomic_exchange(&state->fault_shown, true);
 }
 
-void report_driver(ModuleState *state, CUresult result, const char *routine)
+static void report(ModuleState *state, CUresult result, const char *routine, const char *when)
 {
     PyObject *type, *value, *trace;
     if (!report_is_due(state, result)) return;
     PyErr_Fetch(&type, &value, &trace);
     PyObject *where = PyUnicode_FromString(routine);
     PyErr_Clear();
-    raise_driver(state, result, routine, "while releasing it");
+    raise_driver(state, result, routine, when);
     PyErr_WriteUnraisable(where);
     Py_XDECREF(where);
     PyErr_Restore(type, value, trace);
+}
+
+void report_driver(ModuleState *state, CUresult result, const char *routine)
+{
+    report(state, result, routine, "while releasing it");
+}
+
+void report_driver_at_exit(ModuleState *state, CUresult result, const char *routine)
+{
+    report(state, result, routine, "at the end of the program");
 }
 
 int errors_give_notice(void)

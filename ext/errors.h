@@ -29,6 +29,9 @@ PyObject *raise_logic(ModuleState *state, const char *format, ...);
  * gone, and for a kernel's fault that was shown before. */
 void report_driver(ModuleState *state, CUresult result, const char *routine);
 
+/* The same for what only the end of the program waited for. */
+void report_driver_at_exit(ModuleState *state, CUresult result, const char *routine);
+
 /* "CUDA_ERROR_OUT_OF_MEMORY", and the driver's text for it. Never NULL. */
 const char *errors_name(CUresult result);
 const char *errors_text(CUresult result);

@@ -92,11 +92,23 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
     return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, "cuLaunchHostFunc", NULL);
 }
 
+/* A program may end without waiting for its kernels: their output comes out, their error is told. */
+static void finish_current(ModuleState *state)
+{
+    CUcontext current = NULL;
+    CUresult result;
+    CALL(state, result, driver.cuCtxGetCurrent(&current));
+    if (result != CUDA_SUCCESS || !current) return;
+    CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
+    report_driver_at_exit(state, result, "cuCtxSynchronize");
+}
+
 /* At exit, while the interpreter is still there: what was queued runs. */
-static PyObject *finish_host_functions(PyObject *module, PyObject *Py_UNUSED(none))
+static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
 {
     struct timespec moment = {0, 1000000};
     ModuleState *state = module_state(module);
+    if (!context_forked()) finish_current(state);
     while (atomic_load(&state->host_functions) > 0 && !context_forked()) {
         keep_alive_collect(state);
         Py_BEGIN_ALLOW_THREADS
@@ -107,8 +119,9 @@ static PyObject *finish_host_functions(PyObject *module, PyObject *Py_UNUSED(non
 }
 
 static PyMethodDef functions[] = {
-    {"_finish_host_functions", finish_host_functions, METH_NOARGS,
-     "_finish_host_functions()\n--\n\nWait for the functions of Stream.launch_host_func."},
+    {"_finish", finish, METH_NOARGS,
+     "_finish()\n--\n\nWait for the work of the current context, and for the functions of "
+     "Stream.launch_host_func."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -28,6 +28,7 @@ def _finish() -> None:
     global context
     try:
         if drv.Context.get_current() == context:
+            drv._driver._finish()
             drv.Context.pop()
     except drv.Error:
         pass

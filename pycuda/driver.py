@@ -60,4 +60,4 @@ class CompileError(Error):  # noqa: F405
 
 
 _driver.CompileError = CompileError
-atexit.register(_driver._finish_host_functions)
+atexit.register(_driver._finish)
