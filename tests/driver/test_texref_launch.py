@@ -121,12 +121,21 @@ def test_settings_change_between_launches():
 
 
 class Flag:
-    """What kernels on a GPU and on the CPU wait for; set after a while from another thread."""
+    """What kernels on a GPU and on the CPU wait for; set after a while by another thread, and at the end."""
 
     def __init__(self):
         self.memory = drv.pagelocked_zeros(1, np.int32, mem_flags=drv.host_alloc_flags.DEVICEMAP)
         self.device = np.intp(self.memory.base.get_device_pointer())
-        self.was_set = False
+        self.was_set, self.timer = False, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.timer:
+            self.timer.cancel()
+            self.timer.join()
+        self.set()
 
     def set_after(self, seconds):
         self.timer = threading.Timer(seconds, self.set)
@@ -136,10 +145,6 @@ class Flag:
     def set(self):
         self.was_set = True
         self.memory[0] = 1
-
-    def forget(self):
-        self.timer.cancel()
-        self.timer.join()
 
 
 @pytest.fixture
@@ -155,73 +160,75 @@ def streams(module):
 
 
 def test_a_handle_is_not_replaced_while_another_stream_reads_it(module, streams):
-    early, late, flag = Output(), Output(), Flag()
+    early, late = Output(), Output()
     bound(module, "a", 1)
     after = gpuarray.to_gpu(np.full(N, 2, np.int32))
     waits, first = module.get_function("waits"), module.get_function("first")
     drv.Context.synchronize()
-    waits(flag.device, early.array, block=(N, 1, 1), stream=streams[0])
-    flag.set_after(0.2)
-    after.bind_to_texref_ext(module.get_texref("a"))
-    first(late.array, block=(N, 1, 1), stream=streams[1])
-    assert flag.was_set  # the launch waited for the other
-    drv.Context.synchronize()
-    flag.forget()
+    with Flag() as flag:
+        waits(flag.device, early.array, block=(N, 1, 1), stream=streams[0])
+        flag.set_after(0.2)
+        after.bind_to_texref_ext(module.get_texref("a"))
+        first(late.array, block=(N, 1, 1), stream=streams[1])
+        assert flag.was_set  # the launch waited for the other
+        drv.Context.synchronize()
     assert early == 1 and late == 2
 
 
 def test_a_handle_has_arrived_before_another_stream_relies_on_it(module, streams):
-    one, two, unread, flag = Output(), Output(), Output(), Flag()
+    one, two, unread = Output(), Output(), Output()
     other, first = SourceModule(SOURCE), module.get_function("first")
     waits = other.get_function("waits")
     bound(other, "a", 9)
     bound(module, "a", 5)
     drv.Context.synchronize()
-    waits(flag.device, unread.array, block=(N, 1, 1), stream=streams[0])
-    flag.set_after(0.2)
-    first(one.array, block=(N, 1, 1), stream=streams[0])
-    first(two.array, block=(N, 1, 1), stream=streams[1])
-    assert flag.was_set  # the launch waited for the write, which is behind the first kernel
-    drv.Context.synchronize()
-    flag.forget()
+    with Flag() as flag:
+        waits(flag.device, unread.array, block=(N, 1, 1), stream=streams[0])
+        flag.set_after(0.2)
+        first(one.array, block=(N, 1, 1), stream=streams[0])
+        first(two.array, block=(N, 1, 1), stream=streams[1])
+        assert flag.was_set  # the launch waited for the write, which is behind the first kernel
+        drv.Context.synchronize()
     assert one == 5 and two == 5
 
 
 def test_streams_that_only_read_do_not_wait(module, streams):
-    out, flag = Output(), Flag()
+    out = Output()
     bound(module, "a", 5)
     waits, first = module.get_function("waits"), module.get_function("first")
     for stream in streams:
         first(out.array, block=(N, 1, 1), stream=stream)
         drv.Context.synchronize()
-    waits(flag.device, out.array, block=(N, 1, 1), stream=streams[0])
-    flag.set_after(20)
-    first(out.array, block=(N, 1, 1), stream=streams[1])
-    streams[1].synchronize()
-    ran_beside, _ = not flag.was_set, flag.set()
-    flag.forget()
-    drv.Context.synchronize()
+    with Flag() as flag:
+        waits(flag.device, out.array, block=(N, 1, 1), stream=streams[0])
+        flag.set_after(20)
+        first(out.array, block=(N, 1, 1), stream=streams[1])
+        streams[1].synchronize()
+        ran_beside, _ = not flag.was_set, flag.set()
+        drv.Context.synchronize()
     assert ran_beside and out == 5
 
 
 @pytest.mark.parametrize("prepared", [False, True])
 def test_memory_of_a_pool_goes_back_behind_the_launch_that_reads_it(module, streams, prepared):
-    pool, flag, out = DeviceMemoryPool(), Flag(), Output()
+    pool, out = DeviceMemoryPool(), Output()
     array = gpuarray.GPUArray(N, np.int32, allocator=pool.allocate)
     array.set(np.full(N, 3, np.int32))
     array.bind_to_texref_ext(module.get_texref("a"))
     waits = module.get_function("waits")
     drv.Context.synchronize()
-    if prepared:
-        waits.prepare("PP").prepared_async_call((1, 1), (N, 1, 1), streams[0], flag.device, out.array.gpudata)
-    else:
-        waits(flag.device, out.array, block=(N, 1, 1), stream=streams[0])
-    flag.set_after(0.2)
-    array.gpudata.free()
-    again = pool.allocate(array.nbytes)
-    drv.memset_d32(again, 4, N)
-    drv.Context.synchronize()
-    flag.forget()
+    with Flag() as flag:
+        if prepared:
+            waits.prepare("PP").prepared_async_call(
+                (1, 1), (N, 1, 1), streams[0], flag.device, out.array.gpudata
+            )
+        else:
+            waits(flag.device, out.array, block=(N, 1, 1), stream=streams[0])
+        flag.set_after(0.2)
+        array.gpudata.free()
+        again = pool.allocate(array.nbytes)
+        drv.memset_d32(again, 4, N)
+        drv.Context.synchronize()
     assert out == 3
     del array, again
     pool.stop_holding()
