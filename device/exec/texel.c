@@ -187,6 +187,9 @@ static float blend_floats(const Texture *t, const Texel texels[8], const unsigne
     return (float)round_away(sum / 256, half ? 11 : 24, half ? -13 : -125);
 }
 
+/* A sum of signed bytes as a 16-bit fraction: times 32767 / 32512, the low bits of the product left out. */
+static int64_t widened(int64_t sum) { return sum + (((sum >> 4) * 257 + 1024) >> 11); }
+
 /* The sum is rounded to 16 bits, whatever the format, halves up. The least integers count for a bit less than -1
  * in it; only the sum is cut off there. */
 static float blend_fractions(const Texture *t, const Texel texels[8], const unsigned weights[8],
@@ -195,7 +198,8 @@ static float blend_fractions(const Texture *t, const Texel texels[8], const unsi
     int64_t sum = 0, full = full_scale(t->format), scale = is_signed(t) ? 32767 : 65535;
     for (unsigned k = 0; k < 8; k++) sum += (int64_t)(int32_t)texels[k].channel[channel] * weights[k];
     if (is_signed(t) && sum < -full * 256) sum = -full * 256;
-    double wide = floor((double)(sum * scale) / (double)(full * 256) + 0.5);
+    double wide = t->format == TEXTURE_S8 ? (double)widened(sum)
+                                          : floor((double)(sum * scale) / (double)(full * 256) + 0.5);
     return (float)(wide / (double)scale);
 }
 

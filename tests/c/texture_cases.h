@@ -281,11 +281,10 @@ static inline size_t texture_data_bytes(const TextureCase *c)
     return (size_t)texture_axis(c, 0) * texture_axis(c, 1) * texture_axis(c, 2) * texture_element_bytes(c);
 }
 
-/* Where the device may differ by a rounding: signed bytes blended, and sums of two slices of floats of many
- * sizes. */
+/* Where the device may differ by a rounding: sums of two slices of floats of many sizes. */
 static inline bool texture_is_close(const TextureCase *c)
 {
-    return c->filter == LINEAR && (c->format == S8 || (c->spread && c->geometry == G_3D));
+    return c->filter == LINEAR && c->spread && c->geometry == G_3D;
 }
 
 static inline uint64_t texture_hash(const void *data, size_t size)
