@@ -75,11 +75,9 @@ int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
                     function_name(function));
         return -1;
     }
-    if (allocation->context != function->context && allocation->context->device == function->context->device) {
-        raise_logic(function->state,
-                    "argument %zd of kernel '%s': the memory belongs to another context of the same "
-                    "device than the kernel, which cannot reach it",
-                    position, function_name(function));
+    if (atomic_load_explicit(&allocation->context->dead, memory_order_relaxed)) {
+        raise_logic(function->state, "argument %zd of kernel '%s': the memory went with its context", position,
+                    function_name(function));
         return -1;
     }
     return 0;

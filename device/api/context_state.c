@@ -161,7 +161,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer_handle, unsigned int flags)
     if (flags) return CUDA_ERROR_INVALID_VALUE;
     if (!peer_handle) return CUDA_ERROR_INVALID_CONTEXT;
     TRY(context_check(peer_handle, &peer));
-    if (peer->device == context->device) return CUDA_ERROR_INVALID_DEVICE;
+    if (peer->device == context->device) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     uint64_t bit = UINT64_C(1) << peer->device->ordinal;
     uint64_t before = atomic_fetch_or(&context->peers, bit);
     return before & bit ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_SUCCESS;

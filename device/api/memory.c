@@ -47,21 +47,20 @@ bool memory_release(CUdeviceptr address)
     return true;
 }
 
-/* Host and managed memory is everybody's. Memory of a pool is for the devices that the pool names. All else
- * belongs to one context, and is for contexts of other devices that have enabled access to its device. */
+/* Host and managed memory is everybody's. Memory of a pool is for the devices that the pool names. All else is
+ * for every context of its device, and for contexts of other devices that have enabled access to that. */
 const char *memory_refusal(const void *closure, const MemoryRange *range, bool write)
 {
     const Context *context = closure;
     int device = context->device->ordinal;
     bool everybodys =
         range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED || range->kind == MEMORY_MANAGED;
-    if (everybodys || range->owner == context) return NULL;
+    if (everybodys) return NULL;
     if (range->tag)
         return pool_allows(range->tag, device, write)
                    ? NULL
                    : "its pool gives this device no access (cuMemPoolSetAccess)";
-    if (range->device == device) return "it belongs to another context of this device";
-    return atomic_load(&context->peers) >> range->device & 1
+    return range->device == device || atomic_load(&context->peers) >> range->device & 1
                ? NULL
                : "it belongs to another device, to which peer access is not enabled";
 }

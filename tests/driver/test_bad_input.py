@@ -108,16 +108,15 @@ def test_freed_allocation(add, works):
         memory.free()
 
 
-def test_memory_of_another_context(add, works):
+def test_memory_of_a_context_that_is_gone(add, works):
     other = drv.Device(0).make_context()
     try:
         theirs = drv.mem_alloc(32)
     finally:
         drv.Context.pop()
+    other.detach()
     with pytest.raises(drv.LogicError, match="context"):
         add(theirs, N, X, block=(8, 1, 1))
-    del theirs
-    other.detach()
 
 
 def test_function_of_another_context(works):

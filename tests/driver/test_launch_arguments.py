@@ -267,11 +267,12 @@ def test_memory_of_another_context(module):
     theirs = drv.mem_alloc(64)
     array = gpuarray.empty(4, np.float32)
     other.pop()
-    for argument in (theirs, array):
-        with pytest.raises(drv.LogicError, match=r"argument 1 .*another context"):
-            address_seen(module, argument)
-    del theirs, array, argument
+    assert address_seen(module, theirs) == int(theirs)
+    assert address_seen(module, array) == array.ptr
     other.detach()
+    for argument in (theirs, array):
+        with pytest.raises(drv.LogicError, match=r"argument 1 .*went with its context"):
+            address_seen(module, argument)
 
 
 def test_errors_raised_by_an_argument_come_through(module):
