@@ -12,22 +12,18 @@ import pytest
 import pycuda.driver as drv
 from pycuda._compile.finder import find_nvcc
 
+sys.path.insert(0, os.path.dirname(__file__))
+
+import devices
+
 
 def pytest_configure(config):
     # CI and laptops have no GPU: there the CPU device is meant, and its notice is no news.
     if "PYCUDA_DEVICE" not in os.environ and "PYCUDA_DRIVER" not in os.environ:
         probe = subprocess.run(
-            [
-                sys.executable,
-                "-W",
-                "ignore",
-                "-c",
-                "import pycuda.driver as d; d.init(); print(d.Device(0).name())",
-            ],
-            capture_output=True,
-            text=True,
+            [sys.executable, "-W", "ignore", devices.__file__], capture_output=True, text=True
         )
-        if probe.returncode != 0 or probe.stdout.startswith("CPU device"):
+        if probe.stdout != "False\n":
             os.environ["PYCUDA_DEVICE"] = "cpu"
 
 
@@ -38,14 +34,11 @@ def pytest_report_header(config):
     return f"device: {device.name()}, compute capability {device.compute_capability()}, CUDA driver {version}"
 
 
-def on_cpu_device():
-    drv.init()
-    return drv.Device(0).name().startswith("CPU device")
-
-
 def pytest_runtest_setup(item):
-    if item.get_closest_marker("gpu") and on_cpu_device():
-        pytest.skip("needs a GPU: " + item.get_closest_marker("gpu").args[0])
+    for name, unfit in ("gpu", True), ("cpu", False):
+        marker = item.get_closest_marker(name)
+        if marker and devices.on_cpu_device() == unfit:
+            pytest.skip(marker.args[0])
     for marker in item.iter_markers("driver"):
         version, reason = marker.args
         if drv.get_driver_version() < version:
@@ -82,7 +75,8 @@ def run_python(tmp_path):
     def run(source, *, env=None, timeout=100, check=False):
         script = tmp_path / "program.py"
         script.write_text(textwrap.dedent(source))
-        environment = {**os.environ, **(env or {})}
+        path = os.pathsep.join(filter(None, [os.path.dirname(__file__), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": path, **(env or {})}
         environment = {key: value for key, value in environment.items() if value is not None}
         done = subprocess.run(
             [sys.executable, str(script)], capture_output=True, text=True, timeout=timeout, env=environment

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from devices import on_cpu_device
 
 import pycuda.driver as drv
 from pycuda import compiler
@@ -142,10 +143,8 @@ def test_cubins():
     assert run(module.link()) == expected(5, 40)
 
 
+@pytest.mark.cpu("GPUs take cubins")
 def test_a_cubin_on_the_cpu_device_is_refused_by_name():
-    drv.init()
-    if not drv.Device(0).name().startswith("CPU device"):
-        pytest.skip("this device takes cubins")
     with pytest.raises(drv.Error, match="PTX"):
         DynamicModule().add_data(b"\x7fELF" + bytes(100), drv.jit_input_type.CUBIN)
 
@@ -279,7 +278,7 @@ def needs_cudadevrt():
     try:
         return compiler._library_folder(None, "nvcc", "lib%s.a")
     except RuntimeError:
-        if not drv.Context.get_device().name().startswith("CPU device"):
+        if not on_cpu_device():
             pytest.skip("no libcudadevrt.a here")
 
 
@@ -297,9 +296,8 @@ def test_a_kernel_launches_a_kernel():
     assert out.tolist() == list(range(1, 33))
 
 
+@pytest.mark.cpu("GPUs have it")
 def test_what_is_missing_of_the_device_runtime_is_refused_by_name_on_the_cpu_device():
-    if not drv.Context.get_device().name().startswith("CPU device"):
-        pytest.skip("this device has it")
     source = "__global__ void run(int *out) { cudaMemset2DAsync(out, 8, 0, 4, 4, 0); }"
     with pytest.raises(drv.Error, match="unresolved symbol.*cudaCDP2Memset2DAsync"):
         DynamicSourceModule(source)

@@ -105,11 +105,9 @@ def test_peers(device):
         device.can_access_peer(0)
 
 
+@pytest.mark.cpu("the number of GPUs is what it is")
 def test_several_devices(run_python):
     """Of the CPU device one may have as many as one likes."""
-    drv.init()
-    if not drv.Device(0).name().startswith("CPU device"):
-        pytest.skip("the number of GPUs is what it is")
     done = run_python(
         """
         import pycuda.driver as drv
@@ -130,13 +128,14 @@ def test_the_stand_in_is_announced_once(run_python):
     program = """
         import warnings
         import pycuda.driver as drv
+        from devices import on_cpu_device
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             drv.init()
             drv.init()
             drv.mem_alloc(4)
         notices = [w for w in caught if issubclass(w.category, RuntimeWarning)]
-        print(drv.Device(0).name().startswith("CPU device"), len(notices))
+        print(on_cpu_device(), len(notices))
         """
     done = run_python(program, env={"PYCUDA_DEVICE": None, "PYCUDA_DRIVER": None}, check=True)
     assert done.stdout in ("True 1\n", "False 0\n")

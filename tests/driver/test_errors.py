@@ -3,6 +3,7 @@
 import builtins
 
 import pytest
+from devices import on_cpu_device
 
 import pycuda._driver
 import pycuda.driver as drv
@@ -287,8 +288,7 @@ def test_a_kernels_fault_that_nobody_waited_for_is_reported_once(run_python):
 
 def test_another_context_after_a_fault(run_python):
     """On the CPU device it works; a GPU's driver may have given the whole process up, which it then says."""
-    drv.init()
-    on_cpu = drv.Device(0).name().startswith("CPU device")
+    on_cpu = on_cpu_device()
     done = run_python(
         FAULT
         + """

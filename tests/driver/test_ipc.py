@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from devices import on_cpu_device
 
 import pycuda.driver as drv
 
@@ -242,16 +243,13 @@ tell(bytes(drv.mem_get_ipc_handle(memory)).hex(), bytes(event.ipc_handle()).hex(
 """,
     )
     assert said[0] == "cuIpcOpenMemHandle"
-    drv.init()
-    if drv.Device(0).name().startswith("CPU device"):
+    if on_cpu_device():
         assert said == ["cuIpcOpenMemHandle", "cuIpcOpenEventHandle"]
 
 
+@pytest.mark.cpu("what a GPU's driver makes of this is its own affair")
 def test_waiting_for_a_process_that_was_killed(two_processes):
     """Its record never comes; the CPU device notices."""
-    drv.init()
-    if not drv.Device(0).name().startswith("CPU device"):
-        pytest.skip("what a GPU's driver makes of this is its own affair")
     said = two_processes(
         """
 event = drv.Event.from_ipc_handle(bytes.fromhex(child.hear()))
@@ -330,9 +328,10 @@ def test_without_files_in_memory(run_python):
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
         import numpy as np
         import pycuda.driver as drv
+        from devices import on_cpu_device
         memory = drv.to_device(np.arange(4))
         print(drv.from_device(memory, 4, int))
-        if drv.Device(0).name().startswith("CPU device"):
+        if on_cpu_device():
             for call in (lambda: drv.mem_get_ipc_handle(memory), lambda: drv.Event(6)):
                 try:
                     call()

@@ -4,6 +4,7 @@ import weakref
 
 import numpy as np
 import pytest
+from devices import on_cpu_device
 
 import pycuda.driver as drv
 
@@ -51,12 +52,19 @@ def test_the_last_reference_frees():
 
 
 def test_memory_is_given_back():
-    free, total = drv.mem_get_info()
-    assert 0 < free <= total
-    memory = drv.mem_alloc(1 << 26)
-    assert drv.mem_get_info()[0] <= free - (1 << 26)
-    memory.free()
-    assert drv.mem_get_info()[0] > free - (1 << 26)
+    """Of a GPU's memory others take and give meanwhile: there one quiet moment among many is enough."""
+    size, seen = 1 << 26, []
+    for _ in range(1 if on_cpu_device() else 100):
+        free, total = drv.mem_get_info()
+        memory = drv.mem_alloc(size)
+        taken = free - drv.mem_get_info()[0]
+        memory.free()
+        given_back = drv.mem_get_info()[0] - free + taken
+        assert 0 < free <= total
+        if taken >= size <= given_back:
+            return
+        seen.append((taken, given_back))
+    pytest.fail(f"taken and given back: {seen}")
 
 
 def test_free_twice():

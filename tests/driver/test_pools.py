@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+from devices import on_cpu_device
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -418,9 +419,8 @@ MEMORY = {"PYCUDA_CPU_MEMORY": str(1 << 29)}
 
 
 def run_short_of_memory(run_python, body):
-    drv.init()
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    if workers > 1 and not drv.Device(0).name().startswith("CPU device"):
+    if workers > 1 and not on_cpu_device():
         pytest.skip("fills the GPU's memory, which other tests need: for a run with one worker")
     done = run_python(SHORTAGE + body, env=MEMORY)
     assert done.returncode == 0, done.stderr

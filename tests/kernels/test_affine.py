@@ -12,12 +12,6 @@ HEAD = ".version 7.0\n.target sm_70\n.address_size 64\n"
 SHAPES = [(32, 1, 1), (16, 4, 1), (8, 8, 1), (5, 7, 2), (48, 1, 1), (1, 40, 1), (4, 4, 4), (33, 2, 1)]
 
 
-def needs_cpu_device():
-    drv.init()
-    if not drv.Device(0).name().startswith("CPU device"):
-        pytest.skip("a GPU does not say which lane")
-
-
 def launch(ptx, name, size, block, grid=(1, 1), *more):
     out = np.zeros(size, np.uint64)
     kernel = drv.module_from_buffer(ptx.encode()).get_function(name)
@@ -207,9 +201,9 @@ extern "C" __global__ void reads(const int *a, int *out, int first, int n)
 """
 
 
+@pytest.mark.cpu("a GPU does not say which lane")
 def test_a_lane_past_the_end_is_named(run_python):
     """The row of addresses is dense and one lane of it is outside: the message names that lane."""
-    needs_cpu_device()
     source = f"""
         import numpy as np, pycuda.autoinit, pycuda.driver as drv
         from pycuda.compiler import SourceModule
@@ -240,9 +234,9 @@ extern "C" __global__ void beyond(const float *a, float *out, int first)
 """
 
 
+@pytest.mark.cpu("a GPU does not say which lane")
 def test_a_sum_of_products_that_leaves_shared_memory(run_python):
     """One load of a fused sum is beyond the end: the message names the lane and the offset."""
-    needs_cpu_device()
     source = f"""
         import numpy as np, pycuda.autoinit, pycuda.driver as drv
         from pycuda.compiler import SourceModule

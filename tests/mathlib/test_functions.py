@@ -16,7 +16,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ptx"))
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from devices import on_cpu_device
 from math_cases import inputs, judge, modules, record, runner, table
 
 import pycuda.driver as drv
@@ -25,10 +27,6 @@ import pycuda.driver as drv
 def capability():
     major, minor = drv.Context.get_device().compute_capability()
     return 10 * major + minor
-
-
-def on_cpu():
-    return drv.Context.get_device().name().startswith("CPU device")
 
 
 def verdicts(group):
@@ -67,7 +65,7 @@ def in_child(group):
 @pytest.mark.parametrize("group", table.GROUPS)
 def test_group(group):
     needed = table.GROUPS[group][0]
-    if needed > capability() and not on_cpu():
+    if needed > capability() and not on_cpu_device():
         pytest.skip(f"needs compute capability {needed / 10}")
     wrong = in_child(group) if needed > capability() else verdicts(group)
     assert not wrong, f"{len(wrong)} of {len(table.groups()[group])} functions\n" + "\n".join(wrong)

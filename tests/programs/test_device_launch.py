@@ -4,6 +4,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from devices import on_cpu_device
 
 import pycuda.driver as drv
 from pycuda import compiler
@@ -19,10 +20,6 @@ def cudadevrt(context):
     except RuntimeError:
         if not on_cpu_device():
             pytest.skip("no libcudadevrt.a here")
-
-
-def on_cpu_device():
-    return drv.Context.get_device().name().startswith("CPU device")
 
 
 def build(source, **more):
@@ -346,10 +343,9 @@ def test_depth():
     assert out[0] == 24 if on_cpu_device() else out[0] in (23, 24)
 
 
+@pytest.mark.cpu("a GPU begins with the first ones while the last are launched")
 def test_pending_launches():
     """More than the limit are not launched, and the error says so; later launches have room again."""
-    if not on_cpu_device():
-        pytest.skip("a GPU begins with the first ones while the last are launched")
     limit = drv.limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT
     before = drv.Context.get_limit(limit)
     drv.Context.set_limit(limit, 60)

@@ -12,8 +12,6 @@ import sys
 import generated
 import pytest
 
-import pycuda.driver as drv
-
 EACH = 300
 CHUNKS = [(first, f"random:{first + 1}") for first in range(0, 4 * EACH, EACH)]
 
@@ -50,11 +48,9 @@ def test_generated_kernels(first):
     assert not wrong, report("of the device", wrong)
 
 
+@pytest.mark.cpu("a GPU has its own schedule")
 @pytest.mark.parametrize("first, schedule", CHUNKS)
 def test_generated_kernels_in_random_order(first, schedule):
-    drv.init()
-    if not drv.Device(0).name().startswith("CPU device"):
-        pytest.skip("a GPU has its own schedule")
     done = subprocess.run(
         [sys.executable, generated.__file__, str(first), str(EACH)],
         env={**os.environ, "PYCUDA_CPU_SCHEDULE": schedule},
@@ -66,11 +62,9 @@ def test_generated_kernels_in_random_order(first, schedule):
     assert not done.stdout, report(schedule, done.stdout)
 
 
+@pytest.mark.cpu("a GPU has its own schedule")
 def test_random_order_shows_a_race(run_python):
     """Threads that overwrite each other's count: what is left depends on the order, and only on the seed."""
-    drv.init()
-    if not drv.Device(0).name().startswith("CPU device"):
-        pytest.skip("a GPU has its own schedule")
     counts = [
         run_python(RACE, env={"PYCUDA_CPU_SCHEDULE": f"random:{seed}"}, check=True).stdout
         for seed in (1, 2, 3, 1)

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from devices import on_cpu_device
 from ptx_cases import expected, judge, runner, table
 
 import pycuda.driver as drv
@@ -45,7 +47,7 @@ class Device:
     def judge(self, form):
         if form.sm <= runner.capability():
             return verdict(form, self.function(form))
-        if not runner.on_cpu():
+        if not on_cpu_device():
             pytest.skip(f"needs compute capability {form.sm / 10}")
         if self.above is None:
             self.above = ask_child(runner.capability())
@@ -124,7 +126,7 @@ def test_differences_are_found(device):
 @pytest.mark.parametrize("isa", ["v2", "v3", "v4"])
 def test_each_instruction_set(isa):
     """Every form again on the other builds of the interpreter that this processor runs."""
-    if not runner.on_cpu():
+    if not on_cpu_device():
         pytest.skip("the CPU device has several builds")
     if drv.Device(0).name().endswith(f"{isa})"):
         pytest.skip("the forms above ran on this one")

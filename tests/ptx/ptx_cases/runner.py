@@ -35,10 +35,6 @@ def capability():
     )
 
 
-def on_cpu():
-    return drv.Context.get_device().name().startswith("CPU device")
-
-
 def load(forms):
     """The module of some forms; where the device refuses it, a module (or Refused) for each form."""
     try:
