@@ -1,17 +1,18 @@
-"""Every driver call of the main path fails once: then an error or a result, nothing left, and it goes on."""
+"""Every driver call of the main path fails once, and every one of contexts that come and go: then an error or
+a result, nothing left, and it goes on.
+"""
 
 import pytest
+from faults.one_by_one import CODES
 
-PROGRAM = '''
-import gc
-import sys
-
+PARTS = '''
 import numpy as np
 
 import pycuda.driver as drv
+from faults.one_by_one import Failing, in_a_context
 from pycuda import gpuarray
 
-core, code, N = drv._driver, int(sys.argv[1]), 100
+N = 100
 
 PTX = b"""
 .version 7.0
@@ -123,74 +124,55 @@ def arrays():
     assert (zeros.get() == 1).all()
 
 
+'''
+
+MAIN_PATH = """
+def work():
+    copies()
+    asynchronous_copies()
+    launches()
+    arrays()
+    pools()
+    drv.Context.synchronize()
+
+in_a_context(work, code)
+"""
+
+# When something fails, objects of the context outlive it.
+CONTEXTS = """
 def work():
     context = drv.Device(0).make_context()
     try:
-        copies()
-        asynchronous_copies()
-        launches()
-        arrays()
-        pools()
+        memory, stream, module = drv.to_device(ONES), drv.Stream(), drv.module_from_buffer(PTX)
+        block = drv.DeviceMemoryPool().allocate(ONES.nbytes, stream)
+        drv.memset_d32_async(block, 0, N, stream)
         context.synchronize()
+        with context:
+            drv.Event().record()
     finally:
         context.pop()
         context.detach()
 
-
-def attempt(n):
-    """Lets the n-th call fail. Whether it got that far, and whether work() raised."""
-    before, raised = core._fault_calls(), False
-    assert core._fault_arm(n, code)
-    try:
-        work()
-    except drv.Error as error:
-        raised = True
-        assert str(error) and error.args, n
-    reached = core._fault_calls() - before >= n
-    core._fault_arm(0)
-    return reached, raised
-
-
-def check_nothing_is_left(n):
-    gc.collect()
-    left = {name: count for name, count in drv._live_objects().items() if count}
-    assert not left, (n, left)
-
-
-sys.unraisablehook = lambda report: reports.append(str(report.exc_value))
-reports = []
 drv.init()
-work()
-work()
-check_nothing_is_left(0)
-before = core._fault_calls()
-work()
-total = core._fault_calls() - before
-failures = quiet = 0
-for n in range(1, total + 1):
-    reached, raised = attempt(n)
-    assert reached, n
-    told = raised or bool(reports)
-    failures += told
-    # Before a release that question may fail: the context is then made current in any case.
-    quiet += not told and core._fault_failed() != "cuCtxGetCurrent"
-    reports.clear()
-    check_nothing_is_left(n)
-    if n % 10 == 0:
-        work()
-work()
-check_nothing_is_left("end")
-print(total, failures, quiet)
-'''
+print(*Failing(work, code).each_call())
+"""
 
-CODES = {"out of memory": 2, "invalid value": 1, "unknown": 999}
+
+def counts(run_python, program, code):
+    done = run_python(f"{PARTS}\ncode = {code}\n{program}", env={"PYCUDA_FAULT_CALL": "0"}, timeout=110)
+    assert done.returncode == 0, done.stderr
+    return map(int, done.stdout.split())
 
 
 @pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
 def test_main_path(run_python, code):
-    source = f"import sys\nsys.argv[1:] = ['{code}']\n" + PROGRAM
-    done = run_python(source, env={"PYCUDA_FAULT_CALL": "0"}, timeout=110)
-    assert done.returncode == 0, done.stderr
-    total, failures, quiet = map(int, done.stdout.split())
+    total, failures, quiet = counts(run_python, MAIN_PATH, code)
     assert total > 80
+    assert failures > 4 * quiet, "few calls may fail without anybody being told"
+
+
+@pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
+def test_contexts(run_python, code):
+    total, failures, quiet = counts(run_python, CONTEXTS, code)
+    assert total > 20
     assert failures > 4 * quiet, "few calls may fail without anybody being told"

@@ -1,17 +1,15 @@
 """Every driver call of work with textures and surfaces fails once: an error, nothing left, and it goes on."""
 
 import pytest
+from faults.one_by_one import CODES
 
 PROGRAM = '''
-import gc
-import sys
-
 import numpy as np
 
 import pycuda.driver as drv
+from faults.one_by_one import in_a_context
 from pycuda import compiler, gpuarray
 
-core, code = drv._driver, int(sys.argv[1])
 SOURCE = """
 texture<float, 2> plane;
 texture<float, 1> row;
@@ -51,70 +49,26 @@ def use(module):
     assert (result == PLANE + 2 + ROW.reshape(3, 4)).all()
 
 
+def no_more_parameters(error):
+    """This answer of cuFuncGetParamInfo means that there are no more parameters."""
+    return code == 1 and isinstance(error, TypeError) and "kernel 'read' takes" in str(error)
+
+
 def work():
-    context = drv.Device(0).make_context()
-    try:
-        use(drv.module_from_buffer(CODE))
-        context.synchronize()
-    finally:
-        context.pop()
-        context.detach()
+    use(drv.module_from_buffer(CODE))
+    drv.Context.synchronize()
 
 
-def attempt(n):
-    """Lets the n-th call fail. Whether it got that far, and whether somebody was told."""
-    before, told = core._fault_calls(), False
-    assert core._fault_arm(n, code)
-    try:
-        work()
-    except drv.Error as error:
-        told = True
-        assert str(error) and error.args, n
-    except TypeError as error:  # this answer of cuFuncGetParamInfo means that there are no more parameters
-        told = True
-        assert code == 1 and "kernel 'read' takes" in str(error), n
-    reached = core._fault_calls() - before >= n
-    core._fault_arm(0)
-    told = told or bool(reports)
-    reports.clear()
-    return reached, told
-
-
-def check_nothing_is_left(n):
-    gc.collect()
-    left = {name: count for name, count in drv._live_objects().items() if count}
-    assert not left, (n, left)
-
-
-reports = []
-sys.unraisablehook = lambda report: reports.append(str(report.exc_value))
 drv.init()
 arch = "compute_{}{}".format(*drv.Device(0).compute_capability())
 CODE = compiler.compile(SOURCE, arch=arch, target="ptx")
-work()
-check_nothing_is_left(0)
-before = core._fault_calls()
-work()
-total, failures, quiet = core._fault_calls() - before, 0, 0
-for n in range(1, total + 1):
-    reached, told = attempt(n)
-    assert reached, n
-    failures += told
-    # Before a release that question may fail: the context is then made current in any case.
-    quiet += not told and core._fault_failed() != "cuCtxGetCurrent"
-    check_nothing_is_left(n)
-work()
-check_nothing_is_left("end")
-print(total, failures, quiet)
+in_a_context(work, code, may_be=no_more_parameters)
 '''
-
-CODES = {"out of memory": 2, "invalid value": 1, "not found": 500}
 
 
 @pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
 def test_references(run_python, code):
-    source = f"import sys\nsys.argv[1:] = ['{code}']\n" + PROGRAM
-    done = run_python(source, env={"PYCUDA_FAULT_CALL": "0"}, timeout=110)
+    done = run_python(f"code = {code}\n" + PROGRAM, env={"PYCUDA_FAULT_CALL": "0"}, timeout=110)
     assert done.returncode == 0, done.stderr
     total, failures, quiet = map(int, done.stdout.split())
     assert total > 60
