@@ -38,7 +38,7 @@
  * exec/
  *   code.h ops_alu.def ops_core.def    decoded code and its operations
  *   warp.h fault.h grid.h              the state of a warp, a fault, a launch
- *   runtime.[ch] children.[ch]         kernels that launch kernels
+ *   runtime.[ch] children.[ch] descendants.c   kernels that launch kernels
  *   memory_map.[ch]                    every range of addresses that may be touched
  *   shared_file.[ch]                   memory that other processes can map
  *   affine.h affine.def fused.h        rows as numbers, several instructions at once

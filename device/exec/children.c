@@ -1,4 +1,4 @@
-/* The launches of one grid's threads: opened, launched, run. */
+/* The launches of one grid's threads: opened, launched, put into an order. */
 #include "exec/children.h"
 
 #include <stdlib.h>
@@ -7,28 +7,36 @@
 #include "exec/runtime.h"
 #include "exec/state.h"
 
-enum { DEEPEST = 24 };
-
-struct Child {
-    Child *next;
-    const CodeFunction *function;
-    ChildShape shape;
-    uint64_t buffer;            /* where its parameters are written; given back at the launch */
-    _Alignas(16) uint8_t params[];
-};
-
-static void list_init(ChildList *list)
+void child_list_init(ChildList *list)
 {
     list->first = NULL;
     list->end = &list->first;
+}
+
+void child_list_append(ChildList *list, Child *child)
+{
+    child->next = NULL;
+    *list->end = child;
+    list->end = &child->next;
+}
+
+Child *child_list_take(ChildList *list)
+{
+    Child *child = list->first;
+    if (child && !(list->first = child->next)) list->end = &list->first;
+    return child;
 }
 
 void children_init(Children *children)
 {
     children->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     children->open = NULL;
-    list_init(&children->launched);
-    list_init(&children->tail);
+    child_list_init(&children->launched);
+    child_list_init(&children->tail);
+    children->next_lane = 0;
+    children->after_all = false;
+    for (int k = 0; k < CHILD_LANES; k++) child_list_init(&children->lanes[k]);
+    children->unfinished = 0;
 }
 
 /* Counts one more launch; false when there are too many already. */
@@ -44,20 +52,13 @@ static Child *child_new(const CodeFunction *function, const ChildShape *shape, D
     size_t size = (sizeof(Child) + function->param_size + 31) & ~(size_t)15;
     uint64_t buffer = heap ? device_heap_alloc(heap, function->param_size ? function->param_size : 1, 16) : 0;
     Child *child = buffer ? aligned_alloc(16, size) : NULL;
-    if (child)
+    if (child) {
         *child = (Child){.function = function, .shape = *shape, .buffer = buffer};
-    else if (buffer)
+        children_init(&child->own);
+    } else if (buffer) {
         device_heap_free(heap, buffer);
+    }
     return child;
-}
-
-/* Whether the parent may launch that; the error if not. */
-static int check(const GridLaunch *parent, const CodeFunction *function, const ChildShape *shape)
-{
-    DeviceRuntime *runtime = parent->runtime;
-    int error = runtime->accept(runtime->closure, function, shape->grid, shape->block, shape->shared);
-    if (error) return error;
-    return parent->depth < DEEPEST ? 0 : RUNTIME_TOO_DEEP;
 }
 
 uint64_t children_open(Children *children, const GridLaunch *parent, uint64_t function, const ChildShape *shape,
@@ -65,7 +66,7 @@ uint64_t children_open(Children *children, const GridLaunch *parent, uint64_t fu
 {
     DeviceRuntime *runtime = parent->runtime;
     const CodeFunction *code = (const CodeFunction *)(uintptr_t)function;
-    *error = check(parent, code, shape);
+    *error = runtime->accept(runtime->closure, code, shape->grid, shape->block, shape->shared);
     if (*error) return 0;
     Child *child = NULL;
     if (count_pending(runtime)) {
@@ -76,6 +77,7 @@ uint64_t children_open(Children *children, const GridLaunch *parent, uint64_t fu
         *error = RUNTIME_TOO_MANY_PENDING;
         return 0;
     }
+    child->siblings = children;
     pthread_mutex_lock(&children->lock);
     child->next = children->open;
     children->open = child;
@@ -94,17 +96,25 @@ static Child *take_open_locked(Children *children, uint64_t buffer)
     return NULL;
 }
 
-int children_launch(Children *children, const GridLaunch *parent, uint64_t buffer, bool tail)
+static void launch_locked(Children *children, Child *child, ChildOrder order, uint64_t lane)
+{
+    bool tail = order == CHILD_TAIL;
+    if (order == CHILD_FREE) lane = children->next_lane++;
+    child->lane = tail ? 0 : (uint32_t)(lane % CHILD_LANES);
+    child->after_all = tail || children->after_all;
+    if (!tail) children->after_all = false;
+    child_list_append(tail ? &children->tail : &children->launched, child);
+}
+
+int children_launch(Children *children, const GridLaunch *parent, uint64_t buffer, ChildOrder order,
+                    uint64_t lane)
 {
     DeviceRuntime *runtime = parent->runtime;
-    ChildList *list = tail ? &children->tail : &children->launched;
     pthread_mutex_lock(&children->lock);
     Child *child = take_open_locked(children, buffer);
     if (child) {
         memcpy(child->params, (const void *)(uintptr_t)buffer, child->function->param_size);
-        child->next = NULL;
-        *list->end = child;
-        list->end = &child->next;
+        launch_locked(children, child, order, lane);
     }
     pthread_mutex_unlock(&children->lock);
     if (!child) return RUNTIME_INVALID_VALUE;
@@ -112,32 +122,14 @@ int children_launch(Children *children, const GridLaunch *parent, uint64_t buffe
     return 0;
 }
 
-static int run_child(const Child *child, const GridLaunch *parent, WorkerPool *pool, ExecFault *fault)
+void children_wait(Children *children)
 {
-    DeviceRuntime *runtime = parent->runtime;
-    GridLaunch launch = *parent;
-    launch.function = child->function;
-    memcpy(launch.grid, child->shape.grid, sizeof launch.grid);
-    memcpy(launch.block, child->shape.block, sizeof launch.block);
-    launch.dynamic_shared = child->shape.shared;
-    launch.params = child->params;
-    launch.cooperative = false;
-    launch.grid_id = runtime->next_grid_id(runtime->closure);
-    launch.depth++;
-    return grid_run(pool, &launch, fault);
+    pthread_mutex_lock(&children->lock);
+    children->after_all = true;
+    pthread_mutex_unlock(&children->lock);
 }
 
-static void run_list(ChildList *list, const GridLaunch *parent, WorkerPool *pool, ExecFault *fault)
-{
-    for (Child *child = list->first, *next; child; child = next) {
-        next = child->next;
-        atomic_fetch_sub(&parent->runtime->pending, 1);
-        if (!fault->code) run_child(child, parent, pool, fault);
-        free(child);
-    }
-}
-
-static void drop_open(Children *children, DeviceRuntime *runtime)
+void children_drop_open(Children *children, DeviceRuntime *runtime)
 {
     for (Child *child = children->open, *next; child; child = next) {
         next = child->next;
@@ -145,12 +137,5 @@ static void drop_open(Children *children, DeviceRuntime *runtime)
         atomic_fetch_sub(&runtime->pending, 1);
         free(child);
     }
-}
-
-int children_run(Children *children, const GridLaunch *parent, WorkerPool *pool, ExecFault *fault)
-{
-    drop_open(children, parent->runtime);
-    run_list(&children->launched, parent, pool, fault);
-    run_list(&children->tail, parent, pool, fault);
-    return fault->code;
+    children->open = NULL;
 }

@@ -64,6 +64,8 @@ static uint32_t share_of(const Grid *grid)
     return share < SHARE_MOST ? (uint32_t)share : SHARE_MOST;
 }
 
+static void help(PoolJob *job);
+
 static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
 {
     const CodeFunction *function = launch->function;
@@ -84,11 +86,10 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
     grid->fault = fault;
     grid->fault_lock = worker_pool_fault_lock(pool);
     grid->print_lock = worker_pool_print_lock(pool);
-    grid->next = NULL;
-    grid->helpers = 0;
-    grid->queued = false;
+    grid->job = (PoolJob){.work = help};
+    atomic_init(&grid->job.open, 1);
+    grid->called = false;
     memset(grid->workspace, 0, sizeof grid->workspace);
-    children_init(&grid->children);
 }
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
@@ -202,6 +203,18 @@ void grid_work(Grid *grid, Worker *worker)
     drop_all(worker);
 }
 
+/* What a thread of the pool does. */
+static void help(PoolJob *job)
+{
+    Grid *grid = (Grid *)job;
+    Worker *worker = worker_acquire(grid->pool);
+    if (worker) {
+        grid_work(grid, worker);
+        worker_release(grid->pool, worker);
+    }
+    atomic_store(&job->open, 0); /* all blocks are taken, or there is no memory for one more thread */
+}
+
 /* --- the whole ------------------------------------------------------------------------------------------ */
 
 /* Work that is worth waking threads for at once: blocks of many instructions; loops are found out as they
@@ -211,38 +224,44 @@ static bool looks_long(const Grid *grid)
     return grid->block_count > 1 && grid->block_count * grid->warps * grid->function->insn_count > 20000;
 }
 
-static int run_with(Grid *grid, ExecFault *fault)
+static void run_with(Grid *grid)
 {
     Worker *worker = worker_acquire(grid->pool);
     if (!worker) {
         exec_fault_plain(grid, 2, "kernel %s: no memory for a worker", grid->function->name);
-        return fault->code;
+        return;
     }
     grid->started_ns = exec_now_ns();
     if (looks_long(grid)) grid_call_help(grid);
     grid_work(grid, worker);
-    grid_finish_help(grid);
+    worker_pool_finish(grid->pool, &grid->job);
     worker_release(grid->pool, worker);
-    return fault->code;
 }
 
-int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
+void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, Children *children, ExecFault *fault)
 {
     _Alignas(64) uint8_t on_stack[PARAM_ROWS_ON_STACK];
     size_t size = ((size_t)launch->function->param_rows_size + 63) / 64 * 64;
     Grid grid;
-    int code;
     fault->code = 0;
     fault->text[0] = '\0';
     grid_init(&grid, pool, launch, fault);
+    grid.children = children;
     grid.param_rows = size <= sizeof on_stack ? on_stack : aligned_alloc(64, size);
     if (!grid.param_rows) {
         exec_fault_plain(&grid, 2, "kernel %s: no memory for its parameters", launch->function->name);
-        return fault->code;
+        return;
     }
     fill_param_rows(launch->function, launch->params, grid.param_rows);
-    code = run_with(&grid, fault);
-    if (launch->runtime) code = children_run(&grid.children, launch, pool, fault);
+    run_with(&grid);
+    if (launch->runtime) children_drop_open(children, launch->runtime);
     if (grid.param_rows != on_stack) free(grid.param_rows);
-    return code;
+}
+
+int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
+{
+    Children children;
+    children_init(&children);
+    grid_run_blocks(pool, launch, &children, fault);
+    return descendants_run(&children, launch, pool, fault);
 }

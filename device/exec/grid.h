@@ -26,7 +26,7 @@ typedef struct DeviceRuntime {
                   uint32_t shared);
     DeviceHeap *(*buffers)(void *closure); /* where kernels put parameters; NULL without memory */
     uint64_t (*next_grid_id)(void *closure);
-    uint32_t most_pending; /* launches at a time that have not begun */
+    uint32_t most_pending; /* launches at a time that are not done with all that they launch */
     int device; /* ordinal */
     _Atomic uint32_t pending;
     _Atomic uint64_t handles; /* streams and events made so far */
@@ -46,7 +46,6 @@ typedef struct GridLaunch {
     const char *(*refusal)(const void *closure, const struct MemoryRange *range, bool write);
     const void *refusal_closure;
     DeviceRuntime *runtime; /* NULL where code that launches kernels is never run */
-    uint32_t depth; /* launches between the host's and this one */
     DeviceHeap *heap; /* malloc of device code; NULL: malloc returns 0 */
     /* The live texture or surface object of a handle, copied; false when there is none. NULL: there are none. */
     bool (*find_texture)(uint64_t handle, bool surface, struct Texture *out);

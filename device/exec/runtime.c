@@ -1,7 +1,7 @@
 /* CUDA's device runtime: what device code calls to launch kernels, and what goes with that.
  *
- * Launches run one after the other (children.h), so a stream is no more than a number and an event nothing to
- * wait for. The last error is each thread's own.
+ * A stream is a number that tells launches apart; each block has its own NULL stream. To wait for an event is to wait
+ * for all launches before (children.h). The last error is each thread's own.
  */
 #include "exec/runtime.h"
 
@@ -11,7 +11,8 @@
 
 enum {
     STREAM_TAIL = 3,
-    STREAM_LAST = 4,            /* of those with a meaning: NULL, legacy, per thread, tail, fire and forget */
+    STREAM_FREE = 4,            /* fire and forget */
+    STREAM_LAST = 4,            /* of those with a meaning: NULL, legacy, per thread and these two */
     FIRST_HANDLE = 4096,        /* of streams and events that kernels make */
     STREAM_NON_BLOCKING = 1,
     EVENT_DISABLE_TIMING = 2
@@ -58,7 +59,7 @@ static uint64_t call_GetParameterBufferV2(Call *c)
         shape.block[k] = (uint32_t)c->values[4 + k];
     }
     shape.shared = (uint32_t)c->values[7];
-    uint64_t buffer = children_open(&grid->children, grid->launch, c->values[0], &shape, &error);
+    uint64_t buffer = children_open(grid->children, grid->launch, c->values[0], &shape, &error);
     note_error(c, error);
     return buffer;
 }
@@ -73,7 +74,9 @@ static uint64_t call_LaunchDeviceV2(Call *c)
     Grid *grid = c->warp->block->grid;
     uint64_t stream = c->values[1];
     if (stream > STREAM_LAST && !is_handle(c, stream)) return RUNTIME_INVALID_HANDLE;
-    return (uint64_t)children_launch(&grid->children, grid->launch, c->values[0], stream == STREAM_TAIL);
+    ChildOrder order = stream == STREAM_TAIL ? CHILD_TAIL : stream == STREAM_FREE ? CHILD_FREE : CHILD_OF_LANE;
+    uint64_t lane = stream > STREAM_LAST ? stream : c->warp->block->linear;
+    return (uint64_t)children_launch(grid->children, grid->launch, c->values[0], order, lane);
 }
 
 static uint64_t call_LaunchDeviceV2_ptsz(Call *c) { return call_LaunchDeviceV2(c); }
@@ -126,7 +129,9 @@ static uint64_t call_EventDestroy(Call *c) { return known_event(c, c->values[0])
 
 static uint64_t call_StreamWaitEvent(Call *c)
 {
-    return known(c, c->values[0]) ? RUNTIME_INVALID_HANDLE : known_event(c, c->values[1]);
+    if (known(c, c->values[0]) || known_event(c, c->values[1])) return RUNTIME_INVALID_HANDLE;
+    children_wait(c->warp->block->grid->children);
+    return 0;
 }
 
 static uint64_t call_EventRecord(Call *c)

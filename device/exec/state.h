@@ -74,7 +74,17 @@ struct Worker {
     uint64_t random;           /* state of the oracle's generator; 0: no oracle */
 };
 
+/* What threads of the pool can join in. */
+typedef struct PoolJob {
+    struct PoolJob *next;      /* in the pool's list */
+    void (*work)(struct PoolJob *job); /* returns when there is nothing to do for one more thread */
+    _Atomic uint32_t open;     /* 0: there is nothing at the moment */
+    uint32_t helpers;          /* threads of the pool at work on it, under the pool's lock */
+    atomic_bool queued;        /* it is in the list, or was asked to be, until it is finished */
+} PoolJob;
+
 struct Grid {
+    PoolJob job;               /* first */
     const GridLaunch *launch;
     const CodeFunction *function;
     uint8_t *param_rows;
@@ -85,11 +95,9 @@ struct Grid {
     uint32_t share;            /* blocks that a worker takes at a time */
     ExecFault *fault;
     pthread_mutex_t *fault_lock, *print_lock;
-    Grid *next;                /* in the pool's queue */
-    uint32_t helpers;          /* threads of the pool at work on it, under the pool's lock */
-    bool queued;
     WorkerPool *pool;
-    Children children;
+    bool called;               /* the pool was asked for help */
+    Children *children;        /* what its threads launch */
     _Alignas(64) _Atomic uint64_t next_block; /* a line of its own: all workers write it */
     _Alignas(64) atomic_bool faulted;
     _Alignas(64) uint32_t workspace[32]; /* of grid-wide barriers: %envreg1 and 2 point at it */
@@ -137,6 +145,8 @@ uint32_t worker_random(Worker *worker);
 
 /* Runs blocks of the grid until none is left. */
 void grid_work(Grid *grid, Worker *worker);
+/* Runs the grid without what it launches, which is gathered. */
+void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, Children *children, ExecFault *fault);
 
 /* --- workers.c ------------------------------------------------------------------------------------------ */
 Worker *worker_acquire(WorkerPool *pool);
@@ -145,8 +155,12 @@ void worker_release(WorkerPool *pool, Worker *worker);
 void grid_ask_help(Grid *grid);
 /* The same, at once. */
 void grid_call_help(Grid *grid);
-/* Takes the grid from the queue and waits for those who joined in. */
-void grid_finish_help(Grid *grid);
+/* Lets so many of the pool's threads join in the job: puts it into the list and wakes them. */
+void worker_pool_call(WorkerPool *pool, PoolJob *job, uint64_t threads);
+/* Takes the job from the list and waits for those who joined in. */
+void worker_pool_finish(WorkerPool *pool, PoolJob *job);
+/* Whether a thread of the pool has nothing to do and could be called; a hint. */
+bool worker_pool_sleepers(WorkerPool *pool);
 uint64_t worker_pool_seed(const WorkerPool *pool);
 pthread_mutex_t *worker_pool_print_lock(WorkerPool *pool);
 pthread_mutex_t *worker_pool_fault_lock(WorkerPool *pool);

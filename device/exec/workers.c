@@ -1,8 +1,8 @@
 /* The threads that help to run grids, and the worker states that threads borrow while they do.
  *
- * A grid is run by the thread that launched it; it is put into the queue, for the pool's threads to join
+ * A grid is run by the thread that launched it; it is put into the list of jobs, for the pool's threads to join
  * in, when it looks long or has taken some microseconds: most small kernels are over before a thread could
- * be woken.
+ * be woken. The grids that a grid has launched are a job, too.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,8 +16,9 @@ enum { HELP_AFTER_NS = 15000 };
 
 struct WorkerPool {
     pthread_mutex_t lock;         /* of the fields below */
-    pthread_cond_t wake, left;    /* a grid was queued; a helper has left a grid */
-    Grid *queue;
+    pthread_cond_t wake, left;    /* there is something to do; a helper has left a job */
+    PoolJob *jobs;
+    _Atomic uint32_t sleepers;
     Worker *idle;
     uint32_t workers_made;
     bool closing;
@@ -70,61 +71,75 @@ void worker_release(WorkerPool *pool, Worker *worker)
 
 /* --- help ----------------------------------------------------------------------------------------------- */
 
-static void unqueue_locked(WorkerPool *pool, Grid *grid)
+static PoolJob *open_job_locked(const WorkerPool *pool)
 {
-    for (Grid **at = &pool->queue; *at; at = &(*at)->next) {
-        if (*at != grid) continue;
-        *at = grid->next;
+    PoolJob *job = pool->jobs;
+    while (job && !atomic_load(&job->open)) job = job->next;
+    return job;
+}
+
+static void unqueue_locked(WorkerPool *pool, PoolJob *job)
+{
+    for (PoolJob **at = &pool->jobs; *at; at = &(*at)->next) {
+        if (*at != job) continue;
+        *at = job->next;
         return;
     }
 }
 
-void grid_call_help(Grid *grid)
+bool worker_pool_sleepers(WorkerPool *pool) { return !pool->seed && atomic_load(&pool->sleepers); }
+
+void worker_pool_call(WorkerPool *pool, PoolJob *job, uint64_t threads)
 {
-    WorkerPool *pool = grid->pool;
-    uint64_t rest = grid->block_count - 1;
-    if (grid->queued) return;
-    grid->queued = true;
-    if (!pool->thread_count || pool->seed || !rest) return;
+    if (!pool->thread_count || pool->seed || !threads) return;
     pthread_mutex_lock(&pool->lock);
-    grid->next = pool->queue;
-    pool->queue = grid;
+    if (!atomic_exchange(&job->queued, true)) {
+        job->next = pool->jobs;
+        pool->jobs = job;
+    }
     pthread_mutex_unlock(&pool->lock);
-    if (rest >= pool->thread_count)
+    if (threads >= pool->thread_count)
         pthread_cond_broadcast(&pool->wake);
     else
-        while (rest--) pthread_cond_signal(&pool->wake);
+        while (threads--) pthread_cond_signal(&pool->wake);
+}
+
+void worker_pool_finish(WorkerPool *pool, PoolJob *job)
+{
+    if (!atomic_load(&job->queued)) return;
+    pthread_mutex_lock(&pool->lock);
+    unqueue_locked(pool, job);
+    while (job->helpers) pthread_cond_wait(&pool->left, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void grid_call_help(Grid *grid)
+{
+    if (grid->called) return;
+    grid->called = true;
+    worker_pool_call(grid->pool, &grid->job, grid->block_count - 1);
 }
 
 void grid_ask_help(Grid *grid)
 {
-    if (grid->queued || grid->block_count == 1) return;
+    if (grid->called || grid->block_count == 1) return;
     if (exec_now_ns() - grid->started_ns > HELP_AFTER_NS) grid_call_help(grid);
 }
 
-void grid_finish_help(Grid *grid)
+static void help_locked(WorkerPool *pool, PoolJob *job)
 {
-    WorkerPool *pool = grid->pool;
-    if (!grid->queued) return;
-    pthread_mutex_lock(&pool->lock);
-    unqueue_locked(pool, grid);
-    while (grid->helpers) pthread_cond_wait(&pool->left, &pool->lock);
+    job->helpers++;
     pthread_mutex_unlock(&pool->lock);
+    job->work(job);
+    pthread_mutex_lock(&pool->lock);
+    if (--job->helpers == 0) pthread_cond_broadcast(&pool->left);
 }
 
-static void help_locked(WorkerPool *pool, Grid *grid)
+static void sleep_locked(WorkerPool *pool)
 {
-    Worker *worker;
-    grid->helpers++;
-    pthread_mutex_unlock(&pool->lock);
-    worker = worker_acquire(pool);
-    if (worker) {
-        grid_work(grid, worker);
-        worker_release(pool, worker);
-    }
-    pthread_mutex_lock(&pool->lock);
-    unqueue_locked(pool, grid);
-    if (--grid->helpers == 0) pthread_cond_broadcast(&pool->left);
+    atomic_fetch_add(&pool->sleepers, 1);
+    pthread_cond_wait(&pool->wake, &pool->lock);
+    atomic_fetch_sub(&pool->sleepers, 1);
 }
 
 static void *thread_main(void *closure)
@@ -132,10 +147,11 @@ static void *thread_main(void *closure)
     WorkerPool *pool = closure;
     pthread_mutex_lock(&pool->lock);
     while (!pool->closing) {
-        if (pool->queue)
-            help_locked(pool, pool->queue);
+        PoolJob *job = open_job_locked(pool);
+        if (job)
+            help_locked(pool, job);
         else
-            pthread_cond_wait(&pool->wake, &pool->lock);
+            sleep_locked(pool);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;

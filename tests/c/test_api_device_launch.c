@@ -21,15 +21,26 @@
     "(.param .u64 out_)\n{\n.reg .b64 %out, %f, %buffer;\n.reg .b32 %r;\n.reg .pred %p;\n" \
     "ld.param.u64 %out, [out_];\n" body "ret;\n}\n"
 
+#define CHILD KERNEL("child", "atom.global.add.u32 %r, [%out], 1;\n")
+#define BROKEN KERNEL("broken", "trap;\n")
+#define PARENT KERNEL("parent", LAUNCH("child", "2", "0") LAUNCH("child", "1", "3"))
+#define GRAND KERNEL("grand", LAUNCH("parent", "1", "4") LAUNCH("parent", "2", "4") LAUNCH("parent", "1", "0"))
+#define GREAT KERNEL("great", LAUNCH("grand", "4", "4") LAUNCH("grand", "1", "3"))
+#define WRONG KERNEL("wrong", LAUNCH("child", "0", "0") LAUNCH("child", "1", "0"))
+#define SPOILT KERNEL("spoilt", LAUNCH("child", "1", "0") LAUNCH("broken", "1", "0") LAUNCH("child", "1", "3"))
+/* Adds without an atomic operation. */
+#define PLAIN KERNEL("plain", "ld.global.u32 %r, [%out];\nadd.u32 %r, %r, 1;\nst.global.u32 [%out], %r;\n")
+/* Each block has its own number to add to, four times. */
+#define OWN_NUMBER "mov.u32 %r, %ctaid.x;\nmul.wide.u32 %f, %r, 4;\nadd.u64 %out, %out, %f;\n"
+#define TWICE LAUNCH("plain", "1", "0") LAUNCH("plain", "1", "1")
+#define CHAIN KERNEL("chain", OWN_NUMBER TWICE TWICE)
+
 static const char source[] =
     ".version 8.0\n.target sm_75\n.address_size 64\n"
     ".extern .func (.param .b64 q) __cudaCDP2GetParameterBufferV2(.param .b64 a, .param .align 4 .b8 b[12], "
     ".param .align 4 .b8 c[12], .param .b32 d);\n"
-    ".extern .func (.param .b32 q) __cudaCDP2LaunchDeviceV2(.param .b64 a, .param .b64 b);\n" KERNEL(
-        "child", "atom.global.add.u32 %r, [%out], 1;\n") KERNEL("broken", "trap;\n")
-        KERNEL("parent", LAUNCH("child", "2", "0") LAUNCH("child", "1", "3"))
-            KERNEL("wrong", LAUNCH("child", "0", "0") LAUNCH("child", "1", "0")) KERNEL(
-                "spoilt", LAUNCH("child", "1", "0") LAUNCH("broken", "1", "0") LAUNCH("child", "1", "3"));
+    ".extern .func (.param .b32 q) __cudaCDP2LaunchDeviceV2(.param .b64 a, .param .b64 b);\n" CHILD BROKEN
+        PARENT GRAND GREAT WRONG SPOILT PLAIN CHAIN;
 
 static CUmodule module;
 
@@ -61,6 +72,27 @@ static void test_many_threads(void)
     check_count_of("parent", 1, 1, 3);
 }
 
+/* Threads of the pool run children beside each other. */
+static void test_families(void)
+{
+    for (int k = 0; k < 3; k++) check_count_of("great", 8, 32, 8 * 32 * 60);
+}
+
+/* The launches of a block into its NULL stream come one after the other. */
+static void test_order_of_streams(void)
+{
+    enum { BLOCKS = 500 };
+    unsigned counts[BLOCKS] = {0}, wrong = 0;
+    CUdeviceptr out;
+    OK(cuMemAlloc_v2(&out, sizeof counts));
+    OK(cuMemsetD32_v2(out, 0, BLOCKS));
+    OK(run("chain", BLOCKS, 1, out));
+    OK(cuMemcpyDtoH_v2(counts, out, sizeof counts));
+    for (int k = 0; k < BLOCKS; k++) wrong += counts[k] != 4;
+    CHECK_EQUAL(wrong, 0);
+    OK(cuMemFree_v2(out));
+}
+
 static void test_wrong_shape(void) { check_count_of("wrong", 16, 32, 16 * 32); }
 
 static void test_limit(void)
@@ -89,6 +121,8 @@ int main(void)
     OK(cuCtxCreate_v2(&context, 0, 0));
     OK(cuModuleLoadData(&module, source));
     CHECK_GROUP(test_many_threads);
+    CHECK_GROUP(test_families);
+    CHECK_GROUP(test_order_of_streams);
     CHECK_GROUP(test_wrong_shape);
     CHECK_GROUP(test_limit);
     CHECK_GROUP(test_fault);

@@ -216,6 +216,46 @@ def test_streams_and_events_of_a_kernel():
     assert out.tolist() == [40, 42, -1, 0, 0, 0, 0, 0, 1, 0]
 
 
+def test_streams_and_events_of_many_blocks():
+    """Each has three streams, of which one waits for the other two in every round."""
+    out = run(
+        build(
+            """
+            __global__ void twice_and(int *x, int k) { *x = 2 * *x + k; }
+            __global__ void take(int *x, const int *a, const int *b) { *x = 3 * *x + *a - *b; }
+            __global__ void parent(int *out)
+            {
+                cudaStream_t s[3];
+                cudaEvent_t e[3];
+                int *mine = out + 3 * blockIdx.x;
+                for (int k = 0; k < 3; k++) {
+                    cudaStreamCreateWithFlags(&s[k], cudaStreamNonBlocking);
+                    cudaEventCreateWithFlags(&e[k], cudaEventDisableTiming);
+                }
+                for (int round = 0; round < 4; round++) {
+                    for (int k = 0; k < 2; k++) {
+                        if (round) cudaStreamWaitEvent(s[k], e[2], 0);
+                        twice_and<<<1, 1, 0, s[k]>>>(mine + k, round + k);
+                        cudaEventRecord(e[k], s[k]);
+                        cudaStreamWaitEvent(s[2], e[k], 0);
+                    }
+                    take<<<1, 1, 0, s[2]>>>(mine + 2, mine, mine + 1);
+                    cudaEventRecord(e[2], s[2]);
+                }
+            }
+            """
+        ),
+        "parent",
+        np.tile(np.array([1, 2, 3], np.int32), 50),
+        grid=(50, 1),
+    )
+    a, b, x = 1, 2, 3
+    for r in range(4):
+        a, b = 2 * a + r, 2 * b + r + 1
+        x = 3 * x + a - b
+    assert out.reshape(-1, 3).tolist() == [[a, b, x]] * 50
+
+
 # ---- Parameters and shapes
 
 PARAMETERS = """
@@ -314,7 +354,11 @@ __global__ void down(int *out, int depth)
 {
     out[0] = depth;
     down<<<1, 1>>>(out, depth + 1);
-    out[1] = cudaGetLastError();
+    int error = cudaGetLastError();
+    if (error) {
+        out[1] = error;
+        out[2] = depth;
+    }
 }
 __global__ void too_many(int *out)
 {
@@ -338,23 +382,45 @@ def test_errors_are_the_thread_s_own():
     assert out[0] == 32 and out[1:].tolist() == [1, 0] * 32
 
 
+PENDING = drv.limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT
+
+
+@pytest.fixture
+def pending_limit(context):
+    """Sets the number of launches that may be pending at a time, for one test."""
+    before = drv.Context.get_limit(PENDING)
+    yield lambda count: drv.Context.set_limit(PENDING, count)
+    drv.Context.set_limit(PENDING, before)
+
+
+def check_depth(module):
+    """A kernel that launches itself gets as deep as launches may be pending: those that wait for one are."""
+    deepest = drv.Context.get_limit(PENDING)
+    out = run(module, "down", np.zeros(3, np.int32), np.int32(0))
+    assert out.tolist() == [deepest, 69, deepest]  # cudaErrorLaunchPendingCountExceeded
+
+
 def test_depth():
-    out = run(build(ERRORS), "down", np.zeros(2, np.int32), np.int32(0))
-    assert out[0] == 24 if on_cpu_device() else out[0] in (23, 24)
+    module = build(ERRORS)
+    for _ in range(2):
+        check_depth(module)
+
+
+@pytest.mark.cpu("a GPU rounds the limit")
+def test_depth_with_another_limit(pending_limit):
+    module = build(ERRORS)
+    for count in (1, 100, 10000):
+        pending_limit(count)
+        check_depth(module)
 
 
 @pytest.mark.cpu("a GPU begins with the first ones while the last are launched")
-def test_pending_launches():
+def test_pending_launches(pending_limit):
     """More than the limit are not launched, and the error says so; later launches have room again."""
-    limit = drv.limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT
-    before = drv.Context.get_limit(limit)
-    drv.Context.set_limit(limit, 60)
-    try:
-        module = build(ERRORS)
-        for _ in range(2):
-            assert run(module, "too_many", np.zeros(2, np.int32)).tolist() == [60, 69]
-    finally:
-        drv.Context.set_limit(limit, before)
+    pending_limit(60)
+    module = build(ERRORS)
+    for _ in range(2):
+        assert run(module, "too_many", np.zeros(2, np.int32)).tolist() == [60, 69]
 
 
 @pytest.mark.parametrize("stream", ["0", "cudaStreamFireAndForget", "cudaStreamTailLaunch"])
