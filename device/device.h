@@ -25,7 +25,7 @@
  *   ipc.[ch] ipc_event.c              memory and events of other processes
  *   copy.[ch] copy_shaped.c fill.c array.[ch]          copies, fills, arrays
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
- *   function.c library.c link.c launch.c occupancy.c   kernels and their launches
+ *   function.c library.c link.c launch.[ch] device_runtime.c occupancy.c   kernels and their launches
  *
  * ptx/
  *   ptx.h tree.h                       the interface and the tree
@@ -38,7 +38,7 @@
  * exec/
  *   code.h ops_alu.def ops_core.def    decoded code and its operations
  *   warp.h fault.h grid.h              the state of a warp, a fault, a launch
- *   runtime.[ch] children.[ch] descendants.c   kernels that launch kernels
+ *   runtime*.[ch] children.[ch] descendants.c transfer.[ch]   kernels that launch kernels; what else they call
  *   memory_map.[ch]                    every range of addresses that may be touched
  *   shared_file.[ch]                   memory that other processes can map
  *   affine.h affine.def fused.h        rows as numbers, several instructions at once

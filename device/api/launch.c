@@ -4,18 +4,11 @@
 #include <string.h>
 
 #include "api/device_limits.h"
+#include "api/launch.h"
 #include "api/log.h"
 #include "api/memory.h"
-#include "api/module.h"
 #include "api/stream.h"
 #include "api/texture.h"
-#include "exec/runtime.h"
-
-typedef struct LaunchShape {
-    uint32_t grid[3], block[3];
-    unsigned dynamic_shared;
-    bool cooperative;
-} LaunchShape;
 
 typedef struct LaunchTask {
     Task task;
@@ -23,65 +16,6 @@ typedef struct LaunchTask {
     LaunchShape shape;
     _Alignas(16) uint8_t params[];
 } LaunchTask;
-
-/* A heap of the context, made when it is asked for first; NULL where there is no room. */
-static DeviceHeap *heap_of(Context *context, DeviceHeap **where, uint64_t size, MemoryKind kind)
-{
-    CUdeviceptr base;
-    driver_lock();
-    if (!*where) {
-        MemoryRequest request = {.size = size ? size : 1, .kind = kind};
-        if (!memory_allocate(context, &request, &base)) *where = device_heap_create(base, request.size);
-    }
-    DeviceHeap *heap = *where;
-    driver_unlock();
-    return heap;
-}
-
-/* That of device-side malloc. */
-static DeviceHeap *context_heap(Context *context)
-{
-    return heap_of(context, &context->heap, atomic_load(&context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]),
-                   MEMORY_HEAP);
-}
-
-/* ---- Launches by kernels ---- */
-
-static CUresult check_shape(const Function *function, const LaunchShape *shape);
-
-/* The kernel of the same module whose code that is, with a reference; NULL when there is none. */
-static Function *sibling(const LaunchTask *task, const CodeFunction *code)
-{
-    const Module *module = task->function->module;
-    for (unsigned f = 0; f < module->function_count; f++)
-        if (module->code->functions[f] == code) return object_get(module->functions[f], OBJECT_FUNCTION);
-    return NULL;
-}
-
-static int accept_child(void *closure, const CodeFunction *code, const uint32_t grid[3],
-                        const uint32_t block[3], uint32_t shared)
-{
-    LaunchShape shape = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, false};
-    Function *function = sibling(closure, code);
-    if (!function) return RUNTIME_INVALID_FUNCTION;
-    int error = check_shape(function, &shape) ? RUNTIME_INVALID_CONFIGURATION : 0;
-    PUT(function);
-    return error;
-}
-
-static DeviceHeap *child_buffers(void *closure)
-{
-    enum { BUFFERS = 8 << 20 }; /* the default number of pending launches, the largest parameters each */
-    Context *context = ((const LaunchTask *)closure)->function->object.context;
-    return heap_of(context, &context->buffers, BUFFERS, MEMORY_PARAMS);
-}
-
-static uint64_t next_grid_id(void *closure)
-{
-    return atomic_fetch_add(&((const LaunchTask *)closure)->function->object.context->grid_count, 1) + 1;
-}
-
-/* ---- The launch itself ---- */
 
 static void run_launch(Task *self, Stream *stream)
 {
@@ -95,14 +29,8 @@ static void run_launch(Task *self, Stream *stream)
         context_fail(context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the device's worker threads");
         return;
     }
-    DeviceRuntime runtime = {
-        .closure = task,
-        .accept = accept_child,
-        .buffers = child_buffers,
-        .next_grid_id = next_grid_id,
-        .most_pending = (uint32_t)atomic_load(&context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT]),
-        .device = context->device->ordinal,
-    };
+    DeviceRuntime runtime;
+    device_runtime_init(&runtime, task->function);
     GridLaunch launch = {
         .function = task->function->code,
         .grid = {task->shape.grid[0], task->shape.grid[1], task->shape.grid[2]},
@@ -110,7 +38,7 @@ static void run_launch(Task *self, Stream *stream)
         .dynamic_shared = task->shape.dynamic_shared,
         .params = task->params,
         .cooperative = task->shape.cooperative,
-        .grid_id = next_grid_id(task),
+        .grid_id = runtime.next_grid_id(runtime.closure),
         .stack_limit = stack == DEFAULT_STACK ? 0 : (uint32_t)stack,
         .multiprocessors = (uint32_t)driver_threads(),
         .memory = driver_memory(),
@@ -140,7 +68,7 @@ static CUresult refuse(const CodeFunction *code, CUresult error, const char *wha
     return error;
 }
 
-static CUresult check_shape(const Function *function, const LaunchShape *shape)
+CUresult launch_check_shape(const Function *function, const LaunchShape *shape)
 {
     static const uint32_t grid_limits[3] = {INT32_MAX, DEVICE_MAX_GRID_YZ, DEVICE_MAX_GRID_YZ};
     static const uint32_t block_limits[3] = {DEVICE_MAX_THREADS, DEVICE_MAX_THREADS, DEVICE_MAX_BLOCK_Z};
@@ -217,7 +145,7 @@ static CUresult submit(Function *function, Stream *stream, const LaunchShape *sh
                        void **extra)
 {
     if (function->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
-    TRY(check_shape(function, shape));
+    TRY(launch_check_shape(function, shape));
     if (shape->cooperative) TRY(check_cooperative(function, shape));
     LaunchTask *task = aligned_alloc(16, (sizeof *task + function->code->param_size + 31) & ~(size_t)15);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -47,37 +47,44 @@ static bool count_pending(DeviceRuntime *runtime)
     return false;
 }
 
-static Child *child_new(const CodeFunction *function, const ChildShape *shape, DeviceHeap *heap)
+/* A child with room for so many bytes, counted as pending. */
+static Child *child_new(Children *children, DeviceRuntime *runtime, size_t size, int *error)
 {
-    size_t size = (sizeof(Child) + function->param_size + 31) & ~(size_t)15;
-    uint64_t buffer = heap ? device_heap_alloc(heap, function->param_size ? function->param_size : 1, 16) : 0;
-    Child *child = buffer ? aligned_alloc(16, size) : NULL;
-    if (child) {
-        *child = (Child){.function = function, .shape = *shape, .buffer = buffer};
-        children_init(&child->own);
-    } else if (buffer) {
-        device_heap_free(heap, buffer);
+    *error = RUNTIME_TOO_MANY_PENDING;
+    if (!count_pending(runtime)) return NULL;
+    Child *child = aligned_alloc(16, (sizeof *child + size + 31) & ~(size_t)15);
+    if (!child) {
+        *error = RUNTIME_OUT_OF_MEMORY;
+        atomic_fetch_sub(&runtime->pending, 1);
+        return NULL;
     }
+    *child = (Child){.siblings = children, .size = (uint32_t)size};
+    children_init(&child->own);
+    *error = 0;
     return child;
 }
 
-uint64_t children_open(Children *children, const GridLaunch *parent, uint64_t function, const ChildShape *shape,
-                       int *error)
+static void child_drop(Child *child, DeviceRuntime *runtime)
 {
-    DeviceRuntime *runtime = parent->runtime;
-    const CodeFunction *code = (const CodeFunction *)(uintptr_t)function;
-    *error = runtime->accept(runtime->closure, code, shape->grid, shape->block, shape->shared);
-    if (*error) return 0;
-    Child *child = NULL;
-    if (count_pending(runtime)) {
-        child = child_new(code, shape, runtime->buffers(runtime->closure));
-        if (!child) atomic_fetch_sub(&runtime->pending, 1);
-    }
-    if (!child) {
-        *error = RUNTIME_TOO_MANY_PENDING;
-        return 0;
-    }
-    child->siblings = children;
+    if (child->buffer) device_heap_free(runtime->buffers(runtime->closure), child->buffer);
+    atomic_fetch_sub(&runtime->pending, 1);
+    free(child);
+}
+
+static Child *open_new(Children *children, DeviceRuntime *runtime, size_t size, int *error)
+{
+    DeviceHeap *heap = runtime->buffers(runtime->closure);
+    Child *child = child_new(children, runtime, size, error);
+    if (!child) return NULL;
+    child->buffer = heap ? device_heap_alloc(heap, size ? size : 1, 16) : 0;
+    if (child->buffer) return child;
+    *error = RUNTIME_TOO_MANY_PENDING;
+    child_drop(child, runtime);
+    return NULL;
+}
+
+static uint64_t put_open(Children *children, Child *child)
+{
     pthread_mutex_lock(&children->lock);
     child->next = children->open;
     children->open = child;
@@ -85,11 +92,42 @@ uint64_t children_open(Children *children, const GridLaunch *parent, uint64_t fu
     return child->buffer;
 }
 
-static Child *take_open_locked(Children *children, uint64_t buffer)
+/* Whether that may be launched: 0 with its code, or the error. */
+static int check_call(const DeviceRuntime *runtime, const ChildCall *call, const CodeFunction **code)
+{
+    const ChildShape *shape = &call->shape;
+    *code = (const CodeFunction *)(uintptr_t)call->function;
+    return runtime->accept(runtime->closure, *code, shape->grid, shape->block, shape->shared);
+}
+
+uint64_t children_open(Children *children, const GridLaunch *parent, const ChildCall *call, int *error)
+{
+    const CodeFunction *code;
+    *error = check_call(parent->runtime, call, &code);
+    if (*error) return 0;
+    Child *child = open_new(children, parent->runtime, code->param_size, error);
+    if (!child) return 0;
+    child->function = code;
+    child->shape = call->shape;
+    return put_open(children, child);
+}
+
+uint64_t children_reserve(Children *children, const GridLaunch *parent, uint64_t align, uint64_t size,
+                          int *error)
+{
+    enum { LARGEST = 4096, LARGEST_ALIGN = 64 };
+    *error = RUNTIME_INVALID_VALUE;
+    if (size > LARGEST || align > LARGEST_ALIGN) return 0;
+    Child *child = open_new(children, parent->runtime, (size_t)(size > align ? size : align), error);
+    return child ? put_open(children, child) : 0;
+}
+
+/* Those whose call is told, or those without. */
+static Child *take_open_locked(Children *children, uint64_t buffer, bool told)
 {
     for (Child **at = &children->open; *at; at = &(*at)->next) {
         Child *child = *at;
-        if (child->buffer != buffer) continue;
+        if (child->buffer != buffer || !child->function == told) continue;
         *at = child->next;
         return child;
     }
@@ -106,19 +144,46 @@ static void launch_locked(Children *children, Child *child, ChildOrder order, ui
     child_list_append(tail ? &children->tail : &children->launched, child);
 }
 
-int children_launch(Children *children, const GridLaunch *parent, uint64_t buffer, ChildOrder order,
-                    uint64_t lane)
+static void put_launched(Children *children, Child *child, ChildOrder order, uint64_t lane)
+{
+    pthread_mutex_lock(&children->lock);
+    launch_locked(children, child, order, lane);
+    pthread_mutex_unlock(&children->lock);
+}
+
+int children_launch(Children *children, const GridLaunch *parent, uint64_t buffer, const ChildCall *call,
+                    ChildOrder order, uint64_t lane)
 {
     DeviceRuntime *runtime = parent->runtime;
+    const CodeFunction *code = NULL;
+    int error = call ? check_call(runtime, call, &code) : 0;
+    if (error) return error;
     pthread_mutex_lock(&children->lock);
-    Child *child = take_open_locked(children, buffer);
-    if (child) {
-        memcpy(child->params, (const void *)(uintptr_t)buffer, child->function->param_size);
-        launch_locked(children, child, order, lane);
-    }
+    Child *child = take_open_locked(children, buffer, !call);
     pthread_mutex_unlock(&children->lock);
     if (!child) return RUNTIME_INVALID_VALUE;
+    if (call) {
+        child->function = code;
+        child->shape = call->shape;
+    }
+    if (child->function->param_size > child->size) {
+        child_drop(child, runtime);
+        return RUNTIME_INVALID_VALUE;
+    }
+    memcpy(child->params, (const void *)(uintptr_t)buffer, child->function->param_size);
     device_heap_free(runtime->buffers(runtime->closure), buffer);
+    put_launched(children, child, order, lane);
+    return 0;
+}
+
+int children_transfer(Children *children, const GridLaunch *parent, const Transfer *transfer, ChildOrder order,
+                      uint64_t lane)
+{
+    int error;
+    Child *child = child_new(children, parent->runtime, sizeof *transfer, &error);
+    if (!child) return error;
+    memcpy(child->params, transfer, sizeof *transfer);
+    put_launched(children, child, order, lane);
     return 0;
 }
 
@@ -133,9 +198,7 @@ void children_drop_open(Children *children, DeviceRuntime *runtime)
 {
     for (Child *child = children->open, *next; child; child = next) {
         next = child->next;
-        device_heap_free(runtime->buffers(runtime->closure), child->buffer);
-        atomic_fetch_sub(&runtime->pending, 1);
-        free(child);
+        child_drop(child, runtime);
     }
     children->open = NULL;
 }

@@ -1,9 +1,9 @@
 /* Runs what grids have launched, and what that launches in turn: the family of one launch of the host.
  *
- * A child that waits for nothing is ready. The thread that runs the host's launch takes one after the other, the one
- * made ready last first, so that few are under way; threads of the pool join in when there are several. Nothing here
- * recurses: a child that is done makes the next of its lane ready, or is its parent's last one, which may
- * then be done itself.
+ * A child that waits for nothing is ready. The thread that runs the host's launch takes one after the other, the
+ * one made ready last first, so that few are under way; threads of the pool join in when there are several.
+ * Nothing here recurses: a child that is done makes the next of its lane ready, or is its parent's last one,
+ * which may then be done itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,8 @@ static bool start_next_locked(Family *family, Children *own)
     return true;
 }
 
-/* The blocks of the grid that launched these are done; it ends with the last of them, and its parent perhaps with it. */
+/* The blocks of the grid that launched these are done; it ends with the last of them, and its parent perhaps
+ * with it. */
 static void go_on_locked(Family *family, Children *own)
 {
     while (!start_next_locked(family, own)) {
@@ -85,6 +86,10 @@ static void run_child(const Family *family, Child *child, ExecFault *fault)
 {
     DeviceRuntime *runtime = family->launch->runtime;
     GridLaunch launch = *family->launch;
+    if (!child->function) {
+        transfer_run((const Transfer *)(const void *)child->params, &launch, fault);
+        return;
+    }
     launch.function = child->function;
     memcpy(launch.grid, child->shape.grid, sizeof launch.grid);
     memcpy(launch.block, child->shape.block, sizeof launch.block);

@@ -61,10 +61,10 @@ const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, int code, const c
     return NULL;
 }
 
-/* "12 bytes past the end of the device memory at 0x... of 4096 bytes" and the like. */
-static void tell_nearest(const Warp *warp, uint64_t address, uint32_t size, bool write, char *out, size_t room)
+void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, char *out,
+                       size_t room)
 {
-    struct MemoryMap *memory = warp->block->grid->launch->memory;
+    struct MemoryMap *memory = launch->memory;
     MemoryRange near;
     int found = 0;
     uint64_t end;
@@ -73,7 +73,7 @@ static void tell_nearest(const Warp *warp, uint64_t address, uint32_t size, bool
         return;
     }
     const char *refusal = NULL;
-    if (memory && memory_map_find(memory, address, &near)) refusal = range_refusal(warp, &near, write);
+    if (memory && memory_map_find(memory, address, &near)) refusal = range_refusal(launch, &near, write);
     if (memory) memory_map_nearest(memory, address, &near, &found);
     if (!found) {
         snprintf(out, room, "there is no allocation near it");
@@ -113,7 +113,7 @@ const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t a
     if (address & (size - 1))
         return exec_fault(warp, insn, lane, 716, "misaligned %s %u bytes at 0x%llx", verb(insn, write), size,
                           (unsigned long long)address);
-    tell_nearest(warp, address, size, write, near, sizeof near);
+    exec_tell_nearest(warp->block->grid->launch, address, size, write, near, sizeof near);
     return exec_fault(warp, insn, lane, 700, "invalid %s %u bytes at 0x%llx: %s", verb(insn, write), size,
                       (unsigned long long)address, near);
 }

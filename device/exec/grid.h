@@ -17,6 +17,25 @@ struct MemoryMap;
 struct MemoryRange;
 struct Texture;
 
+/* What kernels ask about: of the device, of a limit by its number, of a kernel. */
+typedef enum RuntimeSubject {
+    ASK_DEVICE,
+    ASK_DEVICE_COUNT,
+    ASK_VERSION,
+    ASK_CACHE_CONFIG,
+    ASK_SHARED_CONFIG,
+    ASK_ATTRIBUTE,              /* of the device with that number */
+    ASK_LIMIT,
+    ASK_FUNCTION,               /* an attribute by its number */
+    ASK_OCCUPANCY               /* with blocks of `number` threads and so much dynamic shared memory */
+} RuntimeSubject;
+
+typedef struct RuntimeQuestion {
+    RuntimeSubject subject;
+    int number, device;
+    uint64_t function, shared;
+} RuntimeQuestion;
+
 /* What kernels need to launch kernels: one for a launch of the host and all that comes from it. */
 typedef struct DeviceRuntime {
     void *closure;
@@ -26,8 +45,8 @@ typedef struct DeviceRuntime {
                   uint32_t shared);
     DeviceHeap *(*buffers)(void *closure); /* where kernels put parameters; NULL without memory */
     uint64_t (*next_grid_id)(void *closure);
+    int (*answer)(void *closure, const RuntimeQuestion *question, uint64_t *answer); /* 0 or the error */
     uint32_t most_pending; /* launches at a time that are not done with all that they launch */
-    int device; /* ordinal */
     _Atomic uint32_t pending;
     _Atomic uint64_t handles; /* streams and events made so far */
 } DeviceRuntime;

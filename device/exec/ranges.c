@@ -46,9 +46,8 @@ static bool find_own(Warp *warp, uint64_t address, uint64_t size, bool write, Ra
     return false;
 }
 
-const char *range_refusal(const Warp *warp, const MemoryRange *range, bool write)
+const char *range_refusal(const GridLaunch *launch, const MemoryRange *range, bool write)
 {
-    const GridLaunch *launch = warp->block->grid->launch;
     return launch->refusal ? launch->refusal(launch->refusal_closure, range, write) : NULL;
 }
 
@@ -62,7 +61,9 @@ bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, b
     if (!memory || !memory_map_find(memory, address, &found) || (write && found.read_only)
         || found.kind == MEMORY_ARRAY)
         return false;
-    if (!inside(found.base, found.size, address, size) || range_refusal(warp, &found, write)) return false;
+    if (!inside(found.base, found.size, address, size)
+        || range_refusal(warp->block->grid->launch, &found, write))
+        return false;
     *slot = (RangeEntry){found.base, found.size};
     return true;
 }

@@ -177,6 +177,9 @@ const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t a
                               bool write);
 const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
                               uint32_t size, uint64_t limit, bool write);
+/* "12 bytes past the end of the device memory at 0x... of 4096 bytes" and the like. */
+void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, char *out,
+                       size_t room);
 const char *exec_place(const CodeFunction *function, const Insn *insn, char *out, size_t size);
 
 /* --- ranges.c ------------------------------------------------------------------------------------------- */
@@ -184,7 +187,7 @@ const char *exec_place(const CodeFunction *function, const Insn *insn, char *out
 /* True when the lane may access size bytes at address; remembers the range for this instruction. */
 bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write);
 /* Why the launch may not touch that range, in words; NULL when it may. */
-const char *range_refusal(const Warp *warp, const MemoryRange *range, bool write);
+const char *range_refusal(const GridLaunch *launch, const MemoryRange *range, bool write);
 void range_forget(Worker *worker);
 void range_check_generation(Worker *worker, struct MemoryMap *memory);
 

@@ -55,8 +55,10 @@ static const struct {
     PtxType result;
 } runtime_functions[] = {
 #define RUNTIME(name, bits, arguments) {"__cudaCDP2" #name, arguments, PTX_b##bits},
+#define RUNTIME_SAME(name, other, bits, arguments) RUNTIME(name, bits, arguments)
 #include "exec/runtime.def"
 #undef RUNTIME
+#undef RUNTIME_SAME
 };
 
 static DeviceFunction provided(const PtxOperand *callee)
@@ -282,19 +284,21 @@ static void device_call(Select *s, DeviceFunction function)
 /* The values of an argument by the letter of runtime.def; how many, 0 after an error. */
 static uint32_t runtime_argument(Select *s, const PtxOperand *o, char type, Ref *values)
 {
-    if (type != 'd') {
-        values[0] = argument_row(s, o, type == 'p' ? PTX_b64 : PTX_b32);
+    uint32_t members = runtime_members(type), size = runtime_member_size(type);
+    PtxType member = size == sizeof(uint64_t) ? PTX_b64 : PTX_b32;
+    if (members == 1) {
+        values[0] = argument_row(s, o, member);
         return 1;
     }
-    if (!is_call_variable(s, o) || o->variable->size != 3 * sizeof(uint32_t)) {
-        select_error(s, o->column, "a dim3 is expected here");
+    if (!is_call_variable(s, o) || o->variable->size != members * size) {
+        select_error(s, o->column, "a structure of %u bytes is expected here", members * size);
         return 0;
     }
-    for (uint32_t k = 0; k < 3; k++) {
-        values[k] = lower_new_register(s->f, CLASS_32);
-        local_access(s, false, values[k], caller_offset(s, o) + k * (uint32_t)sizeof(uint32_t), PTX_b32);
+    for (uint32_t k = 0; k < members; k++) {
+        values[k] = lower_new_register(s->f, class_of(member));
+        local_access(s, false, values[k], caller_offset(s, o) + k * size, member);
     }
-    return 3;
+    return members;
 }
 
 static void runtime_call(Select *s, uint32_t function)

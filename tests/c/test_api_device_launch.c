@@ -34,13 +34,28 @@
 #define OWN_NUMBER "mov.u32 %r, %ctaid.x;\nmul.wide.u32 %f, %r, 4;\nadd.u64 %out, %out, %f;\n"
 #define TWICE LAUNCH("plain", "1", "0") LAUNCH("plain", "1", "1")
 #define CHAIN KERNEL("chain", OWN_NUMBER TWICE TWICE)
+/* Four bytes of 7 at %out, and a copy of them behind it; of the value 0x107 the low byte counts. */
+#define FILL \
+    "{\n.param .b64 p0;\n.param .b32 p1;\n.param .b64 p2;\n.param .b64 p3;\n.param .b32 q;\n" \
+    "st.param.b64 [p0+0], %out;\nst.param.b32 [p1+0], 0x107;\nst.param.b64 [p2+0], 4;\n" \
+    "st.param.b64 [p3+0], 0;\ncall.uni (q), __cudaCDP2MemsetAsync, (p0, p1, p2, p3);\n}\n"
+#define COPY \
+    "add.u64 %f, %out, 4;\n{\n.param .b64 p0;\n.param .b64 p1;\n.param .b64 p2;\n.param .b32 p3;\n" \
+    ".param .b64 p4;\n.param .b32 q;\nst.param.b64 [p0+0], %f;\nst.param.b64 [p1+0], %out;\n" \
+    "st.param.b64 [p2+0], 4;\nst.param.b32 [p3+0], 3;\nst.param.b64 [p4+0], 0;\n" \
+    "call.uni (q), __cudaCDP2MemcpyAsync, (p0, p1, p2, p3, p4);\n}\n"
+#define MOVED KERNEL("moved", LAUNCH("child", "3", "0") FILL COPY LAUNCH("child", "1", "0"))
 
 static const char source[] =
     ".version 8.0\n.target sm_75\n.address_size 64\n"
     ".extern .func (.param .b64 q) __cudaCDP2GetParameterBufferV2(.param .b64 a, .param .align 4 .b8 b[12], "
     ".param .align 4 .b8 c[12], .param .b32 d);\n"
+    ".extern .func (.param .b32 q) __cudaCDP2MemsetAsync(.param .b64 a, .param .b32 b, .param .b64 c, "
+    ".param .b64 d);\n"
+    ".extern .func (.param .b32 q) __cudaCDP2MemcpyAsync(.param .b64 a, .param .b64 b, .param .b64 c, "
+    ".param .b32 d, .param .b64 e);\n"
     ".extern .func (.param .b32 q) __cudaCDP2LaunchDeviceV2(.param .b64 a, .param .b64 b);\n" CHILD BROKEN
-        PARENT GRAND GREAT WRONG SPOILT PLAIN CHAIN;
+        PARENT GRAND GREAT WRONG SPOILT PLAIN CHAIN MOVED;
 
 static CUmodule module;
 
@@ -93,6 +108,18 @@ static void test_order_of_streams(void)
     OK(cuMemFree_v2(out));
 }
 
+static void test_transfers(void)
+{
+    unsigned numbers[2] = {0};
+    CUdeviceptr out;
+    OK(cuMemAlloc_v2(&out, sizeof numbers));
+    OK(run("moved", 1, 1, out));
+    OK(cuMemcpyDtoH_v2(numbers, out, sizeof numbers));
+    CHECK_EQUAL(numbers[0], 0x07070708);
+    CHECK_EQUAL(numbers[1], 0x07070707);
+    OK(cuMemFree_v2(out));
+}
+
 static void test_wrong_shape(void) { check_count_of("wrong", 16, 32, 16 * 32); }
 
 static void test_limit(void)
@@ -123,6 +150,7 @@ int main(void)
     CHECK_GROUP(test_many_threads);
     CHECK_GROUP(test_families);
     CHECK_GROUP(test_order_of_streams);
+    CHECK_GROUP(test_transfers);
     CHECK_GROUP(test_wrong_shape);
     CHECK_GROUP(test_limit);
     CHECK_GROUP(test_fault);

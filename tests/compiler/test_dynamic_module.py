@@ -296,11 +296,13 @@ def test_a_kernel_launches_a_kernel():
     assert out.tolist() == list(range(1, 33))
 
 
-@pytest.mark.cpu("GPUs have it")
-def test_what_is_missing_of_the_device_runtime_is_refused_by_name_on_the_cpu_device():
-    source = "__global__ void run(int *out) { cudaMemset2DAsync(out, 8, 0, 4, 4, 0); }"
-    with pytest.raises(drv.Error, match="unresolved symbol.*cudaCDP2Memset2DAsync"):
-        DynamicSourceModule(source)
+def test_a_function_that_no_library_has_is_refused_by_name():
+    needs_cudadevrt()
+    source = (
+        'extern "C" __device__ int cudaNothing(int *); __global__ void run(int *out) { cudaNothing(out); }'
+    )
+    with pytest.raises(drv.Error, match="cudaNothing"):
+        DynamicSourceModule(source, no_extern_c=True)
 
 
 def test_libraries_are_looked_for(tmp_path, monkeypatch):

@@ -4,8 +4,10 @@ import os
 import sys
 
 import pytest
+from devices import on_cpu_device
 
 import pycuda.driver as drv
+from pycuda import compiler
 from pycuda.compiler import SourceModule
 
 sys.path.insert(0, os.path.dirname(__file__))  # for the modules that no test file is
@@ -19,6 +21,16 @@ def context():
     primary.push()
     yield primary
     primary.pop()
+
+
+@pytest.fixture(scope="module")
+def cudadevrt(context):
+    """For kernels that launch kernels a GPU needs a library."""
+    try:
+        compiler._library_folder(None, "nvcc", "lib%s.a")
+    except RuntimeError:
+        if not on_cpu_device():
+            pytest.skip("no libcudadevrt.a here")
 
 
 @pytest.fixture(scope="module")

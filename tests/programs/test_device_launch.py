@@ -4,31 +4,16 @@ import subprocess
 
 import numpy as np
 import pytest
+from device_launch import build, run
 from devices import on_cpu_device
 
 import pycuda.driver as drv
-from pycuda import compiler
-from pycuda.compiler import DynamicModule, DynamicSourceModule
+from pycuda.compiler import DynamicModule
 
 ONE = dict(block=(1, 1, 1))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cudadevrt(context):
-    try:
-        compiler._library_folder(None, "nvcc", "lib%s.a")
-    except RuntimeError:
-        if not on_cpu_device():
-            pytest.skip("no libcudadevrt.a here")
-
-
-def build(source, **more):
-    return DynamicSourceModule(source, options=["--fmad=false"], **more)
-
-
-def run(module, name, out, *args, grid=(1, 1), block=(1, 1, 1)):
-    module.get_function(name)(drv.InOut(out), *args, grid=grid, block=block)
-    return out
+pytestmark = pytest.mark.usefixtures("cudadevrt")
 
 
 # ---- Whole programs
