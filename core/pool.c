@@ -35,12 +35,16 @@ static void lock_pool(Pool *pool) { pthread_mutex_lock(&pool->lock); }
 
 static void unlock_pool(Pool *pool) { pthread_mutex_unlock(&pool->lock); }
 
+static const PoolOrder in_order = {CUDA_SUCCESS, NULL};
+
 /* A new event, or NULL with the error. */
-static PoolEvent *make_event(CUresult *result)
+static PoolEvent *make_event(PoolOrder *order)
 {
     PoolEvent *event = malloc(sizeof *event);
-    *result = event ? driver.cuEventCreate(&event->event, CU_EVENT_DISABLE_TIMING) : CUDA_ERROR_OUT_OF_MEMORY;
-    if (*result == CUDA_SUCCESS) return event;
+    CUresult result =
+        event ? driver.cuEventCreate(&event->event, CU_EVENT_DISABLE_TIMING) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS) return event;
+    *order = (PoolOrder){result, "cuEventCreate"};
     free(event);
     return NULL;
 }
@@ -66,15 +70,16 @@ static void push_event(Pool *pool, PoolEvent *event)
 }
 
 /* An event behind all that is queued on the stream, with one user. NULL with the error. */
-static PoolEvent *record_event(Pool *pool, CUstream stream, CUresult *result)
+static PoolEvent *record_event(Pool *pool, CUstream stream, PoolOrder *order)
 {
     lock_pool(pool);
     PoolEvent *event = pop_event_locked(pool);
     unlock_pool(pool);
-    if (!event && !(event = make_event(result))) return NULL;
-    *result = driver.cuEventRecord(event->event, stream);
+    if (!event && !(event = make_event(order))) return NULL;
+    CUresult result = driver.cuEventRecord(event->event, stream);
     event->users = 1;
-    if (*result == CUDA_SUCCESS) return event;
+    if (result == CUDA_SUCCESS) return event;
+    *order = (PoolOrder){result, "cuEventRecord"};
     push_event(pool, event);
     return NULL;
 }
@@ -86,9 +91,10 @@ static void drop_event_locked(Pool *pool, PoolBlock *block)
     if (event && --event->users == 0) push_event_locked(pool, event);
 }
 
-static CUresult wait_event(CUstream stream, const PoolEvent *event)
+static PoolOrder wait_event(CUstream stream, const PoolEvent *event)
 {
-    return driver.cuStreamWaitEvent(stream, event->event, 0);
+    CUresult result = driver.cuStreamWaitEvent(stream, event->event, 0);
+    return result == CUDA_SUCCESS ? in_order : (PoolOrder){result, "cuStreamWaitEvent"};
 }
 
 /* ---- The pool ---- */
@@ -166,15 +172,15 @@ PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream)
     return block;
 }
 
-CUresult pool_order(Pool *pool, PoolBlock *block, CUstream stream)
+PoolOrder pool_order(Pool *pool, PoolBlock *block, CUstream stream)
 {
-    CUresult result = CUDA_SUCCESS;
+    PoolOrder order = in_order;
     if (!needs_no_wait(block, stream)) {
-        if (!block->ready) block->ready = record_event(pool, block->stream, &result);
-        if (block->ready) result = wait_event(stream, block->ready);
+        if (!block->ready) block->ready = record_event(pool, block->stream, &order);
+        if (block->ready) order = wait_event(stream, block->ready);
     }
     block->stream = stream;
-    return result;
+    return order;
 }
 
 CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out)
@@ -201,38 +207,38 @@ CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out)
 /* ---- More streams than one ---- */
 
 /* `later` waits for what is queued on `earlier`. */
-static CUresult put_behind(Pool *pool, CUstream later, CUstream earlier)
+static PoolOrder put_behind(Pool *pool, CUstream later, CUstream earlier)
 {
-    CUresult result;
-    PoolEvent *event = record_event(pool, earlier, &result);
-    if (!event) return result;
-    result = wait_event(later, event);
+    PoolOrder order = in_order;
+    PoolEvent *event = record_event(pool, earlier, &order);
+    if (!event) return order;
+    order = wait_event(later, event);
     push_event(pool, event);
-    return result;
+    return order;
 }
 
-CUresult pool_follow(Pool *pool, PoolBlock *block, CUstream other)
+PoolOrder pool_follow(Pool *pool, PoolBlock *block, CUstream other)
 {
     if (block->ready) return wait_event(other, block->ready);
-    return block->reused ? put_behind(pool, other, block->stream) : CUDA_SUCCESS;
+    return block->reused ? put_behind(pool, other, block->stream) : in_order;
 }
 
-CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other)
+PoolOrder pool_join(Pool *pool, PoolBlock *block, CUstream other)
 {
     return put_behind(pool, block->stream, other);
 }
 
-CUresult pool_seal(Pool *pool, PoolBlock *block)
+PoolOrder pool_seal(Pool *pool, PoolBlock *block)
 {
-    CUresult result;
-    PoolEvent *event = record_event(pool, block->stream, &result);
-    if (!event) return result;
+    PoolOrder order = in_order;
+    PoolEvent *event = record_event(pool, block->stream, &order);
+    if (!event) return order;
     lock_pool(pool);
     drop_event_locked(pool, block);
     unlock_pool(pool);
     block->ready = event;
     block->stream = POOL_NO_STREAM;
-    return CUDA_SUCCESS;
+    return order;
 }
 
 /* ---- Giving back ---- */
@@ -358,9 +364,9 @@ static bool is_behind(const PoolBlock *block, CUstream stream)
  * needed. */
 static PoolEvent *event_for_end_locked(Pool *pool, CUstream stream)
 {
-    CUresult result;
+    PoolOrder order;
     PoolEvent *event = pop_event_locked(pool);
-    if (!event) event = make_event(&result);
+    if (!event) event = make_event(&order);
     if (event && driver.cuEventRecord(event->event, stream) == CUDA_SUCCESS) {
         event->users = 0;
         return event;

@@ -82,9 +82,15 @@ static inline bool pool_is_ready(const PoolBlock *block, CUstream stream)
     return block->stream == stream && !block->ready;
 }
 
+/* How putting work in order went: CUDA_SUCCESS, or the error and the driver call that failed. */
+typedef struct PoolOrder {
+    CUresult result;
+    const char *call;
+} PoolOrder;
+
 /* Makes an active block that was just taken belong to this stream, which waits for the block's last work.
  * context. After an error the block is good for pool_drop only. */
-CUresult pool_order(Pool *pool, PoolBlock *block, CUstream stream);
+PoolOrder pool_order(Pool *pool, PoolBlock *block, CUstream stream);
 
 /* A block of new memory, active, of this stream. context */
 CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out);
@@ -92,12 +98,12 @@ CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out);
 /* The active block is used on one more stream. pool_follow: that stream waits for what the block's own
  * stream waited for, or has queued. pool_join: the block's own stream waits for what the other has queued.
  * context */
-CUresult pool_follow(Pool *pool, PoolBlock *block, CUstream other);
-CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other);
+PoolOrder pool_follow(Pool *pool, PoolBlock *block, CUstream other);
+PoolOrder pool_join(Pool *pool, PoolBlock *block, CUstream other);
 
 /* Puts an event in the place of an active block's stream, of which nobody will tell when it is destroyed.
  * To be followed by pool_put. context */
-CUresult pool_seal(Pool *pool, PoolBlock *block);
+PoolOrder pool_seal(Pool *pool, PoolBlock *block);
 
 /* Gives an active block back, behind what is queued on its stream. False, and nothing was done, when the pool
  * holds nothing any more: then pool_drop. */

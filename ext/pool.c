@@ -164,9 +164,9 @@ void memory_pool_give(MemoryPool *pool, PoolBlock *block)
 static PoolBlock *put_in_order(MemoryPool *pool, PoolBlock *block, CUstream stream)
 {
     if (!block || pool_is_ready(block, stream)) return block;
-    CUresult result = pool_order(&pool->core, block, stream);
-    if (result == CUDA_SUCCESS) return block;
-    raise_driver(pool->state, result, "cuStreamWaitEvent", "while a pool handed memory on to another stream");
+    PoolOrder order = pool_order(&pool->core, block, stream);
+    if (order.result == CUDA_SUCCESS) return block;
+    raise_driver(pool->state, order.result, order.call, "while a pool handed memory on to another stream");
     memory_pool_discard(pool, block);
     return NULL;
 }

@@ -104,14 +104,14 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
     bool by_rule = !block->ready && !block->stream && follows_default_stream(pool->state, stream);
     if (by_rule || (!block->ready && !block->reused)) return 0;
     if (!context_enter(pool->context, &scope)) {
-        raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "cuStreamWaitEvent",
+        raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent",
                      "the context of the pool cannot be made current");
         return -1;
     }
-    CUresult result = pool_follow(&pool->core, allocation->block, handle);
+    PoolOrder order = pool_follow(&pool->core, allocation->block, handle);
     context_leave(&scope);
-    if (result == CUDA_SUCCESS) return 0;
-    raise_driver(pool->state, result, "cuStreamWaitEvent", "for the former work on memory of a pool");
+    if (order.result == CUDA_SUCCESS) return 0;
+    raise_driver(pool->state, order.result, order.call, "for the former work on memory of a pool");
     return -1;
 }
 
@@ -167,16 +167,16 @@ static bool gather_streams(PooledAllocationObject *allocation)
 {
     MemoryPool *pool = allocation->pool;
     ContextScope scope;
-    CUresult result = CUDA_SUCCESS;
+    PoolOrder order = {CUDA_SUCCESS, NULL};
     bool foreign = is_foreign(pool->state, allocation->stream);
     if (!allocation->used_count && !foreign) return true;
     if (!context_enter(pool->context, &scope)) return false;
-    for (int i = 0; i < allocation->used_count && result == CUDA_SUCCESS; i++)
-        result = pool_join(&pool->core, allocation->block, allocation->used[i].handle);
-    if (foreign && result == CUDA_SUCCESS) result = pool_seal(&pool->core, allocation->block);
+    for (int i = 0; i < allocation->used_count && order.result == CUDA_SUCCESS; i++)
+        order = pool_join(&pool->core, allocation->block, allocation->used[i].handle);
+    if (foreign && order.result == CUDA_SUCCESS) order = pool_seal(&pool->core, allocation->block);
     context_leave(&scope);
-    report_driver(pool->state, result, "cuEventRecord");
-    return result == CUDA_SUCCESS;
+    report_driver(pool->state, order.result, order.call);
+    return order.result == CUDA_SUCCESS;
 }
 
 /* False when it had been freed before. */

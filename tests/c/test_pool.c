@@ -115,7 +115,7 @@ static PoolBlock *get(Pool *pool, size_t size, CUstream stream)
 {
     PoolBlock *block = pool_take(pool, size, stream);
     if (!block) return pool_add(pool, size, stream, &block) == CUDA_SUCCESS ? block : NULL;
-    if (!pool_is_ready(block, stream)) CHECK_EQUAL(pool_order(pool, block, stream), CUDA_SUCCESS);
+    if (!pool_is_ready(block, stream)) CHECK_EQUAL(pool_order(pool, block, stream).result, CUDA_SUCCESS);
     return block;
 }
 
@@ -288,17 +288,17 @@ static void test_follow_and_join(void)
     Pool pool;
     start(&pool);
     PoolBlock *block = get(&pool, 100, stream_a);
-    CHECK_EQUAL(pool_follow(&pool, block, stream_b), CUDA_SUCCESS);
+    CHECK_EQUAL(pool_follow(&pool, block, stream_b).result, CUDA_SUCCESS);
     CHECK_EQUAL(waits, 0);
-    CHECK_EQUAL(pool_join(&pool, block, stream_b), CUDA_SUCCESS);
+    CHECK_EQUAL(pool_join(&pool, block, stream_b).result, CUDA_SUCCESS);
     CHECK(waits == 1 && last_waiter == stream_a && last_waited_for == stream_b);
     CHECK(pool_put(&pool, block));
     CHECK(get(&pool, 100, stream_a) == block);
-    CHECK_EQUAL(pool_follow(&pool, block, stream_b), CUDA_SUCCESS);
+    CHECK_EQUAL(pool_follow(&pool, block, stream_b).result, CUDA_SUCCESS);
     CHECK(waits == 2 && last_waiter == stream_b && last_waited_for == stream_a);
     CHECK(pool_put(&pool, block));
     CHECK(get(&pool, 100, NULL) == block);
-    CHECK_EQUAL(pool_follow(&pool, block, stream_b), CUDA_SUCCESS);
+    CHECK_EQUAL(pool_follow(&pool, block, stream_b).result, CUDA_SUCCESS);
     CHECK(waits == 4 && last_waiter == stream_b && last_waited_for == stream_a);
     CHECK(pool_put(&pool, block));
     end(&pool);
@@ -345,7 +345,7 @@ static void test_seal(void)
     Pool pool;
     start(&pool);
     PoolBlock *block = get(&pool, 100, stream_a);
-    CHECK_EQUAL(pool_seal(&pool, block), CUDA_SUCCESS);
+    CHECK_EQUAL(pool_seal(&pool, block).result, CUDA_SUCCESS);
     CHECK(pool_put(&pool, block));
     CHECK_EQUAL(waits, 0);
     CHECK(get(&pool, 100, stream_a) == block);
@@ -363,7 +363,9 @@ static void test_order_that_fails(void)
         CHECK(pool_put(&pool, block));
         CHECK(pool_take(&pool, 100, stream_b) == block);
         *(i ? &wait_result : &record_result) = CUDA_ERROR_UNKNOWN;
-        CHECK_EQUAL(pool_order(&pool, block, stream_b), CUDA_ERROR_UNKNOWN);
+        PoolOrder order = pool_order(&pool, block, stream_b);
+        CHECK_EQUAL(order.result, CUDA_ERROR_UNKNOWN);
+        CHECK(!strcmp(order.call, i ? "cuStreamWaitEvent" : "cuEventRecord"));
         CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
         check_statistics(&pool, 0, 0, 0, 0);
         record_result = wait_result = CUDA_SUCCESS;

@@ -198,15 +198,13 @@ class Attempt:
         self.error, self.stuck, self.reports = None, None, []
 
 
-ORDER = ["cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"]
-ALSO_NAMED = {  # as PyCUDA names it, by the call that was asked for, or one name for a few calls
+ALSO_NAMED = {  # as PyCUDA names it, or by the call that was asked for
     "cuCtxSetCurrent": ["cuCtxPushCurrent", "cuCtxPopCurrent"],
     "cuDeviceGetAttribute": ["cuDeviceComputeCapability"],
     "cuModuleLoadDataEx": ["cuModuleLoadData"],
     "cuModuleGetGlobal": ["cuModuleGetTexRef", "cuModuleGetSurfRef"],
     "cuMemAlloc": ["memory_pool::allocate"],
     "cuMemHostAlloc": ["memory_pool::allocate"],
-    **{name: ORDER for name in ORDER},
 }
 
 
