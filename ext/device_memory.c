@@ -6,6 +6,7 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
+#include "ext/stream.h"
 
 /* ---- Shortage ---- */
 
@@ -135,21 +136,26 @@ int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *o
     return -1;
 }
 
-/* False when it had been freed before. */
-static bool release(DeviceAllocationObject *allocation)
+void device_memory_release(ContextObject *context, CUdeviceptr pointer)
 {
     ContextScope scope;
     CUresult result;
+    if (!context_enter(context, &scope)) return;
+    CALL_UNLOCKED(result, driver.cuMemFree(pointer));
+    context_leave(&scope);
+    report_driver(context->state, result, "cuMemFree");
+}
+
+/* False when it had been freed before. */
+static bool release(DeviceAllocationObject *allocation)
+{
     if (atomic_exchange(&allocation->freed, true)) return false;
     if (allocation->managed)
         LIVE_LESS(allocation->state, ManagedAllocation);
     else
         LIVE_LESS(allocation->state, DeviceAllocation);
-    if (context_enter(allocation->context, &scope)) {
-        CALL_UNLOCKED(result, driver.cuMemFree(allocation->pointer));
-        context_leave(&scope);
-        report_driver(allocation->state, result, "cuMemFree");
-    }
+    if (!host_function_keeps(allocation->context, allocation->pointer))
+        device_memory_release(allocation->context, allocation->pointer);
     return true;
 }
 

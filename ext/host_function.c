@@ -2,24 +2,57 @@
  *
  * The driver calls from a thread of its own, which takes the interpreter for it. So nobody may hold the
  * interpreter while waiting for the driver: as long as functions are outstanding, every call lets go of it
- * (CALL in errors.h), launches too, for a full queue waits. The garbage collector rests meanwhile: in such a
- * thread the driver takes no calls, and releasing would be refused.
+ * (CALL in errors.h), launches too, for a full queue waits. In such a thread the driver takes no calls, and
+ * releasing would be refused: the garbage collector rests meanwhile, and device memory whose last reference goes is
+ * released with the call, by whoever finds its stream idle.
  */
 #include <stdlib.h>
 #include <time.h>
 
+#include "ext/device_memory.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/stream.h"
 
 static const char capsule_name[] = "pycuda._driver.HostCall";
 
+/* Memory whose last reference went while a function ran. */
+typedef struct LateRelease {
+    struct LateRelease *next;
+    ContextObject *context;             /* held */
+    CUdeviceptr pointer;
+} LateRelease;
+
 /* Owned by a capsule, which lives until the stream is found idle, or failed, behind the call. */
 typedef struct HostCall {
     ModuleState *state;
     PyObject *function, *arguments;     /* held */
     atomic_bool over;                   /* it is not outstanding any more */
+    LateRelease *late;                  /* owned; by the function's thread while it runs */
 } HostCall;
+
+/* The call whose function this thread runs. */
+static _Thread_local HostCall *running;
+
+bool host_function_keeps(ContextObject *context, CUdeviceptr pointer)
+{
+    LateRelease *late = running ? PyMem_Malloc(sizeof *late) : NULL;
+    if (!late) return false;
+    *late = (LateRelease){running->late, context_hold(context), pointer};
+    running->late = late;
+    return true;
+}
+
+static void release_late(HostCall *call)
+{
+    for (LateRelease *late = call->late, *next; late; late = next) {
+        next = late->next;
+        if (!host_function_keeps(late->context, late->pointer))
+            device_memory_release(late->context, late->pointer);
+        context_drop(late->context);
+        PyMem_Free(late);
+    }
+}
 
 static void settle(HostCall *call)
 {
@@ -32,6 +65,7 @@ static void free_call(PyObject *capsule)
     HostCall *call = PyCapsule_GetPointer(capsule, capsule_name);
     if (!call) return;
     settle(call);
+    release_late(call);
     Py_DECREF(call->function);
     Py_DECREF(call->arguments);
     PyMem_Free(call);
@@ -43,9 +77,12 @@ static void run_call(void *data)
     if (ext_is_finalizing()) return;
     PyGILState_STATE interpreter = PyGILState_Ensure();
     int collecting = PyGC_Disable();
+    HostCall *outer = running;
+    running = call;
     PyObject *result = PyObject_CallObject(call->function, call->arguments);
     if (!result) PyErr_WriteUnraisable(call->function);
     Py_XDECREF(result);
+    running = outer;
     if (collecting) PyGC_Enable();
     settle(call);
     PyGILState_Release(interpreter);

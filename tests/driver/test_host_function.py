@@ -1,6 +1,7 @@
 """Stream.launch_host_func: Python functions in a stream's order, and no deadlock about the interpreter."""
 
 import gc
+import sys
 import threading
 
 import numpy as np
@@ -123,6 +124,31 @@ def test_garbage_is_not_collected_there(stream):
     finally:
         gc.set_threshold(*was)
     assert seen == [False] and gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("make", "drop"),
+    [
+        (lambda: drv.mem_alloc(1 << 20), list.clear),
+        (lambda: drv.mem_alloc(1 << 20), lambda memory: memory[0].free()),
+        (lambda: gpuarray.zeros(1 << 18, np.float32), list.clear),
+        (lambda: drv.managed_zeros(1 << 18, np.float32), list.clear),
+    ],
+    ids=["allocation", "free", "array", "managed"],
+)
+def test_memory_dropped_there_is_released_afterwards(stream, monkeypatch, make, drop):
+    """Where the driver takes no calls nothing is called; the memory goes when the stream is found idle."""
+    reports = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: reports.append(report.exc_value))
+    memory = [make()]
+    address = getattr(memory[0], "gpudata", None) or getattr(memory[0], "base", None) or memory[0]
+    address = int(address)
+    drv.mem_get_address_range(address)
+    stream.launch_host_func(drop, memory)
+    stream.synchronize()
+    assert not reports
+    with pytest.raises(drv.LogicError, match="cuMemGetAddressRange"):
+        drv.mem_get_address_range(address)
 
 
 def test_an_exception_is_reported(run_python):
