@@ -4,7 +4,7 @@
  * products of two halves may be rounded to float first without harm: float has more than twice their bits.
  */
 #include "exec/half.h"
-#include "exec/approx.h"
+#include "exec/mufu_rows.h"
 
 /* The function on bits for one type, then the ops on a row of halves and on a row of pairs. */
 #define HALF_ROWS_1(name, F) \
@@ -40,8 +40,52 @@ HALF_2(min_nan_xorsign_abs, nan_wins(a, b, xor_sign(a, b, min_f32(fabs_f32(a), f
 HALF_2(max_nan_xorsign_abs, nan_wins(a, b, xor_sign(a, b, max_f32(fabs_f32(a), fabs_f32(b)))))
 HALF_1(relu, a > 0 ? a : a != a ? a : 0.0f)
 HALF_1(sat, saturate(a))
-HALF_1(tanh, approx_tanh(a))
-HALF_1(ex2, approx_ex2(a))
+
+/* The unit cuts its results off, to a subnormal number too. */
+LANE_FN b32 cut_f16(f32 x)
+{
+    b32 exponent = f32_bits(x) >> 23 & 0xff;
+    b32 last = exponent < 95 ? 31 : exponent < 113 ? 126 - exponent : 13;
+    return f32_to_f16(f32_from(f32_bits(x) & ~((1u << last) - 1)));
+}
+LANE_FN b32 cut_bf16(f32 x) { return f32_to_bf16(f32_from(f32_bits(x) & 0xffff0000u)); }
+
+#define MUFU_ROW(name) \
+    static void name##_row(f32 *x) \
+    { \
+        MufuRows r; \
+        LANES_LOOP r.place[l] = mufu_##name##_place(x[l]); \
+        mufu_look_up(&r, &mufu_##name##_table); \
+        LANES_LOOP x[l] = mufu_##name##_of(x[l], mufu_row_value(&r, &mufu_##name##_table, l)); \
+    }
+#define MUFU_HALF(form, F, name) \
+    HANDLER(name##_##F, form) \
+    { \
+        const b16 *a = ROW(const b16, w, i->a); \
+        b16 *d = ROW(b16, w, i->d); \
+        _Alignas(64) f32 x[WARP_LANES]; \
+        LANES_LOOP x[l] = F##_to_f32(a[l]); \
+        name##_row(x); \
+        LANES_LOOP LANE_STORE_##form(b16, cut_##F(x[l])); \
+        return i + 1; \
+    } \
+    HANDLER(name##_##F##x2, form) \
+    { \
+        const b32 *a = ROW(const b32, w, i->a); \
+        b32 *d = ROW(b32, w, i->d); \
+        _Alignas(64) f32 low[WARP_LANES], high[WARP_LANES]; \
+        LANES_LOOP { low[l] = F##_to_f32(a[l] & 0xffff); high[l] = F##_to_f32(a[l] >> 16); } \
+        name##_row(low); \
+        name##_row(high); \
+        LANES_LOOP LANE_STORE_##form(b32, cut_##F(low[l]) | cut_##F(high[l]) << 16); \
+        return i + 1; \
+    }
+#define MUFU_HALVES(name) \
+    MUFU_ROW(name) \
+    MUFU_HALF(full, f16, name) MUFU_HALF(part, f16, name) \
+    MUFU_HALF(full, bf16, name) MUFU_HALF(part, bf16, name)
+MUFU_HALVES(tanh)
+MUFU_HALVES(ex2)
 
 /* On the bits alone. */
 #define HALF_BITS(F, infinity) \

@@ -145,7 +145,7 @@ static void after(Recipe *recipe, uint16_t op)
     if (op == OP_COUNT) recipe->op = OP_COUNT;
 }
 
-/* The operation and what is done around it. An approximation may be better than asked: without its name. */
+/* The operation and what is done around it. */
 static void fill_recipe(const Lower *lower, const PtxForm *form, Recipe *r)
 {
     PtxType type = form->types[0];
@@ -153,14 +153,15 @@ static void fill_recipe(const Lower *lower, const PtxForm *form, Recipe *r)
     bool ftz = ptx_has(form, PTX_MOD_ftz) && (type != PTX_f64 || form->opcode == PTX_OP_slct);
     const char *round = rounding != MODS_RN ? "round" : "";
     *r = (Recipe){.op = OP_COUNT, .mods = rounding, .before = OP_COUNT, .pure = true};
-    if (ptx_has(form, PTX_MOD_approx) && ptx_has(form, PTX_MOD_ftz))
-        r->op = find_with(lower, form, "approx ftz");
+    bool full = ptx_has(form, PTX_MOD_full), approximate = full || ptx_has(form, PTX_MOD_approx);
+    if (approximate && ptx_has(form, PTX_MOD_ftz))
+        r->op = find_with(lower, form, full ? "full ftz" : "approx ftz");
     bool named_ftz = r->op != OP_COUNT;
     if (!named_ftz && ptx_has(form, PTX_MOD_ftz)) {
         r->op = find_with(lower, form, *round ? "round ftz" : "ftz");
         named_ftz = r->op != OP_COUNT;
     }
-    if (r->op == OP_COUNT && ptx_has(form, PTX_MOD_approx)) r->op = find_with(lower, form, "approx");
+    if (r->op == OP_COUNT && approximate) r->op = find_with(lower, form, full ? "full" : "approx");
     if (r->op == OP_COUNT) r->op = find_with(lower, form, round);
     if (ftz && !named_ftz && form->opcode == PTX_OP_slct) {
         r->before = find_on_type(lower, "flush", form->types[1]);

@@ -68,10 +68,7 @@ def approximate_complaint(function, results, entry):
     kind = function.result
     step = max(record.EVERY * len(results) // inputs.LANES, 1)
     theirs = numbers(entry.sample.view(results.dtype), kind)
-    if bounds.rounds_alike(function):
-        wrong = np.ascontiguousarray(results[::step]).view(np.uint16) != entry.sample.view(np.uint16)
-    else:
-        wrong = beyond(function, argument_values(function, step), numbers(results[::step], kind), theirs, 2)
+    wrong = beyond(function, argument_values(function, step), numbers(results[::step], kind), theirs, 2)
     lines = []
     for place in np.flatnonzero(wrong)[:6]:
         lane = place * step // (2 if kind in ELEMENT else 1)

@@ -5,7 +5,7 @@ import lzma
 import re
 from functools import cache
 
-from . import table
+from . import bounds, table
 
 KERNEL = """extern "C" __global__ void {entry}({parameters}, {result} *results)
 {{
@@ -79,4 +79,6 @@ def reached(group, name):
 @cache
 def is_approximate(function, group):
     """Whether it is made of instructions whose results PTX does not define to the bit."""
-    return function.name.split()[0] not in EXACT and bool(APPROXIMATE.search(reached(group, function.entry)))
+    if function.name.split()[0] in EXACT or bounds.rounds_alike(function):
+        return False
+    return bool(APPROXIMATE.search(reached(group, function.entry)))
