@@ -1,6 +1,5 @@
 """The functions of CUDA's math, half, bfloat16, integer and SIMD headers, over thousands of inputs each,
-against the bits that a GPU gave (tools/record_ptx.py); those in whose results the errors of approximate
-instructions remain, within the guide's errors.
+against the bits that a GPU gave (tools/record_ptx.py).
 
 Both sides run the PTX kept in ptx/. Modules for newer GPUs run in a child process on a CPU device of their
 compute capability.
@@ -91,7 +90,7 @@ def sample_of(group, name):
         ("integer", "__brev", 4095),
         ("simd", "__vabsdiffu4", 0),
         ("half", "__hmul2", 63),
-        ("half", "hexp", 0x3C00),  # of these every 128th result is kept
+        ("half", "hexp", 0x3C00),
         ("bfloat16", "h2log", 1024),
     ],
 )
@@ -103,13 +102,14 @@ def test_one_wrong_bit_is_found(group, name, lane):
     assert inputs.describe(function, lane - lane % 64) in judge.complaint(function, group, results, entry)
 
 
-def test_an_error_beyond_the_bound_is_found():
-    function, results = sample_of("float", "expf")
+def test_an_open_function_may_differ_a_little():
+    function, results = sample_of("float", "jnf")
     entry = record.entry(function, "float", results.copy())
     values = results.view(np.float32)
-    place = next(i for i in range(800, 4096, 8) if 1 < values[i] < 1e6)
-    assert not judge.complaint(function, "float", results, entry)
+    place = next(i for i in range(800, 4096, 8) if 0.25 < values[i] < 1)
     results[place] += 8
+    assert not judge.complaint(function, "float", results, entry)
+    results[place] += 400
     assert "the GPU" in judge.complaint(function, "float", results, entry)
 
 

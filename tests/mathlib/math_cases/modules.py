@@ -5,7 +5,7 @@ import lzma
 import re
 from functools import cache
 
-from . import bounds, table
+from . import table
 
 KERNEL = """extern "C" __global__ void {entry}({parameters}, {result} *results)
 {{
@@ -18,11 +18,6 @@ KERNEL = """extern "C" __global__ void {entry}({parameters}, {result} *results)
 """
 ENTRY = re.compile(r"^\.visible \.entry (\w+)\(.*?^}", re.M | re.S)
 FUNCTION = re.compile(r"^(?:\.\w+ )*\.func(?:\s*\([^)]*\))?\s+(\w+)\(.*?^}", re.M | re.S)
-APPROXIMATE = re.compile(r"\.approx\b|div\.full")
-# Approximate instructions inside, but later steps leave nothing of their errors.
-EXACT = """fmodf remainderf remquof
-acos acosh asin atan atanh cbrt cosh cyl_bessel_i0 cyl_bessel_i1 erf erfc erfcx erfinv hypot lgamma
-log log10 log1p log2 normcdf pow rcbrt tan tanh tgamma""".split()
 
 
 def source(group):
@@ -74,11 +69,3 @@ def reached(group, name):
             word for word in set(re.findall(r"\w+", known[one])) if word != one and word in bodies(group)
         ]
     return "".join(known[one] for one in sorted(known))
-
-
-@cache
-def is_approximate(function, group):
-    """Whether it is made of instructions whose results PTX does not define to the bit."""
-    if function.name.split()[0] in EXACT or bounds.rounds_alike(function):
-        return False
-    return bool(APPROXIMATE.search(reached(group, function.entry)))

@@ -1,8 +1,6 @@
 """Rows of the integer, carry, floating-point, half and comparison instructions (PTX manual, 9.7.1 to"
 " 9.7.7)."""
 
-from .bounds import BOUNDS
-
 INT = "(.u16|.s16|.u32|.s32|.u64|.s64)"
 WORD = "(.u32|.s32|.u64|.s64)"
 SHORT = "(.u16|.s16|.u32|.s32)"
@@ -93,21 +91,13 @@ def floating(table):
 
 
 def approximate(table):
-    def rows(operands, *mnemonics, bound="", **options):
-        for mnemonic in mnemonics:
-            table.rows("approx", operands, mnemonic, bound=BOUNDS[bound or mnemonic.split(".")[0]], **options)
+    def rows(operands, *mnemonics, **options):
+        table.rows("approx", operands, *mnemonics, **options)
 
-    for base in ("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2"):
-        rows(ONE, base + ".approx{.ftz}.f32")
-    rows(ONE, "tanh.approx.f32")
-    rows(TWO, "div.approx{.ftz}.f32", bound="div.approx")
-    rows(TWO, "div.full{.ftz}.f32", bound="div.full")
-    rows(ONE, "rcp.approx.ftz.f64", bound="rcp f64")
-    rows(ONE, "rsqrt.approx.f64", "rsqrt.approx.ftz.f64", bound="rsqrt f64")
-    rows(ONE, "tanh.approx(.f16|.f16x2)", bound="tanh f16")
-    rows(ONE, "ex2.approx(.f16|.f16x2)", bound="ex2 f16")
-    rows(ONE, "tanh.approx(.bf16|.bf16x2)", bound="tanh bf16", sm=90)
-    rows(ONE, "ex2.approx.ftz(.bf16|.bf16x2)", bound="ex2 bf16", sm=90)
+    rows(ONE, "(rcp|sqrt|rsqrt|sin|cos|lg2|ex2).approx{.ftz}.f32", "tanh.approx.f32")
+    rows(TWO, "div(.approx|.full){.ftz}.f32")
+    rows(ONE, "rcp.approx.ftz.f64", "rsqrt.approx{.ftz}.f64", "(tanh|ex2).approx(.f16|.f16x2)")
+    rows(ONE, "tanh.approx(.bf16|.bf16x2)", "ex2.approx.ftz(.bf16|.bf16x2)", sm=90)
 
 
 def half(table):

@@ -30,7 +30,6 @@ class Form:
     before: str = ""  # statements ahead of it
     after: str = ""  # and behind it
     cell: str = ""  # memory that the register `cell` points at: global, shared, generic
-    bound: object = None  # how far an .approx form may be off; exact without
     lanes: int = LANES
     cancel: bool = False
     opcode: str = field(default="", compare=False)
