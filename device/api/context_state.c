@@ -150,6 +150,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && context->heap && value != atomic_load(&context->limits[limit]))
         return CUDA_ERROR_INVALID_VALUE; /* kernels may hold memory of it */
     if (limit == CU_LIMIT_STACK_SIZE) value = (value + 15) & ~(size_t)15;
+    if (limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT && value < 32) value = 32; /* as on a GPU */
     atomic_store(&context->limits[limit], value);
     return CUDA_SUCCESS;
 }

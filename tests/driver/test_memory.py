@@ -4,7 +4,7 @@ import weakref
 
 import numpy as np
 import pytest
-from devices import on_cpu_device
+from devices import tries
 
 import pycuda.driver as drv
 
@@ -52,9 +52,8 @@ def test_the_last_reference_frees():
 
 
 def test_memory_is_given_back():
-    """Of a GPU's memory others take and give meanwhile: there one quiet moment among many is enough."""
     size, seen = 1 << 26, []
-    for _ in range(1 if on_cpu_device() else 100):
+    for _ in tries():
         free, total = drv.mem_get_info()
         memory = drv.mem_alloc(size)
         taken = free - drv.mem_get_info()[0]

@@ -170,10 +170,11 @@ with second:
     add = drv.module_from_buffer(PTX).get_function("add")
     expect_fault(theirs, ours)
 second.detach()
-print("still here", (drv.from_device(ours, N, np.int32) == start + 1).all())
+if on_cpu_device():  # on a GPU both contexts are lost
+    assert (drv.from_device(ours, N, np.int32) == start + 1).all()
 """
     )
-    assert "no error" not in said and said.endswith("still here True\n")
+    assert "no error" not in said and "failed: " in said
 
 
 def test_disabled_again(two_devices):

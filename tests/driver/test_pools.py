@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
-from devices import on_cpu_device
+from devices import on_cpu_device, tries
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -156,19 +156,27 @@ def test_statistics(pool):
 
 
 def test_held_memory_is_the_drivers_again(pool):
-    free = drv.mem_get_info()[0]
-    pool.allocate(1 << 26)
-    assert drv.mem_get_info()[0] <= free - (1 << 26)
-    pool.free_held()
-    assert drv.mem_get_info()[0] > free - (1 << 26)
+    size = 1 << 26
+    for _ in tries():
+        free = drv.mem_get_info()[0]
+        pool.allocate(size)
+        held = drv.mem_get_info()[0]
+        pool.free_held()
+        if held <= free - size and drv.mem_get_info()[0] >= held + size:
+            return
+    pytest.fail("held memory never was the driver's again")
 
 
 def test_a_pool_that_ends_gives_back():
-    free = drv.mem_get_info()[0]
-    pool = drv.DeviceMemoryPool()
-    pool.allocate(1 << 26)
-    del pool
-    assert drv.mem_get_info()[0] > free - (1 << 26)
+    size = 1 << 26
+    for _ in tries():
+        pool = drv.DeviceMemoryPool()
+        pool.allocate(size)
+        held = drv.mem_get_info()[0]
+        del pool
+        if drv.mem_get_info()[0] >= held + size:
+            return
+    pytest.fail("the memory never came back")
 
 
 def test_stop_holding(pool):

@@ -2,9 +2,9 @@
 
     PYCUDA_FAULT_CALL=0 PYTHONPATH=tests/faults pytest -p each_call tests/driver tests/gpuarray tests/compiler
 
-After a first clean run every call of the test's body fails once with each of --fault-codes; behind the first
-300, which only tests reach that repeat the same calls in a loop, about sixty. What may come out: the test's
-own success; the exception of the failing call, by its code and routine; the test's own disappointment when it
+After a first clean run every call of the test's body fails once with each of --fault-codes; of more than 300,
+which only tests make that repeat the same calls in a loop, about a hundred. What may come out: the test's own
+success; the exception of the failing call, by its code and routine; the test's own disappointment when it
 caught that exception or when the error was reported where nothing could be raised. Anything else is a
 failure, as are objects left behind, a body that hangs, and a clean run that fails afterwards. A body runs in
 a thread of its own, so that it starts with no current context and leaves none.
@@ -31,7 +31,7 @@ import pycuda.driver as drv
 core = drv._driver
 # Out of memory, invalid value, unknown. A kernel's fault is told once and then hushed at releases.
 CODES = "2,1,999"
-ALL_UP_TO, THEN_AT_MOST, PATIENCE = 300, 60, 60
+ALL_UP_TO, AT_LEAST, PATIENCE = 300, 100, 60
 tally = {"tests": 0, "passed over": 0, "failing calls": 0, "raised": 0, "reported": 0, "quiet": 0}
 quiet = {}  # routine -> how often it failed and nobody was told
 
@@ -282,8 +282,7 @@ def run_once(item, attempt, nextitem):
 
 
 def chosen(n, calls):
-    step = (calls - ALL_UP_TO) // THEN_AT_MOST
-    return n <= ALL_UP_TO or (n - ALL_UP_TO) % max(step, 1) == 0
+    return calls <= ALL_UP_TO or n % (calls // AT_LEAST) == 0
 
 
 class Sibling:
