@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +87,43 @@ def run_python(tmp_path):
         return done
 
     return run
+
+
+CHILD = """
+import importlib.util, sys
+import pycuda.driver as drv
+
+drv.init()
+if drv.Device(0).compute_capability() < {capability!r}:
+    print("skipped")
+    raise SystemExit
+sys.path.insert(0, {folder!r})
+spec = importlib.util.spec_from_file_location({name!r}, {file!r})
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+drv.Device(0).retain_primary_context().push()
+module.{function}(*{arguments!r})
+drv.Context.pop()
+"""
+
+
+@pytest.fixture
+def at_capability(run_python):
+    """Calls a function of a test file in a process of its own, with a context of a device of at least that
+    compute capability: the CPU device is told to have it. What it asserts holds, or the test fails."""
+
+    def call(capability, function, *arguments):
+        file = Path(function.__code__.co_filename)
+        source = CHILD.format(
+            capability=capability, folder=str(file.parent), name=file.stem, file=str(file),
+            function=function.__name__, arguments=arguments,
+        )  # fmt: skip
+        done = run_python(source, env={"PYCUDA_CPU_COMPUTE_CAPABILITY": "{}.{}".format(*capability)})
+        assert done.returncode == 0, done.stdout + done.stderr
+        if done.stdout.strip() == "skipped":
+            pytest.skip("needs compute capability {}.{}".format(*capability))
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -203,6 +203,83 @@ static const Insn *run_sust_p(Warp *w, const Insn *i)
     return i + 1;
 }
 
+/* --- reductions --------------------------------------------------------------------------------------- */
+
+static u64 reduced(SurfaceReduction what, u64 x, u64 b, bool is_signed)
+{
+    bool less = is_signed ? (s64)b < (s64)x : b < x;
+    switch (what) {
+    case SURFACE_MIN: return less ? b : x;
+    case SURFACE_MAX: return less ? x : b;
+    case SURFACE_AND: return x & b;
+    case SURFACE_OR: return x | b;
+    default: return x + b;
+    }
+}
+
+static void reduce_32(u32 *p, SurfaceReduction what, u32 b, bool is_signed)
+{
+    u32 x = __atomic_load_n(p, __ATOMIC_RELAXED), next;
+    do {
+        next = is_signed ? (u32)reduced(what, (u64)(s32)x, (u64)(s32)b, true) : (u32)reduced(what, x, b, false);
+    } while (!__atomic_compare_exchange_n(p, &x, next, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+}
+
+static void reduce_64(u64 *p, SurfaceReduction what, u64 b, bool is_signed)
+{
+    u64 x = __atomic_load_n(p, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(p, &x, reduced(what, x, b, is_signed), true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
+    }
+}
+
+/* sured.p is for surfaces whose elements are as wide as the operand, of whole numbers of 32 bits. */
+static bool fits_reduction(const Access *a, int lane, uint32_t bytes)
+{
+    const Texture *t = &a->texture;
+    if ((t->format == TEXTURE_U32 || t->format == TEXTURE_S32) && t->element == bytes) return true;
+    exec_fault(a->w, a->i, lane, 719,
+               "sured.p of %u bits on a surface whose elements are not integers of 32 bits that fill them",
+               8 * bytes);
+    return false;
+}
+
+static const Insn *run_sured(Warp *w, const Insn *i)
+{
+    Access a = access_of(w, i);
+    const uint32_t bytes = (uint32_t)i->imm & SURFACE_BYTES;
+    const bool own = i->imm & SURFACE_OWN_FORMAT;
+    SurfaceReduction what = (SurfaceReduction)(i->imm >> SURFACE_REDUCTION_SHIFT);
+    for (int l = 0; l < WARP_LANES; l++) {
+        SurfacePlace p;
+        if (!w->lanes[l]) continue;
+        if (!find_shaped(&a, l, true) || (own && !fits_reduction(&a, l, bytes))) return NULL;
+        if (!place(&a, l, bytes, own, &p)) return NULL;
+        if (!p.address) continue;
+        u64 value = get_element(&a, l, 0);
+        bool is_signed = own ? a.texture.format == TEXTURE_S32 : (i->imm & SURFACE_SIGNED) != 0;
+        if (bytes == 8)
+            reduce_64((u64 *)(uintptr_t)p.address, what, value, is_signed);
+        else
+            reduce_32((u32 *)(uintptr_t)p.address, what, (u32)value, is_signed);
+    }
+    return i + 1;
+}
+
+static const Insn *run_istypep(Warp *w, const Insn *i)
+{
+    const GridLaunch *launch = w->block->grid->launch;
+    const u64 *a = ROW(const u64, w, i->a);
+    uint32_t word = 0;
+    for (int l = 0; l < WARP_LANES; l++) {
+        Texture ignored;
+        if (w->lanes[l] && a[l] && launch->find_texture && launch->find_texture(a[l], i->imm != 0, &ignored))
+            word |= 1u << l;
+    }
+    pred_store(w, i->d, word);
+    return i + 1;
+}
+
 #define TEXTURE_OP(name, call) \
     HANDLER(name, full) { return call; } \
     HANDLER(name, part) { return call; }
@@ -213,3 +290,5 @@ TEXTURE_OP(suq, run_txq(w, i, true))
 TEXTURE_OP(suld, run_suld(w, i))
 TEXTURE_OP(sust, run_sust(w, i))
 TEXTURE_OP(sust_p, run_sust_p(w, i))
+TEXTURE_OP(sured, run_sured(w, i))
+TEXTURE_OP(istypep, run_istypep(w, i))

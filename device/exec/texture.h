@@ -32,6 +32,21 @@ enum {
     TEX_ROW_SHIFT = 8 /* 2 bits: rows of these are of 16, 32 or 64 bits */
 };
 
+/* Insn.imm of sured. */
+typedef enum SurfaceReduction {
+    SURFACE_ADD,
+    SURFACE_MIN,
+    SURFACE_MAX,
+    SURFACE_AND,
+    SURFACE_OR
+} SurfaceReduction;
+enum {
+    SURFACE_BYTES = 15,           /* 4 or 8 */
+    SURFACE_SIGNED = 1 << 4,
+    SURFACE_OWN_FORMAT = 1 << 5,  /* x in elements, signed or not as the surface is */
+    SURFACE_REDUCTION_SHIFT = 8
+};
+
 /* The driver API's numbers. */
 typedef enum TextureFormat {
     TEXTURE_U8 = 0x01,

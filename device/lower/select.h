@@ -149,6 +149,10 @@ void select_tld4(Select *s);
 void select_txq(Select *s);
 void select_suld(Select *s);
 void select_sust(Select *s);
+void select_sured(Select *s);
+void select_istypep(Select *s);
+void select_createpolicy(Select *s);
+void select_cache_line(Select *s); /* discard, applypriority */
 void select_video(Select *s);
 void select_video2(Select *s);
 void select_video4(Select *s);

@@ -249,3 +249,40 @@ void select_sust(Select *s)
                         : lower_constant(s->lower, class, ptx_immediate_bits(&elements[k], type), 0);
     emit(s, ptx_has(s->insn->form, PTX_MOD_p) ? OP_sust_p : OP_sust, &t, 0)->imm = ptx_type_bytes(type);
 }
+
+void select_sured(Select *s)
+{
+    static const uint8_t reductions[PTX_MOD_COUNT] = {[PTX_MOD_add] = SURFACE_ADD,
+                                                      [PTX_MOD_min] = SURFACE_MIN,
+                                                      [PTX_MOD_max] = SURFACE_MAX,
+                                                      [PTX_MOD_and] = SURFACE_AND,
+                                                      [PTX_MOD_or] = SURFACE_OR};
+    const PtxForm *form = s->insn->form;
+    PtxType type = form->types[0];
+    TextureOperands t = {0};
+    uint32_t count;
+    RegisterClass class;
+    if (!read_place(s, operand_at(s, 0), &t) || !read_access(s, operand_at(s, 1), &t, &count, &class)) return;
+    t.refs[0] = select_source(s, operand_at(s, 1), type);
+    int64_t what = reductions[form->group[PTX_GROUP_OPERATION]];
+    what = what << SURFACE_REDUCTION_SHIFT | ptx_type_bytes(type);
+    if (ptx_types[type].class == PTX_SIGNED) what |= SURFACE_SIGNED;
+    if (ptx_has(form, PTX_MOD_p)) what |= SURFACE_OWN_FORMAT;
+    emit(s, OP_sured, &t, 0)->imm = what;
+}
+
+/* Objects carry their samplers: no handle is one of a sampler. */
+void select_istypep(Select *s)
+{
+    PtxType type = s->insn->form->types[0];
+    Ref d = select_dest(s, operand_at(s, 0), CLASS_PREDICATE), a = REF_ABSENT;
+    if (!handle_of(s, operand_at(s, 1), &a)) return;
+    if (type == PTX_samplerref) {
+        select_copy(s, d, lower_constant(s->lower, CLASS_PREDICATE, 0, 0));
+        return;
+    }
+    LowerInsn *insn = select_emit(s, OP_istypep);
+    insn->d = d;
+    insn->a = a;
+    insn->imm = type == PTX_surfref;
+}

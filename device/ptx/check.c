@@ -176,6 +176,8 @@ static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const Ptx
     bool bare = operand->kind == PTX_OPERAND_VARIABLE;
     if (operand->kind != PTX_OPERAND_ADDRESS && !bare)
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address in brackets");
+    if (operand->unified && c->rule->form.opcode != PTX_OP_ld)
+        return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address without '.unified', which is for ld");
     if (bare || operand->base == PTX_BASE_VARIABLE) {
         PtxSpace home = (PtxSpace)operand->variable->space;
         if (space == PTX_SPACE_NONE ? home == PTX_SPACE_PARAM || home == PTX_SPACE_REG

@@ -200,7 +200,7 @@ static void ptx_tuple(PtxParser *p, PtxOperand *out)
     out->items = ptx_take(p, &p->operands, from, sizeof first);
 }
 
-/* address = "[" (register | variable | constant) offset "]" | "[" address ("," operand)+ "]" */
+/* address = "[" (register | variable | constant) offset "]" ".unified"? | "[" address ("," operand)+ "]" */
 static void ptx_address(PtxParser *p, PtxOperand *out)
 {
     PtxOperand base = {.column = p->tok.column};
@@ -221,10 +221,12 @@ static void ptx_address(PtxParser *p, PtxOperand *out)
     } else {
         out->offset = ptx_constant_integer(p);
     }
-    if (ptx_is(p, ','))
+    if (ptx_is(p, ',')) {
         ptx_tuple(p, out);
-    else
-        ptx_expect(p, ']');
+        return;
+    }
+    ptx_expect(p, ']');
+    out->unified = ptx_accept_directive(p, PTX_DIRECTIVE_unified);
 }
 
 /* "!" name or "-" name: a predicate's complement, or a negated part of a video instruction */
