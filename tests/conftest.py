@@ -89,6 +89,12 @@ def run_python(tmp_path):
     return run
 
 
+@pytest.fixture
+def on_cpu():
+    """Whether the device is the CPU device."""
+    return on_cpu_device()
+
+
 CHILD = """
 import importlib.util, sys
 import pycuda.driver as drv

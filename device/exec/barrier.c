@@ -47,6 +47,7 @@ static void barrier_free(Block *block, uint32_t number)
     }
     *barrier = (Barrier){0};
     block->barriers_busy &= ~(1u << number);
+    block->stuck = 0;
 }
 
 /* After exits: a barrier that waited for the exited only is full now. */

@@ -10,9 +10,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "exec/state.h"
+#include "exec/mbarrier.h"
 
 enum { SPIN_PASSES = 64, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
+
+/* A block is stuck when waits for barriers in shared memory have ended in vain for so many passes and so long. */
+enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
+#define STUCK_NS UINT64_C(1000000000)
 
 /* What an absent operand reads. */
 static const _Alignas(64) uint8_t zeros[512];
@@ -118,7 +122,7 @@ static void warp_run_scattered(Warp *warp, const Insn *insn)
 static void warp_run(Warp *warp)
 {
     const Insn *insn = warp->current ? warp->current->pc : group_next(warp);
-    warp->spinning = false;
+    warp->spinning = warp->watching = false;
     if (warp->scattered) {
         warp_run_scattered(warp, insn);
         return;
@@ -136,6 +140,10 @@ static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t roo
     if (g->state == GROUP_BARRIER)
         count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at barrier %u, %s", warp->index, g->mask,
                          g->member_mask, place);
+    else if (g->state == GROUP_MBARRIER)
+        count = snprintf(out, room,
+                         "; warp %u, lanes 0x%08x wait for the mbarrier at offset 0x%x of shared memory, %s",
+                         warp->index, g->mask, g->member_mask, place);
     else
         count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at %s for lanes 0x%08x, %s", warp->index,
                          g->mask, exec_op_names[g->pc->op], g->member_mask & warp->live & ~g->mask, place);
@@ -172,6 +180,23 @@ static bool turn_of(Warp *warp, Worker *worker, bool *failed)
     return true;
 }
 
+/* No warp could run: waits for barriers in shared memory end, unless that has gone on for long. */
+static bool go_on_without(Block *block)
+{
+    if (block->stuck == 0) block->stuck_since = exec_now_ns();
+    if (++block->stuck >= STUCK_PASSES && block->stuck % STUCK_LOOK == 0
+        && exec_now_ns() - block->stuck_since > STUCK_NS)
+        return false;
+    return mbarrier_expire(block);
+}
+
+/* What a turn tells of its block: whether it may be waiting, and that it is not stuck. */
+static bool is_waiting(const Warp *warp)
+{
+    if (warp->done || warp->watching || !(warp->parked || warp->spinning)) warp->block->stuck = 0;
+    return warp->scattered || (!warp->parked && warp->spinning);
+}
+
 /* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another. */
 BlockResult block_run(Block *block, Worker *worker)
 {
@@ -188,13 +213,14 @@ BlockResult block_run(Block *block, Worker *worker)
             if (failed) return BLOCK_STOPPED;
             ran = true;
             if (warp->done) store_return(warp, worker);
-            if (!warp->scattered && (warp->parked || !warp->spinning)) waiting = false;
+            if (!is_waiting(warp)) waiting = false;
         }
         if (!alive) return BLOCK_DONE;
-        if (!ran) {
+        if (!ran && !go_on_without(block)) {
             fault_stuck(block);
             return BLOCK_STOPPED;
         }
+        if (ran && waiting) mbarrier_expire(block);
         grid_ask_help(block->grid);
         if (waiting && ++block->spins >= SPIN_PASSES) {
             block->spins = 0;
@@ -328,7 +354,8 @@ void block_begin(Block *block, uint64_t linear)
     block->id[2] = (uint32_t)(linear / dims[0] / dims[1]);
     fill_axes(block, BLOCK_ROW_CTAID, block->id);
     block->live = block->threads;
-    block->spins = 0;
+    block->spins = block->stuck = 0;
+    block->mbarrier_waits = false;
     if (block->barriers_busy) memset(block->barriers, 0, sizeof block->barriers);
     block->barriers_busy = 0;
     for (uint32_t k = 0; k < block->warp_count; k++) {

@@ -53,6 +53,9 @@ struct Block {
     uint32_t threads, live;    /* threads in all, and not yet exited */
     uint32_t barriers_busy;    /* bit b: barrier b has arrivals */
     uint32_t spins;            /* passes in which no warp did more than wait */
+    uint32_t stuck;            /* passes, one after the other, that did nothing but end waits without success */
+    uint64_t stuck_since;      /* when the first of them was */
+    bool mbarrier_waits;       /* some group may wait for a barrier in shared memory */
     Barrier barriers[BARRIER_COUNT];
 };
 
@@ -216,11 +219,18 @@ static inline uint32_t pred_lanes(const Warp *warp, Ref ref, uint32_t mods)
     return (mods & MODS_NEGATE) ? ~word : word;
 }
 
-/* Tells that the running loop may be waiting for another thread, so that its turn ends sooner. */
-static inline void warp_may_spin(Warp *warp, uint32_t fuel)
+/* Tells that the running loop may be waiting, so that its turn ends sooner. */
+static inline void warp_rest(Warp *warp, uint32_t fuel)
 {
     if (warp->fuel > fuel) warp->fuel = fuel;
     warp->spinning = true;
+}
+
+/* The same of a loop that looks at memory another thread may write. */
+static inline void warp_may_spin(Warp *warp, uint32_t fuel)
+{
+    warp_rest(warp, fuel);
+    warp->watching = true;
 }
 
 #endif

@@ -20,6 +20,7 @@ typedef enum {
     GROUP_READY,    /* may run */
     GROUP_BARRIER,  /* waits at a block barrier */
     GROUP_SYNC,     /* waits at a .sync collective for the lanes of its member mask */
+    GROUP_MBARRIER, /* waits for a phase of a barrier in shared memory */
 } GroupState;
 
 typedef struct Group {
@@ -31,7 +32,9 @@ typedef struct Group {
     uint32_t dynamic;      /* bytes of alloca, taken from the top of each lane's local memory */
     const CodeFunction *function;
     GroupState state;
-    uint32_t member_mask;  /* of the collective it waits at; the number of the block barrier it waits at */
+    uint32_t
+        member_mask;  /* of the collective it waits at; the number of the block barrier, or the offset of the
+                              one in shared memory, that it waits at */
     uint32_t waited;       /* order of waiting, for fairness */
 } Group;
 
@@ -55,6 +58,7 @@ struct Warp {
     bool scattered; /* oracle: one lane a group, never merged, picked at random */
     bool started, parked, done;
     bool spinning; /* gave its turn up in a loop that waits for other threads */
+    bool watching; /* in this turn, looked at memory that others may write */
     Group groups[WARP_LANES];
     uint32_t group_count;
     uint32_t erred;            /* lanes with an error of the device runtime that nobody has taken yet */

@@ -144,6 +144,8 @@ void select_redux(Select *s);
 void select_elect(Select *s);
 void select_activemask(Select *s);
 void select_call(Select *s);
+void select_cp(Select *s);
+void select_mbarrier(Select *s);
 void select_tex(Select *s);
 void select_tld4(Select *s);
 void select_txq(Select *s);

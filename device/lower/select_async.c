@@ -1,0 +1,152 @@
+/* cp.async and barriers in shared memory. */
+#include "exec/mbarrier.h"
+#include "lower/select.h"
+
+/* --- copies --------------------------------------------------------------------------------------------- */
+
+/* The bytes of an element, as a power of two; 0 and an error where there is no such copy. */
+static uint16_t copy_size(Select *s)
+{
+    const PtxOperand *size = operand_at(s, 2);
+    bool all_levels = ptx_has(s->insn->form, PTX_MOD_ca);
+    if (size->bits == 16) return 4;
+    if (all_levels && (size->bits == 4 || size->bits == 8)) return size->bits == 4 ? 2 : 3;
+    select_error(s, size->column, all_levels ? "the size is 4, 8 or 16 bytes" : "the size is 16 bytes");
+    return 0;
+}
+
+/* An address as a value: the row with the offset added. */
+static Ref address_value(Select *s, const Address *a)
+{
+    RegisterClass class = a->narrow || a->row == REF_ABSENT ? CLASS_32 : CLASS_64;
+    Ref offset = lower_constant(s->lower, class, (uint64_t)a->offset, 0);
+    if (a->row == REF_ABSENT) return offset;
+    if (!a->offset) return a->row;
+    return select_compute(s, class == CLASS_32 ? "add_b32" : "add_b64", class, a->row, offset, REF_ABSENT);
+}
+
+static void select_copy_async(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    uint32_t count = s->insn->operand_count - ptx_has(form, PTX_MOD_L2_cache_hint);
+    const PtxOperand *extra = operand_at(s, 3);
+    Address to, from;
+    uint16_t size = copy_size(s);
+    if (!size || !select_address(s, operand_at(s, 0), form->spaces[0], &to)
+        || !select_address(s, operand_at(s, 1), form->spaces[1], &from))
+        return;
+    Ref bytes = REF_ABSENT, ignore = REF_ABSENT;
+    if (count > 3 && extra->kind == PTX_OPERAND_REGISTER && extra->type == PTX_pred)
+        ignore = select_predicate(s, extra);
+    else if (count > 3)
+        bytes = select_source(s, extra, PTX_u32);
+    Ref b = address_value(s, &to);
+    LowerInsn *insn = select_emit(s, OP_cp_async);
+    insn->a = from.row;
+    insn->imm = from.offset;
+    insn->b = b;
+    insn->c = bytes;
+    insn->e = ignore;
+    insn->mods = (uint16_t)(size | (ref_is_register(b) && select_class(s, b) == CLASS_64 ? 0 : MEM_ADDR32));
+}
+
+/* --- barriers ------------------------------------------------------------------------------------------- */
+
+/* An operation on the barrier at an operand's address; NULL and an error when that is elsewhere. */
+static LowerInsn *emit_barrier(Select *s, uint16_t op, uint32_t index, uint16_t mods)
+{
+    Address a;
+    if (!select_address(s, operand_at(s, index), s->insn->form->spaces[0], &a)) return NULL;
+    if (a.space != PTX_SPACE_SHARED && a.space != PTX_SPACE_GLOBAL) {
+        select_unsupported(s, "a barrier in this space");
+        return NULL;
+    }
+    LowerInsn *insn = select_emit(s, op);
+    insn->a = a.row;
+    insn->imm = a.offset;
+    insn->mods =
+        (uint16_t)(mods | (a.narrow ? MEM_ADDR32 : 0) | (a.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
+    return insn;
+}
+
+static void barrier_with_count(Select *s, uint16_t op, uint32_t index, uint16_t mods, Ref d)
+{
+    bool given = s->insn->operand_count > index + 1;
+    Ref b = given ? select_source(s, operand_at(s, index + 1), PTX_u32) : REF_ABSENT;
+    LowerInsn *insn = emit_barrier(s, op, index, mods);
+    if (!insn) return;
+    insn->b = b;
+    insn->d = d;
+}
+
+static void select_arrive(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    bool has_state = operand_at(s, 0)->kind != PTX_OPERAND_ADDRESS;
+    uint16_t mods = (uint16_t)((ptx_has(form, PTX_MOD_arrive_drop) ? MBARRIER_DROP : 0)
+                               | (ptx_has(form, PTX_MOD_noComplete) ? MBARRIER_NO_COMPLETE : 0)
+                               | (ptx_has(form, PTX_MOD_expect_tx) ? MBARRIER_EXPECT : 0));
+    Ref d = has_state ? select_optional_dest(s, operand_at(s, 0), CLASS_64) : REF_ABSENT;
+    barrier_with_count(s, OP_mbarrier_arrive, has_state, mods, d);
+}
+
+/* A group that waits is parked: not behind a guard. The hint how long to wait is left aside. */
+static void select_wait(Select *s)
+{
+    bool parity = ptx_has(s->insn->form, PTX_MOD_parity);
+    Detour detour = select_detour(s);
+    Ref d = select_dest(s, operand_at(s, 0), CLASS_PREDICATE);
+    Ref b = select_source(s, operand_at(s, 2), parity ? PTX_u32 : PTX_b64);
+    LowerInsn *insn = emit_barrier(s, OP_mbarrier_wait, 1, parity ? MBARRIER_PARITY : 0);
+    if (insn) {
+        insn->d = d;
+        insn->b = b;
+    }
+    select_detour_end(s, detour);
+}
+
+static void select_pending(Select *s)
+{
+    Ref d = select_dest(s, operand_at(s, 0), CLASS_32);
+    Ref a = select_source(s, operand_at(s, 1), PTX_b64);
+    LowerInsn *insn = select_emit(s, OP_mbarrier_pending);
+    insn->d = d;
+    insn->a = a;
+}
+
+void select_mbarrier(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    if (ptx_has(form, PTX_MOD_init))
+        barrier_with_count(s, OP_mbarrier_init, 0, 0, REF_ABSENT);
+    else if (ptx_has(form, PTX_MOD_inval))
+        emit_barrier(s, OP_mbarrier_inval, 0, 0);
+    else if (ptx_has(form, PTX_MOD_arrive) || ptx_has(form, PTX_MOD_arrive_drop))
+        select_arrive(s);
+    else if (ptx_has(form, PTX_MOD_test_wait) || ptx_has(form, PTX_MOD_try_wait))
+        select_wait(s);
+    else if (ptx_has(form, PTX_MOD_pending_count))
+        select_pending(s);
+    else
+        barrier_with_count(s, OP_mbarrier_tx, 0, ptx_has(form, PTX_MOD_complete_tx) ? MBARRIER_COMPLETE : 0,
+                           REF_ABSENT);
+}
+
+/* Copies are done when they are issued: there is nothing to wait for, and an arrival that they would make is made
+ * by the thread. Without .noinc the barrier would first count one arrival more: nothing is left of it. */
+void select_cp(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    const PtxOperand *groups = operand_at(s, 0);
+    if (ptx_has(form, PTX_MOD_bulk) || ptx_has(form, PTX_MOD_reduce)) {
+        select_unsupported(s, "");
+    } else if (ptx_has(form, PTX_MOD_mbarrier)) {
+        bool counted = ptx_has(form, PTX_MOD_noinc);
+        LowerInsn *insn = emit_barrier(s, counted ? OP_mbarrier_arrive : OP_mbarrier_tx, 0, 0);
+        if (insn && !counted) insn->b = lower_constant(s->lower, CLASS_32, 0, 0);
+    } else if (ptx_has(form, PTX_MOD_wait_group)) {
+        if ((int64_t)groups->bits < 0) select_error(s, groups->column, "the number of groups is not negative");
+    } else if (ptx_has(form, PTX_MOD_ca) || ptx_has(form, PTX_MOD_cg)) {
+        select_copy_async(s);
+    }
+}
