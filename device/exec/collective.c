@@ -14,7 +14,7 @@ static bool same_kind(const Group *g, const Group *like)
     return g->state == GROUP_SYNC && g->member_mask == like->member_mask && g->pc->op == like->pc->op;
 }
 
-static void gather(const Warp *warp, const Group *like, Collective *all)
+static void gather(Warp *warp, const Group *like, Collective *all)
 {
     all->lanes = 0;
     for (uint32_t k = 0; k < warp->group_count; k++) {
@@ -26,6 +26,7 @@ static void gather(const Warp *warp, const Group *like, Collective *all)
             all->insn[l] = g->pc;
             all->frame[l] = warp->registers + g->frame;
             all->constants[l] = g->function->module->constants;
+            all->function[l] = g->function;
         }
     }
     all->warp = warp;
@@ -98,6 +99,7 @@ void collective_now(Warp *warp, const Insn *insn)
         all.insn[l] = insn;
         all.frame[l] = warp_base(warp, REF_FRAME);
         all.constants[l] = warp_base(warp, REF_CONST);
+        all.function[l] = warp->current->function;
     }
     collective_execute(&all);
 }

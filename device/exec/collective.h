@@ -10,8 +10,19 @@ typedef struct Collective {
     const Insn *insn[WARP_LANES];
     uint8_t *frame[WARP_LANES];
     uint8_t *constants[WARP_LANES];
-    const Warp *warp;
+    const CodeFunction *function[WARP_LANES];
+    Warp *warp;
 } Collective;
+
+/* The rows of an operand as lane l sees it. */
+static inline uint8_t *collective_rows(const Collective *all, uint32_t l, Ref ref)
+{
+    uint32_t base = ref >> REF_BASE_SHIFT;
+    uint8_t *rows = base == REF_FRAME   ? all->frame[l]
+                    : base == REF_CONST ? all->constants[l]
+                                        : warp_base(all->warp, base);
+    return rows + (ref & REF_OFFSET_MASK);
+}
 
 void collective_execute(const Collective *all);
 void collective_now(Warp *warp, const Insn *insn);

@@ -1,22 +1,13 @@
 /* What each collective of a warp computes, lane by lane (see collective.c for who takes part). */
-#include "exec/collective.h"
+#include "exec/matrix.h"
 
 #define EACH_LANE(l, mask) \
     for (uint32_t rest_##l = (mask), l = 0; rest_##l && (l = (uint32_t)__builtin_ctz(rest_##l), 1); \
          rest_##l &= rest_##l - 1)
 
-static uint8_t *rows_of(const Collective *all, uint32_t l, Ref ref)
-{
-    uint32_t base = ref >> REF_BASE_SHIFT;
-    uint8_t *rows = base == REF_FRAME   ? all->frame[l]
-                    : base == REF_CONST ? all->constants[l]
-                                        : warp_base(all->warp, base);
-    return rows + (ref & REF_OFFSET_MASK);
-}
-
 static uint32_t *word_of(const Collective *all, uint32_t l, Ref ref)
 {
-    return (uint32_t *)(void *)rows_of(all, l, ref);
+    return (uint32_t *)(void *)collective_rows(all, l, ref);
 }
 
 static uint32_t read_b32(const Collective *all, uint32_t l, Ref ref) { return word_of(all, l, ref)[l]; }
@@ -24,7 +15,7 @@ static uint32_t read_b32(const Collective *all, uint32_t l, Ref ref) { return wo
 static uint64_t read_value(const Collective *all, uint32_t l, bool wide)
 {
     Ref a = all->insn[l]->a;
-    return wide ? ((const uint64_t *)(const void *)rows_of(all, l, a))[l] : read_b32(all, l, a);
+    return wide ? ((const uint64_t *)(const void *)collective_rows(all, l, a))[l] : read_b32(all, l, a);
 }
 
 static bool read_pred(const Collective *all, uint32_t l, Ref ref)
@@ -148,6 +139,12 @@ void collective_execute(const Collective *all)
     case OP_match_all_b64: match(all, true, true); break;
     case OP_elect: elect(all); break;
     case OP_bar_warp_sync: break;
+    case OP_mma:
+    case OP_wmma_load:
+    case OP_wmma_store:
+    case OP_ldmatrix:
+    case OP_stmatrix:
+    case OP_movmatrix: matrix_execute(all); break;
     default: reduce(all, op); break;
     }
 }

@@ -1,6 +1,7 @@
 /* Collectives of a warp when every member is here already; all else waits in collective.c. */
 #include "exec/collective.h"
 #include "exec/lanes.h"
+#include "exec/matrix.h"
 
 #define BOTH(name, body) \
     HANDLER(name, full) { body } \
@@ -110,6 +111,13 @@ BOTH(redux_and_b32, return general(w, i);)
 BOTH(redux_or_b32, return general(w, i);)
 BOTH(redux_xor_b32, return general(w, i);)
 BOTH(elect, return general(w, i);)
+
+BOTH(mma, return matrix_enter(w, i);)
+BOTH(wmma_load, return matrix_enter(w, i);)
+BOTH(wmma_store, return matrix_enter(w, i);)
+BOTH(ldmatrix, return matrix_enter(w, i);)
+BOTH(stmatrix, return matrix_enter(w, i);)
+BOTH(movmatrix, return matrix_enter(w, i);)
 
 HANDLER(activemask, full)
 {

@@ -98,6 +98,8 @@ typedef struct Address {
     bool relative;         /* LOCAL: the offset counts from the own frame */
 } Address;
 bool select_address(Select *s, const PtxOperand *operand, PtxSpace space, Address *address);
+/* An address as a value: the row with the offset added; of 32 bits, or of 64 where *wide. */
+Ref select_address_value(Select *s, const Address *address, bool *wide);
 /* The address of a variable in its own space, as a value of 64 or, where it is a constant, fewer bits. */
 Ref select_variable_address(Select *s, const PtxOperand *operand, RegisterClass class);
 /* Result of a read of the kernel's parameters, pre-broadcast. */
@@ -146,6 +148,10 @@ void select_activemask(Select *s);
 void select_call(Select *s);
 void select_cp(Select *s);
 void select_mbarrier(Select *s);
+void select_mma(Select *s);
+void select_wmma(Select *s);
+void select_tiles(Select *s); /* ldmatrix, stmatrix */
+void select_movmatrix(Select *s);
 void select_tex(Select *s);
 void select_tld4(Select *s);
 void select_txq(Select *s);

@@ -179,6 +179,16 @@ bool select_address(Select *s, const PtxOperand *o, PtxSpace space, Address *a)
     return false;
 }
 
+Ref select_address_value(Select *s, const Address *a, bool *wide)
+{
+    *wide = a->row == REF_ABSENT ? a->space != PTX_SPACE_SHARED : !a->narrow;
+    RegisterClass class = *wide ? CLASS_64 : CLASS_32;
+    Ref offset = lower_constant(s->lower, class, (uint64_t)a->offset, 0);
+    if (a->row == REF_ABSENT) return offset;
+    if (!a->offset) return a->row;
+    return select_compute(s, *wide ? "add_b64" : "add_b32", class, a->row, offset, REF_ABSENT);
+}
+
 Ref select_variable_address(Select *s, const PtxOperand *o, RegisterClass class)
 {
     Address a = {.row = REF_ABSENT, .offset = o->offset};

@@ -15,16 +15,6 @@ static uint16_t copy_size(Select *s)
     return 0;
 }
 
-/* An address as a value: the row with the offset added. */
-static Ref address_value(Select *s, const Address *a)
-{
-    RegisterClass class = a->narrow || a->row == REF_ABSENT ? CLASS_32 : CLASS_64;
-    Ref offset = lower_constant(s->lower, class, (uint64_t)a->offset, 0);
-    if (a->row == REF_ABSENT) return offset;
-    if (!a->offset) return a->row;
-    return select_compute(s, class == CLASS_32 ? "add_b32" : "add_b64", class, a->row, offset, REF_ABSENT);
-}
-
 static void select_copy_async(Select *s)
 {
     const PtxForm *form = s->insn->form;
@@ -40,14 +30,15 @@ static void select_copy_async(Select *s)
         ignore = select_predicate(s, extra);
     else if (count > 3)
         bytes = select_source(s, extra, PTX_u32);
-    Ref b = address_value(s, &to);
+    bool wide;
+    Ref b = select_address_value(s, &to, &wide);
     LowerInsn *insn = select_emit(s, OP_cp_async);
     insn->a = from.row;
     insn->imm = from.offset;
     insn->b = b;
     insn->c = bytes;
     insn->e = ignore;
-    insn->mods = (uint16_t)(size | (ref_is_register(b) && select_class(s, b) == CLASS_64 ? 0 : MEM_ADDR32));
+    insn->mods = (uint16_t)(size | (wide ? 0 : MEM_ADDR32));
 }
 
 /* --- barriers ------------------------------------------------------------------------------------------- */

@@ -1,0 +1,324 @@
+/* Products of matrices: fragments to arrays, sums of products, arrays to fragments.
+ *
+ * Products of halves, bfloat16 and tf32 are exact. A sum of up to GROUP products and the number they are added to
+ * is taken as tensor cores take it: all are shifted to the largest exponent among them, cut off two bits below the
+ * last one of a float, and added; the sum is cut off to a float, or rounded to a half. */
+#include "exec/matrix.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MOST_ELEMENTS = 1024,
+    MOST_COLUMNS = 32,
+    MOST_RESULTS = 512,
+    BELOW = 23 + 2,            /* bits that are kept below the first one */
+    NO_EXPONENT = -4096,       /* of zero */
+    GROUP = 16,
+    GROUP_TF32 = 8
+};
+
+/* A matrix of any type; which array is used follows from it. */
+typedef struct Matrix {
+    double value[MOST_ELEMENTS];
+    int32_t exponent[MOST_ELEMENTS];
+    int64_t whole[MOST_ELEMENTS];
+} Matrix;
+
+/* --- numbers -------------------------------------------------------------------------------------------- */
+
+static double power_of_2(int exponent)
+{
+    uint64_t bits = (uint64_t)(1023 + exponent) << 52;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static double f32_value(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static double f16_value(uint32_t bits)
+{
+    int exponent = (int)(bits >> 10 & 31);
+    uint32_t fraction = bits & 1023;
+    double magnitude = exponent == 31 ? (fraction ? NAN : INFINITY)
+                       : exponent     ? (fraction + 1024) * power_of_2(exponent - 25)
+                                      : fraction * power_of_2(-24);
+    return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+/* The exponent that a number is stored with: subnormal ones have the least. */
+static int32_t exponent_of(double x, MatrixType type)
+{
+    int least = type == MATRIX_F16 ? -14 : -126, exponent;
+    uint64_t bits;
+    if (x == 0) return NO_EXPONENT;
+    memcpy(&bits, &x, sizeof bits);
+    exponent = (int)(bits >> 52 & 2047) - 1023;
+    return exponent < least ? least : exponent;
+}
+
+/* Towards zero; what is no float any more is infinite. */
+static uint32_t to_f32(double x)
+{
+    float f = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    if (x != x) return 0x7fffffff;
+    if (fabs(x) >= 0x1p128 || fabs((double)f) <= fabs(x)) return bits;
+    return bits - 1;
+}
+
+/* To nearest even. */
+static uint32_t to_f16(double x)
+{
+    uint32_t sign = signbit(x) ? 0x8000 : 0, bits;
+    double a = fabs(x);
+    if (x != x) return 0x7fff;
+    if (a < 0x1p-14) return sign | (uint32_t)rint(a * 0x1p24);
+    if (a >= 0x1p16) return sign | 0x7c00;
+    int exponent = ilogb(a);
+    bits = ((uint32_t)(exponent + 14) << 10) + (uint32_t)rint(a * power_of_2(10 - exponent));
+    return sign | bits;
+}
+
+/* --- fragments ------------------------------------------------------------------------------------------ */
+
+static int64_t whole_element(MatrixType type, uint32_t word, unsigned element)
+{
+    unsigned bits = matrix_type_bits(type);
+    if (type == MATRIX_S32) return (int32_t)word;
+    uint32_t raw = word >> bits * element & ((1u << bits) - 1);
+    bool negative = (type == MATRIX_S8 || type == MATRIX_S4) && raw >> (bits - 1);
+    return (int64_t)raw - (negative ? (int64_t)1 << bits : 0);
+}
+
+static double real_element(MatrixType type, uint32_t word, unsigned element)
+{
+    switch (type) {
+    case MATRIX_F16: return f16_value(word >> 16 * element & 0xffff);
+    case MATRIX_BF16: return f32_value(element ? word & 0xffff0000 : word << 16);
+    case MATRIX_TF32: return f32_value(word & 0xffffe000);
+    default: return f32_value(word);
+    }
+}
+
+static bool is_real(unsigned type) { return type <= MATRIX_F64; }
+
+/* Bits go to words of 32: `whole` has them by row of a, by column of b. */
+static void take_element(const Fragment *f, Matrix *m, unsigned lane, unsigned reg, unsigned e, uint64_t word)
+{
+    MatrixPlace at = fragment_place(f, lane, reg, e);
+    unsigned index = at.row * f->columns + at.column;
+    if (f->type == MATRIX_F64) {
+        memcpy(&m->value[index], &word, sizeof word);
+    } else if (is_real(f->type)) {
+        m->value[index] = real_element((MatrixType)f->type, (uint32_t)word, e);
+        m->exponent[index] = exponent_of(m->value[index], (MatrixType)f->type);
+    } else {
+        m->whole[index] = whole_element((MatrixType)f->type, (uint32_t)word, e);
+    }
+}
+
+/* A fragment of bits: a register is 32 neighbours along k. */
+static void take_bits(const Fragment *f, Matrix *m, unsigned lane, unsigned reg, uint32_t word)
+{
+    MatrixPlace at = fragment_place(f, lane, reg, 0);
+    unsigned depth = (f->role == MATRIX_A ? f->columns : f->rows) / 32u;
+    unsigned line = f->role == MATRIX_A ? at.row : at.column, along = f->role == MATRIX_A ? at.column : at.row;
+    m->whole[line * depth + along / 32] = word;
+}
+
+static const Ref *refs_of(const Collective *all, unsigned lane)
+{
+    return all->function[lane]->refs + all->insn[lane]->more;
+}
+
+static void take(const Collective *all, const Fragment *f, unsigned first, Matrix *m)
+{
+    unsigned packed = fragment_packed(f), registers = fragment_needed(f);
+    for (unsigned l = 0; l < WARP_LANES; l++) {
+        for (unsigned r = 0; r < registers; r++) {
+            const uint8_t *row = collective_rows(all, l, refs_of(all, l)[first + r]);
+            uint64_t word = f->type == MATRIX_F64 ? ((const uint64_t *)(const void *)row)[l]
+                                                  : ((const uint32_t *)(const void *)row)[l];
+            if (f->type == MATRIX_B1) {
+                take_bits(f, m, l, r, (uint32_t)word);
+                continue;
+            }
+            for (unsigned e = 0; e < packed; e++) take_element(f, m, l, r, e, word);
+        }
+    }
+}
+
+static uint64_t result_bits(const Fragment *f, const Matrix *m, unsigned index)
+{
+    uint64_t bits;
+    switch (f->type) {
+    case MATRIX_F64: memcpy(&bits, &m->value[index], sizeof bits); return bits;
+    case MATRIX_F16: return to_f16(m->value[index]);
+    case MATRIX_S32: return (uint32_t)m->whole[index];
+    default: return to_f32(m->value[index]);
+    }
+}
+
+static void give(const Collective *all, const Fragment *f, const Matrix *m)
+{
+    unsigned packed = fragment_packed(f);
+    for (unsigned l = 0; l < WARP_LANES; l++) {
+        for (unsigned r = 0; r < f->registers; r++) {
+            Ref ref = refs_of(all, l)[r];
+            uint64_t word = 0;
+            if (ref == REF_ABSENT) continue;
+            for (unsigned e = 0; e < packed; e++) {
+                MatrixPlace at = fragment_place(f, l, r, e);
+                word |= result_bits(f, m, at.row * f->columns + at.column) << 16 * e;
+            }
+            uint8_t *row = collective_rows(all, l, ref);
+            if (f->type == MATRIX_F64)
+                ((uint64_t *)(void *)row)[l] = word;
+            else
+                ((uint32_t *)(void *)row)[l] = (uint32_t)word;
+        }
+    }
+}
+
+/* --- products ------------------------------------------------------------------------------------------- */
+
+/* One row of results, n numbers, on its way. */
+typedef struct Sums {
+    double value[MOST_COLUMNS];
+    int32_t exponent[MOST_COLUMNS];
+} Sums;
+
+/* Adds products of a row's elements with `count` rows of b, all cut off at the same place. */
+static void add_group(Sums *s, const double *a, const int32_t *ea, const double *b, const int32_t *eb,
+                      unsigned count, unsigned n)
+{
+    int32_t top[MOST_COLUMNS];
+    double scale[MOST_COLUMNS], sum[MOST_COLUMNS];
+    for (unsigned j = 0; j < n; j++) top[j] = s->exponent[j];
+    for (unsigned k = 0; k < count; k++) {
+        for (unsigned j = 0; j < n; j++) {
+            int32_t e = ea[k] + eb[k * n + j];
+            top[j] = e > top[j] ? e : top[j];
+        }
+    }
+    for (unsigned j = 0; j < n; j++) {
+        top[j] = top[j] > NO_EXPONENT / 2 ? top[j] : 0;
+        scale[j] = power_of_2(BELOW - top[j]);
+        sum[j] = (int32_t)(s->value[j] * scale[j]);
+    }
+    for (unsigned k = 0; k < count; k++) {
+        for (unsigned j = 0; j < n; j++) sum[j] += (int32_t)(a[k] * b[k * n + j] * scale[j]);
+    }
+    for (unsigned j = 0; j < n; j++) s->value[j] = sum[j] * power_of_2(top[j] - BELOW);
+}
+
+/* What is not finite is found by plain sums, and left out of the others. */
+static bool set_apart(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c, double *odd)
+{
+    unsigned m = p->a.rows, k = p->a.columns, n = p->b.columns;
+    bool finite = true;
+    Matrix *parts[] = {a, b, c};
+    unsigned sizes[] = {m * k, k * n, m * n};
+    for (int part = 0; part < 3; part++)
+        for (unsigned x = 0; x < sizes[part]; x++) finite &= parts[part]->value[x] - parts[part]->value[x] == 0;
+    if (finite) return false;
+    for (unsigned i = 0; i < m; i++) {
+        for (unsigned j = 0; j < n; j++) {
+            odd[i * n + j] = c->value[i * n + j];
+            for (unsigned x = 0; x < k; x++) odd[i * n + j] += a->value[i * k + x] * b->value[x * n + j];
+        }
+    }
+    for (int part = 0; part < 3; part++) {
+        for (unsigned x = 0; x < sizes[part]; x++) {
+            if (parts[part]->value[x] - parts[part]->value[x] == 0) continue;
+            parts[part]->value[x] = 0;
+            parts[part]->exponent[x] = NO_EXPONENT;
+        }
+    }
+    return true;
+}
+
+static void multiply_reals(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c)
+{
+    unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
+    unsigned group = p->a.type == MATRIX_TF32 ? GROUP_TF32 : GROUP;
+    double odd[MOST_RESULTS];
+    bool some_odd = set_apart(p, a, b, c, odd);
+    for (unsigned i = 0; i < m; i++) {
+        Sums s;
+        memcpy(s.value, c->value + i * n, n * sizeof(double));
+        memcpy(s.exponent, c->exponent + i * n, n * sizeof(int32_t));
+        for (unsigned k = 0; k < depth; k += group) {
+            unsigned count = depth - k < group ? depth - k : group;
+            for (unsigned j = 0; k && j < n; j++) {
+                s.value[j] = f32_value(to_f32(s.value[j]));
+                s.exponent[j] = exponent_of(s.value[j], MATRIX_F32);
+            }
+            add_group(&s, a->value + i * depth + k, a->exponent + i * depth + k, b->value + k * n,
+                      b->exponent + k * n, count, n);
+        }
+        memcpy(c->value + i * n, s.value, n * sizeof(double));
+    }
+    for (unsigned x = 0; some_odd && x < m * n; x++)
+        if (odd[x] - odd[x] != 0) c->value[x] = odd[x];
+}
+
+static void multiply_doubles(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
+{
+    unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
+    for (unsigned x = 0; x < m * n; x++) {
+        double sum = c->value[x];
+        for (unsigned k = 0; k < depth; k++)
+            sum = fma(a->value[x / n * depth + k], b->value[k * n + x % n], sum);
+        c->value[x] = sum;
+    }
+}
+
+static void multiply_wholes(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
+{
+    unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
+    for (unsigned x = 0; x < m * n; x++) {
+        int64_t sum = c->whole[x];
+        for (unsigned k = 0; k < depth; k++) sum += a->whole[x / n * depth + k] * b->whole[k * n + x % n];
+        if (p->saturated) sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+        c->whole[x] = sum;
+    }
+}
+
+static void multiply_bits(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
+{
+    unsigned m = p->a.rows, words = p->a.columns / 32u, n = p->b.columns;
+    for (unsigned x = 0; x < m * n; x++) {
+        for (unsigned k = 0; k < words; k++) {
+            uint32_t u = (uint32_t)a->whole[x / n * words + k], v = (uint32_t)b->whole[x % n * words + k];
+            c->whole[x] += __builtin_popcount(p->conjunction ? u & v : u ^ v);
+        }
+    }
+}
+
+void matrix_multiply(const Collective *all)
+{
+    const MatrixProduct *p = all->insn[0]->pointer;
+    Matrix a, b, c;
+    unsigned first = p->d.registers;
+    take(all, &p->a, first, &a);
+    take(all, &p->b, first + p->a.registers, &b);
+    take(all, &p->c, first + p->a.registers + p->b.registers, &c);
+    if (p->a.type == MATRIX_B1)
+        multiply_bits(p, &a, &b, &c);
+    else if (p->a.type == MATRIX_F64)
+        multiply_doubles(p, &a, &b, &c);
+    else if (is_real(p->a.type))
+        multiply_reals(p, &a, &b, &c);
+    else
+        multiply_wholes(p, &a, &b, &c);
+    give(all, &p->d, &c);
+}

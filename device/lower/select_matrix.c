@@ -1,0 +1,310 @@
+/* Matrices: which shapes and types go together, how many registers hold them, and in which order. All of it is
+ * branched round under a guard, as collectives are. */
+#include <stdio.h>
+#include <string.h>
+
+#include "exec/matrix.h"
+#include "lower/select.h"
+
+enum { MOST_REGISTERS = 64, WMMA_HALF_REGISTERS = 8 };
+
+#define KIND(type) (1u << MATRIX_##type)
+#define WHOLE_8 (KIND(S8) | KIND(U8))
+#define WHOLE_4 (KIND(S4) | KIND(U4))
+
+/* The types of a and b that a shape is there for. */
+typedef struct ShapeKinds {
+    PtxModifier shape;
+    uint32_t kinds;
+} ShapeKinds;
+static const ShapeKinds mma_shapes[] = {
+    {PTX_MOD_m8n8k4, KIND(F64)},
+    {PTX_MOD_m16n8k4, KIND(TF32) | KIND(F64)},
+    {PTX_MOD_m16n8k8, KIND(F16) | KIND(BF16) | KIND(TF32) | KIND(F64)},
+    {PTX_MOD_m16n8k16, KIND(F16) | KIND(BF16) | KIND(F64) | WHOLE_8},
+    {PTX_MOD_m16n8k32, WHOLE_8 | WHOLE_4},
+    {PTX_MOD_m16n8k64, WHOLE_4},
+    {PTX_MOD_m16n8k128, KIND(B1)},
+    {PTX_MOD_m16n8k256, KIND(B1)},
+    {PTX_MOD_m8n8k16, WHOLE_8},
+    {PTX_MOD_m8n8k32, WHOLE_4},
+    {PTX_MOD_m8n8k128, KIND(B1)},
+};
+static const ShapeKinds wmma_shapes[] = {
+    {PTX_MOD_m16n16k16, KIND(F16) | KIND(BF16) | WHOLE_8},
+    {PTX_MOD_m8n32k16, KIND(F16) | KIND(BF16) | WHOLE_8},
+    {PTX_MOD_m32n8k16, KIND(F16) | KIND(BF16) | WHOLE_8},
+    {PTX_MOD_m16n16k8, KIND(TF32)},
+    {PTX_MOD_m8n8k4, KIND(F64)},
+    {PTX_MOD_m8n8k32, WHOLE_4},
+    {PTX_MOD_m8n8k128, KIND(B1)},
+};
+enum {
+    MMA_SHAPES = sizeof mma_shapes / sizeof *mma_shapes,
+    WMMA_SHAPES = sizeof wmma_shapes / sizeof *wmma_shapes
+};
+
+static uint32_t kinds_of(const ShapeKinds *shapes, unsigned count, PtxModifier shape)
+{
+    for (unsigned k = 0; k < count; k++)
+        if (shapes[k].shape == shape) return shapes[k].kinds;
+    return 0;
+}
+
+static MatrixType matrix_type(PtxType type)
+{
+    switch (type) {
+    case PTX_f16: return MATRIX_F16;
+    case PTX_bf16: return MATRIX_BF16;
+    case PTX_tf32: return MATRIX_TF32;
+    case PTX_f32: return MATRIX_F32;
+    case PTX_f64: return MATRIX_F64;
+    case PTX_s8: return MATRIX_S8;
+    case PTX_u8: return MATRIX_U8;
+    case PTX_s4: return MATRIX_S4;
+    case PTX_u4: return MATRIX_U4;
+    case PTX_b1: return MATRIX_B1;
+    case PTX_s32: return MATRIX_S32;
+    default: return MATRIX_TYPES;
+    }
+}
+
+/* What sums of products of a type may have: halves are added up as halves or as floats. */
+static uint32_t sums_of(uint32_t kinds)
+{
+    uint32_t sums = 0;
+    if (kinds & KIND(F16)) sums |= KIND(F16) | KIND(F32);
+    if (kinds & (KIND(BF16) | KIND(TF32))) sums |= KIND(F32);
+    if (kinds & KIND(F64)) sums |= KIND(F64);
+    if (kinds & (WHOLE_8 | WHOLE_4 | KIND(B1))) sums |= KIND(S32);
+    return sums;
+}
+
+typedef struct Shape {
+    unsigned m, n, k;
+} Shape;
+
+static Shape shape_of(const PtxForm *form)
+{
+    Shape s = {0};
+    sscanf(ptx_modifiers[form->group[PTX_GROUP_SHAPE]].spelling, "m%un%uk%u", &s.m, &s.n, &s.k);
+    return s;
+}
+
+static Fragment fragment_of(MatrixRole role, MatrixType type, Shape s, bool wmma)
+{
+    Fragment f = {.role = (uint8_t)role,
+                  .type = (uint8_t)type,
+                  .rows = (uint16_t)(role == MATRIX_B ? s.k : s.m),
+                  .columns = (uint16_t)(role == MATRIX_A ? s.k : s.n)};
+    f.registers = (uint8_t)fragment_needed(&f);
+    if (wmma && type == MATRIX_F16 && role != MATRIX_C) f.registers = WMMA_HALF_REGISTERS;
+    return f;
+}
+
+/* The n-th of the layouts given: true for columns. */
+static bool is_column(const PtxForm *form, unsigned n)
+{
+    for (int k = 0; k < form->modifier_count; k++) {
+        bool column = form->modifiers[k] == PTX_MOD_col;
+        if ((column || form->modifiers[k] == PTX_MOD_row) && n-- == 0) return column;
+    }
+    return false;
+}
+
+/* --- registers ------------------------------------------------------------------------------------------ */
+
+typedef struct Registers {
+    Ref refs[MOST_REGISTERS];
+    uint8_t count;
+} Registers;
+
+/* Adds those of an operand; false and an error when they are not those of the fragment. */
+static bool add_registers(Select *s, const PtxOperand *o, const Fragment *f, bool written, Registers *out)
+{
+    bool vector = o->kind == PTX_OPERAND_VECTOR, wide = f->type == MATRIX_F64;
+    uint32_t count = vector ? o->count : 1;
+    if (count != f->registers) {
+        select_error(s, o->column, "%u registers are expected here, found %u", f->registers, count);
+        return false;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        const PtxOperand *item = vector ? &o->items[k] : o;
+        unsigned bits = ptx_type_bits((PtxType)item->type);
+        if (item->kind == PTX_OPERAND_REGISTER && bits != (wide ? 64 : 32)) {
+            select_error(s, item->column, "registers of %d bits are expected here", wide ? 64 : 32);
+            return false;
+        }
+        RegisterClass class = wide ? CLASS_64 : CLASS_32;
+        PtxType type = f->type == MATRIX_F64 ? PTX_f64 : f->type == MATRIX_F32 ? PTX_f32 : PTX_b32;
+        out->refs[out->count++] = written ? select_optional_dest(s, item, class) : select_source(s, item, type);
+    }
+    return !s->failed;
+}
+
+static LowerInsn *emit_matrix(Select *s, uint16_t op, const Registers *registers, unsigned written)
+{
+    uint32_t more = lower_new_refs(s->f, registers->refs, registers->count);
+    Ref everyone = lower_constant(s->lower, CLASS_32, UINT32_MAX, 0);
+    LowerInsn *insn = select_emit(s, op);
+    insn->c = everyone;
+    insn->more = more;
+    insn->more_count = registers->count;
+    insn->more_written = (uint8_t)written;
+    return insn;
+}
+
+/* --- products ------------------------------------------------------------------------------------------- */
+
+/* Fills what the mnemonic says of a product; false and an error for what is not done. */
+static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
+{
+    const PtxForm *form = s->insn->form;
+    bool half = wmma && form->type_count == 2;
+    MatrixType d = matrix_type(form->types[0]), a = half ? MATRIX_F16 : matrix_type(form->types[1]);
+    MatrixType b = half ? MATRIX_F16 : matrix_type(form->types[2]);
+    MatrixType c = matrix_type(form->types[half ? 1 : 3]);
+    uint32_t ab = 1u << a | 1u << b;
+    bool alike = a == b || (!wmma && ((ab & ~WHOLE_8) == 0 || (ab & ~WHOLE_4) == 0));
+    bool whole = (ab & (WHOLE_8 | WHOLE_4)) != 0, bits = a == MATRIX_B1;
+    bool combined = ptx_has(form, PTX_MOD_xor) || ptx_has(form, PTX_MOD_and);
+    if ((!half && form->type_count != 4) || (ab & ~kinds) || !alike || !(sums_of(ab) >> d & 1)
+        || !(sums_of(ab) >> c & 1) || (!wmma && c != d)) {
+        select_unsupported(s, "a product of this shape and these types");
+        return false;
+    }
+    if ((ab & (WHOLE_4 | KIND(B1))) && (is_column(form, 0) || !is_column(form, 1))) {
+        select_unsupported(s, "a layout other than .row.col");
+        return false;
+    }
+    PtxModifier round = form->group[PTX_GROUP_ROUND];
+    if (bits != combined || bits != ptx_has(form, PTX_MOD_popc) || (ptx_has(form, PTX_MOD_satfinite) && !whole)
+        || (round != PTX_MOD_NONE && (round != PTX_MOD_rn || a != MATRIX_F64))) {
+        select_unsupported(s, "a product of this type with these modifiers");
+        return false;
+    }
+    Shape shape = shape_of(form);
+    p->d = fragment_of(MATRIX_C, d, shape, wmma);
+    p->a = fragment_of(MATRIX_A, a, shape, wmma);
+    p->b = fragment_of(MATRIX_B, b, shape, wmma);
+    p->c = fragment_of(MATRIX_C, c, shape, wmma);
+    p->saturated = ptx_has(form, PTX_MOD_satfinite);
+    p->conjunction = ptx_has(form, PTX_MOD_and);
+    return true;
+}
+
+static void select_product(Select *s, uint32_t kinds, bool wmma)
+{
+    MatrixProduct *p = ARENA_ZEROS(s->lower->keep, MatrixProduct, 1);
+    Registers r = {.count = 0};
+    if (!read_product(s, kinds, wmma, p)) return;
+    Detour detour = select_detour(s);
+    if (add_registers(s, operand_at(s, 0), &p->d, true, &r)
+        && add_registers(s, operand_at(s, 1), &p->a, false, &r)
+        && add_registers(s, operand_at(s, 2), &p->b, false, &r)
+        && add_registers(s, operand_at(s, 3), &p->c, false, &r))
+        emit_matrix(s, OP_mma, &r, p->d.registers)->pointer = p;
+    select_detour_end(s, detour);
+}
+
+void select_mma(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    uint32_t kinds = kinds_of(mma_shapes, MMA_SHAPES, form->group[PTX_GROUP_SHAPE]);
+    if (is_column(form, 0) || !is_column(form, 1)) {
+        select_unsupported(s, "a layout other than .row.col");
+        return;
+    }
+    if (s->insn->operand_count != 4) {
+        select_unsupported(s, "a sparse or scaled product");
+        return;
+    }
+    select_product(s, kinds, false);
+}
+
+/* --- wmma.load and wmma.store --------------------------------------------------------------------------- */
+
+/* The fragment, from .a .b .c .d, the shape and the type. */
+static bool read_access(Select *s, uint32_t kinds, MatrixAccess *access)
+{
+    const PtxForm *form = s->insn->form;
+    MatrixType type = matrix_type(form->types[0]);
+    MatrixRole role = ptx_has(form, PTX_MOD_a) ? MATRIX_A : ptx_has(form, PTX_MOD_b) ? MATRIX_B : MATRIX_C;
+    uint32_t possible = role == MATRIX_C ? sums_of(kinds) : kinds;
+    bool narrow = type == MATRIX_S4 || type == MATRIX_U4 || type == MATRIX_B1;
+    access->columns = is_column(form, 0);
+    if (!(possible >> type & 1) || (narrow && access->columns != (role == MATRIX_B))) {
+        select_unsupported(s, "a matrix of this shape, layout and type");
+        return false;
+    }
+    access->fragment = fragment_of(role, type, shape_of(form), true);
+    return true;
+}
+
+static void select_access(Select *s, uint32_t kinds)
+{
+    const PtxForm *form = s->insn->form;
+    bool store = ptx_has(form, PTX_MOD_store), wide;
+    MatrixAccess *access = ARENA_ZEROS(s->lower->keep, MatrixAccess, 1);
+    Registers r = {.count = 0};
+    Address a;
+    if (!read_access(s, kinds, access)) return;
+    Detour detour = select_detour(s);
+    if (add_registers(s, operand_at(s, store), &access->fragment, !store, &r)
+        && select_address(s, operand_at(s, !store), form->spaces[0], &a)) {
+        Ref address = select_address_value(s, &a, &wide);
+        Ref stride = s->insn->operand_count > 2 ? select_source(s, operand_at(s, 2), PTX_u32) : REF_ABSENT;
+        LowerInsn *insn = emit_matrix(s, store ? OP_wmma_store : OP_wmma_load, &r, store ? 0 : r.count);
+        insn->a = address;
+        insn->b = stride;
+        insn->mods = (uint16_t)((wide ? 0 : MEM_ADDR32) | (a.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
+        insn->pointer = access;
+    }
+    select_detour_end(s, detour);
+}
+
+void select_wmma(Select *s)
+{
+    uint32_t kinds = kinds_of(wmma_shapes, WMMA_SHAPES, s->insn->form->group[PTX_GROUP_SHAPE]);
+    if (ptx_has(s->insn->form, PTX_MOD_mma))
+        select_product(s, kinds, true);
+    else
+        select_access(s, kinds);
+}
+
+/* --- tiles ---------------------------------------------------------------------------------------------- */
+
+void select_tiles(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    bool store = form->opcode == PTX_OP_stmatrix;
+    unsigned count = ptx_has(form, PTX_MOD_x4) ? 4 : ptx_has(form, PTX_MOD_x2) ? 2 : 1;
+    Fragment words = {.type = MATRIX_B1, .registers = (uint8_t)count};
+    Registers r = {.count = 0};
+    Address a;
+    if (!ptx_has(form, PTX_MOD_m8n8)) {
+        select_unsupported(s, "this shape");
+        return;
+    }
+    Detour detour = select_detour(s);
+    if (add_registers(s, operand_at(s, store), &words, !store, &r)
+        && select_address(s, operand_at(s, !store), form->spaces[0], &a)) {
+        LowerInsn *insn = emit_matrix(s, store ? OP_stmatrix : OP_ldmatrix, &r, store ? 0 : count);
+        insn->a = a.row;
+        insn->imm = a.offset;
+        insn->mods = (uint16_t)(count | (ptx_has(form, PTX_MOD_trans) ? MATRIX_TRANSPOSED : 0)
+                                | (a.narrow ? MEM_ADDR32 : 0) | (a.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
+    }
+    select_detour_end(s, detour);
+}
+
+void select_movmatrix(Select *s)
+{
+    Registers none = {.count = 0};
+    Detour detour = select_detour(s);
+    Ref d = select_dest(s, operand_at(s, 0), CLASS_32), a = select_source(s, operand_at(s, 1), PTX_b32);
+    LowerInsn *insn = emit_matrix(s, OP_movmatrix, &none, 0);
+    insn->d = d;
+    insn->a = a;
+    select_detour_end(s, detour);
+}
