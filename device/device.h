@@ -41,6 +41,8 @@
  *   runtime*.[ch] children.[ch] descendants.c transfer.[ch]   kernels that launch kernels; what else they call
  *   memory_map.[ch]                    every range of addresses that may be touched
  *   shared_file.[ch]                   memory that other processes can map
+ *   mbarrier.[ch] bulk.c               barriers in shared memory, copies that arrive at them
+ *   matrix.[ch] fragments.c            matrices that a warp holds
  *   affine.h affine.def fused.h        rows as numbers, several instructions at once
  *   ops_*.c handlers.c                 hot: built once for each instruction set; bind.c chooses at load
  *

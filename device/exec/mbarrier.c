@@ -50,10 +50,10 @@ static uint64_t offset_of(const Warp *warp, const Insn *insn, int lane)
     return insn->mods & MEM_SHARED ? address : address - (uintptr_t)warp->block->shared;
 }
 
-static bool locate(Place *p)
+/* Is there room for a barrier at p->offset? */
+static bool is_place(const Place *p)
 {
     const Block *block = p->warp->block;
-    p->offset = offset_of(p->warp, p->insn, p->lane);
     bool inside = p->offset < block->shared_size && p->offset + sizeof(uint64_t) <= block->shared_size;
     if (inside && !(p->offset & (sizeof(uint64_t) - 1))) return true;
     exec_fault_window(p->warp, p->insn, p->lane, "shared", p->offset, sizeof(uint64_t), block->shared_size,
@@ -61,10 +61,15 @@ static bool locate(Place *p)
     return false;
 }
 
-static bool fetch(Place *p)
+static bool locate(Place *p)
+{
+    p->offset = offset_of(p->warp, p->insn, p->lane);
+    return is_place(p);
+}
+
+static bool read_state(Place *p)
 {
     uint64_t word;
-    if (!locate(p)) return false;
     memcpy(&word, p->warp->block->shared + p->offset, sizeof word);
     p->state = unpack(word);
     if (p->state.valid) return true;
@@ -73,6 +78,8 @@ static bool fetch(Place *p)
                (unsigned long long)p->offset);
     return false;
 }
+
+static bool fetch(Place *p) { return locate(p) && read_state(p); }
 
 static void store(const Place *p)
 {
@@ -251,6 +258,14 @@ static bool arrive_step(Place *p)
     p->state.pending -= count;
     if (insn->mods & MBARRIER_DROP) p->state.threads -= count;
     settle(p);
+    return true;
+}
+
+bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t offset, uint32_t bytes)
+{
+    Place p = {.warp = warp, .insn = insn, .lane = lane, .offset = offset};
+    if (!is_place(&p) || !read_state(&p) || !add_bytes(&p, -(int64_t)bytes)) return false;
+    settle(&p);
     return true;
 }
 

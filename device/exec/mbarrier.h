@@ -15,7 +15,9 @@ enum {
     MBARRIER_NO_COMPLETE = 1 << 9, /* arrive: the phase does not end by this */
     MBARRIER_EXPECT = 1 << 10, /* arrive: of one thread, after it expects bytes */
     MBARRIER_COMPLETE = 1 << 8, /* tx */
-    MBARRIER_PARITY = 1 << 8 /* wait */
+    MBARRIER_PARITY = 1 << 8, /* wait */
+    BULK_FROM_SHARED = 1 << 8, /* cp_bulk: offsets in shared memory, else generic addresses */
+    BULK_TO_SHARED = 1 << 9
 };
 
 const Insn *mbarrier_init(Warp *warp, const Insn *insn);
@@ -24,6 +26,12 @@ const Insn *mbarrier_tx(Warp *warp, const Insn *insn);
 const Insn *mbarrier_arrive(Warp *warp, const Insn *insn);
 const Insn *mbarrier_wait(Warp *warp, const Insn *insn);
 const Insn *mbarrier_pending(Warp *warp, const Insn *insn);
+
+/* Copies many bytes; then they arrive at a barrier, if there is one. */
+const Insn *bulk_copy(Warp *warp, const Insn *insn);
+
+/* Bytes of a lane's copy have come: false after a fault. */
+bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t offset, uint32_t bytes);
 
 /* Ends the waits of the block's parked groups with false; true when there were any. */
 bool mbarrier_expire(Block *block);

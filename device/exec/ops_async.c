@@ -54,6 +54,7 @@ static const Insn *copy_lanes(Warp *w, const Insn *i)
 }
 
 BOTH(cp_async, return copy_lanes(w, i);)
+BOTH(cp_bulk, return bulk_copy(w, i);)
 BOTH(mbarrier_init, return mbarrier_init(w, i);)
 BOTH(mbarrier_inval, return mbarrier_inval(w, i);)
 BOTH(mbarrier_tx, return mbarrier_tx(w, i);)

@@ -41,6 +41,41 @@ static void select_copy_async(Select *s)
     insn->mods = (uint16_t)(size | (wide ? 0 : MEM_ADDR32));
 }
 
+/* An address as a value of 64 bits. */
+static Ref wide_address(Select *s, const PtxOperand *o, PtxSpace space, bool *shared)
+{
+    Address a;
+    bool wide;
+    if (!select_address(s, o, space, &a)) return REF_ABSENT;
+    if (shared) *shared = a.space == PTX_SPACE_SHARED;
+    if (a.row == REF_ABSENT) return lower_constant(s->lower, CLASS_64, (uint64_t)a.offset, 0);
+    Ref value = select_address_value(s, &a, &wide);
+    return wide ? value : select_compute(s, "cvt_u64_u32", CLASS_64, value, REF_ABSENT, REF_ABSENT);
+}
+
+/* Copies to a cluster's shared memory: clusters are of one block. */
+static void select_bulk(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    uint32_t count = s->insn->operand_count - ptx_has(form, PTX_MOD_L2_cache_hint);
+    bool arrives = ptx_has(form, PTX_MOD_mbarrier_complete_tx_bytes), from = false, to = false;
+    if (count != 3u + arrives || ptx_has(form, PTX_MOD_multicast_cluster) || ptx_has(form, PTX_MOD_cp_mask)
+        || ptx_has(form, PTX_MOD_ignore_oob)) {
+        select_unsupported(s, "a copy to several blocks, or of parts");
+        return;
+    }
+    Ref b = wide_address(s, operand_at(s, 0), form->spaces[0], &to);
+    Ref a = wide_address(s, operand_at(s, 1), form->spaces[1], &from);
+    Ref bytes = select_source(s, operand_at(s, 2), PTX_u32);
+    Ref barrier = arrives ? wide_address(s, operand_at(s, 3), PTX_SPACE_SHARED, NULL) : REF_ABSENT;
+    LowerInsn *insn = select_emit(s, OP_cp_bulk);
+    insn->a = a;
+    insn->b = b;
+    insn->c = bytes;
+    insn->e = barrier;
+    insn->mods = (uint16_t)((from ? BULK_FROM_SHARED : 0) | (to ? BULK_TO_SHARED : 0));
+}
+
 /* --- barriers ------------------------------------------------------------------------------------------- */
 
 /* An operation on the barrier at an operand's address; NULL and an error when that is elsewhere. */
@@ -129,7 +164,7 @@ void select_cp(Select *s)
 {
     const PtxForm *form = s->insn->form;
     const PtxOperand *groups = operand_at(s, 0);
-    if (ptx_has(form, PTX_MOD_bulk) || ptx_has(form, PTX_MOD_reduce)) {
+    if (ptx_has(form, PTX_MOD_tensor) || ptx_has(form, PTX_MOD_reduce)) {
         select_unsupported(s, "");
     } else if (ptx_has(form, PTX_MOD_mbarrier)) {
         bool counted = ptx_has(form, PTX_MOD_noinc);
@@ -137,6 +172,8 @@ void select_cp(Select *s)
         if (insn && !counted) insn->b = lower_constant(s->lower, CLASS_32, 0, 0);
     } else if (ptx_has(form, PTX_MOD_wait_group)) {
         if ((int64_t)groups->bits < 0) select_error(s, groups->column, "the number of groups is not negative");
+    } else if (ptx_has(form, PTX_MOD_bulk) && form->space_count == 2) {
+        select_bulk(s);
     } else if (ptx_has(form, PTX_MOD_ca) || ptx_has(form, PTX_MOD_cg)) {
         select_copy_async(s);
     }

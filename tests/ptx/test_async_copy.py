@@ -79,7 +79,7 @@ def cases():
                 found[f"{start} [near], [from], {size}, !p; {GROUP}"] = partly(size, size - odd)
                 found[f"{start}.L2::cache_hint [near], [from], {size}, p, w; {GROUP}"] = partly(size, odd)
                 moved = (
-                    f"sub.u32 near, near, 32; add.u64 from, from, 48; {start} [near+32], [from-48], {size}; "
+                    f"sub.u32 near, near, 32; add.u64 from, from, 48; {start} [near+32], [from+-48], {size}; "
                 )
                 found[moved + GROUP] = partly(size, whole)
                 for wait in WAITS:

@@ -65,7 +65,7 @@ def check_loads():
                 ("", "near64", 64),
             ):
                 moved = f"add.u{width} {address}, {address}, 64; "
-                for before, offset, guard in (("", "", ""), (moved, "-64", ""), ("", "", "@p ")):
+                for before, offset, guard in (("", "", ""), (moved, "+-64", ""), ("", "", "@p ")):
                     mnemonic = f"ldmatrix.sync.aligned.m8n8.x{count}{trans}{space}.b16"
                     text = f"{PUT} {before}{guard}{mnemonic} {registers}, [{address}{offset}];"
                     assert (run(text, data, order).reshape(32, 4, 2) == wanted).all(), text
