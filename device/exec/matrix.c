@@ -111,10 +111,8 @@ static double real_element(MatrixType type, uint32_t word, unsigned element)
 static bool is_real(unsigned type) { return type <= MATRIX_F64; }
 
 /* Bits go to words of 32: `whole` has them by row of a, by column of b. */
-static void take_element(const Fragment *f, Matrix *m, unsigned lane, unsigned reg, unsigned e, uint64_t word)
+static void take_element(const Fragment *f, Matrix *m, unsigned index, unsigned e, uint64_t word)
 {
-    MatrixPlace at = fragment_place(f, lane, reg, e);
-    unsigned index = at.row * f->columns + at.column;
     if (f->type == MATRIX_F64) {
         memcpy(&m->value[index], &word, sizeof word);
     } else if (is_real(f->type)) {
@@ -139,19 +137,30 @@ static const Ref *refs_of(const Collective *all, unsigned lane)
     return all->function[lane]->refs + all->insn[lane]->more;
 }
 
+static uint64_t word_of(const Collective *all, const Fragment *f, unsigned lane, unsigned r)
+{
+    const uint8_t *row = collective_rows(all, lane, refs_of(all, lane)[r]);
+    return f->type == MATRIX_F64 ? ((const uint64_t *)(const void *)row)[lane]
+                                 : ((const uint32_t *)(const void *)row)[lane];
+}
+
+/* The index of an element in a matrix, row by row. */
+static unsigned index_of(const Fragment *f, unsigned packed, MatrixPlace start, unsigned lane, unsigned e)
+{
+    MatrixPlace at = fragment_lane(f, packed, lane, e);
+    return (start.row + at.row) * f->columns + start.column + at.column;
+}
+
 static void take(const Collective *all, const Fragment *f, unsigned first, Matrix *m)
 {
     unsigned packed = fragment_packed(f), registers = fragment_needed(f);
-    for (unsigned l = 0; l < WARP_LANES; l++) {
-        for (unsigned r = 0; r < registers; r++) {
-            const uint8_t *row = collective_rows(all, l, refs_of(all, l)[first + r]);
-            uint64_t word = f->type == MATRIX_F64 ? ((const uint64_t *)(const void *)row)[l]
-                                                  : ((const uint32_t *)(const void *)row)[l];
-            if (f->type == MATRIX_B1) {
-                take_bits(f, m, l, r, (uint32_t)word);
-                continue;
-            }
-            for (unsigned e = 0; e < packed; e++) take_element(f, m, l, r, e, word);
+    for (unsigned r = 0; r < registers; r++) {
+        MatrixPlace start = fragment_register(f, r);
+        for (unsigned l = 0; l < WARP_LANES; l++) {
+            uint64_t word = word_of(all, f, l, first + r);
+            if (f->type == MATRIX_B1) take_bits(f, m, l, r, (uint32_t)word);
+            for (unsigned e = 0; f->type != MATRIX_B1 && e < packed; e++)
+                take_element(f, m, index_of(f, packed, start, l, e), e, word);
         }
     }
 }
@@ -170,15 +179,14 @@ static uint64_t result_bits(const Fragment *f, const Matrix *m, unsigned index)
 static void give(const Collective *all, const Fragment *f, const Matrix *m)
 {
     unsigned packed = fragment_packed(f);
-    for (unsigned l = 0; l < WARP_LANES; l++) {
-        for (unsigned r = 0; r < f->registers; r++) {
+    for (unsigned r = 0; r < f->registers; r++) {
+        MatrixPlace start = fragment_register(f, r);
+        for (unsigned l = 0; l < WARP_LANES; l++) {
             Ref ref = refs_of(all, l)[r];
             uint64_t word = 0;
             if (ref == REF_ABSENT) continue;
-            for (unsigned e = 0; e < packed; e++) {
-                MatrixPlace at = fragment_place(f, l, r, e);
-                word |= result_bits(f, m, at.row * f->columns + at.column) << 16 * e;
-            }
+            for (unsigned e = 0; e < packed; e++)
+                word |= result_bits(f, m, index_of(f, packed, start, l, e)) << 16 * e;
             uint8_t *row = collective_rows(all, l, ref);
             if (f->type == MATRIX_F64)
                 ((uint64_t *)(void *)row)[l] = word;

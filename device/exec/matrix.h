@@ -84,6 +84,17 @@ static inline MatrixPlace fragment_place(const Fragment *f, unsigned lane, unsig
     return (MatrixPlace){along + r % tiles * 4 * packed, group + 8 * (r / tiles)};
 }
 
+/* The same in two parts, to be added: of a register, and of a lane and an element. */
+static inline MatrixPlace fragment_register(const Fragment *f, unsigned reg)
+{
+    return fragment_place(f, 0, reg, 0);
+}
+static inline MatrixPlace fragment_lane(const Fragment *f, unsigned packed, unsigned lane, unsigned element)
+{
+    const unsigned across = lane / 4, along = lane % 4 * (f->role == MATRIX_C ? 2 : packed) + element;
+    return f->role == MATRIX_B ? (MatrixPlace){along, across} : (MatrixPlace){across, along};
+}
+
 /* Carries out a matrix operation of a whole warp. */
 void matrix_execute(const Collective *all);
 void matrix_multiply(const Collective *all);
