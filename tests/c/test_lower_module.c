@@ -213,9 +213,10 @@ static void test_errors(void)
     static const struct {
         const char *ptx, *message;
     } cases[] = {
-        {HEADER ".visible .entry k() {\n  .reg .b32 %r;\n  wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"
-                " {%r,%r,%r,%r,%r,%r,%r,%r}, {%r,%r,%r,%r,%r,%r,%r,%r}, {%r,%r,%r,%r,%r,%r,%r,%r},"
-                " {%r,%r,%r,%r,%r,%r,%r,%r};\n ret; }\n",
+        {HEADER
+         ".visible .entry k() {\n  .reg .b32 %r;\n  wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32.satfinite"
+         " {%r,%r,%r,%r,%r,%r,%r,%r}, {%r,%r,%r,%r,%r,%r,%r,%r}, {%r,%r,%r,%r,%r,%r,%r,%r},"
+         " {%r,%r,%r,%r,%r,%r,%r,%r};\n ret; }\n",
          "ptx:6:"},
         {HEADER ".extern .func missing();\n.visible .entry k() { call missing, (); ret; }\n", "'missing'"},
         {HEADER ".extern .global .b32 absent;\n.visible .entry k() { .reg .b32 %r; ld.global.u32 %r, "
