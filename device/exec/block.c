@@ -184,9 +184,9 @@ static bool turn_of(Warp *warp, Worker *worker, bool *failed)
 static bool go_on_without(Block *block)
 {
     if (block->stuck == 0) block->stuck_since = exec_now_ns();
-    if (++block->stuck >= STUCK_PASSES && block->stuck % STUCK_LOOK == 0
-        && exec_now_ns() - block->stuck_since > STUCK_NS)
-        return false;
+    block->stuck++;
+    bool look = block->stuck >= STUCK_PASSES && block->stuck % STUCK_LOOK == 0;
+    if (look && exec_now_ns() - block->stuck_since > STUCK_NS) return false;
     return mbarrier_expire(block);
 }
 

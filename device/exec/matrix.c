@@ -18,11 +18,13 @@ enum {
     GROUP_TF32 = 8
 };
 
-/* A matrix of any type; which array is used follows from it. */
+/* A matrix of reals, with their exponents, or of whole numbers. */
 typedef struct Matrix {
-    double value[MOST_ELEMENTS];
+    union {
+        double value[MOST_ELEMENTS];
+        int64_t whole[MOST_ELEMENTS];
+    };
     int32_t exponent[MOST_ELEMENTS];
-    int64_t whole[MOST_ELEMENTS];
 } Matrix;
 
 /* --- numbers -------------------------------------------------------------------------------------------- */
@@ -315,7 +317,7 @@ static void multiply_bits(const MatrixProduct *p, const Matrix *a, const Matrix 
 void matrix_multiply(const Collective *all)
 {
     const MatrixProduct *p = all->insn[0]->pointer;
-    Matrix a, b, c;
+    Matrix a = {0}, b = {0}, c = {0};
     unsigned first = p->d.registers;
     take(all, &p->a, first, &a);
     take(all, &p->b, first + p->a.registers, &b);
