@@ -160,11 +160,11 @@ def test_all(at_capability, check):
         ),
         ("add.u64 from, from, 2; cp.async.ca.shared.global [near], [from], 4;", "misaligned read of 4 bytes"),
         (
-            "add.u32 near, near, 65536; cp.async.ca.shared.global [near], [from], 4;",
+            "add.u32 near, near, 16777216; cp.async.ca.shared.global [near], [from], 4;",
             "invalid write of 4 bytes",
         ),
         (
-            "add.u64 from, from, 1048576; cp.async.ca.shared.global [near], [from], 4;",
+            "add.u64 from, from, 824633720832; cp.async.ca.shared.global [near], [from], 4;",
             "invalid read of 4 bytes",
         ),
     ],

@@ -50,7 +50,7 @@ STORES = [
     "cp.async.bulk.global.shared::cta.bulk_group [to+32], [near+32], 4064;"
     " cp.async.bulk.global.shared::cta.bulk_group [to], [near], 32;",
     "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [room+4096], [near], size, [bar];"
-    " cp.async.bulk.global.shared::cta.bulk_group [to], [near+4096], size;",
+    f" {WAIT} cp.async.bulk.global.shared::cta.bulk_group [to], [near+4096], size;",
 ]
 GROUPS = [
     "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
