@@ -89,12 +89,6 @@ def run_python(tmp_path):
     return run
 
 
-@pytest.fixture
-def on_cpu():
-    """Whether the device is the CPU device."""
-    return on_cpu_device()
-
-
 CHILD = """
 import importlib.util, sys
 import pycuda.driver as drv
@@ -103,7 +97,7 @@ drv.init()
 if drv.Device(0).compute_capability() < {capability!r}:
     print("skipped")
     raise SystemExit
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 spec = importlib.util.spec_from_file_location({name!r}, {file!r})
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
@@ -121,8 +115,8 @@ def at_capability(run_python):
     def call(capability, function, *arguments):
         file = Path(function.__code__.co_filename)
         source = CHILD.format(
-            capability=capability, folder=str(file.parent), name=file.stem, file=str(file),
-            function=function.__name__, arguments=arguments,
+            capability=capability, folders=[str(file.parent), os.path.dirname(__file__)], name=file.stem,
+            file=str(file), function=function.__name__, arguments=arguments,
         )  # fmt: skip
         done = run_python(source, env={"PYCUDA_CPU_COMPUTE_CAPABILITY": "{}.{}".format(*capability)})
         assert done.returncode == 0, done.stdout + done.stderr

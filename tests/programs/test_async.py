@@ -242,8 +242,7 @@ def test_before_8():
         drv.Context.pop()
 
 
-def test_lane_by_lane(at_capability, on_cpu, monkeypatch):
-    if not on_cpu:
-        pytest.skip("only the CPU device has an oracle")
+@pytest.mark.cpu("only the CPU device has an oracle")
+def test_lane_by_lane(at_capability, monkeypatch):
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", "random:11")
     at_capability((9, 0), check_all)

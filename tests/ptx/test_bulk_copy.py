@@ -115,9 +115,8 @@ def test_copies(at_capability):
 
 
 @pytest.mark.parametrize("check", [check_waits_for_bytes, check_refused])
-def test_what_a_gpu_would_do_otherwise(at_capability, on_cpu, check):
-    if not on_cpu:
-        pytest.skip("a GPU waits for ever, and copies tensors")
+@pytest.mark.cpu("a GPU waits for ever, and copies tensors")
+def test_what_a_gpu_would_do_otherwise(at_capability, check):
     at_capability((9, 0), check)
 
 
@@ -141,7 +140,6 @@ def check_fault(text, message):
         ("[near], [from], 32, [near]", "was not initialised, or written over"),
     ],
 )
-def test_fault(at_capability, on_cpu, operands, message):
-    if not on_cpu:
-        pytest.skip("a GPU does not say what was wrong")
+@pytest.mark.cpu("a GPU does not say what was wrong")
+def test_fault(at_capability, operands, message):
     at_capability((9, 0), check_fault, f"{TO_SHARED} {operands};", message)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from devices import on_cpu_device
 
 import pycuda.driver as drv
 
@@ -113,7 +114,7 @@ def check_refused():
     for text, message in REFUSED.items():
         with pytest.raises(drv.Error) as found:
             load(text, 90)
-        if drv.Device(0).name().startswith("CPU device"):
+        if on_cpu_device():
             assert message in str(found.value), text
 
 
@@ -139,10 +140,9 @@ def test_of_9(at_capability, check):
     at_capability((9, 0), check)
 
 
-def test_lane_by_lane(at_capability, on_cpu, monkeypatch):
+@pytest.mark.cpu("only the CPU device has an oracle")
+def test_lane_by_lane(at_capability, monkeypatch):
     """The oracle: lanes come one by one."""
-    if not on_cpu:
-        pytest.skip("only the CPU device has an oracle")
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", "random:5")
     at_capability((9, 0), check_loads)
     at_capability((9, 0), check_transpose)
@@ -162,7 +162,6 @@ STORE = "stmatrix.sync.aligned.m8n8.x1.shared.b16 [row], {r0};"
         (LOAD, "ldmatrix is for all 32 threads of a warp", 24),
     ],
 )
-def test_fault(at_capability, on_cpu, text, message, threads):
-    if not on_cpu:
-        pytest.skip("a GPU does not say what was wrong")
+@pytest.mark.cpu("a GPU does not say what was wrong")
+def test_fault(at_capability, text, message, threads):
     at_capability((9, 0), check_fault, text, message, threads)

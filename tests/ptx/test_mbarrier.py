@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from devices import on_cpu_device
 
 import pycuda.driver as drv
 
@@ -206,7 +207,7 @@ def check_refused():
     for text, message in REFUSED.items():
         with pytest.raises(drv.Error) as found:
             load(text)
-        if drv.Device(0).name().startswith("CPU device"):
+        if on_cpu_device():
             assert message in str(found.value), text
 
 
@@ -216,10 +217,9 @@ def test_all(at_capability, check):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_lane_by_lane(at_capability, on_cpu, monkeypatch, seed):
+@pytest.mark.cpu("only the CPU device has an oracle")
+def test_lane_by_lane(at_capability, monkeypatch, seed):
     """The oracle: every lane on its own, in a random order."""
-    if not on_cpu:
-        pytest.skip("only the CPU device has an oracle")
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", f"random:{seed}")
     at_capability((9, 0), check_exchange)
     at_capability((9, 0), check_poll)
@@ -240,18 +240,16 @@ def test_lane_by_lane(at_capability, on_cpu, monkeypatch, seed):
          "mbarrier.test_wait.shared.b64 p, [bars], s;", "was not initialised"),
     ],
 )  # fmt: skip
-def test_misuse(at_capability, on_cpu, text, message):
-    if not on_cpu:
-        pytest.skip("a GPU does not see it, or does not say what was wrong")
+@pytest.mark.cpu("a GPU does not see it, or does not say what was wrong")
+def test_misuse(at_capability, text, message):
     at_capability((9, 0), check_fault, text, message)
 
 
 @pytest.mark.parametrize("wait", ["test_wait", "try_wait"])
 @pytest.mark.parametrize("sleep", ["", "nanosleep.u32 100;", "mov.u64 o, %globaltimer;"])
-def test_never(at_capability, on_cpu, wait, sleep):
+@pytest.mark.cpu("a GPU waits for ever")
+def test_never(at_capability, wait, sleep):
     """Half of the threads arrive: the others' loop ends with an error that says where they wait."""
-    if not on_cpu:
-        pytest.skip("a GPU waits for ever")
     text = (
         "setp.lt.u32 p, t, 32; @p bra done; mbarrier.arrive.shared.b64 s, [bars];\n"
         f"again: mbarrier.{wait}.shared.b64 p, [bars], s;\n{sleep} @!p bra again;\ndone: bar.sync 0;"

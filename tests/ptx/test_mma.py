@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from devices import on_cpu_device
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -191,7 +192,7 @@ def check_refused():
     for text, message in REFUSED.items():
         with pytest.raises(drv.Error) as found:
             drv.module_from_buffer(EMPTY.format(text=text).encode())
-        if drv.Device(0).name().startswith("CPU device"):
+        if on_cpu_device():
             assert message in str(found.value), text
 
 
@@ -216,10 +217,9 @@ def test_all_of_9(at_capability, check):
     at_capability((9, 0), check)
 
 
-def test_lane_by_lane(at_capability, on_cpu, monkeypatch):
+@pytest.mark.cpu("only the CPU device has an oracle")
+def test_lane_by_lane(at_capability, monkeypatch):
     """The oracle: lanes come one by one, the last of them makes the product."""
-    if not on_cpu:
-        pytest.skip("only the CPU device has an oracle")
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", "random:3")
     at_capability((8, 0), check_exact_reals)
     at_capability((8, 0), check_guard)
@@ -240,7 +240,6 @@ FORM = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {f0, f1, f2, f3}, {r0, 
     ("threads", "text"),
     [(16, FORM), (32, f"@p {FORM}"), (32, f"@p exit; {FORM}"), (33, FORM)],
 )
-def test_needs_all_lanes(at_capability, on_cpu, threads, text):
-    if not on_cpu:
-        pytest.skip("a GPU does not see it")
+@pytest.mark.cpu("a GPU does not see it")
+def test_needs_all_lanes(at_capability, threads, text):
     at_capability((9, 0), check_fault, threads, text, "mma is for all 32 threads of a warp")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from devices import on_cpu_device
 
 import pycuda.driver as drv
 
@@ -160,10 +161,9 @@ except drv.Error as error:
         ("sured.b.add.1d.u32.trap [h, {x}], c;", "u4", "the instruction is for 1d"),
     ],
 )
+@pytest.mark.cpu("a GPU does not say what was wrong, or does not see it")
 def test_fault(run_python, text, dtype, message):
     """Of the whole context: in a process of its own."""
-    if not drv.Device(0).name().startswith("CPU device"):
-        pytest.skip("a GPU does not say what was wrong, or does not see it")
     folder = __file__.rsplit("/", 1)[0]
     done = run_python(FAULT.format(folder=folder, text=text, dtype=dtype))
     assert message in done.stdout, done.stdout + done.stderr
@@ -183,15 +183,14 @@ def test_fault(run_python, text, dtype, message):
 def test_refused(mnemonic, message):
     with pytest.raises(drv.Error) as found:
         kernel(f"{mnemonic} [h, {{x}}], c;")
-    if drv.Device(0).name().startswith("CPU device"):
+    if on_cpu_device():
         assert message in str(found.value)
 
 
 @pytest.mark.parametrize("question", ["texref", "surfref", "samplerref"])
+@pytest.mark.cpu("a GPU's compiler answers for variables, not for handles of objects")
 def test_istypep(question):
     """Of which kind the object is that a handle stands for; nothing has a sampler apart from its texture."""
-    if not drv.Device(0).name().startswith("CPU device"):
-        pytest.skip("a GPU's compiler answers for variables, not for handles of objects")
     array = array_of(np.zeros((1, 4, 8), np.uint32), 2)
     surface, texture = drv.SurfaceObject(array), drv.TextureObject(array, flags=drv.TRSF_READ_AS_INTEGER)
     handles = {"surfref": surface, "texref": texture, "none": 0, "odd": 64}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from devices import on_cpu_device
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -250,7 +251,7 @@ def check_refused():
     for text, message in REFUSED.items():
         with pytest.raises(drv.Error) as found:
             load(text, FORMS[0])
-        if drv.Device(0).name().startswith("CPU device"):
+        if on_cpu_device():
             assert message in str(found.value), text
 
 
@@ -287,7 +288,6 @@ LOAD = f"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {EIGHT}, [a]"
         (f"mov.u32 t, %laneid; setp.lt.u32 p, t, 8; @p {LOAD};", "wmma_load is for all 32 threads of a warp"),
     ],
 )
-def test_fault(at_capability, on_cpu, text, message):
-    if not on_cpu:
-        pytest.skip("a GPU does not see it, or does not say what was wrong")
+@pytest.mark.cpu("a GPU does not see it, or does not say what was wrong")
+def test_fault(at_capability, text, message):
     at_capability((8, 0), check_fault, text, message)
