@@ -53,7 +53,7 @@ struct Block {
     uint32_t threads, live;    /* threads in all, and not yet exited */
     uint32_t barriers_busy;    /* bit b: barrier b has arrivals */
     uint32_t spins;            /* passes in which no warp did more than wait */
-    uint32_t stuck;            /* passes, one after the other, that did nothing but end waits without success */
+    uint32_t stuck;            /* passes in a row that did nothing but end waits without success */
     uint64_t stuck_since;      /* when the first of them was */
     bool mbarrier_waits;       /* some group may wait for a barrier in shared memory */
     Barrier barriers[BARRIER_COUNT];
