@@ -1,6 +1,11 @@
 """Which kind of device the tests run on: the one place that asks. Programs that tests start use it too."""
 
+import pytest
+
 import pycuda.driver as drv
+
+# For what is refused at loading.
+words_are_ours = pytest.mark.cpu("a GPU's compiler has its own words, takes some of it, and at some crashes")
 
 
 def on_cpu_device():

@@ -119,6 +119,7 @@ def test_memory_of_another_context_of_the_device_is_within_reach(one_device, giv
         f"""
 other = drv.Device(0).make_context()
 elsewhere = drv.to_device(3 * start)
+other.synchronize()  # a copy of little may return before it has arrived
 other.pop()
 add(ours, {given}, **shape)
 assert (drv.from_device(ours, N, np.int32) == 3 * start + 1).all()

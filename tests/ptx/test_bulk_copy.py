@@ -49,9 +49,11 @@ STORES = [
     "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [to], [room], 4096, w;",
     "cp.async.bulk.global.shared::cta.bulk_group [to+32], [near+32], 4064;"
     " cp.async.bulk.global.shared::cta.bulk_group [to], [near], 32;",
-    "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [room+4096], [near], size, [bar];"
-    f" {WAIT} cp.async.bulk.global.shared::cta.bulk_group [to], [near+4096], size;",
 ]
+WITHIN = (
+    "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [room+4096], [near], size, [bar];"
+    f" {WAIT} cp.async.bulk.global.shared::cta.bulk_group [to], [near+4096], size;"
+)
 GROUPS = [
     "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
     "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0; cp.async.bulk.wait_group 0;",
@@ -77,9 +79,18 @@ def check_copies():
         f"{LOADS[0].format(c='.shared::cluster')} {WAIT} {TAKE}"
     )
     for text in texts:
-        arrived = EXPECT.format(4096) if "[room+4096]" in text else ""
         out = np.zeros_like(data)
-        load(arrived + text)(drv.In(data), drv.InOut(out), block=(64, 1, 1))
+        load(text)(drv.In(data), drv.InOut(out), block=(64, 1, 1))
+        assert (out == data).all(), text
+
+
+def check_within():
+    """From one place of shared memory to another, as if that were another block's."""
+    data = np.random.default_rng(1).integers(0, 2**32, BYTES // 4, np.uint32)
+    for group in GROUPS:
+        out = np.zeros_like(data)
+        text = f"{EXPECT.format(4096)} {PUT} @!first bra over; {WITHIN} {group} over: bar.sync 0;"
+        load(text)(drv.In(data), drv.InOut(out), block=(64, 1, 1))
         assert (out == data).all(), text
 
 
@@ -114,8 +125,8 @@ def test_copies(at_capability):
     at_capability((9, 0), check_copies)
 
 
-@pytest.mark.parametrize("check", [check_waits_for_bytes, check_refused])
-@pytest.mark.cpu("a GPU waits for ever, and copies tensors")
+@pytest.mark.parametrize("check", [check_waits_for_bytes, check_refused, check_within])
+@pytest.mark.cpu("a GPU waits for ever, copies tensors, and has neighbours in launches of clusters only")
 def test_what_a_gpu_would_do_otherwise(at_capability, check):
     at_capability((9, 0), check)
 

@@ -15,7 +15,7 @@ EVERY = 8
 # does not: how many units in the last place, and how much besides, the results may differ.
 OPEN = {"jnf": (18, 5e-6)}
 # Sums of several NaNs: which of them comes out is the assembler's choice of the order of operands.
-ANY_NAN = {"norm", "rhypot", "norm3d", "rnorm3d", "norm4d", "rnorm4d"}
+ANY_NAN = {"norm", "rnorm", "rhypot", "norm3d", "rnorm3d", "norm4d", "rnorm4d"}
 
 
 def digest(data, size):
