@@ -2,9 +2,9 @@
 
 On a GPU:
     python tools/record_ptx.py record --out FOLDER [--all] [family or group ...]
-        records the forms that have no whole record yet, or one of other text or inputs, or that are named,
-        and all functions. FOLDER gets record.zip, and with everything each lane gave, for finding out which
-        lane of what is wrong: forms.npz, functions.npz, halves.npz. --all records every form anew.
+        records the forms that have no record yet, or one of other text or inputs, or that are named, and
+        all functions. FOLDER gets record.zip, and with everything each lane gave, for finding out which lane
+        of what is wrong: forms.npz, functions.npz, halves.npz. --all records every form anew.
 Then here:
     python tools/record_ptx.py merge FOLDER
         puts record.zip into tests/ptx/expected and tests/mathlib/expected.
@@ -51,10 +51,10 @@ def families():
 
 
 def wanted(form, known, arguments):
-    """What has no whole record of this text and these inputs, or was asked for."""
+    """What has no record of this text and these inputs, or was asked for."""
     entry = known.get(form.name)
     named = arguments.all or form.family in arguments.names
-    return named or entry is None or not entry.digest or entry.source != expected.sources_digest(form)
+    return named or entry is None or entry.source != expected.sources_digest(form)
 
 
 def record_forms(arguments, folder, complete):

@@ -5,6 +5,9 @@ a result, nothing left, and it goes on.
 import pytest
 from faults.one_by_one import CODES
 
+# A GPU with many neighbours takes seconds for a context.
+pytestmark = pytest.mark.timeout(320)
+
 PARTS = '''
 import numpy as np
 
@@ -159,7 +162,7 @@ print(*Failing(work, code).each_call())
 
 
 def counts(run_python, program, code):
-    done = run_python(f"{PARTS}\ncode = {code}\n{program}", env={"PYCUDA_FAULT_CALL": "0"}, timeout=110)
+    done = run_python(f"{PARTS}\ncode = {code}\n{program}", env={"PYCUDA_FAULT_CALL": "0"}, timeout=300)
     assert done.returncode == 0, done.stderr
     return map(int, done.stdout.split())
 

@@ -3,6 +3,9 @@
 import pytest
 from faults.one_by_one import CODES
 
+# A GPU with many neighbours takes seconds for a context.
+pytestmark = pytest.mark.timeout(320)
+
 PROGRAM = '''
 import numpy as np
 
@@ -68,7 +71,7 @@ in_a_context(work, code, may_be=no_more_parameters)
 
 @pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
 def test_references(run_python, code):
-    done = run_python(f"code = {code}\n" + PROGRAM, env={"PYCUDA_FAULT_CALL": "0"}, timeout=110)
+    done = run_python(f"code = {code}\n" + PROGRAM, env={"PYCUDA_FAULT_CALL": "0"}, timeout=300)
     assert done.returncode == 0, done.stderr
     total, failures, quiet = map(int, done.stdout.split())
     assert total > 60

@@ -50,7 +50,6 @@ def spelled():
         ".L1::evict_last",
         ".L1::no_allocate",
     )
-    second = ("", ".L2::evict_last", ".L2::evict_normal", ".L2::evict_first")
     fetch = ("", ".L2::64B", ".L2::128B", ".L2::256B")
     cases = {}
     for space in ("", ".global"):
@@ -74,8 +73,6 @@ def spelled():
         cases[f"atom{space}.add.L2::cache_hint.u32 x, [v], 3, w;"] = 3
         cases[f"red{space}.add.L2::cache_hint.u32 [v], 4, w;"] = 4
         cases[f"ld{space}.b32 x, [v]; add.u32 x, x, 9; atom{space}.exch.L2::cache_hint.b32 y, [v], x, w;"] = 9
-    for b in second[1:]:
-        cases[f"ld.global{b}.b32 x, [v]; add.u32 x, x, 2; st.global{b}.b32 [v], x;"] = 2
     cases[
         "prefetch.global.L1 [v]; prefetch.L2 [v]; prefetch.global.L2::evict_last [v]; prefetchu.L1 [v];"
     ] = 0

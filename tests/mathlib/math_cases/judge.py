@@ -6,9 +6,7 @@ from . import inputs, record
 
 
 def beyond(function, ours, theirs):
-    """Which results differ, of open functions which by more than they may."""
-    if function.name not in record.OPEN:
-        return ours != theirs
+    """Which results differ by more than they may."""
     units, besides = record.OPEN[function.name]
     ours, theirs = ours.view(np.float32), theirs.view(np.float32)
     with np.errstate(invalid="ignore"):
@@ -16,9 +14,8 @@ def beyond(function, ours, theirs):
     return ~(near | (ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))
 
 
-def sample_complaint(function, results, entry):
-    ours = record.sampled(record.settled(function, results))
-    theirs = record.settled(function, entry.sample.view(results.dtype))
+def open_complaint(function, results, entry):
+    ours, theirs = record.sampled(results), entry.sample.view(results.dtype)
     step = len(results) // len(ours)
     return [
         f"  {inputs.describe(function, place * step)} gave {ours[place]:#x}, the GPU {theirs[place]:#x}"
@@ -48,8 +45,8 @@ def complaint(function, group, results, entry):
         lines = ["  not recorded yet: run tools/record_ptx.py on a GPU"]
     elif entry.basis != record.basis(function, group):
         lines = ["  the record is of other PTX or other inputs: run tools/record_ptx.py on a GPU"]
-    elif entry.sample is not None:
-        lines = sample_complaint(function, results, entry)
+    elif function.name in record.OPEN:
+        lines = open_complaint(function, results, entry)
     else:
         lines = exact_complaint(function, results, entry)
     return "\n".join([f"{group}: {function.name} ({function.signature})", *lines]) if lines else ""

@@ -47,7 +47,7 @@ def sources_digest(form):
 @dataclass
 class Entry:
     source: bytes  # of the operands and the instruction: says whether the record is of this form
-    digest: bytes  # empty where only the first lanes were recorded
+    digest: bytes
     marks: np.ndarray
     sample: np.ndarray  # result bytes of the first lanes
 
@@ -102,8 +102,7 @@ def load(family, folder=FOLDER):
 def differing_lanes(entry, rows):
     """Lanes that a mark or the sample tells apart; never empty when the digests differ, unless all"
     " collide."""
-    ours = marks(rows) if len(entry.marks) else entry.marks
-    groups = np.flatnonzero(unpacked(entry.marks) != unpacked(ours))
+    groups = np.flatnonzero(unpacked(entry.marks) != unpacked(marks(rows)))
     size = len(rows) // min(GROUPS, len(rows))
     lanes = np.flatnonzero((entry.sample != rows[: len(entry.sample)]).any(1))
     return lanes, [range(group * size, (group + 1) * size) for group in groups]
