@@ -43,6 +43,13 @@ static ErrorClass class_of(CUresult result)
     return row ? row->cls : CLASS_LOGIC;
 }
 
+bool errors_is_loss(CUresult result)
+{
+    return class_of(result) == CLASS_KERNEL || result == CUDA_ERROR_CONTEXT_IS_DESTROYED
+           || result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_INVALID_HANDLE
+           || result == CUDA_ERROR_DEINITIALIZED;
+}
+
 /* A result newer than our table is asked of the driver, which then has answered and so is loaded. */
 const char *errors_name(CUresult result)
 {

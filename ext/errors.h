@@ -24,6 +24,9 @@ PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine
  * PyErr_Format's. */
 PyObject *raise_logic(ModuleState *state, const char *format, ...);
 
+/* Whether work that is asked for with this result is over: it, its context or the driver is gone. */
+bool errors_is_loss(CUresult result);
+
 /* Where raising is impossible: hands the error to sys.unraisablehook, keeps a pending exception as it is.
  * Silent for CUDA_SUCCESS, when driver or interpreter shut down, in a forked child, for a context that is
  * gone, and for a kernel's fault that was shown before. */

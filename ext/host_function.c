@@ -23,12 +23,14 @@ typedef struct LateRelease {
     CUdeviceptr pointer;
 } LateRelease;
 
-/* Owned by a capsule, which lives until the stream is found idle, or failed, behind the call. */
+/* Shared by the driver, until it has called, and a capsule, which lives until the stream is found idle, or failed,
+ * behind the call. */
 typedef struct HostCall {
+    atomic_int owners;
     ModuleState *state;
-    PyObject *function, *arguments;     /* held */
-    atomic_bool over;                   /* it is not outstanding any more */
-    LateRelease *late;                  /* owned; by the function's thread while it runs */
+    PyObject *function, *arguments; /* held; NULL once the capsule is gone */
+    atomic_bool over; /* it is not outstanding any more */
+    LateRelease *late; /* owned; by the function's thread while it runs */
 } HostCall;
 
 /* The call whose function this thread runs. */
@@ -59,16 +61,34 @@ static void settle(HostCall *call)
     if (!atomic_exchange(&call->over, true)) atomic_fetch_sub(&call->state->host_functions, 1);
 }
 
-/* Of a context that failed the driver calls nothing any more. */
+static void leave_call(HostCall *call)
+{
+    if (atomic_fetch_sub(&call->owners, 1) == 1) PyMem_Free(call);
+}
+
+/* Of a context that failed the driver calls nothing any more; should it, there is nothing left to call. */
 static void free_call(PyObject *capsule)
 {
     HostCall *call = PyCapsule_GetPointer(capsule, capsule_name);
     if (!call) return;
     settle(call);
     release_late(call);
-    Py_DECREF(call->function);
-    Py_DECREF(call->arguments);
-    PyMem_Free(call);
+    Py_CLEAR(call->function);
+    Py_CLEAR(call->arguments);
+    leave_call(call);
+}
+
+static void call_function(HostCall *call)
+{
+    PyObject *function = Py_NewRef(call->function), *arguments = Py_NewRef(call->arguments);
+    HostCall *outer = running;
+    running = call;
+    PyObject *result = PyObject_CallObject(function, arguments);
+    if (!result) PyErr_WriteUnraisable(function);
+    Py_XDECREF(result);
+    Py_DECREF(arguments);
+    Py_DECREF(function);
+    running = outer;
 }
 
 static void run_call(void *data)
@@ -77,14 +97,10 @@ static void run_call(void *data)
     if (ext_is_finalizing()) return;
     PyGILState_STATE interpreter = PyGILState_Ensure();
     int collecting = PyGC_Disable();
-    HostCall *outer = running;
-    running = call;
-    PyObject *result = PyObject_CallObject(call->function, call->arguments);
-    if (!result) PyErr_WriteUnraisable(call->function);
-    Py_XDECREF(result);
-    running = outer;
+    if (call->function) call_function(call);
     if (collecting) PyGC_Enable();
     settle(call);
+    leave_call(call);
     PyGILState_Release(interpreter);
 }
 
@@ -104,7 +120,7 @@ static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *cons
         return NULL;
     }
     for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
-    *call = (HostCall){.state = state, .function = Py_NewRef(function), .arguments = arguments};
+    *call = (HostCall){.owners = 2, .state = state, .function = Py_NewRef(function), .arguments = arguments};
     atomic_fetch_add(&state->host_functions, 1);
     PyCapsule_SetDestructor(capsule, free_call);
     *out = call;
@@ -125,6 +141,7 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
     CALL(state, result, driver.cuLaunchHostFunc(stream->handle, run_call, call));
     if (result == CUDA_SUCCESS && keep_alive(state, stream->context, stream->handle, capsule, NULL) < 0)
         return NULL; /* the capsule is given up: the call is still to come */
+    if (result != CUDA_SUCCESS) leave_call(call); /* the driver has no share in it */
     Py_DECREF(capsule);
     return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, "cuLaunchHostFunc", NULL);
 }

@@ -84,7 +84,7 @@ static bool is_done(KeepBatch *batch)
     if (!context_enter(batch->context, &scope)) return false;
     CUresult result = batch->event ? driver.cuEventQuery(batch->event) : driver.cuStreamQuery(batch->stream);
     context_leave(&scope);
-    return result != CUDA_ERROR_NOT_READY;
+    return result == CUDA_SUCCESS || errors_is_loss(result); /* else it is asked again */
 }
 
 /* Takes the whole list, lets go of what is done and puts back the rest. */
