@@ -210,7 +210,7 @@ static void report(ModuleState *state, CUresult result, const char *routine, con
     PyErr_Fetch(&type, &value, &trace);
     PyObject *where = PyUnicode_FromString(routine);
     PyErr_Clear();
-    raise_driver(state, result, routine, when);
+    raise_driver(state, result, routine, "%s", when);
     PyErr_WriteUnraisable(where);
     Py_XDECREF(where);
     PyErr_Restore(type, value, trace);
