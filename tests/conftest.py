@@ -63,6 +63,15 @@ def leaves_nothing_behind(request):
     assert not left, f"objects left behind: {left}"
 
 
+@pytest.fixture
+def primary_context():
+    """Current while the test runs."""
+    drv.init()
+    drv.Device(0).retain_primary_context().push()
+    yield
+    drv.Context.pop()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_this_run(tmp_path_factory):
     """The tests neither read nor fill the user's compiler cache."""

@@ -137,9 +137,7 @@ LANE_FN uint8_t *at_shared(const Access *x, uint64_t address, uint64_t bytes)
 {
     const Block *block = x->w->block;
     address += (uint64_t)x->i->imm;
-    if ((address & (x->size - 1)) || address >= block->shared_size || address + bytes > block->shared_size)
-        return NULL;
-    return block->shared + address;
+    return block_shared_at(block, address, bytes, x->size);
 }
 
 /* One span of addresses that is valid, and what turns an address of it into a host address. */

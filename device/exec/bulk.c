@@ -6,23 +6,6 @@
 
 enum { BULK_UNIT = 16 };
 
-/* The host's address of one end of the copy; NULL and a fault where there is none. */
-static uint8_t *end_of(Warp *warp, const Insn *insn, int lane, Ref row, uint32_t bytes, bool shared, bool write)
-{
-    const Block *block = warp->block;
-    uint64_t address = ROW(const uint64_t, warp, row)[lane];
-    bool aligned = address % BULK_UNIT == 0;
-    if (shared) {
-        if (aligned && address <= block->shared_size && address + bytes <= block->shared_size)
-            return block->shared + address;
-        exec_fault_window(warp, insn, lane, "shared", address, BULK_UNIT, block->shared_size, write);
-        return NULL;
-    }
-    if (aligned && range_find(warp, insn, address, bytes, write)) return (uint8_t *)(uintptr_t)address;
-    exec_fault_access(warp, insn, lane, address, BULK_UNIT, write);
-    return NULL;
-}
-
 static bool copy_lane(Warp *warp, const Insn *insn, int lane)
 {
     uint32_t bytes = ROW(const uint32_t, warp, insn->c)[lane];
@@ -31,10 +14,17 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
         return false;
     }
     if (bytes) {
-        const uint8_t *from =
-            end_of(warp, insn, lane, insn->a, bytes, (insn->mods & BULK_FROM_SHARED) != 0, false);
-        uint8_t *to =
-            from ? end_of(warp, insn, lane, insn->b, bytes, (insn->mods & BULK_TO_SHARED) != 0, true) : NULL;
+        const Reach source = {.address = ROW(const uint64_t, warp, insn->a)[lane],
+                              .bytes = bytes,
+                              .unit = BULK_UNIT,
+                              .shared = insn->mods & BULK_FROM_SHARED};
+        const Reach target = {.address = ROW(const uint64_t, warp, insn->b)[lane],
+                              .bytes = bytes,
+                              .unit = BULK_UNIT,
+                              .shared = insn->mods & BULK_TO_SHARED,
+                              .write = true};
+        const uint8_t *from = range_reach(warp, insn, lane, &source);
+        uint8_t *to = from ? range_reach(warp, insn, lane, &target) : NULL;
         if (!to) return false;
         memmove(to, from, bytes);
     }

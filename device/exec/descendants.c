@@ -11,8 +11,6 @@
 #include "exec/children.h"
 #include "exec/state.h"
 
-enum { HELP_AFTER_NS = 15000 };
-
 typedef struct Family {
     PoolJob job;                /* first; open: how many are ready */
     pthread_mutex_t lock;       /* of the fields below and of what the children know of each other */

@@ -21,23 +21,14 @@ static uint8_t *place_of(const Collective *all, unsigned lane, uint64_t address,
                          bool write, bool ask)
 {
     const Insn *insn = all->insn[lane];
-    const Block *block = all->warp->block;
-    bool aligned = (address & (unit - 1)) == 0;
-    if (insn->mods & MEM_SHARED) {
-        if (aligned && address < block->shared_size && address + bytes <= block->shared_size)
-            return block->shared + address;
-        if (!ask)
-            exec_fault_window(all->warp, insn, (int)lane, "shared", address, unit, block->shared_size, write);
-        return NULL;
-    }
-    if (aligned && range_find(all->warp, insn, address, bytes, write)) return (uint8_t *)(uintptr_t)address;
-    if (!ask) exec_fault_access(all->warp, insn, (int)lane, address, unit, write);
-    return NULL;
+    const Reach reach = {
+        .address = address, .bytes = bytes, .unit = unit, .shared = insn->mods & MEM_SHARED, .write = write};
+    return ask ? range_look(all->warp, insn, &reach) : range_reach(all->warp, insn, (int)lane, &reach);
 }
 
 static uint32_t *register_of(const Collective *all, unsigned lane, unsigned r)
 {
-    Ref ref = all->function[lane]->refs[all->insn[lane]->more + r];
+    Ref ref = matrix_refs(all, lane)[r];
     return ref == REF_ABSENT ? NULL : (uint32_t *)(void *)collective_rows(all, lane, ref) + lane;
 }
 
@@ -187,7 +178,7 @@ static void move_stored(const Collective *all, bool write)
     unsigned size = f->type == MATRIX_F64 ? 8 : 4;
     for (unsigned l = 0; l < WARP_LANES; l++) {
         for (unsigned r = 0; r < f->registers; r++) {
-            Ref ref = all->function[l]->refs[all->insn[l]->more + r];
+            Ref ref = matrix_refs(all, l)[r];
             uint8_t words[8] = {0}, *reg = collective_rows(all, l, ref) + l * size;
             if (write) memcpy(words, reg, size);
             if (!move_register(&s, l, r, words)) return;

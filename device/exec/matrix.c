@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "exec/half.h"
+
 enum {
     MOST_ELEMENTS = 1024,
     MOST_COLUMNS = 32,
@@ -29,39 +31,14 @@ typedef struct Matrix {
 
 /* --- numbers -------------------------------------------------------------------------------------------- */
 
-static double power_of_2(int exponent)
-{
-    uint64_t bits = (uint64_t)(1023 + exponent) << 52;
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static double f32_value(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static double f16_value(uint32_t bits)
-{
-    int exponent = (int)(bits >> 10 & 31);
-    uint32_t fraction = bits & 1023;
-    double magnitude = exponent == 31 ? (fraction ? NAN : INFINITY)
-                       : exponent     ? (fraction + 1024) * power_of_2(exponent - 25)
-                                      : fraction * power_of_2(-24);
-    return bits & 0x8000 ? -magnitude : magnitude;
-}
+static double power_of_2(int exponent) { return f64_from((uint64_t)(1023 + exponent) << 52); }
 
 /* The exponent that a number is stored with: subnormal ones have the least. */
 static int32_t exponent_of(double x, MatrixType type)
 {
     int least = type == MATRIX_F16 ? -14 : -126, exponent;
-    uint64_t bits;
     if (x == 0) return NO_EXPONENT;
-    memcpy(&bits, &x, sizeof bits);
-    exponent = (int)(bits >> 52 & 2047) - 1023;
+    exponent = (int)(f64_bits(x) >> 52 & 2047) - 1023;
     return exponent < least ? least : exponent;
 }
 
@@ -69,9 +46,8 @@ static int32_t exponent_of(double x, MatrixType type)
 static uint32_t to_f32(double x)
 {
     float f = (float)x;
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    if (x != x) return 0x7fffffff;
+    uint32_t bits = f32_bits(f);
+    if (x != x) return F32_NAN;
     if (fabs(x) >= 0x1p128 || fabs((double)f) <= fabs(x)) return bits;
     return bits - 1;
 }
@@ -81,7 +57,7 @@ static uint32_t to_f16(double x)
 {
     uint32_t sign = signbit(x) ? 0x8000 : 0, bits;
     double a = fabs(x);
-    if (x != x) return 0x7fff;
+    if (x != x) return HALF_NAN;
     if (a < 0x1p-14) return sign | (uint32_t)rint(a * 0x1p24);
     if (a >= 0x1p16) return sign | 0x7c00;
     int exponent = ilogb(a);
@@ -103,10 +79,10 @@ static int64_t whole_element(MatrixType type, uint32_t word, unsigned element)
 static double real_element(MatrixType type, uint32_t word, unsigned element)
 {
     switch (type) {
-    case MATRIX_F16: return f16_value(word >> 16 * element & 0xffff);
-    case MATRIX_BF16: return f32_value(element ? word & 0xffff0000 : word << 16);
-    case MATRIX_TF32: return f32_value(word & 0xffffe000);
-    default: return f32_value(word);
+    case MATRIX_F16: return f16_to_f32(word >> 16 * element & 0xffff);
+    case MATRIX_BF16: return bf16_to_f32(word >> 16 * element & 0xffff);
+    case MATRIX_TF32: return f32_from(word & 0xffffe000);
+    default: return f32_from(word);
     }
 }
 
@@ -134,14 +110,9 @@ static void take_bits(const Fragment *f, Matrix *m, unsigned lane, unsigned reg,
     m->whole[line * depth + along / 32] = word;
 }
 
-static const Ref *refs_of(const Collective *all, unsigned lane)
-{
-    return all->function[lane]->refs + all->insn[lane]->more;
-}
-
 static uint64_t word_of(const Collective *all, const Fragment *f, unsigned lane, unsigned r)
 {
-    const uint8_t *row = collective_rows(all, lane, refs_of(all, lane)[r]);
+    const uint8_t *row = collective_rows(all, lane, matrix_refs(all, lane)[r]);
     return f->type == MATRIX_F64 ? ((const uint64_t *)(const void *)row)[lane]
                                  : ((const uint32_t *)(const void *)row)[lane];
 }
@@ -184,7 +155,7 @@ static void give(const Collective *all, const Fragment *f, const Matrix *m)
     for (unsigned r = 0; r < f->registers; r++) {
         MatrixPlace start = fragment_register(f, r);
         for (unsigned l = 0; l < WARP_LANES; l++) {
-            Ref ref = refs_of(all, l)[r];
+            Ref ref = matrix_refs(all, l)[r];
             uint64_t word = 0;
             if (ref == REF_ABSENT) continue;
             for (unsigned e = 0; e < packed; e++)
@@ -269,7 +240,7 @@ static void multiply_reals(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix 
         for (unsigned k = 0; k < depth; k += group) {
             unsigned count = depth - k < group ? depth - k : group;
             for (unsigned j = 0; k && j < n; j++) {
-                s.value[j] = f32_value(to_f32(s.value[j]));
+                s.value[j] = f32_from(to_f32(s.value[j]));
                 s.exponent[j] = exponent_of(s.value[j], MATRIX_F32);
             }
             add_group(&s, a->value + i * depth + k, a->exponent + i * depth + k, b->value + k * n,

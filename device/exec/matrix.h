@@ -95,6 +95,12 @@ static inline MatrixPlace fragment_lane(const Fragment *f, unsigned packed, unsi
     return f->role == MATRIX_B ? (MatrixPlace){along, across} : (MatrixPlace){across, along};
 }
 
+/* A lane's registers, in the operation's order. */
+static inline const Ref *matrix_refs(const Collective *all, unsigned lane)
+{
+    return all->function[lane]->refs + all->insn[lane]->more;
+}
+
 /* Carries out a matrix operation of a whole warp. */
 void matrix_execute(const Collective *all);
 void matrix_multiply(const Collective *all);

@@ -53,12 +53,9 @@ static uint64_t offset_of(const Warp *warp, const Insn *insn, int lane)
 /* Is there room for a barrier at p->offset? */
 static bool is_place(const Place *p)
 {
-    const Block *block = p->warp->block;
-    bool inside = p->offset < block->shared_size && p->offset + sizeof(uint64_t) <= block->shared_size;
-    if (inside && !(p->offset & (sizeof(uint64_t) - 1))) return true;
-    exec_fault_window(p->warp, p->insn, p->lane, "shared", p->offset, sizeof(uint64_t), block->shared_size,
-                      true);
-    return false;
+    enum { SIZE = sizeof(uint64_t) };
+    const Reach reach = {.address = p->offset, .bytes = SIZE, .unit = SIZE, .shared = true, .write = true};
+    return range_reach(p->warp, p->insn, p->lane, &reach) != NULL;
 }
 
 static bool locate(Place *p)

@@ -18,7 +18,6 @@ LANE_FN uint32_t bytes_read(const Access *x, int l)
 /* One lane's copy; false: a fault. */
 LANE_FN bool copy_lane(const Access *x, int l)
 {
-    const Block *block = x->w->block;
     const uint64_t from = ROW(const uint64_t, x->w, x->i->a)[l];
     const uint64_t to = x->i->mods & MEM_ADDR32 ? ROW(const uint32_t, x->w, x->i->b)[l]
                                                 : ROW(const uint64_t, x->w, x->i->b)[l];
@@ -36,12 +35,10 @@ LANE_FN bool copy_lane(const Access *x, int l)
         }
         memcpy(element, p, count);
     }
-    if ((to & (x->size - 1)) || to >= block->shared_size || to + x->size > block->shared_size) {
-        exec_fault_window(x->w, x->i, l, "shared", to, x->size, block->shared_size, true);
-        return false;
-    }
-    memcpy(block->shared + to, element, x->size);
-    return true;
+    const Reach reach = {.address = to, .bytes = x->size, .unit = x->size, .shared = true, .write = true};
+    uint8_t *place = range_reach(x->w, x->i, l, &reach);
+    if (place) memcpy(place, element, x->size);
+    return place != NULL;
 }
 
 static const Insn *copy_lanes(Warp *w, const Insn *i)

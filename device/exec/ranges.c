@@ -51,6 +51,11 @@ const char *range_refusal(const GridLaunch *launch, const MemoryRange *range, bo
     return launch->refusal ? launch->refusal(launch->refusal_closure, range, write) : NULL;
 }
 
+bool range_is_open(const GridLaunch *launch, const MemoryRange *range, bool write)
+{
+    return !(write && range->read_only) && range->kind != MEMORY_ARRAY && !range_refusal(launch, range, write);
+}
+
 bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write)
 {
     Worker *worker = warp->worker;
@@ -58,12 +63,29 @@ bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, b
     struct MemoryMap *memory = warp->block->grid->launch->memory;
     MemoryRange found;
     if (find_own(warp, address, size, write, slot)) return true;
-    if (!memory || !memory_map_find(memory, address, &found) || (write && found.read_only)
-        || found.kind == MEMORY_ARRAY)
-        return false;
-    if (!inside(found.base, found.size, address, size)
-        || range_refusal(warp->block->grid->launch, &found, write))
+    if (!memory || !memory_map_find(memory, address, &found) || !inside(found.base, found.size, address, size)
+        || !range_is_open(warp->block->grid->launch, &found, write))
         return false;
     *slot = (RangeEntry){found.base, found.size};
     return true;
+}
+
+uint8_t *range_look(Warp *warp, const Insn *insn, const Reach *reach)
+{
+    if (reach->shared) return block_shared_at(warp->block, reach->address, reach->bytes, reach->unit);
+    bool aligned = (reach->address & (reach->unit - 1)) == 0;
+    bool there = aligned && range_find(warp, insn, reach->address, reach->bytes, reach->write);
+    return there ? (uint8_t *)(uintptr_t)reach->address : NULL;
+}
+
+uint8_t *range_reach(Warp *warp, const Insn *insn, int lane, const Reach *reach)
+{
+    uint8_t *place = range_look(warp, insn, reach);
+    if (place) return place;
+    if (reach->shared)
+        exec_fault_window(warp, insn, lane, "shared", reach->address, reach->unit, warp->block->shared_size,
+                          reach->write);
+    else
+        exec_fault_access(warp, insn, lane, reach->address, reach->unit, reach->write);
+    return NULL;
 }

@@ -144,6 +144,14 @@ Worker *worker_create(uint32_t index);
 void worker_destroy(Worker *worker);
 uint32_t worker_random(Worker *worker);
 
+/* The host's address of bytes of shared memory at an offset that is aligned for `unit`, a power of two; NULL where
+ * they are not all there. */
+static inline uint8_t *block_shared_at(const Block *block, uint64_t offset, uint64_t bytes, uint32_t unit)
+{
+    bool inside = offset < block->shared_size && offset + bytes <= block->shared_size;
+    return inside && !(offset & (unit - 1)) ? block->shared + offset : NULL;
+}
+
 /* --- grid.c --------------------------------------------------------------------------------------------- */
 
 /* Runs blocks of the grid until none is left. */
@@ -152,6 +160,8 @@ void grid_work(Grid *grid, Worker *worker);
 void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, Children *children, ExecFault *fault);
 
 /* --- workers.c ------------------------------------------------------------------------------------------ */
+/* Before that, waking a thread is not worth it. */
+enum { HELP_AFTER_NS = 15000 };
 Worker *worker_acquire(WorkerPool *pool);
 void worker_release(WorkerPool *pool, Worker *worker);
 /* Lets the pool's threads join in, once the grid has run for long enough to be worth it. */
@@ -191,6 +201,19 @@ const char *exec_place(const CodeFunction *function, const Insn *insn, char *out
 bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write);
 /* Why the launch may not touch that range, in words; NULL when it may. */
 const char *range_refusal(const GridLaunch *launch, const MemoryRange *range, bool write);
+/* Whether kernels of the launch may read, or write, there: not arrays, constants, nor what is refused. */
+bool range_is_open(const GridLaunch *launch, const MemoryRange *range, bool write);
+
+/* Many bytes of a lane, aligned for `unit`, a power of two. */
+typedef struct Reach {
+    uint64_t address; /* generic, or an offset in shared memory */
+    uint64_t bytes; /* at least 1 */
+    uint32_t unit;
+    bool shared, write;
+} Reach;
+/* The host's address of them; NULL where they are not all there, with a fault or without. */
+uint8_t *range_reach(Warp *warp, const Insn *insn, int lane, const Reach *reach);
+uint8_t *range_look(Warp *warp, const Insn *insn, const Reach *reach);
 void range_forget(Worker *worker);
 void range_check_generation(Worker *worker, struct MemoryMap *memory);
 

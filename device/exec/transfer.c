@@ -32,7 +32,7 @@ static bool may_touch(const Transfer *transfer, const TransferSide *side, const 
     char near[384];
     span_of(transfer, side, &span);
     if (launch->memory && memory_map_find_span(launch->memory, side->address, span, &range)
-        && !(write && range.read_only) && range.kind != MEMORY_ARRAY && !range_refusal(launch, &range, write))
+        && range_is_open(launch, &range, write))
         return true;
     exec_tell_nearest(launch, side->address, span, write, near, sizeof near);
     fault->code = 700;

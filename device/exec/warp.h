@@ -32,28 +32,28 @@ typedef struct Group {
     uint32_t dynamic;      /* bytes of alloca, taken from the top of each lane's local memory */
     const CodeFunction *function;
     GroupState state;
-    uint32_t
-        member_mask;  /* of the collective it waits at; the number of the block barrier, or the offset of the
-                              one in shared memory, that it waits at */
-    uint32_t waited;       /* order of waiting, for fairness */
+    /* Of the collective it waits at; the number of the block barrier, or the offset of the barrier in shared
+     * memory, that it waits at. */
+    uint32_t member_mask;
+    uint32_t waited; /* order of waiting, for fairness */
 } Group;
 
 struct Warp {
     /* hot: read by every handler */
-    uint8_t *base[REF_BASES];  /* by REF_*, less what the number takes in a Ref: see warp_set_base */
-    uint32_t mask;             /* lanes that execute now */
-    uint32_t full;             /* mask == FULL_MASK: index into Insn.run */
+    uint8_t *base[REF_BASES]; /* by REF_*, less what the number takes in a Ref: see warp_set_base */
+    uint32_t mask; /* lanes that execute now */
+    uint32_t full; /* mask == FULL_MASK: index into Insn.run */
     _Alignas(64) int32_t lanes[WARP_LANES]; /* mask expanded: -1 for a lane that executes, else 0 */
 
     Block *block;
     Worker *worker;
-    Group *current;            /* its mask is the group's whole mask, also inside a guarded instruction */
-    uint32_t live;             /* lanes that have not exited */
-    uint32_t index;            /* %warpid within the block */
-    uint32_t carry;            /* CC.CF of each lane (add.cc, addc, sub.cc, madc ...) */
-    uint32_t fuel;             /* backward branches left before another group or warp gets its turn */
-    uintptr_t next_pc;         /* lowest pc of the waiting groups at this depth: labels compare with it */
-    uint32_t turn;             /* counts switches, for Group.waited */
+    Group *current; /* its mask is the group's whole mask, also inside a guarded instruction */
+    uint32_t live; /* lanes that have not exited */
+    uint32_t index; /* %warpid within the block */
+    uint32_t carry; /* CC.CF of each lane (add.cc, addc, sub.cc, madc ...) */
+    uint32_t fuel; /* backward branches left before another group or warp gets its turn */
+    uintptr_t next_pc; /* lowest pc of the waiting groups at this depth: labels compare with it */
+    uint32_t turn; /* counts switches, for Group.waited */
     bool sticky; /* the current group runs although another has a lower pc, so as not to starve */
     bool scattered; /* oracle: one lane a group, never merged, picked at random */
     bool started, parked, done;
@@ -61,7 +61,7 @@ struct Warp {
     bool watching; /* in this turn, looked at memory that others may write */
     Group groups[WARP_LANES];
     uint32_t group_count;
-    uint32_t erred;            /* lanes with an error of the device runtime that nobody has taken yet */
+    uint32_t erred; /* lanes with an error of the device runtime that nobody has taken yet */
     uint16_t last_error[WARP_LANES]; /* of those lanes */
     struct WarpStore *store; /* lends registers and local memory while the warp lives */
     uint8_t *registers;

@@ -12,8 +12,6 @@
 
 #include "exec/state.h"
 
-enum { HELP_AFTER_NS = 15000 };
-
 struct WorkerPool {
     pthread_mutex_t lock;         /* of the fields below */
     pthread_cond_t wake, left;    /* there is something to do; a helper has left a job */

@@ -39,12 +39,7 @@ def verdicts(group):
     return [text for text in found if text]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def context():
-    drv.init()
-    drv.Device(0).retain_primary_context().push()
-    yield
-    drv.Context.pop()
+pytestmark = pytest.mark.usefixtures("primary_context")
 
 
 def in_child(group):

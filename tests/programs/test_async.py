@@ -232,14 +232,9 @@ def test_all(at_capability, capability):
     at_capability(capability, check_all)
 
 
-def test_before_8():
+def test_before_8(primary_context):
     """The same source where copies are made by the threads."""
-    drv.init()
-    drv.Device(0).retain_primary_context().push()
-    try:
-        check_all()
-    finally:
-        drv.Context.pop()
+    check_all()
 
 
 @pytest.mark.cpu("only the CPU device has an oracle")

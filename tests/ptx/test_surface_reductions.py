@@ -32,12 +32,7 @@ FORMATS = {
 THREADS = 128
 
 
-@pytest.fixture(autouse=True)
-def context():
-    drv.init()
-    drv.Device(0).retain_primary_context().push()
-    yield
-    drv.Context.pop()
+pytestmark = pytest.mark.usefixtures("primary_context")
 
 
 def kernel(text, kind="b32"):

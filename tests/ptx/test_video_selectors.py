@@ -18,12 +18,7 @@ ret;
 """
 
 
-@pytest.fixture(autouse=True)
-def context():
-    drv.init()
-    drv.Device(0).retain_primary_context().push()
-    yield
-    drv.Context.pop()
+pytestmark = pytest.mark.usefixtures("primary_context")
 
 
 @pytest.mark.parametrize(
