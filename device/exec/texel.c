@@ -147,10 +147,12 @@ static double round_away(double x, int bits, int least)
 
 static float nan_float(void) { return to_float(0x7fffffff); }
 
-/* The exponent of the largest of four texels with a weight. */
+enum { NOTHING = INT_MIN / 2 };
+
+/* The exponent of the largest of four texels with a weight; NOTHING when all are 0 or none has one. */
 static int common_exponent(const Texel *texels, const unsigned *weights, unsigned channel)
 {
-    int most = INT_MIN / 2, exponent;
+    int most = NOTHING, exponent;
     for (unsigned k = 0; k < 4; k++) {
         float x = to_float(texels[k].channel[channel]);
         if (!weights[k] || x == 0 || x - x != 0) continue;
@@ -160,20 +162,36 @@ static int common_exponent(const Texel *texels, const unsigned *weights, unsigne
     return most;
 }
 
-/* Four texels of a slice are brought to a common exponent first and cut off at that many bits. */
-static double slice_sum(const Texel *texels, const unsigned *weights, unsigned used, unsigned channel, int bits)
+/* What four texels of a slice add up to, and the exponent of the largest. */
+typedef struct SliceSum {
+    double value;
+    int exponent;
+} SliceSum;
+
+/* They are brought to a common exponent first and cut off at that many bits. */
+static SliceSum slice_sum(const Texel *texels, const unsigned *weights, unsigned used, unsigned channel,
+                          int bits)
 {
-    int unit = common_exponent(texels, weights, channel) - bits;
-    double sum = 0;
+    SliceSum sum = {0, common_exponent(texels, weights, channel)};
+    int unit = sum.exponent - bits;
     for (unsigned k = 0; k < 4; k++) {
         double x = to_float(texels[k].channel[channel]);
         if (!(used >> k & 1)) continue;
         if (x - x != 0)
-            sum += x;
+            sum.value += x;
         else if (x != 0 && weights[k])
-            sum += ldexp(trunc(ldexp(x, -unit)), unit) * weights[k];
+            sum.value += ldexp(trunc(ldexp(x, -unit)), unit) * weights[k];
     }
     return sum;
+}
+
+/* Slices meet at the larger exponent, which is a multiple of four then: the smaller one is rounded down. */
+static double slices_together(SliceSum a, SliceSum b, int bits)
+{
+    if (a.exponent == NOTHING || b.exponent == NOTHING) return a.value + b.value;
+    int most = a.exponent > b.exponent ? a.exponent : b.exponent;
+    int unit = ((most + 2) & ~3) - bits - 2;
+    return ldexp(floor(ldexp(a.value, -unit)) + floor(ldexp(b.value, -unit)), unit);
 }
 
 static float blend_floats(const Texture *t, const Texel texels[8], const unsigned weights[8], unsigned used,
@@ -181,8 +199,8 @@ static float blend_floats(const Texture *t, const Texel texels[8], const unsigne
 {
     bool half = t->format != TEXTURE_FLOAT;
     int bits = half ? 15 : 28;
-    double sum = slice_sum(texels, weights, used, channel, bits)
-                 + slice_sum(texels + 4, weights + 4, used >> 4, channel, bits);
+    double sum = slices_together(slice_sum(texels, weights, used, channel, bits),
+                                 slice_sum(texels + 4, weights + 4, used >> 4, channel, bits), bits);
     if (sum != sum) return nan_float();
     return (float)round_away(sum / 256, half ? 11 : 24, half ? -13 : -125);
 }

@@ -1,0 +1,116 @@
+"""The linear filter to the last bit: numbers of very different sizes, of which it keeps only so much.
+
+The model is in integers, as measured on GPUs of compute capability 9.0: weights are 256ths, rounded where a
+slice's is split by x and then by y; texels of a slice are cut off at so many bits below the largest; slices
+meet at an exponent that is a multiple of four, rounded down; the sum is rounded once, halves away from zero.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from texture_model import LINEAR, array_of
+
+import pycuda.autoinit  # noqa: F401
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule
+
+POINTS, WIDTH, HEIGHT = 1024, 64, 16
+KERNEL = """
+__global__ void blend2(float *out, cudaTextureObject_t t, const float *x, const float *y, const float *)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = tex2D<float>(t, x[i], y[i]);
+}
+__global__ void blend3(float *out, cudaTextureObject_t t, const float *x, const float *y, const float *z)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = tex3D<float>(t, x[i], y[i], z[i]);
+}
+"""
+SCALE = 320  # numbers as integers: times 2 to that power
+# Bits kept of texels in a slice; of the result; the least exponent of a normal result.
+KINDS = {"f4": (28, 24, -125), "f2": (15, 11, -13)}
+
+
+@pytest.fixture(scope="module")
+def blend():
+    return SourceModule(KERNEL)
+
+
+def weights(a, b, c):
+    """Of the eight corners, x fastest, for fractions in 256ths."""
+    result = []
+    for part in (256 - c, c):
+        right = (part * a + 128) >> 8
+        left = part - right
+        upper_right, upper_left = (right * b + 128) >> 8, (left * b + 127) >> 8
+        result += [left - upper_left, right - upper_right, upper_left, upper_right]
+    return result
+
+
+def slice_sum(texels, parts, bits):
+    """As an integer, and the largest exponent; None where nothing counts."""
+    counted = [(x, part) for x, part in zip(texels, parts, strict=True) if x and part]
+    if not counted:
+        return 0, None
+    most = max(math.frexp(x)[1] for x, _ in counted)
+    return sum(
+        math.trunc(math.ldexp(x, bits - most)) * part << SCALE + most - bits for x, part in counted
+    ), most
+
+
+def rounded(total, bits, least):
+    """A sum of 256ths as a number of that many bits."""
+    unit = max(abs(total).bit_length() - bits, least - bits + SCALE + 8, 1)
+    return math.copysign(math.ldexp((abs(total) + (1 << unit - 1)) >> unit, unit - SCALE - 8), total)
+
+
+def blended(texels, parts, kind):
+    bits, *result = KINDS[kind]
+    (near, a), (far, b) = (slice_sum(texels[k : k + 4], parts[k : k + 4], bits) for k in (0, 4))
+    if a is not None and b is not None:
+        unit = (max(a, b) + 2) // 4 * 4 - bits - 2 + SCALE
+        near, far = near >> unit << unit, far >> unit << unit
+    return rounded(near + far, *result)
+
+
+def numbers(random, shape, spread):
+    size = np.ldexp(1 + random.random(shape), random.integers(-spread, 1, shape))
+    return size * random.choice([-1, 1], shape)
+
+
+def cancelling(data, parts):
+    """Makes the first corner of each cell take away nearly all that the others add up to."""
+    corners = [data[c >> 2, c >> 1 & 1 :: 2, c & 1 :: 2] for c in range(8)]
+    rest = sum(x * np.reshape(w, x.shape) for x, w in zip(corners[1:], parts[1:], strict=True))
+    first = np.reshape(parts[0], rest.shape)
+    np.copyto(corners[0], -rest / np.maximum(first, 1), where=(first > 20) & (abs(rest) < 256))
+
+
+@pytest.mark.parametrize("spread", [2, 9, 30])
+@pytest.mark.parametrize("kind", ["f4", "f2"])
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_blends_are_the_gpus(blend, dimensions, kind, spread):
+    random = np.random.default_rng(dimensions * 100 + spread)
+    # Cells of 2 x 2 x 2 texels, each with a point of its own in it.
+    data = numbers(random, (2, 2 * HEIGHT, 2 * WIDTH), spread)
+    a, b, c = random.integers(0, 256, (3, POINTS))
+    c *= dimensions == 3
+    parts = [weights(*map(int, fractions)) for fractions in zip(a, b, c, strict=True)]
+    cancelling(data, np.transpose(parts))
+    data = data.astype(kind)
+    texture = drv.TextureObject(array_of(data[: dimensions - 1, ..., None], dimensions), filter_mode=LINEAR)
+    row, column = np.divmod(np.arange(POINTS), WIDTH)
+    at = [2 * column + 0.5 + a / 256, 2 * row + 0.5 + b / 256, 0.5 + c / 256]
+    out = np.empty(POINTS, np.float32)
+    blend.get_function(f"blend{dimensions}")(
+        drv.Out(out),
+        texture,
+        *(drv.In(x.astype(np.float32)) for x in at),
+        block=(256, 1, 1),
+        grid=(POINTS // 256, 1),
+    )
+    corners = np.stack([data[c >> 2, c >> 1 & 1 :: 2, c & 1 :: 2].ravel() for c in range(8)], 1).astype(float)
+    expected = [blended(x, w, kind) for x, w in zip(corners.tolist(), parts, strict=True)]
+    assert (out == np.float32(expected)).all()
