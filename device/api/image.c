@@ -168,6 +168,7 @@ CUresult image_open(const void *data, size_t limit, int capability, Image *image
     const char *bytes = data;
     uint32_t magic = 0;
     image->count = 0;
+    image->as_written = false;
     size_t head = limit < 4 ? strnlen(bytes, limit) : strnlen(bytes, 4);
     if (head == 4) memcpy(&magic, bytes, 4);
     if (magic == FAT_WRAPPER_MAGIC && limit == SIZE_MAX) { /* holds an address: none of a file */

@@ -19,6 +19,7 @@ enum { IMAGE_MAX_PARTS = 256 };
 typedef struct Image {
     ImagePart parts[IMAGE_MAX_PARTS];
     unsigned count;
+    bool as_written;        /* LowerHost.as_written */
 } Image;
 
 /* Finds the PTX in an image of at most `limit` bytes (SIZE_MAX: not known; then the image's own sizes and its

@@ -23,6 +23,7 @@ struct CUlib_st {
     Object object;
     char *data;            /* its PTX texts */
     size_t size;
+    bool as_written;      /* LowerHost.as_written */
     Kernel **kernels;      /* alive as long as the library is */
     char **names;
     unsigned kernel_count;
@@ -117,6 +118,7 @@ static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned co
     Library *library = object_new(OBJECT_LIBRARY, sizeof *library, NULL, library_release);
     if (!library) return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_init(&library->lock, NULL);
+    library->as_written = options.as_written;
     CUresult result = image_open(data, limit, driver_settings()->capability, &image, &log);
     if (!result && !(library->data = image_join(image.parts, image.count, &library->size)))
         result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -173,6 +175,7 @@ static CUresult instantiate_locked(Library *library, Context *context, Module **
     library->instances = instances;
     JitOptions options = {0};
     CUresult result = image_open(library->data, library->size, driver_settings()->capability, &image, &log);
+    image.as_written = library->as_written;
     if (!result) result = module_load(context, &image, library, &log, out);
     jit_options_answer(&options, result, &log);
     ptx_log_free(&log);

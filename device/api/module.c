@@ -90,7 +90,7 @@ static PtxModule *join(const Image *image, PtxLog *log)
 
 static CUresult compile(Module *module, const Image *image, PtxLog *log)
 {
-    LowerHost host = {module, allocate_variable, release_variable};
+    LowerHost host = {module, allocate_variable, release_variable, image->as_written};
     PtxModule *tree = join(image, log);
     if (!tree) return image->count ? result_of(log) : CUDA_ERROR_INVALID_IMAGE;
     module->code = lower_module(tree, &host, log);
@@ -178,6 +178,7 @@ static CUresult load(CUmodule *out, const void *data, size_t limit, unsigned cou
     if (!out || !data) return CUDA_ERROR_INVALID_VALUE;
     TRY(jit_options_read(&options, count, names, values));
     CUresult result = image_open(data, limit, driver_settings()->capability, &image, &log);
+    image.as_written = options.as_written;
     if (!result) result = module_load(context, &image, NULL, &log, &module);
     jit_options_answer(&options, result, &log);
     ptx_log_free(&log);

@@ -16,13 +16,23 @@ typedef struct Graph {
 
 static bool ends_block(const LowerInsn *i) { return i->flags & (FLAG_BRANCH | FLAG_TABLE | FLAG_ENDS); }
 
-/* Cuts the text at labels and after branches. */
+static void mark_targets(const LowerFunction *f, uint8_t *starts)
+{
+    for (uint32_t i = 0; i < f->insn_count; i++) {
+        const LowerInsn *insn = &f->insns[i];
+        if (insn->flags & FLAG_BRANCH) starts[f->labels[insn->target]] = 1;
+        if (!(insn->flags & FLAG_TABLE)) continue;
+        for (uint32_t t = 0; t < insn->table->count; t++) starts[f->labels[insn->table->targets[t]]] = 1;
+    }
+}
+
+/* Cuts the text at labels that something goes to and after branches. */
 static void cut_blocks(Graph *g)
 {
     LowerFunction *f = g->f;
     uint8_t *starts = ARENA_ZEROS(f->scratch, uint8_t, f->insn_count + 1);
     starts[0] = 1;
-    for (uint32_t l = 0; l < f->label_count; l++) starts[f->labels[l]] = 1;
+    mark_targets(f, starts);
     for (uint32_t i = 0; i < f->insn_count; i++)
         if (ends_block(&f->insns[i])) starts[i + 1] = 1;
     g->block_at = ARENA_ARRAY(f->scratch, uint32_t, f->insn_count);

@@ -1,18 +1,14 @@
-/* Copies propagated and dead instructions dropped.
+/* Copies propagated.
  *
  * A register with one definition, unguarded, that copies a constant or a parameter row is that row
- * everywhere. A copy of another register holds within its block as long as neither is written again. What is
- * left without a reader and has no other effect is dropped, so that ld.param and cvta.to.global cost
- * nothing.
+ * everywhere. A copy of another register holds within its block as long as neither is written again. The
+ * copies that nobody reads any more are dead then, so that ld.param and cvta.to.global cost nothing.
  */
 #include "lower/ir.h"
-
-#include <string.h>
 
 typedef struct Copies {
     LowerFunction *f;
     uint32_t *writes;      /* definitions of each register */
-    uint32_t *reads;
     Ref *fixed;            /* the row that a register always is, or REF_ABSENT */
     Ref *current;          /* what a register is a copy of here, valid when its stamp is the block's */
     uint32_t *stamp;
@@ -22,11 +18,11 @@ typedef struct Copies {
 
 static uint32_t number_of(Ref ref) { return ref & REF_OFFSET_MASK; }
 
-static void count_accesses(void *closure, Ref *ref, bool read, bool written)
+static void count_writes(void *closure, Ref *ref, bool read, bool written)
 {
     Copies *c = closure;
     c->writes[number_of(*ref)] += written;
-    c->reads[number_of(*ref)] += read;
+    (void)read;
 }
 
 static bool is_copy(const LowerInsn *i)
@@ -93,71 +89,18 @@ static void propagate(Copies *c)
     }
 }
 
-static void uncount(void *closure, Ref *ref, bool read, bool written)
-{
-    Copies *c = closure;
-    (void)written;
-    c->reads[number_of(*ref)] -= read;
-}
-
-typedef struct Unread {
-    const uint32_t *reads;
-    bool unread;
-} Unread;
-
-/* A guarded destination reads itself: that does not keep it. */
-static void check_unread(void *closure, Ref *ref, bool read, bool written)
-{
-    Unread *u = closure;
-    if (written && u->reads[number_of(*ref)] != (read ? 1u : 0u)) u->unread = false;
-}
-
-static bool is_dead(Copies *c, LowerInsn *i)
-{
-    if (!(i->flags & FLAG_PURE)) return false;
-    if (i->flags & FLAG_COPY && i->a == i->d) return true;
-    Unread u = {c->reads, true};
-    lower_visit(c->f, i, check_unread, &u);
-    return u.unread;
-}
-
-/* Backwards, so that what only fed a dead instruction is dead in its turn. */
-static void drop_dead(Copies *c)
-{
-    LowerFunction *f = c->f;
-    memset(c->reads, 0, (size_t)f->register_count * sizeof *c->reads);
-    for (uint32_t n = 0; n < f->insn_count; n++) lower_visit(f, &f->insns[n], count_accesses, c);
-    for (uint32_t n = f->insn_count; n-- > 0;) {
-        if (!is_dead(c, &f->insns[n])) continue;
-        lower_visit(f, &f->insns[n], uncount, c);
-        f->insns[n].op = OP_COUNT;
-    }
-    uint32_t kept = 0;
-    for (uint32_t b = 0; b < f->block_count; b++) {
-        LowerBlock *block = &f->blocks[b];
-        uint32_t first = kept;
-        for (uint32_t n = block->first; n < block->first + block->count; n++)
-            if (f->insns[n].op != OP_COUNT) f->insns[kept++] = f->insns[n];
-        block->first = first;
-        block->count = kept - first;
-    }
-    f->insn_count = kept;
-}
-
 void lower_copies(LowerFunction *f)
 {
     Copies c = {.f = f};
     uint32_t count = f->register_count;
     c.writes = ARENA_ZEROS(f->scratch, uint32_t, count);
-    c.reads = ARENA_ZEROS(f->scratch, uint32_t, count);
     c.stamp = ARENA_ZEROS(f->scratch, uint32_t, count);
     c.version = ARENA_ZEROS(f->scratch, uint32_t, count);
     c.copied_version = ARENA_ZEROS(f->scratch, uint32_t, count);
     c.fixed = ARENA_ARRAY(f->scratch, Ref, count);
     c.current = ARENA_ARRAY(f->scratch, Ref, count);
     for (uint32_t r = 0; r < count; r++) c.fixed[r] = c.current[r] = REF_ABSENT;
-    for (uint32_t n = 0; n < f->insn_count; n++) lower_visit(f, &f->insns[n], count_accesses, &c);
+    for (uint32_t n = 0; n < f->insn_count; n++) lower_visit(f, &f->insns[n], count_writes, &c);
     find_fixed(&c);
     propagate(&c);
-    drop_dead(&c);
 }

@@ -27,7 +27,8 @@ enum {
     FLAG_BRANCH = 16,     /* goes to block `target`, if its predicate a says so */
     FLAG_TABLE = 32,      /* goes to one of the blocks of its table */
     FLAG_ENDS = 64,       /* the next instruction is not reached from here */
-    FLAG_D_READ = 128     /* d is read as well */
+    FLAG_D_READ = 128,    /* d is read as well */
+    FLAG_NO_ROUNDING = 256 /* a product or sum of floats that names no rounding */
 };
 
 typedef struct LowerInsn {
@@ -118,7 +119,9 @@ uint32_t lower_new_refs(LowerFunction *f, const Ref *refs, uint32_t count);
 
 /* The passes over one function, in their order. */
 void lower_blocks(LowerFunction *f);      /* labels and branches to blocks, their order, jumps between them */
-void lower_copies(LowerFunction *f);      /* copies propagated, dead instructions dropped */
+void lower_copies(LowerFunction *f);      /* copies propagated */
+void lower_contract(LowerFunction *f);    /* products into sums */
+void lower_dead(LowerFunction *f);        /* what nobody reads dropped */
 void lower_affine(LowerFunction *f);      /* of kernels: rows kept as numbers */
 void lower_fuse(LowerFunction *f);        /* fused operations before what they run */
 void lower_liveness(LowerFunction *f);    /* live ranges */

@@ -220,6 +220,8 @@ void lower_function(Lower *lower, FunctionFacts *facts)
     if (s.failed) return;
     lower_blocks(&f);
     lower_copies(&f);
+    lower_dead(&f);
+    if (!lower->host->as_written && !lower->tree->debug) lower_contract(&f);
     if (facts->tree->is_entry) lower_affine(&f);
     lower_fuse(&f);
     lower_liveness(&f);

@@ -17,7 +17,7 @@ struct Recipe {
     uint16_t before;         /* on each source of type 0, OP_COUNT: nothing */
     uint16_t after[3];       /* on the result */
     uint8_t after_count;
-    bool pure;
+    bool pure, names_no_rounding;
 };
 
 typedef struct Name {
@@ -174,6 +174,8 @@ static void fill_recipe(const Lower *lower, const PtxForm *form, Recipe *r)
     bool carries = ptx_has(form, PTX_MOD_cc) || form->opcode == PTX_OP_addc || form->opcode == PTX_OP_subc
                    || form->opcode == PTX_OP_madc;
     r->pure = !carries;
+    bool contracts = form->opcode == PTX_OP_add || form->opcode == PTX_OP_sub || form->opcode == PTX_OP_mul;
+    r->names_no_rounding = contracts && is_float(type) && !form->group[PTX_GROUP_ROUND];
 }
 
 static const Recipe *recipe_of(Select *s)
@@ -246,6 +248,7 @@ void select_alu(Select *s, const char *shape)
     Ref d = select_dest(s, operand_at(s, 0), class);
     LowerInsn *insn = recipe->after_count ? select_temp(s, recipe->op, class) : select_emit(s, recipe->op);
     if (recipe->pure) insn->flags |= FLAG_PURE;
+    if (recipe->names_no_rounding) insn->flags |= FLAG_NO_ROUNDING;
     insn->mods = recipe->mods;
     insn->a = sources[0];
     insn->b = sources[1];

@@ -54,7 +54,7 @@ static void host_free(Host *host)
 static CodeModule *lower_text(const char *ptx, Host *host, char *text, size_t size)
 {
     PtxLog log = {.text = NULL};
-    LowerHost callbacks = {host, host_allocate, host_release};
+    LowerHost callbacks = {.closure = host, .allocate = host_allocate, .release = host_release};
     PtxModule *tree = ptx_parse(ptx, strlen(ptx), NULL, &log);
     CodeModule *module = tree ? lower_module(tree, &callbacks, &log) : NULL;
     if (text)
@@ -240,7 +240,7 @@ enum { MOST_TEXTS = 3 };
 static CodeModule *lower_texts(const char *const *ptx, Host *host, char *text, size_t size)
 {
     PtxLog log = {.text = NULL};
-    LowerHost callbacks = {host, host_allocate, host_release};
+    LowerHost callbacks = {.closure = host, .allocate = host_allocate, .release = host_release};
     PtxModule *trees[MOST_TEXTS];
     uint32_t count = 0;
     char name[] = "a";

@@ -254,6 +254,7 @@ static bool check_program(LowerFunction *f, Machine *before, Machine *after)
     run(before, false);
     lower_blocks(f);
     lower_copies(f);
+    lower_dead(f);
     lower_liveness(f);
     LowerInsn *virtual = ARENA_ARRAY(f->scratch, LowerInsn, f->insn_count);
     memcpy(virtual, f->insns, f->insn_count * sizeof(LowerInsn));
@@ -314,6 +315,7 @@ static void test_reuse(void)
     lower_new_insn(&f, OP_ret, 0)->flags = FLAG_ENDS;
     lower_blocks(&f);
     lower_copies(&f);
+    lower_dead(&f);
     CHECK(f.insn_count == 2001);
     lower_liveness(&f);
     CHECK(lower_registers(&f));

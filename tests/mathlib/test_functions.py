@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ptx"))
@@ -95,17 +94,6 @@ def test_one_wrong_bit_is_found(group, name, lane):
     assert not judge.complaint(function, group, results, entry)
     results[lane] ^= 1
     assert inputs.describe(function, lane - lane % 64) in judge.complaint(function, group, results, entry)
-
-
-def test_an_open_function_may_differ_a_little():
-    function, results = sample_of("float", "jnf")
-    entry = record.entry(function, "float", results.copy())
-    values = results.view(np.float32)
-    place = next(i for i in range(800, 4096, 8) if 0.25 < values[i] < 1)
-    results[place] += 8
-    assert not judge.complaint(function, "float", results, entry)
-    results[place] += 400
-    assert "the GPU" in judge.complaint(function, "float", results, entry)
 
 
 if __name__ == "__main__":

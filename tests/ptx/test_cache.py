@@ -79,7 +79,7 @@ def spelled():
     cases["prefetch.global.L2::evict_normal [v]; applypriority.global.L2::evict_normal [v], 128;"] = 0
     cases["ld.global.b32 x, [v].unified; add.u32 x, x, 8; st.global.b32 [v], x;"] = 8
     cases["ld.L2::cache_hint.b32 x, [v+4].unified, w; sub.u32 x, x, 1; st.global.b32 [v], x;"] = 0
-    cases["applypriority.L2::evict_normal [v], 128; prefetch.local.L1 [0];"] = 0
+    cases["applypriority.L2::evict_normal [v], 128; .local .b32 own; prefetch.local.L1 [own];"] = 0
     return cases
 
 

@@ -1,29 +1,11 @@
-"""Compares what the device gave with what the GPU gave: to the bit, unless that is open."""
+"""Compares what the device gave with what the GPU gave: to the bit."""
 
 import numpy as np
 
 from . import inputs, record
 
 
-def beyond(function, ours, theirs):
-    """Which results differ by more than they may."""
-    units, besides = record.OPEN[function.name]
-    ours, theirs = ours.view(np.float32), theirs.view(np.float32)
-    with np.errstate(invalid="ignore"):
-        near = np.abs(ours - theirs) <= units * np.abs(np.spacing(theirs)) + besides
-    return ~(near | (ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))
-
-
-def open_complaint(function, results, entry):
-    ours, theirs = record.sampled(results), entry.sample.view(results.dtype)
-    step = len(results) // len(ours)
-    return [
-        f"  {inputs.describe(function, place * step)} gave {ours[place]:#x}, the GPU {theirs[place]:#x}"
-        for place in np.flatnonzero(beyond(function, ours, theirs))[:6]
-    ]
-
-
-def exact_complaint(function, results, entry):
+def difference(function, results, entry):
     results = record.settled(function, results)
     if record.digest(results.tobytes(), 8) == entry.whole:
         return []
@@ -45,8 +27,6 @@ def complaint(function, group, results, entry):
         lines = ["  not recorded yet: run tools/record_ptx.py on a GPU"]
     elif entry.basis != record.basis(function, group):
         lines = ["  the record is of other PTX or other inputs: run tools/record_ptx.py on a GPU"]
-    elif function.name in record.OPEN:
-        lines = open_complaint(function, results, entry)
     else:
-        lines = exact_complaint(function, results, entry)
+        lines = difference(function, results, entry)
     return "\n".join([f"{group}: {function.name} ({function.signature})", *lines]) if lines else ""

@@ -1,5 +1,5 @@
 """What a GPU gave: per function a hash of all results and 64 marks of two bytes, one for each part of the
-inputs; of functions that PTX leaves open, every eighth result instead."""
+inputs."""
 
 import hashlib
 import zlib
@@ -10,10 +10,6 @@ import numpy as np
 from . import inputs, modules, table
 
 PARTS = 64
-EVERY = 8
-# Functions with products and sums that PTX lets an assembler contract, as a GPU's does and the CPU device
-# does not: how many units in the last place, and how much besides, the results may differ.
-OPEN = {"jnf": (18, 5e-6)}
 # Sums of several NaNs: which of them comes out is the assembler's choice of the order of operands.
 ANY_NAN = {"norm", "rnorm", "rhypot", "norm3d", "rnorm3d", "norm4d", "rnorm4d"}
 
@@ -31,9 +27,8 @@ def basis(function, group):
 @dataclass
 class Entry:
     basis: bytes
-    whole: bytes = b""
-    marks: np.ndarray = None
-    sample: np.ndarray = None
+    whole: bytes
+    marks: np.ndarray
 
 
 def settled(function, results):
@@ -48,14 +43,8 @@ def marks(results):
     return np.array([zlib.crc32(np.ascontiguousarray(part).tobytes()) & 0xFFFF for part in parts], np.uint16)
 
 
-def sampled(results):
-    return np.ascontiguousarray(results[:: max(EVERY * len(results) // inputs.LANES, 1)])
-
-
 def entry(function, group, results):
     results = settled(function, results)
-    if function.name in OPEN:
-        return Entry(basis(function, group), sample=sampled(results))
     return Entry(basis(function, group), digest(results.tobytes(), 8), marks(results))
 
 
@@ -66,32 +55,21 @@ def path(group, folder=None):
 def packed(entries, device):
     """{name: array} of a group's file; entries: {function.entry: Entry}"""
     names = sorted(entries)
-    exact = [name for name in names if entries[name].sample is None]
-    rest = [name for name in names if entries[name].sample is not None]
-    raw = [entries[name].sample.view(np.uint8).ravel() for name in rest]
     return {
-        "exact": np.array("\n".join(exact)),
-        "approximate": np.array("\n".join(rest)),
-        "basis": np.frombuffer(b"".join(entries[name].basis for name in exact + rest), np.uint8),
-        "whole": np.frombuffer(b"".join(entries[name].whole for name in exact), np.uint8),
-        "marks": np.array([entries[name].marks for name in exact], np.uint16).reshape(-1, PARTS),
-        "sizes": np.array([len(array) for array in raw], np.uint32),
-        "samples": np.concatenate([np.zeros(0, np.uint8), *raw]),
+        "names": np.array("\n".join(names)),
+        "basis": np.frombuffer(b"".join(entries[name].basis for name in names), np.uint8),
+        "whole": np.frombuffer(b"".join(entries[name].whole for name in names), np.uint8),
+        "marks": np.array([entries[name].marks for name in names], np.uint16).reshape(-1, PARTS),
         "device": np.array(device),
     }
 
 
 def unpacked(file):
-    exact, rest = (str(file[key]).split("\n") if str(file[key]) else [] for key in ("exact", "approximate"))
-    bases = file["basis"].reshape(-1, 4)
-    whole = file["whole"].reshape(-1, 8)
-    entries = {
-        name: Entry(bases[i].tobytes(), whole[i].tobytes(), file["marks"][i]) for i, name in enumerate(exact)
+    names = str(file["names"]).split("\n")
+    bases, whole = file["basis"].reshape(-1, 4), file["whole"].reshape(-1, 8)
+    return {
+        name: Entry(bases[i].tobytes(), whole[i].tobytes(), file["marks"][i]) for i, name in enumerate(names)
     }
-    samples = np.split(file["samples"], np.cumsum(file["sizes"].astype(int))[:-1]) if rest else []
-    for i, (name, sample) in enumerate(zip(rest, samples, strict=True)):
-        entries[name] = Entry(bases[len(exact) + i].tobytes(), sample=sample)
-    return entries
 
 
 def save(group, entries, device, folder=None):

@@ -1,0 +1,67 @@
+/* Instructions dropped that have no effect but to write what nobody reads. */
+#include "lower/ir.h"
+
+typedef struct Readers {
+    LowerFunction *f;
+    uint32_t *reads;       /* of each register */
+    bool unread;
+} Readers;
+
+static uint32_t number_of(Ref ref) { return ref & REF_OFFSET_MASK; }
+
+static void count(void *closure, Ref *ref, bool read, bool written)
+{
+    Readers *r = closure;
+    (void)written;
+    r->reads[number_of(*ref)] += read;
+}
+
+static void uncount(void *closure, Ref *ref, bool read, bool written)
+{
+    Readers *r = closure;
+    (void)written;
+    r->reads[number_of(*ref)] -= read;
+}
+
+/* A guarded destination reads itself: that does not keep it. */
+static void check_unread(void *closure, Ref *ref, bool read, bool written)
+{
+    Readers *r = closure;
+    if (written && r->reads[number_of(*ref)] != (read ? 1u : 0u)) r->unread = false;
+}
+
+static bool is_dead(Readers *r, LowerInsn *i)
+{
+    if (!(i->flags & FLAG_PURE)) return false;
+    if (i->flags & FLAG_COPY && i->a == i->d) return true;
+    r->unread = true;
+    lower_visit(r->f, i, check_unread, r);
+    return r->unread;
+}
+
+static void close_ranks(LowerFunction *f)
+{
+    uint32_t kept = 0;
+    for (uint32_t b = 0; b < f->block_count; b++) {
+        LowerBlock *block = &f->blocks[b];
+        uint32_t first = kept;
+        for (uint32_t n = block->first; n < block->first + block->count; n++)
+            if (f->insns[n].op != OP_COUNT) f->insns[kept++] = f->insns[n];
+        block->first = first;
+        block->count = kept - first;
+    }
+    f->insn_count = kept;
+}
+
+/* Backwards, so that what only fed a dead instruction is dead in its turn. */
+void lower_dead(LowerFunction *f)
+{
+    Readers r = {.f = f, .reads = ARENA_ZEROS(f->scratch, uint32_t, f->register_count)};
+    for (uint32_t n = 0; n < f->insn_count; n++) lower_visit(f, &f->insns[n], count, &r);
+    for (uint32_t n = f->insn_count; n-- > 0;) {
+        if (!is_dead(&r, &f->insns[n])) continue;
+        lower_visit(f, &f->insns[n], uncount, &r);
+        f->insns[n].op = OP_COUNT;
+    }
+    close_ranks(f);
+}

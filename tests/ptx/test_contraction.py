@@ -1,0 +1,195 @@
+"""mul and add or sub without a rounding: where they become one fma, and where not, as on a GPU.
+
+The manual leaves it open; the model here is what ptxas 13.0 makes of generated programs.
+"""
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+INPUTS = 6
+HEADER = ".version 8.5\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 memory)\n{\n"
+NUMBERS = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
+
+
+# --- programs: lists of (operation, d, a, b), and what is stored at the end -----------------------
+
+
+def program(seed, length):
+    draw = random.Random(seed)
+    values, steps = [f"v{i}" for i in range(INPUTS)], []
+    for _ in range(length):
+        operation = draw.choices(["mul", "add", "sub", "neg"], [4, 4, 3, 1])[0]
+        near = values if draw.random() < 0.5 else values[-5:]
+        steps.append((operation, f"v{len(values)}", draw.choice(near), draw.choice(near)))
+        values.append(steps[-1][1])
+    read = {value for step in steps for value in sources(step)}
+    stored = [step[1] for step in steps if step[1] not in read or draw.random() < 0.12]
+    return steps, stored
+
+
+def sources(step):
+    return step[2:3] if step[0] == "neg" else step[2:]
+
+
+def text(steps, stored, kind, flush=""):
+    size = int(kind[1:]) // 8
+    move = "b16" if size == 2 else kind
+    lines = [HEADER, f".reg .b64 o; .reg .{move} v<{INPUTS + len(steps)}>; ld.param.u64 o, [memory];"]
+    lines += [f"ld.global.{move} v{i}, [o+{size * i}];" for i in range(INPUTS)]
+    for step in steps:
+        ftz = "" if step[0] == "neg" else flush
+        lines.append(f"{step[0]}{ftz}.{kind} {step[1]}, {', '.join(sources(step))};")
+    lines += [f"st.global.{move} [o+{size * (INPUTS + i)}], {value};" for i, value in enumerate(stored)]
+    return "\n".join([*lines, "ret;\n}"])
+
+
+class Contracted:
+    """Which sums take which of their operands' products."""
+
+    def __init__(self, steps, stored):
+        self.steps, self.stored = {step[1]: step for step in steps}, stored
+        self.readers = {step[1]: [] for step in steps}
+        for step in steps:
+            for slot, value in enumerate(sources(step)):
+                if value in self.readers:
+                    self.readers[value].append((step[1], slot))
+        self.spoiled, self.takes = set(), {}
+        self.sums = {value: self.sums_of(value) for value, step in self.steps.items() if step[0] == "mul"}
+        for single in (True, False):
+            for value, step in self.steps.items():
+                if step[0] in ("add", "sub") and value not in self.takes:
+                    self.decide(value, step, single)
+
+    def sums_of(self, value):
+        """The sums that read a product, also through changes of sign; none when something else does, too."""
+        found = []
+        for reader, _ in self.readers[value]:
+            operation = self.steps[reader][0]
+            more = [reader] if operation in ("add", "sub") else []
+            if operation == "neg":
+                more = self.sums_of(reader)
+            if not more:
+                return []
+            found += more
+        return [] if value in self.stored or len(set(found)) < len(found) else found
+
+    def product(self, value):
+        """(the product behind changes of sign or None, whether its sign changes)"""
+        negative = False
+        while value in self.steps and self.steps[value][0] == "neg":
+            value, negative = self.steps[value][2], not negative
+        return (value if value in self.sums else None), negative
+
+    def decide(self, value, step, single):
+        may = []
+        for slot in (0, 1):
+            product, _ = self.product(step[2 + slot])
+            sums = [] if product in self.spoiled else self.sums.get(product, [])
+            if len(sums) == 1 or (sums and not single):
+                may.append((len(self.readers[product]), slot))
+        if may:
+            slot = self.takes[value] = min(may)[1]
+            self.spoiled.add(self.product(step[3 - slot])[0])
+
+    def run(self, given, number):
+        """{value: number}, each rounded once."""
+        known = dict(zip([f"v{i}" for i in range(INPUTS)], given, strict=True))
+        for value, step in self.steps.items():
+            if step[0] == "neg":
+                known[value] = -known[step[2]]
+                continue
+            a, b = (Fraction(float(known[source])) for source in step[2:])
+            if value in self.takes:
+                slot = self.takes[value]
+                product, negative = self.product(step[2 + slot])
+                x, y = (Fraction(float(known[source])) for source in self.steps[product][2:])
+                exact = -x * y if negative else x * y
+                a, b = (exact, b) if slot == 0 else (a, exact)
+            exact = a * b if step[0] == "mul" else a + b if step[0] == "add" else a - b
+            known[value] = number(float(exact))
+        return known
+
+
+def run(source, memory, **options):
+    module = drv.module_from_buffer(source.encode(), **options)
+    module.get_function("k")(drv.InOut(memory), block=(1, 1, 1))
+    return memory
+
+
+def check(steps, stored, kind, flush="", seed=0):
+    number = NUMBERS[kind]
+    draw = np.random.default_rng(seed)
+    given = (draw.uniform(0.5, 1.5, INPUTS) * draw.choice([-1, 1], INPUTS)).astype(number)
+    known = Contracted(steps, stored).run(given, number)
+    memory = np.concatenate([given, np.zeros(len(stored), number)])
+    run(text(steps, stored, kind, flush), memory)
+    assert memory[INPUTS:].tolist() == [known[value] for value in stored], text(steps, stored, kind, flush)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("kind", "flush"), [("f32", ""), ("f32", ".ftz"), ("f64", ""), ("f16", "")])
+def test_generated_programs(kind, flush, seed):
+    for number, length in enumerate((5, 8, 8, 11, 11) if kind == "f16" else (5, 8, 14, 14, 25)):
+        steps, stored = program(100 * seed + number, length)
+        check(steps, stored, kind, flush, seed)
+
+
+# --- one by one ----------------------------------------------------------------------------------
+
+A, B = np.float32(1 + 2**-12), np.float32(1 + 2**-13)
+PRODUCT = np.float32(float(A) * float(B))
+EXACT = np.float32(float(A) * float(B) - float(PRODUCT))  # what an fma leaves of a * b - fl(a * b)
+BODIES = {
+    "mul.f32 e, a, b; sub.f32 d, e, c;": True,
+    "mul.f32 e, a, b; sub.rn.f32 d, e, c;": False,
+    "mul.rn.f32 e, a, b; sub.f32 d, e, c;": False,
+    "mul.ftz.f32 e, a, b; sub.f32 d, e, c;": False,
+    "mul.f32 e, a, b; sub.f32 d, c, e; neg.f32 d, d;": True,
+    "mul.f32 e, a, b; neg.f32 e, e; add.f32 d, e, c; neg.f32 d, d;": True,
+    "mul.f32 e, a, b; mov.b32 x, e; mov.b32 f, x; sub.f32 d, f, c;": True,
+    "mul.f32 e, a, b; sub.f32 d, e, c; st.global.f32 [o+12], e;": False,
+    "mul.f32 e, a, b; sub.f32 d, e, c; mov.f32 e, a; st.global.f32 [o+12], e;": True,
+    "mul.f32 e, a, b; mov.f32 a, c; mov.f32 b, a; sub.f32 d, e, c; st.global.f32 [o+12], b;": True,
+    "mul.f32 e, a, b; setp.gt.f32 p, a, 0f00000000; @p sub.f32 d, e, c;": True,
+    "mul.f32 e, a, b; setp.gt.f32 p, a, 0f00000000; selp.f32 e, e, b, p; sub.f32 d, e, c;": False,
+    "setp.gt.f32 p, a, 0f00000000; mov.f32 e, c; @p mul.f32 e, a, b; sub.f32 d, e, c;": False,
+    "mul.f32 e, a, b; setp.gt.f32 p, a, c; @p bra L; sub.f32 d, e, c; bar.sync 0; L:": False,
+    "setp.gt.f32 p, a, c; @p bra L; mul.f32 e, a, b; sub.f32 d, e, c; bar.sync 0; L:": True,
+    "mul.f32 e, a, b; L: sub.f32 d, e, c;": True,  # nothing goes to the label
+    "L: mul.f32 e, a, b; sub.f32 d, e, c; setp.gt.f32 p, d, c; @p bra L;": True,
+    "mul.f32 e, a, b; neg.f32 f, e; sub.f32 d, e, c; add.f32 f, f, c; st.global.f32 [o+12], f;": True,
+    "mul.f32 e, a, b; add.f32 f, e, e; sub.f32 d, e, c; st.global.f32 [o+12], f;": False,
+    "mul.f32 e, a, b; sub.f32 d, e, c; fma.rn.f32 f, e, a, b; st.global.f32 [o+12], f;": False,
+    "mul.f32 e, a, b; sub.sat.f32 d, e, c;": True,
+}
+
+
+FRAME = """.reg .b64 o; .reg .f32 a, b, c, d, e, f; .reg .b32 x; .reg .pred p;
+ld.param.u64 o, [memory]; ld.global.f32 a, [o]; ld.global.f32 b, [o+4]; ld.global.f32 c, [o+8];
+mov.f32 d, 0f3F000000;
+"""
+
+
+def left_over(body, **options):
+    source = f"{HEADER}{FRAME}{body}\nst.global.f32 [o+16], d;\nret;\n}}"
+    return run(source, np.array([A, B, PRODUCT, 0, 0], np.float32), **options)[4]
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_where(body):
+    assert EXACT > 0
+    assert left_over(body) == (EXACT if BODIES[body] else 0)
+
+
+def test_not_at_optimization_level_0():
+    level = drv.jit_option.OPTIMIZATION_LEVEL
+    body = next(iter(BODIES))
+    assert left_over(body, options=[(level, 0)]) == 0
+    assert left_over(body, options=[(level, 1)]) == EXACT
