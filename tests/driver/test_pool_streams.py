@@ -1,6 +1,7 @@
 """Memory pools and streams: memory that goes from one stream to another is not written by both."""
 
 import ctypes
+import threading
 import time
 import weakref
 from pathlib import Path
@@ -103,11 +104,14 @@ def test_another_stream_waits(race, streams, pool):
 
 
 def test_the_same_stream_does_not_wait(race, streams, pool):
+    gate = threading.Event()
     block = pool.allocate(4 * N, streams[0])
-    race.write_late(block, 1, streams[0], 10 * race.turns)
+    streams[0].launch_host_func(gate.wait, 10)
+    race.write_late(block, 1, streams[0])
     block.free()
     block = pool.allocate(4 * N, stream=streams[0])
     assert not streams[0].is_done()
+    gate.set()
     race.fill(block, np.int32(N), np.int32(2), **SHAPE, stream=streams[0])
     assert values(block) == {2}
 
