@@ -27,7 +27,7 @@ static const Family families[] = {
     {OP_mul_bf16x2, OP_add_bf16x2, OP_sub_bf16x2, OP_neg_bf16x2, OP_fma_bf16x2, OP_COUNT, CLASS_32},
 };
 
-typedef enum Role { ROLE_OTHER, ROLE_PRODUCT, ROLE_SUM, ROLE_SIGN } Role;
+enum { ROLE_OTHER, ROLE_PRODUCT, ROLE_SUM, ROLE_SIGN };
 
 enum { NONE = UINT32_MAX, TAKES_NOTHING = 2, LONGEST_CHAIN = 8 };
 
@@ -83,12 +83,22 @@ static void find_sign(const LowerInsn *i, const Node *source, Node *node)
     node->family = source->family;
 }
 
-static void find_crossing(void *closure, Ref *ref, bool read, bool written)
+static void note_crossing(void *closure, Ref *ref, bool read, bool written)
 {
     Contraction *c = closure;
     uint32_t r = number_of(*ref);
     if (read && c->stamp[r] != c->block + 1) c->crosses[r] = true;
     if (written) c->stamp[r] = c->block + 1;
+}
+
+static void find_crossing(Contraction *c)
+{
+    LowerFunction *f = c->f;
+    for (c->block = 0; c->block < f->block_count; c->block++) {
+        LowerInsn *insns = &f->insns[f->blocks[c->block].first];
+        for (uint32_t n = 0; n < f->blocks[c->block].count; n++) lower_visit(f, &insns[n], note_crossing, c);
+    }
+    memset(c->stamp, 0, f->register_count * sizeof *c->stamp);
 }
 
 /* The product or sign that a register is here, or NONE. */
@@ -136,9 +146,10 @@ static uint32_t version_of(const Contraction *c, Ref ref)
     return ref_is_register(ref) ? c->version[number_of(ref)] : 0;
 }
 
-/* The product behind changes of sign, of which a spoiled one spoils it; NONE. */
+/* The product behind changes of sign, or NONE; whether its own sign changes. */
 static uint32_t product_of(const Contraction *c, uint32_t maker, bool *negative)
 {
+    *negative = false;
     for (int hops = 0; maker != NONE && hops < LONGEST_CHAIN; hops++) {
         const Node *node = &c->nodes[maker];
         if (node->role == ROLE_PRODUCT) return maker;
@@ -151,7 +162,7 @@ static uint32_t product_of(const Contraction *c, uint32_t maker, bool *negative)
 static void note_sum(Contraction *c, Node *node)
 {
     for (int k = 0; k < 2; k++) {
-        bool negative = false;
+        bool negative;
         uint32_t product = product_of(c, node->from[k], &negative);
         if (product == NONE) continue;
         const LowerInsn *mul = &c->text[product];
@@ -251,7 +262,7 @@ static void keep_sources(Contraction *c, const LowerInsn *mul, const Node *node)
 
 static void write_fma(Contraction *c, const LowerInsn *sum, const Node *node)
 {
-    bool negative = false, minus = sum->op == node->family->sub;
+    bool negative, minus = sum->op == node->family->sub;
     uint32_t product = product_of(c, node->from[node->takes], &negative);
     const Node *source = &c->nodes[product];
     const LowerInsn *mul = &c->text[product];
@@ -301,11 +312,7 @@ void lower_contract(LowerFunction *f)
     c.version = ARENA_ZEROS(f->scratch, uint32_t, f->register_count);
     c.crosses = ARENA_ZEROS(f->scratch, bool, f->register_count);
     for (uint32_t n = 0; n < f->insn_count; n++) find_role(&f->insns[n], &c.nodes[n]);
-    for (c.block = 0; c.block < f->block_count; c.block++)
-        for (uint32_t n = f->blocks[c.block].first; n < f->blocks[c.block].first + f->blocks[c.block].count;
-             n++)
-            lower_visit(f, &f->insns[n], find_crossing, &c);
-    memset(c.stamp, 0, f->register_count * sizeof *c.stamp);
+    find_crossing(&c);
     for (c.block = 0; c.block < f->block_count; c.block++) {
         scan(&c);
         spoil(&c);
