@@ -4,10 +4,10 @@
 #include "exec/mufu_rows.h"
 
 /* An op on a row, made in two expressions: where the table is looked up, the result of the value there. */
-#define MUFU_FORM(form, name, T, function, second, place_, result) \
+#define MUFU_FORM(form, name, T, function, second, third, place_, result) \
     HANDLER(name, form) \
     { \
-        const T *a_ = ROW(const T, w, i->a), *b_ = ROW(const T, w, second); \
+        const T *a_ = ROW(const T, w, i->a), *b_ = ROW(const T, w, second), *c_ = ROW(const T, w, third); \
         T *d = ROW(T, w, i->d); \
         MufuRows r; \
         LANES_LOOP \
@@ -20,18 +20,20 @@
         mufu_look_up(&r, &mufu_##function##_table); \
         LANES_LOOP \
         { \
-            const T a = a_[l], b = b_[l]; \
+            const T a = a_[l], b = b_[l], c = c_[l]; \
             const f64 value = mufu_row_value(&r, &mufu_##function##_table, l); \
             (void)b; \
+            (void)c; \
             LANE_STORE_##form(T, result); \
         } \
         return i + 1; \
     }
-#define MUFU_OF(name, T, function, second, place_, result) \
-    MUFU_FORM(full, name, T, function, second, place_, result) \
-    MUFU_FORM(part, name, T, function, second, place_, result)
-#define MUFU_1(name, T, function, place_, result) MUFU_OF(name, T, function, i->a, place_, result)
-#define MUFU_2(name, T, function, place_, result) MUFU_OF(name, T, function, i->b, place_, result)
+#define MUFU_OF(name, T, function, second, third, place_, result) \
+    MUFU_FORM(full, name, T, function, second, third, place_, result) \
+    MUFU_FORM(part, name, T, function, second, third, place_, result)
+#define MUFU_1(name, T, function, place_, result) MUFU_OF(name, T, function, i->a, i->a, place_, result)
+#define MUFU_2(name, T, function, place_, result) MUFU_OF(name, T, function, i->b, i->b, place_, result)
+#define MUFU_3(name, T, function, place_, result) MUFU_OF(name, T, function, i->b, i->c, place_, result)
 
 LANE_FN bool is_tiny(f32 x) { return (f32_bits(x) & F32_INF) == 0; }
 LANE_FN bool is_huge(f32 x) { return fabs_f32(x) > 0x1p126f; }
@@ -81,12 +83,23 @@ LANE_FN f32 quotient_flushed(f32 a, f32 b, f32 scale, f64 value)
     f32 scaled = flush(a) * scale, r = mufu_rcp_of(b * scale, value);
     return flush_tiny(canonical(scaled * r), scaled * 0x1p60f * r);
 }
-#define QUOTIENT(name, scale, quotient) \
-    MUFU_2(name, f32, rcp, mufu_rcp_place(b * (scale)), quotient(a, b, scale, value))
-QUOTIENT(div_approx_f32, div_scale(b), quotient)
-QUOTIENT(div_approx_ftz_f32, 1.0f, quotient_flushed)
-QUOTIENT(div_full_f32, div_scale(b) * full_scale(b), quotient)
-QUOTIENT(div_full_ftz_f32, full_scale(b), quotient_flushed)
+/* The last step is a product, which goes into a sum as others do. */
+LANE_FN f32 quotient_sum(f32 a, f32 b, f32 c, f32 scale, f64 value)
+{
+    return canonical(fma_f32(a * scale, mufu_rcp_of(b * scale, value), c));
+}
+LANE_FN f32 quotient_sum_flushed(f32 a, f32 b, f32 c, f32 scale, f64 value)
+{
+    f32 scaled = flush(a) * scale, r = mufu_rcp_of(b * scale, value), sum = flush(c);
+    return flush_tiny(canonical(fma_f32(scaled, r, sum)), fma_f32(scaled * 0x1p60f, r, sum * 0x1p60f));
+}
+#define QUOTIENT(name, scale, flushed) \
+    MUFU_2(div_##name, f32, rcp, mufu_rcp_place(b * (scale)), quotient##flushed(a, b, scale, value)) \
+    MUFU_3(div_add_##name, f32, rcp, mufu_rcp_place(b * (scale)), quotient_sum##flushed(a, b, c, scale, value))
+QUOTIENT(approx_f32, div_scale(b), )
+QUOTIENT(approx_ftz_f32, 1.0f, _flushed)
+QUOTIENT(full_f32, div_scale(b) * full_scale(b), )
+QUOTIENT(full_ftz_f32, full_scale(b), _flushed)
 
 /* Of f64 only the high words count: the low one of the source is ignored, that of the result is zero. */
 #define HIGH_INF 0x7ff00000u

@@ -1,30 +1,48 @@
 /* Products that go into sums: a mul and an add or sub that name no rounding become one fma, as a GPU's compiler
  * makes them; so results have a GPU's last bits.
  *
- * All that reads such a product is such sums in its block, each once, directly or through a change of sign.
+ * All that reads such a product is such sums in its stretch, each once, directly or through a change of sign.
  * Products that one sum reads go first, then the others; of two in a sum the one that is read less goes, or
  * the first. A sum that took one product reads the other: that one can go nowhere else. (ptxas 13.0 does so in
  * every one of a thousand generated programs; the manual, section "add", leaves it open.)
  */
 #include "lower/ir.h"
 
-#include <string.h>
+/* A product, and the same with a number added. */
+typedef struct Product {
+    uint16_t op, fma;
+} Product;
 
-/* Operations of a type. */
+/* Operations of a type. Approximate quotients are products by a reciprocal. */
 typedef struct Family {
-    uint16_t mul, add, sub, neg, fma;
+    Product products[3];
+    uint16_t add, sub, neg;
     uint16_t flush; /* changes nothing of a product of the family, or OP_COUNT */
     uint8_t class;
 } Family;
 
+#define PRODUCT(suffix) {OP_mul_##suffix, OP_fma_##suffix}
+#define QUOTIENT(suffix) {OP_div_##suffix, OP_div_add_##suffix}
+#define FAMILY(suffix, class) \
+    {{PRODUCT(suffix)}, OP_add_##suffix, OP_sub_##suffix, OP_neg_##suffix, OP_COUNT, class}
 static const Family families[] = {
-    {OP_mul_f32, OP_add_f32, OP_sub_f32, OP_neg_f32, OP_fma_f32, OP_COUNT, CLASS_32},
-    {OP_mul_ftz_f32, OP_add_ftz_f32, OP_sub_ftz_f32, OP_neg_f32, OP_fma_ftz_f32, OP_flush_f32, CLASS_32},
-    {OP_mul_f64, OP_add_f64, OP_sub_f64, OP_neg_f64, OP_fma_f64, OP_COUNT, CLASS_64},
-    {OP_mul_f16, OP_add_f16, OP_sub_f16, OP_neg_f16, OP_fma_f16, OP_COUNT, CLASS_16},
-    {OP_mul_f16x2, OP_add_f16x2, OP_sub_f16x2, OP_neg_f16x2, OP_fma_f16x2, OP_COUNT, CLASS_32},
-    {OP_mul_bf16, OP_add_bf16, OP_sub_bf16, OP_neg_bf16, OP_fma_bf16, OP_COUNT, CLASS_16},
-    {OP_mul_bf16x2, OP_add_bf16x2, OP_sub_bf16x2, OP_neg_bf16x2, OP_fma_bf16x2, OP_COUNT, CLASS_32},
+    {{PRODUCT(f32), QUOTIENT(approx_f32), QUOTIENT(full_f32)},
+     OP_add_f32,
+     OP_sub_f32,
+     OP_neg_f32,
+     OP_COUNT,
+     CLASS_32},
+    {{PRODUCT(ftz_f32), QUOTIENT(approx_ftz_f32), QUOTIENT(full_ftz_f32)},
+     OP_add_ftz_f32,
+     OP_sub_ftz_f32,
+     OP_neg_f32,
+     OP_flush_f32,
+     CLASS_32},
+    FAMILY(f64, CLASS_64),
+    FAMILY(f16, CLASS_16),
+    FAMILY(f16x2, CLASS_32),
+    FAMILY(bf16, CLASS_16),
+    FAMILY(bf16x2, CLASS_32),
 };
 
 enum { ROLE_OTHER, ROLE_PRODUCT, ROLE_SUM, ROLE_SIGN };
@@ -50,14 +68,43 @@ typedef struct Contraction {
     LowerFunction *f;
     const LowerInsn *text; /* as it was given */
     Node *nodes; /* by instruction of it */
-    uint32_t *made; /* by register: the instruction that wrote it last in this block */
-    uint32_t *stamp; /* by register: block + 1 for which `made` holds */
+    uint32_t *made; /* by register: the instruction that wrote it last in this stretch */
+    uint32_t *stamp; /* by register: number of the stretch for which `made` holds */
     uint32_t *version; /* by register: writes so far */
-    bool *crosses; /* by register: some block reads it before it writes it */
+    bool *crosses; /* by register: some stretch reads it before it writes it */
+    uint32_t first, end, number; /* of this stretch */
     uint32_t block, insn; /* being visited */
 } Contraction;
 
+/* A stretch is a block, or what lies in it between instructions of which a GPU's compiler makes several blocks.
+ * Goes on to the next one. */
+static bool next_stretch(Contraction *c)
+{
+    const LowerFunction *f = c->f;
+    uint32_t end = 0;
+    c->first = c->end;
+    for (; c->block < f->block_count; c->block++) {
+        end = f->blocks[c->block].first + f->blocks[c->block].count;
+        if (c->first < end) break;
+    }
+    if (c->block == f->block_count) return false;
+    do c->end++;
+    while (c->end < end && !(c->text[c->end - 1].flags & FLAG_CUTS));
+    c->number++;
+    return true;
+}
+
+static void begin(Contraction *c) { c->end = c->block = 0; }
+
 static uint32_t number_of(Ref ref) { return ref & REF_OFFSET_MASK; }
+
+/* OP_COUNT: that is no product of the family. */
+static uint16_t fma_of(const Family *family, uint16_t op)
+{
+    for (int k = 0; k < 3; k++)
+        if (family->products[k].op == op && family->products[k].fma) return family->products[k].fma;
+    return OP_COUNT;
+}
 
 static void find_role(const LowerInsn *i, Node *node)
 {
@@ -66,7 +113,7 @@ static void find_role(const LowerInsn *i, Node *node)
         .takes = TAKES_NOTHING, .from = {NONE, NONE}, .last_sum = NONE, .kept = {REF_ABSENT, REF_ABSENT}};
     for (size_t k = 0; k < sizeof families / sizeof *families && loose; k++) {
         const Family *family = &families[k];
-        if (i->op == family->mul && always) node->role = ROLE_PRODUCT;
+        if (always && fma_of(family, i->op) != OP_COUNT) node->role = ROLE_PRODUCT;
         if (i->op == family->add || i->op == family->sub) node->role = ROLE_SUM;
         if (node->role == ROLE_OTHER) continue;
         node->family = family;
@@ -87,25 +134,21 @@ static void note_crossing(void *closure, Ref *ref, bool read, bool written)
 {
     Contraction *c = closure;
     uint32_t r = number_of(*ref);
-    if (read && c->stamp[r] != c->block + 1) c->crosses[r] = true;
-    if (written) c->stamp[r] = c->block + 1;
+    if (read && c->stamp[r] != c->number) c->crosses[r] = true;
+    if (written) c->stamp[r] = c->number;
 }
 
 static void find_crossing(Contraction *c)
 {
-    LowerFunction *f = c->f;
-    for (c->block = 0; c->block < f->block_count; c->block++) {
-        LowerInsn *insns = &f->insns[f->blocks[c->block].first];
-        for (uint32_t n = 0; n < f->blocks[c->block].count; n++) lower_visit(f, &insns[n], note_crossing, c);
-    }
-    memset(c->stamp, 0, f->register_count * sizeof *c->stamp);
+    for (begin(c); next_stretch(c);)
+        for (uint32_t n = c->first; n < c->end; n++) lower_visit(c->f, &c->f->insns[n], note_crossing, c);
 }
 
 /* The product or sign that a register is here, or NONE. */
 static uint32_t maker_of(const Contraction *c, Ref ref)
 {
     uint32_t r = number_of(ref);
-    if (!ref_is_register(ref) || c->stamp[r] != c->block + 1) return NONE;
+    if (!ref_is_register(ref) || c->stamp[r] != c->number) return NONE;
     const Node *node = &c->nodes[c->made[r]];
     return node->role == ROLE_PRODUCT || node->role == ROLE_SIGN ? c->made[r] : NONE;
 }
@@ -137,7 +180,7 @@ static void note_write(void *closure, Ref *ref, bool read, bool written)
     (void)read;
     if (!written) return;
     c->made[r] = c->insn;
-    c->stamp[r] = c->block + 1;
+    c->stamp[r] = c->number;
     c->version[r]++;
 }
 
@@ -175,12 +218,11 @@ static void note_sum(Contraction *c, Node *node)
     }
 }
 
-/* Who reads what in a block. */
+/* Who reads what in a stretch. */
 static void scan(Contraction *c)
 {
     LowerFunction *f = c->f;
-    const LowerBlock *block = &f->blocks[c->block];
-    for (c->insn = block->first; c->insn < block->first + block->count; c->insn++) {
+    for (c->insn = c->first; c->insn < c->end; c->insn++) {
         LowerInsn *i = &f->insns[c->insn];
         Node *node = &c->nodes[c->insn];
         lower_visit(f, i, note_read, c);
@@ -191,11 +233,10 @@ static void scan(Contraction *c)
     }
 }
 
-/* Products whose value leaves the block, or is read by more than sums. */
+/* Products whose value leaves the stretch, or is read by more than sums. */
 static void spoil(Contraction *c)
 {
-    const LowerBlock *block = &c->f->blocks[c->block];
-    for (uint32_t n = block->first + block->count; n-- > block->first;) {
+    for (uint32_t n = c->end; n-- > c->first;) {
         Node *node = &c->nodes[n];
         bool negative;
         if (node->role != ROLE_PRODUCT && node->role != ROLE_SIGN) continue;
@@ -230,9 +271,8 @@ static void take(Contraction *c, uint32_t sum, bool single)
 
 static void decide(Contraction *c)
 {
-    const LowerBlock *block = &c->f->blocks[c->block];
     for (int single = 1; single >= 0; single--)
-        for (uint32_t n = block->first; n < block->first + block->count; n++) take(c, n, single);
+        for (uint32_t n = c->first; n < c->end; n++) take(c, n, single);
 }
 
 /* --- the new text --- */
@@ -267,7 +307,7 @@ static void write_fma(Contraction *c, const LowerInsn *sum, const Node *node)
     const Node *source = &c->nodes[product];
     const LowerInsn *mul = &c->text[product];
     LowerInsn fma = *sum;
-    fma.op = node->family->fma;
+    fma.op = fma_of(node->family, mul->op);
     fma.a = node->stale[node->takes] & 1 ? source->kept[0] : mul->a;
     fma.b = node->stale[node->takes] & 2 ? source->kept[1] : mul->b;
     fma.c = node->takes ? sum->a : sum->b;
@@ -313,7 +353,7 @@ void lower_contract(LowerFunction *f)
     c.crosses = ARENA_ZEROS(f->scratch, bool, f->register_count);
     for (uint32_t n = 0; n < f->insn_count; n++) find_role(&f->insns[n], &c.nodes[n]);
     find_crossing(&c);
-    for (c.block = 0; c.block < f->block_count; c.block++) {
+    for (begin(&c); next_stretch(&c);) {
         scan(&c);
         spoil(&c);
         decide(&c);

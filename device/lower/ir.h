@@ -28,7 +28,8 @@ enum {
     FLAG_TABLE = 32,      /* goes to one of the blocks of its table */
     FLAG_ENDS = 64,       /* the next instruction is not reached from here */
     FLAG_D_READ = 128,    /* d is read as well */
-    FLAG_NO_ROUNDING = 256 /* a product or sum of floats that names no rounding */
+    FLAG_NO_ROUNDING = 256, /* a product or sum of floats that names no rounding */
+    FLAG_CUTS = 512       /* a GPU's compiler makes several blocks of it */
 };
 
 typedef struct LowerInsn {

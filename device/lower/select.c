@@ -178,6 +178,8 @@ static void select_body(Select *s)
         s->guard = s->insn->guard == PTX_NO_GUARD ? REF_ABSENT : REF_MAKE(REF_FRAME, s->insn->guard);
         s->guard_flag = s->insn->guard_negated ? FLAG_GUARD_NOT : 0;
         select_insn(s);
+        bool cuts = select_cuts(s->insn);
+        for (uint32_t n = starts[i]; cuts && n < s->f->insn_count; n++) s->f->insns[n].flags |= FLAG_CUTS;
     }
     if (s->failed) return;
     starts[s->tree->insn_count] = s->f->insn_count;

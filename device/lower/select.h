@@ -75,6 +75,10 @@ typedef struct Detour {
 Detour select_detour(Select *s);
 void select_detour_end(Select *s, Detour detour);
 
+/* --- cuts.c --- */
+/* Whether a GPU's compiler makes several blocks of an instruction. */
+bool select_cuts(const PtxInsn *insn);
+
 RegisterClass select_class(const Select *s, Ref ref);
 /* The value of an operand as `type`, in a row of that type's class. */
 Ref select_source(Select *s, const PtxOperand *operand, PtxType type);

@@ -174,8 +174,9 @@ static void fill_recipe(const Lower *lower, const PtxForm *form, Recipe *r)
     bool carries = ptx_has(form, PTX_MOD_cc) || form->opcode == PTX_OP_addc || form->opcode == PTX_OP_subc
                    || form->opcode == PTX_OP_madc;
     r->pure = !carries;
-    bool contracts = form->opcode == PTX_OP_add || form->opcode == PTX_OP_sub || form->opcode == PTX_OP_mul;
-    r->names_no_rounding = contracts && is_float(type) && !form->group[PTX_GROUP_ROUND];
+    bool sum = form->opcode == PTX_OP_add || form->opcode == PTX_OP_sub;
+    bool product = form->opcode == PTX_OP_mul || (form->opcode == PTX_OP_div && approximate);
+    r->names_no_rounding = (sum || product) && is_float(type) && !form->group[PTX_GROUP_ROUND];
 }
 
 static const Recipe *recipe_of(Select *s)

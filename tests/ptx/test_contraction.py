@@ -188,6 +188,60 @@ def test_where(body):
     assert left_over(body) == (EXACT if BODIES[body] else 0)
 
 
+# What stands between a product and its sum: whether one fma comes of them all the same.
+BETWEEN = {
+    "div.rn.f32 f, b, a;": False,
+    "div.approx.f32 f, b, a;": True,
+    "div.full.f32 f, b, a;": True,
+    "sqrt.rn.f32 f, a;": False,
+    "sqrt.approx.f32 f, a;": True,
+    "rcp.rn.f32 f, a;": False,
+    "div.rn.f64 g, g, h;": False,
+    "rsqrt.approx.f64 g, h;": False,
+    "div.u32 y, x, 7;": True,
+    "div.s32 y, x, 7;": False,
+    "rem.u32 y, x, x;": True,
+    "div.u16 w, w, 3;": False,
+    "rem.u64 o, o, o;": False,
+    "bfind.u64 y, o;": False,
+    "bfind.u32 y, x;": True,
+    "membar.cta;": False,
+    "fence.acq_rel.gpu;": False,
+    "bar.sync 0;": True,
+    "atom.global.add.u32 y, [o+32], 1;": True,
+    "shfl.sync.down.b32 y, x, 1, 31, 1;": True,
+    "@p st.global.b32 [o+32], x;": False,
+    "@p ld.global.b32 y, [o+32];": False,
+    "@p red.global.add.u32 [o+32], 1;": False,
+    "@p mov.b32 y, x;": True,
+    "@p mul.lo.s32 y, x, x;": True,
+    "@p exit;": False,
+    "call (y), callee, (x);": False,
+}
+CALLEE = """.version 8.5\n.target sm_75\n.address_size 64
+.func (.reg .b32 r) callee(.reg .b32 q)
+{
+.reg .pred p; .reg .b32 t;
+mov.b32 r, q; setp.gt.u32 p, q, 100; @!p bra L; sub.u32 t, q, 1; call (r), callee, (t); L: ret;
+}
+"""
+
+
+@pytest.mark.parametrize("text", BETWEEN)
+def test_what_stands_between(text):
+    body = (
+        ".reg .f64 g, h; .reg .b32 y; .reg .b16 w; .reg .b64 m; mov.b64 m, o; ld.global.b32 x, [o+20];"
+        "ld.global.f64 g, [o+24]; ld.global.f64 h, [o+24]; cvt.u16.u32 w, x; mov.b32 y, x; mov.f32 f, a;"
+        "setp.gt.u32 p, x, 5;"
+        f"mul.f32 e, a, b; {text} sub.f32 d, e, c; mov.b64 o, m; st.global.f32 [o+16], d;"
+        "st.global.f32 [o+40], f; st.global.b32 [o+44], y; st.global.f64 [o+48], g; st.global.b16 [o+56], w;"
+    )
+    source = CALLEE + f"{HEADER}{FRAME}{body}\nret;\n}}".partition(".address_size 64\n")[2]
+    memory = np.zeros(16, np.float32)
+    memory[:3] = A, B, PRODUCT
+    assert run(source, memory)[4] == (EXACT if BETWEEN[text] else 0)
+
+
 def test_not_at_optimization_level_0():
     level = drv.jit_option.OPTIMIZATION_LEVEL
     body = next(iter(BODIES))
