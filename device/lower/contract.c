@@ -47,7 +47,8 @@ static const Family families[] = {
 
 enum { ROLE_OTHER, ROLE_PRODUCT, ROLE_SUM, ROLE_SIGN };
 
-enum { NONE = UINT32_MAX, TAKES_NOTHING = 2, LONGEST_CHAIN = 8 };
+enum { TAKES_NOTHING = 2, LONGEST_CHAIN = 8 };
+#define NONE UINT32_MAX
 
 /* What is known of an instruction. */
 typedef struct Node {
@@ -74,6 +75,7 @@ typedef struct Contraction {
     bool *crosses; /* by register: some stretch reads it before it writes it */
     uint32_t first, end, number; /* of this stretch */
     uint32_t block, insn; /* being visited */
+    bool any; /* product was taken */
 } Contraction;
 
 /* A stretch is a block, or what lies in it between instructions of which a GPU's compiler makes several blocks.
@@ -263,6 +265,7 @@ static void take(Contraction *c, uint32_t sum, bool single)
     if (!first && !second) return;
     node->takes = second && (!first || c->nodes[b].readers < c->nodes[a].readers);
     uint32_t taken = node->takes ? b : a, other = node->takes ? a : b;
+    c->any = true;
     if (other != NONE) c->nodes[other].spoiled = true;
     for (int k = 0; k < 2; k++)
         if (node->stale[node->takes] >> k & 1 && c->nodes[taken].kept[k] == REF_ABSENT)
@@ -358,6 +361,7 @@ void lower_contract(LowerFunction *f)
         spoil(&c);
         decide(&c);
     }
+    if (!c.any) return;
     rewrite(&c);
     lower_dead(f); /* the products that nobody reads any more */
 }
