@@ -338,11 +338,18 @@ static void rewrite(Contraction *c)
     }
 }
 
+/* Is there a product, and a sum behind it? */
 static bool has_candidates(const LowerFunction *f)
 {
-    uint32_t n = 0;
-    while (n < f->insn_count && !(f->insns[n].flags & FLAG_NO_ROUNDING)) n++;
-    return n < f->insn_count;
+    bool product = false;
+    for (uint32_t n = 0; n < f->insn_count; n++) {
+        if (!(f->insns[n].flags & FLAG_NO_ROUNDING)) continue;
+        Node node;
+        find_role(&f->insns[n], &node);
+        if (node.role == ROLE_SUM && product) return true;
+        product |= node.role == ROLE_PRODUCT;
+    }
+    return false;
 }
 
 void lower_contract(LowerFunction *f)
