@@ -35,12 +35,10 @@ typedef struct Affinity {
     uint32_t block, line;
 } Affinity;
 
-static uint32_t number_of(Ref ref) { return ref & REF_OFFSET_MASK; }
-
 static Kind kind_of(const Affinity *a, Ref ref)
 {
     switch (ref >> REF_BASE_SHIFT) {
-    case REF_FRAME: return a->kinds[number_of(ref)];
+    case REF_FRAME: return a->kinds[ref_number(ref)];
     case REF_CONST:
     case REF_PARAM:
     case REF_BLOCK: return KIND_EVEN;
@@ -74,7 +72,7 @@ static void set_any(void *closure, Ref *ref, bool read, bool written)
 {
     Affinity *a = closure;
     (void)read;
-    if (written) a->kinds[number_of(*ref)] = KIND_ANY;
+    if (written) a->kinds[ref_number(*ref)] = KIND_ANY;
 }
 
 /* Down to a fixed point: an operation that is not one of ours leaves nothing on a line. */
@@ -87,10 +85,10 @@ static void find_kinds(Affinity *a)
         a->changed = false;
         for (uint32_t n = 0; n < f->insn_count; n++) {
             const LowerInsn *i = &f->insns[n];
-            if (!is_ours(i) || a->kinds[number_of(i->d)] == KIND_ANY) continue;
+            if (!is_ours(i) || a->kinds[ref_number(i->d)] == KIND_ANY) continue;
             Kind kind = result_kind(a, i);
-            if (kind <= a->kinds[number_of(i->d)]) continue;
-            a->kinds[number_of(i->d)] = kind;
+            if (kind <= a->kinds[ref_number(i->d)]) continue;
+            a->kinds[ref_number(i->d)] = kind;
             a->changed = true;
         }
     } while (a->changed);
@@ -100,12 +98,12 @@ static bool affine(const Affinity *a, Ref ref) { return ref_is_register(ref) && 
 
 static void want(Affinity *a, Ref ref)
 {
-    if (!affine(a, ref) || a->wanted[number_of(ref)]) return;
-    a->wanted[number_of(ref)] = true;
+    if (!affine(a, ref) || a->wanted[ref_number(ref)]) return;
+    a->wanted[ref_number(ref)] = true;
     a->changed = true;
 }
 
-static bool is_wanted(const Affinity *a, Ref ref) { return ref_is_register(ref) && a->wanted[number_of(ref)]; }
+static bool is_wanted(const Affinity *a, Ref ref) { return ref_is_register(ref) && a->wanted[ref_number(ref)]; }
 
 static bool is_access(const Affinity *a, const LowerInsn *i)
 {
@@ -138,7 +136,7 @@ static void find_wanted(Affinity *a)
 static void spread_source(void *closure, Ref *ref, bool read, bool written)
 {
     Affinity *a = closure;
-    uint32_t r = number_of(*ref);
+    uint32_t r = ref_number(*ref);
     if (!read || written || !a->wanted[r] || a->spread[r] == a->block + 1) return;
     uint16_t op = a->f->classes[r] == CLASS_AFFINE_64 ? OP_spread_b64 : OP_spread_b32;
     LowerInsn *i = lower_new_insn(a->f, op, a->line);
@@ -160,7 +158,7 @@ static void rewrite(Affinity *a, LowerInsn i)
     bool access = is_access(a, &i), on_numbers = is_wanted(a, i.d) || is_comparison(a, &i);
     if (!on_numbers) spread_sources(a, &i, access);
     if (access || on_numbers) i.op = forms[i.op].op;
-    if (is_wanted(a, i.d)) a->spread[number_of(i.d)] = 0;
+    if (is_wanted(a, i.d)) a->spread[ref_number(i.d)] = 0;
     *lower_new_insn(a->f, 0, 0) = i;
 }
 

@@ -98,8 +98,6 @@ static bool next_stretch(Contraction *c)
 
 static void begin(Contraction *c) { c->end = c->block = 0; }
 
-static uint32_t number_of(Ref ref) { return ref & REF_OFFSET_MASK; }
-
 /* OP_COUNT: that is no product of the family. */
 static uint16_t fma_of(const Family *family, uint16_t op)
 {
@@ -135,7 +133,7 @@ static void find_sign(const LowerInsn *i, const Node *source, Node *node)
 static void note_crossing(void *closure, Ref *ref, bool read, bool written)
 {
     Contraction *c = closure;
-    uint32_t r = number_of(*ref);
+    uint32_t r = ref_number(*ref);
     if (read && c->stamp[r] != c->number) c->crosses[r] = true;
     if (written) c->stamp[r] = c->number;
 }
@@ -149,7 +147,7 @@ static void find_crossing(Contraction *c)
 /* The product or sign that a register is here, or NONE. */
 static uint32_t maker_of(const Contraction *c, Ref ref)
 {
-    uint32_t r = number_of(ref);
+    uint32_t r = ref_number(ref);
     if (!ref_is_register(ref) || c->stamp[r] != c->number) return NONE;
     const Node *node = &c->nodes[c->made[r]];
     return node->role == ROLE_PRODUCT || node->role == ROLE_SIGN ? c->made[r] : NONE;
@@ -178,7 +176,7 @@ static void note_read(void *closure, Ref *ref, bool read, bool written)
 static void note_write(void *closure, Ref *ref, bool read, bool written)
 {
     Contraction *c = closure;
-    uint32_t r = number_of(*ref);
+    uint32_t r = ref_number(*ref);
     (void)read;
     if (!written) return;
     c->made[r] = c->insn;
@@ -188,7 +186,7 @@ static void note_write(void *closure, Ref *ref, bool read, bool written)
 
 static uint32_t version_of(const Contraction *c, Ref ref)
 {
-    return ref_is_register(ref) ? c->version[number_of(ref)] : 0;
+    return ref_is_register(ref) ? c->version[ref_number(ref)] : 0;
 }
 
 /* The product behind changes of sign, or NONE; whether its own sign changes. */
@@ -242,7 +240,7 @@ static void spoil(Contraction *c)
         Node *node = &c->nodes[n];
         bool negative;
         if (node->role != ROLE_PRODUCT && node->role != ROLE_SIGN) continue;
-        uint32_t r = number_of(c->text[n].d);
+        uint32_t r = ref_number(c->text[n].d);
         if (c->made[r] == n && c->crosses[r]) node->spoiled = true;
         if (node->role != ROLE_SIGN || !node->spoiled) continue;
         uint32_t product = product_of(c, n, &negative);

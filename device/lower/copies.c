@@ -16,12 +16,10 @@ typedef struct Copies {
     uint32_t block_stamp;
 } Copies;
 
-static uint32_t number_of(Ref ref) { return ref & REF_OFFSET_MASK; }
-
 static void count_writes(void *closure, Ref *ref, bool read, bool written)
 {
     Copies *c = closure;
-    c->writes[number_of(*ref)] += written;
+    c->writes[ref_number(*ref)] += written;
     (void)read;
 }
 
@@ -36,9 +34,9 @@ static void find_fixed(Copies *c)
 {
     for (uint32_t n = 0; n < c->f->insn_count; n++) {
         const LowerInsn *i = &c->f->insns[n];
-        if (!is_copy(i) || c->writes[number_of(i->d)] != 1) continue;
-        Ref source = ref_is_register(i->a) ? c->fixed[number_of(i->a)] : i->a;
-        c->fixed[number_of(i->d)] = source;
+        if (!is_copy(i) || c->writes[ref_number(i->d)] != 1) continue;
+        Ref source = ref_is_register(i->a) ? c->fixed[ref_number(i->a)] : i->a;
+        c->fixed[ref_number(i->d)] = source;
     }
 }
 
@@ -46,10 +44,10 @@ static void find_fixed(Copies *c)
 static Ref substitute(Copies *c, Ref ref)
 {
     if (!ref_is_register(ref)) return ref;
-    uint32_t r = number_of(ref);
+    uint32_t r = ref_number(ref);
     if (c->fixed[r] != REF_ABSENT) return c->fixed[r];
     if (c->stamp[r] != c->block_stamp || c->current[r] == REF_ABSENT) return ref;
-    uint32_t source = number_of(c->current[r]);
+    uint32_t source = ref_number(c->current[r]);
     return c->version[source] == c->copied_version[r] ? c->current[r] : ref;
 }
 
@@ -63,14 +61,14 @@ static void note_write(void *closure, Ref *ref, bool read, bool written)
     Copies *c = closure;
     (void)read;
     if (!written) return;
-    c->version[number_of(*ref)]++;
-    c->stamp[number_of(*ref)] = 0;
+    c->version[ref_number(*ref)]++;
+    c->stamp[ref_number(*ref)] = 0;
 }
 
 static void note_copy(Copies *c, const LowerInsn *i)
 {
     if (!is_copy(i) || !ref_is_register(i->a) || i->a == i->d) return;
-    uint32_t d = number_of(i->d), a = number_of(i->a);
+    uint32_t d = ref_number(i->d), a = ref_number(i->a);
     c->current[d] = i->a;
     c->copied_version[d] = c->version[a];
     c->stamp[d] = c->block_stamp;

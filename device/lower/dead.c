@@ -7,27 +7,25 @@ typedef struct Readers {
     bool unread;
 } Readers;
 
-static uint32_t number_of(Ref ref) { return ref & REF_OFFSET_MASK; }
-
 static void count(void *closure, Ref *ref, bool read, bool written)
 {
     Readers *r = closure;
     (void)written;
-    r->reads[number_of(*ref)] += read;
+    r->reads[ref_number(*ref)] += read;
 }
 
 static void uncount(void *closure, Ref *ref, bool read, bool written)
 {
     Readers *r = closure;
     (void)written;
-    r->reads[number_of(*ref)] -= read;
+    r->reads[ref_number(*ref)] -= read;
 }
 
 /* A guarded destination reads itself: that does not keep it. */
 static void check_unread(void *closure, Ref *ref, bool read, bool written)
 {
     Readers *r = closure;
-    if (written && r->reads[number_of(*ref)] != (read ? 1u : 0u)) r->unread = false;
+    if (written && r->reads[ref_number(*ref)] != (read ? 1u : 0u)) r->unread = false;
 }
 
 static bool is_dead(Readers *r, LowerInsn *i)

@@ -18,13 +18,13 @@ typedef struct Fusion {
 static void count_uses(void *closure, Ref *ref, bool read, bool written)
 {
     Fusion *x = closure;
-    x->reads[*ref & REF_OFFSET_MASK] += read;
-    x->writes[*ref & REF_OFFSET_MASK] += written;
+    x->reads[ref_number(*ref)] += read;
+    x->writes[ref_number(*ref)] += written;
 }
 
 static bool used_once(const Fusion *x, Ref ref)
 {
-    uint32_t r = ref & REF_OFFSET_MASK;
+    uint32_t r = ref_number(ref);
     return ref_is_register(ref) && x->reads[r] == 1 && x->writes[r] == 1;
 }
 

@@ -89,6 +89,8 @@ typedef struct LowerFunction {
 } LowerFunction;
 
 static inline bool ref_is_register(Ref ref) { return ref >> REF_BASE_SHIFT == REF_FRAME; }
+/* Of a register: its number. */
+static inline uint32_t ref_number(Ref ref) { return ref & REF_OFFSET_MASK; }
 
 /* Calls back for each virtual register that an instruction names. A guarded destination is read as well,
  * since the lanes that the guard leaves out keep their value. */

@@ -25,7 +25,7 @@ typedef struct Liveness {
 static void find_crossing(void *closure, Ref *ref, bool read, bool written)
 {
     Liveness *l = closure;
-    uint32_t r = *ref & REF_OFFSET_MASK;
+    uint32_t r = ref_number(*ref);
     if (read && l->seen[r] != l->block + 1 && l->index[r] == LOCAL) {
         l->crossing[l->crossing_count] = r;
         l->index[r] = l->crossing_count++;
@@ -36,7 +36,7 @@ static void find_crossing(void *closure, Ref *ref, bool read, bool written)
 static void collect_sets(void *closure, Ref *ref, bool read, bool written)
 {
     Liveness *l = closure;
-    uint32_t x = l->index[*ref & REF_OFFSET_MASK];
+    uint32_t x = l->index[ref_number(*ref)];
     if (x == LOCAL) return;
     size_t word = (size_t)l->block * l->words + x / 64;
     uint64_t bit = UINT64_C(1) << (x % 64);
@@ -55,7 +55,7 @@ static void touch(void *closure, Ref *ref, bool read, bool written)
     Liveness *l = closure;
     (void)read;
     (void)written;
-    widen(&l->f->ranges[*ref & REF_OFFSET_MASK], l->insn);
+    widen(&l->f->ranges[ref_number(*ref)], l->insn);
 }
 
 static void visit_blocks(Liveness *l, RegisterVisitor visitor)

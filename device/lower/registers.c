@@ -115,7 +115,7 @@ static void rename_register(void *closure, Ref *ref, bool read, bool written)
     Packing *p = closure;
     (void)read;
     (void)written;
-    uint32_t r = *ref & REF_OFFSET_MASK, pool = class_pool[p->f->classes[r]];
+    uint32_t r = ref_number(*ref), pool = class_pool[p->f->classes[r]];
     *ref = REF_MAKE(REF_FRAME, p->pools[pool].offset + p->place[r] * slot_bytes[pool] + row_offset[pool]);
 }
 

@@ -85,7 +85,7 @@ void select_deliver(Select *s, Ref d, Ref value)
 {
     LowerFunction *f = s->f;
     LowerInsn *last = f->insn_count ? &f->insns[f->insn_count - 1] : NULL;
-    bool temporary = ref_is_register(value) && (value & REF_OFFSET_MASK) >= s->tree->register_count;
+    bool temporary = ref_is_register(value) && ref_number(value) >= s->tree->register_count;
     if (temporary && last && last->d == value && last->guard == REF_ABSENT && s->guard == REF_ABSENT)
         last->d = d;
     else

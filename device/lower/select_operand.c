@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-RegisterClass select_class(const Select *s, Ref ref) { return s->f->classes[ref & REF_OFFSET_MASK]; }
+RegisterClass select_class(const Select *s, Ref ref) { return s->f->classes[ref_number(ref)]; }
 
 static Ref register_ref(const PtxOperand *operand) { return REF_MAKE(REF_FRAME, operand->reg); }
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "api/context.h"
+#include "api/driver.h"
 #include "api/module.h"
 
-/* The newest that inputs may ask for; they have all of the instructions then. */
-enum { LARGEST_INPUT = 1 << 16, CAPABILITY = 90 };
+enum { LARGEST_INPUT = 1 << 16 };
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -17,7 +17,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     CUcontext context;
     (void)argc, (void)argv;
     setenv("PYCUDA_CPU_MEMORY", "64M", 1);
-    setenv("PYCUDA_CPU_COMPUTE_CAPABILITY", "9.0", 1);
+    setenv("PYCUDA_CPU_COMPUTE_CAPABILITY", "9.0", 1); /* inputs may have all of the instructions */
     if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0)) abort();
     return 0;
 }
@@ -43,7 +43,7 @@ static CUresult load(const uint8_t *data, size_t size, PtxLog *log)
     Image image;
     Module *module;
     if (context_enter(&context)) abort();
-    CUresult result = image_open(data, size, CAPABILITY, &image, log);
+    CUresult result = image_open(data, size, driver_settings()->capability, &image, log);
     if (!result) result = module_load(context, &image, NULL, log, &module);
     if (result) return result;
     ask(module);

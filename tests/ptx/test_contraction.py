@@ -14,7 +14,8 @@ import pycuda.driver as drv
 pytestmark = pytest.mark.usefixtures("primary_context")
 
 INPUTS = 6
-HEADER = ".version 8.5\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 memory)\n{\n"
+PREAMBLE = ".version 8.5\n.target sm_75\n.address_size 64\n"
+ENTRY = ".visible .entry k(.param .u64 memory)\n{\n"
 NUMBERS = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
 
 
@@ -41,7 +42,8 @@ def sources(step):
 def text(steps, stored, kind, flush=""):
     size = int(kind[1:]) // 8
     move = "b16" if size == 2 else kind
-    lines = [HEADER, f".reg .b64 o; .reg .{move} v<{INPUTS + len(steps)}>; ld.param.u64 o, [memory];"]
+    lines = [PREAMBLE + ENTRY, f".reg .{move} v<{INPUTS + len(steps)}>;"]
+    lines.append(".reg .b64 o; ld.param.u64 o, [memory];")
     lines += [f"ld.global.{move} v{i}, [o+{size * i}];" for i in range(INPUTS)]
     for step in steps:
         ftz = "" if step[0] == "neg" else flush
@@ -57,9 +59,9 @@ class Contracted:
         self.steps, self.stored = {step[1]: step for step in steps}, stored
         self.readers = {step[1]: [] for step in steps}
         for step in steps:
-            for slot, value in enumerate(sources(step)):
+            for value in sources(step):
                 if value in self.readers:
-                    self.readers[value].append((step[1], slot))
+                    self.readers[value].append(step[1])
         self.spoiled, self.takes = set(), {}
         self.sums = {value: self.sums_of(value) for value, step in self.steps.items() if step[0] == "mul"}
         for single in (True, False):
@@ -70,7 +72,7 @@ class Contracted:
     def sums_of(self, value):
         """The sums that read a product, also through changes of sign; none when something else does, too."""
         found = []
-        for reader, _ in self.readers[value]:
+        for reader in self.readers[value]:
             operation = self.steps[reader][0]
             more = [reader] if operation in ("add", "sub") else []
             if operation == "neg":
@@ -178,7 +180,7 @@ mov.f32 d, 0f3F000000;
 
 
 def left_over(body, **options):
-    source = f"{HEADER}{FRAME}{body}\nst.global.f32 [o+16], d;\nret;\n}}"
+    source = f"{PREAMBLE}{ENTRY}{FRAME}{body}\nst.global.f32 [o+16], d;\nret;\n}}"
     return run(source, np.array([A, B, PRODUCT, 0, 0], np.float32), **options)[4]
 
 
@@ -218,8 +220,7 @@ BETWEEN = {
     "@p exit;": False,
     "call (y), callee, (x);": False,
 }
-CALLEE = """.version 8.5\n.target sm_75\n.address_size 64
-.func (.reg .b32 r) callee(.reg .b32 q)
+CALLEE = """.func (.reg .b32 r) callee(.reg .b32 q)
 {
 .reg .pred p; .reg .b32 t;
 mov.b32 r, q; setp.gt.u32 p, q, 100; @!p bra L; sub.u32 t, q, 1; call (r), callee, (t); L: ret;
@@ -236,7 +237,7 @@ def test_what_stands_between(text):
         f"mul.f32 e, a, b; {text} sub.f32 d, e, c; mov.b64 o, m; st.global.f32 [o+16], d;"
         "st.global.f32 [o+40], f; st.global.b32 [o+44], y; st.global.f64 [o+48], g; st.global.b16 [o+56], w;"
     )
-    source = CALLEE + f"{HEADER}{FRAME}{body}\nret;\n}}".partition(".address_size 64\n")[2]
+    source = f"{PREAMBLE}{CALLEE}{ENTRY}{FRAME}{body}\nret;\n}}"
     memory = np.zeros(16, np.float32)
     memory[:3] = A, B, PRODUCT
     assert run(source, memory)[4] == (EXACT if BETWEEN[text] else 0)
