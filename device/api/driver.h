@@ -8,6 +8,7 @@
 #include "api/objects.h"
 #include "exec/grid.h"
 #include "exec/memory_map.h"
+#include "ptx/chunks.h"
 
 enum { DRIVER_MAX_DEVICES = 64 };
 
@@ -46,6 +47,8 @@ CUresult driver_check(void);
 /* The device of that ordinal, or NULL. */
 Device *driver_device(CUdevice ordinal);
 MemoryMap *driver_memory(void);
+/* Memory of module loads. */
+Chunks *driver_chunks(void);
 /* The lock for making things lazily (worker pools, primary contexts, default pools). */
 void driver_lock(void);
 void driver_unlock(void);

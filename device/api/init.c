@@ -10,9 +10,10 @@ typedef struct Driver {
     _Atomic int initialised, forked;
     MemoryMap *memory;
     Device devices[DRIVER_MAX_DEVICES];
+    Chunks chunks;
 } Driver;
 
-static Driver driver;
+static Driver driver = {.chunks = CHUNKS_INITIALIZER};
 static DriverSettings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t driver_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -153,6 +154,8 @@ Device *driver_device(CUdevice ordinal)
 }
 
 MemoryMap *driver_memory(void) { return driver.memory; }
+
+Chunks *driver_chunks(void) { return &driver.chunks; }
 
 void driver_lock(void) { pthread_mutex_lock(&driver_mutex); }
 

@@ -77,8 +77,9 @@ static CUresult add_kernel(Library *library, const char *name)
 static CUresult find_kernels(Library *library, const Image *image, PtxLog *log)
 {
     CUresult result = CUDA_SUCCESS;
+    PtxOptions options = {.chunks = driver_chunks()};
     for (unsigned p = 0; p < image->count && !result; p++) {
-        PtxModule *tree = ptx_parse(image->parts[p].text, image->parts[p].length, NULL, log);
+        PtxModule *tree = ptx_parse(image->parts[p].text, image->parts[p].length, &options, log);
         if (!tree) return CUDA_ERROR_INVALID_PTX;
         for (uint32_t f = 0; f < tree->function_count && !result; f++)
             if (tree->functions[f]->is_entry && tree->functions[f]->defined)

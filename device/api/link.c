@@ -62,7 +62,7 @@ static CUresult add(Linker *linker, CUjitInputType type, const char *data, size_
     CUresult result = fits ? image_open(data, size, driver_settings()->capability, &image, &log)
                            : CUDA_ERROR_NO_BINARY_FOR_GPU;
     for (unsigned p = 0; !result && p < image.count; p++) {
-        PtxOptions options = {.name = name};
+        PtxOptions options = {.name = name, .chunks = driver_chunks()};
         PtxModule *tree = ptx_parse(image.parts[p].text, image.parts[p].length, &options, &log);
         if (!tree) result = CUDA_ERROR_INVALID_PTX;
         ptx_module_free(tree);

@@ -73,6 +73,7 @@ static PtxModule *parse(const ImagePart *part, PtxLog *log)
         .name = part->name,
         .max_version = newest_ptx(settings->version),
         .max_target = settings->capability,
+        .chunks = driver_chunks(),
     };
     return ptx_parse(part->text, part->length, &options, log);
 }
@@ -90,7 +91,7 @@ static PtxModule *join(const Image *image, PtxLog *log)
 
 static CUresult compile(Module *module, const Image *image, PtxLog *log)
 {
-    LowerHost host = {module, allocate_variable, release_variable, image->as_written};
+    LowerHost host = {module, allocate_variable, release_variable, driver_chunks(), image->as_written};
     PtxModule *tree = join(image, log);
     if (!tree) return image->count ? result_of(log) : CUDA_ERROR_INVALID_IMAGE;
     module->code = lower_module(tree, &host, log);

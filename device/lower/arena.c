@@ -1,26 +1,29 @@
-/* Chunks of memory, each at least twice as large as what is asked of it. */
+/* Chunks of memory, each twice as large as the one before, up to a limit. */
 #include "lower/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_SIZE = 256 * 1024, ARENA_ALIGN = 64 };
+enum { FIRST_CHUNK = 16 << 10, LARGEST_CHUNK = 256 << 10, ARENA_ALIGN = 64 };
 
 struct ArenaChunk {
     ArenaChunk *older;
-    uint8_t *end;
+    size_t size;           /* with this */
 };
 
 static void arena_add_chunk(Arena *arena, size_t size)
 {
-    size_t bytes = size + sizeof(ArenaChunk) + ARENA_ALIGN;
-    if (bytes < CHUNK_SIZE) bytes = CHUNK_SIZE;
-    ArenaChunk *chunk = size > SIZE_MAX / 2 ? NULL : malloc(bytes);
+    size_t wanted = arena->newest ? arena->newest->size * 2 : FIRST_CHUNK;
+    if (wanted > LARGEST_CHUNK) wanted = LARGEST_CHUNK;
+    if (size > SIZE_MAX / 4) longjmp(*arena->on_failure, 1);
+    if (wanted < size + sizeof(ArenaChunk) + ARENA_ALIGN) wanted = size + sizeof(ArenaChunk) + ARENA_ALIGN;
+    ArenaChunk *chunk = chunks_take(arena->chunks, &wanted);
     if (!chunk) longjmp(*arena->on_failure, 1);
-    chunk->older = arena->chunks;
-    arena->chunks = chunk;
+    chunk->older = arena->newest;
+    chunk->size = wanted;
+    arena->newest = chunk;
     arena->next = (uint8_t *)(chunk + 1);
-    arena->end = chunk->end = (uint8_t *)chunk + bytes;
+    arena->end = (uint8_t *)chunk + wanted;
 }
 
 void *lower_arena_alloc(Arena *arena, size_t size, size_t align)
@@ -46,9 +49,8 @@ const char *lower_arena_string(Arena *arena, const char *text)
     return memcpy(lower_arena_alloc(arena, size, 1), text, size);
 }
 
-void *lower_arena_grow(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size)
+void *lower_arena_larger(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size)
 {
-    if (count < *capacity) return array;
     uint32_t larger = *capacity ? *capacity * 2 : 16;
     void *moved = lower_arena_alloc(arena, (size_t)larger * size, 16);
     if (count) memcpy(moved, array, (size_t)count * size);
@@ -56,24 +58,12 @@ void *lower_arena_grow(Arena *arena, void *array, uint32_t count, uint32_t *capa
     return moved;
 }
 
-void lower_arena_reset(Arena *arena)
-{
-    ArenaChunk *kept = arena->chunks;
-    if (!kept) return;
-    arena->chunks = kept->older;
-    lower_arena_free(arena);
-    kept->older = NULL;
-    arena->chunks = kept;
-    arena->next = (uint8_t *)(kept + 1);
-    arena->end = kept->end;
-}
-
 void lower_arena_free(Arena *arena)
 {
-    while (arena->chunks) {
-        ArenaChunk *older = arena->chunks->older;
-        free(arena->chunks);
-        arena->chunks = older;
+    for (ArenaChunk *chunk = arena->newest, *older; chunk; chunk = older) {
+        older = chunk->older;
+        chunks_give(arena->chunks, chunk, chunk->size);
     }
+    arena->newest = NULL;
     arena->next = arena->end = NULL;
 }

@@ -10,12 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ptx/chunks.h"
+
 typedef struct ArenaChunk ArenaChunk;
 
 typedef struct Arena {
-    ArenaChunk *chunks;   /* newest first */
-    uint8_t *next, *end;  /* free part of the newest */
+    ArenaChunk *newest;
+    uint8_t *next, *end;   /* free part of the newest */
     jmp_buf *on_failure;
+    Chunks *chunks;        /* where they come from, or NULL */
 } Arena;
 
 void *lower_arena_alloc(Arena *arena, size_t size, size_t align);
@@ -23,10 +26,13 @@ void *lower_arena_alloc(Arena *arena, size_t size, size_t align);
 void *lower_arena_zeros(Arena *arena, size_t count, size_t size);
 /* A copy of a string. */
 const char *lower_arena_string(Arena *arena, const char *text);
+/* A growing array with room for one more element: the array, moved. */
+void *lower_arena_larger(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size);
 /* At least one more element of room in a growing array: returns the array, moved if need be. */
-void *lower_arena_grow(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size);
-/* Forgets everything but keeps the newest chunk for what comes next. */
-void lower_arena_reset(Arena *arena);
+static inline void *lower_arena_grow(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size)
+{
+    return count < *capacity ? array : lower_arena_larger(arena, array, count, capacity, size);
+}
 /* Frees everything; the arena may be used again. */
 void lower_arena_free(Arena *arena);
 

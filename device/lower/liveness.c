@@ -21,11 +21,18 @@ typedef struct Liveness {
 } Liveness;
 #define LOCAL UINT32_MAX
 
-/* A register read in a block before it was written there crosses blocks. */
-static void find_crossing(void *closure, Ref *ref, bool read, bool written)
+static void widen(LiveRange *range, uint32_t at)
+{
+    if (at < range->first) range->first = at;
+    if (range->last == UINT32_MAX || at > range->last) range->last = at;
+}
+
+/* Every use is in its register's range; a register read in a block before it was written there crosses blocks. */
+static void find_uses(void *closure, Ref *ref, bool read, bool written)
 {
     Liveness *l = closure;
     uint32_t r = ref_number(*ref);
+    widen(&l->f->ranges[r], l->insn);
     if (read && l->seen[r] != l->block + 1 && l->index[r] == LOCAL) {
         l->crossing[l->crossing_count] = r;
         l->index[r] = l->crossing_count++;
@@ -42,20 +49,6 @@ static void collect_sets(void *closure, Ref *ref, bool read, bool written)
     uint64_t bit = UINT64_C(1) << (x % 64);
     if (read && !(l->defined[word] & bit)) l->used[word] |= bit;
     if (written) l->defined[word] |= bit;
-}
-
-static void widen(LiveRange *range, uint32_t at)
-{
-    if (at < range->first) range->first = at;
-    if (range->last == UINT32_MAX || at > range->last) range->last = at;
-}
-
-static void touch(void *closure, Ref *ref, bool read, bool written)
-{
-    Liveness *l = closure;
-    (void)read;
-    (void)written;
-    widen(&l->f->ranges[ref_number(*ref)], l->insn);
 }
 
 static void visit_blocks(Liveness *l, RegisterVisitor visitor)
@@ -129,7 +122,8 @@ void lower_liveness(LowerFunction *f)
         f->ranges[r] = (LiveRange){UINT32_MAX, UINT32_MAX};
         l.index[r] = LOCAL;
     }
-    visit_blocks(&l, find_crossing);
+    visit_blocks(&l, find_uses);
+    if (!l.crossing_count) return;
     l.words = (l.crossing_count + 63) / 64;
     size_t words = (size_t)l.words * f->block_count;
     l.in = ARENA_ZEROS(f->scratch, uint64_t, words);
@@ -138,5 +132,4 @@ void lower_liveness(LowerFunction *f)
     visit_blocks(&l, collect_sets);
     flow(&l);
     widen_blocks(&l);
-    visit_blocks(&l, touch);
 }

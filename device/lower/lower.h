@@ -20,6 +20,7 @@ typedef struct LowerHost {
     uint64_t (*allocate)(void *closure, const char *name, uint64_t size, uint64_t align, bool is_const);
     /* Gives back what allocate gave, when lowering fails afterwards. */
     void (*release)(void *closure, uint64_t address);
+    Chunks *chunks;        /* where memory comes from and goes to, or NULL */
     bool as_written;       /* no product goes into a sum: optimization level 0, code to be debugged */
 } LowerHost;
 

@@ -62,14 +62,11 @@ typedef struct Lower {
     uint64_t **reach; /* for each entry the set of functions that it may run, by id */
     uint32_t entry_count;
     const Recipe **recipes; /* by PtxForm.id */
-    uint16_t *op_hash; /* operations by name */
-    uint32_t op_hash_size;
     Constants constants;
 } Lower;
 
 /* Operations by name: OP_COUNT when there is none. */
-void lower_index_ops(Lower *lower);
-uint16_t lower_find_op(const Lower *lower, const char *name);
+uint16_t lower_find_op(const char *name);
 
 /* The row of a constant. A predicate's value is 0 or 1. */
 Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t high);

@@ -1,7 +1,14 @@
-/* Operations by name: the tables of exec/ are the vocabulary, so a new row there is found here at once. */
+/* Operations by name: the tables of exec/ are the vocabulary, so a new row there is found here at once. The index
+ * follows from them alone: it is made once and never changes. */
 #include "lower/module.h"
 
+#include <pthread.h>
 #include <string.h>
+
+enum { SLOTS = 8192 };
+_Static_assert(2 * OP_COUNT < SLOTS, "an index of all operations");
+
+static uint16_t slots[SLOTS]; /* OP_COUNT: free */
 
 static uint32_t hash_name(const char *name)
 {
@@ -10,23 +17,22 @@ static uint32_t hash_name(const char *name)
     return hash;
 }
 
-void lower_index_ops(Lower *lower)
+static uint16_t *slot_of(const char *name)
 {
-    lower->op_hash_size = 64;
-    while (lower->op_hash_size < 2 * OP_COUNT) lower->op_hash_size *= 2;
-    lower->op_hash = ARENA_ARRAY(&lower->scratch, uint16_t, lower->op_hash_size);
-    for (uint32_t i = 0; i < lower->op_hash_size; i++) lower->op_hash[i] = OP_COUNT;
-    for (uint32_t op = 0; op < OP_COUNT; op++) {
-        uint32_t i = hash_name(exec_op_names[op]) & (lower->op_hash_size - 1);
-        while (lower->op_hash[i] != OP_COUNT) i = (i + 1) & (lower->op_hash_size - 1);
-        lower->op_hash[i] = (uint16_t)op;
-    }
+    uint32_t i = hash_name(name) % SLOTS;
+    while (slots[i] != OP_COUNT && strcmp(exec_op_names[slots[i]], name)) i = (i + 1) % SLOTS;
+    return &slots[i];
 }
 
-uint16_t lower_find_op(const Lower *lower, const char *name)
+static void index_ops(void)
 {
-    uint32_t i = hash_name(name) & (lower->op_hash_size - 1);
-    while (lower->op_hash[i] != OP_COUNT && strcmp(exec_op_names[lower->op_hash[i]], name))
-        i = (i + 1) & (lower->op_hash_size - 1);
-    return lower->op_hash[i];
+    for (uint32_t i = 0; i < SLOTS; i++) slots[i] = OP_COUNT;
+    for (uint32_t op = 0; op < OP_COUNT; op++) *slot_of(exec_op_names[op]) = (uint16_t)op;
+}
+
+uint16_t lower_find_op(const char *name)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, index_ops);
+    return *slot_of(name);
 }

@@ -29,7 +29,6 @@ static bool run_passes(Lower *lower)
         ptx_log_append(lower->log, "out of memory while lowering\n");
         return false;
     }
-    lower_index_ops(lower);
     describe_module(lower);
     lower_call_graph(lower);
     lower_symbols(lower);
@@ -55,6 +54,7 @@ CodeModule *lower_module(const PtxModule *tree, const LowerHost *host, PtxLog *l
     }
     Lower lower = {
         .tree = tree, .host = host, .log = log, .owned = owned, .code = &owned->code, .keep = &owned->arena};
+    owned->arena.chunks = lower.scratch.chunks = lower.body.chunks = host->chunks;
     owned->arena.on_failure = lower.scratch.on_failure = lower.body.on_failure = &owned->on_failure;
     bool whole = run_passes(&lower);
     if (!whole) lower_release_symbols(&lower);

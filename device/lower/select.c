@@ -44,7 +44,7 @@ LowerInsn *select_temp(Select *s, uint16_t op, RegisterClass class)
 
 Ref select_compute(Select *s, const char *name, RegisterClass class, Ref a, Ref b, Ref c)
 {
-    uint16_t op = lower_find_op(s->lower, name);
+    uint16_t op = lower_find_op(name);
     if (op == OP_COUNT) {
         if (!s->failed)
             select_error(s, 0, "needs the operation %s, which is not supported by the CPU device", name);
@@ -57,20 +57,20 @@ Ref select_compute(Select *s, const char *name, RegisterClass class, Ref a, Ref 
     return insn->d;
 }
 
-uint16_t select_find(const Select *s, const char *format, ...)
+uint16_t select_find(const char *format, ...)
 {
     char name[96];
     va_list list;
     va_start(list, format);
     vsnprintf(name, sizeof name, format, list);
     va_end(list);
-    return lower_find_op(s->lower, name);
+    return lower_find_op(name);
 }
 
 void select_copy(Select *s, Ref d, Ref a)
 {
     static const char *const names[] = {"mov_pred", "mov_b16", "mov_b32", "mov_b64", "mov_b128"};
-    uint16_t op = lower_find_op(s->lower, names[select_class(s, d)]);
+    uint16_t op = lower_find_op(names[select_class(s, d)]);
     if (op == OP_COUNT) {
         select_unsupported(s, "a copy of this width");
         return;
@@ -212,7 +212,7 @@ void lower_function(Lower *lower, FunctionFacts *facts)
     LowerFunction f = {.scratch = &lower->body};
     Select s = {
         .lower = lower, .facts = facts, .tree = facts->tree, .code = facts->code, .f = &f, .guard = REF_ABSENT};
-    lower_arena_reset(&lower->body);
+    lower_arena_free(&lower->body);
     lower_reserve(&f, facts->tree->insn_count + facts->tree->insn_count / 4 + 16);
     select_registers(&s);
     select_labels(&s);

@@ -91,7 +91,7 @@ Ref select_dest(Select *s, const PtxOperand *operand, RegisterClass class);
 /* The same, but absent for a sink or no operand. */
 Ref select_optional_dest(Select *s, const PtxOperand *operand, RegisterClass class);
 /* Operation by printf-like name; OP_COUNT when there is none. */
-uint16_t select_find(const Select *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+uint16_t select_find(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Address operands: row (or absent) plus offset in a space. */
 typedef struct Address {

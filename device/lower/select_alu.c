@@ -50,11 +50,13 @@ static void name_add_modifiers(Name *name, const PtxForm *form)
     static const uint8_t order[] = {PTX_GROUP_HALF,    PTX_GROUP_MODE,      PTX_GROUP_BOUNDARY,
                                     PTX_GROUP_COMPARE, PTX_GROUP_OPERATION, PTX_GROUP_FLAG};
     bool is_float_type = is_float(form->types[0]);
-    for (size_t g = 0; g < sizeof order; g++) {
-        for (PtxModifier m = PTX_MOD_NONE + 1; m < PTX_MOD_COUNT; m++)
-            if (ptx_modifiers[m].group == order[g] && ptx_has(form, m) && !outside_name(m, is_float_type))
-                name_add(name, ptx_modifiers[m].spelling);
-    }
+    for (size_t g = 0; g < sizeof order; g++)
+        for (unsigned w = 0; w < PTX_MOD_WORDS; w++)
+            for (uint64_t set = form->set[w]; set; set &= set - 1) {
+                PtxModifier m = (PtxModifier)(w * 64 + (unsigned)__builtin_ctzll(set));
+                if (ptx_modifiers[m].group == order[g] && !outside_name(m, is_float_type))
+                    name_add(name, ptx_modifiers[m].spelling);
+            }
 }
 
 /* What the mnemonic's operation is named after: ".types" of names with two are joined. */
@@ -88,16 +90,16 @@ static void name_add_type(Name *name, const PtxForm *form)
 
 /* The sign-free name of an integer type: add_b32 for add.s32, add_b16x2 for add.u16x2; shr_u32 for shr.b32.
  */
-static uint16_t find_sign_free(const Lower *lower, const char *stem, PtxType type)
+static uint16_t find_sign_free(const char *stem, PtxType type)
 {
     char name[NAME_SIZE + 16];
     const char *text = ptx_types[type].name;
     if (is_float(type) || !strchr("bsu", text[0])) return OP_COUNT;
     snprintf(name, sizeof name, "%s_%c%s", stem, ptx_types[type].class == PTX_BITS ? 'u' : 'b', text + 1);
-    return lower_find_op(lower, name);
+    return lower_find_op(name);
 }
 
-static uint16_t find_with(const Lower *lower, const PtxForm *form, const char *variant)
+static uint16_t find_with(const PtxForm *form, const char *variant)
 {
     Name name = {.length = 0};
     bool fused = form->opcode == PTX_OP_mad && is_float(form->types[0]);
@@ -114,12 +116,12 @@ static uint16_t find_with(const Lower *lower, const PtxForm *form, const char *v
     char stem[NAME_SIZE];
     snprintf(stem, sizeof stem, "%s", name.text);
     name_add_type(&name, form);
-    uint16_t op = lower_find_op(lower, name.text);
+    uint16_t op = lower_find_op(name.text);
     PtxType type = form->types[0];
     bool video = form->opcode == PTX_OP_vadd2 || form->opcode == PTX_OP_vadd4 || form->opcode == PTX_OP_vsub2
                  || form->opcode == PTX_OP_vsub4;
     if (video) type = PTX_u32;
-    return op != OP_COUNT ? op : find_sign_free(lower, stem, type);
+    return op != OP_COUNT ? op : find_sign_free(stem, type);
 }
 
 static uint16_t rounding_of(const PtxForm *form)
@@ -132,11 +134,11 @@ static uint16_t rounding_of(const PtxForm *form)
     }
 }
 
-static uint16_t find_on_type(const Lower *lower, const char *stem, PtxType type)
+static uint16_t find_on_type(const char *stem, PtxType type)
 {
     char name[NAME_SIZE];
     snprintf(name, sizeof name, "%s_%s", stem, ptx_types[type].name);
-    return lower_find_op(lower, name);
+    return lower_find_op(name);
 }
 
 static void after(Recipe *recipe, uint16_t op)
@@ -146,7 +148,7 @@ static void after(Recipe *recipe, uint16_t op)
 }
 
 /* The operation and what is done around it. */
-static void fill_recipe(const Lower *lower, const PtxForm *form, Recipe *r)
+static void fill_recipe(const PtxForm *form, Recipe *r)
 {
     PtxType type = form->types[0];
     uint16_t rounding = rounding_of(form);
@@ -154,23 +156,22 @@ static void fill_recipe(const Lower *lower, const PtxForm *form, Recipe *r)
     const char *round = rounding != MODS_RN ? "round" : "";
     *r = (Recipe){.op = OP_COUNT, .mods = rounding, .before = OP_COUNT, .pure = true};
     bool full = ptx_has(form, PTX_MOD_full), approximate = full || ptx_has(form, PTX_MOD_approx);
-    if (approximate && ptx_has(form, PTX_MOD_ftz))
-        r->op = find_with(lower, form, full ? "full ftz" : "approx ftz");
+    if (approximate && ptx_has(form, PTX_MOD_ftz)) r->op = find_with(form, full ? "full ftz" : "approx ftz");
     bool named_ftz = r->op != OP_COUNT;
     if (!named_ftz && ptx_has(form, PTX_MOD_ftz)) {
-        r->op = find_with(lower, form, *round ? "round ftz" : "ftz");
+        r->op = find_with(form, *round ? "round ftz" : "ftz");
         named_ftz = r->op != OP_COUNT;
     }
-    if (r->op == OP_COUNT && approximate) r->op = find_with(lower, form, full ? "full" : "approx");
-    if (r->op == OP_COUNT) r->op = find_with(lower, form, round);
+    if (r->op == OP_COUNT && approximate) r->op = find_with(form, full ? "full" : "approx");
+    if (r->op == OP_COUNT) r->op = find_with(form, round);
     if (ftz && !named_ftz && form->opcode == PTX_OP_slct) {
-        r->before = find_on_type(lower, "flush", form->types[1]);
+        r->before = find_on_type("flush", form->types[1]);
     } else if (ftz && !named_ftz) {
-        r->before = find_on_type(lower, "flush", type);
+        r->before = find_on_type("flush", type);
         after(r, r->before);
     }
-    if (ptx_has(form, PTX_MOD_sat) && is_float(type)) after(r, find_on_type(lower, "sat", type));
-    if (ptx_has(form, PTX_MOD_relu)) after(r, find_on_type(lower, is_float(type) ? "relu" : "max", type));
+    if (ptx_has(form, PTX_MOD_sat) && is_float(type)) after(r, find_on_type("sat", type));
+    if (ptx_has(form, PTX_MOD_relu)) after(r, find_on_type(is_float(type) ? "relu" : "max", type));
     bool carries = ptx_has(form, PTX_MOD_cc) || form->opcode == PTX_OP_addc || form->opcode == PTX_OP_subc
                    || form->opcode == PTX_OP_madc;
     r->pure = !carries;
@@ -185,7 +186,7 @@ static const Recipe *recipe_of(Select *s)
     const PtxForm *form = s->insn->form;
     if (!lower->recipes[form->id]) {
         Recipe *recipe = ARENA_ARRAY(&lower->scratch, Recipe, 1);
-        fill_recipe(lower, form, recipe);
+        fill_recipe(form, recipe);
         lower->recipes[form->id] = recipe;
     }
     return lower->recipes[form->id];

@@ -20,9 +20,9 @@ static const char *comparison(const PtxForm *form)
 static uint16_t find_comparison(const Select *s, PtxType type, bool ftz)
 {
     const char *how = comparison(s->insn->form);
-    uint16_t op = select_find(s, "setp_%s_%s%s", how, ftz ? "ftz_" : "", ptx_types[type].name);
+    uint16_t op = select_find("setp_%s_%s%s", how, ftz ? "ftz_" : "", ptx_types[type].name);
     if (op == OP_COUNT && ptx_types[type].class != PTX_FLOAT)
-        op = select_find(s, "setp_%s_b%u", how, ptx_type_bits(type));
+        op = select_find("setp_%s_b%u", how, ptx_type_bits(type));
     return op;
 }
 

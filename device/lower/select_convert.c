@@ -142,7 +142,7 @@ static void float_to_integer(Conversion *c)
 {
     PtxType from = widen_half(c);
     bool nearest = c->form->group[PTX_GROUP_INTROUND] == PTX_MOD_rni;
-    uint16_t direct = select_find(c->s, "cvt_rni_%s_%s", ptx_types[c->to].name, ptx_types[from].name);
+    uint16_t direct = select_find("cvt_rni_%s_%s", ptx_types[c->to].name, ptx_types[from].name);
     if (nearest && direct != OP_COUNT) {
         step_named(c, "cvt_rni", c->to, from, 0);
         return;
@@ -217,7 +217,7 @@ static void packed(Select *s)
     const PtxForm *form = s->insn->form;
     PtxType to = form->types[0], from = form->types[1];
     uint16_t op =
-        form->type_count > 2 ? OP_COUNT : select_find(s, "cvt_%s_%s", ptx_types[to].name, ptx_types[from].name);
+        form->type_count > 2 ? OP_COUNT : select_find("cvt_%s_%s", ptx_types[to].name, ptx_types[from].name);
     bool odd_rounding = form->group[PTX_GROUP_ROUND] == PTX_MOD_rs;
     if (op == OP_COUNT || odd_rounding || ptx_has(form, PTX_MOD_sat) || s->insn->operand_count > 3) {
         select_unsupported(s, "");

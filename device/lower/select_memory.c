@@ -280,7 +280,7 @@ void select_atom(Select *s)
     const PtxForm *form = s->insn->form;
     PtxModifier what = form->group[PTX_GROUP_OPERATION];
     Atomic x = {.type = form->types[0], .returns = form->opcode == PTX_OP_atom, .swaps = what == PTX_MOD_cas};
-    x.op = select_find(s, "atom_%s_%s", ptx_modifiers[what].spelling, atomic_type(form));
+    x.op = select_find("atom_%s_%s", ptx_modifiers[what].spelling, atomic_type(form));
     if (x.op == OP_COUNT || ptx_has(form, PTX_MOD_async)) {
         select_unsupported(s, "");
         return;

@@ -6,7 +6,7 @@ static void pack(Select *s, PtxType type)
 {
     const PtxOperand *vector = operand_at(s, 1);
     unsigned bits = ptx_type_bits(type), part = bits / vector->count;
-    uint16_t op = select_find(s, "pack_b%u_b%u", bits, part);
+    uint16_t op = select_find("pack_b%u_b%u", bits, part);
     if (op == OP_COUNT || vector->count > 4) {
         select_unsupported(s, "this packing");
         return;
@@ -27,7 +27,7 @@ static void pack(Select *s, PtxType type)
 /* One part of a value, by shifting. */
 static void extract(Select *s, const PtxOperand *item, Ref value, unsigned bits, unsigned part, unsigned index)
 {
-    uint16_t op = select_find(s, "extract_b%u_b%u", part, bits);
+    uint16_t op = select_find("extract_b%u_b%u", part, bits);
     if (op == OP_COUNT) {
         select_unsupported(s, "this unpacking");
         return;
@@ -53,7 +53,7 @@ static void unpack(Select *s, PtxType type)
             if (vector->items[i].kind != PTX_OPERAND_SINK) extract(s, &vector->items[i], value, bits, part, i);
         return;
     }
-    uint16_t op = select_find(s, "unpack_b%u_b%u", part, bits);
+    uint16_t op = select_find("unpack_b%u_b%u", part, bits);
     if (op == OP_COUNT || vector->count != 2) {
         select_unsupported(s, "this unpacking");
         return;
@@ -165,7 +165,7 @@ void select_isspacep(Select *s)
     PtxSpace space = s->insn->form->spaces[0];
     if (space == PTX_SPACE_SHARED_CTA || space == PTX_SPACE_SHARED_CLUSTER) space = PTX_SPACE_SHARED;
     if (space == PTX_SPACE_PARAM_ENTRY) space = PTX_SPACE_PARAM;
-    uint16_t op = select_find(s, "isspacep_%s", ptx_space_names[space]);
+    uint16_t op = select_find("isspacep_%s", ptx_space_names[space]);
     if (op == OP_COUNT) {
         select_unsupported(s, "");
         return;

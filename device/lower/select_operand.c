@@ -8,13 +8,13 @@ RegisterClass select_class(const Select *s, Ref ref) { return s->f->classes[ref_
 static Ref register_ref(const PtxOperand *operand) { return REF_MAKE(REF_FRAME, operand->reg); }
 
 /* Special registers by operation; what has none here is not supported. */
-static uint16_t special_op(const Select *s, PtxSpecial special)
+static uint16_t special_op(PtxSpecial special)
 {
     switch (special) {
     case PTX_SPECIAL_clusterid: return OP_sreg_ctaid;
     case PTX_SPECIAL_nclusterid: return OP_sreg_nctaid;
     case PTX_SPECIAL_clock_hi: return OP_sreg_clock_hi;
-    default: return select_find(s, "sreg_%s", ptx_specials[special].name);
+    default: return select_find("sreg_%s", ptx_specials[special].name);
     }
 }
 
@@ -61,7 +61,7 @@ static Ref read_special(Select *s, const PtxOperand *o)
     uint64_t value;
     if (special_constant(o, &value)) return lower_constant(s->lower, class, value, 0);
     if (special_row(o) != REF_ABSENT) return special_row(o);
-    uint16_t op = special_op(s, o->special);
+    uint16_t op = special_op(o->special);
     if (op == OP_COUNT) {
         select_error(s, o->column, "%%%s is not supported by the CPU device", ptx_specials[o->special].name);
         return lower_constant(s->lower, class, 0, 0);

@@ -28,9 +28,9 @@ static LowerInsn *emit_collective(Select *s, uint16_t op, Ref d, Ref e)
 void select_shfl(Select *s)
 {
     const PtxForm *form = s->insn->form;
-    uint16_t op = select_find(s, "shfl_%s", ptx_modifiers[form->group[PTX_GROUP_MODE]].spelling);
+    uint16_t op = select_find("shfl_%s", ptx_modifiers[form->group[PTX_GROUP_MODE]].spelling);
     for (int i = 0; op == OP_COUNT && i < form->modifier_count; i++)
-        op = select_find(s, "shfl_%s", ptx_modifiers[form->modifiers[i]].spelling);
+        op = select_find("shfl_%s", ptx_modifiers[form->modifiers[i]].spelling);
     if (op == OP_COUNT) {
         select_unsupported(s, "");
         return;
@@ -94,7 +94,7 @@ void select_redux(Select *s)
     PtxModifier what = form->group[PTX_GROUP_OPERATION];
     bool ordered = what == PTX_MOD_min || what == PTX_MOD_max;
     const char *type = ordered ? ptx_types[form->types[0]].name : "b32";
-    uint16_t op = select_find(s, "redux_%s_%s", ptx_modifiers[what].spelling, type);
+    uint16_t op = select_find("redux_%s_%s", ptx_modifiers[what].spelling, type);
     if (op == OP_COUNT || ptx_types[form->types[0]].class == PTX_FLOAT) {
         select_unsupported(s, "");
         return;

@@ -1,15 +1,14 @@
-/* The arena: a list of blocks that double in size up to a limit, each handed out from front to back,
- * zeroed when it comes. */
+/* The arena: a list of blocks that double in size up to a limit, each handed out from front to back. */
 #include "ptx/arena.h"
 
 #include <stdint.h>
-#include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_BLOCK = 16 << 10, LARGEST_BLOCK = 1 << 20, ALIGNMENT = 16 };
 
 typedef struct PtxBlock {
     struct PtxBlock *older;
-    size_t size;
+    size_t size;           /* with this */
     _Alignas(ALIGNMENT) char bytes[];
 } PtxBlock;
 
@@ -17,14 +16,14 @@ static int ptx_arena_grow(PtxArena *arena, size_t size)
 {
     size_t wanted = arena->blocks ? arena->blocks->size * 2 : FIRST_BLOCK;
     if (wanted > LARGEST_BLOCK) wanted = LARGEST_BLOCK;
-    if (wanted < size) wanted = size;
-    PtxBlock *block = calloc(1, sizeof(PtxBlock) + wanted);
+    if (wanted < sizeof(PtxBlock) + size) wanted = sizeof(PtxBlock) + size;
+    PtxBlock *block = chunks_take(arena->chunks, &wanted);
     if (!block) return -1;
     block->older = arena->blocks;
     block->size = wanted;
     arena->blocks = block;
     arena->next = block->bytes;
-    arena->end = block->bytes + wanted;
+    arena->end = (char *)block + wanted;
     return 0;
 }
 
@@ -38,11 +37,17 @@ void *ptx_arena_get(PtxArena *arena, size_t size)
     return result;
 }
 
+void *ptx_arena_zeros(PtxArena *arena, size_t size)
+{
+    void *result = ptx_arena_get(arena, size);
+    return result ? memset(result, 0, size) : NULL;
+}
+
 void ptx_arena_free(PtxArena *arena)
 {
     for (PtxBlock *block = arena->blocks, *older; block; block = older) {
         older = block->older;
-        free(block);
+        chunks_give(arena->chunks, block, block->size);
     }
-    *arena = (PtxArena){0};
+    *arena = (PtxArena){.chunks = arena->chunks};
 }

@@ -42,6 +42,7 @@ static PtxConstant ptx_generic(PtxParser *p)
 {
     ptx_next(p);
     ptx_expect(p, '(');
+    ptx_spell(p);
     if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a variable");
     PtxConstant c = ptx_symbol_constant(p);
     c.generic = true;
@@ -93,6 +94,7 @@ static PtxConstant ptx_primary(PtxParser *p)
     if (p->tok.kind == PTX_TOKEN_INTEGER || p->tok.kind == PTX_TOKEN_FLOAT || ptx_reread_number(p))
         return ptx_number_constant(p);
     if (ptx_is(p, '(')) return ptx_parenthesis(p);
+    ptx_spell(p);
     if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a constant");
     if (p->tok.name == p->warp_size) {
         ptx_next(p);
@@ -256,8 +258,16 @@ static PtxConstant ptx_conditional(PtxParser *p)
     return c.bits ? yes : no;
 }
 
+/* Most constants are a number and nothing else. */
+static bool ptx_stands_alone(const PtxParser *p)
+{
+    bool number = p->tok.kind == PTX_TOKEN_INTEGER || p->tok.kind == PTX_TOKEN_FLOAT;
+    return number && (*p->at == ';' || *p->at == ',' || *p->at == ']');
+}
+
 PtxConstant ptx_constant(PtxParser *p)
 {
+    if (ptx_stands_alone(p)) return ptx_number_constant(p);
     ptx_enter(p);
     PtxConstant c = ptx_conditional(p);
     ptx_leave(p);

@@ -37,58 +37,12 @@ const char *const ptx_row_operands[PTX_ROW_COUNT + 1] = {
 #include "ptx/instructions.def"
 };
 
-static const struct {
-    const char *name, *words;
-} ptx_classes[] = {
-#define CLASS(name, words) {#name, words},
-#include "ptx/classes.def"
-};
-enum { CLASS_COUNT = sizeof ptx_classes / sizeof *ptx_classes };
-
-static unsigned ptx_word_index(const PtxName *name)
-{
-    switch (name->word_kind) {
-    case PTX_WORD_MODIFIER: return name->word;
-    case PTX_WORD_TYPE: return PTX_MOD_COUNT + name->word;
-    case PTX_WORD_SPACE: return PTX_MOD_COUNT + PTX_TYPE_COUNT + name->word;
-    case PTX_WORD_VECTOR: return PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT + name->word;
-    default: return 0;
-    }
-}
-
-static void ptx_add(PtxWordSet *set, unsigned word) { set->words[word / 64] |= 1ull << word % 64; }
-
 static bool ptx_contains(const PtxWordSet *set, unsigned word)
 {
     return set->words[word / 64] >> word % 64 & 1;
 }
 
-/* alternatives = (".word" | "<class>") ("|" ...)*, up to a blank, a brace or the end */
-static const char *ptx_alternatives(PtxParser *p, const char *at, PtxWordSet *set)
-{
-    for (;; at++) {
-        bool is_class = *at++ == '<';
-        size_t length = strcspn(at, is_class ? ">" : "| }");
-        const PtxName *name = ptx_intern(p, at, length);
-        at += length + is_class;
-        if (!is_class)
-            ptx_add(set, ptx_word_index(name));
-        else if (name->class)
-            for (size_t i = 0; i < sizeof set->words / sizeof *set->words; i++)
-                set->words[i] |= p->classes[name->class - 1].words[i];
-        if (*at != '|') return at;
-    }
-}
-
-void ptx_rules_init(PtxParser *p)
-{
-    p->classes = ptx_new(p, CLASS_COUNT * sizeof *p->classes);
-    p->rows = ptx_new(p, PTX_ROW_COUNT * sizeof *p->rows);
-    for (unsigned i = 0; i < CLASS_COUNT; i++) {
-        ptx_alternatives(p, ptx_classes[i].words, &p->classes[i]);
-        ptx_intern(p, ptx_classes[i].name, strlen(ptx_classes[i].name))->class = (uint16_t)(i + 1);
-    }
-}
+void ptx_rules_init(PtxParser *p) { p->rows = ptx_new(p, PTX_ROW_COUNT * sizeof *p->rows); }
 
 /* elements = ("{" alternatives "}" | alternatives) (" " ...)* */
 static const PtxRow *ptx_row(PtxParser *p, unsigned index)
@@ -99,7 +53,7 @@ static const PtxRow *ptx_row(PtxParser *p, unsigned index)
     for (const char *at = ptx_row_modifiers[index]; *at; at += *at == ' ') {
         PtxElement *element = &elements[row->count++];
         element->optional = *at == '{';
-        at = ptx_alternatives(p, at + element->optional, &element->set) + element->optional;
+        at = ptx_alternatives(at + element->optional, &element->set) + element->optional;
     }
     row->elements = ptx_new(p, row->count * sizeof *elements);
     memcpy(row->elements, elements, row->count * sizeof *elements);
@@ -149,17 +103,18 @@ static void ptx_form_add(PtxForm *form, const PtxName *word)
 static void ptx_decode(PtxParser *p, PtxMnemonic *m, PtxForm *form)
 {
     const char *text = m->name->text, *at = text + strcspn(text, ".");
-    PtxName *opcode = ptx_intern(p, text, (size_t)(at - text));
+    const PtxName *opcode = ptx_word(text, (size_t)(at - text));
     if (!opcode->opcode) ptx_fail(p, m->line, m->column, "unknown instruction '%s'", text);
     form->spelling = text;
     form->opcode = opcode->opcode;
     form->vector = 1;
     while (*at) {
         size_t length = strcspn(at + 1, ".");
-        const PtxName *word = ptx_intern(p, at + 1, length);
+        const PtxName *word = ptx_word(at + 1, length);
         uint32_t column = m->column + (uint32_t)(at - text);
         if (!word->word_kind)
-            ptx_fail(p, m->line, column, "unknown modifier '.%s' of '%s'", word->text, opcode->text);
+            ptx_fail(p, m->line, column, "unknown modifier '.%.*s' of '%s'", (int)length, at + 1,
+                     ptx_opcode_names[opcode->opcode]);
         if (m->count == sizeof m->words / sizeof *m->words || form->modifier_count == PTX_MAX_MODIFIERS
             || form->type_count == PTX_MAX_TYPES || form->space_count == 4)
             ptx_fail(p, m->line, column, "too many modifiers");

@@ -8,7 +8,7 @@
 
 #include "ptx/parser.h"
 
-enum { NAME_START = 1, NAME = 2, DIGIT = 4, HEX = 8, PUNCTUATION = 16, BLANK = 32 };
+enum { NAME_START = 1, NAME = 2, DIGIT = 4, HEX = 8, PUNCTUATION = 16, BLANK = 32, PAIRED = 64 };
 
 static const uint8_t ptx_chars[256] = {
     ['0' ... '7'] = NAME | DIGIT | HEX,
@@ -20,7 +20,7 @@ static const uint8_t ptx_chars[256] = {
     ['_'] = NAME_START | NAME,
     ['$'] = NAME_START | NAME,
     ['%'] = NAME_START | PUNCTUATION,
-    ['&'] = PUNCTUATION,
+    ['&'] = PUNCTUATION | PAIRED,
     ['('] = PUNCTUATION,
     [')'] = PUNCTUATION,
     ['*'] = PUNCTUATION,
@@ -29,19 +29,19 @@ static const uint8_t ptx_chars[256] = {
     ['-'] = PUNCTUATION,
     ['.'] = PUNCTUATION,
     ['/'] = PUNCTUATION,
-    ['!'] = PUNCTUATION,
+    ['!'] = PUNCTUATION | PAIRED,
     [':'] = PUNCTUATION,
     [';'] = PUNCTUATION,
-    ['<'] = PUNCTUATION,
-    ['='] = PUNCTUATION,
-    ['>'] = PUNCTUATION,
+    ['<'] = PUNCTUATION | PAIRED,
+    ['='] = PUNCTUATION | PAIRED,
+    ['>'] = PUNCTUATION | PAIRED,
     ['?'] = PUNCTUATION,
     ['@'] = PUNCTUATION,
     ['['] = PUNCTUATION,
     [']'] = PUNCTUATION,
     ['^'] = PUNCTUATION,
     ['{'] = PUNCTUATION,
-    ['|'] = PUNCTUATION,
+    ['|'] = PUNCTUATION | PAIRED,
     ['}'] = PUNCTUATION,
     ['~'] = PUNCTUATION,
     [' '] = BLANK,
@@ -98,6 +98,31 @@ static void ptx_name_token(PtxParser *p, const char *at, uint8_t kind, const cha
     p->at = at;
 }
 
+/* "%r7" with %r<n> in sight, the one spelling that a text has by the thousand: found without a name of its own.
+ * False for everything else, and where some %r7 was declared by itself. */
+static bool ptx_numbered_token(PtxParser *p, const char *at, const char *start)
+{
+    const char *digits = at;
+    while (is_char(digits[-1], DIGIT)) digits--;
+    if (digits == at || at - digits > 7 || (*digits == '0' && at - digits > 1)) return false;
+    PtxName *prefix = ptx_seen(p, start, (size_t)(digits - start));
+    if (!prefix || !prefix->range || prefix->spelled) return false;
+    uint32_t number = 0;
+    while (digits < at) number = number * 10 + (uint32_t)(*digits++ - '0');
+    PtxSymbol *range = ptx_find_range(prefix, number);
+    if (!range || range->vector > 1) return false;
+    p->tok.kind = PTX_TOKEN_NUMBERED;
+    p->tok.name = prefix;
+    p->tok.number = number;
+    p->at = at;
+    return true;
+}
+
+void ptx_spell(PtxParser *p)
+{
+    if (p->tok.kind == PTX_TOKEN_NUMBERED) ptx_name_token(p, p->at, PTX_TOKEN_NAME, p->tok.start);
+}
+
 /* directive = "." name ("::" name)*, as in .shared::cta; the name may start with a digit */
 static const char *ptx_dotted_word(const char *at)
 {
@@ -148,7 +173,7 @@ static const char *ptx_digits(PtxParser *p, const char *at, unsigned base)
 
 static bool ptx_is_decimal_float(const char *at)
 {
-    at += strspn(at, "0123456789");
+    while (is_char(*at, DIGIT)) at++;
     return *at == '.' || *at == 'e' || *at == 'E';
 }
 
@@ -233,8 +258,8 @@ static void ptx_punctuation_token(PtxParser *p, const char *at)
 {
     char first = at[0], second = at[1];
     if (!is_char(first, PUNCTUATION)) ptx_fail_byte(p, (unsigned char)first);
-    bool pair = (second == '=' && (first == '<' || first == '>' || first == '=' || first == '!'))
-                || (second == first && (first == '<' || first == '>' || first == '&' || first == '|'));
+    bool pair = is_char(first, PAIRED)
+                && (second == '=' ? first != '&' && first != '|' : second == first && first != '!');
     p->tok.kind = PTX_TOKEN_PUNCTUATION;
     p->tok.sign = (uint16_t)(pair ? PTX_SIGN2(first, second) : first);
     p->at = at + 1 + pair;
@@ -249,7 +274,7 @@ void ptx_next(PtxParser *p)
     if (is_char(*at, NAME_START) && (*at != '%' || is_char(at[1], NAME))) {
         const char *start = at++;
         while (is_char(*at, NAME)) at++;
-        ptx_name_token(p, at, PTX_TOKEN_NAME, start);
+        if (*start != '%' || !ptx_numbered_token(p, at, start)) ptx_name_token(p, at, PTX_TOKEN_NAME, start);
     } else if (is_char(*at, DIGIT)) {
         ptx_number_token(p, at);
     } else if (*at == '.' && is_char(at[1], NAME)) {
@@ -312,11 +337,6 @@ PtxName *ptx_mnemonic(PtxParser *p)
     return ptx_intern(p, first.start, first.length);
 }
 
-bool ptx_is(const PtxParser *p, unsigned sign)
-{
-    return p->tok.kind == PTX_TOKEN_PUNCTUATION && p->tok.sign == sign;
-}
-
 bool ptx_is_directive(const PtxParser *p, PtxDirective directive)
 {
     return p->tok.kind == PTX_TOKEN_DIRECTIVE && p->tok.name->directive == directive;
@@ -345,6 +365,7 @@ void ptx_expect(PtxParser *p, unsigned sign)
 
 PtxName *ptx_expect_name(PtxParser *p, const char *what)
 {
+    ptx_spell(p);
     if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, what);
     PtxName *name = p->tok.name;
     ptx_next(p);

@@ -278,7 +278,7 @@ static Counts count_all(PtxModule *const *parts, uint32_t part_count)
 static PtxModule *new_whole(const Counts *counts, uint32_t part_count)
 {
     PtxArena *arena = calloc(1, sizeof *arena);
-    PtxModule *whole = arena ? ptx_arena_get(arena, sizeof *whole) : NULL;
+    PtxModule *whole = arena ? ptx_arena_zeros(arena, sizeof *whole) : NULL;
     if (!whole) {
         free(arena);
         return NULL;
@@ -286,11 +286,11 @@ static PtxModule *new_whole(const Counts *counts, uint32_t part_count)
     whole->arena = arena;
     whole->name = "the linked module";
     whole->address_size = 64;
-    whole->functions = ptx_arena_get(arena, (counts->functions + 1) * sizeof *whole->functions);
-    whole->globals = ptx_arena_get(arena, (counts->globals + 1) * sizeof *whole->globals);
-    whole->forms = ptx_arena_get(arena, (counts->forms + 1) * sizeof *whole->forms);
-    whole->files = ptx_arena_get(arena, (counts->files + 1) * sizeof *whole->files);
-    whole->parts = ptx_arena_get(arena, (part_count + 1) * sizeof *whole->parts);
+    whole->functions = ptx_arena_zeros(arena, (counts->functions + 1) * sizeof *whole->functions);
+    whole->globals = ptx_arena_zeros(arena, (counts->globals + 1) * sizeof *whole->globals);
+    whole->forms = ptx_arena_zeros(arena, (counts->forms + 1) * sizeof *whole->forms);
+    whole->files = ptx_arena_zeros(arena, (counts->files + 1) * sizeof *whole->files);
+    whole->parts = ptx_arena_zeros(arena, (part_count + 1) * sizeof *whole->parts);
     if (whole->functions && whole->globals && whole->forms && whole->files && whole->parts) return whole;
     ptx_module_free(whole);
     return NULL;

@@ -1,44 +1,61 @@
-/* Interned names: a hash table of every spelling seen, the vocabulary put in first.
+/* Interned names: a hash table of every spelling seen in a text.
  *
- * A name carries what its spelling means: opcode, word of a mnemonic, directive, special register, and
- * the declaration now in sight. %r7 also knows its prefix %r, to find it in %r<100>.
+ * A name carries what its spelling means by itself (vocabulary.c), and the declaration now in sight. %r7
+ * also knows its prefix %r, to find it in %r<100>.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "ptx/parser.h"
 
 enum { FIRST_SLOTS = 2048 };
 
-static uint32_t ptx_hash(const char *text, size_t length)
+/* Up to eight characters as they are, which no other spelling has; of longer ones a hash, its low byte zero. */
+static uint64_t ptx_key(const char *text, size_t length)
 {
-    uint64_t hash = length * 0x9e3779b97f4a7c15u, word;
-    for (; length >= 8; text += 8, length -= 8) {
-        memcpy(&word, text, 8);
-        hash = (hash ^ word) * 0xff51afd7ed558ccdu;
-        hash ^= hash >> 32;
+    uint64_t key = 0, word;
+    if (length > 8) {
+        for (; length >= 8; text += 8, length -= 8) {
+            memcpy(&word, text, 8);
+            key = (key ^ word ^ length) * 0xff51afd7ed558ccdu;
+            key ^= key >> 32;
+        }
+        for (; length; length--) key = (key ^ (unsigned char)text[length - 1]) * 0x9e3779b97f4a7c15u;
+        return key << 8;
     }
-    word = 0;
-    for (size_t i = 0; i < length; i++) word = word << 8 | (unsigned char)text[i];
-    hash = (hash ^ word) * 0xff51afd7ed558ccdu;
-    return (uint32_t)(hash ^ hash >> 32);
+    for (; length; length--) key = key << 8 | (unsigned char)text[length - 1];
+    return key;
 }
+
+static uint32_t ptx_spread(uint64_t key)
+{
+    key = (key ^ key >> 32) * 0xff51afd7ed558ccdu;
+    return (uint32_t)(key >> 32);
+}
+
+uint32_t ptx_hash(const char *text, size_t length) { return ptx_spread(ptx_key(text, length)); }
 
 static void ptx_names_grow(PtxParser *p)
 {
     PtxNames *names = &p->names;
     uint32_t size = names->size ? names->size * 2 : FIRST_SLOTS;
-    PtxSlot *slots = size > names->size ? calloc(size, sizeof *slots) : NULL;
+    size_t bytes = size * sizeof(PtxSlot);
+    PtxSlot *slots = size > names->size ? chunks_take(p->options.chunks, &bytes) : NULL;
     if (!slots) ptx_fail_memory(p);
+    memset(slots, 0, size * sizeof *slots);
     for (uint32_t i = 0; i < names->size; i++)
         if (names->slots[i].name) {
-            uint32_t at = names->slots[i].hash;
+            uint32_t at = ptx_spread(names->slots[i].key);
             while (slots[at & (size - 1)].name) at++;
             slots[at & (size - 1)] = names->slots[i];
         }
-    free(names->slots);
+    ptx_names_free(p);
     names->slots = slots;
     names->size = size;
+}
+
+void ptx_names_free(PtxParser *p)
+{
+    chunks_give(p->options.chunks, p->names.slots, p->names.size * sizeof(PtxSlot));
 }
 
 /* A number at the end, of at most 7 digits and without leading zeros, makes a name one of a range. */
@@ -57,72 +74,46 @@ static PtxName *ptx_name_new(PtxParser *p, const char *text, size_t length)
 {
     PtxName *name = ptx_new(p, sizeof *name + length + 1);
     char *copy = (char *)(name + 1);
+    *name = *ptx_word(text, length);
     name->text = memcpy(copy, text, length);
     name->length = (uint32_t)length;
     return name;
 }
 
+/* The slot of a spelling, or the free one where it belongs. */
+static PtxSlot *ptx_slot(const PtxNames *names, const char *text, size_t length, uint64_t key)
+{
+    PtxSlot *slot;
+    for (uint32_t at = ptx_spread(key); (slot = &names->slots[at & (names->size - 1)])->name; at++) {
+        if (slot->key != key) continue;
+        if (length <= 8 || (slot->name->length == length && !memcmp(slot->name->text, text, length))) break;
+    }
+    return slot;
+}
+
+PtxName *ptx_seen(const PtxParser *p, const char *text, size_t length)
+{
+    return ptx_slot(&p->names, text, length, ptx_key(text, length))->name;
+}
+
 PtxName *ptx_intern(PtxParser *p, const char *text, size_t length)
 {
     PtxNames *names = &p->names;
-    uint32_t hash = ptx_hash(text, length), at = hash;
-    for (const PtxSlot *slot; (slot = &names->slots[at & (names->size - 1)])->name; at++)
-        if (slot->hash == hash && slot->name->length == length && !memcmp(slot->name->text, text, length))
-            return slot->name;
+    uint64_t key = ptx_key(text, length);
+    PtxSlot *slot = ptx_slot(names, text, length, key);
+    if (slot->name) return slot->name;
     PtxName *name = ptx_name_new(p, text, length);
-    names->slots[at & (names->size - 1)] = (PtxSlot){name, hash};
+    *slot = (PtxSlot){name, key};
     if (++names->count > names->size / 2) ptx_names_grow(p);
     ptx_split_number(p, name);
     return name;
 }
 
-static PtxName *ptx_intern_text(PtxParser *p, const char *text) { return ptx_intern(p, text, strlen(text)); }
-
-static void ptx_add_word(PtxParser *p, const char *text, PtxWordKind kind, unsigned word)
-{
-    PtxName *name = ptx_intern_text(p, text);
-    name->word_kind = (uint8_t)kind;
-    name->word = (uint16_t)word;
-}
-
-/* %tid, and of a family %envreg0 ... ; %pm0_64 has its number inside. */
-static void ptx_add_special(PtxParser *p, PtxSpecial special)
-{
-    const PtxSpecialInfo *info = &ptx_specials[special];
-    for (unsigned i = 0; i < (info->numbered ? info->components : 1u); i++) {
-        char text[48] = "%";
-        size_t length = strlen(info->name);
-        memcpy(text + 1, info->name, length + 1);
-        if (special == PTX_SPECIAL_pm64_)
-            memcpy(text, (char[]){'%', 'p', 'm', (char)('0' + i), '_', '6', '4', 0}, 8);
-        else if (info->numbered && i > 9)
-            memcpy(text + 1 + length, (char[]){(char)('0' + i / 10), (char)('0' + i % 10), 0}, 3);
-        else if (info->numbered)
-            memcpy(text + 1 + length, (char[]){(char)('0' + i), 0}, 2);
-        PtxName *name = ptx_intern_text(p, text);
-        name->special = (uint16_t)special;
-        name->component = (uint16_t)i;
-    }
-}
-
 void ptx_names_init(PtxParser *p)
 {
-    static const char *const directives[] = {
-        [PTX_DIRECTIVE_NONE] = "",
-#define DIRECTIVE(name) [PTX_DIRECTIVE_##name] = #name,
-#include "ptx/directives.def"
-    };
+    ptx_vocabulary_init();
     ptx_names_grow(p);
-    p->warp_size = ptx_intern_text(p, "WARP_SZ");
-    p->generic = ptx_intern_text(p, "generic");
-    p->sink = ptx_intern_text(p, "_");
-    for (unsigned i = 1; i < PTX_OP_COUNT; i++) ptx_intern_text(p, ptx_opcode_names[i])->opcode = (uint16_t)i;
-    for (unsigned i = 1; i < PTX_MOD_COUNT; i++)
-        ptx_add_word(p, ptx_modifiers[i].spelling, PTX_WORD_MODIFIER, i);
-    for (unsigned i = 1; i < PTX_TYPE_COUNT; i++) ptx_add_word(p, ptx_types[i].name, PTX_WORD_TYPE, i);
-    for (unsigned i = 1; i < PTX_SPACE_COUNT; i++) ptx_add_word(p, ptx_space_names[i], PTX_WORD_SPACE, i);
-    for (unsigned i = 2; i <= 8; i *= 2) ptx_add_word(p, (char[]){'v', (char)('0' + i), 0}, PTX_WORD_VECTOR, i);
-    for (unsigned i = 1; i < PTX_DIRECTIVE_COUNT; i++)
-        ptx_intern_text(p, directives[i])->directive = (uint16_t)i;
-    for (unsigned i = 1; i < PTX_SPECIAL_COUNT; i++) ptx_add_special(p, (PtxSpecial)i);
+    p->warp_size = ptx_intern(p, "WARP_SZ", 7);
+    p->generic = ptx_intern(p, "generic", 7);
+    p->sink = ptx_intern(p, "_", 1);
 }

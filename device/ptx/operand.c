@@ -9,6 +9,11 @@
 
 static void ptx_operand(PtxParser *p, PtxOperand *out);
 
+static bool ptx_is_name(const PtxParser *p)
+{
+    return p->tok.kind == PTX_TOKEN_NAME || p->tok.kind == PTX_TOKEN_NUMBERED;
+}
+
 /* component = ".x" | ".y" | ".z" | ".w" (or .r .g .b .a); 4: none follows */
 static uint32_t ptx_component(PtxParser *p)
 {
@@ -58,6 +63,14 @@ static void ptx_set_register(PtxParser *p, PtxOperand *out, uint32_t reg)
     out->kind = PTX_OPERAND_REGISTER;
     out->reg = reg;
     out->type = ((PtxRegister *)p->registers.items)[reg].type;
+}
+
+/* The register that the numbered one at hand is. */
+static void ptx_numbered(PtxParser *p, PtxOperand *out)
+{
+    ptx_set_register(p, out, ptx_find_numbered(p, p->tok.name, p->tok.number));
+    ptx_next(p);
+    ptx_selector(p, out);
 }
 
 /* A vector register named whole stands for the vector of its parts. */
@@ -132,6 +145,10 @@ static void ptx_immediate(PtxParser *p, PtxOperand *out)
 /* name = "_" | special | register | symbol; where labels may stand, any other name is taken for one */
 static void ptx_name_operand(PtxParser *p, PtxOperand *out)
 {
+    if (p->tok.kind == PTX_TOKEN_NUMBERED) {
+        ptx_numbered(p, out);
+        return;
+    }
     PtxName *name = p->tok.name;
     PtxSymbol *symbol = name->symbol;
     if (name == p->sink) {
@@ -205,7 +222,7 @@ static void ptx_address(PtxParser *p, PtxOperand *out)
 {
     PtxOperand base = {.column = p->tok.column};
     out->kind = PTX_OPERAND_ADDRESS;
-    if (p->tok.kind == PTX_TOKEN_NAME && p->tok.name != p->warp_size) {
+    if (ptx_is_name(p) && p->tok.name != p->warp_size) {
         uint32_t line = p->tok.line;
         ptx_name_operand(p, &base);
         out->base = base.kind == PTX_OPERAND_REGISTER ? PTX_BASE_REGISTER : PTX_BASE_VARIABLE;
@@ -238,7 +255,7 @@ static bool ptx_negated(PtxParser *p, PtxOperand *out)
     if (!(*at == '%' || *at == '_' || *at == '$' || (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z')))
         return false;
     ptx_next(p);
-    if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a register"); /* a lone '%' */
+    if (!ptx_is_name(p)) ptx_fail_expected(p, "a register"); /* a lone '%' */
     ptx_name_operand(p, out);
     out->negated = true;
     if (out->kind != PTX_OPERAND_REGISTER || (is_not && out->type != PTX_pred)
@@ -254,7 +271,7 @@ static void ptx_pair(PtxParser *p, PtxOperand *out)
     items[0] = *out;
     ptx_next(p);
     items[1].column = p->tok.column;
-    if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a predicate");
+    if (!ptx_is_name(p)) ptx_fail_expected(p, "a predicate");
     ptx_name_operand(p, &items[1]);
     *out = (PtxOperand){.kind = PTX_OPERAND_PAIR, .column = out->column, .count = 2, .items = items};
 }
@@ -263,7 +280,7 @@ static void ptx_pair(PtxParser *p, PtxOperand *out)
 static void ptx_operand(PtxParser *p, PtxOperand *out)
 {
     out->column = p->tok.column;
-    if (p->tok.kind == PTX_TOKEN_NAME) {
+    if (ptx_is_name(p)) {
         ptx_name_operand(p, out);
     } else if (ptx_accept(p, '[')) {
         ptx_address(p, out);
@@ -302,9 +319,9 @@ void ptx_call_operands(PtxParser *p)
 {
     PtxOperand parts[4] = {{0}};
     ptx_optional_list(p, &parts[0]);
-    if (parts[0].items || p->tok.kind != PTX_TOKEN_NAME) ptx_accept(p, ',');
+    if (parts[0].items || !ptx_is_name(p)) ptx_accept(p, ',');
     parts[1].column = p->tok.column;
-    if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a function");
+    if (!ptx_is_name(p)) ptx_fail_expected(p, "a function");
     ptx_name_operand(p, &parts[1]);
     parts[2].kind = PTX_OPERAND_LIST;
     parts[2].column = parts[3].column = p->tok.column;

@@ -39,22 +39,24 @@ void ptx_fail_expected(PtxParser *p, const char *what)
 
 void *ptx_new(PtxParser *p, size_t size)
 {
-    void *result = ptx_arena_get(p->arena, size);
+    void *result = ptx_arena_zeros(p->arena, size);
     if (!result) ptx_fail_memory(p);
     return result;
 }
 
-void *ptx_push(PtxParser *p, PtxVector *vector, size_t item_size)
+void ptx_vector_grow(PtxParser *p, PtxVector *vector, size_t item_size)
 {
-    if (vector->count == vector->capacity) {
-        uint32_t capacity = vector->capacity ? vector->capacity * 2 : 32;
-        void *items = capacity > vector->capacity ? realloc(vector->items, capacity * item_size) : NULL;
-        if (!items) ptx_fail_memory(p);
-        vector->items = items;
-        vector->capacity = capacity;
+    size_t bytes = vector->bytes ? vector->bytes * 2 : 32 * item_size;
+    void *items = chunks_take(p->options.chunks, &bytes);
+    if (!items || bytes / item_size > UINT32_MAX) {
+        chunks_give(p->options.chunks, items, bytes);
+        ptx_fail_memory(p);
     }
-    char *item = (char *)vector->items + vector->count++ * item_size;
-    return memset(item, 0, item_size);
+    if (vector->count) memcpy(items, vector->items, vector->count * item_size);
+    chunks_give(p->options.chunks, vector->items, vector->bytes);
+    vector->items = items;
+    vector->bytes = bytes;
+    vector->capacity = (uint32_t)(bytes / item_size);
 }
 
 void *ptx_take(PtxParser *p, PtxVector *vector, uint32_t from, size_t item_size)
@@ -62,7 +64,8 @@ void *ptx_take(PtxParser *p, PtxVector *vector, uint32_t from, size_t item_size)
     uint32_t count = vector->count - from;
     vector->count = from;
     if (!count) return NULL;
-    void *items = ptx_new(p, count * item_size);
+    void *items = ptx_arena_get(p->arena, count * item_size);
+    if (!items) ptx_fail_memory(p);
     return memcpy(items, (char *)vector->items + from * item_size, count * item_size);
 }
 
@@ -82,7 +85,8 @@ static PtxModule *ptx_module_new(const char *text, size_t length, const PtxOptio
     if (!arena) return NULL;
     const char *name = options->name ? options->name : "ptx";
     size_t name_size = strlen(name) + 1;
-    PtxModule *module = ptx_arena_get(arena, sizeof *module);
+    arena->chunks = options->chunks;
+    PtxModule *module = ptx_arena_zeros(arena, sizeof *module);
     char *name_copy = module ? ptx_arena_get(arena, name_size) : NULL;
     char *copy = name_copy && length < SIZE_MAX / 8 ? ptx_arena_get(arena, length + 1) : NULL;
     if (!copy) {
@@ -93,6 +97,7 @@ static PtxModule *ptx_module_new(const char *text, size_t length, const PtxOptio
     module->arena = arena;
     module->name = memcpy(name_copy, name, name_size);
     module->text = length ? memcpy(copy, text, length) : copy;
+    copy[length] = '\0';
     module->length = length;
     return module;
 }
@@ -102,8 +107,9 @@ static void ptx_scratch_free(PtxParser *p)
     PtxVector *vectors[] = {&p->bindings, &p->fixups,   &p->scopes, &p->globals,    &p->functions,
                             &p->files,    &p->forms,    &p->insns,  &p->registers,  &p->variables,
                             &p->labels,   &p->operands, &p->bytes,  &p->relocations};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) free(vectors[i]->items);
-    free(p->names.slots);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        chunks_give(p->options.chunks, vectors[i]->items, vectors[i]->bytes);
+    ptx_names_free(p);
 }
 
 /* Everything that may fail; false after a failure. */

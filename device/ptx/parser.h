@@ -1,8 +1,8 @@
 /* Inside the front end: the parser's state and the functions its files share.
  *
- * In pipeline order: lexer.c (text to tokens), names.c (interned names), symbols.c (scopes), directives.c
- * (module level), initialiser.c and constant.c, statement.c (bodies), operand.c, form.c (mnemonics), check.c
- * (operands against the rows). The parser goes forward only, with one token of lookahead, `tok`.
+ * In pipeline order: lexer.c (text to tokens), names.c and vocabulary.c (interned names), symbols.c (scopes),
+ * directives.c (module level), initialiser.c and constant.c, statement.c (bodies), operand.c, form.c (mnemonics),
+ * check.c (operands against the rows). The parser goes forward only, with one token of lookahead, `tok`.
  * An error does not return: ptx_fail stores the message and jumps to the one exit in parse.c; the arena
  * and the scratch vectors know all memory, so nothing is lost.
  */
@@ -10,6 +10,7 @@
 #define DEVICE_PTX_PARSER_H
 
 #include <setjmp.h>
+#include <string.h>
 
 #include "ptx/arena.h"
 #include "ptx/ptx.h"
@@ -42,12 +43,13 @@ typedef struct PtxName {
     uint16_t class;           /* of classes.def: index + 1 */
     PtxSymbol *symbol;        /* innermost declaration in sight, or NULL */
     PtxSymbol *range;         /* innermost %r<n> in sight, for the prefix */
+    bool spelled;             /* a prefix: a name such as %r7 was declared by itself */
     struct PtxRule *rule;     /* for a whole mnemonic: decoded, or NULL */
 } PtxName;
 
 typedef struct PtxSlot {
     PtxName *name;
-    uint32_t hash;
+    uint64_t key;
 } PtxSlot;
 
 typedef struct PtxNames {
@@ -60,6 +62,7 @@ typedef struct PtxNames {
 typedef enum {
     PTX_TOKEN_END,
     PTX_TOKEN_NAME,       /* foo, %r1, $L, mnemonics with their dots where one is expected */
+    PTX_TOKEN_NUMBERED,   /* %r1 where %r<n> is in sight: name is %r; ptx_spell makes it a NAME */
     PTX_TOKEN_DIRECTIVE,  /* .word: name without the dot */
     PTX_TOKEN_INTEGER,
     PTX_TOKEN_FLOAT,
@@ -76,6 +79,7 @@ typedef struct PtxToken {
     uint32_t line, column;
     const char *start;
     uint32_t length;       /* of a string: without the quotes */
+    uint32_t number;       /* of NUMBERED */
     union {
         PtxName *name;
         uint64_t bits;
@@ -142,10 +146,11 @@ typedef struct PtxScope {
     uint32_t bindings, fixups;
 } PtxScope;
 
-/* A growing array that is reused; freed at the one exit. */
+/* A growing array that is reused; given back at the one exit. */
 typedef struct PtxVector {
     void *items;
     uint32_t count, capacity;
+    size_t bytes;              /* of the chunk that it is in */
 } PtxVector;
 
 /* ---- mnemonics ---- */
@@ -226,7 +231,6 @@ typedef struct PtxParser {
     PtxName *warp_size, *generic, *sink; /* WARP_SZ, generic, _ */
     PtxVector bindings, fixups, scopes;
     /* form.c */
-    PtxWordSet *classes;
     PtxRow *rows;
     /* declarations of the module */
     PtxVector globals, functions, files, forms;
@@ -252,8 +256,14 @@ _Noreturn void ptx_fail_memory(PtxParser *p);
 /* "expected ..., found <token>" at the current token. */
 _Noreturn void ptx_fail_expected(PtxParser *p, const char *what);
 void *ptx_new(PtxParser *p, size_t size);
+void ptx_vector_grow(PtxParser *p, PtxVector *vector, size_t item_size);
 /* One more item at the end of a vector, zeroed; the address holds until the next push. */
-void *ptx_push(PtxParser *p, PtxVector *vector, size_t item_size);
+static inline void *ptx_push(PtxParser *p, PtxVector *vector, size_t item_size)
+{
+    if (vector->count == vector->capacity) ptx_vector_grow(p, vector, item_size);
+    char *item = (char *)vector->items + vector->count++ * item_size;
+    return memset(item, 0, item_size);
+}
 /* Items from..count as an array of the module; the vector is cut back to `from`. */
 void *ptx_take(PtxParser *p, PtxVector *vector, uint32_t from, size_t item_size);
 void ptx_enter(PtxParser *p);
@@ -269,16 +279,34 @@ void ptx_next(PtxParser *p);
 PtxName *ptx_mnemonic(PtxParser *p);
 void ptx_skip_to_brace(PtxParser *p);
 bool ptx_reread_number(PtxParser *p);
-bool ptx_is(const PtxParser *p, unsigned sign);
+/* A numbered register at hand becomes an interned name; other tokens stay as they are. */
+void ptx_spell(PtxParser *p);
+static inline bool ptx_is(const PtxParser *p, unsigned sign)
+{
+    return p->tok.kind == PTX_TOKEN_PUNCTUATION && p->tok.sign == sign;
+}
 bool ptx_is_directive(const PtxParser *p, PtxDirective directive);
 bool ptx_accept(PtxParser *p, unsigned sign);
 bool ptx_accept_directive(PtxParser *p, PtxDirective directive);
 void ptx_expect(PtxParser *p, unsigned sign);
 PtxName *ptx_expect_name(PtxParser *p, const char *what);
 
+/* vocabulary.c */
+void ptx_vocabulary_init(void);
+/* What a spelling means by itself, nothing for most. */
+const PtxName *ptx_word(const char *text, size_t length);
+/* The place of a word of a mnemonic in a PtxWordSet. */
+unsigned ptx_word_index(const PtxName *word);
+/* Adds the alternatives of a row to a set; where they end. */
+const char *ptx_alternatives(const char *at, PtxWordSet *set);
+
 /* names.c */
+uint32_t ptx_hash(const char *text, size_t length);
 PtxName *ptx_intern(PtxParser *p, const char *text, size_t length);
+/* NULL when the spelling was not seen yet. */
+PtxName *ptx_seen(const PtxParser *p, const char *text, size_t length);
 void ptx_names_init(PtxParser *p);
+void ptx_names_free(PtxParser *p);
 
 /* symbols.c */
 void ptx_open_scope(PtxParser *p);
@@ -287,6 +315,15 @@ PtxSymbol *ptx_declare(PtxParser *p, PtxSymbolKind kind, PtxName *name, uint32_t
 PtxSymbol *ptx_declare_range(PtxParser *p, PtxName *name, uint32_t line, uint32_t column);
 /* The register of a name (and of component `part` of a vector); UINT32_MAX if the name is none. */
 uint32_t ptx_find_register(PtxParser *p, PtxName *name, uint32_t part, uint32_t *vector);
+/* The range in sight that has a register of that number; NULL: there is none. */
+static inline PtxSymbol *ptx_find_range(const PtxName *prefix, uint32_t number)
+{
+    PtxSymbol *range = prefix->range;
+    while (range && number >= range->count) range = range->outer;
+    return range;
+}
+/* The same as ptx_find_register for a register of a range in sight that is not one of vectors. */
+uint32_t ptx_find_numbered(PtxParser *p, const PtxName *prefix, uint32_t number);
 void ptx_add_fixup(PtxParser *p, PtxName *name, PtxOperand *operand, PtxLabel **label, uint32_t line,
                    uint32_t column);
 

@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 
+#include "ptx/chunks.h"
 #include "ptx/tree.h"
 
 typedef enum PtxStatus {
@@ -31,6 +32,7 @@ typedef struct PtxOptions {
     const char *name;  /* of the text in messages; NULL: "ptx" */
     int max_version;   /* 90: PTX 9.0; 0: the newest this front end knows */
     int max_target;    /* 75: sm_75; 0: any */
+    Chunks *chunks;    /* where memory comes from and goes to; NULL: the heap */
 } PtxOptions;
 
 /* Parses and checks `length` bytes of `text` (without a NUL at the end); options may be NULL. A module, for

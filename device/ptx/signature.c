@@ -4,7 +4,7 @@
 #include "ptx/parser.h"
 
 /* type = digit, "w", "any", or a type's name: taken from the form where it says so */
-static const char *ptx_rule_type(PtxParser *p, const PtxForm *form, const char *at, PtxOperandRule *rule)
+static const char *ptx_rule_type(const PtxForm *form, const char *at, PtxOperandRule *rule)
 {
     size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
     PtxType first = (PtxType)form->types[0];
@@ -18,7 +18,7 @@ static const char *ptx_rule_type(PtxParser *p, const PtxForm *form, const char *
     else if (length == 3 && !memcmp(at, "any", 3))
         rule->type = PTX_TYPE_NONE;
     else
-        rule->type = (uint8_t)ptx_intern(p, at, length)->word;
+        rule->type = (uint8_t)ptx_word(at, length)->word;
     return at + length;
 }
 
@@ -43,14 +43,14 @@ static const char *ptx_rule_suffixes(const PtxForm *form, const char *at, PtxOpe
 }
 
 /* address = "[" name "]" (":" (digit | space))? */
-static const char *ptx_rule_address(PtxParser *p, const PtxForm *form, const char *at, PtxOperandRule *rule)
+static const char *ptx_rule_address(const PtxForm *form, const char *at, PtxOperandRule *rule)
 {
     rule->shape = at[1] == 't' ? PTX_SHAPE_TUPLE : PTX_SHAPE_ADDRESS;
     rule->space = form->spaces[0];
     at += 3;
     if (*at != ':') return at;
     size_t length = strspn(++at, "abcdefghijklmnopqrstuvwxyz01");
-    rule->space = length == 1 ? form->spaces[*at - '0'] : (uint8_t)ptx_intern(p, at, length)->word;
+    rule->space = length == 1 ? form->spaces[*at - '0'] : (uint8_t)ptx_word(at, length)->word;
     return at + length;
 }
 
@@ -69,18 +69,18 @@ static PtxShape ptx_rule_shape(const char *at, size_t length)
 }
 
 /* operand = ("[" name "]" | "{" name (":" type)? "}" | "#" name | "!"? name (":" type)?) suffix* */
-static const char *ptx_operand_rule(PtxParser *p, const PtxForm *form, const char *at, PtxOperandRule *rule)
+static const char *ptx_operand_rule(const PtxForm *form, const char *at, PtxOperandRule *rule)
 {
     rule->vector = 1;
     rule->type = form->types[0];
-    if (*at == '[') return ptx_rule_suffixes(form, ptx_rule_address(p, form, at, rule), rule);
+    if (*at == '[') return ptx_rule_suffixes(form, ptx_rule_address(form, at, rule), rule);
     bool braces = *at == '{', immediate = *at == '#';
     rule->negatable = *at == '!';
     at += braces || immediate || rule->negatable;
     size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz");
     rule->shape = (uint8_t)(immediate ? PTX_SHAPE_IMMEDIATE : ptx_rule_shape(at, length));
     at += length;
-    if (*at == ':') at = ptx_rule_type(p, form, at + 1, rule);
+    if (*at == ':') at = ptx_rule_type(form, at + 1, rule);
     if (braces) {
         rule->shape = PTX_SHAPE_VECTOR;
         at++;
@@ -97,7 +97,7 @@ void ptx_signature(PtxParser *p, const PtxForm *form, const char *text, PtxSigna
             continue;
         }
         PtxOperandRule *rule = &rules[signature->count++];
-        at = ptx_operand_rule(p, form, at, rule);
+        at = ptx_operand_rule(form, at, rule);
         signature->least += !rule->optional;
     }
     signature->operands = ptx_new(p, signature->count * sizeof *rules);

@@ -138,11 +138,16 @@ static void ptx_guard(PtxParser *p, PtxInsn *insn)
     if (!ptx_accept(p, '@')) return;
     insn->guard_negated = ptx_accept(p, '!');
     PtxToken tok = p->tok;
-    PtxName *name = ptx_expect_name(p, "a predicate");
-    uint32_t vector, reg = ptx_find_register(p, name, 0, &vector);
-    if (reg == UINT32_MAX) ptx_fail(p, tok.line, tok.column, "register '%s' is not declared", name->text);
+    bool numbered = tok.kind == PTX_TOKEN_NUMBERED;
+    if (!numbered && tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a predicate");
+    uint32_t vector, reg = numbered ? ptx_find_numbered(p, tok.name, tok.number)
+                                    : ptx_find_register(p, tok.name, 0, &vector);
+    int length = (int)tok.length;
+    if (reg == UINT32_MAX)
+        ptx_fail(p, tok.line, tok.column, "register '%.*s' is not declared", length, tok.start);
     if (((PtxRegister *)p->registers.items)[reg].type != PTX_pred)
-        ptx_fail(p, tok.line, tok.column, "'%s' is not a predicate", name->text);
+        ptx_fail(p, tok.line, tok.column, "'%.*s' is not a predicate", length, tok.start);
+    ptx_next(p);
     insn->guard = reg;
 }
 
@@ -231,6 +236,7 @@ static bool ptx_statement(PtxParser *p)
         return true;
     }
     if (ptx_is(p, '@')) ptx_guard(p, &guard);
+    ptx_spell(p);
     PtxToken tok = p->tok;
     if (tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a statement");
     PtxName *mnemonic = ptx_mnemonic(p);

@@ -94,6 +94,7 @@ static PtxSymbol *ptx_bind(PtxParser *p, PtxSymbolKind kind, PtxName *name, uint
         name->range = symbol;
     else
         name->symbol = symbol;
+    if (!is_range && name->prefix) name->prefix->spelled = true;
     return symbol;
 }
 
@@ -132,15 +133,19 @@ static const char *ptx_part_name(PtxParser *p, const PtxName *name, uint32_t par
     return text;
 }
 
+uint32_t ptx_find_numbered(PtxParser *p, const PtxName *prefix, uint32_t number)
+{
+    PtxSymbol *range = ptx_find_range(prefix, number);
+    return ptx_use_register(p, &range->regs[number], range, prefix->text, number);
+}
+
 uint32_t ptx_find_register(PtxParser *p, PtxName *name, uint32_t part, uint32_t *vector)
 {
-    PtxSymbol *symbol = name->symbol, *range = name->prefix ? name->prefix->range : NULL;
+    PtxSymbol *symbol = name->symbol, *range = name->prefix ? ptx_find_range(name->prefix, name->number) : NULL;
     *vector = 1;
-    while (range && name->number >= range->count) range = range->outer;
     if (range && (!symbol || symbol->depth < range->depth)) {
         *vector = range->vector;
-        if (range->vector == 1)
-            return ptx_use_register(p, &range->regs[name->number], range, name->prefix->text, name->number);
+        if (range->vector == 1) return ptx_find_numbered(p, name->prefix, name->number);
         if (part >= range->vector) return 0;
         uint32_t *place = &range->regs[name->number * range->vector + part];
         return ptx_use_register(p, place, range, *place ? NULL : ptx_part_name(p, name, part),

@@ -226,6 +226,7 @@ PtxVariable *ptx_parameter(PtxParser *p, bool is_entry, bool may_be_unnamed)
     } else {
         ptx_qualifiers(p, variable);
     }
+    ptx_spell(p);
     if (may_be_unnamed && p->tok.kind != PTX_TOKEN_NAME)
         variable->name = p->sink->text;
     else

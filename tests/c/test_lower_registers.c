@@ -273,7 +273,7 @@ static bool run_programs(Arena *arena, Machine *before, Machine *after, uint32_t
         random_program(&f);
         right = check_program(&f, before, after);
         *outputs += after->out_count;
-        lower_arena_reset(arena);
+        lower_arena_free(arena);
     }
     return right;
 }

@@ -168,6 +168,36 @@ static void scopes(void)
     CHECK(accepts("mov.b32 r8, 1;"));
 }
 
+/* Registers of ranges, which are found without a name of their own, beside others that look like them. */
+static void numbered(void)
+{
+    PtxModule *m = parse_body(
+        ".reg .b32 %r<4>, %r7; .reg .pred %p<2>; .reg .b32 %envreg<2>; .reg .v2 .b32 %v<3>;\n"
+        "mov.b32 %r3, 1;\nmov.b32 %r7, 2;\n{ .reg .b64 %r2; .reg .b16 %r<2>; mov.b64 %r2, 3; mov.b16 %r1, 4; "
+        "mov.b32 %r3, 5; }\n@!%p1 mov.b32 %r2, %envreg1;\nmov.b32 %r1, %envreg2;\nmov.b32 %v1.y, %v2.x;\n");
+    const PtxFunction *k = function(m, "k");
+    CHECK(k && k->insn_count == 8);
+    if (k && k->insn_count == 8) {
+        static const uint8_t types[] = {PTX_b32, PTX_b32, PTX_b64, PTX_b16, PTX_b32, PTX_b32, PTX_b32, PTX_b32};
+        const PtxInsn *i = k->insns;
+        for (int n = 0; n < 8; n++) CHECK(k->registers[i[n].operands[0].reg].type == types[n]);
+        CHECK(k->registers[i[0].operands[0].reg].number == 3);
+        CHECK(k->registers[i[1].operands[0].reg].number == PTX_NOT_NUMBERED);
+        CHECK(i[4].operands[0].reg == i[0].operands[0].reg && i[5].operands[0].reg != i[2].operands[0].reg);
+        CHECK(i[5].guard != PTX_NO_GUARD && i[5].guard_negated && k->registers[i[5].guard].number == 1);
+        CHECK(i[5].operands[1].kind == PTX_OPERAND_REGISTER && i[6].operands[1].kind == PTX_OPERAND_SPECIAL);
+        CHECK(i[7].operands[0].kind == PTX_OPERAND_REGISTER && i[7].operands[1].kind == PTX_OPERAND_REGISTER);
+    }
+    ptx_module_free(m);
+    CHECK(!accepts(".reg .b32 %r<4>; mov.b32 %r4, 1;"));
+    CHECK(!accepts(".reg .b32 %r<4>; mov.b32 %r01, 1;"));
+    CHECK(!accepts(".reg .b32 %r<4>; .reg .b32 %r2;"));
+    CHECK(!accepts(".reg .b32 %r<4>; @%r1 ret;"));
+    CHECK(!accepts(".reg .b32 %r<4>; mov.b32 r1, -%r1;"));
+    CHECK(!accepts(".reg .b32 %r<4>; %r1 r1, 1;"));
+    CHECK(accepts(".reg .b32 %r<4>; .reg .b32 %r4; mov.b32 %r4, %r3;"));
+}
+
 static void labels(void)
 {
     PtxModule *m = parse_body("bra end;\nagain: mov.u32 r1, 1;\n@p1 bra again;\n{ inner: bra inner; { bra "
@@ -360,6 +390,7 @@ int main(void)
     CHECK_GROUP(operands);
     CHECK_GROUP(modifiers);
     CHECK_GROUP(scopes);
+    CHECK_GROUP(numbered);
     CHECK_GROUP(labels);
     CHECK_GROUP(calls);
     CHECK_GROUP(initialisers);

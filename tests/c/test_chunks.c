@@ -1,0 +1,93 @@
+/* Chunks: their sizes, what is kept for the next one to take, and by many threads at once. */
+#include "check.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "ptx/chunks.h"
+
+static Chunks chunks = CHUNKS_INITIALIZER;
+
+static void sizes(void)
+{
+    static const struct {
+        size_t asked, got;
+    } cases[] = {{1, 4096},        {4096, 4096},       {4097, 8192},
+                 {100000, 131072}, {4 << 20, 4 << 20}, {5000000, 5000000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t size = cases[i].asked;
+        void *chunk = chunks_take(&chunks, &size);
+        CHECK(chunk != NULL);
+        CHECK_EQUAL(size, cases[i].got);
+        if (chunk) memset(chunk, 0x5a, size);
+        chunks_give(&chunks, chunk, size);
+    }
+    size_t huge = SIZE_MAX / 2;
+    CHECK(chunks_take(&chunks, &huge) == NULL);
+    chunks_give(&chunks, NULL, 0);
+    size_t size = 10000;
+    void *alone = chunks_take(NULL, &size);
+    CHECK(alone != NULL);
+    chunks_give(NULL, alone, size);
+}
+
+/* What was given last is taken first, by those who want that size; a sanitized build keeps nothing. */
+static void kept(void)
+{
+    size_t size = 20000, smaller = 10000;
+    void *first = chunks_take(&chunks, &size);
+    chunks_give(&chunks, first, size);
+    if (!chunks.kept) return;
+    void *other = chunks_take(&chunks, &smaller), *again = chunks_take(&chunks, &size);
+    CHECK(other != first);
+    CHECK(again == first);
+    chunks_give(&chunks, other, smaller);
+    chunks_give(&chunks, again, size);
+}
+
+static void limit(void)
+{
+    void *taken[64];
+    size_t size = 1 << 20;
+    for (int i = 0; i < 64; i++) taken[i] = chunks_take(&chunks, &size);
+    CHECK(chunks.kept <= CHUNKS_KEPT);
+    for (int i = 0; i < 64; i++) chunks_give(&chunks, taken[i], size);
+    CHECK(chunks.kept <= CHUNKS_KEPT);
+}
+
+/* Nobody has what another one has. */
+static void *take_and_give(void *argument)
+{
+    unsigned char mark = *(unsigned char *)argument;
+    intptr_t clashes = 0;
+    for (int round = 0; round < 2000; round++) {
+        size_t size = (size_t)1 << (12 + (round + mark) % 6);
+        unsigned char *chunk = chunks_take(&chunks, &size);
+        if (!chunk) return (void *)1;
+        memset(chunk, mark, size);
+        for (size_t i = 0; i < size; i += 512) clashes += chunk[i] != mark;
+        chunks_give(&chunks, chunk, size);
+    }
+    return (void *)clashes;
+}
+
+static void threads(void)
+{
+    static unsigned char marks[] = {1, 2, 3, 4};
+    pthread_t made[4];
+    for (int t = 0; t < 4; t++) CHECK(pthread_create(&made[t], NULL, take_and_give, &marks[t]) == 0);
+    for (int t = 0; t < 4; t++) {
+        void *clashes;
+        CHECK(pthread_join(made[t], &clashes) == 0 && clashes == NULL);
+    }
+}
+
+int main(void)
+{
+    CHECK_GROUP(sizes);
+    CHECK_GROUP(kept);
+    CHECK_GROUP(limit);
+    CHECK_GROUP(threads);
+    return check_done();
+}
