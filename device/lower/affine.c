@@ -159,7 +159,7 @@ static void rewrite(Affinity *a, LowerInsn i)
     if (!on_numbers) spread_sources(a, &i, access);
     if (access || on_numbers) i.op = forms[i.op].op;
     if (is_wanted(a, i.d)) a->spread[ref_number(i.d)] = 0;
-    *lower_new_insn(a->f, 0, 0) = i;
+    *lower_add_insn(a->f) = i;
 }
 
 static void rewrite_all(Affinity *a)

@@ -135,7 +135,7 @@ static void lay_out(Graph *g)
         const LowerBlock *old = &f->blocks[g->order[o]];
         blocks[o] = (LowerBlock){.first = f->insn_count, .position = o};
         uint32_t i = 0;
-        do *lower_new_insn(f, 0, 0) = text[old->first + i];
+        do *lower_add_insn(f) = text[old->first + i];
         while (++i < old->count); /* no block is empty */
         uint32_t follows = o + 1 < g->count ? g->order[o + 1] : NO_BLOCK;
         bool falls = !(text[old->first + old->count - 1].flags & FLAG_ENDS);

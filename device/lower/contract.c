@@ -314,7 +314,7 @@ static void write_fma(Contraction *c, const LowerInsn *sum, const Node *node)
     fma.c = node->takes ? sum->a : sum->b;
     if (negative != (minus && node->takes)) fma.a = negated(c, node->family, fma.a, sum->line);
     if (minus && !node->takes) fma.c = negated(c, node->family, fma.c, sum->line);
-    *lower_new_insn(c->f, 0, 0) = fma;
+    *lower_add_insn(c->f) = fma;
 }
 
 static void rewrite(Contraction *c)
@@ -330,7 +330,7 @@ static void rewrite(Contraction *c)
             if (node->role == ROLE_SUM && node->takes != TAKES_NOTHING)
                 write_fma(c, &c->text[n], node);
             else
-                *lower_new_insn(f, 0, 0) = c->text[n];
+                *lower_add_insn(f) = c->text[n];
         }
         block->count = f->insn_count - block->first;
     }

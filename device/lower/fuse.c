@@ -110,7 +110,7 @@ static uint32_t fuse_at(Fusion *x, const LowerInsn *i, uint32_t left)
         lower_new_insn(x->f, access, i->line);
         copied = 2;
     }
-    for (uint32_t n = 0; n < copied; n++) *lower_new_insn(x->f, 0, 0) = i[n];
+    for (uint32_t n = 0; n < copied; n++) *lower_add_insn(x->f) = i[n];
     return copied;
 }
 

@@ -17,8 +17,7 @@ void lower_reserve(LowerFunction *f, uint32_t capacity)
 
 LowerInsn *lower_new_insn(LowerFunction *f, uint16_t op, uint32_t line)
 {
-    f->insns = lower_arena_grow(f->scratch, f->insns, f->insn_count, &f->insn_capacity, sizeof *f->insns);
-    LowerInsn *insn = &f->insns[f->insn_count++];
+    LowerInsn *insn = lower_add_insn(f);
     *insn = (LowerInsn){.op = op,
                         .line = line,
                         .d = REF_ABSENT,

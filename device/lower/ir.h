@@ -115,6 +115,12 @@ static inline void lower_visit(LowerFunction *f, LowerInsn *i, RegisterVisitor v
 Ref lower_new_register(LowerFunction *f, RegisterClass class);
 /* An empty list of instructions with room for so many. */
 void lower_reserve(LowerFunction *f, uint32_t capacity);
+/* Appends an instruction that is still to be written. */
+static inline LowerInsn *lower_add_insn(LowerFunction *f)
+{
+    f->insns = lower_arena_grow(f->scratch, f->insns, f->insn_count, &f->insn_capacity, sizeof *f->insns);
+    return &f->insns[f->insn_count++];
+}
 /* Appends an instruction with all operands absent. */
 LowerInsn *lower_new_insn(LowerFunction *f, uint16_t op, uint32_t line);
 /* Appends further operands; their first index. */

@@ -47,6 +47,7 @@ typedef struct FunctionFacts {
 #define NO_ENTRY UINT32_MAX
 
 typedef struct Recipe Recipe;
+typedef struct FoundComparison FoundComparison;
 
 typedef struct Lower {
     const PtxModule *tree;
@@ -62,6 +63,7 @@ typedef struct Lower {
     uint64_t **reach; /* for each entry the set of functions that it may run, by id */
     uint32_t entry_count;
     const Recipe **recipes; /* by PtxForm.id */
+    const FoundComparison **comparisons; /* by PtxForm.id */
     Constants constants;
 } Lower;
 

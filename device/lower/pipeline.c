@@ -18,6 +18,7 @@ static void describe_module(Lower *lower)
         code->files[i + 1] = lower_arena_string(lower->keep, tree->files[i].name);
     code->file_count = tree->file_count + 1;
     lower->recipes = ARENA_ZEROS(&lower->scratch, const Recipe *, tree->form_count);
+    lower->comparisons = ARENA_ZEROS(&lower->scratch, const FoundComparison *, tree->form_count);
 }
 
 /* True when the module is whole. */

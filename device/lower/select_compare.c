@@ -17,13 +17,32 @@ static const char *comparison(const PtxForm *form)
     }
 }
 
-static uint16_t find_comparison(const Select *s, PtxType type, bool ftz)
+static uint16_t comparison_op(const PtxForm *form, PtxType type, bool ftz)
 {
-    const char *how = comparison(s->insn->form);
+    const char *how = comparison(form);
     uint16_t op = select_find("setp_%s_%s%s", how, ftz ? "ftz_" : "", ptx_types[type].name);
     if (op == OP_COUNT && ptx_types[type].class != PTX_FLOAT)
         op = select_find("setp_%s_b%u", how, ptx_type_bits(type));
     return op;
+}
+
+/* Looked up once for each form. */
+struct FoundComparison {
+    uint16_t op;
+    bool flushes;          /* the sources first: the operation does not */
+};
+
+static const FoundComparison *find_comparison(Select *s, PtxType type)
+{
+    const PtxForm *form = s->insn->form;
+    const FoundComparison **place = &s->lower->comparisons[form->id];
+    if (*place) return *place;
+    bool ftz = ptx_has(form, PTX_MOD_ftz) && type != PTX_f64;
+    FoundComparison *found = ARENA_ARRAY(&s->lower->scratch, FoundComparison, 1);
+    found->op = comparison_op(form, type, ftz);
+    found->flushes = ftz && found->op == OP_COUNT;
+    if (found->flushes) found->op = comparison_op(form, type, false);
+    return *place = found;
 }
 
 static Ref flush(Select *s, Ref source, PtxType type, bool wanted)
@@ -44,17 +63,15 @@ typedef struct Comparison {
 
 static bool prepare(Select *s, PtxType type, Comparison *c)
 {
-    bool ftz = ptx_has(s->insn->form, PTX_MOD_ftz) && type != PTX_f64;
+    const FoundComparison *found = find_comparison(s, type);
     c->type = type;
-    c->op = find_comparison(s, type, ftz);
-    bool flushes = ftz && c->op == OP_COUNT;
-    if (flushes) c->op = find_comparison(s, type, false);
+    c->op = found->op;
     if (c->op == OP_COUNT) {
         select_unsupported(s, "");
         return false;
     }
-    c->a = flush(s, select_source(s, operand_at(s, 1), type), type, flushes);
-    c->b = flush(s, select_source(s, operand_at(s, 2), type), type, flushes);
+    c->a = flush(s, select_source(s, operand_at(s, 1), type), type, found->flushes);
+    c->b = flush(s, select_source(s, operand_at(s, 2), type), type, found->flushes);
     return true;
 }
 

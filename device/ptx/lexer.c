@@ -74,7 +74,7 @@ static const char *ptx_block_comment(PtxParser *p, const char *at)
     ptx_fail(p, line, column, "comment without an end");
 }
 
-static const char *ptx_skip_blanks(PtxParser *p)
+static inline __attribute__((always_inline)) const char *ptx_skip_blanks(PtxParser *p)
 {
     const char *at = p->at;
     for (;;) {
@@ -325,16 +325,39 @@ static PtxName *ptx_joined_mnemonic(PtxParser *p, PtxToken first)
 }
 
 /* mnemonic = name ("." word)* */
+static const char *ptx_dotted_words(const char *at)
+{
+    while (at[0] == '.' && is_char(at[1], NAME)) at = ptx_dotted_word(at + 1);
+    return at;
+}
+
+void ptx_next_statement(PtxParser *p)
+{
+    const char *start = ptx_skip_blanks(p), *at = start;
+    p->at = start;
+    if (!is_char(*at, NAME_START) || *at == '%') {
+        ptx_next(p);
+        return;
+    }
+    while (is_char(*at, NAME)) at++;
+    at = ptx_dotted_words(at);
+    p->tok.line = p->line;
+    p->tok.column = ptx_column(p, start);
+    p->tok.start = start;
+    p->tok.length = (uint32_t)(at - start);
+    ptx_name_token(p, at, PTX_TOKEN_NAME, start);
+}
+
 PtxName *ptx_mnemonic(PtxParser *p)
 {
     PtxToken first = p->tok;
-    const char *at = p->at;
-    while (at[0] == '.' && is_char(at[1], NAME)) at = ptx_dotted_word(at + 1);
+    const char *at = ptx_dotted_words(p->at);
+    bool whole = at == p->at;
     p->at = at;
     first.length = (uint32_t)(at - first.start);
     ptx_next(p);
     if (p->tok.kind == PTX_TOKEN_DIRECTIVE) return ptx_joined_mnemonic(p, first);
-    return ptx_intern(p, first.start, first.length);
+    return whole ? first.name : ptx_intern(p, first.start, first.length);
 }
 
 bool ptx_is_directive(const PtxParser *p, PtxDirective directive)

@@ -275,6 +275,8 @@ void ptx_report_list(const PtxModule *module, PtxLog *log, PtxStatus status, uin
 
 /* lexer.c */
 void ptx_next(PtxParser *p);
+/* The next token where a statement starts: a mnemonic is one with its dots. */
+void ptx_next_statement(PtxParser *p);
 /* The name at hand with the dotted words that follow it. */
 PtxName *ptx_mnemonic(PtxParser *p);
 void ptx_skip_to_brace(PtxParser *p);

@@ -194,7 +194,7 @@ static void ptx_instruction(PtxParser *p, const PtxInsn *guard, PtxName *mnemoni
     ptx_check(p, rule, &insn);
     if (ptx_takes_labels(opcode)) ptx_label_fixups(p, &insn);
     *(PtxInsn *)ptx_push(p, &p->insns, sizeof insn) = insn;
-    ptx_next(p);
+    ptx_next_statement(p);
 }
 
 /* directive = registers | variable | loc | file | pragma | section */
