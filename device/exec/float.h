@@ -71,6 +71,13 @@ LANE_FN f64 make_odd(f64 x, f64 error)
     return f64_from((error > 0 || error < 0) && (bits & 1) == 0 ? toward : bits);
 }
 
+LANE_FN f32 make_odd_f32(f32 x, f32 error)
+{
+    b32 bits = f32_bits(x);
+    b32 toward = (error > 0) == (x > 0) ? bits + 1 : bits - 1;
+    return f32_from((error > 0 || error < 0) && (bits & 1) == 0 ? toward : bits);
+}
+
 /* The exact a * b + c of floats (the product of two floats is exact in double), rounded to odd. */
 LANE_FN f64 fma_odd(f32 a, f32 b, f32 c)
 {

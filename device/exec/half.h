@@ -67,8 +67,15 @@ LANE_FN b32 f32_to_bf16_round(f32 f, unsigned mods)
     return x > F32_INF ? HALF_NAN : step_away(cut, rest, nearest, sign, mods) | sign;
 }
 
+/* The exact a * b + c of f16 values (their product is exact in float), rounded to odd. */
+LANE_FN f32 fma_odd_f16(f32 a, f32 b, f32 c)
+{
+    f32 p = a * b, s = p + c, rest = s - p;
+    return make_odd_f32(s, (p - (s - rest)) + (c - rest));
+}
+
 /* a * b + c rounded once. */
-LANE_FN b32 fma_to_f16(f32 a, f32 b, f32 c) { return f32_to_f16(f32_odd(fma_odd(a, b, c))); }
+LANE_FN b32 fma_to_f16(f32 a, f32 b, f32 c) { return f32_to_f16(fma_odd_f16(a, b, c)); }
 LANE_FN b32 fma_to_bf16(f32 a, f32 b, f32 c) { return f32_to_bf16(f32_odd(fma_odd(a, b, c))); }
 
 #endif

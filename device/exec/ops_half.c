@@ -139,7 +139,7 @@ LANE_FN b32 mul_ftz_of_f16(b32 a, b32 b)
 }
 LANE_FN b32 fma_ftz_of_f16(b32 a, b32 b, b32 c)
 {
-    return f32_to_f16(flush_half(f32_odd(fma_odd(flushed_source(a), flushed_source(b), flushed_source(c)))));
+    return f32_to_f16(flush_half(fma_odd_f16(flushed_source(a), flushed_source(b), flushed_source(c))));
 }
 HALF_ROWS_2(mul_ftz, f16)
 TERNARY(fma_ftz_f16, b16, fma_ftz_of_f16(a, b, c))
