@@ -86,8 +86,10 @@ LANE_FN f64 fma_odd(f32 a, f32 b, f32 c)
 }
 
 #if defined(__FMA__) || defined(__aarch64__)
+#define HAVE_FMA 1 /* else fma.h */
 LANE_FN f32 fma_f32(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 #else
+#define HAVE_FMA 0
 LANE_FN f32 fma_f32(f32 a, f32 b, f32 c) { return (f32)fma_odd(a, b, c); }
 #endif
 

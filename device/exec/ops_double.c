@@ -3,7 +3,7 @@
  * A NaN operand becomes the result, made quiet. Of several, a sum or product takes b (then c, then a), where
  * the processor would take a; a quotient takes a, as the processor does.
  */
-#include "exec/float.h"
+#include "exec/fma.h"
 
 LANE_FN f64 quiet(f64 x) { return f64_from(f64_bits(x) | F64_QUIET); }
 LANE_FN f64 nan_or(f64 x, f64 otherwise) { return x != x ? quiet(x) : otherwise; }
@@ -12,9 +12,25 @@ BINARY(add_f64, f64, nan_or(b, a + b))
 BINARY(sub_f64, f64, nan_or(b, a - b))
 BINARY(mul_f64, f64, nan_or(b, a * b))
 BINARY(div_f64, f64, a / b)
-TERNARY(fma_f64, f64, nan_or(b, nan_or(c, __builtin_fma(a, b, c))))
 UNARY(rcp_f64, f64, 1.0 / a)
 UNARY(sqrt_f64, f64, __builtin_sqrt(a))
+
+#if HAVE_FMA
+TERNARY(fma_f64, f64, nan_or(b, nan_or(c, __builtin_fma(a, b, c))))
+#else
+#define FMA_FORM(form) \
+    HANDLER(fma_f64, form) \
+    { \
+        f64 *d = ROW(f64, w, i->d); \
+        const f64 *a = ROW(const f64, w, i->a), *b = ROW(const f64, w, i->b), *c = ROW(const f64, w, i->c); \
+        FmaParts x; \
+        fma_row_f64(&x, a, b, c, w->lanes); \
+        LANES_LOOP LANE_STORE_##form(f64, nan_or(b[l], nan_or(c[l], x.high[l]))); \
+        return i + 1; \
+    }
+FMA_FORM(full)
+FMA_FORM(part)
+#endif
 
 UNARY(neg_f64, f64, nan_or(a, f64_from(f64_bits(a) ^ F64_SIGN)))
 UNARY(abs_f64, f64, nan_or(a, f64_from(f64_bits(a) & ~F64_SIGN)))

@@ -1,5 +1,5 @@
 /* f32 arithmetic, rounded to nearest even unless the name says otherwise. */
-#include "exec/float.h"
+#include "exec/fma.h"
 
 #define F32_OP_1(name, value) \
     LANE_FN f32 name##_of(f32 a) { return canonical(value); } \
@@ -27,9 +27,6 @@
 #define F32_OP_2(name, value) \
     LANE_FN f32 name##_of(f32 a, f32 b) { return canonical(value); } \
     ARITHMETIC(name##_f32, i->b, value)
-#define F32_OP_3(name, value) \
-    LANE_FN f32 name##_of(f32 a, f32 b, f32 c) { return canonical(value); } \
-    ARITHMETIC(name##_f32, i->c, value)
 
 /* Flushing sources and results where a result can be rounded up to the least normal number: rows without
  * such a number, nearly all, are done after the first loop; the others are looked at closely. */
@@ -64,7 +61,6 @@ F32_OP_2(add, a + b)
 F32_OP_2(sub, a - b)
 F32_OP_2(mul, a * b)
 F32_OP_2(div, a / b)
-F32_OP_3(fma, fma_f32(a, b, c))
 F32_OP_1(rcp, 1.0f / a)
 F32_OP_1(sqrt, __builtin_sqrtf(a))
 
@@ -72,7 +68,39 @@ BINARY(add_ftz_f32, f32, flush(add_of(flush(a), flush(b)))) /* a small sum is ex
 BINARY(sub_ftz_f32, f32, flush(sub_of(flush(a), flush(b))))
 FLUSHED(mul_ftz_f32, i->b, mul_of(a, b), a * 0x1p60f * b)
 FLUSHED(div_ftz_f32, i->b, div_of(a, b), a * 0x1p60f / b)
-FLUSHED(fma_ftz_f32, i->c, fma_of(a, b, c), fma_f32(a * 0x1p60f, b, c * 0x1p60f))
+
+LANE_FN f32 fma_of(f32 a, f32 b, f32 c) { return canonical(fma_f32(a, b, c)); }
+LANE_FN f32 fma_scaled(f32 a, f32 b, f32 c) { return fma_f32(a * 0x1p60f, b, c * 0x1p60f); }
+#if HAVE_FMA
+ARITHMETIC(fma_f32, i->c, fma_of(a, b, c))
+FLUSHED(fma_ftz_f32, i->c, fma_of(a, b, c), fma_scaled(a, b, c))
+#else
+#define FMA_FORM(form) \
+    HANDLER(fma_f32, form) \
+    { \
+        f32 *d = ROW(f32, w, i->d); \
+        _Alignas(64) f32 r[WARP_LANES]; \
+        fma_row(r, ROW(const f32, w, i->a), ROW(const f32, w, i->b), ROW(const f32, w, i->c)); \
+        LANES_LOOP LANE_STORE_##form(f32, r[l]); \
+        if (__builtin_expect(row_has_nan(d), 0)) canonical_row(d, w->lanes); \
+        return i + 1; \
+    } \
+    HANDLER(fma_ftz_f32, form) \
+    { \
+        f32 *d = ROW(f32, w, i->d); \
+        const f32 *a_ = ROW(const f32, w, i->a), *b_ = ROW(const f32, w, i->b), *c_ = ROW(const f32, w, i->c); \
+        _Alignas(64) f32 r[WARP_LANES], a[WARP_LANES], b[WARP_LANES], c[WARP_LANES]; \
+        b32 edge = 0; \
+        LANES_LOOP { a[l] = flush(a_[l]); b[l] = flush(b_[l]); c[l] = flush(c_[l]); } \
+        fma_row(r, a, b, c); \
+        LANES_LOOP { r[l] = flush(canonical(r[l])); edge |= LEAST_NORMAL(r[l]); } \
+        if (edge) LANES_LOOP r[l] = flush_tiny(r[l], fma_scaled(a[l], b[l], c[l])); \
+        LANES_LOOP LANE_STORE_##form(f32, r[l]); \
+        return i + 1; \
+    }
+FMA_FORM(full)
+FMA_FORM(part)
+#endif
 
 UNARY(neg_f32, f32, canonical(f32_from(f32_bits(a) ^ F32_SIGN)))
 UNARY(abs_f32, f32, canonical(fabs_f32(a)))

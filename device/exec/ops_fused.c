@@ -4,7 +4,7 @@
  */
 #include "exec/fused.h"
 
-#include "exec/float.h"
+#include "exec/fma.h"
 #include "exec/places.h"
 
 /* A vector of lanes, two or one to a half. Elsewhere nothing is fused: the plain loops would not be faster. */
@@ -27,6 +27,7 @@ typedef __m256 Lanes;
 #else
 #define HAVE_LANES 0
 #endif
+#define HAVE_DOT (HAVE_LANES || HAVE_DOUBT) /* with sums of doubles where there is no fma */
 
 #if HAVE_LANES
 enum { PARTS = HALF / LANES_EACH }; /* vectors of a half */
@@ -58,7 +59,53 @@ LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, 
         LANES_STORE(d + HALF + LANES_EACH * p, high[p]);
     }
 }
+#elif HAVE_DOT
+/* Sums are widened where they lie: from memory that takes half the work. */
+#define DOT_FOUR(x, y, z, c) \
+    round_sums(_mm_add_pd(_mm_mul_pd(two_doubles(x), y), two_doubles(c)), \
+               _mm_add_pd(_mm_mul_pd(two_doubles((x) + 8), z), two_doubles((c) + 2)), &doubt)
+LANE_FN Doubt dot_half(Doubt doubt, const uint8_t *x, const uint8_t *y, bool dense, const float *c, float *r)
+{
+    const __m128d even = _mm_set1_pd(*(const float *)(const void *)y);
+    for (int l = 0; l < HALF; l += 4, x += 16, y += 16)
+        _mm_store_ps(r + l, dense ? DOT_FOUR(x, two_doubles(y), two_doubles(y + 8), c + l)
+                                  : DOT_FOUR(x, even, even, c + l));
+    return doubt;
+}
 
+static __attribute__((noinline)) void dot_again(float *r, const Places *x, const Places *y, const float *c)
+{
+    _Alignas(64) float a[WARP_LANES], b[WARP_LANES];
+    load_places_uint32_t((uint32_t *)(void *)a, x);
+    load_places_uint32_t((uint32_t *)(void *)b, y);
+    fma_row_again(r, a, b, c);
+}
+
+LANE_FN void dot_steps(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, bool dense,
+                       const float *c, float *d)
+{
+    _Alignas(64) float rows[2][WARP_LANES];
+    for (; count; count--, i += 3, j += 3) {
+        float *r = rows[count & 1];
+        const Places a = {x->low + i->imm, x->high + i->imm, true, true};
+        const Places b = {y->low + j->imm, y->high + j->imm, dense, true};
+        Doubt doubt = dot_half(no_doubt(), a.low, b.low, dense, c, r);
+        doubt = dot_half(doubt, a.high, b.high, dense, c + HALF, r + HALF);
+        if (in_doubt(&doubt)) dot_again(r, &a, &b, c);
+        c = r;
+    }
+    memcpy(d, c, sizeof rows[0]);
+}
+
+LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, const float *c,
+                 float *d)
+{
+    if (y->dense) dot_steps(i, j, count, x, y, true, c, d);
+    else dot_steps(i, j, count, x, y, false, c, d);
+}
+#endif
+
+#if HAVE_DOT
 static const Insn *dot_shared(Warp *w, const Insn *i)
 {
     const FusedDot offsets = fused_dot_unpack(i->imm);

@@ -50,15 +50,23 @@ ROUNDED(cvt_round_f64_s64, cvt_f64_s64)
 ROUNDED(cvt_round_f64_u64, cvt_f64_u64)
 ROUNDED(cvt_round_f32_f64, cvt_f32_f64)
 
-/* Without the instruction, fma_f32 is built on rounding to nearest: here the library's serves. */
-static const Insn *fma_rounded(Warp *w, const Insn *i)
+/* Without the instruction fma_f32 is built on rounding to nearest. In other modes a sum of doubles serves: the
+ * product is exact, and rounding twice in one direction is rounding once. */
+#if HAVE_FMA
+#define FMA_DIRECTED(a, b, c) __builtin_fmaf(a, b, c)
+#else
+#define FMA_DIRECTED(a, b, c) (f32)((f64)(a) * (b) + (c))
+#endif
+static const Insn *fma_directed(OpFn to_nearest, Warp *w, const Insn *i)
 {
     f32 *d = ROW(f32, w, i->d);
     const f32 *a = ROW(const f32, w, i->a), *b = ROW(const f32, w, i->b), *c = ROW(const f32, w, i->c);
-    fesetround(mode_of(i->mods));
-    LANES_LOOP d[l] = LANE_BLEND(f32, w->lanes[l], canonical(__builtin_fmaf(a[l], b[l], c[l])), d[l]);
+    const int mode = mode_of(i->mods);
+    if (mode == FE_TONEAREST) return to_nearest(w, i);
+    fesetround(mode);
+    LANES_LOOP d[l] = LANE_BLEND(f32, w->lanes[l], canonical(FMA_DIRECTED(a[l], b[l], c[l])), d[l]);
     fesetround(FE_TONEAREST);
     return i + 1;
 }
-HANDLER(fma_round_f32, full) { return fma_rounded(w, i); }
-HANDLER(fma_round_f32, part) { return fma_rounded(w, i); }
+HANDLER(fma_round_f32, full) { return fma_directed(EXEC_NAME(op_fma_f32_full), w, i); }
+HANDLER(fma_round_f32, part) { return fma_directed(EXEC_NAME(op_fma_f32_part), w, i); }

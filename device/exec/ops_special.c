@@ -1,6 +1,7 @@
 /* The approximate functions of f32, and the f64 reciprocals that work on high words: what PTX says of
  * subnormal numbers, by the scaling that the assembler puts around the unit's functions.
  */
+#include "exec/fma.h"
 #include "exec/mufu_rows.h"
 
 /* An op on a row, made in two expressions: where the table is looked up, the result of the value there. */
@@ -130,13 +131,20 @@ LANE_FN f64 rsqrt_of(b32 x, f64 value)
 }
 MUFU_1(rsqrt_approx_ftz_f64, f64, rsqrt, rsqrt_place(high_word(a)), rsqrt_of(high_word(a), value))
 
-/* In full, one step of third order from the approximate one. */
+/* In full, one step of third order from the approximate one. A subnormal argument is scaled, and the root scaled
+ * back; so is one that is far from one where products are split (fma.h). */
+LANE_FN f64 root_scale(f64 x)
+{
+    const f64 size = __builtin_fabs(x);
+    const bool huge = !HAVE_FMA && size > 0x1p500;
+    return size < (HAVE_FMA ? 0x1p-1022 : 0x1p-500) ? 0x1p300 : huge ? 0x1p-300 : 1.0;
+}
 LANE_FN f64 raised_f64(f64 x) { return x * (__builtin_fabs(x) < 0x1p-1022 ? 0x1p54 : 1.0); }
 LANE_FN f64 rsqrt_refined(f64 x, f64 value)
 {
-    const f64 raised = raised_f64(x), y = rsqrt_of(high_word(raised), value);
-    const f64 e = __builtin_fma(raised, -(y * y), 1.0);
-    const f64 r = __builtin_fma(__builtin_fma(0.375, e, 0.5), e * y, y) * (raised == x ? 1.0 : 0x1p27);
+    const f64 scale = root_scale(x), scaled = x * scale * scale, y = rsqrt_of(high_word(scaled), value);
+    const f64 e = fma_plain(scaled, -(y * y), 1.0);
+    const f64 r = fma_plain(fma_plain(0.375, e, 0.5), e * y, y) * scale;
     return x > 0 && x < __builtin_inf() ? r : 1.0 / __builtin_sqrt(x);
 }
 MUFU_1(rsqrt_f64, f64, rsqrt, rsqrt_place(high_word(raised_f64(a))), rsqrt_refined(a, value))

@@ -111,18 +111,6 @@ static void test_arithmetic(const Format *f)
     }
 }
 
-/* f32's fused multiply-add, which one instruction set has to build from double, against the C library's. */
-static void test_fma(void)
-{
-    for (unsigned k = 0; k < 300000; k++) {
-        uint32_t a = (uint32_t)ops_mix(k), b = (uint32_t)ops_mix(k + 1), c = (uint32_t)ops_mix(k + 2);
-        if (k % 2) c = bits_of(-float_of(a) * float_of(b)) + (uint32_t)(ops_mix(k + 3) % 5) - 2;
-        float expected = fmaf(float_of(a), float_of(b), float_of(c));
-        uint32_t bits = isnan(expected) ? 0x7fffffff : bits_of(expected);
-        CHECK(ops_value(&run, OP_fma_f32, 0, 32, 32, a, b, c) == bits);
-    }
-}
-
 int main(void)
 {
     for (int isa = 0; isa < OPS_ISA_COUNT; isa++) {
@@ -132,7 +120,6 @@ int main(void)
             test_rounding(&formats[k]);
             test_arithmetic(&formats[k]);
         }
-        test_fma();
     }
     return check_done();
 }
