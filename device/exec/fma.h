@@ -36,7 +36,7 @@ static __attribute__((noinline, unused)) void fma_row_again(f32 *r, const f32 *a
 #define HAVE_DOUBT 1
 
 /* What has been seen of a row's sums: the least of their last 29 bits, moved to the sign, and of the floats'
- * sizes, less one so that zeros are largest. */
+ * sizes, less one so that zeros are largest. Tiny are sizes up to 2^-125. */
 typedef struct Doubt {
     __m128i tie, tiny;
 } Doubt;
@@ -46,7 +46,7 @@ LANE_FN Doubt no_doubt(void) { return (Doubt){_mm_setzero_si128(), _mm_set1_epi3
 LANE_FN bool in_doubt(const Doubt *x)
 {
     const __m128i ties = _mm_cmpeq_epi32(x->tie, _mm_set1_epi32(INT32_MIN));
-    const __m128i tinies = _mm_cmpeq_epi32(_mm_srli_epi32(x->tiny, 24), _mm_setzero_si128());
+    const __m128i tinies = _mm_cmpeq_epi32(_mm_srli_epi32(x->tiny, 25), _mm_setzero_si128());
     const __m128i either = _mm_or_si128(ties, tinies);
     return __builtin_expect(!_mm_testz_si128(either, either), 0);
 }
@@ -62,15 +62,29 @@ LANE_FN __m128d two_doubles(const void *p)
     return r;
 }
 
-/* Four sums as floats. */
-LANE_FN __m128 round_sums(__m128d low, __m128d high, Doubt *doubt)
+LANE_FN void look_for_ties(Doubt *x, __m128d low, __m128d high)
 {
-    const __m128 r = _mm_movelh_ps(_mm_cvtpd_ps(low), _mm_cvtpd_ps(high));
     const __m128 last = _mm_shuffle_ps(_mm_castpd_ps(low), _mm_castpd_ps(high), _MM_SHUFFLE(2, 0, 2, 0));
+    x->tie = _mm_min_epi32(x->tie, _mm_slli_epi32(_mm_castps_si128(last), 3));
+}
+LANE_FN void look_for_tiny(Doubt *x, __m128 r)
+{
     const __m128i bits = _mm_castps_si128(r), size = _mm_add_epi32(bits, bits);
-    doubt->tie = _mm_min_epi32(doubt->tie, _mm_slli_epi32(_mm_castps_si128(last), 3));
-    doubt->tiny = _mm_min_epu32(doubt->tiny, _mm_add_epi32(size, _mm_set1_epi32(-1)));
-    return r;
+    x->tiny = _mm_min_epu32(x->tiny, _mm_add_epi32(size, _mm_set1_epi32(-1)));
+}
+
+/* Four sums, rounded to r. */
+LANE_FN void round_sums(f32 *r, __m128d low, __m128d high, bool sizes, Doubt *doubt)
+{
+    const __m128 x = _mm_cvtpd_ps(low), y = _mm_cvtpd_ps(high), both = _mm_movelh_ps(x, y);
+    look_for_ties(doubt, low, high);
+    if (sizes) {
+        look_for_tiny(doubt, both);
+        _mm_store_ps(r, both);
+    } else {
+        _mm_storel_epi64((__m128i *)(void *)r, _mm_castps_si128(x));
+        _mm_storel_epi64((__m128i *)(void *)(r + 2), _mm_castps_si128(y));
+    }
 }
 
 /* r is none of the sources. */
@@ -81,7 +95,7 @@ LANE_FN void fma_row(f32 *r, const f32 *a, const f32 *b, const f32 *c)
         const __m128d p = _mm_mul_pd(two_doubles(a + l), two_doubles(b + l));
         const __m128d q = _mm_mul_pd(two_doubles(a + l + 2), two_doubles(b + l + 2));
         const __m128d s = _mm_add_pd(p, two_doubles(c + l)), t = _mm_add_pd(q, two_doubles(c + l + 2));
-        _mm_store_ps(r + l, round_sums(s, t, &doubt));
+        round_sums(r + l, s, t, true, &doubt);
     }
     if (in_doubt(&doubt)) fma_row_again(r, a, b, c);
 }

@@ -61,16 +61,17 @@ LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, 
 }
 #elif HAVE_DOT
 /* Sums are widened where they lie: from memory that takes half the work. */
-#define DOT_FOUR(x, y, z, c) \
-    round_sums(_mm_add_pd(_mm_mul_pd(two_doubles(x), y), two_doubles(c)), \
-               _mm_add_pd(_mm_mul_pd(two_doubles((x) + 8), z), two_doubles((c) + 2)), &doubt)
-LANE_FN Doubt dot_half(Doubt doubt, const uint8_t *x, const uint8_t *y, bool dense, const float *c, float *r)
+#define DOT_FOUR(x, y, z) \
+    round_sums(r + l, _mm_add_pd(_mm_mul_pd(two_doubles(x), y), two_doubles(c + l)), \
+               _mm_add_pd(_mm_mul_pd(two_doubles((x) + 8), z), two_doubles(c + l + 2)), sizes, doubt)
+LANE_FN void dot_half(float *r, const uint8_t *x, const uint8_t *y, bool dense, const float *c, bool sizes,
+                      Doubt *doubt)
 {
     const __m128d even = _mm_set1_pd(*(const float *)(const void *)y);
-    for (int l = 0; l < HALF; l += 4, x += 16, y += 16)
-        _mm_store_ps(r + l, dense ? DOT_FOUR(x, two_doubles(y), two_doubles(y + 8), c + l)
-                                  : DOT_FOUR(x, even, even, c + l));
-    return doubt;
+    for (int l = 0; l < HALF; l += 4, x += 16, y += 16) {
+        if (dense) DOT_FOUR(x, two_doubles(y), two_doubles(y + 8));
+        else DOT_FOUR(x, even, even);
+    }
 }
 
 static __attribute__((noinline)) void dot_again(float *r, const Places *x, const Places *y, const float *c)
@@ -81,20 +82,34 @@ static __attribute__((noinline)) void dot_again(float *r, const Places *x, const
     fma_row_again(r, a, b, c);
 }
 
+LANE_FN void dot_step(float *r, const Places *x, int64_t in_x, const Places *y, int64_t in_y, bool dense,
+                      const float *c, bool sizes, Doubt *doubt)
+{
+    const Places a = {x->low + in_x, x->high + in_x, true, true};
+    const Places b = {y->low + in_y, y->high + in_y, dense, true};
+    doubt->tie = no_doubt().tie;
+    if (sizes) doubt->tiny = no_doubt().tiny;
+    dot_half(r, a.low, b.low, dense, c, sizes, doubt);
+    dot_half(r + HALF, a.high, b.high, dense, c + HALF, sizes, doubt);
+    if (in_doubt(doubt)) dot_again(r, &a, &b, c);
+}
+
+/* Only in every second step the sums' sizes are looked at. A tiny sum that is not exact in double has a product
+ * with bits far below its own, of at most 1/32 of its size: the sum before was as tiny. So one of any two
+ * steps shows it, and where it is the first one, the second is in doubt as well. */
 LANE_FN void dot_steps(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, bool dense,
                        const float *c, float *d)
 {
-    _Alignas(64) float rows[2][WARP_LANES];
-    for (; count; count--, i += 3, j += 3) {
-        float *r = rows[count & 1];
-        const Places a = {x->low + i->imm, x->high + i->imm, true, true};
-        const Places b = {y->low + j->imm, y->high + j->imm, dense, true};
-        Doubt doubt = dot_half(no_doubt(), a.low, b.low, dense, c, r);
-        doubt = dot_half(doubt, a.high, b.high, dense, c + HALF, r + HALF);
-        if (in_doubt(&doubt)) dot_again(r, &a, &b, c);
-        c = r;
+    _Alignas(64) float first[WARP_LANES], second[WARP_LANES];
+    Doubt doubt;
+    for (;; i += 6, j += 6, c = second) {
+        dot_step(first, x, i->imm, y, j->imm, dense, c, true, &doubt);
+        if (count < 2) break;
+        dot_step(second, x, i[3].imm, y, j[3].imm, dense, first, false, &doubt);
+        count -= 2;
+        if (!count) break;
     }
-    memcpy(d, c, sizeof rows[0]);
+    memcpy(d, count ? first : second, sizeof first);
 }
 
 LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, const float *c,

@@ -273,37 +273,50 @@ static void fuse(Insn *insns, bool swapped)
     }
 }
 
+/* What the lanes of a row are multiplied by in each step. A sum waits for its own factors while zeros are added. */
+static void set_factors(void)
+{
+    const unsigned own = below(PRODUCTS);
+    for (unsigned k = 0; k < PRODUCTS; k++) {
+        if (k > own) draw_row(&floats);
+        for (int l = 0; l < STEP; l++) {
+            shared[0][STEP * k + l] = k < own ? 0 : (float)operands[l % WARP_LANES].a;
+            shared[1][STEP * k + l] = k < own ? 1 : (float)operands[l % WARP_LANES].b;
+        }
+    }
+}
+
+static float sum_of_lane(int l, float sum, int second, bool dense)
+{
+    for (int k = 0; k < PRODUCTS; k++)
+        sum = fmaf(shared[0][STEP * k + l], shared[1][STEP * k + (dense ? l % 16 : 0) + second * (l / 16)], sum);
+    return sum;
+}
+
 static void test_sums(void)
 {
     static Block block;
     block.shared = (uint8_t *)shared;
     block.shared_size = sizeof shared;
     run.warp.block = &block;
-    for (unsigned n = 0; n < ROWS / 4; n++) {
+    for (unsigned n = 0; n < ROWS / 2; n++) {
         Insn insns[1 + 3 * PRODUCTS];
-        float sums[WARP_LANES];
-        const bool dense = n & 1, halves = n & 2;
+        float start[WARP_LANES];
+        const bool dense = n & 1;
+        const int second = n & 2 ? 16 : 32; /* where the upper half's factors start */
         draw_row(&floats);
-        for (int l = 0; l < WARP_LANES; l++) ops_set(&run, ROW_C, 32, l, bits_of(sums[l] = (float)operands[l].c));
-        for (int k = 0; k < PRODUCTS; k++) {
-            if (k) draw_row(&floats);
-            for (int l = 0; l < STEP; l++) shared[0][STEP * k + l] = (float)operands[l % WARP_LANES].a;
-            for (int l = 0; l < STEP; l++) shared[1][STEP * k + l] = (float)operands[l % WARP_LANES].b;
-        }
-        set_places(ROW_A, 0, halves ? 64 : 0, 4);
-        set_places(ROW_B, sizeof shared[0], sizeof shared[0] + (halves ? 128 : 64), dense ? 4 : 0);
+        for (int l = 0; n & 8 && l < WARP_LANES; l++) operands[l] = tie_of_sum(&floats);
+        for (int l = 0; l < WARP_LANES; l++) ops_set(&run, ROW_C, 32, l, bits_of(start[l] = (float)operands[l].c));
+        set_factors();
+        set_places(ROW_A, 0, 64, 4);
+        set_places(ROW_B, sizeof shared[0], (int64_t)sizeof shared[0] + 4 * second, dense ? 4 : 0);
         fuse(insns, n & 4);
         run.warp.base[REF_FRAME] = run.rows[0];
         warp_set_mask(&run.warp, FULL_MASK);
         CHECK(exec_op_handlers(OP_fused_dot_shared_f32)[1](&run.warp, insns) == insns + 1 + 3 * PRODUCTS);
         for (int l = 0; l < WARP_LANES; l++) {
-            for (int k = 0; k < PRODUCTS; k++) {
-                int second = l / 16;
-                float x = shared[0][STEP * k + l % 16 + (halves ? 16 * second : 0)];
-                float y = shared[1][STEP * k + (dense ? l % 16 : 0) + (halves ? 32 : 16) * second];
-                sums[l] = fmaf(x, y, sums[l]);
-            }
-            CHECK(ops_get(&run, ROW_D, 32, l) == (isnan(sums[l]) ? 0x7fffffff : bits_of(sums[l])));
+            float sum = sum_of_lane(l, start[l], second, dense);
+            CHECK(ops_get(&run, ROW_D, 32, l) == (isnan(sum) ? 0x7fffffff : bits_of(sum)));
         }
     }
 }
