@@ -165,12 +165,13 @@ static PtxSpace space_of(const Select *s, PtxSpace space)
 bool select_address(Select *s, const PtxOperand *o, PtxSpace space, Address *a)
 {
     *a = (Address){.row = REF_ABSENT, .offset = o->offset, .space = space_of(s, space)};
-    if (o->kind != PTX_OPERAND_ADDRESS || o->base == PTX_BASE_PARAM_NUMBER) {
+    unsigned base = o->kind == PTX_OPERAND_VARIABLE ? PTX_BASE_VARIABLE : o->base;
+    if ((o->kind != PTX_OPERAND_ADDRESS && o->kind != PTX_OPERAND_VARIABLE) || base == PTX_BASE_PARAM_NUMBER) {
         select_error(s, o->column, "this address is not supported by the CPU device");
         return false;
     }
-    if (o->base == PTX_BASE_VARIABLE) address_of_variable(s, o->variable, o->column, a);
-    if (o->base != PTX_BASE_REGISTER) return !s->failed;
+    if (base == PTX_BASE_VARIABLE) address_of_variable(s, o->variable, o->column, a);
+    if (base != PTX_BASE_REGISTER) return !s->failed;
     a->row = REF_MAKE(REF_FRAME, o->reg);
     RegisterClass class = select_class(s, a->row);
     a->narrow = class == CLASS_32;

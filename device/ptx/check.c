@@ -65,7 +65,7 @@ static bool ptx_immediate_fits(PtxType want, const PtxOperand *operand)
     case PTX_BITS:
         return !is_float || want == PTX_TYPE_NONE
                || ptx_type_bits(want) == ptx_type_bits((PtxType)operand->type);
-    default: return !is_float;
+    default: return !is_float && !ptx_is_packed_integer(want);
     }
 }
 
@@ -93,6 +93,7 @@ static bool ptx_check_value(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
     switch (operand->kind) {
     case PTX_OPERAND_REGISTER: return ptx_check_register(c, rule, operand);
     case PTX_OPERAND_IMMEDIATE:
+        if (rule->register_only) return ptx_mismatch(c, operand, type, "a register");
         return ptx_immediate_fits(type, operand) || ptx_mismatch(c, operand, type, NULL);
     case PTX_OPERAND_SPECIAL:
         if (!c->rule->accepts_special)
@@ -146,11 +147,12 @@ static bool ptx_check_destination(PtxCheck *c, const PtxOperandRule *rule, const
     static const PtxOperandRule predicate = {.type = PTX_pred, .vector = 1};
     if (operand->kind == PTX_OPERAND_PAIR && rule->pair) {
         PtxOperandRule single = *rule;
-        single.pair = false;
+        single.pair = single.pair_only = false;
         return ptx_check_destination(c, &single, &operand->items[0])
-               && (operand->items[1].kind == PTX_OPERAND_SINK
+               && ((operand->items[1].kind == PTX_OPERAND_SINK && !rule->pair_only)
                    || ptx_check_destination(c, &predicate, &operand->items[1]));
     }
+    if (rule->pair_only) return ptx_mismatch(c, operand, PTX_TYPE_NONE, "a pair d|p with a predicate");
     if (ptx_wants_vector(rule, operand)) return ptx_check_vector(c, rule, operand, true);
     if (operand->kind == PTX_OPERAND_SINK && rule->sink) return true;
     if (operand->kind != PTX_OPERAND_REGISTER || operand->negated)
@@ -173,7 +175,7 @@ static bool ptx_wide_space(PtxSpace space) { return space == PTX_SPACE_NONE || s
 static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
 {
     PtxSpace space = (PtxSpace)rule->space;
-    bool bare = operand->kind == PTX_OPERAND_VARIABLE;
+    bool bare = operand->kind == PTX_OPERAND_VARIABLE && operand->indexed;
     if (operand->kind != PTX_OPERAND_ADDRESS && !bare)
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address in brackets");
     if (operand->unified && c->rule->form.opcode != PTX_OP_ld)

@@ -44,7 +44,7 @@ static bool ptx_contains(const PtxWordSet *set, unsigned word)
 
 void ptx_rules_init(PtxParser *p) { p->rows = ptx_new(p, PTX_ROW_COUNT * sizeof *p->rows); }
 
-/* elements = ("{" alternatives "}" | alternatives) (" " ...)* */
+/* elements = ("{" "^"? alternatives "}" | "^"? alternatives) (" " ...)* */
 static const PtxRow *ptx_row(PtxParser *p, unsigned index)
 {
     PtxRow *row = &p->rows[index];
@@ -53,7 +53,9 @@ static const PtxRow *ptx_row(PtxParser *p, unsigned index)
     for (const char *at = ptx_row_modifiers[index]; *at; at += *at == ' ') {
         PtxElement *element = &elements[row->count++];
         element->optional = *at == '{';
-        at = ptx_alternatives(at + element->optional, &element->set) + element->optional;
+        at += element->optional;
+        element->leading = *at == '^';
+        at = ptx_alternatives(at + element->leading, &element->set) + element->optional;
     }
     row->elements = ptx_new(p, row->count * sizeof *elements);
     memcpy(row->elements, elements, row->count * sizeof *elements);
@@ -61,15 +63,22 @@ static const PtxRow *ptx_row(PtxParser *p, unsigned index)
     return row;
 }
 
+static bool ptx_is_type_word(unsigned word)
+{
+    return word >= PTX_MOD_COUNT && word < PTX_MOD_COUNT + PTX_TYPE_COUNT;
+}
+
 /* Every word takes the first free element that has it; all that are not optional must be taken. */
 static bool ptx_row_matches(const PtxRow *row, const uint16_t *words, unsigned count)
 {
-    uint32_t taken = 0;
+    uint32_t taken = 0, typed = 0;
     for (unsigned w = 0; w < count; w++) {
-        unsigned e = 0;
+        bool is_type = ptx_is_type_word(words[w]);
+        unsigned e = is_type ? typed : 0;
         while (e < row->count && (taken >> e & 1 || !ptx_contains(&row->elements[e].set, words[w]))) e++;
-        if (e == row->count) return false;
+        if (e == row->count || (row->elements[e].leading && taken >> e)) return false;
         taken |= 1u << e;
+        if (is_type) typed = e + 1;
     }
     for (unsigned e = 0; e < row->count; e++)
         if (!row->elements[e].optional && !(taken >> e & 1)) return false;
@@ -170,6 +179,7 @@ PtxRule *ptx_rule(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
     PtxRule *rule = ptx_new(p, sizeof *rule);
     ptx_decode(p, &m, &rule->form);
     ptx_add_signatures(p, &m, rule);
+    ptx_check_form(p, &rule->form, line, column);
     rule->accepts_special = rule->form.opcode == PTX_OP_mov || rule->form.opcode == PTX_OP_cvt;
     rule->form.id = p->forms.count;
     *(const PtxForm **)ptx_push(p, &p->forms, sizeof(PtxForm *)) = &rule->form;

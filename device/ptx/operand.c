@@ -114,6 +114,7 @@ static void ptx_symbol_operand(PtxParser *p, PtxOperand *out)
 {
     PtxSymbol *symbol = p->tok.name->symbol;
     uint32_t line = p->tok.line;
+    const char *after = p->at + strspn(p->at, " \t");
     if (symbol && symbol->kind == PTX_SYMBOL_FUNCTION) {
         out->kind = PTX_OPERAND_FUNCTION;
         out->function = symbol->function;
@@ -127,6 +128,7 @@ static void ptx_symbol_operand(PtxParser *p, PtxOperand *out)
         out->kind = PTX_OPERAND_VARIABLE;
         out->variable = c.variable;
         out->offset = (int64_t)c.bits;
+        out->indexed = *after == '[';
         return;
     }
     out->kind = PTX_OPERAND_IMMEDIATE;

@@ -180,6 +180,7 @@ typedef struct PtxWordSet {
 typedef struct PtxElement {
     PtxWordSet set;
     bool optional;
+    bool leading;              /* part of the name: no word of a later element stands before it */
 } PtxElement;
 
 /* A row of instructions.def, read at the first use of its opcode. */
@@ -196,6 +197,8 @@ typedef struct PtxOperandRule {
     uint8_t vector;      /* values; 1: a single one; 0: one or a vector of any length */
     uint8_t space;       /* of an address */
     bool optional, negatable, pair, sink, relaxed;
+    bool pair_only;      /* a pair, whose predicate is no sink */
+    bool register_only;  /* no number */
     bool braces;         /* a single value may stand in braces */
 } PtxOperandRule;
 
@@ -377,6 +380,8 @@ void ptx_call_operands(PtxParser *p);
 /* form.c, check.c */
 PtxRule *ptx_rule(PtxParser *p, PtxName *mnemonic, uint32_t line, uint32_t column);
 void ptx_rules_init(PtxParser *p);
+/* form_rules.c */
+void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column);
 /* check_call.c */
 void ptx_check_call(PtxParser *p, const PtxInsn *insn);
 void ptx_check(PtxParser *p, const PtxRule *rule, const PtxInsn *insn);

@@ -22,7 +22,7 @@ static const char *ptx_rule_type(const PtxForm *form, const char *at, PtxOperand
     return at + length;
 }
 
-/* suffix = "~" | "%" | "*" | "+" | "_" | "|p" | "?" */
+/* suffix = "~" | "%" | "*" | "+" | "_" | "|p" | "|P" | "?" */
 static const char *ptx_rule_suffixes(const PtxForm *form, const char *at, PtxOperandRule *rule)
 {
     for (;; at++) {
@@ -35,7 +35,7 @@ static const char *ptx_rule_suffixes(const PtxForm *form, const char *at, PtxOpe
         case '?': rule->optional = true; break;
         case '|':
             rule->pair = true;
-            at++;
+            rule->pair_only = *++at == 'P';
             break;
         default: return at;
         }
@@ -68,7 +68,7 @@ static PtxShape ptx_rule_shape(const char *at, size_t length)
     return *at == 'd' ? PTX_SHAPE_DESTINATION : PTX_SHAPE_SOURCE;
 }
 
-/* operand = ("[" name "]" | "{" name (":" type)? "}" | "#" name | "!"? name (":" type)?) suffix* */
+/* operand = ("[" name "]" | "{" name (":" type)? "}" | "#" name | ("!" | "=")? name (":" type)?) suffix* */
 static const char *ptx_operand_rule(const PtxForm *form, const char *at, PtxOperandRule *rule)
 {
     rule->vector = 1;
@@ -76,7 +76,8 @@ static const char *ptx_operand_rule(const PtxForm *form, const char *at, PtxOper
     if (*at == '[') return ptx_rule_suffixes(form, ptx_rule_address(form, at, rule), rule);
     bool braces = *at == '{', immediate = *at == '#';
     rule->negatable = *at == '!';
-    at += braces || immediate || rule->negatable;
+    rule->register_only = *at == '=';
+    at += braces || immediate || rule->negatable || rule->register_only;
     size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz");
     rule->shape = (uint8_t)(immediate ? PTX_SHAPE_IMMEDIATE : ptx_rule_shape(at, length));
     at += length;

@@ -171,6 +171,7 @@ struct PtxOperand {
     uint8_t type;        /* PtxType of a register, special register or immediate; else PTX_TYPE_NONE */
     bool negated;        /* !p, or -a in video instructions */
     bool unified;        /* ADDRESS: [a].unified */
+    bool indexed;        /* VARIABLE: a[3], which is a value for mov and an address for ld */
     uint8_t base;        /* ADDRESS: PtxBase */
     uint16_t component;  /* SPECIAL: 0-3 of .x .y .z .w, or the number of a family */
     uint16_t special;    /* SPECIAL: PtxSpecial */

@@ -1,0 +1,116 @@
+/* Which words of a mnemonic go together, where the rows of instructions.def alone would be too many: caches and
+ * state spaces, sizes of vectors, orders with their scopes. Asked once for each spelling.
+ */
+#include "ptx/parser.h"
+
+typedef struct PtxFormCheck {
+    PtxParser *p;
+    const PtxForm *form;
+    uint32_t line, column;
+} PtxFormCheck;
+
+static bool ptx_near_global(const PtxForm *form)
+{
+    return form->spaces[0] == PTX_SPACE_NONE || form->spaces[0] == PTX_SPACE_GLOBAL;
+}
+
+static bool ptx_in_shared(const PtxForm *form)
+{
+    return form->spaces[0] == PTX_SPACE_SHARED || form->spaces[0] == PTX_SPACE_SHARED_CTA
+           || form->spaces[0] == PTX_SPACE_SHARED_CLUSTER;
+}
+
+static _Noreturn void ptx_fail_word(const PtxFormCheck *c, unsigned word, const char *why)
+{
+    ptx_fail(c->p, c->line, c->column, "'.%s' of '%s' %s", ptx_modifiers[word].spelling, c->form->spelling,
+             why);
+}
+
+static bool ptx_is_l1_hint(unsigned word)
+{
+    return word >= PTX_MOD_L1_evict_normal && word <= PTX_MOD_L1_no_allocate;
+}
+
+static bool ptx_is_l2_priority(unsigned word)
+{
+    return word >= PTX_MOD_L2_evict_normal && word <= PTX_MOD_L2_evict_unchanged;
+}
+
+static bool ptx_is_l2_size(unsigned word) { return word >= PTX_MOD_L2_64B && word <= PTX_MOD_L2_256B; }
+
+static bool ptx_has_cache_operator(const PtxForm *form)
+{
+    for (unsigned i = 0; i < form->modifier_count; i++)
+        if (ptx_modifiers[form->modifiers[i]].group == PTX_GROUP_CACHE && form->modifiers[i] != PTX_MOD_nc)
+            return true;
+    return false;
+}
+
+/* 32 bytes at once: .v8 of 32 bits or .v4 of 64, in global memory. */
+static bool ptx_is_wide_access(const PtxForm *form)
+{
+    unsigned bits = ptx_type_bits((PtxType)form->types[0]);
+    return (form->vector == 8 && bits == 32) || (form->vector == 4 && bits == 64);
+}
+
+static void ptx_check_vector_size(const PtxFormCheck *c)
+{
+    const PtxForm *form = c->form;
+    bool wide = (form->opcode == PTX_OP_ld || form->opcode == PTX_OP_st) && ptx_is_wide_access(form);
+    if (form->vector * ptx_type_bits((PtxType)form->types[0]) <= 128 || (wide && ptx_near_global(form))) return;
+    ptx_fail(c->p, c->line, c->column, "'%s' moves more than 16 bytes%s", form->spelling,
+             wide ? ", which global memory alone can" : "");
+}
+
+static void ptx_check_cache_words(const PtxFormCheck *c)
+{
+    const PtxForm *form = c->form;
+    for (unsigned i = 0; i < form->modifier_count; i++) {
+        unsigned word = form->modifiers[i];
+        bool l1 = ptx_is_l1_hint(word), priority = ptx_is_l2_priority(word);
+        if (!l1 && !priority && !ptx_is_l2_size(word) && word != PTX_MOD_L2_cache_hint) continue;
+        if (!ptx_near_global(form)) ptx_fail_word(c, word, "is for global memory");
+        if (l1 && ptx_has_cache_operator(form)) ptx_fail_word(c, word, "takes the place of a cache operator");
+        if (priority && !ptx_is_wide_access(form))
+            ptx_fail_word(c, word, "is for '.v8' of 32 bits or '.v4' of 64");
+    }
+}
+
+/* Only memory that others see has an order. */
+static void ptx_check_order(const PtxFormCheck *c)
+{
+    unsigned order = c->form->group[PTX_GROUP_SEMANTICS];
+    if (order && order != PTX_MOD_weak && !ptx_near_global(c->form) && !ptx_in_shared(c->form))
+        ptx_fail_word(c, order, "is for global and shared memory");
+}
+
+static void ptx_check_scope(const PtxFormCheck *c)
+{
+    unsigned order = c->form->group[PTX_GROUP_SEMANTICS], scope = c->form->group[PTX_GROUP_SCOPE];
+    if (order && !scope) ptx_fail_word(c, order, "needs a scope: .cta or .cluster");
+    if (scope && !order) ptx_fail_word(c, scope, "needs an order such as .relaxed before it");
+}
+
+void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column)
+{
+    PtxFormCheck check = {p, form, line, column};
+    switch (form->opcode) {
+    case PTX_OP_ld:
+    case PTX_OP_st:
+        if (ptx_has(form, PTX_MOD_async) || ptx_has(form, PTX_MOD_bulk)) return;
+        ptx_check_order(&check);
+        ptx_check_vector_size(&check);
+        ptx_check_cache_words(&check);
+        return;
+    case PTX_OP_atom:
+    case PTX_OP_red:
+        ptx_check_cache_words(&check);
+        ptx_check_vector_size(&check);
+        return;
+    case PTX_OP_ldu:
+    case PTX_OP_suld:
+    case PTX_OP_sust: ptx_check_vector_size(&check); return;
+    case PTX_OP_mbarrier: ptx_check_scope(&check); return;
+    default: return;
+    }
+}
