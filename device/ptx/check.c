@@ -37,13 +37,13 @@ static bool ptx_is_packed_integer(PtxType type)
     return type == PTX_u16x2 || type == PTX_s16x2 || type == PTX_u8x4 || type == PTX_s8x4;
 }
 
-/* Packed types share no register with others of their size, but for the untyped. */
+/* Packed types share no register with others of their size, but for the untyped, which .f16x2 is to integers. */
 static bool ptx_class_fits(PtxType want, PtxType have)
 {
     unsigned a = ptx_types[want].class, b = ptx_types[have].class;
     if (want == have) return true;
     if (a == PTX_PREDICATE || b == PTX_PREDICATE) return false;
-    if (a == PTX_BITS || b == PTX_BITS) return true;
+    if (a == PTX_BITS || b == PTX_BITS || (have == PTX_f16x2 && a != PTX_FLOAT)) return true;
     return a != PTX_FLOAT && b != PTX_FLOAT && !ptx_is_packed_integer(want) && !ptx_is_packed_integer(have);
 }
 
@@ -67,6 +67,22 @@ static bool ptx_immediate_fits(PtxType want, const PtxOperand *operand)
                || ptx_type_bits(want) == ptx_type_bits((PtxType)operand->type);
     default: return !is_float && !ptx_is_packed_integer(want);
     }
+}
+
+/* An immediate of a rule that says which numbers it takes. */
+static bool ptx_number_fits(const PtxOperandRule *rule, const PtxOperand *operand)
+{
+    return (!rule->limit || operand->bits < rule->limit) && (!rule->exact || operand->bits == rule->exact);
+}
+
+static bool ptx_mismatched_number(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
+{
+    char *wanted = ptx_new(c->p, 48);
+    if (rule->limit)
+        snprintf(wanted, 48, "a number from 0 to %u", (unsigned)rule->limit - 1);
+    else
+        snprintf(wanted, 48, "the number %u", (unsigned)rule->exact);
+    return ptx_mismatch(c, operand, PTX_TYPE_NONE, wanted);
 }
 
 static bool ptx_check_register(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
@@ -94,7 +110,8 @@ static bool ptx_check_value(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
     case PTX_OPERAND_REGISTER: return ptx_check_register(c, rule, operand);
     case PTX_OPERAND_IMMEDIATE:
         if (rule->register_only) return ptx_mismatch(c, operand, type, "a register");
-        return ptx_immediate_fits(type, operand) || ptx_mismatch(c, operand, type, NULL);
+        if (!ptx_immediate_fits(type, operand)) return ptx_mismatch(c, operand, type, NULL);
+        return ptx_number_fits(rule, operand) || ptx_mismatched_number(c, rule, operand);
     case PTX_OPERAND_SPECIAL:
         if (!c->rule->accepts_special)
             return ptx_mismatch(c, operand, type, "a register or a number (mov reads special registers)");
@@ -169,21 +186,31 @@ static bool ptx_same_space(PtxSpace a, PtxSpace b)
     return a == b || (a_shared && b_shared) || (a_param && b_param);
 }
 
+static bool ptx_is_ordered(const PtxForm *form)
+{
+    unsigned order = form->group[PTX_GROUP_SEMANTICS];
+    return order && order != PTX_MOD_weak;
+}
+
 static bool ptx_wide_space(PtxSpace space) { return space == PTX_SPACE_NONE || space == PTX_SPACE_GLOBAL; }
 
 /* An address in a space: generic and global ones are 64 bits wide. */
 static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
 {
     PtxSpace space = (PtxSpace)rule->space;
-    bool bare = operand->kind == PTX_OPERAND_VARIABLE && operand->indexed;
+    unsigned opcode = c->rule->form.opcode;
+    bool bare = operand->kind == PTX_OPERAND_VARIABLE && operand->indexed
+                && (opcode == PTX_OP_ld || opcode == PTX_OP_ldu || opcode == PTX_OP_st);
     if (operand->kind != PTX_OPERAND_ADDRESS && !bare)
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address in brackets");
     if (operand->unified && c->rule->form.opcode != PTX_OP_ld)
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address without '.unified', which is for ld");
     if (bare || operand->base == PTX_BASE_VARIABLE) {
         PtxSpace home = (PtxSpace)operand->variable->space;
-        if (space == PTX_SPACE_NONE ? home == PTX_SPACE_PARAM || home == PTX_SPACE_REG
-                                    : !ptx_same_space(space, home))
+        bool ordered = opcode != PTX_OP_ld || ptx_is_ordered(&c->rule->form);
+        if (space == PTX_SPACE_NONE
+                ? home == PTX_SPACE_PARAM || home == PTX_SPACE_REG || (home == PTX_SPACE_CONST && ordered)
+                : !ptx_same_space(space, home))
             return ptx_mismatch(c, operand, PTX_TYPE_NONE, "a variable in the state space of the instruction");
         return true;
     }
@@ -193,6 +220,20 @@ static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const Ptx
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address in an integer register");
     if (ptx_wide_space(space) && info->bits != 64)
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address of 64 bits");
+    return true;
+}
+
+/* Coordinates of a texture are of the type that the mnemonic ends with, a layer before them is an integer. */
+static bool ptx_check_coordinates(PtxCheck *c, const PtxOperand *place)
+{
+    const PtxForm *form = &c->rule->form;
+    bool layered = ptx_has(form, PTX_MOD_a1d) || ptx_has(form, PTX_MOD_a2d) || ptx_has(form, PTX_MOD_acube);
+    for (uint32_t i = 0; place->kind == PTX_OPERAND_VECTOR && i < place->count; i++) {
+        PtxType want = i == 0 && layered ? PTX_u32 : (PtxType)form->types[1];
+        const PtxOperand *item = &place->items[i];
+        if (item->kind == PTX_OPERAND_REGISTER && !ptx_class_fits(want, (PtxType)item->type))
+            return ptx_mismatch(c, item, want, NULL);
+    }
     return true;
 }
 
@@ -208,9 +249,9 @@ static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
     if (first->kind != PTX_OPERAND_VARIABLE && !handle)
         return ptx_mismatch(c, first, PTX_b64, "a variable or a 64-bit handle");
     for (uint32_t i = 1; i < operand->count; i++)
-        if (operand->items[i].kind > PTX_OPERAND_VARIABLE && operand->items[i].kind != PTX_OPERAND_VECTOR)
-            return ptx_mismatch(c, &operand->items[i], PTX_TYPE_NONE, "coordinates");
-    return true;
+        if (operand->items[i].kind != PTX_OPERAND_REGISTER && operand->items[i].kind != PTX_OPERAND_VECTOR)
+            return ptx_mismatch(c, &operand->items[i], PTX_TYPE_NONE, "coordinates in registers");
+    return c->rule->form.opcode != PTX_OP_tex || ptx_check_coordinates(c, &operand->items[operand->count - 1]);
 }
 
 /* mov d, {a, b}: the parts fill the register; mov {d, e}, a likewise. */
@@ -249,9 +290,10 @@ static bool ptx_check_mov(PtxCheck *c, const PtxOperandRule *rule, const PtxOper
     return ptx_check_value(c, rule, operand);
 }
 
-static bool ptx_check_video(PtxCheck *c, const PtxOperand *operand, bool destination)
+static bool ptx_check_video(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand,
+                            bool destination)
 {
-    if (operand->kind == PTX_OPERAND_IMMEDIATE && !destination)
+    if (operand->kind == PTX_OPERAND_IMMEDIATE && !destination && !rule->register_only)
         return ptx_immediate_fits(PTX_u32, operand) || ptx_mismatch(c, operand, PTX_u32, NULL);
     if (operand->kind != PTX_OPERAND_REGISTER || ptx_type_bits((PtxType)operand->type) != 32
         || ptx_types[operand->type].class == PTX_FLOAT)
@@ -271,23 +313,28 @@ static bool ptx_check_operand(PtxCheck *c, const PtxOperandRule *rule, const Ptx
     case PTX_SHAPE_MOV_DESTINATION:
         return operand->kind == PTX_OPERAND_VECTOR ? ptx_check_packed(c, (PtxType)rule->type, operand, true)
                                                    : ptx_check_destination(c, rule, operand);
-    case PTX_SHAPE_VIDEO: return ptx_check_video(c, operand, first);
+    case PTX_SHAPE_VIDEO: return ptx_check_video(c, rule, operand, first);
     case PTX_SHAPE_IMMEDIATE:
-        return (operand->kind == PTX_OPERAND_IMMEDIATE && ptx_immediate_fits(PTX_s64, operand))
-               || ptx_mismatch(c, operand, PTX_TYPE_NONE, "an integer constant");
+        if (operand->kind != PTX_OPERAND_IMMEDIATE || !ptx_immediate_fits(PTX_s64, operand))
+            return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an integer constant");
+        return ptx_number_fits(rule, operand) || ptx_mismatched_number(c, rule, operand);
     default: return operand->kind == PTX_OPERAND_LABEL || ptx_mismatch(c, operand, PTX_TYPE_NONE, "a label");
     }
 }
 
-/* There are 16 barriers. */
+/* There are 16 barriers, and warps arrive whole. */
 static bool ptx_check_barrier(PtxCheck *c, const PtxInsn *insn)
 {
     const PtxForm *form = insn->form;
-    const PtxOperand *number = &insn->operands[ptx_has(form, PTX_MOD_red)];
-    if (ptx_has(form, PTX_MOD_warp) || ptx_has(form, PTX_MOD_cluster) || number->kind != PTX_OPERAND_IMMEDIATE
-        || number->bits < 16)
-        return true;
-    return ptx_mismatch(c, number, PTX_TYPE_NONE, "a barrier from 0 to 15");
+    uint32_t at = ptx_has(form, PTX_MOD_red);
+    const PtxOperand *number = &insn->operands[at], *threads = number + 1;
+    if (ptx_has(form, PTX_MOD_warp) || ptx_has(form, PTX_MOD_cluster)) return true;
+    if (number->kind == PTX_OPERAND_IMMEDIATE && number->bits >= 16)
+        return ptx_mismatch(c, number, PTX_TYPE_NONE, "a barrier from 0 to 15");
+    bool counted = 2 * at + 1 < insn->operand_count && threads->kind == PTX_OPERAND_IMMEDIATE;
+    if (counted && threads->bits % 32)
+        return ptx_mismatch(c, threads, PTX_TYPE_NONE, "a number of threads that is a multiple of 32");
+    return true;
 }
 
 /* An optional operand that does not fit is taken to be absent. */

@@ -1,5 +1,5 @@
 /* Constant expressions (PTX manual, section 4.5): 64-bit integers with C's operators, floating point with
- * a sign only, and addresses of variables and functions plus or minus a number.
+ * a sign and + - * /, and addresses of variables and functions plus a number.
  */
 #include <string.h>
 
@@ -214,19 +214,38 @@ static PtxConstant ptx_apply(PtxParser *p, const PtxToken *tok, const PtxConstan
     }
 }
 
-/* An address plus or minus a number; anything else with an address or a float is an error. */
+/* x = x op y of decimal numbers, as doubles; false where the operator has none. */
+static bool ptx_float_apply(unsigned sign, PtxConstant *x, const PtxConstant *y)
+{
+    double a, b;
+    memcpy(&a, &x->bits, 8);
+    memcpy(&b, &y->bits, 8);
+    switch (sign) {
+    case '+': a += b; break;
+    case '-': a -= b; break;
+    case '*': a *= b; break;
+    case '/': a /= b; break;
+    default: return false;
+    }
+    memcpy(&x->bits, &a, 8);
+    return true;
+}
+
+/* An address plus a number; anything else with an address, or a number with a float, is an error. */
 static PtxConstant ptx_binary(PtxParser *p, const PtxToken *tok, PtxConstant x, PtxConstant y)
 {
+    if (x.type == PTX_f64 && y.type == PTX_f64 && ptx_float_apply(tok->sign, &x, &y)) return x;
     if (ptx_is_float(&x) || ptx_is_float(&y))
-        ptx_fail(p, tok->line, tok->column, "operators take integers only");
+        ptx_fail(p, tok->line, tok->column, "this operator takes integers only");
     if (!ptx_is_address(&x) && !ptx_is_address(&y)) return ptx_apply(p, tok, &x, &y);
     if (tok->sign == '+' && !ptx_is_address(&x) && !y.masked) {
         y.bits += x.bits;
         return y;
     }
-    if ((tok->sign != '+' && tok->sign != '-') || ptx_is_address(&y) || x.masked)
-        ptx_fail(p, tok->line, tok->column, "only a number can be added to an address");
-    x.bits = tok->sign == '+' ? x.bits + y.bits : x.bits - y.bits;
+    if (tok->sign != '+' || ptx_is_address(&y) || x.masked)
+        ptx_fail(p, tok->line, tok->column,
+                 "only a number can be added to an address (a+-4 for one before it)");
+    x.bits += y.bits;
     return x;
 }
 

@@ -63,22 +63,24 @@ static const PtxRow *ptx_row(PtxParser *p, unsigned index)
     return row;
 }
 
-static bool ptx_is_type_word(unsigned word)
+/* Words whose order says which operand they are about: 1 types, 2 spaces; 0: any other. */
+static unsigned ptx_word_order(unsigned word)
 {
-    return word >= PTX_MOD_COUNT && word < PTX_MOD_COUNT + PTX_TYPE_COUNT;
+    if (word < PTX_MOD_COUNT || word >= PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT) return 0;
+    return word < PTX_MOD_COUNT + PTX_TYPE_COUNT ? 1 : 2;
 }
 
 /* Every word takes the first free element that has it; all that are not optional must be taken. */
 static bool ptx_row_matches(const PtxRow *row, const uint16_t *words, unsigned count)
 {
-    uint32_t taken = 0, typed = 0;
+    uint32_t taken = 0;
+    unsigned next[3] = {0};
     for (unsigned w = 0; w < count; w++) {
-        bool is_type = ptx_is_type_word(words[w]);
-        unsigned e = is_type ? typed : 0;
+        unsigned order = ptx_word_order(words[w]), e = next[order];
         while (e < row->count && (taken >> e & 1 || !ptx_contains(&row->elements[e].set, words[w]))) e++;
         if (e == row->count || (row->elements[e].leading && taken >> e)) return false;
         taken |= 1u << e;
-        if (is_type) typed = e + 1;
+        if (order) next[order] = e + 1;
     }
     for (unsigned e = 0; e < row->count; e++)
         if (!row->elements[e].optional && !(taken >> e & 1)) return false;

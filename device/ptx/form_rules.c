@@ -91,6 +91,25 @@ static void ptx_check_scope(const PtxFormCheck *c)
     if (scope && !order) ptx_fail_word(c, scope, "needs an order such as .relaxed before it");
 }
 
+/* Between integers .sat goes with values that may not fit. */
+static void ptx_check_saturation(const PtxFormCheck *c)
+{
+    const PtxTypeInfo *to = &ptx_types[c->form->types[0]], *from = &ptx_types[c->form->types[1]];
+    bool integers = c->form->type_count == 2 && from->class != PTX_FLOAT && to->class != PTX_FLOAT;
+    bool holds =
+        to->class == from->class ? to->bits >= from->bits : to->class == PTX_SIGNED && to->bits > from->bits;
+    if (integers && holds && ptx_has(c->form, PTX_MOD_sat))
+        ptx_fail_word(c, PTX_MOD_sat, "does not apply: every value fits");
+}
+
+/* Without .sync they are for what is older than independent threads. */
+static void ptx_check_sync(const PtxFormCheck *c)
+{
+    const PtxModule *m = c->p->module;
+    if (!ptx_has(c->form, PTX_MOD_sync) && m->target >= 70 && m->version >= 64)
+        ptx_fail(c->p, c->line, c->column, "'%s' needs .sync from sm_70 and PTX 6.4 on", c->form->spelling);
+}
+
 void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column)
 {
     PtxFormCheck check = {p, form, line, column};
@@ -111,6 +130,13 @@ void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t c
     case PTX_OP_suld:
     case PTX_OP_sust: ptx_check_vector_size(&check); return;
     case PTX_OP_mbarrier: ptx_check_scope(&check); return;
+    case PTX_OP_cvt: ptx_check_saturation(&check); return;
+    case PTX_OP_tex:
+        if ((ptx_has(form, PTX_MOD_cube) || ptx_has(form, PTX_MOD_acube)) && form->types[1] != PTX_f32)
+            ptx_fail(p, line, column, "'%s': coordinates of cubes are of type .f32", form->spelling);
+        return;
+    case PTX_OP_shfl:
+    case PTX_OP_vote: ptx_check_sync(&check); return;
     default: return;
     }
 }

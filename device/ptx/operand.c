@@ -190,15 +190,12 @@ static void ptx_items(PtxParser *p, PtxOperand *out, unsigned close)
     out->items = ptx_take(p, &p->operands, from, sizeof(PtxOperand));
 }
 
-/* offset = ("+" | "-") constant, any number of them */
+/* offset = "+" constant, any number of them */
 static void ptx_offset(PtxParser *p, PtxOperand *out)
 {
-    while (ptx_is(p, '+') || ptx_is(p, '-')) {
-        bool minus = ptx_is(p, '-');
-        ptx_next(p);
-        uint64_t value = (uint64_t)ptx_constant_integer(p);
-        out->offset = (int64_t)(minus ? (uint64_t)out->offset - value : (uint64_t)out->offset + value);
-    }
+    if (ptx_is(p, '-')) ptx_fail(p, p->tok.line, p->tok.column, "an offset is added: '+-4' for one before it");
+    while (ptx_accept(p, '+'))
+        out->offset = (int64_t)((uint64_t)out->offset + (uint64_t)ptx_constant_integer(p));
 }
 
 /* The tuple that [a, ...] is: its first item is the address read so far. */
@@ -256,6 +253,7 @@ static bool ptx_negated(PtxParser *p, PtxOperand *out)
     const char *at = p->at + strspn(p->at, " \t");
     if (!(*at == '%' || *at == '_' || *at == '$' || (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z')))
         return false;
+    if (!is_not && !strncmp(at, "WARP_SZ", 7)) return false;
     ptx_next(p);
     if (!ptx_is_name(p)) ptx_fail_expected(p, "a register"); /* a lone '%' */
     ptx_name_operand(p, out);

@@ -199,6 +199,8 @@ typedef struct PtxOperandRule {
     bool optional, negatable, pair, sink, relaxed;
     bool pair_only;      /* a pair, whose predicate is no sink */
     bool register_only;  /* no number */
+    uint32_t limit;      /* an immediate is less; 0: any */
+    uint32_t exact;      /* an immediate is that; 0: any */
     bool braces;         /* a single value may stand in braces */
 } PtxOperandRule;
 

@@ -1,4 +1,5 @@
 /* Operands of a row of instructions.def, read for one form: "d:0|p a:0 b:u32?" to rules for each operand. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ptx/parser.h"
@@ -22,7 +23,7 @@ static const char *ptx_rule_type(const PtxForm *form, const char *at, PtxOperand
     return at + length;
 }
 
-/* suffix = "~" | "%" | "*" | "+" | "_" | "|p" | "|P" | "?" */
+/* suffix = "~" | "%" | "*" | "+" | "_" | "|p" | "|P" | "?" | "<" number | "=" number */
 static const char *ptx_rule_suffixes(const PtxForm *form, const char *at, PtxOperandRule *rule)
 {
     for (;; at++) {
@@ -37,6 +38,13 @@ static const char *ptx_rule_suffixes(const PtxForm *form, const char *at, PtxOpe
             rule->pair = true;
             rule->pair_only = *++at == 'P';
             break;
+        case '<':
+        case '=': {
+            char sign = *at, *end;
+            *(sign == '<' ? &rule->limit : &rule->exact) = (uint32_t)strtoul(at + 1, &end, 10);
+            at = end - 1;
+            break;
+        }
         default: return at;
         }
     }

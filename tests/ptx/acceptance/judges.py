@@ -1,0 +1,121 @@
+"""The two judges: ptxas, which is told many statements at once, and the CPU device, which is told one at a time."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from .statements import ENDING, PREAMBLE
+
+PLACE = re.compile(r"^ptxas \S+, line (\d+); (error|fatal) +: (.*)$", re.M)
+BATCH = 300
+CRASH = "ptxas ended with"
+
+
+def find_ptxas():
+    """The path of a ptxas that runs, or None."""
+    path = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+    if path and not subprocess.run([path, "--version"], capture_output=True).returncode:
+        return path
+    return None
+
+
+def version_of(path):
+    text = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+    return tuple(map(int, re.search(r"release (\d+)\.(\d+)", text).groups()))
+
+
+class Ptxas:
+    """Statements that ptxas refuses, and why."""
+
+    def __init__(self, path, target="sm_90a", version="9.0"):
+        self.path, self.target = path, target
+        self.preamble = PREAMBLE.replace("VERSION", version).replace("TARGET", target)
+        self.first = self.preamble.count("\n") + 1  # line of the first statement
+        self.runs = 0
+
+    def complaints(self, text, parse_only=True):
+        """[(line, kind, message)] about a whole file; a line of 0 where ptxas names none."""
+        self.runs += 1
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "a.ptx"
+            file.write_text(text)
+            arch = self.target.replace("sm_", "compute_") if parse_only else self.target
+            done = subprocess.run(
+                [self.path, "-arch", arch, "-O0", "-c", str(file), "-o", os.devnull],
+                capture_output=True,
+                text=True,
+                timeout=100,
+            )
+        said = done.stderr + done.stdout
+        found = [(int(line), kind, message) for line, kind, message in PLACE.findall(said)]
+        if done.returncode < 0 or (done.returncode and not found):
+            found = [(0, "fatal", f"{CRASH} {done.returncode}: {said.strip()[-200:]}")]
+        return found
+
+    def text(self, statements):
+        return self.preamble + "\n".join(statements) + ENDING
+
+    def alone(self, statement, parse_only=True):
+        said = self.complaints(self.text([statement]), parse_only)
+        return said[0][2] if said else None
+
+    def judge(self, statements, parse_only=True):
+        """{statement: None or what is wrong with it}"""
+        verdicts = {}
+        for start in range(0, len(statements), BATCH):
+            self.judge_batch(statements[start : start + BATCH], verdicts, parse_only)
+        return verdicts
+
+    def judge_batch(self, batch, verdicts, parse_only):
+        """A syntax error ends ptxas's reading: what stands in its line is judged alone and left out."""
+        left = list(batch)
+        while left:
+            fatal, wrong = None, {}
+            for line, kind, message in self.complaints(self.text(left), parse_only):
+                at = line - self.first
+                if kind == "fatal" or not 0 <= at < len(left):
+                    fatal = at, message
+                else:
+                    wrong.setdefault(at, message)
+            if fatal is None:
+                verdicts.update({statement: wrong.get(at) for at, statement in enumerate(left)})
+                return
+            at = fatal[0]
+            if 0 <= at < len(left) and self.alone(left[at], parse_only):
+                verdicts[left[at]] = fatal[1]
+                # What stands before it has been read, but symbols are looked up at the end only.
+                del left[at]
+            elif len(left) == 1:
+                verdicts[left[0]] = self.alone(left[0], parse_only)
+                return
+            else:
+                half = len(left) // 2
+                self.judge_batch(left[:half], verdicts, parse_only)
+                left = left[half:]
+
+
+class Device:
+    """Statements that the CPU device refuses, and why. Needs a current context."""
+
+    def __init__(self, target="sm_90a", version="9.0"):
+        self.preamble = PREAMBLE.replace("VERSION", version).replace("TARGET", target)
+
+    def load(self, text):
+        import pycuda.driver as drv
+
+        try:
+            drv.module_from_buffer(text.encode())
+        except drv.Error as error:
+            return next((line for line in str(error).splitlines() if "error:" in line), str(error)).split(
+                "error: "
+            )[-1]
+        return None
+
+    def alone(self, statement):
+        return self.load(self.preamble + statement + ENDING)
+
+    def judge(self, statements):
+        return {statement: self.alone(statement) for statement in statements}
