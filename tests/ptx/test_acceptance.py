@@ -1,9 +1,9 @@
 """What the front end takes and refuses is what ptxas takes and refuses: thousands of statements made from the
 device's own tables, right and wrong ones, are shown to both.
 
-ptxas is asked about three targets: an instruction that one of them has is right. Statements that the device answers
-with "not supported" are known to it: ptxas must take them, nothing else is asked. tests/ptx/acceptance/known.py lists
-where the two differ on purpose. PYCUDA_ACCEPTANCE=N makes N times as many statements.
+ptxas is asked about three targets: an instruction that one of them has is right. What the device answers with
+"not supported" it knows, too. tests/ptx/acceptance/known.py lists where the two differ on purpose.
+PYCUDA_ACCEPTANCE=N makes N times as many statements.
 """
 
 import os
@@ -17,7 +17,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from acceptance import judges, known, statements
-from devices import on_cpu_device
 
 pytestmark = pytest.mark.cpu("a GPU's driver is ptxas")
 TARGETS = "sm_90a", "sm_100a", "sm_120a"

@@ -1,2 +1,3 @@
-"""What ptxas accepts and what the CPU device accepts: statements made from the device's own tables, and mutants of
-them, judged by both."""
+"""What ptxas accepts and what the CPU device accepts: statements made from the device's own tables, and
+mutants of them, judged by both.
+"""

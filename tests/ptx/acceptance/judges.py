@@ -1,4 +1,4 @@
-"""The two judges: ptxas, which is told many statements at once, and the CPU device, which is told one at a time."""
+"""The two judges: ptxas, which is told many statements at once, and the CPU device, which is told one."""
 
 import os
 import re

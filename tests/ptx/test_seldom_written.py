@@ -1,0 +1,132 @@
+"""Forms that compilers do not write but people do: values against what the PTX manual says of them."""
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+from pycuda.driver import module_from_buffer
+
+KERNEL = """.version {version}
+.target {target}
+.address_size 64
+.global .u32 table[4] = {{11, 22, 33, 44}};
+.global .f64 third = 1.0 / 3.0;
+.global .f32 mixed[2] = {{2.5 * 3.0 - 1.0, -1.0 / 3.0}};
+.visible .entry run(.param .u64 out, .param .u64 in)
+{{
+.reg .u64 to, from;
+.reg .b16 h<8>;
+.reg .b32 r<8>;
+.reg .u32 u<8>;
+.reg .f32 f<8>;
+.reg .f64 d<8>;
+.reg .pred p<4>;
+ld.param.u64 to, [out];
+ld.param.u64 from, [in];
+{body}
+ret;
+}}
+"""
+
+
+def run(body, values=(), dtype=np.uint32, version="7.8", target="sm_75"):
+    """What the body wrote to [to]: 16 words, read as dtype."""
+    module = module_from_buffer(KERNEL.format(body=body, version=version, target=target).encode())
+    out = drv.mem_alloc(64)
+    drv.memset_d32(out, 0, 16)
+    given = np.zeros(16, np.uint32)
+    raw = np.asarray(values).view(np.uint32)
+    given[: raw.size] = raw
+    source = drv.to_device(given)
+    module.get_function("run")(out, source, block=(1, 1, 1))
+    got = np.empty(16, np.uint32)
+    drv.memcpy_dtoh(got, out)
+    return got.view(dtype)
+
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+
+def test_element_of_an_array_is_an_address():
+    got = run(
+        "ld.global.u32 u0, table[2]; st.global.u32 [to], u0;"
+        " mov.u32 u1, 77; st.global.u32 table[3], u1; ld.u32 u2, table[3]; st.global.u32 [to+4], u2;"
+    )
+    assert got[:2].tolist() == [33, 77]
+
+
+def test_one_value_in_braces():
+    got = run("ld.global.u32 {u0}, [from]; st.global.u32 [to+4], {u0};", np.array([123], np.uint32))
+    assert got[:2].tolist() == [0, 123]
+
+
+def test_decimal_expressions():
+    got = run(
+        "ld.global.f64 d0, [third]; st.global.f64 [to], d0; mov.f64 d1, 1.0 + 0.1 * 3.0;"
+        " st.global.f64 [to+8], d1; ld.global.f32 f0, [mixed]; st.global.f32 [to+16], f0;"
+        " ld.global.f32 f1, [mixed+4]; st.global.f32 [to+20], f1; mov.f32 f2, 1.0 / 3.0;"
+        " st.global.f32 [to+24], f2;"
+    )
+    assert got.view(np.float64)[:2].tolist() == [1.0 / 3.0, 1.0 + 0.1 * 3.0]
+    assert got.view(np.float32)[4:7].tolist() == [6.5, np.float32(-1.0 / 3.0), np.float32(1.0 / 3.0)]
+
+
+def test_warp_size_negated():
+    assert run("mov.u32 u0, -WARP_SZ; st.global.u32 [to], u0;")[0] == 2**32 - 32
+
+
+def test_f16x2_registers_hold_integers():
+    got = run(
+        ".reg .f16x2 x; mov.u32 u0, 5; add.u32 x, u0, 7; min.u32 u1, x, u0; st.global.u32 [to], u1;"
+        " st.global.b32 [to+4], x;"
+    )
+    assert got[:2].tolist() == [5, 12]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("s32", np.array([-3, 5], np.int32)),
+        ("u32", np.array([4000000000, 5], np.uint32)),
+        ("u64", np.array([2**63, 5], np.uint64)),
+        ("f32", np.array([-0.5, 2.0], np.float32)),
+        ("f64", np.array([-0.5, 2.0])),
+    ],
+)
+@pytest.mark.parametrize("compare", ["eq", "lt", "ge"])
+def test_set_gives_a_half(kind, values, compare):
+    size = values.itemsize
+    body = (
+        f".reg .{kind} a, b; ld.global.{kind} a, [from]; ld.global.{kind} b, [from+{size}];"
+        f" set.{compare}.f16.{kind} h0, a, b; st.global.b16 [to], h0;"
+        f" set.{compare}.f16.{kind} h1, b, a; st.global.b16 [to+2], h1;"
+        f" set.{compare}.f16.{kind} h2, a, a; st.global.b16 [to+4], h2;"
+    )
+    got = run(body, values, np.float16)[:3].tolist()
+    of = {"eq": np.equal, "lt": np.less, "ge": np.greater_equal}[compare]
+    a, b = values
+    assert got == [float(of(a, b)), float(of(b, a)), float(of(a, a))]
+
+
+def set_gives_a_bfloat():
+    body = (
+        "ld.global.f32 f0, [from]; ld.global.f32 f1, [from+4]; set.lt.bf16.f32 h0, f0, f1;"
+        " set.gt.bf16.f32 h1, f0, f1; set.lt.bf16.s32 h2, -1, 0; mov.b32 r0, {h0, h1};"
+        " st.global.b32 [to], r0; st.global.b16 [to+4], h2;"
+    )
+    got = run(body, np.array([1, 2], np.float32), np.uint16, target="sm_90")
+    assert got[:3].tolist() == [0x3F80, 0, 0x3F80]
+
+
+def widened_bfloats():
+    body = (
+        "ld.global.b16 h0, [from]; cvt.rz.f32.bf16 f0, h0; st.global.f32 [to], f0;"
+        " cvt.rp.f64.bf16 d0, h0; st.global.f64 [to+8], d0;"
+    )
+    got = run(body, np.array([0xC049], np.uint32), target="sm_90")
+    assert got.view(np.float32)[0] == -3.140625 and got.view(np.float64)[1] == -3.140625
+
+
+@pytest.mark.parametrize("check", [set_gives_a_bfloat, widened_bfloats], ids=lambda check: check.__name__)
+def test_of_later_devices(at_capability, check):
+    at_capability((9, 0), check)
