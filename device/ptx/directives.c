@@ -56,6 +56,25 @@ static bool ptx_architecture(PtxParser *p)
     return true;
 }
 
+/* PTX of a version older than the target cannot name it. */
+static void ptx_check_target(PtxParser *p, const PtxToken *tok)
+{
+    static const struct {
+        uint16_t number;
+        char suffix;
+        uint8_t version;
+    } targets[] = {
+#define TARGET(number, suffix, version) {number, suffix, version},
+#include "ptx/targets.def"
+    };
+    const PtxModule *m = p->module;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (targets[i].number == m->target && targets[i].suffix == m->target_suffix
+            && targets[i].version > m->version)
+            ptx_fail(p, tok->line, tok->column, "target '%s' needs .version %d.%d", tok->name->text,
+                     targets[i].version / 10, targets[i].version % 10);
+}
+
 /* target = ".target" word ("," word)* */
 static void ptx_target(PtxParser *p)
 {
@@ -72,6 +91,7 @@ static void ptx_target(PtxParser *p)
             ptx_fail_status(p, PTX_UNSUPPORTED_TARGET, tok.line, tok.column,
                             "target '%s' is newer than this device, sm_%d", tok.name->text,
                             p->options.max_target);
+        ptx_check_target(p, &tok);
         ptx_next(p);
     } while (ptx_accept(p, ','));
     if (!p->module->target) ptx_fail(p, p->tok.line, p->tok.column, "the target names no architecture");
@@ -148,6 +168,8 @@ static void ptx_item(PtxParser *p)
 {
     PtxLinkage linkage = ptx_linkage(p);
     bool linked = linkage != PTX_LINKAGE_INTERNAL;
+    if (linkage == PTX_LINKAGE_COMMON && !(ptx_is_space(p) && p->tok.name->word == PTX_SPACE_GLOBAL))
+        ptx_fail_expected(p, "'.global' after '.common'");
     if (ptx_is_directive(p, PTX_DIRECTIVE_entry) || ptx_is_directive(p, PTX_DIRECTIVE_func))
         ptx_function(p, linkage);
     else if (ptx_is_space(p))

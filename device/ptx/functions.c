@@ -3,12 +3,19 @@
 
 #include "ptx/parser.h"
 
+static uint32_t ptx_positive(PtxParser *p, const char *what)
+{
+    uint32_t line = p->tok.line, column = p->tok.column, number = ptx_number(p, what, UINT32_MAX);
+    if (!number) ptx_fail(p, line, column, "%s: a number from 1 on", what);
+    return number;
+}
+
 /* numbers = number ("," number)* of at most three; those not given are 1 */
 static void ptx_three(PtxParser *p, uint32_t *values)
 {
     values[0] = values[1] = values[2] = 1;
     for (int i = 0; i < 3; i++) {
-        values[i] = ptx_number(p, "number of threads or blocks", UINT32_MAX);
+        values[i] = ptx_positive(p, "number of threads or blocks");
         if (i == 2 || !ptx_accept(p, ',')) return;
     }
 }
@@ -29,14 +36,19 @@ static void ptx_performance(PtxParser *p, PtxFunction *f)
     PtxDirective directive = (PtxDirective)p->tok.name->directive;
     uint32_t line = p->tok.line, column = p->tok.column;
     const char *text = p->tok.name->text;
+    bool common = directive == PTX_DIRECTIVE_pragma || directive == PTX_DIRECTIVE_attribute;
+    bool of_function = directive == PTX_DIRECTIVE_noreturn || directive == PTX_DIRECTIVE_abi_preserve
+                       || directive == PTX_DIRECTIVE_abi_preserve_control;
+    if (!common && of_function == f->is_entry)
+        ptx_fail(p, line, column, "'.%s' is not a directive of %s", text, f->is_entry ? "an entry" : "a .func");
     ptx_next(p);
     switch (directive) {
     case PTX_DIRECTIVE_maxntid: ptx_three(p, f->maxntid); return;
     case PTX_DIRECTIVE_reqntid: ptx_three(p, f->reqntid); return;
     case PTX_DIRECTIVE_reqnctapercluster: ptx_three(p, f->reqnctapercluster); return;
-    case PTX_DIRECTIVE_minnctapersm: f->minnctapersm = ptx_number(p, ".minnctapersm", UINT32_MAX); return;
+    case PTX_DIRECTIVE_minnctapersm: f->minnctapersm = ptx_positive(p, ".minnctapersm"); return;
     case PTX_DIRECTIVE_maxnctapersm: f->maxnctapersm = ptx_number(p, ".maxnctapersm", UINT32_MAX); return;
-    case PTX_DIRECTIVE_maxnreg: f->maxnreg = ptx_number(p, ".maxnreg", UINT32_MAX); return;
+    case PTX_DIRECTIVE_maxnreg: f->maxnreg = ptx_positive(p, ".maxnreg"); return;
     case PTX_DIRECTIVE_maxclusterrank: f->maxclusterrank = ptx_number(p, ".maxclusterrank", UINT32_MAX); return;
     case PTX_DIRECTIVE_explicitcluster: f->explicit_cluster = true; return;
     case PTX_DIRECTIVE_blocksareclusters: return;
@@ -108,13 +120,24 @@ typedef struct PtxParams {
     uint32_t count;
 } PtxParams;
 
-/* A declaration and a definition agree in the number of parameters and results. */
+static void ptx_same_parameter(PtxParser *p, const PtxVariable *now, const PtxVariable *then)
+{
+    if (now->type != then->type || now->space != then->space || now->size != then->size
+        || now->align != then->align)
+        ptx_fail(p, now->line, now->column, "'%s' is declared differently in line %u", now->name,
+                 (unsigned)then->line);
+}
+
+/* A declaration and a definition agree in their parameters and results. */
 static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, PtxParams params,
                                const PtxToken *tok, bool known)
 {
     if (known && (f->return_count != returns.count || f->param_count != params.count))
         ptx_fail(p, tok->line, tok->column, "'%s' is declared with other parameters in line %u", f->name,
                  (unsigned)f->line);
+    for (uint32_t i = 0; known && i < params.count; i++) ptx_same_parameter(p, params.items[i], f->params[i]);
+    for (uint32_t i = 0; known && i < returns.count; i++)
+        ptx_same_parameter(p, returns.items[i], f->returns[i]);
     if (f->defined) return;
     f->returns = returns.items;
     f->return_count = returns.count;
@@ -147,7 +170,12 @@ void ptx_function(PtxParser *p, PtxLinkage linkage)
     f->noreturn |= noreturn;
     if (!known || linkage != PTX_LINKAGE_EXTERN) f->linkage = (uint8_t)linkage;
     while (p->tok.kind == PTX_TOKEN_DIRECTIVE) ptx_performance(p, f);
-    if (!ptx_accept(p, ';')) ptx_define(p, f, &tok);
+    if (f->maxntid[0] && f->reqntid[0])
+        ptx_fail(p, tok.line, tok.column, "'%s' has both .maxntid and .reqntid", f->name);
+    if (ptx_accept(p, ';')) return;
+    if (linkage == PTX_LINKAGE_EXTERN)
+        ptx_fail(p, tok.line, tok.column, "an .extern function has no body here");
+    ptx_define(p, f, &tok);
 }
 
 /* alias = ".alias" name "," name ";" */

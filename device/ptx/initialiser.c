@@ -91,7 +91,7 @@ static void ptx_string_value(PtxParser *p, PtxFill *fill, uint64_t offset)
     ptx_next(p);
 }
 
-/* list = "{" (value ("," value)* ","?)? "}" ; value = list | string | element */
+/* list = "{" (value ("," value)*)? "}" ; value = list | string | element */
 static void ptx_list(PtxParser *p, PtxFill *fill, unsigned level, uint64_t offset)
 {
     uint64_t limit = level ? offset + fill->stride[level - 1] : fill->open ? PTX_MAX_BYTES : fill->size;
@@ -113,6 +113,7 @@ static void ptx_list(PtxParser *p, PtxFill *fill, unsigned level, uint64_t offse
             offset += scalar;
         }
         if (!ptx_accept(p, ',')) break;
+        if (ptx_is(p, '}')) ptx_fail_expected(p, "a value");
     }
     ptx_expect(p, '}');
 }
@@ -154,6 +155,9 @@ void ptx_initialiser(PtxParser *p, PtxVariable *variable)
         ptx_fail(p, p->tok.line, p->tok.column, "initialisers of more than 256 MB");
     if (variable->space != PTX_SPACE_GLOBAL && variable->space != PTX_SPACE_CONST)
         ptx_fail(p, p->tok.line, p->tok.column, "only .global and .const variables can be initialised");
+    if (variable->type == PTX_f16 || variable->type == PTX_f16x2)
+        ptx_fail(p, p->tok.line, p->tok.column, "a .%s variable has no initial value (.b16 and .b32 have)",
+                 ptx_types[variable->type].name);
     if (!fill.open) fill.bytes = ptx_new(p, variable->size);
     p->bytes.count = 0;
     p->relocations.count = 0;

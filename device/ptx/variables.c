@@ -92,12 +92,27 @@ static void ptx_qualifiers(PtxParser *p, PtxVariable *variable)
                      p->tok.name->text);
     }
     if (variable->type == PTX_TYPE_NONE) ptx_fail(p, line, column, "declaration without a type");
-    unsigned bits = ptx_type_bits((PtxType)variable->type);
-    if (variable->type == PTX_pred || bits < 8 || bits > 128)
-        ptx_fail(p, line, column, "no variable is of type .%s", ptx_types[variable->type].name);
+    const PtxTypeInfo *info = &ptx_types[variable->type];
+    if (variable->type == PTX_pred || (info->register_kind == PTX_KIND_NONE && info->class != PTX_OPAQUE))
+        ptx_fail(p, line, column, "no variable is of type .%s", info->name);
+    if (variable->vector > 4 || variable->vector * info->bits > 128)
+        ptx_fail(p, line, column, "a vector has at most four elements and 16 bytes");
 }
 
-/* dimensions = ("[" number? "]")* ; only the first may be left open */
+/* size = integer | "WARP_SZ" */
+static int64_t ptx_dimension(PtxParser *p)
+{
+    if (p->tok.kind == PTX_TOKEN_NAME && p->tok.name == p->warp_size) {
+        ptx_next(p);
+        return 32;
+    }
+    if (p->tok.kind != PTX_TOKEN_INTEGER) ptx_fail_expected(p, "a number of elements");
+    uint64_t count = p->tok.bits;
+    ptx_next(p);
+    return count > INT64_MAX ? INT64_MAX : (int64_t)count;
+}
+
+/* dimensions = ("[" size? "]")* ; only the first may be left open */
 static void ptx_dimensions(PtxParser *p, PtxVariable *variable)
 {
     uint64_t size = ptx_type_bytes((PtxType)variable->type) * (uint64_t)variable->vector;
@@ -106,7 +121,7 @@ static void ptx_dimensions(PtxParser *p, PtxVariable *variable)
         uint32_t line = p->tok.line, column = p->tok.column;
         if (variable->dim_count == PTX_MAX_DIMS)
             ptx_fail(p, line, column, "more than %d dimensions", PTX_MAX_DIMS);
-        int64_t count = ptx_is(p, ']') ? 0 : ptx_constant_integer(p);
+        int64_t count = ptx_is(p, ']') ? 0 : ptx_dimension(p);
         bool open = count == 0 && variable->dim_count == 0;
         if (count < 0 || (count == 0 && !open) || (uint64_t)count > PTX_MAX_SIZE)
             ptx_fail(p, line, column, "a dimension is a positive number");
@@ -201,7 +216,11 @@ void ptx_variable_statement(PtxParser *p, PtxLinkage linkage)
         common.bank = (uint8_t)ptx_number(p, "bank", 10);
         ptx_expect(p, ']');
     }
+    uint32_t line = p->tok.line, column = p->tok.column;
     ptx_qualifiers(p, &common);
+    bool global = common.space == PTX_SPACE_GLOBAL, opaque = ptx_types[common.type].class == PTX_OPAQUE;
+    if (!global && ((opaque && common.space != PTX_SPACE_PARAM) || common.managed))
+        ptx_fail(p, line, column, "such a variable is declared in .global");
     do ptx_one_variable(p, &common);
     while (ptx_accept(p, ','));
     ptx_expect(p, ';');
@@ -232,6 +251,8 @@ PtxVariable *ptx_parameter(PtxParser *p, bool is_entry, bool may_be_unnamed)
     else
         variable->name = ptx_expect_name(p, "a parameter's name")->text;
     ptx_dimensions(p, variable);
+    if (variable->space == PTX_SPACE_PARAM && variable->vector > 1)
+        ptx_fail(p, variable->line, variable->column, "a parameter is no vector");
     if (is_entry && variable->dim_count && !variable->dims[0])
         ptx_fail(p, variable->line, variable->column, "a parameter of an entry has a size");
     return variable;
