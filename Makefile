@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # meson-python looks for meson and ninja there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults older bench coverage docs format lint clean
+.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults older bench coverage acceptance docs format lint clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -90,6 +90,9 @@ bench: setup ## measure against raw C and the peers that are installed; prints t
 
 coverage: setup ## print which PTX instructions the CPU device executes, and what the others answer
 	$(BIN)/python -W ignore tools/ptx_coverage.py
+
+acceptance: setup ## compare with ptxas what the CPU device takes and refuses, twenty times as much as `test` (minutes)
+	PYCUDA_DEVICE=cpu PYCUDA_ACCEPTANCE=20 $(BIN)/pytest -n $(JOBS) tests/ptx/test_acceptance.py
 
 docs: setup ## build the documentation into docs/_build
 	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser

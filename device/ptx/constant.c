@@ -31,6 +31,7 @@ static PtxConstant ptx_symbol_constant(PtxParser *p)
         ptx_fail(p, tok.line, tok.column, "'%s' is not a variable or a function", tok.name->text);
     ptx_next(p);
     if (c.variable && ptx_accept(p, '[')) {
+        if (!c.variable->dim_count) ptx_fail(p, tok.line, tok.column, "'%s' is not an array", tok.name->text);
         c.bits = (uint64_t)ptx_constant_integer(p) * (ptx_type_bytes(c.variable->type) * c.variable->vector);
         ptx_expect(p, ']');
     }

@@ -56,8 +56,13 @@ static bool ptx_is_wide_access(const PtxForm *form)
 static void ptx_check_vector_size(const PtxFormCheck *c)
 {
     const PtxForm *form = c->form;
+    const PtxModule *m = c->p->module;
     bool wide = (form->opcode == PTX_OP_ld || form->opcode == PTX_OP_st) && ptx_is_wide_access(form);
-    if (form->vector * ptx_type_bits((PtxType)form->types[0]) <= 128 || (wide && ptx_near_global(form))) return;
+    if (form->vector * ptx_type_bits((PtxType)form->types[0]) <= 128) return;
+    if (wide && (m->target < 100 || m->version < 88))
+        ptx_fail(c->p, c->line, c->column, "'%s' moves 32 bytes, which needs .target sm_100 and .version 8.8",
+                 form->spelling);
+    if (wide && ptx_near_global(form)) return;
     ptx_fail(c->p, c->line, c->column, "'%s' moves more than 16 bytes%s", form->spelling,
              wide ? ", which global memory alone can" : "");
 }

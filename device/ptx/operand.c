@@ -183,6 +183,7 @@ static void ptx_items(PtxParser *p, PtxOperand *out, unsigned close)
         ptx_operand(p, &item);
         *(PtxOperand *)ptx_push(p, &p->operands, sizeof item) = item;
         if (!ptx_accept(p, ',')) break;
+        if (ptx_is(p, close)) ptx_fail_expected(p, "an operand");
     }
     ptx_expect(p, close);
     ptx_leave(p);

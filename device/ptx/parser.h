@@ -384,6 +384,8 @@ PtxRule *ptx_rule(PtxParser *p, PtxName *mnemonic, uint32_t line, uint32_t colum
 void ptx_rules_init(PtxParser *p);
 /* form_rules.c */
 void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column);
+/* gates.c */
+void ptx_check_gates(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column);
 /* check_call.c */
 void ptx_check_call(PtxParser *p, const PtxInsn *insn);
 void ptx_check(PtxParser *p, const PtxRule *rule, const PtxInsn *insn);

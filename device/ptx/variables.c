@@ -268,6 +268,7 @@ PtxVariable **ptx_parameter_list(PtxParser *p, bool is_entry, bool may_be_unname
         variable->id = p->operands.count - from;
         ((PtxOperand *)ptx_push(p, &p->operands, sizeof(PtxOperand)))->variable = variable;
         if (!ptx_accept(p, ',')) break;
+        if (ptx_is(p, ')')) ptx_fail_expected(p, "a parameter");
     }
     ptx_expect(p, ')');
     *count = p->operands.count - from;

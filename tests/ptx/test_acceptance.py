@@ -16,10 +16,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from acceptance import judges, known, statements
+from acceptance import judges, known, mutants, statements, written
 
 pytestmark = pytest.mark.cpu("a GPU's driver is ptxas")
 TARGETS = "sm_90a", "sm_100a", "sm_120a"
+CORPUS = sorted((Path(__file__).parent.parent / "fuzz" / "corpus").glob("*.ptx"))
 HIGHEST = (12, 1)  # compute capability: every target loads
 TIMES = int(os.environ.get("PYCUDA_ACCEPTANCE", "1"))
 SUPPORT = "not supported by the CPU device"
@@ -37,31 +38,37 @@ def ptxas():
     return path
 
 
-def verdicts_of_ptxas(path, made):
+def verdicts(judge_of, made):
     """{statement: None where one target takes it, else what the last one says}"""
-    verdicts = dict.fromkeys(made, "")
+    found = dict.fromkeys(made, "")
     for target in TARGETS:
-        left = [statement for statement, verdict in verdicts.items() if verdict is not None]
-        verdicts.update(judges.Ptxas(path, target).judge(left))
-    return verdicts
+        left = [statement for statement, verdict in found.items() if verdict is not None]
+        found.update(judge_of(target).judge(left))
+    return found
 
 
-def differences(ours, theirs):
+def differences(ours, theirs, more=()):
     """Lines that say who is alone with what."""
     for statement, refused in ours.items():
         said = theirs[statement]
         if said and said.startswith(judges.CRASH):
             continue
-        if not refused and said and not known.is_known(statement, known.GENEROUS):
+        if not refused and said and not known.is_known(statement, [*known.GENEROUS, *more]):
             yield f"ptxas alone refuses  {statement}   {said}"
-        if refused and not said and SUPPORT not in refused and not known.is_known(statement, known.STRICT):
+        if (
+            refused
+            and not said
+            and SUPPORT not in refused
+            and not known.is_known(statement, [*known.STRICT, *more])
+        ):
             yield f"ptxas alone takes    {statement}   {refused}"
 
 
 def compare(path, seed, count):
     made = statements.generate(random.Random(seed), per_row=1, mutants=3)
     made = statements.shuffled(made, seed)[:count]
-    ours, theirs = judges.Device(TARGETS[0]).judge(made), verdicts_of_ptxas(path, made)
+    ours = verdicts(judges.Device, made)
+    theirs = verdicts(lambda target: judges.Ptxas(path, target), made)
     found = list(differences(ours, theirs))
     taken = sum(verdict is None for verdict in ours.values())
     assert len(made) == count and count / 8 < taken < count / 2, "neither all right nor all wrong"
@@ -71,3 +78,46 @@ def compare(path, seed, count):
 @pytest.mark.parametrize("seed", range(2 * TIMES))
 def test_statements(at_capability, ptxas, seed):
     at_capability(HIGHEST, compare, ptxas, seed, 4000)
+
+
+def compare_texts(path, texts):
+    theirs, ours, found = judges.Ptxas(path, TARGETS[0]), judges.Device(), []
+    for text in texts:
+        said, refused = theirs.complaints(text), ours.load(text)
+        crashed = said and said[0][2].startswith(judges.CRASH)
+        if not crashed and bool(said) != bool(refused) and SUPPORT not in (refused or ""):
+            found.append(f"{text[-300:]}\nptxas: {said[:1]}\ndevice: {refused}")
+    assert not found, f"{len(found)} of {len(texts)}:\n" + "\n\n".join(found[:20])
+
+
+def compare_written(path):
+    compare_texts(path, list(written.texts(judges.Device(TARGETS[0]).preamble, statements.ENDING)))
+
+
+def compare_mutants(path, name, seed):
+    text = next(file for file in CORPUS if file.name == name).read_text()
+    compare_texts(path, [text, *mutants.of_file(text, random.Random(seed), 20)])
+
+
+def test_written_by_hand(at_capability, ptxas):
+    at_capability(HIGHEST, compare_written, ptxas)
+
+
+@pytest.mark.parametrize("seed", range(TIMES))
+@pytest.mark.parametrize("name", [file.name for file in CORPUS])
+def test_mutants_of_files(at_capability, ptxas, name, seed):
+    at_capability(HIGHEST, compare_mutants, ptxas, name, seed)
+
+
+def compare_older(path, target, version):
+    """Right statements in modules for older devices: who needs more than they have is refused."""
+    made = statements.generate(random.Random(7), per_row=0, mutants=0)
+    theirs, ours = judges.Ptxas(path, target, version), judges.Device(target, version)
+    ours, theirs = ours.judge(made), theirs.judge(made)
+    found = list(differences(ours, theirs, known.OLDER))
+    assert not found, f"{len(found)}:\n" + "\n".join(found[:40])
+
+
+@pytest.mark.parametrize("older", [("sm_75", "7.0"), ("sm_80", "7.4"), ("sm_90", "8.1"), ("sm_100", "8.6")])
+def test_older_targets(at_capability, ptxas, older):
+    at_capability(HIGHEST, compare_older, ptxas, *older)

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from .statements import ENDING, PREAMBLE
+from .statements import ENDING, preamble
 
 PLACE = re.compile(r"^ptxas \S+, line (\d+); (error|fatal) +: (.*)$", re.M)
 BATCH = 300
@@ -32,7 +32,7 @@ class Ptxas:
 
     def __init__(self, path, target="sm_90a", version="9.0"):
         self.path, self.target = path, target
-        self.preamble = PREAMBLE.replace("VERSION", version).replace("TARGET", target)
+        self.preamble = preamble(version, target)
         self.first = self.preamble.count("\n") + 1  # line of the first statement
         self.runs = 0
 
@@ -101,7 +101,7 @@ class Device:
     """Statements that the CPU device refuses, and why. Needs a current context."""
 
     def __init__(self, target="sm_90a", version="9.0"):
-        self.preamble = PREAMBLE.replace("VERSION", version).replace("TARGET", target)
+        self.preamble = preamble(version, target)
 
     def load(self, text):
         import pycuda.driver as drv

@@ -5,6 +5,7 @@ import re
 # ptxas refuses these, the device takes them.
 GENEROUS = [
     (r"\[\d+\]", "the manual has addresses that are numbers; ptxas has them in .local alone"),
+    (r"^wmma\.load.* b32_0, ", "one register need not stand in braces"),
     (r"^setmaxnreg", "a number of registers means nothing here"),
     (
         r"^mbarrier\.arrive.*shared::cluster",
@@ -41,6 +42,17 @@ STRICT = [
     (r"^(suld|sust|sured)", "registers wider than what a surface holds"),
     (r"^istypep", "a handle is held in a register"),
     (r"(multimem|tex|cp|st\.async)", "not supported"),
+]
+
+# What a target or version lacks and either of the two lets pass.
+OLDER = [
+    (r"^(min|max)\..* .*, .*, .*, ", "three operands: the row, not the words, would have to say so"),
+    (r"^mbarrier\.arrive\S* .*, .*, ", "the same of a count"),
+    (r"^cp\.async\..*pred_\d", "the same of a predicate"),
+    (r"^cp\.async\.\S*shared::cta", "ptxas takes the longer name in any version"),
+    (r"^atom\..*b128", "generic ones are of sm_90"),
+    (r"^cvt\.\S*bf16\S*bf16 |^cvt\S*\.f32\.bf16 |^cvt\S*e[45]m\dx2", "a version of one target only"),
+    (r"^cp\.async\.bulk\.shared::cta", "the same"),
 ]
 
 

@@ -22,6 +22,14 @@ PREAMBLE = (
     + "\n".join(f".reg .{name} {name}_<8>;" for name in REGISTER_TYPES)
     + "\n"
 )
+
+
+def preamble(version, target):
+    """PREAMBLE for a target; without registers that its version has not."""
+    text = PREAMBLE.replace("VERSION", version).replace("TARGET", target)
+    return text if float(version) >= 8.3 else text.replace(".reg .b128 b128_<8>;", "")
+
+
 ENDING = "\nend: ret;\n}\n"
 
 SIZES = {"x1": 1, "x2": 2, "x4": 4}
@@ -175,8 +183,8 @@ def seeds_of(row, rng, count):
 POOL = [f"{name}_1" for name in REGISTER_TYPES if name != "f16x2"]
 POOL += (
     "0 1 -1 7 16 31 32 63 255 256 0x7fffffff 0xffffffff 0x100000000 -32769 65536 0xffffffffffffffff 0U 1.0"
-    " -0.5 1e300 0f3F800000 0d3FF0000000000000 _ !pred_1 -b32_1 !b32_1 end tx sf %tid.x %laneid %clock64 %tid WARP_SZ"
-    " ~1 !0 1<<4 [b64_1] [b64_1+4] [b64_1+-4] [b64_1-4] [b64_1+4+4] [gv] [gv+8] [sv] [cv] [lv] [pv] [f32_1]"
+    " -0.5 1e300 0f3F800000 0d3FF0000000000000 _ !pred_1 -b32_1 !b32_1 end tx sf %tid.x %laneid %clock64 %tid"
+    " WARP_SZ ~1 !0 1<<4 [b64_1] [b64_1+4] [b64_1+-4] [b64_1-4] [b64_1+4+4] [gv] [gv+8] [sv] [cv] [lv] [pv] [f32_1]"
     " [f64_1] [fn] gv[1] b32_1.x b32_1.b0 b32_1.h1 f32_0|pred_1 b32_0|pred_1 pred_0|pred_1 b64_0|pred_1"
 ).split()
 POOL += [
@@ -209,8 +217,8 @@ POOL += [
 OVERLOOKED = (
     "b1 b2 u2 s2 b4 u4 s4 b8x16 b6x16_p32 b4x16_p64 pred texref surfref samplerref b256 b1024 rank box_dim"
     " global_dim global_stride element_stride elemtype interleave_layout swizzle_mode swizzle_atomicity"
-    " fill_mode global_address finite infinite number notanumber normal subnormal acc::f32 sync_restrict::shared::cta"
-    " sync_restrict::shared::cluster"
+    " fill_mode global_address finite infinite number notanumber normal subnormal acc::f32"
+    " sync_restrict::shared::cta sync_restrict::shared::cluster"
 ).split()
 
 

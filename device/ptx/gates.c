@@ -1,0 +1,45 @@
+/* Instructions that are newer than the module says it is: a GPU's driver would refuse it on every device. */
+#include <string.h>
+
+#include "ptx/parser.h"
+
+typedef struct PtxGate {
+    const char *words;
+    uint16_t opcode, target;
+    uint8_t version;
+} PtxGate;
+
+static const PtxGate ptx_gates[] = {
+#define GATE(opcode, words, target, version) {words, PTX_OP_##opcode, target, version},
+#include "ptx/gates.def"
+};
+
+/* Whether a mnemonic has all of the words. */
+static bool ptx_has_words(const char *mnemonic, const char *words)
+{
+    while (*words) {
+        size_t length = strcspn(words, " ");
+        const char *at = strchr(mnemonic, '.');
+        while (at && (strncmp(at + 1, words, length) != 0 || (at[1 + length] && at[1 + length] != '.')))
+            at = strchr(at + 1, '.');
+        if (!at) return false;
+        words += length + (words[length] == ' ');
+    }
+    return true;
+}
+
+void ptx_check_gates(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column)
+{
+    const PtxModule *m = p->module;
+    for (size_t i = 0; i < sizeof ptx_gates / sizeof *ptx_gates; i++) {
+        const PtxGate *gate = &ptx_gates[i];
+        if (m->target >= gate->target && m->version >= gate->version) continue;
+        if ((gate->opcode && gate->opcode != form->opcode) || !ptx_has_words(form->spelling, gate->words))
+            continue;
+        if (m->target < gate->target)
+            ptx_fail(p, line, column, "'%s' needs .target sm_%u or higher, not sm_%d", form->spelling,
+                     (unsigned)gate->target, m->target);
+        ptx_fail(p, line, column, "'%s' needs .version %d.%d or higher, not %d.%d", form->spelling,
+                 gate->version / 10, gate->version % 10, m->version / 10, m->version % 10);
+    }
+}
