@@ -184,8 +184,9 @@ POOL = [f"{name}_1" for name in REGISTER_TYPES if name != "f16x2"]
 POOL += (
     "0 1 -1 7 16 31 32 63 255 256 0x7fffffff 0xffffffff 0x100000000 -32769 65536 0xffffffffffffffff 0U 1.0"
     " -0.5 1e300 0f3F800000 0d3FF0000000000000 _ !pred_1 -b32_1 !b32_1 end tx sf %tid.x %laneid %clock64 %tid"
-    " WARP_SZ ~1 !0 1<<4 [b64_1] [b64_1+4] [b64_1+-4] [b64_1-4] [b64_1+4+4] [gv] [gv+8] [sv] [cv] [lv] [pv] [f32_1]"
-    " [f64_1] [fn] gv[1] b32_1.x b32_1.b0 b32_1.h1 f32_0|pred_1 b32_0|pred_1 pred_0|pred_1 b64_0|pred_1"
+    " WARP_SZ ~1 !0 1<<4 [b64_1] [b64_1+4] [b64_1+-4] [b64_1-4] [b64_1+4+4] [gv] [gv+8] [sv] [cv] [lv] [pv]"
+    " [f32_1] [f64_1] [fn]"
+    " gv[1] b32_1.x b32_1.b0 b32_1.h1 f32_0|pred_1 b32_0|pred_1 pred_0|pred_1 b64_0|pred_1"
 ).split()
 POOL += [
     "[b64_1, 4]",
