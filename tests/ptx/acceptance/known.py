@@ -34,7 +34,10 @@ STRICT = [
     (r"^(red|st|mbarrier|cp|atom)\b.*[ ,\[]_\b", "a sink is no address"),
     (r"^(v\w+|createpolicy)\S* [^a-z_]", "a number is no destination"),
     (r"^set\..*bf16", "values of .bf16 are held in registers of .b16 alone"),
-    (r"\{.*\}", "ptxas takes vectors in some places where one value belongs"),
+    (
+        r"^(?!(ld|ldu|st|tex|tld4|suld|sust|mov|mma|wmma|ldmatrix|stmatrix)\b).*\{.*\}",
+        "ptxas takes vectors in some places where one value belongs",
+    ),
     (r"^(testp|fence\.proxy|tensormap|clusterlaunchcontrol)\.", "ptxas overlooks order and words here"),
     (r"^(cvt\.(f16\.bf16|bf16\.f16)|rcp\..*ftz.*f64)", "the manual asks for a rounding, or has none"),
     (r"^(fma|add|sub|mul|cvt|cp)\..*(\d, |\d;)", "an immediate where the manual has a register"),
