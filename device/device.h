@@ -32,6 +32,7 @@
  *   link.c                             several trees become one
  *   chunks.[ch]                        memory of loads, kept for the next
  *   types.def spaces.def modifiers.def instructions.def special.def    one row per fact of the PTX manual
+ *   gates.def targets.def              what needs which target and version
  *
  * lower/
  *   lower.h                            the interface; one pass a file
