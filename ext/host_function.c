@@ -150,8 +150,7 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
 static void finish_current(ModuleState *state)
 {
     CUcontext current = NULL;
-    CUresult result;
-    CALL(state, result, driver.cuCtxGetCurrent(&current));
+    CUresult result = driver.cuCtxGetCurrent(&current); /* not by CALL: now is no time to make a context */
     if (result != CUDA_SUCCESS || !current) return;
     CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
     report_driver_at_exit(state, result, "cuCtxSynchronize");
