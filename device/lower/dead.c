@@ -1,9 +1,9 @@
-/* Instructions dropped that have no effect but to write what nobody reads. */
+/* Instructions dropped that have no effect but to write what nobody reads, and old values of atomic operations. */
 #include "lower/ir.h"
 
 typedef struct Readers {
     LowerFunction *f;
-    uint32_t *reads;       /* of each register */
+    uint32_t *reads; /* of each register */
     bool unread;
 } Readers;
 
@@ -37,6 +37,14 @@ static bool is_dead(Readers *r, LowerInsn *i)
     return r->unread;
 }
 
+/* An atomic operation whose old value nobody reads is a reduction. */
+static void drop_old_value(const Readers *r, LowerInsn *i)
+{
+    bool atomic = i->op >= OP_atom_add_u32 && i->op <= OP_atom_cas_b128;
+    if (atomic && ref_is_register(i->d) && r->reads[ref_number(i->d)] == (i->guard != REF_ABSENT))
+        i->d = REF_ABSENT;
+}
+
 static void close_ranks(LowerFunction *f)
 {
     uint32_t kept = 0;
@@ -57,6 +65,7 @@ void lower_dead(LowerFunction *f)
     Readers r = {.f = f, .reads = ARENA_ZEROS(f->scratch, uint32_t, f->register_count)};
     for (uint32_t n = 0; n < f->insn_count; n++) lower_visit(f, &f->insns[n], count, &r);
     for (uint32_t n = f->insn_count; n-- > 0;) {
+        drop_old_value(&r, &f->insns[n]);
         if (!is_dead(&r, &f->insns[n])) continue;
         lower_visit(f, &f->insns[n], uncount, &r);
         f->insns[n].op = OP_COUNT;
