@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 
 #include "exec/shared_file.h"
+#include "exec/unwritten.h"
 
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)
@@ -45,6 +46,7 @@ typedef struct Entry {
 typedef struct Region {
     uint64_t start, size, top, committed;
     Entry *bins[BINS];
+    Unwritten unwritten;              /* of new device memory, when that is watched */
 } Region;
 
 struct MemoryMap {
@@ -140,6 +142,7 @@ static void region_close(Region *region)
 {
     for (int b = 0; b < BINS; b++) free_chain(region->bins[b]);
     munmap((void *)(uintptr_t)region->start, region->size);
+    unwritten_close(&region->unwritten);
 }
 
 void memory_map_destroy(MemoryMap *map)
@@ -328,6 +331,7 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
         insert_locked(map, entry);
     }
     pthread_rwlock_unlock(&map->lock);
+    if (base && request->kind == MEMORY_DEVICE) unwritten_set(&region->unwritten, base, request->size);
     return base;
 }
 
@@ -359,6 +363,7 @@ bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
     pthread_rwlock_unlock(&map->lock);
     if (!found) return false;
     spoil(&range);
+    memory_map_written(map, range.base, range.size); /* that it is freed is what accesses are told */
     pthread_rwlock_wrlock(&map->lock);
     quarantine_locked(map, entry);
     pthread_rwlock_unlock(&map->lock);
@@ -479,6 +484,44 @@ bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExp
         .offset = range->base - map->shared.start,
     };
     return true;
+}
+
+/* --- what nothing has written ----------------------------------------------------------------------------- */
+
+bool memory_map_watch(MemoryMap *map)
+{
+    return unwritten_open(&map->own.unwritten, map->own.start, map->own.size)
+           && unwritten_open(&map->shared.unwritten, map->shared.start, map->shared.size);
+}
+
+/* An address lies in one of the regions or in none. */
+static const Unwritten *unwritten_of(const MemoryMap *map, uint64_t address)
+{
+    return address - map->own.start < map->own.size ? &map->own.unwritten : &map->shared.unwritten;
+}
+
+void memory_map_written(MemoryMap *map, uint64_t address, uint64_t size)
+{
+    unwritten_clear(unwritten_of(map, address), address, size);
+}
+
+void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size)
+{
+    unwritten_set(unwritten_of(map, address), address, size);
+}
+
+bool memory_map_unwritten(const MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first)
+{
+    return unwritten_find(unwritten_of(map, address), address, size, first);
+}
+
+void memory_map_moved(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size)
+{
+    uint64_t end = from + size, first;
+    const Unwritten *there = unwritten_of(map, to);
+    unwritten_clear(there, to, size);
+    for (uint64_t at = from; at < end && memory_map_unwritten(map, at, end - at, &first); at = first + 1)
+        unwritten_set(there, to + (first - from), 1);
 }
 
 static uint64_t distance(const MemoryRange *range, uint64_t address)

@@ -95,6 +95,16 @@ bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExp
 /* For messages: the range nearest to address, freed ones included. *found is 0 when the map is empty. */
 void memory_map_nearest(MemoryMap *map, uint64_t address, MemoryRange *out, int *found);
 
+/* Remembers from now on which bytes of new device memory nothing has written. false without address space. */
+bool memory_map_watch(MemoryMap *map);
+/* Where that is remembered (else these do nothing): bytes were written, are new, or came from elsewhere as
+ * they were there. */
+void memory_map_written(MemoryMap *map, uint64_t address, uint64_t size);
+void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size);
+void memory_map_moved(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size);
+/* True when nothing has written some of these bytes; *first is the first of them. */
+bool memory_map_unwritten(const MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first);
+
 /* Grows by one whenever a range goes away: who keeps ranges looks here before using them. */
 _Atomic uint64_t *memory_map_generation(MemoryMap *map);
 
