@@ -45,12 +45,13 @@
  *   shared_file.[ch]                   memory that other processes can map
  *   mbarrier.[ch] bulk.c               barriers in shared memory, copies that arrive at them
  *   matrix.[ch] fragments.c            matrices that a warp holds
+ *   check*.[ch] race*.[ch] unwritten.[ch]    what code is checked for when it is asked for
  *   affine.h affine.def fused.h        rows as numbers, several instructions at once
  *   ops_*.c handlers.c                 hot: built once for each instruction set; bind.c chooses at load
  *
  * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY,
  * PYCUDA_CPU_COMPUTE_CAPABILITY,
- * PYCUDA_CPU_DRIVER_VERSION (read once, api/init.c), PYCUDA_CPU_ISA (exec/bind.c).
+ * PYCUDA_CPU_CHECK, PYCUDA_CPU_DRIVER_VERSION (read once, api/init.c), PYCUDA_CPU_ISA (exec/bind.c).
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H

@@ -34,10 +34,12 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
 static void copy_rows(const CopyJob *job)
 {
     for (uint64_t z = 0; z < job->depth; z++)
-        for (uint64_t y = 0; y < job->height; y++)
-            memmove((void *)(uintptr_t)(job->to.address + z * job->to.slice + y * job->to.pitch),
-                    (const void *)(uintptr_t)(job->from.address + z * job->from.slice + y * job->from.pitch),
-                    job->width);
+        for (uint64_t y = 0; y < job->height; y++) {
+            uint64_t to = job->to.address + z * job->to.slice + y * job->to.pitch;
+            uint64_t from = job->from.address + z * job->from.slice + y * job->from.pitch;
+            memory_map_moved(driver_memory(), to, from, job->width);
+            memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, job->width);
+        }
 }
 
 /* One memmove where rows follow each other without gaps. */

@@ -18,6 +18,8 @@ typedef struct DriverSettings {
     int threads;            /* PYCUDA_CPU_THREADS, or one for each CPU */
     int capability;         /* PYCUDA_CPU_COMPUTE_CAPABILITY: 75 for 7.5 */
     uint64_t memory;        /* PYCUDA_CPU_MEMORY, bytes of each device */
+    unsigned checks;        /* PYCUDA_CPU_CHECK: CHECK_* of exec/code.h */
+    bool checks_known;      /* it has no other word */
 } DriverSettings;
 
 /* Where the memory of a pool is. */

@@ -30,8 +30,11 @@ static void run_fill(Task *self, Stream *stream)
 {
     const FillTask *task = (const FillTask *)self;
     (void)stream;
-    for (uint64_t y = 0; y < task->height; y++)
-        fill_row((uint8_t *)(uintptr_t)(task->address + y * task->pitch), task);
+    for (uint64_t y = 0; y < task->height; y++) {
+        uint64_t row = task->address + y * task->pitch;
+        fill_row((uint8_t *)(uintptr_t)row, task);
+        memory_map_written(driver_memory(), row, task->width * task->element);
+    }
 }
 
 static void free_fill(Task *self) { free(self); }

@@ -71,6 +71,30 @@ static int capability_of(const char *text)
     return 75;
 }
 
+/* A list of checks; false where a word is none. */
+static bool checks_of(const char *text, unsigned *checks)
+{
+    static const struct {
+        const char *word;
+        unsigned bit;
+    } rows[] = {{"racecheck", CHECK_RACE},
+                {"initcheck", CHECK_INIT},
+                {"initcheck-shared", CHECK_INIT_SHARED},
+                {"synccheck", CHECK_SYNC}};
+    enum { ROWS = sizeof rows / sizeof *rows };
+    bool known = true;
+    for (const char *at = text; at && *(at += strspn(at, ", ")); at += strcspn(at, ", ")) {
+        size_t length = strcspn(at, ", ");
+        int k = 0;
+        while (k < ROWS && (strlen(rows[k].word) != length || strncmp(rows[k].word, at, length) != 0)) k++;
+        if (k < ROWS)
+            *checks |= rows[k].bit;
+        else
+            known = false;
+    }
+    return known;
+}
+
 static int processors(void)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -85,6 +109,7 @@ static void read_settings(void)
     if (!settings.threads) settings.threads = processors(); /* reads a file: not for every launch */
     settings.capability = capability_of(getenv("PYCUDA_CPU_COMPUTE_CAPABILITY"));
     settings.memory = driver_parse_size(getenv("PYCUDA_CPU_MEMORY"), default_memory());
+    settings.checks_known = checks_of(getenv("PYCUDA_CPU_CHECK"), &settings.checks);
 }
 
 const DriverSettings *driver_settings(void)
@@ -101,12 +126,25 @@ static void mark_forked(void)
     if (atomic_load(&driver.initialised)) atomic_store(&driver.forked, 1);
 }
 
+static MemoryMap *make_memory(unsigned checks)
+{
+    MemoryMap *map = memory_map_create();
+    if (!map || !(checks & CHECK_INIT) || memory_map_watch(map)) return map;
+    memory_map_destroy(map);
+    return NULL;
+}
+
 static CUresult initialise_locked(void)
 {
     if (atomic_load(&driver.initialised)) return CUDA_SUCCESS;
     const DriverSettings *wanted = driver_settings();
+    if (!wanted->checks_known) {
+        log_error("PYCUDA_CPU_CHECK=%s: it is a list of racecheck, initcheck, initcheck-shared and synccheck",
+                  getenv("PYCUDA_CPU_CHECK"));
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
     if (!wanted->devices) return CUDA_ERROR_NO_DEVICE;
-    driver.memory = memory_map_create();
+    driver.memory = make_memory(wanted->checks);
     if (!driver.memory) return CUDA_ERROR_OUT_OF_MEMORY;
     for (int i = 0; i < wanted->devices; i++) {
         driver.devices[i].ordinal = i;

@@ -79,6 +79,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
                   "or the program has closed its file");
         return CUDA_ERROR_NOT_SUPPORTED;
     }
+    memory_map_written(driver_memory(), range.base, range.size); /* who else does is not seen from here */
     ipc_name(&handle, IPC_MEMORY, place.descriptor, place.inode);
     handle.offset = place.offset;
     handle.size = range.size;

@@ -4,7 +4,7 @@
  * frees all who wait, each at its own pc, and hands them what bar.red has combined. Threads that bring
  * different barrier numbers or counts divide first.
  */
-#include "exec/state.h"
+#include "exec/check.h"
 
 static bool barrier_full(const Block *block, const Barrier *barrier)
 {
@@ -33,6 +33,7 @@ static void deliver(Warp *warp, const Group *g, const Barrier *barrier)
 static void barrier_free(Block *block, uint32_t number)
 {
     Barrier *barrier = &block->barriers[number];
+    if (block->checker) check_barrier(block, number);
     for (uint32_t k = 0; k < block->warp_count; k++) {
         Warp *warp = &block->warps[k];
         if (!warp->started || warp->done) continue;
@@ -120,6 +121,7 @@ const Insn *barrier_arrive(Warp *warp, const Insn *insn)
     block->barriers_busy |= 1u << number;
     count_arrivals(warp, insn, barrier);
     if (insn->op != OP_bar_arrive) return park_at(warp, insn, number);
+    if (block->checker) check_handed_on(warp, number);
     if (barrier_full(block, barrier)) barrier_free(block, number);
     return insn + 1;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "exec/bind.h"
-#include "exec/code.h"
+#include "exec/check.h"
 
 typedef const OpFn HandlerTable[OP_COUNT][2];
 
@@ -76,6 +76,7 @@ void exec_bind(CodeModule *module)
 {
     HandlerTable *handlers = choose()->handlers;
     exec_measure(module);
+    module->handlers = *handlers;
     for (uint32_t f = 0; f < module->function_count; f++) {
         CodeFunction *function = module->functions[f];
         for (uint32_t k = 0; k < function->insn_count; k++) {
@@ -84,4 +85,5 @@ void exec_bind(CodeModule *module)
             insn->run[1] = (*handlers)[insn->op][1];
         }
     }
+    if (module->checks) check_bind(module);
 }

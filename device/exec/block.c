@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "exec/check.h"
 #include "exec/mbarrier.h"
 
 enum { SPIN_PASSES = 64, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
@@ -241,6 +242,7 @@ static void block_free(Block *block)
     if (!block) return;
     free(block->shared);
     free(block->warps);
+    checker_free(block->checker);
     free(block);
 }
 
@@ -341,7 +343,9 @@ Block *block_take(Worker *worker, Grid *grid)
         warp_set_base(warp, REF_WARP, warp->rows);
         warp_set_base(warp, REF_BLOCK, block->rows);
     }
-    return block;
+    if (checker_take(block)) return block;
+    block_free(block);
+    return NULL;
 }
 
 /* Makes the state that of block number linear, nothing run yet. */
@@ -363,6 +367,7 @@ void block_begin(Block *block, uint64_t linear)
         warp->started = warp->parked = warp->done = false;
         warp->store = NULL;
     }
+    if (block->checker) checker_begin(block);
 }
 
 void block_give_back(Worker *worker, Block *block)

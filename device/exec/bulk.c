@@ -2,6 +2,7 @@
  * program takes for asynchronous. */
 #include <string.h>
 
+#include "exec/check.h"
 #include "exec/mbarrier.h"
 
 enum { BULK_UNIT = 16 };
@@ -26,6 +27,10 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
         const uint8_t *from = range_reach(warp, insn, lane, &source);
         uint8_t *to = from ? range_reach(warp, insn, lane, &target) : NULL;
         if (!to) return false;
+        if (warp->block->checker
+            && (!check_reach(warp, insn, lane, from, bytes, TOUCH_READ)
+                || !check_reach(warp, insn, lane, to, bytes, TOUCH_WRITE)))
+            return false;
         memmove(to, from, bytes);
     }
     if (insn->e == REF_ABSENT) return true;

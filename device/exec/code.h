@@ -95,7 +95,20 @@ enum {
     MEM_COUNT = 15,       /* elements of a vector access: 2, 4 or 8 */
     MEM_ADDR32 = 1 << 4,  /* the address row is 32 bits wide */
     MEM_SHARED = 1 << 5,  /* atomics: the address is an offset in shared memory */
-    MEM_STRONG = 1 << 6   /* volatile, relaxed, acquire, release: seen by other threads, never split */
+    MEM_STRONG = 1 << 6,  /* volatile, relaxed, acquire, release: seen by other threads, never split */
+    MEM_ATOMIC = 1 << 7   /* of these, those that are not volatile */
+};
+
+/* Insn.mods of the block's barriers: lanes may come to it one by one (barrier without .aligned). */
+enum { BAR_APART = 1 };
+
+/* What a module's kernels are checked for, beside memory errors (check.h). */
+enum {
+    CHECK_RACE = 1,
+    CHECK_INIT = 2,
+    CHECK_INIT_SHARED = 4,
+    CHECK_SYNC = 8,
+    CHECK_ACCESSES = CHECK_RACE | CHECK_INIT | CHECK_INIT_SHARED
 };
 
 /* Where an instruction comes from. */
@@ -128,6 +141,12 @@ typedef struct CodeParamLoad {
     bool affine;          /* an Affine stands before the row (affine.h) */
 } CodeParamLoad;
 
+/* A variable in a kernel's shared memory. */
+typedef struct CodeShared {
+    const char *name;
+    uint64_t offset, size;
+} CodeShared;
+
 struct CodeFunction {
     const char *name;
     CodeModule *module;
@@ -141,6 +160,8 @@ struct CodeFunction {
     uint32_t frame_size;   /* bytes of rows a frame takes, a multiple of 128 */
     uint32_t local_size; /* bytes of local memory a lane's frame takes (depot, call parameters), 16-aligned */
     uint32_t shared_size; /* static shared memory of all that an entry reaches */
+    CodeShared *shared; /* of a checked module: what lies there, for messages */
+    uint32_t shared_count;
     CodeParam *params;
     uint32_t param_count;
     uint32_t param_size; /* bytes of the parameter buffer */
@@ -175,6 +196,8 @@ struct CodeModule {
     uint32_t constants_size; /* REF_CONST rows, 64-byte aligned */
     int ptx_version, target; /* 90 for 9.0, 75 for sm_75 */
     bool debug_lines;
+    unsigned checks; /* CHECK_* */
+    const OpFn (*handlers)[2]; /* that exec_bind chose, by operation */
 };
 
 /* Fills run[] of every instruction with the handlers for the best instruction set of this host. */

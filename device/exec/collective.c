@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "exec/check.h"
 #include "exec/collective.h"
 
 static bool same_kind(const Group *g, const Group *like)
@@ -79,8 +80,10 @@ const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
 {
     uint32_t member = take_alike(warp, insn, member_ref);
     Group *g = warp->current;
+    uint32_t outside = warp->mask & ~member;
     int first = __builtin_ctz(warp->mask);
-    if (!(member >> first & 1))
+    if (outside && check_is_on(warp->block, CHECK_SYNC)) first = __builtin_ctz(outside);
+    if (outside >> first & 1)
         return exec_fault(warp, insn, first, 719, "%s by lane %d, which its member mask 0x%08x leaves out",
                           exec_op_names[insn->op], first, member);
     g->pc = insn;

@@ -1,4 +1,5 @@
 /* What each collective of a warp computes, lane by lane (see collective.c for who takes part). */
+#include "exec/check.h"
 #include "exec/matrix.h"
 
 #define EACH_LANE(l, mask) \
@@ -138,7 +139,9 @@ void collective_execute(const Collective *all)
     case OP_match_all_b32: match(all, false, true); break;
     case OP_match_all_b64: match(all, true, true); break;
     case OP_elect: elect(all); break;
-    case OP_bar_warp_sync: break;
+    case OP_bar_warp_sync:
+        if (all->warp->block->checker) check_warp_sync(all->warp, all->lanes);
+        break;
     case OP_mma:
     case OP_wmma_load:
     case OP_wmma_store:

@@ -2,6 +2,7 @@
  * and wmma.store. All 32 lanes take part, or there is a fault. */
 #include <string.h>
 
+#include "exec/check.h"
 #include "exec/matrix.h"
 
 enum { TILE = 8, TILE_ROW_BYTES = 16 };
@@ -24,6 +25,14 @@ static uint8_t *place_of(const Collective *all, unsigned lane, uint64_t address,
     const Reach reach = {
         .address = address, .bytes = bytes, .unit = unit, .shared = insn->mods & MEM_SHARED, .write = write};
     return ask ? range_look(all->warp, insn, &reach) : range_reach(all->warp, insn, (int)lane, &reach);
+}
+
+/* The bytes at a place, once a check has found no fault; else NULL. */
+static uint8_t *checked(const Collective *all, unsigned lane, uint8_t *place, uint32_t bytes, bool write)
+{
+    if (!place || !all->warp->block->checker) return place;
+    TouchKind kind = write ? TOUCH_WRITE : TOUCH_READ;
+    return check_reach(all->warp, all->insn[lane], (int)lane, place, bytes, kind) ? place : NULL;
 }
 
 static uint32_t *register_of(const Collective *all, unsigned lane, unsigned r)
@@ -57,8 +66,9 @@ static void set_tile_word(Tile *t, unsigned lane, bool transposed, uint32_t word
 static uint8_t *tile_row(const Collective *all, unsigned tile, unsigned row, bool write)
 {
     unsigned lane = tile * TILE + row;
-    return place_of(all, lane, address_of(all, lane) + (uint64_t)all->insn[lane]->imm, TILE_ROW_BYTES,
-                    TILE_ROW_BYTES, write, false);
+    uint8_t *place = place_of(all, lane, address_of(all, lane) + (uint64_t)all->insn[lane]->imm, TILE_ROW_BYTES,
+                              TILE_ROW_BYTES, write, false);
+    return checked(all, lane, place, TILE_ROW_BYTES, write);
 }
 
 static void load_tiles(const Collective *all)
@@ -153,8 +163,9 @@ static uint8_t *stored_at(const Stored *s, unsigned lane, MatrixPlace at, uint32
 {
     uint64_t line = s->access->columns ? at.column : at.row, along = s->access->columns ? at.row : at.column;
     uint64_t offset = (line * s->stride + along) * s->bits / 8;
-    if (s->whole) return s->whole + offset;
-    return place_of(s->all, lane, s->address + offset, bytes, bytes, s->write, false);
+    uint8_t *place = s->whole ? s->whole + offset
+                              : place_of(s->all, lane, s->address + offset, bytes, bytes, s->write, false);
+    return checked(s->all, lane, place, bytes, s->write);
 }
 
 /* One register from or to memory, element by element; those of less than a byte lie in one word. */

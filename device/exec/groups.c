@@ -7,7 +7,7 @@
  * it meets another group, parks, exits or has spent its own fuel. The running group's pc is kept by the run
  * loop and is stored only when it is switched away.
  */
-#include "exec/state.h"
+#include "exec/check.h"
 
 static bool may_merge(const Group *a, const Group *b)
 {
@@ -235,6 +235,7 @@ const Insn *group_exit(Warp *warp, uint32_t lanes, const Insn *rest)
 {
     Block *block = warp->block;
     Group *current = warp->current;
+    if (block->checker) check_exit(warp, lanes);
     warp->live &= ~lanes;
     block->live -= lane_count(lanes);
     if (!warp->live) {

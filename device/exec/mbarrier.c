@@ -1,4 +1,5 @@
 /* Barriers in shared memory. Lanes arrive one after the other; the memory belongs to the block's worker alone. */
+#include "exec/check.h"
 #include "exec/mbarrier.h"
 
 #include <string.h>
@@ -76,7 +77,21 @@ static bool read_state(Place *p)
     return false;
 }
 
-static bool fetch(Place *p) { return locate(p) && read_state(p); }
+/* False where a check finds a fault. */
+static bool check(const Place *p, TouchKind kind)
+{
+    const Block *block = p->warp->block;
+    return !block->checker
+           || check_reach(p->warp, p->insn, p->lane, block->shared + p->offset, sizeof(uint64_t), kind);
+}
+
+static bool fetch(Place *p) { return locate(p) && read_state(p) && check(p, TOUCH_ATOMIC); }
+
+/* What the lane did before is seen by those who wait for the phase. */
+static void hand_on(const Place *p)
+{
+    if (p->warp->block->checker) check_release(p->warp, p->lane, p->offset);
+}
 
 static void store(const Place *p)
 {
@@ -90,6 +105,7 @@ static void store(const Place *p)
 static void release(Warp *warp, Group *g, bool result)
 {
     uint32_t *word = (uint32_t *)(void *)(warp->registers + g->frame + (g->pc->d & REF_OFFSET_MASK));
+    if (result && warp->block->checker) check_acquire(warp, g->mask, g->member_mask);
     *word = (*word & ~g->mask) | (result ? g->mask : 0);
     g->state = GROUP_READY;
     g->pc++;
@@ -158,7 +174,10 @@ const Insn *mbarrier_wait(Warp *warp, const Insn *insn)
     for (uint32_t rest = warp->mask; rest; rest &= rest - 1) {
         p.lane = __builtin_ctz(rest);
         if (!fetch(&p)) return NULL;
-        over |= (uint32_t)is_over(&p) << p.lane;
+        if (is_over(&p)) {
+            over |= 1u << p.lane;
+            if (warp->block->checker) check_acquire(warp, 1u << p.lane, p.offset);
+        }
         together &= p.offset == first;
     }
     if (!over && together) {
@@ -212,7 +231,7 @@ static const Insn *each_lane(Warp *warp, const Insn *insn, bool (*step)(Place *)
 static bool init_step(Place *p)
 {
     uint32_t count = ROW(const uint32_t, p->warp, p->insn->b)[p->lane];
-    if (!locate(p) || !check_count(p, count, COUNT_MOST)) return false;
+    if (!locate(p) || !check_count(p, count, COUNT_MOST) || !check(p, TOUCH_WRITE)) return false;
     p->state = (Mbarrier){.threads = count, .pending = count, .valid = true};
     store(p);
     wake(p, false);
@@ -233,6 +252,7 @@ static bool tx_step(Place *p)
     int64_t bytes = ROW(const uint32_t, p->warp, p->insn->b)[p->lane];
     bool complete = p->insn->mods & MBARRIER_COMPLETE;
     if (!fetch(p) || !add_bytes(p, complete ? -bytes : bytes)) return false;
+    hand_on(p);
     if (complete)
         settle(p);
     else
@@ -252,6 +272,7 @@ static bool arrive_step(Place *p)
     }
     uint32_t most = p->state.pending - (insn->mods & MBARRIER_NO_COMPLETE && p->state.pending ? 1 : 0);
     if (!check_count(p, count, most)) return false;
+    hand_on(p);
     p->state.pending -= count;
     if (insn->mods & MBARRIER_DROP) p->state.threads -= count;
     settle(p);
@@ -261,7 +282,9 @@ static bool arrive_step(Place *p)
 bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t offset, uint32_t bytes)
 {
     Place p = {.warp = warp, .insn = insn, .lane = lane, .offset = offset};
-    if (!is_place(&p) || !read_state(&p) || !add_bytes(&p, -(int64_t)bytes)) return false;
+    if (!is_place(&p) || !read_state(&p) || !check(&p, TOUCH_ATOMIC) || !add_bytes(&p, -(int64_t)bytes))
+        return false;
+    hand_on(&p);
     settle(&p);
     return true;
 }

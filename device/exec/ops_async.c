@@ -1,6 +1,7 @@
 /* Copies from global to shared memory that a program takes for asynchronous: done at once, which is one of the times
  * they may be done at, so that waiting for them is nothing. Barriers in shared memory are in mbarrier.c. */
 #include "exec/addresses.h"
+#include "exec/check.h"
 #include "exec/mbarrier.h"
 
 #define BOTH(name, body) \
@@ -33,10 +34,14 @@ LANE_FN bool copy_lane(const Access *x, int l)
             fault_generic(x, l, from);
             return false;
         }
+        if (x->w->block->checker && !check_reach(x->w, x->i, l, p, count, TOUCH_READ)) return false;
         memcpy(element, p, count);
     }
     const Reach reach = {.address = to, .bytes = x->size, .unit = x->size, .shared = true, .write = true};
     uint8_t *place = range_reach(x->w, x->i, l, &reach);
+    if (place && x->w->block->checker
+        && !(check_reach(x->w, x->i, l, place, x->size, TOUCH_WRITE) && check_copy(x->w, x->i, l, place, x->size)))
+        return false;
     if (place) memcpy(place, element, x->size);
     return place != NULL;
 }
@@ -51,6 +56,7 @@ static const Insn *copy_lanes(Warp *w, const Insn *i)
 }
 
 BOTH(cp_async, return copy_lanes(w, i);)
+BOTH(cp_async_end, check_copies_end(w, w->mask, (uint32_t)i->imm); return i + 1;)
 BOTH(cp_bulk, return bulk_copy(w, i);)
 BOTH(mbarrier_init, return mbarrier_init(w, i);)
 BOTH(mbarrier_inval, return mbarrier_inval(w, i);)

@@ -57,6 +57,7 @@ struct Block {
     uint64_t stuck_since;      /* when the first of them was */
     bool mbarrier_waits;       /* some group may wait for a barrier in shared memory */
     Barrier barriers[BARRIER_COUNT];
+    struct Checker *checker;   /* NULL where nothing is checked (check.h) */
 };
 
 /* A range of memory that was hit; size 0: empty. */

@@ -42,15 +42,18 @@ static bool may_touch(const Transfer *transfer, const TransferSide *side, const 
     return false;
 }
 
-static void move_row(const Transfer *transfer, uint64_t y, uint64_t z)
+static void move_row(const Transfer *transfer, struct MemoryMap *memory, uint64_t y, uint64_t z)
 {
     const TransferSide *to = &transfer->to, *from = &transfer->from;
-    void *there = (void *)(uintptr_t)(to->address + z * to->layer + y * to->pitch);
-    if (transfer->fill)
-        memset(there, transfer->value, transfer->width);
-    else
-        memmove(there, (const void *)(uintptr_t)(from->address + z * from->layer + y * from->pitch),
-                transfer->width);
+    uint64_t target = to->address + z * to->layer + y * to->pitch;
+    uint64_t source = from->address + z * from->layer + y * from->pitch;
+    if (transfer->fill) {
+        memset((void *)(uintptr_t)target, transfer->value, transfer->width);
+        memory_map_written(memory, target, transfer->width);
+    } else {
+        memory_map_moved(memory, target, source, transfer->width);
+        memmove((void *)(uintptr_t)target, (const void *)(uintptr_t)source, transfer->width);
+    }
 }
 
 void transfer_run(const Transfer *transfer, const GridLaunch *launch, ExecFault *fault)
@@ -60,5 +63,5 @@ void transfer_run(const Transfer *transfer, const GridLaunch *launch, ExecFault 
     if (!transfer->fill && !may_touch(transfer, &transfer->from, launch, false, fault)) return;
     if (!may_touch(transfer, &transfer->to, launch, true, fault)) return;
     for (uint64_t z = 0; z < transfer->depth; z++)
-        for (uint64_t y = 0; y < transfer->height; y++) move_row(transfer, y, z);
+        for (uint64_t y = 0; y < transfer->height; y++) move_row(transfer, launch->memory, y, z);
 }

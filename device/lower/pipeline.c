@@ -11,6 +11,7 @@ static void describe_module(Lower *lower)
     CodeModule *code = lower->code;
     code->ptx_version = tree->version;
     code->target = tree->target;
+    code->checks = lower->host->checks;
     code->debug_lines = tree->file_count != 0;
     code->files = ARENA_ARRAY(lower->keep, const char *, tree->file_count + 1);
     code->files[0] = "";

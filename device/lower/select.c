@@ -206,6 +206,13 @@ static void keep_tables(Select *s)
     code->barrier_count = s->barrier_count;
 }
 
+/* The passes for speed. Code whose accesses are checked goes without: each is looked at by itself. */
+static void lower_fast(LowerFunction *f, bool is_entry)
+{
+    if (is_entry) lower_affine(f);
+    lower_fuse(f);
+}
+
 void lower_function(Lower *lower, FunctionFacts *facts)
 {
     if (lower->log->errors >= MOST_ERRORS) return;
@@ -224,8 +231,7 @@ void lower_function(Lower *lower, FunctionFacts *facts)
     lower_copies(&f);
     lower_dead(&f);
     if (!lower->host->as_written && !lower->tree->debug) lower_contract(&f);
-    if (facts->tree->is_entry) lower_affine(&f);
-    lower_fuse(&f);
+    if (!(lower->host->checks & CHECK_ACCESSES)) lower_fast(&f, facts->tree->is_entry);
     lower_liveness(&f);
     if (!lower_registers(&f))
         ptx_report(facts->tree->home, lower->log, PTX_INVALID, facts->tree->line, facts->tree->column,

@@ -1,4 +1,5 @@
 /* cp.async and barriers in shared memory. */
+#include "exec/check.h"
 #include "exec/mbarrier.h"
 #include "lower/select.h"
 
@@ -158,6 +159,12 @@ void select_mbarrier(Select *s)
                            REF_ABSENT);
 }
 
+/* Only checks want to know where groups of copies end and what is waited for. */
+static void end_copies(Select *s, uint32_t kept)
+{
+    if (s->lower->host->checks & CHECK_RACE) select_emit(s, OP_cp_async_end)->imm = kept;
+}
+
 /* Copies are done when they are issued: there is nothing to wait for, and an arrival that they would make is made
  * by the thread. Without .noinc the barrier would first count one arrival more: nothing is left of it. */
 void select_cp(Select *s)
@@ -168,10 +175,15 @@ void select_cp(Select *s)
         select_unsupported(s, "");
     } else if (ptx_has(form, PTX_MOD_mbarrier)) {
         bool counted = ptx_has(form, PTX_MOD_noinc);
+        end_copies(s, COPIES_ALL);
         LowerInsn *insn = emit_barrier(s, counted ? OP_mbarrier_arrive : OP_mbarrier_tx, 0, 0);
         if (insn && !counted) insn->b = lower_constant(s->lower, CLASS_32, 0, 0);
     } else if (ptx_has(form, PTX_MOD_wait_group)) {
         if ((int64_t)groups->bits < 0) select_error(s, groups->column, "the number of groups is not negative");
+        if (!ptx_has(form, PTX_MOD_bulk)) end_copies(s, (uint32_t)groups->bits);
+    } else if (!ptx_has(form, PTX_MOD_bulk)
+               && (ptx_has(form, PTX_MOD_wait_all) || ptx_has(form, PTX_MOD_commit_group))) {
+        end_copies(s, ptx_has(form, PTX_MOD_wait_all) ? COPIES_ALL : COPIES_COMMIT);
     } else if (ptx_has(form, PTX_MOD_bulk) && form->space_count == 2) {
         select_bulk(s);
     } else if (ptx_has(form, PTX_MOD_ca) || ptx_has(form, PTX_MOD_cg)) {

@@ -83,6 +83,13 @@ static void note_barrier(Select *s, const PtxOperand *o)
     if (count > s->barrier_count) s->barrier_count = count;
 }
 
+/* Lanes come one by one to a barrier without .aligned; bar is aligned by its name. */
+static uint16_t barrier_mods(const Select *s)
+{
+    bool apart = s->insn->form->opcode == PTX_OP_barrier && !ptx_has(s->insn->form, PTX_MOD_aligned);
+    return apart ? BAR_APART : 0;
+}
+
 /* bar.red: destination first, its predicate last. */
 static void select_bar_red(Select *s)
 {
@@ -96,6 +103,7 @@ static void select_bar_red(Select *s)
     Ref b = last > 2 ? select_source(s, operand_at(s, 2), PTX_u32) : REF_ABSENT;
     Ref c = select_predicate(s, operand_at(s, last));
     LowerInsn *insn = select_emit(s, op);
+    insn->mods |= barrier_mods(s);
     insn->d = d;
     insn->a = a;
     insn->b = b;
@@ -109,6 +117,7 @@ static void select_bar_plain(Select *s)
     Ref a = select_source(s, operand_at(s, 0), PTX_u32);
     Ref b = s->insn->operand_count > 1 ? select_source(s, operand_at(s, 1), PTX_u32) : REF_ABSENT;
     LowerInsn *insn = select_emit(s, warp ? OP_bar_warp_sync : arrive ? OP_bar_arrive : OP_bar_sync);
+    insn->mods |= barrier_mods(s);
     insn->a = a;
     insn->b = b;
 }

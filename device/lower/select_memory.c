@@ -152,9 +152,10 @@ static bool vector_class(Select *s, const PtxOperand *elements, uint32_t count, 
 
 static void set_address(LowerInsn *insn, const Address *a, const PtxForm *form)
 {
+    bool atomic = is_strong(form) && form->group[PTX_GROUP_SEMANTICS] != PTX_MOD_volatile;
     insn->a = a->row;
     insn->imm = a->offset;
-    insn->mods |= (uint16_t)(address_mods(a) | (is_strong(form) ? MEM_STRONG : 0));
+    insn->mods |= (uint16_t)(address_mods(a) | (is_strong(form) ? MEM_STRONG : 0) | (atomic ? MEM_ATOMIC : 0));
 }
 
 static void load_elements(Select *s, const Address *a, const PtxOperand *elements, uint32_t count, PtxType type)

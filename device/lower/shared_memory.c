@@ -9,6 +9,7 @@
 enum { DYNAMIC_ALIGN = 16 };
 
 typedef struct SharedVariable {
+    const char *name;
     uint64_t *offset;      /* where its offset goes */
     uint64_t size, align;
     uint64_t *entries;     /* set of the kernels that reach it */
@@ -22,6 +23,11 @@ typedef struct Layout {
     uint64_t *end;         /* for each entry: end of its static variables, then start of the extern ones */
 } Layout;
 
+static bool is_in(const SharedVariable *v, uint32_t entry)
+{
+    return v->entries[entry / 64] >> (entry % 64) & 1;
+}
+
 static void add_entries(Layout *l, SharedVariable *v, uint32_t function)
 {
     for (uint32_t e = 0; e < l->lower->entry_count; e++)
@@ -33,8 +39,8 @@ static SharedVariable *add_variable(Layout *l, const PtxVariable *v, uint64_t *o
     Arena *arena = &l->lower->scratch;
     l->variables = lower_arena_grow(arena, l->variables, l->count, &l->capacity, sizeof *l->variables);
     SharedVariable *shared = &l->variables[l->count++];
-    *shared =
-        (SharedVariable){offset, v->size, v->align ? v->align : 1, ARENA_ZEROS(arena, uint64_t, l->words)};
+    *shared = (SharedVariable){v->name, offset, v->size, v->align ? v->align : 1,
+                               ARENA_ZEROS(arena, uint64_t, l->words)};
     return shared;
 }
 
@@ -79,7 +85,7 @@ static void place(Layout *l, uint32_t index)
     }
     *v->offset = offset;
     for (uint32_t e = 0; e < l->lower->entry_count; e++)
-        if (v->entries[e / 64] >> (e % 64) & 1 && offset + v->size > l->end[e]) l->end[e] = offset + v->size;
+        if (is_in(v, e) && offset + v->size > l->end[e]) l->end[e] = offset + v->size;
 }
 
 /* Start of the extern arrays seen from a function: the largest of its kernels; true when one had to move. */
@@ -157,6 +163,21 @@ static void set_size(Layout *l, const FunctionFacts *facts)
     facts->code->shared_size = (uint32_t)l->end[facts->entry];
 }
 
+/* What lies where in a kernel's shared memory, for what the checks say. */
+static void name_variables(Layout *l, const FunctionFacts *facts)
+{
+    Arena *keep = l->lower->keep;
+    CodeFunction *code = facts->code;
+    if (facts->entry == NO_ENTRY || !l->lower->host->checks) return;
+    for (uint32_t i = 0; i < l->count; i++) code->shared_count += is_in(&l->variables[i], facts->entry);
+    code->shared = ARENA_ARRAY(keep, CodeShared, code->shared_count);
+    for (uint32_t i = 0, n = 0; i < l->count; i++) {
+        const SharedVariable *v = &l->variables[i];
+        if (is_in(v, facts->entry))
+            code->shared[n++] = (CodeShared){lower_arena_string(keep, v->name), *v->offset, v->size};
+    }
+}
+
 void lower_shared_memory(Lower *lower)
 {
     Layout l = {.lower = lower, .words = (lower->entry_count + 63) / 64};
@@ -171,4 +192,5 @@ void lower_shared_memory(Lower *lower)
     place_dynamic(&l);
     find_needs(lower);
     for (uint32_t f = 0; f < tree->function_count; f++) set_size(&l, &lower->functions[f]);
+    for (uint32_t f = 0; f < tree->function_count; f++) name_variables(&l, &lower->functions[f]);
 }

@@ -447,6 +447,9 @@ class Match(Node):
         return mask
 
 
+STRENGTH = "volatile"  # of what passes turns on: to racecheck, volatile orders nothing and relaxed.cta does
+
+
 class Turns(Node):
     """Members pass a cell on, each waiting in a loop until the member before it has had its turn.
 
@@ -462,13 +465,13 @@ class Turns(Node):
         wait, other = to.label(), to.label()
         to(f"mov.u32 %t, %lanemask_lt; and.b32 %t, %t, {members}; popc.b32 %s, %t;")
         to.place(wait)
-        to(f"ld.volatile.shared.u32 %t, [{self.turn}]; setp.ne.u32 %p, %t, %s; @%p bra {wait};")
-        to(f"ld.volatile.shared.u32 %t, [{self.cell}]; mad.lo.u32 %t, %t, 3, %v{self.value};")
-        to(f"st.volatile.shared.u32 [{self.cell}], %t; mov.b32 %v{self.to}, %t; membar.cta;")
+        to(f"ld.{STRENGTH}.shared.u32 %t, [{self.turn}]; setp.ne.u32 %p, %t, %s; @%p bra {wait};")
+        to(f"ld.{STRENGTH}.shared.u32 %t, [{self.cell}]; mad.lo.u32 %t, %t, 3, %v{self.value};")
+        to(f"st.{STRENGTH}.shared.u32 [{self.cell}], %t; mov.b32 %v{self.to}, %t; membar.cta;")
         to("add.u32 %t, %s, 1;")
-        to(f"st.volatile.shared.u32 [{self.turn}], %t; bar.warp.sync {members}; setp.ne.u32 %p, %s, 0;")
+        to(f"st.{STRENGTH}.shared.u32 [{self.turn}], %t; bar.warp.sync {members}; setp.ne.u32 %p, %s, 0;")
         to(f"@%p bra {other};")
-        to(f"st.volatile.shared.u32 [{self.turn}], 0;")
+        to(f"st.{STRENGTH}.shared.u32 [{self.turn}], 0;")
         to.place(other)
         to(f"bar.warp.sync {members};")
 

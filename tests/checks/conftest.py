@@ -1,0 +1,29 @@
+"""Verdicts of checked programs: a child process runs all of a file and prints what became of each."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+
+@pytest.fixture
+def verdicts(run_python):
+    """{name: message} of a file's programs under these checks; empty where nothing was found."""
+
+    def run(file, checks, *, schedule=None, capability=None, only=()):
+        path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
+        source = f"import sys\nsys.argv[1:] = {[file, *only]!r}\nimport runner\nrunner.main({file!r})"
+        environment = {
+            "PYTHONPATH": path,
+            "PYCUDA_CPU_CHECK": checks,
+            "PYCUDA_CPU_SCHEDULE": schedule,
+            "PYCUDA_CPU_COMPUTE_CAPABILITY": capability,
+        }
+        return json.loads(run_python(source, env=environment, check=True).stdout)
+
+    return run

@@ -1,0 +1,49 @@
+"""Runs checked programs, each in a context of its own; prints what became of them as JSON, {name: message},
+empty where nothing was found. `python runner.py FILE [NAME ...]` with PYCUDA_CPU_CHECK set."""
+
+import importlib
+import json
+import sys
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda.compiler import compile as compile_source
+
+
+def call(name, program, module):
+    """One launch of what takes (int *data)."""
+    threads, shared, _ = program
+    data = drv.mem_alloc(4 * 1024)
+    drv.memcpy_htod(data, np.arange(1024, dtype=np.int32))
+    module.get_function(name)(data, block=(threads, 1, 1), grid=(2, 1), shared=shared)
+    drv.Context.synchronize()
+    data.free()
+
+
+def verdict(name, program, image, run):
+    context = drv.Device(0).make_context()
+    try:
+        run(name, program, drv.module_from_buffer(image))
+    except drv.Error as error:
+        return str(error)
+    finally:
+        context.pop()
+        context.detach()
+    return ""
+
+
+def main(file):
+    drv.init()
+    programs = importlib.import_module(file)
+    major, minor = drv.Device(0).compute_capability()
+    image = compile_source(
+        programs.SOURCE, no_extern_c=True, arch=f"compute_{major}{minor}", options=["-lineinfo"]
+    )
+    run = getattr(programs, "call", call)
+    chosen = sys.argv[2:] or programs.PROGRAMS
+    print(json.dumps({name: verdict(name, programs.PROGRAMS[name], image, run) for name in chosen}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
