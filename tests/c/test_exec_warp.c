@@ -230,8 +230,7 @@ static void test_printf(void)
     double pi = 3.14159265358979;
     uint64_t text = (uintptr_t)cells.text;
     memset(cells.arguments, 0, sizeof cells.arguments);
-    ((uint32_t *)cells.arguments)[0] = (uint32_t)-42;
-    ((uint32_t *)cells.arguments)[1] = 7;
+    memcpy(cells.arguments, (const int32_t[]){-42, 7}, 8);
     memcpy(&cells.arguments[1], &pi, 8);
     strcpy(cells.text, "abc");
     cells.arguments[2] = text;
