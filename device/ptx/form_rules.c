@@ -1,7 +1,11 @@
 /* Which words of a mnemonic go together, where the rows of instructions.def alone would be too many: caches and
  * state spaces, sizes of vectors, orders with their scopes. Asked once for each spelling.
+ *
+ * The rules are those of the assembler of PTX 9.0; a text of a later version may know of more.
  */
 #include "ptx/parser.h"
+
+enum { NEWEST_KNOWN = 90 };
 
 typedef struct PtxFormCheck {
     PtxParser *p;
@@ -81,11 +85,13 @@ static void ptx_check_cache_words(const PtxFormCheck *c)
     }
 }
 
-/* Only memory that others see has an order. */
+/* Only memory that others see has an order. What is volatile may lie anywhere: NVRTC 13.5
+ * writes st.volatile.local, which ptxas 13.0 refuses. */
 static void ptx_check_order(const PtxFormCheck *c)
 {
     unsigned order = c->form->group[PTX_GROUP_SEMANTICS];
-    if (order && order != PTX_MOD_weak && !ptx_near_global(c->form) && !ptx_in_shared(c->form))
+    if (order && order != PTX_MOD_weak && order != PTX_MOD_volatile && !ptx_near_global(c->form)
+        && !ptx_in_shared(c->form))
         ptx_fail_word(c, order, "is for global and shared memory");
 }
 
@@ -118,6 +124,7 @@ static void ptx_check_sync(const PtxFormCheck *c)
 void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column)
 {
     PtxFormCheck check = {p, form, line, column};
+    if (p->module->version > NEWEST_KNOWN) return;
     switch (form->opcode) {
     case PTX_OP_ld:
     case PTX_OP_st:

@@ -33,9 +33,9 @@ void ptx_check_gates(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t 
     const PtxModule *m = p->module;
     for (size_t i = 0; i < sizeof ptx_gates / sizeof *ptx_gates; i++) {
         const PtxGate *gate = &ptx_gates[i];
+        if (gate->opcode != form->opcode && gate->opcode != PTX_OP_NONE) continue;
         if (m->target >= gate->target && m->version >= gate->version) continue;
-        if ((gate->opcode && gate->opcode != form->opcode) || !ptx_has_words(form->spelling, gate->words))
-            continue;
+        if (!ptx_has_words(form->spelling, gate->words)) continue;
         if (m->target < gate->target)
             ptx_fail(p, line, column, "'%s' needs .target sm_%u or higher, not sm_%d", form->spelling,
                      (unsigned)gate->target, m->target);

@@ -7,7 +7,7 @@
 
 #include "ptx/parser.h"
 
-enum { FIRST_SLOTS = 2048 };
+enum { FIRST_SLOTS = 256 };
 
 /* Up to eight characters as they are, which no other spelling has; of longer ones a hash, its low byte zero. */
 static uint64_t ptx_key(const char *text, size_t length)

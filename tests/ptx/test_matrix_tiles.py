@@ -102,7 +102,7 @@ REFUSED = {
     "ldmatrix.sync.aligned.m8n8.x3.shared.b16 {r0}, [row];": "unknown modifier '.x3'",
     "ldmatrix.sync.aligned.m8n8.x1.global.b16 {r0}, [from];": "'.global' is not a modifier of 'ldmatrix'",
     "ldmatrix.sync.aligned.m8n8.x1.shared.b8 {r0}, [row];": "they do not go together",
-    "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {r0, r1}, [row];": "this shape is not supported",
+    "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {r0, r1}, [row];": "needs .target sm_100 or higher",
     "stmatrix.sync.aligned.m8n8.x4.shared.b16 [row], {r0, r1, r2};": "4 registers are expected here, found 3",
     "stmatrix.sync.aligned.m8n8.x1.shared.b16 {r0}, [row];": "an address",
     "movmatrix.sync.aligned.m8n8.b16 r0, r1;": "they do not go together",

@@ -5,6 +5,7 @@ import re
 # ptxas refuses these, the device takes them.
 GENEROUS = [
     (r"\[\d+\]", "the manual has addresses that are numbers; ptxas has them in .local alone"),
+    (r"^(ld|st)\.volatile\.(local|const|param)", "NVRTC 13.5 writes st.volatile.local"),
     (r"^wmma\.load.* b32_0, ", "one register need not stand in braces"),
     (r"^setmaxnreg", "a number of registers means nothing here"),
     (
