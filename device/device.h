@@ -45,7 +45,7 @@
  *   shared_file.[ch]                   memory that other processes can map
  *   mbarrier.[ch] bulk.c               barriers in shared memory, copies that arrive at them
  *   matrix.[ch] fragments.c            matrices that a warp holds
- *   check*.[ch] race*.[ch] unwritten.[ch]    what code is checked for when it is asked for
+ *   check*.[ch] check.def race*.[ch] unwritten.[ch]    what code is checked for when it is asked for
  *   affine.h affine.def fused.h        rows as numbers, several instructions at once
  *   ops_*.c handlers.c                 hot: built once for each instruction set; bind.c chooses at load
  *

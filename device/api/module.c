@@ -91,8 +91,8 @@ static PtxModule *join(const Image *image, PtxLog *log)
 
 static CUresult compile(Module *module, const Image *image, PtxLog *log)
 {
-    LowerHost host = {module, allocate_variable, release_variable, driver_chunks(), image->as_written,
-                      driver_settings()->checks};
+    LowerHost host = {module,          allocate_variable, release_variable,
+                      driver_chunks(), image->as_written, driver_settings()->checks};
     PtxModule *tree = join(image, log);
     if (!tree) return image->count ? result_of(log) : CUDA_ERROR_INVALID_IMAGE;
     module->code = lower_module(tree, &host, log);

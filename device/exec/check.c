@@ -15,49 +15,21 @@ typedef struct Form {
     bool apart; /* whoever asks passes the clocks on */
 } Form;
 
-#define LOADS(X) \
-    X(u8_16, 1) \
-    X(u8_32, 1) \
-    X(u8_64, 1) \
-    X(s8_16, 1) \
-    X(s8_32, 1) X(s8_64, 1) X(b16_16, 2) X(u16_32, 2) X(u16_64, 2) X(s16_32, 2) X(s16_64, 2) X(b32_32, 4) \
-        X(u32_64, 4) X(s32_64, 4) X(b64_64, 8) X(b128, 16)
-#define STORES(X) \
-    X(b8_16, 1, 2) \
-    X(b8_32, 1, 4) \
-    X(b8_64, 1, 8) \
-    X(b16_16, 2, 2) \
-    X(b16_32, 2, 4) X(b16_64, 2, 8) X(b32_32, 4, 4) X(b32_64, 4, 8) X(b64_64, 8, 8) X(b128, 16, 16)
-#define ATOMICS(X) \
-    X(add_f16, 2) \
-    X(add_bf16, 2) \
-    X(min_f16, 2) \
-    X(min_bf16, 2) \
-    X(max_f16, 2) X(max_bf16, 2) X(cas_b16, 2) X(add_u32, 4) X(add_f32, 4) X(add_f16x2, 4) X(add_bf16x2, 4) \
-        X(min_u32, 4) X(min_s32, 4) X(max_u32, 4) X(max_s32, 4) X(min_f16x2, 4) X(min_bf16x2, 4) \
-            X(max_f16x2, 4) X(max_bf16x2, 4) X(inc_u32, 4) X(dec_u32, 4) X(and_b32, 4) X(or_b32, 4) \
-                X(xor_b32, 4) X(cas_b32, 4) X(add_u64, 8) X(add_f64, 8) X(min_u64, 8) X(min_s64, 8) \
-                    X(max_u64, 8) X(max_s64, 8) X(and_b64, 8) X(or_b64, 8) X(xor_b64, 8) X(cas_b64, 8) \
-                        X(cas_b128, 16)
-#define EXCHANGES(X) X(exch_b32, 4) X(exch_b64, 8) X(exch_b128, 16)
-
 static const Form forms[OP_COUNT] = {
 #define LOAD(name, size) \
     [OP_ld_generic_##name] = {.bytes = size, .kind = TOUCH_READ}, \
     [OP_ldv_generic_##name] = {.bytes = size, .kind = TOUCH_READ}, \
     [OP_ld_shared_##name] = {.bytes = size, .kind = TOUCH_READ, .shared = true}, \
     [OP_ldv_shared_##name] = {.bytes = size, .kind = TOUCH_READ, .shared = true},
-    LOADS(LOAD)
 #define STORE(name, size, element) \
     [OP_st_generic_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE}, \
     [OP_stv_generic_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE}, \
     [OP_st_shared_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE, .shared = true}, \
     [OP_stv_shared_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE, .shared = true},
-        STORES(STORE)
 #define ATOMIC(name, size) [OP_atom_##name] = {.bytes = size, .kind = TOUCH_ATOMIC},
-            ATOMICS(ATOMIC)
 #define EXCHANGE(name, size) [OP_atom_##name] = {.bytes = size, .kind = TOUCH_ATOMIC, .blind = true},
-                EXCHANGES(EXCHANGE)};
+#include "exec/check.def"
+};
 
 /* --- one access ------------------------------------------------------------------------------------- */
 
