@@ -20,7 +20,10 @@ enum {
     MOST_WORDS = PTX_OP_COUNT + PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT + PTX_DIRECTIVE_COUNT + 3
                  + PTX_SPECIAL_COUNT + FAMILY_MEMBERS + CLASS_COUNT,
     SLOTS = 4096,
-    MOST_TEXT = 16 /* of the name of a special register, on average */ * (PTX_SPECIAL_COUNT + FAMILY_MEMBERS)
+    MOST_TEXT = 0 /* "%", the name and its NUL; of a family two digits more, and "_64" */
+#define SPECIAL(name, type, components) +(1 + sizeof #name)
+#define FAMILY(name, type, count) +(count) * (1 + sizeof #name + 2 + 3)
+#include "ptx/special.def"
 };
 _Static_assert(MOST_WORDS < SLOTS / 2, "a table for all words");
 
