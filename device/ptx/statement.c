@@ -101,9 +101,9 @@ static void ptx_call_prototype(PtxParser *p, PtxPrototype *prototype)
     for (;;) {
         if (ptx_accept_directive(p, PTX_DIRECTIVE_noreturn))
             prototype->noreturn = true;
-        else if (ptx_accept_directive(p, PTX_DIRECTIVE_abi_preserve)
-                 || ptx_accept_directive(p, PTX_DIRECTIVE_abi_preserve_control))
-            ptx_number(p, "how many registers", UINT32_MAX);
+        else if (ptx_is_directive(p, PTX_DIRECTIVE_abi_preserve)
+                 || ptx_is_directive(p, PTX_DIRECTIVE_abi_preserve_control))
+            ptx_preserve(p);
         else
             return;
     }
