@@ -156,6 +156,7 @@ void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t c
         ptx_check_cache_words(&check);
         ptx_check_vector_size(&check);
         return;
+    case PTX_OP_mov:
     case PTX_OP_ldu:
     case PTX_OP_suld:
     case PTX_OP_sust: ptx_check_vector_size(&check); return;

@@ -117,12 +117,17 @@ static void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
         ptx_declare(p, PTX_SYMBOL_VARIABLE, name, variable->line, variable->column)->variable = variable;
         return;
     }
-    uint32_t vector;
-    PtxSymbol *symbol = ptx_declare(p, PTX_SYMBOL_REGISTER, name, variable->line, variable->column);
+    uint32_t vector, count = variable->vector;
+    PtxSymbol *symbol = ptx_declare(p, count > 1 ? PTX_SYMBOL_REGISTERS : PTX_SYMBOL_REGISTER, name,
+                                    variable->line, variable->column);
     symbol->type = variable->type;
-    if (ptx_types[variable->type].register_kind == PTX_KIND_NONE || variable->dim_count || variable->vector > 1)
+    symbol->vector = (uint8_t)count;
+    symbol->count = 1;
+    if (count > 1) symbol->regs = ptx_new(p, (count + 1) * sizeof *symbol->regs);
+    if (ptx_types[variable->type].register_kind == PTX_KIND_NONE || variable->dim_count)
         ptx_fail(p, variable->line, variable->column, "no register is of this type");
     variable->reg = ptx_find_register(p, name, 0, &vector);
+    for (uint32_t part = 1; part < count; part++) ptx_find_register(p, name, part, &vector);
 }
 
 static void ptx_define(PtxParser *p, PtxFunction *f, const PtxToken *tok)
