@@ -269,10 +269,14 @@ static void multiply_reals(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix 
 }
 
 /* A sum as the type that it goes on with. */
-static double rounded(double x, unsigned type) { return type == MATRIX_F16 ? f16_to_f32(to_f16(x)) : f32_from(to_f32(x)); }
+static double rounded(double x, unsigned type)
+{
+    return type == MATRIX_F16 ? f16_to_f32(to_f16(x)) : f32_from(to_f32(x));
+}
 
 /* Columns of a and rows of b that stand first, or else last, among four neighbours: as many halves. */
-static void take_half(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned part, Matrix *x, Matrix *y)
+static void take_half(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned part, Matrix *x,
+                      Matrix *y)
 {
     unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns, half = depth / 2;
     for (unsigned k = 0; k < half; k++) {
@@ -334,10 +338,11 @@ static void multiply_floats(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix
 }
 
 /* A function of its own, so that no arithmetic moves across the change of mode. */
-static __attribute__((noinline)) void multiply_doubles(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
+static __attribute__((noinline)) void multiply_doubles(const MatrixProduct *p, const Matrix *a, const Matrix *b,
+                                                       Matrix *c)
 {
-    static const int modes[] =
-        {[MODS_RN] = FE_TONEAREST, [MODS_RZ] = FE_TOWARDZERO, [MODS_RM] = FE_DOWNWARD, [MODS_RP] = FE_UPWARD};
+    static const int modes[] = {
+        [MODS_RN] = FE_TONEAREST, [MODS_RZ] = FE_TOWARDZERO, [MODS_RM] = FE_DOWNWARD, [MODS_RP] = FE_UPWARD};
     unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
     fesetround(modes[p->round]);
     for (unsigned x = 0; x < m * n; x++) {

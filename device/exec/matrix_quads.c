@@ -51,8 +51,8 @@ static void take(const Collective *all, const MatrixProduct *p, unsigned product
         }
         for (unsigned i = 0; i < SIZE; i++) {
             MatrixPlace at = place_of((MatrixType)p->c.type, member, i);
-            q->c[at.row][at.column] = element_of(all, (MatrixType)p->c.type, lane,
-                                                 first + p->a.registers + p->b.registers, i);
+            q->c[at.row][at.column] =
+                element_of(all, (MatrixType)p->c.type, lane, first + p->a.registers + p->b.registers, i);
         }
     }
 }

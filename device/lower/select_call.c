@@ -202,8 +202,8 @@ static void move_registers(Select *s, PtxVariable **list, uint32_t count, const 
         if (list[i]->space != PTX_SPACE_REG || list[i]->reg >= s->tree->register_count) continue;
         PtxType type = (PtxType)list[i]->type;
         for (uint32_t k = 0; k < list[i]->vector; k++)
-            move_value(s, store, REF_MAKE(REF_FRAME, list[i]->reg + k), places[i].offset + k * ptx_type_bytes(type),
-                       type);
+            move_value(s, store, REF_MAKE(REF_FRAME, list[i]->reg + k),
+                       places[i].offset + k * ptx_type_bytes(type), type);
     }
 }
 

@@ -235,7 +235,8 @@ static void select_quads(Select *s)
     const PtxForm *form = s->insn->form;
     MatrixProduct *p = ARENA_ZEROS(s->lower->keep, MatrixProduct, 1);
     MatrixType d = matrix_type(form->types[0]), c = matrix_type(form->types[3]);
-    bool halves = form->types[2] == PTX_f16 && !form->group[PTX_GROUP_ROUND] && form->modifier_count == QUADS_WORDS;
+    bool halves =
+        form->types[2] == PTX_f16 && !form->group[PTX_GROUP_ROUND] && form->modifier_count == QUADS_WORDS;
     if (!halves || (d != MATRIX_F16 && d != MATRIX_F32) || (c != MATRIX_F16 && c != d)) {
         select_unsupported(s, "a product of this shape and these types");
         return;

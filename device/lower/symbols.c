@@ -70,10 +70,11 @@ static void initialise(Lower *lower, const PtxVariable *v, CodeGlobal *global)
     memcpy((void *)(uintptr_t)global->address, bytes, v->size);
 }
 
-/* An .extern array of no size is defined elsewhere, and there is no elsewhere. */
+/* An .extern array of no size is defined elsewhere, and there is no elsewhere. (One in .const is an error where it is
+ * used.) */
 static void check_size(Lower *lower, const PtxVariable *v)
 {
-    if (lives_in_memory(v) && !v->defined && !v->size && !lower->tree->part_count)
+    if (v->space == PTX_SPACE_GLOBAL && !v->defined && !v->size && !lower->tree->part_count)
         ptx_report(v->home, lower->log, PTX_INVALID, v->line, v->column,
                    "unresolved variable '%s': it is .extern and nothing defines it", v->name);
 }

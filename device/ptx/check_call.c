@@ -18,9 +18,10 @@ static void ptx_check_argument(PtxParser *p, const PtxInsn *insn, const PtxOpera
 {
     bool variable = operand->kind == PTX_OPERAND_VARIABLE && operand->variable->space == PTX_SPACE_PARAM
                     && !operand->offset;
-    bool whole = operand->kind == PTX_OPERAND_VECTOR && param->space == PTX_SPACE_REG
-                 && operand->count == param->vector;
-    bool single = operand->kind == PTX_OPERAND_REGISTER || (operand->kind == PTX_OPERAND_IMMEDIATE && !is_return);
+    bool whole =
+        operand->kind == PTX_OPERAND_VECTOR && param->space == PTX_SPACE_REG && operand->count == param->vector;
+    bool single =
+        operand->kind == PTX_OPERAND_REGISTER || (operand->kind == PTX_OPERAND_IMMEDIATE && !is_return);
     bool value = whole || (single && (param->space != PTX_SPACE_REG || param->vector == 1));
     if (operand->kind == PTX_OPERAND_SINK && is_return) return;
     if (!variable && !value)

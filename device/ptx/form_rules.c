@@ -126,7 +126,8 @@ static void ptx_check_mad(const PtxFormCheck *c)
 {
     const PtxModule *m = c->p->module;
     if (c->form->types[0] == PTX_f32 && !c->form->group[PTX_GROUP_ROUND] && m->target >= 20 && m->version >= 32)
-        ptx_fail(c->p, c->line, c->column, "'%s' needs a rounding such as .rn from PTX 3.2 on", c->form->spelling);
+        ptx_fail(c->p, c->line, c->column, "'%s' needs a rounding such as .rn from PTX 3.2 on",
+                 c->form->spelling);
 }
 
 static void ptx_check_wmma(const PtxFormCheck *c)

@@ -24,8 +24,8 @@ static void ptx_three(PtxParser *p, uint32_t *values)
 void ptx_preserve(PtxParser *p)
 {
     if (p->module->version < 90)
-        ptx_fail(p, p->tok.line, p->tok.column, "'.%s' needs .version 9.0 or higher, not %d.%d", p->tok.name->text,
-                 p->module->version / 10, p->module->version % 10);
+        ptx_fail(p, p->tok.line, p->tok.column, "'.%s' needs .version 9.0 or higher, not %d.%d",
+                 p->tok.name->text, p->module->version / 10, p->module->version % 10);
     ptx_next(p);
     ptx_number(p, "how many registers", UINT32_MAX);
 }
@@ -44,11 +44,11 @@ static void ptx_skip_parentheses(PtxParser *p)
 static bool ptx_is_performance(const PtxParser *p)
 {
     static const uint8_t known[] = {
-        PTX_DIRECTIVE_maxntid,           PTX_DIRECTIVE_reqntid,         PTX_DIRECTIVE_reqnctapercluster,
-        PTX_DIRECTIVE_minnctapersm,      PTX_DIRECTIVE_maxnctapersm,    PTX_DIRECTIVE_maxnreg,
-        PTX_DIRECTIVE_maxclusterrank,    PTX_DIRECTIVE_explicitcluster, PTX_DIRECTIVE_blocksareclusters,
-        PTX_DIRECTIVE_noreturn,          PTX_DIRECTIVE_abi_preserve,    PTX_DIRECTIVE_abi_preserve_control,
-        PTX_DIRECTIVE_attribute,         PTX_DIRECTIVE_pragma};
+        PTX_DIRECTIVE_maxntid,        PTX_DIRECTIVE_reqntid,         PTX_DIRECTIVE_reqnctapercluster,
+        PTX_DIRECTIVE_minnctapersm,   PTX_DIRECTIVE_maxnctapersm,    PTX_DIRECTIVE_maxnreg,
+        PTX_DIRECTIVE_maxclusterrank, PTX_DIRECTIVE_explicitcluster, PTX_DIRECTIVE_blocksareclusters,
+        PTX_DIRECTIVE_noreturn,       PTX_DIRECTIVE_abi_preserve,    PTX_DIRECTIVE_abi_preserve_control,
+        PTX_DIRECTIVE_attribute,      PTX_DIRECTIVE_pragma};
     bool found = false;
     for (size_t i = 0; i < sizeof known; i++) found |= ptx_is_directive(p, known[i]);
     return found;

@@ -175,7 +175,8 @@ static void ptx_add_offsets(PtxParser *p, const PtxInsn *insn)
         unsigned bits = ptx_type_bits((PtxType)operand->type);
         const char *text = bits == 16 ? "add.u16" : bits == 32 ? "add.u32" : "add.u64";
         const PtxTypeInfo *info = &ptx_types[operand->type];
-        if (info->class == PTX_FLOAT || info->class == PTX_PREDICATE || bits < 16 || bits > 64 || (i == 0 && insn->form->opcode != PTX_OP_bar))
+        if (info->class == PTX_FLOAT || info->class == PTX_PREDICATE || bits < 16 || bits > 64
+            || (i == 0 && insn->form->opcode != PTX_OP_bar))
             ptx_fail(p, insn->line, operand->column, "a number is added to an integer register that is read");
         PtxOperand *operands = ptx_new(p, 3 * sizeof *operands);
         operands[0] = operands[1] = *operand;

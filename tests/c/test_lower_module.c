@@ -114,7 +114,7 @@ static void test_variables(void)
                ".visible .entry k() { .reg .b32 %r; ld.global.u32 %r, [pointer]; st.global.u32 [number], "
                "%r; ret; }\n",
         &host, NULL, 0);
-    CHECK(m && m->global_count == 3);
+    CHECK(m && m->global_count == 4);
     if (!m) return;
     const CodeGlobal *g = m->globals;
     CHECK(!strcmp(g[0].name, "number") && *(uint32_t *)(uintptr_t)g[0].address == 42 && !g[0].is_const);
@@ -219,7 +219,7 @@ static void test_errors(void)
          " {%r,%r,%r,%r,%r,%r,%r,%r};\n ret; }\n",
          "ptx:6:"},
         {HEADER ".extern .func missing();\n.visible .entry k() { call missing, (); ret; }\n", "'missing'"},
-        {HEADER ".extern .global .b32 absent;\n.visible .entry k() { .reg .b32 %r; ld.global.u32 %r, "
+        {HEADER ".extern .global .b32 absent[];\n.visible .entry k() { .reg .b32 %r; ld.global.u32 %r, "
                 "[absent]; ret; }\n",
          "unresolved variable 'absent'"},
     };

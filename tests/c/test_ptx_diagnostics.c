@@ -103,8 +103,8 @@ static void limits(void)
     CHECK_EQUAL(status(".version 8.0\n.target sm_75", 80, 75), PTX_OK);
     CHECK_EQUAL(status(".version 8.1\n.target sm_75", 80, 75), PTX_UNSUPPORTED_VERSION);
     CHECK_EQUAL(status(".version 8.0\n.target sm_80", 80, 75), PTX_UNSUPPORTED_TARGET);
-    CHECK_EQUAL(status(".version 3.0\n.target sm_30", 0, 0), PTX_OK);
-    CHECK_EQUAL(status(".version 2.3\n.target sm_20", 0, 0), PTX_UNSUPPORTED_VERSION);
+    CHECK_EQUAL(status(".version 1.4\n.target sm_13", 0, 0), PTX_OK);
+    CHECK_EQUAL(status(".version 1.3\n.target sm_13", 0, 0), PTX_UNSUPPORTED_VERSION);
     CHECK_EQUAL(status(".version 99.0\n.target sm_75", 0, 0), PTX_UNSUPPORTED_VERSION);
     CHECK_EQUAL(status(".version 9.0\n.target sm_120f", 0, 0), PTX_OK);
     CHECK_EQUAL(status(".version 8\n.target sm_75", 0, 0), PTX_INVALID);

@@ -1,8 +1,8 @@
-"""The carry flag between every two extended-precision instructions, against a model of the hardware in Python.
+"""The carry flag between every two extended-precision instructions, against a model of the hardware.
 
-There is one flag, CC.CF, and all instructions mean the same by it: what comes out of an adder. A difference a - b is
-the sum a + ~b + 1, so that its flag says "no borrow", and whoever comes next adds that: sub.cc, then addc, is a + b + 1
-where nothing was borrowed.
+There is one flag, CC.CF, and all instructions mean the same by it: what comes out of an adder. A difference
+a - b is the sum a + ~b + 1, so that its flag says "no borrow", and whoever comes next adds that: sub.cc, then
+addc, is a + b + 1 where nothing was borrowed.
 """
 
 import numpy as np
@@ -14,7 +14,23 @@ WORDS = {"u32": 32, "s32": 32, "u64": 64, "s64": 64}
 STARTS = ["add.cc", "sub.cc", "mad.lo.cc", "mad.hi.cc"]
 LINKS = ["addc.cc", "subc.cc", "madc.lo.cc", "madc.hi.cc"]
 ENDS = ["addc", "subc", "madc.lo", "madc.hi"]
-VALUES = [0, 1, 2, 4, 5, 7, 9, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1, 0x123456789ABCDEF]
+VALUES = [
+    0,
+    1,
+    2,
+    4,
+    5,
+    7,
+    9,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**32,
+    2**63 - 1,
+    2**63,
+    2**64 - 1,
+    0x123456789ABCDEF,
+]
 HEAD = """.version 7.0
 .target sm_75
 .address_size 64

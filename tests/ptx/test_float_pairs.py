@@ -1,4 +1,4 @@
-"""f32x2: what two instructions of f32 give, in every rounding; and a product that goes into a sum is one fma."""
+"""f32x2: what two instructions of f32 give, in every rounding; products that go into sums are one fma."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,9 @@ def inputs():
     words = random.integers(0, 2**32, (LANES, 6), dtype=np.uint32)
     near = words & 0x807FFFFF | random.integers(120, 135, words.shape, dtype=np.uint32) << 23
     tiny = words & 0x807FFFFF | random.integers(0, 70, words.shape, dtype=np.uint32) << 23
-    return np.where(np.arange(LANES)[:, None] % 3 == 0, words, np.where(np.arange(LANES)[:, None] % 3 == 1, near, tiny))
+    return np.where(
+        np.arange(LANES)[:, None] % 3 == 0, words, np.where(np.arange(LANES)[:, None] % 3 == 1, near, tiny)
+    )
 
 
 def halves(text):
@@ -66,7 +68,9 @@ def check(texts):
 
 def check_forms():
     flush = ["", ".ftz"]
-    check(f"{op}{r}{f}.f32x2 d, a, b;" for op in ("add", "sub", "mul") for r in ["", *ROUNDINGS] for f in flush)
+    check(
+        f"{op}{r}{f}.f32x2 d, a, b;" for op in ("add", "sub", "mul") for r in ["", *ROUNDINGS] for f in flush
+    )
     check(f"fma{r}{f}.f32x2 d, a, b, c;" for r in ROUNDINGS for f in flush)
 
 

@@ -241,7 +241,9 @@ def test_all(at_capability, check):
     at_capability((8, 0), check)
 
 
-@pytest.mark.parametrize("check", [check_doubles, check_rounded_doubles, pytest.param(check_refused, marks=words_are_ours)])
+@pytest.mark.parametrize(
+    "check", [check_doubles, check_rounded_doubles, pytest.param(check_refused, marks=words_are_ours)]
+)
 def test_all_of_9(at_capability, check):
     at_capability((9, 0), check)
 

@@ -1,7 +1,7 @@
-"""mma.sync of shapes and types that sm_90 has no instruction for: numbers of eight bits, and m8n8k4 of halves.
+"""mma.sync of shapes and types that sm_90 has no instruction for: eight-bit floats, and m8n8k4 of halves.
 
-ptxas makes other instructions of them, which say what comes out to the bit. Their steps are written out here: the
-products of a tensor core added up in whole numbers, floats in NumPy.
+ptxas makes other instructions of them, which say what comes out to the bit. Their steps are written out here:
+the products of a tensor core added up in whole numbers, floats in NumPy.
 """
 
 import sys
@@ -77,7 +77,10 @@ def emulated(a, b, c, sums):
 def multiplied(shape, kinds, a, b, c, sums):
     """What the device makes of bytes; kinds of a and b."""
     as_bytes = "u8"
-    given = {"a": matrices.registers(a, shape, as_bytes, "a"), "b": matrices.registers(b, shape, as_bytes, "b")}
+    given = {
+        "a": matrices.registers(a, shape, as_bytes, "a"),
+        "b": matrices.registers(b, shape, as_bytes, "b"),
+    }
     given["c"] = matrices.registers(c, shape, sums, "c")
     counts = {role: words.shape[1] for role, words in given.items()} | {"d": given["c"].shape[1]}
     operands = ", ".join(matrices.vector(role, counts[role]) for role in "dabc")
@@ -152,7 +155,9 @@ def quad_places(role, columns, kind):
             elif kind == "f16":
                 places.append([(within + half, i) for i in range(8)])
             else:
-                places.append([((within & 1) + (i & 2) + half, (i & 4) + (within & 2) + (i & 1)) for i in range(8)])
+                places.append(
+                    [((within & 1) + (i & 2) + half, (i & 4) + (within & 2) + (i & 1)) for i in range(8)]
+                )
     return places
 
 
@@ -204,7 +209,10 @@ def check_quads():
 
     for layouts in (("row", "col"), ("row", "row"), ("col", "row"), ("col", "col")):
         for d, c in (("f32", "f32"), ("f16", "f16"), ("f32", "f16")):
-            stack = [numbers((PRODUCTS, *size), kind) for size, kind in (((8, 4), "f16"), ((4, 8), "f16"), ((8, 8), c))]
+            stack = [
+                numbers((PRODUCTS, *size), kind)
+                for size, kind in (((8, 4), "f16"), ((4, 8), "f16"), ((8, 8), c))
+            ]
             given = [
                 quad_registers(x, role, layout == "col", kind)
                 for x, role, layout, kind in zip(stack, "abc", (*layouts, ""), ("f16", "f16", c), strict=True)

@@ -38,7 +38,8 @@ def run(body, top="", threads=1, **options):
 @pytest.mark.parametrize("space", ["global", "const"])
 def test_variables_of_bodies(primary_context, space):
     """Two of one name in two scopes, beside one of the module; a function keeps its own."""
-    body = f"""{{ .{space} .u32 g = 5; ld.{space}.u32 r0, [g]; }} {{ .{space} .u32 g = 7; ld.{space}.u32 r1, [g]; }}
+    body = f"""{{ .{space} .u32 g = 5; ld.{space}.u32 r0, [g]; }} {{ .{space} .u32 g = 7;
+    ld.{space}.u32 r1, [g]; }}
     ld.global.u32 r2, [g]; call (r3), ff, (); {STORE}"""
     top = f""".global .u32 g = 6;
     .func (.reg .u32 o) ff() {{ .{space} .align 8 .u32 g[3] = {{1, 2, 3}}; ld.{space}.u32 o, [g+8]; ret; }}"""
@@ -54,13 +55,15 @@ def test_variable_of_a_body_lives_on(primary_context):
 
 
 def test_grid_id_is_narrow(primary_context):
-    body = "mov.u64 q0, %gridid; mov.u32 r0, %gridid; mov.u16 h0, %gridid; cvt.u32.u64 r1, q0; cvt.u32.u16 r2, h0;"
+    body = "mov.u64 q0, %gridid; mov.u32 r0, %gridid; mov.u16 h0, %gridid; cvt.u32.u64 r1, q0; "
+    body += "cvt.u32.u16 r2, h0;"
     found = run(f"{body} and.b32 r3, r1, 0xffff; {STORE}")[0]
     assert found[0] == found[1] and found[2] == found[3]
 
 
 def test_moves_of_vectors(primary_context):
-    body = """mov.v4.u32 {r4, r5, r6, r7}, {1, 2, 3, 4}; mov.v2.b32 {r4, r5}, {r5, r4}; mov.v2.b32 v, {r4, r5};
+    body = """mov.v4.u32 {r4, r5, r6, r7}, {1, 2, 3, 4}; mov.v2.b32 {r4, r5}, {r5, r4};
+    mov.v2.b32 v, {r4, r5};
     mov.v2.b32 w, v; mov.v2.u32 {r0, _}, w; mov.b32 r1, w.y; mov.v2.u32 {r2, r3}, {%ntid.x, r7};"""
     assert run(body + STORE)[0, :4].tolist() == [2, 1, 1, 4]
 
@@ -78,7 +81,8 @@ def test_vectors_as_parameters(primary_context):
     .func (.reg .v4 .f32 o) twice(.reg .v4 .f32 i)
     { add.f32 o.x, i.x, i.x; add.f32 o.y, i.y, i.y; add.f32 o.z, i.z, i.z; add.f32 o.w, i.w, i.w; ret; }"""
     body = """mov.v2.b32 v, {t, 5}; call (w), swap, (100, v); mov.v2.b32 {r0, r1}, w;
-    mov.v4.f32 x, {0f3f800000, 0f40000000, 0f40400000, 0f40800000}; call (x), twice, (x); cvt.rzi.u32.f32 r2, x.y;
+    mov.v4.f32 x, {0f3f800000, 0f40000000, 0f40400000, 0f40800000}; call (x), twice, (x);
+    cvt.rzi.u32.f32 r2, x.y;
     cvt.rzi.u32.f32 r3, x.w;"""
     found = run(body + STORE, top, threads=40)
     lanes = np.arange(40)
@@ -95,7 +99,8 @@ def test_predicates_as_parameters(primary_context):
 
 
 def test_prototypes_without_semicolon(primary_context):
-    top = ".extern .func never(.param .u32 i)\n.visible .func (.reg .u32 o) ff(.reg .u32 i)\n.global .u32 g = 4;"
+    top = ".extern .func never(.param .u32 i)\n.visible .func (.reg .u32 o) ff(.reg .u32 i)\n"
+    top += ".global .u32 g = 4;"
     top += "\n.visible .func (.reg .u32 o) ff(.reg .u32 i) { add.u32 o, i, 1; ret; }"
     assert run(f"ld.global.u32 r4, [g]; call (r0), ff, (r4); {STORE}", top)[0, 0] == 5
 
@@ -107,7 +112,8 @@ def test_old_ptx(primary_context, version, target):
     if target == "sm_20" and version == "1.4":
         pytest.skip("PTX 1.4 does not know sm_20")
     body = """mov.f32 f0, 0f3f800001; mov.f32 f1, 0fbf800000; mad.f32 f2, f0, f0, f1; mov.b32 r0, f2;
-    mov.f32 f3, 0f00000001; add.f32 f3, f3, f3; mov.b32 r1, f3; mov.u16 h0, %tid.x; cvt.u32.u16 r2, %ntid.x;"""
+    mov.f32 f3, 0f00000001; add.f32 f3, f3, f3; mov.b32 r1, f3; mov.u16 h0, %tid.x;
+    cvt.u32.u16 r2, %ntid.x;"""
     body += "st.global.u32 [a], r0; st.global.u32 [a+4], r1; st.global.u32 [a+8], r2;"
     text = HEAD.format(version=version, target=target, address_size="", top="", body=body)
     text = text.replace(".visible .entry", ".entry") if version < "2.0" else text
@@ -122,7 +128,8 @@ def test_old_ptx(primary_context, version, target):
 def test_sized_externs_are_ones_own(primary_context):
     """A module that nobody links has them itself: zeros in memory, static bytes in shared memory."""
     top = ".extern .global .u32 g[4]; .extern .const .u32 c; .extern .shared .align 16 .b8 near[260];"
-    body = f"""mov.u32 r4, 9; st.shared.u32 [near+256], r4; ld.shared.u32 r0, [near+256]; ld.global.u32 r1, [g+12];
+    body = f"""mov.u32 r4, 9; st.shared.u32 [near+256], r4; ld.shared.u32 r0, [near+256];
+    ld.global.u32 r1, [g+12];
     ld.const.u32 r2, [c]; mov.u32 r3, 1; {STORE}"""
     assert run(body, top)[0, :4].tolist() == [9, 0, 0, 1]
     assert load(body, top).shared_size_bytes == 260
@@ -150,8 +157,8 @@ def test_refusals_say_why(primary_context, top, message):
 
 def test_member_mask_without_the_caller(primary_context):
     """Nobody asks a lane whether it is a member: those that run together take part together."""
-    body = "shfl.sync.bfly.b32 r0, t, 1, 31, 0xfffffffe; setp.eq.u32 p0, t, t; vote.sync.ballot.b32 r1, p0, 0xffff0000;"
-    body += "bar.warp.sync 2; mov.u32 r2, 7; mov.u32 r3, 8;"
+    body = "shfl.sync.bfly.b32 r0, t, 1, 31, 0xfffffffe; setp.eq.u32 p0, t, t; "
+    body += "vote.sync.ballot.b32 r1, p0, 0xffff0000; bar.warp.sync 2; mov.u32 r2, 7; mov.u32 r3, 8;"
     found = run(body + STORE, threads=32)
     lanes = np.arange(32)
     assert (found[:, 0] == lanes ^ 1).all() and (found[:, 1] == 0xFFFFFFFF).all() and (found[:, 2] == 7).all()

@@ -155,9 +155,9 @@ def check_exact():
                 assert (found == product_of(form, *given, words)).all(), (form, layouts, more)
         given = small(random, form)
         layouts = ("row", "col", "row", "row")
-        assert (
-            run(form, given, layouts, space="", words=words) == product_of(form, *given, words)
-        ).all(), form
+        assert (run(form, given, layouts, space="", words=words) == product_of(form, *given, words)).all(), (
+            form
+        )
     assert (run(FORMS[-1], given, layouts, words=".and") == product_of(FORMS[-1], *given, ".and")).all()
 
 
@@ -264,8 +264,8 @@ def old_ptx(text, form, version):
 
 
 def check_old_ptx():
-    """Sums in floats that become halves: .satfinite cuts them off, which keeps what is finite so. To other sums it
-    does nothing on sm_90."""
+    """Sums in floats that become halves: .satfinite cuts them off, which keeps what is finite so. To
+    other sums it does nothing on sm_90."""
     form, layouts = FORMS[1], ("row", "col", "row", "row")
     a = np.full((16, 16), 100.0)
     c = np.linspace(-160001, -90001, 256).reshape(16, 16).astype(np.float32)
@@ -273,10 +273,14 @@ def check_old_ptx():
     for version in ("6.2", "6.4"):
         for last in ("", ".satfinite"):
             text = whole(form, layouts, last=last)
-            text = text.replace(f".f32.f32{last} {matrices.vector('rd', 8)}", f".f16.f32{last} {{h0, h1, h2, h3}}")
+            text = text.replace(
+                f".f32.f32{last} {matrices.vector('rd', 8)}", f".f16.f32{last} {{h0, h1, h2, h3}}"
+            )
             text = text.replace(f".f32 [d], {matrices.vector('rd', 8)}", ".f16 [d], {h0, h1, h2, h3}")
             out = np.zeros((16, 16), np.float16)
-            given = [stored(x, kind, col, 16) for x, kind, col in ((a, "f16", 0), (a, "f16", 1), (c, "f32", 0))]
+            given = [
+                stored(x, kind, col, 16) for x, kind, col in ((a, "f16", 0), (a, "f16", 1), (c, "f32", 0))
+            ]
             old_ptx(text, form, version)(drv.InOut(out), *map(drv.In, given), block=(32, 1, 1))
             wanted = sums.astype(np.float16)
             if last:

@@ -5,7 +5,8 @@ import re
 # ptxas refuses these, the device takes them.
 GENEROUS = [
     (r"\[\d+\]", "the manual has addresses that are numbers; ptxas has them in .local alone"),
-    (r"^(ld|st)\.volatile\.(local|const|param)", "NVRTC 13.5 writes st.volatile.local"),
+    (r"^(ld|st)\.(?=\S*volatile)\S*(local|const|param)", "NVRTC 13.5 writes st.volatile.local"),
+    (r"^prefetchu\.L1 \[\wv", "the address of a variable in its own space: nothing is fetched"),
     (r"^wmma\.load.* b32_0, ", "one register need not stand in braces"),
     (r"^setmaxnreg", "a number of registers means nothing here"),
     (
@@ -45,6 +46,7 @@ STRICT = [
     (r"^cp\.async.*wait_group", "a negative number of groups"),
     (r"^(suld|sust|sured)", "registers wider than what a surface holds"),
     (r"^istypep", "a handle is held in a register"),
+    (r"^mov\.(\S+\.)?v[24]\b.*\}, [^{]", "one value for a vector, of which ptxas makes two halves"),
     (r"(multimem|tex|cp|st\.async)", "not supported"),
 ]
 
