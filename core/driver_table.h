@@ -27,6 +27,9 @@ CUresult driver_load(void);
 bool driver_has(size_t field_offset);
 #define DRIVER_HAS(name) driver_has(offsetof(DriverTable, name))
 
+/* Marks a function that makes driver calls on behalf of its caller, who decides about locks. */
+#define IN_CALL
+
 /* What cuDriverGetVersion says, 0 before the driver is loaded. */
 int driver_version(void);
 

@@ -382,10 +382,12 @@ static PyObject *get_splay(PyObject *self, void *closure)
     GPUArrayObject *array = array_cast(self);
     unsigned blocks, threads;
     int multiprocessors = 0;
+    CUresult result;
     ContextObject *context = context_current(array->state);
     if (!context) return NULL;
-    CUresult result = driver.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                                                  context->device);
+    CALL_NEAR(array->state, result,
+              driver.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                          context->device));
     Py_DECREF(context);
     if (result != CUDA_SUCCESS) return raise_driver(array->state, result, "cuDeviceGetAttribute", NULL);
     launch_shape_splay((size_t)array->size, multiprocessors, &blocks, &threads);

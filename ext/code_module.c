@@ -13,7 +13,7 @@ static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodul
 {
     CodeModuleObject *module = code_module_cast(state->Module_type->tp_alloc(state->Module_type, 0));
     if (!module) {
-        driver.cuModuleUnload(handle);
+        CALL_QUIET(state, driver.cuModuleUnload(handle));
         context_drop(context);
         return NULL;
     }
@@ -78,11 +78,9 @@ static void module_dealloc(PyObject *self)
     if (module->weak_references) PyObject_ClearWeakRefs(self);
     if (context_enter(module->context, &scope)) {
         CUresult result;
-        Py_BEGIN_ALLOW_THREADS
-        result = driver.cuModuleUnload(module->handle);
-        Py_END_ALLOW_THREADS
-        report_driver(module->state, result, "cuModuleUnload");
+        CALL_UNLOCKED(result, driver.cuModuleUnload(module->handle));
         context_leave(&scope);
+        report_driver(module->state, result, "cuModuleUnload");
     }
     LIVE_LESS(module->state, Module);
     references_free(module->references);
@@ -240,7 +238,7 @@ static PyObject *read_file(PyObject *path)
 }
 
 /* cuModuleLoad writes no log: the code is compiled once more for what the compiler says, when it is PTX. */
-static void explain_file(PyObject *path, char *log, size_t size)
+static void explain_file(ModuleState *state, PyObject *path, char *log, size_t size)
 {
     JitRequest request;
     CUmodule handle = NULL;
@@ -252,7 +250,7 @@ static void explain_file(PyObject *path, char *log, size_t size)
         const void *image = PyBytes_AS_STRING(content);
         CALL_UNLOCKED(
             result, driver.cuModuleLoadDataEx(&handle, image, request.count, request.options, request.values));
-        if (result == CUDA_SUCCESS) driver.cuModuleUnload(handle);
+        if (result == CUDA_SUCCESS) CALL_QUIET(state, driver.cuModuleUnload(handle));
         snprintf(log, size, "%s%s", request.error[0] ? ":\n" : "", request.error);
         jit_request_close(&request);
     }
@@ -265,7 +263,7 @@ static void raise_file(ModuleState *state, CUresult result, PyObject *path)
     static char no_log[1];
     char *log = NULL;
     if (!PyErr_Occurred() && result != CUDA_ERROR_FILE_NOT_FOUND && (log = PyMem_Malloc(JIT_LOG_BYTES)))
-        explain_file(path, log, JIT_LOG_BYTES);
+        explain_file(state, path, log, JIT_LOG_BYTES);
     raise_driver(state, result, "cuModuleLoad", "%s%s", PyBytes_AS_STRING(path), log ? log : no_log);
     PyMem_Free(log);
 }

@@ -90,7 +90,8 @@ static int find_default(ModuleState *state)
     PyObject *old = state->default_context;
     if (old && !context_cast(old)->detached) return 0;
     if (default_ordinal(state, &ordinal) < 0) return -1;
-    CUresult result = driver.cuDeviceGet(&device, ordinal);
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuDeviceGet(&device, ordinal));
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuDeviceGet", "device %d was to give the default context", ordinal);
         return -1;
@@ -98,24 +99,26 @@ static int find_default(ModuleState *state)
     PyObject *context = context_retain_primary(state, device);
     if (!context) return -1;
     context_count(context_cast(context), false);
-    state->default_context = context;
-    Py_XDECREF(old);
+    Py_XSETREF(state->default_context, context);
     return 0;
 }
 
 int context_make_default(ModuleState *state, CUresult result)
 {
     CUcontext current = NULL;
+    CUresult known, set;
     if (context_forked() || ext_is_finalizing()) return 1;
     if (result == CUDA_ERROR_NOT_INITIALIZED && context_init_driver(state, 0) < 0) return -1;
-    CUresult known = driver.cuCtxGetCurrent(&current);
+    CALL_NEAR(state, known, driver.cuCtxGetCurrent(&current));
     if (known != CUDA_SUCCESS) {
         raise_driver(state, known, "cuCtxGetCurrent", NULL);
         return -1;
     }
     if (current) return result == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
     if (find_default(state) < 0) return -1;
-    CUresult set = driver.cuCtxSetCurrent(context_cast(state->default_context)->handle);
+    ContextObject *context = context_hold(context_cast(state->default_context));
+    CALL_NEAR(state, set, driver.cuCtxSetCurrent(context->handle));
+    context_drop(context);
     if (set == CUDA_SUCCESS) return 0;
     raise_driver(state, set, "cuCtxSetCurrent", "the default context could not be made current");
     return -1;

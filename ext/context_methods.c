@@ -66,7 +66,8 @@ static PyObject *context_get_current(PyObject *cls, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = state_of_class(cls);
     CUcontext handle = NULL;
-    CUresult result = CALL_ONCE(driver.cuCtxGetCurrent(&handle));
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuCtxGetCurrent(&handle));
     if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked()) return Py_NewRef(Py_None);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetCurrent", NULL);
     return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);
@@ -258,7 +259,8 @@ static PyObject *context_get_api_version(PyObject *self, PyObject *Py_UNUSED(non
     ContextObject *context = context_cast(self);
     unsigned version;
     if (!context_check(context, "cuCtxGetApiVersion")) return NULL;
-    CUresult result = CALL_ONCE(driver.cuCtxGetApiVersion(context->handle, &version));
+    CUresult result;
+    CALL_NEAR(context->state, result, driver.cuCtxGetApiVersion(context->handle, &version));
     return result == CUDA_SUCCESS ? PyLong_FromUnsignedLong(version)
                                   : raise_driver(context->state, result, "cuCtxGetApiVersion", NULL);
 }

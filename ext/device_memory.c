@@ -71,11 +71,12 @@ PyObject *device_memory_raise(ModuleState *state, CUresult result, const char *r
 {
     char asked[32], free_text[32];
     size_t free_size, total;
+    CUresult known;
     if (result != CUDA_ERROR_OUT_OF_MEMORY || PyErr_Occurred())
         return raise_driver(state, result, routine, NULL);
     format_size(size, asked, sizeof asked);
-    if (driver.cuMemGetInfo(&free_size, &total) != CUDA_SUCCESS)
-        return raise_driver(state, result, routine, "%s asked", asked);
+    CALL_NEAR(state, known, driver.cuMemGetInfo(&free_size, &total));
+    if (known != CUDA_SUCCESS) return raise_driver(state, result, routine, "%s asked", asked);
     format_size(free_size, free_text, sizeof free_text);
     return raise_driver(state, result, routine, "%s asked, %s free", asked, free_text);
 }

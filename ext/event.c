@@ -51,12 +51,14 @@ static void event_dealloc(PyObject *self)
     EventObject *event = event_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     ContextScope scope;
+    CUresult result;
     if (event->weak_references) PyObject_ClearWeakRefs(self);
     if (event->handle) {
         LIVE_LESS(event->state, Event);
         if (context_enter(event->context, &scope)) {
-            report_driver(event->state, driver.cuEventDestroy(event->handle), "cuEventDestroy");
+            CALL_NEAR(event->state, result, driver.cuEventDestroy(event->handle));
             context_leave(&scope);
+            report_driver(event->state, result, "cuEventDestroy");
         }
     }
     if (event->context) context_drop(event->context);

@@ -13,19 +13,19 @@ typedef struct Fill {
 typedef CUresult (*FillFn)(const Fill *fill);
 
 #define FILL_FUNCTIONS(bits, type) \
-    static CUresult fill_d##bits(const Fill *f) \
+    IN_CALL static CUresult fill_d##bits(const Fill *f) \
     { \
         return driver.cuMemsetD##bits(f->dest, (type)f->value, f->width); \
     } \
-    static CUresult fill_d##bits##_async(const Fill *f) \
+    IN_CALL static CUresult fill_d##bits##_async(const Fill *f) \
     { \
         return driver.cuMemsetD##bits##Async(f->dest, (type)f->value, f->width, f->stream); \
     } \
-    static CUresult fill_d2d##bits(const Fill *f) \
+    IN_CALL static CUresult fill_d2d##bits(const Fill *f) \
     { \
         return driver.cuMemsetD2D##bits(f->dest, f->pitch, (type)f->value, f->width, f->height); \
     } \
-    static CUresult fill_d2d##bits##_async(const Fill *f) \
+    IN_CALL static CUresult fill_d2d##bits##_async(const Fill *f) \
     { \
         return driver.cuMemsetD2D##bits##Async(f->dest, f->pitch, (type)f->value, f->width, f->height, \
                                                f->stream); \

@@ -82,10 +82,10 @@ int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consum
     if (!array->has_stream || array->stream == (consumer ? consumer : LEGACY)) return 0;
     CALL(state, result, driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     if (result != CUDA_SUCCESS) return raise_stream(state, result, "cuEventCreate", array);
-    result = driver.cuEventRecord(event, array->stream);
+    CALL_NEAR(state, result, driver.cuEventRecord(event, array->stream));
     bool recorded = result == CUDA_SUCCESS;
-    if (recorded) result = driver.cuStreamWaitEvent(consumer, event, 0);
-    report_driver(state, driver.cuEventDestroy(event), "cuEventDestroy");
+    if (recorded) CALL_NEAR(state, result, driver.cuStreamWaitEvent(consumer, event, 0));
+    CALL_REPORTED(state, "cuEventDestroy", driver.cuEventDestroy(event));
     if (recorded && result != CUDA_SUCCESS) return raise_stream(state, result, "cuStreamWaitEvent", array);
     return recorded ? 0 : foreign_wait(state, array);
 }

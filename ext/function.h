@@ -74,7 +74,7 @@ CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape
                               CUstream stream, void **params, void **extra);
 
 /* Why the driver refused for a reason of theirs; false when it was for another. */
-bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
+IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
                            size_t size);
 
 /* Makes the driver's launch and raises what goes wrong, saying which part of the shape is to blame. -1 with
@@ -95,7 +95,7 @@ int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream);
 int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream);
 /* Waits for the second event. Seconds, or -1 with an exception. */
 double launch_timer_read(ModuleState *state, LaunchTimer *timer);
-void launch_timer_free(LaunchTimer *timer);
+void launch_timer_free(ModuleState *state, LaunchTimer *timer);
 
 /* Waits for the stream, or for the context when stream is NULL. -1 with an exception. */
 int launch_wait(ModuleState *state, CUstream stream);

@@ -150,7 +150,8 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
 static void finish_current(ModuleState *state)
 {
     CUcontext current = NULL;
-    CUresult result = driver.cuCtxGetCurrent(&current); /* not by CALL: now is no time to make a context */
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuCtxGetCurrent(&current)); /* not by CALL: now is no time to make a context */
     if (result != CUDA_SUCCESS || !current) return;
     CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
     report_driver_at_exit(state, result, "cuCtxSynchronize");

@@ -28,9 +28,11 @@ static PyObject *linker_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObj
 static void release(LinkerObject *linker)
 {
     ContextScope scope;
+    CUresult result;
     if (linker->handle && context_enter(linker->context, &scope)) {
-        report_driver(linker->state, driver.cuLinkDestroy(linker->handle), "cuLinkDestroy");
+        CALL_NEAR(linker->state, result, driver.cuLinkDestroy(linker->handle));
         context_leave(&scope);
+        report_driver(linker->state, result, "cuLinkDestroy");
     }
     linker->handle = NULL;
     if (linker->context) context_drop(linker->context);

@@ -74,8 +74,10 @@ PyDoc_STRVAR(get_driver_version_doc,
 static PyObject *get_driver_version(PyObject *module, PyObject *Py_UNUSED(none))
 {
     int version = 0;
-    CUresult result = driver.cuDriverGetVersion(&version);
-    if (result != CUDA_SUCCESS) return raise_driver(module_state(module), result, "cuDriverGetVersion", NULL);
+    ModuleState *state = module_state(module);
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuDriverGetVersion(&version));
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuDriverGetVersion", NULL);
     return errors_give_notice() < 0 ? NULL : PyLong_FromLong(version);
 }
 

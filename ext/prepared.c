@@ -300,7 +300,7 @@ typedef struct TimedCallObject {
     vectorcallfunc vectorcall;
     ModuleState *state;
     ContextObject *context;     /* held: the events belong to it */
-    LaunchTimer timer;
+    LaunchTimer timer;          /* until deallocation: several threads may read it at once */
     double seconds;             /* negative until it was asked */
 } TimedCallObject;
 
@@ -319,7 +319,6 @@ static PyObject *timed_call_seconds(PyObject *callable, PyObject *const *Py_UNUS
         if (!self->timer.stop || !context_enter(self->context, &scope))
             return raise_logic(self->state, "the time of this call is not known: its events are gone");
         self->seconds = launch_timer_read(self->state, &self->timer);
-        launch_timer_free(&self->timer);
         context_leave(&scope);
     }
     return self->seconds < 0 ? NULL : PyFloat_FromDouble(self->seconds);
@@ -331,7 +330,7 @@ static void timed_call_dealloc(PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
     ContextScope scope;
     if (self->timer.start && context_enter(self->context, &scope)) {
-        launch_timer_free(&self->timer);
+        launch_timer_free(self->state, &self->timer);
         context_leave(&scope);
     }
     context_drop(self->context);
@@ -343,7 +342,7 @@ static PyObject *timed_call_new(FunctionObject *function, LaunchTimer timer)
 {
     TimedCallObject *self = PyObject_New(TimedCallObject, function->state->TimedCall_type);
     if (!self) {
-        launch_timer_free(&timer);
+        launch_timer_free(function->state, &timer);
         return NULL;
     }
     self->vectorcall = timed_call_seconds;
@@ -362,11 +361,11 @@ PyObject *prepared_timed_call(PyObject *object, FAST_PARAMETERS)
     if (read_front(function, "prepared_timed_call", args, arg_count, keywords, &launch, NULL) < 0
         || launch_timer_start(function->state, &timer, NULL) < 0)
         return NULL;
-    if (launch_values(function, &launch, NULL, args + 2, arg_count - 2) < 0) {
-        launch_timer_free(&timer);
+    if (launch_values(function, &launch, NULL, args + 2, arg_count - 2) < 0
+        || launch_timer_stop(function->state, &timer, NULL) < 0) {
+        launch_timer_free(function->state, &timer);
         return NULL;
     }
-    if (launch_timer_stop(function->state, &timer, NULL) < 0) return NULL;
     return timed_call_new(function, timer);
 }
 

@@ -64,8 +64,12 @@ static bool is_of_the_driver(CodeModuleObject *module, const char *name, bool su
 {
     CUtexref texture;
     CUsurfref surface_handle;
-    return surface ? driver.cuModuleGetSurfRef(&surface_handle, module->handle, name) == CUDA_SUCCESS
-                   : driver.cuModuleGetTexRef(&texture, module->handle, name) == CUDA_SUCCESS;
+    CUresult result;
+    if (surface)
+        CALL_NEAR(module->state, result, driver.cuModuleGetSurfRef(&surface_handle, module->handle, name));
+    else
+        CALL_NEAR(module->state, result, driver.cuModuleGetTexRef(&texture, module->handle, name));
+    return result == CUDA_SUCCESS;
 }
 
 static int raise_absent(CodeModuleObject *module, const char *name, bool surface, CUresult result)
@@ -257,10 +261,11 @@ static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, co
     DeviceAllocationObject *owner = owner_of(state, memory);
     CUdeviceptr base = 0;
     size_t size = 0;
+    CUresult result;
     if (convert_range(state, memory, "devptr", bytes, out) < 0
         || check_context(self, owner && !owner->managed ? owner->context : NULL, routine) < 0)
         return -1;
-    CUresult result = driver.cuMemGetAddressRange(&base, &size, *out);
+    CALL(state, result, driver.cuMemGetAddressRange(&base, &size, *out));
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_NOT_FOUND) {
         raise_driver(state, result, "cuMemGetAddressRange", NULL);
         return -1;

@@ -90,7 +90,9 @@ static int wait_for_context(ModuleState *state, Reference *reference)
 static int refuse_capture(ModuleState *state, const Reference *reference, CUstream stream)
 {
     CUstreamCaptureStatus status = 0;
-    if (driver.cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS || status == 0) return 0;
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuStreamIsCapturing(stream, &status));
+    if (result != CUDA_SUCCESS || status == 0) return 0;
     raise_logic(state,
                 "'%s' was bound after its last launch, and the stream is being captured: launch once before "
                 "the capture, or use a TextureObject",

@@ -5,7 +5,7 @@
 #include "ext/keep_alive.h"
 #include "ext/pool.h"
 
-static CUresult create_stream(CUstream *handle, unsigned flags, bool has_priority, int priority)
+IN_CALL static CUresult create_stream(CUstream *handle, unsigned flags, bool has_priority, int priority)
 {
     return has_priority ? driver.cuStreamCreateWithPriority(handle, flags, priority)
                         : driver.cuStreamCreate(handle, flags);
@@ -45,12 +45,14 @@ static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
 static void destroy_stream(StreamObject *stream)
 {
     ContextScope scope;
+    CUresult result;
     LIVE_LESS(stream->state, Stream);
     keep_alive_seal(stream->state, stream->context, stream->handle);
     if (!context_enter(stream->context, &scope)) return;
     memory_pools_stream_gone(stream->state, stream->context, stream->handle);
-    report_driver(stream->state, driver.cuStreamDestroy(stream->handle), "cuStreamDestroy");
+    CALL_UNLOCKED(result, driver.cuStreamDestroy(stream->handle));
     context_leave(&scope);
+    report_driver(stream->state, result, "cuStreamDestroy");
 }
 
 static void stream_dealloc(PyObject *self)

@@ -49,11 +49,13 @@ static PyObject *surface_tp_new(PyTypeObject *type, PyObject *args, PyObject *kw
 static void release(TextureObject *surface)
 {
     ContextScope scope;
+    CUresult result;
     if (atomic_exchange(&surface->freed, true)) return;
     LIVE_LESS(surface->state, SurfaceObject);
     if (context_enter(surface->context, &scope)) {
-        report_driver(surface->state, driver.cuSurfObjectDestroy(surface->handle), "cuSurfObjectDestroy");
+        CALL_UNLOCKED(result, driver.cuSurfObjectDestroy(surface->handle));
         context_leave(&scope);
+        report_driver(surface->state, result, "cuSurfObjectDestroy");
     }
 }
 

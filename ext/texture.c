@@ -232,11 +232,13 @@ static PyObject *texture_tp_new(PyTypeObject *type, PyObject *args, PyObject *kw
 static void release(TextureObject *texture)
 {
     ContextScope scope;
+    CUresult result;
     if (atomic_exchange(&texture->freed, true)) return;
     LIVE_LESS(texture->state, TextureObject);
     if (context_enter(texture->context, &scope)) {
-        report_driver(texture->state, driver.cuTexObjectDestroy(texture->handle), "cuTexObjectDestroy");
+        CALL_UNLOCKED(result, driver.cuTexObjectDestroy(texture->handle));
         context_leave(&scope);
+        report_driver(texture->state, result, "cuTexObjectDestroy");
     }
 }
 
