@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/function.h"
 #include "ext/reference.h"
@@ -76,11 +77,10 @@ static void module_dealloc(PyObject *self)
     ContextScope scope;
     PyObject_GC_UnTrack(self);
     if (module->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(module->state, module_dealloc, self)) return;
     if (context_enter(module->context, &scope)) {
         CUresult result;
-        Py_BEGIN_ALLOW_THREADS
-        result = driver.cuModuleUnload(module->handle);
-        Py_END_ALLOW_THREADS
+        CALL_UNLOCKED(result, driver.cuModuleUnload(module->handle));
         report_driver(module->state, result, "cuModuleUnload");
         context_leave(&scope);
     }

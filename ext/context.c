@@ -1,5 +1,6 @@
 #include "ext/context.h"
 
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 
@@ -159,6 +160,7 @@ int context_detach(ContextObject *context)
 {
     bool was_current = is_current(context);
     int status = 0;
+    if (host_function_refuses(context->state, "context::detach")) return -1;
     if (atomic_exchange(&context->detached, true)) {
         raise_driver(context->state, CUDA_ERROR_INVALID_CONTEXT, "context::detach",
                      "the context was detached before");
@@ -191,6 +193,7 @@ void context_drop(ContextObject *context)
 
 ContextObject *context_hold_current(ModuleState *state)
 {
+    deferred_release(state);
     ContextObject *context = context_current(state);
     if (context) atomic_fetch_add(&context->resources, 1);
     return context;
@@ -203,7 +206,9 @@ bool context_enter(ContextObject *context, ContextScope *scope)
     CUcontext current = NULL;
     scope->pushed = false;
     scope->before = NULL;
-    if (!context || context_forked() || ext_is_finalizing() || atomic_load(&context->dead)) return false;
+    if (!context || context_forked() || host_function_runs() || ext_is_finalizing()
+        || atomic_load(&context->dead))
+        return false;
     CUresult result = driver.cuCtxGetCurrent(&current);
     if (result != CUDA_SUCCESS || current != context->handle) {
         scope->before = current;
@@ -236,6 +241,7 @@ void context_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     unlink_context(context);
     if (context->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(context->state, context_dealloc, self)) return;
     end_context(context);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);

@@ -47,7 +47,7 @@ typedef struct ContextScope {
 } ContextScope;
 
 /* Makes the context current for a while. False, and nothing is to be called, when it is gone, in a forked
- * child and when the interpreter or the driver shuts down; other failures are reported. */
+ * child, in a host function and when the interpreter or the driver shuts down; other failures are reported. */
 bool context_enter(ContextObject *context, ContextScope *scope);
 void context_leave(ContextScope *scope);
 

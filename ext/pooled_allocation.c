@@ -2,6 +2,7 @@
 
 #include "ext/array_core.h"
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/stream.h"
 
@@ -101,6 +102,7 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
     MemoryPool *pool = allocation->pool;
     const PoolBlock *block = allocation->block;
     ContextScope scope;
+    if (host_function_refuses(pool->state, "cuStreamWaitEvent")) return -1;
     bool by_rule = !block->ready && !block->stream && follows_default_stream(pool->state, stream);
     if (by_rule || (!block->ready && !block->reused)) return 0;
     if (!context_enter(pool->context, &scope)) {
@@ -179,10 +181,9 @@ static bool gather_streams(PooledAllocationObject *allocation)
     return order.result == CUDA_SUCCESS;
 }
 
-/* False when it had been freed before. */
-static bool release(PooledAllocationObject *allocation)
+static void give_back(PyObject *self)
 {
-    if (atomic_exchange(&allocation->memory.freed, true)) return false;
+    PooledAllocationObject *allocation = pooled_cast(self);
     LIVE_LESS(allocation->memory.state, PooledDeviceAllocation);
     if (gather_streams(allocation))
         memory_pool_give(allocation->pool, allocation->block);
@@ -190,6 +191,13 @@ static bool release(PooledAllocationObject *allocation)
         memory_pool_discard(allocation->pool, allocation->block);
     allocation->block = NULL;
     forget_streams(allocation);
+}
+
+/* False when it had been freed before. */
+static bool release(PooledAllocationObject *allocation)
+{
+    if (atomic_exchange(&allocation->memory.freed, true)) return false;
+    deferred_free(allocation->memory.state, give_back, (PyObject *)allocation);
     return true;
 }
 
@@ -198,6 +206,7 @@ static void allocation_dealloc(PyObject *self)
     PooledAllocationObject *allocation = pooled_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     if (allocation->memory.weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(allocation->memory.state, allocation_dealloc, self)) return;
     if (allocation->pool) {
         release(allocation);
         memory_pool_drop(allocation->pool);
