@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/function.h"
 #include "ext/reference.h"
@@ -76,6 +77,7 @@ static void module_dealloc(PyObject *self)
     ContextScope scope;
     PyObject_GC_UnTrack(self);
     if (module->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(module->state, module_dealloc, self)) return;
     if (context_enter(module->context, &scope)) {
         CUresult result;
         CALL_UNLOCKED(result, driver.cuModuleUnload(module->handle));

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 
@@ -181,6 +182,7 @@ int context_detach(ContextObject *context)
 {
     bool was_current = is_current(context);
     int status = 0;
+    if (host_function_refuses(context->state, "context::detach")) return -1;
     if (atomic_exchange(&context->detached, true)) {
         raise_driver(context->state, CUDA_ERROR_INVALID_CONTEXT, "context::detach",
                      "the context was detached before");
@@ -213,6 +215,7 @@ void context_drop(ContextObject *context)
 
 ContextObject *context_hold_current(ModuleState *state)
 {
+    deferred_release(state);
     ContextObject *context = context_current(state);
     if (context) atomic_fetch_add(&context->resources, 1);
     return context;
@@ -244,7 +247,8 @@ bool context_enter(ContextObject *context, ContextScope *scope)
 {
     CUresult result;
     *scope = (ContextScope){0};
-    if (!context || context_forked() || ext_is_finalizing() || !enter_counted(context)) return false;
+    if (!context || context_forked() || host_function_runs() || ext_is_finalizing() || !enter_counted(context))
+        return false;
     CALL_NEAR(context->state, result, make_current(context->handle, scope));
     if (result == CUDA_SUCCESS) {
         scope->context = context;
@@ -288,6 +292,7 @@ void context_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     unlink_context(context);
     if (context->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(context->state, context_dealloc, self)) return;
     end_context(context);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);

@@ -49,9 +49,9 @@ typedef struct ContextScope {
     CUcontext before;   /* what was current then */
 } ContextScope;
 
-/* Makes the context current for a while, in which it is not destroyed: another
- * thread that detaches it waits for context_leave. False, and nothing is to be called, when the context is gone, in a
- * forked child and when the interpreter or the driver shuts down; other failures are reported. */
+/* Makes the context current for a while, in which it is not destroyed: another thread that detaches it waits for
+ * context_leave. False, and nothing is to be called, when the context is gone, in a forked child, in a host function and
+ * when the interpreter or the driver shuts down; other failures are reported. */
 bool context_enter(ContextObject *context, ContextScope *scope);
 void context_leave(ContextScope *scope);
 

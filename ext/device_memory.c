@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/stream.h"
@@ -137,26 +138,26 @@ int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *o
     return -1;
 }
 
-void device_memory_release(ContextObject *context, CUdeviceptr pointer)
+static void free_memory(PyObject *self)
 {
+    DeviceAllocationObject *allocation = device_allocation_cast(self);
     ContextScope scope;
     CUresult result;
-    if (!context_enter(context, &scope)) return;
-    CALL_UNLOCKED(result, driver.cuMemFree(pointer));
+    if (allocation->managed)
+        LIVE_LESS(allocation->state, ManagedAllocation);
+    else
+        LIVE_LESS(allocation->state, DeviceAllocation);
+    if (!context_enter(allocation->context, &scope)) return;
+    CALL_UNLOCKED(result, driver.cuMemFree(allocation->pointer));
     context_leave(&scope);
-    report_driver(context->state, result, "cuMemFree");
+    report_driver(allocation->state, result, "cuMemFree");
 }
 
 /* False when it had been freed before. */
 static bool release(DeviceAllocationObject *allocation)
 {
     if (atomic_exchange(&allocation->freed, true)) return false;
-    if (allocation->managed)
-        LIVE_LESS(allocation->state, ManagedAllocation);
-    else
-        LIVE_LESS(allocation->state, DeviceAllocation);
-    if (!host_function_keeps(allocation->context, allocation->pointer))
-        device_memory_release(allocation->context, allocation->pointer);
+    deferred_free(allocation->state, free_memory, (PyObject *)allocation);
     return true;
 }
 
@@ -165,6 +166,7 @@ void device_allocation_dealloc(PyObject *self)
     DeviceAllocationObject *allocation = device_allocation_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     if (allocation->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(allocation->state, device_allocation_dealloc, self)) return;
     if (allocation->context) {
         release(allocation);
         context_drop(allocation->context);
@@ -349,6 +351,7 @@ static PyObject *mem_get_info(PyObject *module, PyObject *Py_UNUSED(none))
     ModuleState *state = module_state(module);
     size_t free_size, total;
     CUresult result;
+    deferred_release(state);
     CALL(state, result, driver.cuMemGetInfo(&free_size, &total));
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemGetInfo", NULL);
     return Py_BuildValue("(nn)", (Py_ssize_t)free_size, (Py_ssize_t)total);

@@ -158,10 +158,21 @@ static void raise_message(ModuleState *state, CUresult result, const char *routi
 static const char fork_text[] = "CUDA was initialised before this process was forked and cannot be used in the "
                                 "child: start processes with the \"spawn\" or \"forkserver\" method";
 
+static const char host_function_text[] = "driver calls are not allowed in a host function "
+                                         "(Stream.launch_host_func): make them in the thread that waits "
+                                         "for the stream";
+
+/* A reason that lies in who calls, not in what is called; else "". */
+static const char *caller_text(CUresult result)
+{
+    if (context_forked()) return fork_text;
+    return result == CUDA_ERROR_NOT_PERMITTED && host_function_runs() ? host_function_text : "";
+}
+
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
 {
     char given[DETAIL_SIZE] = "", log[LOG_SIZE] = "", message[LOG_SIZE + 2 * DETAIL_SIZE + 256];
-    const char *problem = table_problem(result), *forked = context_forked() ? fork_text : "";
+    const char *problem = table_problem(result), *caller = caller_text(result);
     ErrorClass cls = class_of(result);
     if (PyErr_Occurred()) return NULL;
     if (detail) {
@@ -171,14 +182,14 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
         va_end(values);
     }
     if (cls == CLASS_KERNEL) atomic_store(&state->fault_shown, true);
-    if (!*forked && !problem
+    if (!*caller && !problem
         && (cls == CLASS_KERNEL || cls == CLASS_LAUNCH || result == CUDA_ERROR_NOT_SUPPORTED))
         read_log(state, log, sizeof log);
-    else if (!*forked && !problem)
+    else if (!*caller && !problem)
         errors_skip_log(state);
     snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine,
              problem ? problem : errors_text(state, result), *given ? " - " : "", given, *log ? " - " : "", log,
-             *forked ? " - " : "", forked);
+             *caller ? " - " : "", caller);
     raise_message(state, result, routine, message);
     return NULL;
 }

@@ -60,6 +60,13 @@ int errors_setup(PyObject *module, ModuleState *state);
 /* context.c. True in a child forked after CUDA was initialised: there no driver call is made. */
 bool context_forked(void);
 
+/* host_function.c. Whether this thread runs a Python function for the driver, which takes no calls there. */
+bool host_function_runs(void);
+
+/* Raises CUDA_ERROR_NOT_PERMITTED, with the reason, if so: before anything is done that only a driver call
+ * completes. */
+bool host_function_refuses(ModuleState *state, const char *routine);
+
 /* context.c. Makes the default device's primary context current if this thread has none. 0 when it did: call
  * again. 1 when there is nothing to do about this result. -1 with an exception. */
 int context_make_default(ModuleState *state, CUresult result);
@@ -70,6 +77,10 @@ int context_make_default(ModuleState *state, CUresult result);
 
 #define CALL_UNLOCKED(result, expression) \
     do { \
+        if (host_function_runs()) { \
+            (result) = CUDA_ERROR_NOT_PERMITTED; \
+            break; \
+        } \
         Py_BEGIN_ALLOW_THREADS(result) \
         = CALL_HERE(expression); \
         Py_END_ALLOW_THREADS \

@@ -2,6 +2,7 @@
 
 #include "ext/buffers.h"
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/stream.h"
 
@@ -53,6 +54,7 @@ static void event_dealloc(PyObject *self)
     ContextScope scope;
     CUresult result;
     if (event->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(event->state, event_dealloc, self)) return;
     if (event->handle) {
         LIVE_LESS(event->state, Event);
         if (context_enter(event->context, &scope)) {
@@ -93,6 +95,7 @@ static PyObject *event_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
     CUresult result;
     if (!context_check(event->context, "cuEventSynchronize")) return NULL;
     CALL_BLOCKING(event->state, result, driver.cuEventSynchronize(event->handle));
+    deferred_release(event->state);
     if (result != CUDA_SUCCESS) return raise_driver(event->state, result, "cuEventSynchronize", NULL);
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(self);
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "ext/deferred.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
 
@@ -78,8 +79,9 @@ PyObject *host_memory_register(ModuleState *state, PyObject *base, void *pointer
 /* ---- Releasing ---- */
 
 /* The driver's part. When its context is gone, so is the page-lock. */
-static void release_driver(HostMemoryObject *memory)
+static void release_driver(PyObject *self)
 {
+    HostMemoryObject *memory = host_memory_cast(self);
     ContextScope scope;
     CUresult result;
     bool registered = memory->kind == HOST_REGISTERED;
@@ -103,7 +105,7 @@ static bool release(HostMemoryObject *memory)
     if (memory->kind == HOST_ALIGNED)
         free(memory->memory);
     else
-        release_driver(memory);
+        deferred_free(memory->state, release_driver, (PyObject *)memory);
     return true;
 }
 
@@ -121,6 +123,7 @@ static void memory_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (memory->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(memory->state, memory_dealloc, self)) return;
     release(memory);
     if (memory->context) context_drop(memory->context);
     Py_CLEAR(memory->base);

@@ -1,5 +1,6 @@
 #include "ext/keep_alive.h"
 
+#include "ext/deferred.h"
 #include "ext/errors.h"
 
 enum { BATCH_SIZE = 64 };
@@ -67,6 +68,7 @@ KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUs
 void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
 {
     KeepBatch *last = taken;
+    deferred_release(state);
     if (done) free_batches(taken);
     if (done || !taken) return;
     while (last->next) last = last->next;
@@ -120,7 +122,11 @@ static void collect(ModuleState *state, bool sealed_only)
     free_batches(done);
 }
 
-void keep_alive_collect(ModuleState *state) { collect(state, false); }
+void keep_alive_collect(ModuleState *state)
+{
+    deferred_release(state);
+    collect(state, false);
+}
 
 /* ---- Keeping ---- */
 

@@ -6,6 +6,7 @@
 
 #include "core/fault.h"
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 
 #define SETUP(name) int name##_setup(PyObject *module, ModuleState *state);
@@ -87,6 +88,7 @@ PyDoc_STRVAR(live_objects_doc, "_live_objects() -> dict\n--\n\n"
 static PyObject *live_objects(PyObject *module, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = module_state(module);
+    deferred_release(state);
     PyObject *counts = PyDict_New();
     for (size_t i = 0; counts && i < sizeof live_rows / sizeof live_rows[0]; i++) {
         atomic_long *count = (atomic_long *)((char *)state + live_rows[i].field);

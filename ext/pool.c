@@ -2,6 +2,7 @@
 #include "ext/pool.h"
 
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
 #include "ext/stream.h"
@@ -122,8 +123,10 @@ MemoryPool *pool_of(PyObject *self)
 static void pool_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    MemoryPool *pool = pool_cast(self)->pool;
     if (pool_cast(self)->weak_references) PyObject_ClearWeakRefs(self);
-    if (pool_cast(self)->pool) memory_pool_drop(pool_cast(self)->pool);
+    if (pool && deferred_dealloc(pool->state, pool_dealloc, self)) return;
+    if (pool) memory_pool_drop(pool);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
 }
@@ -250,7 +253,10 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
     if (context_forked())
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_NOT_INITIALIZED, "memory_pool::allocate",
                                          NULL);
-    if (!context_check(pool->context, "memory_pool::allocate")) return NULL;
+    deferred_release(pool->state);
+    if (host_function_refuses(pool->state, "memory_pool::allocate")
+        || !context_check(pool->context, "memory_pool::allocate"))
+        return NULL;
     PoolBlock *block = pool_take(&pool->core, size, stream);
     return block ? block : allocate_slowly(pool, size, stream);
 }
@@ -282,7 +288,7 @@ static PyObject *release_held(PyObject *self, CUresult (*release)(Pool *, bool w
     MemoryPool *pool = pool_of(self);
     ContextScope scope;
     CUresult result;
-    if (!pool) return NULL;
+    if (!pool || host_function_refuses(pool->state, pool->core.source->release_name)) return NULL;
     if (context_enter(pool->context, &scope)) {
         CALL_UNLOCKED(result, release(&pool->core, true));
         context_leave(&scope);

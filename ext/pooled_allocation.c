@@ -2,6 +2,7 @@
 
 #include "ext/array_core.h"
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/stream.h"
 
@@ -104,6 +105,7 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
     ContextScope scope;
     PoolOrder order;
     CUresult result;
+    if (host_function_refuses(pool->state, "cuStreamWaitEvent")) return -1;
     bool by_rule = !block.ready && !block.stream && follows_default_stream(pool->state, stream);
     if (by_rule || (!block.ready && !block.reused)) return 0;
     if (!context_enter(pool->context, &scope)) {
@@ -208,6 +210,18 @@ static bool gather_streams(PooledAllocationObject *allocation)
     return result == CUDA_SUCCESS;
 }
 
+static void give_back(PyObject *self)
+{
+    PooledAllocationObject *allocation = pooled_cast(self);
+    LIVE_LESS(allocation->memory.state, PooledDeviceAllocation);
+    if (gather_streams(allocation))
+        memory_pool_give(allocation->pool, allocation->block);
+    else
+        memory_pool_discard(allocation->pool, allocation->block);
+    allocation->block = NULL;
+    forget_streams(allocation);
+}
+
 /* The caller vouches that this is the last stream that uses the memory. */
 static void name_last_stream(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
@@ -220,14 +234,8 @@ static void name_last_stream(PooledAllocationObject *allocation, PyObject *strea
 static bool release(PooledAllocationObject *allocation, PyObject *last, CUstream handle)
 {
     if (atomic_exchange(&allocation->memory.freed, true)) return false;
-    LIVE_LESS(allocation->memory.state, PooledDeviceAllocation);
     if (last) name_last_stream(allocation, last, handle);
-    if (gather_streams(allocation))
-        memory_pool_give(allocation->pool, allocation->block);
-    else
-        memory_pool_discard(allocation->pool, allocation->block);
-    allocation->block = NULL;
-    forget_streams(allocation);
+    deferred_free(allocation->memory.state, give_back, (PyObject *)allocation);
     return true;
 }
 
@@ -236,6 +244,7 @@ static void allocation_dealloc(PyObject *self)
     PooledAllocationObject *allocation = pooled_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     if (allocation->memory.weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(allocation->memory.state, allocation_dealloc, self)) return;
     if (allocation->pool) {
         release(allocation, NULL, NULL);
         memory_pool_drop(allocation->pool);

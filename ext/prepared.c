@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
 #include "ext/launch_args.h"
@@ -316,6 +317,7 @@ static PyObject *timed_call_seconds(PyObject *callable, PyObject *const *Py_UNUS
         return NULL;
     }
     if (self->seconds < 0) {
+        if (host_function_refuses(self->state, "cuEventSynchronize")) return NULL;
         if (!self->timer.stop || !context_enter(self->context, &scope))
             return raise_logic(self->state, "the time of this call is not known: its events are gone");
         self->seconds = launch_timer_read(self->state, &self->timer);
@@ -329,6 +331,7 @@ static void timed_call_dealloc(PyObject *object)
     TimedCallObject *self = timed_call_cast(object);
     PyTypeObject *type = Py_TYPE(object);
     ContextScope scope;
+    if (deferred_dealloc(self->state, timed_call_dealloc, object)) return;
     if (self->timer.start && context_enter(self->context, &scope)) {
         launch_timer_free(self->state, &self->timer);
         context_leave(&scope);

@@ -92,6 +92,7 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
     size_t size = 0;
     CUresult result;
     ReferenceDeclaration *declared = &reference->declared;
+    if (host_function_refuses(state, "cuModuleGetGlobal")) return -1;
     if (!context_enter(module->context, &scope)) {
         if (context_check(module->context, "the module")) raise_logic(state, "CUDA cannot be used any more");
         return -1;

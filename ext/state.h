@@ -7,6 +7,7 @@
 #define EXT_STATE_H
 
 struct ContextObject;
+struct Deferred;
 struct KeepBatch;
 struct MemoryPool;
 typedef struct ModuleState ModuleState;
@@ -34,6 +35,8 @@ struct ModuleState {
     GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */
     int give_back_count;
 
+    struct Deferred *deferred;          /* releases that wait for a thread that may make them (deferred.h) */
+    bool deferred_asked;                /* the main thread was asked to make them */
     atomic_long host_functions;         /* Python functions in streams that are still to run */
     atomic_uint log_position;           /* in the driver's log, up to where it was shown */
     atomic_bool fault_shown;            /* a kernel's fault was raised or reported: later calls repeat it */

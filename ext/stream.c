@@ -1,6 +1,7 @@
 #include "ext/stream.h"
 
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/pool.h"
@@ -60,6 +61,7 @@ static void stream_dealloc(PyObject *self)
     StreamObject *stream = stream_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     if (stream->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(stream->state, stream_dealloc, self)) return;
     if (stream->handle) destroy_stream(stream);
     if (stream->context) context_drop(stream->context);
     type->tp_free(self);
@@ -153,13 +155,16 @@ static PyObject *stream_get_flags(PyObject *self, void *Py_UNUSED(closure))
                                   : raise_driver(stream->state, result, "cuStreamGetFlags", NULL);
 }
 
-PyDoc_STRVAR(launch_host_func_doc,
-             "launch_host_func(function, *args)\n--\n\n"
-             "Call function(*args) when the work queued so far is done; later work waits for it. It runs in a "
-             "thread of\n"
-             "the driver's and may make no driver calls; what it raises goes to sys.unraisablehook. It is not "
-             "called when\n"
-             "work before it failed. What is queued when the program ends still runs (cuLaunchHostFunc).");
+PyDoc_STRVAR(
+    launch_host_func_doc,
+    "launch_host_func(function, *args)\n--\n\n"
+    "Call function(*args) when the work queued so far is done; later work waits for it. It runs in a "
+    "thread of\n"
+    "the driver's and may make no driver calls: they raise LogicError. What it lets go of is released right "
+    "after it,\n"
+    "by another thread; what it raises goes to sys.unraisablehook. It is not called when work before it "
+    "failed. What is\n"
+    "queued when the program ends still runs (cuLaunchHostFunc).");
 
 static PyMethodDef stream_methods[] = {
     {"synchronize", stream_synchronize, METH_NOARGS, synchronize_doc},

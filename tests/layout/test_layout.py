@@ -60,6 +60,34 @@ def test_driver_is_reached_only_through_the_table():
     assert not wrong
 
 
+FUNCTION = re.compile(r"^(?:static )?[\w *]+?\b(\w+)\((?:[^;{}]*)\)\n\{\n(.*?)^\}", re.M | re.S)
+
+
+def test_what_calls_the_driver_when_it_dies_can_be_put_off():
+    """In a host function the driver takes no calls: ext/deferred.h. References that are dropped on the way have a
+    tp_dealloc of their own."""
+    bodies, shared, wrong = {}, {}, []
+    for path in sources("ext", suffixes=(".c",)):
+        bodies[path] = dict(FUNCTION.findall(path.read_text()))
+        shared.update(bodies[path])
+
+    def calls_the_driver(path, name, seen):
+        body = bodies[path].get(name) or shared.get(name)
+        if not body or name in seen:
+            return False
+        seen.add(name)
+        return bool(re.search(r"\bdriver\.cu|\bcontext_enter\(", body)) or any(
+            calls_the_driver(path, other, seen) for other in re.findall(r"\b(\w+)\(", body)
+        )
+
+    for path in bodies:
+        for name in re.findall(r"\{Py_tp_dealloc, AS_SLOT\((\w+)\)\}", path.read_text()):
+            body = bodies[path].get(name) or shared[name]
+            if calls_the_driver(path, name, set()) and "deferred_dealloc(" not in body:
+                wrong.append(f"{path.name}: {name}")
+    assert not wrong
+
+
 def test_no_file_is_too_long():
     long = {
         path.relative_to(ROOT).as_posix(): count
