@@ -1,0 +1,81 @@
+#define _GNU_SOURCE
+#include "api/one_lock.h"
+
+#include <pthread.h>
+
+#include "api/driver.h"
+
+/* Recursive: the callback of the log may call the driver. */
+static pthread_mutex_t one_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+/* Not where the driver takes no calls: in a host function, in a forked child. */
+static bool enter(void)
+{
+    bool entered = driver_check() == CUDA_SUCCESS;
+    if (entered) pthread_mutex_lock(&one_lock);
+    return entered;
+}
+
+static void leave(bool entered)
+{
+    if (entered) pthread_mutex_unlock(&one_lock);
+}
+
+#define VARIANT_NONE(symbol, params, args)
+#define VARIANT_PTSZ(symbol, params, args) LOCKED(symbol##_ptsz, params, args)
+#define VARIANT_PTDS(symbol, params, args) LOCKED(symbol##_ptds, params, args)
+#define LOCKED(symbol, params, args) \
+    static CUresult locked_##symbol params \
+    { \
+        bool entered = enter(); \
+        CUresult result = symbol args; \
+        leave(entered); \
+        return result; \
+    }
+#define CU_FN(name, symbol, version, per_thread, params, args) \
+    LOCKED(symbol, params, args) \
+    VARIANT_##per_thread(symbol, params, args)
+#include "abi/cuda_functions.def"
+#undef CU_FN
+#undef VARIANT_NONE
+#undef VARIANT_PTSZ
+#undef VARIANT_PTDS
+#undef LOCKED
+
+/* Those that wait without the lock take it on their way in. */
+#define WAITS(symbol, params, args) \
+    static CUresult waits_##symbol params \
+    { \
+        leave(enter()); \
+        return symbol args; \
+    }
+WAITS(cuCtxSynchronize, (void), ())
+WAITS(cuEventSynchronize, (CUevent event), (event))
+WAITS(cuStreamSynchronize, (CUstream stream), (stream))
+WAITS(cuStreamSynchronize_ptsz, (CUstream stream), (stream))
+#undef WAITS
+
+typedef struct LockRow {
+    AnyFn plain, locked;
+} LockRow;
+
+#define VARIANT_NONE(symbol)
+#define VARIANT_PTSZ(symbol) LOCKED(symbol##_ptsz)
+#define VARIANT_PTDS(symbol) LOCKED(symbol##_ptds)
+#define LOCKED(symbol) {(AnyFn)symbol, (AnyFn)locked_##symbol},
+#define WAITS(symbol) {(AnyFn)symbol, (AnyFn)waits_##symbol},
+#define CU_FN(name, symbol, version, per_thread, params, args) LOCKED(symbol) VARIANT_##per_thread(symbol)
+
+/* The first row of a function counts. */
+static const LockRow rows[] = {
+    WAITS(cuCtxSynchronize) WAITS(cuEventSynchronize) WAITS(cuStreamSynchronize) WAITS(cuStreamSynchronize_ptsz)
+#include "abi/cuda_functions.def"
+};
+#undef CU_FN
+
+AnyFn one_lock_around(AnyFn function)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].plain == function) return rows[i].locked;
+    return function;
+}
