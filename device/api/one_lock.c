@@ -2,23 +2,50 @@
 #include "api/one_lock.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "api/driver.h"
 
 /* Recursive: the callback of the log may call the driver. */
 static pthread_mutex_t one_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static atomic_int inside; /* calls, those that wait for the lock among them */
 
 /* Not where the driver takes no calls: in a host function, in a forked child. */
 static bool enter(void)
 {
     bool entered = driver_check() == CUDA_SUCCESS;
-    if (entered) pthread_mutex_lock(&one_lock);
-    return entered;
+    if (!entered) return false;
+    atomic_fetch_add(&inside, 1);
+    pthread_mutex_lock(&one_lock);
+    return true;
 }
 
 static void leave(bool entered)
 {
+    if (!entered) return;
+    pthread_mutex_unlock(&one_lock);
+    atomic_fetch_sub(&inside, 1);
+}
+
+/* Waits without the lock. */
+static void unlock(bool entered)
+{
     if (entered) pthread_mutex_unlock(&one_lock);
+}
+
+static void leave_unlocked(bool entered)
+{
+    if (entered) atomic_fetch_sub(&inside, 1);
+}
+
+/* The process exits: NVIDIA's driver is torn down now, under whoever is in it. */
+__attribute__((destructor)) static void tear_down(void)
+{
+    if (!atomic_load(&inside) || driver_check() != CUDA_SUCCESS) return;
+    fputs("PYCUDA_CPU_LOCK: the process exits while a thread is inside the driver\n", stderr);
+    abort();
 }
 
 #define VARIANT_NONE(symbol, params, args)
@@ -46,8 +73,11 @@ static void leave(bool entered)
 #define WAITS(symbol, params, args) \
     static CUresult waits_##symbol params \
     { \
-        leave(enter()); \
-        return symbol args; \
+        bool entered = enter(); \
+        unlock(entered); \
+        CUresult result = symbol args; \
+        leave_unlocked(entered); \
+        return result; \
     }
 WAITS(cuCtxSynchronize, (void), ())
 WAITS(cuEventSynchronize, (CUevent event), (event))

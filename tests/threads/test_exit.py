@@ -1,0 +1,110 @@
+"""Daemon threads that are in the driver for ever while the program ends: the exit code is the program's, and nobody
+is in the driver when it is torn down.
+"""
+
+import pytest
+
+PROGRAM = '''
+import faulthandler, sys, threading, time
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda import gpuarray
+
+faulthandler.dump_traceback_later(60, exit=True)
+drv.init()
+context = drv.Device(0).make_context()
+PTX = b"""
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry spin(.param .u64 nanoseconds)
+{
+    .reg .pred %p<2>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [nanoseconds];
+    mov.u64 %rd2, %globaltimer;
+$again:
+    mov.u64 %rd3, %globaltimer;
+    sub.s64 %rd4, %rd3, %rd2;
+    setp.lt.u64 %p1, %rd4, %rd1;
+    @%p1 bra $again;
+    ret;
+}
+"""
+spin = drv.module_from_buffer(PTX).get_function("spin")
+memory, host = drv.mem_alloc(1 << 16), np.zeros(1 << 16, np.int8)
+stream = drv.Stream()
+SHORT, LONG = np.uint64(100e3), np.uint64(20e6)
+
+
+def launch(time, stream=None):
+    spin(time, block=(1, 1, 1), stream=stream)
+
+
+def launch_and_wait():
+    launch(SHORT)
+    drv.Context.synchronize()
+
+
+def wait_long():
+    launch(LONG, stream)
+    stream.synchronize()
+
+
+def free():
+    mine = drv.mem_alloc(1 << 12)
+    launch(LONG)
+    del mine
+
+
+def copy():
+    launch(SHORT)
+    drv.memcpy_dtoh(host, memory)
+    drv.memcpy_htod(memory, host)
+
+
+def everything():
+    launch_and_wait()
+    drv.Stream(), drv.Event(), drv.pagelocked_zeros(100, np.int8), gpuarray.zeros(100, np.int8)
+
+
+def functions():
+    stream.launch_host_func(time.sleep, 0.001)
+    stream.synchronize()
+
+
+def contexts():
+    with drv.Device(0).make_context() as mine:
+        drv.mem_alloc(100)
+    mine.pop()
+    mine.detach()
+
+
+running = threading.Barrier(4)
+
+
+def work():
+    context.push()
+    running.wait()
+    while True:
+        globals()[WORK]()
+
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+running.wait()
+time.sleep(0.05)
+'''
+ENDINGS = {"end": ("", 0), "exit": ("sys.exit(3)", 3), "error": ("raise SystemExit('told')", 1)}
+WORK = ["launch_and_wait", "wait_long", "free", "copy", "everything", "functions", "contexts"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("work", WORK)
+def test_daemon_threads_at_exit(run_python, work, ending):
+    last, code = ENDINGS[ending]
+    for _ in range(3):
+        done = run_python(f"WORK = {work!r}\n{PROGRAM}\n{last}\n", env={"PYCUDA_CPU_LOCK": "1"})
+        assert (done.returncode, done.stderr) == (code, "told\n" if ending == "error" else ""), done.stderr
