@@ -138,6 +138,15 @@ static PyObject *fault_calls_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     return PyLong_FromUnsignedLong(fault_calls());
 }
 
+PyDoc_STRVAR(fault_count_doc, "_fault_count(name) -> int\n--\n\n"
+                              "Calls of this driver function that succeeded; -1 where _fault_delay is False.");
+
+static PyObject *fault_count_py(PyObject *Py_UNUSED(module), PyObject *name_object)
+{
+    const char *name = PyUnicode_AsUTF8(name_object);
+    return name ? PyLong_FromLong(fault_count(name)) : NULL;
+}
+
 static PyObject *fault_failed_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
     const char *name = fault_failed();
@@ -151,6 +160,7 @@ static PyMethodDef module_methods[] = {
     {"_fault_arm", AS_METHOD(fault_arm_py), FAST_KEYWORDS, fault_arm_doc},
     {"_fault_delay", AS_METHOD(fault_delay_py), FAST_KEYWORDS, fault_delay_doc},
     {"_fault_calls", fault_calls_py, METH_NOARGS, "_fault_calls() -> int\n--\n\nDriver calls counted so far."},
+    {"_fault_count", fault_count_py, METH_O, fault_count_doc},
     {"_fault_failed", fault_failed_py, METH_NOARGS,
      "_fault_failed() -> str or None\n--\n\nThe function whose call failed since faults were last armed."},
     {NULL, NULL, 0, NULL},

@@ -20,6 +20,7 @@ typedef struct DriverSettings {
     uint64_t memory;        /* PYCUDA_CPU_MEMORY, bytes of each device */
     unsigned checks;        /* PYCUDA_CPU_CHECK: CHECK_* of exec/code.h */
     bool checks_known;      /* it has no other word */
+    bool one_lock;          /* PYCUDA_CPU_LOCK: api/one_lock.h */
 } DriverSettings;
 
 /* Where the memory of a pool is. */

@@ -109,6 +109,7 @@ static void read_settings(void)
     if (!settings.threads) settings.threads = processors(); /* reads a file: not for every launch */
     settings.capability = capability_of(getenv("PYCUDA_CPU_COMPUTE_CAPABILITY"));
     settings.memory = driver_parse_size(getenv("PYCUDA_CPU_MEMORY"), default_memory());
+    settings.one_lock = number_of("PYCUDA_CPU_LOCK", 0, 0, 1);
     settings.checks_known = checks_of(getenv("PYCUDA_CPU_CHECK"), &settings.checks);
 }
 

@@ -22,6 +22,9 @@ static pthread_mutex_t queue_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
+/* Counts the tasks of all streams, under the lock: who waits for a context waits for those that were there. */
+static uint64_t tickets;
+
 static void relax(void)
 {
 #if defined(__x86_64__)
@@ -256,6 +259,7 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
     depend_on_turns_locked(stream, task);
     task->next = NULL;
     task->number = queue_last(stream) + 1;
+    task->ticket = ++tickets;
     if (stream->tail)
         stream->tail->next = task;
     else
@@ -305,16 +309,33 @@ void queue_wait(Stream *stream, uint64_t number)
     pthread_mutex_unlock(&queue_lock);
 }
 
-/* A stream that must be waited for first, with a reference, and the number of its last task. */
-static Stream *obstacle_locked(Stream *stream, uint64_t *number)
+/* Whether the stream still has tasks of those up to this ticket; then the number after which it has none,
+ * exactly when it alone is used. */
+static bool has_task_locked(const Stream *stream, uint64_t ticket, uint64_t *number)
 {
-    Stream *found = is_idle(stream) ? NULL : stream;
+    const Task *head = stream->head;
+    if (!head || head->ticket > ticket) return false;
+    uint64_t most = head->number + (ticket - head->ticket), last = queue_last(stream);
+    *number = most < last ? most : last;
+    return true;
+}
+
+static uint64_t last_ticket(void)
+{
+    pthread_mutex_lock(&queue_lock);
+    uint64_t ticket = tickets;
+    pthread_mutex_unlock(&queue_lock);
+    return ticket;
+}
+
+/* A stream that must be waited for first, with a reference, and the number of the task. */
+static Stream *obstacle_locked(Stream *stream, uint64_t ticket, uint64_t *number)
+{
+    Stream *found = has_task_locked(stream, ticket, number) ? stream : NULL;
     if (stream->blocking)
         for (Stream *other = stream->object.context->streams; other && !found; other = other->next)
-            if (takes_turns(stream, other)) found = other;
-    if (!found) return NULL;
-    *number = queue_last(found);
-    object_hold(OBJECT(found));
+            if (takes_turns(stream, other) && has_task_locked(other, ticket, number)) found = other;
+    if (found) object_hold(OBJECT(found));
     return found;
 }
 
@@ -331,10 +352,10 @@ bool queue_idle(Stream *stream)
 
 void queue_wait_turn(Stream *stream)
 {
-    uint64_t number = 0;
+    uint64_t number = 0, ticket = last_ticket();
     for (;;) {
         pthread_mutex_lock(&queue_lock);
-        Stream *obstacle = obstacle_locked(stream, &number);
+        Stream *obstacle = obstacle_locked(stream, ticket, &number);
         pthread_mutex_unlock(&queue_lock);
         if (!obstacle) return;
         queue_wait(obstacle, number);
@@ -342,23 +363,20 @@ void queue_wait_turn(Stream *stream)
     }
 }
 
-static Stream *busy_stream(Context *context, uint64_t *number)
+static Stream *busy_stream(Context *context, uint64_t ticket, uint64_t *number)
 {
     pthread_mutex_lock(&queue_lock);
     Stream *stream = context->streams;
-    while (stream && is_idle(stream)) stream = stream->next;
-    if (stream) {
-        *number = queue_last(stream);
-        object_hold(OBJECT(stream));
-    }
+    while (stream && !has_task_locked(stream, ticket, number)) stream = stream->next;
+    if (stream) object_hold(OBJECT(stream));
     pthread_mutex_unlock(&queue_lock);
     return stream;
 }
 
 void queue_wait_context(Context *context)
 {
-    uint64_t number = 0;
-    for (Stream *stream; (stream = busy_stream(context, &number)) != NULL; PUT(stream))
+    uint64_t number = 0, ticket = last_ticket();
+    for (Stream *stream; (stream = busy_stream(context, ticket, &number)) != NULL; PUT(stream))
         queue_wait(stream, number);
 }
 

@@ -23,6 +23,7 @@ typedef struct Dependency {
 struct Task {
     Task *next;
     uint64_t number;
+    uint64_t ticket;            /* numbers the tasks of all streams */
     bool on_worker;             /* calls the program back: never on a thread of the program */
     bool always;                /* runs although the context has failed */
     void (*run)(Task *self, Stream *stream);
@@ -62,7 +63,7 @@ void queue_wait(Stream *stream, uint64_t number);
 void queue_wait_turn(Stream *stream);
 /* Whether a new task of the stream could run at once. */
 bool queue_idle(Stream *stream);
-/* Waits for all streams of the context. */
+/* Waits for what the streams of the context have been given so far. */
 void queue_wait_context(Context *context);
 /* No more tasks come: the worker ends after the last, the stream leaves its context's list. */
 void queue_close(Stream *stream);
