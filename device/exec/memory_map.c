@@ -30,6 +30,8 @@ enum {
 #define COMMIT_STEP (32 * MIB)
 #define HUGE_PAGE (2 * MIB)
 #define PAGE (4 * KIB)
+#define LARGE MIB                     /* what is larger starts at a huge page, as a GPU's memory does */
+#define SHEET (32 * MIB)              /* smaller slots are cut from pieces of that size */
 #define POISON_LIMIT (256 * KIB)      /* larger ranges give their pages back instead */
 #define QUARANTINE_SMALL (32 * MIB)   /* bytes of ranges that keep their pages */
 #define ARENA_LARGEST (UINT64_C(1) << 40)
@@ -42,9 +44,11 @@ typedef struct Entry {
     struct Entry *next;               /* in the quarantine or in a bin */
 } Entry;
 
-/* A reservation: what lies below `top` has been handed out, what lies below `committed` may be touched. */
+/* A reservation: what lies below `top` has been handed out, what lies below `committed` may be touched. Slots
+ * smaller than a huge page lie together, so that they leave no holes between the large ones. */
 typedef struct Region {
     uint64_t start, size, top, committed;
+    uint64_t sheet, sheet_end;        /* what is left for small slots */
     Entry *bins[BINS];
     Unwritten unwritten;              /* of new device memory, when that is watched */
 } Region;
@@ -65,9 +69,11 @@ struct MemoryMap {
 
 static uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
 
-/* The bin for slots of at least need bytes; *slot_size becomes the size of its slots. */
+/* The bin for slots of at least need bytes; *slot_size becomes the size of its slots, for which the bin is the
+ * same. */
 static int bin_of(uint64_t need, uint64_t *slot_size)
 {
+    if (need >= HUGE_PAGE) need = align_up(need, HUGE_PAGE);
     if (need <= FINE_BINS * ALIGN) {
         uint64_t units = (need + ALIGN - 1) / ALIGN;
         *slot_size = units * ALIGN;
@@ -77,7 +83,6 @@ static int bin_of(uint64_t need, uint64_t *slot_size)
     uint64_t step = (UINT64_C(1) << power) / 8;
     uint64_t eighths = (need - (UINT64_C(1) << power) + step - 1) / step;
     *slot_size = (UINT64_C(1) << power) + eighths * step;
-    if (*slot_size >= HUGE_PAGE) *slot_size = align_up(*slot_size, HUGE_PAGE);
     return FINE_BINS + (power - 15) * 8 + (int)eighths;
 }
 
@@ -232,18 +237,39 @@ static bool commit_locked(Region *region, uint64_t end)
     return true;
 }
 
+/* Addresses from the top, a multiple of huge pages; 0 when the reservation is used up. */
+static uint64_t cut_locked(Region *region, uint64_t size)
+{
+    uint64_t start = region->top;
+    if (size > region->start + region->size - start || !commit_locked(region, start + size)) return 0;
+    region->top = start + size;
+    return start;
+}
+
+/* Room for a small slot: what is left of the last sheet, or a new one. */
+static uint64_t cut_small_locked(Region *region, uint64_t size)
+{
+    if (size > region->sheet_end - region->sheet) {
+        uint64_t sheet = cut_locked(region, SHEET), length = SHEET;
+        if (!sheet) sheet = cut_locked(region, length = HUGE_PAGE);
+        if (!sheet) return 0;
+        region->sheet = sheet;
+        region->sheet_end = sheet + length;
+    }
+    region->sheet += size;
+    return region->sheet - size;
+}
+
 static Entry *new_slot_locked(Region *region, uint64_t slot_size)
 {
-    uint64_t slot = slot_size >= HUGE_PAGE ? align_up(region->top, HUGE_PAGE) : region->top;
-    if (slot_size > region->start + region->size - slot) return NULL;
-    if (!commit_locked(region, slot + slot_size)) return NULL;
     Entry *entry = calloc(1, sizeof *entry);
     if (!entry) return NULL;
     entry->region = region;
-    entry->slot = slot;
+    entry->slot = slot_size < HUGE_PAGE ? cut_small_locked(region, slot_size) : cut_locked(region, slot_size);
     entry->slot_size = slot_size;
-    region->top = slot + slot_size;
-    return entry;
+    if (entry->slot) return entry;
+    free(entry);
+    return NULL;
 }
 
 /* A free slot of at least need bytes: of its own bin, new, or of a larger bin once the reservation is used
@@ -311,12 +337,20 @@ static void describe(MemoryMap *map, MemoryRange *range, uint64_t base, const Me
     };
 }
 
+/* The room for a range of that size. Large slots start at a huge page, others at a multiple of ALIGN. */
+static uint64_t slot_for(uint64_t size, uint64_t align)
+{
+    uint64_t need = size + gap_behind(size);
+    if (size > LARGE && need < HUGE_PAGE) need = HUGE_PAGE;
+    return align > (need < HUGE_PAGE ? ALIGN : HUGE_PAGE) ? need + align : need;
+}
+
 uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
 {
     uint64_t align = request->align > ALIGN ? request->align : ALIGN;
     Region *region = request->shared && map->shared.size ? &map->shared : &map->own;
     if (!request->size || request->size > region->size || align > region->size) return 0;
-    uint64_t need = request->size + gap_behind(request->size) + (align > ALIGN ? align : 0);
+    uint64_t need = slot_for(request->size, align);
     uint64_t base = 0;
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = reserve_locked(map) ? take_slot_locked(region, need) : NULL;
