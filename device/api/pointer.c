@@ -59,7 +59,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     MemoryRange range;
     Answer found;
     TRY(driver_check());
-    if (!data || !memory_map_find(driver_memory(), address, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!data || !memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
     if (context_enter_any(&context) == CUDA_ERROR_CONTEXT_IS_DESTROYED) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     TRY(answer(&range, attribute, address, &found));
     memcpy(data, &found.value, found.size);
@@ -73,7 +73,7 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
     MemoryRange range = {0}, none = {.device = CU_DEVICE_INVALID};
     TRY(driver_check());
     if (!count || !attributes || !data) return CUDA_ERROR_INVALID_VALUE;
-    bool known = memory_map_find(driver_memory(), address, &range);
+    bool known = memory_map_told(driver_memory(), address, 1, &range);
     for (unsigned i = 0; i < count; i++) {
         Answer found = {0, 0};
         CUresult result = answer(known ? &range : &none, attributes[i], address, &found);
@@ -90,7 +90,7 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
     MemoryRange range;
     TRY(driver_check());
     if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
-    return memory_map_find(driver_memory(), address, &range) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return memory_map_told(driver_memory(), address, 1, &range) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Advice changes nothing here: host and devices share the memory. It is checked all the same. */
@@ -99,7 +99,7 @@ static CUresult check_managed(CUdeviceptr address, size_t count)
     MemoryRange range;
     Context *context;
     TRY(context_enter(&context));
-    if (!count || !memory_map_find_span(driver_memory(), address, count, &range))
+    if (!count || !memory_map_told(driver_memory(), address, count, &range))
         return CUDA_ERROR_INVALID_VALUE;
     return range.kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

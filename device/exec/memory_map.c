@@ -38,7 +38,9 @@ enum {
 #define ARENA_SMALLEST (4 * GIB)
 
 typedef struct Entry {
-    MemoryRange range;
+    MemoryRange range;                /* as kernels find it */
+    MemoryRange told;                 /* as calls of the program find it: ahead of that where a stream lags */
+    uint64_t kept;                    /* a pool's range: how many bytes it may have; else 0 */
     struct Region *region;            /* NULL for registered memory */
     uint64_t slot, slot_size;         /* 0 for registered memory */
     struct Entry *next;               /* in the quarantine or in a bin */
@@ -321,9 +323,9 @@ static void quarantine_locked(MemoryMap *map, Entry *entry)
         release_oldest_locked(map);
 }
 
-static void describe(MemoryMap *map, MemoryRange *range, uint64_t base, const MemoryRequest *request)
+static MemoryRange describe(MemoryMap *map, uint64_t base, const MemoryRequest *request)
 {
-    *range = (MemoryRange){
+    return (MemoryRange){
         .base = base,
         .size = request->size,
         .kind = request->kind,
@@ -334,6 +336,7 @@ static void describe(MemoryMap *map, MemoryRange *range, uint64_t base, const Me
         .id = ++map->last_id,
         .owner = request->owner,
         .tag = request->tag,
+        .block = request->block,
     };
 }
 
@@ -350,7 +353,8 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
     uint64_t align = request->align > ALIGN ? request->align : ALIGN;
     Region *region = request->shared && map->shared.size ? &map->shared : &map->own;
     if (!request->size || request->size > region->size || align > region->size) return 0;
-    uint64_t need = slot_for(request->size, align);
+    uint64_t most = request->capacity > request->size ? request->capacity : request->size;
+    uint64_t need = slot_for(most, align);
     uint64_t base = 0;
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = reserve_locked(map) ? take_slot_locked(region, need) : NULL;
@@ -360,8 +364,10 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
     }
     if (entry) {
         base = align_up(entry->slot, align);
-        describe(map, &entry->range, base, request);
+        entry->range = describe(map, base, request);
         entry->range.shared = region == &map->shared;
+        entry->told = entry->range;
+        entry->kept = request->block ? most : 0;
         insert_locked(map, entry);
     }
     pthread_rwlock_unlock(&map->lock);
@@ -387,11 +393,15 @@ bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
     MemoryRange range = {0};
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = entry_at_locked(map, base);
-    bool found = entry && entry->range.base == base && entry->slot_size && entry->range.state == MEMORY_LIVE;
+    bool found = entry && entry->range.base == base && entry->slot_size
+                 && (entry->range.state == MEMORY_LIVE || entry->kept);
     if (found) {
         range = entry->range;
+        if (entry->kept) range.size = entry->kept;
+        entry->kept = 0;
         entry->range.state = MEMORY_FREED;
-        entry->range.owner = entry->range.tag = NULL;
+        entry->range.owner = entry->range.tag = entry->range.block = NULL;
+        entry->told = entry->range;
         atomic_fetch_add(&map->generation, 1);
     }
     pthread_rwlock_unlock(&map->lock);
@@ -437,7 +447,7 @@ bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *req
     bool reserved = meets(&map->own, base, request->size) || meets(&map->shared, base, request->size);
     bool ok = !reserved && reserve_locked(map) && !overlaps_locked(map, base, request->size);
     if (ok) {
-        describe(map, &entry->range, base, request);
+        entry->range = entry->told = describe(map, base, request);
         insert_locked(map, entry);
     }
     pthread_rwlock_unlock(&map->lock);
@@ -502,6 +512,81 @@ bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, Memor
 bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out)
 {
     return memory_map_find_span(map, address, 1, out);
+}
+
+/* --- ranges that live in the order of a stream ------------------------------------------------------------- */
+
+/* The entry that starts at base, or NULL. */
+static Entry *entry_of_locked(const MemoryMap *map, uint64_t base)
+{
+    size_t upto = count_upto_locked(map, base);
+    return upto && map->bases[upto - 1] == base ? map->entries[upto - 1] : NULL;
+}
+
+bool memory_map_told(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out)
+{
+    pthread_rwlock_rdlock(&map->lock);
+    size_t upto = count_upto_locked(map, address);
+    const MemoryRange *told = upto ? &map->entries[upto - 1]->told : NULL;
+    bool found = told && told->state == MEMORY_LIVE && address - told->base < told->size
+                 && (size ? size : 1) <= told->size - (address - told->base);
+    if (found) *out = *told;
+    pthread_rwlock_unlock(&map->lock);
+    return found;
+}
+
+bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, base);
+    bool found = entry && entry->told.state == MEMORY_LIVE;
+    if (found) {
+        *out = entry->told;
+        entry->told.state = MEMORY_FREED;
+    }
+    pthread_rwlock_unlock(&map->lock);
+    return found;
+}
+
+MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest *request)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, base);
+    bool shared = entry->told.shared;
+    entry->told = describe(map, base, request);
+    entry->told.shared = shared;
+    MemoryRange told = entry->told;
+    pthread_rwlock_unlock(&map->lock);
+    return told;
+}
+
+void memory_map_begin(MemoryMap *map, const MemoryRange *range)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, range->base);
+    bool later = entry && entry->kept && entry->range.id < range->id;
+    if (later) {
+        entry->range = *range;
+        atomic_fetch_add(&map->generation, 1);
+    }
+    pthread_rwlock_unlock(&map->lock);
+    if (later && range->kind == MEMORY_DEVICE) memory_map_renewed(map, range->base, range->size);
+}
+
+void memory_map_end(MemoryMap *map, const MemoryRange *range)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, range->base);
+    bool current = entry && entry->kept && entry->range.id <= range->id;
+    if (current) {
+        entry->range = *range;
+        entry->range.state = MEMORY_FREED;
+        atomic_fetch_add(&map->generation, 1);
+    }
+    pthread_rwlock_unlock(&map->lock);
+    if (!current) return;
+    memset((void *)(uintptr_t)range->base, MEMORY_POISON, range->size < POISON_LIMIT ? range->size : PAGE);
+    memory_map_written(map, range->base, range->size);
 }
 
 bool memory_map_reserves(const MemoryMap *map, uint64_t address)
