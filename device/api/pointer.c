@@ -1,8 +1,7 @@
-/* What is known of an address, and advice on managed memory. */
+/* What is known of an address. */
 #include <string.h>
 
 #include "api/memory.h"
-#include "api/stream.h"
 
 static bool is_host(const MemoryRange *range)
 {
@@ -91,52 +90,4 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
     TRY(driver_check());
     if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
     return memory_map_told(driver_memory(), address, 1, &range) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* Advice changes nothing here: host and devices share the memory. It is checked all the same. */
-static CUresult check_managed(CUdeviceptr address, size_t count)
-{
-    MemoryRange range;
-    Context *context;
-    TRY(context_enter(&context));
-    if (!count || !memory_map_told(driver_memory(), address, count, &range))
-        return CUDA_ERROR_INVALID_VALUE;
-    return range.kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device)
-{
-    TRY(check_managed(address, count));
-    if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
-        return CUDA_ERROR_INVALID_VALUE;
-    bool needs_device =
-        advice > CU_MEM_ADVISE_UNSET_READ_MOSTLY && advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
-    if (needs_device && device != CU_DEVICE_CPU && !driver_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-    return CUDA_SUCCESS;
-}
-
-static CUdevice device_of(CUmemLocation location)
-{
-    return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
-}
-
-CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, CUmemLocation location)
-{
-    return cuMemAdvise(address, count, advice, device_of(location));
-}
-
-CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice device, CUstream handle)
-{
-    Stream *stream;
-    TRY(check_managed(address, count));
-    if (device != CU_DEVICE_CPU && !driver_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-    TRY(stream_enter(handle, &stream));
-    PUT(stream);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation location, unsigned int flags,
-                               CUstream stream)
-{
-    return flags ? CUDA_ERROR_INVALID_VALUE : cuMemPrefetchAsync(address, count, device_of(location), stream);
 }

@@ -67,6 +67,7 @@ struct MemoryMap {
     size_t quarantine_count;
     uint64_t last_id;
     _Atomic uint64_t generation;
+    _Atomic bool has_discarded;
 };
 
 static uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
@@ -629,9 +630,42 @@ void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size)
     unwritten_set(unwritten_of(map, address), address, size);
 }
 
-bool memory_map_unwritten(const MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first)
+/* What discarded memory holds: a word of its own for every address. */
+static uint8_t rubbish(uint64_t address)
 {
-    return unwritten_find(unwritten_of(map, address), address, size, first);
+    return (uint8_t)((address / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15) >> (32 + address % 4 * 8));
+}
+
+void memory_map_discarded(MemoryMap *map, uint64_t address, uint64_t size)
+{
+    const Unwritten *unwritten = unwritten_of(map, address);
+    if (!unwritten->bits) return;
+    atomic_store(&map->has_discarded, true);
+    for (uint64_t at = address; at < address + size; at++) *(uint8_t *)(uintptr_t)at = rubbish(at);
+    unwritten_set(unwritten, address, size);
+}
+
+/* Whether the host has written the word of discarded memory that has this byte. */
+static bool host_wrote(MemoryMap *map, uint64_t address)
+{
+    MemoryRange range;
+    uint64_t word = address & ~UINT64_C(3), unused;
+    bool found = atomic_load(&map->has_discarded) && memory_map_find(map, address, &range);
+    if (!found || range.kind != MEMORY_MANAGED) return false;
+    for (uint64_t at = word; at < word + 4; at++)
+        if (unwritten_find(unwritten_of(map, at), at, 1, &unused) && *(const uint8_t *)(uintptr_t)at != rubbish(at))
+            return true;
+    return false;
+}
+
+bool memory_map_unwritten(MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first)
+{
+    const Unwritten *unwritten = unwritten_of(map, address);
+    while (unwritten_find(unwritten, address, size, first)) {
+        if (!host_wrote(map, *first)) return true;
+        unwritten_clear(unwritten, *first & ~UINT64_C(3), 4);
+    }
+    return false;
 }
 
 void memory_map_moved(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size)

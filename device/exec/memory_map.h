@@ -119,8 +119,11 @@ bool memory_map_watch(MemoryMap *map);
 void memory_map_written(MemoryMap *map, uint64_t address, uint64_t size);
 void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size);
 void memory_map_moved(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size);
+/* Managed memory was discarded: unwritten, until a call or a kernel writes it, or the host, which shows in the
+ * bytes that are put there. */
+void memory_map_discarded(MemoryMap *map, uint64_t address, uint64_t size);
 /* True when nothing has written some of these bytes; *first is the first of them. */
-bool memory_map_unwritten(const MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first);
+bool memory_map_unwritten(MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first);
 
 /* Grows by one whenever a range goes away: who keeps ranges looks here before using them. */
 _Atomic uint64_t *memory_map_generation(MemoryMap *map);
