@@ -5,6 +5,7 @@
 
 #include "api/context.h"
 #include "api/device_limits.h"
+#include "api/pool.h"
 #include "exec/bind.h"
 
 #define DEVICE_PCI_BUS(device) (0xc0 + (device)->ordinal)

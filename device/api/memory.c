@@ -1,6 +1,7 @@
 /* Device and managed memory: allocating, freeing, asking for sizes. */
 #include "api/memory.h"
 
+#include "api/ipc.h"
 #include "api/log.h"
 #include "api/pool.h"
 #include "api/queue.h"
@@ -60,7 +61,7 @@ CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdevic
 bool memory_release(CUdeviceptr address)
 {
     MemoryRange range;
-    if (pool_release(address)) return true;
+    if (pool_release(address) || ipc_release(address)) return true;
     if (!memory_map_free(driver_memory(), address, &range)) return false;
     memory_uncharge(driver_device(range.device), range.kind, range.size);
     return true;
@@ -129,7 +130,8 @@ CUresult cuMemFree_v2(CUdeviceptr address)
     if (!address) return context_error(context);
     if (!memory_map_told(driver_memory(), address, 1, &range) || range.base != address)
         return CUDA_ERROR_INVALID_VALUE;
-    if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED) return CUDA_ERROR_INVALID_VALUE;
+    bool imported = range.kind == MEMORY_IMPORTED && range.tag;
+    if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED && !imported) return CUDA_ERROR_INVALID_VALUE;
     queue_wait_context(range.owner);
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;
     return context_error(context);

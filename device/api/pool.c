@@ -1,9 +1,11 @@
 /* Memory pools: making them, which one is a device's, their settings and who may touch their memory. */
 #include "api/pool.h"
 
+static void release(Object *object) { pool_share_free(((Pool *)object)->share); }
+
 Pool *pool_new(Device *device, PoolKind kind)
 {
-    Pool *pool = object_new(OBJECT_POOL, sizeof *pool, NULL, NULL);
+    Pool *pool = object_new(OBJECT_POOL, sizeof *pool, NULL, release);
     if (!pool) return NULL;
     pool->device = device;
     pool->kind = kind;
@@ -105,7 +107,8 @@ static CUresult make_current(Device *device, PoolKind kind, CUmemoryPool handle)
     DevicePools *pools = pools_of(device, kind);
     if (!pools) return CUDA_ERROR_OUT_OF_MEMORY;
     TRY(pool_enter(handle, &pool));
-    CUresult result = pool->device == device && pool->kind == kind ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    bool fits = pool->device == device && pool->kind == kind && !pool_is_imported(pool);
+    CUresult result = fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     if (!result) {
         driver_lock();
         pools->current = pool;
@@ -139,13 +142,18 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
     TRY(driver_check());
     if (!out || !properties) return CUDA_ERROR_INVALID_VALUE;
     TRY(locate(&properties->location, properties->allocType, &device, &kind));
-    if (properties->handleTypes) return CUDA_ERROR_NOT_SUPPORTED;
+    if (properties->handleTypes & ~(unsigned)pool_handle_types()) return CUDA_ERROR_NOT_SUPPORTED;
+    if (properties->handleTypes && kind != POOL_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
     Pool *pool = pool_new(device, kind);
     if (!pool) return CUDA_ERROR_OUT_OF_MEMORY;
     pool->most = properties->maxSize;
-    *out = pool;
+    CUresult result = properties->handleTypes ? pool_make_shareable(pool) : CUDA_SUCCESS;
+    if (result)
+        object_retire(OBJECT(pool));
+    else
+        *out = pool;
     PUT(pool);
-    return CUDA_SUCCESS;
+    return result;
 }
 
 /* Memory of the pool stays valid until it is freed. */

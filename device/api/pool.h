@@ -8,17 +8,26 @@
 #define DEVICE_API_POOL_H
 
 #include "api/context.h"
+#include "exec/shared_file.h"
 
 enum { POOL_SETTINGS = 4, POOL_BINS = 8 * 64 };
 
 typedef struct Block Block;
+
+/* What a pool has to do with other processes: its memory may go to them, or comes from one (imported). */
+typedef struct PoolShare {
+    bool imported;
+    int process;            /* of an imported pool: where it comes from, */
+    uint64_t inode, number; /* which file has its memory and its number there; else its number here */
+    SharedFile file;        /* of an imported pool */
+} PoolShare;
 
 struct CUmemPoolHandle_st {
     Object object;
     Device *device;
     PoolKind kind;
     bool is_default;
-    struct PoolShare *share;                  /* what other processes know of it (pool_share.c), or NULL */
+    PoolShare *share;                         /* owned; NULL: nothing (pool_share.c) */
     _Atomic uint64_t settings[POOL_SETTINGS]; /* reuse policies and the release threshold */
     _Atomic uint64_t readers, writers;        /* bit d: device d may */
     uint64_t most;                            /* bytes; 0: as much as the device has */
@@ -35,6 +44,12 @@ struct CUmemPoolHandle_st {
 CUresult pool_enter(CUmemoryPool handle, Pool **out);
 /* A new pool with the caller's reference, in the registry; NULL without memory. */
 Pool *pool_new(Device *device, PoolKind kind);
+/* Makes the memory of a new pool one that other processes may have; CUDA_ERROR_NOT_SUPPORTED where they cannot. */
+CUresult pool_make_shareable(Pool *pool);
+void pool_share_free(PoolShare *share);
+/* CUmemAllocationHandleType's bits that pools can be made with. */
+int pool_handle_types(void);
+static inline bool pool_is_imported(const Pool *pool) { return pool->share && pool->share->imported; }
 /* Whether the pool lets a device touch its memory. */
 bool pool_allows(const Pool *pool, int device, bool write);
 

@@ -123,6 +123,7 @@ static Block *block_new_locked(Pool *pool, Context *context, uint64_t size)
         free(block);
         return NULL;
     }
+    if (pool->share) memory_map_written(driver_memory(), block->base, size);
     object_hold(OBJECT(pool));
     count_locked(pool, pool->in_use, pool->reserved + block->capacity);
     return block;
@@ -276,12 +277,20 @@ static void settle_locked(Block *block)
     block_free_locked(block);
 }
 
+/* Kernels find the range from now on. What other processes write is not seen from here. */
+static void begin(const MemoryRange *range)
+{
+    const Pool *pool = range->tag;
+    memory_map_begin(driver_memory(), range);
+    if (pool->share) memory_map_written(driver_memory(), range->base, range->size);
+}
+
 static void run_begin(Task *self, Stream *stream)
 {
     const MemoryRange *range = &((RangeTask *)self)->range;
     Block *block = range->block;
     (void)stream;
-    memory_map_begin(driver_memory(), range);
+    begin(range);
     pthread_mutex_lock(&blocks_lock);
     block->tasks--;
     settle_locked(block);
@@ -324,7 +333,7 @@ static void hand_out(Block *block, Stream *stream, RangeTask *task, Dependency w
     if (!now) block->tasks++;
     pthread_mutex_unlock(&blocks_lock);
     if (now) {
-        memory_map_begin(driver_memory(), &task->range);
+        begin(&task->range);
         free(task);
     } else {
         queue_submit(stream, &task->task, wait.stream ? &wait : NULL);
@@ -373,7 +382,10 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool han
     CUresult result = pool_enter(handle, &pool);
     if (!result) {
         *out = 0;
-        if (size) result = allocate(pool, stream, size, out);
+        if (pool_is_imported(pool))
+            result = CUDA_ERROR_INVALID_VALUE;
+        else if (size)
+            result = allocate(pool, stream, size, out);
         PUT(pool);
     }
     PUT(stream);
@@ -409,7 +421,7 @@ static bool is_freed_so(CUdeviceptr address)
 {
     MemoryRange range;
     return memory_map_told(driver_memory(), address, 1, &range) && range.base == address
-           && (range.kind == MEMORY_DEVICE || range.kind == MEMORY_MANAGED || range.block);
+           && (range.kind == MEMORY_DEVICE || range.kind == MEMORY_MANAGED || range.tag);
 }
 
 static CUresult free_in(Stream *stream, CUdeviceptr address)

@@ -595,14 +595,17 @@ bool memory_map_reserves(const MemoryMap *map, uint64_t address)
     return address - map->own.start < map->own.size || address - map->shared.start < map->shared.size;
 }
 
+bool memory_map_file(const MemoryMap *map, MemoryExport *out)
+{
+    if (!map->shared.size || !shared_file_is_open(&map->file)) return false;
+    *out = (MemoryExport){.descriptor = map->file.descriptor, .inode = (uint64_t)map->file.inode};
+    return true;
+}
+
 bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExport *out)
 {
-    if (!range->shared || !shared_file_is_open(&map->file)) return false;
-    *out = (MemoryExport){
-        .descriptor = map->file.descriptor,
-        .inode = (uint64_t)map->file.inode,
-        .offset = range->base - map->shared.start,
-    };
+    if (!range->shared || !memory_map_file(map, out)) return false;
+    out->offset = range->base - map->shared.start;
     return true;
 }
 

@@ -109,6 +109,9 @@ typedef struct MemoryExport {
 /* false when the range is not in the file, or the program has closed the file's descriptor. */
 bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExport *out);
 
+/* The file itself, without a place in it. false when there is none (any more). */
+bool memory_map_file(const MemoryMap *map, MemoryExport *out);
+
 /* For messages: the range nearest to address, freed ones included. *found is 0 when the map is empty. */
 void memory_map_nearest(MemoryMap *map, uint64_t address, MemoryRange *out, int *found);
 
