@@ -21,7 +21,8 @@
  *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] event.c                streams and events as handles
- *   memory.[ch] host_memory.c pool.c pointer.c         allocation and what is known of an address
+ *   memory.[ch] host_memory.c pointer.c                allocation and what is known of an address
+ *   pool*.[ch]                         memory in the order of streams
  *   ipc.[ch] ipc_event.c              memory and events of other processes
  *   copy.[ch] copy_shaped.c fill.c array.[ch]          copies, fills, arrays
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module

@@ -7,6 +7,8 @@
 
 #include "api/ipc.h"
 #include "api/log.h"
+#include "api/managed.h"
+#include "api/pool.h"
 #include "api/queue.h"
 #include "api/stream.h"
 
@@ -76,7 +78,9 @@ bool context_close(Context *context)
     device_heap_destroy(context->buffers);
     context->heap = context->buffers = NULL;
     ipc_close_context(context);
+    pools_leave(context);
     memory_map_free_owner(driver_memory(), context, bytes);
+    managed_sweep();
     uint64_t counted = bytes[MEMORY_DEVICE] + bytes[MEMORY_MANAGED] + bytes[MEMORY_ARRAY];
     atomic_fetch_sub(&context->device->memory_used, counted);
     free(context->print_text);

@@ -25,7 +25,7 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
     MemoryRange range;
     uint64_t bytes;
     if (!side->address || !extent(job, side, &bytes)) return false;
-    *pageable = !memory_map_find(map, side->address, &range);
+    *pageable = !memory_map_told(map, side->address, 1, &range);
     if (!*pageable)
         return bytes <= range.size - (side->address - range.base) || range.kind == MEMORY_REGISTERED;
     return !side->device && !memory_map_reserves(map, side->address);

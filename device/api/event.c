@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "api/ipc.h"
+#include "api/pool.h"
 #include "api/stream.h"
 
 struct CUevent_st {
@@ -241,6 +242,7 @@ CUresult cuEventSynchronize(CUevent handle)
     uint64_t shared = event->shared ? shared_event_last(event->shared) : 0;
     if (last_record(event, &place)) {
         queue_wait(place.stream, place.number);
+        pools_observe(place.stream->object.context->device, place.stream);
         PUT(place.stream);
         context_flush(event->object.context);
     }
@@ -326,6 +328,7 @@ static CUresult wait_for(Stream *stream, Event *event)
 {
     Dependency place;
     if (!last_record(event, &place)) return CUDA_SUCCESS;
+    queue_note_wait(stream, &place);
     if (place.stream == stream || queue_reached(place.stream, place.number)) {
         PUT(place.stream);
         return CUDA_SUCCESS;

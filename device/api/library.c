@@ -319,7 +319,8 @@ CUresult cuKernelGetLibrary(CUlibrary *out, CUkernel handle)
 CUresult cuKernelGetName(const char **name, CUkernel handle)
 {
     Kernel *kernel;
-    if (!name) return CUDA_ERROR_INVALID_VALUE;
+    TRY(driver_check());
+    if (!name || !handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(kernel_enter(handle, &kernel));
     *name = kernel->name;
     PUT(kernel);
@@ -373,6 +374,7 @@ CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t *offset, siz
 {
     Function *function;
     TRY(driver_check());
+    if (!handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(kernel_function(handle, &function));
     CUresult result = function_param_info(function->code, index, offset, size);
     PUT(function);

@@ -248,6 +248,59 @@ static void depend_on_turns_locked(Stream *stream, Task *task)
     }
 }
 
+void queue_note_wait(Stream *stream, const Dependency *record)
+{
+    const Stream *other = record->stream;
+    Waited now = {other->object.context, other->id, record->number};
+    Waited *place = NULL;
+    pthread_mutex_lock(&queue_lock);
+    for (int i = 0; i < STREAM_WAITS && !place; i++)
+        if (stream->waited[i].context == now.context && stream->waited[i].stream == now.stream)
+            place = &stream->waited[i];
+    if (!place) place = &stream->waited[stream->waited_next++ % STREAM_WAITS], *place = now;
+    if (place->number < now.number) place->number = now.number;
+    pthread_mutex_unlock(&queue_lock);
+}
+
+static bool waited_for_locked(const Stream *stream, const Stream *other, uint64_t number)
+{
+    for (int i = 0; i < STREAM_WAITS; i++) {
+        const Waited *waited = &stream->waited[i];
+        if (waited->context == other->object.context && waited->stream == other->id && waited->number >= number)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a task of the stream that has not run, up to that one, waits for that task of other. */
+static bool leads_locked(Stream *stream, uint64_t upto, const Stream *other, uint64_t number, uint64_t search)
+{
+    uint64_t from = stream->search == search ? stream->searched : 0;
+    if (from >= upto) return false;
+    stream->search = search;
+    stream->searched = upto;
+    for (const Task *task = stream->head; task && task->number <= upto; task = task->next)
+        for (unsigned d = 0; task->number > from && d < task->dependency_count; d++) {
+            const Dependency *to = &task->dependencies[d];
+            if (to->stream == other && to->number >= number) return true;
+            if (leads_locked(to->stream, to->number, other, number, search)) return true;
+        }
+    return false;
+}
+
+bool queue_follows(Stream *stream, const Stream *other, uint64_t number)
+{
+    static uint64_t searches; /* under the lock */
+    bool turns = stream->object.context == other->object.context && stream->blocking && other->blocking
+                 && (stream->legacy || other->legacy);
+    if (stream == other || turns) return true;
+    pthread_mutex_lock(&queue_lock);
+    bool follows = waited_for_locked(stream, other, number)
+                   || leads_locked(stream, queue_last(stream), other, number, ++searches);
+    pthread_mutex_unlock(&queue_lock);
+    return follows;
+}
+
 uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
 {
     bool keep = dependency && depend(task, *dependency);

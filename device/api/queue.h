@@ -32,6 +32,15 @@ struct Task {
     unsigned dependency_count;
 };
 
+/* What a stream waited for by an event, told by names that never come again. */
+typedef struct Waited {
+    const Context *context;
+    unsigned long long stream;
+    uint64_t number;
+} Waited;
+
+enum { STREAM_WAITS = 8 };
+
 struct CUstream_st {
     Object object;
     unsigned flags;
@@ -45,6 +54,9 @@ struct CUstream_st {
     unsigned waiters;
     pthread_cond_t work, done;
     Stream *next, *previous;    /* of the context's list */
+    Waited waited[STREAM_WAITS]; /* the last ones, each stream once */
+    unsigned waited_next;
+    uint64_t search, searched;  /* queue_follows has looked through its tasks up to that one */
 };
 
 /* A stream in its context's list; the caller's reference. NULL without memory. */
@@ -57,6 +69,11 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency);
 /* The number of the last task submitted. */
 uint64_t queue_last(const Stream *stream);
 bool queue_reached(const Stream *stream, uint64_t number);
+/* The stream waits for a record of an event, which may have been reached. */
+void queue_note_wait(Stream *stream, const Dependency *record);
+/* Whether a new task of the stream would come after that task of the other: by order, by the legacy stream's
+ * turns or by events. false where that is not known. */
+bool queue_follows(Stream *stream, const Stream *other, uint64_t number);
 /* Waits until the stream's tasks up to that number are done, running them if need be. */
 void queue_wait(Stream *stream, uint64_t number);
 /* Waits for all a new task of that stream would wait for: then the caller may do its work itself. */

@@ -29,7 +29,7 @@ static CUresult set_format(Texture *t, CUarray_format format, unsigned channels)
 static CUresult set_memory(Texture *t, CUdeviceptr address, uint64_t bytes)
 {
     MemoryRange range;
-    if (!memory_map_find_span(driver_memory(), address, bytes, &range))
+    if (!memory_map_told(driver_memory(), address, bytes, &range))
         return refuse(CUDA_ERROR_INVALID_VALUE, "the memory is not within one allocation");
     t->storage = address;
     t->bytes = bytes;
