@@ -8,8 +8,7 @@ struct CUlinkState_st {
     Object object;
     JitOptions options;
     pthread_mutex_t lock;
-    ImagePart parts[IMAGE_MAX_PARTS];   /* copies: text, NUL, name */
-    unsigned count;
+    Image added;                    /* copies: text, NUL, name */
     void *image;                    /* after cuLinkComplete; the caller reads it until cuLinkDestroy */
     size_t image_size;
 };
@@ -17,7 +16,7 @@ struct CUlinkState_st {
 static void linker_release(Object *object)
 {
     Linker *linker = (Linker *)object;
-    for (unsigned i = 0; i < linker->count; i++) free((void *)(uintptr_t)linker->parts[i].text);
+    for (unsigned i = 0; i < linker->added.count; i++) free((void *)(uintptr_t)linker->added.parts[i].text);
     free(linker->image);
     pthread_mutex_destroy(&linker->lock);
 }
@@ -32,6 +31,8 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **value
     Linker *linker = object_new(OBJECT_LINKER, sizeof *linker, context, linker_release);
     if (!linker) return CUDA_ERROR_OUT_OF_MEMORY;
     linker->options = read;
+    linker->added.linked = true;
+    linker->added.options = read.code;
     pthread_mutex_init(&linker->lock, NULL);
     bool ok = object_publish(OBJECT(linker));
     if (ok) *out = linker;
@@ -42,13 +43,13 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **value
 static CUresult add_text_locked(Linker *linker, const ImagePart *part, const char *name)
 {
     size_t name_size = strlen(name) + 1;
-    if (linker->image || linker->count == IMAGE_MAX_PARTS) return CUDA_ERROR_INVALID_VALUE;
+    if (linker->image || linker->added.count == IMAGE_MAX_PARTS) return CUDA_ERROR_INVALID_VALUE;
     char *copy = malloc(part->length + 1 + name_size);
     if (!copy) return CUDA_ERROR_OUT_OF_MEMORY;
     memcpy(copy, part->text, part->length);
     copy[part->length] = '\0';
     memcpy(copy + part->length + 1, name, name_size);
-    linker->parts[linker->count++] = (ImagePart){copy, part->length, copy + part->length + 1};
+    linker->added.parts[linker->added.count++] = (ImagePart){copy, part->length, copy + part->length + 1};
     return CUDA_SUCCESS;
 }
 
@@ -110,7 +111,7 @@ CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char *p
 
 /* A link of nothing is a module without contents, as NVIDIA's driver has it. */
 static const char no_code[] = ".version 6.0\n.target sm_50\n.address_size 64\n";
-static const ImagePart nothing = {no_code, sizeof no_code - 1, NULL};
+static const Image nothing = {.parts = {{no_code, sizeof no_code - 1, NULL}}, .count = 1, .linked = true};
 
 /* Whether the whole fits together is seen by loading it. */
 static CUresult complete_locked(Linker *linker)
@@ -119,8 +120,7 @@ static CUresult complete_locked(Linker *linker)
     PtxLog log = {0};
     Module *module;
     if (!linker->image)
-        linker->image = image_join(linker->count ? linker->parts : &nothing, linker->count ? linker->count : 1,
-                                   &linker->image_size);
+        linker->image = image_join(linker->added.count ? &linker->added : &nothing, &linker->image_size);
     if (!linker->image) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result =
         image_open(linker->image, linker->image_size, driver_settings()->capability, &image, &log);

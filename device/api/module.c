@@ -66,7 +66,16 @@ static int newest_ptx(int driver_version)
     return major == 11 ? 70 + minor : 63 + minor;
 }
 
-static PtxModule *parse(const ImagePart *part, PtxLog *log)
+/* The option is for kernels that say nothing themselves: neither .maxnreg nor the size of their blocks. */
+static void limit_registers(PtxModule *tree, uint32_t most)
+{
+    for (uint32_t i = 0; tree && most && i < tree->function_count; i++) {
+        PtxFunction *f = tree->functions[i];
+        if (!f->maxnreg && !f->maxntid[0] && !f->reqntid[0]) f->maxnreg = most;
+    }
+}
+
+static PtxModule *parse(const ImagePart *part, uint32_t max_registers, PtxLog *log)
 {
     const DriverSettings *settings = driver_settings();
     PtxOptions options = {
@@ -75,7 +84,9 @@ static PtxModule *parse(const ImagePart *part, PtxLog *log)
         .max_target = settings->capability,
         .chunks = driver_chunks(),
     };
-    return ptx_parse(part->text, part->length, &options, log);
+    PtxModule *tree = ptx_parse(part->text, part->length, &options, log);
+    limit_registers(tree, max_registers);
+    return tree;
 }
 
 /* One tree of all parts; NULL when one of them, or all of them together, make no sense. */
@@ -83,7 +94,8 @@ static PtxModule *join(const Image *image, PtxLog *log)
 {
     PtxModule *trees[IMAGE_MAX_PARTS], *whole = NULL;
     unsigned count = 0;
-    while (count < image->count && (trees[count] = parse(&image->parts[count], log))) count++;
+    uint32_t registers = image->options.max_registers;
+    while (count < image->count && (trees[count] = parse(&image->parts[count], registers, log))) count++;
     if (count && count == image->count) whole = count == 1 ? trees[0] : ptx_link(trees, count, log);
     for (unsigned i = 0; !whole && i < count; i++) ptx_module_free(trees[i]);
     return whole;
@@ -92,7 +104,7 @@ static PtxModule *join(const Image *image, PtxLog *log)
 static CUresult compile(Module *module, const Image *image, PtxLog *log)
 {
     LowerHost host = {module,          allocate_variable, release_variable,
-                      driver_chunks(), image->as_written, driver_settings()->checks};
+                      driver_chunks(), image->options.as_written, driver_settings()->checks};
     PtxModule *tree = join(image, log);
     if (!tree) return image->count ? result_of(log) : CUDA_ERROR_INVALID_IMAGE;
     module->code = lower_module(tree, &host, log);
@@ -180,7 +192,7 @@ static CUresult load(CUmodule *out, const void *data, size_t limit, unsigned cou
     if (!out || !data) return CUDA_ERROR_INVALID_VALUE;
     TRY(jit_options_read(&options, count, names, values));
     CUresult result = image_open(data, limit, driver_settings()->capability, &image, &log);
-    image.as_written = options.as_written;
+    if (!image.linked) image.options = options.code;
     if (!result) result = module_load(context, &image, NULL, &log, &module);
     jit_options_answer(&options, result, &log);
     ptx_log_free(&log);

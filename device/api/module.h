@@ -54,13 +54,13 @@ CUresult kernel_function(const void *handle, Function **out);
 /* Blocks of that shape that a multiprocessor holds at a time. */
 int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_shared);
 
-/* Options of the driver's compiler: where the logs go, whether code is to stay as it is written. */
+/* Options of the driver's compiler: where the logs go, and what code shall be like. */
 typedef struct JitOptions {
     char *info, *error;
     size_t info_size, error_size;
     void **info_size_out, **error_size_out, **wall_time_out;
     double started;
-    bool as_written;
+    CodeOptions code;
 } JitOptions;
 
 CUresult jit_options_read(JitOptions *options, unsigned count, const CUjit_option *names, void **values);

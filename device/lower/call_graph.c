@@ -221,5 +221,7 @@ void lower_entry_needs(Lower *lower)
             facts->code->uses_grid_sync |= lower->functions[id].grid_sync;
             if (lower->functions[id].code) add_needs(facts->code, lower->functions[id].code);
         }
+        uint32_t most = lower_register_limit(facts->tree);
+        if (facts->code->register_estimate > most) facts->code->register_estimate = most;
     }
 }

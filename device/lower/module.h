@@ -84,6 +84,7 @@ void lower_call_graph(Lower *lower);
 void lower_shared_memory(Lower *lower);
 /* What an entry needs for all that it reaches: stack, barriers, registers. */
 void lower_entry_needs(Lower *lower);
+uint32_t lower_register_limit(const PtxFunction *kernel);
 static inline bool lower_reaches(const Lower *lower, uint32_t entry, uint32_t function)
 {
     return lower->reach[entry][function / 64] >> (function % 64) & 1;
