@@ -9,6 +9,7 @@ struct CUlinkState_st {
     JitOptions options;
     pthread_mutex_t lock;
     Image added;                    /* copies: text, NUL, name */
+    PtxModule *trees[IMAGE_MAX_PARTS]; /* of those: each is checked against the ones before */
     void *image;                    /* after cuLinkComplete; the caller reads it until cuLinkDestroy */
     size_t image_size;
 };
@@ -16,7 +17,10 @@ struct CUlinkState_st {
 static void linker_release(Object *object)
 {
     Linker *linker = (Linker *)object;
-    for (unsigned i = 0; i < linker->added.count; i++) free((void *)(uintptr_t)linker->added.parts[i].text);
+    for (unsigned i = 0; i < linker->added.count; i++) {
+        free((void *)(uintptr_t)linker->added.parts[i].text);
+        ptx_module_free(linker->trees[i]);
+    }
     free(linker->image);
     pthread_mutex_destroy(&linker->lock);
 }
@@ -40,17 +44,34 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **value
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult add_text_locked(Linker *linker, const ImagePart *part, const char *name)
+/* Text, NUL, name, NUL; to be given to free. NULL without memory. */
+static char *copy_part(const ImagePart *part, const char *name)
 {
     size_t name_size = strlen(name) + 1;
-    if (linker->image || linker->added.count == IMAGE_MAX_PARTS) return CUDA_ERROR_INVALID_VALUE;
     char *copy = malloc(part->length + 1 + name_size);
-    if (!copy) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!copy) return NULL;
     memcpy(copy, part->text, part->length);
     copy[part->length] = '\0';
     memcpy(copy + part->length + 1, name, name_size);
-    linker->added.parts[linker->added.count++] = (ImagePart){copy, part->length, copy + part->length + 1};
-    return CUDA_SUCCESS;
+    return copy;
+}
+
+static CUresult add_part_locked(Linker *linker, const ImagePart *part, const char *name, PtxLog *log)
+{
+    unsigned count = linker->added.count;
+    if (linker->image || count == IMAGE_MAX_PARTS) return CUDA_ERROR_INVALID_VALUE;
+    char *copy = copy_part(part, name ? name : "");
+    if (!copy) return CUDA_ERROR_OUT_OF_MEMORY;
+    PtxOptions options = {.name = name ? copy + part->length + 1 : NULL, .chunks = driver_chunks()};
+    PtxModule *tree = linker->trees[count] = ptx_parse(copy, part->length, &options, log);
+    if (tree && ptx_link_fits(linker->trees, count + 1, log)) {
+        linker->added.parts[linker->added.count++] =
+            (ImagePart){copy, part->length, copy + part->length + 1};
+        return CUDA_SUCCESS;
+    }
+    ptx_module_free(tree);
+    free(copy);
+    return module_result(log);
 }
 
 /* Only PTX, alone or in a fat binary, can be linked. */
@@ -62,13 +83,8 @@ static CUresult add(Linker *linker, CUjitInputType type, const char *data, size_
     if (!fits) ptx_log_append(&log, "only PTX and fat binaries that hold PTX can be linked\n");
     CUresult result = fits ? image_open(data, size, driver_settings()->capability, &image, &log)
                            : CUDA_ERROR_NO_BINARY_FOR_GPU;
-    for (unsigned p = 0; !result && p < image.count; p++) {
-        PtxOptions options = {.name = name, .chunks = driver_chunks()};
-        PtxModule *tree = ptx_parse(image.parts[p].text, image.parts[p].length, &options, &log);
-        if (!tree) result = CUDA_ERROR_INVALID_PTX;
-        ptx_module_free(tree);
-        if (!result) result = add_text_locked(linker, &image.parts[p], name ? name : "");
-    }
+    for (unsigned p = 0; !result && p < image.count; p++)
+        result = add_part_locked(linker, &image.parts[p], name, &log);
     if (result) jit_options_answer(&linker->options, result, &log);
     ptx_log_free(&log);
     return result;

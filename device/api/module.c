@@ -45,12 +45,13 @@ const CodeGlobal *module_global(const Module *module, const char *name)
     return NULL;
 }
 
-static CUresult result_of(const PtxLog *log)
+CUresult module_result(const PtxLog *log)
 {
     switch (log->status) {
     case PTX_UNSUPPORTED_VERSION: return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     case PTX_UNSUPPORTED_TARGET: return CUDA_ERROR_NO_BINARY_FOR_GPU;
     case PTX_OUT_OF_MEMORY: return CUDA_ERROR_OUT_OF_MEMORY;
+    case PTX_UNLINKABLE: return CUDA_ERROR_INVALID_SOURCE;
     default: return CUDA_ERROR_INVALID_PTX;
     }
 }
@@ -103,13 +104,18 @@ static PtxModule *join(const Image *image, PtxLog *log)
 
 static CUresult compile(Module *module, const Image *image, PtxLog *log)
 {
-    LowerHost host = {module,          allocate_variable, release_variable,
-                      driver_chunks(), image->options.as_written, driver_settings()->checks};
+    LowerHost host = {.closure = module,
+                      .allocate = allocate_variable,
+                      .release = release_variable,
+                      .chunks = driver_chunks(),
+                      .as_written = image->options.as_written,
+                      .checks = driver_settings()->checks,
+                      .linked = image->linked};
     PtxModule *tree = join(image, log);
-    if (!tree) return image->count ? result_of(log) : CUDA_ERROR_INVALID_IMAGE;
+    if (!tree) return image->count ? module_result(log) : CUDA_ERROR_INVALID_IMAGE;
     module->code = lower_module(tree, &host, log);
     ptx_module_free(tree);
-    if (!module->code) return result_of(log);
+    if (!module->code) return module_result(log);
     exec_bind(module->code);
     return CUDA_SUCCESS;
 }

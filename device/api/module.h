@@ -29,6 +29,8 @@ struct CUfunc_st {
 
 /* Loads the parts for the context; the log says why not. *out gets a reference. */
 CUresult module_load(Context *context, const Image *image, Library *library, PtxLog *log, Module **out);
+/* The error that a log tells of. */
+CUresult module_result(const PtxLog *log);
 /* Takes the module and its functions out of the registry; its code goes when nothing runs it. */
 bool module_unload(Module *module);
 /* The variable of that name, not those it only declares; NULL if there is none. */

@@ -147,6 +147,13 @@ static uint64_t *reach_from(Lower *lower, uint32_t entry)
     return set;
 }
 
+bool lower_reached(const Lower *lower, uint32_t function)
+{
+    for (uint32_t e = 0; e < lower->entry_count; e++)
+        if (lower_reaches(lower, e, function)) return true;
+    return false;
+}
+
 void lower_call_graph(Lower *lower)
 {
     const PtxModule *tree = lower->tree;
