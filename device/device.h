@@ -25,7 +25,7 @@
  *   ipc.[ch] ipc_event.c              memory and events of other processes
  *   copy.[ch] copy_shaped.c fill.c array.[ch]          copies, fills, arrays
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
- *   function.c library.c link.c launch.[ch] device_runtime.c occupancy.c   kernels and their launches
+ *   function.c library.c link.c runtime_library.[ch] launch.[ch] device_runtime.c occupancy.c   kernels and their launches
  *
  * ptx/
  *   ptx.h tree.h                       the interface and the tree

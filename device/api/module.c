@@ -7,6 +7,7 @@
 #include "api/log.h"
 #include "api/memory.h"
 #include "api/queue.h"
+#include "api/runtime_library.h"
 #include "lower/lower.h"
 
 static void module_release(Object *object)
@@ -93,11 +94,17 @@ static PtxModule *parse(const ImagePart *part, uint32_t max_registers, PtxLog *l
 /* One tree of all parts; NULL when one of them, or all of them together, make no sense. */
 static PtxModule *join(const Image *image, PtxLog *log)
 {
-    PtxModule *trees[IMAGE_MAX_PARTS], *whole = NULL;
-    unsigned count = 0;
+    PtxModule *trees[IMAGE_MAX_PARTS + 1], *whole = NULL;
+    unsigned count = 0, wanted = image->count;
     uint32_t registers = image->options.max_registers;
-    while (count < image->count && (trees[count] = parse(&image->parts[count], registers, log))) count++;
-    if (count && count == image->count) whole = count == 1 ? trees[0] : ptx_link(trees, count, log);
+    bool runtime = false;
+    while (count < image->count && (trees[count] = parse(&image->parts[count], registers, log)))
+        runtime |= runtime_library_wanted(trees[count++]);
+    if (count == image->count && runtime) {
+        wanted++;
+        if ((trees[count] = runtime_library_parse(driver_chunks(), log))) count++;
+    }
+    if (count && count == wanted) whole = count == 1 ? trees[0] : ptx_link(trees, count, log);
     for (unsigned i = 0; !whole && i < count; i++) ptx_module_free(trees[i]);
     return whole;
 }
