@@ -26,7 +26,7 @@
  *   ipc.[ch] ipc_event.c              memory and events of other processes
  *   copy.[ch] copy_shaped.c fill.c array.[ch]          copies, fills, arrays
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
- *   function.c library.c link.c launch.[ch] device_runtime.c occupancy.c   kernels and their launches
+ *   function.c library.c link.c runtime_library.[ch] launch.[ch] device_runtime.c occupancy.c   kernels and their launches
  *
  * ptx/
  *   ptx.h tree.h                       the interface and the tree
@@ -52,7 +52,8 @@
  *
  * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY,
  * PYCUDA_CPU_COMPUTE_CAPABILITY,
- * PYCUDA_CPU_CHECK, PYCUDA_CPU_DRIVER_VERSION (read once, api/init.c), PYCUDA_CPU_ISA (exec/bind.c).
+ * PYCUDA_CPU_CHECK, PYCUDA_CPU_DRIVER_VERSION, PYCUDA_CPU_MULTIPROCESSORS (read once, api/init.c), PYCUDA_CPU_LOG
+ * (api/log.c), PYCUDA_CPU_ISA (exec/bind.c).
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H

@@ -240,12 +240,14 @@ class CudaModule:
             )
 
 
-def _load(product: build.Product):
+def _load(product: build.Product, options):
     """The module of this code. A failure says so when the compiler was newer than the driver."""
+    device = _target.current()
+    # PTX has no word for the limit of a whole text: the driver's compiler is asked.
+    limit = _options.register_limit(options) if device is not None and device.takes_ptx else None
     try:
-        return drv.module_from_buffer(product.code)
+        return drv.module_from_buffer(product.code, [(drv.jit_option.MAX_REGISTERS, limit)] if limit else [])
     except drv.Error as problem:
-        device = _target.current()
         if product.compiler and device and not device.takes_ptx and product.compiler > device.driver:
             problem.args = (
                 f"{problem} - compiled by NVRTC {_dotted(product.compiler)}, newer than the driver's CUDA "
@@ -280,7 +282,7 @@ class SourceModule(CudaModule):
         if arch is not None:
             self._warn_of_arch(arch)
         request = _Request(source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs)
-        self.module = _load(_compile(request))
+        self.module = _load(_compile(request), DEFAULT_NVCC_FLAGS if options is None else options)
 
 
 class DynamicModule(CudaModule):

@@ -16,11 +16,13 @@ typedef struct DriverSettings {
     int version;            /* PYCUDA_CPU_DRIVER_VERSION, as CUDA numbers it: 13000 */
     int devices;            /* PYCUDA_CPU_DEVICES */
     int threads;            /* PYCUDA_CPU_THREADS, or one for each CPU */
+    int multiprocessors;    /* PYCUDA_CPU_MULTIPROCESSORS; 0: it is no such number */
     int capability;         /* PYCUDA_CPU_COMPUTE_CAPABILITY: 75 for 7.5 */
     uint64_t memory;        /* PYCUDA_CPU_MEMORY, bytes of each device */
     unsigned checks;        /* PYCUDA_CPU_CHECK: CHECK_* of exec/code.h */
     bool checks_known;      /* it has no other word */
     bool one_lock;          /* PYCUDA_CPU_LOCK: api/one_lock.h */
+    bool log_known;         /* PYCUDA_CPU_LOG is empty or has a word that log.h knows */
 } DriverSettings;
 
 /* Where the memory of a pool is. */
@@ -63,6 +65,8 @@ bool driver_enter_callback(bool inside);
 
 /* How many threads a device uses. */
 int driver_threads(void);
+/* How many multiprocessors it shows: programs choose grids by them, and cooperative grids are bounded by them. */
+int driver_multiprocessors(void);
 /* The number in text, with an optional K, M, G or T (powers of 1024); fallback when it is none. */
 uint64_t driver_parse_size(const char *text, uint64_t fallback);
 

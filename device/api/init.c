@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/device_limits.h"
 #include "api/driver.h"
 #include "api/log.h"
 
@@ -95,6 +96,15 @@ static bool checks_of(const char *text, unsigned *checks)
     return known;
 }
 
+/* Not the number of threads: what fits on a device at once is the same wherever a program runs. 0: no such number. */
+static int multiprocessors_of(const char *text)
+{
+    char *end = NULL;
+    if (!text || !*text) return DEVICE_MULTIPROCESSORS;
+    long value = strtol(text, &end, 10);
+    return !*end && value >= 1 && value <= DEVICE_MOST_MULTIPROCESSORS ? (int)value : 0;
+}
+
 static int processors(void)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -111,6 +121,8 @@ static void read_settings(void)
     settings.memory = driver_parse_size(getenv("PYCUDA_CPU_MEMORY"), default_memory());
     settings.one_lock = number_of("PYCUDA_CPU_LOCK", 0, 0, 1);
     settings.checks_known = checks_of(getenv("PYCUDA_CPU_CHECK"), &settings.checks);
+    settings.multiprocessors = multiprocessors_of(getenv("PYCUDA_CPU_MULTIPROCESSORS"));
+    settings.log_known = log_word_known(getenv("PYCUDA_CPU_LOG"));
 }
 
 const DriverSettings *driver_settings(void)
@@ -120,6 +132,8 @@ const DriverSettings *driver_settings(void)
 }
 
 int driver_threads(void) { return driver_settings()->threads; }
+
+int driver_multiprocessors(void) { return driver_settings()->multiprocessors; }
 
 /* The workers do not exist in the child: nothing may be called there. */
 static void mark_forked(void)
@@ -135,15 +149,27 @@ static MemoryMap *make_memory(unsigned checks)
     return NULL;
 }
 
+static CUresult refuse_setting(const char *variable, const char *may_be)
+{
+    log_error("%s is \"%s\": it may be %s", variable, getenv(variable), may_be);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult check_settings(const DriverSettings *wanted)
+{
+    if (!wanted->multiprocessors) return refuse_setting("PYCUDA_CPU_MULTIPROCESSORS", "a number from 1 to 1024");
+    if (!wanted->log_known) return refuse_setting("PYCUDA_CPU_LOG", "stderr");
+    if (wanted->checks_known) return CUDA_SUCCESS;
+    log_error("PYCUDA_CPU_CHECK=%s: it is a list of racecheck, initcheck, initcheck-shared and synccheck",
+              getenv("PYCUDA_CPU_CHECK"));
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 static CUresult initialise_locked(void)
 {
     if (atomic_load(&driver.initialised)) return CUDA_SUCCESS;
     const DriverSettings *wanted = driver_settings();
-    if (!wanted->checks_known) {
-        log_error("PYCUDA_CPU_CHECK=%s: it is a list of racecheck, initcheck, initcheck-shared and synccheck",
-                  getenv("PYCUDA_CPU_CHECK"));
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
+    TRY(check_settings(wanted));
     if (!wanted->devices) return CUDA_ERROR_NO_DEVICE;
     driver.memory = make_memory(wanted->checks);
     if (!driver.memory) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -40,7 +40,7 @@ static void run_launch(Task *self, Stream *stream)
         .cooperative = task->shape.cooperative,
         .grid_id = runtime.next_grid_id(runtime.closure),
         .stack_limit = stack == DEFAULT_STACK ? 0 : (uint32_t)stack,
-        .multiprocessors = (uint32_t)driver_threads(),
+        .multiprocessors = (uint32_t)driver_multiprocessors(),
         .memory = driver_memory(),
         .refusal = memory_refusal,
         .refusal_closure = context,
@@ -101,7 +101,7 @@ static CUresult check_cooperative(const Function *function, const LaunchShape *s
     uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
     uint64_t blocks = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
     int resident = occupancy_blocks(function->code, (int)threads, shape->dynamic_shared);
-    uint64_t most = (uint64_t)resident * (uint64_t)driver_threads();
+    uint64_t most = (uint64_t)resident * (uint64_t)driver_multiprocessors();
     if (blocks <= most) return CUDA_SUCCESS;
     return refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks", blocks,
                   most);

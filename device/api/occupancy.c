@@ -83,7 +83,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunc
     TRY(function_enter(handle, &function));
     int most = function_max_threads(function->code);
     *block = best_block(function->code, size_of, fixed, limit ? smaller(limit, most) : most, &blocks);
-    *grid = blocks * driver_threads();
+    *grid = blocks * driver_multiprocessors();
     PUT(function);
     return CUDA_SUCCESS;
 }

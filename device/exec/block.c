@@ -13,7 +13,8 @@
 #include "exec/check.h"
 #include "exec/mbarrier.h"
 
-enum { SPIN_PASSES = 64, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
+/* Blocks of a cooperative grid wait for each other as a rule: they go round sooner. */
+enum { SPIN_PASSES = 64, SPIN_PASSES_COOPERATIVE = 4, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
 
 /* A block is stuck when waits for barriers in shared memory have ended in vain for so many passes and so long. */
 enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
@@ -198,6 +199,14 @@ static bool is_waiting(const Warp *warp)
     return warp->scattered || (!warp->parked && warp->spinning);
 }
 
+static bool has_spun(Block *block)
+{
+    uint32_t most = block->grid->launch->cooperative ? SPIN_PASSES_COOPERATIVE : SPIN_PASSES;
+    if (++block->spins < most) return false;
+    block->spins = 0;
+    return true;
+}
+
 /* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another. */
 BlockResult block_run(Block *block, Worker *worker)
 {
@@ -223,10 +232,7 @@ BlockResult block_run(Block *block, Worker *worker)
         }
         if (ran && waiting) mbarrier_expire(block);
         grid_ask_help(block->grid);
-        if (waiting && ++block->spins >= SPIN_PASSES) {
-            block->spins = 0;
-            return BLOCK_WAITING;
-        }
+        if (waiting && has_spun(block)) return BLOCK_WAITING;
     }
 }
 

@@ -127,10 +127,20 @@ static Block *next_block(Grid *grid, Worker *worker, bool *failed)
 
 static void push_last(Worker *worker, Block *block)
 {
-    Block **end = &worker->live;
-    while (*end) end = &(*end)->next;
     block->next = NULL;
-    *end = block;
+    if (worker->live)
+        worker->live_last->next = block;
+    else
+        worker->live = block;
+    worker->live_last = block;
+    worker->live_count++;
+}
+
+static void push_first(Worker *worker, Block *block)
+{
+    block->next = worker->live;
+    if (!worker->live) worker->live_last = block;
+    worker->live = block;
     worker->live_count++;
 }
 
@@ -192,13 +202,10 @@ void grid_work(Grid *grid, Worker *worker)
         push_last(worker, block);
         if (result == BLOCK_STOPPED) break;
         fresh = may_start_more(grid, worker) ? next_block(grid, worker, &failed) : NULL;
-        if (fresh) {
-            fresh->next = worker->live;
-            worker->live = fresh;
-            worker->live_count++;
-        } else if (worker->live == block) {
+        if (fresh)
+            push_first(worker, fresh);
+        else if (worker->live == block)
             sched_yield();
-        }
     }
     drop_all(worker);
 }

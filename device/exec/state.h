@@ -69,7 +69,7 @@ struct Worker {
     RangeEntry loads[RANGE_SLOTS], stores[RANGE_SLOTS]; /* by address of the instruction */
     Worker *next;
     uint64_t generation;       /* of the memory map when the caches were filled */
-    Block *live, *free_blocks; /* live: in the order of their turns */
+    Block *live, *live_last, *free_blocks; /* live: in the order of their turns */
     uint32_t live_count;
     Block *last;               /* whose memory the caches may know */
     WarpStore *free_stores;

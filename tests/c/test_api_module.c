@@ -241,7 +241,7 @@ static void test_link(void)
     int answer = 0;
     OK(cuLinkCreate_v2(0, NULL, NULL, &state));
     OK(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, caller, sizeof caller, "caller", 0, NULL, NULL));
-    CHECK_EQUAL(cuLinkComplete(state, &image, &size), CUDA_ERROR_INVALID_PTX);
+    CHECK_EQUAL(cuLinkComplete(state, &image, &size), CUDA_ERROR_INVALID_SOURCE);
     OK(cuLinkDestroy(state));
     OK(cuLinkCreate_v2(0, NULL, NULL, &state));
     OK(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, caller, sizeof caller, "caller", 0, NULL, NULL));
