@@ -76,16 +76,20 @@ static uint32_t take_alike(Warp *warp, const Insn *insn, Ref member_ref)
     return first;
 }
 
+/* Hardware asks no lane whether it is a member: those that are here take part, and who is none waits for nobody. */
 const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
 {
     uint32_t member = take_alike(warp, insn, member_ref);
     Group *g = warp->current;
     uint32_t outside = warp->mask & ~member;
-    int first = __builtin_ctz(warp->mask);
-    if (outside && check_is_on(warp->block, CHECK_SYNC)) first = __builtin_ctz(outside);
-    if (outside >> first & 1)
+    int first = outside ? __builtin_ctz(outside) : 0;
+    if (outside && check_is_on(warp->block, CHECK_SYNC))
         return exec_fault(warp, insn, first, 719, "%s by lane %d, which its member mask 0x%08x leaves out",
                           exec_op_names[insn->op], first, member);
+    if (outside == warp->mask) {
+        collective_now(warp, insn);
+        return insn + 1;
+    }
     g->pc = insn;
     g->state = GROUP_SYNC;
     g->member_mask = member;

@@ -2,9 +2,13 @@
  *
  * Products of halves, bfloat16 and tf32 are exact. A sum of up to GROUP products and the number they are added to
  * is taken as tensor cores take it: all are shifted to the largest exponent among them, cut off two bits below the
- * last one of a float, and added; the sum is cut off to a float, or rounded to a half. */
+ * last one of a float, and added; the sum is cut off to a float, or rounded to a half.
+ *
+ * Numbers of eight bits are multiplied as sm_90 does, which has no instruction for it: two products of halves one
+ * after the other, of the lower and of the upper two bytes of each register; c is added last, rounded to nearest. */
 #include "exec/matrix.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,13 +37,23 @@ typedef struct Matrix {
 
 static double power_of_2(int exponent) { return f64_from((uint64_t)(1023 + exponent) << 52); }
 
-/* The exponent that a number is stored with: subnormal ones have the least. */
+static bool is_narrow(MatrixType type) { return type == MATRIX_E4M3 || type == MATRIX_E5M2; }
+
+/* The exponent that a number is stored with: subnormal ones have the least. Those of eight bits
+ * are halves by then. */
 static int32_t exponent_of(double x, MatrixType type)
 {
-    int least = type == MATRIX_F16 ? -14 : -126, exponent;
+    int least = type == MATRIX_F16 || is_narrow(type) ? -14 : -126, exponent;
     if (x == 0) return NO_EXPONENT;
     exponent = (int)(f64_bits(x) >> 52 & 2047) - 1023;
     return exponent < least ? least : exponent;
+}
+
+/* The exponent of a half is moved by a product, which is exact. */
+static double e4m3_to_f32(uint32_t byte)
+{
+    uint32_t magnitude = byte & 0x7f, half = (byte & 0x80) << 8 | magnitude << 7;
+    return magnitude == 0x7f ? NAN : f16_to_f32(half) * 0x1p8;
 }
 
 /* Towards zero; what is no float any more is infinite. */
@@ -82,6 +96,8 @@ static double real_element(MatrixType type, uint32_t word, unsigned element)
     case MATRIX_F16: return f16_to_f32(word >> 16 * element & 0xffff);
     case MATRIX_BF16: return bf16_to_f32(word >> 16 * element & 0xffff);
     case MATRIX_TF32: return f32_from(word & 0xffffe000);
+    case MATRIX_E4M3: return e4m3_to_f32(word >> 8 * element & 0xff);
+    case MATRIX_E5M2: return f16_to_f32((word >> 8 * element & 0xff) << 8);
     default: return f32_from(word);
     }
 }
@@ -252,15 +268,85 @@ static void multiply_reals(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix 
         if (odd[x] - odd[x] != 0) c->value[x] = odd[x];
 }
 
-static void multiply_doubles(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
+/* A sum as the type that it goes on with. */
+static double rounded(double x, unsigned type) { return type == MATRIX_F16 ? f16_to_f32(to_f16(x)) : f32_from(to_f32(x)); }
+
+/* Columns of a and rows of b that stand first, or else last, among four neighbours: as many halves. */
+static void take_half(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned part, Matrix *x, Matrix *y)
 {
+    unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns, half = depth / 2;
+    for (unsigned k = 0; k < half; k++) {
+        unsigned from = k / 2 * 4 + 2 * part + k % 2;
+        for (unsigned i = 0; i < m; i++) {
+            x->value[i * half + k] = a->value[i * depth + from];
+            x->exponent[i * half + k] = a->exponent[i * depth + from];
+        }
+        memcpy(y->value + k * n, b->value + from * n, n * sizeof(double));
+        memcpy(y->exponent + k * n, b->exponent + from * n, n * sizeof(int32_t));
+    }
+}
+
+static void multiply_narrow(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
+{
+    unsigned size = (unsigned)p->d.rows * p->d.columns;
+    MatrixProduct halves = *p;
+    Matrix x, y, sum;
+    halves.a.type = halves.b.type = MATRIX_F16;
+    halves.a.columns = halves.b.rows = p->a.columns / 2;
+    for (unsigned k = 0; k < size; k++) {
+        sum.value[k] = 0;
+        sum.exponent[k] = NO_EXPONENT;
+    }
+    for (unsigned part = 0; part < 2; part++) {
+        take_half(p, a, b, part, &x, &y);
+        multiply_reals(&halves, &x, &y, &sum);
+        for (unsigned k = 0; k < size; k++) {
+            sum.value[k] = rounded(sum.value[k], p->d.type);
+            sum.exponent[k] = exponent_of(sum.value[k], (MatrixType)p->d.type);
+        }
+    }
+    for (unsigned k = 0; k < size; k++)
+        c->value[k] = p->d.type == MATRIX_F16 ? c->value[k] + sum.value[k]
+                                              : (double)((float)c->value[k] + (float)sum.value[k]);
+}
+
+/* wmma may add to a half in floats, or make halves of sums of floats. */
+static void take_as_floats(const MatrixProduct *p, Matrix *c)
+{
+    for (unsigned k = 0; k < (unsigned)p->d.rows * p->d.columns; k++)
+        c->exponent[k] = exponent_of(c->value[k], MATRIX_F32);
+}
+
+/* .satfinite cuts the float off, so that what is finite stays so; on sm_90 it does nothing else. */
+static void make_halves(const MatrixProduct *p, Matrix *c)
+{
+    for (unsigned k = 0; k < (unsigned)p->d.rows * p->d.columns; k++) {
+        float sum = f32_from(to_f32(c->value[k]));
+        c->value[k] = p->saturated ? f16_to_f32(f32_to_f16_round(sum, MODS_RZ)) : sum;
+    }
+}
+
+static void multiply_floats(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c)
+{
+    if (p->d.type == MATRIX_F32 && p->c.type == MATRIX_F16) take_as_floats(p, c);
+    multiply_reals(p, a, b, c);
+    if (p->d.type == MATRIX_F16 && p->c.type == MATRIX_F32) make_halves(p, c);
+}
+
+/* A function of its own, so that no arithmetic moves across the change of mode. */
+static __attribute__((noinline)) void multiply_doubles(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
+{
+    static const int modes[] =
+        {[MODS_RN] = FE_TONEAREST, [MODS_RZ] = FE_TOWARDZERO, [MODS_RM] = FE_DOWNWARD, [MODS_RP] = FE_UPWARD};
     unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
+    fesetround(modes[p->round]);
     for (unsigned x = 0; x < m * n; x++) {
         double sum = c->value[x];
         for (unsigned k = 0; k < depth; k++)
             sum = fma(a->value[x / n * depth + k], b->value[k * n + x % n], sum);
         c->value[x] = sum;
     }
+    fesetround(FE_TONEAREST);
 }
 
 static void multiply_wholes(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
@@ -290,6 +376,10 @@ void matrix_multiply(const Collective *all)
     const MatrixProduct *p = all->insn[0]->pointer;
     Matrix a = {0}, b = {0}, c = {0};
     unsigned first = p->d.registers;
+    if (p->quads) {
+        matrix_multiply_quads(all, p);
+        return;
+    }
     take(all, &p->a, first, &a);
     take(all, &p->b, first + p->a.registers, &b);
     take(all, &p->c, first + p->a.registers + p->b.registers, &c);
@@ -297,8 +387,10 @@ void matrix_multiply(const Collective *all)
         multiply_bits(p, &a, &b, &c);
     else if (p->a.type == MATRIX_F64)
         multiply_doubles(p, &a, &b, &c);
+    else if (is_narrow((MatrixType)p->a.type))
+        multiply_narrow(p, &a, &b, &c);
     else if (is_real(p->a.type))
-        multiply_reals(p, &a, &b, &c);
+        multiply_floats(p, &a, &b, &c);
     else
         multiply_wholes(p, &a, &b, &c);
     give(all, &p->d, &c);

@@ -12,6 +12,8 @@ typedef enum MatrixType {
     MATRIX_F16,
     MATRIX_BF16,
     MATRIX_TF32,
+    MATRIX_E4M3,
+    MATRIX_E5M2,
     MATRIX_F32,
     MATRIX_F64,
     MATRIX_S8,
@@ -35,8 +37,11 @@ typedef struct Fragment {
 /* Insn.pointer of mma: the operands' fragments. Its registers are refs[more ...] in the order d, a, b, c. */
 typedef struct MatrixProduct {
     Fragment d, a, b, c;
-    bool saturated;            /* integers */
+    uint8_t round;             /* MODS_RN ... of each step, doubles */
+    bool saturated;            /* integers; floats that become halves are cut off */
     bool conjunction;          /* bits are combined by and, else by xor */
+    bool quads;                /* m8n8k4 of halves: four products at once */
+    bool a_columns, b_columns; /* of those: which matrices lie by columns */
 } MatrixProduct;
 
 /* Insn.pointer of wmma_load and wmma_store. */
@@ -50,7 +55,7 @@ enum { MATRIX_TRANSPOSED = 1 << 8 };
 
 static inline unsigned matrix_type_bits(unsigned type)
 {
-    static const uint8_t bits[MATRIX_TYPES] = {16, 16, 32, 32, 64, 8, 8, 4, 4, 1, 32};
+    static const uint8_t bits[MATRIX_TYPES] = {16, 16, 32, 8, 8, 32, 64, 8, 8, 4, 4, 1, 32};
     return bits[type];
 }
 
@@ -104,6 +109,7 @@ static inline const Ref *matrix_refs(const Collective *all, unsigned lane)
 /* Carries out a matrix operation of a whole warp. */
 void matrix_execute(const Collective *all);
 void matrix_multiply(const Collective *all);
+void matrix_multiply_quads(const Collective *all, const MatrixProduct *p);
 const Insn *matrix_enter(Warp *warp, const Insn *insn);
 
 #endif

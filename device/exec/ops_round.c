@@ -38,6 +38,10 @@ static const Insn *run_rounded(OpFn handler, Warp *w, const Insn *i)
     ROUNDED(sqrt_round_##T, sqrt_##T)
 ROUNDED_ARITHMETIC(f32)
 ROUNDED_ARITHMETIC(f64)
+ROUNDED(add_round_f32x2, add_f32x2)
+ROUNDED(sub_round_f32x2, sub_f32x2)
+ROUNDED(mul_round_f32x2, mul_f32x2)
+ROUNDED(mul_round_ftz_f32x2, mul_ftz_f32x2)
 ROUNDED(fma_round_f64, fma_f64)
 ROUNDED(mul_round_ftz_f32, mul_ftz_f32)
 ROUNDED(div_round_ftz_f32, div_ftz_f32)
@@ -70,3 +74,25 @@ static const Insn *fma_directed(OpFn to_nearest, Warp *w, const Insn *i)
 }
 HANDLER(fma_round_f32, full) { return fma_directed(EXEC_NAME(op_fma_f32_full), w, i); }
 HANDLER(fma_round_f32, part) { return fma_directed(EXEC_NAME(op_fma_f32_part), w, i); }
+
+/* The same of pairs of floats. */
+static const Insn *fma_directed_pairs(OpFn to_nearest, Warp *w, const Insn *i)
+{
+    b64 *d = ROW(b64, w, i->d);
+    const b64 *a = ROW(const b64, w, i->a), *b = ROW(const b64, w, i->b), *c = ROW(const b64, w, i->c);
+    const int mode = mode_of(i->mods);
+    if (mode == FE_TONEAREST) return to_nearest(w, i);
+    fesetround(mode);
+    LANES_LOOP
+    {
+        const f32 low = FMA_DIRECTED(f32_from((b32)a[l]), f32_from((b32)b[l]), f32_from((b32)c[l]));
+        const f32 high =
+            FMA_DIRECTED(f32_from((b32)(a[l] >> 32)), f32_from((b32)(b[l] >> 32)), f32_from((b32)(c[l] >> 32)));
+        const b64 both = f32_bits(canonical(low)) | (b64)f32_bits(canonical(high)) << 32;
+        d[l] = LANE_BLEND(b64, w->lanes[l], both, d[l]);
+    }
+    fesetround(FE_TONEAREST);
+    return i + 1;
+}
+HANDLER(fma_round_f32x2, full) { return fma_directed_pairs(EXEC_NAME(op_fma_f32x2_full), w, i); }
+HANDLER(fma_round_f32x2, part) { return fma_directed_pairs(EXEC_NAME(op_fma_f32x2_part), w, i); }

@@ -28,7 +28,7 @@ static void add_callee(Lower *lower, FunctionFacts *facts, const PtxFunction *ca
 static void use_variable(Lower *lower, FunctionFacts *facts, const PtxVariable *v)
 {
     if (v->space != PTX_SPACE_SHARED) return;
-    if (!v->defined || !v->size) {
+    if (!lower_owns(lower, v)) {
         facts->uses_dynamic = true;
         if (v->align > facts->dynamic_align) facts->dynamic_align = v->align;
     } else if (!v->function) {

@@ -74,6 +74,14 @@ uint16_t lower_find_op(const char *name);
 Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t high);
 void lower_finish_constants(Lower *lower);
 
+/* Whether a variable's memory is this module's. An .extern one with a size that nothing defines is, unless modules are
+ * linked, as for ptxas; without a size it is dynamic shared memory, or missing. */
+static inline bool lower_owns(const Lower *lower, const PtxVariable *v)
+{
+    if (v->space == PTX_SPACE_SHARED) return v->size != 0;
+    return v->defined || (v->size && !lower->tree->part_count);
+}
+
 #define NO_ADDRESS UINT64_MAX
 /* Memory and initial bytes of the module's variables; gives the memory back after a failure. */
 void lower_symbols(Lower *lower);

@@ -107,7 +107,7 @@ static bool is_kernel_param(const Select *s, const PtxVariable *v, uint32_t *off
 
 static uint64_t shared_offset(const Select *s, const PtxVariable *v)
 {
-    if (!v->defined || !v->size) return s->facts->dynamic_shared;
+    if (!lower_owns(s->lower, v)) return s->facts->dynamic_shared;
     return v->function ? s->facts->shared_offset[v->id] : s->lower->addresses[v->id];
 }
 

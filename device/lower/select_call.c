@@ -148,6 +148,33 @@ static void copy_local(Select *s, uint32_t to, uint32_t from, uint64_t size)
     }
 }
 
+/* A value in a row to local memory or back; a predicate takes a byte. */
+static void move_value(Select *s, bool store, Ref row, uint32_t offset, PtxType type)
+{
+    if (type != PTX_pred) {
+        local_access(s, store, row, offset, type);
+        return;
+    }
+    Ref zero = lower_constant(s->lower, CLASS_16, 0, 0);
+    if (store) {
+        Ref one = lower_constant(s->lower, CLASS_16, 1, 0);
+        local_access(s, true, select_compute(s, "selp_b16", CLASS_16, one, zero, row), offset, PTX_b8);
+        return;
+    }
+    Ref value = lower_new_register(s->f, CLASS_16);
+    local_access(s, false, value, offset, PTX_b8);
+    select_copy(s, row, select_compute(s, "setp_ne_b16", CLASS_PREDICATE, value, zero, REF_ABSENT));
+}
+
+/* One register of an argument or a result. */
+static void pass_register(Select *s, const PtxOperand *o, PtxType type, uint32_t there, bool result)
+{
+    if (!result)
+        move_value(s, true, select_source(s, o, type), there, type);
+    else if (o->kind != PTX_OPERAND_SINK)
+        move_value(s, false, select_dest(s, o, class_of(type)), there, type);
+}
+
 /* Where a variable of the caller is, counted from the caller's frame. */
 static uint32_t caller_offset(const Select *s, const PtxOperand *o)
 {
@@ -165,13 +192,13 @@ static void pass(Select *s, const PtxOperand *o, const PtxVariable *formal, Loca
             copy_local(s, here, there, formal->size);
         else
             copy_local(s, there, here, formal->size);
-    } else if (formal->dim_count || formal->vector > 1 || class_of(formal->type) == CLASS_PREDICATE) {
+    } else if (o->kind == PTX_OPERAND_VECTOR) {
+        for (uint32_t k = 0; k < o->count; k++)
+            pass_register(s, &o->items[k], formal->type, there + k * ptx_type_bytes(formal->type), result);
+    } else if (formal->dim_count || (formal->vector > 1 && o->kind != PTX_OPERAND_SINK)) {
         select_error(s, o->column, "this argument is not supported by the CPU device");
-    } else if (result) {
-        if (o->kind != PTX_OPERAND_SINK)
-            local_access(s, false, select_dest(s, o, class_of(formal->type)), there, formal->type);
     } else {
-        local_access(s, true, select_source(s, o, formal->type), there, formal->type);
+        pass_register(s, o, formal->type, there, result);
     }
 }
 
@@ -180,14 +207,10 @@ static void move_registers(Select *s, PtxVariable **list, uint32_t count, const 
 {
     for (uint32_t i = 0; i < count; i++) {
         if (list[i]->space != PTX_SPACE_REG || list[i]->reg >= s->tree->register_count) continue;
-        Ref row = REF_MAKE(REF_FRAME, list[i]->reg);
-        if (list[i]->vector > 1 || class_of(list[i]->type) == CLASS_PREDICATE) {
-            ptx_report(s->tree->home, s->lower->log, PTX_INVALID, s->tree->line, s->tree->column,
-                       "this parameter of '%s' is not supported by the CPU device", s->tree->name);
-            s->failed = true;
-        } else {
-            local_access(s, store, row, places[i].offset, list[i]->type);
-        }
+        PtxType type = (PtxType)list[i]->type;
+        for (uint32_t k = 0; k < list[i]->vector; k++)
+            move_value(s, store, REF_MAKE(REF_FRAME, list[i]->reg + k), places[i].offset + k * ptx_type_bytes(type),
+                       type);
     }
 }
 

@@ -6,11 +6,16 @@
 #include "exec/matrix.h"
 #include "lower/select.h"
 
-enum { MOST_REGISTERS = 64, WMMA_HALF_REGISTERS = 8 };
+enum {
+    MOST_REGISTERS = 64,
+    WMMA_HALF_REGISTERS = 8,
+    QUADS_WORDS = 5 /* .sync .aligned .m8n8k4 and two layouts */
+};
 
 #define KIND(type) (1u << MATRIX_##type)
 #define WHOLE_8 (KIND(S8) | KIND(U8))
 #define WHOLE_4 (KIND(S4) | KIND(U4))
+#define NARROW (KIND(E4M3) | KIND(E5M2))
 
 /* The types of a and b that a shape is there for. */
 typedef struct ShapeKinds {
@@ -21,8 +26,8 @@ static const ShapeKinds mma_shapes[] = {
     {PTX_MOD_m8n8k4, KIND(F64)},
     {PTX_MOD_m16n8k4, KIND(TF32) | KIND(F64)},
     {PTX_MOD_m16n8k8, KIND(F16) | KIND(BF16) | KIND(TF32) | KIND(F64)},
-    {PTX_MOD_m16n8k16, KIND(F16) | KIND(BF16) | KIND(F64) | WHOLE_8},
-    {PTX_MOD_m16n8k32, WHOLE_8 | WHOLE_4},
+    {PTX_MOD_m16n8k16, KIND(F16) | KIND(BF16) | KIND(F64) | NARROW | WHOLE_8},
+    {PTX_MOD_m16n8k32, NARROW | WHOLE_8 | WHOLE_4},
     {PTX_MOD_m16n8k64, WHOLE_4},
     {PTX_MOD_m16n8k128, KIND(B1)},
     {PTX_MOD_m16n8k256, KIND(B1)},
@@ -57,6 +62,8 @@ static MatrixType matrix_type(PtxType type)
     case PTX_f16: return MATRIX_F16;
     case PTX_bf16: return MATRIX_BF16;
     case PTX_tf32: return MATRIX_TF32;
+    case PTX_e4m3: return MATRIX_E4M3;
+    case PTX_e5m2: return MATRIX_E5M2;
     case PTX_f32: return MATRIX_F32;
     case PTX_f64: return MATRIX_F64;
     case PTX_s8: return MATRIX_S8;
@@ -69,11 +76,11 @@ static MatrixType matrix_type(PtxType type)
     }
 }
 
-/* What sums of products of a type may have: halves are added up as halves or as floats. */
+/* What sums of products of a type may have: halves and less are added up as halves or as floats. */
 static uint32_t sums_of(uint32_t kinds)
 {
     uint32_t sums = 0;
-    if (kinds & KIND(F16)) sums |= KIND(F16) | KIND(F32);
+    if (kinds & (KIND(F16) | NARROW)) sums |= KIND(F16) | KIND(F32);
     if (kinds & (KIND(BF16) | KIND(TF32))) sums |= KIND(F32);
     if (kinds & KIND(F64)) sums |= KIND(F64);
     if (kinds & (WHOLE_8 | WHOLE_4 | KIND(B1))) sums |= KIND(S32);
@@ -156,6 +163,16 @@ static LowerInsn *emit_matrix(Select *s, uint16_t op, const Registers *registers
 
 /* --- products ------------------------------------------------------------------------------------------- */
 
+static uint8_t rounding_of(const PtxForm *form)
+{
+    switch (form->group[PTX_GROUP_ROUND]) {
+    case PTX_MOD_rz: return MODS_RZ;
+    case PTX_MOD_rm: return MODS_RM;
+    case PTX_MOD_rp: return MODS_RP;
+    default: return MODS_RN;
+    }
+}
+
 /* Fills what the mnemonic says of a product; false and an error for what is not done. */
 static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
 {
@@ -165,7 +182,7 @@ static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
     MatrixType b = half ? MATRIX_F16 : matrix_type(form->types[2]);
     MatrixType c = matrix_type(form->types[half ? 1 : 3]);
     uint32_t ab = 1u << a | 1u << b;
-    bool alike = a == b || (!wmma && ((ab & ~WHOLE_8) == 0 || (ab & ~WHOLE_4) == 0));
+    bool alike = a == b || (!wmma && (!(ab & ~WHOLE_8) || !(ab & ~WHOLE_4) || !(ab & ~NARROW)));
     bool whole = (ab & (WHOLE_8 | WHOLE_4)) != 0, bits = a == MATRIX_B1;
     bool combined = ptx_has(form, PTX_MOD_xor) || ptx_has(form, PTX_MOD_and);
     if ((!half && form->type_count != 4) || (ab & ~kinds) || !alike || !(sums_of(ab) >> d & 1)
@@ -177,9 +194,9 @@ static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
         select_unsupported(s, "a layout other than .row.col");
         return false;
     }
-    PtxModifier round = form->group[PTX_GROUP_ROUND];
-    if (bits != combined || bits != ptx_has(form, PTX_MOD_popc) || (ptx_has(form, PTX_MOD_satfinite) && !whole)
-        || (round != PTX_MOD_NONE && (round != PTX_MOD_rn || a != MATRIX_F64))) {
+    bool finite = whole || (wmma && a == MATRIX_F16);
+    if (bits != combined || bits != ptx_has(form, PTX_MOD_popc) || (ptx_has(form, PTX_MOD_satfinite) && !finite)
+        || (form->group[PTX_GROUP_ROUND] && a != MATRIX_F64)) {
         select_unsupported(s, "a product of this type with these modifiers");
         return false;
     }
@@ -188,16 +205,15 @@ static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
     p->a = fragment_of(MATRIX_A, a, shape, wmma);
     p->b = fragment_of(MATRIX_B, b, shape, wmma);
     p->c = fragment_of(MATRIX_C, c, shape, wmma);
+    p->round = rounding_of(form);
     p->saturated = ptx_has(form, PTX_MOD_satfinite);
     p->conjunction = ptx_has(form, PTX_MOD_and);
     return true;
 }
 
-static void select_product(Select *s, uint32_t kinds, bool wmma)
+static void emit_product(Select *s, MatrixProduct *p)
 {
-    MatrixProduct *p = ARENA_ZEROS(s->lower->keep, MatrixProduct, 1);
     Registers r = {.count = 0};
-    if (!read_product(s, kinds, wmma, p)) return;
     Detour detour = select_detour(s);
     if (add_registers(s, operand_at(s, 0), &p->d, true, &r)
         && add_registers(s, operand_at(s, 1), &p->a, false, &r)
@@ -207,16 +223,46 @@ static void select_product(Select *s, uint32_t kinds, bool wmma)
     select_detour_end(s, detour);
 }
 
+static void select_product(Select *s, uint32_t kinds, bool wmma)
+{
+    MatrixProduct *p = ARENA_ZEROS(s->lower->keep, MatrixProduct, 1);
+    if (read_product(s, kinds, wmma, p)) emit_product(s, p);
+}
+
+/* m8n8k4 of halves, in any layout: registers alone are counted here, matrix_quads.c knows what they hold. */
+static void select_quads(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    MatrixProduct *p = ARENA_ZEROS(s->lower->keep, MatrixProduct, 1);
+    MatrixType d = matrix_type(form->types[0]), c = matrix_type(form->types[3]);
+    bool halves = form->types[2] == PTX_f16 && !form->group[PTX_GROUP_ROUND] && form->modifier_count == QUADS_WORDS;
+    if (!halves || (d != MATRIX_F16 && d != MATRIX_F32) || (c != MATRIX_F16 && c != d)) {
+        select_unsupported(s, "a product of this shape and these types");
+        return;
+    }
+    p->quads = true;
+    p->a = p->b = (Fragment){.type = MATRIX_F16, .registers = 2};
+    p->c = (Fragment){.type = (uint8_t)c, .registers = c == MATRIX_F16 ? 4 : 8};
+    p->d = (Fragment){.type = (uint8_t)d, .registers = d == MATRIX_F16 ? 4 : 8};
+    p->a_columns = is_column(form, 0);
+    p->b_columns = is_column(form, 1);
+    emit_product(s, p);
+}
+
 void select_mma(Select *s)
 {
     const PtxForm *form = s->insn->form;
     uint32_t kinds = kinds_of(mma_shapes, MMA_SHAPES, form->group[PTX_GROUP_SHAPE]);
-    if (is_column(form, 0) || !is_column(form, 1)) {
-        select_unsupported(s, "a layout other than .row.col");
-        return;
-    }
     if (s->insn->operand_count != 4) {
         select_unsupported(s, "a sparse or scaled product");
+        return;
+    }
+    if (ptx_has(form, PTX_MOD_m8n8k4) && form->types[1] == PTX_f16) {
+        select_quads(s);
+        return;
+    }
+    if (is_column(form, 0) || !is_column(form, 1)) {
+        select_unsupported(s, "a layout other than .row.col");
         return;
     }
     select_product(s, kinds, false);

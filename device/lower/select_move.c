@@ -67,12 +67,27 @@ static void unpack(Select *s, PtxType type)
     insn->a = value;
 }
 
+/* mov.v2 {a, b}, {c, d}: everything is read before anything is written. */
+static void move_vector(Select *s, PtxType type)
+{
+    const PtxOperand *to = operand_at(s, 0), *from = operand_at(s, 1);
+    Ref values[4] = {REF_ABSENT, REF_ABSENT, REF_ABSENT, REF_ABSENT};
+    for (uint32_t i = 0; i < to->count && i < 4; i++) {
+        if (from->items[i].kind == PTX_OPERAND_SINK) continue;
+        values[i] = lower_new_register(s->f, class_of(type));
+        select_copy(s, values[i], select_source(s, &from->items[i], type));
+    }
+    for (uint32_t i = 0; i < to->count && i < 4; i++)
+        if (values[i] != REF_ABSENT && to->items[i].kind != PTX_OPERAND_SINK)
+            select_copy(s, select_dest(s, &to->items[i], class_of(type)), values[i]);
+}
+
 void select_mov(Select *s)
 {
     PtxType type = s->insn->form->types[0];
     const PtxOperand *to = operand_at(s, 0), *from = operand_at(s, 1);
     if (s->insn->form->vector > 1) {
-        select_unsupported(s, "a move of vectors");
+        move_vector(s, type);
     } else if (from->kind == PTX_OPERAND_VECTOR) {
         pack(s, type);
     } else if (to->kind == PTX_OPERAND_VECTOR) {

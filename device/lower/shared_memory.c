@@ -50,7 +50,7 @@ static void collect_own(Layout *l, FunctionFacts *facts)
     facts->shared_offset = ARENA_ZEROS(&l->lower->scratch, uint64_t, tree->variable_count);
     for (uint32_t i = 0; i < tree->variable_count; i++) {
         const PtxVariable *v = tree->variables[i];
-        if (v->space != PTX_SPACE_SHARED || !v->defined || !v->size) continue;
+        if (v->space != PTX_SPACE_SHARED || !lower_owns(l->lower, v)) continue;
         add_entries(l, add_variable(l, v, &facts->shared_offset[i]), tree->id);
     }
 }
@@ -185,7 +185,7 @@ void lower_shared_memory(Lower *lower)
     l.end = ARENA_ZEROS(&lower->scratch, uint64_t, lower->entry_count);
     for (uint32_t i = 0; i < tree->global_count; i++) {
         const PtxVariable *v = tree->globals[i];
-        if (v->space == PTX_SPACE_SHARED && v->defined && v->size) collect_module(&l, v);
+        if (v->space == PTX_SPACE_SHARED && lower_owns(lower, v)) collect_module(&l, v);
     }
     for (uint32_t f = 0; f < tree->function_count; f++) collect_own(&l, &lower->functions[f]);
     for (uint32_t i = 0; i < l.count; i++) place(&l, i);

@@ -95,11 +95,14 @@ static bool ptx_check_register(PtxCheck *c, const PtxOperandRule *rule, const Pt
     return true;
 }
 
-/* A 16-bit mov takes the lower half of a 32-bit special register, as PTX before 2.0 had them. */
+/* A 16-bit mov takes the lower half of a 32-bit special register, as PTX before 2.0 had them; %gridid had 16 bits
+ * once, and 32 later. */
 static bool ptx_special_fits(const PtxOperandRule *rule, const PtxOperand *operand)
 {
     PtxType want = (PtxType)rule->type, have = (PtxType)operand->type;
-    return ptx_type_fits(rule, want, have) || (want == PTX_u16 && have == PTX_u32);
+    bool older = operand->special == PTX_SPECIAL_gridid && ptx_types[want].class <= PTX_SIGNED
+                 && ptx_type_bits(want) >= 16 && ptx_type_bits(want) <= 64;
+    return older || ptx_type_fits(rule, want, have) || (want == PTX_u16 && have == PTX_u32);
 }
 
 /* One value: a register, a number, or for mov and cvt a special register. */

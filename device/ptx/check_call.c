@@ -4,7 +4,11 @@
 
 static uint64_t ptx_argument_size(const PtxOperand *operand)
 {
+    uint64_t size = 0;
     if (operand->kind == PTX_OPERAND_VARIABLE) return operand->variable->size;
+    for (uint32_t i = 0; operand->kind == PTX_OPERAND_VECTOR && i < operand->count; i++)
+        size += ptx_type_bytes((PtxType)operand->items[i].type);
+    if (size) return size;
     return ptx_type_bytes((PtxType)operand->type);
 }
 
@@ -14,8 +18,10 @@ static void ptx_check_argument(PtxParser *p, const PtxInsn *insn, const PtxOpera
 {
     bool variable = operand->kind == PTX_OPERAND_VARIABLE && operand->variable->space == PTX_SPACE_PARAM
                     && !operand->offset;
-    bool value =
-        operand->kind == PTX_OPERAND_REGISTER || (operand->kind == PTX_OPERAND_IMMEDIATE && !is_return);
+    bool whole = operand->kind == PTX_OPERAND_VECTOR && param->space == PTX_SPACE_REG
+                 && operand->count == param->vector;
+    bool single = operand->kind == PTX_OPERAND_REGISTER || (operand->kind == PTX_OPERAND_IMMEDIATE && !is_return);
+    bool value = whole || (single && (param->space != PTX_SPACE_REG || param->vector == 1));
     if (operand->kind == PTX_OPERAND_SINK && is_return) return;
     if (!variable && !value)
         ptx_fail(p, insn->line, operand->column, "an argument of a call is a .param variable or a register");

@@ -33,9 +33,10 @@ static void ptx_version(PtxParser *p)
         ptx_fail_status(p, PTX_UNSUPPORTED_VERSION, p->tok.line, p->tok.column,
                         "unsupported PTX version %d.%d; the newest known is %d.%d", version / 10, version % 10,
                         most / 10, most % 10);
-    if (version < 30)
+    if (version < PTX_OLDEST_VERSION)
         ptx_fail_status(p, PTX_UNSUPPORTED_VERSION, p->tok.line, p->tok.column,
-                        "unsupported PTX version %d.%d; the oldest known is 3.0", version / 10, version % 10);
+                        "unsupported PTX version %d.%d; the oldest known is %d.%d", version / 10, version % 10,
+                        PTX_OLDEST_VERSION / 10, PTX_OLDEST_VERSION % 10);
     p->module->version = version;
     ptx_next(p);
 }

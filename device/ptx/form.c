@@ -173,6 +173,28 @@ static void ptx_add_signatures(PtxParser *p, const PtxMnemonic *m, PtxRule *rule
     }
 }
 
+static bool ptx_is_known(PtxParser *p, const PtxMnemonic *m, const PtxForm *form)
+{
+    for (unsigned i = ptx_first_row[form->opcode]; ptx_row_modifiers[i]; i++)
+        if (ptx_row_matches(ptx_row(p, i), m->words, m->count)) return true;
+    return false;
+}
+
+/* sm_1x had no subnormal floats: what may flush them does. cvt from .f64 does so since PTX 1.5. */
+static void ptx_add_flush(PtxParser *p, PtxMnemonic *m, PtxForm *form)
+{
+    bool narrows = form->opcode == PTX_OP_cvt && form->types[1] == PTX_f64;
+    if (p->module->target >= 20 || ptx_has(form, PTX_MOD_ftz) || (narrows && p->module->version < 15)) return;
+    if (m->count == sizeof m->words / sizeof *m->words || form->modifier_count == PTX_MAX_MODIFIERS) return;
+    const PtxName *word = ptx_word("ftz", 3);
+    m->start[m->count] = 0;
+    m->words[m->count++] = (uint16_t)ptx_word_index(word);
+    if (ptx_is_known(p, m, form))
+        ptx_form_add(form, word);
+    else
+        m->count--;
+}
+
 PtxRule *ptx_rule(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
 {
     if (name->rule) return name->rule;
@@ -180,6 +202,7 @@ PtxRule *ptx_rule(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
     if (name->length > UINT16_MAX) ptx_fail(p, line, column, "unknown instruction");
     PtxRule *rule = ptx_new(p, sizeof *rule);
     ptx_decode(p, &m, &rule->form);
+    ptx_add_flush(p, &m, &rule->form);
     ptx_add_signatures(p, &m, rule);
     ptx_check_form(p, &rule->form, line, column);
     ptx_check_gates(p, &rule->form, line, column);

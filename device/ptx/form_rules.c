@@ -121,6 +121,24 @@ static void ptx_check_sync(const PtxFormCheck *c)
         ptx_fail(c->p, c->line, c->column, "'%s' needs .sync from sm_70 and PTX 6.4 on", c->form->spelling);
 }
 
+/* A mad of floats names its rounding since PTX 3.2, but for sm_1x. */
+static void ptx_check_mad(const PtxFormCheck *c)
+{
+    const PtxModule *m = c->p->module;
+    if (c->form->types[0] == PTX_f32 && !c->form->group[PTX_GROUP_ROUND] && m->target >= 20 && m->version >= 32)
+        ptx_fail(c->p, c->line, c->column, "'%s' needs a rounding such as .rn from PTX 3.2 on", c->form->spelling);
+}
+
+static void ptx_check_wmma(const PtxFormCheck *c)
+{
+    const PtxModule *m = c->p->module;
+    bool floats = ptx_types[c->form->types[0]].class == PTX_FLOAT;
+    if (!ptx_has(c->form, PTX_MOD_aligned) && m->version >= 63)
+        ptx_fail(c->p, c->line, c->column, "'%s' needs .aligned from PTX 6.3 on", c->form->spelling);
+    if (floats && ptx_has(c->form, PTX_MOD_satfinite) && m->version >= 65)
+        ptx_fail_word(c, PTX_MOD_satfinite, "is for integers from PTX 6.5 on");
+}
+
 void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column)
 {
     PtxFormCheck check = {p, form, line, column};
@@ -138,6 +156,7 @@ void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t c
         ptx_check_cache_words(&check);
         ptx_check_vector_size(&check);
         return;
+    case PTX_OP_mov:
     case PTX_OP_ldu:
     case PTX_OP_suld:
     case PTX_OP_sust: ptx_check_vector_size(&check); return;
@@ -147,6 +166,8 @@ void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t c
         if ((ptx_has(form, PTX_MOD_cube) || ptx_has(form, PTX_MOD_acube)) && form->types[1] != PTX_f32)
             ptx_fail(p, line, column, "'%s': coordinates of cubes are of type .f32", form->spelling);
         return;
+    case PTX_OP_mad: ptx_check_mad(&check); return;
+    case PTX_OP_wmma: ptx_check_wmma(&check); return;
     case PTX_OP_shfl:
     case PTX_OP_vote: ptx_check_sync(&check); return;
     default: return;

@@ -20,6 +20,16 @@ static void ptx_three(PtxParser *p, uint32_t *values)
     }
 }
 
+/* .abi_preserve, .abi_preserve_control: the directive at hand */
+void ptx_preserve(PtxParser *p)
+{
+    if (p->module->version < 90)
+        ptx_fail(p, p->tok.line, p->tok.column, "'.%s' needs .version 9.0 or higher, not %d.%d", p->tok.name->text,
+                 p->module->version / 10, p->module->version % 10);
+    ptx_next(p);
+    ptx_number(p, "how many registers", UINT32_MAX);
+}
+
 static void ptx_skip_parentheses(PtxParser *p)
 {
     ptx_expect(p, '(');
@@ -28,6 +38,20 @@ static void ptx_skip_parentheses(PtxParser *p)
         depth += ptx_is(p, '(');
         depth -= ptx_is(p, ')');
     }
+}
+
+/* Any other directive is the next declaration's. */
+static bool ptx_is_performance(const PtxParser *p)
+{
+    static const uint8_t known[] = {
+        PTX_DIRECTIVE_maxntid,           PTX_DIRECTIVE_reqntid,         PTX_DIRECTIVE_reqnctapercluster,
+        PTX_DIRECTIVE_minnctapersm,      PTX_DIRECTIVE_maxnctapersm,    PTX_DIRECTIVE_maxnreg,
+        PTX_DIRECTIVE_maxclusterrank,    PTX_DIRECTIVE_explicitcluster, PTX_DIRECTIVE_blocksareclusters,
+        PTX_DIRECTIVE_noreturn,          PTX_DIRECTIVE_abi_preserve,    PTX_DIRECTIVE_abi_preserve_control,
+        PTX_DIRECTIVE_attribute,         PTX_DIRECTIVE_pragma};
+    bool found = false;
+    for (size_t i = 0; i < sizeof known; i++) found |= ptx_is_directive(p, known[i]);
+    return found;
 }
 
 /* performance = ".maxntid" numbers | ".minnctapersm" number | ".noreturn" | ".pragma" strings ";" | ... */
@@ -41,6 +65,10 @@ static void ptx_performance(PtxParser *p, PtxFunction *f)
                        || directive == PTX_DIRECTIVE_abi_preserve_control;
     if (!common && of_function == f->is_entry)
         ptx_fail(p, line, column, "'.%s' is not a directive of %s", text, f->is_entry ? "an entry" : "a .func");
+    if (directive == PTX_DIRECTIVE_abi_preserve || directive == PTX_DIRECTIVE_abi_preserve_control) {
+        ptx_preserve(p);
+        return;
+    }
     ptx_next(p);
     switch (directive) {
     case PTX_DIRECTIVE_maxntid: ptx_three(p, f->maxntid); return;
@@ -53,8 +81,6 @@ static void ptx_performance(PtxParser *p, PtxFunction *f)
     case PTX_DIRECTIVE_explicitcluster: f->explicit_cluster = true; return;
     case PTX_DIRECTIVE_blocksareclusters: return;
     case PTX_DIRECTIVE_noreturn: f->noreturn = true; return;
-    case PTX_DIRECTIVE_abi_preserve:
-    case PTX_DIRECTIVE_abi_preserve_control: ptx_number(p, "how many registers", UINT32_MAX); return;
     case PTX_DIRECTIVE_attribute: ptx_skip_parentheses(p); return;
     case PTX_DIRECTIVE_pragma: ptx_skip_to_semicolon(p); return;
     default: ptx_fail(p, line, column, "'.%s' is not a directive of a function", text);
@@ -91,12 +117,17 @@ static void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
         ptx_declare(p, PTX_SYMBOL_VARIABLE, name, variable->line, variable->column)->variable = variable;
         return;
     }
-    uint32_t vector;
-    PtxSymbol *symbol = ptx_declare(p, PTX_SYMBOL_REGISTER, name, variable->line, variable->column);
+    uint32_t vector, count = variable->vector;
+    PtxSymbol *symbol = ptx_declare(p, count > 1 ? PTX_SYMBOL_REGISTERS : PTX_SYMBOL_REGISTER, name,
+                                    variable->line, variable->column);
     symbol->type = variable->type;
-    if (ptx_types[variable->type].register_kind == PTX_KIND_NONE || variable->dim_count || variable->vector > 1)
+    symbol->vector = (uint8_t)count;
+    symbol->count = 1;
+    if (count > 1) symbol->regs = ptx_new(p, (count + 1) * sizeof *symbol->regs);
+    if (ptx_types[variable->type].register_kind == PTX_KIND_NONE || variable->dim_count)
         ptx_fail(p, variable->line, variable->column, "no register is of this type");
     variable->reg = ptx_find_register(p, name, 0, &vector);
+    for (uint32_t part = 1; part < count; part++) ptx_find_register(p, name, part, &vector);
 }
 
 static void ptx_define(PtxParser *p, PtxFunction *f, const PtxToken *tok)
@@ -145,7 +176,9 @@ static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, 
     f->param_count = params.count;
 }
 
-/* function = (".entry" name | ".func" attribute? parameters? name) parameters? performance* (body | ";") */
+/* function = (".entry" name | ".func" attribute? parameters? name) parameters? performance* (body | ";")
+ *
+ * A .func without a body is a declaration whether or not the semicolon is there. */
 void ptx_function(PtxParser *p, PtxLinkage linkage)
 {
     bool is_entry = ptx_is_directive(p, PTX_DIRECTIVE_entry), noreturn = false;
@@ -169,10 +202,10 @@ void ptx_function(PtxParser *p, PtxLinkage linkage)
     ptx_set_parameters(p, f, returns, params, &tok, known);
     f->noreturn |= noreturn;
     if (!known || linkage != PTX_LINKAGE_EXTERN) f->linkage = (uint8_t)linkage;
-    while (p->tok.kind == PTX_TOKEN_DIRECTIVE) ptx_performance(p, f);
+    while (ptx_is_performance(p)) ptx_performance(p, f);
     if (f->maxntid[0] && f->reqntid[0])
         ptx_fail(p, tok.line, tok.column, "'%s' has both .maxntid and .reqntid", f->name);
-    if (ptx_accept(p, ';')) return;
+    if (ptx_accept(p, ';') || (!is_entry && !ptx_is(p, '{'))) return;
     if (linkage == PTX_LINKAGE_EXTERN)
         ptx_fail(p, tok.line, tok.column, "an .extern function has no body here");
     ptx_define(p, f, &tok);

@@ -302,6 +302,7 @@ uint32_t ptx_operand_list(PtxParser *p)
     do {
         PtxOperand operand = {0};
         ptx_operand(p, &operand);
+        if (operand.kind == PTX_OPERAND_REGISTER && ptx_is(p, '+')) ptx_offset(p, &operand);
         *(PtxOperand *)ptx_push(p, &p->operands, sizeof operand) = operand;
         if (p->operands.count > 64) ptx_fail(p, p->tok.line, operand.column, "more than 64 operands");
     } while (ptx_accept(p, ','));

@@ -16,6 +16,7 @@
 #include "ptx/arena.h"
 #include "ptx/ptx.h"
 
+#define PTX_OLDEST_VERSION 14 /* before it kernels had no parameter list */
 #define PTX_NEWEST_VERSION 99 /* any 9.x: what a minor version adds is refused by name if it is not known */
 #define PTX_MAX_DEPTH 64          /* of nested scopes, vectors, parentheses */
 #define PTX_MAX_REGISTERS (1u << 20) /* declared at one time in a function */
@@ -310,6 +311,7 @@ const char *ptx_alternatives(const char *at, PtxWordSet *set);
 
 /* names.c */
 uint32_t ptx_hash(const char *text, size_t length);
+void ptx_preserve(PtxParser *p);
 PtxName *ptx_intern(PtxParser *p, const char *text, size_t length);
 /* NULL when the spelling was not seen yet. */
 PtxName *ptx_seen(const PtxParser *p, const char *text, size_t length);

@@ -101,9 +101,9 @@ static void ptx_call_prototype(PtxParser *p, PtxPrototype *prototype)
     for (;;) {
         if (ptx_accept_directive(p, PTX_DIRECTIVE_noreturn))
             prototype->noreturn = true;
-        else if (ptx_accept_directive(p, PTX_DIRECTIVE_abi_preserve)
-                 || ptx_accept_directive(p, PTX_DIRECTIVE_abi_preserve_control))
-            ptx_number(p, "how many registers", UINT32_MAX);
+        else if (ptx_is_directive(p, PTX_DIRECTIVE_abi_preserve)
+                 || ptx_is_directive(p, PTX_DIRECTIVE_abi_preserve_control))
+            ptx_preserve(p);
         else
             return;
     }
@@ -166,6 +166,36 @@ static void ptx_label_fixups(PtxParser *p, const PtxInsn *insn)
     }
 }
 
+/* "reg + number" as an operand is an add of its own, before the instruction and whatever guards that. */
+static void ptx_add_offsets(PtxParser *p, const PtxInsn *insn)
+{
+    for (uint32_t i = 0; i < p->operands.count; i++) {
+        PtxOperand *operand = (PtxOperand *)p->operands.items + i;
+        if (operand->kind != PTX_OPERAND_REGISTER || !operand->offset) continue;
+        unsigned bits = ptx_type_bits((PtxType)operand->type);
+        const char *text = bits == 16 ? "add.u16" : bits == 32 ? "add.u32" : "add.u64";
+        const PtxTypeInfo *info = &ptx_types[operand->type];
+        if (info->class == PTX_FLOAT || info->class == PTX_PREDICATE || bits < 16 || bits > 64 || (i == 0 && insn->form->opcode != PTX_OP_bar))
+            ptx_fail(p, insn->line, operand->column, "a number is added to an integer register that is read");
+        PtxOperand *operands = ptx_new(p, 3 * sizeof *operands);
+        operands[0] = operands[1] = *operand;
+        operands[0].offset = operands[1].offset = 0;
+        operands[0].reg = p->registers.count;
+        operands[2] = (PtxOperand){.kind = PTX_OPERAND_IMMEDIATE, .type = PTX_s64, .column = operand->column};
+        operands[2].bits = (uint64_t)operand->offset;
+        PtxRegister sum = ((PtxRegister *)p->registers.items)[operand->reg];
+        *(PtxRegister *)ptx_push(p, &p->registers, sizeof sum) = sum;
+        PtxInsn add = *insn;
+        add.form = &ptx_rule(p, ptx_intern(p, text, strlen(text)), insn->line, insn->column)->form;
+        add.operands = operands;
+        add.operand_count = 3;
+        add.guard = PTX_NO_GUARD;
+        add.guard_negated = false;
+        *(PtxInsn *)ptx_push(p, &p->insns, sizeof add) = add;
+        *operand = operands[0];
+    }
+}
+
 static bool ptx_takes_labels(unsigned opcode)
 {
     return opcode == PTX_OP_bra || opcode == PTX_OP_brx || opcode == PTX_OP_call;
@@ -190,6 +220,7 @@ static void ptx_instruction(PtxParser *p, const PtxInsn *guard, PtxName *mnemoni
         ptx_operand_list(p);
         p->labels_allowed = false;
     }
+    ptx_add_offsets(p, &insn);
     insn.operand_count = (uint16_t)p->operands.count;
     insn.operands = ptx_take(p, &p->operands, 0, sizeof(PtxOperand));
     if (!ptx_is(p, ';')) ptx_fail_expected(p, "',' or ';'");

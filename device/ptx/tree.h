@@ -264,7 +264,7 @@ struct PtxVariable {
     uint64_t dims[PTX_MAX_DIMS];
     uint8_t dim_count;      /* 0: a scalar; dims[0] = 0: [] */
     uint8_t bank;           /* .const[n] */
-    uint32_t reg;           /* of a parameter of a .func in space REG: index into function->registers */
+    uint32_t reg;           /* of a parameter of a .func in space REG: index into function->registers, of its first part */
     PtxFunction *function;  /* where it is declared, NULL at module scope */
     const struct PtxModule *home; /* at module scope: whose text has it */
     PtxVariable *linked;    /* while modules are joined: what its name means in the whole */

@@ -1,4 +1,5 @@
 /* Declarations of variables and parameters: space, alignment, type, dimensions, initialiser. */
+#include <stdio.h>
 #include <string.h>
 
 #include "ptx/parser.h"
@@ -150,13 +151,29 @@ static PtxVariable *ptx_redeclared(PtxParser *p, PtxVariable *variable, const Pt
     return old;
 }
 
+/* What a body declares in .global or .const is the module's; its name alone is the body's. */
+static bool ptx_is_static(const PtxVariable *variable)
+{
+    return variable->space == PTX_SPACE_GLOBAL || variable->space == PTX_SPACE_CONST;
+}
+
+static void ptx_make_static(PtxParser *p, PtxVariable *variable)
+{
+    char name[256];
+    int length = snprintf(name, sizeof name, "$__%.180s__%u", variable->name, (unsigned)p->globals.count);
+    if (ptx_types[variable->type].class == PTX_OPAQUE)
+        ptx_fail(p, variable->line, variable->column, "textures and surfaces are declared outside functions");
+    variable->name = ptx_intern(p, name, (size_t)length)->text;
+    variable->function = NULL;
+}
+
 static PtxVariable *ptx_declare_variable(PtxParser *p, PtxName *name, PtxVariable *variable)
 {
     PtxSymbol *symbol = name->symbol;
     if (!p->function && symbol && symbol->kind == PTX_SYMBOL_VARIABLE)
         return ptx_redeclared(p, variable, symbol);
     ptx_declare(p, PTX_SYMBOL_VARIABLE, name, variable->line, variable->column)->variable = variable;
-    PtxVector *list = p->function ? &p->variables : &p->globals;
+    PtxVector *list = p->function && !ptx_is_static(variable) ? &p->variables : &p->globals;
     variable->id = list->count;
     *(PtxVariable **)ptx_push(p, list, sizeof variable) = variable;
     return variable;
@@ -184,6 +201,7 @@ static void ptx_one_variable(PtxParser *p, const PtxVariable *common)
     variable->name = name->text;
     variable->function = p->function;
     variable->defined = variable->linkage != PTX_LINKAGE_EXTERN;
+    if (p->function && ptx_is_static(variable)) ptx_make_static(p, variable);
     ptx_dimensions(p, variable);
     bool open = variable->dim_count && !variable->dims[0], initialised = ptx_is(p, '=');
     if (open && !initialised && variable->defined && variable->space != PTX_SPACE_PARAM)

@@ -242,7 +242,7 @@ REFUSED = {
     f"{SIXTEEN}.global.f16 {EIGHT}, [t];": "an address of 64 bits",
     f"wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [d], {EIGHT};": "4 registers are expected here",
     f"wmma.mma.sync.aligned.row.col.m16n16k16.f32.s8.s8.f32 {FOUR};": "these types",
-    f"wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16.satfinite {FOUR};": "these modifiers",
+    f"wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16.satfinite {FOUR};": "from PTX 6.5 on",
     "wmma.mma.sync.aligned.row.row.m8n8k32.s32.s4.s4.s32 {rc0, rc1}, {ra0}, {ra1}, {rc0, rc1};": ".row.col",
 }
 
@@ -254,8 +254,42 @@ def check_refused():
         assert message in str(found.value), text
 
 
+def old_ptx(text, form, version):
+    """A kernel of a version before 6.3, where wmma has no .aligned, or before 6.5."""
+    source = KERNEL.format(text=text, registers=registers(form) + " .reg .b32 h<4>;")
+    source = source.replace(".version 8.5", f".version {version}").replace("sm_80", "sm_70")
+    if version < "6.3":
+        source = source.replace(".sync.aligned", ".sync")
+    return drv.module_from_buffer(source.encode()).get_function("k")
+
+
+def check_old_ptx():
+    """Sums in floats that become halves: .satfinite cuts them off, which keeps what is finite so. To other sums it
+    does nothing on sm_90."""
+    form, layouts = FORMS[1], ("row", "col", "row", "row")
+    a = np.full((16, 16), 100.0)
+    c = np.linspace(-160001, -90001, 256).reshape(16, 16).astype(np.float32)
+    sums = a @ a + c
+    for version in ("6.2", "6.4"):
+        for last in ("", ".satfinite"):
+            text = whole(form, layouts, last=last)
+            text = text.replace(f".f32.f32{last} {matrices.vector('rd', 8)}", f".f16.f32{last} {{h0, h1, h2, h3}}")
+            text = text.replace(f".f32 [d], {matrices.vector('rd', 8)}", ".f16 [d], {h0, h1, h2, h3}")
+            out = np.zeros((16, 16), np.float16)
+            given = [stored(x, kind, col, 16) for x, kind, col in ((a, "f16", 0), (a, "f16", 1), (c, "f32", 0))]
+            old_ptx(text, form, version)(drv.InOut(out), *map(drv.In, given), block=(32, 1, 1))
+            wanted = sums.astype(np.float16)
+            if last:
+                further = np.abs(wanted.astype(float)) > np.abs(sums)
+                wanted = np.where(further, np.nextafter(wanted, np.float16(0)), wanted)
+            assert (out == wanted).all(), (version, last)
+    with pytest.raises(drv.Error):
+        old_ptx(whole(form, layouts).replace(".sync.aligned", ".sync"), form, "6.3")
+
+
 CHECKS = [
     check_exact,
+    check_old_ptx,
     check_saturated,
     check_rounded,
     check_elements,

@@ -122,7 +122,7 @@ def matrix_of(words, shape, kind):
     return cooked(result, kind)
 
 
-KERNEL = """.version 8.5
+KERNEL = """.version {version}
 .target sm_{sm}
 .address_size 64
 .visible .entry k(.param .u64 pd, .param .u64 pa, .param .u64 pb, .param .u64 pc)
@@ -157,7 +157,7 @@ def moves(role, count, kind, to_registers):
     return text
 
 
-def kernel(text, counts, kinds, sm=80):
+def kernel(text, counts, kinds, sm=80, version="8.5"):
     """A kernel that runs `text` on registers d0.., a0.., b0.., c0..: counts and kinds by role."""
     types = {"f64": "f64", "f32": "f32"}
     declared = " ".join(
@@ -165,6 +165,7 @@ def kernel(text, counts, kinds, sm=80):
     )
     source = KERNEL.format(
         sm=sm,
+        version=version,
         declarations=declared,
         text=text,
         loads="\n".join(moves(role, counts[role], kinds[role], True) for role in "abc"),

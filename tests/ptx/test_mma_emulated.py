@@ -1,0 +1,223 @@
+"""mma.sync of shapes and types that sm_90 has no instruction for: numbers of eight bits, and m8n8k4 of halves.
+
+ptxas makes other instructions of them, which say what comes out to the bit. Their steps are written out here: the
+products of a tensor core added up in whole numbers, floats in NumPy.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from ptx_cases import matrices
+
+import pycuda.driver as drv
+
+PRODUCTS = 4  # m8n8k4 computes four at once
+KEPT = 25  # bits below the first one that a tensor core adds up
+
+
+# --- numbers of eight bits ---
+
+
+def decoded(byte, kind):
+    """The number that a byte stands for."""
+    if kind == "e5m2":
+        return np.asarray(np.uint16(byte) << np.uint16(8)).view(np.float16).astype(float)
+    sign, exponent, fraction = byte >> 7, byte >> 3 & 15, byte & 7
+    size = np.where(exponent, (8 + fraction) * 2.0 ** (exponent.astype(int) - 10), fraction * 2.0**-9)
+    return np.where(byte & 127 == 127, np.nan, np.where(sign, -size, size))
+
+
+def stored_exponent(x):
+    """Of a half: subnormal ones have the least."""
+    return max(np.frexp(x)[1] - 1, -14) if x else None
+
+
+def cut_off(x):
+    """A float towards zero."""
+    near = np.float32(x)
+    return near if abs(float(near)) <= abs(x) or np.isinf(x) else np.nextafter(near, np.float32(0))
+
+
+def core_sum(first, terms, sums):
+    """A tensor core's: products of halves and the number they are added to, all cut off at one place."""
+    plain = float(first) + sum(float(x) * float(y) for x, y in terms)
+    if not np.isfinite(plain):
+        return np.float32(plain) if sums == "f32" else np.float16(plain)
+    least = -14 if sums == "f16" else -126
+    exponents = [stored_exponent(x) + stored_exponent(y) for x, y in terms if x and y]
+    if first:
+        exponents.append(max(np.frexp(float(first))[1] - 1, least))
+    unit = 2.0 ** (KEPT - max(exponents, default=0))
+    total = int(float(first) * unit) + sum(int(float(x) * float(y) * unit) for x, y in terms)
+    value = total / unit
+    with np.errstate(over="ignore"):
+        return cut_off(value) if sums == "f32" else np.float16(value)
+
+
+def emulated(a, b, c, sums):
+    """Two products of halves, of the first and of the last two of every four neighbours; then c."""
+    number = np.float32 if sums == "f32" else np.float16
+    result = np.zeros(c.shape, number)
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            value = number(0)
+            for part in (0, 2):
+                at = [k for k in range(a.shape[1]) if k % 4 in (part, part + 1)]
+                value = core_sum(value, [(a[i, k], b[k, j]) for k in at], sums)
+            with np.errstate(all="ignore"):
+                result[i, j] = number(c[i, j]) + value
+    return result
+
+
+def multiplied(shape, kinds, a, b, c, sums):
+    """What the device makes of bytes; kinds of a and b."""
+    as_bytes = "u8"
+    given = {"a": matrices.registers(a, shape, as_bytes, "a"), "b": matrices.registers(b, shape, as_bytes, "b")}
+    given["c"] = matrices.registers(c, shape, sums, "c")
+    counts = {role: words.shape[1] for role, words in given.items()} | {"d": given["c"].shape[1]}
+    operands = ", ".join(matrices.vector(role, counts[role]) for role in "dabc")
+    text = f"mma.sync.aligned.{shape}.row.col.{sums}.{kinds[0]}.{kinds[1]}.{sums} {operands};"
+    types = {"d": sums, "a": as_bytes, "b": as_bytes, "c": sums}
+    function = matrices.kernel(text, counts, types, 89, "8.7")
+    out = np.zeros((32, counts["d"]), np.uint32)
+    function(drv.InOut(out), *(drv.In(np.ascontiguousarray(given[r])) for r in "abc"), block=(32, 1, 1))
+    return matrices.matrix_of(out, shape, sums)
+
+
+def same(found, wanted):
+    words = np.uint32 if wanted.dtype == np.float32 else np.uint16
+    return ((found.view(words) == wanted.view(words)) | (np.isnan(found) & np.isnan(wanted))).all()
+
+
+def bytes_of(random, size, special):
+    """Any bits, or what is finite and near one: sums of the first overflow or are no number."""
+    anything = random.integers(0, 256, size)
+    return anything if special else (anything & 0x87) | random.integers(4, 11, size) << 3
+
+
+def check_bytes():
+    random = np.random.default_rng(5)
+    forms = [(s, x, y) for s in ("m16n8k32", "m16n8k16") for x in ("e4m3", "e5m2") for y in ("e4m3", "e5m2")]
+    for shape, *kinds in forms:
+        m, n, k = matrices.size_of(shape)
+        for sums in ("f32", "f16"):
+            for special in (False, False, True):
+                a, b = bytes_of(random, (m, k), special), bytes_of(random, (k, n), special)
+                c = random.normal(size=(m, n)) * 2.0 ** random.integers(-6, 7, (m, n))
+                c = c.astype(np.float32 if sums == "f32" else np.float16)
+                if special:
+                    c[0, :4] = np.inf, -np.inf, np.nan, 0
+                x, y = decoded(a, kinds[0]), decoded(b, kinds[1])
+                with np.errstate(all="ignore"):
+                    wanted = emulated(x, y, c, sums)
+                found = multiplied(shape, kinds, a, b, c, sums)
+                assert same(found, wanted), (shape, kinds, sums, special)
+
+
+def check_bytes_one_by_one():
+    """All pairs of bytes as the only numbers, which every rounding keeps."""
+    for kind in ("e4m3", "e5m2"):
+        every = decoded(np.arange(256), kind)
+        for first in range(0, 256, 16):
+            a, b = np.zeros((16, 32), int), np.zeros((32, 8), int)
+            a[:, 3] = np.arange(first, first + 16)
+            b[3] = np.arange(8) * 31 % 256
+            found = multiplied("m16n8k32", (kind, kind), a, b, np.zeros((16, 8), np.float32), "f32")
+            with np.errstate(invalid="ignore"):
+                wanted = np.float32(every[a[:, 3]][:, None] * every[b[3]][None, :]) + np.float32(0)
+            assert same(found, wanted), (kind, first)
+
+
+# --- m8n8k4 of halves ---
+
+
+def quad_lanes(product):
+    return [4 * product + within + half for half in (0, 16) for within in range(4)]
+
+
+def quad_places(role, columns, kind):
+    """(row, column) of each element of the eight lanes that hold a product: the tables of the PTX manual."""
+    places = []
+    for half in (0, 4):
+        for within in range(4):
+            if role == "a":
+                places.append([(i + half, within) if columns else (within + half, i) for i in range(4)])
+            elif role == "b":
+                places.append([(i, within + half) if columns else (within, i + half) for i in range(4)])
+            elif kind == "f16":
+                places.append([(within + half, i) for i in range(8)])
+            else:
+                places.append([((within & 1) + (i & 2) + half, (i & 4) + (within & 2) + (i & 1)) for i in range(8)])
+    return places
+
+
+def quad_registers(stack, role, columns, kind):
+    """The words that each lane holds of four matrices."""
+    size = np.float16 if kind == "f16" else np.float32
+    places = quad_places(role, columns, kind)
+    out = np.zeros((32, len(places[0])), size)
+    for product in range(PRODUCTS):
+        for lane, where in zip(quad_lanes(product), places, strict=True):
+            out[lane] = [stack[product][at] for at in where]
+    return out.view(np.uint32)
+
+
+def quad_matrices(words, kind):
+    values = words.view(np.float16 if kind == "f16" else np.float32)
+    result = np.zeros((PRODUCTS, 8, 8), values.dtype)
+    for product in range(PRODUCTS):
+        for lane, where in zip(quad_lanes(product), quad_places("d", False, kind), strict=True):
+            for value, at in zip(values[lane], where, strict=True):
+                result[product][at] = value
+    return result
+
+
+def fused(x, y, z):
+    """x * y + z rounded once: these operands' sum is exact in double."""
+    return np.float32(x.astype(float) * y.astype(float) + np.asarray(z, float))
+
+
+def quad_product(a, b, c, sums):
+    x = [a[:, :, k, None] for k in range(4)]
+    y = [b[:, k, None, :] for k in range(4)]
+    c = np.asarray(c, np.float32)
+    if sums == "f16":
+        low, high = (fused(x[k + 1], y[k + 1], fused(x[k], y[k], 0)) for k in (0, 2))
+        return ((c + low) + high).astype(np.float16)
+    total = np.float32(0)
+    for k in range(4):
+        total = fused(x[k], y[k], total)
+    return total + c
+
+
+def check_quads():
+    random = np.random.default_rng(6)
+
+    def numbers(size, kind):
+        x = random.normal(size=size) * 2.0 ** random.integers(-5, 6, size)
+        return x.astype(np.float16 if kind == "f16" else np.float32)
+
+    for layouts in (("row", "col"), ("row", "row"), ("col", "row"), ("col", "col")):
+        for d, c in (("f32", "f32"), ("f16", "f16"), ("f32", "f16")):
+            stack = [numbers((PRODUCTS, *size), kind) for size, kind in (((8, 4), "f16"), ((4, 8), "f16"), ((8, 8), c))]
+            given = [
+                quad_registers(x, role, layout == "col", kind)
+                for x, role, layout, kind in zip(stack, "abc", (*layouts, ""), ("f16", "f16", c), strict=True)
+            ]
+            counts = {"a": 2, "b": 2, "c": 4 if c == "f16" else 8, "d": 4 if d == "f16" else 8}
+            operands = ", ".join(matrices.vector(role, counts[role]) for role in "dabc")
+            text = f"mma.sync.aligned.m8n8k4.{'.'.join(layouts)}.{d}.f16.f16.{c} {operands};"
+            function = matrices.kernel(text, counts, {"d": d, "a": "f16", "b": "f16", "c": c}, 80)
+            out = np.zeros((32, counts["d"]), np.uint32)
+            function(drv.InOut(out), *map(drv.In, given), block=(32, 1, 1))
+            assert same(quad_matrices(out, d), quad_product(*stack, d)), (layouts, d, c)
+
+
+@pytest.mark.parametrize("check", [check_bytes, check_bytes_one_by_one, check_quads])
+def test_all(at_capability, check):
+    at_capability((9, 0), check)
