@@ -97,9 +97,9 @@ CUresult function_param_info(const CodeFunction *code, size_t index, size_t *off
 
 CpuParameterKind function_parameter_kind(CUfunction handle, size_t index)
 {
-    Function *function;
+    Function *function = object_get(handle, OBJECT_FUNCTION);
     CpuParameterKind kind = CPU_PARAMETER_UNKNOWN;
-    if (function_enter(handle, &function)) return kind;
+    if (!function) return kind;
     if (index < function->code->param_count) {
         const CodeParam *param = &function->code->params[index];
         kind = param->is_integer ? CPU_PARAMETER_INTEGER
