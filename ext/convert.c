@@ -210,8 +210,8 @@ int convert_native(struct _PyArray_Descr *dtype, const char *what)
     }
     if (native == 0)
         PyErr_Format(PyExc_ValueError,
-                     "%s: the bytes of dtype %S are not in the device's order: "
-                     "ary.astype(ary.dtype.newbyteorder('=')) are, and ary.view(numpy.uint8) is copied as it is",
+                     "%s: the bytes of dtype %S are not in the device's order: dtype.newbyteorder('=') has that, "
+                     "ary.astype() makes such a copy, and ary.view(numpy.uint8) is copied as it is",
                      what, (PyObject *)dtype);
     return native > 0 ? 0 : -1;
 }

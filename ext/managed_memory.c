@@ -82,7 +82,7 @@ static PyObject *make_array(ModuleState *state, ArrayForm *form, PyObject *mem_f
 {
     unsigned flags = 0;
     PyObject *memory = NULL, *array = NULL;
-    if (convert_native(form->dtype, "managed memory") == 0 && convert_unsigned(mem_flags, "mem_flags", &flags) == 0)
+    if (convert_unsigned(mem_flags, "mem_flags", &flags) == 0)
         memory = new_managed(state, form->bytes, flags ? flags : CU_MEM_ATTACH_GLOBAL);
     if (memory) {
         void *pointer = (void *)(uintptr_t)device_allocation_cast(memory)->pointer;

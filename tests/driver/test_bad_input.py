@@ -135,6 +135,9 @@ TO_THE_DEVICE = {
     "memcpy_htod_async": lambda add: drv.memcpy_htod_async(drv.mem_alloc(32), swapped()),
     "memcpy_dtoh": lambda add: drv.memcpy_dtoh(swapped(), drv.mem_alloc(32)),
     "from_device_like": lambda add: drv.from_device_like(drv.mem_alloc(32), swapped()),
+    "from_device": lambda add: drv.from_device(drv.mem_alloc(32), 8, swapped().dtype),
+    "pagelocked_empty": lambda add: drv.pagelocked_empty(8, swapped().dtype),
+    "aligned_empty_like": lambda add: drv.aligned_empty_like(swapped()),
     "managed_zeros": lambda add: drv.managed_zeros(8, swapped().dtype),
     "to_gpu": lambda add: gpuarray.to_gpu(swapped()),
     "GPUArray": lambda add: gpuarray.zeros(8, SWAPPED_FIELD),
@@ -165,7 +168,7 @@ def test_result_that_cannot_be_copied_back_starts_no_kernel(add, works, handler,
 
 
 def test_too_much_host_memory(works):
-    with pytest.raises(MemoryError, match="4503599627370496 bytes of memory aligned to 4096"):
+    with pytest.raises(MemoryError, match="1125899906842624 bytes of memory aligned to 4096"):
         drv.aligned_empty(1 << 50, np.uint8)
 
 
