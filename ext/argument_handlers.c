@@ -170,8 +170,9 @@ static PyObject *pre_call(PyObject *self, PyObject *stream)
     return transfer(self, stream, buffers_read, true);
 }
 
-PyDoc_STRVAR(out_pre_call_doc, "pre_call(stream)\n--\n\n"
-                               "Refuses an array that the result could not be copied to, before the kernel runs.");
+PyDoc_STRVAR(out_pre_call_doc,
+             "pre_call(stream)\n--\n\n"
+             "Refuses an array that the result could not be copied to, before the kernel runs.");
 
 static PyObject *out_pre_call(PyObject *self, PyObject *Py_UNUSED(stream))
 {
@@ -181,10 +182,11 @@ static PyObject *out_pre_call(PyObject *self, PyObject *Py_UNUSED(stream))
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(in_out_pre_call_doc,
-             "pre_call(stream)\n--\n\n"
-             "Copies the array, which must be writable, to the device (cuMemcpyHtoD), in order with the work on the "
-             "stream.");
+PyDoc_STRVAR(
+    in_out_pre_call_doc,
+    "pre_call(stream)\n--\n\n"
+    "Copies the array, which must be writable, to the device (cuMemcpyHtoD), in order with the work on the "
+    "stream.");
 
 static PyObject *in_out_pre_call(PyObject *self, PyObject *stream)
 {

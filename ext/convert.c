@@ -209,10 +209,11 @@ int convert_native(struct _PyArray_Descr *dtype, const char *what)
         Py_XDECREF(answer);
     }
     if (native == 0)
-        PyErr_Format(PyExc_ValueError,
-                     "%s: the bytes of dtype %S are not in the device's order: dtype.newbyteorder('=') has that, "
-                     "ary.astype() makes such a copy, and ary.view(numpy.uint8) is copied as it is",
-                     what, (PyObject *)dtype);
+        PyErr_Format(
+            PyExc_ValueError,
+            "%s: the bytes of dtype %S are not in the device's order: dtype.newbyteorder('=') has that, "
+            "ary.astype() makes such a copy, and ary.view(numpy.uint8) is copied as it is",
+            what, (PyObject *)dtype);
     return native > 0 ? 0 : -1;
 }
 

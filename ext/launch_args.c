@@ -135,7 +135,8 @@ static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *
     PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)array);
     int failed = convert_native(dtype, "a kernel's argument");
     if (!failed)
-        failed = is_kernel_type(dtype) ? keep(&launch->keep, array) : refuse(launch->function, position, argument);
+        failed =
+            is_kernel_type(dtype) ? keep(&launch->keep, array) : refuse(launch->function, position, argument);
     size_t size = (size_t)PyDataType_ELSIZE(dtype);
     size_t alignment = (size_t)PyDataType_ALIGNMENT(dtype);
     if (alignment <= 1)     /* NumPy packs structures unless told otherwise; C does not */
@@ -346,7 +347,9 @@ static int raise_count(FunctionObject *function, Py_ssize_t count)
 static const char *scalars_of(size_t size)
 {
     switch (size) {
-    case 8: return ": pass numpy.uintp for a size_t or a pointer, numpy.int64 for a long, numpy.float64 for a double";
+    case 8:
+        return ": pass numpy.uintp for a size_t or a pointer, numpy.int64 for a long, numpy.float64 for a "
+               "double";
     case 4: return ": pass numpy.int32 or numpy.uint32 for an integer, numpy.float32 for a float";
     case 2: return ": pass numpy.int16 or numpy.uint16 for an integer, numpy.float16 for a half";
     case 1: return ": pass numpy.int8 or numpy.uint8 for an integer, numpy.bool_ for a bool";

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 
-_GPUARRAY = """ones ones_like arange take multi_take multi_take_put multi_put concatenate stack transpose reshape
-    if_positive where maximum minimum sum dot max min any all subset_sum subset_dot subset_max subset_min
-    logical_and logical_or logical_not"""
+_GPUARRAY = """ones ones_like arange take multi_take multi_take_put multi_put concatenate stack transpose
+    reshape if_positive where maximum minimum sum dot max min any all subset_sum subset_dot subset_max
+    subset_min logical_and logical_or logical_not"""
 
 # Modules, and names of modules that are there.
 MODULES = frozenset(

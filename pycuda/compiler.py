@@ -106,7 +106,11 @@ def compile_plain(source, options, keep, nvcc, cache_dir, target="cubin") -> byt
     Compile source as it stands, with these options and no others: no extern "C", no architecture but one
     among the options.
     """
-    source, options, nvcc = _arguments.source(source), _arguments.options(options), _arguments.path(nvcc, "nvcc")
+    source, options, nvcc = (
+        _arguments.source(source),
+        _arguments.options(options),
+        _arguments.path(nvcc, "nvcc"),
+    )
     _arguments.target(target)
     _arguments.cache_folder(cache_dir)
     device = _target.current()
@@ -274,10 +278,10 @@ class SourceModule(CudaModule):
 
     The CUDA C source compiled and loaded into the current context. Unless no_extern_c is true it is wrapped
     in extern "C", so that kernels keep their names; options are nvcc's (a sequence of str, or one str for one
-    option; None stands for DEFAULT_NVCC_FLAGS); include_dirs is a sequence of folders, or one; arch defaults to
-    the device's; keep leaves the compiler's files in a folder and prints "*** compiler output in" and its path;
-    cache_dir names the cache folder, False means none. CompileError when the source does not compile; it carries
-    the compiler's messages with the lines of source.
+    option; None stands for DEFAULT_NVCC_FLAGS); include_dirs is a sequence of folders, or one; arch defaults
+    to the device's; keep leaves the compiler's files in a folder and prints "*** compiler output in" and its
+    path; cache_dir names the cache folder, False means none. CompileError when the source does not compile;
+    it carries the compiler's messages with the lines of source.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """meson-python, with one addition: an editable install outlives the environment that built it.
 
-meson-python's loader runs ninja at each import, by the path that ninja had at the build. pip builds in an environment
-that is gone afterwards, with ninja, meson and NumPy's headers. So the loader gets a small script instead: it runs that
-ninja while it is there, and once it is gone leaves what was built as it is.
+meson-python's loader runs ninja at each import, by the path that ninja had at the build. pip builds in an
+environment that is gone afterwards, with ninja, meson and NumPy's headers. So the loader gets a small script
+instead: it runs that ninja while it is there, and once it is gone leaves what was built as it is.
 """
 
 import hashlib
@@ -11,8 +11,13 @@ import shlex
 import shutil
 
 import mesonpy
-from mesonpy import build_sdist, build_wheel, get_requires_for_build_editable
-from mesonpy import get_requires_for_build_sdist, get_requires_for_build_wheel
+from mesonpy import (
+    build_sdist,
+    build_wheel,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+)
 
 __all__ = [
     "build_editable",

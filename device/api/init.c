@@ -17,7 +17,6 @@ typedef struct Driver {
 static Driver driver = {.chunks = CHUNKS_INITIALIZER};
 static pthread_mutex_t driver_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local bool inside_callback;
-
 static atomic_bool texts_are_read; /* somebody asked for the table: stderr is not for us */
 static char init_problem[1024];    /* under the driver's mutex */
 
@@ -30,7 +29,7 @@ static void mark_forked(void)
 }
 
 /* Says why cuInit fails: in the log, to pycuda by its table, to others on stderr. */
-static CUresult refuse_locked(CUresult result, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static CUresult refuse_locked(CUresult result, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -52,25 +51,23 @@ static MemoryMap *make_memory(const DriverSettings *wanted)
 
 static CUresult refuse_for_memory_locked(const DriverSettings *wanted)
 {
-    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-    getrlimit(RLIMIT_AS, &limit);
-    if (limit.rlim_cur == RLIM_INFINITY)
-        return refuse_locked(CUDA_ERROR_OUT_OF_MEMORY,
-                             "no address space for the memory of the devices (%d of %llu MiB): set "
-                             "PYCUDA_CPU_MEMORY to less, for example PYCUDA_CPU_MEMORY=256M",
-                             wanted->devices, (unsigned long long)(wanted->memory >> 20));
-    return refuse_locked(CUDA_ERROR_OUT_OF_MEMORY,
-                         "no address space for the memory of the devices (%d of %llu MiB) within this process's "
-                         "limit of %llu MiB: raise the limit (ulimit -v unlimited), or set PYCUDA_CPU_MEMORY to "
-                         "less, for example PYCUDA_CPU_MEMORY=256M",
-                         wanted->devices, (unsigned long long)(wanted->memory >> 20),
-                         (unsigned long long)(limit.rlim_cur >> 20));
+    struct rlimit limit;
+    char within[128] = "";
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(within, sizeof within, " within this process's limit of %llu MiB: raise that (ulimit -v), or",
+                 (unsigned long long)(limit.rlim_cur >> 20));
+    return refuse_locked(
+        CUDA_ERROR_OUT_OF_MEMORY,
+        "no address space for the memory of %d devices of %llu MiB%s set PYCUDA_CPU_MEMORY to less, "
+        "for example PYCUDA_CPU_MEMORY=256M",
+        wanted->devices, (unsigned long long)(wanted->memory >> 20), *within ? within : ":");
 }
 
 static CUresult initialise_locked(void)
 {
     if (atomic_load(&driver.initialised)) return CUDA_SUCCESS;
     const DriverSettings *wanted = driver_settings();
+    init_problem[0] = '\0';
     if (*wanted->problem) return refuse_locked(CUDA_ERROR_INVALID_VALUE, "%s", wanted->problem);
     if (!wanted->devices) return CUDA_ERROR_NO_DEVICE;
     driver.memory = make_memory(wanted);

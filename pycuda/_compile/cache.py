@@ -1,10 +1,10 @@
 """Compiled code on disk.
 
-A file is named by the digest of everything its content depends on, and opens with a checksum of that name and
-content: a truncated, damaged or renamed file reads as absent. What belongs to another user is not used, as it may
-hold any code: files and folders are made for their owner alone. Files are written beside their place and renamed,
-so that a reader in another process sees a whole file or none. A folder that cannot be used costs one warning,
-never a compilation.
+A file is named by the digest of everything its content depends on, and opens with a checksum of that name
+and content: a truncated, damaged or renamed file reads as absent. What belongs to another user may hold any
+code and is not used; files and folders are made for their owner alone. Files are written beside their place
+and renamed, so that a reader in another process sees a whole file or none. A folder that cannot be used costs
+one warning, never a compilation.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ def signature(path: str):
 
 
 def stamp(path: str):
-    """The same within one process: all that says that a file is another, for one of the same size whose time was
-    set back. Other machines number and date a copy of the same file otherwise.
+    """The same within one process: all that says that a file is another, for one of the same size whose time
+    was set back. Other machines number and date a copy of the same file otherwise.
     """
     try:
         status = os.stat(path)

@@ -69,8 +69,8 @@ def _describe(device) -> Target:
 def current() -> Target | None:
     """The target of the calling thread, or None where there is no driver or no device.
 
-    What a driver that works refuses is raised: without a target the code would be made for another device. So is
-    a setting that is wrong, and memory that is short.
+    What a driver that works refuses is raised: without a target the code would be made for another device.
+    So is a setting that is wrong, and memory that is short.
     """
     try:
         drv.init()

@@ -82,7 +82,9 @@ def test_argument_of_the_wrong_width(add, memory, works):
         add(memory, np.int64(1 << 40), X, block=(8, 1, 1))
 
 
-INTEGERS = "__global__ void take(size_t n, short m, double x, unsigned long long *out) { out[0] = n; out[1] = m; }"
+INTEGERS = (
+    "__global__ void take(size_t n, short m, double x, unsigned long long *out) { out[0] = n; out[1] = m; }"
+)
 
 
 @pytest.mark.driver(12040, "kernels tell their parameters")
@@ -158,7 +160,9 @@ def test_foreign_byte_order(add, works, way):
 @pytest.mark.parametrize("kind", ["byte order", "read-only", "objects"])
 @pytest.mark.parametrize("handler", [drv.Out, drv.InOut])
 def test_result_that_cannot_be_copied_back_starts_no_kernel(add, works, handler, kind):
-    array = np.zeros(8, {"byte order": ">f4" if np.little_endian else "<f4", "objects": object}.get(kind, np.float32))
+    array = np.zeros(
+        8, {"byte order": ">f4" if np.little_endian else "<f4", "objects": object}.get(kind, np.float32)
+    )
     array.flags.writeable = kind != "read-only"
     memory = drv.to_device(np.zeros(8, np.float32))
     both = SourceModule("__global__ void both(float *a, float *b) { a[0] = b[0] + 1; }").get_function("both")

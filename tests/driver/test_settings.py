@@ -112,6 +112,6 @@ def test_another_program_reads_it_on_stderr(run_python):
     done = run_python(OTHER_PROGRAM.format(path=path), env={"PYCUDA_CPU_MEMORY": "abc"}, check=True)
     assert done.stdout == "1\n"
     assert done.stderr == (
-        'CPU device: PYCUDA_CPU_MEMORY is "abc": it may be a number of bytes, with K, M, G or T for powers of '
-        "1024, at most 1T: 512M\n"
+        'CPU device: PYCUDA_CPU_MEMORY is "abc": it may be a number of bytes, with K, M, G or T for powers '
+        "of 1024, at most 1T: 512M\n"
     )

@@ -1,7 +1,7 @@
 """GPUArray: construction, description, views; NumPy says what is right."""
 
-import operator
 import itertools
+import operator
 import weakref
 
 import numpy as np
@@ -358,7 +358,8 @@ def test_array_in_a_list(pair):
     assert first in [first] and [first].index(first) == 0
     with pytest.raises(TypeError, match=r"a\.get\(\)"):
         first in [second]  # noqa: B015
-    assert first != None and not first == None  # noqa: E711
+    assert first != None  # noqa: E711
+    assert not (first == None)  # noqa: E711, SIM201
 
 
 def test_not_hashable(pair):

@@ -101,7 +101,10 @@ def test_every_environment_variable_of_ours_has_a_row():
     tables = [ROOT / "core" / "settings.def", ROOT / "device" / "api" / "settings.def"]
     known = set(re.findall(r"^\w+\((\w+),", "\n".join(path.read_text() for path in tables), re.M))
     assert len(known) > 15
-    texts = {path: path.read_text() for path in sources("core", "ext", "device", "pycuda", suffixes=(".c", ".h", ".py"))}
+    texts = {
+        path: path.read_text()
+        for path in sources("core", "ext", "device", "pycuda", suffixes=(".c", ".h", ".py"))
+    }
     names = {
         name: path.relative_to(ROOT).as_posix()
         for path, text in texts.items()
