@@ -26,11 +26,13 @@ enum {
 #define CU_ENUM(cls, doc)
 #define CU_VALUE(py, name, value) name = value,
 #define CU_ALIAS(py, name, value)
+#define CU_GONE(py, name, value)
 #define CU_ENUM_END(cls)
 #include "abi/cuda_enums.def"
 #undef CU_ENUM
 #undef CU_VALUE
 #undef CU_ALIAS
+#undef CU_GONE
 #undef CU_ENUM_END
 };
 

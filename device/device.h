@@ -15,7 +15,8 @@
  * api/, one family of calls a file; nothing here touches an instruction
  *   api.h exports.c unsupported.c      what is exported; a weak answer for every row of abi/
  *   proc_address.c errors.c log.[ch]   cuGetProcAddress, error texts, cuLogs*
- *   driver.h init.c                    settings from the environment, cuInit, fork
+ *   settings.h settings.def settings.c  settings from the environment
+ *   driver.h init.c                    cuInit, fork
  *   objects.h registry.c               handles: reference counts, live objects
  *   device.c device_attributes.def device_limits.h     the virtual devices
  *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits

@@ -170,6 +170,32 @@ static PyObject *pre_call(PyObject *self, PyObject *stream)
     return transfer(self, stream, buffers_read, true);
 }
 
+PyDoc_STRVAR(out_pre_call_doc,
+             "pre_call(stream)\n--\n\n"
+             "Refuses an array that the result could not be copied to, before the kernel runs.");
+
+static PyObject *out_pre_call(PyObject *self, PyObject *Py_UNUSED(stream))
+{
+    HostBuffer buffer;
+    if (buffers_write(handler_cast(self)->array, "Out: the array", &buffer) < 0) return NULL;
+    buffers_release(&buffer);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(
+    in_out_pre_call_doc,
+    "pre_call(stream)\n--\n\n"
+    "Copies the array, which must be writable, to the device (cuMemcpyHtoD), in order with the work on the "
+    "stream.");
+
+static PyObject *in_out_pre_call(PyObject *self, PyObject *stream)
+{
+    PyObject *checked = out_pre_call(self, stream);
+    if (!checked) return NULL;
+    Py_DECREF(checked);
+    return pre_call(self, stream);
+}
+
 PyDoc_STRVAR(post_call_doc,
              "post_call(stream)\n--\n\n"
              "Copies the result back to the array (cuMemcpyDtoH), behind the work on the stream.");
@@ -198,12 +224,13 @@ static PyMethodDef in_methods[] = {
 };
 
 static PyMethodDef out_methods[] = {
+    {"pre_call", out_pre_call, METH_O, out_pre_call_doc},
     {"post_call", post_call, METH_O, post_call_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef in_out_methods[] = {
-    {"pre_call", pre_call, METH_O, pre_call_doc},
+    {"pre_call", in_out_pre_call, METH_O, in_out_pre_call_doc},
     {"post_call", post_call, METH_O, post_call_doc},
     {NULL, NULL, 0, NULL},
 };

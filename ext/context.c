@@ -96,6 +96,7 @@ PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
     atomic_store(&state->fault_shown, false);
     context_count(context, true);
     if (context_stack_push(context) < 0) Py_CLEAR(context);
+    if (context) context->fresh = true;
     return (PyObject *)context;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/settings.h"
 #include "ext/errors.h"
 
 /* Facts of the process, not of a module: no driver works in a child forked after cuInit. */
@@ -34,12 +35,18 @@ void context_note_initialised(ModuleState *state)
 int context_init_driver(ModuleState *state, unsigned flags)
 {
     CUresult result;
+    char wrong[256];
+    if (!settings_are_good(wrong, sizeof wrong)) {
+        raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuInit", "%s", wrong);
+        return -1;
+    }
     CALL_UNLOCKED(result, driver.cuInit(flags));
+    const char *problem = result == CUDA_SUCCESS ? NULL : driver_init_problem();
     if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked())
         raise_driver(state, result, "cuInit",
                      "CUDA cannot be used in a process forked after it was initialised");
     else if (result != CUDA_SUCCESS)
-        raise_driver(state, result, "cuInit", NULL);
+        raise_driver(state, result, "cuInit", problem ? "%s" : NULL, problem);
     if (result != CUDA_SUCCESS) return -1;
     context_note_initialised(state);
     return errors_give_notice();
@@ -51,7 +58,7 @@ static int parse_ordinal(ModuleState *state, const char *text, const char *sourc
     errno = 0;
     long number = strtol(text, &end, 10);
     if (end == text || end[strspn(end, " \t\r\n")] != '\0' || errno || number < 0 || number > 65535) {
-        raise_logic(state, "%s is \"%.40s\": it must be the number of a device", source, text);
+        raise_logic(state, "%s is \"%.40s\": it may be the number of a device", source, text);
         return -1;
     }
     *ordinal = (int)number;

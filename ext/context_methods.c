@@ -43,8 +43,15 @@ static PyObject *context_detach_py(PyObject *self, PyObject *Py_UNUSED(none))
     return context_detach(context_cast(self)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+/* `with device.make_context()` enters by the push that make_context made, so that the end of the block undoes it:
+ * as long as nothing was made in the context, which is then used without `with` as well. */
 static PyObject *context_enter_py(PyObject *self, PyObject *Py_UNUSED(none))
 {
+    ContextObject *context = context_cast(self);
+    if (context->fresh && atomic_load(&context->resources) == 0 && context_stack_is_top(context)) {
+        context->fresh = false;
+        return Py_NewRef(self);
+    }
     return context_stack_push(context_cast(self)) < 0 ? NULL : Py_NewRef(self);
 }
 

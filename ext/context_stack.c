@@ -94,6 +94,7 @@ int context_stack_push(ContextObject *context)
         if (stack && PyList_GET_SIZE(stack) == 1) drop_stack(state);
         return -1;
     }
+    context->fresh = false;
     return 0;
 }
 

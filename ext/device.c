@@ -242,7 +242,9 @@ PyDoc_STRVAR(
     make_context_doc,
     "make_context(flags=0) -> Context\n--\n\n"
     "A new context on the device, pushed on the calling thread's stack; flags are of ctx_flags (cuCtxCreate).\n"
-    "To share memory with other libraries, use retain_primary_context.");
+    "To share memory with other libraries, use retain_primary_context. A `with` block over a context in which "
+    "nothing\n"
+    "was made yet ends by taking it off the stack again.");
 
 static PyObject *device_make_context(PyObject *self, FAST_PARAMETERS)
 {

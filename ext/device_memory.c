@@ -43,11 +43,18 @@ void device_memory_make_room(ModuleState *state)
     for (int i = 0; i < state->give_back_count; i++) state->give_back[i](state);
 }
 
+/* A garbage collection takes milliseconds: not for what the device has no room for when it is empty. */
+static bool can_ever_fit(size_t size)
+{
+    size_t free_size, total;
+    return driver.cuMemGetInfo(&free_size, &total) != CUDA_SUCCESS || size <= total;
+}
+
 CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out)
 {
     CUresult result;
     CALL_BLOCKING(state, result, driver.cuMemAlloc(out, size));
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && can_ever_fit(size)) {
         device_memory_make_room(state);
         CALL_BLOCKING(state, result, driver.cuMemAlloc(out, size));
     }

@@ -58,7 +58,8 @@ PyObject *host_memory_aligned(ModuleState *state, size_t size, size_t alignment)
     if (!memory) return NULL;
     if (posix_memalign(&pointer, alignment, size ? size : 1) == 0) return own(memory, pointer, size);
     Py_DECREF((PyObject *)memory);
-    return PyErr_NoMemory();
+    return PyErr_Format(PyExc_MemoryError, "the host has no %zu bytes of memory aligned to %zu", size,
+                        alignment);
 }
 
 PyObject *host_memory_register(ModuleState *state, PyObject *base, void *pointer, size_t size, unsigned flags)

@@ -84,6 +84,7 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
 /* The format code of a dtype. NULL with TypeError for what no kernel takes. */
 static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
 {
+    if (convert_native(dtype, "prepare") < 0) return NULL;
     if (strchr("biufc", dtype->kind) && pack_code(dtype->type)) return PyUnicode_FromFormat("%c", dtype->type);
     if (dtype->kind == 'V' && !PyDataType_REFCHK(dtype))
         return PyUnicode_FromFormat("%zds", (Py_ssize_t)PyDataType_ELSIZE(dtype));

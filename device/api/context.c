@@ -13,7 +13,9 @@
 #include "api/stream.h"
 
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
-static Context *contexts;             /* all ever made */
+static Context *contexts;             /* the newest first */
+static unsigned dead_contexts;        /* of them, those that are no primary ones */
+enum { DEAD_CONTEXTS = 64 };          /* so many are known as destroyed; then the oldest are forgotten */
 static unsigned long long last_id;
 
 static const uint64_t default_limits[CONTEXT_LIMITS] = {
@@ -64,6 +66,29 @@ Context *context_new(Device *device, unsigned flags, bool primary)
     return context;
 }
 
+/* The oldest dead context that is on no stack, taken from the list; NULL when there are few. */
+static Context *oldest_dead_locked(void)
+{
+    Context **oldest = NULL;
+    if (dead_contexts <= DEAD_CONTEXTS) return NULL;
+    for (Context **link = &contexts; *link; link = &(*link)->next)
+        if (!(*link)->primary && !atomic_load(&(*link)->live) && !atomic_load(&(*link)->stacked)) oldest = link;
+    Context *context = oldest ? *oldest : NULL;
+    if (oldest) *oldest = context->next;
+    if (oldest) dead_contexts--;
+    return context;
+}
+
+static void forget_oldest(void)
+{
+    pthread_mutex_lock(&contexts_lock);
+    dead_contexts++;
+    Context *context = oldest_dead_locked();
+    pthread_mutex_unlock(&contexts_lock);
+    if (context) pthread_mutex_destroy(&context->print_lock);
+    free(context);
+}
+
 bool context_close(Context *context)
 {
     uint64_t bytes[MEMORY_KINDS];
@@ -86,6 +111,7 @@ bool context_close(Context *context)
     free(context->print_text);
     context->print_text = NULL;
     context->print_length = context->print_capacity = 0;
+    if (!context->primary) forget_oldest();
     return true;
 }
 

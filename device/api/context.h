@@ -7,7 +7,8 @@
 enum { CONTEXT_LIMITS = 10 };
 
 struct CUctx_st {
-    Context *next;              /* all contexts ever made; none is ever freed */
+    Context *next;              /* in the list of all that are known: the living, and the last that died */
+    _Atomic unsigned stacked;   /* places on threads' stacks: not forgotten before they are left */
     Device *device;
     bool primary;
     _Atomic bool live;

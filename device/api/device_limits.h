@@ -4,8 +4,6 @@
 #define DEVICE_API_DEVICE_LIMITS_H
 
 enum {
-    DEVICE_MULTIPROCESSORS = 40,         /* as a T4 has */
-    DEVICE_MOST_MULTIPROCESSORS = 1024,  /* that PYCUDA_CPU_MULTIPROCESSORS may ask for */
     DEVICE_MAX_THREADS = 1024,           /* of a block */
     DEVICE_MAX_BLOCK_Z = 64,
     DEVICE_MAX_GRID_YZ = 65535,

@@ -95,6 +95,21 @@ CUresult function_param_info(const CodeFunction *code, size_t index, size_t *off
     return CUDA_SUCCESS;
 }
 
+CpuParameterKind function_parameter_kind(CUfunction handle, size_t index)
+{
+    Function *function = object_get(handle, OBJECT_FUNCTION);
+    CpuParameterKind kind = CPU_PARAMETER_UNKNOWN;
+    if (!function) return kind;
+    if (index < function->code->param_count) {
+        const CodeParam *param = &function->code->params[index];
+        kind = param->is_integer ? CPU_PARAMETER_INTEGER
+               : param->is_float ? CPU_PARAMETER_FLOAT
+                                 : CPU_PARAMETER_UNKNOWN;
+    }
+    PUT(function);
+    return kind;
+}
+
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction handle)
 {
     Function *function;

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "api/api.h"
+#include "api/settings.h"
 
 enum { LOG_ENTRIES = 100, LOG_TEXT = 1400, LOG_CALLBACKS = 16, LEVEL_ERROR = 0, LEVEL_WARNING = 1 };
 
@@ -22,18 +23,6 @@ static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static char *log_lines[LOG_ENTRIES]; /* entry n is at n % LOG_ENTRIES */
 static unsigned log_count;           /* entries ever made */
 static LogCallback log_callbacks[LOG_CALLBACKS];
-
-static const char log_stderr[] = "stderr";
-static pthread_once_t log_once = PTHREAD_ONCE_INIT;
-static bool log_prints;
-
-bool log_word_known(const char *word) { return !word || !*word || !strcmp(word, log_stderr); }
-
-static void read_wish(void)
-{
-    const char *word = getenv("PYCUDA_CPU_LOG");
-    log_prints = word && !strcmp(word, log_stderr);
-}
 
 static void keep_line(char *line)
 {
@@ -72,8 +61,7 @@ static void log_entry(unsigned level, const char *format, va_list list)
     char *line = malloc(size);
     if (line) {
         snprintf(line, size, "[%s][CPU device][%s] %s\n", when, level == LEVEL_ERROR ? "E" : "W", text);
-        pthread_once(&log_once, read_wish);
-        if (log_prints) fputs(line, stderr);
+        if (driver_settings()->log_printed) fputs(line, stderr);
         keep_line(line);
     }
     tell_callbacks(level, text);

@@ -2,13 +2,8 @@
 #ifndef DEVICE_API_LOG_H
 #define DEVICE_API_LOG_H
 
-#include <stdbool.h>
-
 /* Adds an entry and tells the registered callbacks; takes no lock while it calls them. */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* PYCUDA_CPU_LOG=stderr prints every entry as it is made, for programs that never ask for the log. */
-bool log_word_known(const char *word);
 
 #endif

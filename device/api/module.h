@@ -44,6 +44,7 @@ CUresult function_attribute(const CodeFunction *code, const FunctionSettings *se
                             CUfunction_attribute attribute, int *value);
 CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *settings,
                                 CUfunction_attribute attribute, int value);
+CpuParameterKind function_parameter_kind(CUfunction handle, size_t index);
 CUresult function_param_info(const CodeFunction *code, size_t index, size_t *offset, size_t *size);
 /* The most threads of a block. */
 int function_max_threads(const CodeFunction *code);

@@ -81,6 +81,8 @@ int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault);
  * memory. */
 WorkerPool *worker_pool_create(int threads);
 void worker_pool_destroy(WorkerPool *pool);
+/* Reads what PYCUDA_CPU_SCHEDULE may be: random:SEED. The seed becomes no 0. */
+bool worker_schedule_seed(const char *text, uint64_t *seed);
 int worker_pool_threads(const WorkerPool *pool);
 
 /* The heap of device-side malloc over [base, base + size), memory the caller owns and has registered. */

@@ -35,7 +35,8 @@ enum {
 #define POISON_LIMIT (256 * KIB)      /* larger ranges give their pages back instead */
 #define QUARANTINE_SMALL (32 * MIB)   /* bytes of ranges that keep their pages */
 #define ARENA_LARGEST (UINT64_C(1) << 40)
-#define ARENA_SMALLEST (4 * GIB)
+#define ARENA_USUAL (4 * GIB)
+#define ARENA_SMALLEST (64 * MIB)
 
 typedef struct Entry {
     MemoryRange range;                /* as kernels find it */
@@ -102,9 +103,11 @@ static void region_open(Region *region, void *start, uint64_t size)
     region->top = region->committed = align_up(region->start, HUGE_PAGE);
 }
 
-static bool reserve_own(Region *region)
+static bool reserve_own(Region *region, uint64_t least)
 {
-    for (uint64_t size = ARENA_LARGEST; size >= ARENA_SMALLEST; size /= 2) {
+    if (least > ARENA_USUAL) least = ARENA_USUAL;
+    if (least < ARENA_SMALLEST) least = ARENA_SMALLEST;
+    for (uint64_t size = ARENA_LARGEST; size >= least; size /= 2) {
         void *start = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (start == MAP_FAILED) continue;
         region_open(region, start, size);
@@ -124,11 +127,13 @@ static void reserve_shared(Region *region, SharedFile *file, uint64_t size)
         region_open(region, start, size);
 }
 
-MemoryMap *memory_map_create(void)
+MemoryMap *memory_map_create(void) { return memory_map_create_least(ARENA_USUAL); }
+
+MemoryMap *memory_map_create_least(uint64_t least)
 {
     MemoryMap *map = calloc(1, sizeof *map);
     if (!map) return NULL;
-    if (!reserve_own(&map->own)) {
+    if (!reserve_own(&map->own, least)) {
         free(map);
         return NULL;
     }

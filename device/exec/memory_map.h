@@ -61,6 +61,8 @@ typedef struct MemoryRequest {
 
 /* Reserves the address space. NULL when the system gives none. */
 MemoryMap *memory_map_create(void);
+/* The same where address space is scarce: `least` bytes of it will do, if that is less than usual. */
+MemoryMap *memory_map_create_least(uint64_t least);
 /* Unmaps everything; nobody may use the map or its memory any more. */
 void memory_map_destroy(MemoryMap *map);
 

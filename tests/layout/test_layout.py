@@ -122,3 +122,23 @@ def test_every_file_opens_with_its_idea():
         if not path.read_text().lstrip().startswith(("/*", "#include", "#define _GNU_SOURCE"))
     ]
     assert not wrong
+
+
+def test_every_environment_variable_of_ours_has_a_row():
+    """A variable that is read without a row is one whose wrong values nobody refuses."""
+    tables = [ROOT / "core" / "settings.def", ROOT / "device" / "api" / "settings.def"]
+    known = set(re.findall(r"^\w+\((\w+),", "\n".join(path.read_text() for path in tables), re.M))
+    assert len(known) > 15
+    texts = {
+        path: path.read_text()
+        for path in sources("core", "ext", "device", "pycuda", suffixes=(".c", ".h", ".py"))
+    }
+    names = {
+        name: path.relative_to(ROOT).as_posix()
+        for path, text in texts.items()
+        for name in re.findall(r"""["']((?:PYCUDA_|CUDA_DEVICE)[A-Z_]*)["']""", text)
+    }
+    assert {name: path for name, path in names.items() if name not in known} == {}
+    documented = (ROOT / "README.md").read_text() + (ROOT / "docs" / "cpu_device.md").read_text()
+    documented += (ROOT / "docs" / "compiler.md").read_text()
+    assert [name for name in known if name not in documented and "PYCUDA_FAULT" not in name] == []
