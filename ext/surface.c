@@ -51,10 +51,12 @@ static void destroy_surface(PyObject *self)
 {
     TextureObject *surface = texture_cast(self);
     ContextScope scope;
+    CUresult result;
     LIVE_LESS(surface->state, SurfaceObject);
     if (context_enter(surface->context, &scope)) {
-        report_driver(surface->state, driver.cuSurfObjectDestroy(surface->handle), "cuSurfObjectDestroy");
+        CALL_UNLOCKED(result, driver.cuSurfObjectDestroy(surface->handle));
         context_leave(&scope);
+        report_driver(surface->state, result, "cuSurfObjectDestroy");
     }
 }
 

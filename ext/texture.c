@@ -234,10 +234,12 @@ static void destroy_texture(PyObject *self)
 {
     TextureObject *texture = texture_cast(self);
     ContextScope scope;
+    CUresult result;
     LIVE_LESS(texture->state, TextureObject);
     if (context_enter(texture->context, &scope)) {
-        report_driver(texture->state, driver.cuTexObjectDestroy(texture->handle), "cuTexObjectDestroy");
+        CALL_UNLOCKED(result, driver.cuTexObjectDestroy(texture->handle));
         context_leave(&scope);
+        report_driver(texture->state, result, "cuTexObjectDestroy");
     }
 }
 
