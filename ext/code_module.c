@@ -63,7 +63,8 @@ PyObject *code_module_load(ModuleState *state, const void *image, PyObject *opti
 static int module_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
-    for (Reference *reference = code_module_cast(self)->references; reference; reference = reference->next) {
+    const References *all = code_module_cast(self)->references;
+    for (Reference *reference = all ? all->first : NULL; reference; reference = reference->next) {
         int status = reference_visit(reference, visit, arg);
         if (status) return status;
     }

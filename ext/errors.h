@@ -20,6 +20,7 @@
 #define EXT_ERRORS_H
 
 #include "ext/ext.h"
+#include "ext/gate.h"
 
 /* Sets the exception of this result and returns NULL. routine is the driver function without version suffix;
  * detail is NULL or a printf format for what follows " - ". An exception that is set already stays: it is the
@@ -81,8 +82,10 @@ int context_make_default(ModuleState *state, CUresult result);
             (result) = CUDA_ERROR_NOT_PERMITTED; \
             break; \
         } \
+        bool call_at_end = gate_enter(); \
         Py_BEGIN_ALLOW_THREADS(result) \
         = CALL_HERE(expression); \
+        gate_leave(call_at_end); \
         Py_END_ALLOW_THREADS \
     } while (0)
 

@@ -46,20 +46,28 @@ static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUre
     return -1;
 }
 
-int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
-                    CUstream stream, void **params, void **extra)
+static CUresult queue_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                             CUstream stream, void **params, void **extra)
 {
     CUresult result;
-    if (function->module->references && references_write(function->module, stream) < 0) return -1;
-    if (extras && extras->count) {
-        result = launch_extras_launch(function, shape, extras, stream, params, extra);
-        return result == CUDA_SUCCESS ? 0 : raise_launch(function, shape, result, "cuLaunchKernelEx");
-    }
+    if (extras && extras->count) return launch_extras_launch(function, shape, extras, stream, params, extra);
     CALL(function->state, result,
          driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
                                shape->block[0], shape->block[1], shape->block[2], shape->shared_bytes, stream,
                                params, extra));
-    return result == CUDA_SUCCESS ? 0 : raise_launch(function, shape, result, "cuLaunchKernel");
+    return result;
+}
+
+int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                    CUstream stream, void **params, void **extra)
+{
+    bool referring = function->module->references != NULL;
+    if (referring && references_begin(function->module, stream) < 0) return -1;
+    CUresult result = queue_launch(function, shape, extras, stream, params, extra);
+    if (referring) references_end(function->module);
+    if (result == CUDA_SUCCESS) return 0;
+    return raise_launch(function, shape, result,
+                        extras && extras->count ? "cuLaunchKernelEx" : "cuLaunchKernel");
 }
 
 int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
@@ -182,7 +190,7 @@ static void function_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     if (function->weak_references) PyObject_ClearWeakRefs(self);
     function_clear(self);
-    prepared_clear(&function->prepared);
+    prepared_drop(function->prepared);
     kernel_layout_free(&function->layout);
     PyMem_Free(function->stateful);
     Py_XDECREF(function->name);

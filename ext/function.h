@@ -7,17 +7,19 @@
 #include "core/pack_format.h"
 #include "ext/code_module.h"
 
-/* What prepare() found out: one slot for each value of the call. */
+/* What prepare() found out: one slot for each value of the call. A call in progress holds it while it
+ * reads its arguments, which may run Python code that prepares the function anew. */
 typedef struct PreparedSlot {
     const PackCode *code;
     uint32_t offset, size;      /* in the buffer of arguments */
 } PreparedSlot;
 
 typedef struct Prepared {
-    PreparedSlot *slots;        /* owned */
+    long holders;               /* changed with the GIL */
     Py_ssize_t count;
     size_t bytes;
     bool by_parameter;          /* slot i is parameter i */
+    PreparedSlot slots[];
 } Prepared;
 
 /* The stateful interface of the first CUDA versions: what it sets stays for the next launch. */
@@ -38,7 +40,7 @@ typedef struct FunctionObject {
     PyObject *name;
     KernelLayout layout;        /* not changed after creation */
     _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT];    /* the kind of argument seen last at each position */
-    Prepared prepared;
+    Prepared *prepared;         /* held; NULL before prepare() */
     PyObject *arg_format, *texrefs;     /* as prepare() was given them; NULL before */
     StatefulLaunch *stateful;   /* owned; NULL until used */
     PyObject *attributes;       /* __dict__ */
@@ -119,7 +121,7 @@ PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_timed_call(PyObject *self, FAST_PARAMETERS);
-void prepared_clear(Prepared *prepared);
+void prepared_drop(Prepared *prepared);     /* NULL is nothing */
 int prepared_setup(PyObject *module, ModuleState *state);
 
 /* stateful_launch.c: param_set, launch_grid and the like. */

@@ -12,21 +12,18 @@
 #include "ext/pvt_struct.h"
 #include "ext/reference.h"
 
-void prepared_clear(Prepared *prepared)
+void prepared_drop(Prepared *prepared)
 {
-    PyMem_Free(prepared->slots);
-    *prepared = (Prepared){0};
+    if (prepared && --prepared->holders == 0) PyMem_Free(prepared);
 }
 
-/* One slot for each value of the format. -1 with MemoryError. */
-static int make_slots(const PackFormat *format, Prepared *out)
+/* One slot for each value of the format. NULL with MemoryError. */
+static Prepared *make_slots(const PackFormat *format)
 {
-    *out = (Prepared){.bytes = format->size};
-    out->slots = PyMem_Calloc(format->value_count + 1, sizeof *out->slots);
-    if (!out->slots) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    Prepared *out = PyMem_Calloc(1, sizeof *out + format->value_count * sizeof *out->slots);
+    if (!out) return (Prepared *)PyErr_NoMemory();
+    out->holders = 1;
+    out->bytes = format->size;
     for (size_t i = 0; i < format->run_count; i++) {
         const PackRun *run = &format->runs[i];
         size_t step = pack_run_step(run);
@@ -34,7 +31,7 @@ static int make_slots(const PackFormat *format, Prepared *out)
             out->slots[out->count++] =
                 (PreparedSlot){run->code, (uint32_t)(run->offset + k * step), (uint32_t)step};
     }
-    return 0;
+    return out;
 }
 
 /* Several values may make up one parameter (two floats a float2): true when the packed bytes have a value
@@ -147,24 +144,24 @@ PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
     static const char *const names[] = {"arg_types", "shared", "texrefs", NULL};
     FunctionObject *function = function_cast(self);
     PackFormat format;
-    Prepared prepared = {0};
+    Prepared *prepared = NULL, *former = NULL;
     PyObject *given[3], *text, *texrefs;
     if (convert_arguments("prepare", names, 1, args, arg_count, keywords, given) < 0
         || !(text = read_types(function->state, given[0])))
         return NULL;
-    int failed = pack_read_format(function->state, text, &format);
-    if (!failed) {
-        failed = make_slots(&format, &prepared);
+    if (pack_read_format(function->state, text, &format) == 0) {
+        prepared = make_slots(&format);
         pack_format_free(&format);
     }
-    if (!failed && function->layout.known) failed = fit_layout(function, &prepared);
+    int failed = !prepared || (function->layout.known && fit_layout(function, prepared) < 0);
     if (failed || !(texrefs = read_texrefs(function, given[2]))) {
-        prepared_clear(&prepared);
+        prepared_drop(prepared);
         Py_DECREF(text);
         return NULL;
     }
-    prepared_clear(&function->prepared);
+    former = function->prepared;
     function->prepared = prepared;
+    prepared_drop(former);
     Py_XSETREF(function->arg_format, text);
     Py_XSETREF(function->texrefs, texrefs);
     return Py_NewRef(self);
@@ -185,10 +182,9 @@ static int name_argument(FunctionObject *function, Py_ssize_t position)
 }
 
 /* Writes one value where its parameter lies. */
-static int write_slot(FunctionObject *function, Py_ssize_t i, PyObject *value, CUstream stream,
-                      unsigned char *bytes)
+static int write_slot(FunctionObject *function, const PreparedSlot *slot, Py_ssize_t i, PyObject *value,
+                      CUstream stream, unsigned char *bytes)
 {
-    const PreparedSlot *slot = &function->prepared.slots[i];
     if (slot->code->kind != PACK_POINTER) {
         if (pack_write(function->state, slot->code, slot->size, value, bytes + slot->offset) == 0) return 0;
         return name_argument(function, i);
@@ -205,18 +201,25 @@ typedef struct PreparedLaunch {
     LaunchExtras extras;
 } PreparedLaunch;
 
-static int launch_values(FunctionObject *function, const PreparedLaunch *launch, CUstream stream,
-                         PyObject *const *values, Py_ssize_t count)
+static int check_texrefs(FunctionObject *function)
 {
-    const Prepared *prepared = &function->prepared;
+    if (PyList_GET_SIZE(function->texrefs) == 0) return 0;
+    PyObject *texrefs = Py_NewRef(function->texrefs);
+    int status = references_check(function, texrefs, true);
+    Py_DECREF(texrefs);
+    return status;
+}
+
+static int launch_prepared(FunctionObject *function, const Prepared *prepared, const PreparedLaunch *launch,
+                           CUstream stream, PyObject *const *values, Py_ssize_t count)
+{
     unsigned char stack[KERNEL_ARGS_STACK_BYTES], *bytes = stack;
     if (count != prepared->count) {
         PyErr_Format(function->state->PackError, "kernel '%s' was prepared for %zd argument%s, %zd given",
                      function_name(function), prepared->count, prepared->count == 1 ? "" : "s", count);
         return -1;
     }
-    if (PyList_GET_SIZE(function->texrefs) && references_check(function, function->texrefs, true) < 0)
-        return -1;
+    if (check_texrefs(function) < 0) return -1;
     if (prepared->bytes > sizeof stack && !(bytes = PyMem_Malloc(prepared->bytes))) {
         PyErr_NoMemory();
         return -1;
@@ -224,11 +227,21 @@ static int launch_values(FunctionObject *function, const PreparedLaunch *launch,
     memset(bytes, 0, prepared->bytes);
     int failed = 0;
     for (Py_ssize_t i = 0; i < count && !failed; i++)
-        failed = write_slot(function, i, values[i], stream, bytes);
+        failed = write_slot(function, &prepared->slots[i], i, values[i], stream, bytes);
     if (!failed)
         failed =
             function_launch_buffer(function, &launch->shape, &launch->extras, stream, bytes, prepared->bytes);
     if (bytes != stack) PyMem_Free(bytes);
+    return failed;
+}
+
+static int launch_values(FunctionObject *function, const PreparedLaunch *launch, CUstream stream,
+                         PyObject *const *values, Py_ssize_t count)
+{
+    Prepared *prepared = function->prepared;
+    prepared->holders++;
+    int failed = launch_prepared(function, prepared, launch, stream, values, count);
+    prepared_drop(prepared);
     return failed;
 }
 

@@ -1,7 +1,7 @@
 /* The module's state, made of the field list in state_fields.def.
  *
  * There is no mutable state outside of it but the driver table, and what a process has only once: whether it
- * was forked (context.h).
+ * was forked (context.h), and who is inside the driver at its end (gate.h).
  */
 #ifndef EXT_STATE_H
 #define EXT_STATE_H
