@@ -105,7 +105,7 @@ static void load(void)
     if (load_result == CUDA_SUCCESS) {
         loaded_version = library.version;
         for (int row = 0; row < ROW_COUNT; row++) {
-            AnyFn function = find_function(&library, row);
+            AnyFn function = fault_hides(rows[row].name) ? NULL : find_function(&library, row);
             present[row] = function != NULL;
             if (function) *slot(&table, row) = function;
         }

@@ -10,6 +10,7 @@
 #include "ext/device_memory.h"
 #include "ext/errors.h"
 #include "ext/function.h"
+#include "ext/wait.h"
 
 typedef struct HandlerObject {
     PyObject_HEAD
@@ -107,7 +108,7 @@ static int device_side(PyObject *self, size_t size, CUdeviceptr *out)
 static int wait_for_stream(ModuleState *state, CUstream stream)
 {
     CUresult result;
-    CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream));
+    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
     if (result != CUDA_SUCCESS) raise_driver(state, result, "cuStreamSynchronize", NULL);
     return result == CUDA_SUCCESS ? 0 : -1;
 }
@@ -116,9 +117,9 @@ static int copy_in(ModuleState *state, CUdeviceptr to, const HostBuffer *from, C
 {
     CUresult result;
     if (stream)
-        CALL_BLOCKING(state, result, driver.cuMemcpyHtoDAsync(to, from->pointer, from->size, stream));
+        CALL_WAITING(state, result, ON_STREAM(stream), driver.cuMemcpyHtoDAsync(to, from->pointer, from->size, stream));
     else
-        CALL_BLOCKING(state, result, driver.cuMemcpyHtoD(to, from->pointer, from->size));
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyHtoD(to, from->pointer, from->size));
     if (result == CUDA_SUCCESS) return stream ? wait_for_stream(state, stream) : 0;
     raise_driver(state, result, stream ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD", NULL);
     return -1;
@@ -128,9 +129,9 @@ static int copy_out(ModuleState *state, const HostBuffer *to, CUdeviceptr from, 
 {
     CUresult result;
     if (stream)
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoHAsync(to->pointer, from, to->size, stream));
+        CALL_WAITING(state, result, ON_STREAM(stream), driver.cuMemcpyDtoHAsync(to->pointer, from, to->size, stream));
     else
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoH(to->pointer, from, to->size));
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoH(to->pointer, from, to->size));
     if (result == CUDA_SUCCESS) return stream ? wait_for_stream(state, stream) : 0;
     raise_driver(state, result, stream ? "cuMemcpyDtoHAsync" : "cuMemcpyDtoH", NULL);
     return -1;

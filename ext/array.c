@@ -5,6 +5,7 @@
 #include "ext/convert.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 size_t cuda_array_element_size(CUarray_format format, unsigned channels)
 {
@@ -237,7 +238,7 @@ static void release(CudaArrayObject *array)
     if (atomic_exchange(&array->freed, true)) return;
     LIVE_LESS(array->state, Array);
     if (context_enter(array->context, &scope)) {
-        CALL_UNLOCKED(result, driver.cuArrayDestroy(array->handle));
+        CALL_RELEASING(array->state, result, driver.cuArrayDestroy(array->handle));
         context_leave(&scope);
         report_driver(array->state, result, "cuArrayDestroy");
     }

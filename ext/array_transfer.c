@@ -10,6 +10,7 @@
 #include "ext/keep_alive.h"
 #include "ext/numpy_api.h"
 #include "ext/pooled_allocation.h"
+#include "ext/wait.h"
 
 enum {
     FEW_CALLS = 16,                 /* pitched copies that are not worth rearranging for */
@@ -32,7 +33,7 @@ static int raise_copy(ModuleState *state, CUresult result, const char *routine)
 static int wait(ModuleState *state, CUstream stream)
 {
     CUresult result;
-    CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream));
+    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
     return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuStreamSynchronize");
 }
 
@@ -44,15 +45,15 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
     if (to.device && from.device)
         CALL(state, result, driver.cuMemcpyDtoDAsync(to.address, from.address, size, mode.stream));
     else if (to.device && queued)
-        CALL_BLOCKING(state, result,
+        CALL_WAITING(state, result, ON_STREAM(mode.stream),
                       driver.cuMemcpyHtoDAsync(to.address, (void *)from.address, size, mode.stream));
     else if (to.device)
-        CALL_BLOCKING(state, result, driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
     else if (queued)
-        CALL_BLOCKING(state, result,
+        CALL_WAITING(state, result, ON_STREAM(mode.stream),
                       driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
     else
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoH((void *)to.address, from.address, size));
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoH((void *)to.address, from.address, size));
     if (result == CUDA_SUCCESS) return 0;
     if (to.device && from.device) return raise_copy(state, result, "cuMemcpyDtoDAsync");
     if (to.device) return raise_copy(state, result, queued ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD");
@@ -74,7 +75,7 @@ static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCop
         .WidthInBytes = (size_t)plan->width,
         .Height = (size_t)plan->height,
     };
-    CALL_BLOCKING(state, result, driver.cuMemcpy2DAsync(&copy, stream));
+    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuMemcpy2DAsync(&copy, stream));
     return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuMemcpy2DAsync");
 }
 

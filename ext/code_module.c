@@ -8,6 +8,7 @@
 #include "ext/errors.h"
 #include "ext/function.h"
 #include "ext/reference.h"
+#include "ext/wait.h"
 
 static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodule handle)
 {
@@ -78,9 +79,7 @@ static void module_dealloc(PyObject *self)
     if (module->weak_references) PyObject_ClearWeakRefs(self);
     if (context_enter(module->context, &scope)) {
         CUresult result;
-        Py_BEGIN_ALLOW_THREADS
-        result = driver.cuModuleUnload(module->handle);
-        Py_END_ALLOW_THREADS
+        CALL_RELEASING(module->state, result, driver.cuModuleUnload(module->handle));
         report_driver(module->state, result, "cuModuleUnload");
         context_leave(&scope);
     }

@@ -2,6 +2,7 @@
 
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
+#include "ext/wait.h"
 
 /* ---- Which objects there are ---- */
 
@@ -139,11 +140,11 @@ static void end_context(ContextObject *context)
     ContextKind kind = atomic_load(&context->kind);
     if (atomic_exchange(&context->dead, true)) return;
     context_count(context, false);
-    if (context_forked() || ext_is_finalizing()) return;
+    if (context_forked() || ext_is_finalizing() || atomic_load(&context->state->given_up)) return;
     if (kind == CONTEXT_OWNED)
-        CALL_UNLOCKED(result, driver.cuCtxDestroy(context->handle));
+        CALL_RELEASING(context->state, result, driver.cuCtxDestroy(context->handle));
     else if (kind == CONTEXT_PRIMARY)
-        CALL_UNLOCKED(result, driver.cuDevicePrimaryCtxRelease(context->device));
+        CALL_RELEASING(context->state, result, driver.cuDevicePrimaryCtxRelease(context->device));
     report_driver(context->state, result, kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
 }
 
@@ -203,7 +204,9 @@ bool context_enter(ContextObject *context, ContextScope *scope)
     CUcontext current = NULL;
     scope->pushed = false;
     scope->before = NULL;
-    if (!context || context_forked() || ext_is_finalizing() || atomic_load(&context->dead)) return false;
+    if (!context || context_forked() || ext_is_finalizing() || atomic_load(&context->dead)
+        || atomic_load(&context->state->given_up))
+        return false;
     CUresult result = driver.cuCtxGetCurrent(&current);
     if (result != CUDA_SUCCESS || current != context->handle) {
         scope->before = current;

@@ -7,6 +7,7 @@
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/stream.h"
+#include "ext/wait.h"
 
 /* ---- Shortage ---- */
 
@@ -141,7 +142,7 @@ void device_memory_release(ContextObject *context, CUdeviceptr pointer)
     ContextScope scope;
     CUresult result;
     if (!context_enter(context, &scope)) return;
-    CALL_UNLOCKED(result, driver.cuMemFree(pointer));
+    CALL_RELEASING(context->state, result, driver.cuMemFree(pointer));
     context_leave(&scope);
     report_driver(context->state, result, "cuMemFree");
 }

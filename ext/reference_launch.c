@@ -10,6 +10,7 @@
 #include "ext/pooled_allocation.h"
 #include "ext/reference.h"
 #include "ext/texture.h"
+#include "ext/wait.h"
 
 /* ---- The object of a binding ---- */
 
@@ -77,7 +78,7 @@ static bool is_same_stream(const Reference *reference, CUstream stream)
 static int wait_for_context(ModuleState *state, Reference *reference)
 {
     CUresult result;
-    CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
+    CALL_WAITING(state, result, ON_CONTEXT, driver.cuCtxSynchronize());
     if (result == CUDA_SUCCESS) {
         reference->pending = reference->busy = reference->elsewhere = false;
         return 0;

@@ -6,6 +6,7 @@
 #ifndef EXT_STATE_H
 #define EXT_STATE_H
 
+struct Compilation;
 struct ContextObject;
 struct KeepBatch;
 struct MemoryPool;
@@ -33,6 +34,11 @@ struct ModuleState {
 
     GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */
     int give_back_count;
+
+    struct Compilation *left;           /* compilations that nobody waits for any more (compilation.h) */
+    unsigned long main_thread;          /* where Python runs signal handlers (wait.h) */
+    atomic_int wait_mode;
+    atomic_bool given_up;               /* the program ends before its work: no driver call may wait for that */
 
     atomic_long host_functions;         /* Python functions in streams that are still to run */
     atomic_uint log_position;           /* in the driver's log, up to where it was shown */

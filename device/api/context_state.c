@@ -7,7 +7,7 @@ CUresult cuCtxSynchronize(void)
 {
     Context *context;
     TRY(context_enter_any(&context));
-    queue_wait_context(context);
+    TRY(queue_wait_context(context));
     context_flush(context);
     return context_error(context);
 }
@@ -16,7 +16,7 @@ CUresult cuCtxSynchronize_v2(CUcontext handle)
 {
     Context *context;
     TRY(context_check(handle, &context));
-    queue_wait_context(context);
+    TRY(queue_wait_context(context));
     context_flush(context);
     return context_error(context);
 }

@@ -111,7 +111,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
     if (!memory_map_find(driver_memory(), address, &range) || range.base != address)
         return CUDA_ERROR_INVALID_VALUE;
     if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED) return CUDA_ERROR_INVALID_VALUE;
-    queue_wait_context(range.owner);
+    TRY(queue_wait_context(range.owner));
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;
     return context_error(context);
 }

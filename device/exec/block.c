@@ -177,7 +177,7 @@ static bool turn_of(Warp *warp, Worker *worker, bool *failed)
     }
     if (warp->parked) return false;
     if (!warp->scattered || worker_random(worker) & 1) warp_run(warp);
-    *failed = atomic_load_explicit(&warp->block->grid->faulted, memory_order_relaxed);
+    *failed = grid_stops(warp->block->grid, worker);
     return true;
 }
 
@@ -198,7 +198,7 @@ static bool is_waiting(const Warp *warp)
     return warp->scattered || (!warp->parked && warp->spinning);
 }
 
-/* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another. */
+/* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another, or from outside. */
 BlockResult block_run(Block *block, Worker *worker)
 {
     for (;;) {
@@ -211,12 +211,13 @@ BlockResult block_run(Block *block, Worker *worker)
                 if (failed) return BLOCK_STOPPED;
                 continue;
             }
-            if (failed) return BLOCK_STOPPED;
             ran = true;
             if (warp->done) store_return(warp, worker);
+            if (failed) return BLOCK_STOPPED;
             if (!is_waiting(warp)) waiting = false;
         }
         if (!alive) return BLOCK_DONE;
+        if (!ran && grid_stops(block->grid, worker)) return BLOCK_STOPPED;
         if (!ran && !go_on_without(block)) {
             fault_stuck(block);
             return BLOCK_STOPPED;
@@ -399,6 +400,7 @@ void worker_destroy(Worker *worker)
         store_free(worker->free_stores);
         worker->free_stores = next;
     }
+    grid_run_free(worker->run);
     free(worker);
 }
 
