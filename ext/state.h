@@ -38,6 +38,7 @@ struct ModuleState {
     struct Compilation *left;           /* compilations that nobody waits for any more (compilation.h) */
     unsigned long main_thread;          /* where Python runs signal handlers (wait.h) */
     atomic_int wait_mode;
+    atomic_bool left_running;           /* a wait was left while the work went on: releases may not wait for it */
     atomic_bool given_up;               /* the program ends before its work: no driver call may wait for that */
 
     atomic_long host_functions;         /* Python functions in streams that are still to run */

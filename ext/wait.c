@@ -116,14 +116,16 @@ bool wait_begin(ModuleState *state, WaitPlace place, CUresult *result)
         return true;
     }
     if (place.kind == WAIT_CONTEXT ? poll_context() : poll(&place)) return true;
+    atomic_store(&state->left_running, true);
     *result = CUDA_ERROR_NOT_READY;
     return false;
 }
 
-/* Nobody waits any more for what this thread waited for last. */
-static void cancel(void)
+/* Nobody waits any more for what this thread waited for last. Who interrupts knows why it fails. */
+static void cancel(ModuleState *state)
 {
     CUresult result;
+    atomic_store(&state->fault_shown, true);
     CALL_UNLOCKED(result, driver.cuPycudaCancel(0));
     (void)result;
 }
@@ -137,7 +139,7 @@ bool wait_again(ModuleState *state, CUresult *result)
         set_patience(SLICE_MICROSECONDS);
         return true;
     }
-    cancel();
+    cancel(state);
     return false;
 }
 
@@ -180,7 +182,7 @@ bool wait_again_release(ModuleState *state, CUresult *result)
     PyErr_Fetch(&type, &value, &trace);
     if (PyErr_CheckSignals() < 0) {
         keep_exception(state);
-        cancel();
+        cancel(state);
     }
     PyErr_Restore(type, value, trace);
     set_patience(SLICE_MICROSECONDS);
