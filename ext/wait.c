@@ -115,6 +115,7 @@ bool wait_begin(ModuleState *state, WaitPlace place, CUresult *result)
         set_patience(SLICE_MICROSECONDS);
         return true;
     }
+    if (place.kind == WAIT_NOTHING) return true;
     if (place.kind == WAIT_CONTEXT ? poll_context() : poll(&place)) return true;
     atomic_store(&state->left_running, true);
     *result = CUDA_ERROR_NOT_READY;

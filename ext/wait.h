@@ -8,13 +8,16 @@
  * A driver with cuPycudaSetPatience, the CPU device, comes back from any call that would wait longer, and ends what
  * was waited for when nobody does any more. Others are asked, before the call, whether the place that it will wait
  * for is idle; what was launched goes on.
+ *
+ * A copy in a stream whose host memory is only lent is waited for like this before it is queued, and not after: once
+ * it is under way the memory may not go.
  */
 #ifndef EXT_WAIT_H
 #define EXT_WAIT_H
 
 #include "ext/errors.h"
 
-typedef enum WaitKind { WAIT_STREAM, WAIT_EVENT, WAIT_CONTEXT } WaitKind;
+typedef enum WaitKind { WAIT_NOTHING, WAIT_STREAM, WAIT_EVENT, WAIT_CONTEXT } WaitKind;
 
 /* What a call waits for before it does its own part. */
 typedef struct WaitPlace {
@@ -26,6 +29,8 @@ typedef struct WaitPlace {
 #define ON_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle)})
 #define ON_EVENT(handle) ((WaitPlace){.kind = WAIT_EVENT, .event = (handle)})
 #define ON_CONTEXT ((WaitPlace){.kind = WAIT_CONTEXT})
+/* For what only may wait, and else queues: nothing is waited for before it. */
+#define ON_NOTHING ((WaitPlace){.kind = WAIT_NOTHING})
 
 /* Before the call: false when it is not to be made, *result says why. */
 bool wait_begin(ModuleState *state, WaitPlace place, CUresult *result);
