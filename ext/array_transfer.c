@@ -55,14 +55,16 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
         CALL(state, result, driver.cuMemcpyDtoDAsync(to.address, from.address, size, mode.stream));
     else if (to.device && queued)
         CALL_WAITING(state, result, ON_NOTHING,
-                      driver.cuMemcpyHtoDAsync(to.address, (void *)from.address, size, mode.stream));
+                     driver.cuMemcpyHtoDAsync(to.address, (void *)from.address, size, mode.stream));
     else if (to.device)
-        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
     else if (queued)
         CALL_WAITING(state, result, ON_NOTHING,
-                      driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
+                     driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
     else
-        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoH((void *)to.address, from.address, size));
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyDtoH((void *)to.address, from.address, size));
     if (result == CUDA_SUCCESS) return 0;
     if (to.device && from.device) return raise_copy(state, result, "cuMemcpyDtoDAsync");
     if (to.device) return raise_copy(state, result, queued ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD");

@@ -35,7 +35,8 @@ static void destroy_locks(Compilation *self)
     pthread_mutex_destroy(&self->lock);
 }
 
-/* A thread that takes no signals, with as much stack as a main thread has; false when there is none to be had. */
+/* A thread that takes no signals, with as much stack as a main thread has; false when there is none to be
+ * had. */
 static bool start(Compilation *self)
 {
     pthread_attr_t attributes;

@@ -1,8 +1,8 @@
 /* A compilation by NVRTC that a signal can end.
  *
- * The main thread, where Python runs signal handlers, lets a thread of its own compile and waits for it in slices. When
- * a handler raises, the compilation is left: the compiler is told where it can be (CUDA 12.8), what it still gives
- * is dropped, and the texts that it reads live until it has come back.
+ * The main thread, where Python runs signal handlers, lets a thread of its own compile and waits for it in
+ * slices. When a handler raises, the compilation is left: the compiler is told where it can be (CUDA 12.8),
+ * what it still gives is dropped, and the texts that it reads live until it has come back.
  */
 #ifndef EXT_COMPILATION_H
 #define EXT_COMPILATION_H
@@ -41,8 +41,8 @@ typedef struct Compilation {
     bool over;
 } Compilation;
 
-/* Compiles, without the GIL. -1 with an exception, and the compilation is not the caller's any more, when a signal
- * ended it. */
+/* Compiles, without the GIL. -1 with an exception, and the compilation is not the caller's any more, when a
+ * signal ended it. */
 int compilation_run(ModuleState *state, Compilation *compilation);
 
 /* At exit: waits for those that were left, for a compiler must not run while its library is shut down. */

@@ -160,7 +160,8 @@ static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments("memcpy_dtod", names, 3, args, arg_count, keywords, given) < 0
         || prepare_device_copy(state, given, false, NULL, &copy) < 0)
         return NULL;
-    if (copy.size) CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
+    if (copy.size)
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
     return none_or_raise(state, result, "cuMemcpyDtoD");
 }
 
@@ -215,7 +216,7 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
              driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
     else if (copy.size)
         CALL_WAITING(state, result, ON_CONTEXT,
-                      driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
+                     driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
     answer = none_or_raise(state, result, async ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");
 done:
     Py_XDECREF((PyObject *)dest);
@@ -283,7 +284,8 @@ static PyObject *fetch(ModuleState *state, PyObject *device, ArrayForm *form)
         array = convert_make_array(form, NULL, NULL);
     convert_form_clear(form);
     if (array && bytes)
-        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoH(PyArray_DATA((PyArrayObject *)array), pointer, bytes));
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyDtoH(PyArray_DATA((PyArrayObject *)array), pointer, bytes));
     if (result == CUDA_SUCCESS) return array;
     Py_DECREF(array);
     return raise_driver(state, result, "cuMemcpyDtoH", NULL);

@@ -96,7 +96,8 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
     CALL(state, result, driver.cuModuleGetGlobal(&reference->where, &size, module->handle, reference->name));
     bool found = result == CUDA_SUCCESS;
     if (found && size >= sizeof *declared)
-        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoH(declared, reference->where, sizeof *declared));
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyDtoH(declared, reference->where, sizeof *declared));
     context_leave(&scope);
     if (!found) return raise_absent(module, reference->name, reference->surface, result);
     if (result != CUDA_SUCCESS) {

@@ -38,12 +38,12 @@ struct ModuleState {
     struct Compilation *left;           /* compilations that nobody waits for any more (compilation.h) */
     unsigned long main_thread;          /* where Python runs signal handlers (wait.h) */
     atomic_int wait_mode;
-    atomic_bool left_running;           /* a wait was left while the work went on: releases may not wait for it */
-    atomic_bool given_up;               /* the program ends before its work: no driver call may wait for that */
+    atomic_bool left_running; /* a wait was left while the work went on: releases may not wait for it */
+    atomic_bool given_up; /* the program ends before its work: no driver call may wait for that */
 
-    atomic_long host_functions;         /* Python functions in streams that are still to run */
-    atomic_uint log_position;           /* in the driver's log, up to where it was shown */
-    atomic_bool fault_shown;            /* a kernel's fault was raised or reported: later calls repeat it */
+    atomic_long host_functions; /* Python functions in streams that are still to run */
+    atomic_uint log_position; /* in the driver's log, up to where it was shown */
+    atomic_bool fault_shown; /* a kernel's fault was raised or reported: later calls repeat it */
 };
 
 #define LIVE_MORE(state, name) atomic_fetch_add(&(state)->live_##name, 1)

@@ -71,14 +71,13 @@ static bool poll(const WaitPlace *place)
 {
     CUresult result;
     uint64_t start = microseconds();
-    do
-        CALL_UNLOCKED(result, poll_slice(place, start));
+    do CALL_UNLOCKED(result, poll_slice(place, start));
     while (result == CUDA_ERROR_NOT_READY && PyErr_CheckSignals() == 0);
     return result != CUDA_ERROR_NOT_READY;
 }
 
-/* An event after all that is queued in the context now. Before CUDA 12.5 it stands in the default stream: streams that
- * take no turns with that one are left to the call that follows. */
+/* An event after all that is queued in the context now. Before CUDA 12.5 it stands in the default stream:
+ * streams that take no turns with that one are left to the call that follows. */
 static CUresult mark_context(CUevent *event)
 {
     CUcontext context;
@@ -192,8 +191,8 @@ bool wait_again_release(ModuleState *state, CUresult *result)
 
 /* ---- The end of the program ---- */
 
-/* PYCUDA_EXIT_WAIT: seconds for what the program did not wait for. One that an exception has ended is in more of a
- * hurry. */
+/* PYCUDA_EXIT_WAIT: seconds for what the program did not wait for. One that an exception has ended is in
+ * more of a hurry. */
 WaitLimit wait_limit(void)
 {
     enum { USUAL_SECONDS = 10 };
@@ -202,8 +201,9 @@ WaitLimit wait_limit(void)
     double seconds = text && *text ? strtod(text, &rest) : USUAL_SECONDS;
     bool known = !rest || (!*rest && seconds >= 0);
     if (!known) {
-        PySys_WriteStderr("PYCUDA_EXIT_WAIT is \"%.100s\": it may be a number of seconds, 0 or more, or inf; %d is used\n", text,
-                          USUAL_SECONDS);
+        PySys_WriteStderr(
+            "PYCUDA_EXIT_WAIT is \"%.100s\": it may be a number of seconds, 0 or more, or inf; %d is used\n",
+            text, USUAL_SECONDS);
         seconds = USUAL_SECONDS;
     }
     PyObject *raised = PySys_GetObject("last_type"); /* borrowed */
@@ -237,8 +237,7 @@ CUresult wait_for_current(ModuleState *state, const WaitLimit *limit)
         CALL_UNLOCKED(result, mark_context(&place.event));
         if (result != CUDA_SUCCESS) return result;
     }
-    do
-        result = wait_slice(state, &place, start);
+    do result = wait_slice(state, &place, start);
     while (result == CUDA_ERROR_NOT_READY && PyErr_CheckSignals() == 0 && !wait_is_over(limit));
     if (marked) (void)CALL_ONCE(driver.cuEventDestroy(place.event));
     if (marked && result != CUDA_ERROR_NOT_READY) CALL_UNLOCKED(result, driver.cuCtxSynchronize());
@@ -253,9 +252,10 @@ void wait_give_up(ModuleState *state, const WaitLimit *limit)
     if (!ended) atomic_store(&state->given_up, true);
     atomic_store(&state->fault_shown, true);
     if (PyErr_Occurred()) return;
-    PySys_WriteStderr("pycuda: work that nobody waited for was still not done %g s after the end of the program: it is %s "
-                      "(PYCUDA_EXIT_WAIT sets the seconds)\n",
-                      limit->seconds, ended ? "cancelled" : "given up");
+    PySys_WriteStderr(
+        "pycuda: work that nobody waited for was still not done %g s after the end of the program: it is %s "
+        "(PYCUDA_EXIT_WAIT sets the seconds)\n",
+        limit->seconds, ended ? "cancelled" : "given up");
 }
 
 int wait_setup(PyObject *module, ModuleState *state)

@@ -31,8 +31,8 @@ CUresult cuPycudaSetPatience(unsigned int microseconds)
     return CUDA_SUCCESS;
 }
 
-/* Ends the kernels of the context that this thread waited for last, or of all contexts that have work to do. Such a
- * context fails, as after a kernel's fault. */
+/* Ends the kernels of the context that this thread waited for last, or of all contexts that have work to do.
+ * Such a context fails, as after a kernel's fault. */
 CUresult cuPycudaCancel(unsigned int all)
 {
     TRY(driver_check());

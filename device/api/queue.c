@@ -215,8 +215,8 @@ static void await_work_locked(Stream *stream)
     }
 }
 
-/* Another thread runs the stream's tasks while it waits for them. Dozing costs it less than being called. One of
- * limited patience is asked to leave what takes long. */
+/* Another thread runs the stream's tasks while it waits for them. Dozing costs it less than being called.
+ * One of limited patience is asked to leave what takes long. */
 static void await_runner_locked(Stream *stream)
 {
     uint64_t number = stream->head->number, until = patience_now() + LEND_NANOSECONDS;
@@ -309,8 +309,8 @@ static void depend_on_turns_locked(Stream *stream, Task *task)
     }
 }
 
-/* Whether this thread may run the head: not what calls the program back, unless there is no worker; one of limited
- * patience not what may not end. */
+/* Whether this thread may run the head: not what calls the program back, unless there is no worker; one of
+ * limited patience not what may not end. */
 static bool may_run_locked(const Stream *stream, uint64_t until)
 {
     const Task *head = stream->head;
@@ -494,7 +494,8 @@ void queue_cancel_context(Context *context)
     }
     pthread_mutex_unlock(&queue_lock);
     if (!context_error(context))
-        context_fail(context, CUDA_ERROR_LAUNCH_FAILED, "the work of this context was interrupted by its program");
+        context_fail(context, CUDA_ERROR_LAUNCH_FAILED,
+                     "the work of this context was interrupted by its program");
 }
 
 /* A closed stream stays in the list while it has tasks left. */

@@ -15,7 +15,8 @@
 
 enum { SPIN_PASSES = 64, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
 
-/* A block is stuck when waits for barriers in shared memory have ended in vain for so many passes and so long. */
+/* A block is stuck when waits for barriers in shared memory have ended in vain for so many passes and so
+ * long. */
 enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
 #define STUCK_NS UINT64_C(1000000000)
 
@@ -198,7 +199,8 @@ static bool is_waiting(const Warp *warp)
     return warp->scattered || (!warp->parked && warp->spinning);
 }
 
-/* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another, or from outside. */
+/* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another, or from
+ * outside. */
 BlockResult block_run(Block *block, Worker *worker)
 {
     for (;;) {

@@ -11,13 +11,7 @@
 
 #include "exec/state.h"
 
-enum {
-    SHARE_MOST = 32,
-    SHARES_EACH = 64,
-    RESIDENT_BLOCKS = 64,
-    STACK_DEFAULT = 65536,
-    PARAM_ROWS_KEPT = 8192
-};
+enum { SHARE_MOST = 32, SHARES_EACH = 64, RESIDENT_BLOCKS = 64, STACK_DEFAULT = 65536, PARAM_ROWS_KEPT = 8192 };
 
 /* --- set-up --------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 """Ctrl-C: waiting calls notice a signal, endless kernels and long compilations can be left, programs end.
 
-Each case is a process of its own. It says "ready" when all is prepared; from then on it is sent signals until it
-ends, so that no time has to be guessed.
+Each case is a process of its own. It says "ready" when all is prepared; then it is sent a signal.
 """
 
 import os
@@ -12,23 +11,24 @@ import textwrap
 import threading
 import time
 
-import pytest
-
 import devices
+import pytest
 
 cpu_only = pytest.mark.cpu("NVIDIA's driver ends no kernel")
 
 ENTRY = ".visible .entry {name}()\n{{\n    .reg .pred %p<3>;\n    .reg .b32 %r<4>;\n{body}\n    ret;\n}}\n"
 KERNELS = {
     "loop": "LOOP:\n    add.u32 %r1, %r1, 1;\n    bra LOOP;",
-    "spin": "LOOP:\n    ld.volatile.global.u32 %r1, [stop];\n    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra LOOP;",
+    "spin": "LOOP:\n    ld.volatile.global.u32 %r1, [stop];\n"
+    "    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra LOOP;",
     # Threads of a warp wait for each other in turns, warps at a barrier for one that never comes.
     "barrier": "    mov.u32 %r1, %tid.x;\n    setp.lt.u32 %p1, %r1, 32;\n    @!%p1 bra WAIT;\nLOOP:\n"
     "    ld.volatile.global.u32 %r1, [stop];\n    setp.eq.u32 %p2, %r1, 0;\n    @%p2 bra LOOP;\nWAIT:\n"
     "    bar.sync 0;",
     "sleep": "LOOP:\n    nanosleep.u32 1000000;\n    ld.volatile.global.u32 %r1, [stop];\n"
     "    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra LOOP;",
-    "some": "    mov.u32 %r1, %tid.x;\n    setp.ne.u32 %p1, %r1, 3;\n    @%p1 bra END;\nLOOP:\n    bra LOOP;\nEND:",
+    "some": "    mov.u32 %r1, %tid.x;\n    setp.ne.u32 %p1, %r1, 3;\n"
+    "    @%p1 bra END;\nLOOP:\n    bra LOOP;\nEND:",
 }
 PTX = ".version 7.0\n.target sm_70\n.address_size 64\n.global .u32 stop = 0;\n" + "".join(
     ENTRY.format(name=name, body=body) for name, body in KERNELS.items()
@@ -60,12 +60,14 @@ def no_exit_wait():
 
 
 class Program:
-    """A process that is sent signals from the moment it says that it is ready."""
+    """A process that is sent signals once it says that it is ready."""
 
     def __init__(self, tmp_path, source, **env):
         script = tmp_path / "program.py"
         script.write_text(START + textwrap.dedent(source))
-        path = os.pathsep.join(filter(None, [os.path.dirname(devices.__file__), os.environ.get("PYTHONPATH")]))
+        path = os.pathsep.join(
+            filter(None, [os.path.dirname(devices.__file__), os.environ.get("PYTHONPATH")])
+        )
         self.process = subprocess.Popen(
             [sys.executable, str(script)],
             stdout=subprocess.PIPE,
@@ -348,7 +350,9 @@ def test_a_program_ends_with_an_endless_kernel(program, ending):
         PYCUDA_EXIT_WAIT="0.5",
     )
     code, said, error = it.end()
-    assert code == {"sys.exit": 3, "daemon threads": 3, "a host function": 3, "an exception": 1}.get(ending, 0)
+    assert code == {"sys.exit": 3, "daemon threads": 3, "a host function": 3, "an exception": 1}.get(
+        ending, 0
+    )
     assert said == ""
     assert "KeyError: 'mine'" in error if code == 1 else "Traceback" not in error
     if ending != "another context":  # the current one is waited for
@@ -362,7 +366,7 @@ def test_an_uncaught_interrupt_ends_the_program(program):
     time.sleep(0.2)
     start = time.monotonic()
     it.process.send_signal(signal.SIGINT)
-    code, said, error = it.end()
+    code, _, error = it.end()
     assert time.monotonic() - start < 3
     assert code == -signal.SIGINT and error.rstrip().endswith("KeyboardInterrupt")
     assert error.count("Traceback") == 1 and "Exception ignored" not in error, error
@@ -374,7 +378,7 @@ def test_an_interrupt_at_the_end_of_the_program(program):
     it.wait_for("ready")
     time.sleep(0.3)
     it.process.send_signal(signal.SIGINT)
-    code, said, error = it.end()
+    code, _, error = it.end()
     assert code == 0 and "KeyboardInterrupt" in error
 
 
