@@ -107,7 +107,7 @@ static void load(void)
         loaded_version = library.version;
         cpu_device = library.cpu_device;
         for (int row = 0; row < ROW_COUNT; row++) {
-            AnyFn function = find_function(&library, row);
+            AnyFn function = fault_hides(rows[row].name) ? NULL : find_function(&library, row);
             present[row] = function != NULL;
             if (function) *slot(&table, row) = function;
         }

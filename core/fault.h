@@ -11,6 +11,9 @@
 
 #include "core/driver_table.h"
 
+/* Whether PYCUDA_FAULT_HIDES, names with commas between them, says that the driver lacks this function. */
+bool fault_hides(const char *name);
+
 void fault_install(DriverTable *table);
 
 /* Driver calls counted so far; 0 when nothing was installed. */

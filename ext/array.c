@@ -6,6 +6,7 @@
 #include "ext/deferred.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 size_t cuda_array_element_size(CUarray_format format, unsigned channels)
 {
@@ -238,7 +239,7 @@ static void destroy_array(PyObject *self)
     CUresult result;
     LIVE_LESS(array->state, Array);
     if (context_enter(array->context, &scope)) {
-        CALL_UNLOCKED(result, driver.cuArrayDestroy(array->handle));
+        CALL_RELEASING(array->state, result, driver.cuArrayDestroy(array->handle));
         context_leave(&scope);
         report_driver(array->state, result, "cuArrayDestroy");
     }

@@ -9,6 +9,7 @@
 #include "ext/errors.h"
 #include "ext/function.h"
 #include "ext/reference.h"
+#include "ext/wait.h"
 
 static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodule handle)
 {
@@ -81,7 +82,7 @@ static void module_dealloc(PyObject *self)
     if (deferred_dealloc(module->state, module_dealloc, self)) return;
     if (context_enter(module->context, &scope)) {
         CUresult result;
-        CALL_UNLOCKED(result, driver.cuModuleUnload(module->handle));
+        CALL_RELEASING(module->state, result, driver.cuModuleUnload(module->handle));
         context_leave(&scope);
         report_driver(module->state, result, "cuModuleUnload");
     }

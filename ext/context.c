@@ -5,6 +5,7 @@
 #include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
+#include "ext/wait.h"
 
 /* ---- Which objects there are ---- */
 
@@ -160,12 +161,12 @@ static void end_context(ContextObject *context)
     ContextKind kind = atomic_load(&context->kind);
     if (atomic_exchange(&context->dead, true)) return;
     context_count(context, false);
-    if (context_forked() || ext_is_finalizing()) return;
+    if (context_forked() || ext_is_finalizing() || atomic_load(&context->state->given_up)) return;
     wait_until_left(context);
     if (kind == CONTEXT_OWNED)
-        CALL_UNLOCKED(result, driver.cuCtxDestroy(context->handle));
+        CALL_RELEASING(context->state, result, driver.cuCtxDestroy(context->handle));
     else if (kind == CONTEXT_PRIMARY)
-        CALL_UNLOCKED(result, driver.cuDevicePrimaryCtxRelease(context->device));
+        CALL_RELEASING(context->state, result, driver.cuDevicePrimaryCtxRelease(context->device));
     report_driver(context->state, result, kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
 }
 
@@ -248,7 +249,8 @@ bool context_enter(ContextObject *context, ContextScope *scope)
 {
     CUresult result;
     *scope = (ContextScope){0};
-    if (!context || context_forked() || host_function_runs() || ext_is_finalizing() || !enter_counted(context))
+    if (!context || context_forked() || host_function_runs() || ext_is_finalizing()
+        || atomic_load(&context->state->given_up) || !enter_counted(context))
         return false;
     CALL_NEAR(context->state, result, make_current(context->handle, scope));
     if (result == CUDA_SUCCESS) {

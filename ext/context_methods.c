@@ -6,6 +6,7 @@
 #include "ext/device.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
+#include "ext/wait.h"
 
 static ModuleState *state_of_class(PyObject *cls) { return state_of_type((PyTypeObject *)cls); }
 
@@ -117,7 +118,7 @@ static PyObject *context_synchronize(PyObject *cls, PyObject *Py_UNUSED(none))
     ContextObject *context = state->kept ? context_current(state) : NULL;
     if (PyErr_Occurred()) return NULL;
     struct KeepBatch *kept = context ? keep_alive_take(state, context, KEEP_ALIVE_ALL) : NULL;
-    CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
+    CALL_WAITING(state, result, ON_CONTEXT, driver.cuCtxSynchronize());
     keep_alive_finish(state, kept, result == CUDA_SUCCESS);
     Py_XDECREF((PyObject *)context);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxSynchronize", NULL);

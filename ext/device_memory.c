@@ -8,6 +8,7 @@
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/stream.h"
+#include "ext/wait.h"
 
 /* ---- Shortage ---- */
 
@@ -145,19 +146,71 @@ int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *o
     return -1;
 }
 
+/* Memory that is to be released when work that was left has come to its end: a capsule's. */
+typedef struct LateMemory {
+    ContextObject *context;     /* held */
+    CUdeviceptr pointer;
+} LateMemory;
+
+static const char late_name[] = "pycuda._driver.LateMemory";
+
+static void release_memory(ContextObject *context, CUdeviceptr pointer);
+
+static void release_late(PyObject *capsule)
+{
+    LateMemory *late = PyCapsule_GetPointer(capsule, late_name);
+    release_memory(late->context, late->pointer);
+    context_drop(late->context);
+    PyMem_Free(late);
+}
+
+/* Whether the release is put off, in the current context: it would wait for what a signal has made the program
+ * leave. */
+static bool is_put_off(ContextObject *context, CUdeviceptr pointer)
+{
+    ModuleState *state = context->state;
+    CUresult result;
+    if (!atomic_load(&state->left_running)) return false;
+    CALL_UNLOCKED(result, driver.cuStreamQuery(CU_STREAM_LEGACY));
+    if (result != CUDA_ERROR_NOT_READY) return false;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    LateMemory *late = PyMem_Malloc(sizeof *late);
+    PyObject *capsule = late ? PyCapsule_New(late, late_name, NULL) : NULL;
+    bool kept = capsule && keep_alive(state, context, NULL, capsule, NULL) == 0;
+    if (kept) {
+        *late = (LateMemory){context_hold(context), pointer};
+        PyCapsule_SetDestructor(capsule, release_late);
+    } else {
+        PyMem_Free(late);
+    }
+    Py_XDECREF(capsule);
+    PyErr_Restore(type, value, trace);
+    return kept;
+}
+
+static void release_memory(ContextObject *context, CUdeviceptr pointer)
+{
+    ContextScope scope;
+    CUresult result;
+    if (!context_enter(context, &scope)) return;
+    if (is_put_off(context, pointer)) {
+        context_leave(&scope);
+        return;
+    }
+    CALL_RELEASING(context->state, result, driver.cuMemFree(pointer));
+    context_leave(&scope);
+    report_driver(context->state, result, "cuMemFree");
+}
+
 static void free_memory(PyObject *self)
 {
     DeviceAllocationObject *allocation = device_allocation_cast(self);
-    ContextScope scope;
-    CUresult result;
     if (allocation->managed)
         LIVE_LESS(allocation->state, ManagedAllocation);
     else
         LIVE_LESS(allocation->state, DeviceAllocation);
-    if (!context_enter(allocation->context, &scope)) return;
-    CALL_UNLOCKED(result, driver.cuMemFree(allocation->pointer));
-    context_leave(&scope);
-    report_driver(allocation->state, result, "cuMemFree");
+    release_memory(allocation->context, allocation->pointer);
 }
 
 /* False when it had been freed before. */

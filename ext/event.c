@@ -5,6 +5,7 @@
 #include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/stream.h"
+#include "ext/wait.h"
 
 /* An Event without its driver event, in the current context. NULL with an exception. */
 static EventObject *new_event(PyTypeObject *type, ModuleState *state)
@@ -94,7 +95,7 @@ static PyObject *event_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
     EventObject *event = event_cast(self);
     CUresult result;
     if (!context_check(event->context, "cuEventSynchronize")) return NULL;
-    CALL_BLOCKING(event->state, result, driver.cuEventSynchronize(event->handle));
+    CALL_WAITING(event->state, result, ON_EVENT(event->handle), driver.cuEventSynchronize(event->handle));
     deferred_release(event->state);
     if (result != CUDA_SUCCESS) return raise_driver(event->state, result, "cuEventSynchronize", NULL);
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(self);

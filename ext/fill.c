@@ -2,6 +2,7 @@
 #include "ext/convert.h"
 #include "ext/copy.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 typedef struct Fill {
     CUdeviceptr dest;
@@ -106,7 +107,7 @@ static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAME
     if (form->async)
         CALL(state, result, form->run(&fill));
     else
-        CALL_BLOCKING(state, result, form->run(&fill));
+        CALL_WAITING(state, result, ON_STREAM(NULL), form->run(&fill));
     return none_or_raise(state, result, form->routine);
 }
 

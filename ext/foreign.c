@@ -3,6 +3,7 @@
 
 #include "ext/convert.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 #define LEGACY ((CUstream)(uintptr_t)1)
 
@@ -69,7 +70,7 @@ int foreign_wait(ModuleState *state, const ForeignArray *array)
 {
     CUresult result;
     if (!array->has_stream) return 0;
-    CALL_BLOCKING(state, result, driver.cuStreamSynchronize(array->stream));
+    CALL_WAITING(state, result, ON_STREAM(array->stream), driver.cuStreamSynchronize(array->stream));
     return result == CUDA_SUCCESS ? 0 : raise_stream(state, result, "cuStreamSynchronize", array);
 }
 

@@ -9,6 +9,7 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 #include "ext/reference.h"
+#include "ext/wait.h"
 
 const char *function_name(FunctionObject *function)
 {
@@ -82,9 +83,9 @@ int launch_wait(ModuleState *state, CUstream stream)
 {
     CUresult result;
     if (stream)
-        CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream));
+        CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
     else
-        CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
+        CALL_WAITING(state, result, ON_CONTEXT, driver.cuCtxSynchronize());
     if (result != CUDA_SUCCESS)
         raise_driver(state, result, stream ? "cuStreamSynchronize" : "cuCtxSynchronize", NULL);
     return result == CUDA_SUCCESS ? PyErr_CheckSignals() : -1;
@@ -124,7 +125,7 @@ double launch_timer_read(ModuleState *state, LaunchTimer *timer)
 {
     CUresult result;
     float milliseconds = 0;
-    CALL_BLOCKING(state, result, driver.cuEventSynchronize(timer->stop));
+    CALL_WAITING(state, result, ON_EVENT(timer->stop), driver.cuEventSynchronize(timer->stop));
     if (result != CUDA_SUCCESS) return timer_error(state, result, "cuEventSynchronize");
     CALL_NEAR(state, result, driver.cuEventElapsedTime(&milliseconds, timer->start, timer->stop));
     return result == CUDA_SUCCESS ? milliseconds * 1e-3

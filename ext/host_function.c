@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "ext/compilation.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/stream.h"
+#include "ext/wait.h"
 
 static const char capsule_name[] = "pycuda._driver.HostCall";
 
@@ -127,14 +129,15 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
 }
 
 /* A program may end without waiting for its kernels: their output comes out, their error is told. */
-static void finish_current(ModuleState *state)
+static CUresult finish_current(ModuleState *state, const WaitLimit *limit)
 {
     CUcontext current = NULL;
     CUresult result;
     CALL_NEAR(state, result, driver.cuCtxGetCurrent(&current)); /* not by CALL: now is no time to make a context */
-    if (result != CUDA_SUCCESS || !current) return;
-    CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
-    report_driver_at_exit(state, result, "cuCtxSynchronize");
+    if (result != CUDA_SUCCESS || !current) return CUDA_SUCCESS;
+    result = wait_for_current(state, limit);
+    if (result != CUDA_ERROR_NOT_READY) report_driver_at_exit(state, result, "cuCtxSynchronize");
+    return result;
 }
 
 /* At exit, while the interpreter is still there: what was queued runs. */
@@ -142,15 +145,20 @@ static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
 {
     struct timespec moment = {0, 1000000};
     ModuleState *state = module_state(module);
-    if (!context_forked()) finish_current(state);
-    while (atomic_load(&state->host_functions) > 0 && !context_forked()) {
+    WaitLimit limit = wait_limit();
+    if (context_forked()) Py_RETURN_NONE;
+    bool done = finish_current(state, &limit) != CUDA_ERROR_NOT_READY;
+    while (done && atomic_load(&state->host_functions) > 0) {
         keep_alive_collect(state);
         Py_BEGIN_ALLOW_THREADS
         nanosleep(&moment, NULL);
         Py_END_ALLOW_THREADS
+        done = PyErr_CheckSignals() == 0 && !wait_is_over(&limit);
     }
+    if (!done) wait_give_up(state, &limit);
     deferred_release(state);
-    Py_RETURN_NONE;
+    compilation_finish(state);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 static PyMethodDef functions[] = {

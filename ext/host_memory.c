@@ -5,6 +5,7 @@
 #include "ext/deferred.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 /* ---- Making ---- */
 
@@ -92,9 +93,9 @@ static void release_driver(PyObject *self)
         LIVE_LESS(memory->state, PagelockedHostAllocation);
     if (!context_enter(memory->context, &scope)) return;
     if (registered)
-        CALL_UNLOCKED(result, driver.cuMemHostUnregister(memory->memory));
+        CALL_RELEASING(memory->state, result, driver.cuMemHostUnregister(memory->memory));
     else
-        CALL_UNLOCKED(result, driver.cuMemFreeHost(memory->memory));
+        CALL_RELEASING(memory->state, result, driver.cuMemFreeHost(memory->memory));
     context_leave(&scope);
     report_driver(memory->state, result, registered ? "cuMemHostUnregister" : "cuMemFreeHost");
 }

@@ -8,6 +8,7 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 #include "ext/texture.h"
+#include "ext/wait.h"
 
 _Static_assert(sizeof(ReferenceDeclaration) == 24, "as in pycuda-textures.hpp");
 
@@ -132,7 +133,8 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
     CALL(state, result, driver.cuModuleGetGlobal(&reference->where, &size, module->handle, reference->name));
     bool found = result == CUDA_SUCCESS;
     if (found && size >= sizeof *declared)
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoH(declared, reference->where, sizeof *declared));
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyDtoH(declared, reference->where, sizeof *declared));
     context_leave(&scope);
     if (!found) return raise_absent(module, reference->name, reference->surface, result);
     if (result != CUDA_SUCCESS) {

@@ -11,6 +11,7 @@
 #include "ext/pooled_allocation.h"
 #include "ext/reference.h"
 #include "ext/texture.h"
+#include "ext/wait.h"
 
 /* ---- The object of a binding ---- */
 
@@ -119,7 +120,7 @@ static int wait_for_context(CodeModuleObject *module, const Reference *reference
     bool open = references->depth == 1 && ++*waits <= OPEN_WAITS;
     CUresult result;
     if (open) unlock_references(references);
-    CALL_BLOCKING(module->state, result, driver.cuCtxSynchronize());
+    CALL_WAITING(module->state, result, ON_CONTEXT, driver.cuCtxSynchronize());
     if (open) lock_references(references, false);
     if (result == CUDA_SUCCESS) {
         if (references->turns == turns + open) note_idle(references);

@@ -5,6 +5,7 @@
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/pool.h"
+#include "ext/wait.h"
 
 IN_CALL static CUresult create_stream(CUstream *handle, unsigned flags, bool has_priority, int priority)
 {
@@ -80,7 +81,7 @@ static PyObject *stream_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
     CUresult result;
     if (!context_check(stream->context, "cuStreamSynchronize")) return NULL;
     struct KeepBatch *kept = keep_alive_take(state, stream->context, stream->handle);
-    CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream->handle));
+    CALL_WAITING(state, result, ON_STREAM(stream->handle), driver.cuStreamSynchronize(stream->handle));
     keep_alive_finish(state, kept, result == CUDA_SUCCESS);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuStreamSynchronize", NULL);
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);

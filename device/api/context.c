@@ -36,6 +36,7 @@ bool context_open(Context *context, unsigned flags)
     pthread_mutex_unlock(&contexts_lock);
     atomic_store(&context->flags, flags);
     atomic_store(&context->error, 0);
+    atomic_store(&context->cancelled, false);
     atomic_store(&context->peers, 0);
     atomic_store(&context->cache_config, 0);
     atomic_store(&context->shared_config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);
@@ -159,6 +160,16 @@ void context_fail(Context *context, CUresult error, const char *text)
     int none = 0;
     log_error("%s", text);
     atomic_compare_exchange_strong(&context->error, &none, (int)error);
+}
+
+/* No context is ever freed. */
+void context_each_busy(void (*act)(Context *context))
+{
+    pthread_mutex_lock(&contexts_lock);
+    Context *context = contexts;
+    pthread_mutex_unlock(&contexts_lock);
+    for (; context; context = context->next)
+        if (atomic_load(&context->live) && queue_context_busy(context)) act(context);
 }
 
 static void show_locked(Context *context)

@@ -12,6 +12,7 @@ struct CUctx_st {
     Device *device;
     bool primary;
     _Atomic bool live;
+    _Atomic bool cancelled;     /* its work was interrupted: none is begun */
     _Atomic int error;          /* the fault that ended it: every call answers with it from then on */
     unsigned retained;          /* primary: retains; made: cuCtxAttach's count */
     _Atomic unsigned flags;
@@ -41,6 +42,8 @@ CUresult context_check(CUcontext handle, Context **out);
 /* Records the fault that ends it; the first one stays. The text goes to the log. */
 void context_fail(Context *context, CUresult error, const char *text);
 CUresult context_error(const Context *context);
+/* For each live context with work to do. */
+void context_each_busy(void (*act)(Context *context));
 
 /* A live context with its default stream; NULL without memory. */
 Context *context_new(Device *device, unsigned flags, bool primary);

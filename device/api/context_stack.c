@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "api/context.h"
+#include "api/patience.h"
 #include "api/queue.h"
 #include "api/stream.h"
 
@@ -102,6 +103,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
     if (!handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(context_check(handle, &context));
     if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
+    if (patience_limited()) TRY(queue_wait_context(context));
     ThreadState *state = thread_state();
     if (state && state->depth && state->stack[state->depth - 1] == context) pop(state);
     return context_close(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -203,6 +205,11 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
     if (!device) return CUDA_ERROR_INVALID_DEVICE;
     driver_lock();
     Context *context = device->primary;
+    bool ends = context && context->retained == 1 && atomic_load(&context->live);
+    driver_unlock();
+    if (ends && patience_limited()) TRY(queue_wait_context(context));
+    driver_lock();
+    context = device->primary;
     bool retained = context && context->retained;
     bool last = retained && --context->retained == 0 && atomic_load(&context->live);
     driver_unlock();

@@ -8,7 +8,7 @@ CUresult cuCtxSynchronize(void)
 {
     Context *context;
     TRY(context_enter_any(&context));
-    queue_wait_context(context);
+    TRY(queue_wait_context(context));
     pools_observe(context->device, NULL);
     context_flush(context);
     return context_error(context);
@@ -18,7 +18,7 @@ CUresult cuCtxSynchronize_v2(CUcontext handle)
 {
     Context *context;
     TRY(context_check(handle, &context));
-    queue_wait_context(context);
+    TRY(queue_wait_context(context));
     pools_observe(context->device, NULL);
     context_flush(context);
     return context_error(context);

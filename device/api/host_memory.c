@@ -28,7 +28,7 @@ CUresult cuMemFreeHost(void *pointer)
     if (!pointer) return context_error(context);
     if (!memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
     if (range.base != address || range.kind != MEMORY_HOST_PINNED) return CUDA_ERROR_INVALID_VALUE;
-    queue_wait_context(range.owner);
+    TRY(queue_wait_context(range.owner));
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;
     return context_error(context);
 }
@@ -63,7 +63,7 @@ CUresult cuMemHostUnregister(void *pointer)
     if (!memory_map_told(driver_memory(), address, 1, &range) || range.kind != MEMORY_REGISTERED
         || range.base != address)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    queue_wait_context(range.owner);
+    TRY(queue_wait_context(range.owner));
     bool gone = memory_map_unregister(driver_memory(), address, NULL);
     if (!gone) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     return context_error(context);

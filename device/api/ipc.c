@@ -218,7 +218,7 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address)
     Context *context;
     Import *last;
     TRY(context_enter_any(&context));
-    queue_wait_context(context);
+    TRY(queue_wait_context(context));
     if (!let_go(context, address, &last)) return CUDA_ERROR_INVALID_VALUE;
     if (last) free_import(last);
     return context_error(context);

@@ -132,7 +132,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
         return CUDA_ERROR_INVALID_VALUE;
     bool imported = range.kind == MEMORY_IMPORTED && range.tag;
     if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED && !imported) return CUDA_ERROR_INVALID_VALUE;
-    queue_wait_context(range.owner);
+    TRY(queue_wait_context(range.owner));
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;
     return context_error(context);
 }

@@ -250,13 +250,10 @@ CUresult cuModuleUnload(CUmodule handle)
     TRY(context_enter_any(&context));
     Module *module = object_get(handle, OBJECT_MODULE);
     if (!module) return CUDA_ERROR_INVALID_HANDLE;
-    bool mine = !module->library;
-    if (mine) {
-        queue_wait_context(module->object.context);
-        mine = module_unload(module);
-    }
+    CUresult result = module->library ? CUDA_ERROR_INVALID_HANDLE : queue_wait_context(module->object.context);
+    if (!result) result = module_unload(module) ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
     PUT(module);
-    return mine ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
+    return result;
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)

@@ -111,15 +111,12 @@ CUresult cuStreamSynchronize(CUstream handle)
 {
     Stream *stream;
     TRY(stream_enter(handle, &stream));
-    if (stream->legacy)
-        queue_wait_turn(stream);
-    else
-        queue_wait(stream, queue_last(stream));
-    pools_observe(stream->object.context->device, stream->legacy ? NULL : stream);
+    bool reached = stream->legacy ? queue_wait_turn(stream) : queue_wait(stream, queue_last(stream));
+    if (reached) pools_observe(stream->object.context->device, stream->legacy ? NULL : stream);
     context_flush(stream->object.context);
     CUresult error = stream_error(stream);
     PUT(stream);
-    return error;
+    return error || reached ? error : CUDA_ERROR_NOT_READY;
 }
 
 /* A function that tells one fact of a stream. */

@@ -16,7 +16,8 @@
 /* Blocks of a cooperative grid wait for each other as a rule: they go round sooner. */
 enum { SPIN_PASSES = 64, SPIN_PASSES_COOPERATIVE = 4, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
 
-/* A block is stuck when waits for barriers in shared memory have ended in vain for so many passes and so long. */
+/* A block is stuck when waits for barriers in shared memory have ended in vain for so many passes and so
+ * long. */
 enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
 #define STUCK_NS UINT64_C(1000000000)
 
@@ -178,7 +179,7 @@ static bool turn_of(Warp *warp, Worker *worker, bool *failed)
     }
     if (warp->parked) return false;
     if (!warp->scattered || worker_random(worker) & 1) warp_run(warp);
-    *failed = atomic_load_explicit(&warp->block->grid->faulted, memory_order_relaxed);
+    *failed = grid_stops(warp->block->grid, worker);
     return true;
 }
 
@@ -207,7 +208,8 @@ static bool has_spun(Block *block)
     return true;
 }
 
-/* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another. */
+/* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another, or from
+ * outside. */
 BlockResult block_run(Block *block, Worker *worker)
 {
     for (;;) {
@@ -220,12 +222,13 @@ BlockResult block_run(Block *block, Worker *worker)
                 if (failed) return BLOCK_STOPPED;
                 continue;
             }
-            if (failed) return BLOCK_STOPPED;
             ran = true;
             if (warp->done) store_return(warp, worker);
+            if (failed) return BLOCK_STOPPED;
             if (!is_waiting(warp)) waiting = false;
         }
         if (!alive) return BLOCK_DONE;
+        if (!ran && grid_stops(block->grid, worker)) return BLOCK_STOPPED;
         if (!ran && !go_on_without(block)) {
             fault_stuck(block);
             return BLOCK_STOPPED;
@@ -405,6 +408,7 @@ void worker_destroy(Worker *worker)
         store_free(worker->free_stores);
         worker->free_stores = next;
     }
+    grid_run_free(worker->run);
     free(worker);
 }
 

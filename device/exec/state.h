@@ -76,6 +76,8 @@ struct Worker {
     uint64_t share_next, share_end; /* blocks taken of the grid and not begun */
     uint32_t index;            /* shown as %smid */
     uint64_t random;           /* state of the oracle's generator; 0: no oracle */
+    uint32_t heeds;            /* GridStop */
+    struct GridRun *run;       /* room for the grid that it leads, or NULL */
 };
 
 /* What threads of the pool can join in. */
@@ -104,6 +106,7 @@ struct Grid {
     Children *children;        /* what its threads launch */
     _Alignas(64) _Atomic uint64_t next_block; /* a line of its own: all workers write it */
     _Alignas(64) atomic_bool faulted;
+    const _Atomic uint32_t *stop; /* the launch's, never NULL */
     _Alignas(64) uint32_t workspace[32]; /* of grid-wide barriers: %envreg1 and 2 point at it */
 };
 
@@ -155,10 +158,16 @@ static inline uint8_t *block_shared_at(const Block *block, uint64_t offset, uint
 
 /* --- grid.c --------------------------------------------------------------------------------------------- */
 
-/* Runs blocks of the grid until none is left. */
-void grid_work(Grid *grid, Worker *worker);
+/* Whether the worker is to stop after this turn: a fault, or a word from outside that it heeds. */
+static inline bool grid_stops(const Grid *grid, const Worker *worker)
+{
+    return atomic_load_explicit(&grid->faulted, memory_order_relaxed)
+           || (atomic_load_explicit(grid->stop, memory_order_relaxed) & worker->heeds);
+}
+
 /* Runs the grid without what it launches, which is gathered. */
 void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, Children *children, ExecFault *fault);
+void grid_run_free(struct GridRun *run);
 
 /* --- workers.c ------------------------------------------------------------------------------------------ */
 /* Before that, waking a thread is not worth it. */
