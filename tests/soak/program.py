@@ -3,7 +3,8 @@ steps.py; it ends with the exit code and the words that the plan has for it. Wit
 compiler's cache.
 
 SOAK_TIMEOUT: seconds after which every thread's stack is shown. To narrow a failure down: SOAK_ENDING and SOAK_STEPS
-are another ending and number of steps than drawn, SOAK_WITHOUT names steps (those of steps.py) to leave out.
+are another ending and number of steps than drawn, SOAK_WITHOUT and SOAK_ONLY name
+steps (of steps.py) to leave out, or to do and no others.
 """
 
 import atexit
@@ -86,8 +87,8 @@ def start(world):
     for number in range(plan.threads):
         worker = Worker(world, number)
         count = int(os.environ.get("SOAK_STEPS", plan.steps))
-        todo = steps.endless_steps(worker.dice) if plan.ending in ("daemon", "_exit") else None
-        todo = todo or steps.choose_steps(worker.dice, count)
+        todo = steps.endless_steps(worker.dice, plan) if plan.ending in ("daemon", "_exit") else None
+        todo = todo or steps.choose_steps(worker.dice, plan, count)
         thread = threading.Thread(target=worker.run, args=(todo,), daemon=plan.ending in ("daemon", "_exit"))
         thread.worker = worker
         thread.start()
@@ -132,6 +133,8 @@ def clean(world, threads):
     threads.clear()
     world.bag.clear()
     world.graveyard.clear()
+    while world.doomed:
+        world.doomed.pop().detach()
     world.code = None
     gc.collect()
     if plan.contexts != "each":
@@ -251,6 +254,8 @@ def end(world, threads):
         if world.errors:
             join([], world)
         world.ending.set()
+        if world.context and dice.random() < 0.5:
+            drv.Context.pop()  # nothing waits for it at exit
         if plan.ending == "_exit":
             os._exit(plan.code)
         return last(plan)

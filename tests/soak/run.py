@@ -29,12 +29,11 @@ LONGEST = 6000  # characters of a failure
 
 def environment(plan, timeout):
     settings = {
-        "PYCUDA_CPU_LOCK": "1",
+        "PYCUDA_CPU_LOCK": str(int(plan.lock)),
         "PYCUDA_CPU_DEVICES": str(plan.devices),
         "PYCUDA_FAULT_CALL": "0",  # calls are counted
         "SOAK_TIMEOUT": str(timeout),
         "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(HERE.parents[1]), os.environ.get("PYTHONPATH")])),
     }
     return {**settings, **os.environ, "SOAK_TIMEOUT": str(timeout)}
 
