@@ -1,13 +1,14 @@
-"""One random program: python program.py SEED. What it does is decided by the seed (plan.py), what its threads do by
-steps.py; it ends with the exit code and the words that the plan has for it. Without a seed it compiles the kernels into the
-compiler's cache.
+"""One random program: python program.py SEED. What it does is decided by the seed (plan.py), what its threads
+do by steps.py; it ends with the exit code and the words that the plan has for it. Without a seed it compiles
+the kernels into the compiler's cache.
 
-SOAK_TIMEOUT: seconds after which every thread's stack is shown. To narrow a failure down: SOAK_ENDING and SOAK_STEPS
-are another ending and number of steps than drawn, SOAK_WITHOUT and SOAK_ONLY name
-steps (of steps.py) to leave out, or to do and no others.
+SOAK_TIMEOUT: seconds after which every thread's stack is shown. To narrow a failure down: SOAK_ENDING and
+SOAK_STEPS are another ending and number of steps than drawn, SOAK_WITHOUT and SOAK_ONLY name steps (those of
+steps.py) to leave out, or to do and no others.
 """
 
 import atexit
+import contextlib
 import faulthandler
 import gc
 import os
@@ -180,10 +181,12 @@ def everywhere(world):
     worker = Worker(world, 98)
     if world.context is None and world.plan.contexts != "default":
         return
-    drv.kept, sys.modules["kept"], worker.thing = steps.some(worker), steps.some(worker), Late(steps.something(worker))
+    drv.kept, sys.modules["kept"] = steps.some(worker), steps.some(worker)
+    worker.thing = Late(steps.something(worker))
     loop = steps.something(worker)
     loop.append(loop)
-    gc.callbacks.append(lambda phase, info, kept=steps.some(worker): None)
+    kept = steps.some(worker)
+    gc.callbacks.append(lambda phase, info: kept and None)
     Late.kept = Late(steps.some(worker))
     main = sys.modules["__main__"]
     main.generator = (number for number in [steps.some(worker)] * 2)
@@ -224,10 +227,8 @@ def fork(world, dice):
             if how == "collect":
                 gc.collect()
             if how == "error":
-                try:
+                with contextlib.suppress(drv.Error):
                     drv.mem_alloc(100)
-                except drv.Error:
-                    pass
             sys.exit(7)
         _, status = os.waitpid(child, 0)
         if os.waitstatus_to_exitcode(status) != 7:

@@ -2,6 +2,7 @@
 NumPy's. A row of STEPS is a step and how often it comes.
 """
 
+import contextlib
 import gc
 import os
 import random
@@ -224,7 +225,7 @@ def one_of(w, out, what):
 
 
 def read_reference(w, bind, read, what):
-    """All threads bind the module's one reference and launch with it: in streams of their own, or all in one."""
+    """All threads bind the module's one reference and launch with it, in several streams or all in one."""
     stream, out = w.dice.choice(w.streams) if w.plan.seed % 2 else None, np.zeros(N, np.int32)
     memory = drv.mem_alloc(4 * N)
     for _ in range(w.dice.choice([1, 3, 20, 100])):
@@ -252,7 +253,7 @@ def texture_of_array(w):
     call.prepare("P", texrefs=[tex])
     read_reference(
         w, lambda values: tex.set_array(make_image(values)),
-        lambda out, stream: call.prepared_async_call((1, 1), BLOCK, stream, out), "texture reference of an array",
+        lambda out, stream: call.prepared_async_call((1, 1), BLOCK, stream, out), "texture of an array",
     )  # fmt: skip
 
 
@@ -346,7 +347,7 @@ def events(w):
 
 
 def contexts(w):
-    """One more, with something of everything in it; it ends before or after its objects, here or elsewhere."""
+    """One more, with something of everything in it, which ends before or after its objects, here or not."""
     if w.world.contexts_left <= 0:
         return
     w.world.contexts_left -= 1
@@ -395,7 +396,7 @@ def primary(w):
 
 
 def long_wait(w):
-    """Long enough for the interpreter to be gone meanwhile. Not among the steps of programs that end by themselves."""
+    """Long enough for the interpreter to be gone meanwhile: for threads that never end."""
     stream = w.stream()
     w.code.wait(np.uint64(w.dice.randrange(100_000_000, 400_000_000)), block=ONE, stream=stream)
     w.wait(stream)
@@ -445,14 +446,10 @@ def drop(w):
     """Objects of others, of other contexts too."""
     for _ in range(w.dice.randrange(1, 10)):
         for place in (w.bag, w.world.graveyard):
-            try:
+            with contextlib.suppress(IndexError):
                 place.pop(w.dice.randrange(3))
-            except IndexError:
-                pass
-    try:
+    with contextlib.suppress(IndexError):
         w.world.doomed.pop().detach()
-    except IndexError:
-        pass
 
 
 def keep_some(w):
@@ -495,7 +492,7 @@ def function_drops(w):
     stream = w.stream()
     if not w.plan.functions or stream is None:
         return
-    box = w.dice.choice([something, some, lambda w: [made for made in (w.take("array"), w.take("texture")) if made]])(w)
+    box = w.dice.choice([something, some, lambda w: [w.take("array"), w.take("texture")]])(w)
     stream.launch_host_func(box.clear)
     del box
     if w.dice.random() < 0.3:
@@ -513,10 +510,8 @@ def function_does(w):
         raise Planned(str(len(things)))
 
     def take():
-        try:
+        with contextlib.suppress(IndexError):
             w.world.graveyard.pop()
-        except IndexError:
-            pass
 
     for _ in range(w.dice.randrange(1, 4)):
         what = w.dice.randrange(4)
@@ -569,12 +564,12 @@ def asked(w):
 
 
 STEPS = [
-    (copy_and_launch, 3), (launch_on_streams, 5), (fills, 2), (host_arguments, 3), (prepared_calls, 2), (arrays, 3),
-    (pooled, 3), (managed, 2), (registered, 2), (shaped_copies, 3), (between_devices, 1), (texture_object, 3),
-    (surface_object, 3), (texture_reference, 2), (texture_of_array, 2), (surface_reference, 2), (modules, 2), (half_linked, 1),
-    (globals_of_modules, 1), (compiling, 1), (streams, 3), (events, 3), (contexts, 1), (primary, 1), (drop, 6),
-    (keep_some, 2), (cycles, 2), (function_order, 3), (function_drops, 4), (function_does, 4), (refused, 2),
-    (raised, 2), (asked, 1),
+    (copy_and_launch, 3), (launch_on_streams, 5), (fills, 2), (host_arguments, 3), (prepared_calls, 2),
+    (arrays, 3), (pooled, 3), (managed, 2), (registered, 2), (shaped_copies, 3), (between_devices, 1),
+    (texture_object, 3), (surface_object, 3), (texture_reference, 2), (texture_of_array, 2),
+    (surface_reference, 2), (modules, 2), (half_linked, 1), (globals_of_modules, 1), (compiling, 1),
+    (streams, 3), (events, 3), (contexts, 1), (primary, 1), (drop, 6), (keep_some, 2), (cycles, 2),
+    (function_order, 3), (function_drops, 4), (function_does, 4), (refused, 2), (raised, 2), (asked, 1),
 ]  # fmt: skip
 
 

@@ -19,7 +19,8 @@ PARTS = 10  # for pytest-xdist
 def test_random_programs(part):
     results = run.run_seeds(SEEDS[part::PARTS], jobs=2, timeout=60)
     failed = [f"seed {seed}: {kind}\n{details}" for seed, kind, details, _ in results if kind]
-    assert not failed, "\n".join(failed[:3]) + f"\n{len(failed)} failed; one again: python {run.__file__} --seeds N"
+    again = f"{len(failed)} failed; one again: python {run.__file__} --seeds N"
+    assert not failed, "\n".join([*failed[:3], again])
 
 
 def test_every_ending_is_among_them():

@@ -1,5 +1,6 @@
 """A thread of a random program: its dice, its context, its streams and the objects it shares with others."""
 
+import contextlib
 import random
 import threading
 import time
@@ -19,16 +20,25 @@ texture<int, 2> image;
 surface<void, 2> surf;
 __device__ int number = 7;
 __global__ void add(int *a, int by) { a[threadIdx.x] += by; }
-__global__ void fold(int *out, const int *a, const int *b) { out[threadIdx.x] = 3 * a[threadIdx.x] + b[threadIdx.x]; }
+__global__ void fold(int *out, const int *a, const int *b)
+{
+    out[threadIdx.x] = 3 * a[threadIdx.x] + b[threadIdx.x];
+}
 __global__ void constant(int *out) { out[threadIdx.x] = number; }
 __global__ void read_tex(int *out) { out[threadIdx.x] = tex1Dfetch(tex, threadIdx.x); }
 __global__ void read_image(int *out) { out[threadIdx.x] = tex2D(image, threadIdx.x % 8, threadIdx.x / 8); }
-__global__ void read_surf(int *out) { out[threadIdx.x] = surf2Dread<int>(surf, threadIdx.x % 8 * 4, threadIdx.x / 8); }
+__global__ void read_surf(int *out)
+{
+    out[threadIdx.x] = surf2Dread<int>(surf, threadIdx.x % 8 * 4, threadIdx.x / 8);
+}
 __global__ void fetch(int *out, cudaTextureObject_t image)
 {
     out[threadIdx.x] = tex2D<int>(image, threadIdx.x % 8, threadIdx.x / 8);
 }
-__global__ void fetch_row(int *out, cudaTextureObject_t row) { out[threadIdx.x] = tex1Dfetch<int>(row, threadIdx.x); }
+__global__ void fetch_row(int *out, cudaTextureObject_t row)
+{
+    out[threadIdx.x] = tex1Dfetch<int>(row, threadIdx.x);
+}
 __global__ void store(cudaSurfaceObject_t image, int by)
 {
     int x = threadIdx.x % 8 * 4, y = threadIdx.x / 8;
@@ -229,10 +239,8 @@ class Worker:
             self.world.errors.append((self.number, error))
 
     def step(self, step):
-        try:
+        with contextlib.suppress(Planned):
             step(self)
-        except Planned:
-            pass
 
 
 class Named(tuple):
