@@ -3,7 +3,7 @@ such a function is outstanding nobody may hold the interpreter in any driver cal
 
 A thread waits for a kernel in cuMemFree, which holds the lock; a host function is outstanding in another
 context; then each call of the list is made, and a third thread looks whether it got the interpreter
-meanwhile. A call that keeps it would be a deadlock as soon as the kernel's stream had a Python function in it.
+meanwhile. A call that keeps it would be a deadlock as soon as a Python function were in the kernel's stream.
 """
 
 from pathlib import Path
