@@ -93,20 +93,15 @@ typedef struct LockRow {
 #define VARIANT_PTSZ(symbol) LOCKED(symbol##_ptsz)
 #define VARIANT_PTDS(symbol) LOCKED(symbol##_ptds)
 #define LOCKED(symbol) {(AnyFn)symbol, (AnyFn)locked_##symbol},
-#define WAITS(symbol) {(AnyFn)symbol, (AnyFn)waits_##symbol},
-#define READS(symbol) {(AnyFn)symbol, (AnyFn)symbol}, /* of constants */
+#define WAITS(symbol) {(AnyFn)symbol, (AnyFn)waits_##symbol}
+#define READS(symbol) {(AnyFn)symbol, (AnyFn)symbol} /* constants */
 #define CU_FN(name, symbol, version, per_thread, params, args) LOCKED(symbol) VARIANT_##per_thread(symbol)
 
 /* The first row of a function counts. */
 static const LockRow rows[] = {
-    WAITS(cuCtxSynchronize)
-    WAITS(cuEventSynchronize)
-    WAITS(cuStreamSynchronize)
-    WAITS(cuStreamSynchronize_ptsz)
-    READS(cuDriverGetVersion)
-    READS(cuGetErrorName)
-    READS(cuGetErrorString)
-    READS(cuGetProcAddress_v2)
+    WAITS(cuCtxSynchronize),         WAITS(cuEventSynchronize),  WAITS(cuStreamSynchronize),
+    WAITS(cuStreamSynchronize_ptsz), READS(cuDriverGetVersion),  READS(cuGetErrorName),
+    READS(cuGetErrorString),         READS(cuGetProcAddress_v2),
 #include "abi/cuda_functions.def"
 };
 #undef CU_FN

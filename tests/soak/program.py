@@ -1,12 +1,14 @@
-"""One random program: python program.py SEED. What it does is decided by the seed (plan.py), what its threads do by
-steps.py; it ends with the exit code and the words that the plan has for it. Without a seed it compiles the kernels into the
-compiler's cache.
+"""One random program: python program.py SEED. What it does is decided by the seed (plan.py), what its threads
+do by steps.py; it ends with the exit code and the words that the plan has for it. Without a seed it compiles
+the kernels into the compiler's cache.
 
-SOAK_TIMEOUT: seconds after which every thread's stack is shown. To narrow a failure down: SOAK_ENDING and SOAK_STEPS
-are another ending and number of steps than drawn, SOAK_WITHOUT names steps (those of steps.py) to leave out.
+SOAK_TIMEOUT: seconds after which every thread's stack is shown. To narrow a failure down: SOAK_ENDING and
+SOAK_STEPS are another ending and number of steps than drawn, SOAK_WITHOUT and SOAK_ONLY name steps (those of
+steps.py) to leave out, or to do and no others.
 """
 
 import atexit
+import contextlib
 import faulthandler
 import gc
 import os
@@ -86,8 +88,8 @@ def start(world):
     for number in range(plan.threads):
         worker = Worker(world, number)
         count = int(os.environ.get("SOAK_STEPS", plan.steps))
-        todo = steps.endless_steps(worker.dice) if plan.ending in ("daemon", "_exit") else None
-        todo = todo or steps.choose_steps(worker.dice, count)
+        todo = steps.endless_steps(worker.dice, plan) if plan.ending in ("daemon", "_exit") else None
+        todo = todo or steps.choose_steps(worker.dice, plan, count)
         thread = threading.Thread(target=worker.run, args=(todo,), daemon=plan.ending in ("daemon", "_exit"))
         thread.worker = worker
         thread.start()
@@ -132,6 +134,8 @@ def clean(world, threads):
     threads.clear()
     world.bag.clear()
     world.graveyard.clear()
+    while world.doomed:
+        world.doomed.pop().detach()
     world.code = None
     gc.collect()
     if plan.contexts != "each":
@@ -177,10 +181,12 @@ def everywhere(world):
     worker = Worker(world, 98)
     if world.context is None and world.plan.contexts != "default":
         return
-    drv.kept, sys.modules["kept"], worker.thing = steps.some(worker), steps.some(worker), Late(steps.something(worker))
+    drv.kept, sys.modules["kept"] = steps.some(worker), steps.some(worker)
+    worker.thing = Late(steps.something(worker))
     loop = steps.something(worker)
     loop.append(loop)
-    gc.callbacks.append(lambda phase, info, kept=steps.some(worker): None)
+    kept = steps.some(worker)
+    gc.callbacks.append(lambda phase, info: kept and None)
     Late.kept = Late(steps.some(worker))
     main = sys.modules["__main__"]
     main.generator = (number for number in [steps.some(worker)] * 2)
@@ -221,10 +227,8 @@ def fork(world, dice):
             if how == "collect":
                 gc.collect()
             if how == "error":
-                try:
+                with contextlib.suppress(drv.Error):
                     drv.mem_alloc(100)
-                except drv.Error:
-                    pass
             sys.exit(7)
         _, status = os.waitpid(child, 0)
         if os.waitstatus_to_exitcode(status) != 7:
@@ -251,6 +255,8 @@ def end(world, threads):
         if world.errors:
             join([], world)
         world.ending.set()
+        if world.context and dice.random() < 0.5:
+            drv.Context.pop()  # nothing waits for it at exit
         if plan.ending == "_exit":
             os._exit(plan.code)
         return last(plan)

@@ -1,5 +1,5 @@
-"""Runs many random programs, each in a process of its own, and checks how they end: the exit code is the one that
-the program meant, stderr has no word that it did not mean, and it ends at all.
+"""Runs many random programs, each in a process of its own, and checks how they end: the exit code is the one
+that the program meant, stderr has no word that it did not mean, and it ends at all.
 
     python tests/soak/run.py --seeds 0:2000 --jobs 12 --timeout 60
 
@@ -21,7 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from plan import make_plan
+from plan import make_plan  # noqa: E402
 
 PROGRAM = str(HERE / "program.py")
 LONGEST = 6000  # characters of a failure
@@ -29,12 +29,11 @@ LONGEST = 6000  # characters of a failure
 
 def environment(plan, timeout):
     settings = {
-        "PYCUDA_CPU_LOCK": "1",
+        "PYCUDA_CPU_LOCK": str(int(plan.lock)),
         "PYCUDA_CPU_DEVICES": str(plan.devices),
         "PYCUDA_FAULT_CALL": "0",  # calls are counted
         "SOAK_TIMEOUT": str(timeout),
         "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(HERE.parents[1]), os.environ.get("PYTHONPATH")])),
     }
     return {**settings, **os.environ, "SOAK_TIMEOUT": str(timeout)}
 
@@ -56,7 +55,8 @@ def run_seed(seed, timeout):
     plan = make_plan(seed, os.environ.get("SOAK_ENDING"))
     started = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, PROGRAM, str(seed)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        [sys.executable, PROGRAM, str(seed)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env=environment(plan, max(timeout - 2, 1)), start_new_session=True,
     )  # fmt: skip
     kind, stacks = None, ""
@@ -81,7 +81,8 @@ def classify(plan, code, out, error):
     """A few words, by which failures are counted."""
     if code < 0:
         return f"signal {signal.Signals(-code).name}"
-    lines = [line for line in error.splitlines() if line and not line.startswith((" ", "Traceback", "Exception"))]
+    frames = " ", "Traceback", "Exception"
+    lines = [line for line in error.splitlines() if line and not line.startswith(frames)]
     errors = [line for line in lines if "Planned: the end" not in line]
     if errors:
         return errors[-1][:100]
@@ -108,7 +109,8 @@ def run_seeds(seeds, jobs, timeout, tell=lambda result: None):
     warm_up(300)
     results = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for future in concurrent.futures.as_completed([pool.submit(run_seed, seed, timeout) for seed in seeds]):
+        futures = [pool.submit(run_seed, seed, timeout) for seed in seeds]
+        for future in concurrent.futures.as_completed(futures):
             results.append(future.result())
             tell(results[-1])
     return results
@@ -121,14 +123,18 @@ def show(result):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=seed_range, default=range(0, 300), help="FIRST:LAST, or one")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at once")
     parser.add_argument("--timeout", type=float, default=60, help="seconds that a program may take")
     parser.add_argument("--brief", action="store_true", help="no details of failures")
     given = parser.parse_args()
     started = time.monotonic()
-    results = run_seeds(given.seeds, given.jobs, given.timeout, (lambda result: None) if given.brief else show)
+    results = run_seeds(
+        given.seeds, given.jobs, given.timeout, (lambda result: None) if given.brief else show
+    )
     failed = sorted(result for result in results if result[1])
     for kind, count in Counter(kind for _, kind, _, _ in failed).most_common():
         print(f"{count:5}  {kind}  (seeds {' '.join(str(r[0]) for r in failed if r[1] == kind)})"[:300])

@@ -2,8 +2,11 @@
 NumPy's. A row of STEPS is a step and how often it comes.
 """
 
+import contextlib
 import gc
 import os
+import random
+import threading
 import time
 
 import numpy as np
@@ -221,23 +224,45 @@ def one_of(w, out, what):
         raise AssertionError(f"{what}: read {out.tolist()}")
 
 
+def read_reference(w, bind, read, what):
+    """All threads bind the module's one reference and launch with it, in several streams or all in one."""
+    stream, out = w.dice.choice(w.streams) if w.plan.seed % 2 else None, np.zeros(N, np.int32)
+    memory = drv.mem_alloc(4 * N)
+    for _ in range(w.dice.choice([1, 3, 20, 100])):
+        bind(w.dice.choice(w.world.values))
+        for _ in range(w.dice.randrange(1, 4)):
+            read(memory, stream)
+        if stream:
+            stream.synchronize()
+        drv.memcpy_dtoh(out, memory)
+        if not (out == out[0]).all() or not 0 <= out[0] < len(w.world.values):
+            raise AssertionError(f"{what}: read {out.tolist()}")
+
+
 def texture_reference(w):
-    """All threads bind the module's one reference and launch with it."""
-    stream, out = w.stream(), np.zeros(N, np.int32)
-    for _ in range(w.dice.randrange(1, 4)):
-        w.code.tex.set_address(drv.to_device(w.dice.choice(w.world.values)), 4 * N)
-        w.code.read_tex(drv.Out(out), block=BLOCK, texrefs=[w.code.tex], stream=stream)
-        w.wait(stream)
-        one_of(w, out, "texture reference")
+    tex, call = w.code.tex, w.code.read_tex
+    texrefs = [tex] if w.dice.random() < 0.5 else []
+    read_reference(
+        w, lambda values: tex.set_address(drv.to_device(values), 4 * N),
+        lambda out, stream: call(out, block=BLOCK, texrefs=texrefs, stream=stream), "texture reference",
+    )  # fmt: skip
+
+
+def texture_of_array(w):
+    tex, call = w.code.image, w.code.read_image
+    call.prepare("P", texrefs=[tex])
+    read_reference(
+        w, lambda values: tex.set_array(make_image(values)),
+        lambda out, stream: call.prepared_async_call((1, 1), BLOCK, stream, out), "texture of an array",
+    )  # fmt: skip
 
 
 def surface_reference(w):
-    stream, out = w.stream(), np.zeros(N, np.int32)
-    for _ in range(w.dice.randrange(1, 3)):
-        w.code.surf.set_array(make_image(w.dice.choice(w.world.values), surface=True))
-        w.code.read_surf(drv.Out(out), block=BLOCK, stream=stream)
-        w.wait(stream)
-        one_of(w, out, "surface reference")
+    surf, call = w.code.surf, w.code.read_surf
+    read_reference(
+        w, lambda values: surf.set_array(make_image(values, surface=True)),
+        lambda out, stream: call(out, block=BLOCK, stream=stream), "surface reference",
+    )  # fmt: skip
 
 
 # ---- code
@@ -322,7 +347,7 @@ def events(w):
 
 
 def contexts(w):
-    """One more, with something of everything in it; it ends before or after its objects, here or elsewhere."""
+    """One more, with something of everything in it, which ends before or after its objects, here or not."""
     if w.world.contexts_left <= 0:
         return
     w.world.contexts_left -= 1
@@ -333,15 +358,27 @@ def contexts(w):
     module.get_function("add")(memory, np.int32(1), block=BLOCK)
     if w.dice.random() < 0.5:
         check(drv.from_device_like(memory, w.world.values[4]), w.world.values[5], "another context")
+    if w.dice.random() < 0.5:  # what is dropped waits for it
+        module.get_function("wait")(np.uint64(w.dice.randrange(5_000_000)), block=ONE)
     things += [module, memory]
+    w.dice.shuffle(things)
     detach = w.dice.random() < 0.8
     if not detach:
         drv.Context.synchronize()  # what is kept for a queued copy keeps the context
     drv.Context.pop()
-    if w.dice.random() < 0.7:  # others may drop them at the same moment
+    if w.dice.random() < 0.4:
         w.world.graveyard.extend(things)
-    del things, module, memory
-    if detach:
+        things.clear()
+    del module, memory
+    dropper = threading.Thread(target=things.clear) if w.dice.random() < 0.7 else None
+    if dropper:  # at the same moment
+        dropper.start()
+        w.threads.append(dropper)
+    del things
+    if detach and w.dice.random() < 0.3:
+        w.world.doomed.append(context)
+    elif detach:
+        time.sleep(w.dice.choice([0, 0, 0.001, 0.003]))
         context.detach()
 
 
@@ -356,6 +393,13 @@ def primary(w):
         drv.Context.pop()
     if w.plan.threads == 1 and w.plan.contexts in ("shared", "each") and w.dice.random() < 0.5:
         context.detach()  # for all that retained it
+
+
+def long_wait(w):
+    """Long enough for the interpreter to be gone meanwhile: for threads that never end."""
+    stream = w.stream()
+    w.code.wait(np.uint64(w.dice.randrange(100_000_000, 400_000_000)), block=ONE, stream=stream)
+    w.wait(stream)
 
 
 # ---- dropping
@@ -402,10 +446,10 @@ def drop(w):
     """Objects of others, of other contexts too."""
     for _ in range(w.dice.randrange(1, 10)):
         for place in (w.bag, w.world.graveyard):
-            try:
+            with contextlib.suppress(IndexError):
                 place.pop(w.dice.randrange(3))
-            except IndexError:
-                pass
+    with contextlib.suppress(IndexError):
+        w.world.doomed.pop().detach()
 
 
 def keep_some(w):
@@ -448,7 +492,7 @@ def function_drops(w):
     stream = w.stream()
     if not w.plan.functions or stream is None:
         return
-    box = w.dice.choice([something, some, lambda w: [made for made in (w.take("array"), w.take("texture")) if made]])(w)
+    box = w.dice.choice([something, some, lambda w: [w.take("array"), w.take("texture")]])(w)
     stream.launch_host_func(box.clear)
     del box
     if w.dice.random() < 0.3:
@@ -466,10 +510,8 @@ def function_does(w):
         raise Planned(str(len(things)))
 
     def take():
-        try:
+        with contextlib.suppress(IndexError):
             w.world.graveyard.pop()
-        except IndexError:
-            pass
 
     for _ in range(w.dice.randrange(1, 4)):
         what = w.dice.randrange(4)
@@ -522,21 +564,31 @@ def asked(w):
 
 
 STEPS = [
-    (copy_and_launch, 3), (launch_on_streams, 5), (fills, 2), (host_arguments, 3), (prepared_calls, 2), (arrays, 3),
-    (pooled, 3), (managed, 2), (registered, 2), (shaped_copies, 3), (between_devices, 1), (texture_object, 3),
-    (surface_object, 3), (texture_reference, 3), (surface_reference, 2), (modules, 2), (half_linked, 1),
-    (globals_of_modules, 1), (compiling, 1), (streams, 3), (events, 3), (contexts, 1), (primary, 1), (drop, 6),
-    (keep_some, 2), (cycles, 2), (function_order, 3), (function_drops, 4), (function_does, 4), (refused, 2),
-    (raised, 2), (asked, 1),
+    (copy_and_launch, 3), (launch_on_streams, 5), (fills, 2), (host_arguments, 3), (prepared_calls, 2),
+    (arrays, 3), (pooled, 3), (managed, 2), (registered, 2), (shaped_copies, 3), (between_devices, 1),
+    (texture_object, 3), (surface_object, 3), (texture_reference, 2), (texture_of_array, 2),
+    (surface_reference, 2), (modules, 2), (half_linked, 1), (globals_of_modules, 1), (compiling, 1),
+    (streams, 3), (events, 3), (contexts, 1), (primary, 1), (drop, 6), (keep_some, 2), (cycles, 2),
+    (function_order, 3), (function_drops, 4), (function_does, 4), (refused, 2), (raised, 2), (asked, 1),
 ]  # fmt: skip
 
 
-def choose_steps(dice, count):
-    without = os.environ.get("SOAK_WITHOUT", "").split(",")
-    drawn = dice.choices([step for step, _ in STEPS], [weight for _, weight in STEPS], k=count)
-    return [step for step in drawn if step.__name__ not in without]
+def kinds_of(plan):
+    """All, or a few: then the threads of the program meet more often."""
+    without, only = (os.environ.get(name, "").split(",") for name in ("SOAK_WITHOUT", "SOAK_ONLY"))
+    kinds = [row for row in STEPS if row[0].__name__ not in without]
+    if only != [""]:
+        return [row for row in STEPS if row[0].__name__ in only]
+    return random.Random(f"kinds {plan.seed}").sample(kinds, plan.focus) if plan.focus else kinds
 
 
-def endless_steps(dice):
+def choose_steps(dice, plan, count):
+    kinds = kinds_of(plan)
+    return dice.choices([step for step, _ in kinds], [weight for _, weight in kinds], k=count)
+
+
+def endless_steps(dice, plan):
     while True:
-        yield from choose_steps(dice, 10)
+        yield from choose_steps(dice, plan, 5)
+        if dice.random() < 0.7:
+            yield long_wait

@@ -1,5 +1,6 @@
 """A thread of a random program: its dice, its context, its streams and the objects it shares with others."""
 
+import contextlib
 import random
 import threading
 import time
@@ -15,18 +16,29 @@ ONE = (1, 1, 1)
 
 SOURCE = """
 texture<int, 1> tex;
+texture<int, 2> image;
 surface<void, 2> surf;
 __device__ int number = 7;
 __global__ void add(int *a, int by) { a[threadIdx.x] += by; }
-__global__ void fold(int *out, const int *a, const int *b) { out[threadIdx.x] = 3 * a[threadIdx.x] + b[threadIdx.x]; }
+__global__ void fold(int *out, const int *a, const int *b)
+{
+    out[threadIdx.x] = 3 * a[threadIdx.x] + b[threadIdx.x];
+}
 __global__ void constant(int *out) { out[threadIdx.x] = number; }
 __global__ void read_tex(int *out) { out[threadIdx.x] = tex1Dfetch(tex, threadIdx.x); }
-__global__ void read_surf(int *out) { out[threadIdx.x] = surf2Dread<int>(surf, threadIdx.x % 8 * 4, threadIdx.x / 8); }
+__global__ void read_image(int *out) { out[threadIdx.x] = tex2D(image, threadIdx.x % 8, threadIdx.x / 8); }
+__global__ void read_surf(int *out)
+{
+    out[threadIdx.x] = surf2Dread<int>(surf, threadIdx.x % 8 * 4, threadIdx.x / 8);
+}
 __global__ void fetch(int *out, cudaTextureObject_t image)
 {
     out[threadIdx.x] = tex2D<int>(image, threadIdx.x % 8, threadIdx.x / 8);
 }
-__global__ void fetch_row(int *out, cudaTextureObject_t row) { out[threadIdx.x] = tex1Dfetch<int>(row, threadIdx.x); }
+__global__ void fetch_row(int *out, cudaTextureObject_t row)
+{
+    out[threadIdx.x] = tex1Dfetch<int>(row, threadIdx.x);
+}
 __global__ void store(cudaSurfaceObject_t image, int by)
 {
     int x = threadIdx.x % 8 * 4, y = threadIdx.x / 8;
@@ -62,6 +74,19 @@ PTX = b"""
     st.global.s32 [%rd4], %r3;
     ret;
 }
+.visible .entry wait(.param .u64 nanoseconds)
+{
+    .reg .pred %p<2>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [nanoseconds];
+    mov.u64 %rd2, %globaltimer;
+$again:
+    mov.u64 %rd3, %globaltimer;
+    sub.s64 %rd4, %rd3, %rd2;
+    setp.lt.u64 %p1, %rd4, %rd1;
+    @%p1 bra $again;
+    ret;
+}
 """
 
 
@@ -84,7 +109,8 @@ class Code:
 
     def __init__(self):
         self.module = SourceModule(SOURCE)
-        self.tex, self.surf = self.module.get_texref("tex"), self.module.get_surfref("surf")
+        self.tex, self.image = self.module.get_texref("tex"), self.module.get_texref("image")
+        self.surf = self.module.get_surfref("surf")
 
     def __getattr__(self, name):
         return self.module.get_function(name)
@@ -97,6 +123,7 @@ class World:
         self.plan = plan
         self.bag = []  # (kind, object) of the common context
         self.graveyard = []  # objects of any context, to be dropped
+        self.doomed = []  # contexts that somebody will detach
         self.context = self.code = None
         self.contexts_left = 3  # a GPU takes its time to make one
         self.errors = []
@@ -111,6 +138,7 @@ class Worker:
         self.dice = random.Random(f"thread {self.plan.seed} {number}")
         self.own, self.popped = None, False
         self.streams, self.pools = [], []
+        self.threads = []  # that help it
 
     # ---- contexts
 
@@ -203,16 +231,16 @@ class Worker:
                     break
                 self.step(step)
             self.leave()
+            for thread in self.threads:
+                thread.join()
         except Exception as error:
             if self.world.ending.is_set():
                 return  # the program is over: what is refused then is told nobody
             self.world.errors.append((self.number, error))
 
     def step(self, step):
-        try:
+        with contextlib.suppress(Planned):
             step(self)
-        except Planned:
-            pass
 
 
 class Named(tuple):

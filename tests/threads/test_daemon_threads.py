@@ -1,5 +1,5 @@
-"""Daemon threads that are in the driver for ever while the program ends: the exit code is the program's, and nobody
-is in the driver when it is torn down.
+"""Daemon threads that are in the driver for ever while the program ends: the exit code is the program's, and
+nobody is in the driver when it is torn down.
 """
 
 import pytest

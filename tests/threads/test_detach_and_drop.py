@@ -6,7 +6,7 @@ import pytest
 
 LATE = str(Path(__file__).parent.with_name("driver") / "late.ptx")
 
-PROGRAM = '''
+PROGRAM = """
 import faulthandler, gc, sys, threading, time
 
 import numpy as np
@@ -66,11 +66,12 @@ for number, allocation in enumerate(memory):
 del allocation, memory
 gc.collect()
 print({name: count for name, count in drv._live_objects().items() if count and name != "Context"})
-'''
+"""
 
 
 KINDS = [
-    "memory", "managed", "page-locked", "registered", "array", "module", "stream", "event", "gpuarray", "everything",
+    "memory", "managed", "page-locked", "registered", "array", "module", "stream", "event", "gpuarray",
+    "everything",
 ]  # fmt: skip
 
 

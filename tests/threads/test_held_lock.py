@@ -1,9 +1,9 @@
 """NVIDIA's driver holds a lock while it waits, and Python functions in streams need the interpreter. So while
 such a function is outstanding nobody may hold the interpreter in any driver call, however short.
 
-A thread waits for a kernel in cuMemFree, which holds the lock; a host function is outstanding in another context;
-then each call of the list is made, and a third thread looks whether it got the interpreter meanwhile. A call that
-keeps it would be a deadlock as soon as the kernel's stream had a Python function in it.
+A thread waits for a kernel in cuMemFree, which holds the lock; a host function is outstanding in another
+context; then each call of the list is made, and a third thread looks whether it got the interpreter
+meanwhile. A call that keeps it would be a deadlock as soon as a Python function were in the kernel's stream.
 """
 
 from pathlib import Path
@@ -80,6 +80,7 @@ def image():
     return drv.Array(shape)
 
 
+prepared = module.get_function("nothing").prepare("P")
 texref.set_address(memory, 256)
 surfref.set_array(image())
 drv.Context.synchronize()
@@ -111,7 +112,7 @@ OPS = [
     ("drop registered memory", lambda: drv.register_host_memory(drv.aligned_zeros(4096, np.int8)), None),
     ("ask for memory", None, lambda x: drv.mem_get_info()),
     ("ask about an address", None, lambda x: drv.mem_get_address_range(memory)),
-    ("ask about a pointer", None, lambda x: drv.pointer_get_attribute(drv.pointer_attribute.MEMORY_TYPE, memory)),
+    ("ask about a pointer", None, lambda x: drv.pointer_get_attribute(2, memory)),
     ("make an array", None, lambda x: image()),
     ("drop an array", image, None),
     ("make a texture", None, lambda x: drv.TextureObject(memory, descr)),
@@ -124,7 +125,7 @@ OPS = [
     ("launch cooperatively", None, lambda x: nothing(memory, stream=stream, cooperative=True, **ONE)),
     ("launch with a texture", None, lambda x: read(memory, texrefs=[texref], stream=stream, **ONE)),
     ("launch with a surface", None, lambda x: write(stream=stream, **ONE)),
-    ("prepared launch", lambda: nothing.prepare("P"), lambda x: x.prepared_async_call((1, 1), (1, 1, 1), stream, memory)),
+    ("prepared launch", None, lambda x: prepared.prepared_async_call((1, 1), (1, 1, 1), stream, memory)),
     ("start a copy", None, lambda x: drv.memcpy_htod_async(memory, host, stream)),
     ("start a copy back", None, lambda x: drv.memcpy_dtoh_async(host, memory, stream)),
     ("start a fill", None, lambda x: drv.memset_d32_async(memory, 0, 64, stream)),

@@ -1,5 +1,5 @@
-"""What loses its last reference in a Python function of a stream is given back soon after, whatever it is; and
-nobody is told of errors on the way.
+"""What loses its last reference in a Python function of a stream is given back soon after, whatever it is;
+and nobody is told of errors on the way.
 """
 
 import pytest
@@ -53,6 +53,18 @@ def owned_context():
     return made
 
 
+def registered():
+    return drv.register_host_memory(drv.aligned_zeros(SIZE, np.int8))
+
+
+def function():
+    return drv.module_from_buffer(PTX).get_function("nothing")
+
+
+def retained():
+    return drv.Device(0).retain_primary_context()
+
+
 def linked():
     linker = drv.Linker()
     linker.add_data(PTX, drv.jit_input_type.PTX)
@@ -73,14 +85,14 @@ MAKE = {
     "memory": (lambda: drv.mem_alloc(SIZE), *ALLOC),
     "managed": (lambda: drv.managed_zeros(SIZE, np.int8), "cuMemAllocManaged", "cuMemFree"),
     "page-locked": (lambda: drv.pagelocked_zeros(SIZE, np.int8), "cuMemHostAlloc", "cuMemFreeHost"),
-    "registered": (lambda: drv.register_host_memory(drv.aligned_zeros(SIZE, np.int8)), "cuMemHostRegister", "cuMemHostUnregister"),
+    "registered": (registered, "cuMemHostRegister", "cuMemHostUnregister"),
     "array": (image, "cuArray3DCreate", "cuArrayDestroy"),
     "texture": (lambda: drv.TextureObject(base, descr), "cuTexObjectCreate", "cuTexObjectDestroy"),
     "surface": (lambda: drv.SurfaceObject(image()), "cuSurfObjectCreate", "cuSurfObjectDestroy"),
     "surface's array": (lambda: drv.SurfaceObject(image()), "cuArray3DCreate", "cuArrayDestroy"),
     "reference": (referenced, *ALLOC),
     "module": (lambda: drv.module_from_buffer(PTX), "cuModuleLoadDataEx", "cuModuleUnload"),
-    "function": (lambda: drv.module_from_buffer(PTX).get_function("nothing"), "cuModuleLoadDataEx", "cuModuleUnload"),
+    "function": (function, "cuModuleLoadDataEx", "cuModuleUnload"),
     "linker": (linked, "cuLinkCreate", "cuLinkDestroy"),
     "stream": (drv.Stream, "cuStreamCreate", "cuStreamDestroy"),
     "event": (drv.Event, "cuEventCreate", "cuEventDestroy"),
@@ -91,7 +103,7 @@ MAKE = {
     "gpuarray": (lambda: gpuarray.zeros(SIZE, np.int8), *ALLOC),
     "context": (owned_context, "cuCtxCreate", "cuCtxDestroy"),
     "another context's": (graveyard, "cuCtxCreate", "cuCtxDestroy"),
-    "primary context": (lambda: drv.Device(0).retain_primary_context(), "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease"),
+    "primary context": (retained, "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease"),
     "argument": (lambda: drv.InOut(np.zeros(SIZE, np.int8)), None, None),
 }
 make, made_by, released_by = MAKE[KIND]
@@ -126,9 +138,9 @@ print(outstanding() - before, live() == alive, pool.active_bytes + host_pool.act
 '''
 
 KINDS = [
-    "memory", "managed", "page-locked", "registered", "array", "texture", "surface", "surface's array", "reference",
-    "module", "function", "linker", "stream", "event", "pooled", "pooled host", "pool", "host pool", "gpuarray",
-    "context", "another context's", "primary context", "argument",
+    "memory", "managed", "page-locked", "registered", "array", "texture", "surface", "surface's array",
+    "reference", "module", "function", "linker", "stream", "event", "pooled", "pooled host", "pool",
+    "host pool", "gpuarray", "context", "another context's", "primary context", "argument",
 ]  # fmt: skip
 
 

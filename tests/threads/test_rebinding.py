@@ -1,5 +1,5 @@
-"""Four threads bind one reference to new arrays and launch with it: each launch reads one array that was bound,
-the whole time that it runs.
+"""Four threads bind one reference to new arrays and launch with it: each launch reads one array that was
+bound, the whole time that it runs.
 """
 
 import pytest
