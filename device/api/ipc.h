@@ -28,7 +28,8 @@ CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file);
 CUresult ipc_reach(const IpcHandle *handle, SharedFile *file);
 bool ipc_is(const IpcHandle *handle, IpcKind kind);
 /* Maps memory that another process has in that file, for the context; with a pool it is the pool's. */
-CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool, CUdeviceptr *out);
+CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool,
+                 CUdeviceptr *out);
 /* Ends a mapping that is a pool's; false when there is none at that address. */
 bool ipc_release(CUdeviceptr address);
 /* Lets go of what the context has of other processes. */

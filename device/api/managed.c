@@ -1,7 +1,7 @@
 /* Managed memory: advice, prefetches and discards.
  *
  * Host and devices share the memory, so nothing of it moves. What was said about each part of a range is
- * remembered, because programs ask for it; and a discard makes memory unwritten, for PYCUDA_CPU_CHECK=initcheck.
+ * remembered, because programs ask for it; a discard makes memory unwritten, for PYCUDA_CPU_CHECK=initcheck.
  */
 #include "api/managed.h"
 
@@ -86,7 +86,8 @@ static Story *story_of_locked(const MemoryRange *range)
         free(parts);
         return NULL;
     }
-    *parts = (Part){.start = range->base, .end = range->base + range->size, .preferred = nowhere, .prefetched = nowhere};
+    *parts = (Part){.start = range->base, .end = range->base + range->size};
+    parts->preferred = parts->prefetched = nowhere;
     *story = (Story){.next = stories, .base = range->base, .id = range->id, .count = 1, .parts = parts};
     stories = story;
     return story;
@@ -142,7 +143,8 @@ static CUresult check_managed(CUdeviceptr address, size_t count, MemoryRange *ra
 static CUresult check_location(const CUmemLocation *location)
 {
     switch (location->type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: return driver_device(location->id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+        return driver_device(location->id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
     case CU_MEM_LOCATION_TYPE_HOST:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA: return location->id ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
@@ -299,7 +301,8 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice device, 
 }
 
 CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count, CUmemLocation *locations,
-                                 size_t *first, size_t location_count, unsigned long long flags, CUstream stream)
+                                 size_t *first, size_t location_count, unsigned long long flags,
+                                 CUstream stream)
 {
     TRY(driver_check());
     if (!locations) return CUDA_ERROR_INVALID_VALUE;

@@ -131,7 +131,8 @@ CUresult cuMemFree_v2(CUdeviceptr address)
     if (!memory_map_told(driver_memory(), address, 1, &range) || range.base != address)
         return CUDA_ERROR_INVALID_VALUE;
     bool imported = range.kind == MEMORY_IMPORTED && range.tag;
-    if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED && !imported) return CUDA_ERROR_INVALID_VALUE;
+    if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED && !imported)
+        return CUDA_ERROR_INVALID_VALUE;
     TRY(queue_wait_context(range.owner));
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;
     return context_error(context);

@@ -8,7 +8,7 @@
 CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdeviceptr *out);
 /* Frees what memory_allocate or a pool gave; false when no such live range starts there. */
 bool memory_release(CUdeviceptr address);
-/* New memory, counted as so many bytes of the device, without a word in the log; and when they count no more. */
+/* New memory, counted as so many bytes of the device, without a word in the log; when they count no more. */
 CUresult memory_try(Device *device, const MemoryRequest *request, uint64_t charge, CUdeviceptr *out);
 void memory_uncharge(Device *device, MemoryKind kind, uint64_t bytes);
 /* Tells the log that there is no memory for that many bytes. */

@@ -1,8 +1,9 @@
 /* Memory pools. pool.c makes them and answers for their settings; pool_blocks.c hands out their memory.
  *
- * A pool's memory is in blocks. What a program frees in a stream it may get again at once, before the stream has
- * come to the free: if all that will use it is ordered after the free. What nobody uses goes back to the device
- * when the host waits for work, as far as it exceeds the pool's release threshold, and whenever memory is short.
+ * A pool's memory is in blocks. What a program frees in a stream it may get again at once, before the stream
+ * has come to the free: if all that will use it is ordered after the free. What nobody uses goes back to the
+ * device when the host waits for work, as far as it exceeds the pool's release threshold, and whenever memory is
+ * short.
  */
 #ifndef DEVICE_API_POOL_H
 #define DEVICE_API_POOL_H
@@ -44,7 +45,7 @@ struct CUmemPoolHandle_st {
 CUresult pool_enter(CUmemoryPool handle, Pool **out);
 /* A new pool with the caller's reference, in the registry; NULL without memory. */
 Pool *pool_new(Device *device, PoolKind kind);
-/* Makes the memory of a new pool one that other processes may have; CUDA_ERROR_NOT_SUPPORTED where they cannot. */
+/* Makes the memory of a new pool one that other processes may have. */
 CUresult pool_make_shareable(Pool *pool);
 void pool_share_free(PoolShare *share);
 /* CUmemAllocationHandleType's bits that pools can be made with. */

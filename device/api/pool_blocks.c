@@ -473,7 +473,8 @@ static void end_now(const MemoryRange *range)
 bool pool_release(CUdeviceptr address)
 {
     MemoryRange range;
-    bool mine = memory_map_told(driver_memory(), address, 1, &range) && range.block && withdraw(address, &range);
+    bool told = memory_map_told(driver_memory(), address, 1, &range);
+    bool mine = told && range.block && withdraw(address, &range);
     if (mine) end_now(&range);
     return mine;
 }

@@ -14,7 +14,7 @@
 #include "api/memory.h"
 #include "api/pool.h"
 
-_Static_assert(sizeof(IpcHandle) == sizeof(CUmemPoolPtrExportData), "an IpcHandle fills what comes with a pointer");
+_Static_assert(sizeof(IpcHandle) == sizeof(CUmemPoolPtrExportData), "an IpcHandle comes with a pointer");
 
 static _Atomic uint64_t last_number;
 
@@ -50,7 +50,8 @@ static bool is_known(CUmemAllocationHandleType type, unsigned long long flags)
 static int write_file(const IpcHandle *handle)
 {
     int descriptor = memfd_create("cuda-memory-pool", MFD_CLOEXEC);
-    if (descriptor < 0 || write(descriptor, handle, sizeof *handle) == (ssize_t)sizeof *handle) return descriptor;
+    if (descriptor < 0) return -1;
+    if (write(descriptor, handle, sizeof *handle) == (ssize_t)sizeof *handle) return descriptor;
     close(descriptor);
     return -1;
 }
@@ -110,7 +111,8 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *handle, CUm
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (!driver_device(bytes.reserved)) {
-        log_error("the pool is of device %d, which this process does not have (PYCUDA_CPU_DEVICES)", bytes.reserved);
+        log_error("the pool is of device %d, which this process does not have (PYCUDA_CPU_DEVICES)",
+                  bytes.reserved);
         return CUDA_ERROR_INVALID_DEVICE;
     }
     TRY(ipc_reach(&bytes, &file));

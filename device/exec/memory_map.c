@@ -520,7 +520,7 @@ bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out)
     return memory_map_find_span(map, address, 1, out);
 }
 
-/* --- ranges that live in the order of a stream ------------------------------------------------------------- */
+/* --- ranges that live in the order of a stream ------------------------------------------------------------ */
 
 /* The entry that starts at base, or NULL. */
 static Entry *entry_of_locked(const MemoryMap *map, uint64_t base)
@@ -660,9 +660,10 @@ static bool host_wrote(MemoryMap *map, uint64_t address)
     uint64_t word = address & ~UINT64_C(3), unused;
     bool found = atomic_load(&map->has_discarded) && memory_map_find(map, address, &range);
     if (!found || range.kind != MEMORY_MANAGED) return false;
-    for (uint64_t at = word; at < word + 4; at++)
-        if (unwritten_find(unwritten_of(map, at), at, 1, &unused) && *(const uint8_t *)(uintptr_t)at != rubbish(at))
-            return true;
+    for (uint64_t at = word; at < word + 4; at++) {
+        bool unwritten = unwritten_find(unwritten_of(map, at), at, 1, &unused);
+        if (unwritten && *(const uint8_t *)(uintptr_t)at != rubbish(at)) return true;
+    }
     return false;
 }
 

@@ -49,7 +49,7 @@ typedef struct MemoryRange {
 /* What a new range shall be. */
 typedef struct MemoryRequest {
     uint64_t size;        /* at least 1 */
-    uint64_t align;       /* a power of two; at least 512 is given, more than 1 MiB starts at a multiple of 2 MiB */
+    uint64_t align;       /* a power of two; at least 512 is given, and 2 MiB for more than 1 MiB */
     MemoryKind kind;
     bool read_only;
     bool shared;          /* exportable, where the system can */

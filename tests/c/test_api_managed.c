@@ -105,7 +105,8 @@ static void test_prefetches(void)
     BAD(cuMemPrefetchBatchAsync(NULL, sizes, 3, places, from, 2, 0, stream));
     BAD(cuMemPrefetchBatchAsync(ranges, sizes, 0, places, from, 2, 0, stream));
     places[0].id = 2;
-    CHECK_EQUAL(cuMemPrefetchBatchAsync(ranges, sizes, 3, places, from, 2, 0, stream), CUDA_ERROR_INVALID_DEVICE);
+    CHECK_EQUAL(cuMemPrefetchBatchAsync(ranges, sizes, 3, places, from, 2, 0, stream),
+                CUDA_ERROR_INVALID_DEVICE);
     OK(cuStreamSynchronize(stream));
 }
 
@@ -166,7 +167,7 @@ static void test_clusters(void)
 {
     int clusters = 0, size = 0, blocks = 0, multiprocessors = 0;
     CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
-    CUlaunchConfig config = {.gridDimX = 8, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 64, .blockDimY = 1, .blockDimZ = 1};
+    CUlaunchConfig config = {8, 1, 1, 64, 1, 1, 0, NULL, NULL, 0};
     OK(cuOccupancyMaxPotentialClusterSize(&size, take, &config));
     CHECK_EQUAL(size, 1);
     CHECK_EQUAL(cuOccupancyMaxActiveClusters(&clusters, take, &config), CUDA_ERROR_INVALID_CLUSTER_SIZE);

@@ -1,5 +1,5 @@
-/* Stream-ordered allocation: what a stream frees it gets again at once, who else may have it and when, what goes
- * back to the device, and that kernels find memory as it is where their stream has come to. */
+/* Stream-ordered allocation: what a stream frees it gets again at once, who else may have it and when, what
+ * goes back to the device, and that kernels find memory as it is where their stream has come to. */
 #include "check.h"
 
 #include <stdatomic.h>
@@ -158,8 +158,8 @@ static void set_policies(int follow, int opportunistic, int internal)
     set_policy(CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, internal);
 }
 
-/* Whether the second stream gets what the first has freed, still waiting or done (not seen by the host), with an
- * event between them or without. */
+/* Whether the second stream gets what the first has freed, still waiting or done (not seen by the host), with
+ * an event between them or without. */
 static bool goes_over(bool done, bool with_event)
 {
     CUevent event;

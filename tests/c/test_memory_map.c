@@ -50,12 +50,13 @@ static void test_alignment(void)
     }
 }
 
-/* What is larger than 1 MiB starts at a multiple of 2 MiB, also when small ranges lie between, and costs no more
+/* What is larger than 1 MiB starts at a multiple of 2 MiB, also with small ranges between, and costs no more
  * addresses than its size rounded up to that and a sheet of small slots. */
 static void test_large_alignment(void)
 {
     enum { MIB = 1 << 20, ROUNDS = 300 };
-    static const uint64_t sizes[] = {MIB + 1, MIB + MIB / 2, 2 * MIB - 1, 2 * MIB, 5 * MIB + 3, 17 * MIB, 100 * MIB};
+    static const uint64_t sizes[] = {MIB + 1,     MIB + MIB / 2, 2 * MIB - 1, 2 * MIB,
+                                     5 * MIB + 3, 17 * MIB,      100 * MIB};
     static uint64_t large[ROUNDS], small[ROUNDS];
     uint64_t low = UINT64_MAX, high = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

@@ -1,4 +1,4 @@
-"""Stream-ordered allocation, as programs use it that call the driver themselves: each test is a process of its own."""
+"""Stream-ordered allocation by the driver's own calls; each test is a process of its own."""
 
 from pathlib import Path
 
@@ -28,7 +28,8 @@ class Properties(ctypes.Structure):
     """CUmemPoolProps: memory of device 0, for file descriptors."""
 
     _fields_ = [("allocation", c_int), ("handles", c_int), ("location", c_int), ("device", c_int),
-                ("security", c_void_p), ("most", c_size_t), ("usage", ctypes.c_ushort), ("rest", ctypes.c_ubyte * 54)]
+                ("security", c_void_p), ("most", c_size_t), ("usage", ctypes.c_ushort),
+                ("rest", ctypes.c_ubyte * 54)]
 
 
 class Fails(Exception):
