@@ -166,17 +166,16 @@ def _job(request: _Request, device) -> build.Job:
 
 def _checked(request: _Request) -> _Request:
     """The request with each argument of the type that the rest works with. TypeError or ValueError."""
-    _arguments.target(request.target)
-    _arguments.name(request.arch, "arch")
-    _arguments.name(request.code, "code")
-    _arguments.cache_folder(request.cache_dir)
-    return request._replace(
-        source=_arguments.source(request.source),
-        nvcc=_arguments.path(request.nvcc, "nvcc"),
-        options=_arguments.options(DEFAULT_NVCC_FLAGS if request.options is None else request.options),
-        keep=bool(request.keep),
-        no_extern_c=bool(request.no_extern_c),
-        include_dirs=_arguments.folders(request.include_dirs),
+    source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target = request
+    _arguments.target(target)
+    _arguments.name(arch, "arch")
+    _arguments.name(code, "code")
+    _arguments.cache_folder(cache_dir)
+    source, nvcc = _arguments.source(source), _arguments.path(nvcc, "nvcc")
+    options = _arguments.options(DEFAULT_NVCC_FLAGS if options is None else options)
+    folders = _arguments.folders(include_dirs)
+    return _Request(
+        source, nvcc, options, bool(keep), bool(no_extern_c), arch, code, cache_dir, folders, target
     )
 
 

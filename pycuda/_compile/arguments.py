@@ -13,6 +13,8 @@ def _wrong(what: str, value, may_be: str) -> TypeError:
 
 def _sequence(value, what: str, of: str) -> tuple:
     """The items of a sequence; a string is one item and not a sequence of letters."""
+    if isinstance(value, list | tuple):
+        return tuple(value)
     if isinstance(value, str | bytes | os.PathLike):
         return (value,)
     if isinstance(value, dict):
@@ -40,7 +42,9 @@ def folders(value, what: str = "include_dirs") -> tuple[str, ...]:
 
 def path(value, what: str) -> str:
     """A str of a str, bytes or path object."""
-    if not isinstance(value, str | bytes | os.PathLike):
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, bytes | os.PathLike):
         raise _wrong(what, value, "a path")
     return os.fsdecode(value)
 
@@ -68,5 +72,7 @@ def name(value, what: str) -> None:
 
 def cache_folder(value) -> None:
     """cache_dir."""
-    if value is not None and value is not False and not isinstance(value, str | bytes | os.PathLike):
+    if value is None or value is False:
+        return
+    if not isinstance(value, str | bytes | os.PathLike):
         raise _wrong("cache_dir", value, "the path of a folder, None for the usual one, or False for none")
