@@ -64,7 +64,7 @@ bool driver_enter_callback(bool inside);
 
 /* How many threads a device uses. */
 int driver_threads(void);
-/* How many multiprocessors it shows: programs choose grids by them, and cooperative grids are bounded by them. */
+/* How many multiprocessors it shows: programs choose grids by them, cooperative grids are bounded by them. */
 int driver_multiprocessors(void);
 /* The number in text, with an optional K, M, G or T (powers of 1024); fallback when it is none. */
 uint64_t driver_parse_size(const char *text, uint64_t fallback);

@@ -96,7 +96,7 @@ static bool checks_of(const char *text, unsigned *checks)
     return known;
 }
 
-/* Not the number of threads: what fits on a device at once is the same wherever a program runs. 0: no such number. */
+/* Not the number of threads: what fits on a device is the same wherever a program runs. 0: no such number. */
 static int multiprocessors_of(const char *text)
 {
     char *end = NULL;
@@ -156,7 +156,8 @@ static CUresult refuse_setting(const char *variable, const char *may_be)
 
 static CUresult check_settings(const DriverSettings *wanted)
 {
-    if (!wanted->multiprocessors) return refuse_setting("PYCUDA_CPU_MULTIPROCESSORS", "a number from 1 to 1024");
+    if (!wanted->multiprocessors)
+        return refuse_setting("PYCUDA_CPU_MULTIPROCESSORS", "a number from 1 to 1024");
     if (!wanted->log_known) return refuse_setting("PYCUDA_CPU_LOG", "stderr");
     if (wanted->checks_known) return CUDA_SUCCESS;
     log_error("PYCUDA_CPU_CHECK=%s: it is a list of racecheck, initcheck, initcheck-shared and synccheck",
