@@ -46,6 +46,7 @@
  *   memory_map.[ch]                    every range of addresses that may be touched
  *   shared_file.[ch]                   memory that other processes can map
  *   mbarrier.[ch] bulk.c               barriers in shared memory, copies that arrive at them
+ *   sleep.c                            lanes that sleep, and those that run meanwhile
  *   matrix.[ch] fragments.c            matrices that a warp holds
  *   check*.[ch] check.def race*.[ch] unwritten.[ch]    what code is checked for when it is asked for
  *   affine.h affine.def fused.h        rows as numbers, several instructions at once

@@ -48,7 +48,7 @@ bool driver_enter_callback(bool inside);
 
 /* How many threads a device uses. */
 int driver_threads(void);
-/* How many multiprocessors it shows: programs choose grids by them, and cooperative grids are bounded by them. */
+/* How many multiprocessors it shows: programs choose grids by them, cooperative grids are bounded by them. */
 int driver_multiprocessors(void);
 
 #define TRY(call) \

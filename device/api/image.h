@@ -32,7 +32,7 @@ typedef struct Image {
 /* Finds the PTX in an image of at most `limit` bytes (SIZE_MAX: not known; then the image's own sizes and its
  * final NUL are believed). On failure the log says what the image is and what to do. */
 CUresult image_open(const void *data, size_t limit, int capability, Image *image, PtxLog *log);
-/* All of it in one piece of memory, to be given to free; image_open makes the same of that. NULL without memory. */
+/* All of it in one piece of memory, to be given to free; image_open undoes that. NULL without memory. */
 void *image_join(const Image *image, size_t *size);
 /* A whole file with a final NUL, to be given to free; CUDA_ERROR_FILE_NOT_FOUND or CUDA_ERROR_OUT_OF_MEMORY.
  */

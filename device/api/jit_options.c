@@ -1,5 +1,5 @@
-/* Options of cuModuleLoadDataEx, cuLibraryLoadData and cuLinkCreate: log buffers, the time taken, and those about
- * code: registers, code as it is written. The others are accepted and change nothing. */
+/* Options of cuModuleLoadDataEx, cuLibraryLoadData and cuLinkCreate: log buffers, the time taken, and those
+ * about code: registers, code as it is written. The others are accepted and change nothing. */
 #include <string.h>
 #include <time.h>
 

@@ -75,7 +75,7 @@ static CUresult add_part_locked(Linker *linker, const ImagePart *part, const cha
     return module_result(log);
 }
 
-/* Only PTX, alone or in a fat binary, can be linked. What the device runtime's library holds is there already. */
+/* Only PTX, alone or in a fat binary, can be linked. What the device runtime's library holds is there. */
 static CUresult add(Linker *linker, CUjitInputType type, const char *data, size_t size, const char *name)
 {
     Image image;
@@ -83,8 +83,10 @@ static CUresult add(Linker *linker, CUjitInputType type, const char *data, size_
     bool fits = type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_FATBINARY;
     if (type == CU_JIT_INPUT_LIBRARY && runtime_library_is(data, size)) return CUDA_SUCCESS;
     if (!fits)
-        ptx_log_append(&log, "'%s' cannot be linked: the CPU device takes PTX, fat binaries that hold PTX, and "
-                             "libcudadevrt.a\n", name ? name : "");
+        ptx_log_append(&log,
+                       "'%s' cannot be linked: the CPU device takes PTX, fat binaries that hold PTX, and "
+                       "libcudadevrt.a\n",
+                       name ? name : "");
     CUresult result = fits ? image_open(data, size, driver_settings()->capability, &image, &log)
                            : CUDA_ERROR_NO_BINARY_FOR_GPU;
     for (unsigned p = 0; !result && p < image.count; p++)

@@ -1,12 +1,12 @@
-/* The part of CUDA's device runtime library (libcudadevrt.a) that is PTX here as it is there: barriers of the whole
- * grid. Joined to a module that declares one of them. The rest of the library is in exec/runtime.def. */
+/* The part of CUDA's device runtime library (libcudadevrt.a) that is PTX here as it is there: barriers of the
+ * whole grid. Joined to a module that declares one of them. The rest of the library is in exec/runtime.def. */
 #define _GNU_SOURCE
 #include "api/runtime_library.h"
 
 #include <string.h>
 
-/* A word of the grid's workspace counts blocks: the first one adds what makes the top bit flip with the last arrival.
- * cooperative_groups.h, which has it inline, uses the same word. */
+/* A word of the grid's workspace counts blocks: the first one adds what makes the top bit flip with the last
+ * arrival. cooperative_groups.h, which has it inline, uses the same word. */
 #define BARRIER "4"
 
 /* What the functions have in common. Errors are cudaErrorUnknown: 999. */
@@ -26,7 +26,8 @@
     "mul.lo.u32 %threads, %x, %y; mul.lo.u32 %threads, %threads, %z;\n"
 #define REGISTERS \
     ".reg .pred %p, %q;\n" \
-    ".reg .b32 %low, %high, %x, %y, %z, %a, %b, %c, %blocks, %rank, %thread, %threads, %old, %now, %error;\n" \
+    ".reg .b32 %low, %high, %x, %y, %z, %a, %b, %c, %blocks, %rank, %thread, %threads;\n" \
+    ".reg .b32 %old, %now, %error;\n" \
     ".reg .b64 %handle, %given, %first, %second;\n"
 
 #define SYNCHRONIZE(name) \
@@ -48,8 +49,8 @@
 
 /* Two numbers, each stored where an address is given; zeros without a grid. */
 #define TWO_NUMBERS(name, compute, first, second) \
-    ".weak .func (.param .b32 result) " name "(.param .b64 one, .param .b64 two, .param .b64 handle)\n{\n" REGISTERS \
-    HANDLE("%handle") compute \
+    ".weak .func (.param .b32 result) " name "(.param .b64 one, .param .b64 two, .param .b64 handle)\n{\n" \
+    REGISTERS HANDLE("%handle") compute \
     "ld.param.u64 %first, [one]; ld.param.u64 %second, [two]; ld.param.u64 %given, [handle];\n" \
     "setp.eq.u64 %p, %given, 0; setp.ne.or.u64 %p, %given, %handle, %p;\n" \
     "selp.u32 %error, 999, 0, %p; selp.u32 %a, 0, " first ", %p; selp.u32 %b, 0, " second ", %p;\n" \
@@ -59,14 +60,15 @@
 
 static const char text[] =
     ".version 6.0\n.target sm_50\n.address_size 64\n"
-    ".weak .func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope)\n{\n" REGISTERS HANDLE("%handle")
+    ".weak .func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope)\n{\n"
+    REGISTERS HANDLE("%handle")
     "ld.param.u32 %x, [scope]; setp.ne.u32 %p, %x, 1; selp.b64 %handle, 0, %handle, %p;\n"
     "st.param.b64 [result], %handle; ret;\n}\n"
     SYNCHRONIZE("cudaCGSynchronize")
     SYNCHRONIZE("cudaCGSynchronizeGrid")
     TWO_NUMBERS("cudaCGGetSize", BLOCKS THREADS "mul.lo.u32 %threads, %threads, %blocks;\n", "%threads", "1")
-    TWO_NUMBERS("cudaCGGetRank", THREADS THREAD_RANK BLOCK_RANK "mad.lo.u32 %rank, %rank, %threads, %thread;\n",
-                "%rank", "0");
+    TWO_NUMBERS("cudaCGGetRank",
+                THREADS THREAD_RANK BLOCK_RANK "mad.lo.u32 %rank, %rank, %threads, %thread;\n", "%rank", "0");
 
 static bool is_ours(const char *name)
 {

@@ -214,6 +214,7 @@ BlockResult block_run(Block *block, Worker *worker)
 {
     for (;;) {
         bool alive = false, ran = false, waiting = true, failed = false;
+        if (block->wake_at) sleep_wake(block);
         for (uint32_t k = 0; k < block->warp_count; k++) {
             Warp *warp = &block->warps[k];
             if (warp->done) continue;
@@ -229,12 +230,14 @@ BlockResult block_run(Block *block, Worker *worker)
         }
         if (!alive) return BLOCK_DONE;
         if (!ran && grid_stops(block->grid, worker)) return BLOCK_STOPPED;
-        if (!ran && !go_on_without(block)) {
+        block->asleep = !ran && block->wake_at;
+        if (!ran && !block->asleep && !go_on_without(block)) {
             fault_stuck(block);
             return BLOCK_STOPPED;
         }
         if (ran && waiting) mbarrier_expire(block);
         grid_ask_help(block->grid);
+        if (block->asleep) return BLOCK_WAITING;
         if (waiting && has_spun(block)) return BLOCK_WAITING;
     }
 }
@@ -368,7 +371,8 @@ void block_begin(Block *block, uint64_t linear)
     fill_axes(block, BLOCK_ROW_CTAID, block->id);
     block->live = block->threads;
     block->spins = block->stuck = 0;
-    block->mbarrier_waits = false;
+    block->mbarrier_waits = block->asleep = false;
+    block->wake_at = 0;
     if (block->barriers_busy) memset(block->barriers, 0, sizeof block->barriers);
     block->barriers_busy = 0;
     for (uint32_t k = 0; k < block->warp_count; k++) {

@@ -218,6 +218,8 @@ static bool grid_work(Grid *grid, Worker *worker)
         fresh = may_start_more(grid, worker) ? next_block(grid, worker, &failed) : NULL;
         if (fresh)
             push_first(worker, fresh);
+        else if (block->asleep)
+            sleep_worker(worker);
         else if (worker->live == block)
             sched_yield();
     }

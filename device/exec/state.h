@@ -55,6 +55,8 @@ struct Block {
     uint32_t spins;            /* passes in which no warp did more than wait */
     uint32_t stuck;            /* passes in a row that did nothing but end waits without success */
     uint64_t stuck_since;      /* when the first of them was */
+    uint64_t wake_at;          /* when the first of the groups that sleep wakes; 0: none does */
+    bool asleep;               /* nothing of it could run when it was given up */
     bool mbarrier_waits;       /* some group may wait for a barrier in shared memory */
     Barrier barriers[BARRIER_COUNT];
     struct Checker *checker;   /* NULL where nothing is checked (check.h) */
@@ -136,6 +138,13 @@ const Insn *barrier_arrive(Warp *warp, const Insn *insn);
 void barrier_exit(Block *block);
 const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref);
 void collective_exit(Warp *warp);
+
+/* --- sleep.c -------------------------------------------------------------------------------------------- */
+const Insn *sleep_enter(Warp *warp, const Insn *insn);
+/* Lets the groups go on whose time has come. */
+void sleep_wake(Block *block);
+/* Waits for a while when all that the worker runs is asleep. */
+void sleep_worker(const Worker *worker);
 
 /* --- block.c -------------------------------------------------------------------------------------------- */
 typedef enum { BLOCK_DONE, BLOCK_WAITING, BLOCK_STOPPED } BlockResult;

@@ -1,5 +1,5 @@
-/* Names that a linked module uses and no part of it defines: looked for in what kernels can come to and in the
- * initialisers of variables, where NVIDIA's linker looks. */
+/* Names that a linked module uses and no part of it defines: looked for in what kernels can come to and in
+ * the initialisers of variables, where NVIDIA's linker looks. */
 #include "lower/module.h"
 
 typedef struct Search {

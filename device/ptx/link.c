@@ -3,8 +3,8 @@
  * The joined module has the parts' functions, variables and forms, numbered anew; their memory stays in the
  * parts, which it owns. Of definitions of one name a strong one counts before weak ones, the first of these
  * before the others, the largest of common variables; two strong ones are an error. What a part keeps to
- * itself stays its own, also when others use the same name. What goes together, and the words when it does not, are
- * those of NVIDIA's linker.
+ * itself stays its own, also when others use the same name. What goes together, and the words when it does
+ * not, are those of NVIDIA's linker.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +58,8 @@ static const Symbol *choose(const Link *link, const Symbol *symbols, uint32_t co
     const Symbol *best = symbols;
     for (uint32_t i = 1; i < count; i++) {
         if (rank(best) == 3 && rank(&symbols[i]) == 3)
-            ptx_link_error(link->log, "Multiple definition of '%s' in '%s', first defined in '%s'", symbols[i].name,
-                           symbols[i].home->name, best->home->name);
+            ptx_link_error(link->log, "Multiple definition of '%s' in '%s', first defined in '%s'",
+                           symbols[i].name, symbols[i].home->name, best->home->name);
         if (beats(&symbols[i], best)) best = &symbols[i];
     }
     return best;
@@ -112,8 +112,8 @@ static void take_function(const Link *link, const Symbol *symbol, const Symbol *
         ptx_link_error(link->log, "Function '%s' not declared __global__ in all source files", symbol->name);
     else if (!same_kinds(f->params, f->param_count, real->params, real->param_count)
              || !same_kinds(f->returns, f->return_count, real->returns, real->return_count))
-        ptx_link_error(link->log, "Prototype doesn't match for '%s' in '%s', first defined in '%s'", symbol->name,
-                       later_home(symbol, meant), meant->home->name);
+        ptx_link_error(link->log, "Prototype doesn't match for '%s' in '%s', first defined in '%s'",
+                       symbol->name, later_home(symbol, meant), meant->home->name);
 }
 
 /* An array of unknown size goes with any; common variables become as large as the largest. */

@@ -44,8 +44,7 @@ void ptx_module_free(PtxModule *module);
  * were. Their numbering is that of the whole. */
 PtxModule *ptx_link(PtxModule *const *parts, uint32_t count, PtxLog *log);
 
-/* Whether they go together so far, names that nobody defines apart; told in the log if not. Changes nothing that
- * counts. */
+/* Whether they go together so far, names that nobody defines apart; told in the log if not. */
 bool ptx_link_fits(PtxModule *const *parts, uint32_t count, PtxLog *log);
 /* An error of linking, in the words of NVIDIA's linker. */
 void ptx_link_error(PtxLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));

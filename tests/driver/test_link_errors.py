@@ -1,5 +1,5 @@
-"""What does not link is refused as by NVIDIA's linker: the same cases, in its words, at the same call. Where nvlink is
-installed it is asked again."""
+"""What does not link is refused as by NVIDIA's linker: the same cases, in its words, at the same call. Where
+nvlink is installed it is asked again."""
 
 import os
 import shutil

@@ -1,5 +1,5 @@
-"""How many registers kernels have when they, the loader or the compiler's options set a limit: NUM_REGS as NVIDIA's
-assembler gives it, and the blocks that fit on a multiprocessor."""
+"""How many registers kernels have when they, the loader or the compiler's options set a limit: NUM_REGS as
+NVIDIA's assembler gives it, and the blocks that fit on a multiprocessor."""
 
 import ctypes
 

@@ -1,5 +1,5 @@
-"""Another program on the CPU device by LD_LIBRARY_PATH alone: it opens libcuda.so.1 or libcuda.so, with one driver in
-both."""
+"""Another program on the CPU device by LD_LIBRARY_PATH alone: it opens libcuda.so.1 or libcuda.so, with one
+driver in both."""
 
 import os
 
