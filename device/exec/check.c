@@ -175,9 +175,13 @@ static bool touch_lanes(Warp *w, const Insn *i)
     Access x = {.warp = w, .insn = i, .form = form, .bytes = form->bytes, .kind = (TouchKind)form->kind};
     uint64_t address[WARP_LANES];
     x.is_offset = form->shared || (form->kind == TOUCH_ATOMIC && i->mods & MEM_SHARED);
-    if (vector) x.bytes *= i->mods & MEM_COUNT;
+    VectorPart part = {0, 1};
+    if (vector) part = (VectorPart){0, i->mods & MEM_COUNT};
+    if (vector && form->kind == TOUCH_READ) part = vector_part(w->current->function, i);
+    if (!part.count) return true;
+    x.bytes *= part.count;
     if (i->mods & MEM_ATOMIC) x.kind = TOUCH_ATOMIC;
-    for (int l = 0; l < WARP_LANES; l++) address[l] = address_of(w, i, l);
+    for (int l = 0; l < WARP_LANES; l++) address[l] = address_of(w, i, l) + part.first * form->bytes;
     for (uint32_t rest = w->mask; rest; rest &= ~x.lanes) {
         x.lanes = form->kind == TOUCH_READ ? together(address, rest) : rest & -rest;
         x.address = address[__builtin_ctz(rest)];

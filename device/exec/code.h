@@ -207,4 +207,20 @@ void exec_bind(CodeModule *module);
 /* Sets stack_size of every function; exec_bind calls it. */
 void exec_measure(CodeModule *module);
 
+/* The elements of a vector load that somebody reads: of `first` and `count` ones after it. Others need not be there. */
+typedef struct VectorPart {
+    uint32_t first, count;
+} VectorPart;
+static inline VectorPart vector_part(const CodeFunction *function, const Insn *i)
+{
+    const uint32_t count = i->mods & MEM_COUNT;
+    const Ref *refs = function->refs + i->more;
+    VectorPart part = {0, count};
+    if (i->mods & MEM_STRONG) return part;
+    while (part.count && refs[part.count - 1] == REF_ABSENT) part.count--;
+    while (part.first < part.count && refs[part.first] == REF_ABSENT) part.first++;
+    part.count -= part.first;
+    return part;
+}
+
 #endif

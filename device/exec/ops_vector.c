@@ -46,8 +46,28 @@ static bool all_dense(const Access *x)
 #define at_shared_lane(x, l, address, bytes) at_shared(x, address, bytes)
 #define at_local_lane(x, l, address, bytes) at_local(x, l, address, bytes)
 
-/* fetch: the bytes of all lanes, x.size apart; store: writes the stage. NULL and false after a fault. */
-#define MOVE_FNS(space, dense) \
+/* Whether an address is one of a whole vector. */
+static bool is_aligned(const Access *x, uint64_t address, bool local)
+{
+    address += (uint64_t)x->i->imm + (local && x->i->a == REF_ABSENT ? x->w->current->local : 0);
+    return (address & (x->size - 1)) == 0;
+}
+
+/* fetch: the bytes of all lanes, x.size apart; store: writes the stage. NULL and false after a fault. Where not all
+ * of a vector is there, what somebody reads may be. */
+#define MOVE_FNS(space, local, dense) \
+    static bool fetch_part_##space(Chunk *c, int l) \
+    { \
+        Access x = c->x; \
+        const VectorPart part = x.i->mods & MEM_COUNT ? vector_part(x.w->current->function, x.i) : (VectorPart){0, 1}; \
+        const uint32_t each = x.size / (x.i->mods & MEM_COUNT ? x.i->mods & MEM_COUNT : 1), skip = part.first * each; \
+        if (!is_aligned(&x, address_of(&x, l), local)) return false; \
+        if (!part.count) return true; \
+        x.size = each; \
+        const uint8_t *p = at_##space##_lane(&x, l, address_of(&x, l) + skip, part.count * each); \
+        if (p) memcpy(c->stage + (uint32_t)l * c->x.size + skip, p, part.count * each); \
+        return p != NULL; \
+    } \
     static const uint8_t *fetch_##space(Chunk *c) \
     { \
         const Access *x = &c->x; \
@@ -56,11 +76,12 @@ static bool all_dense(const Access *x)
         for (uint32_t rest = x->w->mask; rest; rest &= rest - 1) { \
             int l = __builtin_ctz(rest); \
             p = at_##space##_lane(x, l, address_of(x, l), x->size); \
-            if (!p) { \
+            if (p) { \
+                move_bytes(c->stage + (uint32_t)l * x->size, p, x->size); \
+            } else if (!fetch_part_##space(c, l)) { \
                 fault_##space(x, l, address_of(x, l)); \
                 return NULL; \
             } \
-            move_bytes(c->stage + (uint32_t)l * x->size, p, x->size); \
         } \
         return c->stage; \
     } \
@@ -83,9 +104,9 @@ static bool all_dense(const Access *x)
         } \
         return true; \
     }
-MOVE_FNS(generic, all_dense(x))
-MOVE_FNS(shared, all_dense(x))
-MOVE_FNS(local, false)
+MOVE_FNS(generic, false, all_dense(x))
+MOVE_FNS(shared, false, all_dense(x))
+MOVE_FNS(local, true, false)
 
 /* A parameter: the same bytes for all lanes. */
 static const uint8_t *fetch_param(Chunk *c)

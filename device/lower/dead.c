@@ -1,4 +1,7 @@
-/* Instructions dropped that have no effect but to write what nobody reads, and old values of atomic operations. */
+/* Instructions dropped that have no effect but to write what nobody reads, old values of atomic operations, elements
+ * of vector loads. */
+#include <string.h>
+
 #include "lower/ir.h"
 
 typedef struct Readers {
@@ -45,6 +48,16 @@ static void drop_old_value(const Readers *r, LowerInsn *i)
         i->d = REF_ABSENT;
 }
 
+/* What is loaded with others and never read need not be there. */
+static void drop_elements(const Readers *r, const LowerInsn *i)
+{
+    if (strncmp(exec_op_names[i->op], "ldv_", 4) != 0 || i->mods & MEM_STRONG) return;
+    for (uint32_t e = 0; e < i->more_written; e++) {
+        Ref *ref = &r->f->refs[i->more + e];
+        if (ref_is_register(*ref) && r->reads[ref_number(*ref)] == (i->guard != REF_ABSENT)) *ref = REF_ABSENT;
+    }
+}
+
 static void close_ranks(LowerFunction *f)
 {
     uint32_t kept = 0;
@@ -66,6 +79,7 @@ void lower_dead(LowerFunction *f)
     for (uint32_t n = 0; n < f->insn_count; n++) lower_visit(f, &f->insns[n], count, &r);
     for (uint32_t n = f->insn_count; n-- > 0;) {
         drop_old_value(&r, &f->insns[n]);
+        drop_elements(&r, &f->insns[n]);
         if (!is_dead(&r, &f->insns[n])) continue;
         lower_visit(f, &f->insns[n], uncount, &r);
         f->insns[n].op = OP_COUNT;

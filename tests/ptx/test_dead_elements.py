@@ -1,0 +1,62 @@
+"""Elements of a vector load that nobody reads need not be there; all of it must be aligned all the same."""
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+
+KERNEL = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u64 out)
+{{
+.reg .b64 a, o; .reg .b32 x, y, z, w; .reg .pred q;
+ld.param.u64 a, [p]; ld.param.u64 o, [out]; setp.ne.u64 q, a, 0;
+{text}
+ret;
+}}
+"""
+LOAD = "ld.global.v4.u32 {x, y, z, w}, [a];"
+SUM = "add.u32 x, x, y; add.u32 x, x, z; st.global.u32 [o], x;"
+
+
+def run(text, size=12, offset=0):
+    given = drv.mem_alloc(size)
+    drv.memset_d8(given, 1, size)
+    out = np.zeros(1, np.uint32)
+    function = drv.module_from_buffer(KERNEL.format(text=text).encode()).get_function("k")
+    function(np.uint64(int(given) + offset), drv.InOut(out), block=(1, 1, 1))
+    return out[0]
+
+
+@pytest.mark.parametrize("load", [LOAD, LOAD.replace("w}", "_}"), f"@q {LOAD}"])
+def test_last_element_is_dead(primary_context, load):
+    assert run(load + SUM) == 3 * 0x01010101
+
+
+def test_first_elements_are_dead(primary_context):
+    """16 bytes before the end of what is there begin 12 bytes before it starts."""
+    given = drv.mem_alloc(16)
+    assert int(given) % 16 == 0
+    assert run(LOAD + "st.global.u32 [o], w;", size=16) == 0x01010101
+
+
+FAULTS = {
+    "read": (LOAD + SUM + "st.global.u32 [o], w;", 12, 0, "invalid read of 16 bytes"),
+    "volatile": (LOAD.replace("ld.", "ld.volatile.") + SUM, 12, 0, "invalid read of 16 bytes"),
+    "misaligned": (LOAD + SUM, 32, 4, "misaligned read of 16 bytes"),
+    "too short for what is read": (LOAD + SUM, 8, 0, "invalid read of 16 bytes"),
+}
+
+
+def check_fault(text, size, offset, message):
+    with pytest.raises(drv.Error) as found:
+        run(text, size, offset)
+        drv.Context.synchronize()
+    assert message in str(found.value), str(found.value)
+
+
+@pytest.mark.cpu("a GPU finds the end of an allocation by chance")
+@pytest.mark.parametrize("case", FAULTS)
+def test_faults(at_capability, case):
+    at_capability((7, 5), check_fault, *FAULTS[case])
