@@ -23,6 +23,7 @@ typedef struct HostCall {
     atomic_int owners;
     ModuleState *state;
     PyObject *function, *arguments; /* held; NULL once the capsule is gone */
+    unsigned generation; /* 0 or 1: where it is counted */
     atomic_bool over; /* it is not outstanding any more */
 } HostCall;
 
@@ -39,7 +40,9 @@ bool host_function_refuses(ModuleState *state, const char *routine)
 
 static void settle(HostCall *call)
 {
-    if (!atomic_exchange(&call->over, true)) atomic_fetch_sub(&call->state->host_functions, 1);
+    if (atomic_exchange(&call->over, true)) return;
+    atomic_fetch_sub(&call->state->host_generations[call->generation], 1);
+    atomic_fetch_sub(&call->state->host_functions, 1);
 }
 
 static void leave_call(HostCall *call)
@@ -102,6 +105,8 @@ static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *cons
     }
     for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
     *call = (HostCall){.owners = 2, .state = state, .function = Py_NewRef(function), .arguments = arguments};
+    call->generation = state->host_generation % 2;
+    atomic_fetch_add(&state->host_generations[call->generation], 1);
     atomic_fetch_add(&state->host_functions, 1);
     PyCapsule_SetDestructor(capsule, free_call);
     *out = call;
@@ -140,15 +145,17 @@ static CUresult finish_current(ModuleState *state, const WaitLimit *limit)
     return result;
 }
 
-/* At exit, while the interpreter is still there: what was queued runs. */
+/* At exit, while the interpreter is still there: what was queued runs. Daemon threads may go on queuing,
+ * without end: their functions are of the next generation. */
 static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
 {
     struct timespec moment = {0, 1000000};
     ModuleState *state = module_state(module);
     WaitLimit limit = wait_limit();
     if (context_forked()) Py_RETURN_NONE;
+    atomic_long *outstanding = &state->host_generations[state->host_generation++ % 2];
     bool done = finish_current(state, &limit) != CUDA_ERROR_NOT_READY;
-    while (done && atomic_load(&state->host_functions) > 0) {
+    while (done && atomic_load(outstanding) > 0) {
         keep_alive_collect(state);
         Py_BEGIN_ALLOW_THREADS
         nanosleep(&moment, NULL);

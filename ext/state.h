@@ -43,6 +43,8 @@ struct ModuleState {
     atomic_int wait_mode;
     atomic_bool left_running;           /* a wait was left while the work went on: releases may not wait for it */
     atomic_bool given_up;               /* the program ends before its work: no driver call may wait for that */
+    atomic_long host_generations[2];    /* the same, by whether they were queued before or after ... */
+    unsigned host_generation;           /* ... the end began, which counts it up */
     atomic_long host_functions;         /* Python functions in streams that are still to run */
     atomic_uint log_position;           /* in the driver's log, up to where it was shown */
     atomic_bool fault_shown;            /* a kernel's fault was raised or reported: later calls repeat it */
