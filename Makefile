@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # meson-python looks for meson and ninja there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults older bench coverage acceptance docs format lint clean
+.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench coverage acceptance docs format lint clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -80,6 +80,10 @@ faults: setup ## let every driver call of every test fail once, with several err
 	$(BIN)/pytest tests/faults -n $(JOBS)
 	PYCUDA_FAULT_CALL=0 PYTHONPATH=tests/faults \
 	  $(BIN)/pytest -p each_call -n $(JOBS) --tb=short tests/driver tests/gpuarray tests/compiler
+
+SEEDS ?= 0:2000
+soak: setup ## run random programs (SEEDS=0:2000): threads, objects, contexts, functions in streams, every way to end
+	$(BIN)/python tests/soak/run.py --seeds $(SEEDS) --jobs $(JOBS)
 
 older: setup ## the driver tests while the CPU device poses as drivers of CUDA 11.4, 12.0 and 12.4
 	for version in 11040 12000 12040; do \

@@ -26,11 +26,13 @@ enum {
 #define CU_ENUM(cls, doc)
 #define CU_VALUE(py, name, value) name = value,
 #define CU_ALIAS(py, name, value)
+#define CU_GONE(py, name, value)
 #define CU_ENUM_END(cls)
 #include "abi/cuda_enums.def"
 #undef CU_ENUM
 #undef CU_VALUE
 #undef CU_ALIAS
+#undef CU_GONE
 #undef CU_ENUM_END
 };
 
@@ -66,7 +68,8 @@ typedef unsigned int CUdevice_attribute, CUarray_format, CUaddress_mode, CUfilte
     CUmem_advise, CUmem_range_attribute, CUmemPool_attribute, CUmemAccess_flags, CUmemLocationType,
     CUmemAllocationType, CUmemAllocationHandleType, CUmemAllocationGranularity_flags, CUstreamCaptureMode,
     CUstreamCaptureStatus, CUdriverProcAddressQueryResult, CUdevice_P2PAttribute, CUlibraryOption,
-    CUmoduleLoadingMode, CUfunctionLoadingState, CUoutput_mode, CUlogLevel, CUlaunchAttributeID;
+    CUmoduleLoadingMode, CUfunctionLoadingState, CUoutput_mode, CUlogLevel, CUlaunchAttributeID,
+    CUdevResourceType;
 typedef int CUfunction_attribute;
 
 enum {
@@ -98,6 +101,18 @@ enum {
     CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH = 6,
     CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
     CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8,
+    CU_MEM_HANDLE_TYPE_NONE = 0,
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
+    CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY = 1,
+    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION = 2,
+    CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY = 3,
+    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION = 4,
+    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE = 5,
+    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID = 6,
+    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE = 7,
+    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID = 8,
+    CU_DEV_RESOURCE_TYPE_INVALID = 0,
+    CU_DEV_RESOURCE_TYPE_SM = 1,
     CU_LAUNCH_ATTRIBUTE_IGNORE = 0,
     CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW = 1,
     CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
@@ -286,6 +301,21 @@ typedef struct CUmemPoolProps_st {
     unsigned short usage;
     unsigned char reserved[54];
 } CUmemPoolProps;
+
+typedef struct CUmemPoolPtrExportData_st { unsigned char reserved[64]; } CUmemPoolPtrExportData;
+
+typedef struct CUdevSmResource_st {
+    unsigned int smCount, minSmPartitionSize, smCoscheduledAlignment;
+} CUdevSmResource;
+
+typedef struct CUdevResource_st {
+    CUdevResourceType type;
+    unsigned char _internal_padding[92];
+    union {
+        CUdevSmResource sm;
+        unsigned char _oversize[48];
+    };
+} CUdevResource;
 
 #endif
 #endif

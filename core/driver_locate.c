@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/settings.h"
+
 static const char *const nvidia_names[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"};
 
 /* The CPU device beside this library: as installed, then as built. */
@@ -36,6 +38,8 @@ static bool describe(DriverLibrary *library, char *problem, size_t problem_size)
                  "the library has no working cuDriverGetVersion: it is not a CUDA driver");
         return false;
     }
+    CpuDeviceTableFn cpu_device = (CpuDeviceTableFn)dlsym(library->handle, "cpuDeviceTable");
+    library->cpu_device = cpu_device ? cpu_device() : NULL;
     library->get_proc_address = (GetProcAddressFn)dlsym(library->handle, "cuGetProcAddress_v2");
     if (!library->get_proc_address) {
         old_get_proc_address = (OldGetProcAddressFn)dlsym(library->handle, "cuGetProcAddress");
@@ -135,7 +139,7 @@ CUresult driver_locate(DriverLibrary *library, char *problem, size_t problem_siz
         return open_nvidia(library, problem, problem_size) && has_device(library, problem, problem_size)
                    ? CUDA_SUCCESS
                    : CUDA_ERROR_NO_DEVICE;
-    snprintf(problem, problem_size, "PYCUDA_DEVICE is \"%.100s\": it may be gpu or cpu", device);
+    setting_is_good("PYCUDA_DEVICE", problem, problem_size);
     return CUDA_ERROR_INVALID_VALUE;
 }
 

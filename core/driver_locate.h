@@ -3,13 +3,14 @@
 #define CORE_DRIVER_LOCATE_H
 
 #include <stdbool.h>
-#include "abi/cuda_abi.h"
+#include "abi/cpu_device.h"
 
 typedef CUresult (*GetProcAddressFn)(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
 
 typedef struct DriverLibrary {
     void *handle; /* from dlopen, never closed */
     int version; /* cuDriverGetVersion */
+    const CpuDeviceTable *cpu_device; /* NULL when it is another driver */
     GetProcAddressFn
         get_proc_address; /* cuGetProcAddress_v2 or an adapter of its first form; NULL before 11.3 */
 } DriverLibrary;

@@ -38,6 +38,7 @@ static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static CUresult load_result = CUDA_ERROR_NOT_INITIALIZED;
 static char load_problem[1024];
 static int loaded_version;
+static const CpuDeviceTable *cpu_device;
 static bool present[ROW_COUNT];
 static _Thread_local char problem[1200];
 static _Thread_local bool has_problem;
@@ -104,8 +105,9 @@ static void load(void)
     load_result = driver_locate(&library, load_problem, sizeof load_problem);
     if (load_result == CUDA_SUCCESS) {
         loaded_version = library.version;
+        cpu_device = library.cpu_device;
         for (int row = 0; row < ROW_COUNT; row++) {
-            AnyFn function = find_function(&library, row);
+            AnyFn function = fault_hides(rows[row].name) ? NULL : find_function(&library, row);
             present[row] = function != NULL;
             if (function) *slot(&table, row) = function;
         }
@@ -136,4 +138,15 @@ const char *driver_problem(void)
     bool had = has_problem;
     has_problem = false;
     return had ? problem : NULL;
+}
+
+const char *driver_init_problem(void)
+{
+    const char *text = cpu_device ? cpu_device->init_problem() : "";
+    return *text ? text : NULL;
+}
+
+CpuParameterKind driver_parameter_kind(CUfunction function, size_t index)
+{
+    return cpu_device ? cpu_device->parameter_kind(function, index) : CPU_PARAMETER_UNKNOWN;
 }

@@ -9,7 +9,7 @@
 #define CORE_DRIVER_TABLE_H
 
 #include <stdbool.h>
-#include "abi/cuda_abi.h"
+#include "abi/cpu_device.h"
 
 typedef struct DriverTable {
 #define CU_FN(name, symbol, version, per_thread, params, args) CUresult(*name) params;
@@ -27,11 +27,20 @@ CUresult driver_load(void);
 bool driver_has(size_t field_offset);
 #define DRIVER_HAS(name) driver_has(offsetof(DriverTable, name))
 
+/* Marks a function that makes driver calls on behalf of its caller, who decides about locks. */
+#define IN_CALL
+
 /* What cuDriverGetVersion says, 0 before the driver is loaded. */
 int driver_version(void);
 
 /* Why the last table call of this thread failed before it reached a driver, or NULL: no driver found, or a
  * function the driver lacks. Cleared by reading. */
 const char *driver_problem(void);
+
+/* Why cuInit failed, in the words of the CPU device; NULL when it has none, and of other drivers. */
+const char *driver_init_problem(void);
+
+/* The type of a kernel's parameter, as far as the driver tells. */
+CpuParameterKind driver_parameter_kind(CUfunction function, size_t index);
 
 #endif

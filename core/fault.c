@@ -23,6 +23,7 @@ static const char *const names[ROW_COUNT] = {
 #undef CU_FN
 };
 static atomic_uint delays[ROW_COUNT]; /* milliseconds */
+static atomic_long successes[ROW_COUNT];
 
 static void wait_out(unsigned milliseconds)
 {
@@ -48,19 +49,37 @@ static bool releases(int row)
     return false;
 }
 
+static CUresult note(int row, CUresult result)
+{
+    if (result == CUDA_SUCCESS) atomic_fetch_add(&successes[row], 1);
+    return result;
+}
+
 #define CU_FN(name, symbol, version, per_thread, params, args) \
     static CUresult faulty_##name params \
     { \
         CUresult fault = next_fault(ROW_##name); \
-        if (fault && releases(ROW_##name)) (void)real.name args; \
-        return fault ? fault : real.name args; \
+        if (fault && releases(ROW_##name)) (void)note(ROW_##name, real.name args); \
+        return fault ? fault : note(ROW_##name, real.name args); \
     }
 #include "abi/cuda_functions.def"
 #undef CU_FN
 
-/* Not counted: they cannot fail in a way that matters, and error messages are made with them. */
-static void keep_texts(DriverTable *table)
+bool fault_hides(const char *name)
 {
+    const char *hidden = getenv("PYCUDA_FAULT_HIDES");
+    size_t length = strlen(name);
+    for (const char *at = hidden; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && strncmp(at, name, length) == 0) return true;
+    return false;
+}
+
+/* Not counted: they cannot fail in a way that matters, error messages are made with them, and how often a wait
+ * is cut into pieces is not the same from run to run. */
+static void keep_uncounted(DriverTable *table)
+{
+    table->cuPycudaSetPatience = real.cuPycudaSetPatience;
+    table->cuPycudaCancel = real.cuPycudaCancel;
     table->cuGetErrorName = real.cuGetErrorName;
     table->cuGetErrorString = real.cuGetErrorString;
 }
@@ -77,7 +96,7 @@ void fault_install(DriverTable *table)
 #include "abi/cuda_functions.def"
 #undef CU_FN
     };
-    keep_texts(table);
+    keep_uncounted(table);
 }
 
 unsigned long fault_calls(void) { return atomic_load(&calls); }
@@ -97,11 +116,24 @@ bool fault_arm(unsigned long n, CUresult code)
     return true;
 }
 
+/* The row of that name, -1 when there is none or nothing is installed. */
+static int find_row(const char *name)
+{
+    for (int row = 0; installed && row < ROW_COUNT; row++)
+        if (!strcmp(names[row], name)) return row;
+    return -1;
+}
+
+long fault_count(const char *name)
+{
+    int row = find_row(name);
+    return row < 0 ? -1 : atomic_load(&successes[row]);
+}
+
 bool fault_delay(const char *name, unsigned milliseconds)
 {
-    int row = 0;
-    while (row < ROW_COUNT && strcmp(names[row], name)) row++;
-    if (!installed || row == ROW_COUNT) return false;
+    int row = find_row(name);
+    if (row < 0) return false;
     atomic_store(&delays[row], milliseconds);
     return true;
 }

@@ -11,10 +11,16 @@
 
 #include "core/driver_table.h"
 
+/* Whether PYCUDA_FAULT_HIDES, names with commas between them, says that the driver lacks this function. */
+bool fault_hides(const char *name);
+
 void fault_install(DriverTable *table);
 
 /* Driver calls counted so far; 0 when nothing was installed. */
 unsigned long fault_calls(void);
+
+/* Calls of that function that succeeded; -1 when not installed, or when there is no such function. */
+long fault_count(const char *name);
 
 /* From now on the n-th further call fails with this code; n == 0 switches faults off. False when not installed. */
 bool fault_arm(unsigned long n, CUresult code);

@@ -31,7 +31,7 @@ typedef struct KernelLayout {
 
 /* Fills in what the driver says about this function. A driver that cannot say leaves known == false and that
  * is a success. On failure the layout is empty. */
-CUresult kernel_layout_read(KernelLayout *layout, CUfunction function);
+IN_CALL CUresult kernel_layout_read(KernelLayout *layout, CUfunction function);
 void kernel_layout_free(KernelLayout *layout);
 
 /* The first offset from `offset` on that is a multiple of `alignment`, a power of two. */

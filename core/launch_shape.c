@@ -4,7 +4,7 @@
 
 static const char axis_name[3] = {'x', 'y', 'z'};
 
-static int device_limit(CUdevice_attribute attribute)
+IN_CALL static int device_limit(CUdevice_attribute attribute)
 {
     CUdevice device;
     int value = 0;
@@ -14,7 +14,7 @@ static int device_limit(CUdevice_attribute attribute)
     return value;
 }
 
-static int function_limit(CUfunction function, CUfunction_attribute attribute)
+IN_CALL static int function_limit(CUfunction function, CUfunction_attribute attribute)
 {
     int value = 0;
     return driver.cuFuncGetAttribute(&value, attribute, function) == CUDA_SUCCESS ? value : 0;
@@ -32,7 +32,7 @@ static bool explain_length(const char *what, int axis, unsigned length, int limi
     return true;
 }
 
-static bool explain_threads(const LaunchShape *shape, CUfunction function, char *text, size_t size)
+IN_CALL static bool explain_threads(const LaunchShape *shape, CUfunction function, char *text, size_t size)
 {
     unsigned long long threads = 1ull * shape->block[0] * shape->block[1] * shape->block[2];
     int device = device_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
@@ -46,7 +46,7 @@ static bool explain_threads(const LaunchShape *shape, CUfunction function, char 
     return true;
 }
 
-static bool explain_shared(const LaunchShape *shape, CUfunction function, char *text, size_t size)
+IN_CALL static bool explain_shared(const LaunchShape *shape, CUfunction function, char *text, size_t size)
 {
     int fixed = function_limit(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     int allowed = function_limit(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
@@ -60,7 +60,7 @@ static bool explain_shared(const LaunchShape *shape, CUfunction function, char *
     return true;
 }
 
-bool launch_shape_explain(const LaunchShape *shape, CUfunction function, char *text, size_t size)
+IN_CALL bool launch_shape_explain(const LaunchShape *shape, CUfunction function, char *text, size_t size)
 {
     for (int axis = 0; axis < 3; axis++) {
         int limit = device_limit(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + (CUdevice_attribute)axis);

@@ -13,7 +13,7 @@ typedef struct LaunchShape {
 /* Which dimension of a refused launch is wrong and what the limit is, as a phrase in `text`. False when the
  * shape breaks no limit known here. Asks the driver about the function and about the device of the current
  * context. */
-bool launch_shape_explain(const LaunchShape *shape, CUfunction function, char *text, size_t size);
+IN_CALL bool launch_shape_explain(const LaunchShape *shape, CUfunction function, char *text, size_t size);
 
 /* Blocks and threads for a kernel that walks n elements with a grid-wide step: 32 to 128 threads in whole
  * warps, at most 32 blocks for each multiprocessor. */

@@ -109,6 +109,21 @@ static bool fetch_names(const NvrtcTable *table, NvrtcProgram program, const Nvr
     return true;
 }
 
+/* Asked by the compiler now and then, from any thread: 1 ends the compilation. */
+static int is_abandoned(void *flag, void *reserved)
+{
+    (void)reserved;
+    return atomic_load((atomic_bool *)flag);
+}
+
+static bool compile(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job, NvrtcProduct *product)
+{
+    if (job->abandoned && table->nvrtcSetFlowCallback) /* since CUDA 12.8: without it the compiler goes on */
+        table->nvrtcSetFlowCallback(program, is_abandoned, job->abandoned);
+    return check(product, table->nvrtcCompileProgram(program, job->option_count, job->options),
+                 "nvrtcCompileProgram");
+}
+
 bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *product)
 {
     NvrtcProgram program = NULL;
@@ -120,8 +135,7 @@ bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *p
         return false;
     bool done = add_expressions(table, program, job, product);
     if (done) {
-        done = check(product, table->nvrtcCompileProgram(program, job->option_count, job->options),
-                     "nvrtcCompileProgram");
+        done = compile(table, program, job, product);
         fetch_log(table, program, product);
     }
     done = done && fetch_code(table, program, job->want, product) && fetch_names(table, program, job, product);

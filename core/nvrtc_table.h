@@ -6,6 +6,7 @@
 #ifndef CORE_NVRTC_TABLE_H
 #define CORE_NVRTC_TABLE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -42,6 +43,7 @@ typedef struct NvrtcJob {
     const char *const *options;
     const char *const *expressions;     /* kernels of templates, whose lowered names are wanted */
     NvrtcOutput want;
+    atomic_bool *abandoned;             /* NULL, or true once nobody wants the product any more */
 } NvrtcJob;
 
 /* What came of it; to be freed by nvrtc_product_free. */

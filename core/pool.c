@@ -8,15 +8,15 @@ enum { LOOK_AT = 32 };
 
 /* ---- Sources ---- */
 
-static CUresult allocate_device(CUdeviceptr *pointer, size_t size, unsigned flags)
+IN_CALL static CUresult allocate_device(CUdeviceptr *pointer, size_t size, unsigned flags)
 {
     (void)flags;
     return driver.cuMemAlloc(pointer, size);
 }
 
-static CUresult release_device(CUdeviceptr pointer) { return driver.cuMemFree(pointer); }
+IN_CALL static CUresult release_device(CUdeviceptr pointer) { return driver.cuMemFree(pointer); }
 
-static CUresult allocate_host(CUdeviceptr *pointer, size_t size, unsigned flags)
+IN_CALL static CUresult allocate_host(CUdeviceptr *pointer, size_t size, unsigned flags)
 {
     void *memory = NULL;
     CUresult result = driver.cuMemHostAlloc(&memory, size, flags);
@@ -24,7 +24,7 @@ static CUresult allocate_host(CUdeviceptr *pointer, size_t size, unsigned flags)
     return result;
 }
 
-static CUresult release_host(CUdeviceptr pointer) { return driver.cuMemFreeHost((void *)(uintptr_t)pointer); }
+IN_CALL static CUresult release_host(CUdeviceptr pointer) { return driver.cuMemFreeHost((void *)(uintptr_t)pointer); }
 
 const PoolSource pool_device_memory = {allocate_device, release_device, "cuMemFree"};
 const PoolSource pool_host_memory = {allocate_host, release_host, "cuMemFreeHost"};
@@ -38,7 +38,7 @@ static void unlock_pool(Pool *pool) { pthread_mutex_unlock(&pool->lock); }
 static const PoolOrder in_order = {CUDA_SUCCESS, NULL};
 
 /* A new event, or NULL with the error. */
-static PoolEvent *make_event(PoolOrder *order)
+IN_CALL static PoolEvent *make_event(PoolOrder *order)
 {
     PoolEvent *event = malloc(sizeof *event);
     CUresult result =
@@ -70,7 +70,7 @@ static void push_event(Pool *pool, PoolEvent *event)
 }
 
 /* An event behind all that is queued on the stream, with one user. NULL with the error. */
-static PoolEvent *record_event(Pool *pool, CUstream stream, PoolOrder *order)
+IN_CALL static PoolEvent *record_event(Pool *pool, CUstream stream, PoolOrder *order)
 {
     lock_pool(pool);
     PoolEvent *event = pop_event_locked(pool);
@@ -91,7 +91,7 @@ static void drop_event_locked(Pool *pool, PoolBlock *block)
     if (event && --event->users == 0) push_event_locked(pool, event);
 }
 
-static PoolOrder wait_event(CUstream stream, const PoolEvent *event)
+IN_CALL static PoolOrder wait_event(CUstream stream, const PoolEvent *event)
 {
     CUresult result = driver.cuStreamWaitEvent(stream, event->event, 0);
     return result == CUDA_SUCCESS ? in_order : (PoolOrder){result, "cuStreamWaitEvent"};
@@ -104,12 +104,15 @@ bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bi
     *pool = (Pool){.source = source, .flags = flags, .bits = bits};
     pool->bins = calloc(pool_bin_count(bits), sizeof(PoolBlock *));
     if (!pool->bins) return false;
-    if (pthread_mutex_init(&pool->lock, NULL) == 0) return true;
+    if (pthread_mutex_init(&pool->lock, NULL) == 0) {
+        if (pthread_mutex_init(&pool->streams, NULL) == 0) return true;
+        pthread_mutex_destroy(&pool->lock);
+    }
     free(pool->bins);
     return false;
 }
 
-static void free_events(Pool *pool, bool with_driver)
+IN_CALL static void free_events(Pool *pool, bool with_driver)
 {
     while (pool->events) {
         PoolEvent *event = pop_event_locked(pool);
@@ -146,23 +149,23 @@ static bool needs_no_wait(const PoolBlock *block, CUstream stream)
     return !block->ready && (block->stream == stream || block->stream == POOL_NO_STREAM);
 }
 
-/* The link to a block that needs no wait, else to the oldest one seen, whose work is most likely done. */
-static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream)
+/* The link to a block that needs no wait; with any_order else to the oldest one seen, whose work is most likely done. */
+static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order)
 {
-    PoolBlock **link = &pool->bins[bin], **last = link;
+    PoolBlock **link = &pool->bins[bin], **last = NULL;
     for (int i = 0; i < LOOK_AT && *link; i++) {
         if (needs_no_wait(*link, stream)) return link;
         last = link;
         link = &(*link)->next;
     }
-    return last;
+    return any_order ? last : NULL;
 }
 
-PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream)
+static PoolBlock *take(Pool *pool, size_t size, CUstream stream, bool any_order)
 {
     unsigned bin = pool_bin_number(pool->bits, size);
     lock_pool(pool);
-    PoolBlock **link = find_locked(pool, bin, stream), *block = *link;
+    PoolBlock **link = find_locked(pool, bin, stream, any_order), *block = link ? *link : NULL;
     if (block) {
         *link = block->next;
         pool->now.held_blocks--;
@@ -172,18 +175,28 @@ PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream)
     return block;
 }
 
-PoolOrder pool_order(Pool *pool, PoolBlock *block, CUstream stream)
+PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream)
 {
-    PoolOrder order = in_order;
-    if (!needs_no_wait(block, stream)) {
-        if (!block->ready) block->ready = record_event(pool, block->stream, &order);
-        if (block->ready) order = wait_event(stream, block->ready);
-    }
-    block->stream = stream;
-    return order;
+    PoolBlock *block = take(pool, size, stream, false);
+    if (block) block->stream = stream;
+    return block;
 }
 
-CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out)
+IN_CALL CUresult pool_take_behind(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order)
+{
+    *order = in_order;
+    pthread_mutex_lock(&pool->streams);
+    PoolBlock *block = *out = take(pool, size, stream, true);
+    if (block && !needs_no_wait(block, stream)) {
+        if (!block->ready) block->ready = record_event(pool, block->stream, order);
+        if (block->ready) *order = wait_event(stream, block->ready);
+    }
+    pthread_mutex_unlock(&pool->streams);
+    if (block) block->stream = stream;
+    return order->result;
+}
+
+IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out)
 {
     unsigned bin = pool_bin_number(pool->bits, size);
     size_t bytes = pool_alloc_size(pool->bits, bin);
@@ -207,7 +220,7 @@ CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out)
 /* ---- More streams than one ---- */
 
 /* `later` waits for what is queued on `earlier`. */
-static PoolOrder put_behind(Pool *pool, CUstream later, CUstream earlier)
+IN_CALL static PoolOrder put_behind(Pool *pool, CUstream later, CUstream earlier)
 {
     PoolOrder order = in_order;
     PoolEvent *event = record_event(pool, earlier, &order);
@@ -217,28 +230,31 @@ static PoolOrder put_behind(Pool *pool, CUstream later, CUstream earlier)
     return order;
 }
 
-PoolOrder pool_follow(Pool *pool, PoolBlock *block, CUstream other)
+IN_CALL CUresult pool_follow(Pool *pool, const PoolBlock *block, CUstream other, PoolOrder *order)
 {
-    if (block->ready) return wait_event(other, block->ready);
-    return block->reused ? put_behind(pool, other, block->stream) : in_order;
+    *order = block->ready    ? wait_event(other, block->ready)
+             : block->reused ? put_behind(pool, other, block->stream)
+                             : in_order;
+    return order->result;
 }
 
-PoolOrder pool_join(Pool *pool, PoolBlock *block, CUstream other)
+IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolOrder *order)
 {
-    return put_behind(pool, block->stream, other);
+    *order = put_behind(pool, block->stream, other);
+    return order->result;
 }
 
-PoolOrder pool_seal(Pool *pool, PoolBlock *block)
+IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order)
 {
-    PoolOrder order = in_order;
-    PoolEvent *event = record_event(pool, block->stream, &order);
-    if (!event) return order;
+    *order = in_order;
+    PoolEvent *event = record_event(pool, block->stream, order);
+    if (!event) return order->result;
     lock_pool(pool);
     drop_event_locked(pool, block);
     unlock_pool(pool);
     block->ready = event;
     block->stream = POOL_NO_STREAM;
-    return order;
+    return CUDA_SUCCESS;
 }
 
 /* ---- Giving back ---- */
@@ -267,14 +283,14 @@ static void forget_locked(Pool *pool, PoolBlock *block)
     pool->now.managed_bytes -= pool_alloc_size(pool->bits, block->bin);
 }
 
-static CUresult release_block(Pool *pool, PoolBlock *block, bool with_driver)
+IN_CALL static CUresult release_block(Pool *pool, PoolBlock *block, bool with_driver)
 {
     CUresult result = with_driver ? pool->source->release(block->pointer) : CUDA_SUCCESS;
     free(block);
     return result;
 }
 
-CUresult pool_drop(Pool *pool, PoolBlock *block, bool with_driver)
+IN_CALL CUresult pool_drop(Pool *pool, PoolBlock *block, bool with_driver)
 {
     lock_pool(pool);
     deactivate_locked(pool, block);
@@ -302,11 +318,11 @@ static PoolBlock *unhold_largest(Pool *pool)
     return block;
 }
 
-bool pool_release_largest(Pool *pool, CUresult *result)
+IN_CALL CUresult pool_release_largest(Pool *pool, bool *found)
 {
     PoolBlock *block = unhold_largest(pool);
-    *result = block ? release_block(pool, block, true) : CUDA_SUCCESS;
-    return block != NULL;
+    *found = block != NULL;
+    return block ? release_block(pool, block, true) : CUDA_SUCCESS;
 }
 
 /* All held blocks, linked by next. */
@@ -325,7 +341,7 @@ static PoolBlock *unhold_all(Pool *pool)
     return all;
 }
 
-CUresult pool_release_held(Pool *pool, bool with_driver)
+IN_CALL CUresult pool_release_held(Pool *pool, bool with_driver)
 {
     CUresult first = CUDA_SUCCESS;
     for (PoolBlock *block = unhold_all(pool), *next; block; block = next) {
@@ -336,7 +352,7 @@ CUresult pool_release_held(Pool *pool, bool with_driver)
     return first;
 }
 
-CUresult pool_stop(Pool *pool, bool with_driver)
+IN_CALL CUresult pool_stop(Pool *pool, bool with_driver)
 {
     lock_pool(pool);
     pool->stopped = true;
@@ -344,12 +360,13 @@ CUresult pool_stop(Pool *pool, bool with_driver)
     return pool_release_held(pool, with_driver);
 }
 
-CUresult pool_clear(Pool *pool, bool with_driver)
+IN_CALL CUresult pool_clear(Pool *pool, bool with_driver)
 {
     CUresult result = pool_release_held(pool, with_driver);
     free_events(pool, with_driver);
     free(pool->bins);
     pthread_mutex_destroy(&pool->lock);
+    pthread_mutex_destroy(&pool->streams);
     return result;
 }
 
@@ -360,37 +377,44 @@ static bool is_behind(const PoolBlock *block, CUstream stream)
     return block->stream == stream && !block->ready;
 }
 
-/* One event for all blocks of the stream. Without one the work is waited for, after which no order is
- * needed. */
-static PoolEvent *event_for_end_locked(Pool *pool, CUstream stream)
+static bool any_behind_locked(const Pool *pool, CUstream stream)
 {
-    PoolOrder order;
-    PoolEvent *event = pop_event_locked(pool);
-    if (!event) event = make_event(&order);
-    if (event && driver.cuEventRecord(event->event, stream) == CUDA_SUCCESS) {
-        event->users = 0;
-        return event;
-    }
-    if (event) push_event_locked(pool, event);
-    driver.cuStreamSynchronize(stream);
-    return NULL;
+    unsigned count = pool->now.held_blocks ? pool_bin_count(pool->bits) : 0;
+    for (unsigned bin = 0; bin < count; bin++)
+        for (const PoolBlock *block = pool->bins[bin]; block; block = block->next)
+            if (is_behind(block, stream)) return true;
+    return false;
 }
 
-void pool_stream_gone(Pool *pool, CUstream stream)
+/* The event stands for the stream in all of its held blocks; NULL says that there is nothing to wait for. */
+static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
 {
-    PoolEvent *event = NULL;
-    bool asked = false;
-    lock_pool(pool);
     unsigned count = pool->now.held_blocks ? pool_bin_count(pool->bits) : 0;
     for (unsigned bin = 0; bin < count; bin++) {
         for (PoolBlock *block = pool->bins[bin]; block; block = block->next) {
             if (!is_behind(block, stream)) continue;
-            if (!asked) event = event_for_end_locked(pool, stream);
-            asked = true;
             block->stream = POOL_NO_STREAM;
             block->ready = event;
             if (event) event->users++;
         }
     }
+}
+
+/* Nobody queues work on the stream any more, so that one event serves blocks that are given back meanwhile, too. Those
+ * that were taken meanwhile were put in order under the same lock. */
+IN_CALL CUresult pool_stream_gone(Pool *pool, CUstream stream)
+{
+    PoolOrder order;
+    PoolEvent *event = NULL;
+    pthread_mutex_lock(&pool->streams);
+    lock_pool(pool);
+    bool asked = any_behind_locked(pool, stream);
     unlock_pool(pool);
+    if (asked && !(event = record_event(pool, stream, &order))) driver.cuStreamSynchronize(stream);
+    lock_pool(pool);
+    replace_stream_locked(pool, stream, event);
+    if (event && --event->users == 0) push_event_locked(pool, event);
+    unlock_pool(pool);
+    pthread_mutex_unlock(&pool->streams);
+    return CUDA_SUCCESS;
 }

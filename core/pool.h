@@ -4,11 +4,13 @@
  * driver call. The pool belongs to one context.
  *
  * Order. A block belongs to a stream, on which its last work was queued. Taken again on that stream it can be
- * used at once. Taken on another one, that stream first waits for an event behind the work (pool_order). A
- * stream that is destroyed leaves such an event in its place (pool_stream_gone).
+ * used at once (pool_take). Taken on another one, that stream first waits for an event after the work
+ * (pool_take_behind). A stream that is destroyed leaves such an event in its place (pool_stream_gone).
  *
- * One lock a pool; no function calls the driver under it but pool_stream_gone. Functions marked "context"
- * need the pool's context to be current. None may be called in a forked child.
+ * Two locks a pool. `lock` guards its fields; the driver is never called under it, so it is never held for long. Under
+ * `streams` work of streams is asked for that the caller does not own: whoever destroys a stream takes the lock first, and
+ * only functions marked IN_CALL take it. Those need the pool's context to be current. None may be called in a forked
+ * child.
  */
 #ifndef CORE_POOL_H
 #define CORE_POOL_H
@@ -55,7 +57,7 @@ typedef struct PoolStatistics {
 } PoolStatistics;
 
 typedef struct Pool {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock, streams;
     const PoolSource *source;
     unsigned flags, bits;       /* flags: the source's */
     bool stopped;               /* nothing is held any more */
@@ -69,18 +71,13 @@ bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bi
 
 /* Ends the pool, which has no active blocks. With the driver (context) what it holds is released; without,
  * when the context is gone, only forgotten. The first error. */
-CUresult pool_clear(Pool *pool, bool with_driver);
+IN_CALL CUresult pool_clear(Pool *pool, bool with_driver);
 
 PoolStatistics pool_statistics(Pool *pool);
 
-/* A held block for `size` bytes, which is now active; NULL when there is none. One of this stream if one
- * is found among the newest. Unless pool_is_ready, pool_order follows. */
+/* A held block for `size` bytes that this stream can use at once, now active and of this stream. NULL when there is none
+ * among the newest. */
 PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream);
-
-static inline bool pool_is_ready(const PoolBlock *block, CUstream stream)
-{
-    return block->stream == stream && !block->ready;
-}
 
 /* How putting work in order went: CUDA_SUCCESS, or the error and the driver call that failed. */
 typedef struct PoolOrder {
@@ -88,38 +85,38 @@ typedef struct PoolOrder {
     const char *call;
 } PoolOrder;
 
-/* Makes an active block that was just taken belong to this stream, which waits for the block's last work.
- * context. After an error the block is good for pool_drop only. */
-PoolOrder pool_order(Pool *pool, PoolBlock *block, CUstream stream);
+/* A held block for `size` bytes, now active and of this stream, which waits for the block's last work. *out is NULL when
+ * there is none. After an error the block is good for pool_drop only. */
+IN_CALL CUresult pool_take_behind(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order);
 
-/* A block of new memory, active, of this stream. context */
-CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out);
+/* A block of new memory, active, of this stream. */
+IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out);
 
 /* The active block is used on one more stream. pool_follow: that stream waits for what the block's own
- * stream waited for, or has queued. pool_join: the block's own stream waits for what the other has queued.
- * context */
-PoolOrder pool_follow(Pool *pool, PoolBlock *block, CUstream other);
-PoolOrder pool_join(Pool *pool, PoolBlock *block, CUstream other);
+ * stream waited for, or has queued. pool_join: the block's own stream waits for what the other has queued. The caller
+ * owns both streams. */
+IN_CALL CUresult pool_follow(Pool *pool, const PoolBlock *block, CUstream other, PoolOrder *order);
+IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolOrder *order);
 
 /* Puts an event in the place of an active block's stream, of which nobody will tell when it is destroyed.
- * To be followed by pool_put. context */
-PoolOrder pool_seal(Pool *pool, PoolBlock *block);
+ * To be followed by pool_put. */
+IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order);
 
 /* Gives an active block back, behind what is queued on its stream. False, and nothing was done, when the pool
  * holds nothing any more: then pool_drop. */
 bool pool_put(Pool *pool, PoolBlock *block);
 
-/* Gives the memory of an active block back to the driver (context), or forgets it when the context is
- * gone. */
-CUresult pool_drop(Pool *pool, PoolBlock *block, bool with_driver);
+/* Gives the memory of an active block back to the driver, or forgets it when the context is gone. */
+IN_CALL CUresult pool_drop(Pool *pool, PoolBlock *block, bool with_driver);
 
-/* Gives held memory back to the driver, which waits for the work on it (context), or forgets it as above: the
- * largest block (false when there was none), all blocks, all now and in future. The first error. */
-bool pool_release_largest(Pool *pool, CUresult *result);
-CUresult pool_release_held(Pool *pool, bool with_driver);
-CUresult pool_stop(Pool *pool, bool with_driver);
+/* Gives held memory back to the driver, which waits for the work on it, or forgets it as above: the largest block
+ * (*found tells whether there was one), all blocks, all now and in future. The first error. */
+IN_CALL CUresult pool_release_largest(Pool *pool, bool *found);
+IN_CALL CUresult pool_release_held(Pool *pool, bool with_driver);
+IN_CALL CUresult pool_stop(Pool *pool, bool with_driver);
 
-/* This stream is about to be destroyed. context */
-void pool_stream_gone(Pool *pool, CUstream stream);
+/* This stream is about to be destroyed: no block refers to it from now on. The caller owns it. Never fails: without an
+ * event the work is waited for. */
+IN_CALL CUresult pool_stream_gone(Pool *pool, CUstream stream);
 
 #endif

@@ -15,17 +15,19 @@
  * api/, one family of calls a file; nothing here touches an instruction
  *   api.h exports.c unsupported.c      what is exported; a weak answer for every row of abi/
  *   proc_address.c errors.c log.[ch]   cuGetProcAddress, error texts, cuLogs*
- *   driver.h init.c                    settings from the environment, cuInit, fork
+ *   settings.h settings.def settings.c  settings from the environment
+ *   driver.h init.c                    cuInit, fork
  *   objects.h registry.c               handles: reference counts, live objects
  *   device.c device_attributes.def device_limits.h     the virtual devices
  *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] event.c                streams and events as handles
- *   memory.[ch] host_memory.c pool.c pointer.c         allocation and what is known of an address
+ *   memory.[ch] host_memory.c pointer.c                allocation and what is known of an address
+ *   pool*.[ch]                         memory in the order of streams
  *   ipc.[ch] ipc_event.c              memory and events of other processes
  *   copy.[ch] copy_shaped.c fill.c array.[ch]          copies, fills, arrays
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
- *   function.c library.c link.c launch.[ch] device_runtime.c occupancy.c   kernels and their launches
+ *   function.c library.c link.c runtime_library.[ch] launch.[ch] device_runtime.c occupancy.c   kernels and their launches
  *
  * ptx/
  *   ptx.h tree.h                       the interface and the tree
@@ -44,6 +46,7 @@
  *   memory_map.[ch]                    every range of addresses that may be touched
  *   shared_file.[ch]                   memory that other processes can map
  *   mbarrier.[ch] bulk.c               barriers in shared memory, copies that arrive at them
+ *   sleep.c                            lanes that sleep, and those that run meanwhile
  *   matrix.[ch] fragments.c            matrices that a warp holds
  *   check*.[ch] check.def race*.[ch] unwritten.[ch]    what code is checked for when it is asked for
  *   affine.h affine.def fused.h        rows as numbers, several instructions at once
@@ -51,7 +54,8 @@
  *
  * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY,
  * PYCUDA_CPU_COMPUTE_CAPABILITY,
- * PYCUDA_CPU_CHECK, PYCUDA_CPU_DRIVER_VERSION (read once, api/init.c), PYCUDA_CPU_ISA (exec/bind.c).
+ * PYCUDA_CPU_CHECK, PYCUDA_CPU_DRIVER_VERSION, PYCUDA_CPU_MULTIPROCESSORS (read once, api/init.c), PYCUDA_CPU_LOG
+ * (api/log.c), PYCUDA_CPU_ISA (exec/bind.c).
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H

@@ -10,6 +10,7 @@
 #include "ext/device_memory.h"
 #include "ext/errors.h"
 #include "ext/function.h"
+#include "ext/wait.h"
 
 typedef struct HandlerObject {
     PyObject_HEAD
@@ -104,7 +105,17 @@ static int device_side(PyObject *self, size_t size, CUdeviceptr *out)
     return found;
 }
 
-static int wait_for_stream(ModuleState *state, CUstream stream)
+/* For what was queued before a copy: a signal ends it. */
+static int wait_before(ModuleState *state, CUstream stream)
+{
+    CUresult result;
+    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
+    if (result != CUDA_SUCCESS) raise_driver(state, result, "cuStreamSynchronize", NULL);
+    return result == CUDA_SUCCESS ? 0 : -1;
+}
+
+/* For the copy, whose host memory may go afterwards. */
+static int wait_after(ModuleState *state, CUstream stream)
 {
     CUresult result;
     CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream));
@@ -115,11 +126,12 @@ static int wait_for_stream(ModuleState *state, CUstream stream)
 static int copy_in(ModuleState *state, CUdeviceptr to, const HostBuffer *from, CUstream stream)
 {
     CUresult result;
+    if (stream && wait_before(state, stream) < 0) return -1;
     if (stream)
         CALL_BLOCKING(state, result, driver.cuMemcpyHtoDAsync(to, from->pointer, from->size, stream));
     else
-        CALL_BLOCKING(state, result, driver.cuMemcpyHtoD(to, from->pointer, from->size));
-    if (result == CUDA_SUCCESS) return stream ? wait_for_stream(state, stream) : 0;
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyHtoD(to, from->pointer, from->size));
+    if (result == CUDA_SUCCESS) return stream ? wait_after(state, stream) : 0;
     raise_driver(state, result, stream ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD", NULL);
     return -1;
 }
@@ -127,11 +139,12 @@ static int copy_in(ModuleState *state, CUdeviceptr to, const HostBuffer *from, C
 static int copy_out(ModuleState *state, const HostBuffer *to, CUdeviceptr from, CUstream stream)
 {
     CUresult result;
+    if (stream && wait_before(state, stream) < 0) return -1;
     if (stream)
         CALL_BLOCKING(state, result, driver.cuMemcpyDtoHAsync(to->pointer, from, to->size, stream));
     else
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoH(to->pointer, from, to->size));
-    if (result == CUDA_SUCCESS) return stream ? wait_for_stream(state, stream) : 0;
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoH(to->pointer, from, to->size));
+    if (result == CUDA_SUCCESS) return stream ? wait_after(state, stream) : 0;
     raise_driver(state, result, stream ? "cuMemcpyDtoHAsync" : "cuMemcpyDtoH", NULL);
     return -1;
 }
@@ -170,6 +183,32 @@ static PyObject *pre_call(PyObject *self, PyObject *stream)
     return transfer(self, stream, buffers_read, true);
 }
 
+PyDoc_STRVAR(out_pre_call_doc,
+             "pre_call(stream)\n--\n\n"
+             "Refuses an array that the result could not be copied to, before the kernel runs.");
+
+static PyObject *out_pre_call(PyObject *self, PyObject *Py_UNUSED(stream))
+{
+    HostBuffer buffer;
+    if (buffers_write(handler_cast(self)->array, "Out: the array", &buffer) < 0) return NULL;
+    buffers_release(&buffer);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(
+    in_out_pre_call_doc,
+    "pre_call(stream)\n--\n\n"
+    "Copies the array, which must be writable, to the device (cuMemcpyHtoD), in order with the work on the "
+    "stream.");
+
+static PyObject *in_out_pre_call(PyObject *self, PyObject *stream)
+{
+    PyObject *checked = out_pre_call(self, stream);
+    if (!checked) return NULL;
+    Py_DECREF(checked);
+    return pre_call(self, stream);
+}
+
 PyDoc_STRVAR(post_call_doc,
              "post_call(stream)\n--\n\n"
              "Copies the result back to the array (cuMemcpyDtoH), behind the work on the stream.");
@@ -198,12 +237,13 @@ static PyMethodDef in_methods[] = {
 };
 
 static PyMethodDef out_methods[] = {
+    {"pre_call", out_pre_call, METH_O, out_pre_call_doc},
     {"post_call", post_call, METH_O, post_call_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef in_out_methods[] = {
-    {"pre_call", pre_call, METH_O, pre_call_doc},
+    {"pre_call", in_out_pre_call, METH_O, in_out_pre_call_doc},
     {"post_call", post_call, METH_O, post_call_doc},
     {NULL, NULL, 0, NULL},
 };

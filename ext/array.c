@@ -3,8 +3,10 @@
 
 #include "ext/constants.h"
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 size_t cuda_array_element_size(CUarray_format format, unsigned channels)
 {
@@ -230,17 +232,22 @@ static PyObject *array_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return (PyObject *)array;
 }
 
-static void release(CudaArrayObject *array)
+static void destroy_array(PyObject *self)
 {
+    CudaArrayObject *array = cuda_array_cast(self);
     ContextScope scope;
     CUresult result;
-    if (atomic_exchange(&array->freed, true)) return;
     LIVE_LESS(array->state, Array);
     if (context_enter(array->context, &scope)) {
-        CALL_UNLOCKED(result, driver.cuArrayDestroy(array->handle));
+        CALL_RELEASING(array->state, result, driver.cuArrayDestroy(array->handle));
         context_leave(&scope);
         report_driver(array->state, result, "cuArrayDestroy");
     }
+}
+
+static void release(CudaArrayObject *array)
+{
+    if (!atomic_exchange(&array->freed, true)) deferred_free(array->state, destroy_array, (PyObject *)array);
 }
 
 static void array_dealloc(PyObject *self)
@@ -248,6 +255,7 @@ static void array_dealloc(PyObject *self)
     CudaArrayObject *array = cuda_array_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     if (array->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(array->state, array_dealloc, self)) return;
     if (array->context) {
         release(array);
         context_drop(array->context);

@@ -22,6 +22,8 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
         PyErr_SetString(PyExc_ValueError, "the shape has a negative length or too many elements");
     else if (PyDataType_REFCHK(dtype))
         PyErr_Format(PyExc_TypeError, "a GPUArray cannot hold Python objects (dtype %S)", (PyObject *)dtype);
+    else
+        convert_native(dtype, "GPUArray");
     if (!dims || PyErr_Occurred()) {
         if (dims != array->dims) PyMem_Free(dims);
         Py_DECREF(dtype);
@@ -382,10 +384,12 @@ static PyObject *get_splay(PyObject *self, void *closure)
     GPUArrayObject *array = array_cast(self);
     unsigned blocks, threads;
     int multiprocessors = 0;
+    CUresult result;
     ContextObject *context = context_current(array->state);
     if (!context) return NULL;
-    CUresult result = driver.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                                                  context->device);
+    CALL_NEAR(array->state, result,
+              driver.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                          context->device));
     Py_DECREF(context);
     if (result != CUDA_SUCCESS) return raise_driver(array->state, result, "cuDeviceGetAttribute", NULL);
     launch_shape_splay((size_t)array->size, multiprocessors, &blocks, &threads);
@@ -515,6 +519,19 @@ static PyMethodDef array_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* Element by element it will be. Until then an answer would be that of identity, which is another question; only
+ * None is no array and never equal. */
+static PyObject *array_compare(PyObject *Py_UNUSED(self), PyObject *other, int operation)
+{
+    static const char *const signs[] = {
+        [Py_LT] = "<", [Py_LE] = "<=", [Py_EQ] = "==", [Py_NE] = "!=", [Py_GT] = ">", [Py_GE] = ">="};
+    if (other == Py_None && (operation == Py_EQ || operation == Py_NE)) Py_RETURN_NOTIMPLEMENTED;
+    return PyErr_Format(PyExc_TypeError,
+                        "GPUArray %s %s: comparisons are not there yet in this version. Compare a.get() on the "
+                        "host; `a is b` asks whether two are one",
+                        signs[operation], Py_TYPE(other)->tp_name);
+}
+
 PyDoc_STRVAR(
     array_doc,
     "GPUArray(shape, dtype, allocator=None, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
@@ -530,6 +547,7 @@ static PyType_Slot array_slots[] = {
     {Py_tp_traverse, AS_SLOT(array_traverse)},
     {Py_tp_clear, AS_SLOT(array_clear)},
     {Py_tp_hash, AS_SLOT(PyObject_HashNotImplemented)},
+    {Py_tp_richcompare, AS_SLOT(array_compare)},
     {Py_tp_str, AS_SLOT(array_str)},
     {Py_tp_repr, AS_SLOT(array_repr)},
     {Py_sq_length, AS_SLOT(array_length)},

@@ -48,6 +48,7 @@ static int fill_bytes(ArrayForm *form)
         PyErr_SetString(PyExc_TypeError, "an array of Python objects cannot lie in this memory");
         return -1;
     }
+    if (convert_native(form->dtype, "memory for the device") < 0) return -1;
     for (int i = 0; i < form->rank; i++)
         if (__builtin_mul_overflow(bytes, (size_t)form->shape[i], &bytes) || bytes > PY_SSIZE_T_MAX) {
             PyErr_SetString(PyExc_ValueError, "the array is too big");

@@ -10,6 +10,7 @@
 #include "ext/keep_alive.h"
 #include "ext/numpy_api.h"
 #include "ext/pooled_allocation.h"
+#include "ext/wait.h"
 
 enum {
     FEW_CALLS = 16,                 /* pitched copies that are not worth rearranging for */
@@ -29,7 +30,16 @@ static int raise_copy(ModuleState *state, CUresult result, const char *routine)
     return -1;
 }
 
-static int wait(ModuleState *state, CUstream stream)
+/* For what was queued before a copy: a signal ends it. */
+static int wait_before(ModuleState *state, CUstream stream)
+{
+    CUresult result;
+    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
+    return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuStreamSynchronize");
+}
+
+/* For the copy, whose host memory may go afterwards. */
+static int wait_after(ModuleState *state, CUstream stream)
 {
     CUresult result;
     CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream));
@@ -44,15 +54,17 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
     if (to.device && from.device)
         CALL(state, result, driver.cuMemcpyDtoDAsync(to.address, from.address, size, mode.stream));
     else if (to.device && queued)
-        CALL_BLOCKING(state, result,
-                      driver.cuMemcpyHtoDAsync(to.address, (void *)from.address, size, mode.stream));
+        CALL_WAITING(state, result, ON_NOTHING,
+                     driver.cuMemcpyHtoDAsync(to.address, (void *)from.address, size, mode.stream));
     else if (to.device)
-        CALL_BLOCKING(state, result, driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
     else if (queued)
-        CALL_BLOCKING(state, result,
-                      driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
+        CALL_WAITING(state, result, ON_NOTHING,
+                     driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
     else
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoH((void *)to.address, from.address, size));
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyDtoH((void *)to.address, from.address, size));
     if (result == CUDA_SUCCESS) return 0;
     if (to.device && from.device) return raise_copy(state, result, "cuMemcpyDtoDAsync");
     if (to.device) return raise_copy(state, result, queued ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD");
@@ -74,7 +86,7 @@ static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCop
         .WidthInBytes = (size_t)plan->width,
         .Height = (size_t)plan->height,
     };
-    CALL_BLOCKING(state, result, driver.cuMemcpy2DAsync(&copy, stream));
+    CALL_WAITING(state, result, ON_NOTHING, driver.cuMemcpy2DAsync(&copy, stream));
     return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuMemcpy2DAsync");
 }
 
@@ -96,13 +108,15 @@ static int copy_rows(ModuleState *state, Side to, Side from, const StridedCopy *
 static int copy_plan(ModuleState *state, Side to, Side from, const StridedCopy *plan, TransferMode mode)
 {
     ptrdiff_t index[STRIDES_MAX_DIMS] = {0}, to_offset = plan->to_start, from_offset = plan->from_start;
+    bool waits = !(to.device && from.device);
     mode.async = true;
+    if (waits && wait_before(state, mode.stream) < 0) return -1;
     do {
         Side part_to = {to.device, to.address + (uintptr_t)to_offset};
         Side part_from = {from.device, from.address + (uintptr_t)from_offset};
         if (copy_rows(state, part_to, part_from, plan, mode) < 0) return -1;
     } while (strides_next(plan, index, &to_offset, &from_offset));
-    return to.device && from.device ? 0 : wait(state, mode.stream);
+    return waits ? wait_after(state, mode.stream) : 0;
 }
 
 /* A host array over given memory, or with memory of its own when data is NULL. owner is borrowed. */
@@ -168,9 +182,11 @@ static int keep_both(GPUArrayObject *array, PyObject *host, TransferMode mode)
 /* One copy of all bytes. */
 static int transfer_direct(GPUArrayObject *array, PyObject *host, Side to, Side from, TransferMode mode)
 {
+    bool waits = !mode.async && mode.stream;
     if (mode.async && keep_both(array, host, mode) < 0) return -1;
+    if (waits && wait_before(array->state, mode.stream) < 0) return -1;
     if (copy_bytes(array->state, to, from, (size_t)array->nbytes, mode) < 0) return -1;
-    return !mode.async && mode.stream ? wait(array->state, mode.stream) : 0;
+    return waits ? wait_after(array->state, mode.stream) : 0;
 }
 
 /* Copies the block of memory in which the elements lie and picks them out on the host. */
@@ -182,8 +198,9 @@ static int to_host_by_block(GPUArrayObject *from, PyArrayObject *host, ptrdiff_t
     if (!block) return -1;
     Side target = {false, (uintptr_t)PyByteArray_AS_STRING(block)};
     mode.async = false;
-    int failed = copy_bytes(from->state, target, source, (size_t)(high - low), mode);
-    if (!failed && mode.stream) failed = wait(from->state, mode.stream);
+    int failed = mode.stream ? wait_before(from->state, mode.stream) : 0;
+    if (!failed) failed = copy_bytes(from->state, target, source, (size_t)(high - low), mode);
+    if (!failed && mode.stream) failed = wait_after(from->state, mode.stream);
     PyArrayObject *view =
         failed ? NULL : host_array(from, from->strides, PyByteArray_AS_STRING(block) - low, block);
     failed = view ? PyArray_CopyInto(host, view) : -1;

@@ -1,5 +1,6 @@
 #include "ext/buffers.h"
 
+#include "ext/convert.h"
 #include "ext/numpy_api.h"
 
 static int lend_array(PyArrayObject *array, const char *what, bool writable, HostBuffer *out)
@@ -16,6 +17,7 @@ static int lend_array(PyArrayObject *array, const char *what, bool writable, Hos
         PyErr_Format(PyExc_TypeError, "%s: an array of Python objects has no bytes to copy", what);
         return -1;
     }
+    if (convert_native(PyArray_DESCR(array), what) < 0) return -1;
     out->pointer = PyArray_DATA(array);
     out->size = (size_t)PyArray_NBYTES(array);
     out->owner = Py_NewRef((PyObject *)array);

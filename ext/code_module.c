@@ -5,15 +5,17 @@
 #include <string.h>
 
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/function.h"
 #include "ext/reference.h"
+#include "ext/wait.h"
 
 static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodule handle)
 {
     CodeModuleObject *module = code_module_cast(state->Module_type->tp_alloc(state->Module_type, 0));
     if (!module) {
-        driver.cuModuleUnload(handle);
+        CALL_QUIET(state, driver.cuModuleUnload(handle));
         context_drop(context);
         return NULL;
     }
@@ -62,7 +64,8 @@ PyObject *code_module_load(ModuleState *state, const void *image, PyObject *opti
 static int module_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
-    for (Reference *reference = code_module_cast(self)->references; reference; reference = reference->next) {
+    const References *all = code_module_cast(self)->references;
+    for (Reference *reference = all ? all->first : NULL; reference; reference = reference->next) {
         int status = reference_visit(reference, visit, arg);
         if (status) return status;
     }
@@ -76,13 +79,12 @@ static void module_dealloc(PyObject *self)
     ContextScope scope;
     PyObject_GC_UnTrack(self);
     if (module->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(module->state, module_dealloc, self)) return;
     if (context_enter(module->context, &scope)) {
         CUresult result;
-        Py_BEGIN_ALLOW_THREADS
-        result = driver.cuModuleUnload(module->handle);
-        Py_END_ALLOW_THREADS
-        report_driver(module->state, result, "cuModuleUnload");
+        CALL_RELEASING(module->state, result, driver.cuModuleUnload(module->handle));
         context_leave(&scope);
+        report_driver(module->state, result, "cuModuleUnload");
     }
     LIVE_LESS(module->state, Module);
     references_free(module->references);
@@ -240,7 +242,7 @@ static PyObject *read_file(PyObject *path)
 }
 
 /* cuModuleLoad writes no log: the code is compiled once more for what the compiler says, when it is PTX. */
-static void explain_file(PyObject *path, char *log, size_t size)
+static void explain_file(ModuleState *state, PyObject *path, char *log, size_t size)
 {
     JitRequest request;
     CUmodule handle = NULL;
@@ -252,7 +254,7 @@ static void explain_file(PyObject *path, char *log, size_t size)
         const void *image = PyBytes_AS_STRING(content);
         CALL_UNLOCKED(
             result, driver.cuModuleLoadDataEx(&handle, image, request.count, request.options, request.values));
-        if (result == CUDA_SUCCESS) driver.cuModuleUnload(handle);
+        if (result == CUDA_SUCCESS) CALL_QUIET(state, driver.cuModuleUnload(handle));
         snprintf(log, size, "%s%s", request.error[0] ? ":\n" : "", request.error);
         jit_request_close(&request);
     }
@@ -265,7 +267,7 @@ static void raise_file(ModuleState *state, CUresult result, PyObject *path)
     static char no_log[1];
     char *log = NULL;
     if (!PyErr_Occurred() && result != CUDA_ERROR_FILE_NOT_FOUND && (log = PyMem_Malloc(JIT_LOG_BYTES)))
-        explain_file(path, log, JIT_LOG_BYTES);
+        explain_file(state, path, log, JIT_LOG_BYTES);
     raise_driver(state, result, "cuModuleLoad", "%s%s", PyBytes_AS_STRING(path), log ? log : no_log);
     PyMem_Free(log);
 }

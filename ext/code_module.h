@@ -9,7 +9,7 @@ typedef struct CodeModuleObject {
     ModuleState *state;
     ContextObject *context;     /* held */
     CUmodule handle;
-    struct Reference *references;   /* owned: the texture and surface references that were asked for */
+    struct References *references;  /* owned: the texture and surface references; NULL until one is asked for */
     PyObject *weak_references;
 } CodeModuleObject;
 

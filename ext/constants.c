@@ -14,11 +14,13 @@ static const ConstantRow constant_rows[] = {
 #define CU_ENUM(cls, doc) {#cls, doc, 0},
 #define CU_VALUE(py, name, value) {#py, NULL, value},
 #define CU_ALIAS(py, name, value) {#py, NULL, value},
+#define CU_GONE(py, name, value) {#py, NULL, value},
 #define CU_ENUM_END(cls) {NULL, NULL, 0},
 #include "abi/cuda_enums.def"
 #undef CU_ENUM
 #undef CU_VALUE
 #undef CU_ALIAS
+#undef CU_GONE
 #undef CU_ENUM_END
 };
 

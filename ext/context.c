@@ -1,7 +1,11 @@
 #include "ext/context.h"
 
+#include <time.h>
+
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
+#include "ext/wait.h"
 
 /* ---- Which objects there are ---- */
 
@@ -42,6 +46,7 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     atomic_init(&context->detached, false);
     atomic_init(&context->dead, false);
     atomic_init(&context->resources, 0);
+    atomic_init(&context->entered, 0);
     lock_state(state);
     context->next = state->contexts;
     state->contexts = context;
@@ -79,19 +84,20 @@ PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
     CALL_UNLOCKED(result, driver.cuCtxCreate(&handle, flags, device));
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxCreate", NULL);
     context_note_initialised(state);
-    result = driver.cuCtxPopCurrent(&popped);
+    CALL_NEAR(state, result, driver.cuCtxPopCurrent(&popped));
     if (result != CUDA_SUCCESS) {
-        driver.cuCtxDestroy(handle);
+        CALL_QUIET(state, driver.cuCtxDestroy(handle));
         return raise_driver(state, result, "cuCtxPopCurrent", "of the context just made");
     }
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_OWNED, &was_there);
     if (!context) {
-        driver.cuCtxDestroy(handle);
+        CALL_QUIET(state, driver.cuCtxDestroy(handle));
         return NULL;
     }
     atomic_store(&state->fault_shown, false);
     context_count(context, true);
     if (context_stack_push(context) < 0) Py_CLEAR(context);
+    if (context) context->fresh = true;
     return (PyObject *)context;
 }
 
@@ -104,14 +110,14 @@ PyObject *context_retain_primary(ModuleState *state, CUdevice device)
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuDevicePrimaryCtxRetain", NULL);
     context_note_initialised(state);
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_PRIMARY, &was_there);
-    if (!context || was_there) driver.cuDevicePrimaryCtxRelease(device);
+    if (!context || was_there) CALL_QUIET(state, driver.cuDevicePrimaryCtxRelease(device));
     if (context && !was_there) context_count(context, true);
     return (PyObject *)context;
 }
 
-static CUresult current_handle(CUcontext *handle)
+IN_CALL static CUresult current_handle(CUcontext *handle)
 {
-    CUresult result = CALL_ONCE(driver.cuCtxGetCurrent(handle));
+    CUresult result = driver.cuCtxGetCurrent(handle);
     return result == CUDA_SUCCESS && !*handle ? CUDA_ERROR_INVALID_CONTEXT : result;
 }
 
@@ -125,12 +131,28 @@ ContextObject *context_current(ModuleState *state)
     if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetCurrent", NULL);
     ContextObject *context = find_context(state, handle);
     if (context) return context;
-    result = driver.cuCtxGetDevice(&device);
+    CALL_NEAR(state, result, driver.cuCtxGetDevice(&device));
     if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetDevice", NULL);
     return context_of_handle(state, handle, device, CONTEXT_FOREIGN, &was_there);
 }
 
 /* ---- Ending ---- */
+
+/* The scopes that this thread is in: Python code that runs inside of one may detach the context. */
+static _Thread_local ContextScope *innermost;
+
+/* Releases that other threads have begun in the context end before it does: afterwards its handles and addresses may be
+ * somebody else's. */
+static void wait_until_left(ContextObject *context)
+{
+    struct timespec moment = {0, 50000};
+    long own = 0;
+    for (const ContextScope *scope = innermost; scope; scope = scope->outer) own += scope->context == context;
+    if (atomic_load(&context->entered) == own) return;
+    Py_BEGIN_ALLOW_THREADS
+    while (atomic_load(&context->entered) > own) nanosleep(&moment, NULL);
+    Py_END_ALLOW_THREADS
+}
 
 /* The driver's part of the end, once. */
 static void end_context(ContextObject *context)
@@ -139,11 +161,12 @@ static void end_context(ContextObject *context)
     ContextKind kind = atomic_load(&context->kind);
     if (atomic_exchange(&context->dead, true)) return;
     context_count(context, false);
-    if (context_forked() || ext_is_finalizing()) return;
+    if (context_forked() || ext_is_finalizing() || atomic_load(&context->state->given_up)) return;
+    wait_until_left(context);
     if (kind == CONTEXT_OWNED)
-        CALL_UNLOCKED(result, driver.cuCtxDestroy(context->handle));
+        CALL_RELEASING(context->state, result, driver.cuCtxDestroy(context->handle));
     else if (kind == CONTEXT_PRIMARY)
-        CALL_UNLOCKED(result, driver.cuDevicePrimaryCtxRelease(context->device));
+        CALL_RELEASING(context->state, result, driver.cuDevicePrimaryCtxRelease(context->device));
     report_driver(context->state, result, kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
 }
 
@@ -151,7 +174,9 @@ static void end_context(ContextObject *context)
 static bool is_current(ContextObject *context)
 {
     CUcontext handle = NULL;
-    if (CALL_ONCE(driver.cuCtxGetCurrent(&handle)) == CUDA_SUCCESS) return handle == context->handle;
+    CUresult result;
+    CALL_NEAR(context->state, result, driver.cuCtxGetCurrent(&handle));
+    if (result == CUDA_SUCCESS) return handle == context->handle;
     return context_stack_is_top(context);
 }
 
@@ -159,6 +184,7 @@ int context_detach(ContextObject *context)
 {
     bool was_current = is_current(context);
     int status = 0;
+    if (host_function_refuses(context->state, "context::detach")) return -1;
     if (atomic_exchange(&context->detached, true)) {
         raise_driver(context->state, CUDA_ERROR_INVALID_CONTEXT, "context::detach",
                      "the context was detached before");
@@ -191,6 +217,7 @@ void context_drop(ContextObject *context)
 
 ContextObject *context_hold_current(ModuleState *state)
 {
+    deferred_release(state);
     ContextObject *context = context_current(state);
     if (context) atomic_fetch_add(&context->resources, 1);
     return context;
@@ -198,27 +225,59 @@ ContextObject *context_hold_current(ModuleState *state)
 
 /* ---- Working in it ---- */
 
-bool context_enter(ContextObject *context, ContextScope *scope)
+/* Counted before `dead` is looked at, as end_context looks at the count after it has set that. */
+static bool enter_counted(ContextObject *context)
+{
+    atomic_fetch_add(&context->entered, 1);
+    if (!atomic_load(&context->dead)) return true;
+    atomic_fetch_sub(&context->entered, 1);
+    return false;
+}
+
+IN_CALL static CUresult make_current(CUcontext handle, ContextScope *scope)
 {
     CUcontext current = NULL;
-    scope->pushed = false;
-    scope->before = NULL;
-    if (!context || context_forked() || ext_is_finalizing() || atomic_load(&context->dead)) return false;
     CUresult result = driver.cuCtxGetCurrent(&current);
-    if (result != CUDA_SUCCESS || current != context->handle) {
-        scope->before = current;
-        result = driver.cuCtxPushCurrent(context->handle);
-        scope->pushed = result == CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS && current == handle) return CUDA_SUCCESS;
+    scope->before = current;
+    result = driver.cuCtxPushCurrent(handle);
+    scope->pushed = result == CUDA_SUCCESS;
+    return result;
+}
+
+bool context_enter(ContextObject *context, ContextScope *scope)
+{
+    CUresult result;
+    *scope = (ContextScope){0};
+    if (!context || context_forked() || host_function_runs() || ext_is_finalizing()
+        || atomic_load(&context->state->given_up) || !enter_counted(context))
+        return false;
+    CALL_NEAR(context->state, result, make_current(context->handle, scope));
+    if (result == CUDA_SUCCESS) {
+        scope->context = context;
+        scope->outer = innermost;
+        innermost = scope;
+        return true;
     }
+    atomic_fetch_sub(&context->entered, 1);
     report_driver(context->state, result, "cuCtxPushCurrent");
-    return result == CUDA_SUCCESS;
+    return false;
+}
+
+IN_CALL static CUresult make_former_current(CUcontext before)
+{
+    CUcontext popped;
+    CUresult result = driver.cuCtxPopCurrent(&popped);
+    return result == CUDA_SUCCESS ? result : driver.cuCtxSetCurrent(before);
 }
 
 void context_leave(ContextScope *scope)
 {
-    CUcontext popped;
-    if (scope->pushed && driver.cuCtxPopCurrent(&popped) != CUDA_SUCCESS) driver.cuCtxSetCurrent(scope->before);
-    scope->pushed = false;
+    if (!scope->context) return;
+    innermost = scope->outer;
+    if (scope->pushed) CALL_QUIET(scope->context->state, make_former_current(scope->before));
+    atomic_fetch_sub(&scope->context->entered, 1);
+    scope->context = NULL;
 }
 
 bool context_check(ContextObject *context, const char *what)
@@ -236,6 +295,7 @@ void context_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     unlink_context(context);
     if (context->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(context->state, context_dealloc, self)) return;
     end_context(context);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);

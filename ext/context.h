@@ -24,6 +24,8 @@ typedef struct ContextObject {
     atomic_bool detached;           /* by its user: it may not be pushed any more */
     atomic_bool dead;               /* destroyed or released: nothing may be called in it */
     atomic_long resources;          /* objects that own something in it */
+    atomic_long entered;            /* threads between context_enter and context_leave */
+    bool fresh;                     /* pushed by make_context, not by its user */
     bool counted;                   /* in live_Context: the default context is not */
     PyObject *weak_references;
 } ContextObject;
@@ -42,12 +44,15 @@ void context_drop(ContextObject *context);
 ContextObject *context_hold_current(ModuleState *state);
 
 typedef struct ContextScope {
+    ContextObject *context; /* borrowed; entered, else NULL */
+    struct ContextScope *outer; /* of this thread */
     bool pushed;
     CUcontext before;   /* what was current then */
 } ContextScope;
 
-/* Makes the context current for a while. False, and nothing is to be called, when it is gone, in a forked
- * child and when the interpreter or the driver shuts down; other failures are reported. */
+/* Makes the context current for a while, in which it is not destroyed: another thread that detaches it waits for
+ * context_leave. False, and nothing is to be called, when the context is gone, in a forked child, in a host function and
+ * when the interpreter or the driver shuts down; other failures are reported. */
 bool context_enter(ContextObject *context, ContextScope *scope);
 void context_leave(ContextScope *scope);
 

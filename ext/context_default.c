@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/settings.h"
 #include "ext/errors.h"
 
 /* Facts of the process, not of a module: no driver works in a child forked after cuInit. */
@@ -34,12 +35,18 @@ void context_note_initialised(ModuleState *state)
 int context_init_driver(ModuleState *state, unsigned flags)
 {
     CUresult result;
+    char wrong[256];
+    if (!settings_are_good(wrong, sizeof wrong)) {
+        raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuInit", "%s", wrong);
+        return -1;
+    }
     CALL_UNLOCKED(result, driver.cuInit(flags));
+    const char *problem = result == CUDA_SUCCESS ? NULL : driver_init_problem();
     if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked())
         raise_driver(state, result, "cuInit",
                      "CUDA cannot be used in a process forked after it was initialised");
     else if (result != CUDA_SUCCESS)
-        raise_driver(state, result, "cuInit", NULL);
+        raise_driver(state, result, "cuInit", problem ? "%s" : NULL, problem);
     if (result != CUDA_SUCCESS) return -1;
     context_note_initialised(state);
     return errors_give_notice();
@@ -51,7 +58,7 @@ static int parse_ordinal(ModuleState *state, const char *text, const char *sourc
     errno = 0;
     long number = strtol(text, &end, 10);
     if (end == text || end[strspn(end, " \t\r\n")] != '\0' || errno || number < 0 || number > 65535) {
-        raise_logic(state, "%s is \"%.40s\": it must be the number of a device", source, text);
+        raise_logic(state, "%s is \"%.40s\": it may be the number of a device", source, text);
         return -1;
     }
     *ordinal = (int)number;
@@ -90,7 +97,8 @@ static int find_default(ModuleState *state)
     PyObject *old = state->default_context;
     if (old && !context_cast(old)->detached) return 0;
     if (default_ordinal(state, &ordinal) < 0) return -1;
-    CUresult result = driver.cuDeviceGet(&device, ordinal);
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuDeviceGet(&device, ordinal));
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuDeviceGet", "device %d was to give the default context", ordinal);
         return -1;
@@ -98,24 +106,26 @@ static int find_default(ModuleState *state)
     PyObject *context = context_retain_primary(state, device);
     if (!context) return -1;
     context_count(context_cast(context), false);
-    state->default_context = context;
-    Py_XDECREF(old);
+    Py_XSETREF(state->default_context, context);
     return 0;
 }
 
 int context_make_default(ModuleState *state, CUresult result)
 {
     CUcontext current = NULL;
+    CUresult known, set;
     if (context_forked() || ext_is_finalizing()) return 1;
     if (result == CUDA_ERROR_NOT_INITIALIZED && context_init_driver(state, 0) < 0) return -1;
-    CUresult known = driver.cuCtxGetCurrent(&current);
+    CALL_NEAR(state, known, driver.cuCtxGetCurrent(&current));
     if (known != CUDA_SUCCESS) {
         raise_driver(state, known, "cuCtxGetCurrent", NULL);
         return -1;
     }
     if (current) return result == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
     if (find_default(state) < 0) return -1;
-    CUresult set = driver.cuCtxSetCurrent(context_cast(state->default_context)->handle);
+    ContextObject *context = context_hold(context_cast(state->default_context));
+    CALL_NEAR(state, set, driver.cuCtxSetCurrent(context->handle));
+    context_drop(context);
     if (set == CUDA_SUCCESS) return 0;
     raise_driver(state, set, "cuCtxSetCurrent", "the default context could not be made current");
     return -1;

@@ -6,6 +6,7 @@
 #include "ext/device.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
+#include "ext/wait.h"
 
 static ModuleState *state_of_class(PyObject *cls) { return state_of_type((PyTypeObject *)cls); }
 
@@ -43,8 +44,15 @@ static PyObject *context_detach_py(PyObject *self, PyObject *Py_UNUSED(none))
     return context_detach(context_cast(self)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+/* `with device.make_context()` enters by the push that make_context made, so that the end of the block undoes it:
+ * as long as nothing was made in the context, which is then used without `with` as well. */
 static PyObject *context_enter_py(PyObject *self, PyObject *Py_UNUSED(none))
 {
+    ContextObject *context = context_cast(self);
+    if (context->fresh && atomic_load(&context->resources) == 0 && context_stack_is_top(context)) {
+        context->fresh = false;
+        return Py_NewRef(self);
+    }
     return context_stack_push(context_cast(self)) < 0 ? NULL : Py_NewRef(self);
 }
 
@@ -66,7 +74,8 @@ static PyObject *context_get_current(PyObject *cls, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = state_of_class(cls);
     CUcontext handle = NULL;
-    CUresult result = CALL_ONCE(driver.cuCtxGetCurrent(&handle));
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuCtxGetCurrent(&handle));
     if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked()) return Py_NewRef(Py_None);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetCurrent", NULL);
     return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);
@@ -109,7 +118,7 @@ static PyObject *context_synchronize(PyObject *cls, PyObject *Py_UNUSED(none))
     ContextObject *context = state->kept ? context_current(state) : NULL;
     if (PyErr_Occurred()) return NULL;
     struct KeepBatch *kept = context ? keep_alive_take(state, context, KEEP_ALIVE_ALL) : NULL;
-    CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
+    CALL_WAITING(state, result, ON_CONTEXT, driver.cuCtxSynchronize());
     keep_alive_finish(state, kept, result == CUDA_SUCCESS);
     Py_XDECREF((PyObject *)context);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxSynchronize", NULL);
@@ -258,7 +267,8 @@ static PyObject *context_get_api_version(PyObject *self, PyObject *Py_UNUSED(non
     ContextObject *context = context_cast(self);
     unsigned version;
     if (!context_check(context, "cuCtxGetApiVersion")) return NULL;
-    CUresult result = CALL_ONCE(driver.cuCtxGetApiVersion(context->handle, &version));
+    CUresult result;
+    CALL_NEAR(context->state, result, driver.cuCtxGetApiVersion(context->handle, &version));
     return result == CUDA_SUCCESS ? PyLong_FromUnsignedLong(version)
                                   : raise_driver(context->state, result, "cuCtxGetApiVersion", NULL);
 }

@@ -18,7 +18,8 @@ static PyObject *get_stack(ModuleState *state)
 static PyObject *get_base(ModuleState *state)
 {
     CUcontext handle = NULL;
-    CUresult result = driver.cuCtxGetCurrent(&handle);
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuCtxGetCurrent(&handle));
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_INITIALIZED)
         return raise_driver(state, result, "cuCtxGetCurrent", NULL);
     return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);
@@ -50,7 +51,8 @@ static void drop_stack(ModuleState *state)
 
 static int set_current(ModuleState *state, CUcontext handle, const char *routine)
 {
-    CUresult result = CALL_ONCE(driver.cuCtxSetCurrent(handle));
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuCtxSetCurrent(handle));
     if (result == CUDA_SUCCESS) return 0;
     raise_driver(state, result, routine, NULL);
     return -1;
@@ -92,6 +94,7 @@ int context_stack_push(ContextObject *context)
         if (stack && PyList_GET_SIZE(stack) == 1) drop_stack(state);
         return -1;
     }
+    context->fresh = false;
     return 0;
 }
 

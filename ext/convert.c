@@ -14,14 +14,20 @@
 static PyObject *as_index(PyObject *value, const char *what)
 {
     if (!PyIndex_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "%s must be an integer, not %s", what, Py_TYPE(value)->tp_name);
+        bool number = PyFloat_Check(value) || PyArray_IsScalar(value, Floating);
+        PyErr_Format(PyExc_TypeError, "%s must be an integer, not %s%s", what, Py_TYPE(value)->tp_name,
+                     number ? ": use // to divide, which gives an integer" : "");
         return NULL;
     }
     return PyNumber_Index(value);
 }
 
-static int out_of_range(const char *what, PyObject *number)
+static int out_of_range(const char *what, PyObject *number, bool negative)
 {
+    if (negative) {
+        PyErr_Format(PyExc_OverflowError, "%s is %S: it may not be negative", what, number);
+        return -1;
+    }
     PyErr_Format(PyExc_OverflowError, "%s is %S, which is out of range", what, number);
     return -1;
 }
@@ -32,7 +38,8 @@ static int convert_signed(PyObject *value, const char *what, long long least, lo
     PyObject *number = as_index(value, what);
     if (!number) return -1;
     *out = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (overflow || *out < least || *out > most) status = out_of_range(what, number);
+    bool negative = least == 0 && (overflow < 0 || (!overflow && *out < 0));
+    if (overflow || *out < least || *out > most) status = out_of_range(what, number, negative);
     Py_DECREF(number);
     return status;
 }
@@ -77,7 +84,7 @@ int convert_bits(PyObject *value, const char *what, int bits, unsigned long long
     *out = PyLong_AsUnsignedLongLong(number);
     if (PyErr_Occurred() || (bits < 64 && *out >> bits)) {
         PyErr_Clear();
-        status = out_of_range(what, number);
+        status = out_of_range(what, number, false);
     }
     Py_DECREF(number);
     return status;
@@ -191,6 +198,25 @@ int convert_range_on(ModuleState *state, PyObject *value, const char *what, size
     return pointer_of(state, value, &consumer, out) < 0 ? -1 : check_room(state, value, what, size);
 }
 
+/* ---- Bytes of arrays ---- */
+
+int convert_native(struct _PyArray_Descr *dtype, const char *what)
+{
+    int native = PyArray_ISNBO(dtype->byteorder);
+    if (dtype->type_num == NPY_VOID) {  /* its fields count */
+        PyObject *answer = PyObject_GetAttrString((PyObject *)dtype, "isnative");
+        native = answer ? PyObject_IsTrue(answer) : -1;
+        Py_XDECREF(answer);
+    }
+    if (native == 0)
+        PyErr_Format(
+            PyExc_ValueError,
+            "%s: the bytes of dtype %S are not in the device's order: dtype.newbyteorder('=') has that, "
+            "ary.astype() makes such a copy, and ary.view(numpy.uint8) is copied as it is",
+            what, (PyObject *)dtype);
+    return native > 0 ? 0 : -1;
+}
+
 /* ---- Launch shapes ---- */
 
 static int convert_shape(PyObject *value, const char *what, Py_ssize_t least, unsigned out[3])
@@ -206,7 +232,8 @@ static int convert_shape(PyObject *value, const char *what, Py_ssize_t least, un
     Py_ssize_t count = PyTuple_GET_SIZE(items);
     int status = 0;
     if (count < least || count > 3) {
-        PyErr_Format(PyExc_ValueError, "%s must have %s, not %zd", what, wanted, count);
+        PyErr_Format(PyExc_ValueError, "%s must have %s, not %zd%s", what, wanted, count,
+                     count < least && count > 0 ? ": those that are not needed are 1, as in (32, 1, 1)" : "");
         status = -1;
     }
     for (Py_ssize_t i = 0; status == 0 && i < 3; i++) {

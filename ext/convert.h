@@ -5,6 +5,7 @@
 #include "ext/ext.h"
 
 struct ContextObject;
+struct _PyArray_Descr;
 
 /* Sorts positional and keyword arguments into out[], one borrowed reference a parameter, NULL where not
  * given. names ends with NULL; a name "size|count" takes either keyword. The first `required` must be given.
@@ -34,6 +35,9 @@ int convert_range(ModuleState *state, PyObject *value, const char *what, size_t 
  * two above wait for that. */
 int convert_range_on(ModuleState *state, PyObject *value, const char *what, size_t size, CUstream consumer,
                      CUdeviceptr *out);
+
+/* ValueError unless the numbers of this dtype, fields too, are in the byte order that devices have. */
+int convert_native(struct _PyArray_Descr *dtype, const char *what);
 
 /* block (exactly 3) and grid (1 to 3, missing ones are 1): sequences of integers. */
 int convert_block(PyObject *value, unsigned out[3]);

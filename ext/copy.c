@@ -7,6 +7,7 @@
 #include "ext/numpy_api.h"
 #include "ext/pooled_allocation.h"
 #include "ext/stream.h"
+#include "ext/wait.h"
 
 /* Numbers need no keeping. */
 static PyObject *keepable(PyObject *object) { return object && PyLong_Check(object) ? NULL : object; }
@@ -86,7 +87,7 @@ static PyObject *transfer(PyObject *module, const TransferForm *form, FAST_PARAM
     if (copy.host.size && form->async)
         CALL(state, result, form->run(&copy));
     else if (copy.host.size)
-        CALL_BLOCKING(state, result, form->run(&copy));
+        CALL_WAITING(state, result, ON_STREAM(NULL), form->run(&copy));
     buffers_release(&copy.host);
     return none_or_raise(state, result, form->routine);
 }
@@ -159,7 +160,8 @@ static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments("memcpy_dtod", names, 3, args, arg_count, keywords, given) < 0
         || prepare_device_copy(state, given, false, NULL, &copy) < 0)
         return NULL;
-    if (copy.size) CALL_BLOCKING(state, result, driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
+    if (copy.size)
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
     return none_or_raise(state, result, "cuMemcpyDtoD");
 }
 
@@ -213,8 +215,8 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
         CALL(state, result,
              driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
     else if (copy.size)
-        CALL_BLOCKING(state, result,
-                      driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
+        CALL_WAITING(state, result, ON_CONTEXT,
+                     driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
     answer = none_or_raise(state, result, async ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");
 done:
     Py_XDECREF((PyObject *)dest);
@@ -262,7 +264,7 @@ static PyObject *to_device(PyObject *module, PyObject *object)
     PyObject *allocation = device_allocation_new(state, host.size);
     if (allocation) {
         CUdeviceptr pointer = device_allocation_cast(allocation)->pointer;
-        CALL_BLOCKING(state, result, driver.cuMemcpyHtoD(pointer, host.pointer, host.size));
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyHtoD(pointer, host.pointer, host.size));
     }
     buffers_release(&host);
     if (result != CUDA_SUCCESS) {
@@ -282,7 +284,8 @@ static PyObject *fetch(ModuleState *state, PyObject *device, ArrayForm *form)
         array = convert_make_array(form, NULL, NULL);
     convert_form_clear(form);
     if (array && bytes)
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoH(PyArray_DATA((PyArrayObject *)array), pointer, bytes));
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyDtoH(PyArray_DATA((PyArrayObject *)array), pointer, bytes));
     if (result == CUDA_SUCCESS) return array;
     Py_DECREF(array);
     return raise_driver(state, result, "cuMemcpyDtoH", NULL);

@@ -6,6 +6,7 @@
 #include "ext/convert.h"
 #include "ext/copy.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 /* ---- The object ---- */
 
@@ -110,22 +111,22 @@ static CUresult run(ModuleState *state, ShapedKind kind, const ShapedCall *call,
         if (call->async)
             CALL(state, result, driver.cuMemcpy2DAsync(&flat, call->stream));
         else if (call->unaligned)
-            CALL_BLOCKING(state, result, driver.cuMemcpy2DUnaligned(&flat));
+            CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpy2DUnaligned(&flat));
         else
-            CALL_BLOCKING(state, result, driver.cuMemcpy2D(&flat));
+            CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpy2D(&flat));
     } else if (kind == SHAPED_3D) {
         CUDA_MEMCPY3D deep = deep_copy(&call->copy);
         *routine = call->async ? "cuMemcpy3DAsync" : "cuMemcpy3D";
         if (call->async)
             CALL(state, result, driver.cuMemcpy3DAsync(&deep, call->stream));
         else
-            CALL_BLOCKING(state, result, driver.cuMemcpy3D(&deep));
+            CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpy3D(&deep));
     } else {
         *routine = call->async ? "cuMemcpy3DPeerAsync" : "cuMemcpy3DPeer";
         if (call->async)
             CALL(state, result, driver.cuMemcpy3DPeerAsync(&call->copy, call->stream));
         else
-            CALL_BLOCKING(state, result, driver.cuMemcpy3DPeer(&call->copy));
+            CALL_WAITING(state, result, ON_CONTEXT, driver.cuMemcpy3DPeer(&call->copy));
     }
     return result;
 }

@@ -52,6 +52,7 @@ static int lend_array(PyArrayObject *array, const char *what, bool writable, Hos
         PyErr_Format(PyExc_TypeError, "%s: an array of Python objects has no bytes to copy", what);
         return -1;
     }
+    if (convert_native(PyArray_DESCR(array), what) < 0) return -1;
     *out = (HostBuffer){PyArray_DATA(array), array_room(array), Py_NewRef((PyObject *)array)};
     return 0;
 }

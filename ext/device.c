@@ -36,12 +36,14 @@ static PyObject *device_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     if (PyUnicode_Check(given[0])) {
         const char *bus = PyUnicode_AsUTF8(given[0]);
         if (!bus) return NULL;
-        CUresult result = CALL_ONCE(driver.cuDeviceGetByPCIBusId(&handle, bus));
+        CUresult result;
+        CALL_NEAR(state, result, driver.cuDeviceGetByPCIBusId(&handle, bus));
         return result == CUDA_SUCCESS ? new_of_type(type, state, handle)
                                       : raise_driver(state, result, "cuDeviceGetByPCIBusId", "%.40s", bus);
     }
     if (convert_int(given[0], "the number of a device", &number) < 0) return NULL;
-    CUresult result = CALL_ONCE(driver.cuDeviceGet(&handle, number));
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuDeviceGet(&handle, number));
     return result == CUDA_SUCCESS ? new_of_type(type, state, handle)
                                   : raise_driver(state, result, "cuDeviceGet", "device %d", number);
 }
@@ -59,7 +61,8 @@ PyDoc_STRVAR(count_doc,
 static PyObject *device_count(PyObject *cls, PyObject *Py_UNUSED(none))
 {
     int count;
-    CUresult result = CALL_ONCE(driver.cuDeviceGetCount(&count));
+    CUresult result;
+    CALL_NEAR(state_of_type((PyTypeObject *)cls), result, driver.cuDeviceGetCount(&count));
     if (result != CUDA_SUCCESS)
         return raise_driver(state_of_type((PyTypeObject *)cls), result, "cuDeviceGetCount", NULL);
     return PyLong_FromLong(count);
@@ -70,7 +73,8 @@ PyDoc_STRVAR(name_doc, "name() -> str\n--\n\nThe name of the device (cuDeviceGet
 static PyObject *device_name(PyObject *self, PyObject *Py_UNUSED(none))
 {
     char name[NAME_SIZE] = "";
-    CUresult result = CALL_ONCE(driver.cuDeviceGetName(name, sizeof name, device_cast(self)->handle));
+    CUresult result;
+    CALL_NEAR(device_cast(self)->state, result, driver.cuDeviceGetName(name, sizeof name, device_cast(self)->handle));
     if (result != CUDA_SUCCESS) return raise_driver(device_cast(self)->state, result, "cuDeviceGetName", NULL);
     return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strnlen(name, sizeof name), "replace");
 }
@@ -81,7 +85,8 @@ PyDoc_STRVAR(pci_bus_id_doc,
 static PyObject *device_pci_bus_id(PyObject *self, PyObject *Py_UNUSED(none))
 {
     char bus[NAME_SIZE] = "";
-    CUresult result = CALL_ONCE(driver.cuDeviceGetPCIBusId(bus, sizeof bus, device_cast(self)->handle));
+    CUresult result;
+    CALL_NEAR(device_cast(self)->state, result, driver.cuDeviceGetPCIBusId(bus, sizeof bus, device_cast(self)->handle));
     if (result != CUDA_SUCCESS)
         return raise_driver(device_cast(self)->state, result, "cuDeviceGetPCIBusId", NULL);
     return PyUnicode_DecodeASCII(bus, (Py_ssize_t)strnlen(bus, sizeof bus), "replace");
@@ -89,7 +94,10 @@ static PyObject *device_pci_bus_id(PyObject *self, PyObject *Py_UNUSED(none))
 
 static CUresult read_attribute(PyObject *self, unsigned attribute, int *value)
 {
-    return CALL_ONCE(driver.cuDeviceGetAttribute(value, attribute, device_cast(self)->handle));
+    CUresult result;
+    CALL_NEAR(device_cast(self)->state, result,
+              driver.cuDeviceGetAttribute(value, attribute, device_cast(self)->handle));
+    return result;
 }
 
 PyDoc_STRVAR(
@@ -112,7 +120,8 @@ PyDoc_STRVAR(total_memory_doc, "total_memory() -> int\n--\n\nThe device's memory
 static PyObject *device_total_memory(PyObject *self, PyObject *Py_UNUSED(none))
 {
     size_t bytes;
-    CUresult result = CALL_ONCE(driver.cuDeviceTotalMem(&bytes, device_cast(self)->handle));
+    CUresult result;
+    CALL_NEAR(device_cast(self)->state, result, driver.cuDeviceTotalMem(&bytes, device_cast(self)->handle));
     if (result != CUDA_SUCCESS) return raise_driver(device_cast(self)->state, result, "cuDeviceTotalMem", NULL);
     return PyLong_FromSize_t(bytes);
 }
@@ -233,7 +242,9 @@ PyDoc_STRVAR(
     make_context_doc,
     "make_context(flags=0) -> Context\n--\n\n"
     "A new context on the device, pushed on the calling thread's stack; flags are of ctx_flags (cuCtxCreate).\n"
-    "To share memory with other libraries, use retain_primary_context.");
+    "To share memory with other libraries, use retain_primary_context. A `with` block over a context in which "
+    "nothing\n"
+    "was made yet ends by taking it off the stack again.");
 
 static PyObject *device_make_context(PyObject *self, FAST_PARAMETERS)
 {
@@ -271,8 +282,8 @@ static PyObject *device_can_access_peer(PyObject *self, PyObject *peer)
     int can = 0;
     if (!PyObject_TypeCheck(peer, state->Device_type))
         return PyErr_Format(PyExc_TypeError, "dev must be a Device, not %s", Py_TYPE(peer)->tp_name);
-    CUresult result =
-        CALL_ONCE(driver.cuDeviceCanAccessPeer(&can, device_cast(self)->handle, device_cast(peer)->handle));
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuDeviceCanAccessPeer(&can, device_cast(self)->handle, device_cast(peer)->handle));
     return result == CUDA_SUCCESS ? PyBool_FromLong(can)
                                   : raise_driver(state, result, "cuDeviceCanAccessPeer", NULL);
 }

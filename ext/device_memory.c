@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/stream.h"
+#include "ext/wait.h"
 
 /* ---- Shortage ---- */
 
@@ -42,11 +44,18 @@ void device_memory_make_room(ModuleState *state)
     for (int i = 0; i < state->give_back_count; i++) state->give_back[i](state);
 }
 
+/* A garbage collection takes milliseconds: not for what the device has no room for when it is empty. */
+static bool can_ever_fit(size_t size)
+{
+    size_t free_size, total;
+    return driver.cuMemGetInfo(&free_size, &total) != CUDA_SUCCESS || size <= total;
+}
+
 CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out)
 {
     CUresult result;
     CALL_BLOCKING(state, result, driver.cuMemAlloc(out, size));
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && can_ever_fit(size)) {
         device_memory_make_room(state);
         CALL_BLOCKING(state, result, driver.cuMemAlloc(out, size));
     }
@@ -71,11 +80,12 @@ PyObject *device_memory_raise(ModuleState *state, CUresult result, const char *r
 {
     char asked[32], free_text[32];
     size_t free_size, total;
+    CUresult known;
     if (result != CUDA_ERROR_OUT_OF_MEMORY || PyErr_Occurred())
         return raise_driver(state, result, routine, NULL);
     format_size(size, asked, sizeof asked);
-    if (driver.cuMemGetInfo(&free_size, &total) != CUDA_SUCCESS)
-        return raise_driver(state, result, routine, "%s asked", asked);
+    CALL_NEAR(state, known, driver.cuMemGetInfo(&free_size, &total));
+    if (known != CUDA_SUCCESS) return raise_driver(state, result, routine, "%s asked", asked);
     format_size(free_size, free_text, sizeof free_text);
     return raise_driver(state, result, routine, "%s asked, %s free", asked, free_text);
 }
@@ -136,26 +146,78 @@ int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *o
     return -1;
 }
 
-void device_memory_release(ContextObject *context, CUdeviceptr pointer)
+/* Memory that is to be released when work that was left has come to its end: a capsule's. */
+typedef struct LateMemory {
+    ContextObject *context;     /* held */
+    CUdeviceptr pointer;
+} LateMemory;
+
+static const char late_name[] = "pycuda._driver.LateMemory";
+
+static void release_memory(ContextObject *context, CUdeviceptr pointer);
+
+static void release_late(PyObject *capsule)
+{
+    LateMemory *late = PyCapsule_GetPointer(capsule, late_name);
+    release_memory(late->context, late->pointer);
+    context_drop(late->context);
+    PyMem_Free(late);
+}
+
+/* Whether the release is put off, in the current context: it would wait for what a signal has made the program
+ * leave. */
+static bool is_put_off(ContextObject *context, CUdeviceptr pointer)
+{
+    ModuleState *state = context->state;
+    CUresult result;
+    if (!atomic_load(&state->left_running)) return false;
+    CALL_UNLOCKED(result, driver.cuStreamQuery(CU_STREAM_LEGACY));
+    if (result != CUDA_ERROR_NOT_READY) return false;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    LateMemory *late = PyMem_Malloc(sizeof *late);
+    PyObject *capsule = late ? PyCapsule_New(late, late_name, NULL) : NULL;
+    bool kept = capsule && keep_alive(state, context, NULL, capsule, NULL) == 0;
+    if (kept) {
+        *late = (LateMemory){context_hold(context), pointer};
+        PyCapsule_SetDestructor(capsule, release_late);
+    } else {
+        PyMem_Free(late);
+    }
+    Py_XDECREF(capsule);
+    PyErr_Restore(type, value, trace);
+    return kept;
+}
+
+static void release_memory(ContextObject *context, CUdeviceptr pointer)
 {
     ContextScope scope;
     CUresult result;
     if (!context_enter(context, &scope)) return;
-    CALL_UNLOCKED(result, driver.cuMemFree(pointer));
+    if (is_put_off(context, pointer)) {
+        context_leave(&scope);
+        return;
+    }
+    CALL_RELEASING(context->state, result, driver.cuMemFree(pointer));
     context_leave(&scope);
     report_driver(context->state, result, "cuMemFree");
+}
+
+static void free_memory(PyObject *self)
+{
+    DeviceAllocationObject *allocation = device_allocation_cast(self);
+    if (allocation->managed)
+        LIVE_LESS(allocation->state, ManagedAllocation);
+    else
+        LIVE_LESS(allocation->state, DeviceAllocation);
+    release_memory(allocation->context, allocation->pointer);
 }
 
 /* False when it had been freed before. */
 static bool release(DeviceAllocationObject *allocation)
 {
     if (atomic_exchange(&allocation->freed, true)) return false;
-    if (allocation->managed)
-        LIVE_LESS(allocation->state, ManagedAllocation);
-    else
-        LIVE_LESS(allocation->state, DeviceAllocation);
-    if (!host_function_keeps(allocation->context, allocation->pointer))
-        device_memory_release(allocation->context, allocation->pointer);
+    deferred_free(allocation->state, free_memory, (PyObject *)allocation);
     return true;
 }
 
@@ -164,6 +226,7 @@ void device_allocation_dealloc(PyObject *self)
     DeviceAllocationObject *allocation = device_allocation_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     if (allocation->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(allocation->state, device_allocation_dealloc, self)) return;
     if (allocation->context) {
         release(allocation);
         context_drop(allocation->context);
@@ -348,6 +411,7 @@ static PyObject *mem_get_info(PyObject *module, PyObject *Py_UNUSED(none))
     ModuleState *state = module_state(module);
     size_t free_size, total;
     CUresult result;
+    deferred_release(state);
     CALL(state, result, driver.cuMemGetInfo(&free_size, &total));
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemGetInfo", NULL);
     return Py_BuildValue("(nn)", (Py_ssize_t)free_size, (Py_ssize_t)total);

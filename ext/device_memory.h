@@ -55,9 +55,6 @@ void device_memory_make_room(ModuleState *state);
 /* During set-up: a pool that wants to be asked for its unused memory. -1 with an exception when full. */
 int device_memory_on_shortage(ModuleState *state, GiveBackFn give_back);
 
-/* cuMemFree in that context, unless it is gone; what fails is reported. */
-void device_memory_release(ContextObject *context, CUdeviceptr pointer);
-
 /* Shared with ManagedAllocation. */
 void device_allocation_dealloc(PyObject *self);
 

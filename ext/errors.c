@@ -51,22 +51,22 @@ bool errors_is_loss(CUresult result)
 }
 
 /* A result newer than our table is asked of the driver, which then has answered and so is loaded. */
-const char *errors_name(CUresult result)
+const char *errors_name(ModuleState *state, CUresult result)
 {
     const ErrorRow *row = find_row(result);
     const char *name = NULL;
     if (row) return row->name;
-    if (!context_forked() && driver.cuGetErrorName(result, &name) == CUDA_SUCCESS && name) return name;
-    return "CUDA_ERROR";
+    CALL_QUIET(state, driver.cuGetErrorName(result, &name));
+    return name ? name : "CUDA_ERROR";
 }
 
-const char *errors_text(CUresult result)
+const char *errors_text(ModuleState *state, CUresult result)
 {
     const ErrorRow *row = find_row(result);
     const char *text = NULL;
     if (row) return row->text;
-    if (!context_forked() && driver.cuGetErrorString(result, &text) == CUDA_SUCCESS && text) return text;
-    return "unrecognized error code";
+    CALL_QUIET(state, driver.cuGetErrorString(result, &text));
+    return text ? text : "unrecognized error code";
 }
 
 static PyObject *exception_class(ModuleState *state, ErrorClass cls)
@@ -93,8 +93,9 @@ static const char *table_problem(CUresult result)
 void errors_skip_log(ModuleState *state)
 {
     CUlogIterator position;
-    if (DRIVER_HAS(cuLogsCurrent) && driver.cuLogsCurrent(&position, 0) == CUDA_SUCCESS)
-        atomic_store(&state->log_position, position);
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+    if (DRIVER_HAS(cuLogsCurrent)) CALL_NEAR(state, result, driver.cuLogsCurrent(&position, 0));
+    if (result == CUDA_SUCCESS) atomic_store(&state->log_position, position);
 }
 
 /* NVIDIA's driver ends what it has to say of a call with a line of this form, which tells no news. */
@@ -119,10 +120,11 @@ static void read_log(ModuleState *state, char *log, size_t size)
 {
     CUlogIterator position = atomic_load(&state->log_position);
     size_t length = size - 1;
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
     log[0] = '\0';
-    if (!DRIVER_HAS(cuLogsDumpToMemory)
-        || driver.cuLogsDumpToMemory(&position, log, &length, 0) != CUDA_SUCCESS)
-        return;
+    if (DRIVER_HAS(cuLogsDumpToMemory))
+        CALL_NEAR(state, result, driver.cuLogsDumpToMemory(&position, log, &length, 0));
+    if (result != CUDA_SUCCESS) return;
     log[length < size ? length : size - 1] = '\0';
     keep_last_call(log);
     for (size_t end = strlen(log); end > 0 && (log[end - 1] == '\n' || log[end - 1] == ' '); end--)
@@ -132,7 +134,7 @@ static void read_log(ModuleState *state, char *log, size_t size)
 
 static int set_facts(ModuleState *state, PyObject *exception, CUresult result, const char *routine)
 {
-    PyObject *code = PyLong_FromLong((long)result), *name = PyUnicode_FromString(errors_name(result));
+    PyObject *code = PyLong_FromLong((long)result), *name = PyUnicode_FromString(errors_name(state, result));
     PyObject *where = PyUnicode_FromString(routine);
     int failed = !code || !name || !where || PyObject_SetAttr(exception, state->str_code, code) < 0
                  || PyObject_SetAttr(exception, state->str_name, name) < 0
@@ -156,10 +158,21 @@ static void raise_message(ModuleState *state, CUresult result, const char *routi
 static const char fork_text[] = "CUDA was initialised before this process was forked and cannot be used in the "
                                 "child: start processes with the \"spawn\" or \"forkserver\" method";
 
+static const char host_function_text[] = "driver calls are not allowed in a host function "
+                                         "(Stream.launch_host_func): make them in the thread that waits "
+                                         "for the stream";
+
+/* A reason that lies in who calls, not in what is called; else "". */
+static const char *caller_text(CUresult result)
+{
+    if (context_forked()) return fork_text;
+    return result == CUDA_ERROR_NOT_PERMITTED && host_function_runs() ? host_function_text : "";
+}
+
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
 {
     char given[DETAIL_SIZE] = "", log[LOG_SIZE] = "", message[LOG_SIZE + 2 * DETAIL_SIZE + 256];
-    const char *problem = table_problem(result), *forked = context_forked() ? fork_text : "";
+    const char *problem = table_problem(result), *caller = caller_text(result);
     ErrorClass cls = class_of(result);
     if (PyErr_Occurred()) return NULL;
     if (detail) {
@@ -169,14 +182,14 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
         va_end(values);
     }
     if (cls == CLASS_KERNEL) atomic_store(&state->fault_shown, true);
-    if (!*forked && !problem
+    if (!*caller && !problem
         && (cls == CLASS_KERNEL || cls == CLASS_LAUNCH || result == CUDA_ERROR_NOT_SUPPORTED))
         read_log(state, log, sizeof log);
-    else if (!*forked && !problem)
+    else if (!*caller && !problem)
         errors_skip_log(state);
     snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine,
-             problem ? problem : errors_text(result), *given ? " - " : "", given, *log ? " - " : "", log,
-             *forked ? " - " : "", forked);
+             problem ? problem : errors_text(state, result), *given ? " - " : "", given, *log ? " - " : "", log,
+             *caller ? " - " : "", caller);
     raise_message(state, result, routine, message);
     return NULL;
 }

@@ -3,13 +3,24 @@
  * Two channels: raise where there is a caller to tell, report where there is none (deallocation, exit).
  * Messages are "cuMemAlloc failed: out of memory - detail"; exceptions carry .code, .name and .routine.
  *
- * CALL runs a driver call, and when the thread has no context, makes the default one and runs it again.
- * CALL_BLOCKING is the same without the GIL, for everything that may wait.
+ * Every call into the driver lies in one of the CALL macros, which decide about the GIL; a function that makes driver
+ * calls on behalf of one is marked IN_CALL and used nowhere else. tests/layout finds any other.
+ *
+ *   CALL            what only queues or asks: keeps the GIL, unless Python functions are outstanding in streams
+ *   CALL_BLOCKING   what may wait: always without the GIL
+ *   CALL_NEAR, CALL_UNLOCKED   the same two for releases and for calls that need no context: one attempt
+ *
+ * CALL and CALL_BLOCKING make the default context when the thread has none, and call again. At each of the macros other
+ * threads may run: what was read from shared objects before is to be owned or read again.
+ *
+ * Why: a driver may hold a lock of its own while it waits for a stream. A Python function in that stream needs the GIL, so
+ * a thread that holds the GIL and waits for that lock would wait for ever.
  */
 #ifndef EXT_ERRORS_H
 #define EXT_ERRORS_H
 
 #include "ext/ext.h"
+#include "ext/gate.h"
 
 /* Sets the exception of this result and returns NULL. routine is the driver function without version suffix;
  * detail is NULL or a printf format for what follows " - ". An exception that is set already stays: it is the
@@ -36,8 +47,8 @@ void report_driver(ModuleState *state, CUresult result, const char *routine);
 void report_driver_at_exit(ModuleState *state, CUresult result, const char *routine);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY", and the driver's text for it. Never NULL. */
-const char *errors_name(CUresult result);
-const char *errors_text(CUresult result);
+const char *errors_name(ModuleState *state, CUresult result);
+const char *errors_text(ModuleState *state, CUresult result);
 
 /* Issues the RuntimeWarning that the CPU device stands in for a GPU, once. -1 when it became an exception. */
 int errors_give_notice(void);
@@ -50,36 +61,47 @@ int errors_setup(PyObject *module, ModuleState *state);
 /* context.c. True in a child forked after CUDA was initialised: there no driver call is made. */
 bool context_forked(void);
 
+/* host_function.c. Whether this thread runs a Python function for the driver, which takes no calls there. */
+bool host_function_runs(void);
+
+/* Raises CUDA_ERROR_NOT_PERMITTED, with the reason, if so: before anything is done that only a driver call
+ * completes. */
+bool host_function_refuses(ModuleState *state, const char *routine);
+
 /* context.c. Makes the default device's primary context current if this thread has none. 0 when it did: call
  * again. 1 when there is nothing to do about this result. -1 with an exception. */
 int context_make_default(ModuleState *state, CUresult result);
 
-#define CALL_ONCE(expression) (context_forked() ? CUDA_ERROR_NOT_INITIALIZED : (expression))
+#define CALL_HERE(expression) (context_forked() ? CUDA_ERROR_NOT_INITIALIZED : (expression))
 #define CALL_WANTS_CONTEXT(result) \
     ((result) == CUDA_ERROR_INVALID_CONTEXT || (result) == CUDA_ERROR_NOT_INITIALIZED)
 
 #define CALL_UNLOCKED(result, expression) \
     do { \
+        if (host_function_runs()) { \
+            (result) = CUDA_ERROR_NOT_PERMITTED; \
+            break; \
+        } \
+        bool call_at_end = gate_enter(); \
         Py_BEGIN_ALLOW_THREADS(result) \
-        = CALL_ONCE(expression); \
+        = CALL_HERE(expression); \
+        gate_leave(call_at_end); \
         Py_END_ALLOW_THREADS \
     } while (0)
 
-/* For what only queues work or asks. While Python functions are outstanding in streams even that may wait for
- * them, in a full queue: then it lets go of the interpreter, which they need. */
-#define CALL_QUEUED(state, result, expression) \
+#define CALL_NEAR(state, result, expression) \
     do { \
         if (atomic_load_explicit(&(state)->host_functions, memory_order_relaxed) > 0) \
             CALL_UNLOCKED(result, expression); \
         else \
-            (result) = CALL_ONCE(expression); \
+            (result) = CALL_HERE(expression); \
     } while (0)
 
 #define CALL(state, result, expression) \
     do { \
-        CALL_QUEUED(state, result, expression); \
+        CALL_NEAR(state, result, expression); \
         if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
-            CALL_QUEUED(state, result, expression); \
+            CALL_NEAR(state, result, expression); \
     } while (0)
 
 #define CALL_BLOCKING(state, result, expression) \
@@ -87,6 +109,22 @@ int context_make_default(ModuleState *state, CUresult result);
         CALL_UNLOCKED(result, expression); \
         if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
             CALL_UNLOCKED(result, expression); \
+    } while (0)
+
+/* For a result that nobody needs. */
+#define CALL_QUIET(state, expression) \
+    do { \
+        CUresult quiet_result; \
+        CALL_NEAR(state, quiet_result, expression); \
+        (void)quiet_result; \
+    } while (0)
+
+/* A release: its failure is reported. */
+#define CALL_REPORTED(state, routine, expression) \
+    do { \
+        CUresult reported_result; \
+        CALL_NEAR(state, reported_result, expression); \
+        report_driver(state, reported_result, routine); \
     } while (0)
 
 #endif

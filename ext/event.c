@@ -2,8 +2,10 @@
 
 #include "ext/buffers.h"
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/stream.h"
+#include "ext/wait.h"
 
 /* An Event without its driver event, in the current context. NULL with an exception. */
 static EventObject *new_event(PyTypeObject *type, ModuleState *state)
@@ -51,12 +53,15 @@ static void event_dealloc(PyObject *self)
     EventObject *event = event_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     ContextScope scope;
+    CUresult result;
     if (event->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(event->state, event_dealloc, self)) return;
     if (event->handle) {
         LIVE_LESS(event->state, Event);
         if (context_enter(event->context, &scope)) {
-            report_driver(event->state, driver.cuEventDestroy(event->handle), "cuEventDestroy");
+            CALL_NEAR(event->state, result, driver.cuEventDestroy(event->handle));
             context_leave(&scope);
+            report_driver(event->state, result, "cuEventDestroy");
         }
     }
     if (event->context) context_drop(event->context);
@@ -90,7 +95,8 @@ static PyObject *event_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
     EventObject *event = event_cast(self);
     CUresult result;
     if (!context_check(event->context, "cuEventSynchronize")) return NULL;
-    CALL_BLOCKING(event->state, result, driver.cuEventSynchronize(event->handle));
+    CALL_WAITING(event->state, result, ON_EVENT(event->handle), driver.cuEventSynchronize(event->handle));
+    deferred_release(event->state);
     if (result != CUDA_SUCCESS) return raise_driver(event->state, result, "cuEventSynchronize", NULL);
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(self);
 }

@@ -2,6 +2,7 @@
 #include "ext/convert.h"
 #include "ext/copy.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 typedef struct Fill {
     CUdeviceptr dest;
@@ -13,19 +14,19 @@ typedef struct Fill {
 typedef CUresult (*FillFn)(const Fill *fill);
 
 #define FILL_FUNCTIONS(bits, type) \
-    static CUresult fill_d##bits(const Fill *f) \
+    IN_CALL static CUresult fill_d##bits(const Fill *f) \
     { \
         return driver.cuMemsetD##bits(f->dest, (type)f->value, f->width); \
     } \
-    static CUresult fill_d##bits##_async(const Fill *f) \
+    IN_CALL static CUresult fill_d##bits##_async(const Fill *f) \
     { \
         return driver.cuMemsetD##bits##Async(f->dest, (type)f->value, f->width, f->stream); \
     } \
-    static CUresult fill_d2d##bits(const Fill *f) \
+    IN_CALL static CUresult fill_d2d##bits(const Fill *f) \
     { \
         return driver.cuMemsetD2D##bits(f->dest, f->pitch, (type)f->value, f->width, f->height); \
     } \
-    static CUresult fill_d2d##bits##_async(const Fill *f) \
+    IN_CALL static CUresult fill_d2d##bits##_async(const Fill *f) \
     { \
         return driver.cuMemsetD2D##bits##Async(f->dest, f->pitch, (type)f->value, f->width, f->height, \
                                                f->stream); \
@@ -106,7 +107,7 @@ static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAME
     if (form->async)
         CALL(state, result, form->run(&fill));
     else
-        CALL_BLOCKING(state, result, form->run(&fill));
+        CALL_WAITING(state, result, ON_STREAM(NULL), form->run(&fill));
     return none_or_raise(state, result, form->routine);
 }
 

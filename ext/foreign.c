@@ -3,6 +3,7 @@
 
 #include "ext/convert.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 #define LEGACY ((CUstream)(uintptr_t)1)
 
@@ -69,7 +70,7 @@ int foreign_wait(ModuleState *state, const ForeignArray *array)
 {
     CUresult result;
     if (!array->has_stream) return 0;
-    CALL_BLOCKING(state, result, driver.cuStreamSynchronize(array->stream));
+    CALL_WAITING(state, result, ON_STREAM(array->stream), driver.cuStreamSynchronize(array->stream));
     return result == CUDA_SUCCESS ? 0 : raise_stream(state, result, "cuStreamSynchronize", array);
 }
 
@@ -82,10 +83,10 @@ int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consum
     if (!array->has_stream || array->stream == (consumer ? consumer : LEGACY)) return 0;
     CALL(state, result, driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     if (result != CUDA_SUCCESS) return raise_stream(state, result, "cuEventCreate", array);
-    result = driver.cuEventRecord(event, array->stream);
+    CALL_NEAR(state, result, driver.cuEventRecord(event, array->stream));
     bool recorded = result == CUDA_SUCCESS;
-    if (recorded) result = driver.cuStreamWaitEvent(consumer, event, 0);
-    report_driver(state, driver.cuEventDestroy(event), "cuEventDestroy");
+    if (recorded) CALL_NEAR(state, result, driver.cuStreamWaitEvent(consumer, event, 0));
+    CALL_REPORTED(state, "cuEventDestroy", driver.cuEventDestroy(event));
     if (recorded && result != CUDA_SUCCESS) return raise_stream(state, result, "cuStreamWaitEvent", array);
     return recorded ? 0 : foreign_wait(state, array);
 }

@@ -9,6 +9,7 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 #include "ext/reference.h"
+#include "ext/wait.h"
 
 const char *function_name(FunctionObject *function)
 {
@@ -18,17 +19,18 @@ const char *function_name(FunctionObject *function)
 }
 
 /* Why the driver refused, as far as can be told from outside. */
-static void explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
-                    size_t size)
+IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
+                                size_t size)
 {
     CUcontext current = NULL;
-    snprintf(text, size, "kernel '%s'", function_name(function));
     size_t used = strlen(text);
-    if (driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != function->context->handle)
+    CUresult known = driver.cuCtxGetCurrent(&current);
+    if (known == CUDA_SUCCESS && current != function->context->handle)
         snprintf(text + used, size - used, " belongs to another context than the current one");
     else if (launch_extras_explain(function, shape, result, text + used + 2, size - used - 2)
              || launch_shape_explain(shape, function->handle, text + used + 2, size - used - 2))
         text[used] = ':', text[used + 1] = ' ';
+    return CUDA_SUCCESS;
 }
 
 static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUresult result,
@@ -39,25 +41,34 @@ static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUre
         raise_driver(function->state, result, routine, NULL);
         return -1;
     }
-    explain(function, shape, result, text, sizeof text);
+    snprintf(text, sizeof text, "kernel '%s'", function_name(function));
+    CALL_QUIET(function->state, explain(function, shape, result, text, sizeof text));
     raise_driver(function->state, result, routine, "%s", text);
     return -1;
+}
+
+static CUresult queue_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                             CUstream stream, void **params, void **extra)
+{
+    CUresult result;
+    if (extras && extras->count) return launch_extras_launch(function, shape, extras, stream, params, extra);
+    CALL(function->state, result,
+         driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
+                               shape->block[0], shape->block[1], shape->block[2], shape->shared_bytes, stream,
+                               params, extra));
+    return result;
 }
 
 int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                     CUstream stream, void **params, void **extra)
 {
-    CUresult result;
-    if (function->module->references && references_write(function->module, stream) < 0) return -1;
-    if (extras && extras->count) {
-        result = launch_extras_launch(function, shape, extras, stream, params, extra);
-        return result == CUDA_SUCCESS ? 0 : raise_launch(function, shape, result, "cuLaunchKernelEx");
-    }
-    CALL(function->state, result,
-         driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
-                               shape->block[0], shape->block[1], shape->block[2], shape->shared_bytes, stream,
-                               params, extra));
-    return result == CUDA_SUCCESS ? 0 : raise_launch(function, shape, result, "cuLaunchKernel");
+    bool referring = function->module->references != NULL;
+    if (referring && references_begin(function->module, stream) < 0) return -1;
+    CUresult result = queue_launch(function, shape, extras, stream, params, extra);
+    if (referring) references_end(function->module);
+    if (result == CUDA_SUCCESS) return 0;
+    return raise_launch(function, shape, result,
+                        extras && extras->count ? "cuLaunchKernelEx" : "cuLaunchKernel");
 }
 
 int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
@@ -72,19 +83,24 @@ int launch_wait(ModuleState *state, CUstream stream)
 {
     CUresult result;
     if (stream)
-        CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream));
+        CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
     else
-        CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
+        CALL_WAITING(state, result, ON_CONTEXT, driver.cuCtxSynchronize());
     if (result != CUDA_SUCCESS)
         raise_driver(state, result, stream ? "cuStreamSynchronize" : "cuCtxSynchronize", NULL);
     return result == CUDA_SUCCESS ? PyErr_CheckSignals() : -1;
 }
 
-static int timer_error(ModuleState *state, LaunchTimer *timer, CUresult result, const char *routine)
+static int timer_error(ModuleState *state, CUresult result, const char *routine)
 {
-    launch_timer_free(timer);
     raise_driver(state, result, routine, NULL);
     return -1;
+}
+
+static int start_error(ModuleState *state, LaunchTimer *timer, CUresult result, const char *routine)
+{
+    launch_timer_free(state, timer);
+    return timer_error(state, result, routine);
 }
 
 int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
@@ -92,41 +108,42 @@ int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
     CUresult result;
     *timer = (LaunchTimer){0};
     CALL(state, result, driver.cuEventCreate(&timer->start, CU_EVENT_DEFAULT));
-    if (result == CUDA_SUCCESS) result = driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT);
-    if (result != CUDA_SUCCESS) return timer_error(state, timer, result, "cuEventCreate");
+    if (result == CUDA_SUCCESS) CALL_NEAR(state, result, driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT));
+    if (result != CUDA_SUCCESS) return start_error(state, timer, result, "cuEventCreate");
     CALL(state, result, driver.cuEventRecord(timer->start, stream));
-    return result == CUDA_SUCCESS ? 0 : timer_error(state, timer, result, "cuEventRecord");
+    return result == CUDA_SUCCESS ? 0 : start_error(state, timer, result, "cuEventRecord");
 }
 
 int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream)
 {
     CUresult result;
     CALL(state, result, driver.cuEventRecord(timer->stop, stream));
-    return result == CUDA_SUCCESS ? 0 : timer_error(state, timer, result, "cuEventRecord");
+    return result == CUDA_SUCCESS ? 0 : timer_error(state, result, "cuEventRecord");
 }
 
 double launch_timer_read(ModuleState *state, LaunchTimer *timer)
 {
     CUresult result;
     float milliseconds = 0;
-    CALL_BLOCKING(state, result, driver.cuEventSynchronize(timer->stop));
-    if (result != CUDA_SUCCESS) return timer_error(state, timer, result, "cuEventSynchronize");
-    result = driver.cuEventElapsedTime(&milliseconds, timer->start, timer->stop);
+    CALL_WAITING(state, result, ON_EVENT(timer->stop), driver.cuEventSynchronize(timer->stop));
+    if (result != CUDA_SUCCESS) return timer_error(state, result, "cuEventSynchronize");
+    CALL_NEAR(state, result, driver.cuEventElapsedTime(&milliseconds, timer->start, timer->stop));
     return result == CUDA_SUCCESS ? milliseconds * 1e-3
-                                  : timer_error(state, timer, result, "cuEventElapsedTime");
+                                  : timer_error(state, result, "cuEventElapsedTime");
 }
 
-void launch_timer_free(LaunchTimer *timer)
+void launch_timer_free(ModuleState *state, LaunchTimer *timer)
 {
-    if (timer->start) driver.cuEventDestroy(timer->start);
-    if (timer->stop) driver.cuEventDestroy(timer->stop);
+    if (timer->start) CALL_QUIET(state, driver.cuEventDestroy(timer->start));
+    if (timer->stop) CALL_QUIET(state, driver.cuEventDestroy(timer->stop));
     *timer = (LaunchTimer){0};
 }
 
 PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction handle, PyObject *name)
 {
     KernelLayout layout;
-    CUresult result = kernel_layout_read(&layout, handle);
+    CUresult result;
+    CALL_NEAR(state, result, kernel_layout_read(&layout, handle));
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuFuncGetParamInfo", NULL);
     errors_skip_log(state); /* the driver noted that there was no further parameter */
     FunctionObject *function = (FunctionObject *)state->Function_type->tp_alloc(state->Function_type, 0);
@@ -174,7 +191,7 @@ static void function_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     if (function->weak_references) PyObject_ClearWeakRefs(self);
     function_clear(self);
-    prepared_clear(&function->prepared);
+    prepared_drop(function->prepared);
     kernel_layout_free(&function->layout);
     PyMem_Free(function->stateful);
     Py_XDECREF(function->name);

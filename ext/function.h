@@ -7,17 +7,19 @@
 #include "core/pack_format.h"
 #include "ext/code_module.h"
 
-/* What prepare() found out: one slot for each value of the call. */
+/* What prepare() found out: one slot for each value of the call. A call in progress holds it while it
+ * reads its arguments, which may run Python code that prepares the function anew. */
 typedef struct PreparedSlot {
     const PackCode *code;
     uint32_t offset, size;      /* in the buffer of arguments */
 } PreparedSlot;
 
 typedef struct Prepared {
-    PreparedSlot *slots;        /* owned */
+    long holders;               /* changed with the GIL */
     Py_ssize_t count;
     size_t bytes;
     bool by_parameter;          /* slot i is parameter i */
+    PreparedSlot slots[];
 } Prepared;
 
 /* The stateful interface of the first CUDA versions: what it sets stays for the next launch. */
@@ -38,7 +40,7 @@ typedef struct FunctionObject {
     PyObject *name;
     KernelLayout layout;        /* not changed after creation */
     _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT];    /* the kind of argument seen last at each position */
-    Prepared prepared;
+    Prepared *prepared;         /* held; NULL before prepare() */
     PyObject *arg_format, *texrefs;     /* as prepare() was given them; NULL before */
     StatefulLaunch *stateful;   /* owned; NULL until used */
     PyObject *attributes;       /* __dict__ */
@@ -74,7 +76,7 @@ CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape
                               CUstream stream, void **params, void **extra);
 
 /* Why the driver refused for a reason of theirs; false when it was for another. */
-bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
+IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
                            size_t size);
 
 /* Makes the driver's launch and raises what goes wrong, saying which part of the shape is to blame. -1 with
@@ -95,7 +97,7 @@ int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream);
 int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream);
 /* Waits for the second event. Seconds, or -1 with an exception. */
 double launch_timer_read(ModuleState *state, LaunchTimer *timer);
-void launch_timer_free(LaunchTimer *timer);
+void launch_timer_free(ModuleState *state, LaunchTimer *timer);
 
 /* Waits for the stream, or for the context when stream is NULL. -1 with an exception. */
 int launch_wait(ModuleState *state, CUstream stream);
@@ -119,7 +121,7 @@ PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_timed_call(PyObject *self, FAST_PARAMETERS);
-void prepared_clear(Prepared *prepared);
+void prepared_drop(Prepared *prepared);     /* NULL is nothing */
 int prepared_setup(PyObject *module, ModuleState *state);
 
 /* stateful_launch.c: param_set, launch_grid and the like. */

@@ -2,68 +2,52 @@
  *
  * The driver calls from a thread of its own, which takes the interpreter for it. So nobody may hold the
  * interpreter while waiting for the driver: as long as functions are outstanding, every call lets go of it
- * (CALL in errors.h), launches too, for a full queue waits. In such a thread the driver takes no calls, and
- * releasing would be refused: the garbage collector rests meanwhile, and device memory whose last reference goes is
- * released with the call, by whoever finds its stream idle.
+ * (CALL in errors.h), launches too, for a full queue waits. In such a thread the driver takes no calls:
+ * they are refused with a message, and what dies there is released by another thread (deferred.h).
  */
 #include <stdlib.h>
 #include <time.h>
 
-#include "ext/device_memory.h"
+#include "ext/compilation.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/stream.h"
+#include "ext/wait.h"
 
 static const char capsule_name[] = "pycuda._driver.HostCall";
 
-/* Memory whose last reference went while a function ran. */
-typedef struct LateRelease {
-    struct LateRelease *next;
-    ContextObject *context;             /* held */
-    CUdeviceptr pointer;
-} LateRelease;
-
-/* Shared by the driver, until it has called, and a capsule, which lives until the stream is found idle, or failed,
- * behind the call. */
+/* Shared by the driver, until it has called, and a capsule, which lives until the stream is found idle, or
+ * failed, behind the call. */
 typedef struct HostCall {
     atomic_int owners;
     ModuleState *state;
     PyObject *function, *arguments; /* held; NULL once the capsule is gone */
+    unsigned generation; /* 0 or 1: where it is counted */
     atomic_bool over; /* it is not outstanding any more */
-    LateRelease *late; /* owned; by the function's thread while it runs */
 } HostCall;
 
-/* The call whose function this thread runs. */
-static _Thread_local HostCall *running;
+/* Whether this thread is the driver's and runs such a function. */
+static _Thread_local bool running;
 
-bool host_function_keeps(ContextObject *context, CUdeviceptr pointer)
-{
-    LateRelease *late = running ? PyMem_Malloc(sizeof *late) : NULL;
-    if (!late) return false;
-    *late = (LateRelease){running->late, context_hold(context), pointer};
-    running->late = late;
-    return true;
-}
+bool host_function_runs(void) { return running; }
 
-static void release_late(HostCall *call)
+bool host_function_refuses(ModuleState *state, const char *routine)
 {
-    for (LateRelease *late = call->late, *next; late; late = next) {
-        next = late->next;
-        if (!host_function_keeps(late->context, late->pointer))
-            device_memory_release(late->context, late->pointer);
-        context_drop(late->context);
-        PyMem_Free(late);
-    }
+    if (running) raise_driver(state, CUDA_ERROR_NOT_PERMITTED, routine, NULL);
+    return running;
 }
 
 static void settle(HostCall *call)
 {
-    if (!atomic_exchange(&call->over, true)) atomic_fetch_sub(&call->state->host_functions, 1);
+    if (atomic_exchange(&call->over, true)) return;
+    atomic_fetch_sub(&call->state->host_generations[call->generation], 1);
+    atomic_fetch_sub(&call->state->host_functions, 1);
 }
 
 static void leave_call(HostCall *call)
 {
-    if (atomic_fetch_sub(&call->owners, 1) == 1) PyMem_Free(call);
+    if (atomic_fetch_sub(&call->owners, 1) == 1) PyMem_RawFree(call);
 }
 
 /* Of a context that failed the driver calls nothing any more; should it, there is nothing left to call. */
@@ -72,7 +56,6 @@ static void free_call(PyObject *capsule)
     HostCall *call = PyCapsule_GetPointer(capsule, capsule_name);
     if (!call) return;
     settle(call);
-    release_late(call);
     Py_CLEAR(call->function);
     Py_CLEAR(call->arguments);
     leave_call(call);
@@ -81,33 +64,34 @@ static void free_call(PyObject *capsule)
 static void call_function(HostCall *call)
 {
     PyObject *function = Py_NewRef(call->function), *arguments = Py_NewRef(call->arguments);
-    HostCall *outer = running;
-    running = call;
     PyObject *result = PyObject_CallObject(function, arguments);
     if (!result) PyErr_WriteUnraisable(function);
     Py_XDECREF(result);
     Py_DECREF(arguments);
     Py_DECREF(function);
-    running = outer;
 }
 
+/* With the thread's state go its thread-local objects, so that belongs to the function: it may let go of
+ * the interpreter and need it again, and until that is over the call is outstanding. A driver may call
+ * from within a call of ours: hence `outer`. */
 static void run_call(void *data)
 {
     HostCall *call = data;
+    bool outer = running;
     if (ext_is_finalizing()) return;
+    running = true;
     PyGILState_STATE interpreter = PyGILState_Ensure();
-    int collecting = PyGC_Disable();
     if (call->function) call_function(call);
-    if (collecting) PyGC_Enable();
+    PyGILState_Release(interpreter);
+    running = outer;
     settle(call);
     leave_call(call);
-    PyGILState_Release(interpreter);
 }
 
 static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *const *args, Py_ssize_t count,
                           HostCall **out)
 {
-    HostCall *call = PyMem_Calloc(1, sizeof *call);
+    HostCall *call = PyMem_RawCalloc(1, sizeof *call);
     if (!call) {
         PyErr_NoMemory();
         return NULL;
@@ -116,11 +100,13 @@ static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *cons
     PyObject *capsule = arguments ? PyCapsule_New(call, capsule_name, NULL) : NULL;
     if (!capsule) {
         Py_XDECREF(arguments);
-        PyMem_Free(call);
+        PyMem_RawFree(call);
         return NULL;
     }
     for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
     *call = (HostCall){.owners = 2, .state = state, .function = Py_NewRef(function), .arguments = arguments};
+    call->generation = state->host_generation % 2;
+    atomic_fetch_add(&state->host_generations[call->generation], 1);
     atomic_fetch_add(&state->host_functions, 1);
     PyCapsule_SetDestructor(capsule, free_call);
     *out = call;
@@ -135,6 +121,7 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
     CUresult result;
     if (count < 1 || !PyCallable_Check(args[0]))
         return PyErr_Format(PyExc_TypeError, "launch_host_func takes a function and its arguments");
+    deferred_release(state);
     if (!context_check(stream->context, "cuLaunchHostFunc")) return NULL;
     PyObject *capsule = new_call(state, args[0], args + 1, count - 1, &call);
     if (!capsule) return NULL;
@@ -147,28 +134,38 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
 }
 
 /* A program may end without waiting for its kernels: their output comes out, their error is told. */
-static void finish_current(ModuleState *state)
+static CUresult finish_current(ModuleState *state, const WaitLimit *limit)
 {
     CUcontext current = NULL;
-    CUresult result = driver.cuCtxGetCurrent(&current); /* not by CALL: now is no time to make a context */
-    if (result != CUDA_SUCCESS || !current) return;
-    CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
-    report_driver_at_exit(state, result, "cuCtxSynchronize");
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuCtxGetCurrent(&current)); /* not by CALL: now is no time to make a context */
+    if (result != CUDA_SUCCESS || !current) return CUDA_SUCCESS;
+    result = wait_for_current(state, limit);
+    if (result != CUDA_ERROR_NOT_READY) report_driver_at_exit(state, result, "cuCtxSynchronize");
+    return result;
 }
 
-/* At exit, while the interpreter is still there: what was queued runs. */
+/* At exit, while the interpreter is still there: what was queued runs. Daemon threads may go on queuing,
+ * without end: their functions are of the next generation. */
 static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
 {
     struct timespec moment = {0, 1000000};
     ModuleState *state = module_state(module);
-    if (!context_forked()) finish_current(state);
-    while (atomic_load(&state->host_functions) > 0 && !context_forked()) {
+    WaitLimit limit = wait_limit();
+    if (context_forked()) Py_RETURN_NONE;
+    atomic_long *outstanding = &state->host_generations[state->host_generation++ % 2];
+    bool done = finish_current(state, &limit) != CUDA_ERROR_NOT_READY;
+    while (done && atomic_load(outstanding) > 0) {
         keep_alive_collect(state);
         Py_BEGIN_ALLOW_THREADS
         nanosleep(&moment, NULL);
         Py_END_ALLOW_THREADS
+        done = PyErr_CheckSignals() == 0 && !wait_is_over(&limit);
     }
-    Py_RETURN_NONE;
+    if (!done) wait_give_up(state, &limit);
+    deferred_release(state);
+    compilation_finish(state);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 static PyMethodDef functions[] = {

@@ -2,8 +2,10 @@
 
 #include <stdlib.h>
 
+#include "ext/deferred.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 /* ---- Making ---- */
 
@@ -57,7 +59,8 @@ PyObject *host_memory_aligned(ModuleState *state, size_t size, size_t alignment)
     if (!memory) return NULL;
     if (posix_memalign(&pointer, alignment, size ? size : 1) == 0) return own(memory, pointer, size);
     Py_DECREF((PyObject *)memory);
-    return PyErr_NoMemory();
+    return PyErr_Format(PyExc_MemoryError, "the host has no %zu bytes of memory aligned to %zu", size,
+                        alignment);
 }
 
 PyObject *host_memory_register(ModuleState *state, PyObject *base, void *pointer, size_t size, unsigned flags)
@@ -78,8 +81,9 @@ PyObject *host_memory_register(ModuleState *state, PyObject *base, void *pointer
 /* ---- Releasing ---- */
 
 /* The driver's part. When its context is gone, so is the page-lock. */
-static void release_driver(HostMemoryObject *memory)
+static void release_driver(PyObject *self)
 {
+    HostMemoryObject *memory = host_memory_cast(self);
     ContextScope scope;
     CUresult result;
     bool registered = memory->kind == HOST_REGISTERED;
@@ -89,9 +93,9 @@ static void release_driver(HostMemoryObject *memory)
         LIVE_LESS(memory->state, PagelockedHostAllocation);
     if (!context_enter(memory->context, &scope)) return;
     if (registered)
-        CALL_UNLOCKED(result, driver.cuMemHostUnregister(memory->memory));
+        CALL_RELEASING(memory->state, result, driver.cuMemHostUnregister(memory->memory));
     else
-        CALL_UNLOCKED(result, driver.cuMemFreeHost(memory->memory));
+        CALL_RELEASING(memory->state, result, driver.cuMemFreeHost(memory->memory));
     context_leave(&scope);
     report_driver(memory->state, result, registered ? "cuMemHostUnregister" : "cuMemFreeHost");
 }
@@ -103,7 +107,7 @@ static bool release(HostMemoryObject *memory)
     if (memory->kind == HOST_ALIGNED)
         free(memory->memory);
     else
-        release_driver(memory);
+        deferred_free(memory->state, release_driver, (PyObject *)memory);
     return true;
 }
 
@@ -121,6 +125,7 @@ static void memory_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (memory->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(memory->state, memory_dealloc, self)) return;
     release(memory);
     if (memory->context) context_drop(memory->context);
     Py_CLEAR(memory->base);

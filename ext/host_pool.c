@@ -2,6 +2,7 @@
  * that is the base of its arrays. A host array that an asynchronous copy uses is kept alive until the copy
  * is done (keep_alive.h), so the memory needs no order of streams. */
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/host_memory.h"
 #include "ext/pool.h"
@@ -88,13 +89,19 @@ static PyObject *new_pooled_host(MemoryPool *pool, size_t size)
     return (PyObject *)allocation;
 }
 
+static void give_back(PyObject *self)
+{
+    PooledHostObject *allocation = pooled_host_cast(self);
+    LIVE_LESS(allocation->memory.state, PooledHostAllocation);
+    memory_pool_give(allocation->pool, allocation->block);
+    allocation->block = NULL;
+}
+
 /* False when it was released before. */
 static bool release(PooledHostObject *allocation)
 {
     if (atomic_exchange(&allocation->memory.released, true)) return false;
-    LIVE_LESS(allocation->memory.state, PooledHostAllocation);
-    memory_pool_give(allocation->pool, allocation->block);
-    allocation->block = NULL;
+    deferred_free(allocation->memory.state, give_back, (PyObject *)allocation);
     return true;
 }
 
@@ -104,6 +111,7 @@ static void pooled_host_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (allocation->memory.weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(allocation->memory.state, pooled_host_dealloc, self)) return;
     if (allocation->pool) {
         release(allocation);
         memory_pool_drop(allocation->pool);

@@ -5,6 +5,7 @@
 #include "ext/buffers.h"
 #include "ext/convert.h"
 #include "ext/device_memory.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 
 PyDoc_STRVAR(mem_get_ipc_handle_doc,
@@ -82,18 +83,24 @@ static PyObject *ipc_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return (PyObject *)memory;
 }
 
-/* False when it had been closed before. */
-static bool close_memory(IPCMemoryObject *memory)
+static void close_handle(PyObject *self)
 {
+    IPCMemoryObject *memory = ipc_cast(self);
     ContextScope scope;
     CUresult result;
-    if (atomic_exchange(&memory->closed, true)) return false;
     LIVE_LESS(memory->state, IPCMemoryHandle);
     if (context_enter(memory->context, &scope)) {
         CALL_UNLOCKED(result, driver.cuIpcCloseMemHandle(memory->pointer));
         context_leave(&scope);
         report_driver(memory->state, result, "cuIpcCloseMemHandle");
     }
+}
+
+/* False when it had been closed before. */
+static bool close_memory(IPCMemoryObject *memory)
+{
+    if (atomic_exchange(&memory->closed, true)) return false;
+    deferred_free(memory->state, close_handle, (PyObject *)memory);
     return true;
 }
 
@@ -102,6 +109,7 @@ static void ipc_dealloc(PyObject *self)
     IPCMemoryObject *memory = ipc_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     if (memory->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(memory->state, ipc_dealloc, self)) return;
     if (memory->context) {
         close_memory(memory);
         context_drop(memory->context);

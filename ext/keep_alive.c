@@ -1,5 +1,6 @@
 #include "ext/keep_alive.h"
 
+#include "ext/deferred.h"
 #include "ext/errors.h"
 
 enum { BATCH_SIZE = 64 };
@@ -23,7 +24,7 @@ static void free_batch(KeepBatch *batch)
 {
     ContextScope scope;
     if (batch->event && context_enter(batch->context, &scope)) {
-        driver.cuEventDestroy(batch->event);
+        CALL_QUIET(batch->context->state, driver.cuEventDestroy(batch->event));
         context_leave(&scope);
     }
     for (int i = 0; i < batch->count; i++) Py_DECREF(batch->objects[i]);
@@ -67,6 +68,7 @@ KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUs
 void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
 {
     KeepBatch *last = taken;
+    deferred_release(state);
     if (done) free_batches(taken);
     if (done || !taken) return;
     while (last->next) last = last->next;
@@ -76,13 +78,19 @@ void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
     unlock_state(state);
 }
 
-/* Whether the work behind a batch is done: of an open one, whether its whole stream is idle. */
+IN_CALL static CUresult ask(const KeepBatch *batch)
+{
+    return batch->event ? driver.cuEventQuery(batch->event) : driver.cuStreamQuery(batch->stream);
+}
+
+/* Whether the work before a batch is done: of an open one, whether its whole stream is idle. */
 static bool is_done(KeepBatch *batch)
 {
     ContextScope scope;
+    CUresult result;
     if (atomic_load(&batch->context->dead)) return true;
     if (!context_enter(batch->context, &scope)) return false;
-    CUresult result = batch->event ? driver.cuEventQuery(batch->event) : driver.cuStreamQuery(batch->stream);
+    CALL_NEAR(batch->context->state, result, ask(batch));
     context_leave(&scope);
     return result == CUDA_SUCCESS || errors_is_loss(result); /* else it is asked again */
 }
@@ -114,25 +122,34 @@ static void collect(ModuleState *state, bool sealed_only)
     free_batches(done);
 }
 
-void keep_alive_collect(ModuleState *state) { collect(state, false); }
+void keep_alive_collect(ModuleState *state)
+{
+    deferred_release(state);
+    collect(state, false);
+}
 
 /* ---- Keeping ---- */
 
-/* Records an event behind the work of a batch, which is not in the list meanwhile. Without one the batch waits
+IN_CALL static CUresult record_event(KeepBatch *batch)
+{
+    CUevent event;
+    CUresult result = driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    if (result != CUDA_SUCCESS) return result;
+    result = driver.cuEventRecord(event, batch->stream);
+    if (result == CUDA_SUCCESS)
+        batch->event = event;
+    else
+        driver.cuEventDestroy(event);
+    return result;
+}
+
+/* Records an event after the work of a batch, which is not in the list meanwhile. Without one the batch waits
  * for its stream to be idle. */
 static void seal_batch(ModuleState *state, KeepBatch *batch)
 {
-    CUevent event;
-    CUresult result;
     ContextScope scope;
     if (!context_enter(batch->context, &scope)) return;
-    if (driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS) {
-        CALL_QUEUED(state, result, driver.cuEventRecord(event, batch->stream));
-        if (result == CUDA_SUCCESS)
-            batch->event = event;
-        else
-            driver.cuEventDestroy(event);
-    }
+    CALL_QUIET(state, record_event(batch));
     context_leave(&scope);
 }
 

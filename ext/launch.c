@@ -142,7 +142,7 @@ static double launch_full(LaunchArgs *args, const LaunchShape *shape, const Laun
         failed = launch_timer_stop(state, &timer, stream);
         if (!failed && (seconds = launch_timer_read(state, &timer)) < 0) failed = -1;
     }
-    launch_timer_free(&timer);
+    launch_timer_free(state, &timer);
     if (failed) return -1;
     call_handlers(args->handlers, state->str_post_call, stream_object, true, &after);
     if (after && launch_wait(state, stream) < 0) return -1;

@@ -1,6 +1,7 @@
 /* Kernel arguments: see launch_args.h. The order in which kinds are tried is that of PyCUDA. */
 #include "ext/launch_args.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,8 +133,10 @@ static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *
     PyObject *array = PyArray_FromScalar(argument, NULL);
     if (!array) return -1;
     PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)array);
-    int failed =
-        is_kernel_type(dtype) ? keep(&launch->keep, array) : refuse(launch->function, position, argument);
+    int failed = convert_native(dtype, "a kernel's argument");
+    if (!failed)
+        failed =
+            is_kernel_type(dtype) ? keep(&launch->keep, array) : refuse(launch->function, position, argument);
     size_t size = (size_t)PyDataType_ELSIZE(dtype);
     size_t alignment = (size_t)PyDataType_ALIGNMENT(dtype);
     if (alignment <= 1)     /* NumPy packs structures unless told otherwise; C does not */
@@ -190,6 +193,7 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
                      function_name(function));
         return -1;
     }
+    if (convert_native(PyArray_DESCR(array), "a kernel's argument") < 0) return -1;
     size_t size = (size_t)PyArray_NBYTES(array), alignment = (size_t)PyDataType_ALIGNMENT(PyArray_DESCR(array));
     if (alignment <= 1) alignment = kernel_args_natural_alignment((size_t)PyArray_ITEMSIZE(array));
     *out = (ArgumentValue){PyArray_DATA(array), (uint32_t)size, (uint32_t)alignment};
@@ -339,13 +343,61 @@ static int raise_count(FunctionObject *function, Py_ssize_t count)
     return -1;
 }
 
+/* What a scalar of that many bytes can be passed as; "" for other sizes. */
+static const char *scalars_of(size_t size)
+{
+    switch (size) {
+    case 8:
+        return ": pass numpy.uintp for a size_t or a pointer, numpy.int64 for a long, numpy.float64 for a "
+               "double";
+    case 4: return ": pass numpy.int32 or numpy.uint32 for an integer, numpy.float32 for a float";
+    case 2: return ": pass numpy.int16 or numpy.uint16 for an integer, numpy.float16 for a half";
+    case 1: return ": pass numpy.int8 or numpy.uint8 for an integer, numpy.bool_ for a bool";
+    default: return "";
+    }
+}
+
 static int raise_size(FunctionObject *function, Py_ssize_t position, PyObject *argument, size_t size)
 {
+    size_t wanted = function->layout.params[position].size;
     PyErr_Format(PyExc_TypeError,
-                 "kernel '%s': argument %zd has %zu bytes (%.200s), the kernel's parameter has %u",
-                 function_name(function), position, size, Py_TYPE(argument)->tp_name,
-                 function->layout.params[position].size);
+                 "kernel '%s': argument %zd has %zu bytes (%.200s), the kernel's parameter has %zu%s",
+                 function_name(function), position, size, Py_TYPE(argument)->tp_name, wanted,
+                 PyArray_CheckScalar(argument) ? scalars_of(wanted) : "");
     return -1;
+}
+
+/* Whether the number is one of that many bytes, with or without a sign. */
+static bool fits_bytes(PyObject *number, size_t size, CUdeviceptr *out)
+{
+    int overflow, unused = (int)(64 - 8 * size);
+    long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+    *out = overflow ? PyLong_AsUnsignedLongLong(number) : (CUdeviceptr)value;
+    if (PyErr_Occurred()) PyErr_Clear();
+    if (overflow) return overflow > 0 && unused == 0;
+    return value < 0 ? value >= LLONG_MIN >> unused : (CUdeviceptr)value <= ULLONG_MAX >> unused;
+}
+
+/* NumPy's integers of another size than the parameter's: a size does not tell an integer from a double, so only
+ * where the driver knows that the parameter is one. 1 when the value was taken. */
+static int resize_integer(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *value)
+{
+    uint32_t size = launch->function->layout.params[position].size;
+    if (!PyArray_IsScalar(argument, Integer) || size > sizeof(CUdeviceptr)
+        || driver_parameter_kind(launch->function->handle, (size_t)position) != CPU_PARAMETER_INTEGER)
+        return 0;
+    PyObject *number = PyNumber_Index(argument);
+    if (!number) return -1;
+    bool fits = fits_bytes(number, size, &launch->scratch[position]);
+    Py_DECREF(number);
+    if (fits) *value = (ArgumentValue){&launch->scratch[position], size, size};
+    return fits;
+}
+
+static int refuse_size(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *value)
+{
+    int taken = resize_integer(launch, position, argument, value);
+    return taken ? taken < 0 ? -1 : 0 : raise_size(launch->function, position, argument, value->size);
 }
 
 int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count,
@@ -367,8 +419,9 @@ int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *con
         int failed = kinds[hint].type == Py_TYPE(args[i]) ? read_kind(function, i, args[i], &kinds[hint], value)
                                                           : read_argument(launch, i, args[i], value);
         if (failed) return -1;
-        if (layout->known && value->size != layout->params[i].size)
-            return raise_size(function, i, args[i], value->size);
+        if (layout->known && value->size != layout->params[i].size
+            && refuse_size(launch, i, args[i], value) < 0)
+            return -1;
         launch->params[i] = (void *)(uintptr_t)value->data;
     }
     return 0;

@@ -4,6 +4,7 @@
 #include "ext/buffers.h"
 #include "ext/code_module.h"
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 
 typedef struct LinkerObject {
@@ -28,9 +29,11 @@ static PyObject *linker_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObj
 static void release(LinkerObject *linker)
 {
     ContextScope scope;
+    CUresult result;
     if (linker->handle && context_enter(linker->context, &scope)) {
-        report_driver(linker->state, driver.cuLinkDestroy(linker->handle), "cuLinkDestroy");
+        CALL_NEAR(linker->state, result, driver.cuLinkDestroy(linker->handle));
         context_leave(&scope);
+        report_driver(linker->state, result, "cuLinkDestroy");
     }
     linker->handle = NULL;
     if (linker->context) context_drop(linker->context);
@@ -58,7 +61,9 @@ static int linker_init(PyObject *self, PyObject *args, PyObject *kwargs)
     LinkerObject *linker = linker_cast(self);
     PyObject *given[3];
     CUresult result;
-    if (convert_call("Linker", names, 0, args, kwargs, given) < 0) return -1;
+    if (convert_call("Linker", names, 0, args, kwargs, given) < 0
+        || host_function_refuses(linker->state, "cuLinkCreate"))
+        return -1;
     release(linker);
     if (open_request(linker, given[1], given[2]) < 0
         || !(linker->context = context_hold_current(linker->state))) {
@@ -93,6 +98,7 @@ static void linker_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
+    if (deferred_dealloc(linker_cast(self)->state, linker_dealloc, self)) return;
     linker_clear(self);
     release(linker_cast(self));
     type->tp_free(self);

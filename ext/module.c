@@ -6,6 +6,7 @@
 
 #include "core/fault.h"
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 
 #define SETUP(name) int name##_setup(PyObject *module, ModuleState *state);
@@ -74,8 +75,10 @@ PyDoc_STRVAR(get_driver_version_doc,
 static PyObject *get_driver_version(PyObject *module, PyObject *Py_UNUSED(none))
 {
     int version = 0;
-    CUresult result = driver.cuDriverGetVersion(&version);
-    if (result != CUDA_SUCCESS) return raise_driver(module_state(module), result, "cuDriverGetVersion", NULL);
+    ModuleState *state = module_state(module);
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuDriverGetVersion(&version));
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuDriverGetVersion", NULL);
     return errors_give_notice() < 0 ? NULL : PyLong_FromLong(version);
 }
 
@@ -85,6 +88,7 @@ PyDoc_STRVAR(live_objects_doc, "_live_objects() -> dict\n--\n\n"
 static PyObject *live_objects(PyObject *module, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = module_state(module);
+    deferred_release(state);
     PyObject *counts = PyDict_New();
     for (size_t i = 0; counts && i < sizeof live_rows / sizeof live_rows[0]; i++) {
         atomic_long *count = (atomic_long *)((char *)state + live_rows[i].field);
@@ -134,6 +138,15 @@ static PyObject *fault_calls_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     return PyLong_FromUnsignedLong(fault_calls());
 }
 
+PyDoc_STRVAR(fault_count_doc, "_fault_count(name) -> int\n--\n\n"
+                              "Calls of this driver function that succeeded; -1 where _fault_delay is False.");
+
+static PyObject *fault_count_py(PyObject *Py_UNUSED(module), PyObject *name_object)
+{
+    const char *name = PyUnicode_AsUTF8(name_object);
+    return name ? PyLong_FromLong(fault_count(name)) : NULL;
+}
+
 static PyObject *fault_failed_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
     const char *name = fault_failed();
@@ -147,6 +160,7 @@ static PyMethodDef module_methods[] = {
     {"_fault_arm", AS_METHOD(fault_arm_py), FAST_KEYWORDS, fault_arm_doc},
     {"_fault_delay", AS_METHOD(fault_delay_py), FAST_KEYWORDS, fault_delay_doc},
     {"_fault_calls", fault_calls_py, METH_NOARGS, "_fault_calls() -> int\n--\n\nDriver calls counted so far."},
+    {"_fault_count", fault_count_py, METH_O, fault_count_doc},
     {"_fault_failed", fault_failed_py, METH_NOARGS,
      "_fault_failed() -> str or None\n--\n\nThe function whose call failed since faults were last armed."},
     {NULL, NULL, 0, NULL},

@@ -2,8 +2,8 @@
  * is the business of pycuda.compiler; nothing is raised here for a source that does not compile. */
 #include <string.h>
 
-#include "core/nvrtc_table.h"
 #include "ext/code_module.h"
+#include "ext/compilation.h"
 #include "ext/convert.h"
 
 static const char table_name[] = "pycuda._driver.nvrtc";
@@ -36,13 +36,6 @@ static PyObject *nvrtc_open(PyObject *module, PyObject *path)
     Py_XSETREF(module_state(module)->nvrtc, capsule);
     return Py_BuildValue("(ii)", table->major, table->minor);
 }
-
-/* The strings of a job. `owner` keeps the bytes objects that they point into. */
-typedef struct StringList {
-    PyObject *owner;
-    const char **strings;
-    int count;
-} StringList;
 
 static void clear_strings(StringList *list)
 {
@@ -139,12 +132,6 @@ PyDoc_STRVAR(
     "'ltoir'.\n"
     "code is bytes, or None when the compiler failed; then the log says why. Other threads run meanwhile.");
 
-/* The texts of one compilation. */
-typedef struct JobTexts {
-    PyObject *owner;
-    StringList headers, header_names, options, expressions;
-} JobTexts;
-
 static int read_job(PyObject *const *given, NvrtcJob *job, JobTexts *texts)
 {
     if (read_output(given[4], &job->want) < 0 || !(texts->owner = PyList_New(0))
@@ -173,31 +160,42 @@ static void clear_texts(JobTexts *texts)
     clear_strings(&texts->expressions);
 }
 
+static void free_compilation(Compilation *compilation)
+{
+    nvrtc_product_free(&compilation->product);
+    clear_texts(&compilation->texts);
+    Py_XDECREF(compilation->library);
+    PyMem_Free(compilation);
+}
+
+/* With the library opened last; NULL with an exception. */
+static Compilation *new_compilation(ModuleState *state, PyObject *const *given)
+{
+    if (!state->nvrtc) {
+        PyErr_SetString(PyExc_RuntimeError, "_nvrtc_open was not called");
+        return NULL;
+    }
+    Compilation *compilation = PyMem_Calloc(1, sizeof *compilation);
+    if (!compilation) return (Compilation *)PyErr_NoMemory();
+    compilation->release = free_compilation;
+    compilation->library = Py_NewRef(state->nvrtc);
+    compilation->table = PyCapsule_GetPointer(compilation->library, table_name);
+    if (read_job(given, &compilation->job, &compilation->texts) == 0) return compilation;
+    free_compilation(compilation);
+    return NULL;
+}
+
 static PyObject *nvrtc_compile_py(PyObject *module, FAST_PARAMETERS)
 {
     static const char *const names[] = {"source",           "name", "headers", "options", "want",
                                         "name_expressions", NULL};
-    PyObject *given[6], *answer = NULL;
-    JobTexts texts = {0};
-    NvrtcJob job = {0};
-    NvrtcProduct product;
-    bool compiled;
+    ModuleState *state = module_state(module);
+    PyObject *given[6];
     if (convert_arguments("_nvrtc_compile", names, 5, args, arg_count, keywords, given) < 0) return NULL;
-    PyObject *library = Py_XNewRef(module_state(module)->nvrtc);
-    if (!library) {
-        PyErr_SetString(PyExc_RuntimeError, "_nvrtc_open was not called");
-        return NULL;
-    }
-    if (read_job(given, &job, &texts) == 0) {
-        const NvrtcTable *table = PyCapsule_GetPointer(library, table_name);
-        Py_BEGIN_ALLOW_THREADS
-        compiled = nvrtc_compile(table, &job, &product);
-        Py_END_ALLOW_THREADS
-        answer = describe(table, &product, compiled);
-        nvrtc_product_free(&product);
-    }
-    clear_texts(&texts);
-    Py_DECREF(library);
+    Compilation *compilation = new_compilation(state, given);
+    if (!compilation || compilation_run(state, compilation) < 0) return NULL;
+    PyObject *answer = describe(compilation->table, &compilation->product, compilation->compiled);
+    free_compilation(compilation);
     return answer;
 }
 

@@ -2,6 +2,7 @@
 #include "ext/pool.h"
 
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
 #include "ext/stream.h"
@@ -38,7 +39,7 @@ static bool hold_if_alive(MemoryPool *pool)
     return false;
 }
 
-/* The pool behind this one, which must be held and is dropped, or the first one. Held; NULL at the end. */
+/* The pool after this one, which must be held and is dropped, or the first one. Held; NULL at the end. */
 static MemoryPool *next_pool(ModuleState *state, MemoryPool *before)
 {
     lock_state(state);
@@ -86,7 +87,7 @@ void memory_pool_drop(MemoryPool *pool)
         context_leave(&scope);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!context_forked()) {
-        pool_clear(&pool->core, false);
+        CALL_UNLOCKED(result, pool_clear(&pool->core, false));
     }
     context_drop(pool->context);
     PyMem_RawFree(pool);
@@ -122,8 +123,10 @@ MemoryPool *pool_of(PyObject *self)
 static void pool_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    MemoryPool *pool = pool_cast(self)->pool;
     if (pool_cast(self)->weak_references) PyObject_ClearWeakRefs(self);
-    if (pool_cast(self)->pool) memory_pool_drop(pool_cast(self)->pool);
+    if (pool && deferred_dealloc(pool->state, pool_dealloc, self)) return;
+    if (pool) memory_pool_drop(pool);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
 }
@@ -149,7 +152,7 @@ void memory_pool_discard(MemoryPool *pool, PoolBlock *block)
         context_leave(&scope);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!context_forked()) {
-        pool_drop(&pool->core, block, false);
+        CALL_UNLOCKED(result, pool_drop(&pool->core, block, false));
     }
 }
 
@@ -159,13 +162,15 @@ void memory_pool_give(MemoryPool *pool, PoolBlock *block)
     memory_pool_discard(pool, block);
 }
 
-/* A block that was just taken, or NULL, which stays NULL: behind its last work. The context is current. NULL
- * with an exception when that failed. */
-static PoolBlock *put_in_order(MemoryPool *pool, PoolBlock *block, CUstream stream)
+/* A held block, after its last work. The context is current. NULL with an exception when that failed, without when there
+ * is none. */
+static PoolBlock *take_behind(MemoryPool *pool, size_t size, CUstream stream)
 {
-    if (!block || pool_is_ready(block, stream)) return block;
-    PoolOrder order = pool_order(&pool->core, block, stream);
-    if (order.result == CUDA_SUCCESS) return block;
+    PoolBlock *block = NULL;
+    PoolOrder order;
+    CUresult result;
+    CALL_UNLOCKED(result, pool_take_behind(&pool->core, size, stream, &block, &order));
+    if (result == CUDA_SUCCESS) return block;
     raise_driver(pool->state, order.result, order.call, "while a pool handed memory on to another stream");
     memory_pool_discard(pool, block);
     return NULL;
@@ -195,9 +200,11 @@ static void release_all_held(ModuleState *state, CUdevice device)
 static CUresult add_after_shortage(MemoryPool *pool, size_t size, CUstream stream, PoolBlock **block)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY, released;
-    while (result == CUDA_ERROR_OUT_OF_MEMORY && pool_release_largest(&pool->core, &released)) {
+    bool found = true;
+    while (result == CUDA_ERROR_OUT_OF_MEMORY && found) {
+        CALL_UNLOCKED(released, pool_release_largest(&pool->core, &found));
         report_driver(pool->state, released, pool->core.source->release_name);
-        result = add_block(pool, size, stream, block);
+        if (found) result = add_block(pool, size, stream, block);
     }
     if (result != CUDA_ERROR_OUT_OF_MEMORY) return result;
     release_all_held(pool->state, pool->context->device);
@@ -221,23 +228,22 @@ static PoolBlock *allocate_new(MemoryPool *pool, size_t size, CUstream stream)
     CUresult result = add_block(pool, size, stream, &block);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_collect(pool->state);
-        block = put_in_order(pool, pool_take(&pool->core, size, stream), stream);
+        block = take_behind(pool, size, stream);
         if (block || PyErr_Occurred()) return block;
         result = add_after_shortage(pool, size, stream, &block);
     }
     return result == CUDA_SUCCESS ? block : raise_shortage(pool, result, size);
 }
 
-/* What needs the driver: `block` was taken and is to be put in order, or none was found. */
-static PoolBlock *allocate_slowly(MemoryPool *pool, PoolBlock *block, size_t size, CUstream stream)
+/* What needs the driver: a block of another stream, or a new one. */
+static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream)
 {
     ContextScope scope;
-    if (!context_enter(pool->context, &scope)) {
-        if (block) memory_pool_give(pool, block);
+    if (!context_enter(pool->context, &scope))
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "memory_pool::allocate",
                                          "the context of the pool cannot be made current");
-    }
-    block = block ? put_in_order(pool, block, stream) : allocate_new(pool, size, stream);
+    PoolBlock *block = take_behind(pool, size, stream);
+    if (!block && !PyErr_Occurred()) block = allocate_new(pool, size, stream);
     context_leave(&scope);
     return block;
 }
@@ -247,9 +253,12 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
     if (context_forked())
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_NOT_INITIALIZED, "memory_pool::allocate",
                                          NULL);
-    if (!context_check(pool->context, "memory_pool::allocate")) return NULL;
+    deferred_release(pool->state);
+    if (host_function_refuses(pool->state, "memory_pool::allocate")
+        || !context_check(pool->context, "memory_pool::allocate"))
+        return NULL;
     PoolBlock *block = pool_take(&pool->core, size, stream);
-    return block && pool_is_ready(block, stream) ? block : allocate_slowly(pool, block, size, stream);
+    return block ? block : allocate_slowly(pool, size, stream);
 }
 
 /* ---- Shortage and streams ---- */
@@ -257,29 +266,35 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
 static void give_back(ModuleState *state)
 {
     CUdevice device;
-    if (CALL_ONCE(driver.cuCtxGetDevice(&device)) == CUDA_SUCCESS) release_all_held(state, device);
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuCtxGetDevice(&device));
+    if (result == CUDA_SUCCESS) release_all_held(state, device);
 }
 
 void memory_pools_stream_gone(ModuleState *state, const ContextObject *context, CUstream stream)
 {
+    CUresult result = CUDA_SUCCESS;
     for (MemoryPool *pool = next_pool(state, NULL); pool; pool = next_pool(state, pool))
-        if (pool->context->handle == context->handle) pool_stream_gone(&pool->core, stream);
+        if (pool->context->handle == context->handle)
+            CALL_UNLOCKED(result, pool_stream_gone(&pool->core, stream));
+    (void)result; /* never fails */
 }
 
 /* ---- Methods ---- */
 
+/* release: an IN_CALL function. */
 static PyObject *release_held(PyObject *self, CUresult (*release)(Pool *, bool with_driver))
 {
     MemoryPool *pool = pool_of(self);
     ContextScope scope;
     CUresult result;
-    if (!pool) return NULL;
+    if (!pool || host_function_refuses(pool->state, pool->core.source->release_name)) return NULL;
     if (context_enter(pool->context, &scope)) {
         CALL_UNLOCKED(result, release(&pool->core, true));
         context_leave(&scope);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!context_forked()) {
-        release(&pool->core, false);
+        CALL_UNLOCKED(result, release(&pool->core, false));
     }
     Py_RETURN_NONE;
 }

@@ -2,6 +2,7 @@
 
 #include "ext/array_core.h"
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/stream.h"
 
@@ -95,22 +96,28 @@ static int add_used(PooledAllocationObject *allocation, PyObject *stream, CUstre
     return 0;
 }
 
-/* The first launch on a stream that is not the block's: it comes after the block's former life. */
+/* The first launch on a stream that is not the block's: it comes after the block's former life. Other threads may launch
+ * with the allocation meanwhile, or free it: the driver sees a copy of the block, and its stream is owned. */
 static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     MemoryPool *pool = allocation->pool;
-    const PoolBlock *block = allocation->block;
+    const PoolBlock block = *allocation->block;
     ContextScope scope;
-    bool by_rule = !block->ready && !block->stream && follows_default_stream(pool->state, stream);
-    if (by_rule || (!block->ready && !block->reused)) return 0;
+    PoolOrder order;
+    CUresult result;
+    if (host_function_refuses(pool->state, "cuStreamWaitEvent")) return -1;
+    bool by_rule = !block.ready && !block.stream && follows_default_stream(pool->state, stream);
+    if (by_rule || (!block.ready && !block.reused)) return 0;
     if (!context_enter(pool->context, &scope)) {
         raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent",
                      "the context of the pool cannot be made current");
         return -1;
     }
-    PoolOrder order = pool_follow(&pool->core, allocation->block, handle);
+    PyObject *owner = Py_XNewRef(allocation->stream);
+    CALL_NEAR(pool->state, result, pool_follow(&pool->core, &block, handle, &order));
     context_leave(&scope);
-    if (order.result == CUDA_SUCCESS) return 0;
+    Py_XDECREF(owner);
+    if (result == CUDA_SUCCESS) return 0;
     raise_driver(pool->state, order.result, order.call, "for the former work on memory of a pool");
     return -1;
 }
@@ -122,22 +129,37 @@ static bool may_move(const PooledAllocationObject *allocation, PyObject *stream)
            || (!allocation->block->stream && follows_default_stream(allocation->memory.state, stream));
 }
 
+/* Whether a launch on this stream changes nothing. */
+static bool is_noted(PooledAllocationObject *allocation, CUstream handle)
+{
+    if (atomic_load(&allocation->memory.freed)) return true;
+    if (allocation->block->stream == handle) {
+        allocation->chosen = true;
+        return true;
+    }
+    return (!handle && follows_default_stream(allocation->memory.state, allocation->stream))
+           || is_used(allocation, handle);
+}
+
 static int note(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
-    PoolBlock *block = allocation->block;
-    if (atomic_load(&allocation->memory.freed)) return 0;
-    if (block->stream == handle) {
-        allocation->chosen = true;
-        return 0;
+    if (is_noted(allocation, handle)) return 0;
+    Py_INCREF((PyObject *)allocation);
+    int status = follow(allocation, stream, handle);
+    PyObject *old = NULL;
+    if (status == 0 && !is_noted(allocation, handle)) {
+        if (may_move(allocation, stream)) {
+            old = allocation->stream;
+            allocation->stream = Py_XNewRef(stream);
+            allocation->block->stream = handle;
+            allocation->chosen = true;
+        } else {
+            status = add_used(allocation, stream, handle);
+        }
     }
-    if (!handle && follows_default_stream(allocation->memory.state, allocation->stream)) return 0;
-    if (is_used(allocation, handle)) return 0;
-    if (follow(allocation, stream, handle) < 0) return -1;
-    if (!may_move(allocation, stream)) return add_used(allocation, stream, handle);
-    Py_XSETREF(allocation->stream, Py_XNewRef(stream));
-    block->stream = handle;
-    allocation->chosen = true;
-    return 0;
+    Py_XDECREF(old);
+    Py_DECREF((PyObject *)allocation);
+    return status;
 }
 
 /* The allocation that an object is or lies in, borrowed; NULL when there is none or the object is NULL. */
@@ -162,27 +184,35 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
 
 /* ---- Giving back ---- */
 
-/* Brings all streams of the block to one, or to an event. False when that failed. */
+IN_CALL static CUresult gather(PooledAllocationObject *allocation, bool foreign, PoolOrder *order)
+{
+    Pool *pool = &allocation->pool->core;
+    CUresult result = CUDA_SUCCESS;
+    for (int i = 0; i < allocation->used_count && result == CUDA_SUCCESS; i++)
+        result = pool_join(pool, allocation->block, allocation->used[i].handle, order);
+    return foreign && result == CUDA_SUCCESS ? pool_seal(pool, allocation->block, order) : result;
+}
+
+/* Brings all streams of the block to one, or to an event. False when that failed. The allocation is freed: no launch
+ * notes anything in it any more. */
 static bool gather_streams(PooledAllocationObject *allocation)
 {
     MemoryPool *pool = allocation->pool;
     ContextScope scope;
     PoolOrder order = {CUDA_SUCCESS, NULL};
+    CUresult result;
     bool foreign = is_foreign(pool->state, allocation->stream);
     if (!allocation->used_count && !foreign) return true;
     if (!context_enter(pool->context, &scope)) return false;
-    for (int i = 0; i < allocation->used_count && order.result == CUDA_SUCCESS; i++)
-        order = pool_join(&pool->core, allocation->block, allocation->used[i].handle);
-    if (foreign && order.result == CUDA_SUCCESS) order = pool_seal(&pool->core, allocation->block);
+    CALL_NEAR(pool->state, result, gather(allocation, foreign, &order));
     context_leave(&scope);
-    report_driver(pool->state, order.result, order.call);
-    return order.result == CUDA_SUCCESS;
+    report_driver(pool->state, result, order.call);
+    return result == CUDA_SUCCESS;
 }
 
-/* False when it had been freed before. */
-static bool release(PooledAllocationObject *allocation)
+static void give_back(PyObject *self)
 {
-    if (atomic_exchange(&allocation->memory.freed, true)) return false;
+    PooledAllocationObject *allocation = pooled_cast(self);
     LIVE_LESS(allocation->memory.state, PooledDeviceAllocation);
     if (gather_streams(allocation))
         memory_pool_give(allocation->pool, allocation->block);
@@ -190,6 +220,22 @@ static bool release(PooledAllocationObject *allocation)
         memory_pool_discard(allocation->pool, allocation->block);
     allocation->block = NULL;
     forget_streams(allocation);
+}
+
+/* The caller vouches that this is the last stream that uses the memory. */
+static void name_last_stream(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
+{
+    allocation->block->stream = handle;
+    forget_streams(allocation);
+    allocation->stream = Py_NewRef(stream);
+}
+
+/* last is NULL or the stream that was named. False when it had been freed before. */
+static bool release(PooledAllocationObject *allocation, PyObject *last, CUstream handle)
+{
+    if (atomic_exchange(&allocation->memory.freed, true)) return false;
+    if (last) name_last_stream(allocation, last, handle);
+    deferred_free(allocation->memory.state, give_back, (PyObject *)allocation);
     return true;
 }
 
@@ -198,8 +244,9 @@ static void allocation_dealloc(PyObject *self)
     PooledAllocationObject *allocation = pooled_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     if (allocation->memory.weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(allocation->memory.state, allocation_dealloc, self)) return;
     if (allocation->pool) {
-        release(allocation);
+        release(allocation, NULL, NULL);
         memory_pool_drop(allocation->pool);
     }
     type->tp_free(self);
@@ -226,12 +273,7 @@ static PyObject *allocation_free(PyObject *self, FAST_PARAMETERS)
     if (convert_arguments("free", names, 0, args, arg_count, keywords, given) < 0
         || pool_stream(allocation->pool, given[0], &handle) < 0)
         return NULL;
-    if (given[0] && given[0] != Py_None && !atomic_load(&allocation->memory.freed)) {
-        forget_streams(allocation);
-        allocation->stream = Py_NewRef(given[0]);
-        allocation->block->stream = handle;
-    }
-    if (release(allocation)) Py_RETURN_NONE;
+    if (release(allocation, given[0] ? stream_or_null(given[0]) : NULL, handle)) Py_RETURN_NONE;
     return raise_driver(state, CUDA_ERROR_INVALID_HANDLE, "pooled_device_allocation::free",
                         "it was freed before");
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/device_memory.h"
 #include "ext/errors.h"
 #include "ext/launch_args.h"
@@ -11,21 +12,18 @@
 #include "ext/pvt_struct.h"
 #include "ext/reference.h"
 
-void prepared_clear(Prepared *prepared)
+void prepared_drop(Prepared *prepared)
 {
-    PyMem_Free(prepared->slots);
-    *prepared = (Prepared){0};
+    if (prepared && --prepared->holders == 0) PyMem_Free(prepared);
 }
 
-/* One slot for each value of the format. -1 with MemoryError. */
-static int make_slots(const PackFormat *format, Prepared *out)
+/* One slot for each value of the format. NULL with MemoryError. */
+static Prepared *make_slots(const PackFormat *format)
 {
-    *out = (Prepared){.bytes = format->size};
-    out->slots = PyMem_Calloc(format->value_count + 1, sizeof *out->slots);
-    if (!out->slots) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    Prepared *out = PyMem_Calloc(1, sizeof *out + format->value_count * sizeof *out->slots);
+    if (!out) return (Prepared *)PyErr_NoMemory();
+    out->holders = 1;
+    out->bytes = format->size;
     for (size_t i = 0; i < format->run_count; i++) {
         const PackRun *run = &format->runs[i];
         size_t step = pack_run_step(run);
@@ -33,7 +31,7 @@ static int make_slots(const PackFormat *format, Prepared *out)
             out->slots[out->count++] =
                 (PreparedSlot){run->code, (uint32_t)(run->offset + k * step), (uint32_t)step};
     }
-    return 0;
+    return out;
 }
 
 /* Several values may make up one parameter (two floats a float2): true when the packed bytes have a value
@@ -83,6 +81,7 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
 /* The format code of a dtype. NULL with TypeError for what no kernel takes. */
 static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
 {
+    if (convert_native(dtype, "prepare") < 0) return NULL;
     if (strchr("biufc", dtype->kind) && pack_code(dtype->type)) return PyUnicode_FromFormat("%c", dtype->type);
     if (dtype->kind == 'V' && !PyDataType_REFCHK(dtype))
         return PyUnicode_FromFormat("%zds", (Py_ssize_t)PyDataType_ELSIZE(dtype));
@@ -145,24 +144,24 @@ PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
     static const char *const names[] = {"arg_types", "shared", "texrefs", NULL};
     FunctionObject *function = function_cast(self);
     PackFormat format;
-    Prepared prepared = {0};
+    Prepared *prepared = NULL, *former = NULL;
     PyObject *given[3], *text, *texrefs;
     if (convert_arguments("prepare", names, 1, args, arg_count, keywords, given) < 0
         || !(text = read_types(function->state, given[0])))
         return NULL;
-    int failed = pack_read_format(function->state, text, &format);
-    if (!failed) {
-        failed = make_slots(&format, &prepared);
+    if (pack_read_format(function->state, text, &format) == 0) {
+        prepared = make_slots(&format);
         pack_format_free(&format);
     }
-    if (!failed && function->layout.known) failed = fit_layout(function, &prepared);
+    int failed = !prepared || (function->layout.known && fit_layout(function, prepared) < 0);
     if (failed || !(texrefs = read_texrefs(function, given[2]))) {
-        prepared_clear(&prepared);
+        prepared_drop(prepared);
         Py_DECREF(text);
         return NULL;
     }
-    prepared_clear(&function->prepared);
+    former = function->prepared;
     function->prepared = prepared;
+    prepared_drop(former);
     Py_XSETREF(function->arg_format, text);
     Py_XSETREF(function->texrefs, texrefs);
     return Py_NewRef(self);
@@ -183,10 +182,9 @@ static int name_argument(FunctionObject *function, Py_ssize_t position)
 }
 
 /* Writes one value where its parameter lies. */
-static int write_slot(FunctionObject *function, Py_ssize_t i, PyObject *value, CUstream stream,
-                      unsigned char *bytes)
+static int write_slot(FunctionObject *function, const PreparedSlot *slot, Py_ssize_t i, PyObject *value,
+                      CUstream stream, unsigned char *bytes)
 {
-    const PreparedSlot *slot = &function->prepared.slots[i];
     if (slot->code->kind != PACK_POINTER) {
         if (pack_write(function->state, slot->code, slot->size, value, bytes + slot->offset) == 0) return 0;
         return name_argument(function, i);
@@ -203,18 +201,25 @@ typedef struct PreparedLaunch {
     LaunchExtras extras;
 } PreparedLaunch;
 
-static int launch_values(FunctionObject *function, const PreparedLaunch *launch, CUstream stream,
-                         PyObject *const *values, Py_ssize_t count)
+static int check_texrefs(FunctionObject *function)
 {
-    const Prepared *prepared = &function->prepared;
+    if (PyList_GET_SIZE(function->texrefs) == 0) return 0;
+    PyObject *texrefs = Py_NewRef(function->texrefs);
+    int status = references_check(function, texrefs, true);
+    Py_DECREF(texrefs);
+    return status;
+}
+
+static int launch_prepared(FunctionObject *function, const Prepared *prepared, const PreparedLaunch *launch,
+                           CUstream stream, PyObject *const *values, Py_ssize_t count)
+{
     unsigned char stack[KERNEL_ARGS_STACK_BYTES], *bytes = stack;
     if (count != prepared->count) {
         PyErr_Format(function->state->PackError, "kernel '%s' was prepared for %zd argument%s, %zd given",
                      function_name(function), prepared->count, prepared->count == 1 ? "" : "s", count);
         return -1;
     }
-    if (PyList_GET_SIZE(function->texrefs) && references_check(function, function->texrefs, true) < 0)
-        return -1;
+    if (check_texrefs(function) < 0) return -1;
     if (prepared->bytes > sizeof stack && !(bytes = PyMem_Malloc(prepared->bytes))) {
         PyErr_NoMemory();
         return -1;
@@ -222,11 +227,21 @@ static int launch_values(FunctionObject *function, const PreparedLaunch *launch,
     memset(bytes, 0, prepared->bytes);
     int failed = 0;
     for (Py_ssize_t i = 0; i < count && !failed; i++)
-        failed = write_slot(function, i, values[i], stream, bytes);
+        failed = write_slot(function, &prepared->slots[i], i, values[i], stream, bytes);
     if (!failed)
         failed =
             function_launch_buffer(function, &launch->shape, &launch->extras, stream, bytes, prepared->bytes);
     if (bytes != stack) PyMem_Free(bytes);
+    return failed;
+}
+
+static int launch_values(FunctionObject *function, const PreparedLaunch *launch, CUstream stream,
+                         PyObject *const *values, Py_ssize_t count)
+{
+    Prepared *prepared = function->prepared;
+    prepared->holders++;
+    int failed = launch_prepared(function, prepared, launch, stream, values, count);
+    prepared_drop(prepared);
     return failed;
 }
 
@@ -300,7 +315,7 @@ typedef struct TimedCallObject {
     vectorcallfunc vectorcall;
     ModuleState *state;
     ContextObject *context;     /* held: the events belong to it */
-    LaunchTimer timer;
+    LaunchTimer timer;          /* until deallocation: several threads may read it at once */
     double seconds;             /* negative until it was asked */
 } TimedCallObject;
 
@@ -316,10 +331,10 @@ static PyObject *timed_call_seconds(PyObject *callable, PyObject *const *Py_UNUS
         return NULL;
     }
     if (self->seconds < 0) {
+        if (host_function_refuses(self->state, "cuEventSynchronize")) return NULL;
         if (!self->timer.stop || !context_enter(self->context, &scope))
             return raise_logic(self->state, "the time of this call is not known: its events are gone");
         self->seconds = launch_timer_read(self->state, &self->timer);
-        launch_timer_free(&self->timer);
         context_leave(&scope);
     }
     return self->seconds < 0 ? NULL : PyFloat_FromDouble(self->seconds);
@@ -330,8 +345,9 @@ static void timed_call_dealloc(PyObject *object)
     TimedCallObject *self = timed_call_cast(object);
     PyTypeObject *type = Py_TYPE(object);
     ContextScope scope;
+    if (deferred_dealloc(self->state, timed_call_dealloc, object)) return;
     if (self->timer.start && context_enter(self->context, &scope)) {
-        launch_timer_free(&self->timer);
+        launch_timer_free(self->state, &self->timer);
         context_leave(&scope);
     }
     context_drop(self->context);
@@ -343,7 +359,7 @@ static PyObject *timed_call_new(FunctionObject *function, LaunchTimer timer)
 {
     TimedCallObject *self = PyObject_New(TimedCallObject, function->state->TimedCall_type);
     if (!self) {
-        launch_timer_free(&timer);
+        launch_timer_free(function->state, &timer);
         return NULL;
     }
     self->vectorcall = timed_call_seconds;
@@ -362,11 +378,11 @@ PyObject *prepared_timed_call(PyObject *object, FAST_PARAMETERS)
     if (read_front(function, "prepared_timed_call", args, arg_count, keywords, &launch, NULL) < 0
         || launch_timer_start(function->state, &timer, NULL) < 0)
         return NULL;
-    if (launch_values(function, &launch, NULL, args + 2, arg_count - 2) < 0) {
-        launch_timer_free(&timer);
+    if (launch_values(function, &launch, NULL, args + 2, arg_count - 2) < 0
+        || launch_timer_stop(function->state, &timer, NULL) < 0) {
+        launch_timer_free(function->state, &timer);
         return NULL;
     }
-    if (launch_timer_stop(function->state, &timer, NULL) < 0) return NULL;
     return timed_call_new(function, timer);
 }
 

@@ -50,10 +50,13 @@ static PyObject *stop_profiler(PyObject *module, PyObject *Py_UNUSED(none))
     return none_or_raise(state, result, "cuProfilerStop");
 }
 
+PyDoc_STRVAR(stop_doc, "stop()\n--\n\nstop_profiler under its first name.");
+
 static PyMethodDef functions[] = {
     {"initialize_profiler", AS_METHOD(initialize_profiler), FAST_KEYWORDS, initialize_profiler_doc},
     {"start_profiler", start_profiler, METH_NOARGS, start_profiler_doc},
     {"stop_profiler", stop_profiler, METH_NOARGS, stop_profiler_doc},
+    {"stop", stop_profiler, METH_NOARGS, stop_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -8,6 +8,7 @@
 #include "ext/convert.h"
 #include "ext/errors.h"
 #include "ext/texture.h"
+#include "ext/wait.h"
 
 _Static_assert(sizeof(ReferenceDeclaration) == 24, "as in pycuda-textures.hpp");
 
@@ -16,42 +17,74 @@ Reference *reference_new(const char *name, bool surface)
     size_t size = strlen(name) + 1;
     Reference *reference = PyMem_Calloc(1, sizeof *reference);
     char *copy = reference ? PyMem_Malloc(size) : NULL;
-    if (!copy) {
+    Binding *binding = copy ? PyMem_Calloc(1, sizeof *binding) : NULL;
+    if (!binding) {
+        PyMem_Free(copy);
         PyMem_Free(reference);
         PyErr_NoMemory();
         return NULL;
     }
     reference->name = memcpy(copy, name, size);
     reference->surface = surface;
-    reference->format = CU_AD_FORMAT_FLOAT;
-    reference->channels = 1;
-    for (int axis = 0; axis < 3; axis++) reference->sampling.addressMode[axis] = CU_TR_ADDRESS_MODE_CLAMP;
+    reference->binding = binding;
+    *binding = (Binding){.holders = 1, .format = CU_AD_FORMAT_FLOAT, .channels = 1};
+    for (int axis = 0; axis < 3; axis++) binding->sampling.addressMode[axis] = CU_TR_ADDRESS_MODE_CLAMP;
     return reference;
+}
+
+Binding *binding_hold(const Reference *reference)
+{
+    reference->binding->holders++;
+    return reference->binding;
+}
+
+void binding_drop(Binding *binding)
+{
+    if (--binding->holders > 0) return;
+    Py_XDECREF(binding->object);
+    Py_XDECREF(binding->source);
+    PyMem_Free(binding);
+}
+
+Binding *reference_renew(Reference *reference, Binding **former)
+{
+    Binding *binding = PyMem_Malloc(sizeof *binding);
+    if (!binding) return (Binding *)PyErr_NoMemory();
+    *former = reference->binding;
+    *binding = **former;
+    binding->holders = 1;
+    binding->object = NULL;
+    Py_XINCREF(binding->source);
+    reference->binding = binding;
+    return binding;
 }
 
 void reference_free(Reference *reference)
 {
-    Py_XDECREF(reference->object);
+    binding_drop(reference->binding);
     Py_XDECREF(reference->written);
-    Py_XDECREF(reference->source);
     PyMem_Free(reference->name);
     PyMem_Free(reference);
 }
 
-void references_free(Reference *first)
+void references_free(References *references)
 {
-    while (first) {
-        Reference *next = first->next;
+    if (!references) return;
+    for (Reference *first = references->first, *next; first; first = next) {
+        next = first->next;
         reference_free(first);
-        first = next;
     }
+    PyThread_free_lock(references->lock);
+    PyMem_Free(references);
 }
 
+/* Of a binding that is not the reference's any more, those who hold it tell nothing: what it owns lives
+ * on. */
 int reference_visit(Reference *reference, visitproc visit, void *arg)
 {
-    Py_VISIT(reference->object);
+    Py_VISIT(reference->binding->object);
     Py_VISIT(reference->written);
-    Py_VISIT(reference->source);
+    Py_VISIT(reference->binding->source);
     return 0;
 }
 
@@ -64,8 +97,12 @@ static bool is_of_the_driver(CodeModuleObject *module, const char *name, bool su
 {
     CUtexref texture;
     CUsurfref surface_handle;
-    return surface ? driver.cuModuleGetSurfRef(&surface_handle, module->handle, name) == CUDA_SUCCESS
-                   : driver.cuModuleGetTexRef(&texture, module->handle, name) == CUDA_SUCCESS;
+    CUresult result;
+    if (surface)
+        CALL_NEAR(module->state, result, driver.cuModuleGetSurfRef(&surface_handle, module->handle, name));
+    else
+        CALL_NEAR(module->state, result, driver.cuModuleGetTexRef(&texture, module->handle, name));
+    return result == CUDA_SUCCESS;
 }
 
 static int raise_absent(CodeModuleObject *module, const char *name, bool surface, CUresult result)
@@ -88,6 +125,7 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
     size_t size = 0;
     CUresult result;
     ReferenceDeclaration *declared = &reference->declared;
+    if (host_function_refuses(state, "cuModuleGetGlobal")) return -1;
     if (!context_enter(module->context, &scope)) {
         if (context_check(module->context, "the module")) raise_logic(state, "CUDA cannot be used any more");
         return -1;
@@ -95,7 +133,8 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
     CALL(state, result, driver.cuModuleGetGlobal(&reference->where, &size, module->handle, reference->name));
     bool found = result == CUDA_SUCCESS;
     if (found && size >= sizeof *declared)
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoH(declared, reference->where, sizeof *declared));
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyDtoH(declared, reference->where, sizeof *declared));
     context_leave(&scope);
     if (!found) return raise_absent(module, reference->name, reference->surface, result);
     if (result != CUDA_SUCCESS) {
@@ -111,29 +150,53 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
 static void use_declaration(Reference *reference)
 {
     const ReferenceDeclaration *declared = &reference->declared;
+    Binding *binding = reference->binding;
     if (reference->surface) return;
-    reference->format = declared->format;
-    reference->channels = declared->channels;
-    reference->sampling.filterMode = declared->filter;
-    reference->sampling.flags = declared->normalized ? CU_TRSF_NORMALIZED_COORDINATES : 0;
+    binding->format = declared->format;
+    binding->channels = declared->channels;
+    binding->sampling.filterMode = declared->filter;
+    binding->sampling.flags = declared->normalized ? CU_TRSF_NORMALIZED_COORDINATES : 0;
     if (!declared->normalized_reads && declared->format < CU_AD_FORMAT_HALF)
-        reference->sampling.flags |= CU_TRSF_READ_AS_INTEGER;
-    for (int axis = 0; axis < 3; axis++) reference->sampling.addressMode[axis] = declared->address;
+        binding->sampling.flags |= CU_TRSF_READ_AS_INTEGER;
+    for (int axis = 0; axis < 3; axis++) binding->sampling.addressMode[axis] = declared->address;
 }
 
+static Reference *find_known(const CodeModuleObject *module, const char *name, bool surface)
+{
+    Reference *known = module->references ? module->references->first : NULL;
+    while (known && (known->surface != surface || strcmp(known->name, name) != 0)) known = known->next;
+    return known;
+}
+
+/* Makes module->references. -1 with MemoryError. */
+static int begin_list(CodeModuleObject *module)
+{
+    if (module->references) return 0;
+    References *references = PyMem_Calloc(1, sizeof *references);
+    if (!references || !(references->lock = PyThread_allocate_lock())) {
+        PyMem_Free(references);
+        PyErr_NoMemory();
+        return -1;
+    }
+    module->references = references;
+    return 0;
+}
+
+/* Two threads may look the same name up: the first to be done with it puts it into the list. */
 Reference *reference_find(CodeModuleObject *module, const char *name, bool surface)
 {
-    for (Reference *known = module->references; known; known = known->next)
-        if (known->surface == surface && strcmp(known->name, name) == 0) return known;
-    Reference *reference = reference_new(name, surface);
-    if (!reference) return NULL;
-    if (read_declaration(module, reference) < 0) {
+    Reference *known = find_known(module, name, surface);
+    Reference *reference = known ? NULL : reference_new(name, surface);
+    if (known || !reference) return known;
+    bool found = read_declaration(module, reference) == 0;
+    known = found ? find_known(module, name, surface) : NULL;
+    if (!found || known || begin_list(module) < 0) {
         reference_free(reference);
-        return NULL;
+        return known;
     }
     use_declaration(reference);
-    reference->next = module->references;
-    module->references = reference;
+    reference->next = module->references->first;
+    module->references->first = reference;
     return reference;
 }
 
@@ -192,9 +255,9 @@ static DeviceAllocationObject *owner_of(ModuleState *state, PyObject *memory)
     return array_check(state, memory) ? array_cast(memory)->allocation : NULL;
 }
 
-bool reference_is_stale(ModuleState *state, const Reference *reference)
+bool binding_is_stale(ModuleState *state, const Binding *binding)
 {
-    PyObject *source = reference->source;
+    PyObject *source = binding->source;
     if (PyObject_TypeCheck(source, state->Array_type)) return atomic_load(&cuda_array_cast(source)->freed);
     DeviceAllocationObject *owner = owner_of(state, source);
     return owner && atomic_load(&owner->freed);
@@ -202,13 +265,21 @@ bool reference_is_stale(ModuleState *state, const Reference *reference)
 
 /* ---- Binding ---- */
 
-static void bind(Reference *reference, PyObject *source, const CUDA_RESOURCE_DESC *resource)
+/* shape: what says its format, or NULL for linear memory, which has that of the reference. -1 with
+ * MemoryError. */
+static int bind(Reference *reference, PyObject *source, const CUDA_RESOURCE_DESC *resource,
+                const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
-    PyObject *old = reference->source;
-    reference->source = Py_NewRef(source);
-    reference->resource = *resource;
-    reference->changed = true;
-    Py_XDECREF(old);
+    Binding *former, *binding = reference_renew(reference, &former);
+    if (!binding) return -1;
+    Py_XSETREF(binding->source, Py_NewRef(source));
+    binding->resource = *resource;
+    if (shape) {
+        binding->format = shape->Format;
+        binding->channels = shape->NumChannels;
+    }
+    binding_drop(former);
+    return 0;
 }
 
 int reference_set_array(ReferenceObject *self, PyObject *array)
@@ -227,10 +298,7 @@ int reference_set_array(ReferenceObject *self, PyObject *array)
                      "the Array was not made with array3d_flags.SURFACE_LDST");
         return -1;
     }
-    self->reference->format = shape.Format;
-    self->reference->channels = shape.NumChannels;
-    bind(self->reference, array, &resource);
-    return 0;
+    return bind(self->reference, array, &resource, &shape);
 }
 
 /* An attribute of the device that the reference's memory is on. */
@@ -257,10 +325,11 @@ static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, co
     DeviceAllocationObject *owner = owner_of(state, memory);
     CUdeviceptr base = 0;
     size_t size = 0;
+    CUresult result;
     if (convert_range(state, memory, "devptr", bytes, out) < 0
         || check_context(self, owner && !owner->managed ? owner->context : NULL, routine) < 0)
         return -1;
-    CUresult result = driver.cuMemGetAddressRange(&base, &size, *out);
+    CALL(state, result, driver.cuMemGetAddressRange(&base, &size, *out));
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_NOT_FOUND) {
         raise_driver(state, result, "cuMemGetAddressRange", NULL);
         return -1;
@@ -274,8 +343,9 @@ static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, co
 static int check_linear(ReferenceObject *self, size_t bytes, size_t offset, bool allow_offset)
 {
     static const char routine[] = "cuTexRefSetAddress";
-    size_t element = cuda_array_element_size(self->reference->format, self->reference->channels), most;
+    size_t element = 0, most;
     if (device_limit(self, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH, &most) < 0) return -1;
+    element = cuda_array_element_size(self->reference->binding->format, self->reference->binding->channels);
     if (!bytes || (offset + bytes) / element > most)
         raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,
                      "linear memory of a texture has 1 to %zu elements, not %zu (%zu bytes)", most,
@@ -304,8 +374,7 @@ int reference_set_linear(ReferenceObject *self, PyObject *memory, size_t bytes, 
     if (check_linear(self, bytes, *offset, allow_offset) < 0) return -1;
     resource.res.linear.devPtr = address - *offset;
     resource.res.linear.sizeInBytes = bytes + *offset;
-    bind(self->reference, memory, &resource);
-    return 0;
+    return bind(self->reference, memory, &resource, NULL);
 }
 
 int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *descriptor, size_t pitch)
@@ -334,8 +403,5 @@ int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *des
                      alignment, pitch, step);
         return -1;
     }
-    self->reference->format = shape.Format;
-    self->reference->channels = shape.NumChannels;
-    bind(self->reference, memory, &resource);
-    return 0;
+    return bind(self->reference, memory, &resource, &shape);
 }

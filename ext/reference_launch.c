@@ -1,68 +1,67 @@
 /* References at a launch: objects are made for bindings that changed, and their handles written into the
  * variables.
  *
- * The write is queued in the launch's stream, so launches in one stream see what was bound when each was made.
- * Between streams there is one variable for all: a handle is not replaced while launches in other streams may
- * read it, nor relied upon there before it has arrived; in both cases the context is waited for.
+ * The write is queued in the launch's stream, so launches in one stream see what was bound when each was
+ * made. Between streams there is one variable for all: a handle is not replaced while launches in other
+ * streams may read it, nor relied upon there before it has arrived; in both cases the context is waited
+ * for. From the look at the variables until the launch is queued the thread has the module's lock.
  */
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/pooled_allocation.h"
 #include "ext/reference.h"
 #include "ext/texture.h"
+#include "ext/wait.h"
 
 /* ---- The object of a binding ---- */
 
 /* A kernel was compiled for one way to read integers; flags that say otherwise would give it other bits. And
  * directions into a cube are no positions in texels. */
-static unsigned reading_flags(const Reference *reference)
+static unsigned reading_flags(const Reference *reference, const Binding *binding)
 {
     const ReferenceDeclaration *declared = &reference->declared;
-    unsigned flags = reference->sampling.flags;
+    unsigned flags = binding->sampling.flags;
     if (declared->kind == REFERENCE_CUBE || declared->kind == REFERENCE_CUBE_LAYERED)
         flags |= CU_TRSF_NORMALIZED_COORDINATES;
     if (declared->normalized_reads) return flags & ~(unsigned)CU_TRSF_READ_AS_INTEGER;
-    bool integers = declared->format < CU_AD_FORMAT_HALF && reference->format < CU_AD_FORMAT_HALF;
+    bool integers = declared->format < CU_AD_FORMAT_HALF && binding->format < CU_AD_FORMAT_HALF;
     return integers && reference->where ? flags | CU_TRSF_READ_AS_INTEGER : flags;
 }
 
-static CUDA_TEXTURE_DESC sampling_of(const Reference *reference)
+static CUDA_TEXTURE_DESC sampling_of(const Reference *reference, const Binding *binding)
 {
-    CUDA_TEXTURE_DESC sampling = reference->sampling;
-    sampling.flags = reading_flags(reference);
-    if (reference->resource.resType != CU_RESOURCE_TYPE_LINEAR) return sampling;
+    CUDA_TEXTURE_DESC sampling = binding->sampling;
+    sampling.flags = reading_flags(reference, binding);
+    if (binding->resource.resType != CU_RESOURCE_TYPE_LINEAR) return sampling;
     /* Linear memory is read by element numbers: nothing else applies to it. */
     return (CUDA_TEXTURE_DESC){.flags = sampling.flags & (CU_TRSF_READ_AS_INTEGER | CU_TRSF_SRGB)};
 }
 
-static int make_object(ModuleState *state, Reference *reference)
+static int make_object(ModuleState *state, const Reference *reference, Binding *binding)
 {
-    CUDA_RESOURCE_DESC resource = reference->resource;
+    CUDA_RESOURCE_DESC resource = binding->resource;
     if (resource.resType == CU_RESOURCE_TYPE_LINEAR) {
-        resource.res.linear.format = reference->format;
-        resource.res.linear.numChannels = reference->channels;
+        resource.res.linear.format = binding->format;
+        resource.res.linear.numChannels = binding->channels;
     }
-    CUDA_TEXTURE_DESC sampling = sampling_of(reference);
-    PyObject *object = reference->surface ? surface_create(state, state->SurfaceObject_type, reference->source,
+    CUDA_TEXTURE_DESC sampling = sampling_of(reference, binding);
+    PyObject *object = reference->surface ? surface_create(state, state->SurfaceObject_type, binding->source,
                                                            &resource, reference->name)
-                                          : texture_create(state, state->TextureObject_type, reference->source,
+                                          : texture_create(state, state->TextureObject_type, binding->source,
                                                            &resource, &sampling, reference->name);
     if (!object) return -1;
-    Py_XSETREF(reference->object, object);
-    reference->changed = false;
+    Py_XSETREF(binding->object, object); /* Python code that ran on the way may have launched, too */
     return 0;
 }
 
-/* Brings `object` up to date. Freed memory is read by no kernel: such a binding is none. */
-static int update_object(ModuleState *state, Reference *reference)
+/* Freed memory is read by no kernel: such a binding is none. Unless another one has taken its place. */
+static int unbind(Reference *reference, const Binding *stale)
 {
-    if (!reference->source) return 0;
-    if (reference_is_stale(state, reference)) {
-        Py_CLEAR(reference->source);
-        Py_CLEAR(reference->object);
-        return 0;
-    }
-    return reference->changed ? make_object(state, reference) : 0;
+    Binding *former, *binding = reference->binding == stale ? reference_renew(reference, &former) : NULL;
+    if (!binding) return PyErr_Occurred() ? -1 : 0;
+    Py_CLEAR(binding->source);
+    binding_drop(former);
+    return 0;
 }
 
 /* ---- The variable ---- */
@@ -74,15 +73,60 @@ static bool is_same_stream(const Reference *reference, CUstream stream)
     return stream == reference->stream && stream != CU_STREAM_PER_THREAD;
 }
 
-static int wait_for_context(ModuleState *state, Reference *reference)
+/* Waits without the GIL. Signals are looked at meanwhile where an exception can leave: then -1. */
+static int acquire(PyThread_type_lock lock, bool may_leave)
 {
-    CUresult result;
-    CALL_BLOCKING(state, result, driver.cuCtxSynchronize());
-    if (result == CUDA_SUCCESS) {
+    enum { SIGNALS_MICROSECONDS = 100000 };
+    PyLockStatus status = PyThread_acquire_lock_timed(lock, 0, 0);
+    while (status != PY_LOCK_ACQUIRED) {
+        Py_BEGIN_ALLOW_THREADS
+        status = PyThread_acquire_lock_timed(lock, SIGNALS_MICROSECONDS, 0);
+        Py_END_ALLOW_THREADS
+        if (status != PY_LOCK_ACQUIRED && may_leave && PyErr_CheckSignals() < 0) return -1;
+    }
+    return 0;
+}
+
+static int lock_references(References *references, bool may_leave)
+{
+    unsigned long me = PyThread_get_thread_ident();
+    bool mine = references->depth > 0 && references->owner == me;
+    if (!mine && acquire(references->lock, may_leave) < 0) return -1;
+    references->owner = me;
+    references->depth++;
+    references->turns++;
+    return 0;
+}
+
+static void unlock_references(References *references)
+{
+    if (--references->depth == 0) PyThread_release_lock(references->lock);
+}
+
+/* Nothing that was queued before is under way any more. */
+static void note_idle(References *references)
+{
+    for (Reference *reference = references->first; reference; reference = reference->next)
         reference->pending = reference->busy = reference->elsewhere = false;
+}
+
+/* Without the lock, so that whoever the context's work waits for may launch. After a few times with it, as
+ * others may launch without end. */
+static int wait_for_context(CodeModuleObject *module, const Reference *reference, int *waits)
+{
+    enum { OPEN_WAITS = 3 };
+    References *references = module->references;
+    unsigned long turns = references->turns;
+    bool open = references->depth == 1 && ++*waits <= OPEN_WAITS;
+    CUresult result;
+    if (open) unlock_references(references);
+    CALL_WAITING(module->state, result, ON_CONTEXT, driver.cuCtxSynchronize());
+    if (open) lock_references(references, false);
+    if (result == CUDA_SUCCESS) {
+        if (references->turns == turns + open) note_idle(references);
         return 0;
     }
-    raise_driver(state, result, "cuCtxSynchronize", "'%s' is used in several streams", reference->name);
+    raise_driver(module->state, result, "cuCtxSynchronize", "'%s' is used in several streams", reference->name);
     return -1;
 }
 
@@ -90,7 +134,9 @@ static int wait_for_context(ModuleState *state, Reference *reference)
 static int refuse_capture(ModuleState *state, const Reference *reference, CUstream stream)
 {
     CUstreamCaptureStatus status = 0;
-    if (driver.cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS || status == 0) return 0;
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuStreamIsCapturing(stream, &status));
+    if (result != CUDA_SUCCESS || status == 0) return 0;
     raise_logic(state,
                 "'%s' was bound after its last launch, and the stream is being captured: launch once before "
                 "the capture, or use a TextureObject",
@@ -98,33 +144,72 @@ static int refuse_capture(ModuleState *state, const Reference *reference, CUstre
     return -1;
 }
 
-static int write_variable(CodeModuleObject *module, Reference *reference, CUstream stream)
+/* An object that work queued on this stream may still read. */
+typedef struct Replaced {
+    PyObject *object;   /* owned */
+    CUstream stream;
+} Replaced;
+
+/* It is kept alive for that work once the lock is given back: that may wait and run Python code. */
+static int note_replaced(References *references, PyObject *object, CUstream stream)
+{
+    size_t size = (size_t)(references->replaced_count + 1) * sizeof(Replaced);
+    Replaced *list = PyMem_Realloc(references->replaced, size);
+    if (!list) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    references->replaced = list;
+    list[references->replaced_count++] = (Replaced){Py_NewRef(object), stream};
+    return 0;
+}
+
+/* Without memory to note it an object stays for ever. */
+static void keep_replaced(CodeModuleObject *module, Replaced *list, Py_ssize_t count)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (keep_alive(module->state, module->context, list[i].stream, list[i].object, NULL) < 0)
+            PyErr_WriteUnraisable(list[i].object);
+        else
+            Py_DECREF(list[i].object);
+    }
+    PyMem_Free(list);
+    PyErr_Restore(type, value, trace);
+}
+
+static int write_variable(CodeModuleObject *module, Reference *reference, PyObject *object, CUstream stream)
 {
     ModuleState *state = module->state;
-    uint64_t handle = handle_of(reference->object);
+    uint64_t handle = handle_of(object);
     CUresult result;
     if (refuse_capture(state, reference, stream) < 0
-        || (reference->written && keep_alive(state, module->context, stream, reference->written, NULL) < 0))
+        || (reference->written && note_replaced(module->references, reference->written, stream) < 0))
         return -1;
     CALL(state, result, driver.cuMemcpyHtoDAsync(reference->where, &handle, sizeof handle, stream));
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuMemcpyHtoDAsync", "the handle of '%s'", reference->name);
         return -1;
     }
-    Py_XSETREF(reference->written, Py_XNewRef(reference->object));
+    Py_XINCREF(object);
+    PyObject *former = reference->written;
+    reference->written = object;
     reference->stream = stream;
     reference->pending = reference->busy = true;
     reference->elsewhere = false;
+    Py_XDECREF(former);
     return 0;
 }
 
 /* 1 when it waited, during which others may have changed things; 0 when the variable is right; -1. */
-static int update_variable(CodeModuleObject *module, Reference *reference, CUstream stream)
+static int update_variable(CodeModuleObject *module, Reference *reference, PyObject *object, CUstream stream,
+                           int *waits)
 {
-    bool same = is_same_stream(reference, stream), write = reference->object != reference->written;
+    bool same = is_same_stream(reference, stream), write = object != reference->written;
     bool wait = write ? reference->elsewhere || (reference->busy && !same) : reference->pending && !same;
-    if (wait) return wait_for_context(module->state, reference) < 0 ? -1 : 1;
-    if (write) return write_variable(module, reference, stream);
+    if (wait) return wait_for_context(module, reference, waits) < 0 ? -1 : 1;
+    if (write) return write_variable(module, reference, object, stream);
     if (same)
         reference->busy = true;
     else
@@ -135,9 +220,10 @@ static int update_variable(CodeModuleObject *module, Reference *reference, CUstr
 /* Whether there is nothing to do, the usual case. */
 static bool is_settled(ModuleState *state, const Reference *reference, CUstream stream)
 {
-    if (reference->object != reference->written || (reference->source && reference->changed)) return false;
+    const Binding *binding = reference->binding;
+    if (binding->object != reference->written || (binding->source && !binding->object)) return false;
     if (!reference->written) return true;
-    if (reference_is_stale(state, reference)) return false;
+    if (binding_is_stale(state, binding)) return false;
     return is_same_stream(reference, stream) ? reference->busy : reference->elsewhere && !reference->pending;
 }
 
@@ -151,43 +237,85 @@ static int is_current(CodeModuleObject *module)
     return same;
 }
 
-static int update(CodeModuleObject *module, Reference *reference, CUstream stream)
+/* By one binding, which is held meanwhile: others may replace it. As update_variable. */
+static int update(CodeModuleObject *module, Reference *reference, CUstream stream, int *waits)
 {
-    int status;
-    do {
-        status = update_object(module->state, reference);
-        if (status == 0) status = update_variable(module, reference, stream);
-    } while (status > 0);
+    Binding *binding = binding_hold(reference);
+    int status = 0;
+    if (binding->source && binding_is_stale(module->state, binding))
+        status = unbind(reference, binding) < 0 ? -1 : 1;
+    else if (binding->source && !binding->object)
+        status = make_object(module->state, reference, binding);
+    if (status == 0) status = update_variable(module, reference, binding->object, stream, waits);
+    binding_drop(binding);
     return status;
 }
 
-int references_write(CodeModuleObject *module, CUstream stream)
+static int write_all(CodeModuleObject *module, CUstream stream, int *waits)
 {
     bool current = false;
-    for (Reference *reference = module->references; reference; reference = reference->next) {
+    for (Reference *reference = module->references->first; reference; reference = reference->next) {
         if (is_settled(module->state, reference, stream)) continue;
         int status = current ? 1 : is_current(module);
         if (status <= 0) return status;
         current = true;
-        if (update(module, reference, stream) < 0) return -1;
+        while ((status = update(module, reference, stream, waits)) > 0) {}
+        if (status < 0) return -1;
     }
     return 0;
 }
 
+/* Python code on the way, and other threads in an open wait, may have launched and so have written
+ * variables that were right before: then again. */
+int references_begin(CodeModuleObject *module, CUstream stream)
+{
+    References *references = module->references;
+    unsigned long turns;
+    int waits = 0, status;
+    if (context_forked() || host_function_runs()) {
+        raise_driver(module->state, context_forked() ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_NOT_PERMITTED,
+                     "cuLaunchKernel", NULL);
+        return -1;
+    }
+    if (lock_references(references, true) < 0) return -1;
+    do {
+        turns = references->turns;
+        status = write_all(module, stream, &waits);
+    } while (status == 0 && references->turns != turns);
+    if (status < 0) references_end(module);
+    return status;
+}
+
+void references_end(CodeModuleObject *module)
+{
+    References *references = module->references;
+    Replaced *list = references->replaced;
+    Py_ssize_t count = references->replaced_count;
+    references->replaced = NULL;
+    references->replaced_count = 0;
+    unlock_references(references);
+    if (list) keep_replaced(module, list, count);
+}
+
 int references_note(CodeModuleObject *module, PyObject *stream, CUstream handle)
 {
-    for (Reference *reference = module->references; reference; reference = reference->next)
-        if (reference->source && pooled_note_objects(module->state, &reference->source, 1, stream, handle) < 0)
-            return -1;
-    return 0;
+    int status = 0;
+    Reference *reference = module->references ? module->references->first : NULL;
+    for (; reference && status == 0; reference = reference->next) {
+        Binding *binding = binding_hold(reference);
+        if (binding->source) status = pooled_note_objects(module->state, &binding->source, 1, stream, handle);
+        binding_drop(binding);
+    }
+    return status;
 }
 
 /* ---- texrefs= ---- */
 
 static int check_binding(FunctionObject *function, const Reference *reference)
 {
-    bool stale = reference->source && reference_is_stale(function->state, reference);
-    if (reference->source && !stale) return 0;
+    const Binding *binding = reference->binding;
+    bool stale = binding->source && binding_is_stale(function->state, binding);
+    if (binding->source && !stale) return 0;
     raise_logic(function->state, "kernel '%s': texture reference '%s' is bound to %s", function_name(function),
                 reference->name,
                 stale ? "memory that was freed" : "nothing: set_array or set_address does that");

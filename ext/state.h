@@ -1,12 +1,14 @@
 /* The module's state, made of the field list in state_fields.def.
  *
  * There is no mutable state outside of it but the driver table, and what a process has only once: whether it
- * was forked (context.h).
+ * was forked (context.h), and who is inside the driver at its end (gate.h).
  */
 #ifndef EXT_STATE_H
 #define EXT_STATE_H
 
+struct Compilation;
 struct ContextObject;
+struct Deferred;
 struct KeepBatch;
 struct MemoryPool;
 typedef struct ModuleState ModuleState;
@@ -34,6 +36,15 @@ struct ModuleState {
     GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */
     int give_back_count;
 
+    struct Deferred *deferred;          /* releases that wait for a thread that may make them (deferred.h) */
+    bool deferred_asked;                /* the main thread was asked to make them */
+    struct Compilation *left;           /* compilations that nobody waits for any more (compilation.h) */
+    unsigned long main_thread;          /* where Python runs signal handlers (wait.h) */
+    atomic_int wait_mode;
+    atomic_bool left_running;           /* a wait was left while the work went on: releases may not wait for it */
+    atomic_bool given_up;               /* the program ends before its work: no driver call may wait for that */
+    atomic_long host_generations[2];    /* the same, by whether they were queued before or after ... */
+    unsigned host_generation;           /* ... the end began, which counts it up */
     atomic_long host_functions;         /* Python functions in streams that are still to run */
     atomic_uint log_position;           /* in the driver's log, up to where it was shown */
     atomic_bool fault_shown;            /* a kernel's fault was raised or reported: later calls repeat it */

@@ -151,17 +151,18 @@ static PyObject *param_set(PyObject *self, PyObject *const *args, Py_ssize_t cou
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *launch_grid_on(FunctionObject *function, StatefulLaunch *launch, unsigned width,
+/* By a copy of what is set now: another thread may set something else before the driver has read it. */
+static PyObject *launch_grid_on(FunctionObject *function, const StatefulLaunch *set, unsigned width,
                                 unsigned height, CUstream stream)
 {
-    LaunchShape shape = {
-        {width, height, 1}, {launch->block[0], launch->block[1], launch->block[2]}, launch->shared_bytes};
-    if (function->layout.known && launch->size < function->layout.bytes) {
+    StatefulLaunch now = *set;
+    LaunchShape shape = {{width, height, 1}, {now.block[0], now.block[1], now.block[2]}, now.shared_bytes};
+    if (function->layout.known && now.size < function->layout.bytes) {
         PyErr_Format(PyExc_TypeError, "kernel '%s' takes %u bytes of parameters, %zu were set",
-                     function_name(function), function->layout.bytes, launch->size);
+                     function_name(function), function->layout.bytes, now.size);
         return NULL;
     }
-    if (function_launch_buffer(function, &shape, NULL, stream, launch->bytes, launch->size) < 0) return NULL;
+    if (function_launch_buffer(function, &shape, NULL, stream, now.bytes, now.size) < 0) return NULL;
     Py_RETURN_NONE;
 }
 

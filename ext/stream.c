@@ -1,11 +1,13 @@
 #include "ext/stream.h"
 
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/keep_alive.h"
 #include "ext/pool.h"
+#include "ext/wait.h"
 
-static CUresult create_stream(CUstream *handle, unsigned flags, bool has_priority, int priority)
+IN_CALL static CUresult create_stream(CUstream *handle, unsigned flags, bool has_priority, int priority)
 {
     return has_priority ? driver.cuStreamCreateWithPriority(handle, flags, priority)
                         : driver.cuStreamCreate(handle, flags);
@@ -45,12 +47,14 @@ static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
 static void destroy_stream(StreamObject *stream)
 {
     ContextScope scope;
+    CUresult result;
     LIVE_LESS(stream->state, Stream);
     keep_alive_seal(stream->state, stream->context, stream->handle);
     if (!context_enter(stream->context, &scope)) return;
     memory_pools_stream_gone(stream->state, stream->context, stream->handle);
-    report_driver(stream->state, driver.cuStreamDestroy(stream->handle), "cuStreamDestroy");
+    CALL_UNLOCKED(result, driver.cuStreamDestroy(stream->handle));
     context_leave(&scope);
+    report_driver(stream->state, result, "cuStreamDestroy");
 }
 
 static void stream_dealloc(PyObject *self)
@@ -58,6 +62,7 @@ static void stream_dealloc(PyObject *self)
     StreamObject *stream = stream_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     if (stream->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(stream->state, stream_dealloc, self)) return;
     if (stream->handle) destroy_stream(stream);
     if (stream->context) context_drop(stream->context);
     type->tp_free(self);
@@ -76,7 +81,7 @@ static PyObject *stream_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
     CUresult result;
     if (!context_check(stream->context, "cuStreamSynchronize")) return NULL;
     struct KeepBatch *kept = keep_alive_take(state, stream->context, stream->handle);
-    CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream->handle));
+    CALL_WAITING(state, result, ON_STREAM(stream->handle), driver.cuStreamSynchronize(stream->handle));
     keep_alive_finish(state, kept, result == CUDA_SUCCESS);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuStreamSynchronize", NULL);
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);
@@ -151,13 +156,16 @@ static PyObject *stream_get_flags(PyObject *self, void *Py_UNUSED(closure))
                                   : raise_driver(stream->state, result, "cuStreamGetFlags", NULL);
 }
 
-PyDoc_STRVAR(launch_host_func_doc,
-             "launch_host_func(function, *args)\n--\n\n"
-             "Call function(*args) when the work queued so far is done; later work waits for it. It runs in a "
-             "thread of\n"
-             "the driver's and may make no driver calls; what it raises goes to sys.unraisablehook. It is not "
-             "called when\n"
-             "work before it failed. What is queued when the program ends still runs (cuLaunchHostFunc).");
+PyDoc_STRVAR(
+    launch_host_func_doc,
+    "launch_host_func(function, *args)\n--\n\n"
+    "Call function(*args) when the work queued so far is done; later work waits for it. It runs in a "
+    "thread of\n"
+    "the driver's and may make no driver calls: they raise LogicError. What it lets go of is released right "
+    "after it,\n"
+    "by another thread; what it raises goes to sys.unraisablehook. It is not called when work before it "
+    "failed. What is\n"
+    "queued when the program ends still runs (cuLaunchHostFunc).");
 
 static PyMethodDef stream_methods[] = {
     {"synchronize", stream_synchronize, METH_NOARGS, synchronize_doc},

@@ -27,9 +27,6 @@ static inline EventObject *event_cast(PyObject *object) { return (EventObject *)
 
 /* Stream.launch_host_func (host_function.c). */
 PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count);
-/* Whether this thread runs such a function: then the memory is released later, outside of it. */
-bool host_function_keeps(ContextObject *context, CUdeviceptr pointer);
-
 int host_function_setup(PyObject *module, ModuleState *state);
 
 int stream_setup(PyObject *module, ModuleState *state);

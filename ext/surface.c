@@ -3,6 +3,7 @@
 
 #include "ext/array.h"
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 
 PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *source,
@@ -46,15 +47,23 @@ static PyObject *surface_tp_new(PyTypeObject *type, PyObject *args, PyObject *kw
     return surface_create(state, type, given[0], &resource, NULL);
 }
 
-static void release(TextureObject *surface)
+static void destroy_surface(PyObject *self)
 {
+    TextureObject *surface = texture_cast(self);
     ContextScope scope;
-    if (atomic_exchange(&surface->freed, true)) return;
+    CUresult result;
     LIVE_LESS(surface->state, SurfaceObject);
     if (context_enter(surface->context, &scope)) {
-        report_driver(surface->state, driver.cuSurfObjectDestroy(surface->handle), "cuSurfObjectDestroy");
+        CALL_UNLOCKED(result, driver.cuSurfObjectDestroy(surface->handle));
         context_leave(&scope);
+        report_driver(surface->state, result, "cuSurfObjectDestroy");
     }
+}
+
+static void release(TextureObject *surface)
+{
+    if (!atomic_exchange(&surface->freed, true))
+        deferred_free(surface->state, destroy_surface, (PyObject *)surface);
 }
 
 static void surface_dealloc(PyObject *self)
@@ -63,6 +72,7 @@ static void surface_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (surface->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(surface->state, surface_dealloc, self)) return;
     if (surface->context) {
         release(surface);
         context_drop(surface->context);

@@ -6,6 +6,7 @@
 
 #include "ext/array.h"
 #include "ext/convert.h"
+#include "ext/deferred.h"
 #include "ext/errors.h"
 
 /* ---- Shared with SurfaceObject ---- */
@@ -229,15 +230,23 @@ static PyObject *texture_tp_new(PyTypeObject *type, PyObject *args, PyObject *kw
     return texture_create(state, type, given[0], &resource, &sampling, NULL);
 }
 
-static void release(TextureObject *texture)
+static void destroy_texture(PyObject *self)
 {
+    TextureObject *texture = texture_cast(self);
     ContextScope scope;
-    if (atomic_exchange(&texture->freed, true)) return;
+    CUresult result;
     LIVE_LESS(texture->state, TextureObject);
     if (context_enter(texture->context, &scope)) {
-        report_driver(texture->state, driver.cuTexObjectDestroy(texture->handle), "cuTexObjectDestroy");
+        CALL_UNLOCKED(result, driver.cuTexObjectDestroy(texture->handle));
         context_leave(&scope);
+        report_driver(texture->state, result, "cuTexObjectDestroy");
     }
+}
+
+static void release(TextureObject *texture)
+{
+    if (!atomic_exchange(&texture->freed, true))
+        deferred_free(texture->state, destroy_texture, (PyObject *)texture);
 }
 
 static void texture_dealloc(PyObject *self)
@@ -246,6 +255,7 @@ static void texture_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (texture->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(texture->state, texture_dealloc, self)) return;
     if (texture->context) {
         release(texture);
         context_drop(texture->context);

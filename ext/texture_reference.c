@@ -43,15 +43,16 @@ void reference_dealloc(PyObject *self)
     Py_DECREF((PyObject *)type);
 }
 
-static bool is_bound_to(const Reference *reference, CUresourcetype kind)
+static bool is_bound_to(const Binding *binding, CUresourcetype kind)
 {
-    return reference->source && reference->resource.resType == kind;
+    return binding->source && binding->resource.resType == kind;
 }
 
 PyObject *reference_get_array(PyObject *self, PyObject *Py_UNUSED(none))
 {
     const ReferenceObject *object = reference_cast(self);
-    if (is_bound_to(object->reference, CU_RESOURCE_TYPE_ARRAY)) return Py_NewRef(object->reference->source);
+    const Binding *binding = object->reference->binding;
+    if (is_bound_to(binding, CU_RESOURCE_TYPE_ARRAY)) return Py_NewRef(binding->source);
     return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE,
                         object->reference->surface ? "cuSurfRefGetArray" : "cuTexRefGetArray",
                         "'%s' is bound to no Array", object->reference->name);
@@ -113,16 +114,25 @@ static PyObject *set_address_2d(PyObject *self, FAST_PARAMETERS)
 static PyObject *get_address(PyObject *self, PyObject *Py_UNUSED(none))
 {
     const ReferenceObject *object = reference_cast(self);
-    const CUDA_RESOURCE_DESC *resource = &object->reference->resource;
-    if (is_bound_to(object->reference, CU_RESOURCE_TYPE_LINEAR))
-        return PyLong_FromUnsignedLongLong(resource->res.linear.devPtr);
-    if (is_bound_to(object->reference, CU_RESOURCE_TYPE_PITCH2D))
-        return PyLong_FromUnsignedLongLong(resource->res.pitch2D.devPtr);
+    const Binding *binding = object->reference->binding;
+    if (is_bound_to(binding, CU_RESOURCE_TYPE_LINEAR))
+        return PyLong_FromUnsignedLongLong(binding->resource.res.linear.devPtr);
+    if (is_bound_to(binding, CU_RESOURCE_TYPE_PITCH2D))
+        return PyLong_FromUnsignedLongLong(binding->resource.res.pitch2D.devPtr);
     return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE, "cuTexRefGetAddress",
                         "'%s' is bound to no memory", object->reference->name);
 }
 
 /* ---- How it is read ---- */
+
+/* Puts a setting into a new binding: `field` is a member of Binding. */
+#define SET(reference, field, value) \
+    do { \
+        Binding *former_, *binding_ = reference_renew(reference, &former_); \
+        if (!binding_) return NULL; \
+        binding_->field = (value); \
+        binding_drop(former_); \
+    } while (0)
 
 static PyObject *refuse(PyObject *self, const char *routine, const char *why)
 {
@@ -142,12 +152,15 @@ static PyObject *set_format(PyObject *self, FAST_PARAMETERS)
     if (!cuda_array_element_size(format, 1)) return refuse(self, "cuTexRefSetFormat", "fmt is no array_format");
     if (channels != 1 && channels != 2 && channels != 4)
         return refuse(self, "cuTexRefSetFormat", "num_components is 1, 2 or 4");
-    bool same = format == reference->format && channels == reference->channels;
-    if (!same && reference->source && reference->resource.resType != CU_RESOURCE_TYPE_LINEAR)
+    const Binding *now = reference->binding;
+    bool same = format == now->format && channels == now->channels;
+    if (!same && now->source && now->resource.resType != CU_RESOURCE_TYPE_LINEAR)
         return refuse(self, "cuTexRefSetFormat", "an Array and 2D memory have the format of their descriptor");
-    reference->format = format;
-    reference->channels = channels;
-    reference->changed = true;
+    Binding *former, *binding = reference_renew(reference, &former);
+    if (!binding) return NULL;
+    binding->format = format;
+    binding->channels = channels;
+    binding_drop(former);
     Py_RETURN_NONE;
 }
 
@@ -172,8 +185,7 @@ static PyObject *set_address_mode(PyObject *self, FAST_PARAMETERS)
         return NULL;
     if (mode > CU_TR_ADDRESS_MODE_BORDER)
         return refuse(self, "cuTexRefSetAddressMode", "am is no address_mode");
-    reference->sampling.addressMode[axis] = mode;
-    reference->changed = true;
+    SET(reference, sampling.addressMode[axis], mode);
     Py_RETURN_NONE;
 }
 
@@ -187,8 +199,7 @@ static PyObject *set_filter_mode(PyObject *self, FAST_PARAMETERS)
         || convert_unsigned(given[0], "fm", &mode) < 0)
         return NULL;
     if (mode > CU_TR_FILTER_MODE_LINEAR) return refuse(self, "cuTexRefSetFilterMode", "fm is no filter_mode");
-    reference->sampling.filterMode = mode;
-    reference->changed = true;
+    SET(reference, sampling.filterMode, mode);
     Py_RETURN_NONE;
 }
 
@@ -204,8 +215,7 @@ static PyObject *set_flags(PyObject *self, FAST_PARAMETERS)
         return NULL;
     if (flags & ~(unsigned)KNOWN)
         return refuse(self, "cuTexRefSetFlags", "flags is a combination of TRSF_ values");
-    reference->sampling.flags = flags;
-    reference->changed = true;
+    SET(reference, sampling.flags, flags);
     Py_RETURN_NONE;
 }
 
@@ -219,27 +229,28 @@ static PyObject *get_address_mode(PyObject *self, FAST_PARAMETERS)
         || read_axis(self, given[0], "cuTexRefGetAddressMode", &axis) < 0)
         return NULL;
     return constants_member(object->state, object->state->address_mode,
-                            (long)object->reference->sampling.addressMode[axis]);
+                            (long)object->reference->binding->sampling.addressMode[axis]);
 }
 
 static PyObject *get_filter_mode(PyObject *self, PyObject *Py_UNUSED(none))
 {
     const ReferenceObject *object = reference_cast(self);
     return constants_member(object->state, object->state->filter_mode,
-                            (long)object->reference->sampling.filterMode);
+                            (long)object->reference->binding->sampling.filterMode);
 }
 
 static PyObject *get_format(PyObject *self, PyObject *Py_UNUSED(none))
 {
     const ReferenceObject *object = reference_cast(self);
+    unsigned channels = object->reference->binding->channels;
     PyObject *format =
-        constants_member(object->state, object->state->array_format, (long)object->reference->format);
-    return format ? Py_BuildValue("(NI)", format, object->reference->channels) : NULL;
+        constants_member(object->state, object->state->array_format, (long)object->reference->binding->format);
+    return format ? Py_BuildValue("(NI)", format, channels) : NULL;
 }
 
 static PyObject *get_flags(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    return PyLong_FromUnsignedLong(reference_cast(self)->reference->sampling.flags);
+    return PyLong_FromUnsignedLong(reference_cast(self)->reference->binding->sampling.flags);
 }
 
 /* ---- The class ---- */

@@ -479,6 +479,7 @@ class SurfaceReference:
 def initialize_profiler(config_file: str, output_file: str, output_mode: int) -> None: ...
 def start_profiler() -> None: ...
 def stop_profiler() -> None: ...
+def stop() -> None: ...
 
 # ---- code
 
@@ -788,6 +789,7 @@ class array_format(_Constant):
 
 class compute_mode(_Constant):
     DEFAULT: ClassVar[compute_mode]
+    EXCLUSIVE: ClassVar[compute_mode]
     PROHIBITED: ClassVar[compute_mode]
     EXCLUSIVE_PROCESS: ClassVar[compute_mode]
 
@@ -1060,6 +1062,12 @@ class jit_option(_Constant):
     SPLIT_COMPILE: ClassVar[jit_option]
 
 class jit_target(_Constant):
+    COMPUTE_10: ClassVar[jit_target]
+    COMPUTE_11: ClassVar[jit_target]
+    COMPUTE_12: ClassVar[jit_target]
+    COMPUTE_13: ClassVar[jit_target]
+    COMPUTE_20: ClassVar[jit_target]
+    COMPUTE_21: ClassVar[jit_target]
     COMPUTE_30: ClassVar[jit_target]
     COMPUTE_32: ClassVar[jit_target]
     COMPUTE_35: ClassVar[jit_target]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import pycuda.driver as drv
+from pycuda._compile import arguments as _arguments
 from pycuda._compile import build, cache, finder, includes, report
 from pycuda._compile import nvcc as _nvcc_command
 from pycuda._compile import options as _options
@@ -33,7 +34,6 @@ __all__ = [
 
 DEFAULT_NVCC_FLAGS: list[str] = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
 
-_TARGETS = ("cubin", "ptx", "fatbin")
 _ENVIRONMENT = ("PYCUDA_CACHE_DIR", "PYCUDA_DISABLE_CACHE", "PYCUDA_NVRTC", "PYCUDA_COMPILER")
 _REMEMBERED = 512
 
@@ -46,7 +46,7 @@ def get_nvcc_version(nvcc: str) -> str:
     """get_nvcc_version(nvcc) -> str: what `nvcc --version` prints. A UserWarning, and "", when it cannot be
     run.
     """
-    path = finder.find_nvcc(nvcc)
+    path = finder.find_nvcc(_arguments.path(nvcc, "nvcc"))
     try:
         if path is None:
             raise OSError(f"no command {nvcc!r}")
@@ -60,10 +60,11 @@ def preprocess_source(source: str, options, nvcc: str) -> str:
     """preprocess_source(source, options, nvcc) -> str: the source after nvcc's preprocessor. CompileError
     when that fails.
     """
-    path = finder.find_nvcc(nvcc)
+    source, options = _arguments.source(source), _arguments.options(options)
+    path = finder.find_nvcc(_arguments.path(nvcc, "nvcc"))
     if path is None:
         raise report.nvcc_missing(nvcc, None)
-    text, command, messages = _nvcc_command.preprocess(path, source, list(options))
+    text, command, messages = _nvcc_command.preprocess(path, source, options)
     if text is None:
         raise drv.CompileError("the preprocessor failed", command, "", messages)
     return text
@@ -78,7 +79,11 @@ def _remember(key, product: build.Product) -> None:
 
 
 def _job_memory_key(kind, source, device, *arguments):
-    return kind, source, device, drv.CUDA_DEBUGGING, *arguments, *map(os.environ.get, _ENVIRONMENT)
+    try:
+        here = os.getcwd()  # what relative folders are relative to
+    except OSError:
+        here = None
+    return kind, source, device, drv.CUDA_DEBUGGING, here, *arguments, *map(os.environ.get, _ENVIRONMENT)
 
 
 def _recall(key) -> build.Product | None:
@@ -101,10 +106,16 @@ def compile_plain(source, options, keep, nvcc, cache_dir, target="cubin") -> byt
     Compile source as it stands, with these options and no others: no extern "C", no architecture but one
     among the options.
     """
-    assert target in _TARGETS, f"target is {target!r}: it may be cubin, ptx or fatbin"
+    source, options, nvcc = (
+        _arguments.source(source),
+        _arguments.options(options),
+        _arguments.path(nvcc, "nvcc"),
+    )
+    _arguments.target(target)
+    _arguments.cache_folder(cache_dir)
     device = _target.current()
-    key = _job_memory_key("plain", source, device, tuple(options), keep, nvcc, cache_dir, target)
-    job = build.Job(source, tuple(options), target, nvcc, keep, cache_dir, device)
+    key = _job_memory_key("plain", source, device, options, bool(keep), nvcc, cache_dir, target)
+    job = build.Job(source, options, target, nvcc, bool(keep), cache_dir, device)
     return (_recall(key) or _run(key, job)).code
 
 
@@ -132,7 +143,7 @@ class _Request(NamedTuple):
 
 
 def _job(request: _Request, device) -> build.Job:
-    folders = [os.path.abspath(os.fspath(folder)) for folder in request.include_dirs]
+    folders = [os.path.abspath(folder) for folder in request.include_dirs]
     options = (*request.options, *(f"-I{folder}" for folder in folders), f"-I{build.DEVICE_HEADERS}")
     options = _with_architecture(options, request.arch, request.code, device)
     users = _options.parse(options).folders
@@ -146,27 +157,33 @@ def _job(request: _Request, device) -> build.Job:
         options,
         request.target,
         request.nvcc,
-        bool(request.keep),
+        request.keep,
         request.cache_dir,
         device,
         request.source,
     )
 
 
+def _checked(request: _Request) -> _Request:
+    """The request with each argument of the type that the rest works with. TypeError or ValueError."""
+    source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target = request
+    _arguments.target(target)
+    _arguments.name(arch, "arch")
+    _arguments.name(code, "code")
+    _arguments.cache_folder(cache_dir)
+    source, nvcc = _arguments.source(source), _arguments.path(nvcc, "nvcc")
+    options = _arguments.options(DEFAULT_NVCC_FLAGS if options is None else options)
+    folders = _arguments.folders(include_dirs)
+    return _Request(
+        source, nvcc, options, bool(keep), bool(no_extern_c), arch, code, cache_dir, folders, target
+    )
+
+
 def _compile(request: _Request) -> build.Product:
-    source, nvcc, options, *others, include_dirs, target = request
-    assert target in _TARGETS, f"target is {target!r}: it may be cubin, ptx or fatbin"
-    if isinstance(source, bytes):
-        source = source.decode()
-    options = tuple(DEFAULT_NVCC_FLAGS if options is None else options)
-    include_dirs = tuple(include_dirs or ())
+    request = _checked(request)
     device = _target.current()
-    key = _job_memory_key("wrapped", source, device, nvcc, options, *others, include_dirs, target)
-    product = _recall(key)
-    if product is None:
-        request = _Request(source, nvcc, options, *others, include_dirs, target)
-        product = _run(key, _job(request, device))
-    return product
+    key = _job_memory_key("wrapped", request.source, device, *request[1:])
+    return _recall(key) or _run(key, _job(request, device))
 
 
 def compile(
@@ -240,12 +257,14 @@ class CudaModule:
             )
 
 
-def _load(product: build.Product):
+def _load(product: build.Product, options):
     """The module of this code. A failure says so when the compiler was newer than the driver."""
+    device = _target.current()
+    # PTX has no word for the limit of a whole text: the driver's compiler is asked.
+    limit = _options.register_limit(options) if device is not None and device.takes_ptx else None
     try:
-        return drv.module_from_buffer(product.code)
+        return drv.module_from_buffer(product.code, [(drv.jit_option.MAX_REGISTERS, limit)] if limit else [])
     except drv.Error as problem:
-        device = _target.current()
         if product.compiler and device and not device.takes_ptx and product.compiler > device.driver:
             problem.args = (
                 f"{problem} - compiled by NVRTC {_dotted(product.compiler)}, newer than the driver's CUDA "
@@ -259,10 +278,11 @@ class SourceModule(CudaModule):
     cache_dir=None, include_dirs=None)
 
     The CUDA C source compiled and loaded into the current context. Unless no_extern_c is true it is wrapped
-    in extern "C", so that kernels keep their names; options are nvcc's (a sequence of str; None stands for
-    DEFAULT_NVCC_FLAGS); arch defaults to the device's; keep leaves the compiler's files in a folder and
-    prints it; cache_dir names the cache folder, False means none. CompileError when the source does not
-    compile; it carries the compiler's messages with the lines of source.
+    in extern "C", so that kernels keep their names; options are nvcc's (a sequence of str, or one str for one
+    option; None stands for DEFAULT_NVCC_FLAGS); include_dirs is a sequence of folders, or one; arch defaults
+    to the device's; keep leaves the compiler's files in a folder and prints "*** compiler output in" and its
+    path; cache_dir names the cache folder, False means none. CompileError when the source does not compile;
+    it carries the compiler's messages with the lines of source.
     """
 
     def __init__(
@@ -277,10 +297,11 @@ class SourceModule(CudaModule):
         cache_dir=None,
         include_dirs=None,
     ):
+        _arguments.name(arch, "arch")
         if arch is not None:
             self._warn_of_arch(arch)
         request = _Request(source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs)
-        self.module = _load(_compile(request))
+        self.module = _load(_compile(request), DEFAULT_NVCC_FLAGS if options is None else options)
 
 
 class DynamicModule(CudaModule):
@@ -305,6 +326,11 @@ class DynamicModule(CudaModule):
         log_verbose=False,
         cuda_libdir=None,
     ):
+        _arguments.path(nvcc, "nvcc")
+        _arguments.name(arch, "arch")
+        _arguments.name(code, "code")
+        _arguments.cache_folder(cache_dir)
+        cuda_libdir = None if cuda_libdir is None else _arguments.path(cuda_libdir, "cuda_libdir")
         device = _target.current()
         if device is not None and device.capability < (3, 5):
             raise RuntimeError(
@@ -315,7 +341,7 @@ class DynamicModule(CudaModule):
         self.module = None
         self.nvcc, self.keep, self.no_extern_c = nvcc, keep, no_extern_c
         self.arch, self.code = arch, code
-        self.cache_dir, self.include_dirs = cache_dir, list(include_dirs or ())
+        self.cache_dir, self.include_dirs = cache_dir, list(_arguments.folders(include_dirs))
         self.cuda_libdir, self.libdir, self.libptn = cuda_libdir, None, "lib%s.a"
         if arch is not None:
             self._warn_of_arch(arch)
@@ -422,7 +448,7 @@ class DynamicSourceModule(DynamicModule):
             include_dirs=include_dirs,
             cuda_libdir=cuda_libdir,
         )
-        options = list(DEFAULT_NVCC_FLAGS if options is None else options)
+        options = list(_arguments.options(DEFAULT_NVCC_FLAGS if options is None else options))
         if not any(re.match(r"--?(rdc|relocatable-device-code)", option) for option in options):
             options.append("-rdc=true")
         if "-lcudadevrt" not in options:

@@ -7,9 +7,12 @@ import functools
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda import _later
 from pycuda._driver import GPUArray
 from pycuda.compyte.array import ArrayFlags, get_common_dtype  # noqa: F401
 from pycuda.tools import get_or_register_dtype
+
+__getattr__ = _later.getter(__name__)
 
 # ---- vector types
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import re
 import sys
 import warnings
@@ -233,9 +234,21 @@ class DeviceData:
         takes.
         """
         for count in (1, 2, 4):
-            if size <= count:
+            if 0 < size <= count:
                 return count
+        if size <= 0:
+            raise ValueError(f"a texture has at least 1 channel, not {size}")
         raise ValueError(f"a texture has at most 4 channels, not {size}")
+
+
+def _count(value, what, least):
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is {value!r}: it may be an integer") from None
+    if number < least:
+        raise ValueError(f"{what} is {number}: it may be {least} or more")
+    return number
 
 
 def _round_up(value, unit):
@@ -247,10 +260,13 @@ class OccupancyRecord:
 
     How many blocks of this shape a multiprocessor holds at once: tb_per_mp, warps_per_mp, occupancy (0 to 1),
     limited_by ("device", "warps", "regs" or "smem") and tb_per_mp_limits, a list of (blocks, reason).
-    ValueError when one block alone does not fit.
+    ValueError when one block alone does not fit, TypeError and ValueError for what is no number of these.
     """
 
     def __init__(self, devdata, threads, shared_mem=0, registers=0):
+        threads = _count(threads, "threads", 1)
+        shared_mem = _count(shared_mem, "shared_mem", 0)
+        registers = _count(registers, "registers", 0)
         if threads > devdata.max_threads:
             raise ValueError(f"{threads} threads: a block has at most {devdata.max_threads}")
         if registers > devdata.max_registers_per_thread:

@@ -136,6 +136,14 @@ def at_capability(run_python):
 
 
 @pytest.fixture(scope="session")
+def cpu_device_library():
+    """The path of the CPU device's library, libcuda.so.1."""
+    drv.init()
+    with open("/proc/self/maps") as maps:
+        return next(line.split()[-1] for line in maps if "/libcuda.so.1" in line)
+
+
+@pytest.fixture(scope="session")
 def nvcc():
     """The path of an nvcc that runs. A wrapper script can outlive its toolkit, and under AddressSanitizer's
     runtime nvcc itself crashes.

@@ -7,7 +7,7 @@
 #ifndef DEVICE_API_API_H
 #define DEVICE_API_API_H
 
-#include "abi/cuda_abi.h"
+#include "abi/cpu_device.h"
 
 #define CU_API __attribute__((visibility("protected")))
 
@@ -49,5 +49,8 @@ CU_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count, CUmemLocati
                                       CUstream stream);
 CU_API CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr ptr, size_t count, CUmemLocation location,
                                            unsigned int flags, CUstream stream);
+
+/* Beyond the driver API. */
+CU_API const CpuDeviceTable *cpuDeviceTable(void);
 
 #endif

@@ -86,10 +86,10 @@ CUresult cuArrayDestroy(CUarray handle)
     TRY(context_enter_any(&context));
     Array *array = object_get(handle, OBJECT_ARRAY);
     if (!array) return CUDA_ERROR_INVALID_HANDLE;
-    queue_wait_context(array->object.context);
-    bool mine = object_retire(OBJECT(array));
+    CUresult result = queue_wait_context(array->object.context);
+    if (!result) result = object_retire(OBJECT(array)) ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
     PUT(array);
-    return mine ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
+    return result;
 }
 
 CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *shape, CUarray handle)

@@ -7,11 +7,15 @@
 
 #include "api/ipc.h"
 #include "api/log.h"
+#include "api/managed.h"
+#include "api/pool.h"
 #include "api/queue.h"
 #include "api/stream.h"
 
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
-static Context *contexts;             /* all ever made */
+static Context *contexts;             /* the newest first */
+static unsigned dead_contexts;        /* of them, those that are no primary ones */
+enum { DEAD_CONTEXTS = 64 };          /* so many are known as destroyed; then the oldest are forgotten */
 static unsigned long long last_id;
 
 static const uint64_t default_limits[CONTEXT_LIMITS] = {
@@ -32,6 +36,7 @@ bool context_open(Context *context, unsigned flags)
     pthread_mutex_unlock(&contexts_lock);
     atomic_store(&context->flags, flags);
     atomic_store(&context->error, 0);
+    atomic_store(&context->cancelled, false);
     atomic_store(&context->peers, 0);
     atomic_store(&context->cache_config, 0);
     atomic_store(&context->shared_config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);
@@ -62,6 +67,29 @@ Context *context_new(Device *device, unsigned flags, bool primary)
     return context;
 }
 
+/* The oldest dead context that is on no stack, taken from the list; NULL when there are few. */
+static Context *oldest_dead_locked(void)
+{
+    Context **oldest = NULL;
+    if (dead_contexts <= DEAD_CONTEXTS) return NULL;
+    for (Context **link = &contexts; *link; link = &(*link)->next)
+        if (!(*link)->primary && !atomic_load(&(*link)->live) && !atomic_load(&(*link)->stacked)) oldest = link;
+    Context *context = oldest ? *oldest : NULL;
+    if (oldest) *oldest = context->next;
+    if (oldest) dead_contexts--;
+    return context;
+}
+
+static void forget_oldest(void)
+{
+    pthread_mutex_lock(&contexts_lock);
+    dead_contexts++;
+    Context *context = oldest_dead_locked();
+    pthread_mutex_unlock(&contexts_lock);
+    if (context) pthread_mutex_destroy(&context->print_lock);
+    free(context);
+}
+
 bool context_close(Context *context)
 {
     uint64_t bytes[MEMORY_KINDS];
@@ -76,12 +104,15 @@ bool context_close(Context *context)
     device_heap_destroy(context->buffers);
     context->heap = context->buffers = NULL;
     ipc_close_context(context);
+    pools_leave(context);
     memory_map_free_owner(driver_memory(), context, bytes);
+    managed_sweep();
     uint64_t counted = bytes[MEMORY_DEVICE] + bytes[MEMORY_MANAGED] + bytes[MEMORY_ARRAY];
     atomic_fetch_sub(&context->device->memory_used, counted);
     free(context->print_text);
     context->print_text = NULL;
     context->print_length = context->print_capacity = 0;
+    if (!context->primary) forget_oldest();
     return true;
 }
 
@@ -129,6 +160,16 @@ void context_fail(Context *context, CUresult error, const char *text)
     int none = 0;
     log_error("%s", text);
     atomic_compare_exchange_strong(&context->error, &none, (int)error);
+}
+
+/* No context is ever freed. */
+void context_each_busy(void (*act)(Context *context))
+{
+    pthread_mutex_lock(&contexts_lock);
+    Context *context = contexts;
+    pthread_mutex_unlock(&contexts_lock);
+    for (; context; context = context->next)
+        if (atomic_load(&context->live) && queue_context_busy(context)) act(context);
 }
 
 static void show_locked(Context *context)

@@ -7,10 +7,12 @@
 enum { CONTEXT_LIMITS = 10 };
 
 struct CUctx_st {
-    Context *next;              /* all contexts ever made; none is ever freed */
+    Context *next;              /* in the list of all that are known: the living, and the last that died */
+    _Atomic unsigned stacked;   /* places on threads' stacks: not forgotten before they are left */
     Device *device;
     bool primary;
     _Atomic bool live;
+    _Atomic bool cancelled;     /* its work was interrupted: none is begun */
     _Atomic int error;          /* the fault that ended it: every call answers with it from then on */
     unsigned retained;          /* primary: retains; made: cuCtxAttach's count */
     _Atomic unsigned flags;
@@ -40,6 +42,8 @@ CUresult context_check(CUcontext handle, Context **out);
 /* Records the fault that ends it; the first one stays. The text goes to the log. */
 void context_fail(Context *context, CUresult error, const char *text);
 CUresult context_error(const Context *context);
+/* For each live context with work to do. */
+void context_each_busy(void (*act)(Context *context));
 
 /* A live context with its default stream; NULL without memory. */
 Context *context_new(Device *device, unsigned flags, bool primary);

@@ -2,12 +2,20 @@
 #include <stdlib.h>
 
 #include "api/context.h"
+#include "api/patience.h"
 #include "api/queue.h"
 #include "api/stream.h"
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static _Thread_local ThreadState *mine;
+
+static Context *pop(ThreadState *state)
+{
+    Context *context = state->stack[--state->depth];
+    atomic_fetch_sub(&context->stacked, 1);
+    return context;
+}
 
 /* A thread ends: its default streams finish what they have and go. A forked child has nobody to run them. */
 static void drop_thread_state(void *value)
@@ -18,6 +26,7 @@ static void drop_thread_state(void *value)
         queue_close(state->streams[i].stream);
         PUT(state->streams[i].stream);
     }
+    while (state->depth) pop(state);
     free(state->streams);
     free(state->stack);
     free(state);
@@ -45,6 +54,7 @@ static CUresult push(ThreadState *state, Context *context)
         state->capacity = capacity;
     }
     state->stack[state->depth++] = context;
+    atomic_fetch_add(&context->stacked, 1);
     return CUDA_SUCCESS;
 }
 
@@ -93,8 +103,9 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
     if (!handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(context_check(handle, &context));
     if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
+    if (patience_limited()) TRY(queue_wait_context(context));
     ThreadState *state = thread_state();
-    if (state && state->depth && state->stack[state->depth - 1] == context) state->depth--;
+    if (state && state->depth && state->stack[state->depth - 1] == context) pop(state);
     return context_close(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
@@ -136,7 +147,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext *out)
     TRY(driver_check());
     ThreadState *state = thread_state();
     if (!state || !state->depth) return CUDA_ERROR_INVALID_CONTEXT;
-    Context *context = state->stack[--state->depth];
+    Context *context = pop(state);
     if (out) *out = context;
     return CUDA_SUCCESS;
 }
@@ -148,13 +159,12 @@ CUresult cuCtxSetCurrent(CUcontext handle)
     ThreadState *state = thread_state();
     if (!state) return CUDA_ERROR_OUT_OF_MEMORY;
     if (!handle) {
-        if (state->depth) state->depth--;
+        if (state->depth) pop(state);
         return CUDA_SUCCESS;
     }
     TRY(context_check(handle, &context));
-    if (!state->depth) return push(state, context);
-    state->stack[state->depth - 1] = context;
-    return CUDA_SUCCESS;
+    if (state->depth) pop(state);
+    return push(state, context);
 }
 
 CUresult cuCtxGetCurrent(CUcontext *out)
@@ -195,6 +205,11 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
     if (!device) return CUDA_ERROR_INVALID_DEVICE;
     driver_lock();
     Context *context = device->primary;
+    bool ends = context && context->retained == 1 && atomic_load(&context->live);
+    driver_unlock();
+    if (ends && patience_limited()) TRY(queue_wait_context(context));
+    driver_lock();
+    context = device->primary;
     bool retained = context && context->retained;
     bool last = retained && --context->retained == 0 && atomic_load(&context->live);
     driver_unlock();

@@ -1,13 +1,15 @@
 /* What a context can be asked and told: device, flags, limits, cache preferences, peers; waiting for its
  * work. */
 #include "api/context.h"
+#include "api/pool.h"
 #include "api/queue.h"
 
 CUresult cuCtxSynchronize(void)
 {
     Context *context;
     TRY(context_enter_any(&context));
-    queue_wait_context(context);
+    TRY(queue_wait_context(context));
+    pools_observe(context->device, NULL);
     context_flush(context);
     return context_error(context);
 }
@@ -16,7 +18,8 @@ CUresult cuCtxSynchronize_v2(CUcontext handle)
 {
     Context *context;
     TRY(context_check(handle, &context));
-    queue_wait_context(context);
+    TRY(queue_wait_context(context));
+    pools_observe(context->device, NULL);
     context_flush(context);
     return context_error(context);
 }

@@ -25,7 +25,7 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
     MemoryRange range;
     uint64_t bytes;
     if (!side->address || !extent(job, side, &bytes)) return false;
-    *pageable = !memory_map_find(map, side->address, &range);
+    *pageable = !memory_map_told(map, side->address, 1, &range);
     if (!*pageable)
         return bytes <= range.size - (side->address - range.base) || range.kind == MEMORY_REGISTERED;
     return !side->device && !memory_map_reserves(map, side->address);
@@ -59,7 +59,7 @@ static bool is_empty(const CopyJob *job) { return !job->width || !job->height ||
 /* On the calling thread, when the stream's turn has come. */
 static CUresult run_in_turn(Stream *stream, const CopyJob *job)
 {
-    queue_wait_turn(stream);
+    if (!queue_wait_turn(stream)) return CUDA_ERROR_NOT_READY;
     CUresult error = stream_error(stream);
     if (!error) copy_run(*job);
     context_flush(stream->object.context);
@@ -137,6 +137,7 @@ static CUresult perform(Stream *stream, const CopyJob *job)
     if (to_pageable || (from_pageable && !small)) return run_in_turn(stream, job);
     bool tiny = small && job->width * job->height * job->depth <= INLINE_BYTES;
     if (tiny && queue_idle(stream)) return run_in_turn(stream, job);
+    TRY(queue_wait_room(stream));
     return submit(stream, job, from_pageable);
 }
 
@@ -214,7 +215,7 @@ static CUresult enter_peers(CUcontext first, CUcontext second)
         if (!handles[i]) return CUDA_ERROR_INVALID_CONTEXT;
         TRY(context_check(handles[i], &context));
         TRY(context_error(context));
-        queue_wait_context(context);
+        TRY(queue_wait_context(context));
     }
     return CUDA_SUCCESS;
 }

@@ -147,7 +147,7 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *copy, const CUstream *str
     for (int i = 0; i < 2; i++) {
         TRY(context_check(handles[i], &context));
         TRY(context_error(context));
-        queue_wait_context(context);
+        TRY(queue_wait_context(context));
     }
     COPY_3D(copy, stream);
 }

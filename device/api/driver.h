@@ -1,4 +1,4 @@
-/* The driver as a whole: settings from the environment, initialisation, fork, the virtual devices. */
+/* The driver as a whole: initialisation, fork, the virtual devices. */
 #ifndef DEVICE_API_DRIVER_H
 #define DEVICE_API_DRIVER_H
 
@@ -6,21 +6,10 @@
 
 #include "api/api.h"
 #include "api/objects.h"
+#include "api/settings.h"
 #include "exec/grid.h"
 #include "exec/memory_map.h"
 #include "ptx/chunks.h"
-
-enum { DRIVER_MAX_DEVICES = 64 };
-
-typedef struct DriverSettings {
-    int version;            /* PYCUDA_CPU_DRIVER_VERSION, as CUDA numbers it: 13000 */
-    int devices;            /* PYCUDA_CPU_DEVICES */
-    int threads;            /* PYCUDA_CPU_THREADS, or one for each CPU */
-    int capability;         /* PYCUDA_CPU_COMPUTE_CAPABILITY: 75 for 7.5 */
-    uint64_t memory;        /* PYCUDA_CPU_MEMORY, bytes of each device */
-    unsigned checks;        /* PYCUDA_CPU_CHECK: CHECK_* of exec/code.h */
-    bool checks_known;      /* it has no other word */
-} DriverSettings;
 
 /* Where the memory of a pool is. */
 typedef enum { POOL_DEVICE, POOL_MANAGED, POOL_HOST, POOL_KINDS } PoolKind;
@@ -39,9 +28,6 @@ typedef struct Device {
     unsigned primary_flags;
     DevicePools pools[POOL_KINDS];
 } Device;
-
-/* Read once, also before cuInit. */
-const DriverSettings *driver_settings(void);
 
 /* CUDA_ERROR_NOT_INITIALIZED before cuInit and in a forked child, CUDA_ERROR_NOT_PERMITTED inside a stream
  * callback. */
@@ -62,8 +48,8 @@ bool driver_enter_callback(bool inside);
 
 /* How many threads a device uses. */
 int driver_threads(void);
-/* The number in text, with an optional K, M, G or T (powers of 1024); fallback when it is none. */
-uint64_t driver_parse_size(const char *text, uint64_t fallback);
+/* How many multiprocessors it shows: programs choose grids by them, cooperative grids are bounded by them. */
+int driver_multiprocessors(void);
 
 #define TRY(call) \
     do { \

@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include "api/ipc.h"
+#include "api/patience.h"
+#include "api/pool.h"
 #include "api/stream.h"
 
 struct CUevent_st {
@@ -239,15 +241,18 @@ CUresult cuEventSynchronize(CUevent handle)
     Dependency place;
     TRY(event_enter(handle, &event));
     uint64_t shared = event->shared ? shared_event_last(event->shared) : 0;
+    bool reached = true;
     if (last_record(event, &place)) {
-        queue_wait(place.stream, place.number);
+        reached = queue_wait(place.stream, place.number);
+        if (reached) pools_observe(place.stream->object.context->device, place.stream);
         PUT(place.stream);
         context_flush(event->object.context);
     }
-    if (shared) shared_event_wait(event->shared, shared);
+    if (reached && shared)
+        reached = shared_event_wait(event->shared, shared, patience_end(event->object.context));
     CUresult error = context_error(event->object.context);
     PUT(event);
-    return error;
+    return error || reached ? error : CUDA_ERROR_NOT_READY;
 }
 
 /* The time of the last record; CUDA_ERROR_INVALID_HANDLE without one, CUDA_ERROR_NOT_READY before it is
@@ -304,7 +309,7 @@ static void run_wait(Task *self, Stream *stream)
 {
     const RecordTask *task = (RecordTask *)self;
     (void)stream;
-    shared_event_wait(task->event->shared, task->shared_number);
+    shared_event_wait(task->event->shared, task->shared_number, 0);
 }
 
 static CUresult wait_for_shared(Stream *stream, Event *event)
@@ -314,6 +319,7 @@ static CUresult wait_for_shared(Stream *stream, Event *event)
     RecordTask *task = calloc(1, sizeof *task);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     task->task.run = run_wait;
+    task->task.endless = true;
     task->task.release = free_record;
     task->event = event;
     task->shared_number = number;
@@ -326,6 +332,7 @@ static CUresult wait_for(Stream *stream, Event *event)
 {
     Dependency place;
     if (!last_record(event, &place)) return CUDA_SUCCESS;
+    queue_note_wait(stream, &place);
     if (place.stream == stream || queue_reached(place.stream, place.number)) {
         PUT(place.stream);
         return CUDA_SUCCESS;

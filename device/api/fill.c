@@ -49,7 +49,7 @@ static bool check(const FillTask *fill, uint64_t *bytes)
     if (fill->height > 1 && fill->pitch < row) return false;
     if (__builtin_mul_overflow(fill->height - 1, fill->pitch, &rows)) return false;
     if (__builtin_add_overflow(rows, row, bytes)) return false;
-    return memory_map_find_span(driver_memory(), fill->address, *bytes, &range);
+    return memory_map_told(driver_memory(), fill->address, *bytes, &range);
 }
 
 static CUresult perform(Stream *stream, const FillTask *fill)

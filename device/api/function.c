@@ -95,6 +95,21 @@ CUresult function_param_info(const CodeFunction *code, size_t index, size_t *off
     return CUDA_SUCCESS;
 }
 
+CpuParameterKind function_parameter_kind(CUfunction handle, size_t index)
+{
+    Function *function = object_get(handle, OBJECT_FUNCTION);
+    CpuParameterKind kind = CPU_PARAMETER_UNKNOWN;
+    if (!function) return kind;
+    if (index < function->code->param_count) {
+        const CodeParam *param = &function->code->params[index];
+        kind = param->is_integer ? CPU_PARAMETER_INTEGER
+               : param->is_float ? CPU_PARAMETER_FLOAT
+                                 : CPU_PARAMETER_UNKNOWN;
+    }
+    PUT(function);
+    return kind;
+}
+
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction handle)
 {
     Function *function;
@@ -130,10 +145,13 @@ CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config)
     return config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
+/* What asks for a name, a module or a parameter takes NULL for a bad value, unlike the other calls, for which it
+ * is a bad handle. */
 CUresult cuFuncGetModule(CUmodule *out, CUfunction handle)
 {
     Function *function;
-    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(driver_check());
+    if (!out || !handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
     *out = function->module;
     PUT(function);
@@ -143,7 +161,8 @@ CUresult cuFuncGetModule(CUmodule *out, CUfunction handle)
 CUresult cuFuncGetName(const char **name, CUfunction handle)
 {
     Function *function;
-    if (!name) return CUDA_ERROR_INVALID_VALUE;
+    TRY(driver_check());
+    if (!name || !handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
     *name = function->code->name;
     PUT(function);
@@ -153,6 +172,8 @@ CUresult cuFuncGetName(const char **name, CUfunction handle)
 CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t *offset, size_t *size)
 {
     Function *function;
+    TRY(driver_check());
+    if (!handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
     CUresult result = function_param_info(function->code, index, offset, size);
     PUT(function);

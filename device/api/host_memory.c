@@ -26,9 +26,9 @@ CUresult cuMemFreeHost(void *pointer)
     uint64_t address = (uint64_t)(uintptr_t)pointer;
     TRY(context_enter_any(&context));
     if (!pointer) return context_error(context);
-    if (!memory_map_find(driver_memory(), address, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
     if (range.base != address || range.kind != MEMORY_HOST_PINNED) return CUDA_ERROR_INVALID_VALUE;
-    queue_wait_context(range.owner);
+    TRY(queue_wait_context(range.owner));
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;
     return context_error(context);
 }
@@ -60,10 +60,10 @@ CUresult cuMemHostUnregister(void *pointer)
     uint64_t address = (uint64_t)(uintptr_t)pointer;
     TRY(context_enter_any(&context));
     if (!pointer) return CUDA_ERROR_INVALID_VALUE;
-    if (!memory_map_find(driver_memory(), address, &range) || range.kind != MEMORY_REGISTERED
+    if (!memory_map_told(driver_memory(), address, 1, &range) || range.kind != MEMORY_REGISTERED
         || range.base != address)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    queue_wait_context(range.owner);
+    TRY(queue_wait_context(range.owner));
     bool gone = memory_map_unregister(driver_memory(), address, NULL);
     if (!gone) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     return context_error(context);
@@ -71,7 +71,7 @@ CUresult cuMemHostUnregister(void *pointer)
 
 static bool find_host(const void *pointer, MemoryRange *range)
 {
-    return memory_map_find(driver_memory(), (uint64_t)(uintptr_t)pointer, range)
+    return memory_map_told(driver_memory(), (uint64_t)(uintptr_t)pointer, 1, range)
            && (range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED);
 }
 

@@ -12,13 +12,15 @@
     "this device runs PTX: compile for a virtual architecture (nvcc -ptx, or " \
     "-gencode arch=compute_75,code=compute_75 with --no-compress; NVRTC --gpu-architecture=compute_75)"
 
-static const char link_magic[16] = "\177pycuda-link\n\2";
+static const char link_magic[16] = "\177pycuda-link\n\3";
 
-/* What cuLinkComplete makes; the texts follow. */
+/* What image_join makes; the texts follow. */
 typedef struct LinkHeader {
     char magic[16];
     uint64_t size;          /* of everything */
     uint64_t count;
+    CodeOptions options;
+    bool linked;
     uint64_t lengths[];     /* of the texts; each has a NUL and a name with a NUL behind it */
 } LinkHeader;
 
@@ -145,6 +147,8 @@ static bool scan_link(const char *data, size_t limit, Image *image)
         at += length + name_length + 2;
     }
     image->count = (unsigned)header.count;
+    image->linked = header.linked;
+    image->options = header.options;
     return true;
 }
 
@@ -168,7 +172,8 @@ CUresult image_open(const void *data, size_t limit, int capability, Image *image
     const char *bytes = data;
     uint32_t magic = 0;
     image->count = 0;
-    image->as_written = false;
+    image->linked = false;
+    image->options = (CodeOptions){0};
     size_t head = limit < 4 ? strnlen(bytes, limit) : strnlen(bytes, 4);
     if (head == 4) memcpy(&magic, bytes, 4);
     if (magic == FAT_WRAPPER_MAGIC && limit == SIZE_MAX) { /* holds an address: none of a file */
@@ -193,9 +198,11 @@ CUresult image_open(const void *data, size_t limit, int capability, Image *image
 /* With its NUL. */
 static size_t name_size(const ImagePart *part) { return part->name ? strlen(part->name) + 1 : 1; }
 
-void *image_join(const ImagePart *parts, unsigned count, size_t *size)
+void *image_join(const Image *image, size_t *size)
 {
-    LinkHeader header = {.count = count};
+    const ImagePart *parts = image->parts;
+    unsigned count = image->count;
+    LinkHeader header = {.count = count, .options = image->options, .linked = image->linked};
     uint64_t at = sizeof header + count * sizeof *header.lengths;
     header.size = at;
     for (unsigned i = 0; i < count; i++) header.size += parts[i].length + name_size(&parts[i]) + 1;

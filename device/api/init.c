@@ -1,10 +1,12 @@
-/* cuInit, the settings of the environment, and what a fork makes of the driver. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+/* cuInit, why it failed, and what a fork makes of the driver. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/resource.h>
 
+#include "api/device_limits.h"
 #include "api/driver.h"
 #include "api/log.h"
+#include "api/module.h"
 
 typedef struct Driver {
     _Atomic int initialised, forked;
@@ -14,111 +16,14 @@ typedef struct Driver {
 } Driver;
 
 static Driver driver = {.chunks = CHUNKS_INITIALIZER};
-static DriverSettings settings;
-static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t driver_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local bool inside_callback;
-
-static int number_of(const char *name, int fallback, int low, int high)
-{
-    const char *text = getenv(name);
-    char *end = NULL;
-    if (!text || !*text) return fallback;
-    long value = strtol(text, &end, 10);
-    if (!*end && value >= low && value <= high) return (int)value;
-    log_warning("%s=%s is not a number from %d to %d: %d is used", name, text, low, high, fallback);
-    return fallback;
-}
-
-uint64_t driver_parse_size(const char *text, uint64_t fallback)
-{
-    static const char units[] = "KMGT";
-    char *end = NULL;
-    if (!text || !*text || *text == '-') return fallback;
-    double value = strtod(text, &end);
-    int shift = 0;
-    const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
-    if (unit && *unit) {
-        shift = 10 * (int)(unit - units + 1);
-        end++;
-        if (end[0] == 'i' && end[1] == 'B') end++;
-        if (*end == 'B' || *end == 'b') end++;
-    }
-    double bytes = value * (double)(UINT64_C(1) << shift);
-    return *end || !(bytes >= 1) || bytes > 0x1p40 ? fallback : (uint64_t)bytes;
-}
-
-static uint64_t default_memory(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t half = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : UINT64_C(1) << 30;
-    uint64_t most = UINT64_C(8) << 30;
-    return (half < most ? half : most) & ~UINT64_C(0xfffff);
-}
-
-/* "7.5" or "75" as 75. */
-static int capability_of(const char *text)
-{
-    if (!text || !*text) return 75;
-    char *end = NULL;
-    long major = strtol(text, &end, 10), minor = 0;
-    if (*end == '.')
-        minor = strtol(end + 1, &end, 10);
-    else
-        minor = major % 10, major /= 10;
-    if (!*end && major >= 5 && major <= 12 && minor >= 0 && minor <= 9) return (int)(10 * major + minor);
-    log_warning("PYCUDA_CPU_COMPUTE_CAPABILITY=%s is none (7.5 is one): 7.5 is used", text);
-    return 75;
-}
-
-/* A list of checks; false where a word is none. */
-static bool checks_of(const char *text, unsigned *checks)
-{
-    static const struct {
-        const char *word;
-        unsigned bit;
-    } rows[] = {{"racecheck", CHECK_RACE},
-                {"initcheck", CHECK_INIT},
-                {"initcheck-shared", CHECK_INIT_SHARED},
-                {"synccheck", CHECK_SYNC}};
-    enum { ROWS = sizeof rows / sizeof *rows };
-    bool known = true;
-    for (const char *at = text; at && *(at += strspn(at, ", ")); at += strcspn(at, ", ")) {
-        size_t length = strcspn(at, ", ");
-        int k = 0;
-        while (k < ROWS && (strlen(rows[k].word) != length || strncmp(rows[k].word, at, length) != 0)) k++;
-        if (k < ROWS)
-            *checks |= rows[k].bit;
-        else
-            known = false;
-    }
-    return known;
-}
-
-static int processors(void)
-{
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (int)online : 1;
-}
-
-static void read_settings(void)
-{
-    settings.version = number_of("PYCUDA_CPU_DRIVER_VERSION", 13000, 10000, 99999);
-    settings.devices = number_of("PYCUDA_CPU_DEVICES", 1, 0, DRIVER_MAX_DEVICES);
-    settings.threads = number_of("PYCUDA_CPU_THREADS", 0, 0, 1024);
-    if (!settings.threads) settings.threads = processors(); /* reads a file: not for every launch */
-    settings.capability = capability_of(getenv("PYCUDA_CPU_COMPUTE_CAPABILITY"));
-    settings.memory = driver_parse_size(getenv("PYCUDA_CPU_MEMORY"), default_memory());
-    settings.checks_known = checks_of(getenv("PYCUDA_CPU_CHECK"), &settings.checks);
-}
-
-const DriverSettings *driver_settings(void)
-{
-    pthread_once(&settings_once, read_settings);
-    return &settings;
-}
+static atomic_bool texts_are_read; /* somebody asked for the table: stderr is not for us */
+static char init_problem[1024];    /* under the driver's mutex */
 
 int driver_threads(void) { return driver_settings()->threads; }
+
+int driver_multiprocessors(void) { return driver_settings()->multiprocessors; }
 
 /* The workers do not exist in the child: nothing may be called there. */
 static void mark_forked(void)
@@ -126,26 +31,51 @@ static void mark_forked(void)
     if (atomic_load(&driver.initialised)) atomic_store(&driver.forked, 1);
 }
 
-static MemoryMap *make_memory(unsigned checks)
+/* Says why cuInit fails: in the log, to pycuda by its table, to others on stderr. */
+__attribute__((format(printf, 2, 3))) static CUresult refuse_locked(CUresult result, const char *format, ...)
 {
-    MemoryMap *map = memory_map_create();
-    if (!map || !(checks & CHECK_INIT) || memory_map_watch(map)) return map;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(init_problem, sizeof init_problem, format, list);
+    va_end(list);
+    log_error("%s", init_problem);
+    if (!atomic_load(&texts_are_read) && !driver_settings()->log_printed)
+        fprintf(stderr, "CPU device: %s\n", init_problem);
+    return result;
+}
+
+/* Twice what the devices have leaves room for managed and host memory and for what is freed and kept aside. */
+static MemoryMap *make_memory(const DriverSettings *wanted)
+{
+    MemoryMap *map = memory_map_create_least(2 * wanted->memory * (uint64_t)wanted->devices);
+    if (!map || !(wanted->checks & CHECK_INIT) || memory_map_watch(map)) return map;
     memory_map_destroy(map);
     return NULL;
+}
+
+static CUresult refuse_for_memory_locked(const DriverSettings *wanted)
+{
+    struct rlimit limit;
+    char within[128] = "";
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(within, sizeof within, " within this process's limit of %llu MiB: raise that (ulimit -v), or",
+                 (unsigned long long)(limit.rlim_cur >> 20));
+    return refuse_locked(
+        CUDA_ERROR_OUT_OF_MEMORY,
+        "no address space for the memory of %d devices of %llu MiB%s set PYCUDA_CPU_MEMORY to less, "
+        "for example PYCUDA_CPU_MEMORY=256M",
+        wanted->devices, (unsigned long long)(wanted->memory >> 20), *within ? within : ":");
 }
 
 static CUresult initialise_locked(void)
 {
     if (atomic_load(&driver.initialised)) return CUDA_SUCCESS;
     const DriverSettings *wanted = driver_settings();
-    if (!wanted->checks_known) {
-        log_error("PYCUDA_CPU_CHECK=%s: it is a list of racecheck, initcheck, initcheck-shared and synccheck",
-                  getenv("PYCUDA_CPU_CHECK"));
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
+    init_problem[0] = '\0';
+    if (*wanted->problem) return refuse_locked(CUDA_ERROR_INVALID_VALUE, "%s", wanted->problem);
     if (!wanted->devices) return CUDA_ERROR_NO_DEVICE;
-    driver.memory = make_memory(wanted->checks);
-    if (!driver.memory) return CUDA_ERROR_OUT_OF_MEMORY;
+    driver.memory = make_memory(wanted);
+    if (!driver.memory) return refuse_for_memory_locked(wanted);
     for (int i = 0; i < wanted->devices; i++) {
         driver.devices[i].ordinal = i;
         driver.devices[i].memory_size = wanted->memory;
@@ -163,6 +93,16 @@ CUresult cuInit(unsigned int flags)
     CUresult result = initialise_locked();
     driver_unlock();
     return result;
+}
+
+/* Written by the call that failed: who asks, asks after it. */
+static const char *problem_of_init(void) { return init_problem; }
+
+const CpuDeviceTable *cpuDeviceTable(void)
+{
+    static const CpuDeviceTable table = {sizeof table, problem_of_init, function_parameter_kind};
+    atomic_store(&texts_are_read, true);
+    return &table;
 }
 
 CUresult cuDriverGetVersion(int *version)

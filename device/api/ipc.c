@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/log.h"
+#include "api/pool.h"
 #include "api/queue.h"
 
 _Static_assert(sizeof(IpcHandle) == sizeof(CUipcMemHandle), "an IpcHandle fills the driver's handle of memory");
@@ -24,9 +25,14 @@ void ipc_name(IpcHandle *handle, IpcKind kind, int descriptor, uint64_t inode)
     memcpy(handle->magic, magic, sizeof magic);
 }
 
+bool ipc_is(const IpcHandle *handle, IpcKind kind)
+{
+    return !memcmp(handle->magic, magic, sizeof magic) && handle->kind == kind;
+}
+
 CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file)
 {
-    if (memcmp(handle->magic, magic, sizeof magic) || handle->kind != kind) {
+    if (!ipc_is(handle, kind)) {
         log_error("these bytes are no IPC handle of %s of the CPU device",
                   kind == IPC_MEMORY ? "memory" : "an event");
         return CUDA_ERROR_INVALID_VALUE;
@@ -35,6 +41,11 @@ CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file)
         log_error("an IPC handle is for other processes: this one made it");
         return CUDA_ERROR_INVALID_CONTEXT;
     }
+    return ipc_reach(handle, file);
+}
+
+CUresult ipc_reach(const IpcHandle *handle, SharedFile *file)
+{
     int problem = shared_file_open(file, handle->process, handle->descriptor, handle->inode);
     if (!problem) return CUDA_SUCCESS;
     bool gone = problem == ENOENT || problem == ESTALE;
@@ -51,6 +62,7 @@ CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file)
 typedef struct Import {
     struct Import *next;
     const Context *context;
+    Pool *pool;              /* a reference, of what came through a pool: opened anew each time; else NULL */
     int process;
     uint64_t inode, id;      /* of the handle */
     unsigned count;
@@ -69,7 +81,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
     MemoryExport place;
     IpcHandle handle;
     TRY(context_enter(&context));
-    if (!out || !memory_map_find(driver_memory(), address, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
     if (range.kind != MEMORY_DEVICE || range.tag) {
         log_error("only memory of cuMemAlloc has an IPC handle, no %s", memory_kind_name(range.kind));
         return CUDA_ERROR_INVALID_VALUE;
@@ -92,7 +104,7 @@ static Import *find_locked(const Context *context, const IpcHandle *handle)
 {
     Import *import = imports;
     while (import
-           && (import->context != context || import->process != handle->process
+           && (import->pool || import->context != context || import->process != handle->process
                || import->inode != handle->inode || import->id != handle->id))
         import = import->next;
     return import;
@@ -112,18 +124,20 @@ static bool map_pages(Import *import, const IpcHandle *handle, const SharedFile 
 }
 
 /* Owned by the list; NULL when it cannot be mapped. */
-static Import *import_locked(Context *context, const IpcHandle *handle, const SharedFile *file)
+static Import *import_locked(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool)
 {
     MemoryRequest request = {
         .size = handle->size,
         .kind = MEMORY_IMPORTED,
         .device = context->device->ordinal,
         .owner = context,
+        .tag = pool,
     };
     Import *import = calloc(1, sizeof *import);
     if (!import) return NULL;
     *import = (Import){.next = imports,
                        .context = context,
+                       .pool = pool,
                        .process = handle->process,
                        .inode = handle->inode,
                        .id = handle->id};
@@ -137,7 +151,21 @@ static Import *import_locked(Context *context, const IpcHandle *handle, const Sh
         return NULL;
     }
     imports = import;
+    if (pool) object_hold(OBJECT(pool));
     return import;
+}
+
+CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool, CUdeviceptr *out)
+{
+    pthread_mutex_lock(&imports_lock);
+    Import *import = pool ? NULL : find_locked(context, handle);
+    if (!import) import = import_locked(context, handle, file, pool);
+    if (import) {
+        import->count++;
+        *out = import->address;
+    }
+    pthread_mutex_unlock(&imports_lock);
+    return import ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
 }
 
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle bytes, unsigned int flags)
@@ -149,16 +177,9 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle bytes, unsigned 
     if (!out || flags & ~(unsigned)CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) return CUDA_ERROR_INVALID_VALUE;
     memcpy(&handle, &bytes, sizeof handle);
     TRY(ipc_open(&handle, IPC_MEMORY, &file));
-    pthread_mutex_lock(&imports_lock);
-    Import *import = find_locked(context, &handle);
-    if (!import) import = import_locked(context, &handle, &file);
-    if (import) {
-        import->count++;
-        *out = import->address;
-    }
-    pthread_mutex_unlock(&imports_lock);
+    CUresult result = ipc_map(context, &handle, &file, NULL, out);
     shared_file_close(&file);
-    return import ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
+    return result;
 }
 
 CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle bytes, unsigned int flags)
@@ -170,6 +191,7 @@ static void free_import(Import *import)
 {
     memory_map_unregister(driver_memory(), import->address, NULL);
     munmap(import->pages, import->length);
+    if (import->pool) PUT(import->pool);
     free(import);
 }
 
@@ -179,7 +201,8 @@ static bool let_go(const Context *context, CUdeviceptr address, Import **last)
     *last = NULL;
     pthread_mutex_lock(&imports_lock);
     Import **link = &imports;
-    while (*link && ((*link)->address != address || (*link)->context != context)) link = &(*link)->next;
+    while (*link && ((*link)->address != address || (*link)->pool || (*link)->context != context))
+        link = &(*link)->next;
     bool found = *link != NULL;
     if (found && --(*link)->count == 0) {
         *last = *link;
@@ -195,10 +218,22 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address)
     Context *context;
     Import *last;
     TRY(context_enter_any(&context));
-    queue_wait_context(context);
+    TRY(queue_wait_context(context));
     if (!let_go(context, address, &last)) return CUDA_ERROR_INVALID_VALUE;
     if (last) free_import(last);
     return context_error(context);
+}
+
+bool ipc_release(CUdeviceptr address)
+{
+    pthread_mutex_lock(&imports_lock);
+    Import **link = &imports;
+    while (*link && ((*link)->address != address || !(*link)->pool)) link = &(*link)->next;
+    Import *import = *link;
+    if (import) *link = import->next;
+    pthread_mutex_unlock(&imports_lock);
+    if (import) free_import(import);
+    return import != NULL;
 }
 
 static Import *take_any(const Context *context)

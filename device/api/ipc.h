@@ -9,7 +9,7 @@
 #include "api/context.h"
 #include "exec/shared_file.h"
 
-typedef enum IpcKind { IPC_MEMORY = 1, IPC_EVENT = 2 } IpcKind;
+typedef enum IpcKind { IPC_MEMORY = 1, IPC_EVENT = 2, IPC_POOL = 3, IPC_POOL_MEMORY = 4 } IpcKind;
 
 /* 64 bytes, as every handle of the driver's. */
 typedef struct IpcHandle {
@@ -17,13 +17,21 @@ typedef struct IpcHandle {
     uint32_t kind;
     int32_t process, descriptor, reserved;
     uint64_t inode, offset, size, id;
-    uint64_t rest;
+    uint64_t pool;           /* that it belongs to, by its number in that process */
 } IpcHandle;
 
 /* Fills the handle for something of this process. */
 void ipc_name(IpcHandle *handle, IpcKind kind, int descriptor, uint64_t inode);
 /* The file of a handle that another process made; the log tells what is wrong. */
 CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file);
+/* The same, of any kind and process. */
+CUresult ipc_reach(const IpcHandle *handle, SharedFile *file);
+bool ipc_is(const IpcHandle *handle, IpcKind kind);
+/* Maps memory that another process has in that file, for the context; with a pool it is the pool's. */
+CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool,
+                 CUdeviceptr *out);
+/* Ends a mapping that is a pool's; false when there is none at that address. */
+bool ipc_release(CUdeviceptr address);
 /* Lets go of what the context has of other processes. */
 void ipc_close_context(const Context *context);
 
@@ -41,6 +49,6 @@ void shared_event_reach(SharedEvent *event, uint64_t number);
 uint64_t shared_event_last(const SharedEvent *event);
 /* Whether a record was reached, or its process is gone. */
 bool shared_event_reached(SharedEvent *event, uint64_t number);
-void shared_event_wait(SharedEvent *event, uint64_t number);
+bool shared_event_wait(SharedEvent *event, uint64_t number, uint64_t until); /* false at that time; 0: never */
 
 #endif

@@ -17,6 +17,7 @@
 
 #include "api/ipc.h"
 #include "api/log.h"
+#include "api/patience.h"
 
 enum { PLACES = 64, PROCESS_BITS = 22, LOOK_NANOSECONDS = 20000000 };
 
@@ -101,13 +102,14 @@ bool shared_event_reached(SharedEvent *event, uint64_t number)
     return has_reached(event, number) || is_lost(event, number);
 }
 
-void shared_event_wait(SharedEvent *event, uint64_t number)
+bool shared_event_wait(SharedEvent *event, uint64_t number, uint64_t until)
 {
     struct timespec moment = {0, LOOK_NANOSECONDS};
     for (;;) {
         uint32_t bell = atomic_load(&event->bell);
-        if (has_reached(event, number)) return;
+        if (has_reached(event, number)) return true;
         syscall(SYS_futex, &event->bell, FUTEX_WAIT, bell, &moment, NULL, 0);
-        if (shared_event_reached(event, number)) return;
+        if (shared_event_reached(event, number)) return true;
+        if (until && patience_now() >= until) return false;
     }
 }

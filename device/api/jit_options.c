@@ -1,5 +1,5 @@
-/* Options of cuModuleLoadDataEx, cuLibraryLoadData and cuLinkCreate: log buffers, the time taken, and those that
- * ask for code as it is written. The others are accepted and change nothing. */
+/* Options of cuModuleLoadDataEx, cuLibraryLoadData and cuLinkCreate: log buffers, the time taken, and those
+ * about code: registers, code as it is written. The others are accepted and change nothing. */
 #include <string.h>
 #include <time.h>
 
@@ -30,8 +30,11 @@ CUresult jit_options_read(JitOptions *options, unsigned count, const CUjit_optio
             options->error_size_out = &values[i];
             break;
         case CU_JIT_WALL_TIME: options->wall_time_out = &values[i]; break;
-        case CU_JIT_OPTIMIZATION_LEVEL: options->as_written |= (unsigned)(uintptr_t)values[i] == 0; break;
-        case CU_JIT_GENERATE_DEBUG_INFO: options->as_written |= (int)(uintptr_t)values[i] != 0; break;
+        case CU_JIT_OPTIMIZATION_LEVEL:
+            options->code.as_written |= (unsigned)(uintptr_t)values[i] == 0;
+            break;
+        case CU_JIT_GENERATE_DEBUG_INFO: options->code.as_written |= (int)(uintptr_t)values[i] != 0; break;
+        case CU_JIT_MAX_REGISTERS: options->code.max_registers = (unsigned)(uintptr_t)values[i]; break;
         default:
             if (names[i] > CU_JIT_SPLIT_COMPILE) return CUDA_ERROR_INVALID_VALUE;
         }

@@ -14,44 +14,57 @@ typedef struct LaunchTask {
     Task task;
     Function *function;     /* a reference */
     LaunchShape shape;
+    GridRun *run;           /* once it is begun, what follows is set */
+    DeviceRuntime runtime;
+    GridLaunch launch;
+    ExecFault fault;
     _Alignas(16) uint8_t params[];
 } LaunchTask;
 
-static void run_launch(Task *self, Stream *stream)
+/* NULL when it failed before it began. */
+static GridRun *begin_launch(LaunchTask *task, Stream *stream)
 {
     enum { DEFAULT_STACK = 1024 };
-    LaunchTask *task = (LaunchTask *)self;
     Context *context = stream->object.context;
     WorkerPool *workers = driver_workers(context->device);
     uint64_t stack = atomic_load(&context->limits[CU_LIMIT_STACK_SIZE]);
-    ExecFault fault = {0};
+    task->fault.code = 0;
     if (!workers) {
         context_fail(context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the device's worker threads");
-        return;
+        return NULL;
     }
-    DeviceRuntime runtime;
-    device_runtime_init(&runtime, task->function);
-    GridLaunch launch = {
+    device_runtime_init(&task->runtime, task->function);
+    task->launch = (GridLaunch){
         .function = task->function->code,
         .grid = {task->shape.grid[0], task->shape.grid[1], task->shape.grid[2]},
         .block = {task->shape.block[0], task->shape.block[1], task->shape.block[2]},
         .dynamic_shared = task->shape.dynamic_shared,
         .params = task->params,
         .cooperative = task->shape.cooperative,
-        .grid_id = runtime.next_grid_id(runtime.closure),
+        .grid_id = task->runtime.next_grid_id(task->runtime.closure),
         .stack_limit = stack == DEFAULT_STACK ? 0 : (uint32_t)stack,
-        .multiprocessors = (uint32_t)driver_threads(),
+        .multiprocessors = (uint32_t)driver_multiprocessors(),
         .memory = driver_memory(),
         .refusal = memory_refusal,
         .refusal_closure = context,
-        .runtime = &runtime,
+        .runtime = &task->runtime,
         .heap = context_heap(context),
         .find_texture = texture_find,
         .print = context_print,
         .print_closure = context,
+        .stop = &stream->stop,
     };
-    int code = grid_run(workers, &launch, &fault);
-    if (code) context_fail(context, (CUresult)code, fault.text);
+    return grid_start(workers, &task->launch, &task->fault);
+}
+
+/* A thread of limited patience may leave it half way to the stream's worker. */
+static void run_launch(Task *self, Stream *stream)
+{
+    LaunchTask *task = (LaunchTask *)self;
+    if (!task->run) task->run = begin_launch(task, stream);
+    self->unfinished = task->run && !grid_go_on(task->run, stream->lent);
+    if (!self->unfinished && task->fault.code)
+        context_fail(stream->object.context, (CUresult)task->fault.code, task->fault.text);
 }
 
 static void free_launch(Task *self)
@@ -101,7 +114,7 @@ static CUresult check_cooperative(const Function *function, const LaunchShape *s
     uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
     uint64_t blocks = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
     int resident = occupancy_blocks(function->code, (int)threads, shape->dynamic_shared);
-    uint64_t most = (uint64_t)resident * (uint64_t)driver_threads();
+    uint64_t most = (uint64_t)resident * (uint64_t)driver_multiprocessors();
     if (blocks <= most) return CUDA_SUCCESS;
     return refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks", blocks,
                   most);
@@ -147,16 +160,17 @@ static CUresult submit(Function *function, Stream *stream, const LaunchShape *sh
     if (function->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
     TRY(launch_check_shape(function, shape));
     if (shape->cooperative) TRY(check_cooperative(function, shape));
+    TRY(queue_wait_room(stream));
     LaunchTask *task = aligned_alloc(16, (sizeof *task + function->code->param_size + 31) & ~(size_t)15);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
-    memset(task, 0, sizeof *task + function->code->param_size);
+    task->task = (Task){.run = run_launch, .release = free_launch, .stoppable = true};
+    task->run = NULL;
+    memset(task->params, 0, function->code->param_size);
     CUresult result = copy_params(function->code, pointers, extra, task->params);
     if (result) {
         free(task);
         return result;
     }
-    task->task.run = run_launch;
-    task->task.release = free_launch;
     object_hold(OBJECT(function));
     task->function = function;
     task->shape = *shape;

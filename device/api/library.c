@@ -23,7 +23,6 @@ struct CUlib_st {
     Object object;
     char *data;            /* its PTX texts */
     size_t size;
-    bool as_written;      /* LowerHost.as_written */
     Kernel **kernels;      /* alive as long as the library is */
     char **names;
     unsigned kernel_count;
@@ -119,9 +118,9 @@ static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned co
     Library *library = object_new(OBJECT_LIBRARY, sizeof *library, NULL, library_release);
     if (!library) return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_init(&library->lock, NULL);
-    library->as_written = options.as_written;
     CUresult result = image_open(data, limit, driver_settings()->capability, &image, &log);
-    if (!result && !(library->data = image_join(image.parts, image.count, &library->size)))
+    if (!image.linked) image.options = options.code;
+    if (!result && !(library->data = image_join(&image, &library->size)))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (!result) result = find_kernels(library, &image, &log);
     if (!result && !object_publish(OBJECT(library))) result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -176,7 +175,6 @@ static CUresult instantiate_locked(Library *library, Context *context, Module **
     library->instances = instances;
     JitOptions options = {0};
     CUresult result = image_open(library->data, library->size, driver_settings()->capability, &image, &log);
-    image.as_written = library->as_written;
     if (!result) result = module_load(context, &image, library, &log, out);
     jit_options_answer(&options, result, &log);
     ptx_log_free(&log);
@@ -319,7 +317,8 @@ CUresult cuKernelGetLibrary(CUlibrary *out, CUkernel handle)
 CUresult cuKernelGetName(const char **name, CUkernel handle)
 {
     Kernel *kernel;
-    if (!name) return CUDA_ERROR_INVALID_VALUE;
+    TRY(driver_check());
+    if (!name || !handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(kernel_enter(handle, &kernel));
     *name = kernel->name;
     PUT(kernel);
@@ -373,6 +372,7 @@ CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t *offset, siz
 {
     Function *function;
     TRY(driver_check());
+    if (!handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(kernel_function(handle, &function));
     CUresult result = function_param_info(function->code, index, offset, size);
     PUT(function);

@@ -3,13 +3,14 @@
 #include <string.h>
 
 #include "api/module.h"
+#include "api/runtime_library.h"
 
 struct CUlinkState_st {
     Object object;
     JitOptions options;
     pthread_mutex_t lock;
-    ImagePart parts[IMAGE_MAX_PARTS];   /* copies: text, NUL, name */
-    unsigned count;
+    Image added;                    /* copies: text, NUL, name */
+    PtxModule *trees[IMAGE_MAX_PARTS]; /* of those: each is checked against the ones before */
     void *image;                    /* after cuLinkComplete; the caller reads it until cuLinkDestroy */
     size_t image_size;
 };
@@ -17,7 +18,10 @@ struct CUlinkState_st {
 static void linker_release(Object *object)
 {
     Linker *linker = (Linker *)object;
-    for (unsigned i = 0; i < linker->count; i++) free((void *)(uintptr_t)linker->parts[i].text);
+    for (unsigned i = 0; i < linker->added.count; i++) {
+        free((void *)(uintptr_t)linker->added.parts[i].text);
+        ptx_module_free(linker->trees[i]);
+    }
     free(linker->image);
     pthread_mutex_destroy(&linker->lock);
 }
@@ -32,6 +36,8 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **value
     Linker *linker = object_new(OBJECT_LINKER, sizeof *linker, context, linker_release);
     if (!linker) return CUDA_ERROR_OUT_OF_MEMORY;
     linker->options = read;
+    linker->added.linked = true;
+    linker->added.options = read.code;
     pthread_mutex_init(&linker->lock, NULL);
     bool ok = object_publish(OBJECT(linker));
     if (ok) *out = linker;
@@ -39,35 +45,52 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **value
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult add_text_locked(Linker *linker, const ImagePart *part, const char *name)
+/* Text, NUL, name, NUL; to be given to free. NULL without memory. */
+static char *copy_part(const ImagePart *part, const char *name)
 {
     size_t name_size = strlen(name) + 1;
-    if (linker->image || linker->count == IMAGE_MAX_PARTS) return CUDA_ERROR_INVALID_VALUE;
     char *copy = malloc(part->length + 1 + name_size);
-    if (!copy) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!copy) return NULL;
     memcpy(copy, part->text, part->length);
     copy[part->length] = '\0';
     memcpy(copy + part->length + 1, name, name_size);
-    linker->parts[linker->count++] = (ImagePart){copy, part->length, copy + part->length + 1};
-    return CUDA_SUCCESS;
+    return copy;
 }
 
-/* Only PTX, alone or in a fat binary, can be linked. */
+static CUresult add_part_locked(Linker *linker, const ImagePart *part, const char *name, PtxLog *log)
+{
+    unsigned count = linker->added.count;
+    if (linker->image || count == IMAGE_MAX_PARTS) return CUDA_ERROR_INVALID_VALUE;
+    char *copy = copy_part(part, name ? name : "");
+    if (!copy) return CUDA_ERROR_OUT_OF_MEMORY;
+    PtxOptions options = {.name = name ? copy + part->length + 1 : NULL, .chunks = driver_chunks()};
+    PtxModule *tree = linker->trees[count] = ptx_parse(copy, part->length, &options, log);
+    if (tree && ptx_link_fits(linker->trees, count + 1, log)) {
+        linker->added.parts[linker->added.count++] =
+            (ImagePart){copy, part->length, copy + part->length + 1};
+        return CUDA_SUCCESS;
+    }
+    ptx_module_free(tree);
+    free(copy);
+    return module_result(log);
+}
+
+/* Only PTX, alone or in a fat binary, can be linked. What the device runtime's library holds is there. */
 static CUresult add(Linker *linker, CUjitInputType type, const char *data, size_t size, const char *name)
 {
     Image image;
     PtxLog log = {0};
     bool fits = type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_FATBINARY;
-    if (!fits) ptx_log_append(&log, "only PTX and fat binaries that hold PTX can be linked\n");
+    if (type == CU_JIT_INPUT_LIBRARY && runtime_library_is(data, size)) return CUDA_SUCCESS;
+    if (!fits)
+        ptx_log_append(&log,
+                       "'%s' cannot be linked: the CPU device takes PTX, fat binaries that hold PTX, and "
+                       "libcudadevrt.a\n",
+                       name ? name : "");
     CUresult result = fits ? image_open(data, size, driver_settings()->capability, &image, &log)
                            : CUDA_ERROR_NO_BINARY_FOR_GPU;
-    for (unsigned p = 0; !result && p < image.count; p++) {
-        PtxOptions options = {.name = name, .chunks = driver_chunks()};
-        PtxModule *tree = ptx_parse(image.parts[p].text, image.parts[p].length, &options, &log);
-        if (!tree) result = CUDA_ERROR_INVALID_PTX;
-        ptx_module_free(tree);
-        if (!result) result = add_text_locked(linker, &image.parts[p], name ? name : "");
-    }
+    for (unsigned p = 0; !result && p < image.count; p++)
+        result = add_part_locked(linker, &image.parts[p], name, &log);
     if (result) jit_options_answer(&linker->options, result, &log);
     ptx_log_free(&log);
     return result;
@@ -110,7 +133,7 @@ CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char *p
 
 /* A link of nothing is a module without contents, as NVIDIA's driver has it. */
 static const char no_code[] = ".version 6.0\n.target sm_50\n.address_size 64\n";
-static const ImagePart nothing = {no_code, sizeof no_code - 1, NULL};
+static const Image nothing = {.parts = {{no_code, sizeof no_code - 1, NULL}}, .count = 1, .linked = true};
 
 /* Whether the whole fits together is seen by loading it. */
 static CUresult complete_locked(Linker *linker)
@@ -119,8 +142,7 @@ static CUresult complete_locked(Linker *linker)
     PtxLog log = {0};
     Module *module;
     if (!linker->image)
-        linker->image = image_join(linker->count ? linker->parts : &nothing, linker->count ? linker->count : 1,
-                                   &linker->image_size);
+        linker->image = image_join(linker->added.count ? &linker->added : &nothing, &linker->image_size);
     if (!linker->image) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result =
         image_open(linker->image, linker->image_size, driver_settings()->capability, &image, &log);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "api/api.h"
+#include "api/settings.h"
 
 enum { LOG_ENTRIES = 100, LOG_TEXT = 1400, LOG_CALLBACKS = 16, LEVEL_ERROR = 0, LEVEL_WARNING = 1 };
 
@@ -60,6 +61,7 @@ static void log_entry(unsigned level, const char *format, va_list list)
     char *line = malloc(size);
     if (line) {
         snprintf(line, size, "[%s][CPU device][%s] %s\n", when, level == LEVEL_ERROR ? "E" : "W", text);
+        if (driver_settings()->log_printed) fputs(line, stderr);
         keep_line(line);
     }
     tell_callbacks(level, text);

@@ -1,7 +1,9 @@
 /* Device and managed memory: allocating, freeing, asking for sizes. */
 #include "api/memory.h"
 
+#include "api/ipc.h"
 #include "api/log.h"
+#include "api/pool.h"
 #include "api/queue.h"
 
 /* What counts against the device's size. */
@@ -19,31 +21,49 @@ static bool reserve(Device *device, uint64_t bytes)
     return true;
 }
 
+CUresult memory_try(Device *device, const MemoryRequest *request, uint64_t charge, CUdeviceptr *out)
+{
+    bool counted = is_counted(request->kind);
+    if (counted && !reserve(device, charge)) return CUDA_ERROR_OUT_OF_MEMORY;
+    *out = memory_map_alloc(driver_memory(), request);
+    if (!*out && counted) atomic_fetch_sub(&device->memory_used, charge);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void memory_uncharge(Device *device, MemoryKind kind, uint64_t bytes)
+{
+    if (is_counted(kind)) atomic_fetch_sub(&device->memory_used, bytes);
+}
+
+void memory_tell_short(Device *device, uint64_t size)
+{
+    log_error("out of memory: %llu bytes asked for, %llu of %llu in use on device %d (PYCUDA_CPU_MEMORY sets "
+              "the size)",
+              (unsigned long long)size, (unsigned long long)atomic_load(&device->memory_used),
+              (unsigned long long)device->memory_size, device->ordinal);
+}
+
 CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdeviceptr *out)
 {
     Device *device = context->device;
     MemoryRequest whole = *request;
-    bool counted = is_counted(request->kind);
     whole.owner = context;
     whole.device = device->ordinal;
-    if (!counted || reserve(device, request->size)) {
-        *out = memory_map_alloc(driver_memory(), &whole);
-        if (*out) return CUDA_SUCCESS;
-        if (counted) atomic_fetch_sub(&device->memory_used, request->size);
+    CUresult result = memory_try(device, &whole, whole.size, out);
+    if (result) {
+        pools_reclaim(device);
+        result = memory_try(device, &whole, whole.size, out);
     }
-    log_error("out of memory: %llu bytes asked for, %llu of %llu in use on device %d (PYCUDA_CPU_MEMORY sets "
-              "the size)",
-              (unsigned long long)request->size, (unsigned long long)atomic_load(&device->memory_used),
-              (unsigned long long)device->memory_size, device->ordinal);
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    if (result) memory_tell_short(device, whole.size);
+    return result;
 }
 
 bool memory_release(CUdeviceptr address)
 {
     MemoryRange range;
+    if (pool_release(address) || ipc_release(address)) return true;
     if (!memory_map_free(driver_memory(), address, &range)) return false;
-    if (is_counted(range.kind)) atomic_fetch_sub(&driver_device(range.device)->memory_used, range.size);
-    if (range.tag) pool_count(range.tag, -(int64_t)range.size);
+    memory_uncharge(driver_device(range.device), range.kind, range.size);
     return true;
 }
 
@@ -108,10 +128,12 @@ CUresult cuMemFree_v2(CUdeviceptr address)
     MemoryRange range;
     TRY(context_enter_any(&context));
     if (!address) return context_error(context);
-    if (!memory_map_find(driver_memory(), address, &range) || range.base != address)
+    if (!memory_map_told(driver_memory(), address, 1, &range) || range.base != address)
         return CUDA_ERROR_INVALID_VALUE;
-    if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED) return CUDA_ERROR_INVALID_VALUE;
-    queue_wait_context(range.owner);
+    bool imported = range.kind == MEMORY_IMPORTED && range.tag;
+    if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED && !imported)
+        return CUDA_ERROR_INVALID_VALUE;
+    TRY(queue_wait_context(range.owner));
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;
     return context_error(context);
 }
@@ -131,7 +153,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr ad
     Context *context;
     MemoryRange range;
     TRY(context_enter(&context));
-    if (!memory_map_find(driver_memory(), address, &range)) return CUDA_ERROR_NOT_FOUND;
+    if (!memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_NOT_FOUND;
     if (base) *base = range.base;
     if (size) *size = range.size;
     return CUDA_SUCCESS;

@@ -6,15 +6,15 @@
 
 /* New memory of the context; CUDA_ERROR_OUT_OF_MEMORY (told in the log) when the device is full. */
 CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdeviceptr *out);
-/* Frees what memory_allocate gave; false when no such live range starts there. */
+/* Frees what memory_allocate or a pool gave; false when no such live range starts there. */
 bool memory_release(CUdeviceptr address);
+/* New memory, counted as so many bytes of the device, without a word in the log; when they count no more. */
+CUresult memory_try(Device *device, const MemoryRequest *request, uint64_t charge, CUdeviceptr *out);
+void memory_uncharge(Device *device, MemoryKind kind, uint64_t bytes);
+/* Tells the log that there is no memory for that many bytes. */
+void memory_tell_short(Device *device, uint64_t size);
 
 /* NULL when kernels of the context may touch the range, else why not. */
 const char *memory_refusal(const void *context, const MemoryRange *range, bool write);
-
-/* Pools: simple, every allocation is a range of its own. */
-void pool_count(Pool *pool, int64_t bytes);
-/* Whether the pool lets a device touch its memory. */
-bool pool_allows(const Pool *pool, int device, bool write);
 
 #endif

@@ -7,6 +7,7 @@
 #include "api/log.h"
 #include "api/memory.h"
 #include "api/queue.h"
+#include "api/runtime_library.h"
 #include "lower/lower.h"
 
 static void module_release(Object *object)
@@ -45,12 +46,13 @@ const CodeGlobal *module_global(const Module *module, const char *name)
     return NULL;
 }
 
-static CUresult result_of(const PtxLog *log)
+CUresult module_result(const PtxLog *log)
 {
     switch (log->status) {
     case PTX_UNSUPPORTED_VERSION: return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     case PTX_UNSUPPORTED_TARGET: return CUDA_ERROR_NO_BINARY_FOR_GPU;
     case PTX_OUT_OF_MEMORY: return CUDA_ERROR_OUT_OF_MEMORY;
+    case PTX_UNLINKABLE: return CUDA_ERROR_INVALID_SOURCE;
     default: return CUDA_ERROR_INVALID_PTX;
     }
 }
@@ -66,7 +68,16 @@ static int newest_ptx(int driver_version)
     return major == 11 ? 70 + minor : 63 + minor;
 }
 
-static PtxModule *parse(const ImagePart *part, PtxLog *log)
+/* The option is for kernels that say nothing themselves: neither .maxnreg nor the size of their blocks. */
+static void limit_registers(PtxModule *tree, uint32_t most)
+{
+    for (uint32_t i = 0; tree && most && i < tree->function_count; i++) {
+        PtxFunction *f = tree->functions[i];
+        if (!f->maxnreg && !f->maxntid[0] && !f->reqntid[0]) f->maxnreg = most;
+    }
+}
+
+static PtxModule *parse(const ImagePart *part, uint32_t max_registers, PtxLog *log)
 {
     const DriverSettings *settings = driver_settings();
     PtxOptions options = {
@@ -75,29 +86,43 @@ static PtxModule *parse(const ImagePart *part, PtxLog *log)
         .max_target = settings->capability,
         .chunks = driver_chunks(),
     };
-    return ptx_parse(part->text, part->length, &options, log);
+    PtxModule *tree = ptx_parse(part->text, part->length, &options, log);
+    limit_registers(tree, max_registers);
+    return tree;
 }
 
 /* One tree of all parts; NULL when one of them, or all of them together, make no sense. */
 static PtxModule *join(const Image *image, PtxLog *log)
 {
-    PtxModule *trees[IMAGE_MAX_PARTS], *whole = NULL;
-    unsigned count = 0;
-    while (count < image->count && (trees[count] = parse(&image->parts[count], log))) count++;
-    if (count && count == image->count) whole = count == 1 ? trees[0] : ptx_link(trees, count, log);
+    PtxModule *trees[IMAGE_MAX_PARTS + 1], *whole = NULL;
+    unsigned count = 0, wanted = image->count;
+    uint32_t registers = image->options.max_registers;
+    bool runtime = false;
+    while (count < image->count && (trees[count] = parse(&image->parts[count], registers, log)))
+        runtime |= runtime_library_wanted(trees[count++]);
+    if (count == image->count && runtime) {
+        wanted++;
+        if ((trees[count] = runtime_library_parse(driver_chunks(), log))) count++;
+    }
+    if (count && count == wanted) whole = count == 1 ? trees[0] : ptx_link(trees, count, log);
     for (unsigned i = 0; !whole && i < count; i++) ptx_module_free(trees[i]);
     return whole;
 }
 
 static CUresult compile(Module *module, const Image *image, PtxLog *log)
 {
-    LowerHost host = {module,          allocate_variable, release_variable,
-                      driver_chunks(), image->as_written, driver_settings()->checks};
+    LowerHost host = {.closure = module,
+                      .allocate = allocate_variable,
+                      .release = release_variable,
+                      .chunks = driver_chunks(),
+                      .as_written = image->options.as_written,
+                      .checks = driver_settings()->checks,
+                      .linked = image->linked};
     PtxModule *tree = join(image, log);
-    if (!tree) return image->count ? result_of(log) : CUDA_ERROR_INVALID_IMAGE;
+    if (!tree) return image->count ? module_result(log) : CUDA_ERROR_INVALID_IMAGE;
     module->code = lower_module(tree, &host, log);
     ptx_module_free(tree);
-    if (!module->code) return result_of(log);
+    if (!module->code) return module_result(log);
     exec_bind(module->code);
     return CUDA_SUCCESS;
 }
@@ -180,7 +205,7 @@ static CUresult load(CUmodule *out, const void *data, size_t limit, unsigned cou
     if (!out || !data) return CUDA_ERROR_INVALID_VALUE;
     TRY(jit_options_read(&options, count, names, values));
     CUresult result = image_open(data, limit, driver_settings()->capability, &image, &log);
-    image.as_written = options.as_written;
+    if (!image.linked) image.options = options.code;
     if (!result) result = module_load(context, &image, NULL, &log, &module);
     jit_options_answer(&options, result, &log);
     ptx_log_free(&log);
@@ -225,13 +250,10 @@ CUresult cuModuleUnload(CUmodule handle)
     TRY(context_enter_any(&context));
     Module *module = object_get(handle, OBJECT_MODULE);
     if (!module) return CUDA_ERROR_INVALID_HANDLE;
-    bool mine = !module->library;
-    if (mine) {
-        queue_wait_context(module->object.context);
-        mine = module_unload(module);
-    }
+    CUresult result = module->library ? CUDA_ERROR_INVALID_HANDLE : queue_wait_context(module->object.context);
+    if (!result) result = module_unload(module) ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
     PUT(module);
-    return mine ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
+    return result;
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)

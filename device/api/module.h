@@ -29,6 +29,8 @@ struct CUfunc_st {
 
 /* Loads the parts for the context; the log says why not. *out gets a reference. */
 CUresult module_load(Context *context, const Image *image, Library *library, PtxLog *log, Module **out);
+/* The error that a log tells of. */
+CUresult module_result(const PtxLog *log);
 /* Takes the module and its functions out of the registry; its code goes when nothing runs it. */
 bool module_unload(Module *module);
 /* The variable of that name, not those it only declares; NULL if there is none. */
@@ -42,6 +44,7 @@ CUresult function_attribute(const CodeFunction *code, const FunctionSettings *se
                             CUfunction_attribute attribute, int *value);
 CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *settings,
                                 CUfunction_attribute attribute, int value);
+CpuParameterKind function_parameter_kind(CUfunction handle, size_t index);
 CUresult function_param_info(const CodeFunction *code, size_t index, size_t *offset, size_t *size);
 /* The most threads of a block. */
 int function_max_threads(const CodeFunction *code);
@@ -54,13 +57,13 @@ CUresult kernel_function(const void *handle, Function **out);
 /* Blocks of that shape that a multiprocessor holds at a time. */
 int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_shared);
 
-/* Options of the driver's compiler: where the logs go, whether code is to stay as it is written. */
+/* Options of the driver's compiler: where the logs go, and what code shall be like. */
 typedef struct JitOptions {
     char *info, *error;
     size_t info_size, error_size;
     void **info_size_out, **error_size_out, **wall_time_out;
     double started;
-    bool as_written;
+    CodeOptions code;
 } JitOptions;
 
 CUresult jit_options_read(JitOptions *options, unsigned count, const CUjit_option *names, void **values);

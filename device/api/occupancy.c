@@ -1,5 +1,6 @@
 /* Occupancy: how many blocks a multiprocessor holds, by the rules of compute capability 7.5. */
 #include "api/device_limits.h"
+#include "api/log.h"
 #include "api/module.h"
 
 enum { WARP = 32, MOST_REGISTERS = 255 };
@@ -82,7 +83,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunc
     TRY(function_enter(handle, &function));
     int most = function_max_threads(function->code);
     *block = best_block(function->code, size_of, fixed, limit ? smaller(limit, most) : most, &blocks);
-    *grid = blocks * driver_threads();
+    *grid = blocks * driver_multiprocessors();
     PUT(function);
     return CUDA_SUCCESS;
 }
@@ -91,4 +92,60 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction hand
                                           size_t fixed, int limit)
 {
     return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, handle, size_of, fixed, limit, 0);
+}
+
+/* A cluster is a block here: cuLaunchKernelEx takes no larger ones. */
+enum { LARGEST_CLUSTER = 1 };
+
+static bool is_config(const CUlaunchConfig *config)
+{
+    uint64_t threads = 0;
+    if (config && !(config->numAttrs && !config->attrs))
+        threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
+    return threads && threads <= DEVICE_MAX_THREADS;
+}
+
+CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle, const CUlaunchConfig *config)
+{
+    Function *function;
+    TRY(driver_check());
+    if (!size || !is_config(config)) return CUDA_ERROR_INVALID_VALUE;
+    TRY(function_enter(handle, &function));
+    PUT(function);
+    *size = LARGEST_CLUSTER;
+    return CUDA_SUCCESS;
+}
+
+/* The cluster that the configuration asks for, in blocks; 0 when it asks for none. */
+static uint64_t cluster_of(const CUlaunchConfig *config)
+{
+    uint64_t blocks = 0;
+    for (unsigned a = 0; a < config->numAttrs; a++) {
+        const CUlaunchAttributeValue *value = &config->attrs[a].value;
+        if (config->attrs[a].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            blocks = (uint64_t)value->clusterDim.x * value->clusterDim.y * value->clusterDim.z;
+    }
+    return blocks;
+}
+
+CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction handle, const CUlaunchConfig *config)
+{
+    Function *function;
+    int multiprocessors;
+    TRY(driver_check());
+    if (!count || !is_config(config)) return CUDA_ERROR_INVALID_VALUE;
+    uint64_t blocks = cluster_of(config);
+    if (blocks != LARGEST_CLUSTER) {
+        log_error("a cluster of %llu blocks: those of the CPU device have %d", (unsigned long long)blocks,
+                  LARGEST_CLUSTER);
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    }
+    TRY(function_enter(handle, &function));
+    int ordinal = function->object.context->device->ordinal;
+    int threads = (int)(config->blockDimX * config->blockDimY * config->blockDimZ);
+    *count = occupancy_blocks(function->code, threads, config->sharedMemBytes);
+    PUT(function);
+    TRY(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, ordinal));
+    *count *= multiprocessors;
+    return CUDA_SUCCESS;
 }

@@ -1,8 +1,7 @@
-/* What is known of an address, and advice on managed memory. */
+/* What is known of an address. */
 #include <string.h>
 
 #include "api/memory.h"
-#include "api/stream.h"
 
 static bool is_host(const MemoryRange *range)
 {
@@ -59,7 +58,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     MemoryRange range;
     Answer found;
     TRY(driver_check());
-    if (!data || !memory_map_find(driver_memory(), address, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!data || !memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
     if (context_enter_any(&context) == CUDA_ERROR_CONTEXT_IS_DESTROYED) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     TRY(answer(&range, attribute, address, &found));
     memcpy(data, &found.value, found.size);
@@ -73,7 +72,7 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
     MemoryRange range = {0}, none = {.device = CU_DEVICE_INVALID};
     TRY(driver_check());
     if (!count || !attributes || !data) return CUDA_ERROR_INVALID_VALUE;
-    bool known = memory_map_find(driver_memory(), address, &range);
+    bool known = memory_map_told(driver_memory(), address, 1, &range);
     for (unsigned i = 0; i < count; i++) {
         Answer found = {0, 0};
         CUresult result = answer(known ? &range : &none, attributes[i], address, &found);
@@ -90,53 +89,5 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
     MemoryRange range;
     TRY(driver_check());
     if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
-    return memory_map_find(driver_memory(), address, &range) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* Advice changes nothing here: host and devices share the memory. It is checked all the same. */
-static CUresult check_managed(CUdeviceptr address, size_t count)
-{
-    MemoryRange range;
-    Context *context;
-    TRY(context_enter(&context));
-    if (!count || !memory_map_find_span(driver_memory(), address, count, &range))
-        return CUDA_ERROR_INVALID_VALUE;
-    return range.kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device)
-{
-    TRY(check_managed(address, count));
-    if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
-        return CUDA_ERROR_INVALID_VALUE;
-    bool needs_device =
-        advice > CU_MEM_ADVISE_UNSET_READ_MOSTLY && advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
-    if (needs_device && device != CU_DEVICE_CPU && !driver_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-    return CUDA_SUCCESS;
-}
-
-static CUdevice device_of(CUmemLocation location)
-{
-    return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
-}
-
-CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, CUmemLocation location)
-{
-    return cuMemAdvise(address, count, advice, device_of(location));
-}
-
-CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice device, CUstream handle)
-{
-    Stream *stream;
-    TRY(check_managed(address, count));
-    if (device != CU_DEVICE_CPU && !driver_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-    TRY(stream_enter(handle, &stream));
-    PUT(stream);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation location, unsigned int flags,
-                               CUstream stream)
-{
-    return flags ? CUDA_ERROR_INVALID_VALUE : cuMemPrefetchAsync(address, count, device_of(location), stream);
+    return memory_map_told(driver_memory(), address, 1, &range) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -1,29 +1,11 @@
-/* Memory pools and stream-ordered allocation. Memory is taken when it is asked for and given back when its
- * stream reaches the free; the pool counts. */
-#include <stdlib.h>
+/* Memory pools: making them, which one is a device's, their settings and who may touch their memory. */
+#include "api/pool.h"
 
-#include "api/memory.h"
-#include "api/stream.h"
+static void release(Object *object) { pool_share_free(((Pool *)object)->share); }
 
-enum { POOL_SETTINGS = 4 };
-
-struct CUmemPoolHandle_st {
-    Object object;
-    Device *device;
-    PoolKind kind;
-    bool is_default;
-    _Atomic uint64_t settings[POOL_SETTINGS]; /* reuse policies and the release threshold */
-    _Atomic uint64_t used, used_high;
-    _Atomic uint64_t readers, writers;        /* bit d: device d may */
-    uint64_t most;                            /* bytes; 0: as much as the device has */
-};
-
-static const MemoryKind memory_kinds[POOL_KINDS] =
-    {[POOL_DEVICE] = MEMORY_DEVICE, [POOL_MANAGED] = MEMORY_MANAGED, [POOL_HOST] = MEMORY_HOST_PINNED};
-
-static Pool *pool_new(Device *device, PoolKind kind)
+Pool *pool_new(Device *device, PoolKind kind)
 {
-    Pool *pool = object_new(OBJECT_POOL, sizeof *pool, NULL, NULL);
+    Pool *pool = object_new(OBJECT_POOL, sizeof *pool, NULL, release);
     if (!pool) return NULL;
     pool->device = device;
     pool->kind = kind;
@@ -33,14 +15,6 @@ static Pool *pool_new(Device *device, PoolKind kind)
     if (object_publish(OBJECT(pool))) return pool;
     PUT(pool);
     return NULL;
-}
-
-void pool_count(Pool *pool, int64_t bytes)
-{
-    uint64_t used = atomic_fetch_add(&pool->used, (uint64_t)bytes) + (uint64_t)bytes;
-    uint64_t high = atomic_load(&pool->used_high);
-    while (used > high && !atomic_compare_exchange_weak(&pool->used_high, &high, used)) {}
-    if (bytes < 0) PUT(pool);
 }
 
 /* Makes the default pool when there is none yet; NULL without memory. */
@@ -120,7 +94,7 @@ CUresult cuMemGetMemPool(CUmemoryPool *out, CUmemLocation *location, CUmemAlloca
     return pool_at(out, location, type, true);
 }
 
-static CUresult pool_enter(CUmemoryPool handle, Pool **out)
+CUresult pool_enter(CUmemoryPool handle, Pool **out)
 {
     TRY(driver_check());
     *out = object_get(handle, OBJECT_POOL);
@@ -133,7 +107,8 @@ static CUresult make_current(Device *device, PoolKind kind, CUmemoryPool handle)
     DevicePools *pools = pools_of(device, kind);
     if (!pools) return CUDA_ERROR_OUT_OF_MEMORY;
     TRY(pool_enter(handle, &pool));
-    CUresult result = pool->device == device && pool->kind == kind ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    bool fits = pool->device == device && pool->kind == kind && !pool_is_imported(pool);
+    CUresult result = fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     if (!result) {
         driver_lock();
         pools->current = pool;
@@ -167,13 +142,18 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
     TRY(driver_check());
     if (!out || !properties) return CUDA_ERROR_INVALID_VALUE;
     TRY(locate(&properties->location, properties->allocType, &device, &kind));
-    if (properties->handleTypes) return CUDA_ERROR_NOT_SUPPORTED;
+    if (properties->handleTypes & ~(unsigned)pool_handle_types()) return CUDA_ERROR_NOT_SUPPORTED;
+    if (properties->handleTypes && kind != POOL_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
     Pool *pool = pool_new(device, kind);
     if (!pool) return CUDA_ERROR_OUT_OF_MEMORY;
     pool->most = properties->maxSize;
-    *out = pool;
+    CUresult result = properties->handleTypes ? pool_make_shareable(pool) : CUDA_SUCCESS;
+    if (result)
+        object_retire(OBJECT(pool));
+    else
+        *out = pool;
     PUT(pool);
-    return CUDA_SUCCESS;
+    return result;
 }
 
 /* Memory of the pool stays valid until it is freed. */
@@ -186,23 +166,24 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle)
     driver_lock();
     if (may && pools->current == pool) pools->current = pools->standard;
     driver_unlock();
-    if (may) object_retire(OBJECT(pool));
+    if (may && object_retire(OBJECT(pool))) pool_let_go(pool);
     PUT(pool);
     return may ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Nothing is kept back: there is nothing to trim. */
 CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t keep)
 {
     Pool *pool;
-    (void)keep;
     TRY(pool_enter(handle, &pool));
+    pool_trim(pool, keep);
     PUT(pool);
     return CUDA_SUCCESS;
 }
 
 static CUresult get_attribute(Pool *pool, CUmemPool_attribute attribute, void *value)
 {
+    PoolCounts counts;
+    pool_counts(pool, &counts);
     switch (attribute) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
@@ -212,10 +193,10 @@ static CUresult get_attribute(Pool *pool, CUmemPool_attribute attribute, void *v
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
         *(uint64_t *)value = atomic_load(&pool->settings[attribute - 1]);
         break;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *(uint64_t *)value = atomic_load(&pool->used); break;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *(uint64_t *)value = atomic_load(&pool->used_high); break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: *(uint64_t *)value = counts.reserved; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: *(uint64_t *)value = counts.reserved_high; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *(uint64_t *)value = counts.in_use; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *(uint64_t *)value = counts.in_use_high; break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
@@ -235,7 +216,7 @@ static CUresult set_attribute(Pool *pool, CUmemPool_attribute attribute, const v
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
         if (*(const uint64_t *)value) return CUDA_ERROR_INVALID_VALUE;
-        atomic_store(&pool->used_high, atomic_load(&pool->used));
+        pool_reset_high(pool, attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH);
         return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
@@ -314,75 +295,4 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descript
     }
     PUT(pool);
     return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult allocate(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
-{
-    if (pool->most && size > pool->most - atomic_load(&pool->used)) return CUDA_ERROR_OUT_OF_MEMORY;
-    MemoryRequest request = {.size = size, .kind = memory_kinds[pool->kind], .tag = pool};
-    TRY(memory_allocate(stream->object.context, &request, out));
-    object_hold(OBJECT(pool));
-    pool_count(pool, (int64_t)size);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream_handle)
-{
-    Pool *pool;
-    Stream *stream;
-    if (!out) return CUDA_ERROR_INVALID_VALUE;
-    TRY(stream_enter(stream_handle, &stream));
-    CUresult result = pool_enter(handle, &pool);
-    if (!result) {
-        *out = 0;
-        if (size) result = allocate(pool, stream, size, out);
-        PUT(pool);
-    }
-    PUT(stream);
-    return result;
-}
-
-CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream handle)
-{
-    Stream *stream;
-    CUmemoryPool pool;
-    TRY(stream_enter(handle, &stream));
-    CUresult result = cuDeviceGetMemPool(&pool, stream->object.context->device->ordinal);
-    PUT(stream);
-    return result ? result : cuMemAllocFromPoolAsync(out, size, pool, handle);
-}
-
-typedef struct FreeTask {
-    Task task;
-    CUdeviceptr address;
-} FreeTask;
-
-static void run_free(Task *self, Stream *stream)
-{
-    (void)stream;
-    memory_release(((FreeTask *)self)->address);
-}
-
-static void release_free(Task *self) { free(self); }
-
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
-{
-    Stream *stream;
-    MemoryRange range;
-    TRY(stream_enter(handle, &stream));
-    CUresult result = CUDA_SUCCESS;
-    FreeTask *task = NULL;
-    if (address
-        && (!memory_map_find(driver_memory(), address, &range) || range.base != address
-            || (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED && !range.tag)))
-        result = CUDA_ERROR_INVALID_VALUE;
-    else if (address && !(task = calloc(1, sizeof *task)))
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    if (task) {
-        task->task = (Task){.run = run_free, .release = release_free, .always = true};
-        task->address = address;
-        queue_submit(stream, &task->task, NULL);
-    }
-    PUT(stream);
-    return result;
 }

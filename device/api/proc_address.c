@@ -3,8 +3,7 @@
 
 #include "api/api.h"
 #include "api/driver.h"
-
-typedef void (*AnyFn)(void);
+#include "api/one_lock.h"
 
 typedef struct ProcRow {
     const char *name, *symbol;
@@ -75,7 +74,8 @@ static CUresult get_proc_address(const char *name, void **function, int version,
                           : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     if (!row) return CUDA_ERROR_NOT_FOUND;
     if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) row = per_thread_variant(row);
-    memcpy(function, &row->function, sizeof *function);
+    AnyFn found = driver_settings()->one_lock ? one_lock_around(row->function) : row->function;
+    memcpy(function, &found, sizeof *function);
     return CUDA_SUCCESS;
 }
 

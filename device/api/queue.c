@@ -7,7 +7,11 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "api/patience.h"
+
 enum {
+    LEND_NANOSECONDS = 30000000, /* then the worker takes a task over */
+    CANCEL_NANOSECONDS = 1000000000, /* for the kernels of a cancelled context to end */
     DOZE_NANOSECONDS = 20000,
     DOZES = 100,                 /* before a worker sleeps */
     WORK_SPINS = 100,            /* before a worker dozes */
@@ -21,6 +25,9 @@ static pthread_mutex_t queue_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 #else
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 #endif
+
+/* Counts the tasks of all streams, under the lock: who waits for a context waits for those that were there. */
+static uint64_t tickets;
 
 static void relax(void)
 {
@@ -41,7 +48,18 @@ bool queue_reached(const Stream *stream, uint64_t number)
     return atomic_load_explicit(&stream->completed, memory_order_acquire) >= number;
 }
 
+static bool is_cancelled(const Stream *stream) { return atomic_load(&stream->object.context->cancelled); }
+
 static bool is_idle(const Stream *stream) { return queue_reached(stream, queue_last(stream)); }
+
+static void make_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
 
 static void stream_release(Object *object)
 {
@@ -83,8 +101,8 @@ Stream *stream_new(Context *context, unsigned flags, int priority)
     stream->priority = priority;
     stream->blocking = !(flags & CU_STREAM_NON_BLOCKING);
     stream->id = atomic_fetch_add(&context->stream_count, 1) + 1;
-    pthread_cond_init(&stream->work, NULL);
-    pthread_cond_init(&stream->done, NULL);
+    make_condition(&stream->work);
+    make_condition(&stream->done);
     pthread_mutex_lock(&queue_lock);
     list_locked(stream);
     pthread_mutex_unlock(&queue_lock);
@@ -107,26 +125,69 @@ static void free_task(Task *task)
     task->release(task);
 }
 
-static void wait_number_locked(Stream *stream, uint64_t number)
+/* Until something changed in the stream, or the time has come: then false. */
+static bool sleep_locked(Stream *stream, uint64_t until)
 {
+    bool called = true;
+    struct timespec end = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
     stream->waiters++;
-    while (!queue_reached(stream, number)) pthread_cond_wait(&stream->done, &queue_lock);
+    if (until)
+        called = !pthread_cond_timedwait(&stream->done, &queue_lock, &end);
+    else
+        pthread_cond_wait(&stream->done, &queue_lock);
     stream->waiters--;
+    return called;
 }
 
-/* Runs the head of the queue; the lock is open meanwhile. While a stream is `running` it has a head. */
-static void run_head_locked(Stream *stream)
+static void wait_number_locked(Stream *stream, uint64_t number)
+{
+    while (!queue_reached(stream, number)) sleep_locked(stream, 0);
+}
+
+/* A task of a context that was cancelled waits no longer: it is not run. */
+static bool wait_dependencies_locked(const Stream *stream, const Task *task, uint64_t until)
+{
+    for (unsigned i = 0; i < task->dependency_count; i++) {
+        const Dependency *on = &task->dependencies[i];
+        while (!queue_reached(on->stream, on->number) && !is_cancelled(stream))
+            if (!sleep_locked(on->stream, until)) return false;
+    }
+    return true;
+}
+
+static void call_worker_locked(Stream *stream);
+
+/* What was not finished is the worker's from now on. */
+static void leave_head_locked(Stream *stream)
+{
+    stream->running = stream->lent = false;
+    if (stream->waiters) pthread_cond_broadcast(&stream->done);
+    call_worker_locked(stream);
+}
+
+/* Runs the head of the queue; the lock is open meanwhile. While a stream is `running` it has a head. False when
+ * the time has come before the head was done. */
+static bool run_head_locked(Stream *stream, uint64_t until)
 {
     Task *task = stream->head;
     stream->running = true;
-    for (unsigned i = 0; i < task->dependency_count; i++)
-        wait_number_locked(task->dependencies[i].stream, task->dependencies[i].number);
+    stream->lent = until && stream->worker_started;
+    atomic_fetch_and(&stream->stop, ~(uint32_t)GRID_LEAVE);
+    if (!wait_dependencies_locked(stream, task, until)) {
+        leave_head_locked(stream);
+        return false;
+    }
     pthread_mutex_unlock(&queue_lock);
-    if (task->always || !context_error(stream->object.context)) task->run(task, stream);
+    if (task->always || task->unfinished || !(is_cancelled(stream) || context_error(stream->object.context)))
+        task->run(task, stream);
     pthread_mutex_lock(&queue_lock);
+    if (task->unfinished) {
+        leave_head_locked(stream);
+        return false;
+    }
     stream->head = task->next;
     if (!stream->head) stream->tail = NULL;
-    stream->running = false;
+    stream->running = stream->lent = false;
     atomic_store_explicit(&stream->completed, task->number, memory_order_release);
     if (stream->waiters) pthread_cond_broadcast(&stream->done);
     bool gone = stream->closing && !stream->head && unlist_locked(stream);
@@ -134,6 +195,7 @@ static void run_head_locked(Stream *stream)
     free_task(task);
     if (gone) PUT(stream);
     pthread_mutex_lock(&queue_lock);
+    return true;
 }
 
 static void doze(void)
@@ -156,14 +218,19 @@ static void await_work_locked(Stream *stream)
     }
 }
 
-/* Another thread runs the stream's tasks while it waits for them. Dozing costs it less than being called. */
+/* Another thread runs the stream's tasks while it waits for them. Dozing costs it less than being called.
+ * One of limited patience is asked to leave what takes long. */
 static void await_runner_locked(Stream *stream)
 {
-    uint64_t number = stream->head->number;
+    uint64_t number = stream->head->number, until = patience_now() + LEND_NANOSECONDS;
     pthread_mutex_unlock(&queue_lock);
     for (int i = 0; i < DOZES && !queue_reached(stream, number); i++) doze();
     pthread_mutex_lock(&queue_lock);
-    wait_number_locked(stream, number);
+    while (stream->running && !queue_reached(stream, number))
+        if (!sleep_locked(stream, stream->lent ? until : 0)) {
+            if (stream->lent) atomic_fetch_or(&stream->stop, GRID_LEAVE);
+            until = patience_now() + LEND_NANOSECONDS;
+        }
 }
 
 static void *worker_main(void *argument)
@@ -175,7 +242,7 @@ static void *worker_main(void *argument)
         if (stream->running)
             await_runner_locked(stream);
         else if (stream->head)
-            run_head_locked(stream);
+            run_head_locked(stream, 0);
         else if (stream->closing)
             break;
         else
@@ -245,17 +312,115 @@ static void depend_on_turns_locked(Stream *stream, Task *task)
     }
 }
 
+void queue_note_wait(Stream *stream, const Dependency *record)
+{
+    const Stream *other = record->stream;
+    Waited now = {other->object.context, other->id, record->number};
+    Waited *place = NULL;
+    pthread_mutex_lock(&queue_lock);
+    for (int i = 0; i < STREAM_WAITS && !place; i++)
+        if (stream->waited[i].context == now.context && stream->waited[i].stream == now.stream)
+            place = &stream->waited[i];
+    if (!place) place = &stream->waited[stream->waited_next++ % STREAM_WAITS], *place = now;
+    if (place->number < now.number) place->number = now.number;
+    pthread_mutex_unlock(&queue_lock);
+}
+
+static bool waited_for_locked(const Stream *stream, const Stream *other, uint64_t number)
+{
+    for (int i = 0; i < STREAM_WAITS; i++) {
+        const Waited *waited = &stream->waited[i];
+        if (waited->context == other->object.context && waited->stream == other->id && waited->number >= number)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a task of the stream that has not run, up to that one, waits for that task of other. */
+static bool leads_locked(Stream *stream, uint64_t upto, const Stream *other, uint64_t number, uint64_t search)
+{
+    uint64_t from = stream->search == search ? stream->searched : 0;
+    if (from >= upto) return false;
+    stream->search = search;
+    stream->searched = upto;
+    for (const Task *task = stream->head; task && task->number <= upto; task = task->next)
+        for (unsigned d = 0; task->number > from && d < task->dependency_count; d++) {
+            const Dependency *to = &task->dependencies[d];
+            if (to->stream == other && to->number >= number) return true;
+            if (leads_locked(to->stream, to->number, other, number, search)) return true;
+        }
+    return false;
+}
+
+bool queue_follows(Stream *stream, const Stream *other, uint64_t number)
+{
+    static uint64_t searches; /* under the lock */
+    bool turns = stream->object.context == other->object.context && stream->blocking && other->blocking
+                 && (stream->legacy || other->legacy);
+    if (stream == other || turns) return true;
+    pthread_mutex_lock(&queue_lock);
+    bool follows = waited_for_locked(stream, other, number)
+                   || leads_locked(stream, queue_last(stream), other, number, ++searches);
+    pthread_mutex_unlock(&queue_lock);
+    return follows;
+}
+
+/* Whether this thread may run the head: not what calls the program back, unless there is no worker; one of
+ * limited patience not what may not end. */
+static bool may_run_locked(const Stream *stream, uint64_t until)
+{
+    const Task *head = stream->head;
+    if (stream->running || !head) return false;
+    return !stream->worker_started || !(head->on_worker || (until && (head->endless || head->unfinished)));
+}
+
+/* False when the time has come first; 0: it never does. */
+static bool wait_locked(Stream *stream, uint64_t number, uint64_t until)
+{
+    while (!queue_reached(stream, number)) {
+        if (may_run_locked(stream, until)) {
+            run_head_locked(stream, until);
+            if (until && patience_now() >= until) return queue_reached(stream, number);
+            continue;
+        }
+        if (!stream->running) call_worker_locked(stream);
+        if (!sleep_locked(stream, until)) return queue_reached(stream, number);
+    }
+    return true;
+}
+
+static bool wait_until(Stream *stream, uint64_t number, uint64_t until)
+{
+    if (queue_reached(stream, number)) return true;
+    pthread_mutex_lock(&queue_lock);
+    bool other_runs = stream->running;
+    bool reached = !other_runs && wait_locked(stream, number, until);
+    pthread_mutex_unlock(&queue_lock);
+    if (!other_runs) return reached;
+    for (int i = 0; i < WAIT_SPINS && !queue_reached(stream, number); i++) relax();
+    pthread_mutex_lock(&queue_lock);
+    reached = wait_locked(stream, number, until);
+    pthread_mutex_unlock(&queue_lock);
+    return reached;
+}
+
+bool queue_wait(Stream *stream, uint64_t number)
+{
+    return queue_reached(stream, number) || wait_until(stream, number, patience_end(stream->object.context));
+}
+
 uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
 {
     bool keep = dependency && depend(task, *dependency);
     if (dependency && !keep) {
-        queue_wait(dependency->stream, dependency->number);
+        wait_until(dependency->stream, dependency->number, 0);
         PUT(dependency->stream);
     }
     pthread_mutex_lock(&queue_lock);
     depend_on_turns_locked(stream, task);
     task->next = NULL;
     task->number = queue_last(stream) + 1;
+    task->ticket = ++tickets;
     if (stream->tail)
         stream->tail->next = task;
     else
@@ -267,54 +432,46 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
     bool helpless = !stream->worker_started;
     pthread_mutex_unlock(&queue_lock);
     if (helpless)
-        queue_wait(stream, number);
+        wait_until(stream, number, 0);
     else if (number > MOST_PENDING && !queue_reached(stream, number - MOST_PENDING))
-        queue_wait(stream, number - MOST_PENDING);
+        wait_until(stream, number - MOST_PENDING, 0);
     return number;
 }
 
-/* Whether this thread may run the head: not what calls the program back, unless there is no worker. */
-static bool may_run_locked(const Stream *stream)
+CUresult queue_wait_room(Stream *stream)
 {
-    return !stream->running && stream->head && (!stream->head->on_worker || !stream->worker_started);
+    uint64_t next = queue_last(stream) + 1;
+    if (!patience_limited() || next <= MOST_PENDING) return CUDA_SUCCESS;
+    return queue_wait(stream, next - MOST_PENDING) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
-static void wait_locked(Stream *stream, uint64_t number)
+/* Whether the stream still has tasks of those up to this ticket; then the number after which it has none,
+ * exactly when it alone is used. */
+static bool has_task_locked(const Stream *stream, uint64_t ticket, uint64_t *number)
 {
-    while (!queue_reached(stream, number)) {
-        if (may_run_locked(stream)) {
-            run_head_locked(stream);
-            continue;
-        }
-        if (!stream->running) call_worker_locked(stream);
-        wait_number_locked(stream, stream->head->number);
-    }
+    const Task *head = stream->head;
+    if (!head || head->ticket > ticket) return false;
+    uint64_t most = head->number + (ticket - head->ticket), last = queue_last(stream);
+    *number = most < last ? most : last;
+    return true;
 }
 
-void queue_wait(Stream *stream, uint64_t number)
+static uint64_t last_ticket(void)
 {
-    if (queue_reached(stream, number)) return;
     pthread_mutex_lock(&queue_lock);
-    bool other_runs = stream->running;
-    if (!other_runs) wait_locked(stream, number);
+    uint64_t ticket = tickets;
     pthread_mutex_unlock(&queue_lock);
-    if (!other_runs) return;
-    for (int i = 0; i < WAIT_SPINS && !queue_reached(stream, number); i++) relax();
-    pthread_mutex_lock(&queue_lock);
-    wait_locked(stream, number);
-    pthread_mutex_unlock(&queue_lock);
+    return ticket;
 }
 
-/* A stream that must be waited for first, with a reference, and the number of its last task. */
-static Stream *obstacle_locked(Stream *stream, uint64_t *number)
+/* A stream that must be waited for first, with a reference, and the number of the task. */
+static Stream *obstacle_locked(Stream *stream, uint64_t ticket, uint64_t *number)
 {
-    Stream *found = is_idle(stream) ? NULL : stream;
+    Stream *found = has_task_locked(stream, ticket, number) ? stream : NULL;
     if (stream->blocking)
         for (Stream *other = stream->object.context->streams; other && !found; other = other->next)
-            if (takes_turns(stream, other)) found = other;
-    if (!found) return NULL;
-    *number = queue_last(found);
-    object_hold(OBJECT(found));
+            if (takes_turns(stream, other) && has_task_locked(other, ticket, number)) found = other;
+    if (found) object_hold(OBJECT(found));
     return found;
 }
 
@@ -329,37 +486,87 @@ bool queue_idle(Stream *stream)
     return idle;
 }
 
-void queue_wait_turn(Stream *stream)
+bool queue_wait_turn(Stream *stream)
 {
-    uint64_t number = 0;
-    for (;;) {
+    uint64_t number = 0, until = 0, ticket = last_ticket();
+    bool reached = true;
+    while (reached) {
         pthread_mutex_lock(&queue_lock);
-        Stream *obstacle = obstacle_locked(stream, &number);
+        Stream *obstacle = obstacle_locked(stream, ticket, &number);
         pthread_mutex_unlock(&queue_lock);
-        if (!obstacle) return;
-        queue_wait(obstacle, number);
+        if (!obstacle) break;
+        if (!until) until = patience_end(stream->object.context);
+        reached = wait_until(obstacle, number, until);
         PUT(obstacle);
     }
+    return reached;
 }
 
-static Stream *busy_stream(Context *context, uint64_t *number)
+static Stream *busy_stream(Context *context, uint64_t ticket, uint64_t *number)
 {
     pthread_mutex_lock(&queue_lock);
     Stream *stream = context->streams;
-    while (stream && is_idle(stream)) stream = stream->next;
-    if (stream) {
-        *number = queue_last(stream);
-        object_hold(OBJECT(stream));
-    }
+    while (stream && !has_task_locked(stream, ticket, number)) stream = stream->next;
+    if (stream) object_hold(OBJECT(stream));
     pthread_mutex_unlock(&queue_lock);
     return stream;
 }
 
-void queue_wait_context(Context *context)
+bool queue_context_busy(Context *context)
 {
-    uint64_t number = 0;
-    for (Stream *stream; (stream = busy_stream(context, &number)) != NULL; PUT(stream))
-        queue_wait(stream, number);
+    uint64_t number;
+    Stream *stream = busy_stream(context, last_ticket(), &number);
+    if (stream) PUT(stream);
+    return stream != NULL;
+}
+
+CUresult queue_wait_context(Context *context)
+{
+    uint64_t number = 0, until = 0, ticket = last_ticket();
+    bool reached = true;
+    for (Stream *stream; reached && (stream = busy_stream(context, ticket, &number)) != NULL; PUT(stream)) {
+        if (!until) until = patience_end(context);
+        reached = wait_until(stream, number, until);
+    }
+    return reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+/* Who waits for what a task depends on. */
+static void call_waiters_locked(const Task *task)
+{
+    for (unsigned i = 0; i < task->dependency_count; i++)
+        pthread_cond_broadcast(&task->dependencies[i].stream->done);
+}
+
+/* Some kernel of the context runs, by its stream; NULL when none does. */
+static Stream *running_kernel_locked(const Context *context)
+{
+    Stream *stream = context->streams;
+    while (stream && !(stream->running && stream->head->stoppable)) stream = stream->next;
+    return stream;
+}
+
+void queue_cancel_context(Context *context)
+{
+    uint64_t until = patience_now() + CANCEL_NANOSECONDS;
+    pthread_mutex_lock(&queue_lock);
+    atomic_store(&context->cancelled, true);
+    for (Stream *stream = context->streams; stream; stream = stream->next) {
+        atomic_fetch_or(&stream->stop, GRID_CANCEL);
+        if (stream->running) call_waiters_locked(stream->head);
+    }
+    for (Stream *stream; (stream = running_kernel_locked(context)) != NULL;) {
+        object_hold(OBJECT(stream));
+        bool called = sleep_locked(stream, until);
+        pthread_mutex_unlock(&queue_lock);
+        PUT(stream);
+        pthread_mutex_lock(&queue_lock);
+        if (!called) break;
+    }
+    pthread_mutex_unlock(&queue_lock);
+    if (!context_error(context))
+        context_fail(context, CUDA_ERROR_LAUNCH_FAILED,
+                     "the work of this context was interrupted by its program");
 }
 
 /* A closed stream stays in the list while it has tasks left. */
@@ -385,7 +592,7 @@ void queue_close_context(Context *context)
         pthread_mutex_unlock(&queue_lock);
         if (!stream) return;
         queue_close(stream);
-        queue_wait(stream, queue_last(stream));
+        wait_until(stream, queue_last(stream), 0);
         PUT(stream);
     }
 }

@@ -4,6 +4,9 @@
  * what the rules of the legacy default stream imply. One lock guards all queues and is never held while a
  * task runs. A worker starts with the first asynchronous task and dozes for a while before it sleeps, so that
  * a launch wakes nobody; a thread that waits runs the stream's tasks itself unless the worker is at it.
+ *
+ * A thread may have limited patience (patience.h): its waits end without success when they last longer. What it
+ * runs meanwhile the worker takes over, if the task can be left half way.
  */
 #ifndef DEVICE_API_QUEUE_H
 #define DEVICE_API_QUEUE_H
@@ -23,13 +26,26 @@ typedef struct Dependency {
 struct Task {
     Task *next;
     uint64_t number;
+    uint64_t ticket;            /* numbers the tasks of all streams */
     bool on_worker;             /* calls the program back: never on a thread of the program */
     bool always;                /* runs although the context has failed */
+    bool stoppable;             /* heeds the stream's `stop` */
+    bool endless;               /* may wait for others for ever: not for a thread of limited patience */
+    bool unfinished;            /* it was left half way: run is called again, by the worker */
     void (*run)(Task *self, Stream *stream);
     void (*release)(Task *self); /* frees it with what it holds */
     Dependency *dependencies;
     unsigned dependency_count;
 };
+
+/* What a stream waited for by an event, told by names that never come again. */
+typedef struct Waited {
+    const Context *context;
+    unsigned long long stream;
+    uint64_t number;
+} Waited;
+
+enum { STREAM_WAITS = 8 };
 
 struct CUstream_st {
     Object object;
@@ -41,9 +57,14 @@ struct CUstream_st {
     Task *head, *tail;
     _Atomic uint64_t submitted, completed;
     bool running, worker_started, worker_asleep, closing, listed;
+    bool lent;                  /* who runs the head has limited patience: it may leave it */
+    _Atomic uint32_t stop;      /* GridStop, for the kernel that runs */
     unsigned waiters;
     pthread_cond_t work, done;
     Stream *next, *previous;    /* of the context's list */
+    Waited waited[STREAM_WAITS]; /* the last ones, each stream once */
+    unsigned waited_next;
+    uint64_t search, searched;  /* queue_follows has looked through its tasks up to that one */
 };
 
 /* A stream in its context's list; the caller's reference. NULL without memory. */
@@ -56,17 +77,28 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency);
 /* The number of the last task submitted. */
 uint64_t queue_last(const Stream *stream);
 bool queue_reached(const Stream *stream, uint64_t number);
+/* The stream waits for a record of an event, which may have been reached. */
+void queue_note_wait(Stream *stream, const Dependency *record);
+/* Whether a new task of the stream would come after that task of the other: by order, by the legacy stream's
+ * turns or by events. false where that is not known. */
+bool queue_follows(Stream *stream, const Stream *other, uint64_t number);
+/* All waits: false when the thread's patience ends first, or CUDA_ERROR_NOT_READY. */
 /* Waits until the stream's tasks up to that number are done, running them if need be. */
-void queue_wait(Stream *stream, uint64_t number);
+bool queue_wait(Stream *stream, uint64_t number);
 /* Waits for all a new task of that stream would wait for: then the caller may do its work itself. */
-void queue_wait_turn(Stream *stream);
+bool queue_wait_turn(Stream *stream);
 /* Whether a new task of the stream could run at once. */
 bool queue_idle(Stream *stream);
-/* Waits for all streams of the context. */
-void queue_wait_context(Context *context);
+/* Waits for what the streams of the context have been given so far. */
+CUresult queue_wait_context(Context *context);
+bool queue_context_busy(Context *context);
+/* Waits until one more task would not have to wait for room in the queue. */
+CUresult queue_wait_room(Stream *stream);
 /* No more tasks come: the worker ends after the last, the stream leaves its context's list. */
 void queue_close(Stream *stream);
-/* Waits for and closes all of a context's streams. */
+/* Waits for and closes all of a context's streams, however long it takes. */
 void queue_close_context(Context *context);
+/* Ends the kernels that run in the context, which fails; what is queued is not begun. */
+void queue_cancel_context(Context *context);
 
 #endif

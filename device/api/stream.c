@@ -1,6 +1,8 @@
 /* Streams: handles, creation, callbacks, waiting. */
 #include "api/stream.h"
 
+#include "api/pool.h"
+
 #include <stdlib.h>
 
 static _Thread_local bool null_is_per_thread;
@@ -109,14 +111,12 @@ CUresult cuStreamSynchronize(CUstream handle)
 {
     Stream *stream;
     TRY(stream_enter(handle, &stream));
-    if (stream->legacy)
-        queue_wait_turn(stream);
-    else
-        queue_wait(stream, queue_last(stream));
+    bool reached = stream->legacy ? queue_wait_turn(stream) : queue_wait(stream, queue_last(stream));
+    if (reached) pools_observe(stream->object.context->device, stream->legacy ? NULL : stream);
     context_flush(stream->object.context);
     CUresult error = stream_error(stream);
     PUT(stream);
-    return error;
+    return error || reached ? error : CUDA_ERROR_NOT_READY;
 }
 
 /* A function that tells one fact of a stream. */
@@ -148,7 +148,7 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t len
     PUT(stream);
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!memory_map_find_span(driver_memory(), address, length, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!memory_map_told(driver_memory(), address, length, &range)) return CUDA_ERROR_INVALID_VALUE;
     return range.kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

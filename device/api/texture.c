@@ -29,7 +29,7 @@ static CUresult set_format(Texture *t, CUarray_format format, unsigned channels)
 static CUresult set_memory(Texture *t, CUdeviceptr address, uint64_t bytes)
 {
     MemoryRange range;
-    if (!memory_map_find_span(driver_memory(), address, bytes, &range))
+    if (!memory_map_told(driver_memory(), address, bytes, &range))
         return refuse(CUDA_ERROR_INVALID_VALUE, "the memory is not within one allocation");
     t->storage = address;
     t->bytes = bytes;
@@ -177,10 +177,10 @@ CUresult texture_destroy(unsigned long long handle, ObjectKind kind)
     TextureObject *object;
     if (!handle) return CUDA_SUCCESS;
     TRY(texture_enter(handle, kind, &object));
-    queue_wait_context(object->object.context);
-    bool mine = object_retire(OBJECT(object));
+    CUresult result = queue_wait_context(object->object.context);
+    if (!result && !object_retire(OBJECT(object))) result = CUDA_ERROR_INVALID_VALUE;
     PUT(object);
-    return mine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return result;
 }
 
 CUresult cuTexObjectDestroy(CUtexObject handle) { return texture_destroy(handle, OBJECT_TEXTURE); }

@@ -68,6 +68,11 @@ static const Isa *choose(void)
     return best;
 }
 
+bool exec_isa_known(const char *name)
+{
+    return strlen(name) == 2 && name[0] == 'v' && name[1] >= '2' && name[1] <= '4';
+}
+
 const char *exec_isa_name(void) { return choose()->name; }
 
 const OpFn *exec_op_handlers(unsigned op) { return (*choose()->handlers)[op]; }

@@ -4,6 +4,8 @@
 
 #include "exec/code.h"
 
+/* Whether that is a name of one, of this processor or not. */
+bool exec_isa_known(const char *name);
 /* "v4", "v3" or "v2": what exec_bind chooses (PYCUDA_CPU_ISA asks for one). */
 const char *exec_isa_name(void);
 

@@ -13,9 +13,11 @@
 #include "exec/check.h"
 #include "exec/mbarrier.h"
 
-enum { SPIN_PASSES = 64, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
+/* Blocks of a cooperative grid wait for each other as a rule: they go round sooner. */
+enum { SPIN_PASSES = 64, SPIN_PASSES_COOPERATIVE = 4, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
 
-/* A block is stuck when waits for barriers in shared memory have ended in vain for so many passes and so long. */
+/* A block is stuck when waits for barriers in shared memory have ended in vain for so many passes and so
+ * long. */
 enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
 #define STUCK_NS UINT64_C(1000000000)
 
@@ -177,7 +179,7 @@ static bool turn_of(Warp *warp, Worker *worker, bool *failed)
     }
     if (warp->parked) return false;
     if (!warp->scattered || worker_random(worker) & 1) warp_run(warp);
-    *failed = atomic_load_explicit(&warp->block->grid->faulted, memory_order_relaxed);
+    *failed = grid_stops(warp->block->grid, worker);
     return true;
 }
 
@@ -198,11 +200,21 @@ static bool is_waiting(const Warp *warp)
     return warp->scattered || (!warp->parked && warp->spinning);
 }
 
-/* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another. */
+static bool has_spun(Block *block)
+{
+    uint32_t most = block->grid->launch->cooperative ? SPIN_PASSES_COOPERATIVE : SPIN_PASSES;
+    if (++block->spins < most) return false;
+    block->spins = 0;
+    return true;
+}
+
+/* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another, or from
+ * outside. */
 BlockResult block_run(Block *block, Worker *worker)
 {
     for (;;) {
         bool alive = false, ran = false, waiting = true, failed = false;
+        if (block->wake_at) sleep_wake(block);
         for (uint32_t k = 0; k < block->warp_count; k++) {
             Warp *warp = &block->warps[k];
             if (warp->done) continue;
@@ -211,22 +223,22 @@ BlockResult block_run(Block *block, Worker *worker)
                 if (failed) return BLOCK_STOPPED;
                 continue;
             }
-            if (failed) return BLOCK_STOPPED;
             ran = true;
             if (warp->done) store_return(warp, worker);
+            if (failed) return BLOCK_STOPPED;
             if (!is_waiting(warp)) waiting = false;
         }
         if (!alive) return BLOCK_DONE;
-        if (!ran && !go_on_without(block)) {
+        if (!ran && grid_stops(block->grid, worker)) return BLOCK_STOPPED;
+        block->asleep = !ran && block->wake_at;
+        if (!ran && !block->asleep && !go_on_without(block)) {
             fault_stuck(block);
             return BLOCK_STOPPED;
         }
         if (ran && waiting) mbarrier_expire(block);
         grid_ask_help(block->grid);
-        if (waiting && ++block->spins >= SPIN_PASSES) {
-            block->spins = 0;
-            return BLOCK_WAITING;
-        }
+        if (block->asleep) return BLOCK_WAITING;
+        if (waiting && has_spun(block)) return BLOCK_WAITING;
     }
 }
 
@@ -359,7 +371,8 @@ void block_begin(Block *block, uint64_t linear)
     fill_axes(block, BLOCK_ROW_CTAID, block->id);
     block->live = block->threads;
     block->spins = block->stuck = 0;
-    block->mbarrier_waits = false;
+    block->mbarrier_waits = block->asleep = false;
+    block->wake_at = 0;
     if (block->barriers_busy) memset(block->barriers, 0, sizeof block->barriers);
     block->barriers_busy = 0;
     for (uint32_t k = 0; k < block->warp_count; k++) {
@@ -399,6 +412,7 @@ void worker_destroy(Worker *worker)
         store_free(worker->free_stores);
         worker->free_stores = next;
     }
+    grid_run_free(worker->run);
     free(worker);
 }
 

@@ -5,18 +5,13 @@
  * to an end: all of them where the launch is cooperative, else up to a limit, as a GPU has room for some.
  */
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec/state.h"
 
-enum {
-    SHARE_MOST = 32,
-    SHARES_EACH = 64,
-    RESIDENT_BLOCKS = 64,
-    STACK_DEFAULT = 65536,
-    PARAM_ROWS_ON_STACK = 8192
-};
+enum { SHARE_MOST = 32, SHARES_EACH = 64, RESIDENT_BLOCKS = 64, STACK_DEFAULT = 65536, PARAM_ROWS_KEPT = 8192 };
 
 /* --- set-up --------------------------------------------------------------------------------------------- */
 
@@ -66,6 +61,8 @@ static uint32_t share_of(const Grid *grid)
 
 static void help(PoolJob *job);
 
+static const _Atomic uint32_t never_stopped;
+
 static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
 {
     const CodeFunction *function = launch->function;
@@ -83,6 +80,7 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
     grid->share = share_of(grid);
     atomic_init(&grid->next_block, 0);
     atomic_init(&grid->faulted, false);
+    grid->stop = launch->stop ? launch->stop : &never_stopped;
     grid->fault = fault;
     grid->fault_lock = worker_pool_fault_lock(pool);
     grid->print_lock = worker_pool_print_lock(pool);
@@ -127,10 +125,20 @@ static Block *next_block(Grid *grid, Worker *worker, bool *failed)
 
 static void push_last(Worker *worker, Block *block)
 {
-    Block **end = &worker->live;
-    while (*end) end = &(*end)->next;
     block->next = NULL;
-    *end = block;
+    if (worker->live)
+        worker->live_last->next = block;
+    else
+        worker->live = block;
+    worker->live_last = block;
+    worker->live_count++;
+}
+
+static void push_first(Worker *worker, Block *block)
+{
+    block->next = worker->live;
+    if (!worker->live) worker->live_last = block;
+    worker->live = block;
     worker->live_count++;
 }
 
@@ -177,12 +185,28 @@ static void drop_all(Worker *worker)
     for (Block *block; (block = pop_first(worker)) != NULL;) block_give_back(worker, block);
 }
 
-void grid_work(Grid *grid, Worker *worker)
+/* Why a worker stopped: what was cancelled has failed. True when the blocks it holds are to go on later. */
+static bool is_to_go_on(Grid *grid)
 {
-    bool failed = false;
+    if (atomic_load(grid->stop) & GRID_CANCEL)
+        exec_fault_plain(grid, 719, "kernel %s was interrupted by its program before it ended",
+                         grid->function->name);
+    return !atomic_load(&grid->faulted);
+}
+
+static void begin_work(Worker *worker, uint32_t heeds)
+{
+    worker->heeds = heeds;
     worker->last = NULL;
     worker->share_next = worker->share_end = 0;
-    while (!failed && !atomic_load_explicit(&grid->faulted, memory_order_relaxed)) {
+}
+
+/* Runs blocks of the grid until none is left: true. False when the worker was asked to leave; the blocks that
+ * it has begun are with it. */
+static bool grid_work(Grid *grid, Worker *worker)
+{
+    bool failed = false;
+    while (!failed && !grid_stops(grid, worker)) {
         BlockResult result;
         Block *block = pop_first(worker), *fresh;
         if (!block) block = next_block(grid, worker, &failed);
@@ -192,15 +216,16 @@ void grid_work(Grid *grid, Worker *worker)
         push_last(worker, block);
         if (result == BLOCK_STOPPED) break;
         fresh = may_start_more(grid, worker) ? next_block(grid, worker, &failed) : NULL;
-        if (fresh) {
-            fresh->next = worker->live;
-            worker->live = fresh;
-            worker->live_count++;
-        } else if (worker->live == block) {
+        if (fresh)
+            push_first(worker, fresh);
+        else if (block->asleep)
+            sleep_worker(worker);
+        else if (worker->live == block)
             sched_yield();
-        }
     }
+    if (grid_stops(grid, worker) && is_to_go_on(grid)) return false;
     drop_all(worker);
+    return true;
 }
 
 /* What a thread of the pool does. */
@@ -209,6 +234,7 @@ static void help(PoolJob *job)
     Grid *grid = (Grid *)job;
     Worker *worker = worker_acquire(grid->pool);
     if (worker) {
+        begin_work(worker, GRID_CANCEL);
         grid_work(grid, worker);
         worker_release(grid->pool, worker);
     }
@@ -224,44 +250,102 @@ static bool looks_long(const Grid *grid)
     return grid->block_count > 1 && grid->block_count * grid->warps * grid->function->insn_count > 20000;
 }
 
-static void run_with(Grid *grid)
+/* The state of a grid that a worker leads, kept with the worker from launch to launch. */
+struct GridRun {
+    Grid grid;
+    Children children;
+    Worker *worker;
+    bool blocks_done;
+    _Alignas(64) uint8_t rows[PARAM_ROWS_KEPT];
+};
+
+void grid_run_free(GridRun *run) { free(run); }
+
+/* A worker with room for a run; NULL without memory. */
+static Worker *acquire_leader(WorkerPool *pool)
 {
-    Worker *worker = worker_acquire(grid->pool);
-    if (!worker) {
-        exec_fault_plain(grid, 2, "kernel %s: no memory for a worker", grid->function->name);
-        return;
+    Worker *worker = worker_acquire(pool);
+    if (worker && !worker->run) worker->run = aligned_alloc(64, sizeof *worker->run);
+    if (!worker || worker->run) return worker;
+    worker_release(pool, worker);
+    return NULL;
+}
+
+/* children: NULL for the run's own. */
+static GridRun *start(WorkerPool *pool, const GridLaunch *launch, Children *children, ExecFault *fault)
+{
+    const char *name = launch->function->name;
+    size_t size = ((size_t)launch->function->param_rows_size + 63) / 64 * 64;
+    Worker *worker = acquire_leader(pool);
+    uint8_t *rows = !worker ? NULL : size <= PARAM_ROWS_KEPT ? worker->run->rows : aligned_alloc(64, size);
+    fault->code = 0;
+    fault->text[0] = '\0';
+    if (!rows) {
+        if (worker) worker_release(pool, worker);
+        *fault = (ExecFault){.code = 2};
+        snprintf(fault->text, sizeof fault->text, "kernel %s: no memory for a worker or its parameters", name);
+        return NULL;
     }
-    grid->started_ns = exec_now_ns();
-    if (looks_long(grid)) grid_call_help(grid);
-    grid_work(grid, worker);
+    GridRun *run = worker->run;
+    run->worker = worker;
+    run->blocks_done = false;
+    grid_init(&run->grid, pool, launch, fault);
+    if (!children) children_init(&run->children);
+    run->grid.children = children ? children : &run->children;
+    run->grid.param_rows = rows;
+    fill_param_rows(launch->function, launch->params, rows);
+    run->grid.started_ns = exec_now_ns();
+    begin_work(worker, GRID_CANCEL);
+    if (looks_long(&run->grid)) grid_call_help(&run->grid);
+    return run;
+}
+
+/* False when the thread was asked to leave. */
+static bool run_blocks(GridRun *run, uint32_t heeds)
+{
+    Grid *grid = &run->grid;
+    run->worker->heeds = heeds;
+    if (!grid_work(grid, run->worker)) return false;
     worker_pool_finish(grid->pool, &grid->job);
-    worker_release(grid->pool, worker);
+    if (grid->launch->runtime) children_drop_open(grid->children, grid->launch->runtime);
+    run->blocks_done = true;
+    return true;
+}
+
+static void finish(GridRun *run)
+{
+    if (run->grid.param_rows != run->rows) free(run->grid.param_rows);
+    worker_release(run->grid.pool, run->worker);
 }
 
 void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, Children *children, ExecFault *fault)
 {
-    _Alignas(64) uint8_t on_stack[PARAM_ROWS_ON_STACK];
-    size_t size = ((size_t)launch->function->param_rows_size + 63) / 64 * 64;
-    Grid grid;
-    fault->code = 0;
-    fault->text[0] = '\0';
-    grid_init(&grid, pool, launch, fault);
-    grid.children = children;
-    grid.param_rows = size <= sizeof on_stack ? on_stack : aligned_alloc(64, size);
-    if (!grid.param_rows) {
-        exec_fault_plain(&grid, 2, "kernel %s: no memory for its parameters", launch->function->name);
-        return;
-    }
-    fill_param_rows(launch->function, launch->params, grid.param_rows);
-    run_with(&grid);
-    if (launch->runtime) children_drop_open(children, launch->runtime);
-    if (grid.param_rows != on_stack) free(grid.param_rows);
+    GridRun *run = start(pool, launch, children, fault);
+    if (!run) return;
+    run_blocks(run, GRID_CANCEL);
+    finish(run);
+}
+
+GridRun *grid_start(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
+{
+    return start(pool, launch, NULL, fault);
+}
+
+/* What the grid has launched is not left to another thread half way: one that may leave does not begin it. */
+bool grid_go_on(GridRun *run, bool may_leave)
+{
+    Grid *grid = &run->grid;
+    if (!run->blocks_done && !run_blocks(run, GRID_CANCEL | (may_leave ? GRID_LEAVE : 0))) return false;
+    bool more = run->children.launched.first || run->children.tail.first;
+    if (more && may_leave) return false;
+    if (more) descendants_run(&run->children, grid->launch, grid->pool, grid->fault);
+    finish(run);
+    return true;
 }
 
 int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
 {
-    Children children;
-    children_init(&children);
-    grid_run_blocks(pool, launch, &children, fault);
-    return descendants_run(&children, launch, pool, fault);
+    GridRun *run = grid_start(pool, launch, fault);
+    if (run) grid_go_on(run, false);
+    return fault->code;
 }

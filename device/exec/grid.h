@@ -66,21 +66,37 @@ typedef struct GridLaunch {
     const void *refusal_closure;
     DeviceRuntime *runtime; /* NULL where code that launches kernels is never run */
     DeviceHeap *heap; /* malloc of device code; NULL: malloc returns 0 */
-    /* The live texture or surface object of a handle, copied; false when there is none. NULL: there are none. */
+    /* The live texture or surface object of a handle, copied; false when there is none. NULL: there are
+     * none. */
     bool (*find_texture)(uint64_t handle, bool surface, struct Texture *out);
     void (*print)(void *closure, const char *bytes, size_t count); /* printf's output; called from any worker,
                                       never by two at once */
     void *print_closure;
+    const _Atomic uint32_t *stop; /* words of GridStop from outside, heeded between turns; NULL: none come */
 } GridLaunch;
+
+typedef enum GridStop {
+    GRID_CANCEL = 1, /* the grid ends with a fault that says so */
+    GRID_LEAVE = 2 /* the thread that runs it is wanted elsewhere */
+} GridStop;
 
 /* Runs the grid to its end. Returns 0, or the fault's code with *fault filled. Several threads may run
  * grids on one pool at a time. */
 int grid_run(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault);
 
+/* The same in pieces, each by any thread. What they are given must live until the end. grid_start gives NULL
+ * after a fault. grid_go_on returns true at the end, when the run is gone and *fault filled; false when the
+ * thread was asked to leave, which only one that may leave heeds. */
+typedef struct GridRun GridRun;
+GridRun *grid_start(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault);
+bool grid_go_on(GridRun *run, bool may_leave);
+
 /* threads: workers in all, the thread that calls grid_run counted; 0: one for each CPU. NULL without
  * memory. */
 WorkerPool *worker_pool_create(int threads);
 void worker_pool_destroy(WorkerPool *pool);
+/* Reads what PYCUDA_CPU_SCHEDULE may be: random:SEED. The seed becomes no 0. */
+bool worker_schedule_seed(const char *text, uint64_t *seed);
 int worker_pool_threads(const WorkerPool *pool);
 
 /* The heap of device-side malloc over [base, base + size), memory the caller owns and has registered. */

@@ -30,21 +30,28 @@ enum {
 #define COMMIT_STEP (32 * MIB)
 #define HUGE_PAGE (2 * MIB)
 #define PAGE (4 * KIB)
+#define LARGE MIB                     /* what is larger starts at a huge page, as a GPU's memory does */
+#define SHEET (32 * MIB)              /* smaller slots are cut from pieces of that size */
 #define POISON_LIMIT (256 * KIB)      /* larger ranges give their pages back instead */
 #define QUARANTINE_SMALL (32 * MIB)   /* bytes of ranges that keep their pages */
 #define ARENA_LARGEST (UINT64_C(1) << 40)
-#define ARENA_SMALLEST (4 * GIB)
+#define ARENA_USUAL (4 * GIB)
+#define ARENA_SMALLEST (64 * MIB)
 
 typedef struct Entry {
-    MemoryRange range;
+    MemoryRange range;                /* as kernels find it */
+    MemoryRange told;                 /* as calls of the program find it: ahead of that where a stream lags */
+    uint64_t kept;                    /* a pool's range: how many bytes it may have; else 0 */
     struct Region *region;            /* NULL for registered memory */
     uint64_t slot, slot_size;         /* 0 for registered memory */
     struct Entry *next;               /* in the quarantine or in a bin */
 } Entry;
 
-/* A reservation: what lies below `top` has been handed out, what lies below `committed` may be touched. */
+/* A reservation: what lies below `top` has been handed out, what lies below `committed` may be touched. Slots
+ * smaller than a huge page lie together, so that they leave no holes between the large ones. */
 typedef struct Region {
     uint64_t start, size, top, committed;
+    uint64_t sheet, sheet_end;        /* what is left for small slots */
     Entry *bins[BINS];
     Unwritten unwritten;              /* of new device memory, when that is watched */
 } Region;
@@ -61,13 +68,16 @@ struct MemoryMap {
     size_t quarantine_count;
     uint64_t last_id;
     _Atomic uint64_t generation;
+    _Atomic bool has_discarded;
 };
 
 static uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
 
-/* The bin for slots of at least need bytes; *slot_size becomes the size of its slots. */
+/* The bin for slots of at least need bytes; *slot_size becomes the size of its slots, for which the bin is the
+ * same. */
 static int bin_of(uint64_t need, uint64_t *slot_size)
 {
+    if (need >= HUGE_PAGE) need = align_up(need, HUGE_PAGE);
     if (need <= FINE_BINS * ALIGN) {
         uint64_t units = (need + ALIGN - 1) / ALIGN;
         *slot_size = units * ALIGN;
@@ -77,7 +87,6 @@ static int bin_of(uint64_t need, uint64_t *slot_size)
     uint64_t step = (UINT64_C(1) << power) / 8;
     uint64_t eighths = (need - (UINT64_C(1) << power) + step - 1) / step;
     *slot_size = (UINT64_C(1) << power) + eighths * step;
-    if (*slot_size >= HUGE_PAGE) *slot_size = align_up(*slot_size, HUGE_PAGE);
     return FINE_BINS + (power - 15) * 8 + (int)eighths;
 }
 
@@ -94,9 +103,11 @@ static void region_open(Region *region, void *start, uint64_t size)
     region->top = region->committed = align_up(region->start, HUGE_PAGE);
 }
 
-static bool reserve_own(Region *region)
+static bool reserve_own(Region *region, uint64_t least)
 {
-    for (uint64_t size = ARENA_LARGEST; size >= ARENA_SMALLEST; size /= 2) {
+    if (least > ARENA_USUAL) least = ARENA_USUAL;
+    if (least < ARENA_SMALLEST) least = ARENA_SMALLEST;
+    for (uint64_t size = ARENA_LARGEST; size >= least; size /= 2) {
         void *start = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (start == MAP_FAILED) continue;
         region_open(region, start, size);
@@ -116,11 +127,13 @@ static void reserve_shared(Region *region, SharedFile *file, uint64_t size)
         region_open(region, start, size);
 }
 
-MemoryMap *memory_map_create(void)
+MemoryMap *memory_map_create(void) { return memory_map_create_least(ARENA_USUAL); }
+
+MemoryMap *memory_map_create_least(uint64_t least)
 {
     MemoryMap *map = calloc(1, sizeof *map);
     if (!map) return NULL;
-    if (!reserve_own(&map->own)) {
+    if (!reserve_own(&map->own, least)) {
         free(map);
         return NULL;
     }
@@ -232,18 +245,39 @@ static bool commit_locked(Region *region, uint64_t end)
     return true;
 }
 
+/* Addresses from the top, a multiple of huge pages; 0 when the reservation is used up. */
+static uint64_t cut_locked(Region *region, uint64_t size)
+{
+    uint64_t start = region->top;
+    if (size > region->start + region->size - start || !commit_locked(region, start + size)) return 0;
+    region->top = start + size;
+    return start;
+}
+
+/* Room for a small slot: what is left of the last sheet, or a new one. */
+static uint64_t cut_small_locked(Region *region, uint64_t size)
+{
+    if (size > region->sheet_end - region->sheet) {
+        uint64_t sheet = cut_locked(region, SHEET), length = SHEET;
+        if (!sheet) sheet = cut_locked(region, length = HUGE_PAGE);
+        if (!sheet) return 0;
+        region->sheet = sheet;
+        region->sheet_end = sheet + length;
+    }
+    region->sheet += size;
+    return region->sheet - size;
+}
+
 static Entry *new_slot_locked(Region *region, uint64_t slot_size)
 {
-    uint64_t slot = slot_size >= HUGE_PAGE ? align_up(region->top, HUGE_PAGE) : region->top;
-    if (slot_size > region->start + region->size - slot) return NULL;
-    if (!commit_locked(region, slot + slot_size)) return NULL;
     Entry *entry = calloc(1, sizeof *entry);
     if (!entry) return NULL;
     entry->region = region;
-    entry->slot = slot;
+    entry->slot = slot_size < HUGE_PAGE ? cut_small_locked(region, slot_size) : cut_locked(region, slot_size);
     entry->slot_size = slot_size;
-    region->top = slot + slot_size;
-    return entry;
+    if (entry->slot) return entry;
+    free(entry);
+    return NULL;
 }
 
 /* A free slot of at least need bytes: of its own bin, new, or of a larger bin once the reservation is used
@@ -295,9 +329,9 @@ static void quarantine_locked(MemoryMap *map, Entry *entry)
         release_oldest_locked(map);
 }
 
-static void describe(MemoryMap *map, MemoryRange *range, uint64_t base, const MemoryRequest *request)
+static MemoryRange describe(MemoryMap *map, uint64_t base, const MemoryRequest *request)
 {
-    *range = (MemoryRange){
+    return (MemoryRange){
         .base = base,
         .size = request->size,
         .kind = request->kind,
@@ -308,7 +342,16 @@ static void describe(MemoryMap *map, MemoryRange *range, uint64_t base, const Me
         .id = ++map->last_id,
         .owner = request->owner,
         .tag = request->tag,
+        .block = request->block,
     };
+}
+
+/* The room for a range of that size. Large slots start at a huge page, others at a multiple of ALIGN. */
+static uint64_t slot_for(uint64_t size, uint64_t align)
+{
+    uint64_t need = size + gap_behind(size);
+    if (size > LARGE && need < HUGE_PAGE) need = HUGE_PAGE;
+    return align > (need < HUGE_PAGE ? ALIGN : HUGE_PAGE) ? need + align : need;
 }
 
 uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
@@ -316,7 +359,8 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
     uint64_t align = request->align > ALIGN ? request->align : ALIGN;
     Region *region = request->shared && map->shared.size ? &map->shared : &map->own;
     if (!request->size || request->size > region->size || align > region->size) return 0;
-    uint64_t need = request->size + gap_behind(request->size) + (align > ALIGN ? align : 0);
+    uint64_t most = request->capacity > request->size ? request->capacity : request->size;
+    uint64_t need = slot_for(most, align);
     uint64_t base = 0;
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = reserve_locked(map) ? take_slot_locked(region, need) : NULL;
@@ -326,8 +370,10 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
     }
     if (entry) {
         base = align_up(entry->slot, align);
-        describe(map, &entry->range, base, request);
+        entry->range = describe(map, base, request);
         entry->range.shared = region == &map->shared;
+        entry->told = entry->range;
+        entry->kept = request->block ? most : 0;
         insert_locked(map, entry);
     }
     pthread_rwlock_unlock(&map->lock);
@@ -353,11 +399,15 @@ bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
     MemoryRange range = {0};
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = entry_at_locked(map, base);
-    bool found = entry && entry->range.base == base && entry->slot_size && entry->range.state == MEMORY_LIVE;
+    bool found = entry && entry->range.base == base && entry->slot_size
+                 && (entry->range.state == MEMORY_LIVE || entry->kept);
     if (found) {
         range = entry->range;
+        if (entry->kept) range.size = entry->kept;
+        entry->kept = 0;
         entry->range.state = MEMORY_FREED;
-        entry->range.owner = entry->range.tag = NULL;
+        entry->range.owner = entry->range.tag = entry->range.block = NULL;
+        entry->told = entry->range;
         atomic_fetch_add(&map->generation, 1);
     }
     pthread_rwlock_unlock(&map->lock);
@@ -403,7 +453,7 @@ bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *req
     bool reserved = meets(&map->own, base, request->size) || meets(&map->shared, base, request->size);
     bool ok = !reserved && reserve_locked(map) && !overlaps_locked(map, base, request->size);
     if (ok) {
-        describe(map, &entry->range, base, request);
+        entry->range = entry->told = describe(map, base, request);
         insert_locked(map, entry);
     }
     pthread_rwlock_unlock(&map->lock);
@@ -470,19 +520,97 @@ bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out)
     return memory_map_find_span(map, address, 1, out);
 }
 
+/* --- ranges that live in the order of a stream ------------------------------------------------------------ */
+
+/* The entry that starts at base, or NULL. */
+static Entry *entry_of_locked(const MemoryMap *map, uint64_t base)
+{
+    size_t upto = count_upto_locked(map, base);
+    return upto && map->bases[upto - 1] == base ? map->entries[upto - 1] : NULL;
+}
+
+bool memory_map_told(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out)
+{
+    pthread_rwlock_rdlock(&map->lock);
+    size_t upto = count_upto_locked(map, address);
+    const MemoryRange *told = upto ? &map->entries[upto - 1]->told : NULL;
+    bool found = told && told->state == MEMORY_LIVE && address - told->base < told->size
+                 && (size ? size : 1) <= told->size - (address - told->base);
+    if (found) *out = *told;
+    pthread_rwlock_unlock(&map->lock);
+    return found;
+}
+
+bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, base);
+    bool found = entry && entry->told.state == MEMORY_LIVE;
+    if (found) {
+        *out = entry->told;
+        entry->told.state = MEMORY_FREED;
+    }
+    pthread_rwlock_unlock(&map->lock);
+    return found;
+}
+
+MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest *request)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, base);
+    bool shared = entry->told.shared;
+    entry->told = describe(map, base, request);
+    entry->told.shared = shared;
+    MemoryRange told = entry->told;
+    pthread_rwlock_unlock(&map->lock);
+    return told;
+}
+
+void memory_map_begin(MemoryMap *map, const MemoryRange *range)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, range->base);
+    bool later = entry && entry->kept && entry->range.id < range->id;
+    if (later) {
+        entry->range = *range;
+        atomic_fetch_add(&map->generation, 1);
+    }
+    pthread_rwlock_unlock(&map->lock);
+    if (later && range->kind == MEMORY_DEVICE) memory_map_renewed(map, range->base, range->size);
+}
+
+void memory_map_end(MemoryMap *map, const MemoryRange *range)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, range->base);
+    bool current = entry && entry->kept && entry->range.id <= range->id;
+    if (current) {
+        entry->range = *range;
+        entry->range.state = MEMORY_FREED;
+        atomic_fetch_add(&map->generation, 1);
+    }
+    pthread_rwlock_unlock(&map->lock);
+    if (!current) return;
+    memset((void *)(uintptr_t)range->base, MEMORY_POISON, range->size < POISON_LIMIT ? range->size : PAGE);
+    memory_map_written(map, range->base, range->size);
+}
+
 bool memory_map_reserves(const MemoryMap *map, uint64_t address)
 {
     return address - map->own.start < map->own.size || address - map->shared.start < map->shared.size;
 }
 
+bool memory_map_file(const MemoryMap *map, MemoryExport *out)
+{
+    if (!map->shared.size || !shared_file_is_open(&map->file)) return false;
+    *out = (MemoryExport){.descriptor = map->file.descriptor, .inode = (uint64_t)map->file.inode};
+    return true;
+}
+
 bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExport *out)
 {
-    if (!range->shared || !shared_file_is_open(&map->file)) return false;
-    *out = (MemoryExport){
-        .descriptor = map->file.descriptor,
-        .inode = (uint64_t)map->file.inode,
-        .offset = range->base - map->shared.start,
-    };
+    if (!range->shared || !memory_map_file(map, out)) return false;
+    out->offset = range->base - map->shared.start;
     return true;
 }
 
@@ -510,9 +638,43 @@ void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size)
     unwritten_set(unwritten_of(map, address), address, size);
 }
 
-bool memory_map_unwritten(const MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first)
+/* What discarded memory holds: a word of its own for every address. */
+static uint8_t rubbish(uint64_t address)
 {
-    return unwritten_find(unwritten_of(map, address), address, size, first);
+    return (uint8_t)((address / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15) >> (32 + address % 4 * 8));
+}
+
+void memory_map_discarded(MemoryMap *map, uint64_t address, uint64_t size)
+{
+    const Unwritten *unwritten = unwritten_of(map, address);
+    if (!unwritten->bits) return;
+    atomic_store(&map->has_discarded, true);
+    for (uint64_t at = address; at < address + size; at++) *(uint8_t *)(uintptr_t)at = rubbish(at);
+    unwritten_set(unwritten, address, size);
+}
+
+/* Whether the host has written the word of discarded memory that has this byte. */
+static bool host_wrote(MemoryMap *map, uint64_t address)
+{
+    MemoryRange range;
+    uint64_t word = address & ~UINT64_C(3), unused;
+    bool found = atomic_load(&map->has_discarded) && memory_map_find(map, address, &range);
+    if (!found || range.kind != MEMORY_MANAGED) return false;
+    for (uint64_t at = word; at < word + 4; at++) {
+        bool unwritten = unwritten_find(unwritten_of(map, at), at, 1, &unused);
+        if (unwritten && *(const uint8_t *)(uintptr_t)at != rubbish(at)) return true;
+    }
+    return false;
+}
+
+bool memory_map_unwritten(MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first)
+{
+    const Unwritten *unwritten = unwritten_of(map, address);
+    while (unwritten_find(unwritten, address, size, first)) {
+        if (!host_wrote(map, *first)) return true;
+        unwritten_clear(unwritten, *first & ~UINT64_C(3), 4);
+    }
+    return false;
 }
 
 void memory_map_moved(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size)

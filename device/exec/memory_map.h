@@ -43,28 +43,33 @@ typedef struct MemoryRange {
     uint64_t id;          /* unique in the process, never used twice */
     void *owner;          /* the driver's: its context or module */
     void *tag;            /* the driver's: the object behind the range, or NULL */
+    void *block;          /* the driver's: how a pool keeps the range, or NULL */
 } MemoryRange;
 
 /* What a new range shall be. */
 typedef struct MemoryRequest {
     uint64_t size;        /* at least 1 */
-    uint64_t align;       /* a power of two; at least 512 is given */
+    uint64_t align;       /* a power of two; at least 512 is given, and 2 MiB for more than 1 MiB */
     MemoryKind kind;
     bool read_only;
     bool shared;          /* exportable, where the system can */
     int device;
     unsigned flags;
-    void *owner, *tag;
+    void *owner, *tag, *block;
+    uint64_t capacity;    /* how far memory_map_grant may extend the range; 0: not beyond size */
 } MemoryRequest;
 
 /* Reserves the address space. NULL when the system gives none. */
 MemoryMap *memory_map_create(void);
+/* The same where address space is scarce: `least` bytes of it will do, if that is less than usual. */
+MemoryMap *memory_map_create_least(uint64_t least);
 /* Unmaps everything; nobody may use the map or its memory any more. */
 void memory_map_destroy(MemoryMap *map);
 
 /* A new range, readable and writable by the host, its content undefined. 0 when there is no room. */
 uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request);
-/* Ends the live range that starts at base (made by memory_map_alloc); *freed (may be NULL) is what it was.
+/* Ends the live range that starts at base (made by memory_map_alloc), or gives back what a pool kept there;
+ * *freed (may be NULL) is what it was.
  * false when no live range of the map's own starts there. */
 bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed);
 /* Enters the program's own memory. false when it overlaps a live range or memory is short. */
@@ -79,6 +84,20 @@ void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEM
 bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out);
 /* The live range that contains [address, address + size); size 0 counts as 1. */
 bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
+
+/* A pool's memory is freed and handed out again in the order of streams, while the program is ahead of them. So
+ * there are two views of a range: what calls of the program are told, and what kernels find when they run.
+ * The functions above give the second; for all other memory both are the same. */
+/* The range that contains [address, address + size) as calls see it; size 0 counts as 1. */
+bool memory_map_told(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
+/* Calls find the range that starts at base no more; *out is what it was. false when they did not find it. */
+bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out);
+/* Calls find a new range at base, where a pool's range was withdrawn. Returns it. */
+MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest *request);
+/* The stream has come to where kernels find that range (unless one of the same place has come since), and to
+ * where they find it no more. */
+void memory_map_begin(MemoryMap *map, const MemoryRange *range);
+void memory_map_end(MemoryMap *map, const MemoryRange *range);
 /* Whether any live range of the map intersects [address, address + size). */
 bool memory_map_overlaps(MemoryMap *map, uint64_t address, uint64_t size);
 /* Whether the address lies in the map's own reservations, where nothing but its ranges may be touched. */
@@ -92,6 +111,9 @@ typedef struct MemoryExport {
 /* false when the range is not in the file, or the program has closed the file's descriptor. */
 bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExport *out);
 
+/* The file itself, without a place in it. false when there is none (any more). */
+bool memory_map_file(const MemoryMap *map, MemoryExport *out);
+
 /* For messages: the range nearest to address, freed ones included. *found is 0 when the map is empty. */
 void memory_map_nearest(MemoryMap *map, uint64_t address, MemoryRange *out, int *found);
 
@@ -102,8 +124,11 @@ bool memory_map_watch(MemoryMap *map);
 void memory_map_written(MemoryMap *map, uint64_t address, uint64_t size);
 void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size);
 void memory_map_moved(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size);
+/* Managed memory was discarded: unwritten, until a call or a kernel writes it, or the host, which shows in the
+ * bytes that are put there. */
+void memory_map_discarded(MemoryMap *map, uint64_t address, uint64_t size);
 /* True when nothing has written some of these bytes; *first is the first of them. */
-bool memory_map_unwritten(const MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first);
+bool memory_map_unwritten(MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first);
 
 /* Grows by one whenever a range goes away: who keeps ranges looks here before using them. */
 _Atomic uint64_t *memory_map_generation(MemoryMap *map);

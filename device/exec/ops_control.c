@@ -98,7 +98,7 @@ BOTH(exit, return exit_some(w, i);)
 BOTH(trap, return exec_fault(w, i, __builtin_ctz(w->mask), 719, "trap");)
 BOTH(brkpt, return exec_fault(w, i, __builtin_ctz(w->mask), 719, "brkpt, and no debugger is attached");)
 
-BOTH(nanosleep, warp_rest(w, FUEL_SLEEP); return i + 1;)
+BOTH(nanosleep, return sleep_enter(w, i);)
 
 BOTH(bar_sync, return barrier_arrive(w, i);)
 BOTH(bar_arrive, return barrier_arrive(w, i);)

@@ -55,6 +55,8 @@ struct Block {
     uint32_t spins;            /* passes in which no warp did more than wait */
     uint32_t stuck;            /* passes in a row that did nothing but end waits without success */
     uint64_t stuck_since;      /* when the first of them was */
+    uint64_t wake_at;          /* when the first of the groups that sleep wakes; 0: none does */
+    bool asleep;               /* nothing of it could run when it was given up */
     bool mbarrier_waits;       /* some group may wait for a barrier in shared memory */
     Barrier barriers[BARRIER_COUNT];
     struct Checker *checker;   /* NULL where nothing is checked (check.h) */
@@ -69,13 +71,15 @@ struct Worker {
     RangeEntry loads[RANGE_SLOTS], stores[RANGE_SLOTS]; /* by address of the instruction */
     Worker *next;
     uint64_t generation;       /* of the memory map when the caches were filled */
-    Block *live, *free_blocks; /* live: in the order of their turns */
+    Block *live, *live_last, *free_blocks; /* live: in the order of their turns */
     uint32_t live_count;
     Block *last;               /* whose memory the caches may know */
     WarpStore *free_stores;
     uint64_t share_next, share_end; /* blocks taken of the grid and not begun */
     uint32_t index;            /* shown as %smid */
     uint64_t random;           /* state of the oracle's generator; 0: no oracle */
+    uint32_t heeds;            /* GridStop */
+    struct GridRun *run;       /* room for the grid that it leads, or NULL */
 };
 
 /* What threads of the pool can join in. */
@@ -104,6 +108,7 @@ struct Grid {
     Children *children;        /* what its threads launch */
     _Alignas(64) _Atomic uint64_t next_block; /* a line of its own: all workers write it */
     _Alignas(64) atomic_bool faulted;
+    const _Atomic uint32_t *stop; /* the launch's, never NULL */
     _Alignas(64) uint32_t workspace[32]; /* of grid-wide barriers: %envreg1 and 2 point at it */
 };
 
@@ -134,6 +139,13 @@ void barrier_exit(Block *block);
 const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref);
 void collective_exit(Warp *warp);
 
+/* --- sleep.c -------------------------------------------------------------------------------------------- */
+const Insn *sleep_enter(Warp *warp, const Insn *insn);
+/* Lets the groups go on whose time has come. */
+void sleep_wake(Block *block);
+/* Waits for a while when all that the worker runs is asleep. */
+void sleep_worker(const Worker *worker);
+
 /* --- block.c -------------------------------------------------------------------------------------------- */
 typedef enum { BLOCK_DONE, BLOCK_WAITING, BLOCK_STOPPED } BlockResult;
 Block *block_take(Worker *worker, Grid *grid);
@@ -155,10 +167,16 @@ static inline uint8_t *block_shared_at(const Block *block, uint64_t offset, uint
 
 /* --- grid.c --------------------------------------------------------------------------------------------- */
 
-/* Runs blocks of the grid until none is left. */
-void grid_work(Grid *grid, Worker *worker);
+/* Whether the worker is to stop after this turn: a fault, or a word from outside that it heeds. */
+static inline bool grid_stops(const Grid *grid, const Worker *worker)
+{
+    return atomic_load_explicit(&grid->faulted, memory_order_relaxed)
+           || (atomic_load_explicit(grid->stop, memory_order_relaxed) & worker->heeds);
+}
+
 /* Runs the grid without what it launches, which is gathered. */
 void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, Children *children, ExecFault *fault);
+void grid_run_free(struct GridRun *run);
 
 /* --- workers.c ------------------------------------------------------------------------------------------ */
 /* Before that, waking a thread is not worth it. */

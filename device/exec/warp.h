@@ -21,6 +21,7 @@ typedef enum {
     GROUP_BARRIER,  /* waits at a block barrier */
     GROUP_SYNC,     /* waits at a .sync collective for the lanes of its member mask */
     GROUP_MBARRIER, /* waits for a phase of a barrier in shared memory */
+    GROUP_SLEEP     /* until a time: nanosleep */
 } GroupState;
 
 typedef struct Group {
@@ -36,6 +37,7 @@ typedef struct Group {
      * memory, that it waits at. */
     uint32_t member_mask;
     uint32_t waited; /* order of waiting, for fairness */
+    uint64_t until; /* when it wakes, GROUP_SLEEP */
 } Group;
 
 struct Warp {

@@ -157,14 +157,20 @@ static void *thread_main(void *closure)
 
 /* --- the pool ------------------------------------------------------------------------------------------- */
 
-/* PYCUDA_CPU_SCHEDULE=random:SEED */
+bool worker_schedule_seed(const char *text, uint64_t *seed)
+{
+    char *end = NULL;
+    if (strncmp(text, "random:", 7) != 0 || text[7] < '0' || text[7] > '9') return false;
+    *seed = strtoull(text + 7, &end, 10) * 0x9e3779b97f4a7c15ull;
+    if (!*seed) *seed = 1;
+    return !*end;
+}
+
 static uint64_t seed_from_environment(void)
 {
     const char *text = getenv("PYCUDA_CPU_SCHEDULE");
     uint64_t seed;
-    if (!text || strncmp(text, "random:", 7) != 0) return 0;
-    seed = strtoull(text + 7, NULL, 10) * 0x9e3779b97f4a7c15ull;
-    return seed ? seed : 1;
+    return text && worker_schedule_seed(text, &seed) ? seed : 0;
 }
 
 static void start_threads(WorkerPool *pool, uint32_t wanted)

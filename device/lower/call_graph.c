@@ -147,6 +147,13 @@ static uint64_t *reach_from(Lower *lower, uint32_t entry)
     return set;
 }
 
+bool lower_reached(const Lower *lower, uint32_t function)
+{
+    for (uint32_t e = 0; e < lower->entry_count; e++)
+        if (lower_reaches(lower, e, function)) return true;
+    return false;
+}
+
 void lower_call_graph(Lower *lower)
 {
     const PtxModule *tree = lower->tree;
@@ -221,5 +228,7 @@ void lower_entry_needs(Lower *lower)
             facts->code->uses_grid_sync |= lower->functions[id].grid_sync;
             if (lower->functions[id].code) add_needs(facts->code, lower->functions[id].code);
         }
+        uint32_t most = lower_register_limit(facts->tree);
+        if (facts->code->register_estimate > most) facts->code->register_estimate = most;
     }
 }

@@ -23,6 +23,7 @@ typedef struct LowerHost {
     Chunks *chunks;        /* where memory comes from and goes to, or NULL */
     bool as_written;       /* no product goes into a sum: optimization level 0, code to be debugged */
     unsigned checks;       /* CHECK_*: what the code shall be checked for */
+    bool linked;           /* by the driver's linker: what no kernel reaches may lack a definition */
 } LowerHost;
 
 /* NULL on failure, told in the log. The module keeps nothing of the tree: it may be freed afterwards. */

@@ -90,8 +90,15 @@ void lower_release_symbols(Lower *lower);
 void lower_call_graph(Lower *lower);
 /* Offsets of .shared variables, and shared_size of the entries. */
 void lower_shared_memory(Lower *lower);
+/* True when some entry can come to it. */
+bool lower_reached(const Lower *lower, uint32_t function);
+/* Tells what is used and nowhere defined. */
+void lower_undefined(Lower *lower);
+/* Whether the device has a function of that name of its own. */
+bool lower_is_provided(const char *name);
 /* What an entry needs for all that it reaches: stack, barriers, registers. */
 void lower_entry_needs(Lower *lower);
+uint32_t lower_register_limit(const PtxFunction *kernel);
 static inline bool lower_reaches(const Lower *lower, uint32_t entry, uint32_t function)
 {
     return lower->reach[entry][function / 64] >> (function % 64) & 1;

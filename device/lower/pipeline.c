@@ -22,6 +22,13 @@ static void describe_module(Lower *lower)
     lower->comparisons = ARENA_ZEROS(&lower->scratch, const FoundComparison *, tree->form_count);
 }
 
+/* The linker drops what no kernel can come to. */
+static bool is_wanted(const Lower *lower, uint32_t id)
+{
+    const PtxFunction *f = lower->tree->functions[id];
+    return f->defined && !f->alias && (!lower->host->linked || lower_reached(lower, id));
+}
+
 /* True when the module is whole. */
 static bool run_passes(Lower *lower)
 {
@@ -33,12 +40,13 @@ static bool run_passes(Lower *lower)
     }
     describe_module(lower);
     lower_call_graph(lower);
+    if (lower->host->linked) lower_undefined(lower);
+    if (lower->log->errors) return false;
     lower_symbols(lower);
     if (lower->log->errors) return false;
     lower_shared_memory(lower);
     for (uint32_t i = 0; i < lower->tree->function_count; i++)
-        if (lower->tree->functions[i]->defined && !lower->tree->functions[i]->alias)
-            lower_function(lower, &lower->functions[i]);
+        if (is_wanted(lower, i)) lower_function(lower, &lower->functions[i]);
     if (lower->log->errors) return false;
     lower_share_frames(lower);
     lower_entry_needs(lower);

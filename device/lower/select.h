@@ -141,6 +141,7 @@ void select_end(Select *s);
 void select_bar(Select *s);
 void select_plain(Select *s);
 void select_fence(Select *s);
+void select_tensormap(Select *s);
 void select_nothing(Select *s);
 void select_nanosleep(Select *s);
 void select_shfl(Select *s);

@@ -30,6 +30,17 @@ uint32_t select_call_layout(PtxVariable **returns, uint32_t return_count, PtxVar
     return (uint32_t)offset;
 }
 
+static CodeParam param_of(const PtxVariable *p, uint32_t offset, uint32_t align)
+{
+    unsigned class = ptx_types[p->type].class;
+    bool scalar = !p->dim_count && p->vector <= 1 && !p->is_pointer;
+    return (CodeParam){.offset = offset,
+                       .size = (uint32_t)p->size,
+                       .align = align,
+                       .is_integer = scalar && (class == PTX_UNSIGNED || class == PTX_SIGNED),
+                       .is_float = scalar && class == PTX_FLOAT};
+}
+
 static void kernel_params(Select *s)
 {
     const PtxFunction *tree = s->tree;
@@ -43,7 +54,7 @@ static void kernel_params(Select *s)
         uint32_t align = p->align ? p->align : 1;
         offset = align_up(offset, align);
         s->param_offsets[i] = (uint32_t)offset;
-        code->params[i] = (CodeParam){(uint32_t)offset, (uint32_t)p->size, align};
+        code->params[i] = param_of(p, (uint32_t)offset, align);
         offset += p->size;
     }
     code->param_size = (uint32_t)offset;

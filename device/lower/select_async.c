@@ -159,6 +159,12 @@ void select_mbarrier(Select *s)
                            REF_ABSENT);
 }
 
+/* A CUtensorMap's bytes are documented nowhere, and nothing here makes or reads one. */
+void select_tensormap(Select *s)
+{
+    select_error(s, 0, "tensor maps (cuTensorMapEncodeTiled) are not supported by the CPU device");
+}
+
 /* Only checks want to know where groups of copies end and what is waited for. */
 static void end_copies(Select *s, uint32_t kept)
 {

@@ -61,7 +61,7 @@ static const struct {
 #undef RUNTIME_SAME
 };
 
-static DeviceFunction provided(const PtxOperand *callee)
+static DeviceFunction provided_by_name(const char *name)
 {
     static const struct {
         const char *name;
@@ -71,12 +71,19 @@ static DeviceFunction provided(const PtxOperand *callee)
                  {"malloc", MALLOC},
                  {"__cuda_syscall_aligned_malloc", ALIGNED_MALLOC},
                  {"free", FREE}};
-    if (callee->kind != PTX_OPERAND_FUNCTION || lower_aliased(callee->function)->defined) return NOT_PROVIDED;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(callee->function->name, names[i].name)) return names[i].function;
+        if (!strcmp(name, names[i].name)) return names[i].function;
     for (unsigned i = 0; i < RUNTIME_COUNT; i++)
-        if (!strcmp(callee->function->name, runtime_functions[i].name)) return RUNTIME_FIRST + i;
+        if (!strcmp(name, runtime_functions[i].name)) return RUNTIME_FIRST + i;
     return NOT_PROVIDED;
+}
+
+bool lower_is_provided(const char *name) { return provided_by_name(name) != NOT_PROVIDED; }
+
+static DeviceFunction provided(const PtxOperand *callee)
+{
+    bool missing = callee->kind == PTX_OPERAND_FUNCTION && !lower_aliased(callee->function)->defined;
+    return missing ? provided_by_name(callee->function->name) : NOT_PROVIDED;
 }
 
 static bool is_call_variable(const Select *s, const PtxOperand *o)

@@ -61,8 +61,10 @@ void select_nothing(Select *s) { (void)s; }
 
 void select_nanosleep(Select *s)
 {
+    Detour detour = select_detour(s);
     Ref time = select_source(s, operand_at(s, 0), PTX_u32);
     select_emit(s, OP_nanosleep)->a = time;
+    select_detour_end(s, detour);
 }
 
 void select_fence(Select *s)

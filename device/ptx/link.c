@@ -3,7 +3,8 @@
  * The joined module has the parts' functions, variables and forms, numbered anew; their memory stays in the
  * parts, which it owns. Of definitions of one name a strong one counts before weak ones, the first of these
  * before the others, the largest of common variables; two strong ones are an error. What a part keeps to
- * itself stays its own, also when others use the same name.
+ * itself stays its own, also when others use the same name. What goes together, and the words when it does
+ * not, are those of NVIDIA's linker.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,6 @@ typedef struct Symbol {
     const char *name;
     const PtxModule *home;
     uint32_t order;         /* among all symbols: that of the text */
-    uint32_t line, column;
     uint8_t linkage;
     bool defined;
     uint64_t size;          /* of a variable */
@@ -58,9 +58,8 @@ static const Symbol *choose(const Link *link, const Symbol *symbols, uint32_t co
     const Symbol *best = symbols;
     for (uint32_t i = 1; i < count; i++) {
         if (rank(best) == 3 && rank(&symbols[i]) == 3)
-            ptx_report(symbols[i].home, link->log, PTX_INVALID, symbols[i].line, symbols[i].column,
-                       "'%s' is defined in %s, line %u, too", symbols[i].name, best->home->name,
-                       (unsigned)best->line);
+            ptx_link_error(link->log, "Multiple definition of '%s' in '%s', first defined in '%s'",
+                           symbols[i].name, symbols[i].home->name, best->home->name);
         if (beats(&symbols[i], best)) best = &symbols[i];
     }
     return best;
@@ -78,12 +77,30 @@ static void resolve(const Link *link, Symbol *symbols, uint32_t count,
     }
 }
 
-static bool same_sizes(PtxVariable *const *left, uint32_t left_count, PtxVariable *const *right,
+/* The text whose adding made the two meet. */
+static const char *later_home(const Symbol *one, const Symbol *other)
+{
+    return (one->order > other->order ? one : other)->home->name;
+}
+
+static const char *earlier_home(const Symbol *one, const Symbol *other)
+{
+    return (one->order < other->order ? one : other)->home->name;
+}
+
+/* What a parameter is besides its size: a structure, a float or neither. */
+static int kind_of(const PtxVariable *v)
+{
+    if (v->dim_count || v->vector > 1) return 1;
+    return ptx_types[v->type].class == PTX_FLOAT ? 2 : 0;
+}
+
+static bool same_kinds(PtxVariable *const *left, uint32_t left_count, PtxVariable *const *right,
                        uint32_t right_count)
 {
     if (left_count != right_count) return false;
     for (uint32_t i = 0; i < left_count; i++)
-        if (left[i]->size != right[i]->size) return false;
+        if (left[i]->size != right[i]->size || kind_of(left[i]) != kind_of(right[i])) return false;
     return true;
 }
 
@@ -91,12 +108,19 @@ static void take_function(const Link *link, const Symbol *symbol, const Symbol *
 {
     PtxFunction *f = symbol->thing, *real = meant->thing;
     f->linked = real;
-    if (same_sizes(f->params, f->param_count, real->params, real->param_count)
-        && same_sizes(f->returns, f->return_count, real->returns, real->return_count))
-        return;
-    ptx_report(symbol->home, link->log, PTX_INVALID, symbol->line, symbol->column,
-               "'%s' has other parameters or results than in %s, line %u", symbol->name, meant->home->name,
-               (unsigned)meant->line);
+    if (f->is_entry != real->is_entry)
+        ptx_link_error(link->log, "Function '%s' not declared __global__ in all source files", symbol->name);
+    else if (!same_kinds(f->params, f->param_count, real->params, real->param_count)
+             || !same_kinds(f->returns, f->return_count, real->returns, real->return_count))
+        ptx_link_error(link->log, "Prototype doesn't match for '%s' in '%s', first defined in '%s'",
+                       symbol->name, later_home(symbol, meant), meant->home->name);
+}
+
+/* An array of unknown size goes with any; common variables become as large as the largest. */
+static bool same_size(const PtxVariable *left, const PtxVariable *right)
+{
+    if (left->linkage == PTX_LINKAGE_COMMON && right->linkage == PTX_LINKAGE_COMMON) return true;
+    return left->size == right->size || !left->size || !right->size;
 }
 
 /* The strictest alignment that a declaration promises holds. */
@@ -105,10 +129,10 @@ static void take_variable(const Link *link, const Symbol *symbol, const Symbol *
     PtxVariable *v = symbol->thing, *real = meant->thing;
     v->linked = real;
     if (v->align > real->align) real->align = v->align;
-    if (v->space != real->space || (!v->defined && v->size > real->size && real->defined))
-        ptx_report(symbol->home, link->log, PTX_INVALID, symbol->line, symbol->column,
-                   "'%s' is declared otherwise than in %s, line %u", symbol->name, meant->home->name,
-                   (unsigned)meant->line);
+    const char *differs = v->space != real->space ? "Memory space" : same_size(v, real) ? NULL : "Size";
+    if (differs)
+        ptx_link_error(link->log, "%s doesn't match for '%s' in '%s', first specified in '%s'", differs,
+                       symbol->name, later_home(symbol, meant), earlier_home(symbol, meant));
 }
 
 static uint32_t collect_functions(const Link *link, Symbol *out)
@@ -123,8 +147,6 @@ static uint32_t collect_functions(const Link *link, Symbol *out)
             out[count] = (Symbol){.name = f->name,
                                   .home = f->home,
                                   .order = count,
-                                  .line = f->line,
-                                  .column = f->column,
                                   .linkage = f->linkage,
                                   .defined = f->defined,
                                   .thing = f};
@@ -144,8 +166,6 @@ static uint32_t collect_variables(const Link *link, Symbol *out)
             out[count] = (Symbol){.name = v->name,
                                   .home = v->home,
                                   .order = count,
-                                  .line = v->line,
-                                  .column = v->column,
                                   .linkage = v->linkage,
                                   .defined = v->defined,
                                   .size = v->size,
@@ -296,6 +316,11 @@ static PtxModule *new_whole(const Counts *counts, uint32_t part_count)
     return NULL;
 }
 
+static void tell_out_of_memory(PtxModule *const *parts, PtxLog *log)
+{
+    ptx_report(parts[0], log, PTX_OUT_OF_MEMORY, 0, 0, "out of memory while linking");
+}
+
 /* Settles every name; false without memory. */
 static bool resolve_all(const Link *link, const Counts *counts)
 {
@@ -308,6 +333,14 @@ static bool resolve_all(const Link *link, const Counts *counts)
     return true;
 }
 
+bool ptx_link_fits(PtxModule *const *parts, uint32_t count, PtxLog *log)
+{
+    Counts counts = count_all(parts, count);
+    Link link = {parts, count, NULL, log};
+    if (!resolve_all(&link, &counts)) tell_out_of_memory(parts, log);
+    return !log->errors;
+}
+
 PtxModule *ptx_link(PtxModule *const *parts, uint32_t count, PtxLog *log)
 {
     Counts counts = count_all(parts, count);
@@ -315,7 +348,7 @@ PtxModule *ptx_link(PtxModule *const *parts, uint32_t count, PtxLog *log)
     Link link = {parts, count, whole, log};
     if (!whole || !resolve_all(&link, &counts)) {
         ptx_module_free(whole);
-        ptx_report(parts[0], log, PTX_OUT_OF_MEMORY, 0, 0, "out of memory while linking");
+        tell_out_of_memory(parts, log);
         return NULL;
     }
     if (log->errors) {

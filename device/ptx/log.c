@@ -106,6 +106,17 @@ void ptx_report(const PtxModule *module, PtxLog *log, PtxStatus status, uint32_t
     va_end(list);
 }
 
+void ptx_link_error(PtxLog *log, const char *format, ...)
+{
+    va_list list;
+    if (log->errors++ == 0) log->status = PTX_UNLINKABLE;
+    ptx_log_append(log, "error   : ");
+    va_start(list, format);
+    ptx_log_append_list(log, format, list);
+    va_end(list);
+    ptx_log_append(log, "\n");
+}
+
 const char *ptx_log_text(const PtxLog *log) { return log->text ? log->text : ""; }
 
 void ptx_log_free(PtxLog *log)

@@ -16,7 +16,8 @@ typedef enum PtxStatus {
     PTX_INVALID,             /* CUDA_ERROR_INVALID_PTX */
     PTX_UNSUPPORTED_VERSION, /* CUDA_ERROR_UNSUPPORTED_PTX_VERSION */
     PTX_UNSUPPORTED_TARGET,  /* CUDA_ERROR_NO_BINARY_FOR_GPU: .target is newer than the device */
-    PTX_OUT_OF_MEMORY        /* CUDA_ERROR_OUT_OF_MEMORY */
+    PTX_OUT_OF_MEMORY,       /* CUDA_ERROR_OUT_OF_MEMORY */
+    PTX_UNLINKABLE           /* CUDA_ERROR_INVALID_SOURCE: each text is well, together they are not */
 } PtxStatus;
 
 /* Zero-initialise, then free with ptx_log_free. */
@@ -42,6 +43,11 @@ void ptx_module_free(PtxModule *module);
 /* Joins at least one module to a new one, which then owns them; or NULL, told in the log, and they are as they
  * were. Their numbering is that of the whole. */
 PtxModule *ptx_link(PtxModule *const *parts, uint32_t count, PtxLog *log);
+
+/* Whether they go together so far, names that nobody defines apart; told in the log if not. */
+bool ptx_link_fits(PtxModule *const *parts, uint32_t count, PtxLog *log);
+/* An error of linking, in the words of NVIDIA's linker. */
+void ptx_link_error(PtxLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* An error at a place of the text, with source line and caret. */
 void ptx_report(const PtxModule *module, PtxLog *log, PtxStatus status, uint32_t line, uint32_t column,

@@ -1,5 +1,6 @@
 """How pycuda.compiler turns CUDA C into code a driver loads.
 
+arguments.py  what callers give, as what the rest takes
 target.py     what the current device takes: its architecture, machine code or PTX
 source.py     the extern "C" wrapping that keeps the user's line numbers
 options.py    nvcc's options in NVRTC's words

@@ -40,7 +40,7 @@ class Job(NamedTuple):
 
 
 class Product(NamedTuple):
-    """The code, and the files it depends on with their signatures."""
+    """The code, and the files it depends on with their stamps."""
 
     code: bytes
     watched: list
@@ -116,7 +116,7 @@ def _keep_folder(job: Job) -> tuple[str, str]:
         _keep_file(users, job.users.encode("utf-8", "surrogateescape"))
         text = lines_of(text, users)
     _keep_file(os.path.join(folder, NAME), text.encode("utf-8", "surrogateescape"))
-    print(f"pycuda: the compiler's files are kept in {folder}")
+    print(f"*** compiler output in {folder}")
     return folder, text
 
 
@@ -247,7 +247,7 @@ def _for_device(job: Job, code: bytes) -> bytes:
 def _run_nvcc(job: Job, path: str, target: str) -> bytes:
     outcome = nvcc.compile_source(path, job.source, job.options, target, job.keep, job.users)
     if outcome.folder:
-        print(f"pycuda: the compiler's files are kept in {outcome.folder}")
+        print(f"*** compiler output in {outcome.folder}")
     if outcome.code is None:
         raise report.nvcc_failed(outcome)
     report.compiler_output(outcome.stdout + outcome.stderr)

@@ -1,9 +1,10 @@
 """Compiled code on disk.
 
-A file is named by the digest of everything its content depends on, and opens with a checksum of that content:
-a truncated or damaged file reads as absent. Files are written beside their place and renamed, so that a
-reader in another process sees a whole file or none. A folder that cannot be used costs one warning, never a
-compilation.
+A file is named by the digest of everything its content depends on, and opens with a checksum of that name
+and content: a truncated, damaged or renamed file reads as absent. What belongs to another user may hold any
+code and is not used; files and folders are made for their owner alone. Files are written beside their place
+and renamed, so that a reader in another process sees a whole file or none. A folder that cannot be used costs
+one warning, never a compilation.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ try:
 except ImportError:
     from hashlib import blake2b
 
-_MAGIC = b"pycuda-cache-1\n"
+_MAGIC = b"pycuda-cache-2\n"
 _SUM_SIZE = 16
 _warned: set[str] = set()
 
@@ -53,32 +54,66 @@ def folder(cache_dir=None) -> str | None:
         cache_dir = os.environ.get("PYCUDA_CACHE_DIR") or os.path.join(
             _user_cache_folder(), "compiler-cache-v2"
         )
-    return os.path.abspath(os.fspath(cache_dir))
+    return os.path.abspath(os.fsdecode(cache_dir))
+
+
+def _sum(name: str, content: bytes) -> bytes:
+    """Of an entry's content under this name."""
+    label = name.encode("utf-8", "surrogateescape")
+    state = blake2b(len(label).to_bytes(8, "little"), digest_size=_SUM_SIZE)
+    state.update(label)
+    state.update(content)
+    return state.digest()
+
+
+def _stranger(status: os.stat_result) -> int | None:
+    """The owner, when that is neither this user nor root, who may change our memory as well."""
+    return None if status.st_uid in (0, _own_id()) else status.st_uid
+
+
+def _own_id() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0
+
+
+def _is_ours(where: str) -> bool:
+    """Whether the folder belongs to nobody else. A warning, once a folder, when it does."""
+    try:
+        owner = _stranger(os.stat(where))
+    except OSError:
+        return True  # there is none yet
+    if owner is not None:
+        _warn_once(where, "is not used", f"it belongs to another user, number {owner}")
+    return owner is None
+
+
+def _load(where: str, name: str) -> bytes | None:
+    """The file as it is, unless another user made it: None and a warning."""
+    try:
+        with open(os.path.join(where, name), "rb") as file:
+            owner = _stranger(os.fstat(file.fileno()))
+            if owner is None:
+                return file.read()
+    except OSError:
+        return None
+    _warn_once(where, "has files that are not used", f"they belong to another user, number {owner}")
+    return None
 
 
 def read(where: str, name: str) -> bytes | None:
-    """The content of one entry, or None when it is absent or damaged."""
-    try:
-        with open(os.path.join(where, name), "rb") as file:
-            data = file.read()
-    except OSError:
-        return None
+    """The content of one entry, or None when it is absent, damaged, or another user's."""
+    data = _load(where, name) if _is_ours(where) else None
     start = len(_MAGIC) + _SUM_SIZE
-    content = data[start:]
-    if (
-        not data.startswith(_MAGIC)
-        or blake2b(content, digest_size=_SUM_SIZE).digest() != data[len(_MAGIC) : start]
-    ):
+    if data is None or not data.startswith(_MAGIC) or data[len(_MAGIC) : start] != _sum(name, data[start:]):
         return None
-    return content
+    return data[start:]
 
 
-def _warn_once(where: str, problem: OSError) -> None:
+def _warn_once(where: str, what: str, why: str) -> None:
     if where in _warned:
         return
     _warned.add(where)
     warnings.warn(
-        f"the compiler cache folder {where} cannot be written ({problem.strerror or problem}): "
+        f"the compiler cache folder {where} {what} ({why}): "
         "kernels are compiled again in every process. PYCUDA_CACHE_DIR names another folder, "
         "PYCUDA_DISABLE_CACHE=1 turns the cache off.",
         stacklevel=2,
@@ -87,20 +122,26 @@ def _warn_once(where: str, problem: OSError) -> None:
 
 def write(where: str, name: str, content: bytes) -> None:
     """Store one entry. Failure is a warning, once a folder."""
-    data = _MAGIC + blake2b(content, digest_size=_SUM_SIZE).digest() + content
+    if not _is_ours(where):
+        return
+    data = _MAGIC + _sum(name, content) + content
     # Unique among the threads and processes that share the folder, network file systems apart.
     temporary = os.path.join(where, f".{name}.{os.getpid()}.{os.urandom(6).hex()}")
     try:
-        os.makedirs(where, exist_ok=True)
+        os.makedirs(where, mode=0o700, exist_ok=True)
         try:
-            with open(temporary, "xb") as file:
+            with open(temporary, "xb", opener=_for_the_owner) as file:
                 file.write(data)
             os.replace(temporary, os.path.join(where, name))
         except OSError:
             _remove(temporary)
             raise
     except OSError as problem:
-        _warn_once(where, problem)
+        _warn_once(where, "cannot be written", problem.strerror or str(problem))
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _remove(path: str) -> None:

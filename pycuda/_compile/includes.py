@@ -23,7 +23,7 @@ class Includes(NamedTuple):
     """What a scan found."""
 
     contents: list[bytes]  # path and text of every file, in the order met
-    watched: list[tuple]  # (path, signature) of every file tried; the signature of an absent one is None
+    watched: list[tuple]  # (path, stamp) of every file tried; the stamp of an absent one is None
     outside: list[str]  # names found in none of the folders
     computed: bool  # some #include names a macro
 
@@ -37,9 +37,20 @@ def signature(path: str):
     return status.st_mtime_ns, status.st_size
 
 
+def stamp(path: str):
+    """The same within one process: all that says that a file is another, for one of the same size whose time
+    was set back. Other machines number and date a copy of the same file otherwise.
+    """
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
+
+
 def unchanged(watched) -> bool:
     """Whether every file of an earlier scan is as it was."""
-    return all(signature(path) == known for path, known in watched)
+    return all(stamp(path) == known for path, known in watched)
 
 
 def find(name: str, folders) -> str | None:
@@ -90,7 +101,7 @@ class _Scan:
         self.computed = False
 
     def try_read(self, path: str) -> str | None:
-        known = signature(path)
+        known = stamp(path)
         self.result.watched.append((path, known))
         if known is None or not os.path.isfile(path):
             return None

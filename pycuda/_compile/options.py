@@ -255,6 +255,15 @@ def parse(options) -> Parsed:
     return Parsed(parser.nvrtc, parser.folders, parser.forced, parser.arch, parser.code, parser.needs_nvcc)
 
 
+def register_limit(options) -> int | None:
+    """What --maxrregcount asks for, the last of them; None when none does."""
+    limit = None
+    for _, row, value in _pairs(options):
+        if row is not None and row.name == "--maxrregcount" and value.isdecimal():
+            limit = int(value)
+    return limit
+
+
 _ARCH = re.compile(r"(?:sm|compute|lto)_(\d+)(\d)[a-z]?$")
 
 

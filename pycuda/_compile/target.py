@@ -39,7 +39,9 @@ def default_ordinal() -> int | None:
     ignored.
     """
     text = os.environ.get("CUDA_DEVICE")
-    if text is not None:
+    if text:
+        if not text.strip().isdecimal():
+            raise ValueError(f'CUDA_DEVICE is "{text}": it may be the number of a device')
         return int(text)
     try:
         with open(os.path.join(os.path.expanduser("~"), ".cuda_device")) as file:
@@ -68,10 +70,13 @@ def current() -> Target | None:
     """The target of the calling thread, or None where there is no driver or no device.
 
     What a driver that works refuses is raised: without a target the code would be made for another device.
+    So is a setting that is wrong, and memory that is short.
     """
     try:
         drv.init()
-    except drv.Error:
+    except drv.Error as error:
+        if error.name in ("CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_OUT_OF_MEMORY"):
+            raise
         return None
     try:
         device = _device_in_use()

@@ -12,6 +12,15 @@ class TypeNameNotKnown(RuntimeError, KeyError):
     """No data type of this C name is registered."""
 
 
+def _list_of_names(c_names) -> list[str]:
+    names = [c_names] if isinstance(c_names, str) else c_names
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"c_names is {c_names!r}: it may be a str, or a list or tuple of str")
+    if not names:
+        raise ValueError(f"c_names is {c_names!r}: a dtype needs at least one name")
+    return list(names)
+
+
 class DTypeRegistry:
     """Two maps: C names to dtypes, and each dtype to the first name registered for it."""
 
@@ -26,7 +35,7 @@ class DTypeRegistry:
         stands for another dtype is a RuntimeError. An equal dtype registered before is returned in place of
         the given one.
         """
-        names = [c_names] if isinstance(c_names, str) else list(c_names)
+        names = _list_of_names(c_names)
         if dtype is None:
             try:
                 return self.name_to_dtype[names[0]]

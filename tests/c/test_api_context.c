@@ -1,6 +1,7 @@
 /* Initialisation, devices, contexts, the stack of current contexts, primary contexts, wrong handles, fork. */
 #include "check.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -224,6 +225,43 @@ static void test_state(void)
     OK(cuCtxDestroy_v2(other));
 }
 
+/* Bytes in use on the C heap after n contexts more; 0 where the library cannot tell. */
+static size_t heap_after(int n)
+{
+    for (int i = 0; i < n; i++) {
+        CUcontext context;
+        OK(cuCtxCreate_v2(&context, 0, 0));
+        OK(cuCtxDestroy_v2(context));
+    }
+#if defined __GLIBC__ && __GLIBC_PREREQ(2, 33)
+    return mallinfo2().uordblks;
+#else
+    return 0;
+#endif
+}
+
+/* A context that was destroyed is known for a while, and costs nothing for ever. */
+static void test_many_contexts(void)
+{
+    CUcontext kept, first, current;
+    OK(cuCtxCreate_v2(&kept, 0, 0));
+    OK(cuCtxCreate_v2(&first, 0, 0));
+    OK(cuCtxPushCurrent_v2(kept));
+    OK(cuCtxDestroy_v2(first)); /* still below on the stack */
+    CHECK_EQUAL(cuCtxPushCurrent_v2(first), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    heap_after(500);
+    size_t before = heap_after(500);
+    CHECK_EQUAL(heap_after(500), before);
+    OK(cuCtxPopCurrent_v2(NULL));
+    OK(cuCtxGetCurrent(&current));
+    CHECK(current == first);
+    CHECK_EQUAL(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    OK(cuCtxPopCurrent_v2(NULL));
+    heap_after(500);
+    CHECK(cuCtxPushCurrent_v2(first) != CUDA_SUCCESS);
+    OK(cuCtxDestroy_v2(kept));
+}
+
 /* In a forked child every call answers, none hangs or crashes. */
 static void test_fork(void)
 {
@@ -258,6 +296,7 @@ int main(void)
     CHECK_GROUP(test_wrong_handles);
     CHECK_GROUP(test_primary);
     CHECK_GROUP(test_state);
+    CHECK_GROUP(test_many_contexts);
     CHECK_GROUP(test_fork);
     return check_done();
 }

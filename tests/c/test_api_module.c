@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 
+#define BAD(call) CHECK_EQUAL(call, CUDA_ERROR_INVALID_VALUE)
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
 
 #define HEADER ".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -240,7 +241,7 @@ static void test_link(void)
     int answer = 0;
     OK(cuLinkCreate_v2(0, NULL, NULL, &state));
     OK(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, caller, sizeof caller, "caller", 0, NULL, NULL));
-    CHECK_EQUAL(cuLinkComplete(state, &image, &size), CUDA_ERROR_INVALID_PTX);
+    CHECK_EQUAL(cuLinkComplete(state, &image, &size), CUDA_ERROR_INVALID_SOURCE);
     OK(cuLinkDestroy(state));
     OK(cuLinkCreate_v2(0, NULL, NULL, &state));
     OK(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, caller, sizeof caller, "caller", 0, NULL, NULL));
@@ -295,6 +296,19 @@ static void test_log(void)
     OK(cuLogsDumpToMemory(NULL, text, &size, 0));
 }
 
+/* As an H200 answers: a bad value, not a bad handle. */
+static void test_null_handles(void)
+{
+    const char *name;
+    size_t offset, size;
+    CUmodule module;
+    BAD(cuKernelGetName(&name, NULL));
+    BAD(cuFuncGetName(&name, NULL));
+    BAD(cuKernelGetParamInfo(NULL, 0, &offset, &size));
+    BAD(cuFuncGetParamInfo(NULL, 0, &offset, &size));
+    BAD(cuFuncGetModule(&module, NULL));
+}
+
 int main(void)
 {
     CUcontext context;
@@ -306,6 +320,7 @@ int main(void)
     CHECK_GROUP(test_library);
     CHECK_GROUP(test_link);
     CHECK_GROUP(test_log);
+    CHECK_GROUP(test_null_handles);
     OK(cuCtxDestroy_v2(context));
     return check_done();
 }

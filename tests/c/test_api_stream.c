@@ -50,6 +50,53 @@ static void test_asynchrony(void)
     OK(cuStreamDestroy_v2(other));
 }
 
+static void sleep_briefly(void *data)
+{
+    (void)data;
+    sleep_ms(2);
+}
+
+static CUcontext busy_context;
+static _Atomic int enough;
+
+/* Never lets its stream become idle. */
+static void *keep_busy(void *argument)
+{
+    CUstream stream = argument;
+    CUevent events[4];
+    OK(cuCtxSetCurrent(busy_context));
+    for (int i = 0; i < 4; i++) OK(cuEventCreate(&events[i], 0));
+    for (int i = 0; !atomic_load(&enough); i = (i + 1) % 4) {
+        OK(cuEventSynchronize(events[i]));
+        OK(cuLaunchHostFunc(stream, sleep_briefly, NULL));
+        OK(cuEventRecord(events[i], stream));
+    }
+    for (int i = 0; i < 4; i++) OK(cuEventDestroy_v2(events[i]));
+    return NULL;
+}
+
+/* Who waits does so for the work that was there, not for what others go on to queue. */
+static void test_waiting_beside_others(void)
+{
+    CUstream stream;
+    CUdeviceptr memory;
+    pthread_t thread;
+    char byte;
+    OK(cuCtxGetCurrent(&busy_context));
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuMemAlloc_v2(&memory, 16));
+    pthread_create(&thread, NULL, keep_busy, stream);
+    sleep_ms(10);
+    OK(cuCtxSynchronize());
+    OK(cuStreamSynchronize(NULL));
+    OK(cuMemcpyDtoH_v2(&byte, memory, 1));
+    OK(cuMemFree_v2(memory));
+    CHECK(is_busy(stream));
+    atomic_store(&enough, 1);
+    pthread_join(thread, NULL);
+    OK(cuStreamDestroy_v2(stream));
+}
+
 /* What a destroyed stream still had to do is done. */
 static void test_destroy_busy(void)
 {
@@ -367,6 +414,7 @@ int main(void)
     OK(cuInit(0));
     OK(cuCtxCreate_v2(&context, 0, 0));
     CHECK_GROUP(test_asynchrony);
+    CHECK_GROUP(test_waiting_beside_others);
     CHECK_GROUP(test_destroy_busy);
     CHECK_GROUP(test_order);
     CHECK_GROUP(test_pageable_source);

@@ -319,11 +319,12 @@ static void test_link_errors(void)
         const char *first, *second, *says;
     } cases[] = {
         {".visible .func f() { ret; }\n", "\n.visible .func f() { ret; }\n",
-         "b:5:16: error: 'f' is defined in a, line 4, too"},
-        {".visible .global .u32 x;\n", ".visible .global .u32 x;\n", "'x' is defined in a, line 4, too"},
+         "error   : Multiple definition of 'f' in 'b', first defined in 'a'\n"},
+        {".visible .global .u32 x;\n", ".visible .global .u32 x;\n", "Multiple definition of 'x' in 'b'"},
         {".visible .func f(.param .b32 a) { ret; }\n", ".extern .func f(.param .b64 a);\n",
-         "'f' has other parameters or results than in a, line 4"},
-        {".visible .const .u32 x;\n", ".extern .global .u32 x;\n", "'x' is declared otherwise than in a"},
+         "error   : Prototype doesn't match for 'f' in 'b', first defined in 'a'\n"},
+        {".visible .const .u32 x;\n", ".extern .global .u32 x;\n",
+         "error   : Memory space doesn't match for 'x' in 'b', first specified in 'a'\n"},
         {".extern .func f();\n", ".extern .func f();\n.visible .entry k() { call f, (); ret; }\n",
          "unresolved symbol: function 'f' has no body"},
         {".extern .global .u32 x;\n",

@@ -50,6 +50,46 @@ static void test_alignment(void)
     }
 }
 
+/* What is larger than 1 MiB starts at a multiple of 2 MiB, also with small ranges between, and costs no more
+ * addresses than its size rounded up to that and a sheet of small slots. */
+static void test_large_alignment(void)
+{
+    enum { MIB = 1 << 20, ROUNDS = 300 };
+    static const uint64_t sizes[] = {MIB + 1,     MIB + MIB / 2, 2 * MIB - 1, 2 * MIB,
+                                     5 * MIB + 3, 17 * MIB,      100 * MIB};
+    static uint64_t large[ROUNDS], small[ROUNDS];
+    uint64_t low = UINT64_MAX, high = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint64_t first = get(sizes[i]), between = get(700), next = get(sizes[i]);
+        CHECK(first % (2 * MIB) == 0 && next % (2 * MIB) == 0 && between % 512 == 0);
+        CHECK(memory_map_free(map, first, NULL) && memory_map_free(map, between, NULL));
+        CHECK(memory_map_free(map, next, NULL));
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        large[i] = memory_map_alloc(map, &(MemoryRequest){.size = MIB + MIB / 2});
+        small[i] = memory_map_alloc(map, &(MemoryRequest){.size = MIB - 7});
+        CHECK(large[i] % (2 * MIB) == 0 && small[i] && small[i] % 512 == 0);
+        if (large[i] < low) low = large[i];
+        if (large[i] > high) high = large[i];
+    }
+    CHECK(high - low <= (uint64_t)ROUNDS * 2 * MIB + (uint64_t)(ROUNDS / 20 + 2) * 32 * MIB);
+    for (int i = 0; i < ROUNDS; i++)
+        CHECK(memory_map_free(map, large[i], NULL) && memory_map_free(map, small[i], NULL));
+}
+
+/* The addresses of freed ranges come again, those of odd sizes, too, once the quarantine lets them go. */
+static void test_addresses_come_again(void)
+{
+    enum { SIZE = (4 << 20) + 1, QUARANTINE = 4096 };
+    uint64_t first = get(SIZE), again = 0;
+    CHECK(memory_map_free(map, first, NULL));
+    for (int i = 0; i <= 2 * QUARANTINE && again != first; i++) {
+        again = get(SIZE);
+        CHECK(memory_map_free(map, again, NULL));
+    }
+    CHECK_EQUAL(again, first);
+}
+
 static void test_freed(void)
 {
     MemoryRange range;
@@ -226,6 +266,8 @@ int main(void)
     if (!map) return check_done();
     CHECK_GROUP(test_bounds);
     CHECK_GROUP(test_alignment);
+    CHECK_GROUP(test_large_alignment);
+    CHECK_GROUP(test_addresses_come_again);
     CHECK_GROUP(test_freed);
     CHECK_GROUP(test_nearest);
     CHECK_GROUP(test_large);

@@ -113,9 +113,10 @@ static void check_statistics(Pool *pool, size_t held, size_t active, size_t mana
 /* What a caller does to get memory; NULL when there is none. */
 static PoolBlock *get(Pool *pool, size_t size, CUstream stream)
 {
+    PoolOrder order;
     PoolBlock *block = pool_take(pool, size, stream);
+    if (!block) CHECK_EQUAL(pool_take_behind(pool, size, stream, &block, &order), CUDA_SUCCESS);
     if (!block) return pool_add(pool, size, stream, &block) == CUDA_SUCCESS ? block : NULL;
-    if (!pool_is_ready(block, stream)) CHECK_EQUAL(pool_order(pool, block, stream).result, CUDA_SUCCESS);
     return block;
 }
 
@@ -195,16 +196,17 @@ static void test_the_largest_goes_first(void)
     Pool pool;
     PoolBlock *blocks[3];
     const size_t sizes[] = {5000, 70, 800000};
-    CUresult result;
+    bool found;
     start(&pool);
     for (int i = 0; i < 3; i++) blocks[i] = get(&pool, sizes[i], NULL);
     for (int i = 0; i < 3; i++) CHECK(pool_put(&pool, blocks[i]));
     size_t left = memory_left;
-    CHECK(pool_release_largest(&pool, &result) && memory_left - left >= 800000);
+    CHECK(pool_release_largest(&pool, &found) == CUDA_SUCCESS && found && memory_left - left >= 800000);
     left = memory_left;
-    CHECK(pool_release_largest(&pool, &result) && memory_left - left >= 5000 && memory_left - left < 6000);
-    CHECK(pool_release_largest(&pool, &result));
-    CHECK(!pool_release_largest(&pool, &result));
+    CHECK(pool_release_largest(&pool, &found) == CUDA_SUCCESS && found);
+    CHECK(memory_left - left >= 5000 && memory_left - left < 6000);
+    CHECK(pool_release_largest(&pool, &found) == CUDA_SUCCESS && found);
+    CHECK(pool_release_largest(&pool, &found) == CUDA_SUCCESS && !found);
     check_statistics(&pool, 0, 0, 0, 0);
     end(&pool);
 }
@@ -286,19 +288,20 @@ static void test_the_own_stream_is_preferred(void)
 static void test_follow_and_join(void)
 {
     Pool pool;
+    PoolOrder order;
     start(&pool);
     PoolBlock *block = get(&pool, 100, stream_a);
-    CHECK_EQUAL(pool_follow(&pool, block, stream_b).result, CUDA_SUCCESS);
+    CHECK_EQUAL(pool_follow(&pool, block, stream_b, &order), CUDA_SUCCESS);
     CHECK_EQUAL(waits, 0);
-    CHECK_EQUAL(pool_join(&pool, block, stream_b).result, CUDA_SUCCESS);
+    CHECK_EQUAL(pool_join(&pool, block, stream_b, &order), CUDA_SUCCESS);
     CHECK(waits == 1 && last_waiter == stream_a && last_waited_for == stream_b);
     CHECK(pool_put(&pool, block));
     CHECK(get(&pool, 100, stream_a) == block);
-    CHECK_EQUAL(pool_follow(&pool, block, stream_b).result, CUDA_SUCCESS);
+    CHECK_EQUAL(pool_follow(&pool, block, stream_b, &order), CUDA_SUCCESS);
     CHECK(waits == 2 && last_waiter == stream_b && last_waited_for == stream_a);
     CHECK(pool_put(&pool, block));
     CHECK(get(&pool, 100, NULL) == block);
-    CHECK_EQUAL(pool_follow(&pool, block, stream_b).result, CUDA_SUCCESS);
+    CHECK_EQUAL(pool_follow(&pool, block, stream_b, &order), CUDA_SUCCESS);
     CHECK(waits == 4 && last_waiter == stream_b && last_waited_for == stream_a);
     CHECK(pool_put(&pool, block));
     end(&pool);
@@ -343,9 +346,10 @@ static void test_a_stream_ends_without_an_event(void)
 static void test_seal(void)
 {
     Pool pool;
+    PoolOrder order;
     start(&pool);
     PoolBlock *block = get(&pool, 100, stream_a);
-    CHECK_EQUAL(pool_seal(&pool, block).result, CUDA_SUCCESS);
+    CHECK_EQUAL(pool_seal(&pool, block, &order), CUDA_SUCCESS);
     CHECK(pool_put(&pool, block));
     CHECK_EQUAL(waits, 0);
     CHECK(get(&pool, 100, stream_a) == block);
@@ -361,10 +365,12 @@ static void test_order_that_fails(void)
     for (int i = 0; i < 2; i++) {
         PoolBlock *block = get(&pool, 100, stream_a);
         CHECK(pool_put(&pool, block));
-        CHECK(pool_take(&pool, 100, stream_b) == block);
+        PoolBlock *taken = NULL;
+        PoolOrder order;
+        CHECK(!pool_take(&pool, 100, stream_b));
         *(i ? &wait_result : &record_result) = CUDA_ERROR_UNKNOWN;
-        PoolOrder order = pool_order(&pool, block, stream_b);
-        CHECK_EQUAL(order.result, CUDA_ERROR_UNKNOWN);
+        CHECK_EQUAL(pool_take_behind(&pool, 100, stream_b, &taken, &order), CUDA_ERROR_UNKNOWN);
+        CHECK(taken == block);
         CHECK(!strcmp(order.call, i ? "cuStreamWaitEvent" : "cuEventRecord"));
         CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
         check_statistics(&pool, 0, 0, 0, 0);

@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import time
 import warnings
 
 import pytest
@@ -107,6 +108,58 @@ def test_damaged_entry_is_compiled_again(folder, compilations, damage):
     assert entry.read_bytes() == whole
 
 
+def test_exchanged_entries_are_compiled_again(folder, compilations):
+    """A name means one content: what stands under another name is none."""
+    codes = build(1), build(2)
+    first, second = entries(folder)
+    first.rename(folder / "aside")
+    second.rename(first)
+    (folder / "aside").rename(second)
+    assert (build(1), build(2)) == codes and len(compilations) == 4
+    assert (build(1), build(2)) == codes and len(compilations) == 4
+
+
+def test_entry_of_another_version_of_the_format(folder, compilations):
+    first = build()
+    (entry,) = entries(folder)
+    entry.write_bytes(entry.read_bytes().replace(b"pycuda-cache-2", b"pycuda-cache-1", 1))
+    assert build() == first and len(compilations) == 2
+
+
+def test_made_for_the_owner_alone(folder, compilations):
+    build()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize("whose", ["folder", "entry"])
+def test_what_belongs_to_another_user_is_not_used(folder, compilations, monkeypatch, whose):
+    first = build()
+    (entry,) = entries(folder)
+    theirs = folder if whose == "folder" else entry
+    real = os.stat(theirs)
+
+    def stranger(status):
+        return 12345 if (status.st_ino, status.st_dev) == (real.st_ino, real.st_dev) else None
+
+    monkeypatch.setattr(cache, "_stranger", stranger)
+    cache._warned.clear()
+    with pytest.warns(UserWarning) as caught:
+        assert build() == first
+        assert build(cache_dir=str(folder)) == first
+    (warning,) = caught
+    for words in (str(folder), "another user, number 12345", "PYCUDA_CACHE_DIR", "PYCUDA_DISABLE_CACHE"):
+        assert words in str(warning.message)
+    assert len(compilations) >= 2
+
+
+def test_owners():
+    def of(user):
+        return cache._stranger(os.stat_result((0o600, 1, 1, 1, user, 0, 0, 0, 0, 0)))
+
+    assert of(0) is None and of(os.geteuid()) is None and of(54321) == 54321
+
+
 def header_tree(tmp_path):
     """A source that includes a header, which includes another one in a folder below."""
     (tmp_path / "include" / "deep").mkdir(parents=True)
@@ -126,6 +179,33 @@ def test_header_edit_is_seen(folder, compilations, tmp_path, name, remembered):
         compiler._memory.clear()
     again = compile_source(**arguments)
     assert len(compilations) == 2 and b"23456" in again and b"23456" not in first
+
+
+@pytest.mark.parametrize("how", ["written over", "moved there"])
+def test_header_of_the_same_size_and_time_is_seen(folder, compilations, tmp_path, how):
+    """What a checkout or an archive may do: the time is set back, ctime and inode tell."""
+    arguments = header_tree(tmp_path)
+    path = tmp_path / "include" / "outer.h"
+    path.write_text("#define VALUE 11111\n")
+    before = path.stat()
+    assert b"11111" in compile_source(**arguments, target="ptx")
+    time.sleep(0.02)  # the clock of files ticks every few milliseconds
+    other = path if how == "written over" else tmp_path / "other.h"
+    other.write_text("#define VALUE 22222\n")
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    os.replace(other, path)
+    assert (path.stat().st_mtime_ns, path.stat().st_size) == (before.st_mtime_ns, before.st_size)
+    assert b"22222" in compile_source(**arguments, target="ptx")
+
+
+def test_relative_folder_after_a_change_of_folder(folder, compilations, tmp_path, monkeypatch):
+    for value in (11111, 22222):
+        (tmp_path / str(value)).mkdir()
+        (tmp_path / str(value) / "value.h").write_text(f"#define VALUE {value}\n")
+    for value in (11111, 22222):
+        monkeypatch.chdir(tmp_path / str(value))
+        code = compile_source('#include "value.h"\n' + SOURCE, include_dirs=["."], options=[], target="ptx")
+        assert str(value).encode() in code
 
 
 def test_new_header_that_hides_another_is_seen(folder, compilations, tmp_path):

@@ -87,7 +87,7 @@ def test_keep(capsys, tmp_path, monkeypatch, nvcc):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     compile_source(PLAIN, nvcc=nvcc, keep=True, target="ptx", arch="sm_80")
-    assert re.search(r"kept in (\S+)", capsys.readouterr().out)[1].startswith(str(tmp_path))
+    assert re.search(r"compiler output in (\S+)", capsys.readouterr().out)[1].startswith(str(tmp_path))
 
 
 def test_no_folder_stays(tmp_path, monkeypatch, nvcc):

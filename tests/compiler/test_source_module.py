@@ -148,7 +148,7 @@ def test_compile_plain_adds_nothing():
 
 
 def test_bad_target():
-    with pytest.raises(AssertionError, match="cubin, ptx or fatbin"):
+    with pytest.raises(ValueError, match="cubin, ptx or fatbin"):
         compile_source(DOUBLE, target="obj")
 
 
@@ -171,7 +171,7 @@ def test_keep_leaves_the_files(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     assert SourceModule(DOUBLE, keep=True).get_function("k")
-    folder = re.search(r"kept in (\S+)", capsys.readouterr().out)[1]
+    folder = re.search(r"compiler output in (\S+)", capsys.readouterr().out)[1]
     assert os.path.dirname(folder) == str(tmp_path)
     with open(os.path.join(folder, "kernel.cu")) as file:
         assert DOUBLE in file.read()
@@ -190,7 +190,7 @@ def test_debugging_compiles_for_the_debugger(monkeypatch, capsys, tmp_path):
         drv.set_debugging(False)
     assert b".target" in before and b"debug" not in before.split(b".target")[1].split(b"\n")[0]
     assert re.search(rb"^\.target sm_\d+, debug$", ptx, re.M)
-    assert "kept in" in capsys.readouterr().out
+    assert "*** compiler output in /" in capsys.readouterr().out
     assert compile_source(DOUBLE, target="ptx") == before
 
 
@@ -252,3 +252,38 @@ def test_import_is_light(run_python):
         print([name for name in heavy if name in sys.modules and name not in before])
     """
     assert run_python(program, check=True).stdout == "[]\n"
+
+
+WRONG_ARGUMENTS = [
+    ({"source": None}, "source is None"),
+    ({"source": 5}, "source is 5"),
+    ({"source": ["x"]}, "source is .'x'."),
+    ({"options": [None]}, r"options.0. is None"),
+    ({"options": [b"-O3"]}, r"options.0. is b'-O3'"),
+    ({"options": 5}, "options is 5"),
+    ({"options": {"-O3": 1}}, "options is "),
+    ({"include_dirs": [None]}, r"include_dirs.0. is None"),
+    ({"include_dirs": 5}, "include_dirs is 5"),
+    ({"arch": 75}, "arch is 75"),
+    ({"code": 75}, "code is 75"),
+    ({"nvcc": None}, "nvcc is None"),
+    ({"cache_dir": True}, "cache_dir is True"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG_ARGUMENTS, ids=lambda value: str(value))
+@pytest.mark.parametrize("call", [SourceModule, compile_source, compiler.DynamicSourceModule])
+def test_argument_of_the_wrong_type(call, arguments, said):
+    with pytest.raises(TypeError, match=said + ".*it may be"):
+        call(**{"source": DOUBLE, **arguments})
+
+
+def test_a_string_is_one_option_and_one_folder(tmp_path):
+    (tmp_path / "here.h").write_text("#define HERE 1\n")
+    source = '#include "here.h"\n#if !HERE || !THERE\n#error\n#endif\n' + DOUBLE
+    for folder in (tmp_path, str(tmp_path), bytes(tmp_path), [tmp_path]):
+        assert SourceModule(source, options="-DTHERE", include_dirs=folder).get_function("k")
+    module = compiler.DynamicModule(include_dirs=str(tmp_path)).add_source(source, nvcc_options="-DTHERE")
+    assert module.link().get_function("k")
+    plain = compiler.compile_plain(DOUBLE, "-DTHERE", False, "nvcc", None, target="ptx")
+    assert plain == compiler.compile_plain(DOUBLE, ["-DTHERE"], False, "nvcc", None, target="ptx")

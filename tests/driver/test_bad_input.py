@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pycuda.driver as drv
+import pycuda.gpuarray as gpuarray
 from pycuda.compiler import SourceModule
 
 SOURCE = """
@@ -75,8 +76,120 @@ def test_extra_argument(add, memory, works):
 
 @pytest.mark.driver(12040, "kernels tell their parameters")
 def test_argument_of_the_wrong_width(add, memory, works):
+    with pytest.raises(TypeError, match=r"add.*1.*8.*4: pass numpy.int32 .* numpy.float32"):
+        add(memory, np.float64(8), X, block=(8, 1, 1))
     with pytest.raises(TypeError, match=r"add.*1.*8.*4"):
-        add(memory, np.int64(8), X, block=(8, 1, 1))
+        add(memory, np.int64(1 << 40), X, block=(8, 1, 1))
+
+
+INTEGERS = (
+    "__global__ void take(size_t n, short m, double x, unsigned long long *out) { out[0] = n; out[1] = m; }"
+)
+
+
+@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.cpu("a GPU's driver tells the size of a parameter, not its type")
+def test_integer_of_another_width_where_the_type_is_known():
+    take = SourceModule(INTEGERS).get_function("take")
+    out = np.zeros(2, np.uint64)
+    for n, m in [(5, -7), (-1, 65535), (200, 3)]:
+        for n_type in np.uint8, np.int16, np.uint32, np.int32, np.int64:
+            if not np.iinfo(n_type).min <= n <= np.iinfo(n_type).max:
+                continue
+            take(n_type(n), np.int64(m), np.float64(0), drv.InOut(out), block=(1, 1, 1))
+            assert out.tolist() == [n % (1 << 64), (m - (1 << 16) if m > 32767 else m) % (1 << 64)]
+    for m in (65536, -32769, 1 << 40):
+        with pytest.raises(TypeError, match="numpy.int16"):
+            take(np.uint64(1), np.int64(m), np.float64(0), drv.InOut(out), block=(1, 1, 1))
+    with pytest.raises(TypeError, match="numpy.float64 for a double"):
+        take(np.uint64(1), np.int16(1), np.int32(0), drv.InOut(out), block=(1, 1, 1))
+    with pytest.raises(TypeError, match="numpy.uintp for a size_t"):
+        take(np.float32(1), np.int16(1), np.float64(0), drv.InOut(out), block=(1, 1, 1))
+
+
+@pytest.mark.parametrize("grid", [(8 / 4, 1), (np.float32(2), 1), (np.float64(2),)])
+def test_float_grid(add, memory, works, grid):
+    with pytest.raises(TypeError, match="grid must be an integer, not .*float.*: use //"):
+        add(memory, N, X, block=(8, 1, 1), grid=grid)
+    with pytest.raises(TypeError, match="use //"):
+        add.prepare("Pif").prepared_call(grid, (8, 1, 1), memory, 8, 1.0)
+
+
+def test_block_and_grid_of_other_kinds(add, memory, works):
+    with pytest.raises(ValueError, match=r"block must have three integers, not 1: .*\(32, 1, 1\)"):
+        add(memory, N, X, block=(8,))
+    with pytest.raises(OverflowError, match="grid is -1: it may not be negative"):
+        add(memory, N, X, block=(8, 1, 1), grid=(-1, 1))
+
+
+def swapped(dtype=np.float32):
+    return np.arange(8, dtype=np.dtype(dtype).newbyteorder("S"))
+
+
+SWAPPED_FIELD = np.dtype([("n", np.dtype(np.int32).newbyteorder("S"))])
+TO_THE_DEVICE = {
+    "In": lambda add: add(drv.In(swapped()), N, X, block=(8, 1, 1)),
+    "Out": lambda add: add(drv.Out(swapped()), N, X, block=(8, 1, 1)),
+    "InOut": lambda add: add(drv.InOut(swapped()), N, X, block=(8, 1, 1)),
+    "field": lambda add: add(drv.InOut(np.zeros(8, SWAPPED_FIELD)), N, X, block=(8, 1, 1)),
+    "to_device": lambda add: drv.to_device(swapped()),
+    "memcpy_htod": lambda add: drv.memcpy_htod(drv.mem_alloc(32), swapped()),
+    "memcpy_htod_async": lambda add: drv.memcpy_htod_async(drv.mem_alloc(32), swapped()),
+    "memcpy_dtoh": lambda add: drv.memcpy_dtoh(swapped(), drv.mem_alloc(32)),
+    "from_device_like": lambda add: drv.from_device_like(drv.mem_alloc(32), swapped()),
+    "from_device": lambda add: drv.from_device(drv.mem_alloc(32), 8, swapped().dtype),
+    "pagelocked_empty": lambda add: drv.pagelocked_empty(8, swapped().dtype),
+    "aligned_empty_like": lambda add: drv.aligned_empty_like(swapped()),
+    "managed_zeros": lambda add: drv.managed_zeros(8, swapped().dtype),
+    "to_gpu": lambda add: gpuarray.to_gpu(swapped()),
+    "GPUArray": lambda add: gpuarray.zeros(8, SWAPPED_FIELD),
+    "view": lambda add: gpuarray.zeros(8, np.float32).view(swapped().dtype),
+    "0-d": lambda add: add(drv.mem_alloc(32), swapped(np.int32)[:1].reshape(()), X, block=(8, 1, 1)),
+    "structure": lambda add: add(drv.mem_alloc(32), np.zeros((), SWAPPED_FIELD)[()], X, block=(8, 1, 1)),
+    "prepare": lambda add: add.prepare([np.intp, swapped(np.int32).dtype, np.float32]),
+    "Memcpy2D": lambda add: drv.Memcpy2D().set_src_host(swapped().reshape(2, 4)),
+}
+
+
+@pytest.mark.parametrize("way", TO_THE_DEVICE)
+def test_foreign_byte_order(add, works, way):
+    with pytest.raises((ValueError, TypeError), match="not in the device's order"):
+        TO_THE_DEVICE[way](add)
+
+
+@pytest.mark.parametrize("kind", ["byte order", "read-only", "objects"])
+@pytest.mark.parametrize("handler", [drv.Out, drv.InOut])
+def test_result_that_cannot_be_copied_back_starts_no_kernel(add, works, handler, kind):
+    array = np.zeros(
+        8, {"byte order": ">f4" if np.little_endian else "<f4", "objects": object}.get(kind, np.float32)
+    )
+    array.flags.writeable = kind != "read-only"
+    memory = drv.to_device(np.zeros(8, np.float32))
+    both = SourceModule("__global__ void both(float *a, float *b) { a[0] = b[0] + 1; }").get_function("both")
+    with pytest.raises((ValueError, TypeError)):
+        both(memory, handler(array), block=(1, 1, 1))
+    assert not drv.from_device(memory, 8, np.float32).any()
+
+
+def test_too_much_host_memory(works):
+    with pytest.raises(MemoryError, match="1125899906842624 bytes of memory aligned to 4096"):
+        drv.aligned_empty(1 << 50, np.uint8)
+
+
+def test_more_than_the_device_has_is_refused_at_once(works):
+    """No garbage is collected for what could never fit."""
+    import gc
+
+    runs = []
+    gc.callbacks.append(lambda phase, info: runs.append(phase))
+    try:
+        for _ in range(3):
+            with pytest.raises(drv.MemoryError):
+                drv.mem_alloc(drv.mem_get_info()[1] + 1)
+        many = len(runs)
+    finally:
+        del gc.callbacks[-1]
+    assert many == 0
 
 
 @pytest.mark.parametrize("value", [8, 1.5, None, True, "8", 1j])

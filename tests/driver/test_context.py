@@ -83,6 +83,39 @@ def test_with(device):
     context.detach()
 
 
+def test_with_make_context_leaves_nothing(device):
+    before = drv.Context.get_current()
+    with device.make_context() as context:
+        assert drv.Context.get_current() is context
+        memory = drv.mem_alloc(4)
+    assert drv.Context.get_current() == before
+    with pytest.raises(KeyError), device.make_context():
+        raise KeyError
+    assert drv.Context.get_current() == before
+    with context:
+        del memory
+    assert drv.Context.get_current() == before
+    context.detach()
+
+
+def test_with_inside_of_other_use_keeps_the_context(device):
+    before = drv.Context.get_current()
+    context = device.make_context()
+    memory = drv.mem_alloc(4)
+    with context:
+        pass
+    assert drv.Context.get_current() is context
+    del memory
+    context.pop()
+    context.push()
+    with context:
+        pass
+    assert drv.Context.get_current() is context
+    context.pop()
+    assert drv.Context.get_current() == before
+    context.detach()
+
+
 def test_with_that_detaches(device):
     before = drv.Context.get_current()
     context = device.make_context()

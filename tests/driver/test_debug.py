@@ -50,7 +50,7 @@ def test_runs_the_script(run, script):
     done = run(script, "a", "--b")
     assert done.returncode == 7 and done.stderr == ""
     assert "arguments ['a', '--b'] __main__ [0 2 4 6] True\n" in done.stdout
-    folder = re.search(r"files are kept in (\S+)", done.stdout)[1]
+    folder = re.search(r"compiler output in (\S+)", done.stdout)[1]
     with open(folder + "/source.cu") as file:
         assert file.read().splitlines()[1] == "__global__ void twice(int *a)"
 

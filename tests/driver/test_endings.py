@@ -111,12 +111,13 @@ try:
         mine = Things()
         raise KeyError("mine")
 except KeyError:
+    print(drv.Context.get_current() == context)
+with inner:
     print(drv.Context.get_current() == inner)
-inner.pop()
 print(drv.Context.get_current() == context)
 Things()
 """
-    assert ends("own", program) == (0, "True\nTrue\n", "")
+    assert ends("own", program) == (0, "True\nTrue\nTrue\n", "")
 
 
 @pytest.mark.parametrize("start", ["own", "retained", "autoinit"])

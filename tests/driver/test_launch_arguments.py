@@ -183,7 +183,15 @@ def test_several_kinds_at_one_position(module):
 
 @pytest.mark.driver(12040, "kernels tell their parameters")
 def test_a_value_of_the_wrong_width(module):
-    with pytest.raises(TypeError, match="4"):
+    for wrong in np.float32(5), np.bool_(True):
+        with pytest.raises(TypeError, match="8: pass numpy.uintp for a size_t or a pointer"):
+            address_seen(module, wrong)
+
+
+@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.gpu("the CPU device knows from the PTX that it is an integer")
+def test_an_integer_of_the_wrong_width(module):
+    with pytest.raises(TypeError, match="8: pass numpy.uintp for a size_t or a pointer"):
         address_seen(module, np.int32(5))
 
 

@@ -1,6 +1,7 @@
 """GPUArray: construction, description, views; NumPy says what is right."""
 
 import itertools
+import operator
 import weakref
 
 import numpy as np
@@ -340,6 +341,25 @@ def test_truth():
 def test_text(pair):
     host, array = pair
     assert str(array) == str(host) and repr(array[0]) == repr(host[0])
+
+
+@pytest.mark.parametrize("operation", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_comparisons_are_not_there_yet(pair, operation):
+    """Identity would be an answer to another question."""
+    compare = getattr(operator, operation)
+    for other in (gpuarray.zeros(3, np.float32), pair[0], 1, 2.5, np.float32(1), [1], "a", object()):
+        for arguments in ((pair[1], other), (other, pair[1])):
+            with pytest.raises(TypeError, match=r"not there yet.*a\.get\(\)"):
+                compare(*arguments)
+
+
+def test_array_in_a_list(pair):
+    first, second = gpuarray.zeros(3, np.float32), gpuarray.zeros(3, np.float32)
+    assert first in [first] and [first].index(first) == 0
+    with pytest.raises(TypeError, match=r"a\.get\(\)"):
+        first in [second]  # noqa: B015
+    assert first != None  # noqa: E711
+    assert not (first == None)  # noqa: E711, SIM201
 
 
 def test_not_hashable(pair):

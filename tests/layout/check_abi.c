@@ -30,6 +30,7 @@ const Fact LIST[] = {
 #define CU_ENUM(cls, doc)
 #define CU_ENUM_END(cls)
 #define CU_ALIAS(py, name, value)
+#define CU_GONE(py, name, value)
 #ifdef CHECK_REAL
 #define CU_VALUE(py, name, value) {#name, name},
 #else

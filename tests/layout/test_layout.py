@@ -60,6 +60,34 @@ def test_driver_is_reached_only_through_the_table():
     assert not wrong
 
 
+FUNCTION = re.compile(r"^(?:static )?[\w *]+?\b(\w+)\((?:[^;{}]*)\)\n\{\n(.*?)^\}", re.M | re.S)
+
+
+def test_what_calls_the_driver_when_it_dies_can_be_put_off():
+    """In a host function the driver takes no calls: ext/deferred.h. References that are dropped on the way have a
+    tp_dealloc of their own."""
+    bodies, shared, wrong = {}, {}, []
+    for path in sources("ext", suffixes=(".c",)):
+        bodies[path] = dict(FUNCTION.findall(path.read_text()))
+        shared.update(bodies[path])
+
+    def calls_the_driver(path, name, seen):
+        body = bodies[path].get(name) or shared.get(name)
+        if not body or name in seen:
+            return False
+        seen.add(name)
+        return bool(re.search(r"\bdriver\.cu|\bcontext_enter\(", body)) or any(
+            calls_the_driver(path, other, seen) for other in re.findall(r"\b(\w+)\(", body)
+        )
+
+    for path in bodies:
+        for name in re.findall(r"\{Py_tp_dealloc, AS_SLOT\((\w+)\)\}", path.read_text()):
+            body = bodies[path].get(name) or shared[name]
+            if calls_the_driver(path, name, set()) and "deferred_dealloc(" not in body:
+                wrong.append(f"{path.name}: {name}")
+    assert not wrong
+
+
 def test_no_file_is_too_long():
     long = {
         path.relative_to(ROOT).as_posix(): count
@@ -94,3 +122,23 @@ def test_every_file_opens_with_its_idea():
         if not path.read_text().lstrip().startswith(("/*", "#include", "#define _GNU_SOURCE"))
     ]
     assert not wrong
+
+
+def test_every_environment_variable_of_ours_has_a_row():
+    """A variable that is read without a row is one whose wrong values nobody refuses."""
+    tables = [ROOT / "core" / "settings.def", ROOT / "device" / "api" / "settings.def"]
+    known = set(re.findall(r"^\w+\((\w+),", "\n".join(path.read_text() for path in tables), re.M))
+    assert len(known) > 15
+    texts = {
+        path: path.read_text()
+        for path in sources("core", "ext", "device", "pycuda", suffixes=(".c", ".h", ".py"))
+    }
+    names = {
+        name: path.relative_to(ROOT).as_posix()
+        for path, text in texts.items()
+        for name in re.findall(r"""["']((?:PYCUDA_|CUDA_DEVICE)[A-Z_]*)["']""", text)
+    }
+    assert {name: path for name, path in names.items() if name not in known} == {}
+    documented = (ROOT / "README.md").read_text() + (ROOT / "docs" / "cpu_device.md").read_text()
+    documented += (ROOT / "docs" / "compiler.md").read_text()
+    assert [name for name in known if name not in documented and "PYCUDA_FAULT" not in name] == []

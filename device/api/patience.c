@@ -1,0 +1,44 @@
+/* The thread's patience, and ending what it was lost for. See patience.h. */
+#include "api/patience.h"
+
+#include <time.h>
+
+#include "api/queue.h"
+
+static _Thread_local unsigned patience;     /* microseconds; 0: without end */
+static _Thread_local Context *awaited;      /* by the last wait */
+
+uint64_t patience_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool patience_limited(void) { return patience != 0; }
+
+uint64_t patience_end(Context *context)
+{
+    if (!patience) return 0;
+    awaited = context;
+    return patience_now() + (uint64_t)patience * 1000;
+}
+
+/* For the calls of this thread that follow; 0: for ever. */
+CUresult cuPycudaSetPatience(unsigned int microseconds)
+{
+    patience = microseconds;
+    return CUDA_SUCCESS;
+}
+
+/* Ends the kernels of the context that this thread waited for last, or of all contexts that have work to do.
+ * Such a context fails, as after a kernel's fault. */
+CUresult cuPycudaCancel(unsigned int all)
+{
+    TRY(driver_check());
+    if (all)
+        context_each_busy(queue_cancel_context);
+    else if (awaited && atomic_load(&awaited->live))
+        queue_cancel_context(awaited);
+    return CUDA_SUCCESS;
+}

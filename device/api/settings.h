@@ -1,0 +1,26 @@
+/* The settings of the environment: settings.def has a row for each. */
+#ifndef DEVICE_API_SETTINGS_H
+#define DEVICE_API_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { DRIVER_MAX_DEVICES = 64 };
+
+typedef struct DriverSettings {
+    int version;            /* as CUDA numbers it: 13000 */
+    int devices;
+    int threads;            /* at least 1 */
+    int multiprocessors;    /* that a device shows; 40 as a T4 has */
+    int one_lock;           /* api/one_lock.h */
+    int capability;         /* 75 for 7.5 */
+    uint64_t memory;        /* bytes of each device */
+    unsigned checks;        /* CHECK_* of exec/code.h */
+    bool log_printed;       /* every entry of the log goes to stderr as well */
+    char problem[512];      /* of the first value that is wrong, in words; "" when all are right */
+} DriverSettings;
+
+/* Read once, also before cuInit. */
+const DriverSettings *driver_settings(void);
+
+#endif

@@ -1,0 +1,79 @@
+/* Names that a linked module uses and no part of it defines: looked for in what kernels can come to and in
+ * the initialisers of variables, where NVIDIA's linker looks. */
+#include "lower/module.h"
+
+typedef struct Search {
+    Lower *lower;
+    bool *told_functions, *told_variables; /* by id */
+} Search;
+
+static void tell(const Search *s, bool *told, const char *name, const PtxModule *home)
+{
+    if (*told) return;
+    *told = true;
+    ptx_link_error(s->lower->log, "Undefined reference to '%s' in '%s'", name, home->name);
+}
+
+static void look_at_function(const Search *s, const PtxFunction *f, const PtxModule *home)
+{
+    if (!s->lower->functions[f->id].code && !lower_is_provided(f->name))
+        tell(s, &s->told_functions[f->id], f->name, home);
+}
+
+/* Arrays of shared memory are the launch's; variables of functions are always there. */
+static void look_at_variable(const Search *s, const PtxVariable *v, const PtxModule *home)
+{
+    if (!v->defined && !v->function && (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST))
+        tell(s, &s->told_variables[v->id], v->name, home);
+}
+
+static void look_at_operand(const Search *s, const PtxOperand *o, const PtxModule *home)
+{
+    switch (o->kind) {
+    case PTX_OPERAND_FUNCTION: look_at_function(s, o->function, home); break;
+    case PTX_OPERAND_TABLE:
+        for (uint32_t i = 0; o->table->functions && i < o->table->count; i++)
+            look_at_function(s, o->table->functions[i], home);
+        break;
+    case PTX_OPERAND_VARIABLE: look_at_variable(s, o->variable, home); break;
+    case PTX_OPERAND_ADDRESS:
+        if (o->base == PTX_BASE_VARIABLE) look_at_variable(s, o->variable, home);
+        break;
+    case PTX_OPERAND_VECTOR:
+    case PTX_OPERAND_PAIR:
+    case PTX_OPERAND_TUPLE:
+    case PTX_OPERAND_LIST:
+        for (uint32_t i = 0; i < o->count; i++) look_at_operand(s, &o->items[i], home);
+        break;
+    default: break;
+    }
+}
+
+static void look_at_body(const Search *s, const PtxFunction *f)
+{
+    for (uint32_t n = 0; n < f->insn_count; n++)
+        for (uint32_t k = 0; k < f->insns[n].operand_count; k++)
+            look_at_operand(s, &f->insns[n].operands[k], f->home);
+}
+
+static void look_at_initialiser(const Search *s, const PtxVariable *v)
+{
+    for (uint32_t r = 0; r < v->relocation_count; r++) {
+        const PtxRelocation *relocation = &v->relocations[r];
+        if (relocation->function)
+            look_at_function(s, relocation->function, v->home);
+        else
+            look_at_variable(s, relocation->variable, v->home);
+    }
+}
+
+void lower_undefined(Lower *lower)
+{
+    const PtxModule *tree = lower->tree;
+    Search s = {.lower = lower,
+                .told_functions = ARENA_ZEROS(&lower->scratch, bool, tree->function_count),
+                .told_variables = ARENA_ZEROS(&lower->scratch, bool, tree->global_count)};
+    for (uint32_t i = 0; i < tree->function_count; i++)
+        if (lower_reached(lower, i)) look_at_body(&s, tree->functions[i]);
+    for (uint32_t i = 0; i < tree->global_count; i++) look_at_initialiser(&s, tree->globals[i]);
+}

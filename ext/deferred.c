@@ -1,0 +1,79 @@
+#include "ext/deferred.h"
+
+#include "ext/errors.h"
+
+/* The list is guarded by the GIL alone: nothing lets go of it between reading and writing. */
+typedef struct Deferred {
+    struct Deferred *next;      /* in ModuleState.deferred */
+    destructor function;
+    PyObject *object;
+    bool owned;                 /* a reference; else the object has none left, and dies in the function */
+} Deferred;
+
+/* ---- Who releases ---- */
+
+/* The main thread's part, between two instructions. type: a reference to one of ours, which keeps the
+ * state. */
+static int release_in_main_thread(void *type)
+{
+    ModuleState *state = state_of_type(type);
+    state->deferred_asked = false;
+    deferred_release(state);
+    Py_DECREF((PyObject *)type);
+    return 0;
+}
+
+/* Python's list of such calls may be full: then others release. */
+static void ask_main_thread(ModuleState *state)
+{
+    if (state->deferred_asked) return;
+    PyObject *type = Py_NewRef((PyObject *)state->Context_type);
+    state->deferred_asked = Py_AddPendingCall(release_in_main_thread, type) == 0;
+    if (!state->deferred_asked) Py_DECREF(type);
+}
+
+void deferred_release(ModuleState *state)
+{
+    if (host_function_runs()) return;
+    while (state->deferred) {
+        Deferred *first = state->deferred, now = *first;
+        state->deferred = now.next;
+        PyMem_Free(first);
+        now.function(now.object);
+        if (now.owned) Py_DECREF(now.object);
+    }
+}
+
+/* ---- Putting off ---- */
+
+/* Without memory for the note the object stays for ever. */
+static void defer(ModuleState *state, destructor function, PyObject *object, bool owned)
+{
+    Deferred *item = PyMem_Malloc(sizeof *item);
+    if (!item) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_NoMemory();
+        PyErr_WriteUnraisable((PyObject *)Py_TYPE(object));
+        PyErr_Restore(type, value, trace);
+        return;
+    }
+    *item = (Deferred){state->deferred, function, object, owned};
+    state->deferred = item;
+    ask_main_thread(state);
+}
+
+bool deferred_dealloc(ModuleState *state, destructor dealloc, PyObject *self)
+{
+    if (!host_function_runs()) return false;
+    defer(state, dealloc, self, false);
+    return true;
+}
+
+void deferred_free(ModuleState *state, destructor release, PyObject *self)
+{
+    if (host_function_runs())
+        defer(state, release, Py_NewRef(self), true);
+    else
+        release(self);
+}

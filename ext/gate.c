@@ -1,0 +1,71 @@
+#include "ext/gate.h"
+
+#include "ext/errors.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAIT_MILLISECONDS = 5000 };
+
+/* Facts of the process, not of a module: it ends once. */
+static atomic_long inside;
+static atomic_bool over;
+static atomic_bool waits_at_exit;
+static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
+
+bool gate_enter(void)
+{
+    atomic_fetch_add_explicit(&inside, 1, memory_order_relaxed);
+    return ext_is_finalizing();
+}
+
+/* Who had the interpreter after its end began is the one that ends it; any other had gone in before. */
+void gate_leave(bool ends_interpreter)
+{
+    atomic_fetch_sub_explicit(&inside, 1, memory_order_release);
+    if (ends_interpreter || (!atomic_load_explicit(&over, memory_order_relaxed) && !ext_is_finalizing()))
+        return;
+    for (;;) pause();
+}
+
+#ifdef __GLIBC__
+/* Before any other function of the C library's exit, as the last to be registered: with a thread inside,
+ * nothing is torn down. */
+static void leave_at_once(int status, void *Py_UNUSED(nothing))
+{
+    fflush(NULL);
+    _exit(status);
+}
+#endif
+
+/* After the interpreter has ended. */
+static void wait_for_those_inside(void)
+{
+    struct timespec moment = {0, 1000000};
+    atomic_store(&over, true);
+    atomic_store(&waits_at_exit, false);
+    for (int i = 0; i < WAIT_MILLISECONDS && atomic_load(&inside) > 0; i++) nanosleep(&moment, NULL);
+#ifdef __GLIBC__
+    if (atomic_load(&inside) > 0) on_exit(leave_at_once, NULL);
+#endif
+}
+
+/* The other threads are not in the child. */
+static void in_child(void) { atomic_store(&inside, 0); }
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
+/* Once for each interpreter that a process starts, after the other. Python's list has 32 places. */
+int gate_setup(PyObject *Py_UNUSED(module), ModuleState *Py_UNUSED(state))
+{
+    pthread_once(&watch_once, watch_forks);
+    atomic_store(&over, false);
+    if (atomic_exchange(&waits_at_exit, true) || Py_AtExit(wait_for_those_inside) == 0
+        || atexit(wait_for_those_inside) == 0)
+        return 0;
+    PyErr_SetString(PyExc_ImportError, "pycuda._driver cannot be told of the end of the process");
+    return -1;
+}

@@ -1,0 +1,20 @@
+/* Threads inside the driver at the end of the process.
+ *
+ * The driver is torn down by the C library's exit, after the interpreter's. A daemon thread does not end
+ * before: it may be inside a call that lets go of the interpreter, and crash with what is torn down under
+ * it. So such calls are counted, and the interpreter's end waits for those inside. New ones do not begin:
+ * that takes the interpreter, which only the thread that ends it has by then. A thread that comes out too
+ * late stays here for ever, as it would not get the interpreter again.
+ */
+#ifndef EXT_GATE_H
+#define EXT_GATE_H
+
+#include <stdbool.h>
+
+/* Around a driver call without the GIL: gate_enter while the thread still has it, gate_leave before it
+ * takes it again. Between them lies the result of gate_enter: whether this is the thread that ends the
+ * interpreter. */
+bool gate_enter(void);
+void gate_leave(bool ends_interpreter);
+
+#endif

@@ -1,0 +1,81 @@
+/* Waits that a signal can end.
+ *
+ * Python runs signal handlers on the main thread only, and not while that is inside the driver. So there a
+ * wait is cut into slices, between which the handlers run; when one of them raises, the wait is over: the
+ * result is CUDA_ERROR_NOT_READY with the exception set, and what the call itself was to do has not
+ * happened. Other threads wait as the driver does.
+ *
+ * A driver with cuPycudaSetPatience, the CPU device, comes back from any call that would wait longer, and
+ * ends what was waited for when nobody does any more. Others are asked, before the call, whether the place
+ * that it will wait for is idle; what was launched goes on.
+ *
+ * A copy in a stream whose host memory is only lent is waited for like this before it is queued, and not
+ * after: once it is under way the memory may not go.
+ */
+#ifndef EXT_WAIT_H
+#define EXT_WAIT_H
+
+#include "ext/errors.h"
+
+typedef enum WaitKind { WAIT_NOTHING, WAIT_STREAM, WAIT_EVENT, WAIT_CONTEXT } WaitKind;
+
+/* What a call waits for before it does its own part. */
+typedef struct WaitPlace {
+    WaitKind kind;
+    CUstream stream;
+    CUevent event;
+} WaitPlace;
+
+#define ON_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle)})
+#define ON_EVENT(handle) ((WaitPlace){.kind = WAIT_EVENT, .event = (handle)})
+#define ON_CONTEXT ((WaitPlace){.kind = WAIT_CONTEXT})
+/* For what only may wait, and else queues: nothing is waited for before it. */
+#define ON_NOTHING ((WaitPlace){.kind = WAIT_NOTHING})
+
+/* Before the call: false when it is not to be made, *result says why. */
+bool wait_begin(ModuleState *state, WaitPlace place, CUresult *result);
+/* After it: whether it is to be made again. */
+bool wait_again(ModuleState *state, CUresult *result);
+
+/* The same around a release, which cannot raise: the exception of a handler comes out of the next
+ * instruction of the program. Only where what is waited for can be ended: else the release waits for it. */
+void wait_begin_release(ModuleState *state);
+bool wait_again_release(ModuleState *state, CUresult *result);
+
+/* PyErr_CheckSignals for waits of other kinds: of the main thread. */
+bool wait_is_interruptible(const ModuleState *state);
+
+/* At the end of the program: how long what is still to be done may take, in all. */
+typedef struct WaitLimit {
+    double seconds;
+    uint64_t end; /* microseconds of CLOCK_MONOTONIC */
+} WaitLimit;
+WaitLimit wait_limit(void);
+/* True when it has come. */
+bool wait_is_over(const WaitLimit *limit);
+/* cuCtxSynchronize up to the limit: CUDA_ERROR_NOT_READY when that comes first, or a signal with its
+ * exception. */
+CUresult wait_for_current(ModuleState *state, const WaitLimit *limit);
+/* Gives up what still runs: where the driver can end it, it is ended, else no call is made any more. Says so on
+ * stderr, unless a signal asked for it. */
+void wait_give_up(ModuleState *state, const WaitLimit *limit);
+
+int wait_setup(PyObject *module, ModuleState *state);
+
+/* CALL_BLOCKING for a call that waits for the work of a place. */
+#define CALL_WAITING(state, result, place, expression) \
+    do { \
+        if (!wait_begin((state), (place), &(result))) break; \
+        do CALL_BLOCKING(state, result, expression); \
+        while (wait_again((state), &(result))); \
+    } while (0)
+
+/* CALL_UNLOCKED for a release that waits for work. */
+#define CALL_RELEASING(state, result, expression) \
+    do { \
+        wait_begin_release(state); \
+        do CALL_UNLOCKED(result, expression); \
+        while (wait_again_release((state), &(result))); \
+    } while (0)
+
+#endif

@@ -1,0 +1,303 @@
+"""What dies in a host function, where the driver takes no calls, is released right after it: every type."""
+
+import gc
+import sys
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+from pycuda import gpuarray
+from pycuda import tools as pools
+
+PTX = b"""
+.version 6.3
+.target sm_50
+.address_size 64
+.visible .entry nothing(.param .u64 a) { ret; }
+"""
+
+
+def make_timed_call():
+    nothing = drv.module_from_buffer(PTX).get_function("nothing").prepare("P")
+    return nothing.prepared_timed_call((1, 1), (1, 1, 1), 0)
+
+
+def make_linker():
+    linker = drv.Linker()
+    linker.add_data(PTX, drv.jit_input_type.PTX)
+    return linker
+
+
+def make_foreign_use():
+    """Pooled memory whose streams must be gathered when it is given back."""
+    memory = pools.DeviceMemoryPool().allocate(1 << 12)
+    nothing = drv.module_from_buffer(PTX).get_function("nothing")
+    for _ in range(3):
+        nothing(memory, block=(1, 1, 1), stream=drv.Stream(drv.stream_flags.NON_BLOCKING))
+    return memory
+
+
+def make_image():
+    return drv.np_to_array(np.zeros((4, 4), np.float32), "C", allowSurfaceBind=True)
+
+
+def make_context():
+    context = drv.Device(0).make_context()
+    drv.Context.pop()
+    return context
+
+
+def make_in_another_context():
+    context = drv.Device(0).make_context()
+    memory = drv.mem_alloc(1 << 16)
+    drv.Context.pop()
+    return [memory, context]
+
+
+MAKERS = {
+    "memory": lambda: drv.mem_alloc(1 << 20),
+    "pitched": lambda: drv.mem_alloc_pitch(100, 100, 4)[0],
+    "gpuarray": lambda: gpuarray.zeros(1 << 18, np.float32),
+    "managed": lambda: drv.managed_zeros(1 << 18, np.float32),
+    "pagelocked": lambda: drv.pagelocked_zeros(1 << 18, np.float32),
+    "registered": lambda: drv.register_host_memory(drv.aligned_zeros(1 << 16, np.int8)),
+    "pooled": lambda: pools.DeviceMemoryPool().allocate(1 << 20),
+    "pooled, used on streams": make_foreign_use,
+    "pooled host": lambda: pools.PageLockedMemoryPool().allocate(1 << 18, np.int8),
+    "pool": lambda: pools.DeviceMemoryPool(),
+    "image": make_image,
+    "texture": lambda: drv.TextureObject(make_image()),
+    "surface": lambda: drv.SurfaceObject(make_image()),
+    "module": lambda: drv.module_from_buffer(PTX),
+    "function": lambda: drv.module_from_buffer(PTX).get_function("nothing"),
+    "timed call": make_timed_call,
+    "linker": make_linker,
+    "stream": lambda: drv.Stream(),
+    "event": lambda: drv.Event(),
+    "context": make_context,
+    "memory in another context": make_in_another_context,
+}
+every_kind = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+
+@pytest.fixture
+def stream():
+    return drv.Stream()
+
+
+@pytest.fixture
+def reports(monkeypatch):
+    """What was said where nothing can be raised: to stay empty."""
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: said.append(report.exc_value))
+    yield said
+    assert not said
+
+
+def live():
+    return {name: count for name, count in drv._live_objects().items() if count}
+
+
+@every_kind
+def test_the_last_reference_goes_there(stream, reports, make):
+    gc.collect()
+    before = live()
+    box = [make()]
+    assert live() != before or isinstance(box[0], drv.Linker) or hasattr(box[0], "__call__")
+    stream.launch_host_func(box.clear)
+    stream.synchronize()
+    assert live() == before
+
+
+@every_kind
+def test_the_collector_finds_it_there(stream, reports, make):
+    gc.collect()
+    before = live()
+    loop = [make()]
+    loop.append(loop)
+    del loop
+    found = []
+    stream.launch_host_func(lambda: found.append(gc.collect()))
+    stream.synchronize()
+    assert found[0] >= 1 and live() == before
+
+
+@pytest.mark.parametrize(
+    ("make", "free"),
+    [
+        (MAKERS["memory"], lambda memory: memory.free()),
+        (MAKERS["managed"], lambda array: array.base.free()),
+        (MAKERS["pagelocked"], lambda array: array.base.free()),
+        (MAKERS["registered"], lambda array: array.base.unregister()),
+        (MAKERS["pooled"], lambda memory: memory.free()),
+        (MAKERS["pooled host"], lambda array: array.base.free()),
+        (MAKERS["image"], lambda image: image.free()),
+        (MAKERS["texture"], lambda texture: texture.free()),
+        (MAKERS["surface"], lambda surface: surface.free()),
+    ],
+    ids=["memory", "managed", "pagelocked", "registered", "pooled", "pooled host", "image", "texture", "surface"],
+)
+def test_it_is_freed_there(stream, reports, make, free):
+    """The object is not usable from then on, and released once, right after."""
+    thing = make()
+    held = live()
+    stream.launch_host_func(free, thing)
+    stream.synchronize()
+    assert sum(live().values()) == sum(held.values()) - 1
+
+
+def test_pagelocked_memory_does_not_pile_up(stream, reports):
+    """4 MB, 50 times."""
+
+    def resident():
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) >> 10
+
+    before = resident()
+    for _ in range(50):
+        box = [drv.pagelocked_zeros(1 << 22, np.int8)]
+        stream.launch_host_func(box.clear)
+    stream.synchronize()
+    assert resident() - before < 60
+
+
+def test_without_a_wait_the_main_thread_releases_it(stream, reports):
+    """It needs no call of ours, nor any in this thread's program that speaks of the stream."""
+    base = drv.aligned_zeros(1 << 16, np.int8)
+    gone = weakref.ref(base.base)
+    box = [drv.register_host_memory(base)]
+    del base
+    stream.launch_host_func(box.clear)
+    limit = time.monotonic() + 20
+    while gone() is not None and time.monotonic() < limit:
+        time.sleep(0.001)
+    assert gone() is None
+
+
+def test_another_thread_releases_it_when_the_main_one_sleeps(stream, reports):
+    left = []
+
+    def work():
+        drv.mem_alloc(16).free()  # makes the default context, which is not counted
+        before = live()
+        box, done = [drv.mem_alloc(1 << 16)], threading.Event()
+        stream.launch_host_func(box.clear)
+        stream.launch_host_func(done.set)
+        done.wait()
+        left.append(live() == before)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert left == [True]
+
+
+def test_objects_of_the_drivers_thread_die_with_it(stream, reports):
+    """Thread-local values go when the driver's thread leaves the interpreter, after the function's end."""
+    before, local = live(), threading.local()
+
+    def work():
+        local.memory = thing.pop()
+        local.more = threading.local()
+
+    for make in MAKERS["memory"], MAKERS["stream"], MAKERS["texture"]:
+        thing = [make()]
+        stream.launch_host_func(work)
+        stream.synchronize()
+    assert live() == before
+
+
+def test_a_subclass_dies_once(stream, reports):
+    died = []
+
+    class Mine(drv.Stream):
+        def __del__(self):
+            died.append(self.handle)
+
+    box = [Mine()]
+    handle = box[0].handle
+    stream.launch_host_func(box.clear)
+    stream.synchronize()
+    assert died == [handle]
+
+
+def test_weak_references_are_dead_at_once(stream, reports):
+    box, seen = [drv.Event()], []
+    alive = weakref.ref(box[0])
+
+    def work():
+        box.clear()
+        seen.append(alive() is None)
+
+    stream.launch_host_func(work)
+    stream.synchronize()
+    assert seen == [True]
+
+
+def test_the_collector_stays_on_when_functions_overlap(stream):
+    other, seen, go = drv.Stream(drv.stream_flags.NON_BLOCKING), [], threading.Event()
+    stream.launch_host_func(lambda: seen.append((go.wait(20), gc.isenabled())))
+    other.launch_host_func(lambda: (seen.append(gc.isenabled()), go.set()))
+    other.synchronize()
+    stream.synchronize()
+    assert sorted(seen, key=str) == [(True, True), True] and gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: drv.mem_alloc(16),
+        lambda: drv.mem_get_info(),
+        lambda: drv.Stream(),
+        lambda: drv.Event(),
+        lambda: drv.pagelocked_zeros(4, np.int8),
+        lambda: drv.module_from_buffer(PTX),
+        lambda: drv.Linker(),
+        lambda: pools.DeviceMemoryPool(),
+        lambda: drv.Context.synchronize(),
+        lambda: drv.Context.get_current(),
+        lambda: drv.Context.get_current().detach(),
+        lambda: drv.Device(0).make_context(),
+        lambda: gpuarray.zeros(4, np.float32),
+        lambda: OBJECTS["stream"].synchronize(),
+        lambda: OBJECTS["stream"].is_done(),
+        lambda: OBJECTS["stream"].launch_host_func(print),
+        lambda: OBJECTS["pool"].allocate(1 << 10),
+        lambda: OBJECTS["pool"].free_held(),
+        lambda: OBJECTS["context"].detach(),
+        lambda: OBJECTS["context"].push(),
+        lambda: OBJECTS["function"](np.intp(0), block=(1, 1, 1)),
+        lambda: OBJECTS["timed"](),
+    ],
+)
+def test_driver_calls_are_refused_with_the_reason(reports, call):
+    """On every driver: NVIDIA's takes some of them and says nothing."""
+    stream, said = drv.Stream(), []
+    pool = pools.DeviceMemoryPool()
+    pool.allocate(1 << 10).free()
+    function = drv.module_from_buffer(PTX).get_function("nothing")
+    OBJECTS.update(
+        stream=stream, pool=pool, context=drv.Context.get_current(), function=function, timed=make_timed_call()
+    )
+    before = live()
+
+    def work():
+        try:
+            call()
+        except drv.Error as problem:
+            said.append(problem)
+
+    stream.launch_host_func(work)
+    stream.synchronize()
+    OBJECTS.clear()
+    assert [problem.name for problem in said] == ["CUDA_ERROR_NOT_PERMITTED"]
+    assert "host function" in str(said[0]) and live() == before
+    del function, pool, stream
+    said.clear()
+
+
+OBJECTS = {}

@@ -1,0 +1,425 @@
+"""Ctrl-C: waiting calls notice a signal, endless kernels and long compilations can be left, programs end.
+
+Each case is a process of its own. It says "ready" when all is prepared; then it is sent a signal.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import devices
+import pytest
+
+cpu_only = pytest.mark.cpu("NVIDIA's driver ends no kernel")
+
+ENTRY = ".visible .entry {name}()\n{{\n    .reg .pred %p<3>;\n    .reg .b32 %r<4>;\n{body}\n    ret;\n}}\n"
+KERNELS = {
+    "loop": "LOOP:\n    add.u32 %r1, %r1, 1;\n    bra LOOP;",
+    "spin": "LOOP:\n    ld.volatile.global.u32 %r1, [stop];\n"
+    "    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra LOOP;",
+    # Threads of a warp wait for each other in turns, warps at a barrier for one that never comes.
+    "barrier": "    mov.u32 %r1, %tid.x;\n    setp.lt.u32 %p1, %r1, 32;\n    @!%p1 bra WAIT;\nLOOP:\n"
+    "    ld.volatile.global.u32 %r1, [stop];\n    setp.eq.u32 %p2, %r1, 0;\n    @%p2 bra LOOP;\nWAIT:\n"
+    "    bar.sync 0;",
+    "sleep": "LOOP:\n    nanosleep.u32 1000000;\n    ld.volatile.global.u32 %r1, [stop];\n"
+    "    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra LOOP;",
+    "some": "    mov.u32 %r1, %tid.x;\n    setp.ne.u32 %p1, %r1, 3;\n"
+    "    @%p1 bra END;\nLOOP:\n    bra LOOP;\nEND:",
+}
+PTX = ".version 7.0\n.target sm_70\n.address_size 64\n.global .u32 stop = 0;\n" + "".join(
+    ENTRY.format(name=name, body=body) for name, body in KERNELS.items()
+)
+START = f'''
+import os, signal, sys, threading, time
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as drv
+from pycuda import gpuarray
+
+module = drv.module_from_buffer(b"""{PTX}""")
+KERNEL = {{name: module.get_function(name) for name in {list(KERNELS)}}}
+loop = KERNEL["loop"]
+memory = drv.mem_alloc(4096)
+host = np.zeros(1024, np.uint32)
+stream, other = drv.Stream(), drv.Stream()
+event = drv.Event()
+array = gpuarray.zeros(16, np.float32)
+SHAPE = dict(block=(128, 1, 1), grid=(4, 1))
+drv.Context.synchronize()
+
+def ready():
+    print("ready", flush=True)
+
+def no_exit_wait():
+    os.environ["PYCUDA_EXIT_WAIT"] = "0.2"
+'''
+
+
+class Program:
+    """A process that is sent signals once it says that it is ready."""
+
+    def __init__(self, tmp_path, source, **env):
+        script = tmp_path / "program.py"
+        script.write_text(START + textwrap.dedent(source))
+        path = os.pathsep.join(
+            filter(None, [os.path.dirname(devices.__file__), os.environ.get("PYTHONPATH")])
+        )
+        self.process = subprocess.Popen(
+            [sys.executable, str(script)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path, **env},
+        )
+
+    def wait_for(self, word):
+        """Reads up to that line."""
+        while (line := self.process.stdout.readline()) not in (word + "\n", ""):
+            pass
+        assert line, self.process.stderr.read()
+
+    def end(self, timeout=60):
+        """Exit code, the rest of stdout, and stderr."""
+        killer = threading.Timer(timeout, self.process.kill)
+        killer.start()
+        said, error = self.process.stdout.read(), self.process.stderr.read()
+        code = self.process.wait()
+        killer.cancel()
+        return code, said, error
+
+    def interrupted(self, delay=0.3):
+        """From "ready" on, one signal; the seconds that it took the program to say "left"."""
+        self.wait_for("ready")
+        time.sleep(delay)  # into the wait; were it too early, the exception would come before it: no harm
+        start = time.monotonic()
+        self.process.send_signal(signal.SIGINT)
+        self.wait_for("left")
+        return time.monotonic() - start
+
+
+@pytest.fixture
+def program(tmp_path):
+    started = []
+
+    def start(source, **env):
+        started.append(Program(tmp_path, source, **env))
+        return started[-1]
+
+    yield start
+    for each in started:
+        with each.process:
+            each.process.kill()
+
+
+WAITS = {
+    "context": "drv.Context.synchronize()",
+    "stream": "stream.synchronize()",
+    "default stream": "drv.memcpy_dtoh(host, memory)",
+    "event": "event.synchronize()",
+    "htod": "drv.memcpy_htod(memory, host)",
+    "dtod": "drv.memcpy_dtod(memory, int(memory) + 2048, 1024); drv.Context.synchronize()",
+    "get": "array.get()",
+    "set": "array.set(np.ones(16, np.float32))",
+    "to_device": "drv.to_device(host)",
+    "from_device": "drv.from_device(memory, 16, np.float32)",
+    "handlers": "KERNEL['loop'](drv.InOut(host), **SHAPE)",
+    "time_kernel": "loop(time_kernel=True, **SHAPE)",
+    "timed prepared": "loop.prepare('P').prepared_timed_call((1, 1), (32, 1, 1), memory)()",
+    "free": "memory.free()",
+    "last reference": "del memory; time.sleep(0)",
+}
+
+WAIT = """
+SHAPE["stream"] = stream
+loop(**SHAPE)
+event.record(stream)
+try:
+    ready()
+    {wait}
+    print("it ended by itself", flush=True)
+except KeyboardInterrupt:
+    print("left", flush=True)
+os._exit(0)
+"""
+
+
+@cpu_only
+@pytest.mark.parametrize("wait", [name for name in WAITS if name not in ("handlers", "timed prepared")])
+def test_a_signal_ends_the_wait(program, wait):
+    it = program(WAIT.format(wait=WAITS[wait]))
+    assert it.interrupted() < 0.5
+    assert it.end()[0] == 0
+
+
+POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetPatience,cuPycudaCancel"}
+"""What a GPU's driver lacks: then the place that a call waits for is polled."""
+
+
+@pytest.mark.parametrize(
+    "wait", ["context", "stream", "default stream", "event", "htod", "get", "set", "to_device", "time_kernel"]
+)
+def test_a_signal_ends_the_wait_where_kernels_go_on(program, wait):
+    """As on a GPU; there, and so here, the kernel is still running afterwards."""
+    it = program(WAIT.format(wait=WAITS[wait]), **POLLING)
+    assert it.interrupted() < 0.5
+    assert it.end()[0] == 0
+
+
+@cpu_only
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_endless_kernels_can_be_stopped(program, kernel):
+    it = program(f"""
+        KERNEL[{kernel!r}](**SHAPE)
+        try:
+            ready()
+            drv.Context.synchronize()
+        except KeyboardInterrupt:
+            print("left", flush=True)
+        try:
+            drv.Context.synchronize()
+        except drv.LaunchError as error:
+            print(error)
+    """)
+    assert it.interrupted() < 1
+    code, said, error = it.end()
+    assert (code, error) == (0, "")
+    assert f"kernel {kernel} was interrupted" in said
+
+
+@cpu_only
+def test_a_cooperative_grid_can_be_stopped(program):
+    it = program("""
+        try:
+            KERNEL["spin"](block=(32, 1, 1), grid=(4, 1), cooperative=True)
+            ready()
+            drv.Context.synchronize()
+        except KeyboardInterrupt:
+            print("left", flush=True)
+    """)
+    assert it.interrupted() < 1
+    assert it.end() == (0, "", "")
+
+
+def test_a_handler_that_returns_lets_the_wait_go_on(program):
+    """The kernel ends when the handler has been called and the host writes what it waits for."""
+    it = program("""
+        from devices import on_cpu_device
+        flag, size = module.get_global("stop")
+        calls = []
+
+        def handler(number, frame):
+            calls.append(number)
+            if len(calls) == 2:
+                threading.Thread(target=finish).start()
+
+        def finish():
+            pycuda.autoinit.context.push()
+            own = drv.Stream(1)
+            drv.memcpy_htod_async(flag, np.ones(1, np.uint32), own)
+            pycuda.autoinit.context.pop()
+
+        signal.signal(signal.SIGINT, handler)
+        KERNEL["spin"](**SHAPE)
+        ready()
+        drv.Context.synchronize()
+        print(len(calls), "calls", flush=True)
+    """)
+    it.wait_for("ready")
+    for _ in range(2):
+        time.sleep(0.3)
+        it.process.send_signal(signal.SIGINT)
+    code, said, error = it.end()
+    assert (code, said, error) == (0, "2 calls\n", "")
+
+
+@cpu_only
+def test_a_wait_for_a_host_function_ends(program):
+    it = program("""
+        stream.launch_host_func(threading.Event().wait)
+        try:
+            ready()
+            stream.synchronize()
+        except KeyboardInterrupt:
+            print("left", flush=True)
+        os._exit(0)
+    """)
+    assert it.interrupted() < 0.5
+    assert it.end()[0] == 0
+
+
+@cpu_only
+def test_other_threads_that_wait_come_back(program):
+    it = program("""
+        loop(**SHAPE)
+        seen = []
+        def wait():
+            pycuda.autoinit.context.push()
+            try:
+                drv.Context.synchronize()
+            except drv.LaunchError as error:
+                seen.append(error.name)
+            pycuda.autoinit.context.pop()
+        thread = threading.Thread(target=wait)
+        thread.start()
+        try:
+            ready()
+            drv.Context.synchronize()
+        except KeyboardInterrupt:
+            print("left", flush=True)
+        thread.join()
+        print(seen)
+    """)
+    assert it.interrupted() < 1
+    assert it.end() == (0, "['CUDA_ERROR_LAUNCH_FAILED']\n", "")
+
+
+def test_work_is_right_whoever_runs_it(program):
+    """Kernels long enough to go from the thread that waits to another give what they give otherwise."""
+    it = program("""
+        from pycuda.compiler import SourceModule
+        count = SourceModule(r'''
+            __global__ void count(unsigned *out, int turns)
+            {
+                __shared__ unsigned sum[128];
+                unsigned value = blockIdx.x * 1000 + threadIdx.x;
+                for (int i = 0; i < turns; i++) {
+                    value = value * 1664525u + 1013904223u;
+                    if (i % 4096 == 0) {
+                        sum[threadIdx.x] = value;
+                        __syncthreads();
+                        value += sum[(threadIdx.x + 1) % 128];
+                        __syncthreads();
+                    }
+                }
+                out[blockIdx.x * 128 + threadIdx.x] = value;
+            }''').get_function("count")
+
+        def expected(turns):
+            value = (np.arange(8)[:, None] * 1000 + np.arange(128)).astype(np.uint32)
+            for i in range(turns):
+                value = value * np.uint32(1664525) + np.uint32(1013904223)
+                if i % 4096 == 0:
+                    value = value + np.roll(value, -1, axis=1)
+            return value
+
+        turns = 60000
+        want = expected(turns)
+        for wait in (drv.Context.synchronize, stream.synchronize, lambda: None):
+            out = gpuarray.zeros((8, 128), np.uint32)
+            drv.Context.synchronize()
+            start = time.monotonic()
+            count(out.gpudata, np.int32(turns), block=(128, 1, 1), grid=(8, 1), stream=stream)
+            wait()
+            stream.synchronize()
+            print((out.get() == want).all())
+    """)
+    assert it.end() == (0, "True\n" * 3, "")
+
+
+ENDINGS = {
+    "the end": "",
+    "sys.exit": "sys.exit(3)",
+    "an exception": "raise KeyError('mine')",
+    "daemon threads": """
+        def wait():
+            pycuda.autoinit.context.push()
+            try:
+                drv.Context.synchronize()
+            except drv.LaunchError:
+                pass
+        for _ in range(3):
+            threading.Thread(target=wait, daemon=True).start()
+        time.sleep(0.1)
+        sys.exit(3)
+    """,
+    "another stream": "loop(stream=stream, **SHAPE)",
+    "a host function": "stream.launch_host_func(print); sys.exit(3)",
+    "another context": "drv.Device(0).make_context()",
+}
+
+
+@cpu_only
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_program_ends_with_an_endless_kernel(program, ending):
+    it = program(
+        "loop(stream=stream, **SHAPE)\n" + textwrap.dedent(ENDINGS[ending]),
+        PYCUDA_EXIT_WAIT="0.5",
+    )
+    code, said, error = it.end()
+    assert code == {"sys.exit": 3, "daemon threads": 3, "a host function": 3, "an exception": 1}.get(
+        ending, 0
+    )
+    assert said == ""
+    assert "KeyError: 'mine'" in error if code == 1 else "Traceback" not in error
+    if ending != "another context":  # the current one is waited for
+        assert "PYCUDA_EXIT_WAIT" in error
+
+
+@cpu_only
+def test_an_uncaught_interrupt_ends_the_program(program):
+    it = program("loop(**SHAPE)\nready()\ndrv.Context.synchronize()\n")
+    it.wait_for("ready")
+    time.sleep(0.2)
+    start = time.monotonic()
+    it.process.send_signal(signal.SIGINT)
+    code, _, error = it.end()
+    assert time.monotonic() - start < 3
+    assert code == -signal.SIGINT and error.rstrip().endswith("KeyboardInterrupt")
+    assert error.count("Traceback") == 1 and "Exception ignored" not in error, error
+
+
+@cpu_only
+def test_an_interrupt_at_the_end_of_the_program(program):
+    it = program("import atexit\natexit.register(ready)\nloop(**SHAPE)\n", PYCUDA_EXIT_WAIT="inf")
+    it.wait_for("ready")
+    time.sleep(0.3)
+    it.process.send_signal(signal.SIGINT)
+    code, _, error = it.end()
+    assert code == 0 and "KeyboardInterrupt" in error
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "nan"])
+def test_a_wrong_exit_wait_is_named(program, value):
+    code, said, error = program("", PYCUDA_EXIT_WAIT=value).end()
+    assert (code, said) == (0, "")
+    assert f'PYCUDA_EXIT_WAIT is "{value}"' in error
+
+
+LONG = r"""
+        template = '''
+        template <int n> struct Sum { static __device__ float of(float x) {
+            return Sum<n - 1>::of(x * 1.0001f + %(seed)s) + __sinf(x + n); } };
+        template <> struct Sum<0> { static __device__ float of(float x) { return x; } };
+        extern "C" __global__ void f(float *x) { x[threadIdx.x] = Sum<%(depth)d>::of(x[threadIdx.x]); }
+        '''
+        from pycuda.compiler import compile
+        def take(depth, seed=1):
+            return compile(template % dict(depth=depth, seed=seed), no_extern_c=True, cache_dir=False,
+                           options=["-ftemplate-depth=4000"])
+        take(2)
+"""
+
+
+@pytest.mark.parametrize("then", ["", "print(len(take(3)) > 0)", "sys.exit(5)"])
+def test_a_compilation_can_be_left(program, then):
+    """What follows works: the next compilation, and the end of the program while the compiler is at it."""
+    it = program(
+        LONG
+        + f"""
+        ready()
+        try:
+            for seed in range(1000):
+                take(1500, seed)
+        except KeyboardInterrupt:
+            print("left", flush=True)
+        {then}
+        """
+    )
+    assert it.interrupted() < 0.5
+    code, said, error = it.end()
+    assert (code, error) == (5 if "exit" in then else 0, "")
+    assert said == ("True\n" if "take" in then else "")

@@ -1,0 +1,117 @@
+"""Wrong settings are refused at init, with the variable's name, its value and what it may be."""
+
+import os
+import sys
+
+import pytest
+
+CPU = {"PYCUDA_DEVICE": "cpu", "PYCUDA_DRIVER": None}
+INIT = """
+import pycuda.driver as drv
+try:
+    drv.init()
+    print("well")
+except drv.Error as error:
+    print(type(error).__name__, error)
+"""
+WRONG = [
+    ("PYCUDA_CPU_MEMORY", "abc", "a number of bytes"),
+    ("PYCUDA_CPU_MEMORY", "-1", "a number of bytes"),
+    ("PYCUDA_CPU_MEMORY", "12Q", "a number of bytes"),
+    ("PYCUDA_CPU_MEMORY", "nan", "a number of bytes"),
+    ("PYCUDA_CPU_MEMORY", "M", "a number of bytes"),
+    ("PYCUDA_CPU_DEVICES", "two", "from 0 to 64"),
+    ("PYCUDA_CPU_DEVICES", "65", "from 0 to 64"),
+    ("PYCUDA_CPU_DEVICES", "1.0", "from 0 to 64"),
+    ("PYCUDA_CPU_COMPUTE_CAPABILITY", "9", "8.6"),
+    ("PYCUDA_CPU_COMPUTE_CAPABILITY", "99.9", "8.6"),
+    ("PYCUDA_CPU_COMPUTE_CAPABILITY", "9.0.1", "8.6"),
+    ("PYCUDA_CPU_COMPUTE_CAPABILITY", "sm_90", "8.6"),
+    ("PYCUDA_CPU_DRIVER_VERSION", "12", "12040 for CUDA 12.4"),
+    ("PYCUDA_CPU_THREADS", "x", "from 0 to 1024"),
+    ("PYCUDA_CPU_THREADS", "99999999999999999999", "from 0 to 1024"),
+    ("PYCUDA_CPU_ISA", "v9", "v2, v3 or v4"),
+    ("PYCUDA_CPU_SCHEDULE", "foo", "random:SEED"),
+    ("PYCUDA_CPU_SCHEDULE", "random:x", "random:SEED"),
+    ("PYCUDA_CPU_CHECK", "memcheck", "racecheck"),
+    ("PYCUDA_COMPILER", "clang", "nvrtc or nvcc"),
+    ("CUDA_DEVICE", "x", "the number of a device"),
+    ("CUDA_DEVICE", "-1", "the number of a device"),
+    ("PYCUDA_DEVICE", "tpu", "gpu or cpu"),
+]
+RIGHT = {
+    "PYCUDA_CPU_MEMORY": "1.5GiB",
+    "PYCUDA_CPU_DEVICES": "2",
+    "PYCUDA_CPU_COMPUTE_CAPABILITY": "12.1",
+    "PYCUDA_CPU_DRIVER_VERSION": "13000",
+    "PYCUDA_CPU_THREADS": "0",
+    "PYCUDA_CPU_ISA": "v2",
+    "PYCUDA_CPU_SCHEDULE": "random:17",
+    "PYCUDA_CPU_CHECK": "racecheck, synccheck",
+    "PYCUDA_COMPILER": "nvrtc",
+    "CUDA_DEVICE": " 1\n",
+}
+
+
+@pytest.mark.parametrize(("variable", "value", "may_be"), WRONG)
+def test_wrong_value(run_python, variable, value, may_be):
+    done = run_python(INIT, env={**CPU, variable: value}, check=True)
+    assert done.stdout.startswith("LogicError") and done.stderr == ""
+    assert f'{variable} is "{value}": it may be ' in done.stdout and may_be in done.stdout
+
+
+@pytest.mark.parametrize("kind", ["right", "empty"])
+def test_right_values(run_python, kind):
+    values = RIGHT if kind == "right" else dict.fromkeys(RIGHT, "")
+    assert run_python(INIT, env={**CPU, **values}, check=True).stdout == "well\n"
+
+
+@pytest.mark.parametrize("variable", ["PYCUDA_COMPILER", "PYCUDA_CPU_THREADS"])
+def test_compiling_tells_as_well(run_python, variable):
+    program = "from pycuda.compiler import compile\ncompile('__global__ void f() {}')"
+    done = run_python(program, env={**CPU, variable: "clang"})
+    assert done.returncode == 1 and f'{variable} is "clang": it may be' in done.stderr
+
+
+def test_compute_capability_without_a_point(run_python):
+    program = "import pycuda.driver as drv\ndrv.init()\nprint(drv.Device(0).compute_capability())"
+    done = run_python(program, env={**CPU, "PYCUDA_CPU_COMPUTE_CAPABILITY": "120"}, check=True)
+    assert done.stdout == "(12, 0)\n"
+
+
+def test_a_setting_mended_in_the_process(run_python):
+    program = INIT + "import os\ndel os.environ['CUDA_DEVICE']\ndrv.init()\nprint(drv.Device.count())"
+    done = run_python(program, env={**CPU, "CUDA_DEVICE": "x"}, check=True)
+    assert done.stdout.endswith("\n1\n")
+
+
+LIMITED = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))\n"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="needs address space of its own")
+def test_little_address_space(run_python):
+    done = run_python(LIMITED + INIT, env={**CPU, "PYCUDA_CPU_MEMORY": "8G"}, check=True)
+    assert done.stdout.startswith("MemoryError")
+    for word in ("PYCUDA_CPU_MEMORY", "4096 MiB", "ulimit -v"):
+        assert word in done.stdout
+    program = "import pycuda.autoinit, pycuda.driver as drv\ndrv.mem_alloc(200 << 20)"
+    run_python(LIMITED + program, env={**CPU, "PYCUDA_CPU_MEMORY": "256M"}, check=True)
+
+
+OTHER_PROGRAM = """
+import ctypes
+print(ctypes.CDLL({path!r}).cuInit(0))
+"""
+
+
+@pytest.mark.cpu("the CPU device's library")
+def test_another_program_reads_it_on_stderr(run_python):
+    with open("/proc/self/maps") as maps:
+        path = next(line.split()[-1] for line in maps if line.rstrip().endswith("libcuda.so.1"))
+    done = run_python(OTHER_PROGRAM.format(path=path), env={"PYCUDA_CPU_MEMORY": "abc"}, check=True)
+    assert done.stdout == "1\n"
+    assert done.stderr == (
+        'CPU device: PYCUDA_CPU_MEMORY is "abc": it may be a number of bytes, with K, M, G or T for powers '
+        "of 1024, at most 1T: 512M\n"
+    )

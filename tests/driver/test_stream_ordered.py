@@ -1,0 +1,233 @@
+"""Stream-ordered allocation by the driver's own calls; each test is a process of its own."""
+
+from pathlib import Path
+
+import pytest
+
+COMMON = (
+    f"LATE = {str(Path(__file__).with_name('late.ptx'))!r}"
+    + '''
+import ctypes
+import os
+import subprocess
+import sys
+from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
+
+import numpy as np
+
+import pycuda.driver as drv
+
+drv.init()
+context = drv.Device(0).make_context()
+with open("/proc/self/maps") as maps:
+    library = ctypes.CDLL(next(line.split()[-1] for line in maps if "/libcuda.so" in line))
+MiB = 1 << 20
+
+
+class Properties(ctypes.Structure):
+    """CUmemPoolProps: memory of device 0, for file descriptors."""
+
+    _fields_ = [("allocation", c_int), ("handles", c_int), ("location", c_int), ("device", c_int),
+                ("security", c_void_p), ("most", c_size_t), ("usage", ctypes.c_ushort),
+                ("rest", ctypes.c_ubyte * 54)]
+
+
+class Fails(Exception):
+    pass
+
+
+def call(name, *arguments):
+    code = getattr(library, name)(*arguments)
+    if code:
+        raise Fails(name, code)
+
+
+def handle(stream):
+    return c_void_p(stream.handle if stream else 0)
+
+
+def get(size, stream=None):
+    address = c_uint64()
+    call("cuMemAllocAsync", byref(address), c_size_t(size), handle(stream))
+    return address.value
+
+
+def free(address, stream=None):
+    call("cuMemFreeAsync", c_uint64(address), handle(stream))
+
+
+def default_pool():
+    pool = c_void_p()
+    call("cuDeviceGetDefaultMemPool", byref(pool), 0)
+    return pool
+
+
+def attribute(pool, number):
+    value = c_uint64()
+    call("cuMemPoolGetAttribute", pool, number, byref(value))
+    return value.value
+
+
+THRESHOLD, RESERVED, USED, USED_HIGH = 4, 5, 7, 8
+'''
+)
+
+
+@pytest.fixture
+def program(run_python):
+    def run(text, **kwargs):
+        done = run_python(COMMON + text + "\ncontext.pop()\nprint('fine')\n", **kwargs)
+        assert (done.returncode, done.stdout.split()[-1:]) == (0, ["fine"]), done.stdout + done.stderr
+
+    return run
+
+
+def test_a_loop_gets_the_same_memory(program):
+    program("""
+stream = drv.Stream()
+first = get(256 * MiB, stream)
+free(first, stream)
+for i in range(2000):
+    again = get(256 * MiB, stream)
+    assert again == first, i
+    free(again, stream)
+stream.synchronize()
+assert attribute(default_pool(), USED) == 0
+""")
+
+
+def test_what_the_host_is_told_at_once(program):
+    program("""
+stream = drv.Stream()
+spin = drv.module_from_file(LATE).get_function("spin")
+spin(np.uint64(3e8), block=(1, 1, 1), stream=stream)
+first = get(5000, stream)
+free(first, stream)
+second = get(4000, stream)
+assert first == second and attribute(default_pool(), USED) > 0
+size = c_size_t()
+call("cuMemGetAddressRange_v2", None, byref(size), c_uint64(second))
+assert size.value >= 4000
+free(second, stream)
+try:
+    free(second, stream)
+except Fails as problem:
+    assert problem.args[1] == 1
+else:
+    raise AssertionError("freed twice")
+stream.synchronize()
+""")
+
+
+def test_memory_above_the_threshold_goes_back(program):
+    program("""
+pool = default_pool()
+for threshold in (0, 2**64 - 1):
+    call("cuMemPoolSetAttribute", pool, THRESHOLD, byref(c_uint64(threshold)))
+    free(get(64 * MiB))
+    context.synchronize()
+    assert (attribute(pool, RESERVED) >= 64 * MiB) == bool(threshold)
+call("cuMemPoolTrimTo", pool, c_size_t(0))
+assert attribute(pool, RESERVED) == 0
+""")
+
+
+def test_addresses_are_aligned(program):
+    program("""
+for size in (1, 700, 4096, MiB):
+    assert get(size) % 512 == 0
+managed = c_uint64()
+for size in (MiB + 1, 3 * MiB // 2, 5 * MiB):
+    call("cuMemAllocManaged", byref(managed), c_size_t(size), 1)
+    assert managed.value % (2 * MiB) == 0
+""")
+
+
+SHARED = """
+if drv.Device(0).get_attribute(drv.device_attribute.MEMPOOL_SUPPORTED_HANDLE_TYPES) & 1 == 0:
+    print("fine")
+    sys.exit()
+"""
+
+PARENT = """
+pool, descriptor, memory = c_void_p(), c_int(), c_uint64()
+call("cuMemPoolCreate", byref(pool), byref(Properties(allocation=1, handles=1, location=1)))
+call("cuMemPoolExportToShareableHandle", byref(descriptor), pool, 1, c_uint64(0))
+other = default_pool()
+try:
+    call("cuMemPoolExportToShareableHandle", byref(c_int()), other, 1, c_uint64(0))
+except Fails as problem:
+    assert problem.args[1] in (1, 801)
+else:
+    raise AssertionError("exported what was not made for it")
+call("cuMemAllocFromPoolAsync", byref(memory), c_size_t(5 * MiB), pool, None)
+drv.memcpy_htod(memory.value + 4 * MiB, np.arange(1000, dtype=np.int32))
+context.synchronize()
+data = (ctypes.c_ubyte * 64)()
+call("cuMemPoolExportPointer", byref(data), memory)
+child = subprocess.run([sys.executable, CHILD, str(descriptor.value), bytes(data).hex()],
+                       pass_fds=[descriptor.value], stdout=subprocess.PIPE, text=True)
+assert child.returncode == 0 and child.stdout.split()[-1] == "fine", child.stdout
+assert (drv.from_device(memory.value + 4 * MiB, 1000, np.int32) == np.arange(1000) + 7).all()
+free(memory.value)
+context.synchronize()
+"""
+
+CHILD = """
+pool, memory, data = c_void_p(), c_uint64(), (ctypes.c_ubyte * 64)(*bytes.fromhex(sys.argv[2]))
+call("cuMemPoolImportFromShareableHandle", byref(pool), c_void_p(int(sys.argv[1])), 1, c_uint64(0))
+call("cuMemPoolImportPointer", byref(memory), pool, byref(data))
+add = drv.module_from_file(LATE).get_function("add")
+start = memory.value + 4 * MiB
+add(np.uintp(start), np.int32(7), block=(1000, 1, 1))
+assert (drv.from_device(start, 1000, np.int32) == np.arange(1000) + 7).all()
+try:
+    call("cuMemAllocFromPoolAsync", byref(c_uint64()), c_size_t(100), pool, None)
+except Fails:
+    pass
+else:
+    raise AssertionError("an imported pool gave memory")
+free(memory.value)
+context.synchronize()
+call("cuMemPoolDestroy", pool)
+context.pop()
+print("fine")
+"""
+
+
+def test_a_pool_shared_by_two_processes(program, tmp_path):
+    child = tmp_path / "child.py"
+    child.write_text(COMMON + CHILD)
+    program(SHARED + f"CHILD = {str(child)!r}\n" + PARENT)
+
+
+@pytest.mark.cpu("the CPU device's checks")
+def test_new_memory_is_unwritten_where_the_stream_has_come_to_it(program):
+    """Work of before the free reads what it wrote; what comes after it reads what nothing has written."""
+    program(
+        """
+module = drv.module_from_file(LATE)
+add, spin = module.get_function("add"), module.get_function("spin")
+stream = drv.Stream()
+spin(np.uint64(2e8), block=(1, 1, 1), stream=stream)
+first = get(256, stream)
+drv.memset_d32_async(first, 0, 64, stream)
+add(np.uintp(first), np.int32(1), block=(64, 1, 1), stream=stream)
+free(first, stream)
+again = get(256, stream)
+assert first == again
+drv.memset_d32_async(again, 0, 63, stream)
+add(np.uintp(again), np.int32(1), block=(63, 1, 1), stream=stream)
+stream.synchronize()
+add(np.uintp(again), np.int32(1), block=(64, 1, 1), stream=stream)
+try:
+    stream.synchronize()
+except drv.Error as error:
+    assert "never written" in str(error), error
+else:
+    raise AssertionError("a word that nothing has written was read")
+print("fine", flush=True)
+os._exit(0)
+""",
+        env={"PYCUDA_CPU_CHECK": "initcheck"},
+    )

@@ -1,0 +1,54 @@
+"""An editable install does without its ninja once the environment that it was built in is gone."""
+
+import importlib.util
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def backend():
+    pytest.importorskip("mesonpy")
+    spec = importlib.util.spec_from_file_location("build_backend", ROOT / "tools" / "build_backend.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_project_is_built_by_it():
+    text = (ROOT / "pyproject.toml").read_text()
+    assert 'build-backend = "build_backend"\nbackend-path = ["tools"]\n' in text
+
+
+def test_ninja_that_goes(backend, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ninja = tmp_path / "it's here" / "ninja"
+    ninja.parent.mkdir()
+    ninja.write_text('#!/bin/sh\necho "run with $*"\nexit 3\n')
+    ninja.chmod(0o755)
+    script = backend.lasting_ninja(str(ninja))
+
+    def run():
+        return subprocess.run([script, "-j2", "-n"], capture_output=True, text=True)
+
+    done = run()
+    assert (done.stdout, done.returncode) == ("run with -j2 -n\n", 3)
+    ninja.unlink()
+    done = run()
+    assert (done.stdout, done.returncode) == ("ninja: no work to do.\n", 0)
+
+
+def test_editable_hook(backend, tmp_path, monkeypatch):
+    """meson-python is handed the script, by the variable that it reads."""
+    seen = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NINJA", "sh")
+    monkeypatch.setattr(backend.mesonpy, "build_editable", lambda *a: seen.append((a, os.environ["NINJA"])))
+    backend.build_editable("wheels", {"build-dir": "x"})
+    ((arguments, ninja),) = seen
+    assert arguments == ("wheels", {"build-dir": "x"}, None)
+    assert Path(ninja).parent == tmp_path / "build" and "/sh" in Path(ninja).read_text()

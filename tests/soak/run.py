@@ -1,0 +1,152 @@
+"""Runs many random programs, each in a process of its own, and checks how they end: the exit code is the one
+that the program meant, stderr has no word that it did not mean, and it ends at all.
+
+    python tests/soak/run.py --seeds 0:2000 --jobs 12 --timeout 60
+
+prints the failures and one line of summary. Of a program that hangs the stacks of all threads are shown, of
+Python, and where there is gdb of the driver. One seed again: python tests/soak/run.py --seeds 17
+"""
+
+import argparse
+import concurrent.futures
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from plan import make_plan  # noqa: E402
+
+PROGRAM = str(HERE / "program.py")
+LONGEST = 6000  # characters of a failure
+
+
+def environment(plan, timeout):
+    settings = {
+        "PYCUDA_CPU_LOCK": str(int(plan.lock)),
+        "PYCUDA_CPU_DEVICES": str(plan.devices),
+        "PYCUDA_FAULT_CALL": "0",  # calls are counted
+        "SOAK_TIMEOUT": str(timeout),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    return {**settings, **os.environ, "SOAK_TIMEOUT": str(timeout)}
+
+
+def native_stacks(process):
+    """Of a program that hangs: who waits for whom inside the driver."""
+    if not shutil.which("gdb"):
+        return ""
+    command = ["gdb", "-p", str(process.pid), "-batch", "-ex", "thread apply all backtrace 16"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    except subprocess.TimeoutExpired:
+        return ""
+    return "\n".join(line[:160] for line in said.splitlines() if line.startswith(("Thread", "#")))
+
+
+def run_seed(seed, timeout):
+    """(seed, kind of failure or None, details, seconds)"""
+    plan = make_plan(seed, os.environ.get("SOAK_ENDING"))
+    started = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, PROGRAM, str(seed)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env=environment(plan, max(timeout - 2, 1)), start_new_session=True,
+    )  # fmt: skip
+    kind, stacks = None, ""
+    try:
+        out, error = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        kind, stacks = "hang", native_stacks(process)
+        os.killpg(process.pid, signal.SIGKILL)  # forked children too
+        out, error = process.communicate()
+    code, seconds = process.returncode, time.monotonic() - started
+    if not kind and (out or not plan.is_right(code, error)):
+        kind = classify(plan, code, out, error)
+    details = f"meant: code {plan.code}, {plan}\ngot: code {code}\n{cut(out + error)}{stacks}"
+    return seed, kind, details, seconds
+
+
+def cut(text):
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}\n[...]\n{text[-LONGEST // 2 :]}"
+
+
+def classify(plan, code, out, error):
+    """A few words, by which failures are counted."""
+    if code < 0:
+        return f"signal {signal.Signals(-code).name}"
+    frames = " ", "Traceback", "Exception"
+    lines = [line for line in error.splitlines() if line and not line.startswith(frames)]
+    errors = [line for line in lines if "Planned: the end" not in line]
+    if errors:
+        return errors[-1][:100]
+    return f"code {code} instead of {plan.code}" if code != plan.code else "words on stdout or stderr"
+
+
+def warm_up(timeout):
+    """Compiles into the cache, once."""
+    done = subprocess.run(
+        [sys.executable, PROGRAM], capture_output=True, text=True, timeout=timeout,
+        env=environment(make_plan(0), timeout),
+    )  # fmt: skip
+    if done.returncode:
+        sys.exit(f"the kernels do not compile:\n{done.stdout}{done.stderr}")
+
+
+def seed_range(text):
+    first, _, last = text.partition(":")
+    return range(int(first), int(last)) if last else range(int(first), int(first) + 1)
+
+
+def run_seeds(seeds, jobs, timeout, tell=lambda result: None):
+    """The results of all, in the order in which they come."""
+    warm_up(300)
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(run_seed, seed, timeout) for seed in seeds]
+        for future in concurrent.futures.as_completed(futures):
+            results.append(future.result())
+            tell(results[-1])
+    return results
+
+
+def show(result):
+    seed, kind, details, _ = result
+    if kind:
+        print(f"---- seed {seed}: {kind}\n{details}\n", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=seed_range, default=range(0, 300), help="FIRST:LAST, or one")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at once")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds that a program may take")
+    parser.add_argument("--brief", action="store_true", help="no details of failures")
+    given = parser.parse_args()
+    started = time.monotonic()
+    results = run_seeds(
+        given.seeds, given.jobs, given.timeout, (lambda result: None) if given.brief else show
+    )
+    failed = sorted(result for result in results if result[1])
+    for kind, count in Counter(kind for _, kind, _, _ in failed).most_common():
+        print(f"{count:5}  {kind}  (seeds {' '.join(str(r[0]) for r in failed if r[1] == kind)})"[:300])
+    longest = max((seconds, seed) for seed, _, _, seconds in results)
+    print(
+        f"{len(failed)} of {len(results)} programs failed in {time.monotonic() - started:.0f} s"
+        f" (the longest, seed {longest[1]}: {longest[0]:.1f} s)"
+    )
+    if failed:
+        print(f"again: {sys.executable} {os.path.relpath(__file__)} --seeds {failed[0][0]}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

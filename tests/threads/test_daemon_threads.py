@@ -1,0 +1,111 @@
+"""Daemon threads that are in the driver for ever while the program ends: the exit code is the program's, and
+nobody is in the driver when it is torn down.
+"""
+
+import pytest
+
+PROGRAM = '''
+import faulthandler, sys, threading, time
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda import gpuarray
+
+faulthandler.dump_traceback_later(60, exit=True)
+drv.init()
+context = drv.Device(0).make_context()
+PTX = b"""
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry spin(.param .u64 nanoseconds)
+{
+    .reg .pred %p<2>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [nanoseconds];
+    mov.u64 %rd2, %globaltimer;
+$again:
+    mov.u64 %rd3, %globaltimer;
+    sub.s64 %rd4, %rd3, %rd2;
+    setp.lt.u64 %p1, %rd4, %rd1;
+    @%p1 bra $again;
+    ret;
+}
+"""
+LONG = np.uint64(600e6)
+
+
+class Thread:
+    """Its objects are nobody else's: what a daemon thread's frames hold is never released."""
+
+    def __init__(self):
+        context.push()
+        self.spin = drv.module_from_buffer(PTX).get_function("spin")
+        self.memory, self.host = drv.mem_alloc(1 << 16), np.zeros(1 << 16, np.int8)
+        self.stream = drv.Stream()
+
+    def launch(self, time, stream=None):
+        self.spin(time, block=(1, 1, 1), stream=stream)
+
+    def launch_and_wait(self):
+        self.launch(LONG)
+        drv.Context.synchronize()
+
+    def wait_long(self):
+        self.launch(LONG, self.stream)
+        self.stream.synchronize()
+
+    def free(self):
+        mine = drv.mem_alloc(1 << 12)
+        self.launch(LONG)
+        del mine
+
+    def copy(self):
+        self.launch(LONG)
+        drv.memcpy_dtoh(self.host, self.memory)
+        drv.memcpy_htod(self.memory, self.host)
+
+    def everything(self):
+        self.launch_and_wait()
+        drv.Stream(), drv.Event(), drv.pagelocked_zeros(100, np.int8), gpuarray.zeros(100, np.int8)
+
+    def functions(self):
+        self.stream.launch_host_func(time.sleep, 0.6)
+        self.stream.synchronize()
+
+    def contexts(self):
+        mine = drv.Device(0).make_context()
+        drv.module_from_buffer(PTX).get_function("spin")(LONG, block=(1, 1, 1))
+        drv.Context.pop()
+        mine.detach()
+
+
+running = threading.Barrier(3)
+
+
+def work():
+    thread = Thread()
+    step = getattr(thread, WORK)
+    running.wait()
+    while True:
+        step()
+
+
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+running.wait()
+time.sleep(0.05)
+drv.Context.pop()
+'''
+ENDINGS = {"end": ("", 0), "exit": ("sys.exit(3)", 3), "error": ("raise SystemExit('told')", 1)}
+WORK = ["launch_and_wait", "wait_long", "free", "copy", "everything", "functions", "contexts"]
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_daemon_threads_at_exit(run_python, work):
+    ending = list(ENDINGS)[WORK.index(work) % len(ENDINGS)]
+    last, code = ENDINGS[ending]
+    for _ in range(2):
+        done = run_python(f"WORK = {work!r}\n{PROGRAM}\n{last}\n", env={"PYCUDA_CPU_LOCK": "1"})
+        assert (done.returncode, done.stderr) == (code, "told\n" if ending == "error" else ""), done.stderr

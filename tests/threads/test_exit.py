@@ -1,0 +1,155 @@
+"""The program ends while daemon threads call the driver: its exit code is the program's, and nothing is said."""
+
+import time
+
+import pytest
+
+FOREVER = '''
+import sys, threading, time
+import numpy as np
+import pycuda.driver as drv
+from pycuda import gpuarray
+
+PTX = b"""
+.version 6.3
+.target sm_50
+.address_size 64
+.visible .entry nothing(.param .u64 a) { ret; }
+"""
+drv.init()
+context = drv.Device(0).retain_primary_context()
+busy = threading.Barrier(5)
+
+
+def work(number):
+    context.push()
+    nothing, stream = drv.module_from_buffer(PTX).get_function("nothing"), drv.Stream()
+    host = drv.pagelocked_zeros(1 << 16, np.int32)
+    rounds = 0
+    while True:
+        memory = drv.mem_alloc(1 << 18)
+        nothing(memory, block=(1, 1, 1), stream=stream)
+        drv.memcpy_htod_async(memory, host, stream)
+        event = drv.Event().record(stream)
+        (stream.synchronize, drv.Context.synchronize, event.synchronize, memory.free)[number]()
+        rounds += 1
+        if rounds == 20:
+            busy.wait()
+
+
+for number in range(4):
+    threading.Thread(target=work, args=(number,), daemon=True).start()
+busy.wait()
+'''
+ENDINGS = {
+    "the end": ("", 0, ""),
+    "sys.exit": ("sys.exit(7)", 7, ""),
+    "an exception": ("raise KeyError('mine')", 1, "KeyError: 'mine'"),
+    "with a context": ("context.push(); memory = gpuarray.zeros(100, np.int32); sys.exit(3)", 3, ""),
+    "after a detach": ("own = drv.Device(0).make_context(); own.detach(); sys.exit(4)", 4, ""),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_threads_that_never_end(run_python, ending):
+    last, code, said = ENDINGS[ending]
+    for _ in range(3):
+        done = run_python(FOREVER + last)
+        assert (done.returncode, done.stdout) == (code, ""), done.stderr
+        assert done.stderr.strip().endswith(said) and bool(done.stderr) == bool(said), done.stderr
+
+
+INSIDE = """
+import os, sys, threading, time
+import pycuda.driver as drv
+drv.init()
+context = drv.Device(0).retain_primary_context()
+inside = threading.Event()
+
+def work():
+    context.push()
+    stream = drv.Stream()
+    assert drv._driver._fault_delay("cuStreamSynchronize", DELAY)
+    inside.set()
+    stream.synchronize()
+
+threading.Thread(target=work, daemon=True).start()
+inside.wait()
+time.sleep(0.05)
+print(time.monotonic(), flush=True)
+"""
+FAULTS = {"PYCUDA_FAULT_CALL": "0"}
+
+
+def test_those_inside_are_waited_for(run_python):
+    """The process lives until the call is over."""
+    done = run_python(INSIDE.replace("DELAY", "2000") + "sys.exit(5)", env=FAULTS)
+    assert done.returncode == 5 and done.stderr == ""
+    assert time.monotonic() - float(done.stdout) > 1.5
+
+
+def test_but_not_for_ever(run_python):
+    """After 5 seconds the process ends under them, with its own code and all that was printed."""
+    program = INSIDE.replace("DELAY", "60000") + "print('last words')\nsys.exit(6)"
+    done = run_python(program, env=FAULTS)
+    first, last = done.stdout.splitlines()
+    assert (done.returncode, done.stderr, last) == (6, "", "last words")
+    assert time.monotonic() - float(first) < 40
+
+
+def test_a_forked_child_waits_for_nobody(run_python):
+    """The other threads are not in it."""
+    program = INSIDE.replace("DELAY", "6000") + (
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    sys.exit(8)\n"
+        "start = time.monotonic()\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), time.monotonic() - start < 4)\n"
+    )
+    done = run_python(program, env=FAULTS)
+    assert (done.returncode, done.stdout.splitlines()[1]) == (0, "8 True"), done.stderr
+
+
+def test_exit_handlers_of_the_main_thread_still_call(run_python):
+    """Those registered before the import run after ours."""
+    done = run_python(
+        """
+        import atexit
+
+        def last():
+            memory = drv.mem_alloc(64)
+            drv.memcpy_htod(memory, np.arange(16, dtype=np.int32))
+            drv.Context.synchronize()
+            print(drv.from_device(memory, 16, np.int32).sum())
+            memory.free()
+
+        atexit.register(last)
+        """
+        + "\n".join("        " + line for line in FOREVER.splitlines())
+        + "\n        sys.exit(9)\n"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (9, "120\n", "")
+
+
+def test_what_an_object_does_in_its_end_is_let_through(run_python):
+    """The thread that ends the interpreter may call the driver while it does."""
+    done = run_python(
+        """
+        import sys
+        import pycuda.driver as drv
+
+        class Late:
+            def __del__(self, drv=drv, print=print):
+                try:
+                    drv.Context.synchronize()
+                    print("synchronised", flush=True)
+                except drv.Error:
+                    print("refused", flush=True)
+
+        drv.init()
+        drv.Device(0).retain_primary_context().push()
+        kept = Late()
+        sys.exit(2)
+        """
+    )
+    assert (done.returncode, done.stderr) == (2, "") and done.stdout in ("synchronised\n", "refused\n")
