@@ -47,15 +47,16 @@
     "together: barrier.sync 0;\n" \
     "done: st.param.b32 [result], %error; ret;\n}\n"
 
-/* Two numbers, each stored where an address is given; zeros without a grid. */
+/* Two numbers, each stored where an address is given; an error and zeros without a grid, nothing with a handle of no
+ * grid. A rank's second number is 1, as on a GPU. */
 #define TWO_NUMBERS(name, compute, first, second) \
     ".weak .func (.param .b32 result) " name "(.param .b64 one, .param .b64 two, .param .b64 handle)\n{\n" \
     REGISTERS HANDLE("%handle") compute \
     "ld.param.u64 %first, [one]; ld.param.u64 %second, [two]; ld.param.u64 %given, [handle];\n" \
-    "setp.eq.u64 %p, %given, 0; setp.ne.or.u64 %p, %given, %handle, %p;\n" \
-    "selp.u32 %error, 999, 0, %p; selp.u32 %a, 0, " first ", %p; selp.u32 %b, 0, " second ", %p;\n" \
-    "setp.ne.u64 %p, %first, 0; @%p st.u32 [%first], %a;\n" \
-    "setp.ne.u64 %p, %second, 0; @%p st.u32 [%second], %b;\n" \
+    "setp.eq.u64 %p, %given, 0; setp.eq.or.u64 %q, %given, %handle, %p; selp.u32 %error, 999, 0, %p;\n" \
+    "selp.u32 %a, 0, " first ", %p; selp.u32 %b, 0, " second ", %p;\n" \
+    "setp.ne.and.u64 %p, %first, 0, %q; @%p st.u32 [%first], %a;\n" \
+    "setp.ne.and.u64 %p, %second, 0, %q; @%p st.u32 [%second], %b;\n" \
     "st.param.b32 [result], %error; ret;\n}\n"
 
 static const char text[] =
@@ -68,7 +69,7 @@ static const char text[] =
     SYNCHRONIZE("cudaCGSynchronizeGrid")
     TWO_NUMBERS("cudaCGGetSize", BLOCKS THREADS "mul.lo.u32 %threads, %threads, %blocks;\n", "%threads", "1")
     TWO_NUMBERS("cudaCGGetRank",
-                THREADS THREAD_RANK BLOCK_RANK "mad.lo.u32 %rank, %rank, %threads, %thread;\n", "%rank", "0");
+                THREADS THREAD_RANK BLOCK_RANK "mad.lo.u32 %rank, %rank, %threads, %thread;\n", "%rank", "1");
 
 static bool is_ours(const char *name)
 {

@@ -48,6 +48,12 @@ extern "C" __global__ void alone(unsigned *out)
     out[2] = cudaCGGetSize(out + 3, out + 4, grid);
     out[5] = cudaCGGetRank(out + 6, 0, grid);
 }
+extern "C" __global__ void wrong(unsigned *out)
+{
+    out[0] = cudaCGGetSize(out + 1, out + 2, 12345);
+    out[3] = cudaCGSynchronize(12345, 0);
+    out[4] = cudaCGGetSize(out + 5, 0, cudaCGGetIntrinsicHandle(cudaCGScopeGrid));
+}
 """
 BLOCKS, THREADS = 40, 96
 UNKNOWN = 999  # cudaErrorUnknown
@@ -110,13 +116,20 @@ def test_sizes_and_ranks(groups):
     groups.get_function("facts")(drv.InOut(out), grid=grid, block=block, cooperative=True)
     assert (out[:, 0] == 1).all() and (out[:, [1, 4]] == 0).all()
     assert (out[:, 2] == count).all() and (out[:, 3] == 1).all()
-    assert (out[:, 5] == np.arange(count)).all() and (out[:, 6] == 0).all()
+    assert (out[:, 5] == np.arange(count)).all() and (out[:, 6] == 1).all()
 
 
 def test_without_a_cooperative_launch(groups):
     out = np.full(8, 77, np.uint32)
     groups.get_function("alone")(drv.InOut(out), grid=(2, 1), block=(1, 1, 1))
     assert out.tolist() == [0, UNKNOWN, UNKNOWN, 0, 0, UNKNOWN, 0, 77]
+
+
+def test_a_handle_of_no_grid(groups):
+    """As an H200 answers: a size is not given, and that is no error."""
+    out = np.full(6, 77, np.uint32)
+    groups.get_function("wrong")(drv.InOut(out), grid=(2, 1), block=(1, 1, 1), cooperative=True)
+    assert out.tolist() == [0, 77, 77, UNKNOWN, 0, 2]
 
 
 @pytest.mark.cpu("GPUs link every library")
