@@ -127,7 +127,7 @@ static uint64_t memory_address(Select *s, const PtxVariable *v, uint32_t column)
 {
     uint64_t address = v->function ? NO_ADDRESS : s->lower->addresses[v->id];
     if (address != NO_ADDRESS) return address;
-    select_error(s, column, "unresolved variable '%s'", v->name);
+    select_error(s, column, "unresolved variable '%s': it is .extern and nothing defines it", v->name);
     return 0;
 }
 

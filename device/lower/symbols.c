@@ -70,15 +70,6 @@ static void initialise(Lower *lower, const PtxVariable *v, CodeGlobal *global)
     memcpy((void *)(uintptr_t)global->address, bytes, v->size);
 }
 
-/* An .extern array of no size is defined elsewhere, and there is no elsewhere. (One in .const is an error where it is
- * used.) */
-static void check_size(Lower *lower, const PtxVariable *v)
-{
-    if (v->space == PTX_SPACE_GLOBAL && !v->defined && !v->size && !lower->tree->part_count)
-        ptx_report(v->home, lower->log, PTX_INVALID, v->line, v->column,
-                   "unresolved variable '%s': it is .extern and nothing defines it", v->name);
-}
-
 void lower_symbols(Lower *lower)
 {
     const PtxModule *tree = lower->tree;
@@ -86,7 +77,6 @@ void lower_symbols(Lower *lower)
     lower->code->globals = ARENA_ZEROS(lower->keep, CodeGlobal, tree->global_count);
     for (uint32_t i = 0; i < tree->global_count; i++) {
         lower->addresses[i] = NO_ADDRESS;
-        check_size(lower, tree->globals[i]);
         if (lives_in_memory(tree->globals[i]) && lower_owns(lower, tree->globals[i]))
             place_variable(lower, tree->globals[i]);
     }

@@ -137,9 +137,17 @@ def test_sized_externs_are_ones_own(primary_context):
 
 
 REFUSED = {
-    ".extern .global .u32 g[];": "unresolved variable 'g'",
+    ".extern .global .u32 g[]; .func ff() { .reg .u32 r; ld.global.u32 r, [g]; ret; }": "unresolved variable 'g'",
+    ".extern .const .u32 g[]; .func ff() { .reg .u32 r; ld.const.u32 r, [g]; ret; }": "unresolved variable 'g'",
+    ".extern .global .u32 g[]; .global .u64 h = generic(g);": "needs the address of 'g'",
     ".func ff() .abi_preserve 8 { ret; }": "'.abi_preserve' needs .version 9.0 or higher",
 }
+
+
+@pytest.mark.cpu("ptxas -c takes them, whole programs may be asked for more")
+@pytest.mark.parametrize("space", ["global", "const"])
+def test_externs_that_nobody_uses(primary_context, space):
+    assert run(f"mov.u32 r0, 5; {STORE}", f".extern .{space} .u32 g[];")[0, 0] == 5
 
 
 @pytest.mark.parametrize("top", REFUSED)
