@@ -60,39 +60,67 @@ void collective_exit(Warp *warp)
     }
 }
 
-/* The lanes of the running group whose member mask is that of its first lane; the others come back here. */
-static uint32_t take_alike(Warp *warp, const Insn *insn, Ref member_ref)
+/* The running lanes whose own bit is in their member mask. */
+static uint32_t members_here(const Warp *warp, const uint32_t *member)
 {
-    const uint32_t *member = ROW(const uint32_t, warp, member_ref);
-    uint32_t first = member[__builtin_ctz(warp->mask)], same = 0;
+    uint32_t found = 0;
     for (uint32_t rest = warp->mask; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
-        if (member[l] == first) same |= 1u << l;
+        found |= member[l] & 1u << l;
     }
-    if (same != warp->mask) {
-        group_fork(warp, warp->mask & ~same, insn);
-        warp_set_mask(warp, same);
-    }
-    return first;
+    return found;
 }
 
-/* Hardware asks no lane whether it is a member: those that are here take part, and who is none waits for nobody. */
+/* Whether the lanes that the running ones name are all elsewhere: then hardware has no such instruction. With the lanes
+ * scattered, who is elsewhere says nothing. */
+static bool is_lost(const Warp *warp, const uint32_t *member)
+{
+    uint32_t named = 0;
+    for (uint32_t rest = warp->mask; rest; rest &= rest - 1) named |= member[__builtin_ctz(rest)];
+    return !warp->scattered && !(named & warp->mask) && (named & warp->live);
+}
+
+/* Leaves the lanes running whose member mask is this one, and those that are no members; the others come back here. */
+static void take_alike(Warp *warp, const Insn *insn, const uint32_t *member, uint32_t wanted, uint32_t outside)
+{
+    uint32_t same = outside;
+    for (uint32_t rest = warp->mask; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        if (member[l] == wanted) same |= 1u << l;
+    }
+    if (same == warp->mask) return;
+    group_fork(warp, warp->mask & ~same, insn);
+    warp_set_mask(warp, same);
+}
+
+/* What lanes do that are no members of their own masks. Hardware asks none of those that come with a lane they
+ * name, or with nobody left to name: they take part at once. */
+static const Insn *enter_outside(Warp *warp, const Insn *insn, const uint32_t *member)
+{
+    int first = __builtin_ctz(warp->mask);
+    if (is_lost(warp, member))
+        return exec_fault(warp, insn, first, 715, "%s by lane %d, while the lanes of its member mask 0x%08x are elsewhere",
+                          exec_op_names[insn->op], first, member[first]);
+    collective_now(warp, insn);
+    return insn + 1;
+}
+
+/* Those that are here take part, members or not; who is none waits for nobody. */
 const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
 {
-    uint32_t member = take_alike(warp, insn, member_ref);
-    Group *g = warp->current;
-    uint32_t outside = warp->mask & ~member;
+    const uint32_t *member = ROW(const uint32_t, warp, member_ref);
+    uint32_t own = members_here(warp, member), outside = warp->mask & ~own;
     int first = outside ? __builtin_ctz(outside) : 0;
     if (outside && check_is_on(warp->block, CHECK_SYNC))
         return exec_fault(warp, insn, first, 719, "%s by lane %d, which its member mask 0x%08x leaves out",
-                          exec_op_names[insn->op], first, member);
-    if (outside == warp->mask) {
-        collective_now(warp, insn);
-        return insn + 1;
-    }
+                          exec_op_names[insn->op], first, member[first]);
+    if (!own) return enter_outside(warp, insn, member);
+    uint32_t wanted = member[__builtin_ctz(own)];
+    take_alike(warp, insn, member, wanted, outside);
+    Group *g = warp->current;
     g->pc = insn;
     g->state = GROUP_SYNC;
-    g->member_mask = member;
+    g->member_mask = wanted;
     g->waited = ++warp->turn;
     complete(warp, g);
     return group_next(warp);

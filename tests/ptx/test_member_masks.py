@@ -1,0 +1,75 @@
+"""Collectives by lanes that are not in their own member mask: who comes with a lane that it names goes on, as an H200
+has it; who comes while all of those are elsewhere ends the kernel."""
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+
+HEAD = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+.reg .b32 t, m, r; .reg .b64 a, o; .reg .pred low, q;
+ld.param.u64 a, [p]; mov.u32 t, %%laneid; mul.wide.u32 o, t, 4; add.u64 a, a, o; mov.u32 r, 0;
+setp.lt.u32 low, t, 16;
+%s
+st.global.u32 [a], r;
+ret;
+}
+"""
+PROGRAM = """
+import numpy as np, pycuda.autoinit, pycuda.driver as drv
+out = np.zeros(32, np.uint32)
+try:
+    drv.module_from_buffer({text!r}.encode()).get_function("k")(drv.InOut(out), block=(32, 1, 1))
+    print("ended")
+except drv.Error as error:
+    print(error)
+"""
+LOST = {
+    "barrier": "@!low bra L; bar.warp.sync 0xffff0000; L:",
+    "shuffle": "@!low bra L; shfl.sync.idx.b32 r, t, 3, 31, 0xffff0000; L:",
+    "vote": "@!low bra L; vote.sync.ballot.b32 r, low, 0xffff0000; L:",
+}
+
+
+def run(body):
+    out = np.zeros(32, np.uint32)
+    drv.module_from_buffer((HEAD % body).encode()).get_function("k")(drv.InOut(out), block=(32, 1, 1))
+    return out.tolist()
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_the_named_are_elsewhere(run_python, name):
+    said = run_python(PROGRAM.format(text=HEAD % LOST[name]), check=True).stdout
+    assert "an illegal instruction was encountered" in said
+
+
+@pytest.mark.usefixtures("primary_context")
+class TestWhoGoesOn:
+    def test_with_a_lane_that_is_named(self):
+        """Lanes 1 to 15 come with lane 0; the upper half does not come at all."""
+        body = "@!low bra L; shfl.sync.idx.b32 r, t, 3, 31, 1; bar.warp.sync 1; L:"
+        assert run(body) == [3] * 16 + [0] * 16
+
+    def test_in_a_whole_warp(self):
+        assert run("shfl.sync.bfly.b32 r, t, 1, 31, 0xfffffffe;") == [lane ^ 1 for lane in range(32)]
+
+    @pytest.mark.cpu("what GPUs do is not known")
+    def test_each_names_the_others(self):
+        """Each lane has its own mask, which lacks it."""
+        body = "shl.b32 m, 1, t; not.b32 m, m; vote.sync.ballot.b32 r, low, m; bar.warp.sync m;"
+        assert run(body) == [0xFFFF] * 32
+
+    @pytest.mark.cpu("what GPUs do is not known")
+    def test_two_masks(self):
+        """The lower half names itself, the upper half the lower one."""
+        assert run("mov.u32 m, 0xffff; bar.warp.sync m; mov.u32 r, 1;") == [1] * 32
+        body = "selp.u32 m, 0xffff, 0xff, low; bar.warp.sync m; mov.u32 r, 1;"
+        assert run(body) == [1] * 32
+
+    @pytest.mark.cpu("what GPUs do is not known")
+    def test_the_named_have_exited(self):
+        assert run("@!low exit; bar.warp.sync 0xffff0000; mov.u32 r, 1;") == [1] * 16 + [0] * 16
