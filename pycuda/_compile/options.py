@@ -58,7 +58,6 @@ _TABLE: dict[str, _Row] = {
         "--prec-div -prec-div",
         "--prec-sqrt -prec-sqrt",
         "--fmad -fmad",
-        "--maxrregcount -maxrregcount",
         "--std -std",
         "--relocatable-device-code -rdc",
         "--undefine-macro -U",
@@ -143,6 +142,7 @@ _TABLE: dict[str, _Row] = {
     **_rows("code", True, "--gpu-code -code"),
     **_rows("gencode", True, "--generate-code -gencode"),
     **_rows("ptxas", True, "--ptxas-options -Xptxas"),
+    **_rows("registers", True, "--maxrregcount -maxrregcount"),
     **_rows("usage", False, "--resource-usage -res-usage"),
     **_rows("cudafe", True, "-Xcudafe"),
     **_rows("machine", True, "--machine -m"),
@@ -217,6 +217,10 @@ class _Parser:
 
     def ptxas(self, item, row, value):
         self.nvrtc += [f"--ptxas-options={each}" for each in value.split(",") if each]
+
+    def registers(self, item, row, value):
+        if value != "0":  # no limit to nvcc, the least to NVRTC
+            self.value(item, row, value)
 
     def usage(self, item, row, value):
         self.nvrtc.append("--ptxas-options=-v")

@@ -53,6 +53,14 @@ class TestLimits:
         assert registers(module) == given
         assert 1 <= module.get_function("few").num_regs <= 24
 
+    def test_none_is_no_limit(self):
+        """To the loader it is an error; to the compiler it means as many as there are."""
+        with pytest.raises(drv.LogicError, match="invalid argument"):
+            load(ptx_of(), 0)
+        plain = SOURCE.replace("BOUNDS", "")
+        module = SourceModule(plain, no_extern_c=True, options=["--maxrregcount=0"])
+        assert registers(module) > UNLIMITED
+
     @pytest.mark.parametrize(("limit", "given"), [(32, 32), (64, 64), (8, 24)])
     def test_of_the_kernel(self, limit, given):
         assert registers(load(ptx_of(directive=f".maxnreg {limit}"))) == given
