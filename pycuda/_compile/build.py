@@ -200,6 +200,9 @@ def _with_nvrtc(
     arguments = [f"--include-path={folder}" for folder in [*own, _STAND_INS, *toolkit]]
     arguments += [f"--pre-include={name}" for name in (_PRELUDE, *parsed.forced)] + parsed.nvrtc
     arguments += _dialect(job, parsed, compiler)
+    if compiler.version >= (12, 9) and any(each.startswith("--ptxas-options=") for each in parsed.nvrtc):
+        # NVRTC's own cache, which it has beside a GPU's driver, keeps code but nothing that ptxas said.
+        arguments.append("--no-cache")
     if toolkit:
         # The CUDA C++ library defines the limits of the integer types again, in other words.
         arguments.append("--diag-suppress=47")
