@@ -86,28 +86,30 @@ IN_CALL static CUresult record_mark(CUcontext context, CUevent event)
     return driver.cuEventRecord(event, CU_STREAM_LEGACY);
 }
 
-/* Records the main thread's event after all that is queued in the context now. Before CUDA 12.5 it stands in the default
- * stream: streams that take no turns with that one are left to the call that follows. An event that is refused is of a
- * context that is gone. */
-IN_CALL static CUresult mark_context(ModuleState *state)
+/* An event after all that is queued in the context now, for this wait alone: one that is kept would outlive its context.
+ * Before CUDA 12.5 it stands in the default stream: streams that take no turns with that one are left to the call that
+ * follows. */
+IN_CALL static CUresult mark_context(CUevent *event)
 {
-    CUcontext context;
+    CUcontext context = NULL;
     CUresult result = driver.cuCtxGetCurrent(&context);
+    if (result == CUDA_SUCCESS && !context) result = CUDA_ERROR_INVALID_CONTEXT;
+    if (result == CUDA_SUCCESS) result = driver.cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
     if (result != CUDA_SUCCESS) return result;
-    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
-    if (state->mark && state->mark_context == context && record_mark(context, state->mark) == CUDA_SUCCESS)
-        return CUDA_SUCCESS;
-    state->mark = NULL;
-    result = driver.cuEventCreate(&state->mark, CU_EVENT_DISABLE_TIMING);
-    state->mark_context = context;
-    return result == CUDA_SUCCESS ? record_mark(context, state->mark) : result;
+    result = record_mark(context, *event);
+    if (result != CUDA_SUCCESS) driver.cuEventDestroy(*event);
+    return result;
 }
 
 static CUresult poll_context(ModuleState *state)
 {
+    CUevent mark;
     CUresult result;
-    CALL_UNLOCKED(result, mark_context(state));
-    return result == CUDA_SUCCESS ? poll(&ON_EVENT(state->mark)) : result;
+    CALL_UNLOCKED(result, mark_context(&mark));
+    if (result != CUDA_SUCCESS) return result;
+    result = poll(&ON_EVENT(mark));
+    CALL_REPORTED(state, "cuEventDestroy", driver.cuEventDestroy(mark));
+    return result;
 }
 
 /* Whether nothing was queued here since all work of the context was waited for. */
@@ -246,13 +248,14 @@ CUresult wait_for_current(ModuleState *state, const WaitLimit *limit)
     CUresult result = CUDA_SUCCESS;
     uint64_t start = microseconds();
     bool marked = !has_patience(state);
+    WaitPlace place = {.kind = WAIT_EVENT};
     if (marked) {
-        CALL_UNLOCKED(result, mark_context(state));
+        CALL_UNLOCKED(result, mark_context(&place.event));
         if (result != CUDA_SUCCESS) return result;
     }
-    WaitPlace place = ON_EVENT(state->mark);
     do result = wait_slice(state, &place, start);
     while (result == CUDA_ERROR_NOT_READY && PyErr_CheckSignals() == 0 && !wait_is_over(limit));
+    if (marked) CALL_QUIET(state, driver.cuEventDestroy(place.event));
     if (marked && result != CUDA_ERROR_NOT_READY) CALL_UNLOCKED(result, driver.cuCtxSynchronize());
     return result;
 }
