@@ -23,6 +23,12 @@ static bool is_number(const char *text)
     return digits > 0 && digits < 10 && text[digits + strspn(text + digits, space)] == '\0';
 }
 
+static bool is_seconds(const char *text)
+{
+    char *end = NULL;
+    return strtod(text, &end) >= 0 && end != text && *end == '\0';
+}
+
 static const struct {
     const char *variable, *may_be;
     bool (*check)(const char *text);

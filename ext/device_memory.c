@@ -45,17 +45,19 @@ void device_memory_make_room(ModuleState *state)
 }
 
 /* A garbage collection takes milliseconds: not for what the device has no room for when it is empty. */
-static bool can_ever_fit(size_t size)
+static bool can_ever_fit(ModuleState *state, size_t size)
 {
     size_t free_size, total;
-    return driver.cuMemGetInfo(&free_size, &total) != CUDA_SUCCESS || size <= total;
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuMemGetInfo(&free_size, &total));
+    return result != CUDA_SUCCESS || size <= total;
 }
 
 CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out)
 {
     CUresult result;
     CALL_BLOCKING(state, result, driver.cuMemAlloc(out, size));
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && can_ever_fit(size)) {
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && can_ever_fit(state, size)) {
         device_memory_make_room(state);
         CALL_BLOCKING(state, result, driver.cuMemAlloc(out, size));
     }

@@ -97,8 +97,14 @@ int context_make_default(ModuleState *state, CUresult result);
             (result) = CALL_HERE(expression); \
     } while (0)
 
+/* One thread at a time counts, or a count is lost that another one makes up for. */
+#define CALL_COUNTED(state) \
+    atomic_store_explicit(&(state)->queued, \
+                          atomic_load_explicit(&(state)->queued, memory_order_relaxed) + 1, memory_order_relaxed)
+
 #define CALL(state, result, expression) \
     do { \
+        CALL_COUNTED(state); \
         CALL_NEAR(state, result, expression); \
         if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
             CALL_NEAR(state, result, expression); \

@@ -217,6 +217,19 @@ int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyOb
     return 0;
 }
 
+/* Where no event could be recorded. In a context that is gone there is no stream any more. */
+static void wait_for_stream(ModuleState *state, ContextObject *context, CUstream stream)
+{
+    ContextScope scope;
+    CUresult result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    KeepBatch *taken = keep_alive_take(state, context, stream);
+    if (context_enter(context, &scope)) {
+        CALL_UNLOCKED(result, driver.cuStreamSynchronize(stream));
+        context_leave(&scope);
+    }
+    keep_alive_finish(state, taken, result != CUDA_ERROR_NOT_READY);
+}
+
 void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream)
 {
     lock_state(state);
@@ -226,10 +239,5 @@ void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream
     if (!batch) return;
     seal_batch(state, batch);
     put_back(state, batch);
-    if (!batch->event) {
-        CUresult result;
-        KeepBatch *taken = keep_alive_take(state, context, stream);
-        CALL_UNLOCKED(result, driver.cuStreamSynchronize(stream));
-        keep_alive_finish(state, taken, result != CUDA_ERROR_NOT_READY);
-    }
+    if (!batch->event) wait_for_stream(state, context, stream);
 }

@@ -1,6 +1,7 @@
-/* Linker: several pieces of code linked by the driver into one module. */
+/* Linker: several pieces of code linked by the driver into one module. Link states belong to a thread (one_thread.h). */
 #include <string.h>
 
+#include "core/one_thread.h"
 #include "ext/buffers.h"
 #include "ext/code_module.h"
 #include "ext/convert.h"
@@ -12,6 +13,7 @@ typedef struct LinkerObject {
     ModuleState *state;
     ContextObject *context;     /* held; NULL before __init__ */
     CUlinkState handle;         /* NULL when consumed */
+    bool busy;                  /* a method of it runs: others raise */
     PyObject *message_handler;
     JitRequest *request;        /* owned: the driver writes its logs here until the state is destroyed */
 } LinkerObject;
@@ -25,13 +27,57 @@ static PyObject *linker_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObj
     return (PyObject *)linker;
 }
 
+/* ---- Steps, on the thread of link states ---- */
+
+typedef struct LinkStep {
+    LinkerObject *linker;
+    unsigned type;
+    const char *bytes, *name;   /* of a file: its path */
+    size_t size;
+    void *image;
+} LinkStep;
+
+IN_CALL static CUresult create(void *data)
+{
+    LinkerObject *linker = ((LinkStep *)data)->linker;
+    JitRequest *request = linker->request;
+    return driver.cuLinkCreate(request->count, request->options, request->values, &linker->handle);
+}
+
+IN_CALL static CUresult add_bytes(void *data)
+{
+    const LinkStep *step = data;
+    return driver.cuLinkAddData(step->linker->handle, step->type, (void *)step->bytes, step->size, step->name, 0, NULL,
+                                NULL);
+}
+
+IN_CALL static CUresult add_path(void *data)
+{
+    const LinkStep *step = data;
+    return driver.cuLinkAddFile(step->linker->handle, step->type, step->bytes, 0, NULL, NULL);
+}
+
+IN_CALL static CUresult complete(void *data)
+{
+    LinkStep *step = data;
+    return driver.cuLinkComplete(step->linker->handle, &step->image, &step->size);
+}
+
+IN_CALL static CUresult destroy(void *data) { return driver.cuLinkDestroy(((LinkStep *)data)->linker->handle); }
+
+static CUresult take_step(CUresult (*call)(void *data), LinkStep *step)
+{
+    CUresult result;
+    CALL_UNLOCKED(result, one_thread_run(step->linker->context->handle, call, step));
+    return result;
+}
+
 /* Destroys the link state, in its context. */
 static void release(LinkerObject *linker)
 {
     ContextScope scope;
-    CUresult result;
     if (linker->handle && context_enter(linker->context, &scope)) {
-        CALL_NEAR(linker->state, result, driver.cuLinkDestroy(linker->handle));
+        CUresult result = take_step(destroy, &(LinkStep){.linker = linker});
         context_leave(&scope);
         report_driver(linker->state, result, "cuLinkDestroy");
     }
@@ -41,6 +87,12 @@ static void release(LinkerObject *linker)
     if (linker->request) jit_request_close(linker->request);
     PyMem_Free(linker->request);
     linker->request = NULL;
+}
+
+static bool is_free(LinkerObject *linker)
+{
+    if (linker->busy) raise_logic(linker->state, "another thread is using this Linker");
+    return !linker->busy;
 }
 
 static int open_request(LinkerObject *linker, PyObject *options, PyObject *log_verbose)
@@ -60,9 +112,8 @@ static int linker_init(PyObject *self, PyObject *args, PyObject *kwargs)
     static const char *const names[] = {"message_handler", "options", "log_verbose", NULL};
     LinkerObject *linker = linker_cast(self);
     PyObject *given[3];
-    CUresult result;
     if (convert_call("Linker", names, 0, args, kwargs, given) < 0
-        || host_function_refuses(linker->state, "cuLinkCreate"))
+        || host_function_refuses(linker->state, "cuLinkCreate") || !is_free(linker))
         return -1;
     release(linker);
     if (open_request(linker, given[1], given[2]) < 0
@@ -70,10 +121,10 @@ static int linker_init(PyObject *self, PyObject *args, PyObject *kwargs)
         release(linker);
         return -1;
     }
-    JitRequest *request = linker->request;
     Py_XSETREF(linker->message_handler, Py_XNewRef(given[0]));
-    CALL(linker->state, result,
-         driver.cuLinkCreate(request->count, request->options, request->values, &linker->handle));
+    linker->busy = true;
+    CUresult result = take_step(create, &(LinkStep){.linker = linker});
+    linker->busy = false;
     if (result == CUDA_SUCCESS) return 0;
     linker->handle = NULL;
     raise_driver(linker->state, result, "cuLinkCreate", NULL);
@@ -107,6 +158,7 @@ static void linker_dealloc(PyObject *self)
 
 static bool is_open(LinkerObject *linker)
 {
+    if (!is_free(linker)) return false;
     if (linker->handle) return true;
     raise_logic(linker->state, "cuLinkAddData failed: this Linker has linked its module already");
     return false;
@@ -121,6 +173,16 @@ static PyObject *fail(LinkerObject *linker, CUresult result, const char *routine
     return raise_driver(linker->state, result, routine, NULL);
 }
 
+/* None, or NULL with what the failed step raises. */
+static PyObject *add(LinkerObject *linker, CUresult (*call)(void *data), LinkStep *step, const char *routine)
+{
+    linker->busy = true;
+    CUresult result = take_step(call, step);
+    PyObject *answer = result == CUDA_SUCCESS ? Py_NewRef(Py_None) : fail(linker, result, routine);
+    linker->busy = false;
+    return answer;
+}
+
 PyDoc_STRVAR(add_data_doc, "add_data(data, input_type, name=\"unknown\")\n--\n\n"
                            "Adds code from a buffer (cuLinkAddData); input_type is one of jit_input_type.");
 
@@ -130,7 +192,6 @@ static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
     LinkerObject *linker = linker_cast(self);
     PyObject *given[3], *bytes;
     unsigned type;
-    CUresult result;
     const char *name = "unknown";
     if (convert_arguments("add_data", names, 2, args, arg_count, keywords, given) < 0
         || convert_unsigned(given[1], "input_type", &type) < 0 || !is_open(linker)
@@ -140,11 +201,10 @@ static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
     if (!bytes) return NULL;
     /* PTX ends with NUL, which counts; a bytes object has one behind its end. */
     size_t size = (size_t)PyBytes_GET_SIZE(bytes) + (type == CU_JIT_INPUT_PTX);
-    CALL_BLOCKING(
-        linker->state, result,
-        driver.cuLinkAddData(linker->handle, type, PyBytes_AS_STRING(bytes), size, name, 0, NULL, NULL));
+    LinkStep step = {linker, type, PyBytes_AS_STRING(bytes), name, size, NULL};
+    PyObject *answer = add(linker, add_bytes, &step, "cuLinkAddData");
     Py_DECREF(bytes);
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : fail(linker, result, "cuLinkAddData");
+    return answer;
 }
 
 PyDoc_STRVAR(add_file_doc, "add_file(filename, input_type)\n--\n\n"
@@ -156,15 +216,14 @@ static PyObject *add_file(PyObject *self, FAST_PARAMETERS)
     LinkerObject *linker = linker_cast(self);
     PyObject *given[2], *path;
     unsigned type;
-    CUresult result;
     if (convert_arguments("add_file", names, 2, args, arg_count, keywords, given) < 0
         || convert_unsigned(given[1], "input_type", &type) < 0 || !is_open(linker)
         || !PyUnicode_FSConverter(given[0], &path))
         return NULL;
-    CALL_BLOCKING(linker->state, result,
-                  driver.cuLinkAddFile(linker->handle, type, PyBytes_AS_STRING(path), 0, NULL, NULL));
+    LinkStep step = {.linker = linker, .type = type, .bytes = PyBytes_AS_STRING(path)};
+    PyObject *answer = add(linker, add_path, &step, "cuLinkAddFile");
     Py_DECREF(path);
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : fail(linker, result, "cuLinkAddFile");
+    return answer;
 }
 
 PyDoc_STRVAR(
@@ -175,15 +234,16 @@ PyDoc_STRVAR(
 static PyObject *link_module(PyObject *self, PyObject *Py_UNUSED(none))
 {
     LinkerObject *linker = linker_cast(self);
-    void *image = NULL;
-    size_t size = 0;
-    CUresult result;
+    LinkStep step = {.linker = linker};
     if (!is_open(linker)) return NULL;
-    CALL_BLOCKING(linker->state, result, driver.cuLinkComplete(linker->handle, &image, &size));
-    if (result != CUDA_SUCCESS) return fail(linker, result, "cuLinkComplete");
-    PyObject *module = code_module_load(linker->state, image, NULL, NULL, "cuModuleLoadData");
+    linker->busy = true;
+    CUresult result = take_step(complete, &step);
+    PyObject *module = result == CUDA_SUCCESS
+                           ? code_module_load(linker->state, step.image, NULL, NULL, "cuModuleLoadData")
+                           : fail(linker, result, "cuLinkComplete");
     if (module && jit_request_tell(linker->request, linker->message_handler, true) < 0) Py_CLEAR(module);
-    release(linker);
+    if (result == CUDA_SUCCESS) release(linker);
+    linker->busy = false;
     return module;
 }
 

@@ -68,47 +68,63 @@ IN_CALL static CUresult poll_slice(const WaitPlace *place, uint64_t start)
     return result;
 }
 
-/* False with an exception when a signal ended it. Errors are left to the call that follows. */
-static bool poll(const WaitPlace *place)
+/* CUDA_ERROR_NOT_READY with an exception when a signal ended it. */
+static CUresult poll(const WaitPlace *place)
 {
     CUresult result;
     uint64_t start = microseconds();
     do CALL_UNLOCKED(result, poll_slice(place, start));
     while (result == CUDA_ERROR_NOT_READY && PyErr_CheckSignals() == 0);
-    return result != CUDA_ERROR_NOT_READY;
+    return result;
 }
 
-/* An event after all that is queued in the context now. Before CUDA 12.5 it stands in the default stream:
- * streams that take no turns with that one are left to the call that follows. */
+IN_CALL static CUresult record_mark(CUcontext context, CUevent event)
+{
+    CUresult result = driver.cuCtxRecordEvent(context, event);
+    if (result != CUDA_ERROR_NOT_SUPPORTED) return result;
+    driver_problem();
+    return driver.cuEventRecord(event, CU_STREAM_LEGACY);
+}
+
+/* An event after all that is queued in the context now, for this wait alone: one that is kept would outlive its context.
+ * Before CUDA 12.5 it stands in the default stream: streams that take no turns with that one are left to the call that
+ * follows. */
 IN_CALL static CUresult mark_context(CUevent *event)
 {
-    CUcontext context;
-    CUresult result = driver.cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
+    CUcontext context = NULL;
+    CUresult result = driver.cuCtxGetCurrent(&context);
+    if (result == CUDA_SUCCESS && !context) result = CUDA_ERROR_INVALID_CONTEXT;
+    if (result == CUDA_SUCCESS) result = driver.cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
     if (result != CUDA_SUCCESS) return result;
-    result = driver.cuCtxGetCurrent(&context);
-    if (result == CUDA_SUCCESS) result = driver.cuCtxRecordEvent(context, *event);
-    if (result == CUDA_ERROR_NOT_SUPPORTED) {
-        driver_problem();
-        result = driver.cuEventRecord(*event, CU_STREAM_LEGACY);
-    }
+    result = record_mark(context, *event);
     if (result != CUDA_SUCCESS) driver.cuEventDestroy(*event);
     return result;
 }
 
-static bool poll_context(void)
+static CUresult poll_context(ModuleState *state)
 {
-    WaitPlace place = {.kind = WAIT_EVENT};
-    CUresult result, ended;
-    CALL_UNLOCKED(result, mark_context(&place.event));
-    if (result != CUDA_SUCCESS) return true;
-    bool idle = poll(&place);
-    CALL_UNLOCKED(ended, driver.cuEventDestroy(place.event));
-    (void)ended;
-    return idle;
+    CUevent mark;
+    CUresult result;
+    CALL_UNLOCKED(result, mark_context(&mark));
+    if (result != CUDA_SUCCESS) return result;
+    result = poll(&ON_EVENT(mark));
+    CALL_REPORTED(state, "cuEventDestroy", driver.cuEventDestroy(mark));
+    return result;
+}
+
+/* Whether nothing was queued here since all work of the context was waited for. */
+static bool is_known_idle(ModuleState *state)
+{
+    CUcontext context = NULL;
+    state->queued_before = atomic_load_explicit(&state->queued, memory_order_relaxed);
+    CALL_QUIET(state, driver.cuCtxGetCurrent(&context));
+    state->waiting_context = context;
+    return context && state->queued_before == state->idle_at && context == state->idle_context;
 }
 
 /* ---- Both ---- */
 
+/* What asking says of the work is what the call would say of it, but the call can make a context. */
 bool wait_begin(ModuleState *state, WaitPlace place, CUresult *result)
 {
     if (!wait_is_interruptible(state)) return true;
@@ -116,10 +132,16 @@ bool wait_begin(ModuleState *state, WaitPlace place, CUresult *result)
         set_patience(state, SLICE_MICROSECONDS);
         return true;
     }
-    if (place.kind == WAIT_NOTHING) return true;
-    if (place.kind == WAIT_CONTEXT ? poll_context() : poll(&place)) return true;
-    atomic_store(&state->left_running, true);
-    *result = CUDA_ERROR_NOT_READY;
+    if (place.kind == WAIT_NOTHING || is_known_idle(state)) return true;
+    *result = place.kind == WAIT_CONTEXT ? poll_context(state) : poll(&place);
+    if (*result == CUDA_SUCCESS || CALL_WANTS_CONTEXT(*result)) {
+        if (place.kind == WAIT_CONTEXT && *result == CUDA_SUCCESS) {
+            state->idle_at = state->queued_before;
+            state->idle_context = state->waiting_context;
+        }
+        return true;
+    }
+    if (*result == CUDA_ERROR_NOT_READY) atomic_store(&state->left_running, true);
     return false;
 }
 
@@ -199,15 +221,7 @@ WaitLimit wait_limit(void)
 {
     enum { USUAL_SECONDS = 10 };
     const char *text = getenv("PYCUDA_EXIT_WAIT");
-    char *rest = NULL;
-    double seconds = text && *text ? strtod(text, &rest) : USUAL_SECONDS;
-    bool known = !rest || (!*rest && seconds >= 0);
-    if (!known) {
-        PySys_WriteStderr(
-            "PYCUDA_EXIT_WAIT is \"%.100s\": it may be a number of seconds, 0 or more, or inf; %d is used\n",
-            text, USUAL_SECONDS);
-        seconds = USUAL_SECONDS;
-    }
+    double seconds = text && *text ? strtod(text, NULL) : USUAL_SECONDS; /* checked by init */
     PyObject *raised = PySys_GetObject("last_type"); /* borrowed */
     if (raised && raised != Py_None && seconds > 1) seconds = 1;
     double most = 1e9; /* inf is longer than anything */
@@ -231,10 +245,10 @@ static CUresult wait_slice(ModuleState *state, const WaitPlace *place, uint64_t 
 
 CUresult wait_for_current(ModuleState *state, const WaitLimit *limit)
 {
-    WaitPlace place = {.kind = WAIT_EVENT};
     CUresult result = CUDA_SUCCESS;
     uint64_t start = microseconds();
     bool marked = !has_patience(state);
+    WaitPlace place = {.kind = WAIT_EVENT};
     if (marked) {
         CALL_UNLOCKED(result, mark_context(&place.event));
         if (result != CUDA_SUCCESS) return result;

@@ -136,7 +136,7 @@ def test_load_failure_tells_of_a_compiler_newer_than_the_driver(monkeypatch):
     with pytest.raises(
         drv.RuntimeError, match=r"^cuModuleLoadData failed: .*newer than the driver's CUDA 11\.8: pip install"
     ):
-        compiler._load(product)
+        compiler._load(product, [])
 
 
 def test_architecture_newer_than_the_compiler_falls_back_to_ptx(monkeypatch):

@@ -37,7 +37,6 @@ def hold():
         done.wait()
         stream.synchronize()
         del stream
-    other.pop()
     other.detach()
 
 
