@@ -136,9 +136,10 @@ def test_sized_externs_are_ones_own(primary_context):
     assert load(body.replace("near+256", "near"), top.replace("near[260]", "near[]")).shared_size_bytes == 0
 
 
+USER = ".func ff() { .reg .u64 a; mov.u64 a, g; ret; }"
 REFUSED = {
-    ".extern .global .u32 g[]; .func ff() { .reg .u32 r; ld.global.u32 r, [g]; ret; }": "unresolved variable 'g'",
-    ".extern .const .u32 g[]; .func ff() { .reg .u32 r; ld.const.u32 r, [g]; ret; }": "unresolved variable 'g'",
+    f".extern .global .u32 g[]; {USER}": "unresolved variable 'g'",
+    f".extern .const .u32 g[]; {USER}": "unresolved variable 'g'",
     ".extern .global .u32 g[]; .global .u64 h = generic(g);": "needs the address of 'g'",
     ".func ff() .abi_preserve 8 { ret; }": "'.abi_preserve' needs .version 9.0 or higher",
 }
