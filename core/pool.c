@@ -24,7 +24,10 @@ IN_CALL static CUresult allocate_host(CUdeviceptr *pointer, size_t size, unsigne
     return result;
 }
 
-IN_CALL static CUresult release_host(CUdeviceptr pointer) { return driver.cuMemFreeHost((void *)(uintptr_t)pointer); }
+IN_CALL static CUresult release_host(CUdeviceptr pointer)
+{
+    return driver.cuMemFreeHost((void *)(uintptr_t)pointer);
+}
 
 const PoolSource pool_device_memory = {allocate_device, release_device, "cuMemFree"};
 const PoolSource pool_host_memory = {allocate_host, release_host, "cuMemFreeHost"};

@@ -9,7 +9,7 @@ typedef struct CodeModuleObject {
     ModuleState *state;
     ContextObject *context;     /* held */
     CUmodule handle;
-    struct References *references;  /* owned: the texture and surface references; NULL until one is asked for */
+    struct References *references; /* owned: the texture and surface references; NULL until one is asked for */
     PyObject *weak_references;
 } CodeModuleObject;
 
@@ -26,8 +26,8 @@ typedef struct JitRequest {
     unsigned count;
     CUjit_option options[JIT_MAX_OPTIONS];
     void *values[JIT_MAX_OPTIONS];
-    unsigned info_index, error_index;   /* of the two sizes, which the driver overwrites */
-    char *info, *error;                 /* owned, JIT_LOG_BYTES each, always ending with NUL */
+    unsigned info_index, error_index; /* of the two sizes, which the driver overwrites */
+    char *info, *error; /* owned, JIT_LOG_BYTES each, always ending with NUL */
 } JitRequest;
 
 /* options: NULL, None or an iterable of (jit_option, int). -1 with an exception, and then nothing is to be

@@ -90,7 +90,7 @@ int context_setup(PyObject *module, ModuleState *state);
  * an exception. */
 int context_stack_push(ContextObject *context);
 int context_stack_pop(ModuleState *state);
-int context_stack_forget(ContextObject *context);   /* after it was detached: the next one becomes current */
+int context_stack_forget(ContextObject *context); /* after it was detached: the next one becomes current */
 bool context_stack_is_top(ContextObject *context);
 
 #endif

@@ -74,7 +74,8 @@ static PyObject *device_name(PyObject *self, PyObject *Py_UNUSED(none))
 {
     char name[NAME_SIZE] = "";
     CUresult result;
-    CALL_NEAR(device_cast(self)->state, result, driver.cuDeviceGetName(name, sizeof name, device_cast(self)->handle));
+    CALL_NEAR(device_cast(self)->state, result,
+              driver.cuDeviceGetName(name, sizeof name, device_cast(self)->handle));
     if (result != CUDA_SUCCESS) return raise_driver(device_cast(self)->state, result, "cuDeviceGetName", NULL);
     return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strnlen(name, sizeof name), "replace");
 }
@@ -86,7 +87,8 @@ static PyObject *device_pci_bus_id(PyObject *self, PyObject *Py_UNUSED(none))
 {
     char bus[NAME_SIZE] = "";
     CUresult result;
-    CALL_NEAR(device_cast(self)->state, result, driver.cuDeviceGetPCIBusId(bus, sizeof bus, device_cast(self)->handle));
+    CALL_NEAR(device_cast(self)->state, result,
+              driver.cuDeviceGetPCIBusId(bus, sizeof bus, device_cast(self)->handle));
     if (result != CUDA_SUCCESS)
         return raise_driver(device_cast(self)->state, result, "cuDeviceGetPCIBusId", NULL);
     return PyUnicode_DecodeASCII(bus, (Py_ssize_t)strnlen(bus, sizeof bus), "replace");
@@ -283,7 +285,8 @@ static PyObject *device_can_access_peer(PyObject *self, PyObject *peer)
     if (!PyObject_TypeCheck(peer, state->Device_type))
         return PyErr_Format(PyExc_TypeError, "dev must be a Device, not %s", Py_TYPE(peer)->tp_name);
     CUresult result;
-    CALL_NEAR(state, result, driver.cuDeviceCanAccessPeer(&can, device_cast(self)->handle, device_cast(peer)->handle));
+    CALL_NEAR(state, result,
+              driver.cuDeviceCanAccessPeer(&can, device_cast(self)->handle, device_cast(peer)->handle));
     return result == CUDA_SUCCESS ? PyBool_FromLong(can)
                                   : raise_driver(state, result, "cuDeviceCanAccessPeer", NULL);
 }

@@ -99,8 +99,8 @@ int context_make_default(ModuleState *state, CUresult result);
 
 /* One thread at a time counts, or a count is lost that another one makes up for. */
 #define CALL_COUNTED(state) \
-    atomic_store_explicit(&(state)->queued, \
-                          atomic_load_explicit(&(state)->queued, memory_order_relaxed) + 1, memory_order_relaxed)
+    atomic_store_explicit(&(state)->queued, atomic_load_explicit(&(state)->queued, memory_order_relaxed) + 1, \
+                          memory_order_relaxed)
 
 #define CALL(state, result, expression) \
     do { \

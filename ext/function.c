@@ -128,8 +128,7 @@ double launch_timer_read(ModuleState *state, LaunchTimer *timer)
     CALL_WAITING(state, result, ON_EVENT(timer->stop), driver.cuEventSynchronize(timer->stop));
     if (result != CUDA_SUCCESS) return timer_error(state, result, "cuEventSynchronize");
     CALL_NEAR(state, result, driver.cuEventElapsedTime(&milliseconds, timer->start, timer->stop));
-    return result == CUDA_SUCCESS ? milliseconds * 1e-3
-                                  : timer_error(state, result, "cuEventElapsedTime");
+    return result == CUDA_SUCCESS ? milliseconds * 1e-3 : timer_error(state, result, "cuEventElapsedTime");
 }
 
 void launch_timer_free(ModuleState *state, LaunchTimer *timer)

@@ -138,7 +138,8 @@ static CUresult finish_current(ModuleState *state, const WaitLimit *limit)
 {
     CUcontext current = NULL;
     CUresult result;
-    CALL_NEAR(state, result, driver.cuCtxGetCurrent(&current)); /* not by CALL: now is no time to make a context */
+    CALL_NEAR(state, result,
+              driver.cuCtxGetCurrent(&current)); /* not by CALL: now is no time to make a context */
     if (result != CUDA_SUCCESS || !current) return CUDA_SUCCESS;
     result = wait_for_current(state, limit);
     if (result != CUDA_ERROR_NOT_READY) report_driver_at_exit(state, result, "cuCtxSynchronize");

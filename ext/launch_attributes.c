@@ -108,8 +108,8 @@ CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape
     return result;
 }
 
-IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
-                           size_t size)
+IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUresult result,
+                                   char *text, size_t size)
 {
     int blocks = 0, multiprocessors = 0;
     CUdevice device;

@@ -45,13 +45,13 @@ struct ModuleState {
     unsigned long queued_before;        /* of these, the main thread's: when its wait began */
     unsigned long idle_at;              /* when all work of the context below was waited for */
     CUcontext idle_context, waiting_context;
-    atomic_bool left_running;           /* a wait was left while the work went on: releases may not wait for it */
-    atomic_bool given_up;               /* the program ends before its work: no driver call may wait for that */
-    atomic_long host_generations[2];    /* the same, by whether they were queued before or after ... */
-    unsigned host_generation;           /* ... the end began, which counts it up */
-    atomic_long host_functions;         /* Python functions in streams that are still to run */
-    atomic_uint log_position;           /* in the driver's log, up to where it was shown */
-    atomic_bool fault_shown;            /* a kernel's fault was raised or reported: later calls repeat it */
+    atomic_bool left_running; /* a wait was left while the work went on: releases may not wait for it */
+    atomic_bool given_up; /* the program ends before its work: no driver call may wait for that */
+    atomic_long host_generations[2]; /* the same, by whether they were queued before or after ... */
+    unsigned host_generation; /* ... the end began, which counts it up */
+    atomic_long host_functions; /* Python functions in streams that are still to run */
+    atomic_uint log_position; /* in the driver's log, up to where it was shown */
+    atomic_bool fault_shown; /* a kernel's fault was raised or reported: later calls repeat it */
 };
 
 #define LIVE_MORE(state, name) atomic_fetch_add(&(state)->live_##name, 1)

@@ -155,7 +155,8 @@ static Import *import_locked(Context *context, const IpcHandle *handle, const Sh
     return import;
 }
 
-CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool, CUdeviceptr *out)
+CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool,
+                 CUdeviceptr *out)
 {
     pthread_mutex_lock(&imports_lock);
     Import *import = pool ? NULL : find_locked(context, handle);

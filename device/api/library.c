@@ -120,8 +120,7 @@ static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned co
     pthread_mutex_init(&library->lock, NULL);
     CUresult result = image_open(data, limit, driver_settings()->capability, &image, &log);
     if (!image.linked) image.options = options.code;
-    if (!result && !(library->data = image_join(&image, &library->size)))
-        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result && !(library->data = image_join(&image, &library->size))) result = CUDA_ERROR_OUT_OF_MEMORY;
     if (!result) result = find_kernels(library, &image, &log);
     if (!result && !object_publish(OBJECT(library))) result = CUDA_ERROR_OUT_OF_MEMORY;
     jit_options_answer(&options, result, &log);

@@ -66,8 +66,7 @@ static CUresult add_part_locked(Linker *linker, const ImagePart *part, const cha
     PtxOptions options = {.name = name ? copy + part->length + 1 : NULL, .chunks = driver_chunks()};
     PtxModule *tree = linker->trees[count] = ptx_parse(copy, part->length, &options, log);
     if (tree && ptx_link_fits(linker->trees, count + 1, log)) {
-        linker->added.parts[linker->added.count++] =
-            (ImagePart){copy, part->length, copy + part->length + 1};
+        linker->added.parts[linker->added.count++] = (ImagePart){copy, part->length, copy + part->length + 1};
         return CUDA_SUCCESS;
     }
     ptx_module_free(tree);

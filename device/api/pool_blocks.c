@@ -168,8 +168,7 @@ static bool may_have(const Block *block, Stream *stream)
 {
     const _Atomic uint64_t *settings = block->pool->settings;
     if (block->observed || block->stream == stream) return true;
-    if (atomic_load(&settings[CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC - 1]) && !block->tasks)
-        return true;
+    if (atomic_load(&settings[CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC - 1]) && !block->tasks) return true;
     return atomic_load(&settings[CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES - 1])
            && queue_follows(stream, block->stream, block->number);
 }

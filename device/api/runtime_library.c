@@ -10,8 +10,7 @@
 #define BARRIER "4"
 
 /* What the functions have in common. Errors are cudaErrorUnknown: 999. */
-#define HANDLE(to) \
-    "mov.u32 %low, %envreg2; mov.u32 %high, %envreg1; mov.b64 " to ", {%low, %high};\n"
+#define HANDLE(to) "mov.u32 %low, %envreg2; mov.u32 %high, %envreg1; mov.b64 " to ", {%low, %high};\n"
 #define BLOCKS \
     "mov.u32 %x, %nctaid.x; mov.u32 %y, %nctaid.y; mov.u32 %z, %nctaid.z;\n" \
     "mul.lo.u32 %blocks, %x, %y; mul.lo.u32 %blocks, %blocks, %z;\n"
@@ -30,6 +29,7 @@
     ".reg .b32 %old, %now, %error;\n" \
     ".reg .b64 %handle, %given, %first, %second;\n"
 
+/* clang-format off */
 #define SYNCHRONIZE(name) \
     ".weak .func (.param .b32 result) " name "(.param .b64 handle, .param .b32 flags)\n{\n" REGISTERS \
     HANDLE("%handle") THREAD_RANK BLOCKS BLOCK_RANK \
@@ -47,8 +47,8 @@
     "together: barrier.sync 0;\n" \
     "done: st.param.b32 [result], %error; ret;\n}\n"
 
-/* Two numbers, each stored where an address is given; an error and zeros without a grid, nothing with a handle of no
- * grid. A rank's second number is 1, as on a GPU. */
+/* Two numbers, each stored where an address is given; an error and zeros without a grid, nothing with a
+ * handle of no grid. A rank's second number is 1, as on a GPU. */
 #define TWO_NUMBERS(name, compute, first, second) \
     ".weak .func (.param .b32 result) " name "(.param .b64 one, .param .b64 two, .param .b64 handle)\n{\n" \
     REGISTERS HANDLE("%handle") compute \
@@ -70,11 +70,12 @@ static const char text[] =
     TWO_NUMBERS("cudaCGGetSize", BLOCKS THREADS "mul.lo.u32 %threads, %threads, %blocks;\n", "%threads", "1")
     TWO_NUMBERS("cudaCGGetRank",
                 THREADS THREAD_RANK BLOCK_RANK "mad.lo.u32 %rank, %rank, %threads, %thread;\n", "%rank", "1");
+/* clang-format on */
 
 static bool is_ours(const char *name)
 {
-    static const char *const names[] = {"cudaCGGetIntrinsicHandle", "cudaCGSynchronize", "cudaCGSynchronizeGrid",
-                                        "cudaCGGetSize", "cudaCGGetRank"};
+    static const char *const names[] = {"cudaCGGetIntrinsicHandle", "cudaCGSynchronize",
+                                        "cudaCGSynchronizeGrid", "cudaCGGetSize", "cudaCGGetRank"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name)) return true;
     return false;

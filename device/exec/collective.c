@@ -71,8 +71,8 @@ static uint32_t members_here(const Warp *warp, const uint32_t *member)
     return found;
 }
 
-/* Whether the lanes that the running ones name are all elsewhere: then hardware has no such instruction. With the lanes
- * scattered, who is elsewhere says nothing. */
+/* Whether the lanes that the running ones name are all elsewhere: to hardware an illegal instruction. With the
+ * lanes scattered, who is elsewhere says nothing. */
 static bool is_lost(const Warp *warp, const uint32_t *member)
 {
     uint32_t named = 0;
@@ -80,7 +80,8 @@ static bool is_lost(const Warp *warp, const uint32_t *member)
     return !warp->scattered && !(named & warp->mask) && (named & warp->live);
 }
 
-/* Leaves the lanes running whose member mask is this one, and those that are no members; the others come back here. */
+/* Leaves the lanes running whose member mask is this one, and those that are no members;
+ * the others come back. */
 static void take_alike(Warp *warp, const Insn *insn, const uint32_t *member, uint32_t wanted, uint32_t outside)
 {
     uint32_t same = outside;
@@ -93,13 +94,14 @@ static void take_alike(Warp *warp, const Insn *insn, const uint32_t *member, uin
     warp_set_mask(warp, same);
 }
 
-/* What lanes do that are no members of their own masks. Hardware asks none of those that come with a lane they
- * name, or with nobody left to name: they take part at once. */
+/* Only lanes that are no members of their own masks have come: with one that they name, or with none of those
+ * left, they take part at once. */
 static const Insn *enter_outside(Warp *warp, const Insn *insn, const uint32_t *member)
 {
     int first = __builtin_ctz(warp->mask);
     if (is_lost(warp, member))
-        return exec_fault(warp, insn, first, 715, "%s by lane %d, while the lanes of its member mask 0x%08x are elsewhere",
+        return exec_fault(warp, insn, first, 715,
+                          "%s by lane %d, while the lanes of its member mask 0x%08x are elsewhere",
                           exec_op_names[insn->op], first, member[first]);
     collective_now(warp, insn);
     return insn + 1;

@@ -193,7 +193,8 @@ static void test_resources(void)
     OK(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
     OK(cuDeviceGetDevResource(0, &resource, CU_DEV_RESOURCE_TYPE_SM));
     CHECK(resource.type == CU_DEV_RESOURCE_TYPE_SM && resource.sm.smCount == (unsigned)multiprocessors);
-    CHECK(resource.sm.minSmPartitionSize >= 1 && multiprocessors % (int)resource.sm.smCoscheduledAlignment == 0);
+    CHECK(resource.sm.minSmPartitionSize >= 1
+          && multiprocessors % (int)resource.sm.smCoscheduledAlignment == 0);
     CHECK_EQUAL(cuDeviceGetDevResource(0, &resource, 7), CUDA_ERROR_INVALID_RESOURCE_TYPE);
     CHECK_EQUAL(cuDeviceGetDevResource(5, &resource, CU_DEV_RESOURCE_TYPE_SM), CUDA_ERROR_INVALID_DEVICE);
     BAD(cuDeviceGetDevResource(0, NULL, CU_DEV_RESOURCE_TYPE_SM));

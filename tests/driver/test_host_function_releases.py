@@ -107,7 +107,7 @@ def test_the_last_reference_goes_there(stream, reports, make):
     gc.collect()
     before = live()
     box = [make()]
-    assert live() != before or isinstance(box[0], drv.Linker) or hasattr(box[0], "__call__")
+    assert live() != before or isinstance(box[0], drv.Linker) or callable(box[0])
     stream.launch_host_func(box.clear)
     stream.synchronize()
     assert live() == before
@@ -139,7 +139,17 @@ def test_the_collector_finds_it_there(stream, reports, make):
         (MAKERS["texture"], lambda texture: texture.free()),
         (MAKERS["surface"], lambda surface: surface.free()),
     ],
-    ids=["memory", "managed", "pagelocked", "registered", "pooled", "pooled host", "image", "texture", "surface"],
+    ids=[
+        "memory",
+        "managed",
+        "pagelocked",
+        "registered",
+        "pooled",
+        "pooled host",
+        "image",
+        "texture",
+        "surface",
+    ],
 )
 def test_it_is_freed_there(stream, reports, make, free):
     """The object is not usable from then on, and released once, right after."""
@@ -282,7 +292,11 @@ def test_driver_calls_are_refused_with_the_reason(reports, call):
     pool.allocate(1 << 10).free()
     function = drv.module_from_buffer(PTX).get_function("nothing")
     OBJECTS.update(
-        stream=stream, pool=pool, context=drv.Context.get_current(), function=function, timed=make_timed_call()
+        stream=stream,
+        pool=pool,
+        context=drv.Context.get_current(),
+        function=function,
+        timed=make_timed_call(),
     )
     before = live()
 

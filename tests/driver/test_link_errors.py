@@ -41,10 +41,12 @@ DEAD = f".func dead(.param .b64 p) {{ .reg .b32 %r; .reg .b64 %a; ld.param.u64 %
 # The texts, in their order (part0.o, part1.o, ...), and what nvlink of CUDA 13.0 says.
 CASES = {
     "function": ([USER], "Undefined reference to 'f' in 'part0.o'"),
-    "function of three": ([variable(".u32 q"), USER, variable(".u32 p")], "Undefined reference to 'f' in 'part1.o'"),
+    "function of three": (
+        [variable(".u32 q"), USER, variable(".u32 p")], "Undefined reference to 'f' in 'part1.o'"),
     "variable": ([VARIABLE_USER], "Undefined reference to 'v' in 'part0.o'"),
     "address": ([DECLARED + kernel("mov.u64 %a, f;")], "Undefined reference to 'f' in 'part0.o'"),
-    "initialiser": ([DECLARED + ".visible .global .u64 t[1] = {f};\n"], "Undefined reference to 'f' in 'part0.o'"),
+    "initialiser": (
+        [DECLARED + ".visible .global .u64 t[1] = {f};\n"], "Undefined reference to 'f' in 'part0.o'"),
     "functions twice": (
         [function(), function()], "Multiple definition of 'f' in 'part1.o', first defined in 'part0.o'"),
     "variables twice": (
@@ -61,11 +63,13 @@ CASES = {
         [function("b32", "b32 b32"), USER],
         "Prototype doesn't match for 'f' in 'part1.o', first defined in 'part0.o'"),
     "a float": (
-        [USER, function("b32", "f32")], "Prototype doesn't match for 'f' in 'part1.o', first defined in 'part1.o'"),
+        [USER, function("b32", "f32")],
+        "Prototype doesn't match for 'f' in 'part1.o', first defined in 'part1.o'"),
     "users differ": (
         [USER, WIDE_USER], "Prototype doesn't match for 'f' in 'part1.o', first defined in 'part0.o'"),
     "the second user differs": (
-        [function(), USER, WIDE_USER], "Prototype doesn't match for 'f' in 'part2.o', first defined in 'part0.o'"),
+        [function(), USER, WIDE_USER],
+        "Prototype doesn't match for 'f' in 'part2.o', first defined in 'part0.o'"),
     "weak ones differ": (
         [function(linkage="weak"), function("b64", linkage="weak")],
         "Prototype doesn't match for 'f' in 'part1.o', first defined in 'part0.o'"),
@@ -73,7 +77,8 @@ CASES = {
         [USER, ".visible .entry f(.param .b32 x) { ret; }\n"],
         "Function 'f' not declared __global__ in all source files"),
     "declared larger": (
-        [LARGE_USER, variable(".u32 v")], "Size doesn't match for 'v' in 'part1.o', first specified in 'part0.o'"),
+        [LARGE_USER, variable(".u32 v")],
+        "Size doesn't match for 'v' in 'part1.o', first specified in 'part0.o'"),
     "declared smaller": (
         [VARIABLE_USER, variable(".u32 v[3]")],
         "Size doesn't match for 'v' in 'part1.o', first specified in 'part0.o'"),
@@ -120,7 +125,7 @@ def test_nvlink(name, nvcc, tmp_path):
     folder = os.path.dirname(shutil.which(nvcc) or nvcc)
     texts, says = CASES[name]
     objects = [f"part{number}.o" for number in range(len(texts))]
-    for text, made in zip(texts, objects):
+    for text, made in zip(texts, objects, strict=False):
         source = tmp_path / "source.ptx"
         source.write_text(HEADER + text)
         command = [os.path.join(folder, "ptxas"), "-c", "-arch=sm_75", source, "-o", made]

@@ -1,4 +1,4 @@
-"""How many multiprocessors the CPU device shows: they bound cooperative grids; the number of threads does not."""
+"""How many multiprocessors the CPU device shows: they bound cooperative grids, the number of threads not."""
 
 import pytest
 

@@ -70,7 +70,9 @@ class TestLimits:
         assert registers(load(ptx_of(directive=".maxnreg 32"), 64)) == 32
         assert registers(load(ptx_of(directive=".maxnreg 256"))) > UNLIMITED
 
-    @pytest.mark.parametrize(("bounds", "given"), [("1024", 64), ("1000", 64), ("256, 4", 64), ("128, 8", 64)])
+    @pytest.mark.parametrize(
+        ("bounds", "given"), [("1024", 64), ("1000", 64), ("256, 4", 64), ("128, 8", 64)]
+    )
     def test_of_the_size_of_blocks(self, bounds, given):
         text = ptx_of(f"__launch_bounds__({bounds})")
         assert registers(load(text)) == registers(load(text, 32)) == given

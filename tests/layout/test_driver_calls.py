@@ -1,6 +1,7 @@
 """Every call into the driver is made where it was decided who holds the GIL: inside a CALL macro.
 
-A function marked IN_CALL makes driver calls on behalf of a CALL macro, so it may be used only inside one, or by its like.
+A function marked IN_CALL makes driver calls on behalf of a CALL macro, so it may be used only inside one,
+or by its like.
 """
 
 import re
@@ -83,7 +84,9 @@ def test_the_macros_are_the_only_ones():
     by_hand = [
         path.name
         for path in FILES
-        for block in re.findall(r"Py_BEGIN_ALLOW_THREADS(.*?)Py_END_ALLOW_THREADS", path.read_text(), flags=re.S)
+        for block in re.findall(
+            r"Py_BEGIN_ALLOW_THREADS(.*?)Py_END_ALLOW_THREADS", path.read_text(), flags=re.S
+        )
         if "driver." in block
     ]
     assert not by_hand
@@ -95,7 +98,10 @@ def test_the_macros_are_the_only_ones():
         ("void f(void) { driver.cuInit(0); }", [1]),
         ("void f(void)\n{\n    CALL(s, r, driver.cuInit(0));\n}", []),
         ("IN_CALL static int f(void) { return driver.cuInit(0); }\nint g(void) { return f(); }", [2]),
-        ("IN_CALL static int f(void) { return driver.cuInit(0); }\nvoid g(void) { CALL_NEAR(s, r, f()); }", []),
+        (
+            "IN_CALL static int f(void) { return driver.cuInit(0); }\nvoid g(void) { CALL_NEAR(s, r, f()); }",
+            [],
+        ),
         ("void f(void) { CALL(s, r, g(1)); driver.cuInit(0); }", [1]),
     ],
 )

@@ -77,7 +77,9 @@ def call(programs, name, *args, **shape):
     programs.get_function(name)(*args, **shape)
 
 
-@pytest.mark.parametrize(("grid", "block"), [((1, 1), (1, 1, 1)), ((3, 1), (64, 1, 1)), ((100, 1), (32, 1, 1))])
+@pytest.mark.parametrize(
+    ("grid", "block"), [((1, 1), (1, 1, 1)), ((3, 1), (64, 1, 1)), ((100, 1), (32, 1, 1))]
+)
 def test_it_takes_time(programs, grid, block):
     took = np.zeros(grid[0] * block[0], np.uint64)
     call(programs, "sleep_for", drv.InOut(took), np.int32(20), np.uint32(MILLISECOND), grid=grid, block=block)
@@ -99,7 +101,9 @@ def test_lanes_of_a_warp(programs):
     assert (out == 0xAAAAAAAA + np.arange(128)).all()
 
 
-@pytest.mark.parametrize(("grid", "block"), [((1, 1), (64, 1, 1)), ((40, 1), (33, 1, 1)), ((300, 1), (1, 1, 1))])
+@pytest.mark.parametrize(
+    ("grid", "block"), [((1, 1), (64, 1, 1)), ((40, 1), (33, 1, 1)), ((300, 1), (1, 1, 1))]
+)
 def test_a_lock_with_a_pause(programs, grid, block):
     lock, counter = np.zeros(1, np.uint32), np.zeros(1, np.uint32)
     call(programs, "count", drv.InOut(lock), drv.InOut(counter), grid=grid, block=block)

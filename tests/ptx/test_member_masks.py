@@ -1,5 +1,5 @@
-"""Collectives by lanes that are not in their own member mask: who comes with a lane that it names goes on, as an H200
-has it; who comes while all of those are elsewhere ends the kernel."""
+"""Collectives by lanes that are not in their own member mask: who comes with a lane that it names goes on, as
+an H200 has it; who comes while all of those are elsewhere ends the kernel."""
 
 import numpy as np
 import pytest

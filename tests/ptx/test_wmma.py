@@ -155,9 +155,9 @@ def check_exact():
                 assert (found == product_of(form, *given, words)).all(), (form, layouts, more)
         given = small(random, form)
         layouts = ("row", "col", "row", "row")
-        assert (run(form, given, layouts, space="", words=words) == product_of(form, *given, words)).all(), (
-            form
-        )
+        assert (
+            run(form, given, layouts, space="", words=words) == product_of(form, *given, words)
+        ).all(), form
     assert (run(FORMS[-1], given, layouts, words=".and") == product_of(FORMS[-1], *given, ".and")).all()
 
 

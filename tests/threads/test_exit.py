@@ -1,4 +1,4 @@
-"""The program ends while daemon threads call the driver: its exit code is the program's, and nothing is said."""
+"""The program ends while daemon threads call the driver: its exit code is its own, and nothing is said."""
 
 import time
 

@@ -77,7 +77,9 @@ def test_used_by_several_threads():
     def work(number):
         for _ in range(50):
             try:
-                linker.add_data(PTX.replace(b"seven", b"f%d_%d" % (number, len(modules))), drv.jit_input_type.PTX)
+                linker.add_data(
+                    PTX.replace(b"seven", b"f%d_%d" % (number, len(modules))), drv.jit_input_type.PTX
+                )
                 modules.append(linker.link_module())
             except drv.Error:
                 return

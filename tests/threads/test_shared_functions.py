@@ -1,4 +1,4 @@
-"""One kernel, one texture reference, several threads: what a launch uses is its own from the moment it is read."""
+"""One kernel, one texture reference, several threads: what a launch uses is its own once it is read."""
 
 import sys
 import threading
