@@ -224,8 +224,12 @@ static bool set_apart(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c, d
     bool finite = true;
     Matrix *parts[] = {a, b, c};
     unsigned sizes[] = {m * k, k * n, m * n};
-    for (int part = 0; part < 3; part++)
-        for (unsigned x = 0; x < sizes[part]; x++) finite &= parts[part]->value[x] - parts[part]->value[x] == 0;
+    for (int part = 0; part < 3; part++) {
+        const double *value = parts[part]->value;
+        /* All elements have values, but that no dimension is 0 is known to nobody here. */
+        for (unsigned x = 0; x < sizes[part]; x++)
+            finite &= value[x] - value[x] == 0; /* NOLINT(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+    }
     if (finite) return false;
     for (unsigned i = 0; i < m; i++) {
         for (unsigned j = 0; j < n; j++) {
