@@ -11,11 +11,11 @@
 typedef struct LinkerObject {
     PyObject_HEAD
     ModuleState *state;
-    ContextObject *context;     /* held; NULL before __init__ */
-    CUlinkState handle;         /* NULL when consumed */
-    bool busy;                  /* a method of it runs: others raise */
+    ContextObject *context; /* held; NULL before __init__ */
+    CUlinkState handle; /* NULL when consumed */
+    bool busy; /* a method of it runs: others raise */
     PyObject *message_handler;
-    JitRequest *request;        /* owned: the driver writes its logs here until the state is destroyed */
+    JitRequest *request; /* owned: the driver writes its logs here until the state is destroyed */
 } LinkerObject;
 
 static LinkerObject *linker_cast(PyObject *object) { return (LinkerObject *)object; }
@@ -32,7 +32,7 @@ static PyObject *linker_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObj
 typedef struct LinkStep {
     LinkerObject *linker;
     unsigned type;
-    const char *bytes, *name;   /* of a file: its path */
+    const char *bytes, *name; /* of a file: its path */
     size_t size;
     void *image;
 } LinkStep;
@@ -47,8 +47,8 @@ IN_CALL static CUresult create(void *data)
 IN_CALL static CUresult add_bytes(void *data)
 {
     const LinkStep *step = data;
-    return driver.cuLinkAddData(step->linker->handle, step->type, (void *)step->bytes, step->size, step->name, 0, NULL,
-                                NULL);
+    return driver.cuLinkAddData(step->linker->handle, step->type, (void *)step->bytes, step->size, step->name,
+                                0, NULL, NULL);
 }
 
 IN_CALL static CUresult add_path(void *data)
