@@ -19,7 +19,7 @@ static pthread_cond_t posted = PTHREAD_COND_INITIALIZER, finished = PTHREAD_COND
 static Job *first, **last = &first;
 static bool started;
 
-IN_CALL static CUresult run(const Job *job)
+IN_CALL static CUresult run_job(const Job *job)
 {
     CUresult result = driver.cuCtxSetCurrent(job->context);
     if (result == CUDA_SUCCESS) result = job->call(job->data);
@@ -27,7 +27,7 @@ IN_CALL static CUresult run(const Job *job)
     return result;
 }
 
-static void *serve(void *nothing)
+IN_CALL static void *serve(void *nothing)
 {
     pthread_mutex_lock(&lock);
     for (;;) {
@@ -36,7 +36,7 @@ static void *serve(void *nothing)
         first = job->next;
         if (!first) last = &first;
         pthread_mutex_unlock(&lock);
-        CUresult result = run(job);
+        CUresult result = run_job(job);
         pthread_mutex_lock(&lock);
         job->result = result;
         job->done = true;
@@ -59,7 +59,7 @@ static bool start_locked(void)
     return started;
 }
 
-CUresult one_thread_run(CUcontext context, CUresult (*call)(void *data), void *data)
+IN_CALL CUresult one_thread_run(CUcontext context, CUresult (*call)(void *data), void *data)
 {
     Job job = {.context = context, .call = call, .data = data};
     pthread_mutex_lock(&lock);

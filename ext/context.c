@@ -47,6 +47,8 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     atomic_init(&context->dead, false);
     atomic_init(&context->resources, 0);
     atomic_init(&context->entered, 0);
+    atomic_init(&context->over, false);
+    atomic_init(&context->ender, 0);
     lock_state(state);
     context->next = state->contexts;
     state->contexts = context;
@@ -154,13 +156,10 @@ static void wait_until_left(ContextObject *context)
     Py_END_ALLOW_THREADS
 }
 
-/* The driver's part of the end, once. */
-static void end_context(ContextObject *context)
+static void end_in_driver(ContextObject *context)
 {
     CUresult result = CUDA_SUCCESS;
     ContextKind kind = atomic_load(&context->kind);
-    if (atomic_exchange(&context->dead, true)) return;
-    context_count(context, false);
     if (context_forked() || ext_is_finalizing() || atomic_load(&context->state->given_up)) return;
     wait_until_left(context);
     if (kind == CONTEXT_OWNED)
@@ -168,6 +167,16 @@ static void end_context(ContextObject *context)
     else if (kind == CONTEXT_PRIMARY)
         CALL_RELEASING(context->state, result, driver.cuDevicePrimaryCtxRelease(context->device));
     report_driver(context->state, result, kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
+}
+
+/* The driver's part of the end, once. */
+static void end_context(ContextObject *context)
+{
+    if (atomic_exchange(&context->dead, true)) return;
+    atomic_store(&context->ender, PyThread_get_thread_ident());
+    context_count(context, false);
+    end_in_driver(context);
+    atomic_store(&context->over, true);
 }
 
 /* Where the driver does not tell, the thread's stack does. */
@@ -225,12 +234,24 @@ ContextObject *context_hold_current(ModuleState *state)
 
 /* ---- Working in it ---- */
 
+/* What a context that ends takes with it, page-locks for instance, is there until the driver has ended it: who finds it
+ * dead goes on when it is over. */
+static void wait_until_over(ContextObject *context)
+{
+    struct timespec moment = {0, 50000};
+    if (atomic_load(&context->over) || atomic_load(&context->ender) == PyThread_get_thread_ident()) return;
+    Py_BEGIN_ALLOW_THREADS
+    while (!atomic_load(&context->over)) nanosleep(&moment, NULL);
+    Py_END_ALLOW_THREADS
+}
+
 /* Counted before `dead` is looked at, as end_context looks at the count after it has set that. */
 static bool enter_counted(ContextObject *context)
 {
     atomic_fetch_add(&context->entered, 1);
     if (!atomic_load(&context->dead)) return true;
     atomic_fetch_sub(&context->entered, 1);
+    wait_until_over(context);
     return false;
 }
 

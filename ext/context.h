@@ -25,6 +25,8 @@ typedef struct ContextObject {
     atomic_bool dead;               /* destroyed or released: nothing may be called in it */
     atomic_long resources;          /* objects that own something in it */
     atomic_long entered;            /* threads between context_enter and context_leave */
+    atomic_bool over;               /* dead, and the driver has ended it */
+    atomic_ulong ender;             /* the thread that ends it, once it is dead */
     bool fresh;                     /* pushed by make_context, not by its user */
     bool counted;                   /* in live_Context: the default context is not */
     PyObject *weak_references;

@@ -9,12 +9,14 @@
 #ifndef EXT_GATE_H
 #define EXT_GATE_H
 
-#include <stdbool.h>
+#include "ext/ext.h"
 
 /* Around a driver call without the GIL: gate_enter while the thread still has it, gate_leave before it
  * takes it again. Between them lies the result of gate_enter: whether this is the thread that ends the
  * interpreter. */
 bool gate_enter(void);
 void gate_leave(bool ends_interpreter);
+
+int gate_setup(PyObject *module, ModuleState *state);
 
 #endif

@@ -167,12 +167,12 @@ void memory_pool_give(MemoryPool *pool, PoolBlock *block)
 static PoolBlock *take_behind(MemoryPool *pool, size_t size, CUstream stream)
 {
     PoolBlock *block = NULL;
-    PoolOrder order;
+    PoolOrder order = {CUDA_ERROR_NOT_PERMITTED, "cuStreamWaitEvent"};
     CUresult result;
     CALL_UNLOCKED(result, pool_take_behind(&pool->core, size, stream, &block, &order));
     if (result == CUDA_SUCCESS) return block;
     raise_driver(pool->state, order.result, order.call, "while a pool handed memory on to another stream");
-    memory_pool_discard(pool, block);
+    if (block) memory_pool_discard(pool, block);
     return NULL;
 }
 

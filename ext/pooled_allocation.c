@@ -103,7 +103,7 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
     MemoryPool *pool = allocation->pool;
     const PoolBlock block = *allocation->block;
     ContextScope scope;
-    PoolOrder order;
+    PoolOrder order = {CUDA_ERROR_NOT_PERMITTED, "cuStreamWaitEvent"};
     CUresult result;
     if (host_function_refuses(pool->state, "cuStreamWaitEvent")) return -1;
     bool by_rule = !block.ready && !block.stream && follows_default_stream(pool->state, stream);

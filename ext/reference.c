@@ -270,7 +270,7 @@ bool binding_is_stale(ModuleState *state, const Binding *binding)
 static int bind(Reference *reference, PyObject *source, const CUDA_RESOURCE_DESC *resource,
                 const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
-    Binding *former, *binding = reference_renew(reference, &former);
+    Binding *former = NULL, *binding = reference_renew(reference, &former);
     if (!binding) return -1;
     Py_XSETREF(binding->source, Py_NewRef(source));
     binding->resource = *resource;
