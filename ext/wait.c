@@ -215,29 +215,34 @@ bool wait_again_release(ModuleState *state, CUresult *result)
 
 /* ---- The end of the program ---- */
 
-/* PYCUDA_EXIT_WAIT: seconds for what the program did not wait for. One that an exception has ended is in
- * more of a hurry. */
+/* PYCUDA_EXIT_WAIT: seconds for what the program did not wait for. One that Ctrl-C has ended is in more
+ * of a hurry. */
 WaitLimit wait_limit(void)
 {
     enum { USUAL_SECONDS = 10 };
     const char *text = getenv("PYCUDA_EXIT_WAIT");
     double seconds = text && *text ? strtod(text, NULL) : USUAL_SECONDS; /* checked by init */
     PyObject *raised = PySys_GetObject("last_type"); /* borrowed */
-    if (raised && raised != Py_None && seconds > 1) seconds = 1;
+    if (raised == PyExc_KeyboardInterrupt && seconds > 1) seconds = 1;
     double most = 1e9; /* inf is longer than anything */
     return (WaitLimit){seconds, microseconds() + (uint64_t)((seconds < most ? seconds : most) * 1e6)};
 }
 
 bool wait_is_over(const WaitLimit *limit) { return microseconds() >= limit->end; }
 
+/* Each call of the driver waits for what is queued when it begins. Daemon threads may go on queuing: so that one call
+ * sees the end of that, the slices grow with the wait. */
 static CUresult wait_slice(ModuleState *state, const WaitPlace *place, uint64_t start)
 {
+    enum { LONGEST_MICROSECONDS = 2000000 };
     CUresult result;
+    uint64_t slice = microseconds() - start;
     if (!has_patience(state)) {
         CALL_UNLOCKED(result, poll_slice(place, start));
         return result;
     }
-    set_patience(state, SLICE_MICROSECONDS);
+    if (slice < SLICE_MICROSECONDS) slice = SLICE_MICROSECONDS;
+    set_patience(state, slice < LONGEST_MICROSECONDS ? (unsigned)slice : LONGEST_MICROSECONDS);
     CALL_UNLOCKED(result, driver.cuCtxSynchronize());
     set_patience(state, 0);
     return result;

@@ -127,7 +127,7 @@ def test_compiler_newer_than_the_driver_is_not_taken_if_an_older_one_is_there(tw
 
 
 def test_load_failure_tells_of_a_compiler_newer_than_the_driver(monkeypatch):
-    def refuse(code):
+    def refuse(code, options):
         raise drv.RuntimeError("cuModuleLoadData failed: no kernel image is available")
 
     product = compiler._compile(compiler._Request(PLAIN, "nvcc", [], False, False, None, None, None, None))
