@@ -278,7 +278,7 @@ static int bind(Reference *reference, PyObject *source, const CUDA_RESOURCE_DESC
         binding->format = shape->Format;
         binding->channels = shape->NumChannels;
     }
-    binding_drop(former);
+    if (former) binding_drop(former);
     return 0;
 }
 
