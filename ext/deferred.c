@@ -46,7 +46,7 @@ void deferred_release(ModuleState *state)
 
 /* ---- Putting off ---- */
 
-/* Without memory for the note the object stays for ever. */
+/* Out of memory for the note: the object leaks. */
 static void defer(ModuleState *state, destructor function, PyObject *object, bool owned)
 {
     Deferred *item = PyMem_Malloc(sizeof *item);

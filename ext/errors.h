@@ -14,7 +14,7 @@
  * threads may run: what was read from shared objects before is to be owned or read again.
  *
  * Why: a driver may hold a lock of its own while it waits for a stream. A Python function in that stream needs the GIL, so
- * a thread that holds the GIL and waits for that lock would wait for ever.
+ * a thread that holds the GIL and waits for that lock is a deadlock.
  */
 #ifndef EXT_ERRORS_H
 #define EXT_ERRORS_H

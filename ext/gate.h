@@ -4,7 +4,7 @@
  * before: it may be inside a call that lets go of the interpreter, and crash with what is torn down under
  * it. So such calls are counted, and the interpreter's end waits for those inside. New ones do not begin:
  * that takes the interpreter, which only the thread that ends it has by then. A thread that comes out too
- * late stays here for ever, as it would not get the interpreter again.
+ * late never returns, as it would not get the interpreter again.
  */
 #ifndef EXT_GATE_H
 #define EXT_GATE_H

@@ -164,7 +164,7 @@ static int note_replaced(References *references, PyObject *object, CUstream stre
     return 0;
 }
 
-/* Without memory to note it an object stays for ever. */
+/* Out of memory for the note: the object leaks. */
 static void keep_replaced(CodeModuleObject *module, Replaced *list, Py_ssize_t count)
 {
     PyObject *type, *value, *trace;

@@ -24,7 +24,7 @@ uint64_t patience_end(Context *context)
     return patience_now() + (uint64_t)patience * 1000;
 }
 
-/* For the calls of this thread that follow; 0: for ever. */
+/* For the calls of this thread that follow; 0: without limit. */
 CUresult cuPycudaSetPatience(unsigned int microseconds)
 {
     patience = microseconds;
