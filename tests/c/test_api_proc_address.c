@@ -7,7 +7,7 @@
 
 #include "api/api.h"
 
-/* Every symbol of the tables, variants included. */
+/* Every symbol of the tables, variants included, and the one by which the project's own loader knows it. */
 static const char *const symbols[] = {
 #define SYMBOL_NONE(symbol) #symbol,
 #define SYMBOL_PTSZ(symbol) #symbol, #symbol "_ptsz",
@@ -18,6 +18,7 @@ static const char *const symbols[] = {
 #include "abi/cuda_exports.def"
 #undef CU_FN
 #undef CU_EXPORT
+    "cpuDeviceTable",
 };
 enum { SYMBOLS = sizeof symbols / sizeof *symbols };
 

@@ -11,6 +11,17 @@
 
 enum { CARRY_IN = 1, CARRY_OUT = 2 };
 
+/* What the GPU was given and read back is a difference's borrow (by sub.cc and subc), which is the carry's
+ * complement. */
+static bool is_difference(enum Op op)
+{
+    switch (op) {
+    case OP_sub_cc_b32: case OP_subc_b32: case OP_subc_cc_b32:
+    case OP_sub_cc_b64: case OP_subc_b64: case OP_subc_cc_b64: return true;
+    default: return false;
+    }
+}
+
 typedef struct Case {
     const char *name;
     enum Op op, then;   /* then: a second op on the result, or the op itself for none */
@@ -63,6 +74,7 @@ static void load_rows(const Case *c, int first)
     for (int l = 0; l < WARP_LANES; l++) {
         run.warp.carry |= (uint32_t)(input_value(I64, 3, (unsigned)(first + l)) & 1) << l;
     }
+    if (is_difference(c->op)) run.warp.carry = ~run.warp.carry;
 }
 
 static Insn case_insn(const Case *c)
@@ -99,7 +111,7 @@ static void run_lanes(const Case *c, int first, uint32_t mask)
     for (int l = 0; l < WARP_LANES; l++) {
         if (!(mask >> l & 1)) continue;
         results[0][first + l] = ops_get(&run, out, c->d_size, l);
-        results[1][first + l] = c->carry & CARRY_OUT ? run.warp.carry >> l & 1
+        results[1][first + l] = c->carry & CARRY_OUT ? (run.warp.carry >> l & 1) ^ is_difference(c->op)
                                 : c->e_size ? ops_get(&run, ROW_E, c->e_size, l) : 0;
     }
 }
