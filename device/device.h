@@ -10,22 +10,25 @@
  *      |  CodeModule (exec/code.h)                 |
  *   exec/    decoded code -> results, warp-wide, blocks over worker threads
  *
- * A stage knows the ones below it and nothing above: exec/ knows no driver object, ptx/ knows no code.
+ * A stage knows the ones below it and nothing above: exec/ knows no driver object, ptx/ knows no code. Of exec/,
+ * lower/ sees what decoded code is made of (code.h, ops/) and the limits of what it selects, nothing that runs.
  *
  * api/, one family of calls a file; nothing here touches an instruction
  *   api.h exports.c unsupported.c      what is exported; a weak answer for every row of abi/
  *   proc_address.c errors.c log.[ch]   cuGetProcAddress, error texts, cuLogs*
  *   settings.h settings.def settings.c  settings from the environment
  *   driver.h init.c                    cuInit, fork
+ *   one_lock.[ch] patience.[ch]        one lock across all calls; waits that can be left, kernels that are cancelled
  *   objects.h registry.c               handles: reference counts, live objects
  *   device.c device_attributes.def device_limits.h     the virtual devices
  *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] event.c                streams and events as handles
- *   memory.[ch] host_memory.c pointer.c                allocation and what is known of an address
+ *   memory.[ch] host_memory.c managed.[ch] pointer.c   allocation and what is known of an address
  *   pool*.[ch]                         memory in the order of streams
- *   ipc.[ch] ipc_event.c              memory and events of other processes
- *   copy.[ch] copy_shaped.c fill.c array.[ch]          copies, fills, arrays
+ *   ipc.[ch] ipc_event.c               memory and events of other processes
+ *   copy.[ch] copy_shaped.c fill.c array.[ch]          copies, fills, CUDA arrays
+ *   texture.[ch] surface.c             texture and surface objects
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
  *   function.c library.c link.c runtime_library.[ch] launch.[ch] device_runtime.c occupancy.c   kernels and their launches
  *
@@ -39,18 +42,21 @@
  * lower/
  *   lower.h                            the interface; one pass a file
  *
- * exec/
- *   code.h ops_alu.def ops_core.def    decoded code and its operations
- *   warp.h fault.h grid.h              the state of a warp, a fault, a launch
- *   runtime*.[ch] children.[ch] descendants.c transfer.[ch]   kernels that launch kernels; what else they call
- *   memory_map.[ch]                    every range of addresses that may be touched
- *   shared_file.[ch]                   memory that other processes can map
- *   mbarrier.[ch] bulk.c               barriers in shared memory, copies that arrive at them
- *   sleep.c                            lanes that sleep, and those that run meanwhile
- *   matrix.[ch] fragments.c            matrices that a warp holds
- *   check*.[ch] check.def race*.[ch] unwritten.[ch]    what code is checked for when it is asked for
- *   affine.h affine.def fused.h        rows as numbers, several instructions at once
- *   ops_*.c handlers.c                 hot: built once for each instruction set; bind.c chooses at load
+ * exec/, the machine itself
+ *   code.h                             decoded code
+ *   warp.h state.h                     the state of a warp; of blocks, grids and workers
+ *   block.c grid.[ch] workers.c        a block's warps in turn, a grid's blocks, the threads that run them
+ *   groups.c barrier.c collective*.[ch] calls.c sleep.c    divergence, barriers, collectives, calls, lanes that sleep
+ *   affine.[h def]                     rows of registers kept as base and stride
+ *   measure.c fault.[ch]               local memory a thread needs; what went wrong and where
+ *   bind.[ch]                          chooses the instruction set at load
+ * exec/ops/       operations: built once for each instruction set (alu.def, core.def: one row each)
+ * exec/numbers/   half, bfloat16, fma, the special function unit: numbers as a GPU rounds them
+ * exec/memory/    the memory map, memory shared by processes, barriers in shared memory, bulk copies, cache policies
+ * exec/matrix/    matrices that a warp holds: fragments, products
+ * exec/texture/   sampling and texels
+ * exec/runtime/   CUDA's device runtime: kernels that launch kernels, printf, malloc
+ * exec/checks/    races, unwritten memory, divergent barriers (PYCUDA_CPU_CHECK)
  *
  * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY,
  * PYCUDA_CPU_COMPUTE_CAPABILITY,

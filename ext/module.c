@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/fault.h"
-#include "ext/convert.h"
+#include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
 

@@ -6,7 +6,7 @@
 
 #include "api/launch.h"
 #include "api/memory.h"
-#include "exec/runtime.h"
+#include "exec/runtime/runtime.h"
 
 /* A heap of the context, made when it is asked for first; NULL where there is no room. */
 static DeviceHeap *heap_of(Context *context, DeviceHeap **where, uint64_t size, MemoryKind kind)

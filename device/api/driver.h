@@ -8,7 +8,7 @@
 #include "api/objects.h"
 #include "api/settings.h"
 #include "exec/grid.h"
-#include "exec/memory_map.h"
+#include "exec/memory/memory_map.h"
 #include "ptx/chunks.h"
 
 /* Where the memory of a pool is. */

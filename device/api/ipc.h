@@ -7,7 +7,7 @@
 #define DEVICE_API_IPC_H
 
 #include "api/context.h"
-#include "exec/shared_file.h"
+#include "exec/memory/shared_file.h"
 
 typedef enum IpcKind { IPC_MEMORY = 1, IPC_EVENT = 2, IPC_POOL = 3, IPC_POOL_MEMORY = 4 } IpcKind;
 

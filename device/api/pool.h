@@ -9,7 +9,7 @@
 #define DEVICE_API_POOL_H
 
 #include "api/context.h"
-#include "exec/shared_file.h"
+#include "exec/memory/shared_file.h"
 
 enum { POOL_SETTINGS = 4, POOL_BINS = 8 * 64 };
 

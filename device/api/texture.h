@@ -3,7 +3,7 @@
 #define DEVICE_API_TEXTURE_H
 
 #include "api/array.h"
-#include "exec/texture.h"
+#include "exec/texture/texture.h"
 
 /* An object of either kind; its handle is its address. */
 typedef struct TextureObject {

@@ -4,7 +4,7 @@
  * frees all who wait, each at its own pc, and hands them what bar.red has combined. Threads that bring
  * different barrier numbers or counts divide first.
  */
-#include "exec/check.h"
+#include "exec/checks/check.h"
 
 static bool barrier_full(const Block *block, const Barrier *barrier)
 {

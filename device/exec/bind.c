@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "exec/bind.h"
-#include "exec/check.h"
+#include "exec/checks/check.h"
 
 typedef const OpFn HandlerTable[OP_COUNT][2];
 
@@ -51,8 +51,8 @@ enum { ISA_COUNT = sizeof isas / sizeof *isas };
 
 const char *const exec_op_names[OP_COUNT] = {
 #define OP(name) #name,
-#include "exec/ops_core.def"
-#include "exec/ops_alu.def"
+#include "exec/ops/core.def"
+#include "exec/ops/alu.def"
 #undef OP
 };
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "exec/check.h"
-#include "exec/mbarrier.h"
+#include "exec/checks/check.h"
+#include "exec/memory/mbarrier.h"
 
 /* Blocks of a cooperative grid wait for each other as a rule: they go round sooner. */
 enum { SPIN_PASSES = 64, SPIN_PASSES_COOPERATIVE = 4, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };

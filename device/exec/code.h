@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "exec/affine.h"
-#include "exec/ops.h"
+#include "exec/ops/ops.h"
 
 typedef struct Warp Warp;
 typedef struct Insn Insn;
@@ -67,7 +67,7 @@ struct Insn {
     uint16_t mods;  /* modifier bits of MODS_*, or what the op says */
 };
 
-/* Modifier bits of Insn.mods for the general form of an arithmetic op (OP_x_mods in ops_alu.def). */
+/* Modifier bits of Insn.mods for the general form of an arithmetic op (OP_x_mods in exec/ops/alu.def). */
 enum {
     MODS_RN = 0,
     MODS_RZ = 1,
@@ -90,7 +90,7 @@ enum {
     MODS_NEGATE = 1 << 14   /* negate a predicate operand (guard, branch, selp by !p) */
 };
 
-/* Modifier bits of Insn.mods for memory operations (ops_core.def). */
+/* Modifier bits of Insn.mods for memory operations (exec/ops/core.def). */
 enum {
     MEM_COUNT = 15,       /* elements of a vector access: 2, 4 or 8 */
     MEM_ADDR32 = 1 << 4,  /* the address row is 32 bits wide */

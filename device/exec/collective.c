@@ -3,11 +3,11 @@
  * A lane that comes to a .sync collective waits until every lane of its member mask that has not exited
  * waits at an instruction of the same kind with the same mask, be it at another pc. The last arrival
  * carries the operation out for all, lane by lane, each with the operands of its own instruction and frame.
- * Handlers in ops_warp.c take the common case, all members here already, for the operations worth it.
+ * Handlers in exec/ops/warp.c take the common case, all members here already, for the operations worth it.
  */
 #include <string.h>
 
-#include "exec/check.h"
+#include "exec/checks/check.h"
 #include "exec/collective.h"
 
 static bool same_kind(const Group *g, const Group *like)

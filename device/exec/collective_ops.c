@@ -1,6 +1,6 @@
 /* What each collective of a warp computes, lane by lane (see collective.c for who takes part). */
-#include "exec/check.h"
-#include "exec/matrix.h"
+#include "exec/checks/check.h"
+#include "exec/matrix/matrix.h"
 
 #define EACH_LANE(l, mask) \
     for (uint32_t rest_##l = (mask), l = 0; rest_##l && (l = (uint32_t)__builtin_ctz(rest_##l), 1); \

@@ -7,7 +7,7 @@
  * it meets another group, parks, exits or has spent its own fuel. The running group's pc is kept by the run
  * loop and is stored only when it is switched away.
  */
-#include "exec/check.h"
+#include "exec/checks/check.h"
 
 static bool may_merge(const Group *a, const Group *b)
 {

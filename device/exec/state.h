@@ -11,9 +11,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "exec/children.h"
+#include "exec/runtime/children.h"
 #include "exec/grid.h"
-#include "exec/memory_map.h"
+#include "exec/memory/memory_map.h"
 #include "exec/warp.h"
 
 enum { BARRIER_COUNT = 16, RANGE_SLOTS = 16, ENVREG_COUNT = 32 };

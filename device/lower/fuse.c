@@ -1,9 +1,9 @@
-/* Fused operations, put before the instructions that they run (exec/ops_fused.c).
+/* Fused operations, put before the instructions that they run (exec/ops/fused.c).
  *
  * What a fused operation does not write, nobody else may read: the registers between its instructions have one
  * definition and one use. The instructions themselves stay, for when it cannot run.
  */
-#include "exec/fused.h"
+#include "exec/ops/fused.h"
 #include "lower/ir.h"
 
 #include <string.h>

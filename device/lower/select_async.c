@@ -1,6 +1,6 @@
 /* cp.async and barriers in shared memory. */
-#include "exec/check.h"
-#include "exec/mbarrier.h"
+#include "exec/checks/check.h"
+#include "exec/memory/mbarrier.h"
 #include "lower/select.h"
 
 /* --- copies --------------------------------------------------------------------------------------------- */

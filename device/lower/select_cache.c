@@ -1,5 +1,5 @@
 /* Instructions for caches, of which there are none: operands are checked, policies are made, all else is nothing. */
-#include "exec/policy.h"
+#include "exec/memory/policy.h"
 #include "lower/select.h"
 
 enum { LINE_BYTES = 128 };

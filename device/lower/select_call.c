@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "exec/runtime.h"
+#include "exec/runtime/runtime.h"
 
 enum { MAX_PARAMS = 256, DEVICE_PARAMS = 5 };
 
@@ -56,7 +56,7 @@ static const struct {
 } runtime_functions[] = {
 #define RUNTIME(name, bits, arguments) {"__cudaCDP2" #name, arguments, PTX_b##bits},
 #define RUNTIME_SAME(name, other, bits, arguments) RUNTIME(name, bits, arguments)
-#include "exec/runtime.def"
+#include "exec/runtime/runtime.def"
 #undef RUNTIME
 #undef RUNTIME_SAME
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "exec/grid.h"
-#include "exec/memory_map.h"
+#include "exec/memory/memory_map.h"
 #include "exec/warp.h"
 
 enum { BUILD_INSNS = 256, BUILD_CONSTANTS = 64, BUILD_FRAME = 128 + 32 * 256 };

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "exec/grid.h"
-#include "exec/memory_map.h"
+#include "exec/memory/memory_map.h"
 #include "lower/lower.h"
 
 #include <stdlib.h>

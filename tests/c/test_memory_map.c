@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "exec/memory_map.h"
+#include "exec/memory/memory_map.h"
 
 static MemoryMap *map;
 

@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "exec/affine.h"
-#include "exec/fused.h"
+#include "exec/ops/fused.h"
 #include "exec/state.h"
 #include "ops_run.h"
 

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "exec/memory_map.h"
-#include "exec/unwritten.h"
+#include "exec/memory/memory_map.h"
+#include "exec/checks/unwritten.h"
 
 enum { START = 1000, SIZE = 777, STEPS = 20000 };
 

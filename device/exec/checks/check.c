@@ -1,0 +1,339 @@
+/* Which instructions are checked, and what they access: a form for each operation, its lanes one after the other. */
+#include "exec/checks/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the forms of operations ------------------------------------------------------------------------ */
+
+typedef struct Form {
+    uint8_t bytes; /* of an element in memory; 0: not looked at */
+    uint8_t row; /* of an element of the row that is stored */
+    uint8_t kind; /* TouchKind */
+    bool shared; /* by an offset in shared memory */
+    bool blind; /* an atomic operation that does not look at what is there */
+    bool apart; /* whoever asks passes the clocks on */
+} Form;
+
+static const Form forms[OP_COUNT] = {
+#define LOAD(name, size) \
+    [OP_ld_generic_##name] = {.bytes = size, .kind = TOUCH_READ}, \
+    [OP_ldv_generic_##name] = {.bytes = size, .kind = TOUCH_READ}, \
+    [OP_ld_shared_##name] = {.bytes = size, .kind = TOUCH_READ, .shared = true}, \
+    [OP_ldv_shared_##name] = {.bytes = size, .kind = TOUCH_READ, .shared = true},
+#define STORE(name, size, element) \
+    [OP_st_generic_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE}, \
+    [OP_stv_generic_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE}, \
+    [OP_st_shared_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE, .shared = true}, \
+    [OP_stv_shared_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE, .shared = true},
+#define ATOMIC(name, size) [OP_atom_##name] = {.bytes = size, .kind = TOUCH_ATOMIC},
+#define EXCHANGE(name, size) [OP_atom_##name] = {.bytes = size, .kind = TOUCH_ATOMIC, .blind = true},
+#include "exec/checks/check.def"
+};
+
+/* --- one access ------------------------------------------------------------------------------------- */
+
+enum { VALUE_MOST = 64 };
+
+/* What some lanes of an instruction access at one address. */
+typedef struct Access {
+    Warp *warp;
+    const Insn *insn;
+    const Form *form;
+    uint32_t lanes, bytes;
+    uint64_t address; /* generic, or an offset in shared memory */
+    bool is_offset;
+    TouchKind kind;
+} Access;
+
+static int first_lane(const Access *x) { return __builtin_ctz(x->lanes); }
+
+static bool read_unwritten(const Access *x, bool shared, uint64_t first)
+{
+    check_report_unwritten(x->warp, x->insn, first_lane(x), shared, x->bytes, first);
+    return false;
+}
+
+/* Whether what is there matters: to loads, and to atomic operations but exchanges and stores. */
+static bool looks(const Access *x)
+{
+    bool blind = x->form->blind || x->form->kind == TOUCH_WRITE;
+    return x->kind == TOUCH_READ || (x->kind == TOUCH_ATOMIC && !blind);
+}
+
+/* The bytes that a lane of a store puts there. */
+static void take_value(const Access *x, uint8_t *value)
+{
+    uint32_t count = x->insn->mods & MEM_COUNT ? x->insn->mods & MEM_COUNT : 1;
+    const Ref *refs =
+        x->insn->mods & MEM_COUNT ? &x->warp->current->function->refs[x->insn->more] : &x->insn->b;
+    uint32_t size = x->form->bytes, row = x->form->row, lane = (uint32_t)first_lane(x);
+    for (uint32_t e = 0; e < count; e++, value += size) {
+        const uint8_t *rows = ref_rows(x->warp, refs[e]);
+        if (row == 16) {
+            memcpy(value, rows + 8 * lane, 8);
+            memcpy(value + 8, rows + 8 * (WARP_LANES + lane), 8);
+        } else {
+            memcpy(value, rows + row * lane, size);
+        }
+    }
+}
+
+/* An atomic operation hands clocks on; one whose result is not wanted takes none. */
+static void pass_clocks(const Access *x, Race *race, uint32_t offset)
+{
+    bool atomic = x->form->kind == TOUCH_ATOMIC;
+    for (uint32_t rest = x->lanes; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        if (x->form->kind == TOUCH_READ || (atomic && x->insn->d != REF_ABSENT))
+            race_acquire(race, x->warp, l, offset);
+        if (x->form->kind != TOUCH_READ) race_release(race, x->warp, l, offset);
+    }
+}
+
+static bool race_free(const Access *x, Race *race, uint32_t offset, const uint8_t *value)
+{
+    const RaceTouch touch = {.warp = x->warp,
+                             .insn = x->insn,
+                             .lanes = x->lanes,
+                             .offset = offset,
+                             .bytes = x->bytes,
+                             .kind = x->kind,
+                             .value = value};
+    const Copies *copies = x->warp->block->checker->copies;
+    if (copies && !copies_touch(copies, &touch)) return false;
+    if (!race_touch(race, &touch)) return false;
+    if (x->kind == TOUCH_ATOMIC && !x->form->apart) pass_clocks(x, race, offset);
+    return true;
+}
+
+/* A store is carried out at once, so that the next lane sees what is there; the operation itself does it again. */
+static bool touch_shared(const Access *x, uint32_t offset)
+{
+    const Block *block = x->warp->block;
+    const Checker *checker = block->checker;
+    uint8_t value[VALUE_MOST];
+    uint64_t first;
+    if (checker->checks & CHECK_INIT_SHARED) {
+        if (looks(x) && unwritten_find(&checker->unwritten, offset, x->bytes, &first))
+            return read_unwritten(x, true, first);
+        if (x->kind != TOUCH_READ) unwritten_clear(&checker->unwritten, offset, x->bytes);
+    }
+    if (!(checker->checks & CHECK_RACE)) return true;
+    bool known = x->form->kind == TOUCH_WRITE;
+    if (known) take_value(x, value);
+    if (!race_free(x, checker->race, offset, known ? value : NULL)) return false;
+    if (known) memcpy(block->shared + offset, value, x->bytes);
+    return true;
+}
+
+static bool touch_global(const Access *x)
+{
+    const Block *block = x->warp->block;
+    struct MemoryMap *memory = block->grid->launch->memory;
+    uint64_t first;
+    if (!(block->checker->checks & CHECK_INIT) || !memory) return true;
+    if (looks(x) && memory_map_unwritten(memory, x->address, x->bytes, &first))
+        return read_unwritten(x, false, first);
+    if (x->kind != TOUCH_READ) memory_map_written(memory, x->address, x->bytes);
+    return true;
+}
+
+/* What is not there, or misaligned, is left to the operation to find. */
+static bool touch(const Access *x)
+{
+    const Block *block = x->warp->block;
+    uint64_t offset = x->is_offset ? x->address : x->address - (uintptr_t)block->shared;
+    if (x->address & (x->form->bytes - 1u)) return true;
+    if (offset < block->shared_size && offset + x->bytes <= block->shared_size)
+        return touch_shared(x, (uint32_t)offset);
+    return x->is_offset || touch_global(x);
+}
+
+static uint64_t address_of(const Warp *w, const Insn *i, int l)
+{
+    uint64_t address = i->mods & MEM_ADDR32 ? ROW(const uint32_t, w, i->a)[l] : ROW(const uint64_t, w, i->a)[l];
+    return address + (uint64_t)i->imm;
+}
+
+/* The lanes of rest that are at one place with the first of them, as far as they are neighbours or a half apart. */
+static uint32_t together(const uint64_t *address, uint32_t rest)
+{
+    int first = __builtin_ctz(rest);
+    uint32_t lanes = 0;
+    for (int l = first; l < WARP_LANES && rest >> l & 1 && address[l] == address[first]; l++) lanes |= 1u << l;
+    for (uint32_t high = lanes << 16 & rest & ~lanes; high; high &= high - 1)
+        if (address[__builtin_ctz(high)] == address[first]) lanes |= high & -high;
+    return lanes;
+}
+
+/* Lanes that read one place are taken together. */
+static bool touch_lanes(Warp *w, const Insn *i)
+{
+    const Form *form = &forms[i->op];
+    bool vector = form->kind != TOUCH_ATOMIC && i->mods & MEM_COUNT;
+    Access x = {.warp = w, .insn = i, .form = form, .bytes = form->bytes, .kind = (TouchKind)form->kind};
+    uint64_t address[WARP_LANES];
+    x.is_offset = form->shared || (form->kind == TOUCH_ATOMIC && i->mods & MEM_SHARED);
+    VectorPart part = {0, 1};
+    if (vector) part = (VectorPart){0, i->mods & MEM_COUNT};
+    if (vector && form->kind == TOUCH_READ) part = vector_part(w->current->function, i);
+    if (!part.count) return true;
+    x.bytes *= part.count;
+    if (i->mods & MEM_ATOMIC) x.kind = TOUCH_ATOMIC;
+    for (int l = 0; l < WARP_LANES; l++) address[l] = address_of(w, i, l) + part.first * form->bytes;
+    for (uint32_t rest = w->mask; rest; rest &= ~x.lanes) {
+        x.lanes = form->kind == TOUCH_READ ? together(address, rest) : rest & -rest;
+        x.address = address[__builtin_ctz(rest)];
+        if (!touch(&x)) return false;
+    }
+    if (x.kind == TOUCH_ATOMIC && check_is_on(w->block, CHECK_RACE)) race_tick(w->block->checker->race, w);
+    return true;
+}
+
+bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, TouchKind kind)
+{
+    const Form form = {.bytes = 1, .kind = TOUCH_ATOMIC, .apart = true};
+    const Access x = {.warp = warp,
+                      .insn = insn,
+                      .form = &form,
+                      .lanes = 1u << lane,
+                      .bytes = (uint32_t)bytes,
+                      .address = (uintptr_t)host,
+                      .kind = kind};
+    return touch(&x);
+}
+
+/* --- handlers --------------------------------------------------------------------------------------- */
+
+static const Insn *original(Warp *w, const Insn *i)
+{
+    return w->current->function->module->handlers[i->op][w->full](w, i);
+}
+
+static const Insn *run_access(Warp *w, const Insn *i) { return touch_lanes(w, i) ? original(w, i) : NULL; }
+
+static const Insn *run_arrival(Warp *w, const Insn *i) { return check_arrival(w, i) ? original(w, i) : NULL; }
+
+/* Always in its general form, which tells who has met. */
+static const Insn *run_warp_sync(Warp *w, const Insn *i) { return collective_enter(w, i, i->a); }
+
+/* Memory of the device's heap is new each time. */
+static const Insn *run_malloc(Warp *w, const Insn *i)
+{
+    const uint64_t *size = ROW(const uint64_t, w, i->a), *address = ROW(const uint64_t, w, i->d);
+    uint64_t bytes[WARP_LANES];
+    memcpy(bytes, size, sizeof bytes);
+    const Insn *next = original(w, i);
+    for (uint32_t rest = next ? w->mask : 0; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        if (address[l]) memory_map_renewed(w->block->grid->launch->memory, address[l], bytes[l]);
+    }
+    return next;
+}
+
+static OpFn checked(unsigned op, unsigned checks)
+{
+    unsigned wanted = forms[op].shared ? CHECK_RACE | CHECK_INIT_SHARED : CHECK_ACCESSES;
+    switch (op) {
+    case OP_bar_sync:
+    case OP_bar_arrive:
+    case OP_bar_red_popc:
+    case OP_bar_red_and:
+    case OP_bar_red_or: return run_arrival;
+    case OP_bar_warp_sync: return checks & CHECK_RACE ? run_warp_sync : NULL;
+    case OP_call_malloc: return checks & CHECK_INIT ? run_malloc : NULL;
+    default: return forms[op].bytes && checks & wanted ? run_access : NULL;
+    }
+}
+
+void check_bind(CodeModule *module)
+{
+    for (uint32_t f = 0; f < module->function_count; f++) {
+        CodeFunction *function = module->functions[f];
+        for (uint32_t k = 0; k < function->insn_count; k++) {
+            Insn *insn = &function->insns[k];
+            OpFn run = checked(insn->op, module->checks);
+            if (run) insn->run[0] = insn->run[1] = run;
+        }
+    }
+}
+
+/* --- blocks ----------------------------------------------------------------------------------------- */
+
+bool checker_take(Block *block)
+{
+    unsigned checks = block->grid->function->module->checks;
+    if (!block->checker && !checks) return true;
+    if (!block->checker) block->checker = calloc(1, sizeof *block->checker);
+    Checker *checker = block->checker;
+    if (!checker) return false;
+    checker->checks = checks;
+    if (checks & CHECK_RACE && !race_fits(checker->race, block->warp_count, block->shared_size)) {
+        race_destroy(checker->race);
+        checker->race = race_create(block->warp_count, block->shared_size);
+        if (!checker->race) return false;
+    }
+    if (checker->copies && !copies_fit(checker->copies, block->warp_count, block->shared_size)) {
+        copies_destroy(checker->copies);
+        checker->copies = NULL;
+    }
+    if (checks & CHECK_INIT_SHARED && checker->unwritten.size != block->shared_size) {
+        unwritten_close(&checker->unwritten);
+        if (!unwritten_open(&checker->unwritten, 0, block->shared_size)) return false;
+    }
+    return true;
+}
+
+void checker_begin(Block *block)
+{
+    Checker *checker = block->checker;
+    memset(checker->missed, 0, sizeof checker->missed);
+    if (checker->checks & CHECK_RACE) race_new_era(checker->race);
+    if (checker->copies) copies_forget(checker->copies);
+    if (checker->checks & CHECK_INIT_SHARED) unwritten_set(&checker->unwritten, 0, block->shared_size);
+}
+
+void checker_free(Checker *checker)
+{
+    if (!checker) return;
+    race_destroy(checker->race);
+    copies_destroy(checker->copies);
+    unwritten_close(&checker->unwritten);
+    free(checker);
+}
+
+/* --- where threads meet ----------------------------------------------------------------------------- */
+
+void check_handed_on(const Warp *warp, uint32_t barrier)
+{
+    const Checker *checker = warp->block->checker;
+    if (checker->checks & CHECK_RACE) race_arrive(checker->race, warp, barrier);
+}
+
+void check_barrier(Block *block, uint32_t barrier)
+{
+    if (block->checker->checks & CHECK_SYNC) check_complete(block, barrier);
+    if (block->checker->checks & CHECK_RACE) race_barrier(block->checker->race, block, barrier);
+}
+
+void check_warp_sync(const Warp *warp, uint32_t lanes)
+{
+    const Checker *checker = warp->block->checker;
+    if (checker->checks & CHECK_RACE) race_warp(checker->race, warp, lanes);
+}
+
+void check_release(const Warp *warp, int lane, uint64_t offset)
+{
+    const Checker *checker = warp->block->checker;
+    if (!(checker->checks & CHECK_RACE)) return;
+    race_release(checker->race, warp, lane, (uint32_t)offset);
+    race_tick(checker->race, warp);
+}
+
+void check_acquire(const Warp *warp, uint32_t lanes, uint64_t offset)
+{
+    const Checker *checker = warp->block->checker;
+    for (uint32_t rest = checker->checks & CHECK_RACE ? lanes : 0; rest; rest &= rest - 1)
+        race_acquire(checker->race, warp, __builtin_ctz(rest), (uint32_t)offset);
+}

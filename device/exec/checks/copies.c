@@ -1,0 +1,100 @@
+/* Copies to shared memory (cp.async) that are not waited for. Here they are done when they are issued; a program must
+ * not count on that: until the thread that issued one has waited for it, nobody may touch where it goes.
+ *
+ * The groups of a thread's copies are counted on from block to block, so that what is left of one is over in the next.
+ */
+#include "exec/checks/check.h"
+
+#include <stdlib.h>
+
+enum { WORD = 4 };
+
+/* The newest copy to a word. */
+typedef struct Copy {
+    const Insn *insn;
+    uint32_t thread, group;
+} Copy;
+
+struct Copies {
+    uint32_t words, threads;
+    Copy *to; /* by word */
+    uint32_t *open, *done; /* of each thread: the group that its next copy is of; groups before that are over */
+};
+
+Copies *copies_create(uint32_t warps, uint32_t shared_size)
+{
+    Copies *copies = calloc(1, sizeof *copies);
+    if (!copies) return NULL;
+    copies->words = shared_size / WORD + 1;
+    copies->threads = warps * WARP_LANES;
+    copies->to = calloc(copies->words, sizeof *copies->to);
+    copies->open = calloc(copies->threads, sizeof *copies->open);
+    copies->done = calloc(copies->threads, sizeof *copies->done);
+    if (copies->to && copies->open && copies->done) return copies;
+    copies_destroy(copies);
+    return NULL;
+}
+
+void copies_destroy(Copies *copies)
+{
+    if (!copies) return;
+    free(copies->to);
+    free(copies->open);
+    free(copies->done);
+    free(copies);
+}
+
+bool copies_fit(const Copies *copies, uint32_t warps, uint32_t shared_size)
+{
+    return copies->threads >= warps * WARP_LANES && copies->words > shared_size / WORD;
+}
+
+void copies_forget(Copies *copies)
+{
+    for (uint32_t t = 0; t < copies->threads; t++) copies->done[t] = ++copies->open[t];
+}
+
+static uint32_t thread_of(const Warp *warp, int lane) { return warp->index * WARP_LANES + (uint32_t)lane; }
+
+bool copies_touch(const Copies *copies, const RaceTouch *touch)
+{
+    for (uint32_t w = touch->offset / WORD; w <= (touch->offset + touch->bytes - 1) / WORD; w++) {
+        const Copy *copy = &copies->to[w];
+        if (!copy->insn || copy->group < copies->done[copy->thread]) continue;
+        check_report_copy(touch, w * WORD, copy->insn, copy->thread);
+        return false;
+    }
+    return true;
+}
+
+bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, uint32_t bytes)
+{
+    const Block *block = warp->block;
+    Checker *checker = block->checker;
+    uint32_t offset = (uint32_t)((uintptr_t)to - (uintptr_t)block->shared), thread = thread_of(warp, lane);
+    if (!(checker->checks & CHECK_RACE)) return true;
+    if (!checker->copies) {
+        checker->copies = copies_create(block->warp_count, block->shared_size);
+        if (!checker->copies) {
+            exec_fault_plain(block->grid, 2, "kernel %s: no memory for what racecheck keeps of copies",
+                             block->grid->function->name);
+            return false;
+        }
+        copies_forget(checker->copies);
+    }
+    for (uint32_t w = offset / WORD; w < (offset + bytes) / WORD; w++)
+        checker->copies->to[w] = (Copy){insn, thread, checker->copies->open[thread]};
+    return true;
+}
+
+void check_copies_end(const Warp *warp, uint32_t lanes, uint32_t kept)
+{
+    Copies *copies = check_is_on(warp->block, CHECK_RACE) ? warp->block->checker->copies : NULL;
+    for (uint32_t rest = copies ? lanes : 0; rest; rest &= rest - 1) {
+        uint32_t thread = thread_of(warp, __builtin_ctz(rest));
+        if (kept == COPIES_COMMIT || kept == COPIES_ALL) copies->open[thread]++;
+        if (kept == COPIES_COMMIT) continue;
+        uint32_t left = kept == COPIES_ALL ? 0 : kept, open = copies->open[thread];
+        if (left <= open && open - left > copies->done[thread]) copies->done[thread] = open - left;
+    }
+}

@@ -1,0 +1,309 @@
+/* The accesses that are kept of shared memory, and which of them race. */
+#include "exec/checks/race.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD = 4, RECORDS_FIRST = 1024 };
+
+/* What is kept of a word, or of a byte: a list of records of each kind. */
+typedef struct Cell {
+    uint32_t era : 31, divided : 1; /* divided: its bytes have cells of their own */
+    uint32_t lists[TOUCH_KINDS];
+} Cell;
+#define ERA_LAST ((UINT32_C(1) << 31) - 1)
+
+struct Race {
+    Clocks clocks;
+    uint32_t era;
+    uint32_t due;          /* warps whose time goes on before their next read or write */
+    Cell *words, *bytes;   /* bytes: NULL until the first word is divided */
+    RaceRecord *records;   /* [0] is none */
+    uint32_t count, capacity, free;
+};
+
+Race *race_create(uint32_t warps, uint32_t shared_size)
+{
+    Race *race = calloc(1, sizeof *race);
+    uint32_t words = (shared_size + WORD - 1) / WORD;
+    if (!race) return NULL;
+    race->words = calloc(words + 1, sizeof *race->words);
+    race->records = malloc(RECORDS_FIRST * sizeof *race->records);
+    race->capacity = RECORDS_FIRST;
+    if (clocks_open(&race->clocks, warps, words) && race->words && race->records) return race;
+    race_destroy(race);
+    return NULL;
+}
+
+void race_destroy(Race *race)
+{
+    if (!race) return;
+    clocks_close(&race->clocks);
+    free(race->words);
+    free(race->bytes);
+    free(race->records);
+    free(race);
+}
+
+bool race_fits(const Race *race, uint32_t warps, uint32_t shared_size)
+{
+    return race && race->clocks.warps >= warps && (uint64_t)race->clocks.words * WORD >= shared_size;
+}
+
+void race_new_era(Race *race)
+{
+    clocks_forget(&race->clocks);
+    race->due = 0;
+    race->count = 1;
+    race->free = 0;
+    if (race->era++ < ERA_LAST) return;
+    memset(race->words, 0, race->clocks.words * sizeof *race->words);
+    race->era = 1;
+}
+
+/* --- records ---------------------------------------------------------------------------------------- */
+
+static uint32_t record_new(Race *race)
+{
+    uint32_t index = race->free;
+    if (index) {
+        race->free = race->records[index].next;
+        return index;
+    }
+    if (race->count == race->capacity) {
+        RaceRecord *grown = realloc(race->records, 2 * (size_t)race->capacity * sizeof *grown);
+        if (!grown) {
+            race->clocks.failed = true;
+            return 0;
+        }
+        race->records = grown;
+        race->capacity *= 2;
+    }
+    return race->count++;
+}
+
+static void list_drop(Race *race, uint32_t *list)
+{
+    uint32_t last = *list;
+    if (!last) return;
+    while (race->records[last].next) last = race->records[last].next;
+    race->records[last].next = race->free;
+    race->free = *list;
+    *list = 0;
+}
+
+static uint32_t list_copy(Race *race, uint32_t list)
+{
+    uint32_t copy = 0;
+    for (; list; list = race->records[list].next) {
+        uint32_t index = record_new(race);
+        if (!index) break;
+        race->records[index] = race->records[list];
+        race->records[index].next = copy;
+        copy = index;
+    }
+    return copy;
+}
+
+/* Adds the touch's lanes; what they did before is covered by what they do now. */
+static void list_add(Race *race, uint32_t *list, const RaceTouch *touch)
+{
+    uint32_t warp = touch->warp->index, now = race->clocks.now[warp], *place = list, found = 0;
+    while (*place) {
+        RaceRecord *r = &race->records[*place];
+        bool same = r->warp == warp && r->time == now && r->insn == touch->insn;
+        if (same)
+            found = *place;
+        else if (r->warp == warp)
+            r->lanes &= ~touch->lanes;
+        if (r->lanes) {
+            place = &r->next;
+            continue;
+        }
+        uint32_t empty = *place;
+        *place = r->next;
+        r->next = race->free;
+        race->free = empty;
+    }
+    if (!found && (found = record_new(race)) != 0) {
+        race->records[found] =
+            (RaceRecord){.insn = touch->insn, .time = now, .warp = (uint16_t)warp, .next = *list};
+        *list = found;
+    }
+    if (!found) return;
+    race->records[found].lanes |= touch->lanes;
+    race->records[found].bytes = (uint16_t)touch->bytes;
+}
+
+/* --- cells ------------------------------------------------------------------------------------------ */
+
+/* A lane of the record whose access the thread cannot know to be over; -1: there is none. */
+static int unknown(const Race *race, const RaceRecord *r, const RaceTouch *touch, int lane)
+{
+    uint32_t others = r->lanes & ~(r->warp == touch->warp->index ? 1u << lane : 0);
+    const Clock *clock = clock_of(&race->clocks, touch->warp, lane);
+    for (; others; others &= others - 1) {
+        int other = __builtin_ctz(others);
+        if (!clock || clock->at[r->warp * WARP_LANES + (uint32_t)other] < r->time) return other;
+    }
+    return -1;
+}
+
+/* A write that changes nothing. */
+static bool is_silent(const RaceTouch *touch, uint32_t offset, uint32_t bytes)
+{
+    const uint8_t *shared = touch->warp->block->shared;
+    return touch->kind == TOUCH_WRITE && touch->value
+           && memcmp(shared + offset, touch->value + (offset - touch->offset), bytes) == 0;
+}
+
+typedef struct Look {
+    const RaceTouch *touch;
+    uint32_t offset, bytes; /* of the cell */
+    bool overlaps; /* a write of the same value that some other may not come before */
+} Look;
+
+/* One lane against one list; false: a race, recorded. */
+static bool look_at(const Race *race, Look *look, int lane, uint32_t list, TouchKind kind)
+{
+    for (; list; list = race->records[list].next) {
+        const RaceRecord *r = &race->records[list];
+        int other = unknown(race, r, look->touch, lane);
+        if (other < 0) continue;
+        if (kind != TOUCH_WRITE || !is_silent(look->touch, look->offset, look->bytes)) {
+            race_report(look->touch, lane, look->offset, r, other, kind);
+            return false;
+        }
+        look->overlaps = true;
+    }
+    return true;
+}
+
+static bool touch_cell(Race *race, Cell *cell, Look *look)
+{
+    static const bool against[TOUCH_KINDS][TOUCH_KINDS] = {
+        [TOUCH_READ] = {[TOUCH_WRITE] = true, [TOUCH_ATOMIC] = true},
+        [TOUCH_WRITE] = {[TOUCH_READ] = true, [TOUCH_WRITE] = true, [TOUCH_ATOMIC] = true},
+        [TOUCH_ATOMIC] = {[TOUCH_READ] = true, [TOUCH_WRITE] = true}};
+    const RaceTouch *touch = look->touch;
+    look->overlaps = false;
+    for (int kind = 0; kind < TOUCH_KINDS; kind++) {
+        if (!cell->lists[kind] || !against[touch->kind][kind]) continue;
+        for (uint32_t rest = touch->lanes; rest; rest &= rest - 1)
+            if (!look_at(race, look, __builtin_ctz(rest), cell->lists[kind], (TouchKind)kind)) return false;
+    }
+    for (int kind = 0; touch->kind == TOUCH_WRITE && kind < TOUCH_KINDS; kind++)
+        if (kind != TOUCH_WRITE || !look->overlaps) list_drop(race, &cell->lists[kind]);
+    list_add(race, &cell->lists[touch->kind], touch);
+    return true;
+}
+
+static bool divide(Race *race, uint32_t word)
+{
+    Cell *whole = &race->words[word];
+    if (!race->bytes) race->bytes = calloc((size_t)race->clocks.words * WORD, sizeof *race->bytes);
+    if (!race->bytes) return false;
+    for (uint32_t b = 0; b < WORD; b++)
+        for (int kind = 0; kind < TOUCH_KINDS; kind++)
+            race->bytes[word * WORD + b].lists[kind] = list_copy(race, whole->lists[kind]);
+    whole->divided = true;
+    return true;
+}
+
+/* Part of a word, or all of it. */
+static bool touch_word(Race *race, const RaceTouch *touch, uint32_t offset, uint32_t bytes)
+{
+    Cell *cell = &race->words[offset / WORD];
+    if (cell->era != race->era) *cell = (Cell){.era = race->era & ERA_LAST};
+    if (bytes == WORD && !cell->divided)
+        return touch_cell(race, cell, &(Look){.touch = touch, .offset = offset, .bytes = WORD});
+    if (!cell->divided && !divide(race, offset / WORD)) {
+        race->clocks.failed = true;
+        return true;
+    }
+    for (uint32_t b = offset; b < offset + bytes; b++)
+        if (!touch_cell(race, &race->bytes[b], &(Look){.touch = touch, .offset = b, .bytes = 1})) return false;
+    return true;
+}
+
+/* Without memory for records the check cannot go on. */
+static bool has_memory(const Race *race, const Warp *warp)
+{
+    if (!race->clocks.failed) return true;
+    exec_fault_plain(warp->block->grid, 2, "kernel %s: no memory for what racecheck keeps of a block",
+                     warp->block->grid->function->name);
+    return false;
+}
+
+/* Most reads: of a word that the warp has read already, or nobody has touched. */
+static bool read_quickly(Race *race, const RaceTouch *touch)
+{
+    Cell *cell = &race->words[touch->offset / WORD];
+    if (touch->kind != TOUCH_READ || touch->bytes != WORD) return false;
+    if (cell->era != race->era) *cell = (Cell){.era = race->era & ERA_LAST};
+    if (cell->divided || cell->lists[TOUCH_WRITE] || cell->lists[TOUCH_ATOMIC]) return false;
+    list_add(race, &cell->lists[TOUCH_READ], touch);
+    return true;
+}
+
+bool race_touch(Race *race, const RaceTouch *touch)
+{
+    uint32_t bit = 1u << touch->warp->index;
+    if (race->due & bit && touch->kind != TOUCH_ATOMIC) {
+        race->clocks.now[touch->warp->index]++;
+        race->due &= ~bit;
+    }
+    if (read_quickly(race, touch)) return has_memory(race, touch->warp);
+    uint32_t end = touch->offset + touch->bytes, bytes;
+    for (uint32_t at = touch->offset; at < end; at += bytes) {
+        bytes = WORD - at % WORD < end - at ? WORD - at % WORD : end - at;
+        if (!touch_word(race, touch, at, bytes)) return false;
+    }
+    return has_memory(race, touch->warp);
+}
+
+/* --- where threads meet ----------------------------------------------------------------------------- */
+
+void race_acquire(Race *race, const Warp *warp, int lane, uint32_t offset)
+{
+    clocks_acquire(&race->clocks, warp, lane, offset / WORD);
+}
+
+void race_release(Race *race, const Warp *warp, int lane, uint32_t offset)
+{
+    clocks_release(&race->clocks, warp, lane, offset / WORD);
+}
+
+void race_tick(Race *race, const Warp *warp) { race->due |= 1u << warp->index; }
+
+void race_arrive(Race *race, const Warp *warp, uint32_t barrier)
+{
+    clocks_arrive(&race->clocks, warp, barrier);
+    race_tick(race, warp);
+}
+
+void race_barrier(Race *race, const Block *block, uint32_t barrier)
+{
+    Meeting meeting = {.handed_on = race->clocks.of_barrier[barrier]};
+    uint32_t threads = 0;
+    for (uint32_t w = 0; w < block->warp_count; w++) {
+        const Warp *warp = &block->warps[w];
+        for (uint32_t n = 0; warp->started && !warp->done && n < warp->group_count; n++) {
+            const Group *g = &warp->groups[n];
+            if (g->state == GROUP_BARRIER && g->member_mask == barrier) meeting.lanes[w] |= g->mask;
+        }
+        threads += lane_count(meeting.lanes[w]);
+    }
+    if (threads == (block->barriers[barrier].expected ? block->threads : block->live))
+        race_new_era(race); /* without a count, threads that have ended count as come */
+    else
+        clocks_meet(&race->clocks, &meeting);
+    clocks_drop_barrier(&race->clocks, barrier);
+}
+
+void race_warp(Race *race, const Warp *warp, uint32_t lanes)
+{
+    Meeting meeting = {0};
+    meeting.lanes[warp->index] = lanes;
+    clocks_meet(&race->clocks, &meeting);
+}

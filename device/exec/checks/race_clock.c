@@ -1,0 +1,165 @@
+/* Who knows of whose accesses: clocks of threads, handed on where they meet. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/checks/race.h"
+
+static Clock *clock_new(Clocks *c)
+{
+    Clock *clock = c->free;
+    if (clock)
+        c->free = clock->next;
+    else
+        clock = malloc(sizeof *clock + c->threads * sizeof *clock->at);
+    if (!clock) {
+        c->failed = true;
+        return NULL;
+    }
+    clock->owners = 1;
+    memset(clock->at, 0, c->threads * sizeof *clock->at);
+    return clock;
+}
+
+static void clock_drop(Clocks *c, Clock **place)
+{
+    Clock *clock = *place;
+    *place = NULL;
+    if (!clock || --clock->owners) return;
+    clock->next = c->free;
+    c->free = clock;
+}
+
+static void clock_join(const Clocks *c, Clock *into, const Clock *from)
+{
+    if (!from || from == into) return;
+    for (uint32_t t = 0; t < c->threads; t++)
+        into->at[t] = into->at[t] > from->at[t] ? into->at[t] : from->at[t];
+}
+
+/* The clock at a place, for it alone to change; NULL without memory. */
+static Clock *clock_own(Clocks *c, Clock **place)
+{
+    if (*place && (*place)->owners == 1) return *place;
+    Clock *own = clock_new(c);
+    if (!own) return NULL;
+    clock_join(c, own, *place);
+    clock_drop(c, place);
+    return *place = own;
+}
+
+bool clocks_open(Clocks *c, uint32_t warps, uint32_t words)
+{
+    c->warps = warps;
+    c->threads = warps * WARP_LANES;
+    c->words = words;
+    c->of_thread = calloc(c->threads, sizeof *c->of_thread);
+    c->now = calloc(warps, sizeof *c->now);
+    c->of_word = calloc(words + 1, sizeof *c->of_word);
+    c->used = calloc(words + 1, sizeof *c->used);
+    return c->of_thread && c->now && c->of_word && c->used;
+}
+
+void clocks_forget(Clocks *c)
+{
+    for (uint32_t t = 0; t < c->threads; t++) clock_drop(c, &c->of_thread[t]);
+    while (c->used_count) clock_drop(c, &c->of_word[c->used[--c->used_count]]);
+    for (int b = 0; b < BARRIER_COUNT; b++) clock_drop(c, &c->of_barrier[b]);
+    for (uint32_t w = 0; w < c->warps; w++) c->now[w] = 1;
+}
+
+void clocks_close(Clocks *c)
+{
+    if (c->of_thread && c->now && c->of_word && c->used) clocks_forget(c);
+    while (c->free) {
+        Clock *next = c->free->next;
+        free(c->free);
+        c->free = next;
+    }
+    free(c->of_thread);
+    free(c->now);
+    free(c->of_word);
+    free(c->used);
+}
+
+/* A thread's clock, and that it has come as far as now itself, is added to the one at a place. */
+static void hand_on(Clocks *c, uint32_t thread, Clock **place)
+{
+    Clock *clock = clock_own(c, place);
+    if (!clock) return;
+    clock_join(c, clock, c->of_thread[thread]);
+    clock->at[thread] = c->now[thread / WARP_LANES];
+}
+
+static uint32_t thread_of(const Warp *warp, int lane) { return warp->index * WARP_LANES + (uint32_t)lane; }
+
+void clocks_release(Clocks *c, const Warp *warp, int lane, uint32_t word)
+{
+    if (!c->of_word[word]) c->used[c->used_count++] = word;
+    hand_on(c, thread_of(warp, lane), &c->of_word[word]);
+    if (!c->of_word[word]) c->used_count--;
+}
+
+void clocks_acquire(Clocks *c, const Warp *warp, int lane, uint32_t word)
+{
+    if (!c->of_word[word]) return;
+    Clock *own = clock_own(c, &c->of_thread[thread_of(warp, lane)]);
+    if (own) clock_join(c, own, c->of_word[word]);
+}
+
+void clocks_arrive(Clocks *c, const Warp *warp, uint32_t barrier)
+{
+    for (uint32_t rest = warp->mask; rest; rest &= rest - 1)
+        hand_on(c, thread_of(warp, __builtin_ctz(rest)), &c->of_barrier[barrier]);
+}
+
+void clocks_drop_barrier(Clocks *c, uint32_t barrier) { clock_drop(c, &c->of_barrier[barrier]); }
+
+/* --- threads that meet ------------------------------------------------------------------------------ */
+
+/* The one clock that all of them have already, and nobody else; else NULL. */
+static Clock *common(const Clocks *c, const Meeting *m)
+{
+    Clock *first = NULL;
+    uint32_t count = 0;
+    for (uint32_t w = 0; w < c->warps; w++) {
+        for (uint32_t rest = m->lanes[w]; rest; rest &= rest - 1) {
+            Clock *clock = c->of_thread[w * WARP_LANES + (uint32_t)__builtin_ctz(rest)];
+            if (!clock || (count && clock != first)) return NULL;
+            first = clock;
+            count++;
+        }
+    }
+    return first && first->owners == count ? first : NULL;
+}
+
+static void gather(Clocks *c, const Meeting *m, Clock *into)
+{
+    const Clock *last = NULL;
+    for (uint32_t w = 0; w < c->warps; w++) {
+        for (uint32_t rest = m->lanes[w]; rest; rest &= rest - 1) {
+            uint32_t thread = w * WARP_LANES + (uint32_t)__builtin_ctz(rest);
+            if (c->of_thread[thread] != last) clock_join(c, into, last = c->of_thread[thread]);
+            into->at[thread] = c->now[w];
+        }
+    }
+}
+
+void clocks_meet(Clocks *c, const Meeting *m)
+{
+    Clock *clock = common(c, m);
+    bool fresh = !clock;
+    if (fresh && !(clock = clock_new(c))) return;
+    gather(c, m, clock);
+    clock_join(c, clock, m->handed_on);
+    for (uint32_t w = 0; w < c->warps; w++) {
+        if (!m->lanes[w]) continue;
+        c->now[w]++;
+        for (uint32_t rest = m->lanes[w]; fresh && rest; rest &= rest - 1) {
+            Clock **place = &c->of_thread[w * WARP_LANES + (uint32_t)__builtin_ctz(rest)];
+            clock_drop(c, place);
+            *place = clock;
+            clock->owners++;
+        }
+    }
+    if (fresh) clock_drop(c, &clock);
+}

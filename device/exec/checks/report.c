@@ -1,0 +1,141 @@
+/* What the checks say: who, where, which two accesses, what to do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/checks/check.h"
+
+enum { LAUNCH_FAILED = 719 };
+
+/* "file:line (PTX line n)" of an instruction of any function of the kernel's module. */
+static const char *place_of(const Block *block, const Insn *insn, char *out, size_t room)
+{
+    const CodeModule *module = block->grid->function->module;
+    for (uint32_t f = 0; f < module->function_count; f++) {
+        const CodeFunction *function = module->functions[f];
+        if (insn >= function->insns && insn < function->insns + function->insn_count)
+            return exec_place(function, insn, out, room);
+    }
+    snprintf(out, room, "an unknown place");
+    return out;
+}
+
+/* A variable of a function is mangled: _ZZ6kernelE4tile is tile. */
+static const char *plain_name(const char *name, size_t *length)
+{
+    *length = strlen(name);
+    const char *end = name + *length;
+    for (const char *at = name; strncmp(name, "_Z", 2) == 0 && at < end; at++) {
+        char *rest;
+        if (*at < '1' || *at > '9' || (at[-1] >= '0' && at[-1] <= '9')) continue;
+        unsigned long count = strtoul(at, &rest, 10);
+        if (count > (size_t)(end - rest) || (rest + count != end && rest[count] != '_')) continue;
+        *length = count;
+        return rest;
+    }
+    return name;
+}
+
+/* " (tile + 64)", or nothing where no variable lies there. */
+static void tell_variable(const Block *block, uint64_t offset, char *out, size_t room)
+{
+    const CodeFunction *kernel = block->grid->function;
+    out[0] = '\0';
+    for (uint32_t v = 0; v < kernel->shared_count; v++) {
+        const CodeShared *shared = &kernel->shared[v];
+        if (offset - shared->offset >= shared->size) continue;
+        size_t length;
+        const char *name = plain_name(shared->name, &length);
+        snprintf(out, room, " (%.*s + %llu)", (int)length, name, (unsigned long long)(offset - shared->offset));
+        return;
+    }
+    if (offset >= kernel->shared_size)
+        snprintf(out, room, " (byte %llu of the dynamic shared memory)",
+                 (unsigned long long)(offset - kernel->shared_size));
+}
+
+static void tell_thread(const Warp *warp, int lane, char *out, size_t room)
+{
+    const SpecialRow *tid = &warp->rows[WARP_ROW_TID];
+    snprintf(out, room, "(%u,%u,%u)", tid[0].lane[lane], tid[1].lane[lane], tid[2].lane[lane]);
+}
+
+/* --- races ------------------------------------------------------------------------------------------ */
+
+static const char *const kinds[TOUCH_KINDS] =
+    {[TOUCH_READ] = "read", [TOUCH_WRITE] = "write", [TOUCH_ATOMIC] = "atomic operation"};
+
+void race_report(const RaceTouch *touch, int lane, uint32_t offset, const RaceRecord *other, int other_lane,
+                 TouchKind other_kind)
+{
+    Block *block = touch->warp->block;
+    char variable[128], thread[48], place[256];
+    bool same_warp = other->warp == touch->warp->index;
+    bool at_once = same_warp && other->insn == touch->insn && other_kind == TOUCH_WRITE;
+    tell_variable(block, offset, variable, sizeof variable);
+    tell_thread(&block->warps[other->warp], other_lane, thread, sizeof thread);
+    place_of(block, other->insn, place, sizeof place);
+    exec_fault(
+        touch->warp, touch->insn, lane, LAUNCH_FAILED,
+        "race at offset 0x%x of shared memory%s: this %u-byte %s, and %s %u-byte %s by thread %s, %s: %s",
+        offset, variable, touch->bytes, kinds[touch->kind], other->bytes == 8 ? "an" : "a", other->bytes,
+        kinds[other_kind], thread, place,
+        at_once     ? "threads of a warp write different values to one place"
+        : same_warp ? "no __syncwarp() or __syncthreads() lies between them"
+                    : "no __syncthreads() lies between them");
+}
+
+void check_report_copy(const RaceTouch *touch, uint32_t offset, const Insn *copy, uint32_t thread)
+{
+    Block *block = touch->warp->block;
+    char variable[128], name[48], place[256];
+    tell_variable(block, offset, variable, sizeof variable);
+    tell_thread(&block->warps[thread / WARP_LANES], (int)(thread % WARP_LANES), name, sizeof name);
+    place_of(block, copy, place, sizeof place);
+    exec_fault(
+        touch->warp, touch->insn, __builtin_ctz(touch->lanes), LAUNCH_FAILED,
+        "race at offset 0x%x of shared memory%s: this %u-byte %s, and an asynchronous copy by thread %s, %s: "
+        "that thread has not waited for it (cp.async.wait_group, __pipeline_wait_prior())",
+        offset, variable, touch->bytes, kinds[touch->kind], name, place);
+}
+
+/* --- what nothing has written ----------------------------------------------------------------------- */
+
+static void tell_range(const Block *block, uint64_t address, char *out, size_t room)
+{
+    MemoryRange range;
+    out[0] = '\0';
+    if (!memory_map_find(block->grid->launch->memory, address, &range)) return;
+    snprintf(out, room, ", %llu bytes into the %s at 0x%llx of %llu bytes",
+             (unsigned long long)(address - range.base), memory_kind_name(range.kind),
+             (unsigned long long)range.base, (unsigned long long)range.size);
+}
+
+void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared, uint64_t bytes, uint64_t first)
+{
+    char where[192];
+    if (shared)
+        tell_variable(warp->block, first, where, sizeof where);
+    else
+        tell_range(warp->block, first, where, sizeof where);
+    exec_fault(warp, insn, lane, LAUNCH_FAILED, "%llu-byte read of what was never written: %s 0x%llx%s%s: %s",
+               (unsigned long long)bytes, shared ? "offset" : "the byte at", (unsigned long long)first,
+               shared ? " of shared memory" : "", where,
+               shared ? "a thread of the block must write it first"
+                      : "a kernel, a copy or a fill must write it first");
+}
+
+/* --- barriers --------------------------------------------------------------------------------------- */
+
+void check_report_divergence(const Warp *warp, const Group *waiting, uint32_t others, const char *what)
+{
+    const Block *block = warp->block;
+    char place[256];
+    place_of(block, waiting->pc, place, sizeof place);
+    exec_fault_plain(
+        block->grid, LAUNCH_FAILED,
+        "kernel %s, block (%u,%u,%u), warp %u, %s: divergent threads at a barrier: lanes 0x%08x came "
+        "to it, lanes 0x%08x %s; all threads of a warp must come to the same __syncthreads()",
+        block->grid->function->name, block->id[0], block->id[1], block->id[2], warp->index, place,
+        waiting->mask, others, what);
+}

@@ -1,0 +1,112 @@
+/* Barriers that only part of a warp comes to, or that are given what they cannot use.
+ *
+ * The aligned forms (bar.*, which __syncthreads() is) want all threads of a warp that have not ended, at one
+ * instruction. Lanes may come there in several groups all the same, as the interpreter runs them: what
+ * counts is where the others are when the barrier is complete, or when they end. Lanes that have nothing left to do
+ * but to end when others come to the barrier have returned early, which is no error.
+ */
+#include "exec/checks/check.h"
+
+enum { STEPS_TO_END = 4, LAUNCH_FAILED = 719 };
+
+static bool is_aligned(const Insn *insn) { return !(insn->mods & BAR_APART); }
+
+static bool waits(const Group *g) { return g->state == GROUP_BARRIER; }
+
+/* Whether a group only has to end. */
+static bool has_returned(const Group *g)
+{
+    const Insn *insn = g->pc;
+    for (int step = 0; g->depth == 0 && step < STEPS_TO_END; step++) {
+        if ((insn->op == OP_ret || insn->op == OP_exit) && insn->a == REF_ABSENT) return true;
+        if (insn->op == OP_label)
+            insn++;
+        else if (insn->op == OP_bra)
+            insn = insn->target;
+        else
+            return false;
+    }
+    return false;
+}
+
+/* A count of whole warps, the same for all that come. Without one it is all threads of the block. */
+static bool count_is_good(Warp *warp, const Insn *insn, int l)
+{
+    const Block *block = warp->block;
+    uint32_t number = ROW(const uint32_t, warp, insn->a)[l], count = block->threads, others = count;
+    if (insn->b != REF_ABSENT) {
+        count = ROW(const uint32_t, warp, insn->b)[l];
+        if (!count || count % WARP_LANES) {
+            exec_fault(warp, insn, l, LAUNCH_FAILED, "barrier %u of %u threads: a count is a multiple of %d",
+                       number, count, WARP_LANES);
+            return false;
+        }
+    }
+    if (number >= BARRIER_COUNT || !block->barriers[number].arrived) return true;
+    if (block->barriers[number].expected) others = block->barriers[number].expected;
+    if (others == count) return true;
+    exec_fault(warp, insn, l, LAUNCH_FAILED, "barrier %u of %u threads, and others wait there for %u", number,
+               count, others);
+    return false;
+}
+
+static bool counts_are_good(Warp *warp, const Insn *insn)
+{
+    for (uint32_t rest = warp->mask; rest; rest &= rest - 1)
+        if (!count_is_good(warp, insn, __builtin_ctz(rest))) return false;
+    return true;
+}
+
+bool check_arrival(Warp *warp, const Insn *insn)
+{
+    Checker *checker = warp->block->checker;
+    if (!(checker->checks & CHECK_SYNC)) return true;
+    if (!counts_are_good(warp, insn)) return false;
+    for (uint32_t n = 0; is_aligned(insn) && n < warp->group_count; n++) {
+        const Group *g = &warp->groups[n];
+        if (g == warp->current) continue;
+        if (waits(g) && g->pc != insn) {
+            check_report_divergence(warp, g, warp->mask, "to another one");
+            return false;
+        }
+        if (!waits(g) && !has_returned(g) && !warp->scattered) checker->missed[warp->index] |= g->mask;
+    }
+    return true;
+}
+
+static void check_warp_at(const Warp *warp, uint32_t barrier)
+{
+    const Group *first = NULL;
+    uint32_t here = 0, elsewhere = 0;
+    for (uint32_t n = 0; n < warp->group_count; n++) {
+        const Group *g = &warp->groups[n];
+        bool comes = waits(g) && g->member_mask == barrier;
+        if (comes && is_aligned(g->pc)) first = g;
+        if (comes)
+            here |= g->mask;
+        else if (!has_returned(g))
+            elsewhere |= g->mask;
+    }
+    if (first && elsewhere) check_report_divergence(warp, first, elsewhere & ~here, "did not");
+}
+
+void check_complete(Block *block, uint32_t barrier)
+{
+    Checker *checker = block->checker;
+    for (uint32_t w = 0; w < block->warp_count; w++) {
+        const Warp *warp = &block->warps[w];
+        if (!warp->started || warp->done) continue;
+        check_warp_at(warp, barrier);
+        checker->missed[w] = 0;
+    }
+}
+
+void check_exit(const Warp *warp, uint32_t lanes)
+{
+    const Checker *checker = warp->block->checker;
+    uint32_t missed = checker->checks & CHECK_SYNC ? checker->missed[warp->index] & lanes : 0;
+    for (uint32_t n = 0; missed && n < warp->group_count; n++) {
+        const Group *g = &warp->groups[n];
+        if (waits(g) && is_aligned(g->pc)) check_report_divergence(warp, g, missed, "ended without it");
+    }
+}

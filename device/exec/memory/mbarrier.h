@@ -1,0 +1,39 @@
+/* Barriers that programs keep in shared memory, 64 bits each: how many threads and bytes of copies are still to
+ * come in the running phase, how many threads a phase waits for, and the phase's parity.
+ *
+ * A thread that waits for a phase is parked like one at a block's barrier, and set free by the arrival that
+ * completes it. Waits have an end: where nothing else can run they come back false, as a program may go on
+ * without. Only when a block has done nothing but that for long is it told to be stuck. */
+#ifndef DEVICE_EXEC_MEMORY_MBARRIER_H
+#define DEVICE_EXEC_MEMORY_MBARRIER_H
+
+#include "exec/state.h"
+
+/* Insn.mods. */
+enum {
+    MBARRIER_DROP = 1 << 8, /* arrive: the threads take no part in later phases */
+    MBARRIER_NO_COMPLETE = 1 << 9, /* arrive: the phase does not end by this */
+    MBARRIER_EXPECT = 1 << 10, /* arrive: of one thread, after it expects bytes */
+    MBARRIER_COMPLETE = 1 << 8, /* tx */
+    MBARRIER_PARITY = 1 << 8, /* wait */
+    BULK_FROM_SHARED = 1 << 8, /* cp_bulk: offsets in shared memory, else generic addresses */
+    BULK_TO_SHARED = 1 << 9
+};
+
+const Insn *mbarrier_init(Warp *warp, const Insn *insn);
+const Insn *mbarrier_inval(Warp *warp, const Insn *insn);
+const Insn *mbarrier_tx(Warp *warp, const Insn *insn);
+const Insn *mbarrier_arrive(Warp *warp, const Insn *insn);
+const Insn *mbarrier_wait(Warp *warp, const Insn *insn);
+const Insn *mbarrier_pending(Warp *warp, const Insn *insn);
+
+/* Copies many bytes; then they arrive at a barrier, if there is one. */
+const Insn *bulk_copy(Warp *warp, const Insn *insn);
+
+/* Bytes of a lane's copy have come: false after a fault. */
+bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t offset, uint32_t bytes);
+
+/* Ends the waits of the block's parked groups with false; true when there were any. */
+bool mbarrier_expire(Block *block);
+
+#endif

@@ -1,0 +1,721 @@
+/* The memory map: one sorted array of ranges over two reservations of address space.
+ *
+ * Looking up is a binary search over base addresses under a reader's lock. Addresses are handed out in slots
+ * of rounded size, kept in bins when free; a freed slot passes through the quarantine first. Physical memory
+ * is the kernel's business: pages appear at the first touch, and large freed slots give theirs back at once.
+ * One reservation is private to the process. The other lies over an unnamed file, so that another process
+ * can map the same pages; where the system gives none, its ranges come from the private one.
+ */
+#define _GNU_SOURCE
+#include "exec/memory/memory_map.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "exec/memory/shared_file.h"
+#include "exec/checks/unwritten.h"
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
+
+enum {
+    ALIGN = 512,
+    FINE_BINS = 64,                   /* slots up to 32 KiB: one bin for each multiple of 512 */
+    BINS = FINE_BINS + 8 * 48,        /* then eight for each power of two */
+    QUARANTINE_RANGES = 4096
+};
+#define COMMIT_STEP (32 * MIB)
+#define HUGE_PAGE (2 * MIB)
+#define PAGE (4 * KIB)
+#define LARGE MIB                     /* what is larger starts at a huge page, as a GPU's memory does */
+#define SHEET (32 * MIB)              /* smaller slots are cut from pieces of that size */
+#define POISON_LIMIT (256 * KIB)      /* larger ranges give their pages back instead */
+#define QUARANTINE_SMALL (32 * MIB)   /* bytes of ranges that keep their pages */
+#define ARENA_LARGEST (UINT64_C(1) << 40)
+#define ARENA_USUAL (4 * GIB)
+#define ARENA_SMALLEST (64 * MIB)
+
+typedef struct Entry {
+    MemoryRange range;                /* as kernels find it */
+    MemoryRange told;                 /* as calls of the program find it: ahead of that where a stream lags */
+    uint64_t kept;                    /* a pool's range: how many bytes it may have; else 0 */
+    struct Region *region;            /* NULL for registered memory */
+    uint64_t slot, slot_size;         /* 0 for registered memory */
+    struct Entry *next;               /* in the quarantine or in a bin */
+} Entry;
+
+/* A reservation: what lies below `top` has been handed out, what lies below `committed` may be touched. Slots
+ * smaller than a huge page lie together, so that they leave no holes between the large ones. */
+typedef struct Region {
+    uint64_t start, size, top, committed;
+    uint64_t sheet, sheet_end;        /* what is left for small slots */
+    Entry *bins[BINS];
+    Unwritten unwritten;              /* of new device memory, when that is watched */
+} Region;
+
+struct MemoryMap {
+    pthread_rwlock_t lock;
+    uint64_t *bases;                  /* sorted; entries[i] starts at bases[i] */
+    Entry **entries;
+    size_t count, capacity;
+    Region own, shared;               /* shared.size is 0 where the system gives no file */
+    SharedFile file;                  /* of `shared` */
+    Entry *oldest, *newest;           /* the quarantine */
+    uint64_t quarantined;             /* bytes in it that keep their pages */
+    size_t quarantine_count;
+    uint64_t last_id;
+    _Atomic uint64_t generation;
+    _Atomic bool has_discarded;
+};
+
+static uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
+
+/* The bin for slots of at least need bytes; *slot_size becomes the size of its slots, for which the bin is the
+ * same. */
+static int bin_of(uint64_t need, uint64_t *slot_size)
+{
+    if (need >= HUGE_PAGE) need = align_up(need, HUGE_PAGE);
+    if (need <= FINE_BINS * ALIGN) {
+        uint64_t units = (need + ALIGN - 1) / ALIGN;
+        *slot_size = units * ALIGN;
+        return (int)units - 1;
+    }
+    int power = 63 - __builtin_clzll(need);
+    uint64_t step = (UINT64_C(1) << power) / 8;
+    uint64_t eighths = (need - (UINT64_C(1) << power) + step - 1) / step;
+    *slot_size = (UINT64_C(1) << power) + eighths * step;
+    return FINE_BINS + (power - 15) * 8 + (int)eighths;
+}
+
+static uint64_t gap_behind(uint64_t size)
+{
+    if (size < 64 * KIB) return ALIGN;
+    return size < MIB ? PAGE : 64 * KIB;
+}
+
+static void region_open(Region *region, void *start, uint64_t size)
+{
+    region->start = (uint64_t)(uintptr_t)start;
+    region->size = size;
+    region->top = region->committed = align_up(region->start, HUGE_PAGE);
+}
+
+static bool reserve_own(Region *region, uint64_t least)
+{
+    if (least > ARENA_USUAL) least = ARENA_USUAL;
+    if (least < ARENA_SMALLEST) least = ARENA_SMALLEST;
+    for (uint64_t size = ARENA_LARGEST; size >= least; size /= 2) {
+        void *start = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (start == MAP_FAILED) continue;
+        region_open(region, start, size);
+        return true;
+    }
+    return false;
+}
+
+/* The file is as long as the region from the start: it never grows. */
+static void reserve_shared(Region *region, SharedFile *file, uint64_t size)
+{
+    if (!shared_file_create(file, "cuda-device-memory", size)) return;
+    void *start = mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file->descriptor, 0);
+    if (start == MAP_FAILED)
+        shared_file_close(file);
+    else
+        region_open(region, start, size);
+}
+
+MemoryMap *memory_map_create(void) { return memory_map_create_least(ARENA_USUAL); }
+
+MemoryMap *memory_map_create_least(uint64_t least)
+{
+    MemoryMap *map = calloc(1, sizeof *map);
+    if (!map) return NULL;
+    if (!reserve_own(&map->own, least)) {
+        free(map);
+        return NULL;
+    }
+    reserve_shared(&map->shared, &map->file, map->own.size);
+    pthread_rwlock_init(&map->lock, NULL);
+    return map;
+}
+
+static void free_chain(Entry *entry)
+{
+    while (entry) {
+        Entry *next = entry->next;
+        free(entry);
+        entry = next;
+    }
+}
+
+static void region_close(Region *region)
+{
+    for (int b = 0; b < BINS; b++) free_chain(region->bins[b]);
+    munmap((void *)(uintptr_t)region->start, region->size);
+    unwritten_close(&region->unwritten);
+}
+
+void memory_map_destroy(MemoryMap *map)
+{
+    if (!map) return;
+    for (size_t i = 0; i < map->count; i++)
+        if (map->entries[i]->range.state == MEMORY_LIVE) free(map->entries[i]);
+    free_chain(map->oldest);
+    region_close(&map->own);
+    if (map->shared.size) {
+        region_close(&map->shared);
+        shared_file_close(&map->file);
+    }
+    pthread_rwlock_destroy(&map->lock);
+    free(map->bases);
+    free(map->entries);
+    free(map);
+}
+
+/* How many ranges start at or before address. */
+static size_t count_upto_locked(const MemoryMap *map, uint64_t address)
+{
+    size_t low = 0, high = map->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->bases[middle] <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool reserve_locked(MemoryMap *map)
+{
+    if (map->count < map->capacity) return true;
+    size_t capacity = map->capacity ? 2 * map->capacity : 256;
+    uint64_t *bases = realloc(map->bases, capacity * sizeof *bases);
+    if (!bases) return false;
+    map->bases = bases;
+    Entry **entries = realloc(map->entries, capacity * sizeof *entries);
+    if (!entries) return false;
+    map->entries = entries;
+    map->capacity = capacity;
+    return true;
+}
+
+/* There is room: reserve_locked was asked. */
+static void insert_locked(MemoryMap *map, Entry *entry)
+{
+    size_t at = count_upto_locked(map, entry->range.base), behind = map->count - at;
+    memmove(map->bases + at + 1, map->bases + at, behind * sizeof *map->bases);
+    memmove(map->entries + at + 1, map->entries + at, behind * sizeof *map->entries);
+    map->bases[at] = entry->range.base;
+    map->entries[at] = entry;
+    map->count++;
+}
+
+static void remove_locked(MemoryMap *map, const Entry *entry)
+{
+    size_t at = count_upto_locked(map, entry->range.base) - 1, behind = map->count - at - 1;
+    memmove(map->bases + at, map->bases + at + 1, behind * sizeof *map->bases);
+    memmove(map->entries + at, map->entries + at + 1, behind * sizeof *map->entries);
+    map->count--;
+}
+
+/* The range that contains address, or NULL. */
+static Entry *entry_at_locked(const MemoryMap *map, uint64_t address)
+{
+    size_t upto = count_upto_locked(map, address);
+    if (!upto) return NULL;
+    Entry *entry = map->entries[upto - 1];
+    return address - entry->range.base < entry->range.size ? entry : NULL;
+}
+
+/* Makes the pages below end usable. */
+static bool commit_locked(Region *region, uint64_t end)
+{
+    if (end <= region->committed) return true;
+    uint64_t limit = region->start + region->size;
+    uint64_t target = align_up(end, COMMIT_STEP);
+    if (target > limit) target = align_up(end, PAGE);
+    if (target > limit) return false;
+    if (mprotect((void *)(uintptr_t)region->committed, target - region->committed, PROT_READ | PROT_WRITE))
+        return false;
+    region->committed = target;
+    return true;
+}
+
+/* Addresses from the top, a multiple of huge pages; 0 when the reservation is used up. */
+static uint64_t cut_locked(Region *region, uint64_t size)
+{
+    uint64_t start = region->top;
+    if (size > region->start + region->size - start || !commit_locked(region, start + size)) return 0;
+    region->top = start + size;
+    return start;
+}
+
+/* Room for a small slot: what is left of the last sheet, or a new one. */
+static uint64_t cut_small_locked(Region *region, uint64_t size)
+{
+    if (size > region->sheet_end - region->sheet) {
+        uint64_t sheet = cut_locked(region, SHEET), length = SHEET;
+        if (!sheet) sheet = cut_locked(region, length = HUGE_PAGE);
+        if (!sheet) return 0;
+        region->sheet = sheet;
+        region->sheet_end = sheet + length;
+    }
+    region->sheet += size;
+    return region->sheet - size;
+}
+
+static Entry *new_slot_locked(Region *region, uint64_t slot_size)
+{
+    Entry *entry = calloc(1, sizeof *entry);
+    if (!entry) return NULL;
+    entry->region = region;
+    entry->slot = slot_size < HUGE_PAGE ? cut_small_locked(region, slot_size) : cut_locked(region, slot_size);
+    entry->slot_size = slot_size;
+    if (entry->slot) return entry;
+    free(entry);
+    return NULL;
+}
+
+/* A free slot of at least need bytes: of its own bin, new, or of a larger bin once the reservation is used
+ * up. */
+static Entry *take_slot_locked(Region *region, uint64_t need)
+{
+    uint64_t slot_size;
+    int bin = bin_of(need, &slot_size);
+    Entry *entry = region->bins[bin] ? NULL : new_slot_locked(region, slot_size);
+    for (int b = bin; !entry && b < BINS; b++) {
+        entry = region->bins[b];
+        if (entry && entry->slot_size < need) entry = NULL;
+        if (entry) region->bins[b] = entry->next;
+    }
+    return entry;
+}
+
+static void give_slot_locked(Entry *entry)
+{
+    uint64_t slot_size;
+    int bin = bin_of(entry->slot_size, &slot_size);
+    entry->next = entry->region->bins[bin];
+    entry->region->bins[bin] = entry;
+}
+
+/* The oldest freed range becomes a free slot. */
+static void release_oldest_locked(MemoryMap *map)
+{
+    Entry *entry = map->oldest;
+    map->oldest = entry->next;
+    if (!map->oldest) map->newest = NULL;
+    map->quarantine_count--;
+    if (entry->range.size <= POISON_LIMIT) map->quarantined -= entry->slot_size;
+    remove_locked(map, entry);
+    give_slot_locked(entry);
+}
+
+static void quarantine_locked(MemoryMap *map, Entry *entry)
+{
+    entry->next = NULL;
+    if (map->newest)
+        map->newest->next = entry;
+    else
+        map->oldest = entry;
+    map->newest = entry;
+    map->quarantine_count++;
+    if (entry->range.size <= POISON_LIMIT) map->quarantined += entry->slot_size;
+    while (map->oldest && (map->quarantined > QUARANTINE_SMALL || map->quarantine_count > QUARANTINE_RANGES))
+        release_oldest_locked(map);
+}
+
+static MemoryRange describe(MemoryMap *map, uint64_t base, const MemoryRequest *request)
+{
+    return (MemoryRange){
+        .base = base,
+        .size = request->size,
+        .kind = request->kind,
+        .state = MEMORY_LIVE,
+        .read_only = request->read_only,
+        .device = request->device,
+        .flags = request->flags,
+        .id = ++map->last_id,
+        .owner = request->owner,
+        .tag = request->tag,
+        .block = request->block,
+    };
+}
+
+/* The room for a range of that size. Large slots start at a huge page, others at a multiple of ALIGN. */
+static uint64_t slot_for(uint64_t size, uint64_t align)
+{
+    uint64_t need = size + gap_behind(size);
+    if (size > LARGE && need < HUGE_PAGE) need = HUGE_PAGE;
+    return align > (need < HUGE_PAGE ? ALIGN : HUGE_PAGE) ? need + align : need;
+}
+
+uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
+{
+    uint64_t align = request->align > ALIGN ? request->align : ALIGN;
+    Region *region = request->shared && map->shared.size ? &map->shared : &map->own;
+    if (!request->size || request->size > region->size || align > region->size) return 0;
+    uint64_t most = request->capacity > request->size ? request->capacity : request->size;
+    uint64_t need = slot_for(most, align);
+    uint64_t base = 0;
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = reserve_locked(map) ? take_slot_locked(region, need) : NULL;
+    while (!entry && map->oldest) {
+        release_oldest_locked(map);
+        entry = take_slot_locked(region, need);
+    }
+    if (entry) {
+        base = align_up(entry->slot, align);
+        entry->range = describe(map, base, request);
+        entry->range.shared = region == &map->shared;
+        entry->told = entry->range;
+        entry->kept = request->block ? most : 0;
+        insert_locked(map, entry);
+    }
+    pthread_rwlock_unlock(&map->lock);
+    if (base && request->kind == MEMORY_DEVICE) unwritten_set(&region->unwritten, base, request->size);
+    return base;
+}
+
+/* Poisons a freed range, or gives the pages of a large one back: those of a file by cutting them out of it. */
+static void spoil(const MemoryRange *range)
+{
+    uint8_t *start = (uint8_t *)(uintptr_t)range->base;
+    if (range->size <= POISON_LIMIT) {
+        memset(start, MEMORY_POISON, range->size);
+        return;
+    }
+    uint64_t first = align_up(range->base, PAGE), end = (range->base + range->size) & ~(PAGE - 1);
+    madvise((void *)(uintptr_t)first, end - first, range->shared ? MADV_REMOVE : MADV_DONTNEED);
+    memset(start, MEMORY_POISON, PAGE);
+}
+
+bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
+{
+    MemoryRange range = {0};
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_at_locked(map, base);
+    bool found = entry && entry->range.base == base && entry->slot_size
+                 && (entry->range.state == MEMORY_LIVE || entry->kept);
+    if (found) {
+        range = entry->range;
+        if (entry->kept) range.size = entry->kept;
+        entry->kept = 0;
+        entry->range.state = MEMORY_FREED;
+        entry->range.owner = entry->range.tag = entry->range.block = NULL;
+        entry->told = entry->range;
+        atomic_fetch_add(&map->generation, 1);
+    }
+    pthread_rwlock_unlock(&map->lock);
+    if (!found) return false;
+    spoil(&range);
+    memory_map_written(map, range.base, range.size); /* that it is freed is what accesses are told */
+    pthread_rwlock_wrlock(&map->lock);
+    quarantine_locked(map, entry);
+    pthread_rwlock_unlock(&map->lock);
+    if (freed) *freed = range;
+    return true;
+}
+
+static bool overlaps_locked(const MemoryMap *map, uint64_t address, uint64_t size)
+{
+    for (size_t i = count_upto_locked(map, address + size - 1); i-- > 0;) {
+        const MemoryRange *range = &map->entries[i]->range;
+        if (range->base + range->size <= address) return false;
+        if (range->state == MEMORY_LIVE) return true;
+    }
+    return false;
+}
+
+bool memory_map_overlaps(MemoryMap *map, uint64_t address, uint64_t size)
+{
+    pthread_rwlock_rdlock(&map->lock);
+    bool overlaps = overlaps_locked(map, address, size ? size : 1);
+    pthread_rwlock_unlock(&map->lock);
+    return overlaps;
+}
+
+static bool meets(const Region *region, uint64_t base, uint64_t size)
+{
+    return base < region->start + region->size && base + size > region->start;
+}
+
+bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *request)
+{
+    if (!request->size || base + request->size - 1 < base) return false;
+    Entry *entry = calloc(1, sizeof *entry);
+    if (!entry) return false;
+    pthread_rwlock_wrlock(&map->lock);
+    bool reserved = meets(&map->own, base, request->size) || meets(&map->shared, base, request->size);
+    bool ok = !reserved && reserve_locked(map) && !overlaps_locked(map, base, request->size);
+    if (ok) {
+        entry->range = entry->told = describe(map, base, request);
+        insert_locked(map, entry);
+    }
+    pthread_rwlock_unlock(&map->lock);
+    if (!ok) free(entry);
+    return ok;
+}
+
+bool memory_map_unregister(MemoryMap *map, uint64_t base, MemoryRange *removed)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_at_locked(map, base);
+    if (entry && (entry->range.base != base || entry->slot_size)) entry = NULL;
+    if (entry) {
+        remove_locked(map, entry);
+        atomic_fetch_add(&map->generation, 1);
+    }
+    pthread_rwlock_unlock(&map->lock);
+    if (!entry) return false;
+    if (removed) *removed = entry->range;
+    free(entry);
+    return true;
+}
+
+/* The live range of that owner with the highest base below *limit, which becomes the new limit. */
+static bool find_owned(MemoryMap *map, const void *owner, uint64_t *limit, MemoryRange *out, bool *registered)
+{
+    bool found = false;
+    pthread_rwlock_rdlock(&map->lock);
+    for (size_t i = count_upto_locked(map, *limit - 1); i-- > 0 && !found;) {
+        const Entry *entry = map->entries[i];
+        found = entry->range.state == MEMORY_LIVE && entry->range.owner == owner;
+        if (found) *out = entry->range, *registered = !entry->slot_size, *limit = out->base;
+    }
+    pthread_rwlock_unlock(&map->lock);
+    return found;
+}
+
+void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEMORY_KINDS])
+{
+    MemoryRange range;
+    bool registered;
+    uint64_t limit = UINT64_MAX;
+    memset(bytes, 0, MEMORY_KINDS * sizeof *bytes);
+    while (find_owned(map, owner, &limit, &range, &registered)) {
+        bool gone =
+            registered ? memory_map_unregister(map, range.base, NULL) : memory_map_free(map, range.base, NULL);
+        if (gone) bytes[range.kind] += range.size;
+    }
+}
+
+bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out)
+{
+    pthread_rwlock_rdlock(&map->lock);
+    const Entry *entry = entry_at_locked(map, address);
+    bool found = entry && entry->range.state == MEMORY_LIVE
+                 && (size ? size : 1) <= entry->range.size - (address - entry->range.base);
+    if (found) *out = entry->range;
+    pthread_rwlock_unlock(&map->lock);
+    return found;
+}
+
+bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out)
+{
+    return memory_map_find_span(map, address, 1, out);
+}
+
+/* --- ranges that live in the order of a stream ------------------------------------------------------------ */
+
+/* The entry that starts at base, or NULL. */
+static Entry *entry_of_locked(const MemoryMap *map, uint64_t base)
+{
+    size_t upto = count_upto_locked(map, base);
+    return upto && map->bases[upto - 1] == base ? map->entries[upto - 1] : NULL;
+}
+
+bool memory_map_told(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out)
+{
+    pthread_rwlock_rdlock(&map->lock);
+    size_t upto = count_upto_locked(map, address);
+    const MemoryRange *told = upto ? &map->entries[upto - 1]->told : NULL;
+    bool found = told && told->state == MEMORY_LIVE && address - told->base < told->size
+                 && (size ? size : 1) <= told->size - (address - told->base);
+    if (found) *out = *told;
+    pthread_rwlock_unlock(&map->lock);
+    return found;
+}
+
+bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, base);
+    bool found = entry && entry->told.state == MEMORY_LIVE;
+    if (found) {
+        *out = entry->told;
+        entry->told.state = MEMORY_FREED;
+    }
+    pthread_rwlock_unlock(&map->lock);
+    return found;
+}
+
+MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest *request)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, base);
+    bool shared = entry->told.shared;
+    entry->told = describe(map, base, request);
+    entry->told.shared = shared;
+    MemoryRange told = entry->told;
+    pthread_rwlock_unlock(&map->lock);
+    return told;
+}
+
+void memory_map_begin(MemoryMap *map, const MemoryRange *range)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, range->base);
+    bool later = entry && entry->kept && entry->range.id < range->id;
+    if (later) {
+        entry->range = *range;
+        atomic_fetch_add(&map->generation, 1);
+    }
+    pthread_rwlock_unlock(&map->lock);
+    if (later && range->kind == MEMORY_DEVICE) memory_map_renewed(map, range->base, range->size);
+}
+
+void memory_map_end(MemoryMap *map, const MemoryRange *range)
+{
+    pthread_rwlock_wrlock(&map->lock);
+    Entry *entry = entry_of_locked(map, range->base);
+    bool current = entry && entry->kept && entry->range.id <= range->id;
+    if (current) {
+        entry->range = *range;
+        entry->range.state = MEMORY_FREED;
+        atomic_fetch_add(&map->generation, 1);
+    }
+    pthread_rwlock_unlock(&map->lock);
+    if (!current) return;
+    memset((void *)(uintptr_t)range->base, MEMORY_POISON, range->size < POISON_LIMIT ? range->size : PAGE);
+    memory_map_written(map, range->base, range->size);
+}
+
+bool memory_map_reserves(const MemoryMap *map, uint64_t address)
+{
+    return address - map->own.start < map->own.size || address - map->shared.start < map->shared.size;
+}
+
+bool memory_map_file(const MemoryMap *map, MemoryExport *out)
+{
+    if (!map->shared.size || !shared_file_is_open(&map->file)) return false;
+    *out = (MemoryExport){.descriptor = map->file.descriptor, .inode = (uint64_t)map->file.inode};
+    return true;
+}
+
+bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExport *out)
+{
+    if (!range->shared || !memory_map_file(map, out)) return false;
+    out->offset = range->base - map->shared.start;
+    return true;
+}
+
+/* --- what nothing has written ----------------------------------------------------------------------------- */
+
+bool memory_map_watch(MemoryMap *map)
+{
+    return unwritten_open(&map->own.unwritten, map->own.start, map->own.size)
+           && unwritten_open(&map->shared.unwritten, map->shared.start, map->shared.size);
+}
+
+/* An address lies in one of the regions or in none. */
+static const Unwritten *unwritten_of(const MemoryMap *map, uint64_t address)
+{
+    return address - map->own.start < map->own.size ? &map->own.unwritten : &map->shared.unwritten;
+}
+
+void memory_map_written(MemoryMap *map, uint64_t address, uint64_t size)
+{
+    unwritten_clear(unwritten_of(map, address), address, size);
+}
+
+void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size)
+{
+    unwritten_set(unwritten_of(map, address), address, size);
+}
+
+/* What discarded memory holds: a word of its own for every address. */
+static uint8_t rubbish(uint64_t address)
+{
+    return (uint8_t)((address / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15) >> (32 + address % 4 * 8));
+}
+
+void memory_map_discarded(MemoryMap *map, uint64_t address, uint64_t size)
+{
+    const Unwritten *unwritten = unwritten_of(map, address);
+    if (!unwritten->bits) return;
+    atomic_store(&map->has_discarded, true);
+    for (uint64_t at = address; at < address + size; at++) *(uint8_t *)(uintptr_t)at = rubbish(at);
+    unwritten_set(unwritten, address, size);
+}
+
+/* Whether the host has written the word of discarded memory that has this byte. */
+static bool host_wrote(MemoryMap *map, uint64_t address)
+{
+    MemoryRange range;
+    uint64_t word = address & ~UINT64_C(3), unused;
+    bool found = atomic_load(&map->has_discarded) && memory_map_find(map, address, &range);
+    if (!found || range.kind != MEMORY_MANAGED) return false;
+    for (uint64_t at = word; at < word + 4; at++) {
+        bool unwritten = unwritten_find(unwritten_of(map, at), at, 1, &unused);
+        if (unwritten && *(const uint8_t *)(uintptr_t)at != rubbish(at)) return true;
+    }
+    return false;
+}
+
+bool memory_map_unwritten(MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first)
+{
+    const Unwritten *unwritten = unwritten_of(map, address);
+    while (unwritten_find(unwritten, address, size, first)) {
+        if (!host_wrote(map, *first)) return true;
+        unwritten_clear(unwritten, *first & ~UINT64_C(3), 4);
+    }
+    return false;
+}
+
+void memory_map_moved(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size)
+{
+    uint64_t end = from + size, first;
+    const Unwritten *there = unwritten_of(map, to);
+    unwritten_clear(there, to, size);
+    for (uint64_t at = from; at < end && memory_map_unwritten(map, at, end - at, &first); at = first + 1)
+        unwritten_set(there, to + (first - from), 1);
+}
+
+static uint64_t distance(const MemoryRange *range, uint64_t address)
+{
+    if (address < range->base) return range->base - address;
+    uint64_t offset = address - range->base;
+    return offset < range->size ? 0 : offset - range->size + 1;
+}
+
+void memory_map_nearest(MemoryMap *map, uint64_t address, MemoryRange *out, int *found)
+{
+    pthread_rwlock_rdlock(&map->lock);
+    size_t upto = count_upto_locked(map, address);
+    const Entry *below = upto ? map->entries[upto - 1] : NULL;
+    const Entry *above = upto < map->count ? map->entries[upto] : NULL;
+    const Entry *best = below ? below : above;
+    if (below && above && distance(&above->range, address) < distance(&below->range, address)) best = above;
+    *found = best != NULL;
+    if (best) *out = best->range;
+    pthread_rwlock_unlock(&map->lock);
+}
+
+_Atomic uint64_t *memory_map_generation(MemoryMap *map) { return &map->generation; }
+
+const char *memory_kind_name(MemoryKind kind)
+{
+    static const char *const names[] = {
+        [MEMORY_DEVICE] = "device memory",     [MEMORY_HOST_PINNED] = "page-locked host memory",
+        [MEMORY_MANAGED] = "managed memory",   [MEMORY_REGISTERED] = "registered host memory",
+        [MEMORY_GLOBAL] = "global variable",   [MEMORY_CONST] = "constant variable",
+        [MEMORY_PARAMS] = "kernel parameters", [MEMORY_ARRAY] = "array",
+        [MEMORY_HEAP] = "device heap",         [MEMORY_IMPORTED] = "memory of another process",
+    };
+    return names[kind];
+}

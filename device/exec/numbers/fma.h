@@ -1,0 +1,199 @@
+/* a * b + c rounded once, for processors without such an instruction.
+ *
+ * The product of two floats is exact in double. Their sum with a third, rounded to double and then to float, is
+ * right but where the first rounding makes a tie for the second one. That shows: the last 29 bits of the double
+ * are a one and zeros, or the float is so small that it has fewer bits (then the tie lies elsewhere). So a row is
+ * computed in the simple way and tested as a whole; when there is doubt, once more by rounding to odd.
+ *
+ * Doubles have nothing wider. Their product and sums are split into two numbers without an error; an error of
+ * the last sum is kept by rounding to odd (Boldo and Melquiond, Emulation of FMA and correctly rounded sums,
+ * 2008). Where that would overflow or underflow, the C library's function serves.
+ */
+#ifndef DEVICE_EXEC_NUMBERS_FMA_H
+#define DEVICE_EXEC_NUMBERS_FMA_H
+
+#include "exec/numbers/float.h"
+
+#if HAVE_FMA
+#define HAVE_DOUBT 0
+LANE_FN f64 fma_plain(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
+#else
+#include <fenv.h>
+
+/* What is in doubt once more; sums that are exact in double were rounded once. */
+static __attribute__((noinline, unused)) void fma_row_again(f32 *r, const f32 *a, const f32 *b, const f32 *c)
+{
+    b64 inexact = 0;
+    LANES_LOOP
+    {
+        const f64 p = (f64)a[l] * b[l], s = p + c[l];
+        inexact |= (s - p != c[l] ? 1 : 0) | (s - c[l] != p ? 1 : 0);
+    }
+    if (inexact) LANES_LOOP r[l] = fma_f32(a[l], b[l], c[l]);
+}
+
+#if defined(__SSE4_1__)
+#define HAVE_DOUBT 1
+
+/* What has been seen of a row's sums: the least of their last 29 bits, moved to the sign, and of the floats'
+ * sizes, less one so that zeros are largest. Tiny are sizes up to 2^-125. */
+typedef struct Doubt {
+    __m128i tie, tiny;
+} Doubt;
+
+LANE_FN Doubt no_doubt(void) { return (Doubt){_mm_setzero_si128(), _mm_set1_epi32(-1)}; }
+
+LANE_FN bool in_doubt(const Doubt *x)
+{
+    const __m128i ties = _mm_cmpeq_epi32(x->tie, _mm_set1_epi32(INT32_MIN));
+    const __m128i tinies = _mm_cmpeq_epi32(_mm_srli_epi32(x->tiny, 25), _mm_setzero_si128());
+    const __m128i either = _mm_or_si128(ties, tinies);
+    return __builtin_expect(!_mm_testz_si128(either, either), 0);
+}
+
+/* Two floats as doubles, in one instruction: gcc would load them by one of its own. */
+LANE_FN __m128d two_doubles(const void *p)
+{
+    typedef struct __attribute__((packed, may_alias)) Two {
+        f32 x[2];
+    } Two;
+    __m128d r;
+    __asm__("cvtps2pd %1, %0" : "=x"(r) : "m"(*(const Two *)p));
+    return r;
+}
+
+LANE_FN void look_for_ties(Doubt *x, __m128d low, __m128d high)
+{
+    const __m128 last = _mm_shuffle_ps(_mm_castpd_ps(low), _mm_castpd_ps(high), _MM_SHUFFLE(2, 0, 2, 0));
+    x->tie = _mm_min_epi32(x->tie, _mm_slli_epi32(_mm_castps_si128(last), 3));
+}
+LANE_FN void look_for_tiny(Doubt *x, __m128 r)
+{
+    const __m128i bits = _mm_castps_si128(r), size = _mm_add_epi32(bits, bits);
+    x->tiny = _mm_min_epu32(x->tiny, _mm_add_epi32(size, _mm_set1_epi32(-1)));
+}
+
+/* Four sums, rounded to r. */
+LANE_FN void round_sums(f32 *r, __m128d low, __m128d high, bool sizes, Doubt *doubt)
+{
+    const __m128 x = _mm_cvtpd_ps(low), y = _mm_cvtpd_ps(high), both = _mm_movelh_ps(x, y);
+    look_for_ties(doubt, low, high);
+    if (sizes) {
+        look_for_tiny(doubt, both);
+        _mm_store_ps(r, both);
+    } else {
+        _mm_storel_epi64((__m128i *)(void *)r, _mm_castps_si128(x));
+        _mm_storel_epi64((__m128i *)(void *)(r + 2), _mm_castps_si128(y));
+    }
+}
+
+/* r is none of the sources. */
+LANE_FN void fma_row(f32 *r, const f32 *a, const f32 *b, const f32 *c)
+{
+    Doubt doubt = no_doubt();
+    for (int l = 0; l < WARP_LANES; l += 4) {
+        const __m128d p = _mm_mul_pd(two_doubles(a + l), two_doubles(b + l));
+        const __m128d q = _mm_mul_pd(two_doubles(a + l + 2), two_doubles(b + l + 2));
+        const __m128d s = _mm_add_pd(p, two_doubles(c + l)), t = _mm_add_pd(q, two_doubles(c + l + 2));
+        round_sums(r + l, s, t, true, &doubt);
+    }
+    if (in_doubt(&doubt)) fma_row_again(r, a, b, c);
+}
+#else
+#define HAVE_DOUBT 0
+LANE_FN void fma_row(f32 *r, const f32 *a, const f32 *b, const f32 *c)
+{
+    LANES_LOOP r[l] = fma_f32(a[l], b[l], c[l]);
+}
+#endif
+
+/* --- doubles -------------------------------------------------------------------------------------------------- */
+
+/* a + b - s without error, of the rounded sum s. */
+LANE_FN f64 sum_error(f64 a, f64 b, f64 s)
+{
+    const f64 rest = s - a;
+    return (a - (s - rest)) + (b - rest);
+}
+
+/* The upper half of a double's bits, rounded. */
+LANE_FN f64 upper_half(f64 x)
+{
+    const f64 scaled = x * 0x1.0000002p27;
+    return scaled - (scaled - x);
+}
+
+/* a * b - p without error, of the rounded product p. */
+LANE_FN f64 product_error(f64 a, f64 b, f64 p)
+{
+    const f64 x = upper_half(a), y = upper_half(b), u = a - x, v = b - y;
+    return u * v - (((p - x * y) - u * y) - x * v);
+}
+
+/* Nothing overflows, and the product is zero or its error a double. */
+LANE_FN bool fma_is_plain(f64 a, f64 b, f64 c)
+{
+    const f64 p = __builtin_fabs(a * b), most = __builtin_fabs(a) + __builtin_fabs(b) + __builtin_fabs(c) + p;
+    return (most < 0x1p990) & ((p > 0x1p-960) | (a == 0) | (b == 0));
+}
+
+/* A plain a * b + c is high + low. Rounded, in any mode, that is as rounding a * b + c. */
+LANE_FN f64 fma_low(f64 a, f64 b, f64 c, f64 *high)
+{
+    const f64 p = a * b, rest = product_error(a, b, p), sum = c + rest, s = p + sum;
+    const f64 x = sum_error(c, rest, sum), y = sum_error(p, sum, s), low = x + y;
+    *high = s;
+    return make_odd(low, sum_error(x, y, low));
+}
+
+/* Of a plain one that is not zero. */
+LANE_FN f64 fma_plain(f64 a, f64 b, f64 c)
+{
+    f64 high, low = fma_low(a, b, c, &high);
+    return high + low;
+}
+
+typedef struct FmaParts {
+    _Alignas(64) f64 high[WARP_LANES], low[WARP_LANES];
+    _Alignas(64) s64 plain[WARP_LANES];
+} FmaParts;
+
+static __attribute__((noinline, unused)) void fma_part(FmaParts *x, const f64 *a, const f64 *b, const f64 *c)
+{
+    LANES_LOOP
+    {
+        x->low[l] = fma_low(a[l], b[l], c[l], &x->high[l]);
+        x->plain[l] = fma_is_plain(a[l], b[l], c[l]) ? -1 : 0;
+    }
+}
+
+/* The results, in high. A sum of zero has the sign that a sum of two has. */
+static __attribute__((noinline, unused)) void fma_join(FmaParts *x, const f64 *a, const f64 *b, const f64 *c,
+                                                       const int32_t *lanes)
+{
+    s64 plain = -1;
+    LANES_LOOP
+    {
+        const f64 sum = x->high[l] + x->low[l];
+        x->high[l] = sum == 0 ? a[l] * b[l] + c[l] : sum;
+        plain &= x->plain[l] | ~(s64)lanes[l];
+    }
+    for (int l = 0; !plain && l < WARP_LANES; l++) {
+        if (lanes[l] && !x->plain[l]) x->high[l] = __builtin_fma(a[l], b[l], c[l]);
+    }
+}
+
+/* A row rounded in the mode that is set. The parts are calculated to nearest; no arithmetic moves across the
+ * calls. */
+static __attribute__((noinline, unused)) void fma_row_f64(FmaParts *x, const f64 *a, const f64 *b, const f64 *c,
+                                                          const int32_t *lanes)
+{
+    const int mode = fegetround();
+    if (mode != FE_TONEAREST) fesetround(FE_TONEAREST);
+    fma_part(x, a, b, c);
+    if (mode != FE_TONEAREST) fesetround(mode);
+    fma_join(x, a, b, c, lanes);
+}
+
+#endif
+#endif

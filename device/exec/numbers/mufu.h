@@ -1,0 +1,155 @@
+/* The approximate functions as the special function unit of a GPU computes them, to the bit (compute
+ * capability 9.0).
+ *
+ * Each is a parabola per segment of its argument, in fixed point: a + b x + c x^2, cut off and not rounded,
+ * where the square lacks the partial products of its last columns. Doubles hold all of that without rounding.
+ * So a function is two here, around that: mufu_NAME_place makes of its argument the number of a segment and
+ * 17 bits x, mufu_NAME_of the result of the parabola's value. They take subnormal numbers for zeros and give
+ * none, but tanh: what PTX says of them is made around.
+ */
+#ifndef DEVICE_EXEC_NUMBERS_MUFU_H
+#define DEVICE_EXEC_NUMBERS_MUFU_H
+
+#include "exec/numbers/float.h"
+#include "exec/numbers/mufu_table.h"
+
+#define MUFU_X 0x1ffffu /* of a place, x; the segment is above */
+
+/* The products of the bits p_i q_j with i + j <= 4, of two numbers of 4 bits whose first are p_1 and q_1. */
+LANE_FN u16 mufu_corner(u16 p, u16 q)
+{
+    return (u16)((p >> 2) * (q >> 2) + (p >> 3 & q >> 1 & 1) + (p >> 1 & q >> 3 & 1));
+}
+
+/* x^2 of 16 bits, in units of 2^17: the products x_i x_j with i + j <= 16, each pair once with twice its
+ * weight, and x_i x_i with i < 8. Those are all of the first eight bits but x_8 x_8, none of the last eight,
+ * and a corner of the rectangle between. */
+LANE_FN u16 mufu_square(u16 x)
+{
+    u16 a = x >> 8, b = x & 0xff, squared = (u16)(a * a);
+    u16 between = (u16)((a >> 4) * (b >> 4));
+    between = (u16)(between + mufu_corner(a >> 4, b & 15) + mufu_corner(a & 15, b >> 4));
+    return (u16)((squared >> 1) + between);
+}
+
+/* The value at a place, of the coefficients and the square there. */
+LANE_FN f64 mufu_parabola(const MufuTable *t, s32 a, s32 b, s32 c, b32 place, u16 square)
+{
+    return (a * t->a_unit + t->bias) + (b * t->b_unit * (s32)(place & MUFU_X) + c * t->c_unit * square);
+}
+
+/* Cut off to a float's 24 bits. */
+LANE_FN f64 mufu_cut(f64 x) { return f64_from(f64_bits(x) & ~(b64)0x1fffffff); }
+
+/* The value times 2^n; beyond the normal numbers zero or infinite. */
+LANE_FN f32 mufu_scaled(f64 value, s32 n)
+{
+    b32 bits = f32_bits((f32)mufu_cut(value));
+    s32 exponent = (s32)(bits >> 23) + n;
+    return f32_from(exponent < 1 ? 0 : exponent > 254 ? F32_INF : bits + ((b32)n << 23));
+}
+
+LANE_FN s32 mufu_exponent(b32 bits) { return (s32)(bits >> 23 & 0xff) - 127; }
+
+LANE_FN b32 mufu_rcp_place(f32 x) { return f32_bits(x) << 1 & 0xffffff; }
+LANE_FN f32 mufu_rcp_of(f32 x, f64 value)
+{
+    b32 bits = f32_bits(x), sign = bits & F32_SIGN, size = bits ^ sign;
+    b32 r = f32_bits(mufu_scaled(value, -mufu_exponent(bits)));
+    r = size < 0x00800000 ? F32_INF : size == F32_INF ? 0 : r;
+    return f32_from(size > F32_INF ? F32_NAN : r | sign);
+}
+
+/* Both roots of m 2^n work on m 2^(n mod 2); half of what remains of n is left. Those of what is negative are
+ * NaNs, those of zeros have their sign. */
+LANE_FN b32 mufu_root_place(f32 x) { return f32_bits(x) & 0xffffff; }
+LANE_FN f32 mufu_root(f32 x, f32 r, b32 of_zero, b32 of_infinity)
+{
+    b32 bits = f32_bits(x);
+    b32 special = bits == F32_INF ? of_infinity : F32_NAN;
+    r = bits >= F32_INF ? f32_from(special) : r;
+    return f32_from((bits & F32_INF) == 0 ? of_zero | (bits & F32_SIGN) : f32_bits(r));
+}
+LANE_FN f64 mufu_rsqrt_value(b32 place, f64 value)
+{
+    return place == 0x800000 ? 1.0 : value; /* the table gives a little less */
+}
+LANE_FN f32 mufu_rsqrt_of(f32 x, f64 value)
+{
+    value = mufu_rsqrt_value(mufu_root_place(x), value);
+    return mufu_root(x, mufu_scaled(value, -(mufu_exponent(f32_bits(x)) >> 1)), F32_INF, 0);
+}
+LANE_FN f32 mufu_sqrt_of(f32 x, f64 value)
+{
+    return mufu_root(x, mufu_scaled(value, mufu_exponent(f32_bits(x)) >> 1), 0, F32_INF);
+}
+
+/* 2^t = 2^n 2^f, of t the first 23 bits behind the point; a negative one that has such bits becomes the
+ * complement of its size. */
+LANE_FN s32 mufu_ex2_fixed(f32 x)
+{
+    const b32 limit = 0x437f0000, bits = f32_bits(x), size = bits & ~F32_SIGN; /* 255 */
+    s32 t = (s32)(f32_from(size < limit ? size : limit) * 0x1p23f);
+    s32 negative = (s32)bits >> 31, whole = (t & 0x7fffff) == 0;
+    return (t ^ negative) + (whole & negative);
+}
+LANE_FN b32 mufu_ex2_place(f32 x) { return (b32)mufu_ex2_fixed(x) & 0x7fffff; }
+LANE_FN f32 mufu_ex2_of(f32 x, f64 value)
+{
+    f32 r = mufu_scaled(value, mufu_ex2_fixed(x) >> 23);
+    return x != x ? f32_from(F32_NAN) : r;
+}
+
+/* log2(m) + n: the logarithm has 36 bits behind the point; a negative sum is complemented, not negated. */
+LANE_FN b32 mufu_lg2_place(f32 x) { return f32_bits(x) & 0x7fffff; }
+LANE_FN f32 mufu_lg2_of(f32 x, f64 value)
+{
+    b32 bits = f32_bits(x);
+    s32 n = mufu_exponent(bits);
+    /* Of 38 bits: to the nearest of 36, from 3/8 less, is a cut. */
+    f64 sum = ((value - 0x1.8p-38) + 0x1.8p16) - 0x1.8p16 + n;
+    f32 r = (f32)mufu_cut(sum + (n < 0 ? 0x1p-36 : 0.0));
+    r = bits == 0x3f800000 ? 0.0f : bits == F32_INF ? x : r;
+    r = bits > F32_INF ? f32_from(F32_NAN) : r;
+    return (bits & F32_INF) == 0 ? -__builtin_inff() : r;
+}
+
+/* sin of x / (2 pi) turns, cut to a float, and of those the first 25 bits behind the point: two for the
+ * quadrant, to which first is added, the others complemented in every second one. */
+LANE_FN u32 mufu_turns(f32 x)
+{
+    f64 turns = mufu_cut(__builtin_fabs((f64)x) * (f64)0x1.45f306p-3f);
+    turns -= __builtin_floor(turns);
+    return (u32)(s32)((turns < 1 ? turns : 0.0) * 0x1p25); /* infinite ones and NaNs: some number */
+}
+LANE_FN b32 mufu_sin_place(f32 x, u32 first)
+{
+    u32 t = mufu_turns(x);
+    return (t ^ ALL_IF(((t >> 23) + first) & 1)) & 0x7fffff;
+}
+LANE_FN f32 mufu_sin_of(f32 x, u32 first, f64 value)
+{
+    u32 t = mufu_turns(x), quadrant = (t >> 23) + first;
+    b32 sign = (quadrant & 2) << 30 ^ (first ? 0 : f32_bits(x) & F32_SIGN);
+    b32 r = f32_bits((f32)mufu_cut(value));
+    r = (t & 0x7fffff) == 0 && (quadrant & 1) ? 0x3f800000 : r;
+    return f32_from((f32_bits(x) & F32_INF) == F32_INF ? F32_NAN : r ^ sign);
+}
+
+/* Below 2^-8 the argument, from 8 on one; the octaves between have segments of their own number. */
+LANE_FN b32 mufu_tanh_place(f32 x)
+{
+    s32 n = mufu_exponent(f32_bits(x)) + 8, octave = mufu_tanh_octave[n < 0 ? 0 : n > 10 ? 10 : n];
+    b32 m = (f32_bits(x) & 0x7fffff) << (octave & 15);
+    return ((b32)octave >> 4 << 17) + (m >> 6);
+}
+LANE_FN f32 mufu_tanh_of(f32 x, f64 value)
+{
+    b32 bits = f32_bits(x), sign = bits & F32_SIGN, size = bits ^ sign;
+    s32 n = mufu_exponent(bits) + 8;
+    b32 r = f32_bits((f32)mufu_cut(value));
+    r = n < 0 ? size : n > 10 ? 0x3f800000 : r;
+    return f32_from(size > F32_INF ? F32_NAN : r | sign);
+}
+
+#endif

@@ -1,0 +1,146 @@
+/* Addresses as values: conversion between spaces, parameters, and the stack of local memory. */
+#include "exec/ops/lanes.h"
+#include "exec/state.h"
+
+/* d = row64: value for every executing lane; a_ is the address operand widened to 64 bits, with imm added. */
+#define ADDRESS_OP(name, value) \
+    LANE_FN uint64_t value_##name(Warp *w, const Insn *i, int l, uint64_t a) \
+    { \
+        (void)w, (void)i, (void)l, (void)a; \
+        return value; \
+    } \
+    HANDLER(name, part) \
+    { \
+        uint64_t *d = ROW(uint64_t, w, i->d); \
+        const uint64_t *wide = ROW(const uint64_t, w, i->a); \
+        const uint32_t *narrow = ROW(const uint32_t, w, i->a); \
+        uint64_t out[WARP_LANES]; \
+        for (int l = 0; l < WARP_LANES; l++) \
+            out[l] = value_##name(w, i, l, (i->mods & MEM_ADDR32 ? narrow[l] : wide[l]) + (uint64_t)i->imm); \
+        for (int l = 0; l < WARP_LANES; l++) d[l] = w->lanes[l] ? out[l] : d[l]; \
+        return i + 1; \
+    } \
+    HANDLER(name, full) { return EXEC_NAME(op_##name##_part)(w, i); }
+
+/* The host address of byte 0 of lane l's local memory. */
+LANE_FN uint64_t local_base(const Warp *w, int l)
+{
+    return (uintptr_t)w->local + (uint64_t)l * w->local_stride;
+}
+
+/* What an absent address operand counts from. */
+LANE_FN uint64_t frame_if_absent(const Warp *w, const Insn *i)
+{
+    return i->a == REF_ABSENT ? w->current->local : 0;
+}
+
+ADDRESS_OP(local_address, (uint64_t)i->imm + w->current->local)
+ADDRESS_OP(param_address, (uint64_t)i->imm + (uintptr_t)w->block->grid->launch->params)
+ADDRESS_OP(cvta_shared, a + (uintptr_t)w->block->shared)
+ADDRESS_OP(cvta_to_shared, a - (uintptr_t)w->block->shared)
+ADDRESS_OP(cvta_local, a + local_base(w, l) + frame_if_absent(w, i))
+ADDRESS_OP(cvta_to_local, a - local_base(w, l))
+
+/* --- isspacep ------------------------------------------------------------------------------------------- */
+
+typedef enum { IN_GLOBAL, IN_SHARED, IN_LOCAL, IN_CONST, IN_PARAM } Window;
+
+static bool is_const(const Warp *w, uint64_t address)
+{
+    struct MemoryMap *memory = w->block->grid->launch->memory;
+    MemoryRange range;
+    return memory && memory_map_find(memory, address, &range) && range.kind == MEMORY_CONST;
+}
+
+static bool in_window(const Warp *w, uint64_t address, Window window)
+{
+    const Block *block = w->block;
+    bool shared = address - (uintptr_t)block->shared < block->shared_size;
+    bool local = w->local && address - (uintptr_t)w->local < w->local_stride * WARP_LANES;
+    bool param = address - (uintptr_t)block->grid->launch->params < block->grid->function->param_size;
+    switch (window) {
+    case IN_SHARED: return shared;
+    case IN_LOCAL: return local;
+    case IN_PARAM: return param;
+    case IN_CONST: return !shared && !local && is_const(w, address);
+    default: return !shared && !local && !param && !is_const(w, address);
+    }
+}
+
+static const Insn *test_window(Warp *w, const Insn *i, Window window)
+{
+    const uint64_t *a = ROW(const uint64_t, w, i->a);
+    uint32_t word = 0;
+    for (int l = 0; l < WARP_LANES; l++) word |= (uint32_t)(w->lanes[l] && in_window(w, a[l], window)) << l;
+    pred_store(w, i->d, word);
+    return i + 1;
+}
+
+#define ISSPACEP(name, window) \
+    HANDLER(isspacep_##name, full) { return test_window(w, i, window); } \
+    HANDLER(isspacep_##name, part) { return test_window(w, i, window); }
+ISSPACEP(global, IN_GLOBAL)
+ISSPACEP(shared, IN_SHARED)
+ISSPACEP(local, IN_LOCAL)
+ISSPACEP(const, IN_CONST)
+ISSPACEP(param, IN_PARAM)
+
+/* --- the stack ------------------------------------------------------------------------------------------ */
+
+/* alloca takes from the top of a lane's local memory downwards; the group's lanes move together, by the
+ * largest. */
+static const Insn *take_stack(Warp *w, const Insn *i)
+{
+    const uint64_t *wide = ROW(const uint64_t, w, i->a);
+    const uint32_t *narrow = ROW(const uint32_t, w, i->a);
+    uint64_t align = i->imm > 16 ? (uint64_t)i->imm : 16, most = 0, limit = w->block->grid->local_size, top;
+    uint64_t *d = ROW(uint64_t, w, i->d);
+    Group *g = w->current;
+    for (int l = 0; l < WARP_LANES; l++) {
+        uint64_t size = w->lanes[l] ? (i->mods & MEM_ADDR32 ? narrow[l] : wide[l]) : 0;
+        if (size > most) most = size;
+    }
+    top = limit - g->dynamic;
+    if (most > top || ((top - most) & ~(align - 1)) < g->local + g->function->local_size)
+        return exec_fault(w, i, __builtin_ctz(w->mask), 719,
+                          "stack overflow: alloca of %llu bytes, a thread has %llu in all (see the stack "
+                          "size limit)", (unsigned long long)most, (unsigned long long)limit);
+    top = (top - most) & ~(align - 1);
+    g->dynamic = (uint32_t)(limit - top);
+    for (int l = 0; l < WARP_LANES; l++) d[l] = w->lanes[l] ? top : d[l];
+    return i + 1;
+}
+
+static const Insn *save_stack(Warp *w, const Insn *i)
+{
+    uint64_t *wide = ROW(uint64_t, w, i->d);
+    uint32_t *narrow = ROW(uint32_t, w, i->d);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        if (i->mods & MEM_ADDR32) narrow[l] = w->current->dynamic;
+        else wide[l] = w->current->dynamic;
+    }
+    return i + 1;
+}
+
+/* Back to the most that any lane had in use. */
+static const Insn *restore_stack(Warp *w, const Insn *i)
+{
+    const uint64_t *wide = ROW(const uint64_t, w, i->a);
+    const uint32_t *narrow = ROW(const uint32_t, w, i->a);
+    uint64_t most = 0;
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        uint64_t saved = i->mods & MEM_ADDR32 ? narrow[l] : wide[l];
+        if (saved > most) most = saved;
+    }
+    if (most <= w->current->dynamic) w->current->dynamic = (uint32_t)most;
+    return i + 1;
+}
+
+HANDLER(alloca, full) { return take_stack(w, i); }
+HANDLER(alloca, part) { return take_stack(w, i); }
+HANDLER(stacksave, full) { return save_stack(w, i); }
+HANDLER(stacksave, part) { return save_stack(w, i); }
+HANDLER(stackrestore, full) { return restore_stack(w, i); }
+HANDLER(stackrestore, part) { return restore_stack(w, i); }

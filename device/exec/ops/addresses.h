@@ -1,0 +1,283 @@
+/* Addresses of a warp, half a warp (16 lanes) at a time: what they have in common decides how fast an
+ * access is.
+ *
+ * Of 16 addresses that are all the same (even) or follow each other (dense) only one check and one vector
+ * move is needed; others are checked together and gathered. Halves, because tiles of 16 columns are what
+ * kernels use.
+ * A lane's host address is always base + address: generic addresses have base imm, shared ones the block's
+ * memory. Included by files that are compiled for each instruction set.
+ */
+#ifndef DEVICE_EXEC_OPS_ADDRESSES_H
+#define DEVICE_EXEC_OPS_ADDRESSES_H
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "exec/ops/lanes.h"
+#include "exec/state.h"
+
+enum { HALF = 16 };
+#define VECTOR_256(p) _mm256_load_si256((const __m256i *)(const void *)(p))
+#define TERNARY_OR_XOR 0xf6 /* a | (b ^ c) */
+
+/* Memory that a kernel may touch never overlaps rows. */
+#ifdef __clang__
+#define HALF_LOOP _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < HALF; l++)
+#else
+#define HALF_LOOP _Pragma("GCC ivdep") for (int l = 0; l < HALF; l++)
+#endif
+
+/* Steps of 0, 1, 2, 4, 8, 16, 32 or 64 bytes from lane to lane: row ffs(size). */
+#define STEPS_OF(s) \
+    {0,     s,     2 * s,  3 * s,  4 * s,  5 * s,  6 * s,  7 * s, \
+     8 * s, 9 * s, 10 * s, 11 * s, 12 * s, 13 * s, 14 * s, 15 * s}
+#define STEPS_ALL \
+    {STEPS_OF(0), STEPS_OF(1), STEPS_OF(2), STEPS_OF(4), STEPS_OF(8), STEPS_OF(16), STEPS_OF(32), STEPS_OF(64)}
+static const _Alignas(64) uint64_t steps_u64[8][HALF] = STEPS_ALL;
+static const _Alignas(64) uint32_t steps_u32[8][HALF] = STEPS_ALL;
+
+/* True when a[l] == a[0] + steps[l] and a[16 + l] == a[16] + steps[l] for all l of a half. */
+LANE_FN bool follows_u64(const uint64_t *a, const uint64_t *steps)
+{
+#if defined(__AVX512DQ__)
+    __m512i diff = _mm512_setzero_si512();
+    for (int l = 0; l < WARP_LANES; l += 8) {
+        __m512i base = _mm512_set1_epi64((long long)a[l & HALF]);
+        __m512i wanted = _mm512_add_epi64(base, _mm512_load_si512(steps + l % HALF));
+        diff = _mm512_ternarylogic_epi64(diff, wanted, _mm512_load_si512(a + l), TERNARY_OR_XOR);
+    }
+    return _mm512_test_epi64_mask(diff, diff) == 0;
+#elif defined(__AVX2__)
+    __m256i diff = _mm256_setzero_si256();
+    for (int l = 0; l < WARP_LANES; l += 4) {
+        __m256i base = _mm256_set1_epi64x((long long)a[l & HALF]);
+        __m256i wanted = _mm256_add_epi64(base, VECTOR_256(steps + l % HALF));
+        diff = _mm256_or_si256(diff, _mm256_xor_si256(wanted, VECTOR_256(a + l)));
+    }
+    return _mm256_testz_si256(diff, diff);
+#else
+    uint64_t diff = 0;
+    for (int l = 0; l < WARP_LANES; l++) diff |= a[l] ^ (a[l & HALF] + steps[l % HALF]);
+    return diff == 0;
+#endif
+}
+
+LANE_FN bool follows_u32(const uint32_t *a, const uint32_t *steps)
+{
+#if defined(__AVX512F__)
+    __m512i s = _mm512_load_si512(steps);
+    __m512i x = _mm512_sub_epi32(_mm512_load_si512(a), _mm512_set1_epi32((int)a[0]));
+    __m512i y = _mm512_sub_epi32(_mm512_load_si512(a + HALF), _mm512_set1_epi32((int)a[HALF]));
+    return _kortestz_mask16_u8(_mm512_cmpneq_epi32_mask(x, s), _mm512_cmpneq_epi32_mask(y, s));
+#elif defined(__AVX2__)
+    __m256i diff = _mm256_setzero_si256();
+    for (int l = 0; l < WARP_LANES; l += 8) {
+        __m256i base = _mm256_set1_epi32((int)a[l & HALF]);
+        __m256i wanted = _mm256_add_epi32(base, VECTOR_256(steps + l % HALF));
+        diff = _mm256_or_si256(diff, _mm256_xor_si256(wanted, VECTOR_256(a + l)));
+    }
+    return _mm256_testz_si256(diff, diff);
+#else
+    uint32_t diff = 0;
+    for (int l = 0; l < WARP_LANES; l++) diff |= a[l] ^ (a[l & HALF] + steps[l % HALF]);
+    return diff == 0;
+#endif
+}
+
+/* Two halves of one shape: where each starts, and how many bytes each covers. */
+typedef struct Halves {
+    uint64_t low, high;
+    uint32_t bytes;
+    bool dense;
+} Halves;
+
+/* False where the addresses have another shape. size: bytes a lane accesses, a power of two up to 64. */
+#define HALVES_FN(A) \
+    LANE_FN bool halves_##A(const A *a, uint64_t imm, uint32_t size, Halves *h) \
+    { \
+        const A step = a[1] - a[0]; \
+        if (step != 0 && step != size) return false; \
+        h->low = a[0] + imm; \
+        h->high = a[HALF] + imm; \
+        h->dense = step != 0; \
+        h->bytes = step != 0 ? HALF * size : size; \
+        return follows_##A(a, steps_##A[step != 0 ? __builtin_ffs((int)size) : 0]); \
+    }
+#define follows_uint64_t follows_u64
+#define follows_uint32_t follows_u32
+#define steps_uint64_t steps_u64
+#define steps_uint32_t steps_u32
+HALVES_FN(uint64_t)
+HALVES_FN(uint32_t)
+
+/* --- where memory is ------------------------------------------------------------------------------------ */
+
+/* An access of one op: what the checks need to know. */
+typedef struct Access {
+    Warp *w;
+    const Insn *i;
+    uint32_t size;   /* bytes of one lane */
+    bool write;
+} Access;
+
+/* The host address of bytes of generic memory, or NULL: not all there, or misaligned for one lane's size. */
+LANE_FN uint8_t *at_generic(const Access *x, uint64_t address, uint64_t bytes)
+{
+    const Worker *worker = x->w->worker;
+    const RangeEntry *entry = &(x->write ? worker->stores : worker->loads)[range_slot(x->i)];
+    address += (uint64_t)x->i->imm;
+    if (address & (x->size - 1)) return NULL;
+    if (!range_has(entry, address, bytes) && !range_find(x->w, x->i, address, bytes, x->write)) return NULL;
+    return (uint8_t *)(uintptr_t)address;
+}
+
+/* The same for shared memory. */
+LANE_FN uint8_t *at_shared(const Access *x, uint64_t address, uint64_t bytes)
+{
+    const Block *block = x->w->block;
+    address += (uint64_t)x->i->imm;
+    return block_shared_at(block, address, bytes, x->size);
+}
+
+/* One span of addresses that is valid, and what turns an address of it into a host address. */
+typedef struct Span {
+    uint64_t base, size, shift;
+} Span;
+
+/* The range of an address: most often the one that this instruction hit last. */
+LANE_FN Span span_generic(const Access *x, uint64_t address)
+{
+    const Worker *worker = x->w->worker;
+    const RangeEntry *entry = &(x->write ? worker->stores : worker->loads)[range_slot(x->i)];
+    if (__builtin_expect(address - entry->base >= entry->size, 0))
+        range_find(x->w, x->i, address, x->size, x->write);
+    return (Span){entry->base, entry->size, 0};
+}
+
+LANE_FN Span span_shared(const Access *x, uint64_t address)
+{
+    const Block *block = x->w->block;
+    (void)address;
+    return (Span){0, block->shared_size, (uintptr_t)block->shared};
+}
+
+/* True when both halves are aligned and in the span. Offsets beyond 2^63 are negative, as is what lies past
+ * the end. */
+LANE_FN bool span_has_halves(const Access *x, const Span *span, const Halves *h)
+{
+    const uint64_t last = span->size - h->bytes, low = h->low - span->base, high = h->high - span->base;
+    const bool aligned = ((h->low | h->high) & (x->size - 1)) == 0;
+    return aligned && (int64_t)(low | high | last | (last - low) | (last - high)) >= 0;
+}
+
+/* True when all executing lanes' addresses are aligned and in the span: one pass of vector compares. */
+#define SPAN_FN(A) \
+    LANE_FN bool span_has_##A(const Access *x, const Span *span, const A *a) \
+    { \
+        const uint64_t limit = span->size >= x->size ? span->size - x->size + 1 : 0; \
+        const uint64_t offset = (uint64_t)x->i->imm - span->base, align = x->size - 1; \
+        uint64_t bad = 0; \
+        for (int l = 0; l < WARP_LANES; l++) { \
+            const uint64_t o = a[l] + offset, rest = (a[l] + (uint64_t)x->i->imm) & align; \
+            bad |= ((o >= limit ? ~0ull : 0) | rest) & (uint64_t)(int64_t)x->w->lanes[l]; \
+        } \
+        return bad == 0; \
+    }
+SPAN_FN(uint64_t)
+SPAN_FN(uint32_t)
+
+/* --- windows: both halves by permuting the 64 bytes that start at their first lanes ----------------------- */
+
+/* False, and nothing done, unless all lanes lie in the window of their half and the windows in shared memory.
+ * Shapes need not be told apart: same, following and mixed addresses take the same path. */
+#if defined(__AVX512F__)
+#define HAVE_WINDOWS 1
+LANE_FN bool load_windows(const Warp *w, const uint32_t *a, uint64_t imm, uint32_t *d)
+{
+    const Block *block = w->block;
+    const uint64_t low = a[0] + imm, high = a[HALF] + imm, last = (uint64_t)block->shared_size - 64;
+    const __m512i x = _mm512_sub_epi32(_mm512_load_si512(a), _mm512_set1_epi32((int)a[0]));
+    const __m512i y = _mm512_sub_epi32(_mm512_load_si512(a + HALF), _mm512_set1_epi32((int)a[HALF]));
+    if (_mm512_test_epi32_mask(_mm512_or_si512(x, y), _mm512_set1_epi32(~60))) return false;
+    if ((low | high) & 3 || (int64_t)(low | high | last | (last - low) | (last - high)) < 0) return false;
+    _mm512_store_si512(
+        d, _mm512_permutexvar_epi32(_mm512_srli_epi32(x, 2), _mm512_loadu_si512(block->shared + low)));
+    _mm512_store_si512(
+        d + HALF, _mm512_permutexvar_epi32(_mm512_srli_epi32(y, 2), _mm512_loadu_si512(block->shared + high)));
+    return true;
+}
+#else
+#define HAVE_WINDOWS 0
+LANE_FN bool load_windows(const Warp *w, const uint32_t *a, uint64_t imm, uint32_t *d)
+{
+    (void)w, (void)a, (void)imm, (void)d;
+    return false;
+}
+#endif
+
+/* --- gathers: the executing lanes' elements, whose addresses are good already ----------------------------- */
+
+#if defined(__AVX2__)
+LANE_FN void gather_32(const uint64_t *a, uint64_t shift, const int32_t *lanes, uint32_t *out)
+{
+    for (int l = 0; l < WARP_LANES; l += 4) {
+        const __m128i mask = _mm_load_si128((const __m128i *)(const void *)(lanes + l));
+        const __m128i r = _mm256_mask_i64gather_epi32(_mm_setzero_si128(), (const int *)(uintptr_t)shift,
+                                                      VECTOR_256(a + l), mask, 1);
+        _mm_store_si128((__m128i *)(void *)(out + l), r);
+    }
+}
+LANE_FN void gather_64(const uint64_t *a, uint64_t shift, const int32_t *lanes, uint64_t *out)
+{
+    for (int l = 0; l < WARP_LANES; l += 4) {
+        const __m256i mask = _mm256_cvtepi32_epi64(_mm_load_si128((const __m128i *)(const void *)(lanes + l)));
+        const __m256i r = _mm256_mask_i64gather_epi64(
+            _mm256_setzero_si256(), (const long long *)(uintptr_t)shift, VECTOR_256(a + l), mask, 1);
+        _mm256_store_si256((__m256i *)(void *)(out + l), r);
+    }
+}
+#define HAVE_GATHER 1
+#else
+LANE_FN void gather_32(const uint64_t *a, uint64_t shift, const int32_t *lanes, uint32_t *out)
+{
+    (void)a, (void)shift, (void)lanes, (void)out;
+}
+LANE_FN void gather_64(const uint64_t *a, uint64_t shift, const int32_t *lanes, uint64_t *out)
+{
+    (void)a, (void)shift, (void)lanes, (void)out;
+}
+#define HAVE_GATHER 0
+#endif
+
+/* Local memory of lane l: an address row is absolute, without one imm counts from the running frame. */
+LANE_FN uint8_t *at_local(const Access *x, int l, uint64_t address, uint64_t bytes)
+{
+    const Warp *w = x->w;
+    uint64_t limit = w->block->grid->local_size;
+    address += (uint64_t)x->i->imm + (x->i->a == REF_ABSENT ? w->current->local : 0);
+    if ((address & (x->size - 1)) || address >= limit || address + bytes > limit) return NULL;
+    return w->local + (uint64_t)l * w->local_stride + address;
+}
+
+/* --- faults, out of the way: a lane whose access has no host address ------------------------------------ */
+
+LANE_FN const Insn *fault_generic(const Access *x, int lane, uint64_t address)
+{
+    return exec_fault_access(x->w, x->i, lane, address + (uint64_t)x->i->imm, x->size, x->write);
+}
+
+LANE_FN const Insn *fault_shared(const Access *x, int lane, uint64_t address)
+{
+    return exec_fault_window(x->w, x->i, lane, "shared", address + (uint64_t)x->i->imm, x->size,
+                             x->w->block->shared_size, x->write);
+}
+
+LANE_FN const Insn *fault_local(const Access *x, int lane, uint64_t address)
+{
+    address += (uint64_t)x->i->imm + (x->i->a == REF_ABSENT ? x->w->current->local : 0);
+    return exec_fault_window(x->w, x->i, lane, "local", address, x->size, x->w->block->grid->local_size,
+                             x->write);
+}
+
+#endif

@@ -1,0 +1,268 @@
+/* Arithmetic and comparison of affine rows: three numbers where they are known and the result is affine too,
+ * else the operation on rows that the name comes from.
+ *
+ * Numbers of 32-bit rows are kept as the row has them: starts without sign, the step with it.
+ */
+#include "exec/ops/affine_rows.h"
+
+#ifndef __clang__
+#pragma GCC optimize("no-tree-slp-vectorize") /* three numbers are no vector */
+#endif
+
+#define NOINLINE static __attribute__((noinline))
+
+/* --- results: false where they are not on a line ------------------------------------------------------------ */
+
+LANE_FN bool affine_copy(const Affine *a, Affine *r)
+{
+    r->low = a->low;
+    r->high = a->high;
+    r->step = a->step;
+    return true;
+}
+
+LANE_FN bool affine_add(const Affine *a, const Affine *b, Affine *r)
+{
+    r->low = (s64)((u64)a->low + (u64)b->low);
+    r->high = (s64)((u64)a->high + (u64)b->high);
+    r->step = (s64)((u64)a->step + (u64)b->step);
+    return true;
+}
+
+LANE_FN bool affine_sub(const Affine *a, const Affine *b, Affine *r)
+{
+    r->low = (s64)((u64)a->low - (u64)b->low);
+    r->high = (s64)((u64)a->high - (u64)b->high);
+    r->step = (s64)((u64)a->step - (u64)b->step);
+    return true;
+}
+
+LANE_FN bool affine_scale(const Affine *a, s64 factor, Affine *r)
+{
+    r->low = (s64)((u64)a->low * (u64)factor);
+    r->high = (s64)((u64)a->high * (u64)factor);
+    r->step = (s64)((u64)a->step * (u64)factor);
+    return true;
+}
+
+LANE_FN bool is_even(const Affine *a) { return a->step == 0 && a->low == a->high; }
+
+LANE_FN bool affine_mul(const Affine *a, const Affine *b, Affine *r)
+{
+    if (is_even(b)) return affine_scale(a, b->low, r);
+    if (is_even(a)) return affine_scale(b, a->low, r);
+    if (a->step != 0 || b->step != 0) return false;
+    r->low = (s64)((u64)a->low * (u64)b->low);
+    r->high = (s64)((u64)a->high * (u64)b->high);
+    r->step = 0;
+    return true;
+}
+
+LANE_FN bool affine_mad(const Affine *a, const Affine *b, const Affine *c, Affine *r)
+{
+    Affine product;
+    return affine_mul(a, b, &product) && affine_add(&product, c, r);
+}
+
+LANE_FN bool affine_shift_left(const Affine *a, const Affine *b, unsigned bits, Affine *r)
+{
+    const u32 by = (u32)b->low;
+    return is_even(b) && affine_scale(a, by < bits ? (s64)((u64)1 << by) : 0, r);
+}
+
+/* A row of 32 bits as one of 64, extended by T: no half may run over the end of T's range. */
+#define WIDEN_FN(T) \
+    LANE_FN bool widen_##T(const Affine *a, Affine *r) \
+    { \
+        r->low = (T)a->low; \
+        r->high = (T)a->high; \
+        r->step = a->step; \
+        const s64 rise = 15 * a->step, low = r->low + rise, high = r->high + rise; \
+        return low == (T)low && high == (T)high; \
+    } \
+    LANE_FN bool wide_mul_##T(const Affine *a, const Affine *b, Affine *r) \
+    { \
+        Affine x; \
+        if (is_even(b)) return widen_##T(a, &x) && affine_scale(&x, (T)b->low, r); \
+        return is_even(a) && widen_##T(b, &x) && affine_scale(&x, (T)a->low, r); \
+    } \
+    LANE_FN bool wide_mad_##T(const Affine *a, const Affine *b, const Affine *c, Affine *r) \
+    { \
+        Affine product; \
+        return wide_mul_##T(a, b, &product) && affine_add(&product, c, r); \
+    }
+WIDEN_FN(s32)
+WIDEN_FN(u32)
+
+#define LEVEL(x) (a->step | b->step ? false : (r->low = LEVEL_OF(x, low), r->high = LEVEL_OF(x, high), r->step = 0, true))
+#define LEVEL_OF(x, at) x((u32)a->at, (u32)b->at)
+#define AND(x, y) ((x) & (y))
+#define OR(x, y) ((x) | (y))
+#define SHR_U(x, y) ((y) > 31 ? 0 : (x) >> ((y) & 31))
+#define SHR_S(x, y) (u32)((s32)(x) >> ((y) > 31 ? 31 : (y)))
+#define LESSER(T, x, y) (u32)((T)(x) < (T)(y) ? (x) : (y))
+#define GREATER(T, x, y) (u32)((T)(x) > (T)(y) ? (x) : (y))
+#define MIN_S(x, y) LESSER(s32, x, y)
+#define MAX_S(x, y) GREATER(s32, x, y)
+#define MIN_U(x, y) LESSER(u32, x, y)
+#define MAX_U(x, y) GREATER(u32, x, y)
+
+/* --- handlers ------------------------------------------------------------------------------------------------- */
+
+#define STORE_32(d, r) ((d)->low = (u32)(r).low, (d)->high = (u32)(r).high, (d)->step = (s32)(r).step)
+#define STORE_64(d, r) ((d)->low = (r).low, (d)->high = (r).high, (d)->step = (r).step)
+#define SOURCE_0(ref) a
+#define SOURCE_32(ref) AFFINE_AT(w, ref)
+#define SOURCE_64(ref) AFFINE_AT(w, ref)
+
+/* The operation on rows. */
+#define ON_ROWS(name, wd, wa, wb, wc) \
+    NOINLINE const Insn *rows_##name(Warp *w, const Insn *i) \
+    { \
+        spread_##wa(w, i->a); \
+        spread_##wb(w, i->b); \
+        spread_##wc(w, i->c); \
+        if (w->full) { \
+            EXEC_NAME(op_##name##_full)(w, i); \
+        } else { \
+            spread_##wd(w, i->d); \
+            EXEC_NAME(op_##name##_part)(w, i); \
+        } \
+        AFFINE_AT(w, i->d)->known = 0; \
+        return i + 1; \
+    }
+
+/* Where all lanes that are alive take part, what the others' lanes hold does not matter. */
+#define ON_NUMBERS(name, wd, wa, wb, wc, result) \
+    ON_ROWS(name, wd, wa, wb, wc) \
+    LANE_FN bool numbers_##name(Warp *w, const Insn *i) \
+    { \
+        const Affine *a = AFFINE_AT(w, i->a), *b = SOURCE_##wb(i->b), *c = SOURCE_##wc(i->c); \
+        Affine *d = AFFINE_AT(w, i->d), numbers, *r = &numbers; \
+        if (!(a->known & b->known & c->known & 1) || !(result)) return false; \
+        STORE_##wd(d, numbers); \
+        d->known = 1; \
+        d->spread = 0; \
+        return true; \
+    } \
+    HANDLER(affine_##name, full) { return numbers_##name(w, i) ? i + 1 : rows_##name(w, i); } \
+    HANDLER(affine_##name, part) \
+    { \
+        return w->mask == w->live && numbers_##name(w, i) ? i + 1 : rows_##name(w, i); \
+    }
+
+ON_NUMBERS(mov_b32, 32, 32, 0, 0, affine_copy(a, r))
+ON_NUMBERS(mov_b64, 64, 64, 0, 0, affine_copy(a, r))
+ON_NUMBERS(add_b32, 32, 32, 32, 0, affine_add(a, b, r))
+ON_NUMBERS(add_b64, 64, 64, 64, 0, affine_add(a, b, r))
+ON_NUMBERS(sub_b32, 32, 32, 32, 0, affine_sub(a, b, r))
+ON_NUMBERS(sub_b64, 64, 64, 64, 0, affine_sub(a, b, r))
+ON_NUMBERS(cvt_s64_s32, 64, 32, 0, 0, widen_s32(a, r))
+ON_NUMBERS(cvt_u64_u32, 64, 32, 0, 0, widen_u32(a, r))
+ON_NUMBERS(cvt_b32_b64, 32, 64, 0, 0, affine_copy(a, r))
+ON_NUMBERS(mul_lo_b32, 32, 32, 32, 0, affine_mul(a, b, r))
+ON_NUMBERS(mul_lo_b64, 64, 64, 64, 0, affine_mul(a, b, r))
+ON_NUMBERS(mad_lo_b32, 32, 32, 32, 32, affine_mad(a, b, c, r))
+ON_NUMBERS(mad_lo_b64, 64, 64, 64, 64, affine_mad(a, b, c, r))
+ON_NUMBERS(mul_wide_s32, 64, 32, 32, 0, wide_mul_s32(a, b, r))
+ON_NUMBERS(mul_wide_u32, 64, 32, 32, 0, wide_mul_u32(a, b, r))
+ON_NUMBERS(mad_wide_s32, 64, 32, 32, 64, wide_mad_s32(a, b, c, r))
+ON_NUMBERS(mad_wide_u32, 64, 32, 32, 64, wide_mad_u32(a, b, c, r))
+ON_NUMBERS(shl_b32, 32, 32, 32, 0, affine_shift_left(a, b, 32, r))
+ON_NUMBERS(shl_b64, 64, 64, 32, 0, affine_shift_left(a, b, 64, r))
+ON_NUMBERS(and_b32, 32, 32, 32, 0, LEVEL(AND))
+ON_NUMBERS(or_b32, 32, 32, 32, 0, LEVEL(OR))
+ON_NUMBERS(shr_s32, 32, 32, 32, 0, LEVEL(SHR_S))
+ON_NUMBERS(shr_u32, 32, 32, 32, 0, LEVEL(SHR_U))
+ON_NUMBERS(min_s32, 32, 32, 32, 0, LEVEL(MIN_S))
+ON_NUMBERS(max_s32, 32, 32, 32, 0, LEVEL(MAX_S))
+ON_NUMBERS(min_u32, 32, 32, 32, 0, LEVEL(MIN_U))
+ON_NUMBERS(max_u32, 32, 32, 32, 0, LEVEL(MAX_U))
+
+/* --- comparisons ------------------------------------------------------------------------------------------------ */
+
+/* The last lane of a half; false where the half runs over the end of T's range. */
+#define LAST_FN(T) \
+    LANE_FN bool last_##T(s64 start, s64 step, T *last) \
+    { \
+        const s64 end = (s64)(T)start + 15 * step; \
+        *last = (T)end; \
+        return end == (T)end; \
+    }
+LAST_FN(s32)
+LAST_FN(u32)
+LANE_FN bool last_s64(s64 start, s64 step, s64 *last)
+{
+    s64 rise;
+    return !__builtin_mul_overflow(step, 15, &rise) && !__builtin_add_overflow(start, rise, last);
+}
+LANE_FN bool last_u64(s64 start, s64 step, u64 *last)
+{
+    s64 end = 0;
+    bool fits = step == 0 || (start >= 0 && last_s64(start, step, &end) && end >= 0);
+    *last = step == 0 ? (u64)start : (u64)end;
+    return fits;
+}
+
+/* A half rises or falls, the other side stays: what holds for its first and last lanes holds for all. */
+#define ORDERED(name, wa, T, operator) \
+    LANE_FN bool order_##name(const Affine *a, const Affine *b, u32 *word) \
+    { \
+        T low, high; \
+        if (b->step != 0 || !last_##T(a->low, a->step, &low) || !last_##T(a->high, a->step, &high)) return false; \
+        const bool first = (T)a->low operator (T)b->low, second = (T)a->high operator (T)b->high; \
+        *word = (first ? 0xffffu : 0) | (second ? 0xffff0000u : 0); \
+        return first == (low operator (T)b->low) && second == (high operator (T)b->high); \
+    } \
+    COMPARISON(name, wa, order_##name(a, b, &word))
+#define EQUAL(name, wa, operator) \
+    LANE_FN bool equal_##name(const Affine *a, const Affine *b, u32 *word) \
+    { \
+        *word = (a->low operator b->low ? 0xffffu : 0) | (a->high operator b->high ? 0xffff0000u : 0); \
+        return (a->step | b->step) == 0; \
+    } \
+    COMPARISON(name, wa, equal_##name(a, b, &word))
+#define COMPARISON(name, wa, known_word) \
+    NOINLINE const Insn *compare_##name(Warp *w, const Insn *i) \
+    { \
+        spread_##wa(w, i->a); \
+        spread_##wa(w, i->b); \
+        return w->full ? EXEC_NAME(op_##name##_full)(w, i) : EXEC_NAME(op_##name##_part)(w, i); \
+    } \
+    HANDLER(affine_##name, full) \
+    { \
+        const Affine *a = AFFINE_AT(w, i->a), *b = AFFINE_AT(w, i->b); \
+        u32 word; \
+        if (!(a->known & b->known & 1) || !(known_word)) return compare_##name(w, i); \
+        PRED(w, i->d) = word; \
+        return i + 1; \
+    } \
+    HANDLER(affine_##name, part) \
+    { \
+        const Affine *a = AFFINE_AT(w, i->a), *b = AFFINE_AT(w, i->b); \
+        u32 word; \
+        if (!(a->known & b->known & 1) || !(known_word)) return compare_##name(w, i); \
+        pred_store(w, i->d, word); \
+        return i + 1; \
+    }
+#define ORDERS(wa, T) \
+    ORDERED(setp_lt_##T, wa, T, <) \
+    ORDERED(setp_le_##T, wa, T, <=) \
+    ORDERED(setp_gt_##T, wa, T, >) \
+    ORDERED(setp_ge_##T, wa, T, >=)
+ORDERS(32, s32)
+ORDERS(32, u32)
+ORDERS(64, s64)
+ORDERS(64, u64)
+EQUAL(setp_eq_b32, 32, ==)
+EQUAL(setp_ne_b32, 32, !=)
+EQUAL(setp_eq_b64, 64, ==)
+EQUAL(setp_ne_b64, 64, !=)
+
+/* --- rows for the others ------------------------------------------------------------------------------------------ */
+
+#define SPREAD_OP(bits) \
+    HANDLER(spread_b##bits, full) { spread_##bits(w, i->a); return i + 1; } \
+    HANDLER(spread_b##bits, part) { spread_##bits(w, i->a); return i + 1; }
+SPREAD_OP(32)
+SPREAD_OP(64)

@@ -1,0 +1,53 @@
+/* Loads and stores at affine addresses: where the lanes lie is known, no address is looked at.
+ *
+ * What is neither the same place nor dense within each half, what is not all there, and what only some lanes
+ * do goes to the handler for rows of addresses, which also finds who is at fault.
+ */
+#include "exec/ops/places.h"
+
+#define NOINLINE static __attribute__((noinline))
+
+LANE_FN void spread_address(Warp *w, const Insn *i, bool generic)
+{
+    if (generic || !(i->mods & MEM_ADDR32)) spread_64(w, i->a);
+    else spread_32(w, i->a);
+}
+
+#define ON_ROWS(name, generic) \
+    NOINLINE const Insn *rows_##name(Warp *w, const Insn *i) \
+    { \
+        spread_address(w, i, generic); \
+        return w->full ? EXEC_NAME(op_##name##_full)(w, i) : EXEC_NAME(op_##name##_part)(w, i); \
+    } \
+    HANDLER(affine_##name, part) { return rows_##name(w, i); }
+
+#define LOAD(space, T, kind) \
+    ON_ROWS(ld_##space##_##kind, IS_GENERIC_##space) \
+    HANDLER(affine_ld_##space##_##kind, full) \
+    { \
+        const Places at = places_##space(w, i, sizeof(T), false); \
+        if (__builtin_expect(!at.found, 0)) return rows_ld_##space##_##kind(w, i); \
+        load_places_##T(ROW(T, w, i->d), &at); \
+        return i + 1; \
+    }
+
+#define STORE(space, T, kind) \
+    ON_ROWS(st_##space##_##kind, IS_GENERIC_##space) \
+    HANDLER(affine_st_##space##_##kind, full) \
+    { \
+        const Places at = places_##space(w, i, sizeof(T), true); \
+        if (__builtin_expect(!at.found, 0)) return rows_st_##space##_##kind(w, i); \
+        store_places_##T(ROW(const T, w, i->b), &at); \
+        return i + 1; \
+    }
+
+#define IS_GENERIC_generic true
+#define IS_GENERIC_shared false
+LOAD(generic, uint32_t, b32_32)
+LOAD(generic, uint64_t, b64_64)
+LOAD(shared, uint32_t, b32_32)
+LOAD(shared, uint64_t, b64_64)
+STORE(generic, uint32_t, b32_32)
+STORE(generic, uint64_t, b64_64)
+STORE(shared, uint32_t, b32_32)
+STORE(shared, uint64_t, b64_64)

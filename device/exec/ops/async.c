@@ -1,0 +1,66 @@
+/* Copies from global to shared memory that a program takes for asynchronous: done at once, which is one of the times
+ * they may be done at, so that waiting for them is nothing. Barriers in shared memory are in mbarrier.c. */
+#include "exec/ops/addresses.h"
+#include "exec/checks/check.h"
+#include "exec/memory/mbarrier.h"
+
+#define BOTH(name, body) \
+    HANDLER(name, full) { body } \
+    HANDLER(name, part) { body }
+
+/* The bytes a lane reads, the rest of its element being zeros. */
+LANE_FN uint32_t bytes_read(const Access *x, int l)
+{
+    const Insn *i = x->i;
+    if (i->e != REF_ABSENT && PRED(x->w, i->e) >> l & 1) return 0;
+    return i->c == REF_ABSENT ? x->size : ROW(const uint32_t, x->w, i->c)[l];
+}
+
+/* One lane's copy; false: a fault. */
+LANE_FN bool copy_lane(const Access *x, int l)
+{
+    const uint64_t from = ROW(const uint64_t, x->w, x->i->a)[l];
+    const uint64_t to = x->i->mods & MEM_ADDR32 ? ROW(const uint32_t, x->w, x->i->b)[l]
+                                                : ROW(const uint64_t, x->w, x->i->b)[l];
+    const uint32_t count = bytes_read(x, l);
+    uint8_t element[16] = {0};
+    if (count > x->size) {
+        exec_fault(x->w, x->i, l, 719, "cp.async of %u bytes reads %u", x->size, count);
+        return false;
+    }
+    if (count) {
+        const uint8_t *p = at_generic(x, from, count);
+        if (!p) {
+            fault_generic(x, l, from);
+            return false;
+        }
+        if (x->w->block->checker && !check_reach(x->w, x->i, l, p, count, TOUCH_READ)) return false;
+        memcpy(element, p, count);
+    }
+    const Reach reach = {.address = to, .bytes = x->size, .unit = x->size, .shared = true, .write = true};
+    uint8_t *place = range_reach(x->w, x->i, l, &reach);
+    if (place && x->w->block->checker
+        && !(check_reach(x->w, x->i, l, place, x->size, TOUCH_WRITE) && check_copy(x->w, x->i, l, place, x->size)))
+        return false;
+    if (place) memcpy(place, element, x->size);
+    return place != NULL;
+}
+
+static const Insn *copy_lanes(Warp *w, const Insn *i)
+{
+    const Access x = {w, i, 1u << (i->mods & MEM_COUNT), false};
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        if (!copy_lane(&x, __builtin_ctz(rest))) return NULL;
+    }
+    return i + 1;
+}
+
+BOTH(cp_async, return copy_lanes(w, i);)
+BOTH(cp_async_end, check_copies_end(w, w->mask, (uint32_t)i->imm); return i + 1;)
+BOTH(cp_bulk, return bulk_copy(w, i);)
+BOTH(mbarrier_init, return mbarrier_init(w, i);)
+BOTH(mbarrier_inval, return mbarrier_inval(w, i);)
+BOTH(mbarrier_tx, return mbarrier_tx(w, i);)
+BOTH(mbarrier_arrive, return mbarrier_arrive(w, i);)
+BOTH(mbarrier_wait, return mbarrier_wait(w, i);)
+BOTH(mbarrier_pending, return mbarrier_pending(w, i);)

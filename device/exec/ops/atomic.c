@@ -1,0 +1,243 @@
+/* Atomic operations, lane after lane in ascending order; reductions are those without a destination.
+ *
+ * Each row below says what an op makes of the old value x with the operands b and c. Lanes that all address
+ * one place are applied to it in one step, in the same order, which is one of the orders the lanes could
+ * have come in. Shared memory belongs to one worker thread at a time and needs no locked instructions.
+ */
+#include "exec/ops/addresses.h"
+#include "exec/numbers/half.h"
+
+/* Subnormals in atom.add.f32 on global memory are flushed, as on a GPU; on shared memory they are kept. */
+LANE_FN u32 add_f32(u32 x, u32 b, bool keep)
+{
+    f32 p = f32_from(x), q = f32_from(b);
+    return f32_bits(canonical(keep ? p + q : flush(flush(p) + flush(q))));
+}
+
+/* A double that is no number stays as it is in global memory, a signalling one too. */
+LANE_FN u64 add_f64(u64 x, u64 b, bool shared)
+{
+    f64 p = f64_from(x);
+    return !shared && p != p ? x : f64_bits(p + f64_from(b));
+}
+
+LANE_FN u16 add_f16(u16 x, u16 b) { return (u16)f32_to_f16(f16_to_f32(x) + f16_to_f32(b)); }
+LANE_FN u16 add_bf16(u16 x, u16 b) { return (u16)f32_to_bf16(bf16_to_f32(x) + bf16_to_f32(b)); }
+LANE_FN u32 add_f16x2(u32 x, u32 b)
+{
+    return add_f16((u16)x, (u16)b) | (u32)add_f16((u16)(x >> 16), (u16)(b >> 16)) << 16;
+}
+LANE_FN u32 add_bf16x2(u32 x, u32 b)
+{
+    return add_bf16((u16)x, (u16)b) | (u32)add_bf16((u16)(x >> 16), (u16)(b >> 16)) << 16;
+}
+
+#define HALF_ATOMIC(F, name) \
+    LANE_FN u16 name##_##F(u16 x, u16 b) { return (u16)f32_to_##F(name##_f32(F##_to_f32(x), F##_to_f32(b))); } \
+    LANE_FN u32 name##_##F##x2(u32 x, u32 b) \
+    { \
+        return name##_##F((u16)x, (u16)b) | (u32)name##_##F((u16)(x >> 16), (u16)(b >> 16)) << 16; \
+    }
+HALF_ATOMIC(f16, min)
+HALF_ATOMIC(f16, max)
+HALF_ATOMIC(bf16, min)
+HALF_ATOMIC(bf16, max)
+
+/* name, type, new value from x, b, c; shared tells that the address is in shared memory */
+#define ATOMICS(X) \
+    X(add_u32, u32, x + b) \
+    X(add_u64, u64, x + b) \
+    X(add_f32, u32, add_f32(x, b, shared)) \
+    X(add_f64, u64, add_f64(x, b, shared)) \
+    X(add_f16, u16, add_f16(x, b)) \
+    X(add_f16x2, u32, add_f16x2(x, b)) \
+    X(add_bf16, u16, add_bf16(x, b)) \
+    X(add_bf16x2, u32, add_bf16x2(x, b)) \
+    X(min_u32, u32, b < x ? b : x) \
+    X(min_s32, u32, (s32)b < (s32)x ? b : x) \
+    X(min_u64, u64, b < x ? b : x) \
+    X(min_s64, u64, (s64)b < (s64)x ? b : x) \
+    X(max_u32, u32, b > x ? b : x) \
+    X(max_s32, u32, (s32)b > (s32)x ? b : x) \
+    X(max_u64, u64, b > x ? b : x) \
+    X(max_s64, u64, (s64)b > (s64)x ? b : x) \
+    X(min_f16, u16, min_f16(x, b)) \
+    X(min_f16x2, u32, min_f16x2(x, b)) \
+    X(min_bf16, u16, min_bf16(x, b)) \
+    X(min_bf16x2, u32, min_bf16x2(x, b)) \
+    X(max_f16, u16, max_f16(x, b)) \
+    X(max_f16x2, u32, max_f16x2(x, b)) \
+    X(max_bf16, u16, max_bf16(x, b)) \
+    X(max_bf16x2, u32, max_bf16x2(x, b)) \
+    X(inc_u32, u32, x >= b ? 0 : x + 1) \
+    X(dec_u32, u32, x == 0 || x > b ? b : x - 1) \
+    X(and_b32, u32, x & b) \
+    X(and_b64, u64, x & b) \
+    X(or_b32, u32, x | b) \
+    X(or_b64, u64, x | b) \
+    X(xor_b32, u32, x ^ b) \
+    X(xor_b64, u64, x ^ b) \
+    X(exch_b32, u32, b) \
+    X(exch_b64, u64, b) \
+    X(cas_b16, u16, x == b ? c : x) \
+    X(cas_b32, u32, x == b ? c : x) \
+    X(cas_b64, u64, x == b ? c : x)
+
+LANE_FN uint64_t atomic_address(const Access *x, int l)
+{
+    return x->i->mods & MEM_ADDR32 ? ROW(const uint32_t, x->w, x->i->a)[l] : ROW(const uint64_t, x->w, x->i->a)[l];
+}
+
+LANE_FN uint8_t *atomic_place(const Access *x, int l)
+{
+    uint64_t address = atomic_address(x, l);
+    return x->i->mods & MEM_SHARED ? at_shared(x, address, x->size) : at_generic(x, address, x->size);
+}
+
+/* A generic address may be one of the block's shared memory. */
+static bool is_shared(const Access *x, const void *p)
+{
+    const Block *block = x->w->block;
+    return x->i->mods & MEM_SHARED || (uintptr_t)p - (uintptr_t)block->shared < block->shared_size;
+}
+
+static const Insn *atomic_fault(const Access *x, int l)
+{
+    uint64_t address = atomic_address(x, l);
+    return x->i->mods & MEM_SHARED ? fault_shared(x, l, address) : fault_generic(x, l, address);
+}
+
+/* True when the executing lanes all address one place. */
+static bool one_place(const Access *x)
+{
+    uint64_t first = atomic_address(x, __builtin_ctz(x->w->mask));
+    for (uint32_t rest = x->w->mask & (x->w->mask - 1); rest; rest &= rest - 1) {
+        if (atomic_address(x, __builtin_ctz(rest)) != first) return false;
+    }
+    return true;
+}
+
+/* Operations that spin locks are made of end their turn sooner. */
+static uint32_t atomic_fuel(unsigned op)
+{
+    switch (op) {
+    case OP_atom_cas_b16: case OP_atom_cas_b32: case OP_atom_cas_b64: case OP_atom_cas_b128:
+    case OP_atom_exch_b32: case OP_atom_exch_b64: case OP_atom_exch_b128:
+        return FUEL_SPIN;
+    default:
+        return FUEL_ATOMIC;
+    }
+}
+
+/* Applies the lanes of the mask to the place p in turn; old[l] is what each found. */
+#define ATOMIC_FN(name, T, value) \
+    LANE_FN T next_##name(T x, T b, T c, bool shared) \
+    { \
+        (void)x, (void)b, (void)c, (void)shared; \
+        return (T)(value); \
+    } \
+    LANE_FN T apply_##name(T x, uint32_t mask, const T *b, const T *c, T *old, bool shared) \
+    { \
+        for (; mask; mask &= mask - 1) { \
+            int l = __builtin_ctz(mask); \
+            old[l] = x; \
+            x = next_##name(x, b[l], c[l], shared); \
+        } \
+        return x; \
+    } \
+    static void update_##name(T *p, uint32_t mask, const T *b, const T *c, T *old, bool shared) \
+    { \
+        if (shared) { \
+            __atomic_store_n(p, apply_##name(__atomic_load_n(p, __ATOMIC_RELAXED), mask, b, c, old, true), \
+                             __ATOMIC_RELAXED); \
+            return; \
+        } \
+        T x = __atomic_load_n(p, __ATOMIC_RELAXED); \
+        while (!__atomic_compare_exchange_n(p, &x, apply_##name(x, mask, b, c, old, false), true, \
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) { \
+        } \
+    } \
+    static const Insn *atom_##name(Warp *w, const Insn *i) \
+    { \
+        const Access x = {w, i, sizeof(T), true}; \
+        const T *b = ROW(const T, w, i->b), *c = ROW(const T, w, i->c); \
+        const bool together = one_place(&x); \
+        T old[WARP_LANES]; \
+        warp_may_spin(w, atomic_fuel(i->op)); \
+        for (uint32_t rest = w->mask; rest; rest &= rest - 1) { \
+            int l = __builtin_ctz(rest); \
+            T *p = (T *)(void *)atomic_place(&x, l); \
+            if (!p) return atomic_fault(&x, l); \
+            update_##name(p, together ? w->mask : 1u << l, b, c, old, is_shared(&x, p)); \
+            if (together) break; \
+        } \
+        if (i->d != REF_ABSENT) { \
+            T *d = ROW(T, w, i->d); \
+            for (uint32_t rest = w->mask; rest; rest &= rest - 1) \
+                d[__builtin_ctz(rest)] = old[__builtin_ctz(rest)]; \
+        } \
+        return i + 1; \
+    } \
+    HANDLER(atom_##name, full) { return atom_##name(w, i); } \
+    HANDLER(atom_##name, part) { return atom_##name(w, i); }
+ATOMICS(ATOMIC_FN)
+
+/* --- 128 bits: rows of low halves and of high halves ---------------------------------------------------- */
+
+__extension__ typedef unsigned __int128 u128;
+
+static u128 join(const u64 *row, int l)
+{
+    return (u128)row[WARP_LANES + l] << 64 | row[l];
+}
+
+#if defined(__x86_64__) && !defined(__GCC_HAVE_SYNC_COMPARE_AND_SWAP_16)
+static bool swap_128(u128 *p, u128 *expected, u128 value)
+{
+    u64 low = (u64)*expected, high = (u64)(*expected >> 64);
+    bool done;
+    __asm__ volatile("lock cmpxchg16b %1"
+                     : "=@ccz"(done), "+m"(*p), "+a"(low), "+d"(high)
+                     : "b"((u64)value), "c"((u64)(value >> 64))
+                     : "memory");
+    *expected = (u128)high << 64 | low;
+    return done;
+}
+#else
+static bool swap_128(u128 *p, u128 *expected, u128 value)
+{
+    u128 found = __sync_val_compare_and_swap(p, *expected, value);
+    bool done = found == *expected;
+    *expected = found;
+    return done;
+}
+#endif
+
+static const Insn *atom_128(Warp *w, const Insn *i, bool exchange)
+{
+    const Access x = {w, i, 16, true};
+    const u64 *b = ROW(const u64, w, i->b), *c = ROW(const u64, w, i->c);
+    u64 *d = i->d == REF_ABSENT ? NULL : ROW(u64, w, i->d);
+    warp_may_spin(w, FUEL_SPIN);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        u128 *p = (u128 *)(void *)atomic_place(&x, l), old = 0, value = join(b, l);
+        if (!p) return atomic_fault(&x, l);
+        if (exchange) {
+            while (!swap_128(p, &old, value)) {
+            }
+        } else {
+            old = value;
+            swap_128(p, &old, join(c, l));
+        }
+        if (!d) continue;
+        d[l] = (u64)old;
+        d[WARP_LANES + l] = (u64)(old >> 64);
+    }
+    return i + 1;
+}
+
+HANDLER(atom_exch_b128, full) { return atom_128(w, i, true); }
+HANDLER(atom_exch_b128, part) { return atom_128(w, i, true); }
+HANDLER(atom_cas_b128, full) { return atom_128(w, i, false); }
+HANDLER(atom_cas_b128, part) { return atom_128(w, i, false); }

@@ -1,0 +1,144 @@
+/* Branches, calls, exits, guards, barriers: the ops that choose what runs next.
+ *
+ * A branch on which all lanes agree is a jump. Everything else is in groups.c and calls.c.
+ */
+#include <stdatomic.h>
+
+#include "exec/ops/lanes.h"
+#include "exec/state.h"
+
+#define BOTH(name, body) \
+    HANDLER(name, full) { body } \
+    HANDLER(name, part) { body }
+
+/* The lanes that an optional predicate operand selects. */
+LANE_FN uint32_t chosen(const Warp *w, const Insn *i, Ref ref)
+{
+    return ref == REF_ABSENT ? w->mask : pred_lanes(w, ref, i->mods) & w->mask;
+}
+
+static const Insn *run_guarded(Warp *w, const Insn *i, uint32_t lanes)
+{
+    uint32_t mask = w->mask;
+    const Insn *next;
+    if (lanes == mask) return i[1].run[w->full](w, i + 1);
+    if (!lanes) return i + 2;
+    warp_set_mask(w, lanes);
+    next = i[1].run[0](w, i + 1);
+    warp_set_mask(w, mask);
+    return next;
+}
+
+BOTH(guard, return run_guarded(w, i, pred_lanes(w, i->a, i->mods) & w->mask);)
+
+BOTH(label, return (uintptr_t)i < w->next_pc ? i + 1 : group_reach(w, i);)
+
+BOTH(bra, (void)w; return i->target;)
+
+BOTH(bra_back, return --w->fuel == 0 ? group_yield(w, i->target) : i->target;)
+
+HANDLER(bra_p, full)
+{
+    uint32_t taken = pred_lanes(w, i->a, i->mods);
+    if (taken == 0) return i + 1;
+    if (taken == FULL_MASK) return i->target;
+    return group_split(w, i + 1, i->target, taken);
+}
+
+HANDLER(bra_p, part)
+{
+    uint32_t taken = pred_lanes(w, i->a, i->mods) & w->mask;
+    if (taken == 0) return i + 1;
+    if (taken == w->mask) return i->target;
+    return group_split(w, i + 1, i->target, taken);
+}
+
+static const Insn *branch_back(Warp *w, const Insn *i)
+{
+    uint32_t taken = pred_lanes(w, i->a, i->mods) & w->mask;
+    const Insn *next = i->target;
+    if (taken == 0) return i + 1;
+    if (taken != w->mask) next = group_split(w, i + 1, i->target, taken);
+    return --w->fuel == 0 ? group_yield(w, next) : next;
+}
+
+BOTH(bra_p_back, return branch_back(w, i);)
+
+BOTH(brx_idx, return call_table(w, i);)
+
+static const Insn *call_some(Warp *w, const Insn *i)
+{
+    uint32_t lanes = chosen(w, i, i->a);
+    return lanes ? call_enter(w, i, i->pointer, lanes) : i + 1;
+}
+
+static const Insn *call_address(Warp *w, const Insn *i)
+{
+    uint32_t lanes = chosen(w, i, i->b);
+    return lanes ? call_indirect(w, i, lanes) : i + 1;
+}
+
+static const Insn *return_some(Warp *w, const Insn *i)
+{
+    uint32_t lanes = chosen(w, i, i->a);
+    return lanes ? call_return(w, i, lanes) : i + 1;
+}
+
+static const Insn *exit_some(Warp *w, const Insn *i)
+{
+    uint32_t lanes = chosen(w, i, i->a);
+    return lanes ? group_exit(w, lanes, i + 1) : i + 1;
+}
+
+BOTH(call, return call_some(w, i);)
+BOTH(call_indirect, return call_address(w, i);)
+BOTH(ret, return return_some(w, i);)
+BOTH(exit, return exit_some(w, i);)
+
+BOTH(trap, return exec_fault(w, i, __builtin_ctz(w->mask), 719, "trap");)
+BOTH(brkpt, return exec_fault(w, i, __builtin_ctz(w->mask), 719, "brkpt, and no debugger is attached");)
+
+BOTH(nanosleep, return sleep_enter(w, i);)
+
+BOTH(bar_sync, return barrier_arrive(w, i);)
+BOTH(bar_arrive, return barrier_arrive(w, i);)
+BOTH(bar_red_popc, return barrier_arrive(w, i);)
+BOTH(bar_red_and, return barrier_arrive(w, i);)
+BOTH(bar_red_or, return barrier_arrive(w, i);)
+
+BOTH(fence, (void)w; atomic_thread_fence(memory_order_acq_rel); return i + 1;)
+BOTH(fence_sc, (void)w; atomic_thread_fence(memory_order_seq_cst); return i + 1;)
+
+BOTH(prefetch, (void)w; return i + 1;)
+
+BOTH(call_vprintf, return print_formatted(w, i);)
+BOTH(call_assertfail, return print_assert(w, i);)
+
+static const Insn *allocate(Warp *w, const Insn *i)
+{
+    DeviceHeap *heap = w->block->grid->launch->heap;
+    const uint64_t *size = ROW(const uint64_t, w, i->a), *align = ROW(const uint64_t, w, i->b);
+    uint64_t *d = ROW(uint64_t, w, i->d);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        d[l] = heap ? device_heap_alloc(heap, size[l], i->b == REF_ABSENT ? 16 : align[l]) : 0;
+    }
+    return i + 1;
+}
+
+static const Insn *release(Warp *w, const Insn *i)
+{
+    DeviceHeap *heap = w->block->grid->launch->heap;
+    const uint64_t *address = ROW(const uint64_t, w, i->a);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        if (address[l] && !(heap && device_heap_free(heap, address[l])))
+            return exec_fault(w, i, l, 719, "free of 0x%llx, which malloc did not return or which is free already",
+                              (unsigned long long)address[l]);
+    }
+    return i + 1;
+}
+
+BOTH(call_malloc, return allocate(w, i);)
+BOTH(call_free, return release(w, i);)
+BOTH(call_runtime, return runtime_call(w, i);)

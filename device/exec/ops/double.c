@@ -1,0 +1,56 @@
+/* f64 arithmetic, rounded to nearest even.
+ *
+ * A NaN operand becomes the result, made quiet. Of several, a sum or product takes b (then c, then a), where
+ * the processor would take a; a quotient takes a, as the processor does.
+ */
+#include "exec/numbers/fma.h"
+
+LANE_FN f64 quiet(f64 x) { return f64_from(f64_bits(x) | F64_QUIET); }
+LANE_FN f64 nan_or(f64 x, f64 otherwise) { return x != x ? quiet(x) : otherwise; }
+
+BINARY(add_f64, f64, nan_or(b, a + b))
+BINARY(sub_f64, f64, nan_or(b, a - b))
+BINARY(mul_f64, f64, nan_or(b, a * b))
+BINARY(div_f64, f64, a / b)
+UNARY(rcp_f64, f64, 1.0 / a)
+UNARY(sqrt_f64, f64, __builtin_sqrt(a))
+
+#if HAVE_FMA
+TERNARY(fma_f64, f64, nan_or(b, nan_or(c, __builtin_fma(a, b, c))))
+#else
+#define FMA_FORM(form) \
+    HANDLER(fma_f64, form) \
+    { \
+        f64 *d = ROW(f64, w, i->d); \
+        const f64 *a = ROW(const f64, w, i->a), *b = ROW(const f64, w, i->b), *c = ROW(const f64, w, i->c); \
+        FmaParts x; \
+        fma_row_f64(&x, a, b, c, w->lanes); \
+        LANES_LOOP LANE_STORE_##form(f64, nan_or(b[l], nan_or(c[l], x.high[l]))); \
+        return i + 1; \
+    }
+FMA_FORM(full)
+FMA_FORM(part)
+#endif
+
+UNARY(neg_f64, f64, nan_or(a, f64_from(f64_bits(a) ^ F64_SIGN)))
+UNARY(abs_f64, f64, nan_or(a, f64_from(f64_bits(a) & ~F64_SIGN)))
+BINARY(copysign_f64, b64, (b & ~F64_SIGN) | (a & F64_SIGN))
+
+LANE_FN f64 min_of(f64 a, f64 b)
+{
+    f64 r = a < b || b != b ? a : b;
+    return a == b ? f64_from(f64_bits(a) | f64_bits(b)) : a != a ? nan_or(b, b) : r;
+}
+LANE_FN f64 max_of(f64 a, f64 b)
+{
+    f64 r = a > b || b != b ? a : b;
+    return a == b ? f64_from(f64_bits(a) & f64_bits(b)) : a != a ? nan_or(b, b) : r;
+}
+BINARY(min_f64, f64, min_of(a, b))
+BINARY(max_f64, f64, max_of(a, b))
+
+UNARY(sat_f64, f64, a > 0 ? (a < 1 ? a : 1.0) : 0.0)
+UNARY(rint_f64, f64, __builtin_rint(a))
+UNARY(trunc_f64, f64, __builtin_trunc(a))
+UNARY(floor_f64, f64, __builtin_floor(a))
+UNARY(ceil_f64, f64, __builtin_ceil(a))

@@ -1,0 +1,124 @@
+/* f32 arithmetic, rounded to nearest even unless the name says otherwise. */
+#include "exec/numbers/fma.h"
+
+#define F32_OP_1(name, value) \
+    LANE_FN f32 name##_of(f32 a) { return canonical(value); } \
+    UNARY(name##_f32, f32, name##_of(a)) \
+    UNARY(name##_ftz_f32, f32, flush(name##_of(flush(a))))
+
+/* Rows with a NaN are rare: one test a row, and those are made canonical afterwards, in place. */
+#define ARITHMETIC_FORM(form, name, c_ref, value) \
+    HANDLER(name, form) \
+    { \
+        f32 *d = ROW(f32, w, i->d); \
+        const f32 *a_ = ROW(const f32, w, i->a), *b_ = ROW(const f32, w, i->b); \
+        const f32 *c_ = ROW(const f32, w, c_ref); \
+        LANES_LOOP { \
+            const f32 a = a_[l], b = b_[l], c = c_[l]; \
+            (void)c; \
+            LANE_STORE_##form(f32, value); \
+        } \
+        if (__builtin_expect(row_has_nan(d), 0)) canonical_row(d, w->lanes); \
+        return i + 1; \
+    }
+#define ARITHMETIC(name, c_ref, value) \
+    ARITHMETIC_FORM(full, name, c_ref, value) \
+    ARITHMETIC_FORM(part, name, c_ref, value)
+#define F32_OP_2(name, value) \
+    LANE_FN f32 name##_of(f32 a, f32 b) { return canonical(value); } \
+    ARITHMETIC(name##_f32, i->b, value)
+
+/* Flushing sources and results where a result can be rounded up to the least normal number: rows without
+ * such a number, nearly all, are done after the first loop; the others are looked at closely. */
+#define LEAST_NORMAL(x) ((f32_bits(x) & ~F32_SIGN) == 0x00800000u)
+#define FLUSHED_FORM(form, name, c_ref, value, scaled) \
+    HANDLER(name, form) \
+    { \
+        f32 *d = ROW(f32, w, i->d); \
+        const f32 *a_ = ROW(const f32, w, i->a), *b_ = ROW(const f32, w, i->b); \
+        const f32 *c_ = ROW(const f32, w, c_ref); \
+        _Alignas(64) f32 r[WARP_LANES]; \
+        b32 edge = 0; \
+        LANES_LOOP { \
+            const f32 a = flush(a_[l]), b = flush(b_[l]), c = flush(c_[l]); \
+            (void)c; \
+            r[l] = flush(value); \
+            edge |= LEAST_NORMAL(r[l]); \
+        } \
+        if (edge) LANES_LOOP { \
+            const f32 a = flush(a_[l]), b = flush(b_[l]), c = flush(c_[l]); \
+            (void)c; \
+            r[l] = flush_tiny(r[l], scaled); \
+        } \
+        LANES_LOOP LANE_STORE_##form(f32, r[l]); \
+        return i + 1; \
+    }
+#define FLUSHED(name, c_ref, value, scaled) \
+    FLUSHED_FORM(full, name, c_ref, value, scaled) \
+    FLUSHED_FORM(part, name, c_ref, value, scaled)
+
+F32_OP_2(add, a + b)
+F32_OP_2(sub, a - b)
+F32_OP_2(mul, a * b)
+F32_OP_2(div, a / b)
+F32_OP_1(rcp, 1.0f / a)
+F32_OP_1(sqrt, __builtin_sqrtf(a))
+
+BINARY(add_ftz_f32, f32, flush(add_of(flush(a), flush(b)))) /* a small sum is exact */
+BINARY(sub_ftz_f32, f32, flush(sub_of(flush(a), flush(b))))
+FLUSHED(mul_ftz_f32, i->b, mul_of(a, b), a * 0x1p60f * b)
+FLUSHED(div_ftz_f32, i->b, div_of(a, b), a * 0x1p60f / b)
+
+LANE_FN f32 fma_of(f32 a, f32 b, f32 c) { return canonical(fma_f32(a, b, c)); }
+LANE_FN f32 fma_scaled(f32 a, f32 b, f32 c) { return fma_f32(a * 0x1p60f, b, c * 0x1p60f); }
+#if HAVE_FMA
+ARITHMETIC(fma_f32, i->c, fma_of(a, b, c))
+FLUSHED(fma_ftz_f32, i->c, fma_of(a, b, c), fma_scaled(a, b, c))
+#else
+#define FMA_FORM(form) \
+    HANDLER(fma_f32, form) \
+    { \
+        f32 *d = ROW(f32, w, i->d); \
+        _Alignas(64) f32 r[WARP_LANES]; \
+        fma_row(r, ROW(const f32, w, i->a), ROW(const f32, w, i->b), ROW(const f32, w, i->c)); \
+        LANES_LOOP LANE_STORE_##form(f32, r[l]); \
+        if (__builtin_expect(row_has_nan(d), 0)) canonical_row(d, w->lanes); \
+        return i + 1; \
+    } \
+    HANDLER(fma_ftz_f32, form) \
+    { \
+        f32 *d = ROW(f32, w, i->d); \
+        const f32 *a_ = ROW(const f32, w, i->a), *b_ = ROW(const f32, w, i->b), *c_ = ROW(const f32, w, i->c); \
+        _Alignas(64) f32 r[WARP_LANES], a[WARP_LANES], b[WARP_LANES], c[WARP_LANES]; \
+        b32 edge = 0; \
+        LANES_LOOP { a[l] = flush(a_[l]); b[l] = flush(b_[l]); c[l] = flush(c_[l]); } \
+        fma_row(r, a, b, c); \
+        LANES_LOOP { r[l] = flush(canonical(r[l])); edge |= LEAST_NORMAL(r[l]); } \
+        if (edge) LANES_LOOP r[l] = flush_tiny(r[l], fma_scaled(a[l], b[l], c[l])); \
+        LANES_LOOP LANE_STORE_##form(f32, r[l]); \
+        return i + 1; \
+    }
+FMA_FORM(full)
+FMA_FORM(part)
+#endif
+
+UNARY(neg_f32, f32, canonical(f32_from(f32_bits(a) ^ F32_SIGN)))
+UNARY(abs_f32, f32, canonical(fabs_f32(a)))
+BINARY(copysign_f32, b32, (b & ~F32_SIGN) | (a & F32_SIGN))
+
+/* The four kinds of minimum and maximum. */
+#define MIN_MAX(m) \
+    BINARY(m##_f32, f32, m##_f32(a, b)) \
+    BINARY(m##_nan_f32, f32, nan_wins(a, b, m##_f32(a, b))) \
+    BINARY(m##_xorsign_abs_f32, f32, xor_sign(a, b, m##_f32(fabs_f32(a), fabs_f32(b)))) \
+    BINARY(m##_nan_xorsign_abs_f32, f32, nan_wins(a, b, xor_sign(a, b, m##_f32(fabs_f32(a), fabs_f32(b)))))
+MIN_MAX(min)
+MIN_MAX(max)
+
+UNARY(ftz_f32, f32, canonical(flush(a)))
+UNARY(flush_f32, f32, flush(a))
+UNARY(sat_f32, f32, saturate(a))
+UNARY(rint_f32, f32, canonical(__builtin_rintf(a)))
+UNARY(trunc_f32, f32, canonical(__builtin_truncf(a)))
+UNARY(floor_f32, f32, canonical(__builtin_floorf(a)))
+UNARY(ceil_f32, f32, canonical(__builtin_ceilf(a)))

@@ -1,0 +1,185 @@
+/* Several instructions at once. A fused operation stands before those that it runs and takes their operands;
+ * where it cannot run them all it does nothing, and they follow one by one. So a fault, a part of the lanes and
+ * addresses without a pattern are theirs alone.
+ */
+#include "exec/ops/fused.h"
+
+#include "exec/numbers/fma.h"
+#include "exec/ops/places.h"
+
+/* A vector of lanes, two or one to a half. Elsewhere nothing is fused: the plain loops would not be faster. */
+#if defined(__AVX512F__)
+typedef __m512 Lanes;
+#define LANES_EACH 16
+#define LANES_LOAD(p) _mm512_loadu_ps((const float *)(const void *)(p))
+#define LANES_EVEN(p) _mm512_set1_ps(*(const float *)(const void *)(p))
+#define LANES_STORE(p, v) _mm512_store_ps(p, v)
+#define LANES_FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define HAVE_LANES 1
+#elif defined(__AVX2__)
+typedef __m256 Lanes;
+#define LANES_EACH 8
+#define LANES_LOAD(p) _mm256_loadu_ps((const float *)(const void *)(p))
+#define LANES_EVEN(p) _mm256_broadcast_ss((const float *)(const void *)(p))
+#define LANES_STORE(p, v) _mm256_store_ps(p, v)
+#define LANES_FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define HAVE_LANES 1
+#else
+#define HAVE_LANES 0
+#endif
+#define HAVE_DOT (HAVE_LANES || HAVE_DOUBT) /* with sums of doubles where there is no fma */
+
+#if HAVE_LANES
+enum { PARTS = HALF / LANES_EACH }; /* vectors of a half */
+
+/* A sum of products, both halves at a time: at x the lanes' values lie side by side, at y too (dense) or there is
+ * one. The offsets are those of the instructions at i and j. */
+#define DOT_STEPS(SECOND, step) \
+    for (; count; count--, i += 3, j += 3) { \
+        const int64_t in_x = i->imm, in_y = j->imm; \
+        for (int p = 0; p < PARTS; p++) { \
+            low[p] = LANES_FMA(LANES_LOAD(x->low + in_x + 32 * p), SECOND(y->low + in_y + (step) * p), low[p]); \
+            high[p] = LANES_FMA(LANES_LOAD(x->high + in_x + 32 * p), SECOND(y->high + in_y + (step) * p), high[p]); \
+        } \
+    }
+LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, const float *c,
+                 float *d)
+{
+    Lanes low[PARTS], high[PARTS];
+    for (int p = 0; p < PARTS; p++) {
+        low[p] = LANES_LOAD(c + LANES_EACH * p);
+        high[p] = LANES_LOAD(c + HALF + LANES_EACH * p);
+    }
+    if (y->dense)
+        DOT_STEPS(LANES_LOAD, 32)
+    else
+        DOT_STEPS(LANES_EVEN, 0)
+    for (int p = 0; p < PARTS; p++) {
+        LANES_STORE(d + LANES_EACH * p, low[p]);
+        LANES_STORE(d + HALF + LANES_EACH * p, high[p]);
+    }
+}
+#elif HAVE_DOT
+/* Sums are widened where they lie: from memory that takes half the work. */
+#define DOT_FOUR(x, y, z) \
+    round_sums(r + l, _mm_add_pd(_mm_mul_pd(two_doubles(x), y), two_doubles(c + l)), \
+               _mm_add_pd(_mm_mul_pd(two_doubles((x) + 8), z), two_doubles(c + l + 2)), sizes, doubt)
+LANE_FN void dot_half(float *r, const uint8_t *x, const uint8_t *y, bool dense, const float *c, bool sizes,
+                      Doubt *doubt)
+{
+    const __m128d even = _mm_set1_pd(*(const float *)(const void *)y);
+    for (int l = 0; l < HALF; l += 4, x += 16, y += 16) {
+        if (dense) DOT_FOUR(x, two_doubles(y), two_doubles(y + 8));
+        else DOT_FOUR(x, even, even);
+    }
+}
+
+static __attribute__((noinline)) void dot_again(float *r, const Places *x, const Places *y, const float *c)
+{
+    _Alignas(64) float a[WARP_LANES], b[WARP_LANES];
+    load_places_uint32_t((uint32_t *)(void *)a, x);
+    load_places_uint32_t((uint32_t *)(void *)b, y);
+    fma_row_again(r, a, b, c);
+}
+
+LANE_FN void dot_step(float *r, const Places *x, int64_t in_x, const Places *y, int64_t in_y, bool dense,
+                      const float *c, bool sizes, Doubt *doubt)
+{
+    const Places a = {x->low + in_x, x->high + in_x, true, true};
+    const Places b = {y->low + in_y, y->high + in_y, dense, true};
+    doubt->tie = no_doubt().tie;
+    if (sizes) doubt->tiny = no_doubt().tiny;
+    dot_half(r, a.low, b.low, dense, c, sizes, doubt);
+    dot_half(r + HALF, a.high, b.high, dense, c + HALF, sizes, doubt);
+    if (in_doubt(doubt)) dot_again(r, &a, &b, c);
+}
+
+/* Only in every second step the sums' sizes are looked at. A tiny sum that is not exact in double has a product
+ * with bits far below its own, of at most 1/32 of its size: the sum before was as tiny. So one of any two
+ * steps shows it, and where it is the first one, the second is in doubt as well. */
+LANE_FN void dot_steps(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, bool dense,
+                       const float *c, float *d)
+{
+    _Alignas(64) float first[WARP_LANES], second[WARP_LANES];
+    Doubt doubt;
+    for (;; i += 6, j += 6, c = second) {
+        dot_step(first, x, i->imm, y, j->imm, dense, c, true, &doubt);
+        if (count < 2) break;
+        dot_step(second, x, i[3].imm, y, j[3].imm, dense, first, false, &doubt);
+        count -= 2;
+        if (!count) break;
+    }
+    memcpy(d, count ? first : second, sizeof first);
+}
+
+LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, const float *c,
+                 float *d)
+{
+    if (y->dense) dot_steps(i, j, count, x, y, true, c, d);
+    else dot_steps(i, j, count, x, y, false, c, d);
+}
+#endif
+
+#if HAVE_DOT
+static const Insn *dot_shared(Warp *w, const Insn *i)
+{
+    const FusedDot offsets = fused_dot_unpack(i->imm);
+    const Insn *one = i + 1, *other = i + 2, *last = i + 3 * i->mods;
+    Places x = places_shared_between(w, one, 4, offsets.first_least, offsets.first_most);
+    Places y = places_shared_between(w, other, 4, offsets.second_least, offsets.second_most);
+    float *d = ROW(float, w, last->d);
+    const float *c = ROW(const float, w, i[3].c);
+    if (!(x.found & y.found & (x.dense | y.dense))) return i + 1;
+    x.low -= offsets.first_least, x.high -= offsets.first_least;
+    y.low -= offsets.second_least, y.high -= offsets.second_least;
+    if (!x.dense) {
+        const Places t = x;
+        x = y;
+        y = t;
+        one = i + 2;
+        other = i + 1;
+    }
+    dot(one, other, i->mods, &x, &y, c, d);
+    if (__builtin_expect(row_has_nan(d), 0)) canonical_row(d, w->lanes);
+    return last + 1;
+}
+HANDLER(fused_dot_shared_f32, full) { return dot_shared(w, i); }
+#else
+HANDLER(fused_dot_shared_f32, full) { (void)w; return i + 1; }
+#endif
+HANDLER(fused_dot_shared_f32, part) { (void)w; return i + 1; }
+
+/* --- an address computed for one access --------------------------------------------------------------------- */
+
+LANE_FN Places places_of_sum(const Warp *w, const Insn *i, uint32_t size, bool write)
+{
+    const Affine *a = AFFINE_AT(w, i[1].a), *b = AFFINE_AT(w, i[1].b);
+    const Affine sum = {.low = (s64)((u64)a->low + (u64)b->low),
+                        .high = (s64)((u64)a->high + (u64)b->high),
+                        .step = (s64)((u64)a->step + (u64)b->step),
+                        .known = a->known & b->known};
+    return places_generic_of(w, i + 2, &sum, size, write);
+}
+
+#define FUSED_LOAD(T, kind) \
+    HANDLER(fused_add_ld_generic_##kind, full) \
+    { \
+        const Places at = places_of_sum(w, i, sizeof(T), false); \
+        if (__builtin_expect(!at.found, 0)) return i + 1; \
+        load_places_##T(ROW(T, w, i[2].d), &at); \
+        return i + 3; \
+    } \
+    HANDLER(fused_add_ld_generic_##kind, part) { (void)w; return i + 1; }
+#define FUSED_STORE(T, kind) \
+    HANDLER(fused_add_st_generic_##kind, full) \
+    { \
+        const Places at = places_of_sum(w, i, sizeof(T), true); \
+        if (__builtin_expect(!at.found, 0)) return i + 1; \
+        store_places_##T(ROW(const T, w, i[2].b), &at); \
+        return i + 3; \
+    } \
+    HANDLER(fused_add_st_generic_##kind, part) { (void)w; return i + 1; }
+FUSED_LOAD(uint32_t, b32_32)
+FUSED_LOAD(uint64_t, b64_64)
+FUSED_STORE(uint32_t, b32_32)
+FUSED_STORE(uint64_t, b64_64)

@@ -1,0 +1,26 @@
+/* The handlers of one instruction set, declared from the tables: op_<name>_full and op_<name>_part, suffixed
+ * by the instruction set they are compiled for. A handler without a row, or a row without its handlers, does
+ * not build.
+ */
+#ifndef DEVICE_EXEC_OPS_HANDLERS_H
+#define DEVICE_EXEC_OPS_HANDLERS_H
+
+#include "exec/code.h"
+
+#ifndef EXEC_ISA
+#define EXEC_ISA v2
+#endif
+#define EXEC_PASTE_2(name, isa) name##_##isa
+#define EXEC_PASTE(name, isa) EXEC_PASTE_2(name, isa)
+#define EXEC_NAME(name) EXEC_PASTE(name, EXEC_ISA)
+
+#define OP(name) \
+    const Insn *EXEC_NAME(op_##name##_full)(Warp * warp, const Insn *insn); \
+    const Insn *EXEC_NAME(op_##name##_part)(Warp * warp, const Insn *insn);
+#include "exec/ops/core.def"
+#include "exec/ops/alu.def"
+#undef OP
+
+extern const OpFn EXEC_NAME(exec_handlers)[OP_COUNT][2];
+
+#endif

@@ -1,0 +1,84 @@
+/* Where an affine row of addresses points, of one element a lane. Included by files compiled for each
+ * instruction set. */
+#ifndef DEVICE_EXEC_OPS_PLACES_H
+#define DEVICE_EXEC_OPS_PLACES_H
+
+#include "exec/ops/addresses.h"
+#include "exec/ops/affine_rows.h"
+
+/* The host addresses of both halves' first lanes, at one place (even) or side by side (dense). Not found: of
+ * another shape, misaligned, or not in the range at hand. */
+typedef struct Places {
+    uint8_t *low, *high;
+    bool dense, found;
+} Places;
+
+/* With the offset least added; with every other one up to most they are in the range as well. shift makes host
+ * addresses of those in the range. */
+LANE_FN Places find_places(const Affine *a, int64_t least, int64_t most, uint32_t size, const RangeEntry *range,
+                           uint64_t shift)
+{
+    const uint64_t low = (uint64_t)a->low + (uint64_t)least - range->base;
+    const uint64_t high = (uint64_t)a->high + (uint64_t)least - range->base;
+    const uint64_t last = range->size - (uint64_t)(most - least) - (a->step != 0 ? HALF * size : size);
+    const bool shaped = (a->known & 1) && (a->step == 0 || a->step == size);
+    const bool inside = (int64_t)(low | high | last | (last - low) | (last - high)) >= 0;
+    const bool aligned = (((uint64_t)a->low | (uint64_t)a->high | (uint64_t)least) & (size - 1)) == 0;
+    shift += range->base;
+    return (Places){(uint8_t *)(uintptr_t)(low + shift), (uint8_t *)(uintptr_t)(high + shift), a->step != 0,
+                    shaped && inside && aligned};
+}
+
+/* The range that this instruction hit last must do: others are looked up by the handlers for rows. */
+LANE_FN Places places_generic_of(const Warp *w, const Insn *i, const Affine *a, uint32_t size, bool write)
+{
+    const Worker *worker = w->worker;
+    const RangeEntry *range = &(write ? worker->stores : worker->loads)[range_slot(i)];
+    return find_places(a, i->imm, i->imm, size, range, 0);
+}
+
+LANE_FN Places places_generic(const Warp *w, const Insn *i, uint32_t size, bool write)
+{
+    return places_generic_of(w, i, AFFINE_AT(w, i->a), size, write);
+}
+
+LANE_FN Places places_shared_between(const Warp *w, const Insn *i, uint32_t size, int64_t least, int64_t most)
+{
+    const RangeEntry window = {0, w->block->shared_size};
+    return find_places(AFFINE_AT(w, i->a), least, most, size, &window, (uintptr_t)w->block->shared);
+}
+
+LANE_FN Places places_shared(const Warp *w, const Insn *i, uint32_t size, bool write)
+{
+    (void)write;
+    return places_shared_between(w, i, size, i->imm, i->imm);
+}
+
+#define MOVE_FNS(T) \
+    LANE_FN void load_places_##T(T *d, const Places *at) \
+    { \
+        const T *low = (const T *)(const void *)at->low, *high = (const T *)(const void *)at->high; \
+        const T first = *low, second = *high; \
+        if (at->dense) { \
+            HALF_LOOP d[l] = low[l]; \
+            HALF_LOOP d[HALF + l] = high[l]; \
+        } else { \
+            HALF_LOOP d[l] = first; \
+            HALF_LOOP d[HALF + l] = second; \
+        } \
+    } \
+    LANE_FN void store_places_##T(const T *b, const Places *at) \
+    { \
+        T *low = (T *)(void *)at->low, *high = (T *)(void *)at->high; \
+        if (at->dense) { \
+            HALF_LOOP low[l] = b[l]; \
+            HALF_LOOP high[l] = b[HALF + l]; \
+        } else { \
+            *low = b[HALF - 1]; \
+            *high = b[WARP_LANES - 1]; \
+        } \
+    }
+MOVE_FNS(uint32_t)
+MOVE_FNS(uint64_t)
+
+#endif

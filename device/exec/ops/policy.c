@@ -1,0 +1,45 @@
+/* Cache policies. Nothing here reads them again; programs may compare them with constants. */
+#include "exec/ops/lanes.h"
+#include "exec/memory/policy.h"
+
+#define PRIORITIES(mods) ((u64)((mods) & POLICY_MODS) << POLICY_MODS_SHIFT)
+#define INTERLEAVED (2ull << 59)
+#define BLOCKS (3ull << 59)
+
+/* A fraction of all accesses, in sixteenths less one. */
+LANE_FN u64 fraction_bits(f32 fraction)
+{
+    const f32 below = (fraction - 0x1p-23f) * 16;
+    return (u64)(below > 15 ? 15 : below >= 0 ? (u32)below : 0) << 52;
+}
+
+LANES_1(createpolicy_fractional, u64, f32, INTERLEAVED | PRIORITIES(mods) | fraction_bits(a))
+
+LANE_FN u32 log2_up(u32 x) { return x > 1 ? 32 - (u32)__builtin_clz(x - 1) : 0; }
+
+/* A range in blocks of 4 KiB or more, the size such that both priorities together take at most 128 of them. */
+LANE_FN u64 range_bits(u64 address, u32 primary, u32 total)
+{
+    const u32 log = log2_up(total), size = log > 19 ? log - 19 : 0, shift = 12 + size;
+    const u32 first = (u32)(address >> shift), end = (u32)((address + primary + (1ull << shift) - 1) >> shift);
+    const u32 count = end - first, most = size == 13 ? 1 : 127;
+    return (u64)(count > 127 ? most : count < 1 && size != 13 ? 1 : count) << 37 | (u64)(first & 127) << 44
+           | (u64)size << 52;
+}
+
+static const Insn *run_range(Warp *w, const Insn *i)
+{
+    const u64 *wide = ROW(const u64, w, i->a);
+    const u32 *narrow = ROW(const u32, w, i->a), *primary = ROW(const u32, w, i->b);
+    const u32 *total = ROW(const u32, w, i->c);
+    u64 *d = ROW(u64, w, i->d), out[WARP_LANES];
+    for (int l = 0; l < WARP_LANES; l++) {
+        const u64 address = (i->mods & MEM_ADDR32 ? narrow[l] : wide[l]) + (u64)i->imm;
+        out[l] = BLOCKS | PRIORITIES(i->mods) | range_bits(address, primary[l], total[l]);
+    }
+    LANES_LOOP d[l] = w->lanes[l] ? out[l] : d[l];
+    return i + 1;
+}
+
+HANDLER(createpolicy_range, full) { return run_range(w, i); }
+HANDLER(createpolicy_range, part) { return run_range(w, i); }

@@ -1,0 +1,80 @@
+/* Special registers as rows. */
+#include "exec/ops/lanes.h"
+#include "exec/state.h"
+
+/* name, element type, value: an expression in w, i and the lane l */
+#define SREG(name, T, value) \
+    HANDLER(sreg_##name, full) \
+    { \
+        T *d = ROW(T, w, i->d); \
+        LANES_LOOP d[l] = (T)(value); \
+        (void)w; \
+        return i + 1; \
+    } \
+    HANDLER(sreg_##name, part) \
+    { \
+        T *d = ROW(T, w, i->d); \
+        LANES_LOOP d[l] = w->lanes[l] ? (T)(value) : d[l]; \
+        return i + 1; \
+    }
+
+/* The same value in all lanes, made once. */
+#define SREG_EVEN(name, T, value) \
+    HANDLER(sreg_##name, full) \
+    { \
+        T *d = ROW(T, w, i->d); \
+        const T v = (T)(value); \
+        LANES_LOOP d[l] = v; \
+        return i + 1; \
+    } \
+    HANDLER(sreg_##name, part) \
+    { \
+        T *d = ROW(T, w, i->d); \
+        const T v = (T)(value); \
+        LANES_LOOP d[l] = w->lanes[l] ? v : d[l]; \
+        return i + 1; \
+    }
+
+SREG(tid, uint32_t, w->rows[WARP_ROW_TID + i->imm].lane[l])
+SREG(laneid, uint32_t, l)
+SREG(lanemask_eq, uint32_t, lane_bit[l])
+SREG(lanemask_le, uint32_t, lane_bit[l] | (lane_bit[l] - 1))
+SREG(lanemask_lt, uint32_t, lane_bit[l] - 1)
+SREG(lanemask_ge, uint32_t, ~(lane_bit[l] - 1))
+SREG(lanemask_gt, uint32_t, ~(lane_bit[l] | (lane_bit[l] - 1)))
+
+static const GridLaunch *launch_of(const Warp *w)
+{
+    return w->block->grid->launch;
+}
+
+static uint32_t multiprocessors(const Warp *w)
+{
+    uint32_t count = launch_of(w)->multiprocessors;
+    return count ? count : 1;
+}
+
+/* %envreg1 and %envreg2 are the halves of the address of a cooperative grid's workspace; the others are 0. */
+static uint32_t envreg(const Warp *w, int64_t number)
+{
+    uint64_t address = launch_of(w)->cooperative ? (uintptr_t)w->block->grid->workspace : 0;
+    return number == 1 ? (uint32_t)(address >> 32) : number == 2 ? (uint32_t)address : 0;
+}
+
+SREG_EVEN(ntid, uint32_t, launch_of(w)->block[i->imm])
+SREG_EVEN(ctaid, uint32_t, w->block->id[i->imm])
+SREG_EVEN(nctaid, uint32_t, launch_of(w)->grid[i->imm])
+SREG_EVEN(warpid, uint32_t, w->index)
+SREG_EVEN(nwarpid, uint32_t, w->block->warp_count)
+SREG_EVEN(smid, uint32_t, w->worker->index % multiprocessors(w))
+SREG_EVEN(nsmid, uint32_t, multiprocessors(w))
+SREG_EVEN(gridid, uint64_t, launch_of(w)->grid_id)
+SREG_EVEN(clock, uint32_t, exec_now_ns())
+SREG_EVEN(clock_hi, uint32_t, exec_now_ns() >> 32)
+SREG_EVEN(clock64, uint64_t, exec_now_ns())
+SREG_EVEN(globaltimer, uint64_t, exec_now_ns())
+SREG_EVEN(globaltimer_lo, uint32_t, exec_now_ns())
+SREG_EVEN(globaltimer_hi, uint32_t, exec_now_ns() >> 32)
+SREG_EVEN(dynamic_smem_size, uint32_t, launch_of(w)->dynamic_shared)
+SREG_EVEN(total_smem_size, uint32_t, w->block->shared_size)
+SREG_EVEN(envreg, uint32_t, envreg(w, i->imm))

@@ -1,0 +1,294 @@
+/* Textures and surfaces: a lane at a time, since every lane may have a handle of its own.
+ *
+ * A handle is looked up once for neighbouring lanes that share it. An object that is not alive, that is of
+ * another dimension, or whose memory is gone is a fault. */
+#include "exec/ops/lanes.h"
+#include "exec/state.h"
+#include "exec/texture/texture.h"
+
+/* The operands beyond the handle: refs[more ...] are values, then coordinates. */
+typedef struct Access {
+    Warp *w;
+    const Insn *i;
+    Ref values[4], coordinates[4];
+    Texture texture;
+    u64 handle;            /* that texture is of */
+    bool known;
+} Access;
+
+static Access access_of(Warp *w, const Insn *i)
+{
+    const Ref *refs = w->current->function->refs + i->more;
+    Access a = {.w = w, .i = i};
+    memcpy(a.values, refs, sizeof a.values);
+    memcpy(a.coordinates, refs + 4, sizeof a.coordinates);
+    return a;
+}
+
+/* The object of a lane. false: a fault was recorded. */
+static bool find(Access *a, int lane, bool surface)
+{
+    const GridLaunch *launch = a->w->block->grid->launch;
+    u64 handle = ROW(const u64, a->w, a->i->a)[lane];
+    MemoryRange range;
+    const char *kind = surface ? "surface" : "texture";
+    if (a->known && handle == a->handle) return true;
+    a->known = false;
+    if (!handle) {
+        exec_fault(a->w, a->i, lane, 700, "the kernel uses a %s that is bound to nothing", kind);
+        return false;
+    }
+    if (!launch->find_texture || !launch->find_texture(handle, surface, &a->texture)) {
+        exec_fault(a->w, a->i, lane, 700, "0x%llx is not a live %s object", (unsigned long long)handle, kind);
+        return false;
+    }
+    if (!memory_map_find(launch->memory, a->texture.storage, &range) || range.id != a->texture.range) {
+        exec_fault(a->w, a->i, lane, 700, "the memory of the %s object 0x%llx was freed", kind,
+                   (unsigned long long)handle);
+        return false;
+    }
+    a->handle = handle;
+    a->known = true;
+    return true;
+}
+
+/* The same for an instruction of a shape. */
+static bool find_shaped(Access *a, int lane, bool surface)
+{
+    TextureShape shape = (TextureShape)(a->i->mods & TEX_SHAPE);
+    if (!find(a, lane, surface)) return false;
+    if (a->texture.shape == TEXTURE_LINEAR && a->i->op == OP_tex && !(a->i->mods & TEX_WHOLE)) {
+        exec_fault(a->w, a->i, lane, 719,
+                   "a texture in linear memory is read with integer coordinates only (tex.1d ... .s32)");
+        return false;
+    }
+    if (texture_accepts(&a->texture, shape)) return true;
+    exec_fault(a->w, a->i, lane, 719, "the instruction is for %s, the %s object 0x%llx is %s",
+               texture_shape_name(shape), surface ? "surface" : "texture", (unsigned long long)a->handle,
+               texture_shape_name((TextureShape)a->texture.shape));
+    return false;
+}
+
+static void coordinates_of(const Access *a, int lane, u32 out[4])
+{
+    for (int k = 0; k < 4; k++)
+        out[k] = a->coordinates[k] == REF_ABSENT ? 0 : ROW(const u32, a->w, a->coordinates[k])[lane];
+}
+
+static void deliver(const Access *a, int lane, const u32 out[4])
+{
+    for (int k = 0; k < 4; k++)
+        if (a->values[k] != REF_ABSENT) ROW(u32, a->w, a->values[k])[lane] = out[k];
+}
+
+/* tex, or tld4 with gather. */
+static const Insn *run_tex(Warp *w, const Insn *i, bool gather)
+{
+    Access a = access_of(w, i);
+    for (int l = 0; l < WARP_LANES; l++) {
+        u32 at[4], out[4];
+        if (!w->lanes[l]) continue;
+        if (!find_shaped(&a, l, false)) return NULL;
+        coordinates_of(&a, l, at);
+        if (gather)
+            texture_gather(&a.texture, at, (unsigned)i->imm, out);
+        else
+            texture_sample(&a.texture, at, i->mods & TEX_WHOLE, out);
+        deliver(&a, l, out);
+    }
+    if (i->e != REF_ABSENT) pred_store(w, i->e, FULL_MASK);
+    return i + 1;
+}
+
+static const Insn *run_txq(Warp *w, const Insn *i, bool surface)
+{
+    Access a = {.w = w, .i = i};
+    u32 *d = ROW(u32, w, i->d);
+    for (int l = 0; l < WARP_LANES; l++) {
+        if (!w->lanes[l]) continue;
+        if (!find(&a, l, surface)) return NULL;
+        d[l] = texture_query(&a.texture, (TextureQuery)i->imm);
+    }
+    return i + 1;
+}
+
+/* --- surfaces: imm is bytes of an element, mods the number of elements and what happens outside ------- */
+
+/* Where a lane reads or writes; false: a fault. */
+static bool place(Access *a, int lane, uint32_t bytes, bool scaled, SurfacePlace *out)
+{
+    u32 at[4];
+    if (!find_shaped(a, lane, true)) return false;
+    coordinates_of(a, lane, at);
+    *out = surface_place(&a->texture, at, bytes, scaled, a->i->mods & TEX_CLAMP);
+    if (out->outside && !(a->i->mods & (TEX_CLAMP | TEX_ZERO))) {
+        const uint32_t *size = a->texture.size;
+        exec_fault(a->w, a->i, lane, 700,
+                   "coordinates (%d, %d, %d) are outside of the surface of %u x %u x %u elements", (int)at[0],
+                   (int)at[1], (int)at[2], size[0], size[1], size[2]);
+        return false;
+    }
+    if (!scaled && at[a->texture.shape >= TEXTURE_A1D] % bytes) {
+        exec_fault(a->w, a->i, lane, 716, "misaligned access of %u bytes at byte %d of a row of a surface",
+                   bytes, (int)at[a->texture.shape >= TEXTURE_A1D]);
+        return false;
+    }
+    return true;
+}
+
+/* An element of a lane in a row of 16, 32 or 64 bits. */
+static void put_element(const Access *a, int lane, int k, u64 value)
+{
+    if (a->values[k] == REF_ABSENT) return;
+    unsigned row = a->i->mods >> TEX_ROW_SHIFT & 3;
+    if (row == 0) ROW(u16, a->w, a->values[k])[lane] = (u16)value;
+    if (row == 1) ROW(u32, a->w, a->values[k])[lane] = (u32)value;
+    if (row == 2) ROW(u64, a->w, a->values[k])[lane] = value;
+}
+
+static u64 get_element(const Access *a, int lane, int k)
+{
+    unsigned row = a->i->mods >> TEX_ROW_SHIFT & 3;
+    if (row == 0) return ROW(const u16, a->w, a->values[k])[lane];
+    if (row == 1) return ROW(const u32, a->w, a->values[k])[lane];
+    return ROW(const u64, a->w, a->values[k])[lane];
+}
+
+static unsigned element_count(const Insn *i) { return 1u << (i->mods >> TEX_COUNT_SHIFT & 3); }
+
+static const Insn *run_suld(Warp *w, const Insn *i)
+{
+    Access a = access_of(w, i);
+    uint32_t bytes = (uint32_t)i->imm;
+    for (int l = 0; l < WARP_LANES; l++) {
+        SurfacePlace p;
+        if (!w->lanes[l]) continue;
+        if (!place(&a, l, bytes * element_count(i), false, &p)) return NULL;
+        for (unsigned k = 0; k < element_count(i); k++) {
+            u64 value = 0;
+            if (p.address) memcpy(&value, (const void *)(uintptr_t)(p.address + k * bytes), bytes);
+            put_element(&a, l, (int)k, value);
+        }
+    }
+    return i + 1;
+}
+
+static const Insn *run_sust(Warp *w, const Insn *i)
+{
+    Access a = access_of(w, i);
+    uint32_t bytes = (uint32_t)i->imm;
+    for (int l = 0; l < WARP_LANES; l++) {
+        SurfacePlace p;
+        if (!w->lanes[l]) continue;
+        if (!place(&a, l, bytes * element_count(i), false, &p)) return NULL;
+        for (unsigned k = 0; p.address && k < element_count(i); k++) {
+            u64 value = get_element(&a, l, (int)k);
+            memcpy((void *)(uintptr_t)(p.address + k * bytes), &value, bytes);
+        }
+    }
+    return i + 1;
+}
+
+static const Insn *run_sust_p(Warp *w, const Insn *i)
+{
+    Access a = access_of(w, i);
+    for (int l = 0; l < WARP_LANES; l++) {
+        SurfacePlace p;
+        u32 words[4] = {0};
+        if (!w->lanes[l]) continue;
+        if (!find_shaped(&a, l, true) || !place(&a, l, a.texture.element, true, &p)) return NULL;
+        for (unsigned k = 0; k < element_count(i); k++) words[k] = (u32)get_element(&a, l, (int)k);
+        if (p.address) surface_pack(&a.texture, words, (uint8_t *)(uintptr_t)p.address);
+    }
+    return i + 1;
+}
+
+/* --- reductions --------------------------------------------------------------------------------------- */
+
+static u64 reduced(SurfaceReduction what, u64 x, u64 b, bool is_signed)
+{
+    bool less = is_signed ? (s64)b < (s64)x : b < x;
+    switch (what) {
+    case SURFACE_MIN: return less ? b : x;
+    case SURFACE_MAX: return less ? x : b;
+    case SURFACE_AND: return x & b;
+    case SURFACE_OR: return x | b;
+    default: return x + b;
+    }
+}
+
+static void reduce_32(u32 *p, SurfaceReduction what, u32 b, bool is_signed)
+{
+    u32 x = __atomic_load_n(p, __ATOMIC_RELAXED), next;
+    do {
+        next = is_signed ? (u32)reduced(what, (u64)(s32)x, (u64)(s32)b, true) : (u32)reduced(what, x, b, false);
+    } while (!__atomic_compare_exchange_n(p, &x, next, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+}
+
+static void reduce_64(u64 *p, SurfaceReduction what, u64 b, bool is_signed)
+{
+    u64 x = __atomic_load_n(p, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(p, &x, reduced(what, x, b, is_signed), true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
+    }
+}
+
+/* sured.p is for surfaces whose elements are as wide as the operand, of whole numbers of 32 bits. */
+static bool fits_reduction(const Access *a, int lane, uint32_t bytes)
+{
+    const Texture *t = &a->texture;
+    if ((t->format == TEXTURE_U32 || t->format == TEXTURE_S32) && t->element == bytes) return true;
+    exec_fault(a->w, a->i, lane, 719,
+               "sured.p of %u bits on a surface whose elements are not integers of 32 bits that fill them",
+               8 * bytes);
+    return false;
+}
+
+static const Insn *run_sured(Warp *w, const Insn *i)
+{
+    Access a = access_of(w, i);
+    const uint32_t bytes = (uint32_t)i->imm & SURFACE_BYTES;
+    const bool own = i->imm & SURFACE_OWN_FORMAT;
+    SurfaceReduction what = (SurfaceReduction)(i->imm >> SURFACE_REDUCTION_SHIFT);
+    for (int l = 0; l < WARP_LANES; l++) {
+        SurfacePlace p;
+        if (!w->lanes[l]) continue;
+        if (!find_shaped(&a, l, true) || (own && !fits_reduction(&a, l, bytes))) return NULL;
+        if (!place(&a, l, bytes, own, &p)) return NULL;
+        if (!p.address) continue;
+        u64 value = get_element(&a, l, 0);
+        bool is_signed = own ? a.texture.format == TEXTURE_S32 : (i->imm & SURFACE_SIGNED) != 0;
+        if (bytes == 8)
+            reduce_64((u64 *)(uintptr_t)p.address, what, value, is_signed);
+        else
+            reduce_32((u32 *)(uintptr_t)p.address, what, (u32)value, is_signed);
+    }
+    return i + 1;
+}
+
+static const Insn *run_istypep(Warp *w, const Insn *i)
+{
+    const GridLaunch *launch = w->block->grid->launch;
+    const u64 *a = ROW(const u64, w, i->a);
+    uint32_t word = 0;
+    for (int l = 0; l < WARP_LANES; l++) {
+        Texture ignored;
+        if (w->lanes[l] && a[l] && launch->find_texture && launch->find_texture(a[l], i->imm != 0, &ignored))
+            word |= 1u << l;
+    }
+    pred_store(w, i->d, word);
+    return i + 1;
+}
+
+#define TEXTURE_OP(name, call) \
+    HANDLER(name, full) { return call; } \
+    HANDLER(name, part) { return call; }
+TEXTURE_OP(tex, run_tex(w, i, false))
+TEXTURE_OP(tld4, run_tex(w, i, true))
+TEXTURE_OP(txq, run_txq(w, i, false))
+TEXTURE_OP(suq, run_txq(w, i, true))
+TEXTURE_OP(suld, run_suld(w, i))
+TEXTURE_OP(sust, run_sust(w, i))
+TEXTURE_OP(sust_p, run_sust_p(w, i))
+TEXTURE_OP(sured, run_sured(w, i))
+TEXTURE_OP(istypep, run_istypep(w, i))

@@ -1,0 +1,288 @@
+/* Vector loads and stores, and elements of 128 bits: several elements a lane, next to each other in memory.
+ *
+ * The bytes of all lanes are brought together first (or found together already), then spread over the rows
+ * of the elements; stores the other way round. An element of 128 bits is two of 64 in consecutive rows.
+ */
+#include "exec/ops/addresses.h"
+
+enum { CHUNK_MOST = 64 }; /* bytes of one lane: v4.b128, v8.b64 */
+
+typedef struct Chunk {
+    Access x;
+    _Alignas(64) uint8_t stage[WARP_LANES * CHUNK_MOST];
+} Chunk;
+
+static uint64_t address_of(const Access *x, int l)
+{
+    return x->i->mods & MEM_ADDR32 ? ROW(const uint32_t, x->w, x->i->a)[l] : ROW(const uint64_t, x->w, x->i->a)[l];
+}
+
+/* Lanes of constant size are moved without a call. */
+static void move_bytes(uint8_t *to, const uint8_t *from, uint32_t size)
+{
+    switch (size) {
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    case 16: memcpy(to, from, 16); break;
+    case 32: memcpy(to, from, 32); break;
+    default: memcpy(to, from, size); break;
+    }
+}
+
+/* True when all 32 lanes execute and their addresses follow each other. */
+static bool all_dense(const Access *x)
+{
+    const uint64_t *wide = ROW(const uint64_t, x->w, x->i->a);
+    const uint32_t *narrow = ROW(const uint32_t, x->w, x->i->a);
+    Halves h;
+    bool found;
+    if (x->w->mask != FULL_MASK) return false;
+    found = x->i->mods & MEM_ADDR32 ? halves_uint32_t(narrow, 0, x->size, &h) : halves_uint64_t(wide, 0, x->size, &h);
+    return found && h.dense && h.high == h.low + h.bytes;
+}
+
+#define at_generic_lane(x, l, address, bytes) at_generic(x, address, bytes)
+#define at_shared_lane(x, l, address, bytes) at_shared(x, address, bytes)
+#define at_local_lane(x, l, address, bytes) at_local(x, l, address, bytes)
+
+/* Whether an address is one of a whole vector. */
+static bool is_aligned(const Access *x, uint64_t address, bool local)
+{
+    address += (uint64_t)x->i->imm + (local && x->i->a == REF_ABSENT ? x->w->current->local : 0);
+    return (address & (x->size - 1)) == 0;
+}
+
+/* fetch: the bytes of all lanes, x.size apart; store: writes the stage. NULL and false after a fault. Where not all
+ * of a vector is there, what somebody reads may be. */
+#define MOVE_FNS(space, local, dense) \
+    static bool fetch_part_##space(Chunk *c, int l) \
+    { \
+        Access x = c->x; \
+        const VectorPart part = x.i->mods & MEM_COUNT ? vector_part(x.w->current->function, x.i) : (VectorPart){0, 1}; \
+        const uint32_t each = x.size / (x.i->mods & MEM_COUNT ? x.i->mods & MEM_COUNT : 1), skip = part.first * each; \
+        if (!is_aligned(&x, address_of(&x, l), local)) return false; \
+        if (!part.count) return true; \
+        x.size = each; \
+        const uint8_t *p = at_##space##_lane(&x, l, address_of(&x, l) + skip, part.count * each); \
+        if (p) memcpy(c->stage + (uint32_t)l * c->x.size + skip, p, part.count * each); \
+        return p != NULL; \
+    } \
+    static const uint8_t *fetch_##space(Chunk *c) \
+    { \
+        const Access *x = &c->x; \
+        const uint8_t *p; \
+        if (dense && (p = at_##space##_lane(x, 0, address_of(x, 0), (uint64_t)x->size * WARP_LANES))) return p; \
+        for (uint32_t rest = x->w->mask; rest; rest &= rest - 1) { \
+            int l = __builtin_ctz(rest); \
+            p = at_##space##_lane(x, l, address_of(x, l), x->size); \
+            if (p) { \
+                move_bytes(c->stage + (uint32_t)l * x->size, p, x->size); \
+            } else if (!fetch_part_##space(c, l)) { \
+                fault_##space(x, l, address_of(x, l)); \
+                return NULL; \
+            } \
+        } \
+        return c->stage; \
+    } \
+    static bool put_##space(const Chunk *c) \
+    { \
+        const Access *x = &c->x; \
+        uint8_t *p; \
+        if (dense && (p = at_##space##_lane(x, 0, address_of(x, 0), (uint64_t)x->size * WARP_LANES))) { \
+            memcpy(p, c->stage, (size_t)x->size * WARP_LANES); \
+            return true; \
+        } \
+        for (uint32_t rest = x->w->mask; rest; rest &= rest - 1) { \
+            int l = __builtin_ctz(rest); \
+            p = at_##space##_lane(x, l, address_of(x, l), x->size); \
+            if (!p) { \
+                fault_##space(x, l, address_of(x, l)); \
+                return false; \
+            } \
+            move_bytes(p, c->stage + (uint32_t)l * x->size, x->size); \
+        } \
+        return true; \
+    }
+MOVE_FNS(generic, false, all_dense(x))
+MOVE_FNS(shared, false, all_dense(x))
+MOVE_FNS(local, true, false)
+
+/* A parameter: the same bytes for all lanes. */
+static const uint8_t *fetch_param(Chunk *c)
+{
+    const uint8_t *p = (const uint8_t *)c->x.w->block->grid->launch->params + c->x.i->imm;
+    for (uint32_t l = 0; l < WARP_LANES; l++) move_bytes(c->stage + l * c->x.size, p, c->x.size);
+    return c->stage;
+}
+
+/* The rows of element e of a vector; part: which half of a 128-bit element. */
+static uint8_t *element_row(Warp *w, const Insn *i, uint32_t e, uint32_t part)
+{
+    Ref ref = w->current->function->refs[i->more + e];
+    return ref == REF_ABSENT ? NULL : (uint8_t *)ref_rows(w, ref) + part * 8 * WARP_LANES;
+}
+
+/* --- elements to rows and back -------------------------------------------------------------------------- */
+
+#define SPREAD_ELEMENT(M, R, stride) \
+    LANES_LOOP { \
+        M v; \
+        memcpy(&v, bytes + (uint32_t)l * (stride), sizeof v); \
+        d[l] = w->lanes[l] ? (R)v : d[l]; \
+    }
+#define COLLECT_ELEMENT(M, stride) \
+    LANES_LOOP { \
+        const M v = (M)b[l]; \
+        memcpy(bytes + (uint32_t)l * (stride), &v, sizeof v); \
+    }
+
+/* Strides of two and four elements are constants for the compiler's sake. */
+#define SPREAD_FN(M, R, kind) \
+    static void spread_##kind(const Warp *w, R *d, const uint8_t *bytes, uint32_t stride) \
+    { \
+        if (!d) return; \
+        if (stride == 2 * sizeof(M)) SPREAD_ELEMENT(M, R, 2 * (uint32_t)sizeof(M)) \
+        else if (stride == 4 * sizeof(M)) SPREAD_ELEMENT(M, R, 4 * (uint32_t)sizeof(M)) \
+        else SPREAD_ELEMENT(M, R, stride) \
+    }
+#define COLLECT_FN(M, R, kind) \
+    static void collect_##kind(const R *b, uint8_t *bytes, uint32_t stride) \
+    { \
+        if (stride == 2 * sizeof(M)) COLLECT_ELEMENT(M, 2 * (uint32_t)sizeof(M)) \
+        else if (stride == 4 * sizeof(M)) COLLECT_ELEMENT(M, 4 * (uint32_t)sizeof(M)) \
+        else COLLECT_ELEMENT(M, stride) \
+    }
+
+#define LOAD_VECTOR(space, M, R, kind) \
+    static const Insn *ldv_##space##_##kind(Warp *w, const Insn *i) \
+    { \
+        const uint32_t count = i->mods & MEM_COUNT; \
+        Chunk c = {.x = {w, i, count * (uint32_t)sizeof(M), false}}; \
+        const uint8_t *bytes = fetch_##space(&c); \
+        if (!bytes) return NULL; \
+        if (i->mods & MEM_STRONG) warp_may_spin(w, FUEL_SPIN); \
+        for (uint32_t e = 0; e < count; e++) \
+            spread_##kind(w, (R *)(void *)element_row(w, i, e, 0), bytes + e * sizeof(M), c.x.size); \
+        return i + 1; \
+    } \
+    HANDLER(ldv_##space##_##kind, full) { return ldv_##space##_##kind(w, i); } \
+    HANDLER(ldv_##space##_##kind, part) { return ldv_##space##_##kind(w, i); }
+
+#define STORE_VECTOR(space, M, R, kind) \
+    static const Insn *stv_##space##_##kind(Warp *w, const Insn *i) \
+    { \
+        const uint32_t count = i->mods & MEM_COUNT; \
+        Chunk c = {.x = {w, i, count * (uint32_t)sizeof(M), true}}; \
+        for (uint32_t e = 0; e < count; e++) \
+            collect_##kind((const R *)(const void *)element_row(w, i, e, 0), c.stage + e * sizeof(M), c.x.size); \
+        return put_##space(&c) ? i + 1 : NULL; \
+    } \
+    HANDLER(stv_##space##_##kind, full) { return stv_##space##_##kind(w, i); } \
+    HANDLER(stv_##space##_##kind, part) { return stv_##space##_##kind(w, i); }
+
+#define LOAD_VECTORS(M, R, kind) \
+    SPREAD_FN(M, R, kind) \
+    LOAD_VECTOR(generic, M, R, kind) LOAD_VECTOR(shared, M, R, kind) LOAD_VECTOR(local, M, R, kind) \
+    LOAD_VECTOR(param, M, R, kind)
+#define STORE_VECTORS(M, R, kind) \
+    COLLECT_FN(M, R, kind) \
+    STORE_VECTOR(generic, M, R, kind) STORE_VECTOR(shared, M, R, kind) STORE_VECTOR(local, M, R, kind)
+
+LOAD_VECTORS(u8, u16, u8_16)
+LOAD_VECTORS(u8, u32, u8_32)
+LOAD_VECTORS(u8, u64, u8_64)
+LOAD_VECTORS(s8, s16, s8_16)
+LOAD_VECTORS(s8, s32, s8_32)
+LOAD_VECTORS(s8, s64, s8_64)
+LOAD_VECTORS(u16, u16, b16_16)
+LOAD_VECTORS(u16, u32, u16_32)
+LOAD_VECTORS(u16, u64, u16_64)
+LOAD_VECTORS(s16, s32, s16_32)
+LOAD_VECTORS(s16, s64, s16_64)
+LOAD_VECTORS(u32, u32, b32_32)
+LOAD_VECTORS(u32, u64, u32_64)
+LOAD_VECTORS(s32, s64, s32_64)
+LOAD_VECTORS(u64, u64, b64_64)
+
+STORE_VECTORS(u8, u16, b8_16)
+STORE_VECTORS(u8, u32, b8_32)
+STORE_VECTORS(u8, u64, b8_64)
+STORE_VECTORS(u16, u16, b16_16)
+STORE_VECTORS(u16, u32, b16_32)
+STORE_VECTORS(u16, u64, b16_64)
+STORE_VECTORS(u32, u32, b32_32)
+STORE_VECTORS(u32, u64, b32_64)
+STORE_VECTORS(u64, u64, b64_64)
+
+/* --- 128 bits ------------------------------------------------------------------------------------------- */
+
+/* One half of a 128-bit element. */
+static void spread_half(const Warp *w, uint8_t *row, const uint8_t *bytes, uint32_t stride)
+{
+    spread_b64_64(w, (u64 *)(void *)row, bytes, stride);
+}
+
+static const Insn *spread_wide(Chunk *c, const uint8_t *bytes, uint32_t count)
+{
+    const Insn *i = c->x.i;
+    if (!bytes) return NULL;
+    if (i->mods & MEM_STRONG) warp_may_spin(c->x.w, FUEL_SPIN);
+    for (uint32_t h = 0; h < 2 * count; h++)
+        spread_half(c->x.w, element_row(c->x.w, i, h / 2, h % 2), bytes + 8 * h, c->x.size);
+    return i + 1;
+}
+
+static void collect_wide(Chunk *c, uint32_t count)
+{
+    for (uint32_t h = 0; h < 2 * count; h++)
+        collect_b64_64((const u64 *)(const void *)element_row(c->x.w, c->x.i, h / 2, h % 2), c->stage + 8 * h,
+                       c->x.size);
+}
+
+static const Insn *spread_one(Chunk *c, const uint8_t *bytes)
+{
+    uint8_t *d = ref_rows(c->x.w, c->x.i->d);
+    if (!bytes) return NULL;
+    if (c->x.i->mods & MEM_STRONG) warp_may_spin(c->x.w, FUEL_SPIN);
+    spread_half(c->x.w, d, bytes, c->x.size);
+    spread_half(c->x.w, d + 8 * WARP_LANES, bytes + 8, c->x.size);
+    return c->x.i + 1;
+}
+
+static void collect_one(Chunk *c)
+{
+    const u64 *b = ROW(const u64, c->x.w, c->x.i->b);
+    collect_b64_64(b, c->stage, c->x.size);
+    collect_b64_64(b + WARP_LANES, c->stage + 8, c->x.size);
+}
+
+#define LOAD_WIDE(space, form) \
+    HANDLER(ldv_##space##_b128, form) \
+    { \
+        Chunk c = {.x = {w, i, (i->mods & MEM_COUNT) * 16u, false}}; \
+        return spread_wide(&c, fetch_##space(&c), i->mods & MEM_COUNT); \
+    } \
+    HANDLER(ld_##space##_b128, form) \
+    { \
+        Chunk c = {.x = {w, i, 16, false}}; \
+        return spread_one(&c, fetch_##space(&c)); \
+    }
+#define STORE_WIDE(space, form) \
+    HANDLER(stv_##space##_b128, form) \
+    { \
+        Chunk c = {.x = {w, i, (i->mods & MEM_COUNT) * 16u, true}}; \
+        collect_wide(&c, i->mods & MEM_COUNT); \
+        return put_##space(&c) ? i + 1 : NULL; \
+    } \
+    HANDLER(st_##space##_b128, form) \
+    { \
+        Chunk c = {.x = {w, i, 16, true}}; \
+        collect_one(&c); \
+        return put_##space(&c) ? i + 1 : NULL; \
+    }
+#define WIDE(form) \
+    LOAD_WIDE(generic, form) LOAD_WIDE(shared, form) LOAD_WIDE(local, form) LOAD_WIDE(param, form) \
+    STORE_WIDE(generic, form) STORE_WIDE(shared, form) STORE_WIDE(local, form)
+WIDE(full)
+WIDE(part)

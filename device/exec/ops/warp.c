@@ -1,0 +1,134 @@
+/* Collectives of a warp when every member is here already; all else waits in collective.c. */
+#include "exec/collective.h"
+#include "exec/ops/lanes.h"
+#include "exec/matrix/matrix.h"
+
+#define BOTH(name, body) \
+    HANDLER(name, full) { body } \
+    HANDLER(name, part) { body }
+
+/* True when the lanes that execute are all that the collective waits for. */
+LANE_FN bool all_here(const Warp *w, Ref member_ref)
+{
+    const uint32_t *member = ROW(const uint32_t, w, member_ref);
+    uint32_t wanted = member[__builtin_ctz(w->mask)];
+    if ((wanted & w->live) != w->mask) return false;
+    if (member_ref >> REF_BASE_SHIFT == REF_CONST) return true;
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        if (member[__builtin_ctz(rest)] != wanted) return false;
+    }
+    return true;
+}
+
+/* On to the next instruction, together with the groups that have done this one and wait there. Forms
+ * without a member mask divide no group, and may be guarded. */
+LANE_FN const Insn *go_on(Warp *w, const Insn *i, Ref member_ref)
+{
+    return member_ref == REF_ABSENT || (uintptr_t)(i + 1) < w->next_pc ? i + 1 : group_rejoin(w, i + 1);
+}
+
+BOTH(bar_warp_sync, return all_here(w, i->a) ? go_on(w, i, i->a) : collective_enter(w, i, i->a);)
+
+/* --- shfl ----------------------------------------------------------------------------------------------- */
+
+/* d and e of all executing lanes; lanes that do not execute have no value to give. */
+LANE_FN const Insn *shuffle_here(Warp *w, const Insn *i, unsigned op)
+{
+    const uint32_t *a = ROW(const uint32_t, w, i->a);
+    const uint32_t *b = ROW(const uint32_t, w, i->b), *c = ROW(const uint32_t, w, i->c);
+    uint32_t *d = ROW(uint32_t, w, i->d);
+    uint32_t out[WARP_LANES], word = 0;
+    for (int l = 0; l < WARP_LANES; l++) {
+        bool valid;
+        int source = shuffle_source(op, l, b[l], c[l], &valid);
+        out[l] = a[w->mask >> source & 1 ? source : l];
+        word |= (uint32_t)valid << l;
+    }
+    LANES_LOOP d[l] = w->lanes[l] ? out[l] : d[l];
+    if (i->e != REF_ABSENT) pred_store(w, i->e, word);
+    return go_on(w, i, w->current->function->refs[i->more]);
+}
+
+LANE_FN const Insn *shuffle(Warp *w, const Insn *i, unsigned op)
+{
+    Ref member = w->current->function->refs[i->more];
+    if (member != REF_ABSENT && !all_here(w, member)) return collective_enter(w, i, member);
+    return shuffle_here(w, i, op);
+}
+
+BOTH(shfl_up, return shuffle(w, i, OP_shfl_up);)
+BOTH(shfl_down, return shuffle(w, i, OP_shfl_down);)
+BOTH(shfl_bfly, return shuffle(w, i, OP_shfl_bfly);)
+BOTH(shfl_idx, return shuffle(w, i, OP_shfl_idx);)
+
+/* --- vote ----------------------------------------------------------------------------------------------- */
+
+/* value: an expression in votes, the word of the executing lanes' predicates */
+#define VOTE(name, value) \
+    LANE_FN const Insn *vote_##name(Warp *w, const Insn *i) \
+    { \
+        uint32_t votes; \
+        if (i->b != REF_ABSENT && !all_here(w, i->b)) return collective_enter(w, i, i->b); \
+        votes = pred_lanes(w, i->a, i->mods) & w->mask; \
+        pred_store(w, i->d, (value) ? FULL_MASK : 0); \
+        return go_on(w, i, i->b); \
+    } \
+    BOTH(vote_##name, return vote_##name(w, i);)
+VOTE(all, votes == w->mask)
+VOTE(any, votes != 0)
+VOTE(uni, votes == 0 || votes == w->mask)
+
+LANE_FN const Insn *ballot(Warp *w, const Insn *i)
+{
+    uint32_t *d = ROW(uint32_t, w, i->d), votes;
+    if (i->b != REF_ABSENT && !all_here(w, i->b)) return collective_enter(w, i, i->b);
+    votes = pred_lanes(w, i->a, i->mods) & w->mask;
+    LANES_LOOP d[l] = w->lanes[l] ? votes : d[l];
+    return go_on(w, i, i->b);
+}
+
+BOTH(vote_ballot, return ballot(w, i);)
+
+/* --- the rest: no hurry --------------------------------------------------------------------------------- */
+
+static const Insn *general(Warp *w, const Insn *i)
+{
+    if (i->b != REF_ABSENT && !all_here(w, i->b)) return collective_enter(w, i, i->b);
+    collective_now(w, i);
+    return go_on(w, i, i->b);
+}
+
+BOTH(match_any_b32, return general(w, i);)
+BOTH(match_any_b64, return general(w, i);)
+BOTH(match_all_b32, return general(w, i);)
+BOTH(match_all_b64, return general(w, i);)
+BOTH(redux_add_b32, return general(w, i);)
+BOTH(redux_min_u32, return general(w, i);)
+BOTH(redux_min_s32, return general(w, i);)
+BOTH(redux_max_u32, return general(w, i);)
+BOTH(redux_max_s32, return general(w, i);)
+BOTH(redux_and_b32, return general(w, i);)
+BOTH(redux_or_b32, return general(w, i);)
+BOTH(redux_xor_b32, return general(w, i);)
+BOTH(elect, return general(w, i);)
+
+BOTH(mma, return matrix_enter(w, i);)
+BOTH(wmma_load, return matrix_enter(w, i);)
+BOTH(wmma_store, return matrix_enter(w, i);)
+BOTH(ldmatrix, return matrix_enter(w, i);)
+BOTH(stmatrix, return matrix_enter(w, i);)
+BOTH(movmatrix, return matrix_enter(w, i);)
+
+HANDLER(activemask, full)
+{
+    uint32_t *d = ROW(uint32_t, w, i->d);
+    LANES_LOOP d[l] = FULL_MASK;
+    return i + 1;
+}
+
+HANDLER(activemask, part)
+{
+    uint32_t *d = ROW(uint32_t, w, i->d);
+    LANES_LOOP d[l] = w->lanes[l] ? w->mask : d[l];
+    return i + 1;
+}

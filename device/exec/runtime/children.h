@@ -1,0 +1,94 @@
+/* What the threads of a grid launch: gathered while its blocks run, run after them (descendants.c).
+ * Copies and fills that they ask for are launches, too.
+ *
+ * A launch is opened (its shape known, a buffer for its parameters given out), then launched (the parameters
+ * copied). It counts as pending until it and all that it launches in turn are done.
+ *
+ * What must run in an order shares a lane: the launches of one stream do, and so do those of two streams that
+ * share a lane by chance. Waiting for an event puts all that is launched later behind all that was launched
+ * before, whatever their streams. Tail launches come one by one after all others.
+ */
+#ifndef DEVICE_EXEC_RUNTIME_CHILDREN_H
+#define DEVICE_EXEC_RUNTIME_CHILDREN_H
+
+#include <pthread.h>
+
+#include "exec/grid.h"
+#include "exec/runtime/transfer.h"
+
+enum { CHILD_LANES = 16 };
+
+typedef struct Child Child;
+
+typedef struct ChildList {
+    Child *first, **end;
+} ChildList;
+
+/* A grid's own. */
+typedef struct Children {
+    pthread_mutex_t lock;       /* while its blocks run */
+    Child *open;                /* not launched yet */
+    ChildList launched, tail;
+    uint32_t next_lane;         /* for one that goes with no other */
+    bool after_all;             /* what is launched next waits for all before it */
+
+    ChildList lanes[CHILD_LANES]; /* when its blocks are done: what waits for others, under the family's lock */
+    uint32_t unfinished; /* of those in the lanes, under way included */
+} Children;
+
+typedef struct ChildShape {
+    uint32_t grid[3], block[3], shared;
+} ChildShape;
+
+typedef struct ChildCall {
+    uint64_t function; /* its CodeFunction, unless the kernel has another number there */
+    ChildShape shape;
+} ChildCall;
+
+struct Child {
+    Children own; /* first: what it launches itself */
+    Child *next;
+    Children *siblings; /* among which it was launched */
+    const CodeFunction *function; /* NULL for a transfer, and while that is not told */
+    ChildShape shape;
+    uint64_t buffer; /* where its parameters are written; given back at the launch */
+    uint32_t size; /* of the buffer and of params */
+    uint32_t lane;
+    bool after_all;
+    _Alignas(16) uint8_t params[]; /* or a Transfer */
+};
+
+void children_init(Children *children);
+/* In which order a launch is with others. */
+typedef enum ChildOrder {
+    CHILD_OF_LANE, /* behind those of the same lane */
+    CHILD_FREE, /* behind none */
+    CHILD_TAIL /* behind all */
+} ChildOrder;
+
+/* The address of a buffer for the call's parameters; 0 and *error when the launch cannot be. Errors are those
+ * of CUDA's runtime. */
+uint64_t children_open(Children *children, const GridLaunch *parent, const ChildCall *call, int *error);
+/* The same for a call that is told at the launch: so many bytes. */
+uint64_t children_reserve(Children *children, const GridLaunch *parent, uint64_t align, uint64_t size,
+                          int *error);
+/* Launches what was opened with that buffer, or the call with the buffer that was reserved. */
+int children_launch(Children *children, const GridLaunch *parent, uint64_t buffer, const ChildCall *call,
+                    ChildOrder order, uint64_t lane);
+int children_transfer(Children *children, const GridLaunch *parent, const Transfer *transfer, ChildOrder order,
+                      uint64_t lane);
+/* What is launched from now on comes after what was launched so far. */
+void children_wait(Children *children);
+/* Drops what was not launched, once the blocks are done. */
+void children_drop_open(Children *children, DeviceRuntime *runtime);
+
+void child_list_init(ChildList *list);
+void child_list_append(ChildList *list, Child *child);
+/* NULL when there is none. */
+Child *child_list_take(ChildList *list);
+
+/* descendants.c: runs what the grid of the host's launch has launched, and all that comes from it; after a fault
+ * (of that grid, already in *fault, or of one of them) drops the rest. */
+int descendants_run(Children *root, const GridLaunch *launch, WorkerPool *pool, ExecFault *fault);
+
+#endif

@@ -1,0 +1,231 @@
+/* CUDA's device runtime: what device code calls to launch kernels, and the streams and events that go with it.
+ *
+ * A stream is a number that tells launches apart; each block has its own NULL stream. To wait for an event is
+ * to wait for all launches before (children.h). The last error is each thread's own.
+ */
+#include "exec/runtime/runtime.h"
+
+#include <string.h>
+
+#include "exec/state.h"
+
+enum {
+    STREAM_TAIL = 3,
+    STREAM_FREE = 4,            /* fire and forget */
+    STREAM_LAST = 4,            /* of those with a meaning: NULL, legacy, per thread and these two */
+    FIRST_HANDLE = 4096,        /* of streams and events that kernels make */
+    STREAM_NON_BLOCKING = 1,
+    EVENT_DISABLE_TIMING = 2
+};
+
+const GridLaunch *runtime_launch(const RuntimeCall *c) { return c->warp->block->grid->launch; }
+
+static Children *children_of(const RuntimeCall *c) { return c->warp->block->grid->children; }
+
+static void note_error(RuntimeCall *c, int error)
+{
+    if (!error) return;
+    c->warp->erred |= 1u << c->lane;
+    c->warp->last_error[c->lane] = (uint16_t)error;
+}
+
+uint64_t runtime_store(RuntimeCall *c, uint64_t address, uint64_t value, uint32_t size)
+{
+    if (range_find(c->warp, c->insn, address, size, true)) {
+        memcpy((void *)(uintptr_t)address, &value, size);
+        return 0;
+    }
+    exec_fault_access(c->warp, c->insn, c->lane, address, size, true);
+    c->faulted = true;
+    return 0;
+}
+
+/* --- streams and events --------------------------------------------------------------------------------- */
+
+static bool is_handle(const RuntimeCall *c, uint64_t handle)
+{
+    return handle - FIRST_HANDLE < atomic_load(&runtime_launch(c)->runtime->handles);
+}
+
+int runtime_order(const RuntimeCall *c, uint64_t stream, ChildOrder *order, uint64_t *lane)
+{
+    bool own = stream > STREAM_LAST;
+    if (own && !is_handle(c, stream)) return RUNTIME_INVALID_HANDLE;
+    *order = stream == STREAM_TAIL ? CHILD_TAIL : stream == STREAM_FREE ? CHILD_FREE : CHILD_OF_LANE;
+    *lane = own ? stream : c->warp->block->linear;
+    return 0;
+}
+
+static uint64_t new_handle(RuntimeCall *c, uint32_t flags, uint32_t wanted)
+{
+    if (flags != wanted) return RUNTIME_INVALID_VALUE;
+    uint64_t handle = FIRST_HANDLE + atomic_fetch_add(&runtime_launch(c)->runtime->handles, 1);
+    return runtime_store(c, c->values[0], handle, sizeof handle);
+}
+
+static bool is_stream(const RuntimeCall *c, uint64_t handle)
+{
+    return handle <= STREAM_LAST || is_handle(c, handle);
+}
+
+static uint64_t made_here(const RuntimeCall *c, uint64_t handle)
+{
+    return is_handle(c, handle) ? 0 : RUNTIME_INVALID_HANDLE;
+}
+
+uint64_t runtime_StreamCreateWithFlags(RuntimeCall *c)
+{
+    return new_handle(c, (uint32_t)c->values[1], STREAM_NON_BLOCKING);
+}
+
+uint64_t runtime_EventCreateWithFlags(RuntimeCall *c)
+{
+    return new_handle(c, (uint32_t)c->values[1], EVENT_DISABLE_TIMING);
+}
+
+uint64_t runtime_StreamDestroy(RuntimeCall *c) { return made_here(c, c->values[0]); }
+uint64_t runtime_EventDestroy(RuntimeCall *c) { return made_here(c, c->values[0]); }
+
+uint64_t runtime_StreamWaitEvent(RuntimeCall *c)
+{
+    if (!is_stream(c, c->values[0]) || !is_handle(c, c->values[1])) return RUNTIME_INVALID_HANDLE;
+    children_wait(children_of(c));
+    return 0;
+}
+
+uint64_t runtime_EventRecord(RuntimeCall *c)
+{
+    return is_stream(c, c->values[1]) ? made_here(c, c->values[0]) : RUNTIME_INVALID_HANDLE;
+}
+
+uint64_t runtime_EventRecordWithFlags(RuntimeCall *c)
+{
+    return (uint32_t)c->values[2] ? RUNTIME_INVALID_VALUE : runtime_EventRecord(c);
+}
+
+/* --- launches ------------------------------------------------------------------------------------------- */
+
+/* A grid, a block and the shared memory, from that argument on. */
+static ChildShape shape_of(const uint64_t *values)
+{
+    ChildShape shape = {.shared = (uint32_t)values[6]};
+    for (int k = 0; k < 3; k++) {
+        shape.grid[k] = (uint32_t)values[k];
+        shape.block[k] = (uint32_t)values[3 + k];
+    }
+    return shape;
+}
+
+static uint64_t launch(RuntimeCall *c, uint64_t buffer, const ChildCall *call, uint64_t stream)
+{
+    ChildOrder order;
+    uint64_t lane;
+    int error = runtime_order(c, stream, &order, &lane);
+    if (!error) error = children_launch(children_of(c), runtime_launch(c), buffer, call, order, lane);
+    return (uint64_t)error;
+}
+
+uint64_t runtime_GetParameterBufferV2(RuntimeCall *c)
+{
+    ChildCall call = {c->values[0], shape_of(&c->values[1])};
+    int error;
+    uint64_t buffer = children_open(children_of(c), runtime_launch(c), &call, &error);
+    note_error(c, error);
+    return buffer;
+}
+
+uint64_t runtime_LaunchDeviceV2(RuntimeCall *c) { return launch(c, c->values[0], NULL, c->values[1]); }
+
+/* The older pair: what is launched is told at the launch. */
+uint64_t runtime_GetParameterBuffer(RuntimeCall *c)
+{
+    int error;
+    uint64_t buffer = children_reserve(children_of(c), runtime_launch(c), c->values[0], c->values[1], &error);
+    note_error(c, error);
+    return buffer;
+}
+
+uint64_t runtime_LaunchDevice(RuntimeCall *c)
+{
+    ChildCall call = {c->values[0], shape_of(&c->values[2])};
+    return launch(c, c->values[1], &call, c->values[9]);
+}
+
+/* --- errors --------------------------------------------------------------------------------------------- */
+
+uint64_t runtime_PeekAtLastError(RuntimeCall *c)
+{
+    return c->warp->erred >> c->lane & 1 ? c->warp->last_error[c->lane] : 0;
+}
+
+uint64_t runtime_GetLastError(RuntimeCall *c)
+{
+    uint64_t error = runtime_PeekAtLastError(c);
+    c->warp->erred &= ~(1u << c->lane);
+    return error;
+}
+
+/* --- the device's heap ---------------------------------------------------------------------------------- */
+
+uint64_t runtime_Malloc(RuntimeCall *c)
+{
+    DeviceHeap *heap = runtime_launch(c)->heap;
+    uint64_t address = heap ? device_heap_alloc(heap, c->values[1], 256) : 0;
+    runtime_store(c, c->values[0], address, sizeof address);
+    return address || !c->values[1] ? 0 : RUNTIME_OUT_OF_MEMORY;
+}
+
+uint64_t runtime_Free(RuntimeCall *c)
+{
+    DeviceHeap *heap = runtime_launch(c)->heap;
+    uint64_t address = c->values[0];
+    return !address || (heap && device_heap_free(heap, address)) ? 0 : RUNTIME_INVALID_VALUE;
+}
+
+/* --- from the instruction to the function --------------------------------------------------------------- */
+
+static const struct {
+    uint64_t (*call)(RuntimeCall *c);
+    uint32_t bits;
+    const char *arguments;
+} functions[] = {
+#define RUNTIME(name, bits, arguments) {runtime_##name, bits, arguments},
+#define RUNTIME_SAME(name, other, bits, arguments) {runtime_##other, bits, arguments},
+#include "exec/runtime/runtime.def"
+#undef RUNTIME
+#undef RUNTIME_SAME
+};
+
+static void read_values(RuntimeCall *c, const Ref *refs, const char *arguments)
+{
+    uint32_t count = 0;
+    for (const char *type = arguments; *type; type++)
+        for (uint32_t k = 0; k < runtime_members(*type); k++, refs++)
+            c->values[count++] = runtime_member_size(*type) == 8 ? ROW(const uint64_t, c->warp, *refs)[c->lane]
+                                                                 : ROW(const uint32_t, c->warp, *refs)[c->lane];
+}
+
+static bool reads_or_clears_errors(RuntimeFunction f)
+{
+    return f == RUNTIME_GetLastError || f == RUNTIME_PeekAtLastError;
+}
+
+const Insn *runtime_call(Warp *warp, const Insn *insn)
+{
+    RuntimeFunction f = (RuntimeFunction)insn->imm;
+    RuntimeCall c = {.warp = warp, .insn = insn};
+    if (!runtime_launch(&c)->runtime)
+        return exec_fault(warp, insn, __builtin_ctz(warp->mask), 719, "kernels cannot launch kernels here");
+    for (uint32_t rest = warp->mask; rest && !c.faulted; rest &= rest - 1) {
+        c.lane = __builtin_ctz(rest);
+        read_values(&c, warp->current->function->refs + insn->more, functions[f].arguments);
+        uint64_t result = functions[f].call(&c);
+        if (functions[f].bits == 64) {
+            ROW(uint64_t, warp, insn->d)[c.lane] = result;
+        } else {
+            ROW(uint32_t, warp, insn->d)[c.lane] = (uint32_t)result;
+            if (!reads_or_clears_errors(f)) note_error(&c, (int)result);
+        }
+    }
+    return c.faulted ? NULL : insn + 1;
+}

@@ -1,0 +1,347 @@
+/* Module: code loaded into a context. It keeps its context alive, and its functions keep it. */
+#include "ext/code/code_module.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/launch/function.h"
+#include "ext/texture/reference.h"
+#include "ext/wait.h"
+
+static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodule handle)
+{
+    CodeModuleObject *module = code_module_cast(state->Module_type->tp_alloc(state->Module_type, 0));
+    if (!module) {
+        CALL_QUIET(state, driver.cuModuleUnload(handle));
+        context_drop(context);
+        return NULL;
+    }
+    module->state = state;
+    module->context = context;
+    module->handle = handle;
+    LIVE_MORE(state, Module);
+    return (PyObject *)module;
+}
+
+/* Raises with the error log, which names line and reason. */
+static PyObject *raise_load(ModuleState *state, CUresult result, const char *routine, JitRequest *request,
+                            PyObject *message_handler)
+{
+    if (!PyErr_Occurred() && jit_request_tell(request, message_handler, false) < 0) return NULL;
+    if (request->error[0]) return raise_driver(state, result, routine, "%s", request->error);
+    return raise_driver(state, result, routine, NULL);
+}
+
+PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options, PyObject *message_handler,
+                           const char *routine)
+{
+    JitRequest request;
+    CUmodule handle = NULL;
+    CUresult result;
+    ContextObject *context = context_hold_current(state);
+    if (!context || jit_request_open(&request, options, false) < 0) {
+        if (context) context_drop(context);
+        return NULL;
+    }
+    CALL_BLOCKING(state, result,
+                  driver.cuModuleLoadDataEx(&handle, image, request.count, request.options, request.values));
+    PyObject *module = NULL;
+    if (result == CUDA_SUCCESS) {
+        module = module_wrap(state, context, handle);
+        if (module && jit_request_tell(&request, message_handler, true) < 0) Py_CLEAR(module);
+    } else {
+        raise_load(state, result, routine, &request, message_handler);
+        context_drop(context);
+    }
+    jit_request_close(&request);
+    return module;
+}
+
+/* No tp_clear: a cycle through what a texture is bound to is broken elsewhere. */
+static int module_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    const References *all = code_module_cast(self)->references;
+    for (Reference *reference = all ? all->first : NULL; reference; reference = reference->next) {
+        int status = reference_visit(reference, visit, arg);
+        if (status) return status;
+    }
+    return 0;
+}
+
+static void module_dealloc(PyObject *self)
+{
+    CodeModuleObject *module = code_module_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    ContextScope scope;
+    PyObject_GC_UnTrack(self);
+    if (module->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(module->state, module_dealloc, self)) return;
+    if (context_enter(module->context, &scope)) {
+        CUresult result;
+        CALL_RELEASING(module->state, result, driver.cuModuleUnload(module->handle));
+        context_leave(&scope);
+        report_driver(module->state, result, "cuModuleUnload");
+    }
+    LIVE_LESS(module->state, Module);
+    references_free(module->references);
+    context_drop(module->context);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+PyDoc_STRVAR(get_function_doc,
+             "get_function(name) -> Function\n--\n\n"
+             "The kernel of this name (cuModuleGetFunction). LogicError when the module has none.");
+
+static PyObject *get_function(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"name", NULL};
+    CodeModuleObject *module = code_module_cast(self);
+    PyObject *given[1];
+    CUfunction handle;
+    CUresult result;
+    const char *name;
+    if (convert_arguments("get_function", names, 1, args, arg_count, keywords, given) < 0
+        || !(name = PyUnicode_AsUTF8(given[0])))
+        return NULL;
+    CALL_BLOCKING(module->state, result, driver.cuModuleGetFunction(&handle, module->handle, name));
+    if (result != CUDA_SUCCESS)
+        return raise_driver(module->state, result, "cuModuleGetFunction", "kernel '%s'", name);
+    return function_new(module->state, module, handle, given[0]);
+}
+
+PyDoc_STRVAR(get_global_doc, "get_global(name) -> (address, size)\n--\n\n"
+                             "Address and size in bytes of a global or constant variable "
+                             "(cuModuleGetGlobal). LogicError when there is none.");
+
+static PyObject *get_global(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"name", NULL};
+    CodeModuleObject *module = code_module_cast(self);
+    PyObject *given[1];
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    CUresult result;
+    const char *name;
+    if (convert_arguments("get_global", names, 1, args, arg_count, keywords, given) < 0
+        || !(name = PyUnicode_AsUTF8(given[0])))
+        return NULL;
+    CALL_BLOCKING(module->state, result, driver.cuModuleGetGlobal(&address, &size, module->handle, name));
+    if (result != CUDA_SUCCESS)
+        return raise_driver(module->state, result, "cuModuleGetGlobal", "variable '%s'", name);
+    return Py_BuildValue("(Kn)", (unsigned long long)address, (Py_ssize_t)size);
+}
+
+PyDoc_STRVAR(
+    get_texref_doc,
+    "get_texref(name) -> TextureReference\n--\n\n"
+    "The texture<> of this name. What it is bound to holds for the whole module, whichever object it was "
+    "bound\nthrough. LogicError when the module has none.");
+
+PyDoc_STRVAR(get_surfref_doc,
+             "get_surfref(name) -> SurfaceReference\n--\n\n"
+             "The surface<> of this name, as get_texref. LogicError when the module has none.");
+
+static PyObject *get_reference(PyObject *self, const char *method, bool surface, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"name", NULL};
+    PyObject *given[1];
+    const char *name;
+    if (convert_arguments(method, names, 1, args, arg_count, keywords, given) < 0
+        || !(name = PyUnicode_AsUTF8(given[0])))
+        return NULL;
+    return surface ? surface_reference_new(code_module_cast(self), name)
+                   : texture_reference_new(code_module_cast(self), name);
+}
+
+static PyObject *get_texref(PyObject *self, FAST_PARAMETERS)
+{
+    return get_reference(self, "get_texref", false, args, arg_count, keywords);
+}
+
+static PyObject *get_surfref(PyObject *self, FAST_PARAMETERS)
+{
+    return get_reference(self, "get_surfref", true, args, arg_count, keywords);
+}
+
+static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(code_module_cast(self)->handle);
+}
+
+/* Loading */
+
+PyDoc_STRVAR(module_from_buffer_doc,
+             "module_from_buffer(buffer, options=[], message_handler=None) -> Module\n--\n\n"
+             "Loads PTX, a cubin or a fatbin from a buffer (cuModuleLoadDataEx).\n\n"
+             "options holds (jit_option, int) pairs. message_handler(ok, info, error) gets the two logs of "
+             "the driver's compiler.\n"
+             "LogicError or RuntimeError, with the error log, when the code cannot be loaded.");
+
+/* Drivers are not told the size of an image: one cut off in its header gets zeros for the rest. Takes bytes over. */
+static PyObject *with_header(PyObject *bytes)
+{
+    enum { HEADER = 64 };
+    if (!bytes || PyBytes_GET_SIZE(bytes) == 0 || PyBytes_GET_SIZE(bytes) >= HEADER) return bytes;
+    PyObject *longer = PyBytes_FromStringAndSize(NULL, HEADER);
+    if (longer) {
+        memset(PyBytes_AS_STRING(longer), 0, HEADER);
+        memcpy(PyBytes_AS_STRING(longer), PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    }
+    Py_DECREF(bytes);
+    return longer;
+}
+
+/* The bytes of a buffer and a NUL behind them, for PTX. A bytes object has that already. */
+static PyObject *with_end(PyObject *buffer)
+{
+    if (PyBytes_CheckExact(buffer)) return with_header(Py_NewRef(buffer));
+    return with_header(PyUnicode_Check(buffer) ? PyUnicode_AsUTF8String(buffer) : PyBytes_FromObject(buffer));
+}
+
+static PyObject *module_from_buffer(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"buffer", "options", "message_handler", NULL};
+    ModuleState *state = module_state(self);
+    PyObject *given[3];
+    if (convert_arguments("module_from_buffer", names, 1, args, arg_count, keywords, given) < 0) return NULL;
+    PyObject *image = with_end(given[0]);
+    if (!image) return NULL;
+    PyObject *module = NULL;
+    if (PyBytes_GET_SIZE(image) == 0)
+        raise_logic(state, "cuModuleLoadDataEx failed: the buffer is empty");
+    else
+        module = code_module_load(state, PyBytes_AS_STRING(image), given[1], given[2], "cuModuleLoadDataEx");
+    Py_DECREF(image);
+    return module;
+}
+
+PyDoc_STRVAR(module_from_file_doc, "module_from_file(filename) -> Module\n--\n\n"
+                                   "Loads a file of PTX, a cubin or a fatbin (cuModuleLoad). RuntimeError when "
+                                   "the file is not there; when its\n"
+                                   "code cannot be loaded, errors as module_from_buffer.");
+
+/* The content of a file as bytes, or NULL without an exception. */
+static PyObject *read_file(PyObject *path)
+{
+    PyObject *io = PyImport_ImportModule("io"), *content = NULL;
+    PyObject *file = io ? PyObject_CallMethod(io, "open", "Os", path, "rb") : NULL;
+    if (file) content = PyObject_CallMethod(file, "read", NULL);
+    PyObject *closed = file ? PyObject_CallMethod(file, "close", NULL) : NULL;
+    Py_XDECREF(closed);
+    Py_XDECREF(file);
+    Py_XDECREF(io);
+    PyErr_Clear();
+    if (content && PyBytes_CheckExact(content)) return content;
+    Py_XDECREF(content);
+    return NULL;
+}
+
+/* cuModuleLoad writes no log: the code is compiled once more for what the compiler says, when it is PTX. */
+static void explain_file(ModuleState *state, PyObject *path, char *log, size_t size)
+{
+    JitRequest request;
+    CUmodule handle = NULL;
+    CUresult result;
+    PyObject *content = read_file(path);
+    log[0] = '\0';
+    bool is_ptx = content && !memchr(PyBytes_AS_STRING(content), 0, (size_t)PyBytes_GET_SIZE(content));
+    if (is_ptx && jit_request_open(&request, NULL, false) == 0) {
+        const void *image = PyBytes_AS_STRING(content);
+        CALL_UNLOCKED(
+            result, driver.cuModuleLoadDataEx(&handle, image, request.count, request.options, request.values));
+        if (result == CUDA_SUCCESS) CALL_QUIET(state, driver.cuModuleUnload(handle));
+        snprintf(log, size, "%s%s", request.error[0] ? ":\n" : "", request.error);
+        jit_request_close(&request);
+    }
+    PyErr_Clear();
+    Py_XDECREF(content);
+}
+
+static void raise_file(ModuleState *state, CUresult result, PyObject *path)
+{
+    static char no_log[1];
+    char *log = NULL;
+    if (!PyErr_Occurred() && result != CUDA_ERROR_FILE_NOT_FOUND && (log = PyMem_Malloc(JIT_LOG_BYTES)))
+        explain_file(state, path, log, JIT_LOG_BYTES);
+    raise_driver(state, result, "cuModuleLoad", "%s%s", PyBytes_AS_STRING(path), log ? log : no_log);
+    PyMem_Free(log);
+}
+
+static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"filename", NULL};
+    ModuleState *state = module_state(self);
+    PyObject *given[1], *path;
+    CUmodule handle = NULL;
+    CUresult result;
+    if (convert_arguments("module_from_file", names, 1, args, arg_count, keywords, given) < 0
+        || !PyUnicode_FSConverter(given[0], &path))
+        return NULL;
+    ContextObject *context = context_hold_current(state);
+    if (!context) {
+        Py_DECREF(path);
+        return NULL;
+    }
+    CALL_BLOCKING(state, result, driver.cuModuleLoad(&handle, PyBytes_AS_STRING(path)));
+    PyObject *module = NULL;
+    if (result == CUDA_SUCCESS) {
+        module = module_wrap(state, context, handle);
+    } else {
+        raise_file(state, result, path);
+        context_drop(context);
+    }
+    Py_DECREF(path);
+    return module;
+}
+
+static PyGetSetDef module_getset[] = {
+    {"handle", get_handle, NULL, "The CUmodule as an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef module_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(CodeModuleObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef module_methods[] = {
+    {"get_function", AS_METHOD(get_function), FAST_KEYWORDS, get_function_doc},
+    {"get_global", AS_METHOD(get_global), FAST_KEYWORDS, get_global_doc},
+    {"get_texref", AS_METHOD(get_texref), FAST_KEYWORDS, get_texref_doc},
+    {"get_surfref", AS_METHOD(get_surfref), FAST_KEYWORDS, get_surfref_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot module_slots[] = {
+    {Py_tp_doc, (void *)"Loaded code; made by module_from_file, module_from_buffer and Linker.link_module."},
+    {Py_tp_dealloc, AS_SLOT(module_dealloc)},
+    {Py_tp_traverse, AS_SLOT(module_traverse)},
+    {Py_tp_getset, module_getset},
+    {Py_tp_members, module_members},
+    {Py_tp_methods, module_methods},
+    {0, NULL},
+};
+
+static PyType_Spec module_spec = {
+    .name = "pycuda._driver.Module",
+    .basicsize = sizeof(CodeModuleObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = module_slots,
+};
+
+static PyMethodDef module_functions[] = {
+    {"module_from_file", AS_METHOD(module_from_file), FAST_KEYWORDS, module_from_file_doc},
+    {"module_from_buffer", AS_METHOD(module_from_buffer), FAST_KEYWORDS, module_from_buffer_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int code_module_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->Module_type, &module_spec, NULL) < 0) return -1;
+    return PyModule_AddFunctions(module, module_functions);
+}

@@ -1,0 +1,49 @@
+/* Loaded code: the Module object. */
+#ifndef EXT_CODE_CODE_MODULE_H
+#define EXT_CODE_CODE_MODULE_H
+
+#include "ext/context/context.h"
+
+typedef struct CodeModuleObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context;     /* held */
+    CUmodule handle;
+    struct References *references; /* owned: the texture and surface references; NULL until one is asked for */
+    PyObject *weak_references;
+} CodeModuleObject;
+
+static inline CodeModuleObject *code_module_cast(PyObject *object) { return (CodeModuleObject *)object; }
+
+/* Loads an image: PTX that ends with NUL, a cubin or a fatbin. NULL with an exception. */
+PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options, PyObject *message_handler,
+                           const char *routine);
+
+/* Options for the driver's compiler: the caller's, and the two logs that are always asked for. */
+enum { JIT_LOG_BYTES = 32768, JIT_MAX_OPTIONS = 64 };
+
+typedef struct JitRequest {
+    unsigned count;
+    CUjit_option options[JIT_MAX_OPTIONS];
+    void *values[JIT_MAX_OPTIONS];
+    unsigned info_index, error_index; /* of the two sizes, which the driver overwrites */
+    char *info, *error; /* owned, JIT_LOG_BYTES each, always ending with NUL */
+} JitRequest;
+
+/* options: NULL, None or an iterable of (jit_option, int). -1 with an exception, and then nothing is to be
+ * freed. */
+int jit_request_open(JitRequest *request, PyObject *options, bool log_verbose);
+void jit_request_close(JitRequest *request);
+
+/* Calls message_handler(ok, info, error); None and NULL are no handler. -1 with its exception. */
+int jit_request_tell(JitRequest *request, PyObject *message_handler, bool ok);
+
+/* linker.c */
+int linker_setup(PyObject *module, ModuleState *state);
+
+/* nvrtc.c */
+int nvrtc_setup(PyObject *module, ModuleState *state);
+
+int code_module_setup(PyObject *module, ModuleState *state);
+
+#endif

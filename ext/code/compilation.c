@@ -1,0 +1,129 @@
+#include "ext/code/compilation.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include "ext/wait.h"
+
+enum { SLICE_MICROSECONDS = 50000, STACK_BYTES = 8 << 20 };
+
+static void *thread_main(void *argument)
+{
+    Compilation *self = argument;
+    bool compiled = nvrtc_compile(self->table, &self->job, &self->product);
+    pthread_mutex_lock(&self->lock);
+    self->compiled = compiled;
+    self->over = true;
+    pthread_cond_signal(&self->ended);
+    pthread_mutex_unlock(&self->lock);
+    return NULL;
+}
+
+static void make_locks(Compilation *self)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static void destroy_locks(Compilation *self)
+{
+    pthread_cond_destroy(&self->ended);
+    pthread_mutex_destroy(&self->lock);
+}
+
+/* A thread that takes no signals, with as much stack as a main thread has; false when there is none to be
+ * had. */
+static bool start(Compilation *self)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes)) return false;
+    make_locks(self);
+    self->job.abandoned = &self->abandoned;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = !pthread_create(&self->thread, &attributes, thread_main, self);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (!started) destroy_locks(self);
+    return started;
+}
+
+/* Whether it is over, after so long at most. */
+static bool await(Compilation *self, uint64_t microseconds)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    uint64_t nanoseconds = (uint64_t)end.tv_nsec + microseconds % 1000000 * 1000;
+    end.tv_sec += (time_t)(microseconds / 1000000 + nanoseconds / 1000000000);
+    end.tv_nsec = (long)(nanoseconds % 1000000000);
+    pthread_mutex_lock(&self->lock);
+    while (!self->over && pthread_cond_timedwait(&self->ended, &self->lock, &end) == 0) continue;
+    bool over = self->over;
+    pthread_mutex_unlock(&self->lock);
+    return over;
+}
+
+static void end(Compilation *self)
+{
+    pthread_join(self->thread, NULL);
+    destroy_locks(self);
+}
+
+/* Frees what was left and is over. Only the main thread comes here. */
+static void collect(ModuleState *state, uint64_t microseconds)
+{
+    for (Compilation **link = &state->left; *link;) {
+        Compilation *self = *link;
+        bool over;
+        Py_BEGIN_ALLOW_THREADS
+        over = await(self, microseconds);
+        Py_END_ALLOW_THREADS
+        if (!over) {
+            link = &self->next;
+            continue;
+        }
+        *link = self->next;
+        end(self);
+        self->release(self);
+    }
+}
+
+void compilation_finish(ModuleState *state)
+{
+    while (state->left && wait_is_interruptible(state)) collect(state, SLICE_MICROSECONDS);
+}
+
+static int wait_for(ModuleState *state, Compilation *self)
+{
+    bool over = false;
+    while (!over) {
+        Py_BEGIN_ALLOW_THREADS
+        over = await(self, SLICE_MICROSECONDS);
+        Py_END_ALLOW_THREADS
+        if (over || PyErr_CheckSignals() == 0) continue;
+        atomic_store(&self->abandoned, true);
+        self->next = state->left;
+        state->left = self;
+        return -1;
+    }
+    end(self);
+    return 0;
+}
+
+int compilation_run(ModuleState *state, Compilation *self)
+{
+    bool apart = wait_is_interruptible(state);
+    if (apart) collect(state, 0);
+    if (apart && start(self)) return wait_for(state, self);
+    self->job.abandoned = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    self->compiled = nvrtc_compile(self->table, &self->job, &self->product);
+    Py_END_ALLOW_THREADS
+    return 0;
+}

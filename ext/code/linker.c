@@ -1,0 +1,281 @@
+/* Linker: several pieces of code linked by the driver into one module. Link states belong to a thread (one_thread.h). */
+#include <string.h>
+
+#include "core/one_thread.h"
+#include "ext/convert/buffers.h"
+#include "ext/code/code_module.h"
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+
+typedef struct LinkerObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context; /* held; NULL before __init__ */
+    CUlinkState handle; /* NULL when consumed */
+    bool busy; /* a method of it runs: others raise */
+    PyObject *message_handler;
+    JitRequest *request; /* owned: the driver writes its logs here until the state is destroyed */
+} LinkerObject;
+
+static LinkerObject *linker_cast(PyObject *object) { return (LinkerObject *)object; }
+
+static PyObject *linker_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    LinkerObject *linker = linker_cast(type->tp_alloc(type, 0));
+    if (linker) linker->state = state_of_type(type);
+    return (PyObject *)linker;
+}
+
+/* ---- Steps, on the thread of link states ---- */
+
+typedef struct LinkStep {
+    LinkerObject *linker;
+    unsigned type;
+    const char *bytes, *name; /* of a file: its path */
+    size_t size;
+    void *image;
+} LinkStep;
+
+IN_CALL static CUresult create(void *data)
+{
+    LinkerObject *linker = ((LinkStep *)data)->linker;
+    JitRequest *request = linker->request;
+    return driver.cuLinkCreate(request->count, request->options, request->values, &linker->handle);
+}
+
+IN_CALL static CUresult add_bytes(void *data)
+{
+    const LinkStep *step = data;
+    return driver.cuLinkAddData(step->linker->handle, step->type, (void *)step->bytes, step->size, step->name,
+                                0, NULL, NULL);
+}
+
+IN_CALL static CUresult add_path(void *data)
+{
+    const LinkStep *step = data;
+    return driver.cuLinkAddFile(step->linker->handle, step->type, step->bytes, 0, NULL, NULL);
+}
+
+IN_CALL static CUresult complete(void *data)
+{
+    LinkStep *step = data;
+    return driver.cuLinkComplete(step->linker->handle, &step->image, &step->size);
+}
+
+IN_CALL static CUresult destroy(void *data) { return driver.cuLinkDestroy(((LinkStep *)data)->linker->handle); }
+
+static CUresult take_step(CUresult (*call)(void *data), LinkStep *step)
+{
+    CUresult result;
+    CALL_UNLOCKED(result, one_thread_run(step->linker->context->handle, call, step));
+    return result;
+}
+
+/* Destroys the link state, in its context. */
+static void release(LinkerObject *linker)
+{
+    ContextScope scope;
+    if (linker->handle && context_enter(linker->context, &scope)) {
+        CUresult result = take_step(destroy, &(LinkStep){.linker = linker});
+        context_leave(&scope);
+        report_driver(linker->state, result, "cuLinkDestroy");
+    }
+    linker->handle = NULL;
+    if (linker->context) context_drop(linker->context);
+    linker->context = NULL;
+    if (linker->request) jit_request_close(linker->request);
+    PyMem_Free(linker->request);
+    linker->request = NULL;
+}
+
+static bool is_free(LinkerObject *linker)
+{
+    if (linker->busy) raise_logic(linker->state, "another thread is using this Linker");
+    return !linker->busy;
+}
+
+static int open_request(LinkerObject *linker, PyObject *options, PyObject *log_verbose)
+{
+    int verbose = log_verbose ? PyObject_IsTrue(log_verbose) : 0;
+    if (verbose < 0) return -1;
+    linker->request = PyMem_Calloc(1, sizeof *linker->request);
+    if (!linker->request) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return jit_request_open(linker->request, options, verbose);
+}
+
+static int linker_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"message_handler", "options", "log_verbose", NULL};
+    LinkerObject *linker = linker_cast(self);
+    PyObject *given[3];
+    if (convert_call("Linker", names, 0, args, kwargs, given) < 0
+        || host_function_refuses(linker->state, "cuLinkCreate") || !is_free(linker))
+        return -1;
+    release(linker);
+    if (open_request(linker, given[1], given[2]) < 0
+        || !(linker->context = context_hold_current(linker->state))) {
+        release(linker);
+        return -1;
+    }
+    Py_XSETREF(linker->message_handler, Py_XNewRef(given[0]));
+    linker->busy = true;
+    CUresult result = take_step(create, &(LinkStep){.linker = linker});
+    linker->busy = false;
+    if (result == CUDA_SUCCESS) return 0;
+    linker->handle = NULL;
+    raise_driver(linker->state, result, "cuLinkCreate", NULL);
+    release(linker);
+    return -1;
+}
+
+static int linker_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(linker_cast(self)->message_handler);
+    return 0;
+}
+
+static int linker_clear(PyObject *self)
+{
+    Py_CLEAR(linker_cast(self)->message_handler);
+    return 0;
+}
+
+static void linker_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (deferred_dealloc(linker_cast(self)->state, linker_dealloc, self)) return;
+    linker_clear(self);
+    release(linker_cast(self));
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static bool is_open(LinkerObject *linker)
+{
+    if (!is_free(linker)) return false;
+    if (linker->handle) return true;
+    raise_logic(linker->state, "cuLinkAddData failed: this Linker has linked its module already");
+    return false;
+}
+
+/* A failed step ends the linker: the handler hears of it, the exception carries the log. */
+static PyObject *fail(LinkerObject *linker, CUresult result, const char *routine)
+{
+    if (!PyErr_Occurred() && jit_request_tell(linker->request, linker->message_handler, false) < 0) return NULL;
+    if (linker->request->error[0])
+        return raise_driver(linker->state, result, routine, "%s", linker->request->error);
+    return raise_driver(linker->state, result, routine, NULL);
+}
+
+/* None, or NULL with what the failed step raises. */
+static PyObject *add(LinkerObject *linker, CUresult (*call)(void *data), LinkStep *step, const char *routine)
+{
+    linker->busy = true;
+    CUresult result = take_step(call, step);
+    PyObject *answer = result == CUDA_SUCCESS ? Py_NewRef(Py_None) : fail(linker, result, routine);
+    linker->busy = false;
+    return answer;
+}
+
+PyDoc_STRVAR(add_data_doc, "add_data(data, input_type, name=\"unknown\")\n--\n\n"
+                           "Adds code from a buffer (cuLinkAddData); input_type is one of jit_input_type.");
+
+static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"data", "input_type", "name", NULL};
+    LinkerObject *linker = linker_cast(self);
+    PyObject *given[3], *bytes;
+    unsigned type;
+    const char *name = "unknown";
+    if (convert_arguments("add_data", names, 2, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[1], "input_type", &type) < 0 || !is_open(linker)
+        || (given[2] && !(name = PyUnicode_AsUTF8(given[2]))))
+        return NULL;
+    bytes = PyUnicode_Check(given[0]) ? PyUnicode_AsUTF8String(given[0]) : PyBytes_FromObject(given[0]);
+    if (!bytes) return NULL;
+    /* PTX ends with NUL, which counts; a bytes object has one behind its end. */
+    size_t size = (size_t)PyBytes_GET_SIZE(bytes) + (type == CU_JIT_INPUT_PTX);
+    LinkStep step = {linker, type, PyBytes_AS_STRING(bytes), name, size, NULL};
+    PyObject *answer = add(linker, add_bytes, &step, "cuLinkAddData");
+    Py_DECREF(bytes);
+    return answer;
+}
+
+PyDoc_STRVAR(add_file_doc, "add_file(filename, input_type)\n--\n\n"
+                           "Adds code from a file (cuLinkAddFile); input_type is one of jit_input_type.");
+
+static PyObject *add_file(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"filename", "input_type", NULL};
+    LinkerObject *linker = linker_cast(self);
+    PyObject *given[2], *path;
+    unsigned type;
+    if (convert_arguments("add_file", names, 2, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[1], "input_type", &type) < 0 || !is_open(linker)
+        || !PyUnicode_FSConverter(given[0], &path))
+        return NULL;
+    LinkStep step = {.linker = linker, .type = type, .bytes = PyBytes_AS_STRING(path)};
+    PyObject *answer = add(linker, add_path, &step, "cuLinkAddFile");
+    Py_DECREF(path);
+    return answer;
+}
+
+PyDoc_STRVAR(
+    link_module_doc,
+    "link_module() -> Module\n--\n\n"
+    "Links what was added and loads it (cuLinkComplete, cuModuleLoadData). The Linker is used up by this.");
+
+static PyObject *link_module(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    LinkerObject *linker = linker_cast(self);
+    LinkStep step = {.linker = linker};
+    if (!is_open(linker)) return NULL;
+    linker->busy = true;
+    CUresult result = take_step(complete, &step);
+    PyObject *module = result == CUDA_SUCCESS
+                           ? code_module_load(linker->state, step.image, NULL, NULL, "cuModuleLoadData")
+                           : fail(linker, result, "cuLinkComplete");
+    if (module && jit_request_tell(linker->request, linker->message_handler, true) < 0) Py_CLEAR(module);
+    if (result == CUDA_SUCCESS) release(linker);
+    linker->busy = false;
+    return module;
+}
+
+static PyMethodDef linker_methods[] = {
+    {"add_data", AS_METHOD(add_data), FAST_KEYWORDS, add_data_doc},
+    {"add_file", AS_METHOD(add_file), FAST_KEYWORDS, add_file_doc},
+    {"link_module", link_module, METH_NOARGS, link_module_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot linker_slots[] = {
+    {Py_tp_doc,
+     (void *)"Linker(message_handler=None, options=None, log_verbose=False)\n--\n\n"
+             "Links PTX, cubins, objects and libraries into one module. message_handler(ok, info, error)\n"
+             "is called once, with the driver's logs."},
+    {Py_tp_new, AS_SLOT(linker_new)},
+    {Py_tp_init, AS_SLOT(linker_init)},
+    {Py_tp_dealloc, AS_SLOT(linker_dealloc)},
+    {Py_tp_traverse, AS_SLOT(linker_traverse)},
+    {Py_tp_clear, AS_SLOT(linker_clear)},
+    {Py_tp_methods, linker_methods},
+    {0, NULL},
+};
+
+static PyType_Spec linker_spec = {
+    .name = "pycuda._driver.Linker",
+    .basicsize = sizeof(LinkerObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = linker_slots,
+};
+
+int linker_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->Linker_type, &linker_spec, NULL);
+}

@@ -1,0 +1,212 @@
+/* NVRTC for Python: opening a library and compiling with it. What to compile, and what to say when it fails,
+ * is the business of pycuda.compiler; nothing is raised here for a source that does not compile. */
+#include <string.h>
+
+#include "ext/code/code_module.h"
+#include "ext/code/compilation.h"
+#include "ext/convert/convert.h"
+
+static const char table_name[] = "pycuda._driver.nvrtc";
+
+static void free_table(PyObject *capsule) { PyMem_Free(PyCapsule_GetPointer(capsule, table_name)); }
+
+PyDoc_STRVAR(nvrtc_open_doc, "_nvrtc_open(path) -> (major, minor)\n--\n\n"
+                             "Loads the NVRTC at this path, which _nvrtc_compile uses from now on. OSError, "
+                             "with the reason, when it cannot be\n"
+                             "loaded; then the one before stays in use.");
+
+static PyObject *nvrtc_open(PyObject *module, PyObject *path)
+{
+    char problem[512];
+    PyObject *bytes;
+    if (!PyUnicode_FSConverter(path, &bytes)) return NULL;
+    NvrtcTable *table = PyMem_Malloc(sizeof *table);
+    bool loaded = false;
+    if (table) {
+        Py_BEGIN_ALLOW_THREADS
+        loaded = nvrtc_load(table, PyBytes_AS_STRING(bytes), problem, sizeof problem);
+        Py_END_ALLOW_THREADS
+    }
+    Py_DECREF(bytes);
+    PyObject *capsule = loaded ? PyCapsule_New(table, table_name, free_table) : NULL;
+    if (!capsule) {
+        PyMem_Free(table);
+        return !table ? PyErr_NoMemory() : loaded ? NULL : PyErr_Format(PyExc_OSError, "%s", problem);
+    }
+    Py_XSETREF(module_state(module)->nvrtc, capsule);
+    return Py_BuildValue("(ii)", table->major, table->minor);
+}
+
+static void clear_strings(StringList *list)
+{
+    PyMem_Free(list->strings);
+    Py_XDECREF(list->owner);
+    *list = (StringList){0};
+}
+
+/* The characters of a str or bytes; what they point into is appended to owner. */
+static const char *hold_string(PyObject *owner, PyObject *item)
+{
+    PyObject *bytes = PyUnicode_Check(item) ? PyUnicode_AsEncodedString(item, "utf-8", "surrogateescape")
+                                            : PyBytes_FromObject(item);
+    if (!bytes) return NULL;
+    bool clean = strlen(PyBytes_AS_STRING(bytes)) == (size_t)PyBytes_GET_SIZE(bytes);
+    if (!clean) PyErr_SetString(PyExc_ValueError, "a NUL character in the text for the compiler");
+    int failed = !clean || PyList_Append(owner, bytes) < 0;
+    const char *text = PyBytes_AS_STRING(bytes);
+    Py_DECREF(bytes);
+    return failed ? NULL : text;
+}
+
+/* An iterable of str or bytes; NULL is none. With `part` 0 or 1 the items are pairs, of which that part is
+ * taken. */
+static int read_strings(PyObject *items, int part, StringList *out)
+{
+    *out = (StringList){0};
+    if (!items || items == Py_None) return 0;
+    PyObject *sequence = PySequence_Fast(items, "options, headers and name expressions are sequences");
+    if (!sequence) return -1;
+    out->count = (int)PySequence_Fast_GET_SIZE(sequence);
+    out->strings = PyMem_Calloc((size_t)out->count + 1, sizeof *out->strings);
+    out->owner = PyList_New(0);
+    int failed = !out->strings || !out->owner;
+    for (int i = 0; i < out->count && !failed; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(sequence, i);
+        PyObject *text = part < 0 ? Py_NewRef(item) : PySequence_GetItem(item, part);
+        failed = !text || !(out->strings[i] = hold_string(out->owner, text));
+        Py_XDECREF(text);
+    }
+    Py_DECREF(sequence);
+    if (failed && !PyErr_Occurred()) PyErr_NoMemory();
+    if (failed) clear_strings(out);
+    return failed ? -1 : 0;
+}
+
+static int read_output(PyObject *want, NvrtcOutput *out)
+{
+    static const char *const names[] = {"ptx", "cubin", "ltoir"};
+    for (int i = 0; i < 3; i++) {
+        if (PyUnicode_Check(want) && PyUnicode_CompareWithASCIIString(want, names[i]) == 0) {
+            *out = (NvrtcOutput)i;
+            return 0;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "want is 'ptx', 'cubin' or 'ltoir', not %R", want);
+    return -1;
+}
+
+/* The compiler's log; where it wrote none, the call that failed and why. */
+static PyObject *describe_log(const NvrtcTable *table, const NvrtcProduct *product)
+{
+    if (product->failed && (!product->log || !product->log[0]))
+        return PyUnicode_FromFormat("%s: %s", product->failed, table->nvrtcGetErrorString(product->result));
+    const char *log = product->log ? product->log : "";
+    return PyUnicode_DecodeUTF8(log, (Py_ssize_t)strlen(log), "replace");
+}
+
+/* (code or None, log, lowered names). */
+static PyObject *describe(const NvrtcTable *table, const NvrtcProduct *product, bool done)
+{
+    PyObject *lowered = PyList_New(0);
+    for (int i = 0; lowered && done && i < product->lowered_count; i++) {
+        PyObject *name =
+            PyUnicode_DecodeUTF8(product->lowered[i], (Py_ssize_t)strlen(product->lowered[i]), "replace");
+        if (!name || PyList_Append(lowered, name) < 0) Py_CLEAR(lowered);
+        Py_XDECREF(name);
+    }
+    PyObject *log = describe_log(table, product);
+    PyObject *code =
+        done ? PyBytes_FromStringAndSize(product->code, (Py_ssize_t)product->code_size) : Py_NewRef(Py_None);
+    if (lowered && log && code) return Py_BuildValue("(NNN)", code, log, lowered);
+    Py_XDECREF(lowered);
+    Py_XDECREF(log);
+    Py_XDECREF(code);
+    return NULL;
+}
+
+PyDoc_STRVAR(
+    nvrtc_compile_doc,
+    "_nvrtc_compile(source, name, headers, options, want, name_expressions=()) -> (code, log, lowered "
+    "names)\n--\n\n"
+    "Compiles with the library opened last. headers holds (name, contents) pairs; want is 'ptx', 'cubin' or "
+    "'ltoir'.\n"
+    "code is bytes, or None when the compiler failed; then the log says why. Other threads run meanwhile.");
+
+static int read_job(PyObject *const *given, NvrtcJob *job, JobTexts *texts)
+{
+    if (read_output(given[4], &job->want) < 0 || !(texts->owner = PyList_New(0))
+        || !(job->source = hold_string(texts->owner, given[0]))
+        || !(job->name = hold_string(texts->owner, given[1]))
+        || read_strings(given[2], 0, &texts->header_names) < 0 || read_strings(given[2], 1, &texts->headers) < 0
+        || read_strings(given[3], -1, &texts->options) < 0
+        || read_strings(given[5], -1, &texts->expressions) < 0)
+        return -1;
+    job->headers = texts->headers.strings;
+    job->header_names = texts->header_names.strings;
+    job->header_count = texts->headers.count;
+    job->options = texts->options.strings;
+    job->option_count = texts->options.count;
+    job->expressions = texts->expressions.strings;
+    job->expression_count = texts->expressions.count;
+    return 0;
+}
+
+static void clear_texts(JobTexts *texts)
+{
+    Py_XDECREF(texts->owner);
+    clear_strings(&texts->headers);
+    clear_strings(&texts->header_names);
+    clear_strings(&texts->options);
+    clear_strings(&texts->expressions);
+}
+
+static void free_compilation(Compilation *compilation)
+{
+    nvrtc_product_free(&compilation->product);
+    clear_texts(&compilation->texts);
+    Py_XDECREF(compilation->library);
+    PyMem_Free(compilation);
+}
+
+/* With the library opened last; NULL with an exception. */
+static Compilation *new_compilation(ModuleState *state, PyObject *const *given)
+{
+    if (!state->nvrtc) {
+        PyErr_SetString(PyExc_RuntimeError, "_nvrtc_open was not called");
+        return NULL;
+    }
+    Compilation *compilation = PyMem_Calloc(1, sizeof *compilation);
+    if (!compilation) return (Compilation *)PyErr_NoMemory();
+    compilation->release = free_compilation;
+    compilation->library = Py_NewRef(state->nvrtc);
+    compilation->table = PyCapsule_GetPointer(compilation->library, table_name);
+    if (read_job(given, &compilation->job, &compilation->texts) == 0) return compilation;
+    free_compilation(compilation);
+    return NULL;
+}
+
+static PyObject *nvrtc_compile_py(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"source",           "name", "headers", "options", "want",
+                                        "name_expressions", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[6];
+    if (convert_arguments("_nvrtc_compile", names, 5, args, arg_count, keywords, given) < 0) return NULL;
+    Compilation *compilation = new_compilation(state, given);
+    if (!compilation || compilation_run(state, compilation) < 0) return NULL;
+    PyObject *answer = describe(compilation->table, &compilation->product, compilation->compiled);
+    free_compilation(compilation);
+    return answer;
+}
+
+static PyMethodDef nvrtc_functions[] = {
+    {"_nvrtc_open", nvrtc_open, METH_O, nvrtc_open_doc},
+    {"_nvrtc_compile", AS_METHOD(nvrtc_compile_py), FAST_KEYWORDS, nvrtc_compile_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int nvrtc_setup(PyObject *module, ModuleState *state)
+{
+    (void)state;
+    return PyModule_AddFunctions(module, nvrtc_functions);
+}

@@ -1,0 +1,323 @@
+#include "ext/context/context.h"
+
+#include <time.h>
+
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/context/keep_alive.h"
+#include "ext/wait.h"
+
+/* ---- Which objects there are ---- */
+
+static void lock_state(ModuleState *state) { PyThread_acquire_lock(state->lock, WAIT_LOCK); }
+
+static void unlock_state(ModuleState *state) { PyThread_release_lock(state->lock); }
+
+static void unlink_context(ContextObject *context)
+{
+    lock_state(context->state);
+    ContextObject **link = &context->state->contexts;
+    while (*link && *link != context) link = &(*link)->next;
+    if (*link) *link = context->next;
+    unlock_state(context->state);
+}
+
+/* A new reference or NULL, without an exception. */
+static ContextObject *find_context(ModuleState *state, CUcontext handle)
+{
+    lock_state(state);
+    ContextObject *context = state->contexts;
+    while (context && context->handle != handle) context = context->next;
+    Py_XINCREF((PyObject *)context);
+    unlock_state(state);
+    return context;
+}
+
+static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind)
+{
+    ContextObject *context = PyObject_New(ContextObject, state->Context_type);
+    if (!context) return NULL;
+    context->state = state;
+    context->handle = handle;
+    context->device = device;
+    context->counted = false;
+    context->weak_references = NULL;
+    atomic_init(&context->kind, kind);
+    atomic_init(&context->detached, false);
+    atomic_init(&context->dead, false);
+    atomic_init(&context->resources, 0);
+    atomic_init(&context->entered, 0);
+    atomic_init(&context->over, false);
+    atomic_init(&context->ender, 0);
+    lock_state(state);
+    context->next = state->contexts;
+    state->contexts = context;
+    unlock_state(state);
+    return context;
+}
+
+ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
+                                 bool *was_there)
+{
+    ContextObject *context = find_context(state, handle);
+    ContextKind foreign = CONTEXT_FOREIGN;
+    if (!context) {
+        *was_there = false;
+        return new_context(state, handle, device, kind);
+    }
+    *was_there = !atomic_compare_exchange_strong(&context->kind, &foreign, kind);
+    return context;
+}
+
+void context_count(ContextObject *context, bool counted)
+{
+    if (counted && !context->counted) LIVE_MORE(context->state, Context);
+    if (!counted && context->counted) LIVE_LESS(context->state, Context);
+    context->counted = counted;
+}
+
+/* ---- Making ---- */
+
+PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
+{
+    CUcontext handle, popped;
+    CUresult result;
+    bool was_there;
+    CALL_UNLOCKED(result, driver.cuCtxCreate(&handle, flags, device));
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxCreate", NULL);
+    context_note_initialised(state);
+    CALL_NEAR(state, result, driver.cuCtxPopCurrent(&popped));
+    if (result != CUDA_SUCCESS) {
+        CALL_QUIET(state, driver.cuCtxDestroy(handle));
+        return raise_driver(state, result, "cuCtxPopCurrent", "of the context just made");
+    }
+    ContextObject *context = context_of_handle(state, handle, device, CONTEXT_OWNED, &was_there);
+    if (!context) {
+        CALL_QUIET(state, driver.cuCtxDestroy(handle));
+        return NULL;
+    }
+    atomic_store(&state->fault_shown, false);
+    context_count(context, true);
+    if (context_stack_push(context) < 0) Py_CLEAR(context);
+    if (context) context->fresh = true;
+    return (PyObject *)context;
+}
+
+PyObject *context_retain_primary(ModuleState *state, CUdevice device)
+{
+    CUcontext handle;
+    CUresult result;
+    bool was_there = true;
+    CALL_UNLOCKED(result, driver.cuDevicePrimaryCtxRetain(&handle, device));
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuDevicePrimaryCtxRetain", NULL);
+    context_note_initialised(state);
+    ContextObject *context = context_of_handle(state, handle, device, CONTEXT_PRIMARY, &was_there);
+    if (!context || was_there) CALL_QUIET(state, driver.cuDevicePrimaryCtxRelease(device));
+    if (context && !was_there) context_count(context, true);
+    return (PyObject *)context;
+}
+
+IN_CALL static CUresult current_handle(CUcontext *handle)
+{
+    CUresult result = driver.cuCtxGetCurrent(handle);
+    return result == CUDA_SUCCESS && !*handle ? CUDA_ERROR_INVALID_CONTEXT : result;
+}
+
+ContextObject *context_current(ModuleState *state)
+{
+    CUcontext handle = NULL;
+    CUdevice device = CU_DEVICE_INVALID;
+    CUresult result;
+    bool was_there;
+    CALL(state, result, current_handle(&handle));
+    if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetCurrent", NULL);
+    ContextObject *context = find_context(state, handle);
+    if (context) return context;
+    CALL_NEAR(state, result, driver.cuCtxGetDevice(&device));
+    if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetDevice", NULL);
+    return context_of_handle(state, handle, device, CONTEXT_FOREIGN, &was_there);
+}
+
+/* ---- Ending ---- */
+
+/* The scopes that this thread is in: Python code that runs inside of one may detach the context. */
+static _Thread_local ContextScope *innermost;
+
+/* Releases that other threads have begun in the context end before it does: afterwards its handles and addresses may be
+ * somebody else's. */
+static void wait_until_left(ContextObject *context)
+{
+    struct timespec moment = {0, 50000};
+    long own = 0;
+    for (const ContextScope *scope = innermost; scope; scope = scope->outer) own += scope->context == context;
+    if (atomic_load(&context->entered) == own) return;
+    Py_BEGIN_ALLOW_THREADS
+    while (atomic_load(&context->entered) > own) nanosleep(&moment, NULL);
+    Py_END_ALLOW_THREADS
+}
+
+static void end_in_driver(ContextObject *context)
+{
+    CUresult result = CUDA_SUCCESS;
+    ContextKind kind = atomic_load(&context->kind);
+    if (context_forked() || ext_is_finalizing() || atomic_load(&context->state->given_up)) return;
+    wait_until_left(context);
+    if (kind == CONTEXT_OWNED)
+        CALL_RELEASING(context->state, result, driver.cuCtxDestroy(context->handle));
+    else if (kind == CONTEXT_PRIMARY)
+        CALL_RELEASING(context->state, result, driver.cuDevicePrimaryCtxRelease(context->device));
+    report_driver(context->state, result, kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
+}
+
+/* The driver's part of the end, once. */
+static void end_context(ContextObject *context)
+{
+    if (atomic_exchange(&context->dead, true)) return;
+    atomic_store(&context->ender, PyThread_get_thread_ident());
+    context_count(context, false);
+    end_in_driver(context);
+    atomic_store(&context->over, true);
+}
+
+/* Where the driver does not tell, the thread's stack does. */
+static bool is_current(ContextObject *context)
+{
+    CUcontext handle = NULL;
+    CUresult result;
+    CALL_NEAR(context->state, result, driver.cuCtxGetCurrent(&handle));
+    if (result == CUDA_SUCCESS) return handle == context->handle;
+    return context_stack_is_top(context);
+}
+
+int context_detach(ContextObject *context)
+{
+    bool was_current = is_current(context);
+    int status = 0;
+    if (host_function_refuses(context->state, "context::detach")) return -1;
+    if (atomic_exchange(&context->detached, true)) {
+        raise_driver(context->state, CUDA_ERROR_INVALID_CONTEXT, "context::detach",
+                     "the context was detached before");
+        return -1;
+    }
+    unlink_context(context);
+    Py_INCREF((PyObject *)context);
+    if (atomic_load(&context->kind) == CONTEXT_OWNED) {
+        end_context(context);
+        keep_alive_finish(context->state, keep_alive_take(context->state, context, KEEP_ALIVE_ALL), true);
+    }
+    if (was_current) status = context_stack_forget(context);
+    if (atomic_load(&context->resources) == 0) end_context(context);
+    Py_DECREF((PyObject *)context);
+    return status;
+}
+
+ContextObject *context_hold(ContextObject *context)
+{
+    Py_INCREF((PyObject *)context);
+    atomic_fetch_add(&context->resources, 1);
+    return context;
+}
+
+void context_drop(ContextObject *context)
+{
+    if (atomic_fetch_sub(&context->resources, 1) == 1 && atomic_load(&context->detached)) end_context(context);
+    Py_DECREF((PyObject *)context);
+}
+
+ContextObject *context_hold_current(ModuleState *state)
+{
+    deferred_release(state);
+    ContextObject *context = context_current(state);
+    if (context) atomic_fetch_add(&context->resources, 1);
+    return context;
+}
+
+/* ---- Working in it ---- */
+
+/* What a context that ends takes with it, page-locks for instance, is there until the driver has ended it: who finds it
+ * dead goes on when it is over. */
+static void wait_until_over(ContextObject *context)
+{
+    struct timespec moment = {0, 50000};
+    if (atomic_load(&context->over) || atomic_load(&context->ender) == PyThread_get_thread_ident()) return;
+    Py_BEGIN_ALLOW_THREADS
+    while (!atomic_load(&context->over)) nanosleep(&moment, NULL);
+    Py_END_ALLOW_THREADS
+}
+
+/* Counted before `dead` is looked at, as end_context looks at the count after it has set that. */
+static bool enter_counted(ContextObject *context)
+{
+    atomic_fetch_add(&context->entered, 1);
+    if (!atomic_load(&context->dead)) return true;
+    atomic_fetch_sub(&context->entered, 1);
+    wait_until_over(context);
+    return false;
+}
+
+IN_CALL static CUresult make_current(CUcontext handle, ContextScope *scope)
+{
+    CUcontext current = NULL;
+    CUresult result = driver.cuCtxGetCurrent(&current);
+    if (result == CUDA_SUCCESS && current == handle) return CUDA_SUCCESS;
+    scope->before = current;
+    result = driver.cuCtxPushCurrent(handle);
+    scope->pushed = result == CUDA_SUCCESS;
+    return result;
+}
+
+bool context_enter(ContextObject *context, ContextScope *scope)
+{
+    CUresult result;
+    *scope = (ContextScope){0};
+    if (!context || context_forked() || host_function_runs() || ext_is_finalizing()
+        || atomic_load(&context->state->given_up) || !enter_counted(context))
+        return false;
+    CALL_NEAR(context->state, result, make_current(context->handle, scope));
+    if (result == CUDA_SUCCESS) {
+        scope->context = context;
+        scope->outer = innermost;
+        innermost = scope;
+        return true;
+    }
+    atomic_fetch_sub(&context->entered, 1);
+    report_driver(context->state, result, "cuCtxPushCurrent");
+    return false;
+}
+
+IN_CALL static CUresult make_former_current(CUcontext before)
+{
+    CUcontext popped;
+    CUresult result = driver.cuCtxPopCurrent(&popped);
+    return result == CUDA_SUCCESS ? result : driver.cuCtxSetCurrent(before);
+}
+
+void context_leave(ContextScope *scope)
+{
+    if (!scope->context) return;
+    innermost = scope->outer;
+    if (scope->pushed) CALL_QUIET(scope->context->state, make_former_current(scope->before));
+    atomic_fetch_sub(&scope->context->entered, 1);
+    scope->context = NULL;
+}
+
+bool context_check(ContextObject *context, const char *what)
+{
+    if (!atomic_load(&context->dead)) return true;
+    raise_driver(context->state, CUDA_ERROR_CONTEXT_IS_DESTROYED, what,
+                 "the context that it belongs to is gone");
+    return false;
+}
+
+/* tp_dealloc: the last reference ends the context. */
+void context_dealloc(PyObject *self)
+{
+    ContextObject *context = context_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    unlink_context(context);
+    if (context->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(context->state, context_dealloc, self)) return;
+    end_context(context);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}

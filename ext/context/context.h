@@ -1,0 +1,98 @@
+/* Contexts: one Context object per CUcontext, which everything made in it keeps alive.
+ *
+ * OWNED contexts were created here and are destroyed at detach or with their last reference. PRIMARY ones are
+ * retained and released. FOREIGN ones were found current and belong to somebody else.
+ *
+ * An object that owns a driver resource holds its context (context_hold) and releases the resource between
+ * context_enter and context_leave, from any thread and at any time. A primary context that is detached while
+ * resources remain is released with the last of them, as others may be using it and the memory would leak.
+ */
+#ifndef EXT_CONTEXT_CONTEXT_H
+#define EXT_CONTEXT_CONTEXT_H
+
+#include "ext/ext.h"
+
+typedef enum ContextKind { CONTEXT_OWNED, CONTEXT_PRIMARY, CONTEXT_FOREIGN } ContextKind;
+
+typedef struct ContextObject {
+    PyObject_HEAD
+    ModuleState *state;
+    struct ContextObject *next;     /* in ModuleState.contexts */
+    CUcontext handle;
+    CUdevice device;
+    _Atomic(ContextKind) kind;
+    atomic_bool detached;           /* by its user: it may not be pushed any more */
+    atomic_bool dead;               /* destroyed or released: nothing may be called in it */
+    atomic_long resources;          /* objects that own something in it */
+    atomic_long entered;            /* threads between context_enter and context_leave */
+    atomic_bool over;               /* dead, and the driver has ended it */
+    atomic_ulong ender;             /* the thread that ends it, once it is dead */
+    bool fresh;                     /* pushed by make_context, not by its user */
+    bool counted;                   /* in live_Context: the default context is not */
+    PyObject *weak_references;
+} ContextObject;
+
+static inline ContextObject *context_cast(PyObject *object) { return (ContextObject *)object; }
+
+/* The object of the thread's current context, a new reference. Makes the default primary context current when
+ * the thread has none. NULL with an exception. */
+ContextObject *context_current(ModuleState *state);
+
+/* Counts one resource in the context and takes a reference; context_drop gives both back. */
+ContextObject *context_hold(ContextObject *context);
+void context_drop(ContextObject *context);
+
+/* context_current, held: what the constructor of a resource stores. NULL with an exception. */
+ContextObject *context_hold_current(ModuleState *state);
+
+typedef struct ContextScope {
+    ContextObject *context; /* borrowed; entered, else NULL */
+    struct ContextScope *outer; /* of this thread */
+    bool pushed;
+    CUcontext before;   /* what was current then */
+} ContextScope;
+
+/* Makes the context current for a while, in which it is not destroyed: another thread that detaches it waits for
+ * context_leave. False, and nothing is to be called, when the context is gone, in a forked child, in a host function and
+ * when the interpreter or the driver shuts down; other failures are reported. */
+bool context_enter(ContextObject *context, ContextScope *scope);
+void context_leave(ContextScope *scope);
+
+/* False with LogicError when what belongs to this context can no longer be used. */
+bool context_check(ContextObject *context, const char *what);
+
+/* The object of a handle: the registered one, else a new one of this kind. A FOREIGN one becomes what is
+ * asked. *was_there tells which. A new reference, NULL with an exception. */
+ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
+                                 bool *was_there);
+
+/* Whether _live_objects() counts it: true for what a user asked for. */
+void context_count(ContextObject *context, bool counted);
+
+/* Ends the context for its user: it is destroyed or released, at the latest with the last resource in it. -1
+ * with LogicError the second time. */
+int context_detach(ContextObject *context);
+
+/* Device.make_context and Device.retain_primary_context. */
+PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags);
+PyObject *context_retain_primary(ModuleState *state, CUdevice device);
+
+/* Initialises the driver: notice, cuInit. -1 with an exception. */
+int context_init_driver(ModuleState *state, unsigned flags);
+
+/* The driver was found to be initialised, by us or by others: from now on a fork is noticed. */
+void context_note_initialised(ModuleState *state);
+
+void context_dealloc(PyObject *self);
+
+/* ext/context/methods.c */
+int context_setup(PyObject *module, ModuleState *state);
+
+/* ext/context/stack.c: the stack of contexts of this thread, of which the driver sees the top only. 0, or -1 with
+ * an exception. */
+int context_stack_push(ContextObject *context);
+int context_stack_pop(ModuleState *state);
+int context_stack_forget(ContextObject *context); /* after it was detached: the next one becomes current */
+bool context_stack_is_top(ContextObject *context);
+
+#endif

@@ -1,0 +1,132 @@
+/* Initialising the driver, noticing a fork, and the context that a thread gets when it has none: the primary
+ * context of the device that CUDA_DEVICE or ~/.cuda_device names, else of device 0. */
+#include "ext/context/context.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/settings.h"
+#include "ext/errors.h"
+
+/* Facts of the process, not of a module: no driver works in a child forked after cuInit. */
+static atomic_bool initialised, forked;
+static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
+
+static void in_child(void)
+{
+    if (atomic_load(&initialised)) atomic_store(&forked, true);
+}
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
+bool context_forked(void) { return atomic_load_explicit(&forked, memory_order_relaxed); }
+
+void context_note_initialised(ModuleState *state)
+{
+    pthread_once(&watch_once, watch_forks);
+    if (!atomic_exchange(&initialised, true)) errors_skip_log(state);
+}
+
+/* cuInit itself answers that it is not initialised only in a child of a process that had used the driver
+ * without us. */
+int context_init_driver(ModuleState *state, unsigned flags)
+{
+    CUresult result;
+    char wrong[256];
+    if (!settings_are_good(wrong, sizeof wrong)) {
+        raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuInit", "%s", wrong);
+        return -1;
+    }
+    CALL_UNLOCKED(result, driver.cuInit(flags));
+    const char *problem = result == CUDA_SUCCESS ? NULL : driver_init_problem();
+    if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked())
+        raise_driver(state, result, "cuInit",
+                     "CUDA cannot be used in a process forked after it was initialised");
+    else if (result != CUDA_SUCCESS)
+        raise_driver(state, result, "cuInit", problem ? "%s" : NULL, problem);
+    if (result != CUDA_SUCCESS) return -1;
+    context_note_initialised(state);
+    return errors_give_notice();
+}
+
+static int parse_ordinal(ModuleState *state, const char *text, const char *source, int *ordinal)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (end == text || end[strspn(end, " \t\r\n")] != '\0' || errno || number < 0 || number > 65535) {
+        raise_logic(state, "%s is \"%.40s\": it may be the number of a device", source, text);
+        return -1;
+    }
+    *ordinal = (int)number;
+    return 0;
+}
+
+/* False when there is no such file or nothing in it. */
+static bool read_home_file(char *text, size_t size)
+{
+    char path[4096];
+    const char *home = getenv("HOME");
+    int length = home ? snprintf(path, sizeof path, "%s/.cuda_device", home) : -1;
+    FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "r") : NULL;
+    if (!file) return false;
+    bool found = fgets(text, (int)size, file) != NULL;
+    fclose(file);
+    return found;
+}
+
+static int default_ordinal(ModuleState *state, int *ordinal)
+{
+    char text[64];
+    const char *given = getenv("CUDA_DEVICE");
+    *ordinal = 0;
+    if (given && *given) return parse_ordinal(state, given, "CUDA_DEVICE", ordinal);
+    if (read_home_file(text, sizeof text))
+        return parse_ordinal(state, text, "the content of ~/.cuda_device", ordinal);
+    return 0;
+}
+
+/* Fills state->default_context unless what is there is still good. */
+static int find_default(ModuleState *state)
+{
+    int ordinal;
+    CUdevice device;
+    PyObject *old = state->default_context;
+    if (old && !context_cast(old)->detached) return 0;
+    if (default_ordinal(state, &ordinal) < 0) return -1;
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuDeviceGet(&device, ordinal));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuDeviceGet", "device %d was to give the default context", ordinal);
+        return -1;
+    }
+    PyObject *context = context_retain_primary(state, device);
+    if (!context) return -1;
+    context_count(context_cast(context), false);
+    Py_XSETREF(state->default_context, context);
+    return 0;
+}
+
+int context_make_default(ModuleState *state, CUresult result)
+{
+    CUcontext current = NULL;
+    CUresult known, set;
+    if (context_forked() || ext_is_finalizing()) return 1;
+    if (result == CUDA_ERROR_NOT_INITIALIZED && context_init_driver(state, 0) < 0) return -1;
+    CALL_NEAR(state, known, driver.cuCtxGetCurrent(&current));
+    if (known != CUDA_SUCCESS) {
+        raise_driver(state, known, "cuCtxGetCurrent", NULL);
+        return -1;
+    }
+    if (current) return result == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
+    if (find_default(state) < 0) return -1;
+    ContextObject *context = context_hold(context_cast(state->default_context));
+    CALL_NEAR(state, set, driver.cuCtxSetCurrent(context->handle));
+    context_drop(context);
+    if (set == CUDA_SUCCESS) return 0;
+    raise_driver(state, set, "cuCtxSetCurrent", "the default context could not be made current");
+    return -1;
+}

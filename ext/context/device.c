@@ -1,0 +1,390 @@
+#include "ext/context/device.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "ext/constants.h"
+#include "ext/context/context.h"
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+
+enum { NAME_SIZE = 256, ATTRIBUTE_NAME_SIZE = 128 };
+
+static PyObject *new_of_type(PyTypeObject *type, ModuleState *state, CUdevice handle)
+{
+    PyObject *self = type->tp_alloc(type, 0);
+    if (self) {
+        device_cast(self)->state = state;
+        device_cast(self)->handle = handle;
+    }
+    return self;
+}
+
+PyObject *device_new(ModuleState *state, CUdevice handle)
+{
+    return new_of_type(state->Device_type, state, handle);
+}
+
+static PyObject *device_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"number|pci_bus_id", NULL};
+    ModuleState *state = state_of_type(type);
+    PyObject *given[1];
+    CUdevice handle;
+    int number = 0;
+    if (convert_call("Device", names, 1, args, kwargs, given) < 0) return NULL;
+    if (PyUnicode_Check(given[0])) {
+        const char *bus = PyUnicode_AsUTF8(given[0]);
+        if (!bus) return NULL;
+        CUresult result;
+        CALL_NEAR(state, result, driver.cuDeviceGetByPCIBusId(&handle, bus));
+        return result == CUDA_SUCCESS ? new_of_type(type, state, handle)
+                                      : raise_driver(state, result, "cuDeviceGetByPCIBusId", "%.40s", bus);
+    }
+    if (convert_int(given[0], "the number of a device", &number) < 0) return NULL;
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuDeviceGet(&handle, number));
+    return result == CUDA_SUCCESS ? new_of_type(type, state, handle)
+                                  : raise_driver(state, result, "cuDeviceGet", "device %d", number);
+}
+
+static void device_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+PyDoc_STRVAR(count_doc,
+             "count() -> int\n--\n\nHow many devices there are (cuDeviceGetCount). LogicError before init().");
+
+static PyObject *device_count(PyObject *cls, PyObject *Py_UNUSED(none))
+{
+    int count;
+    CUresult result;
+    CALL_NEAR(state_of_type((PyTypeObject *)cls), result, driver.cuDeviceGetCount(&count));
+    if (result != CUDA_SUCCESS)
+        return raise_driver(state_of_type((PyTypeObject *)cls), result, "cuDeviceGetCount", NULL);
+    return PyLong_FromLong(count);
+}
+
+PyDoc_STRVAR(name_doc, "name() -> str\n--\n\nThe name of the device (cuDeviceGetName).");
+
+static PyObject *device_name(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    char name[NAME_SIZE] = "";
+    CUresult result;
+    CALL_NEAR(device_cast(self)->state, result,
+              driver.cuDeviceGetName(name, sizeof name, device_cast(self)->handle));
+    if (result != CUDA_SUCCESS) return raise_driver(device_cast(self)->state, result, "cuDeviceGetName", NULL);
+    return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strnlen(name, sizeof name), "replace");
+}
+
+PyDoc_STRVAR(pci_bus_id_doc,
+             "pci_bus_id() -> str\n--\n\nThe device's address like \"0000:01:00.0\" (cuDeviceGetPCIBusId).");
+
+static PyObject *device_pci_bus_id(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    char bus[NAME_SIZE] = "";
+    CUresult result;
+    CALL_NEAR(device_cast(self)->state, result,
+              driver.cuDeviceGetPCIBusId(bus, sizeof bus, device_cast(self)->handle));
+    if (result != CUDA_SUCCESS)
+        return raise_driver(device_cast(self)->state, result, "cuDeviceGetPCIBusId", NULL);
+    return PyUnicode_DecodeASCII(bus, (Py_ssize_t)strnlen(bus, sizeof bus), "replace");
+}
+
+static CUresult read_attribute(PyObject *self, unsigned attribute, int *value)
+{
+    CUresult result;
+    CALL_NEAR(device_cast(self)->state, result,
+              driver.cuDeviceGetAttribute(value, attribute, device_cast(self)->handle));
+    return result;
+}
+
+PyDoc_STRVAR(
+    compute_capability_doc,
+    "compute_capability() -> (major, minor)\n--\n\nThe architecture of the device (cuDeviceGetAttribute).");
+
+static PyObject *device_compute_capability(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    int major = 0, minor = 0;
+    CUresult result = read_attribute(self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major);
+    if (result == CUDA_SUCCESS)
+        result = read_attribute(self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor);
+    if (result != CUDA_SUCCESS)
+        return raise_driver(device_cast(self)->state, result, "cuDeviceComputeCapability", NULL);
+    return Py_BuildValue("(ii)", major, minor);
+}
+
+PyDoc_STRVAR(total_memory_doc, "total_memory() -> int\n--\n\nThe device's memory in bytes (cuDeviceTotalMem).");
+
+static PyObject *device_total_memory(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    size_t bytes;
+    CUresult result;
+    CALL_NEAR(device_cast(self)->state, result, driver.cuDeviceTotalMem(&bytes, device_cast(self)->handle));
+    if (result != CUDA_SUCCESS) return raise_driver(device_cast(self)->state, result, "cuDeviceTotalMem", NULL);
+    return PyLong_FromSize_t(bytes);
+}
+
+/* ---- Attributes ---- */
+
+static PyObject *attribute_value(ModuleState *state, unsigned attribute, int value)
+{
+    return attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_MODE ? constants_member(state, state->compute_mode, value)
+                                                         : PyLong_FromLong(value);
+}
+
+PyDoc_STRVAR(get_attribute_doc,
+             "get_attribute(attr) -> int\n--\n\n"
+             "The value of a device_attribute; COMPUTE_MODE is a compute_mode (cuDeviceGetAttribute).\n"
+             "Each is an attribute of the Device as well, in lower case: dev.warp_size.");
+
+static PyObject *device_get_attribute(PyObject *self, PyObject *attribute)
+{
+    ModuleState *state = device_cast(self)->state;
+    unsigned number = 0;
+    int value = 0;
+    if (convert_unsigned(attribute, "attr", &number) < 0) return NULL;
+    CUresult result = read_attribute(self, number, &value);
+    return result == CUDA_SUCCESS ? attribute_value(state, number, value)
+                                  : raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
+}
+
+/* Puts one attribute into the dict, or its name into the list of those refused. */
+static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values, PyObject *refused)
+{
+    ModuleState *state = device_cast(self)->state;
+    unsigned number = 0;
+    int value = 0;
+    if (convert_unsigned(member, "attr", &number) < 0) return -1;
+    CUresult result = read_attribute(self, number, &value);
+    if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED)
+        return PyList_Append(refused, name);
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
+        return -1;
+    }
+    PyObject *shown = attribute_value(state, number, value);
+    int status = shown ? PyDict_SetItem(values, member, shown) : -1;
+    Py_XDECREF(shown);
+    return status;
+}
+
+static int warn_refused(PyObject *refused)
+{
+    if (PyList_GET_SIZE(refused) == 0) return 0;
+    PyObject *comma = PyUnicode_FromString(", "), *names = comma ? PyUnicode_Join(comma, refused) : NULL;
+    int status =
+        names ? PyErr_WarnFormat(PyExc_UserWarning, 1, "the driver does not answer these attributes: %U", names)
+              : -1;
+    Py_XDECREF(comma);
+    Py_XDECREF(names);
+    return status;
+}
+
+PyDoc_STRVAR(get_attributes_doc,
+             "get_attributes() -> dict\n--\n\n"
+             "All attributes that the driver answers, by device_attribute; a warning names the others.");
+
+static PyObject *device_get_attributes(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = device_cast(self)->state;
+    PyObject *members = PyObject_GetAttr(state->device_attribute, state->str_names), *name, *member;
+    PyObject *values = PyDict_New(), *refused = PyList_New(0);
+    Py_ssize_t position = 0;
+    bool good = members && PyDict_Check(members) && values && refused;
+    while (good && PyDict_Next(members, &position, &name, &member))
+        good = add_attribute(self, name, member, values, refused) == 0;
+    if (!good || warn_refused(refused) < 0) Py_CLEAR(values);
+    Py_XDECREF(members);
+    Py_XDECREF(refused);
+    return values;
+}
+
+/* The device_attribute of a name in lower case: borrowed, NULL when there is none. */
+static PyObject *find_shortcut(PyObject *members, PyObject *name)
+{
+    char upper[ATTRIBUTE_NAME_SIZE];
+    Py_ssize_t length;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &length);
+    if (!text || (size_t)length >= sizeof upper) return NULL;
+    for (Py_ssize_t i = 0; i <= length; i++) {
+        if (isupper((unsigned char)text[i])) return NULL;
+        upper[i] = (char)toupper((unsigned char)text[i]);
+    }
+    return PyDict_GetItemString(members, upper);
+}
+
+static PyObject *device_getattro(PyObject *self, PyObject *name)
+{
+    ModuleState *state = device_cast(self)->state;
+    PyObject *found = PyObject_GenericGetAttr(self, name), *type, *value, *trace;
+    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *members = PyObject_GetAttr(state->device_attribute, state->str_names);
+    PyObject *member = members ? find_shortcut(members, name) : NULL;
+    PyErr_Clear();
+    if (!member) {
+        PyErr_Restore(type, value, trace);
+    } else {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+        found = device_get_attribute(self, member);
+    }
+    Py_XDECREF(members);
+    return found;
+}
+
+/* ---- Contexts ---- */
+
+PyDoc_STRVAR(
+    make_context_doc,
+    "make_context(flags=0) -> Context\n--\n\n"
+    "A new context on the device, pushed on the calling thread's stack; flags are of ctx_flags (cuCtxCreate).\n"
+    "To share memory with other libraries, use retain_primary_context. A `with` block over a context in which "
+    "nothing\n"
+    "was made yet ends by taking it off the stack again.");
+
+static PyObject *device_make_context(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"flags", NULL};
+    PyObject *given[1];
+    unsigned flags = 0;
+    if (convert_arguments("make_context", names, 0, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[0], "flags", &flags) < 0)
+        return NULL;
+    if (context_forked())
+        return raise_driver(device_cast(self)->state, CUDA_ERROR_NOT_INITIALIZED, "cuCtxCreate", NULL);
+    return context_create(device_cast(self)->state, device_cast(self)->handle, flags);
+}
+
+PyDoc_STRVAR(retain_primary_context_doc, "retain_primary_context() -> Context\n--\n\n"
+                                         "The device's primary context, shared with every library that uses "
+                                         "CUDA's runtime. It is not made current:\n"
+                                         "call push() or use `with` (cuDevicePrimaryCtxRetain).");
+
+static PyObject *device_retain_primary_context(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    if (context_forked())
+        return raise_driver(device_cast(self)->state, CUDA_ERROR_NOT_INITIALIZED, "cuDevicePrimaryCtxRetain",
+                            NULL);
+    return context_retain_primary(device_cast(self)->state, device_cast(self)->handle);
+}
+
+PyDoc_STRVAR(can_access_peer_doc,
+             "can_access_peer(dev) -> bool\n--\n\n"
+             "Whether contexts of this device can reach the memory of Device dev (cuDeviceCanAccessPeer).");
+
+static PyObject *device_can_access_peer(PyObject *self, PyObject *peer)
+{
+    ModuleState *state = device_cast(self)->state;
+    int can = 0;
+    if (!PyObject_TypeCheck(peer, state->Device_type))
+        return PyErr_Format(PyExc_TypeError, "dev must be a Device, not %s", Py_TYPE(peer)->tp_name);
+    CUresult result;
+    CALL_NEAR(state, result,
+              driver.cuDeviceCanAccessPeer(&can, device_cast(self)->handle, device_cast(peer)->handle));
+    return result == CUDA_SUCCESS ? PyBool_FromLong(can)
+                                  : raise_driver(state, result, "cuDeviceCanAccessPeer", NULL);
+}
+
+/* ---- The type ---- */
+
+static PyObject *device_get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromLong(device_cast(self)->handle);
+}
+
+static PyObject *device_compare(PyObject *left, PyObject *right, int operation)
+{
+    ModuleState *state = device_cast(left)->state;
+    if ((operation != Py_EQ && operation != Py_NE) || !PyObject_TypeCheck(right, state->Device_type))
+        Py_RETURN_NOTIMPLEMENTED;
+    bool same = device_cast(left)->handle == device_cast(right)->handle;
+    return PyBool_FromLong(same == (operation == Py_EQ));
+}
+
+static Py_hash_t device_hash(PyObject *self)
+{
+    return device_cast(self)->handle == -1 ? -2 : device_cast(self)->handle;
+}
+
+static PyObject *device_repr(PyObject *self)
+{
+    return PyUnicode_FromFormat("<pycuda._driver.Device %d>", (int)device_cast(self)->handle);
+}
+
+static PyMethodDef device_methods[] = {
+    {"count", device_count, METH_NOARGS | METH_CLASS, count_doc},
+    {"name", device_name, METH_NOARGS, name_doc},
+    {"pci_bus_id", device_pci_bus_id, METH_NOARGS, pci_bus_id_doc},
+    {"compute_capability", device_compute_capability, METH_NOARGS, compute_capability_doc},
+    {"total_memory", device_total_memory, METH_NOARGS, total_memory_doc},
+    {"get_attribute", device_get_attribute, METH_O, get_attribute_doc},
+    {"get_attributes", device_get_attributes, METH_NOARGS, get_attributes_doc},
+    {"make_context", AS_METHOD(device_make_context), FAST_KEYWORDS, make_context_doc},
+    {"retain_primary_context", device_retain_primary_context, METH_NOARGS, retain_primary_context_doc},
+    {"can_access_peer", device_can_access_peer, METH_O, can_access_peer_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef device_properties[] = {
+    {"handle", device_get_handle, NULL, "The CUdevice as an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyDoc_STRVAR(
+    device_doc,
+    "Device(number)\nDevice(pci_bus_id)\n\n"
+    "A device by its number or its address like \"0000:01:00.0\" (cuDeviceGet, cuDeviceGetByPCIBusId).\n"
+    "LogicError when there is none. Devices are equal when they are the same.");
+
+static PyType_Slot device_slots[] = {
+    {Py_tp_doc, (void *)device_doc},
+    {Py_tp_new, AS_SLOT(device_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(device_dealloc)},
+    {Py_tp_getattro, AS_SLOT(device_getattro)},
+    {Py_tp_methods, device_methods},
+    {Py_tp_getset, device_properties},
+    {Py_tp_richcompare, AS_SLOT(device_compare)},
+    {Py_tp_hash, AS_SLOT(device_hash)},
+    {Py_tp_repr, AS_SLOT(device_repr)},
+    {0, NULL},
+};
+
+static PyType_Spec device_spec = {
+    .name = "pycuda._driver.Device",
+    .basicsize = sizeof(DeviceObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = device_slots,
+};
+
+PyDoc_STRVAR(init_doc, "init(flags=0)\n--\n\n"
+                       "Load the driver and initialise it (cuInit). May be repeated. A RuntimeWarning says "
+                       "so when the CPU device stands\n"
+                       "in for a GPU. RuntimeError when there is no device.");
+
+static PyObject *init(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"flags", NULL};
+    PyObject *given[1];
+    unsigned flags = 0;
+    if (convert_arguments("init", names, 0, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[0], "flags", &flags) < 0)
+        return NULL;
+    return context_init_driver(module_state(module), flags) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyMethodDef functions[] = {
+    {"init", AS_METHOD(init), FAST_KEYWORDS, init_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int device_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->Device_type, &device_spec, NULL) < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,243 @@
+#include "ext/context/keep_alive.h"
+
+#include "ext/deferred.h"
+#include "ext/errors.h"
+
+enum { BATCH_SIZE = 64 };
+
+typedef struct KeepBatch {
+    struct KeepBatch *next;         /* in ModuleState.kept */
+    ContextObject *context;         /* a reference */
+    CUstream stream;
+    CUevent event;                  /* behind the last work when the batch is sealed, else NULL */
+    int count;
+    PyObject *objects[BATCH_SIZE];  /* references */
+} KeepBatch;
+
+static void lock_state(ModuleState *state) { PyThread_acquire_lock(state->lock, WAIT_LOCK); }
+
+static void unlock_state(ModuleState *state) { PyThread_release_lock(state->lock); }
+
+/* ---- Letting go ---- */
+
+static void free_batch(KeepBatch *batch)
+{
+    ContextScope scope;
+    if (batch->event && context_enter(batch->context, &scope)) {
+        CALL_QUIET(batch->context->state, driver.cuEventDestroy(batch->event));
+        context_leave(&scope);
+    }
+    for (int i = 0; i < batch->count; i++) Py_DECREF(batch->objects[i]);
+    Py_DECREF((PyObject *)batch->context);
+    PyMem_Free(batch);
+}
+
+static void free_batches(KeepBatch *batch)
+{
+    while (batch) {
+        KeepBatch *next = batch->next;
+        free_batch(batch);
+        batch = next;
+    }
+}
+
+/* By handle: a primary context that was detached and retained again has another object. */
+static bool belongs(const KeepBatch *batch, const ContextObject *context, CUstream stream)
+{
+    return batch->context->handle == context->handle && (stream == KEEP_ALIVE_ALL || batch->stream == stream);
+}
+
+KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUstream stream)
+{
+    KeepBatch *taken = NULL;
+    lock_state(state);
+    for (KeepBatch **link = &state->kept; *link;) {
+        KeepBatch *batch = *link;
+        if (!belongs(batch, context, stream)) {
+            link = &batch->next;
+            continue;
+        }
+        *link = batch->next;
+        batch->next = taken;
+        taken = batch;
+    }
+    unlock_state(state);
+    return taken;
+}
+
+void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
+{
+    KeepBatch *last = taken;
+    deferred_release(state);
+    if (done) free_batches(taken);
+    if (done || !taken) return;
+    while (last->next) last = last->next;
+    lock_state(state);
+    last->next = state->kept;
+    state->kept = taken;
+    unlock_state(state);
+}
+
+IN_CALL static CUresult ask(const KeepBatch *batch)
+{
+    return batch->event ? driver.cuEventQuery(batch->event) : driver.cuStreamQuery(batch->stream);
+}
+
+/* Whether the work before a batch is done: of an open one, whether its whole stream is idle. */
+static bool is_done(KeepBatch *batch)
+{
+    ContextScope scope;
+    CUresult result;
+    if (atomic_load(&batch->context->dead)) return true;
+    if (!context_enter(batch->context, &scope)) return false;
+    CALL_NEAR(batch->context->state, result, ask(batch));
+    context_leave(&scope);
+    return result == CUDA_SUCCESS || errors_is_loss(result); /* else it is asked again */
+}
+
+/* Takes the whole list, lets go of what is done and puts back the rest. */
+static void collect(ModuleState *state, bool sealed_only)
+{
+    KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;
+    lock_state(state);
+    todo = state->kept;
+    state->kept = NULL;
+    unlock_state(state);
+    while (todo) {
+        KeepBatch *batch = todo;
+        todo = batch->next;
+        batch->next = NULL;
+        if ((batch->event || !sealed_only) && is_done(batch)) {
+            batch->next = done;
+            done = batch;
+        } else {
+            *tail = batch;
+            tail = &batch->next;
+        }
+    }
+    lock_state(state);
+    *tail = state->kept;
+    state->kept = rest;
+    unlock_state(state);
+    free_batches(done);
+}
+
+void keep_alive_collect(ModuleState *state)
+{
+    deferred_release(state);
+    collect(state, false);
+}
+
+/* ---- Keeping ---- */
+
+IN_CALL static CUresult record_event(KeepBatch *batch)
+{
+    CUevent event;
+    CUresult result = driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    if (result != CUDA_SUCCESS) return result;
+    result = driver.cuEventRecord(event, batch->stream);
+    if (result == CUDA_SUCCESS)
+        batch->event = event;
+    else
+        driver.cuEventDestroy(event);
+    return result;
+}
+
+/* Records an event after the work of a batch, which is not in the list meanwhile. Without one the batch waits
+ * for its stream to be idle. */
+static void seal_batch(ModuleState *state, KeepBatch *batch)
+{
+    ContextScope scope;
+    if (!context_enter(batch->context, &scope)) return;
+    CALL_QUIET(state, record_event(batch));
+    context_leave(&scope);
+}
+
+static void unlink_locked(ModuleState *state, KeepBatch *batch)
+{
+    KeepBatch **link = &state->kept;
+    while (*link != batch) link = &(*link)->next;
+    *link = batch->next;
+}
+
+static void put_back(ModuleState *state, KeepBatch *batch)
+{
+    lock_state(state);
+    batch->next = state->kept;
+    state->kept = batch;
+    unlock_state(state);
+}
+
+/* The open batch of a stream with room for two, under the lock. */
+static KeepBatch *find_open_locked(ModuleState *state, const ContextObject *context, CUstream stream)
+{
+    KeepBatch *batch = state->kept;
+    while (batch && (batch->event || !belongs(batch, context, stream))) batch = batch->next;
+    return batch;
+}
+
+static KeepBatch *add_batch(ModuleState *state, ContextObject *context, CUstream stream)
+{
+    KeepBatch *batch = PyMem_Calloc(1, sizeof *batch);
+    if (!batch) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    Py_INCREF((PyObject *)context);
+    batch->context = context;
+    batch->stream = stream;
+    lock_state(state);
+    batch->next = state->kept;
+    state->kept = batch;
+    unlock_state(state);
+    return batch;
+}
+
+static void add_object(KeepBatch *batch, PyObject *object)
+{
+    if (object) batch->objects[batch->count++] = Py_NewRef(object);
+}
+
+int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first, PyObject *second)
+{
+    lock_state(state);
+    KeepBatch *batch = find_open_locked(state, context, stream);
+    bool full = batch && batch->count + 2 > BATCH_SIZE;
+    if (full) unlink_locked(state, batch);
+    unlock_state(state);
+    if (full) {
+        seal_batch(state, batch);
+        put_back(state, batch);
+        collect(state, true);
+        batch = NULL;
+    }
+    if (!batch && !(batch = add_batch(state, context, stream))) return -1;
+    add_object(batch, first);
+    add_object(batch, second);
+    return 0;
+}
+
+/* Where no event could be recorded. In a context that is gone there is no stream any more. */
+static void wait_for_stream(ModuleState *state, ContextObject *context, CUstream stream)
+{
+    ContextScope scope;
+    CUresult result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    KeepBatch *taken = keep_alive_take(state, context, stream);
+    if (context_enter(context, &scope)) {
+        CALL_UNLOCKED(result, driver.cuStreamSynchronize(stream));
+        context_leave(&scope);
+    }
+    keep_alive_finish(state, taken, result != CUDA_ERROR_NOT_READY);
+}
+
+void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream)
+{
+    lock_state(state);
+    KeepBatch *batch = find_open_locked(state, context, stream);
+    if (batch) unlink_locked(state, batch);
+    unlock_state(state);
+    if (!batch) return;
+    seal_batch(state, batch);
+    put_back(state, batch);
+    if (!batch->event) wait_for_stream(state, context, stream);
+}

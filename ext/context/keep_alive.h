@@ -1,0 +1,31 @@
+/* What work in flight still needs stays alive until the work is done.
+ *
+ * An asynchronous copy puts its host buffer and its device object here. They are let go when the stream or
+ * the context is next synchronised or found idle. So that a program which never waits does not collect them
+ * without end, they lie in batches: a full batch gets an event recorded behind it, and later calls let go of
+ * the batches whose events have come. No callback runs in a driver's thread.
+ */
+#ifndef EXT_CONTEXT_KEEP_ALIVE_H
+#define EXT_CONTEXT_KEEP_ALIVE_H
+
+#include "ext/context/context.h"
+
+/* Keeps the objects (each may be NULL) until the work now queued on this stream of the current context is
+ * done. Takes references of its own. -1 with MemoryError, before which nothing was kept. Call it before the
+ * work is queued when failing then would be too late. */
+int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first, PyObject *second);
+
+/* Around a wait or a query: what is kept for the stream, or for the whole context when stream is
+ * KEEP_ALIVE_ALL, is taken out before, and afterwards let go when the work is done or put back when it is
+ * not. What other threads queue meanwhile is not among it. */
+#define KEEP_ALIVE_ALL ((CUstream)(intptr_t)-1)
+struct KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUstream stream);
+void keep_alive_finish(ModuleState *state, struct KeepBatch *taken, bool done);
+
+/* The stream is about to be destroyed with work on it: an event takes its place. */
+void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream);
+
+/* Lets go of everything whose work is done; asks the driver. */
+void keep_alive_collect(ModuleState *state);
+
+#endif

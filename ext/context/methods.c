@@ -1,0 +1,366 @@
+/* The Python class Context. Most methods act on the current context and not on the instance they are called
+ * on, as PyCUDA's static methods do: they are class methods here. */
+
+#include "ext/constants.h"
+#include "ext/convert/convert.h"
+#include "ext/context/device.h"
+#include "ext/errors.h"
+#include "ext/context/keep_alive.h"
+#include "ext/wait.h"
+
+static ModuleState *state_of_class(PyObject *cls) { return state_of_type((PyTypeObject *)cls); }
+
+/* ---- The stack ---- */
+
+PyDoc_STRVAR(
+    push_doc,
+    "push()\n--\n\n"
+    "Make this context current in the calling thread, on top of its stack. May be repeated, in any thread.\n"
+    "LogicError after detach().");
+
+static PyObject *context_push(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return context_stack_push(context_cast(self)) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(pop_doc, "pop()\n--\n\n"
+                      "Remove the top of the calling thread's stack; the context below becomes current. "
+                      "LogicError when it is empty.");
+
+static PyObject *context_pop(PyObject *cls, PyObject *Py_UNUSED(none))
+{
+    return context_stack_pop(state_of_class(cls)) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(detach_doc, "detach()\n--\n\n"
+                         "Give the context up: one made by Device.make_context is destroyed with everything "
+                         "in it, a primary one is\n"
+                         "released as soon as nothing made through it remains. If it was current, the next "
+                         "on the stack becomes current.\n"
+                         "LogicError the second time (cuCtxDestroy, cuDevicePrimaryCtxRelease).");
+
+static PyObject *context_detach_py(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return context_detach(context_cast(self)) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* `with device.make_context()` enters by the push that make_context made, so that the end of the block undoes it:
+ * as long as nothing was made in the context, which is then used without `with` as well. */
+static PyObject *context_enter_py(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    ContextObject *context = context_cast(self);
+    if (context->fresh && atomic_load(&context->resources) == 0 && context_stack_is_top(context)) {
+        context->fresh = false;
+        return Py_NewRef(self);
+    }
+    return context_stack_push(context_cast(self)) < 0 ? NULL : Py_NewRef(self);
+}
+
+static PyObject *context_exit_py(PyObject *self, PyObject *Py_UNUSED(args))
+{
+    ContextObject *context = context_cast(self);
+    if (atomic_load(&context->detached)) return Py_NewRef(Py_None);
+    if (!context_stack_is_top(context))
+        return raise_driver(context->state, CUDA_ERROR_INVALID_CONTEXT, "context::pop",
+                            "another context is current at the end of the with block");
+    return context_stack_pop(context->state) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(get_current_doc,
+             "get_current() -> Context or None\n--\n\n"
+             "The calling thread's current context, whoever made it current (cuCtxGetCurrent).");
+
+static PyObject *context_get_current(PyObject *cls, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = state_of_class(cls);
+    CUcontext handle = NULL;
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuCtxGetCurrent(&handle));
+    if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked()) return Py_NewRef(Py_None);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetCurrent", NULL);
+    return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(attach_doc, "attach(flags=0) -> Context\n--\n\n"
+                         "The current context; kept for programs written for CUDA 2.");
+
+static PyObject *context_attach(PyObject *cls, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"flags", NULL};
+    PyObject *given[1];
+    if (convert_arguments("attach", names, 0, args, arg_count, keywords, given) < 0) return NULL;
+    return (PyObject *)context_current(state_of_class(cls));
+}
+
+/* ---- Of the current context ---- */
+
+PyDoc_STRVAR(get_device_doc,
+             "get_device() -> Device\n--\n\nThe device of the current context (cuCtxGetDevice).");
+
+static PyObject *context_get_device(PyObject *cls, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = state_of_class(cls);
+    CUdevice device;
+    CUresult result;
+    CALL(state, result, driver.cuCtxGetDevice(&device));
+    return result == CUDA_SUCCESS ? device_new(state, device)
+                                  : raise_driver(state, result, "cuCtxGetDevice", NULL);
+}
+
+PyDoc_STRVAR(synchronize_doc, "synchronize()\n--\n\n"
+                              "Wait until all work in the current context is done; raises the error of work "
+                              "that failed (cuCtxSynchronize).");
+
+static PyObject *context_synchronize(PyObject *cls, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = state_of_class(cls);
+    CUresult result;
+    ContextObject *context = state->kept ? context_current(state) : NULL;
+    if (PyErr_Occurred()) return NULL;
+    struct KeepBatch *kept = context ? keep_alive_take(state, context, KEEP_ALIVE_ALL) : NULL;
+    CALL_WAITING(state, result, ON_CONTEXT, driver.cuCtxSynchronize());
+    keep_alive_finish(state, kept, result == CUDA_SUCCESS);
+    Py_XDECREF((PyObject *)context);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxSynchronize", NULL);
+    return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(
+    set_limit_doc,
+    "set_limit(limit, value)\n--\n\nSet one of the limits in `limit`, in bytes or counts (cuCtxSetLimit).");
+
+static PyObject *context_set_limit(PyObject *cls, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"limit", "value", NULL};
+    ModuleState *state = state_of_class(cls);
+    PyObject *given[2];
+    unsigned limit = 0;
+    size_t value = 0;
+    CUresult result;
+    if (convert_arguments("set_limit", names, 2, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[0], "limit", &limit) < 0 || convert_size(given[1], "value", &value) < 0)
+        return NULL;
+    CALL_BLOCKING(state, result, driver.cuCtxSetLimit(limit, value));
+    return none_or_raise(state, result, "cuCtxSetLimit");
+}
+
+PyDoc_STRVAR(get_limit_doc,
+             "get_limit(limit) -> int\n--\n\nThe value of one of the limits in `limit` (cuCtxGetLimit).");
+
+static PyObject *context_get_limit(PyObject *cls, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"limit", NULL};
+    ModuleState *state = state_of_class(cls);
+    PyObject *given[1];
+    unsigned limit = 0;
+    size_t value = 0;
+    CUresult result;
+    if (convert_arguments("get_limit", names, 1, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[0], "limit", &limit) < 0)
+        return NULL;
+    CALL(state, result, driver.cuCtxGetLimit(&value, limit));
+    return result == CUDA_SUCCESS ? PyLong_FromSize_t(value)
+                                  : raise_driver(state, result, "cuCtxGetLimit", NULL);
+}
+
+/* The pair of methods for one preference of the context; `members` is the class of its values. */
+#define PREFERENCE(name, routine, type, members, parameter) \
+    static PyObject *context_get_##name(PyObject *cls, PyObject *Py_UNUSED(none)) \
+    { \
+        ModuleState *state = state_of_class(cls); \
+        type value; \
+        CUresult result; \
+        CALL(state, result, driver.cuCtxGet##routine(&value)); \
+        return result == CUDA_SUCCESS ? constants_member(state, state->members, (long)value) \
+                                      : raise_driver(state, result, "cuCtxGet" #routine, NULL); \
+    } \
+    static PyObject *context_set_##name(PyObject *cls, PyObject *wanted) \
+    { \
+        ModuleState *state = state_of_class(cls); \
+        unsigned value = 0; \
+        CUresult result; \
+        if (convert_unsigned(wanted, parameter, &value) < 0) return NULL; \
+        CALL(state, result, driver.cuCtxSet##routine(value)); \
+        return none_or_raise(state, result, "cuCtxSet" #routine); \
+    }
+PREFERENCE(cache_config, CacheConfig, CUfunc_cache, func_cache, "cc")
+PREFERENCE(shared_config, SharedMemConfig, CUsharedconfig, shared_config, "sc")
+#undef PREFERENCE
+
+PyDoc_STRVAR(get_cache_config_doc,
+             "get_cache_config() -> func_cache\n--\n\n"
+             "The context's preference between L1 cache and shared memory (cuCtxGetCacheConfig).");
+PyDoc_STRVAR(set_cache_config_doc,
+             "set_cache_config(cc)\n--\n\nSet the context's preference, a func_cache (cuCtxSetCacheConfig).");
+PyDoc_STRVAR(
+    get_shared_config_doc,
+    "get_shared_config() -> shared_config\n--\n\nThe bank size of shared memory (cuCtxGetSharedMemConfig).");
+PyDoc_STRVAR(set_shared_config_doc,
+             "set_shared_config(sc)\n--\n\nSet the bank size, a shared_config (cuCtxSetSharedMemConfig).");
+
+PyDoc_STRVAR(
+    get_stream_priority_range_doc,
+    "get_stream_priority_range() -> (least, greatest)\n--\n\n"
+    "The priorities that Stream(priority=) tells apart: of the lowest urgency, a greater number, to that "
+    "of the\nhighest (cuCtxGetStreamPriorityRange).");
+
+static PyObject *context_get_stream_priority_range(PyObject *cls, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = state_of_class(cls);
+    int least, greatest;
+    CUresult result;
+    CALL(state, result, driver.cuCtxGetStreamPriorityRange(&least, &greatest));
+    return result == CUDA_SUCCESS ? Py_BuildValue("(ii)", least, greatest)
+                                  : raise_driver(state, result, "cuCtxGetStreamPriorityRange", NULL);
+}
+
+/* peer and flags of the two methods. The context, borrowed, or NULL with an exception. */
+static ContextObject *read_peer(PyObject *cls, const char *method, FAST_PARAMETERS, unsigned *flags)
+{
+    static const char *const names[] = {"peer", "flags", NULL};
+    ModuleState *state = state_of_class(cls);
+    PyObject *given[2];
+    if (convert_arguments(method, names, 1, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[1], "flags", flags) < 0)
+        return NULL;
+    if (PyObject_TypeCheck(given[0], state->Context_type))
+        return context_check(context_cast(given[0]), "peer") ? context_cast(given[0]) : NULL;
+    PyErr_Format(PyExc_TypeError, "peer must be a Context, not %s", Py_TYPE(given[0])->tp_name);
+    return NULL;
+}
+
+PyDoc_STRVAR(enable_peer_access_doc,
+             "enable_peer_access(peer, flags=0)\n--\n\n"
+             "Let the current context reach the memory of the Context `peer` (cuCtxEnablePeerAccess).");
+
+static PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
+{
+    unsigned flags = 0;
+    CUresult result;
+    ContextObject *peer = read_peer(cls, "enable_peer_access", args, arg_count, keywords, &flags);
+    if (!peer) return NULL;
+    CALL_BLOCKING(peer->state, result, driver.cuCtxEnablePeerAccess(peer->handle, flags));
+    return none_or_raise(peer->state, result, "cuCtxEnablePeerAccess");
+}
+
+PyDoc_STRVAR(disable_peer_access_doc,
+             "disable_peer_access(peer, flags=0)\n--\n\nEnd what enable_peer_access began; flags are ignored "
+             "(cuCtxDisablePeerAccess).");
+
+static PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
+{
+    unsigned ignored = 0;
+    CUresult result;
+    ContextObject *peer = read_peer(cls, "disable_peer_access", args, arg_count, keywords, &ignored);
+    if (!peer) return NULL;
+    CALL_BLOCKING(peer->state, result, driver.cuCtxDisablePeerAccess(peer->handle));
+    return none_or_raise(peer->state, result, "cuCtxDisablePeerAccess");
+}
+
+/* ---- Of this context ---- */
+
+PyDoc_STRVAR(get_api_version_doc, "get_api_version() -> int\n--\n\nThe version of the interface that made this "
+                                  "context (cuCtxGetApiVersion).");
+
+static PyObject *context_get_api_version(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    ContextObject *context = context_cast(self);
+    unsigned version;
+    if (!context_check(context, "cuCtxGetApiVersion")) return NULL;
+    CUresult result;
+    CALL_NEAR(context->state, result, driver.cuCtxGetApiVersion(context->handle, &version));
+    return result == CUDA_SUCCESS ? PyLong_FromUnsignedLong(version)
+                                  : raise_driver(context->state, result, "cuCtxGetApiVersion", NULL);
+}
+
+static PyObject *context_get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(context_cast(self)->handle);
+}
+
+static PyObject *context_compare(PyObject *left, PyObject *right, int operation)
+{
+    ModuleState *state = context_cast(left)->state;
+    if ((operation != Py_EQ && operation != Py_NE) || !PyObject_TypeCheck(right, state->Context_type))
+        Py_RETURN_NOTIMPLEMENTED;
+    bool same = context_cast(left)->handle == context_cast(right)->handle;
+    return PyBool_FromLong(same == (operation == Py_EQ));
+}
+
+static Py_hash_t context_hash(PyObject *self)
+{
+    Py_hash_t hash = (Py_hash_t)((uintptr_t)context_cast(self)->handle >> 4);
+    return hash == -1 ? -2 : hash;
+}
+
+static PyObject *context_repr(PyObject *self)
+{
+    static const char *const kinds[] = {"own", "primary", "foreign"};
+    ContextObject *context = context_cast(self);
+    return PyUnicode_FromFormat("<pycuda._driver.Context %s of device %d at %p%s>",
+                                kinds[atomic_load(&context->kind)], (int)context->device,
+                                (void *)context->handle, atomic_load(&context->detached) ? ", detached" : "");
+}
+
+#define OF_CLASS(name, flags) {#name, AS_METHOD(context_##name), (flags) | METH_CLASS, name##_doc}
+static PyMethodDef context_methods[] = {
+    {"push", context_push, METH_NOARGS, push_doc},
+    {"detach", context_detach_py, METH_NOARGS, detach_doc},
+    {"get_api_version", context_get_api_version, METH_NOARGS, get_api_version_doc},
+    {"__enter__", context_enter_py, METH_NOARGS, "Push the context."},
+    {"__exit__", context_exit_py, METH_VARARGS, "Pop the context."},
+    OF_CLASS(pop, METH_NOARGS),
+    OF_CLASS(get_current, METH_NOARGS),
+    OF_CLASS(attach, FAST_KEYWORDS),
+    OF_CLASS(get_device, METH_NOARGS),
+    OF_CLASS(synchronize, METH_NOARGS),
+    OF_CLASS(set_limit, FAST_KEYWORDS),
+    OF_CLASS(get_limit, FAST_KEYWORDS),
+    OF_CLASS(get_cache_config, METH_NOARGS),
+    OF_CLASS(set_cache_config, METH_O),
+    OF_CLASS(get_shared_config, METH_NOARGS),
+    OF_CLASS(set_shared_config, METH_O),
+    OF_CLASS(get_stream_priority_range, METH_NOARGS),
+    OF_CLASS(enable_peer_access, FAST_KEYWORDS),
+    OF_CLASS(disable_peer_access, FAST_KEYWORDS),
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef context_properties[] = {
+    {"handle", context_get_handle, NULL, "The CUcontext as an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef context_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ContextObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(context_doc,
+             "What a process has on a device: memory, modules, streams. Made by Device.make_context and\n"
+             "Device.retain_primary_context. `with context:` makes it current for the block.\n\n"
+             "Everything made in a context keeps it alive. Contexts are equal when their handles are.");
+
+static PyType_Slot context_slots[] = {
+    {Py_tp_doc, (void *)context_doc},
+    {Py_tp_dealloc, AS_SLOT(context_dealloc)},
+    {Py_tp_methods, context_methods},
+    {Py_tp_getset, context_properties},
+    {Py_tp_members, context_members},
+    {Py_tp_richcompare, AS_SLOT(context_compare)},
+    {Py_tp_hash, AS_SLOT(context_hash)},
+    {Py_tp_repr, AS_SLOT(context_repr)},
+    {0, NULL},
+};
+
+static PyType_Spec context_spec = {
+    .name = "pycuda._driver.Context",
+    .basicsize = sizeof(ContextObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = context_slots,
+};
+
+int context_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->Context_type, &context_spec, NULL);
+}

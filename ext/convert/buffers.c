@@ -1,0 +1,88 @@
+#include "ext/convert/buffers.h"
+
+#include "ext/convert/convert.h"
+#include "ext/numpy_api.h"
+
+static int lend_array(PyArrayObject *array, const char *what, bool writable, HostBuffer *out)
+{
+    if (!PyArray_IS_C_CONTIGUOUS(array) && !PyArray_IS_F_CONTIGUOUS(array)) {
+        PyErr_Format(PyExc_ValueError, "%s: ndarray is not contiguous", what);
+        return -1;
+    }
+    if (writable && !PyArray_ISWRITEABLE(array)) {
+        PyErr_Format(PyExc_ValueError, "%s: the array is read-only", what);
+        return -1;
+    }
+    if (PyDataType_REFCHK(PyArray_DESCR(array))) {
+        PyErr_Format(PyExc_TypeError, "%s: an array of Python objects has no bytes to copy", what);
+        return -1;
+    }
+    if (convert_native(PyArray_DESCR(array), what) < 0) return -1;
+    out->pointer = PyArray_DATA(array);
+    out->size = (size_t)PyArray_NBYTES(array);
+    out->owner = Py_NewRef((PyObject *)array);
+    return 0;
+}
+
+/* The memoryview holds the buffer, so that the object cannot resize it meanwhile. */
+static int lend_buffer(PyObject *object, const char *what, bool writable, HostBuffer *out)
+{
+    if (!PyObject_CheckBuffer(object)) {
+        PyErr_Format(PyExc_TypeError, "%s: a buffer or an array in host memory is expected, not %s", what,
+                     Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    PyObject *view = PyMemoryView_FromObject(object);
+    if (!view) return -1;
+    Py_buffer *buffer = PyMemoryView_GET_BUFFER(view);
+    const char *fault = !PyBuffer_IsContiguous(buffer, 'A') ? "the buffer is not contiguous"
+                        : writable && buffer->readonly      ? "the buffer is read-only"
+                                                            : NULL;
+    if (fault) {
+        PyErr_Format(PyExc_BufferError, "%s: %s", what, fault);
+        Py_DECREF(view);
+        return -1;
+    }
+    *out = (HostBuffer){.pointer = buffer->buf, .size = (size_t)buffer->len, .owner = view};
+    return 0;
+}
+
+static int lend(PyObject *object, const char *what, bool writable, HostBuffer *out)
+{
+    *out = (HostBuffer){.owner = NULL};
+    return PyArray_Check(object) ? lend_array((PyArrayObject *)object, what, writable, out)
+                                 : lend_buffer(object, what, writable, out);
+}
+
+int buffers_read(PyObject *object, const char *what, HostBuffer *out) { return lend(object, what, false, out); }
+
+int buffers_write(PyObject *object, const char *what, HostBuffer *out) { return lend(object, what, true, out); }
+
+static int copy_to_bytes(PyObject *object, HostBuffer *out)
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) return -1;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, view.len);
+    int status = bytes ? PyBuffer_ToContiguous(PyBytes_AS_STRING(bytes), &view, view.len, 'C') : -1;
+    if (status == 0)
+        *out = (HostBuffer){PyBytes_AS_STRING(bytes), (size_t)view.len, bytes};
+    else
+        Py_XDECREF(bytes);
+    PyBuffer_Release(&view);
+    return status;
+}
+
+int buffers_read_logical(PyObject *object, const char *what, HostBuffer *out)
+{
+    *out = (HostBuffer){.owner = NULL};
+    if (PyArray_Check(object)) {
+        PyObject *packed = (PyObject *)PyArray_GETCONTIGUOUS((PyArrayObject *)object);
+        int status = packed ? lend_array((PyArrayObject *)packed, what, false, out) : -1;
+        Py_XDECREF(packed);
+        return status;
+    }
+    if (!PyObject_CheckBuffer(object)) return lend_buffer(object, what, false, out);
+    return copy_to_bytes(object, out);
+}
+
+void buffers_release(HostBuffer *buffer) { Py_CLEAR(buffer->owner); }

@@ -1,0 +1,27 @@
+/* Host memory lent by a Python object, for the length of a call or of a transfer.
+ *
+ * Any object with the buffer protocol that is C- or F-contiguous; the bytes count in memory order. NumPy
+ * arrays are read directly, so dtypes that the protocol cannot describe work too.
+ */
+#ifndef EXT_CONVERT_BUFFERS_H
+#define EXT_CONVERT_BUFFERS_H
+
+#include "ext/ext.h"
+
+typedef struct HostBuffer {
+    void *pointer;
+    size_t size;
+    PyObject *owner;    /* a reference that keeps the memory, the object or its memoryview; NULL when empty */
+} HostBuffer;
+
+/* -1 with BufferError, ValueError or TypeError when the object lends no contiguous memory, or none to write.
+ */
+int buffers_read(PyObject *object, const char *what, HostBuffer *out);
+int buffers_write(PyObject *object, const char *what, HostBuffer *out);
+
+/* A copy of any buffer, strided ones too, in logical C order when it was not contiguous in C order. */
+int buffers_read_logical(PyObject *object, const char *what, HostBuffer *out);
+
+void buffers_release(HostBuffer *buffer);
+
+#endif

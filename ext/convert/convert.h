@@ -1,0 +1,69 @@
+/* Python values to C. Each converter returns 0, or -1 with an exception that names the parameter. */
+#ifndef EXT_CONVERT_CONVERT_H
+#define EXT_CONVERT_CONVERT_H
+
+#include "ext/ext.h"
+
+struct ContextObject;
+struct _PyArray_Descr;
+
+/* Sorts positional and keyword arguments into out[], one borrowed reference a parameter, NULL where not
+ * given. names ends with NULL; a name "size|count" takes either keyword. The first `required` must be given.
+ */
+int convert_arguments(const char *function, const char *const *names, int required, FAST_PARAMETERS,
+                      PyObject **out);
+
+/* The same for tp_new and tp_init. */
+int convert_call(const char *function, const char *const *names, int required, PyObject *args, PyObject *kwargs,
+                 PyObject **out);
+
+/* Integers: Python and NumPy ints and everything else with __index__; no floats. NULL leaves *out as it is.
+ */
+int convert_size(PyObject *value, const char *what, size_t *out);
+int convert_int(PyObject *value, const char *what, int *out);
+int convert_unsigned(PyObject *value, const char *what, unsigned *out);
+int convert_bits(PyObject *value, const char *what, int bits, unsigned long long *out); /* 0 .. 2**bits - 1 */
+
+/* A device address: DeviceAllocation, ManagedAllocation, PointerHolderBase, GPUArray, integers, objects with
+ * __index__ or __cuda_array_interface__, host arrays in managed memory. LogicError when it was freed. */
+int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out);
+
+/* The same for a copy or fill of `size` bytes that starts there: ValueError when the allocation is known to
+ * be smaller. */
+int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out);
+/* And for one that is queued on a stream: of other libraries' arrays it comes behind their owners' work. The
+ * two above wait for that. */
+int convert_range_on(ModuleState *state, PyObject *value, const char *what, size_t size, CUstream consumer,
+                     CUdeviceptr *out);
+
+/* ValueError unless the numbers of this dtype, fields too, are in the byte order that devices have. */
+int convert_native(struct _PyArray_Descr *dtype, const char *what);
+
+/* block (exactly 3) and grid (1 to 3, missing ones are 1): sequences of integers. */
+int convert_block(PyObject *value, unsigned out[3]);
+int convert_grid(PyObject *value, unsigned out[3]);
+int convert_cluster(PyObject *value, unsigned out[3]);  /* as grid */
+
+/* None or NULL is the legacy default stream; Stream; objects with __cuda_stream__. */
+int convert_stream(ModuleState *state, PyObject *value, CUstream *out);
+
+/* Shape (an int or an iterable of ints), dtype and order ("C" or "F") of a host array to make. */
+typedef struct HostArrayForm {
+    struct _PyArray_Descr *dtype;   /* owned until convert_form_clear or an array takes it */
+    Py_ssize_t shape[64];
+    int rank;
+    bool fortran;
+    size_t bytes;
+} HostArrayForm;
+int convert_form(ModuleState *state, PyObject *shape, PyObject *dtype, PyObject *order, HostArrayForm *out);
+int convert_form_like(PyObject *array, HostArrayForm *out);     /* ValueError unless C- or F-contiguous */
+void convert_form_clear(HostArrayForm *form);
+
+/* An array of this form over memory that `owner` holds (a new reference, given away), or over memory of
+ * NumPy's own when both are NULL. Takes the form's dtype. NULL with an exception. */
+PyObject *convert_make_array(HostArrayForm *form, void *memory, PyObject *owner);
+
+/* An attribute that most objects do not have, a new reference. 1 found, 0 absent, -1 with an exception. */
+int convert_find_attribute(PyObject *object, PyObject *name, PyObject **out);
+
+#endif

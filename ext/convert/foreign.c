@@ -1,0 +1,92 @@
+/* Reading __cuda_array_interface__, and the order between its stream and ours. See foreign.h. */
+#include "ext/convert/foreign.h"
+
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/wait.h"
+
+#define LEGACY ((CUstream)(uintptr_t)1)
+
+/* An entry of the interface, a new reference; NULL without an exception when there is none. */
+static PyObject *entry(PyObject *interface, PyObject *name)
+{
+    PyObject *value = PyObject_GetItem(interface, name);
+    if (!value && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
+    return value;
+}
+
+static int read_pointer(ModuleState *state, PyObject *interface, CUdeviceptr *out)
+{
+    unsigned long long number = 0;
+    PyObject *data = entry(interface, state->str_data);
+    PyObject *address =
+        data && PyTuple_Check(data) && PyTuple_GET_SIZE(data) ? Py_NewRef(PyTuple_GET_ITEM(data, 0)) : NULL;
+    int failed = address ? convert_bits(address, "the address in __cuda_array_interface__", 64, &number) : -1;
+    if (failed && !PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__ has no \"data\" tuple");
+    Py_XDECREF(address);
+    Py_XDECREF(data);
+    *out = (CUdeviceptr)number;
+    return failed;
+}
+
+/* None, and no entry, mean that no work is outstanding. 1 and 2 are the two default streams; 0, which the
+ * interface forbids, can only be meant for the first. */
+static int read_stream(ModuleState *state, PyObject *interface, ForeignArray *out)
+{
+    unsigned long long number = 0;
+    PyObject *stream = entry(interface, state->str_stream);
+    if (!stream && PyErr_Occurred()) return -1;
+    out->has_stream = stream && stream != Py_None;
+    int failed =
+        out->has_stream ? convert_bits(stream, "the stream in __cuda_array_interface__", 64, &number) : 0;
+    out->stream = number ? (CUstream)(uintptr_t)number : LEGACY;
+    Py_XDECREF(stream);
+    return failed;
+}
+
+int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out)
+{
+    PyObject *interface;
+    int found = convert_find_attribute(object, state->str___cuda_array_interface__, &interface);
+    if (found <= 0) return found;
+    if (!PyMapping_Check(interface)) {
+        PyErr_Format(PyExc_TypeError, "__cuda_array_interface__ of %s is no dict", Py_TYPE(object)->tp_name);
+        found = -1;
+    } else if (read_pointer(state, interface, &out->pointer) < 0 || read_stream(state, interface, out) < 0) {
+        found = -1;
+    }
+    Py_DECREF(interface);
+    return found;
+}
+
+static int raise_stream(ModuleState *state, CUresult result, const char *routine, const ForeignArray *array)
+{
+    raise_driver(state, result, routine, "stream %p of a __cuda_array_interface__", (void *)array->stream);
+    return -1;
+}
+
+int foreign_wait(ModuleState *state, const ForeignArray *array)
+{
+    CUresult result;
+    if (!array->has_stream) return 0;
+    CALL_WAITING(state, result, ON_STREAM(array->stream), driver.cuStreamSynchronize(array->stream));
+    return result == CUDA_SUCCESS ? 0 : raise_stream(state, result, "cuStreamSynchronize", array);
+}
+
+/* An event behind the owner's work, for the consumer to wait for. A stream of another context takes no event
+ * of ours: its work is waited for here. */
+int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consumer)
+{
+    CUevent event = NULL;
+    CUresult result;
+    if (!array->has_stream || array->stream == (consumer ? consumer : LEGACY)) return 0;
+    CALL(state, result, driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    if (result != CUDA_SUCCESS) return raise_stream(state, result, "cuEventCreate", array);
+    CALL_NEAR(state, result, driver.cuEventRecord(event, array->stream));
+    bool recorded = result == CUDA_SUCCESS;
+    if (recorded) CALL_NEAR(state, result, driver.cuStreamWaitEvent(consumer, event, 0));
+    CALL_REPORTED(state, "cuEventDestroy", driver.cuEventDestroy(event));
+    if (recorded && result != CUDA_SUCCESS) return raise_stream(state, result, "cuStreamWaitEvent", array);
+    return recorded ? 0 : foreign_wait(state, array);
+}

@@ -1,0 +1,117 @@
+/* Host arrays over memory of our own: what shape, dtype and order say, and the array made of it. */
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/numpy_api.h"
+
+enum { RANK_MAX = 64 };    /* of NumPy 2; NumPy 1 refuses more than 32 itself */
+
+static int add_dimension(HostArrayForm *form, PyObject *value)
+{
+    size_t length = 0;
+    if (form->rank == RANK_MAX) {
+        PyErr_Format(PyExc_ValueError, "an array has at most %d dimensions", RANK_MAX);
+        return -1;
+    }
+    if (convert_size(value, "a length in shape", &length) < 0) return -1;
+    form->shape[form->rank++] = (Py_ssize_t)length;
+    return 0;
+}
+
+static int fill_shape(HostArrayForm *form, PyObject *shape)
+{
+    if (PyIndex_Check(shape) && !PyArray_Check(shape)) return add_dimension(form, shape);
+    PyObject *items = PySequence_Fast(shape, "shape must be an int or an iterable of ints"), *item;
+    int status = items ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PySequence_Fast_GET_SIZE(items); i++) {
+        item = PySequence_Fast_GET_ITEM(items, i);
+        status = add_dimension(form, item);
+    }
+    Py_XDECREF(items);
+    return status;
+}
+
+static int fill_order(ModuleState *state, HostArrayForm *form, PyObject *order)
+{
+    if (!order || (PyUnicode_Check(order) && PyUnicode_CompareWithASCIIString(order, "C") == 0)) return 0;
+    if (PyUnicode_Check(order) && PyUnicode_CompareWithASCIIString(order, "F") == 0) {
+        form->fortran = true;
+        return 0;
+    }
+    raise_logic(state, "order must be \"C\" or \"F\", not %R", order);
+    return -1;
+}
+
+static int fill_bytes(HostArrayForm *form)
+{
+    size_t bytes = (size_t)PyDataType_ELSIZE(form->dtype);
+    if (PyDataType_REFCHK(form->dtype)) {
+        PyErr_SetString(PyExc_TypeError, "an array of Python objects cannot lie in this memory");
+        return -1;
+    }
+    if (convert_native(form->dtype, "memory for the device") < 0) return -1;
+    for (int i = 0; i < form->rank; i++)
+        if (__builtin_mul_overflow(bytes, (size_t)form->shape[i], &bytes) || bytes > PY_SSIZE_T_MAX) {
+            PyErr_SetString(PyExc_ValueError, "the array is too big");
+            return -1;
+        }
+    form->bytes = bytes;
+    return 0;
+}
+
+int convert_form(ModuleState *state, PyObject *shape, PyObject *dtype, PyObject *order, HostArrayForm *out)
+{
+    *out = (HostArrayForm){.rank = 0};
+    if (!PyArray_DescrConverter(dtype, &out->dtype)) return -1;
+    if (fill_shape(out, shape) < 0 || fill_order(state, out, order) < 0 || fill_bytes(out) < 0) {
+        convert_form_clear(out);
+        return -1;
+    }
+    return 0;
+}
+
+static int form_of_array(PyArrayObject *array, HostArrayForm *out)
+{
+    if (!PyArray_IS_C_CONTIGUOUS(array) && !PyArray_IS_F_CONTIGUOUS(array)) {
+        PyErr_SetString(PyExc_ValueError, "the array is neither C- nor F-contiguous");
+        return -1;
+    }
+    out->fortran = !PyArray_IS_C_CONTIGUOUS(array);
+    out->rank = PyArray_NDIM(array);
+    for (int i = 0; i < out->rank; i++) out->shape[i] = PyArray_DIM(array, i);
+    out->dtype = (PyArray_Descr *)Py_NewRef(PyArray_DESCR(array));
+    return fill_bytes(out);
+}
+
+int convert_form_like(PyObject *array, HostArrayForm *out)
+{
+    *out = (HostArrayForm){.rank = 0};
+    PyObject *host = PyArray_FROM_O(array);
+    int status = host ? form_of_array((PyArrayObject *)host, out) : -1;
+    Py_XDECREF(host);
+    if (status < 0) convert_form_clear(out);
+    return status;
+}
+
+void convert_form_clear(HostArrayForm *form)
+{
+    PyArray_Descr *dtype = form->dtype;
+    form->dtype = NULL;
+    Py_XDECREF(dtype);
+}
+
+PyObject *convert_make_array(HostArrayForm *form, void *memory, PyObject *owner)
+{
+    int order = form->fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS;
+    int flags = memory ? NPY_ARRAY_WRITEABLE | order : form->fortran; /* without data any flag means Fortran */
+    PyArray_Descr *dtype = form->dtype;
+    npy_intp shape[64];
+    for (int i = 0; i < form->rank; i++) shape[i] = (npy_intp)form->shape[i];
+    form->dtype = NULL;
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype, form->rank, shape, NULL, memory, flags, NULL);
+    if (!array) {
+        Py_XDECREF(owner);
+        return NULL;
+    }
+    if (owner && PyArray_SetBaseObject((PyArrayObject *)array, owner) < 0) Py_CLEAR(array);
+    return array;
+}

@@ -1,0 +1,58 @@
+/* The end of a program, while the interpreter is still there: queued work runs, compilations end, what was put off
+ * is released. */
+#include <time.h>
+
+#include "ext/code/compilation.h"
+#include "ext/context/context.h"
+#include "ext/context/keep_alive.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/wait.h"
+
+/* A program may end without waiting for its kernels: their output comes out, their error is told. */
+static CUresult finish_current(ModuleState *state, const WaitLimit *limit)
+{
+    CUcontext current = NULL;
+    CUresult result;
+    CALL_NEAR(state, result,
+              driver.cuCtxGetCurrent(&current)); /* not by CALL: now is no time to make a context */
+    if (result != CUDA_SUCCESS || !current) return CUDA_SUCCESS;
+    result = wait_for_current(state, limit);
+    if (result != CUDA_ERROR_NOT_READY) report_driver_at_exit(state, result, "cuCtxSynchronize");
+    return result;
+}
+
+/* At exit, while the interpreter is still there: what was queued runs. Daemon threads may go on queuing,
+ * without end: their functions are of the next generation. */
+static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
+{
+    struct timespec moment = {0, 1000000};
+    ModuleState *state = module_state(module);
+    WaitLimit limit = wait_limit();
+    if (context_forked()) Py_RETURN_NONE;
+    atomic_long *outstanding = &state->host_generations[state->host_generation++ % 2];
+    bool done = finish_current(state, &limit) != CUDA_ERROR_NOT_READY;
+    while (done && atomic_load(outstanding) > 0) {
+        keep_alive_collect(state);
+        Py_BEGIN_ALLOW_THREADS
+        nanosleep(&moment, NULL);
+        Py_END_ALLOW_THREADS
+        done = PyErr_CheckSignals() == 0 && !wait_is_over(&limit);
+    }
+    if (!done) wait_give_up(state, &limit);
+    deferred_release(state);
+    compilation_finish(state);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+static PyMethodDef functions[] = {
+    {"_finish", finish, METH_NOARGS,
+     "_finish()\n--\n\nWait for the work of the current context, and for the functions of "
+     "Stream.launch_host_func."},
+    {NULL, NULL, 0, NULL},
+};
+
+int finish_setup(PyObject *module, ModuleState *Py_UNUSED(state))
+{
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,290 @@
+/* get, set, copy and to_gpu: what may be given, then the transfer (ext/gpuarray/transfer.h). */
+#include <string.h>
+
+#include "core/strides.h"
+#include "ext/gpuarray/transfer.h"
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/numpy_api.h"
+
+/* Page-locked memory of `size` bytes as a 1-D array. */
+static PyObject *pagelocked(ModuleState *state, Py_ssize_t size)
+{
+    PyObject *module = PyType_GetModule(state->GPUArray_type);
+    return module ? PyObject_CallMethod(module, "pagelocked_empty", "ns", size, "u1") : NULL;
+}
+
+/* A new host array with the order of axes of the device array and without gaps. */
+static PyObject *new_host(GPUArrayObject *array, bool locked)
+{
+    Py_ssize_t strides[STRIDES_MAX_DIMS];
+    PyObject *memory = NULL;
+    strides_pack_like(array->ndim, array->shape, array->strides, array->itemsize, strides);
+    if (array->layout & GPUARRAY_C) strides_fill('C', array->ndim, array->shape, array->itemsize, strides);
+    if (locked && array->nbytes && !(memory = pagelocked(array->state, array->nbytes))) return NULL;
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
+    void *data = memory ? PyArray_DATA((PyArrayObject *)memory) : NULL;
+    PyObject *host;
+    if (!data && !(array->layout & GPUARRAY_C) && (array->layout & GPUARRAY_F)) {
+        host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, NULL, NULL,
+                                    NPY_ARRAY_F_CONTIGUOUS, NULL);
+    } else {
+        host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, strides, data,
+                                    data ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    }
+    if (host && memory && PyArray_SetBaseObject((PyArrayObject *)host, Py_NewRef(memory)) < 0) Py_CLEAR(host);
+    Py_XDECREF(memory);
+    return host;
+}
+
+/* The array that get() shall fill. 0, or -1 with an exception. */
+static int check_target(GPUArrayObject *array, PyObject *ary)
+{
+    if (!PyArray_Check(ary)) {
+        PyErr_Format(PyExc_TypeError, "get() fills a numpy array, not %.200s", Py_TYPE(ary)->tp_name);
+        return -1;
+    }
+    PyArrayObject *host = (PyArrayObject *)ary;
+    if (PyArray_SIZE(host) != array->size) {
+        PyErr_Format(PyExc_ValueError, "ary has %zd elements, the GPUArray %zd", PyArray_SIZE(host),
+                     array->size);
+        return -1;
+    }
+    if (!PyArray_EquivTypes(PyArray_DESCR(host), array->dtype)) {
+        PyErr_Format(PyExc_TypeError, "ary has dtype %S, the GPUArray %S", (PyObject *)PyArray_DESCR(host),
+                     (PyObject *)array->dtype);
+        return -1;
+    }
+    if (PyArray_FailUnlessWriteable(host, "ary") < 0) return -1;
+    return gpuarray_has_shape(array, PyArray_NDIM(host), PyArray_DIMS(host))
+               ? 0
+               : PyErr_WarnEx(PyExc_DeprecationWarning, "get() into an array of another shape", 1);
+}
+
+/* Into an array of another shape: by way of one with the right shape. */
+static int fill_other_shape(GPUArrayObject *array, PyObject *ary, TransferMode mode)
+{
+    PyObject *host = new_host(array, false);
+    mode.async = false;
+    int failed = !host || transfer_to_host(array, host, mode) < 0
+                 || PyArray_CopyAnyInto((PyArrayObject *)ary, (PyArrayObject *)host) < 0;
+    Py_XDECREF(host);
+    return failed ? -1 : 0;
+}
+
+static PyObject *get_into(GPUArrayObject *array, PyObject *ary, bool locked, TransferMode mode)
+{
+    int failed;
+    if (!ary || ary == Py_None) {
+        PyObject *host = new_host(array, locked);
+        if (host && transfer_to_host(array, host, mode) < 0) Py_CLEAR(host);
+        return host;
+    }
+    if (check_target(array, ary) < 0) return NULL;
+    PyArrayObject *host = (PyArrayObject *)ary;
+    if (gpuarray_has_shape(array, PyArray_NDIM(host), PyArray_DIMS(host)))
+        failed = transfer_to_host(array, ary, mode);
+    else
+        failed = fill_other_shape(array, ary, mode);
+    return failed ? NULL : Py_NewRef(ary);
+}
+
+static int read_flag(PyObject *value, bool *out)
+{
+    int truth = value ? PyObject_IsTrue(value) : 0;
+    *out = truth > 0;
+    return truth < 0 ? -1 : 0;
+}
+
+PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"ary", "pagelocked", "async_", "stream", NULL};
+    GPUArrayObject *array = gpuarray_cast(self);
+    PyObject *given[4];
+    TransferMode mode = {0};
+    bool locked;
+    if (convert_arguments("get", names, 0, args, arg_count, keywords, given) < 0
+        || read_flag(given[1], &locked) < 0 || read_flag(given[2], &mode.async) < 0
+        || transfer_stream(array->state, given[3], &mode) < 0)
+        return NULL;
+    return get_into(array, given[0], locked, mode);
+}
+
+PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"stream", "ary", NULL};
+    GPUArrayObject *array = gpuarray_cast(self);
+    PyObject *given[2];
+    TransferMode mode = {.async = true};
+    if (convert_arguments("get_async", names, 0, args, arg_count, keywords, given) < 0
+        || transfer_stream(array->state, given[0], &mode) < 0)
+        return NULL;
+    return get_into(array, given[1], false, mode);
+}
+
+/* set() */
+
+static int check_source(GPUArrayObject *array, Py_ssize_t size, PyArray_Descr *dtype, bool shape_fits)
+{
+    if (size != array->size) {
+        PyErr_Format(PyExc_ValueError, "ary has %zd elements, the GPUArray %zd", size, array->size);
+        return -1;
+    }
+    if (!PyArray_EquivTypes(dtype, array->dtype)) {
+        PyErr_Format(PyExc_ValueError, "ary has dtype %S, the GPUArray %S", (PyObject *)dtype,
+                     (PyObject *)array->dtype);
+        return -1;
+    }
+    return shape_fits ? 0 : PyErr_WarnEx(PyExc_UserWarning, "setting an array from one of another shape", 1);
+}
+
+static int set_from_host(GPUArrayObject *array, PyArrayObject *host, TransferMode mode)
+{
+    bool fits = gpuarray_has_shape(array, PyArray_NDIM(host), PyArray_DIMS(host));
+    if (check_source(array, PyArray_SIZE(host), PyArray_DESCR(host), fits) < 0) return -1;
+    if (fits) return transfer_to_device(array, (PyObject *)host, mode);
+    PyArray_Dims shape = {array->shape, array->ndim};
+    PyObject *shaped = PyArray_Newshape(host, &shape, NPY_CORDER);
+    int failed = shaped ? transfer_to_device(array, shaped, mode) : -1;
+    Py_XDECREF(shaped);
+    return failed;
+}
+
+static int set_from_device(GPUArrayObject *array, GPUArrayObject *source, TransferMode mode)
+{
+    bool fits = gpuarray_has_shape(array, source->ndim, source->shape);
+    if (check_source(array, source->size, source->dtype, fits) < 0) return -1;
+    if (fits) return transfer_on_device(array, source, mode);
+    PyObject *shaped = gpuarray_reshape_to(source, array->ndim, array->shape, 'C');
+    int failed = shaped ? transfer_on_device(array, gpuarray_cast(shaped), mode) : -1;
+    Py_XDECREF(shaped);
+    return failed;
+}
+
+static PyObject *set_from(GPUArrayObject *array, PyObject *ary, TransferMode mode)
+{
+    int failed = -1;
+    if (gpuarray_check(array->state, ary))
+        failed = set_from_device(array, gpuarray_cast(ary), mode);
+    else if (PyArray_Check(ary))
+        failed = set_from_host(array, (PyArrayObject *)ary, mode);
+    else
+        PyErr_Format(PyExc_TypeError, "a GPUArray is set from a numpy array or a GPUArray, not from %.200s",
+                     Py_TYPE(ary)->tp_name);
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
+PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"ary", "async_", "stream", NULL};
+    GPUArrayObject *array = gpuarray_cast(self);
+    PyObject *given[3];
+    TransferMode mode = {0};
+    if (convert_arguments("set", names, 1, args, arg_count, keywords, given) < 0
+        || read_flag(given[1], &mode.async) < 0 || transfer_stream(array->state, given[2], &mode) < 0)
+        return NULL;
+    return set_from(array, given[0], mode);
+}
+
+PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"ary", "stream", NULL};
+    GPUArrayObject *array = gpuarray_cast(self);
+    PyObject *given[2];
+    TransferMode mode = {.async = true};
+    if (convert_arguments("set_async", names, 1, args, arg_count, keywords, given) < 0
+        || transfer_stream(array->state, given[1], &mode) < 0)
+        return NULL;
+    return set_from(array, given[0], mode);
+}
+
+PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {NULL};
+    PyObject *given[1];
+    if (convert_arguments("copy", names, 0, args, arg_count, keywords, given) < 0) return NULL;
+    return transfer_copy(gpuarray_cast(self), 'K', (TransferMode){0});
+}
+
+/* to_gpu */
+
+static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, TransferMode mode)
+{
+    Py_ssize_t strides[STRIDES_MAX_DIMS];
+    if (!PyArray_Check(ary)) {
+        PyErr_Format(PyExc_TypeError, "to_gpu takes a numpy array, not %.200s", Py_TYPE(ary)->tp_name);
+        return NULL;
+    }
+    PyArrayObject *host = (PyArrayObject *)ary;
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
+    strides_pack_like(PyArray_NDIM(host), PyArray_DIMS(host), PyArray_STRIDES(host), PyArray_ITEMSIZE(host),
+                      strides);
+    PyObject *array = gpuarray_new(state, dtype, PyArray_NDIM(host), PyArray_DIMS(host), strides, allocator);
+    if (array && transfer_to_device(gpuarray_cast(array), ary, mode) < 0) Py_CLEAR(array);
+    return array;
+}
+
+PyDoc_STRVAR(to_gpu_doc, "_to_gpu(ary, allocator=mem_alloc) -> GPUArray\n--\n\n"
+                         "A new array with the elements and the order of axes of a numpy array, without gaps.");
+
+static PyObject *to_gpu_py(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"ary", "allocator", NULL};
+    PyObject *given[2];
+    if (convert_arguments("to_gpu", names, 1, args, arg_count, keywords, given) < 0) return NULL;
+    return to_gpu(module_state(module), given[0], given[1], (TransferMode){0});
+}
+
+PyDoc_STRVAR(to_gpu_async_doc, "_to_gpu_async(ary, allocator=mem_alloc, stream=None) -> GPUArray\n--\n\n"
+                               "to_gpu that returns at once. The numpy array stays alive until the stream "
+                               "has copied it, and must not change before.");
+
+static PyObject *to_gpu_async_py(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"ary", "allocator", "stream", NULL};
+    PyObject *given[3];
+    TransferMode mode = {.async = true};
+    if (convert_arguments("to_gpu_async", names, 1, args, arg_count, keywords, given) < 0
+        || transfer_stream(module_state(module), given[2], &mode) < 0)
+        return NULL;
+    return to_gpu(module_state(module), given[0], given[1], mode);
+}
+
+PyDoc_STRVAR(gpuarray_zero_doc,
+             "_array_zero(array, stream=None)\n--\n\n"
+             "Sets every byte of a packed array to 0 (cuMemsetD8Async). ValueError for an array with gaps.");
+
+static PyObject *gpuarray_zero(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"array", "stream", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[2];
+    TransferMode mode = {.async = true};
+    CUresult result;
+    if (convert_arguments("_array_zero", names, 1, args, arg_count, keywords, given) < 0
+        || transfer_stream(state, given[1], &mode) < 0)
+        return NULL;
+    if (!gpuarray_check(state, given[0]))
+        return PyErr_Format(PyExc_TypeError, "a GPUArray is needed, not %.200s", Py_TYPE(given[0])->tp_name);
+    GPUArrayObject *array = gpuarray_cast(given[0]);
+    if (!strides_is_packed(array->ndim, array->shape, array->strides, array->itemsize))
+        return PyErr_Format(PyExc_ValueError, "the array has gaps");
+    if (array->nbytes == 0) Py_RETURN_NONE;
+    if (transfer_use(array, mode) < 0) return NULL;
+    CALL(state, result, driver.cuMemsetD8Async(array->pointer, 0, (size_t)array->nbytes, mode.stream));
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemsetD8Async", NULL);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef gpuarray_functions[] = {
+    {"_to_gpu", AS_METHOD(to_gpu_py), FAST_KEYWORDS, to_gpu_doc},
+    {"_to_gpu_async", AS_METHOD(to_gpu_async_py), FAST_KEYWORDS, to_gpu_async_doc},
+    {"_array_zero", AS_METHOD(gpuarray_zero), FAST_KEYWORDS, gpuarray_zero_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int gpuarray_get_set_setup(PyObject *module, ModuleState *state)
+{
+    (void)state;
+    return PyModule_AddFunctions(module, gpuarray_functions);
+}

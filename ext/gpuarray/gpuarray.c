@@ -1,0 +1,582 @@
+/* GPUArray: construction, views and attributes. */
+#include "ext/gpuarray/gpuarray.h"
+
+#include <string.h>
+
+#include "core/launch_shape.h"
+#include "core/strides.h"
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/numpy_api.h"
+
+/* Gives the array room for its axes and describes it. dtype is taken over, also on failure. -1 with an
+ * exception. */
+static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
+                    const Py_ssize_t *strides, char order)
+{
+    Py_ssize_t itemsize = PyDataType_ELSIZE(dtype), size = strides_count(ndim, shape, itemsize);
+    Py_ssize_t *dims = array->dims;
+    if (ndim > GPUARRAY_INLINE_DIMS && !(dims = PyMem_Calloc(2 * (size_t)ndim, sizeof *dims)))
+        PyErr_NoMemory();
+    else if (size < 0)
+        PyErr_SetString(PyExc_ValueError, "the shape has a negative length or too many elements");
+    else if (PyDataType_REFCHK(dtype))
+        PyErr_Format(PyExc_TypeError, "a GPUArray cannot hold Python objects (dtype %S)", (PyObject *)dtype);
+    else
+        convert_native(dtype, "GPUArray");
+    if (!dims || PyErr_Occurred()) {
+        if (dims != array->dims) PyMem_Free(dims);
+        Py_DECREF(dtype);
+        return -1;
+    }
+    if (array->shape != array->dims) PyMem_Free(array->shape);
+    array->shape = dims;
+    array->strides = dims + (ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS);
+    if (ndim) memcpy(array->shape, shape, (size_t)ndim * sizeof *shape);
+    if (strides && ndim)
+        memcpy(array->strides, strides, (size_t)ndim * sizeof *strides);
+    else
+        strides_fill(order, ndim, shape, itemsize, array->strides);
+    Py_XSETREF(array->dtype, dtype);
+    array->ndim = ndim;
+    array->itemsize = itemsize;
+    array->size = size;
+    array->nbytes = size * itemsize;
+    array->layout = (strides_is_c(ndim, array->shape, array->strides, itemsize) ? GPUARRAY_C : 0)
+                    | (strides_is_f(ndim, array->shape, array->strides, itemsize) ? GPUARRAY_F : 0);
+    return 0;
+}
+
+/* Bytes of memory that the array needs behind its element 0; fewer than 0 before it never happens for new
+ * memory. */
+static Py_ssize_t bytes_needed(GPUArrayObject *array)
+{
+    Py_ssize_t low, high;
+    strides_extent(array->ndim, array->shape, array->strides, array->itemsize, &low, &high);
+    return low < 0 ? -1 : high;
+}
+
+/* The address comes from gpudata, which the array keeps. -1 with an exception. */
+static int use_memory(GPUArrayObject *array, PyObject *gpudata)
+{
+    ModuleState *state = array->state;
+    CUdeviceptr address = 0;
+    DeviceAllocationObject *allocation = NULL;
+    if (gpudata != Py_None && convert_pointer(state, gpudata, &address) < 0) return -1;
+    if (device_allocation_check(state, gpudata))
+        allocation = device_allocation_cast(gpudata);
+    else if (gpuarray_check(state, gpudata))
+        allocation = gpuarray_cast(gpudata)->allocation;
+    if (allocation && allocation == (DeviceAllocationObject *)gpudata) {
+        Py_ssize_t needed = bytes_needed(array);
+        if (needed < 0 || (size_t)needed > allocation->size) {
+            PyErr_Format(PyExc_ValueError,
+                         "an array of this shape and these strides does not lie within its memory of "
+                         "%zu bytes",
+                         allocation->size);
+            return -1;
+        }
+    }
+    array->pointer = address;
+    Py_XSETREF(array->allocation, (DeviceAllocationObject *)Py_XNewRef((PyObject *)allocation));
+    Py_XSETREF(array->gpudata, Py_NewRef(gpudata));
+    return 0;
+}
+
+/* New memory, from the array's allocator. -1 with an exception. */
+static int allocate(GPUArrayObject *array)
+{
+    Py_ssize_t needed = bytes_needed(array);
+    PyObject *memory;
+    if (array->size == 0) return use_memory(array, Py_None);
+    if (needed < 0) {
+        PyErr_SetString(PyExc_ValueError,
+                        "negative strides need gpudata: new memory has nothing before its start");
+        return -1;
+    }
+    if (!array->allocator) {
+        memory = device_allocation_new(array->state, (size_t)(needed ? needed : 1));
+    } else {
+        PyObject *bytes = PyLong_FromSsize_t(needed);
+        memory = bytes ? PyObject_CallOneArg(array->allocator, bytes) : NULL;
+        Py_XDECREF(bytes);
+    }
+    if (!memory) return -1;
+    int failed = use_memory(array, memory);
+    Py_DECREF(memory);
+    return failed;
+}
+
+/* Something safe to look at before and without __init__: a 1-D array of no float64. */
+static PyObject *gpuarray_tp_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    GPUArrayObject *array = gpuarray_cast(type->tp_alloc(type, 0));
+    if (!array) return NULL;
+    array->state = state_of_type(type);
+    array->shape = array->strides = array->dims;
+    if (describe(array, PyArray_DescrFromType(NPY_DOUBLE), 1, (Py_ssize_t[]){0}, NULL, 'C') < 0)
+        Py_CLEAR(array);
+    return (PyObject *)array;
+}
+
+static int read_strides(PyObject *value, int ndim, Py_ssize_t *out)
+{
+    PyObject *items = PySequence_Fast(value, "strides must be a sequence of integers (bytes)");
+    if (!items) return -1;
+    int failed = PySequence_Fast_GET_SIZE(items) != ndim;
+    if (failed)
+        PyErr_Format(PyExc_ValueError, "%zd strides for %d axes", PySequence_Fast_GET_SIZE(items), ndim);
+    for (int axis = 0; axis < ndim && !failed; axis++) {
+        out[axis] = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(items, axis), PyExc_OverflowError);
+        failed = out[axis] == -1 && PyErr_Occurred();
+    }
+    Py_DECREF(items);
+    return failed ? -1 : 0;
+}
+
+static int read_order(PyObject *value, char *out)
+{
+    if (!value || (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "C") == 0)) return 0;
+    if (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "F") == 0) {
+        *out = 'F';
+        return 0;
+    }
+    PyErr_Format(PyExc_ValueError, "order must be \"C\" or \"F\", not %R", value);
+    return -1;
+}
+
+/* A shape may also be a NumPy integer array without axes. */
+static int read_form(ModuleState *state, PyObject *shape, PyObject *dtype, HostArrayForm *out)
+{
+    bool scalar = PyArray_Check(shape) && PyArray_NDIM((PyArrayObject *)shape) == 0;
+    PyObject *length = scalar ? PyNumber_Index(shape) : Py_NewRef(shape);
+    int failed = length ? convert_form(state, length, dtype, NULL, out) : -1;
+    Py_XDECREF(length);
+    return failed;
+}
+
+enum {
+    GIVEN_SHAPE,
+    GIVEN_DTYPE,
+    GIVEN_ALLOCATOR,
+    GIVEN_BASE,
+    GIVEN_GPUDATA,
+    GIVEN_STRIDES,
+    GIVEN_ORDER,
+    GIVEN_COUNT
+};
+
+static PyObject *given_or_null(PyObject *value) { return value == Py_None ? NULL : value; }
+
+static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"shape",   "dtype",   "allocator", "base",
+                                        "gpudata", "strides", "order",     NULL};
+    GPUArrayObject *array = gpuarray_cast(self);
+    PyObject *given[GIVEN_COUNT];
+    Py_ssize_t strides[STRIDES_MAX_DIMS];
+    HostArrayForm form;
+    char order = 'C';
+    if (convert_call("GPUArray", names, 2, args, kwargs, given) < 0
+        || read_order(given[GIVEN_ORDER], &order) < 0
+        || read_form(array->state, given[GIVEN_SHAPE], given[GIVEN_DTYPE], &form) < 0)
+        return -1;
+    PyObject *allocator = given_or_null(given[GIVEN_ALLOCATOR]), *base = given_or_null(given[GIVEN_BASE]);
+    PyObject *gpudata = given_or_null(given[GIVEN_GPUDATA]), *steps = given_or_null(given[GIVEN_STRIDES]);
+    if (base && !gpudata) {
+        PyErr_SetString(PyExc_AssertionError, "base= goes with gpudata=");
+        convert_form_clear(&form);
+        return -1;
+    }
+    if (steps && read_strides(steps, form.rank, strides) < 0) {
+        convert_form_clear(&form);
+        return -1;
+    }
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)form.dtype);
+    convert_form_clear(&form);
+    if (describe(array, dtype, form.rank, form.shape, steps ? strides : NULL, order) < 0) return -1;
+    Py_XSETREF(array->base, Py_XNewRef(base));
+    Py_XSETREF(array->allocator, Py_XNewRef(allocator == array->state->mem_alloc ? NULL : allocator));
+    return gpudata ? use_memory(array, gpudata) : allocate(array);
+}
+
+PyObject *gpuarray_new_view(GPUArrayObject *parent, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
+                            const Py_ssize_t *strides, CUdeviceptr pointer)
+{
+    PyTypeObject *type = parent->state->GPUArray_type;
+    GPUArrayObject *view = gpuarray_cast(type->tp_alloc(type, 0));
+    if (!view) {
+        Py_DECREF(dtype);
+        return NULL;
+    }
+    view->state = parent->state;
+    view->shape = view->strides = view->dims;
+    if (describe(view, dtype, ndim, shape, strides, 'C') < 0) {
+        Py_DECREF(view);
+        return NULL;
+    }
+    view->pointer = pointer;
+    view->allocation = (DeviceAllocationObject *)Py_XNewRef((PyObject *)parent->allocation);
+    view->gpudata = pointer == parent->pointer ? Py_XNewRef(parent->gpudata) : NULL;
+    view->base = Py_NewRef((PyObject *)parent);
+    view->allocator = Py_XNewRef(parent->allocator);
+    return (PyObject *)view;
+}
+
+PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
+                       const Py_ssize_t *strides, PyObject *allocator)
+{
+    GPUArrayObject *array = gpuarray_cast(state->GPUArray_type->tp_alloc(state->GPUArray_type, 0));
+    if (!array) {
+        Py_DECREF(dtype);
+        return NULL;
+    }
+    array->state = state;
+    array->shape = array->strides = array->dims;
+    array->allocator = Py_XNewRef(allocator == state->mem_alloc ? NULL : given_or_null(allocator));
+    if (describe(array, dtype, ndim, shape, strides, 'C') < 0 || allocate(array) < 0) Py_CLEAR(array);
+    return (PyObject *)array;
+}
+
+bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, const Py_ssize_t *shape)
+{
+    return array->ndim == ndim && (ndim == 0 || memcmp(array->shape, shape, (size_t)ndim * sizeof *shape) == 0);
+}
+
+int gpuarray_check_memory(GPUArrayObject *array)
+{
+    if (!array->allocation || !atomic_load(&array->allocation->freed)) return 0;
+    raise_logic(array->state, "the memory of this GPUArray was freed");
+    return -1;
+}
+
+static int gpuarray_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(array->allocation);
+    Py_VISIT(array->gpudata);
+    Py_VISIT(array->base);
+    Py_VISIT(array->allocator);
+    Py_VISIT(array->attributes);
+    return 0;
+}
+
+static int gpuarray_clear(PyObject *self)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    Py_CLEAR(array->allocation);
+    Py_CLEAR(array->gpudata);
+    Py_CLEAR(array->base);
+    Py_CLEAR(array->allocator);
+    Py_CLEAR(array->attributes);
+    return 0;
+}
+
+static void gpuarray_dealloc(PyObject *self)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (array->weak_references) PyObject_ClearWeakRefs(self);
+    gpuarray_clear(self);
+    if (array->shape != array->dims) PyMem_Free(array->shape);
+    Py_XDECREF(array->dtype);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Attributes */
+
+static PyObject *tuple_of(const Py_ssize_t *values, int count)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (int i = 0; tuple && i < count; i++) {
+        PyObject *number = PyLong_FromSsize_t(values[i]);
+        if (number)
+            PyTuple_SET_ITEM(tuple, i, number);
+        else
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+static PyObject *get_shape(PyObject *self, void *Py_UNUSED(closure))
+{
+    return tuple_of(gpuarray_cast(self)->shape, gpuarray_cast(self)->ndim);
+}
+
+static PyObject *get_strides(PyObject *self, void *Py_UNUSED(closure))
+{
+    return tuple_of(gpuarray_cast(self)->strides, gpuarray_cast(self)->ndim);
+}
+
+static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure))
+{
+    return Py_NewRef((PyObject *)gpuarray_cast(self)->dtype);
+}
+
+static PyObject *get_allocator(PyObject *self, void *Py_UNUSED(closure))
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    return Py_NewRef(array->allocator ? array->allocator : array->state->mem_alloc);
+}
+
+static int set_allocator(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    Py_XSETREF(gpuarray_cast(self)->allocator, Py_XNewRef(value == Py_None ? NULL : value));
+    return 0;
+}
+
+static PyObject *get_base(PyObject *self, void *Py_UNUSED(closure))
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    return Py_NewRef(array->base ? array->base : Py_None);
+}
+
+static int set_base(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    Py_XSETREF(gpuarray_cast(self)->base, Py_XNewRef(value == Py_None ? NULL : value));
+    return 0;
+}
+
+static PyObject *get_gpudata(PyObject *self, void *Py_UNUSED(closure))
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    if (array->gpudata) return Py_NewRef(array->gpudata);
+    return array->size ? PyLong_FromUnsignedLongLong(array->pointer) : Py_NewRef(Py_None);
+}
+
+/* For users who manage memory themselves: del and None let go of it. */
+static int set_gpudata(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    return use_memory(gpuarray_cast(self), value ? value : Py_None);
+}
+
+static PyObject *get_ptr(PyObject *self, void *Py_UNUSED(closure))
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    if (array->size == 0) {
+        PyErr_SetString(PyExc_AttributeError, "an array without elements has no ptr");
+        return NULL;
+    }
+    return gpuarray_check_memory(array) < 0 ? NULL : PyLong_FromUnsignedLongLong(array->pointer);
+}
+
+static PyObject *get_interface(PyObject *self, void *Py_UNUSED(closure))
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    PyObject *dtype = (PyObject *)array->dtype;
+    if (gpuarray_check_memory(array) < 0) return NULL;
+    return Py_BuildValue("{sNsNsNs(KO)sisO}", "shape", get_shape(self, NULL), "strides",
+                         get_strides(self, NULL), "typestr", PyObject_GetAttrString(dtype, "str"), "data",
+                         (unsigned long long)array->pointer, Py_False, "version", 3, "stream", Py_None);
+}
+
+static PyObject *get_transposed(PyObject *self, void *Py_UNUSED(closure))
+{
+    return gpuarray_transpose(gpuarray_cast(self), NULL);
+}
+
+/* ((blocks, 1), (threads, 1, 1)) for a kernel that walks the array; closure tells which half. */
+static PyObject *get_splay(PyObject *self, void *closure)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    unsigned blocks, threads;
+    int multiprocessors = 0;
+    CUresult result;
+    ContextObject *context = context_current(array->state);
+    if (!context) return NULL;
+    CALL_NEAR(array->state, result,
+              driver.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                          context->device));
+    Py_DECREF(context);
+    if (result != CUDA_SUCCESS) return raise_driver(array->state, result, "cuDeviceGetAttribute", NULL);
+    launch_shape_splay((size_t)array->size, multiprocessors, &blocks, &threads);
+    return closure ? Py_BuildValue("(II)", blocks, 1) : Py_BuildValue("(III)", threads, 1, 1);
+}
+
+/* Flags */
+
+static PyStructSequence_Field flags_fields[] = {
+    {"c_contiguous", "row-major without gaps"},
+    {"f_contiguous", "column-major without gaps"},
+    {"forc", "either of them"},
+    {NULL, NULL},
+};
+
+static PyStructSequence_Desc flags_description = {
+    "pycuda._driver.ArrayFlags",
+    "How the elements of a GPUArray lie in memory.",
+    flags_fields,
+    3,
+};
+
+static PyObject *get_flags(PyObject *self, void *Py_UNUSED(closure))
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    const bool values[] = {array->layout & GPUARRAY_C, array->layout & GPUARRAY_F, array->layout != 0};
+    PyObject *flags = PyStructSequence_New(array->state->ArrayFlags_type);
+    for (int i = 0; flags && i < 3; i++) PyStructSequence_SetItem(flags, i, PyBool_FromLong(values[i]));
+    return flags;
+}
+
+/* Behaviour of a Python object */
+
+static Py_ssize_t gpuarray_length(PyObject *self)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    if (array->ndim > 0) return array->shape[0];
+    PyErr_SetString(PyExc_TypeError, "len() of a GPUArray without axes");
+    return -1;
+}
+
+static int gpuarray_bool(PyObject *self)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    if (array->size != 1) {
+        PyErr_SetString(PyExc_ValueError,
+                        "the truth value of an array with other than one element is ambiguous");
+        return -1;
+    }
+    PyObject *host = PyObject_CallMethodNoArgs(self, array->state->str_get);
+    int truth = host ? PyObject_IsTrue(host) : -1;
+    Py_XDECREF(host);
+    return truth;
+}
+
+static PyObject *gpuarray_str(PyObject *self)
+{
+    PyObject *host = PyObject_CallMethodNoArgs(self, gpuarray_cast(self)->state->str_get);
+    PyObject *text = host ? PyObject_Str(host) : NULL;
+    Py_XDECREF(host);
+    return text;
+}
+
+static PyObject *gpuarray_repr(PyObject *self)
+{
+    PyObject *host = PyObject_CallMethodNoArgs(self, gpuarray_cast(self)->state->str_get);
+    PyObject *text = host ? PyObject_Repr(host) : NULL;
+    Py_XDECREF(host);
+    return text;
+}
+
+static PyMemberDef gpuarray_members[] = {
+    {"size", T_PYSSIZET, offsetof(GPUArrayObject, size), READONLY, "Number of elements."},
+    {"mem_size", T_PYSSIZET, offsetof(GPUArrayObject, size), READONLY, "Number of elements."},
+    {"nbytes", T_PYSSIZET, offsetof(GPUArrayObject, nbytes), READONLY, "size * itemsize."},
+    {"itemsize", T_PYSSIZET, offsetof(GPUArrayObject, itemsize), READONLY, "Bytes of one element."},
+    {"ndim", T_INT, offsetof(GPUArrayObject, ndim), READONLY, "Number of axes."},
+    {"__dictoffset__", T_PYSSIZET, offsetof(GPUArrayObject, attributes), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(GPUArrayObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef gpuarray_getset[] = {
+    {"shape", get_shape, NULL, "Lengths of the axes.", NULL},
+    {"strides", get_strides, NULL, "Bytes from one element to the next along each axis.", NULL},
+    {"dtype", get_dtype, NULL, "NumPy's description of an element.", NULL},
+    {"allocator", get_allocator, set_allocator, "What makes memory for this array and for what is made of it.",
+     NULL},
+    {"base", get_base, set_base, "The object that keeps the memory, None when the array does.", NULL},
+    {"gpudata", get_gpudata, set_gpudata,
+     "The memory: an allocation, or an address as int; None without elements.", NULL},
+    {"ptr", get_ptr, NULL, "Address of element 0. AttributeError when there are no elements.", NULL},
+    {"flags", get_flags, NULL, "c_contiguous, f_contiguous, forc.", NULL},
+    {"T", get_transposed, NULL, "A view with the axes reversed.", NULL},
+    {"_grid", get_splay, NULL, "A grid for a kernel that walks the array.", "grid"},
+    {"_block", get_splay, NULL, "A block for a kernel that walks the array.", NULL},
+    {"__cuda_array_interface__", get_interface, NULL, "Version 3 of the CUDA array interface.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyDoc_STRVAR(get_doc, "get(ary=None, pagelocked=False, async_=False, stream=None) -> numpy.ndarray\n--\n\n"
+                      "Copies the array to the host: into `ary`, or into a new array with the same order of "
+                      "axes and no gaps. ValueError when\n"
+                      "the size of `ary` differs, TypeError when its dtype does. With async_ the copy is "
+                      "queued on the stream.");
+
+PyDoc_STRVAR(get_async_doc, "get_async(stream=None, ary=None) -> numpy.ndarray\n--\n\n"
+                            "get that returns at once; the result is there when the stream has come so far.");
+
+PyDoc_STRVAR(
+    set_doc,
+    "set(ary, async_=False, stream=None)\n--\n\n"
+    "Fills the array from a host array or a GPUArray of the same size and dtype (ValueError otherwise).");
+
+PyDoc_STRVAR(set_async_doc, "set_async(ary, stream=None)\n--\n\n"
+                            "set that returns at once.");
+
+PyDoc_STRVAR(copy_doc, "copy() -> GPUArray\n--\n\n"
+                       "A new array with the same elements and order of axes, without gaps.");
+
+static PyMethodDef gpuarray_methods[] = {
+    {"get", AS_METHOD(gpuarray_get), FAST_KEYWORDS, get_doc},
+    {"get_async", AS_METHOD(gpuarray_get_async), FAST_KEYWORDS, get_async_doc},
+    {"set", AS_METHOD(gpuarray_set), FAST_KEYWORDS, set_doc},
+    {"set_async", AS_METHOD(gpuarray_set_async), FAST_KEYWORDS, set_async_doc},
+    {"copy", AS_METHOD(gpuarray_copy), FAST_KEYWORDS, copy_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+/* Element by element it will be. Until then an answer would be that of identity, which is another question; only
+ * None is no array and never equal. */
+static PyObject *gpuarray_compare(PyObject *Py_UNUSED(self), PyObject *other, int operation)
+{
+    static const char *const signs[] = {
+        [Py_LT] = "<", [Py_LE] = "<=", [Py_EQ] = "==", [Py_NE] = "!=", [Py_GT] = ">", [Py_GE] = ">="};
+    if (other == Py_None && (operation == Py_EQ || operation == Py_NE)) Py_RETURN_NOTIMPLEMENTED;
+    return PyErr_Format(PyExc_TypeError,
+                        "GPUArray %s %s: comparisons are not there yet in this version. Compare a.get() on the "
+                        "host; `a is b` asks whether two are one",
+                        signs[operation], Py_TYPE(other)->tp_name);
+}
+
+PyDoc_STRVAR(
+    gpuarray_doc,
+    "GPUArray(shape, dtype, allocator=None, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
+    "An array in device memory. Without gpudata, which is an allocation or an address, `allocator`\n"
+    "(mem_alloc when None) is asked for the bytes. order \"C\" or \"F\" makes packed strides; explicit ones\n"
+    "are in bytes. ValueError for a bad shape or order.");
+
+static PyType_Slot gpuarray_slots[] = {
+    {Py_tp_doc, (void *)gpuarray_doc},
+    {Py_tp_new, AS_SLOT(gpuarray_tp_new)},
+    {Py_tp_init, AS_SLOT(gpuarray_init)},
+    {Py_tp_dealloc, AS_SLOT(gpuarray_dealloc)},
+    {Py_tp_traverse, AS_SLOT(gpuarray_traverse)},
+    {Py_tp_clear, AS_SLOT(gpuarray_clear)},
+    {Py_tp_hash, AS_SLOT(PyObject_HashNotImplemented)},
+    {Py_tp_richcompare, AS_SLOT(gpuarray_compare)},
+    {Py_tp_str, AS_SLOT(gpuarray_str)},
+    {Py_tp_repr, AS_SLOT(gpuarray_repr)},
+    {Py_sq_length, AS_SLOT(gpuarray_length)},
+    {Py_sq_item, AS_SLOT(gpuarray_item)},
+    {Py_mp_length, AS_SLOT(gpuarray_length)},
+    {Py_mp_subscript, AS_SLOT(gpuarray_subscript)},
+    {Py_nb_bool, AS_SLOT(gpuarray_bool)},
+    {Py_tp_members, gpuarray_members},
+    {Py_tp_getset, gpuarray_getset},
+    {Py_tp_methods, gpuarray_methods},
+    {0, NULL},
+};
+
+static PyType_Spec gpuarray_spec = {
+    .name = "pycuda._driver.GPUArray",
+    .basicsize = sizeof(GPUArrayObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = gpuarray_slots,
+};
+
+int gpuarray_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->GPUArray_type, &gpuarray_spec, NULL) < 0) return -1;
+    state->ArrayFlags_type = PyStructSequence_NewType(&flags_description);
+    state->mem_alloc = PyObject_GetAttrString(module, "mem_alloc");
+    PyObject *priority = PyFloat_FromDouble(100);
+    int failed =
+        !state->ArrayFlags_type || !state->mem_alloc || !priority
+        || PyObject_SetAttrString((PyObject *)state->GPUArray_type, "__array_priority__", priority) < 0;
+    Py_XDECREF(priority);
+    return failed ? -1 : gpuarray_views_setup(module, state);
+}

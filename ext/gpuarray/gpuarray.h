@@ -1,0 +1,74 @@
+/* GPUArray: an array in device memory with NumPy's description of it (shape, strides, dtype).
+ *
+ * Strides are in bytes and may be negative or zero; `pointer` is the address of element 0. Description and
+ * memory do not change after construction, but `gpudata` and the like may be assigned by users who manage
+ * memory themselves.
+ */
+#ifndef EXT_GPUARRAY_GPUARRAY_H
+#define EXT_GPUARRAY_GPUARRAY_H
+
+#include "ext/context/context.h"
+#include "ext/memory/device_memory.h"
+
+struct _PyArray_Descr;
+
+enum { GPUARRAY_INLINE_DIMS = 4, GPUARRAY_C = 1, GPUARRAY_F = 2 };
+
+typedef struct GPUArrayObject {
+    PyObject_HEAD
+    ModuleState *state;
+    CUdeviceptr pointer;                    /* of element 0; 0 without elements */
+    DeviceAllocationObject *allocation; /* owned: what holds the memory, NULL when that is something else */
+    struct _PyArray_Descr *dtype;           /* owned; NULL before __init__ */
+    Py_ssize_t size, nbytes, itemsize;      /* nbytes is size * itemsize, whatever the strides */
+    int ndim, layout;                       /* layout: GPUARRAY_C | GPUARRAY_F */
+    Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
+    Py_ssize_t dims[2 * GPUARRAY_INLINE_DIMS];
+    PyObject *gpudata;                      /* owned; NULL: made of `pointer` when asked for */
+    PyObject *base, *allocator;             /* owned; NULL is None, and for the allocator mem_alloc */
+    PyObject *attributes;                   /* __dict__ */
+    PyObject *weak_references;
+} GPUArrayObject;
+
+static inline GPUArrayObject *gpuarray_cast(PyObject *object) { return (GPUArrayObject *)object; }
+
+static inline bool gpuarray_check(ModuleState *state, PyObject *object)
+{
+    return Py_TYPE(object) == state->GPUArray_type || PyType_IsSubtype(Py_TYPE(object), state->GPUArray_type);
+}
+
+/* shape may be NULL where ndim is 0, as NumPy has it. */
+bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, const Py_ssize_t *shape);
+
+/* LogicError (-1) when the memory was freed. */
+int gpuarray_check_memory(GPUArrayObject *array);
+
+/* A plain GPUArray over part of the memory of `parent`, which it keeps. dtype is a new reference given away,
+ * also on failure. NULL with an exception. */
+PyObject *gpuarray_new_view(GPUArrayObject *parent, struct _PyArray_Descr *dtype, int ndim,
+                            const Py_ssize_t *shape, const Py_ssize_t *strides, CUdeviceptr pointer);
+
+/* A new packed GPUArray with memory from `allocator` (NULL: mem_alloc). strides NULL: order 'C'. dtype as
+ * above. */
+PyObject *gpuarray_new(ModuleState *state, struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
+                       const Py_ssize_t *strides, PyObject *allocator);
+
+/* ext/gpuarray/views.c */
+PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes);      /* NULL: reversed */
+/* A view where strides can give the shape, else a copy. The number of elements must be the same. */
+PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order);
+PyObject *gpuarray_subscript(PyObject *self, PyObject *index);
+PyObject *gpuarray_item(PyObject *self, Py_ssize_t i);
+int gpuarray_views_setup(PyObject *module, ModuleState *state);
+
+/* ext/gpuarray/get_set.c */
+PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS);
+PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS);
+PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS);
+PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS);
+PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS);
+int gpuarray_get_set_setup(PyObject *module, ModuleState *state);
+
+int gpuarray_setup(PyObject *module, ModuleState *state);
+
+#endif

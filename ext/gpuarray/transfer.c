@@ -1,0 +1,306 @@
+/* Transfers of whole arrays. Equal packed layouts are one copy; layouts that differ become pitched copies
+ * where few do, and otherwise the host rearranges: right for any strides, never fast for wild ones. */
+#include "ext/gpuarray/transfer.h"
+
+#include <string.h>
+
+#include "core/strides.h"
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/context/keep_alive.h"
+#include "ext/numpy_api.h"
+#include "ext/memory/pooled_allocation.h"
+#include "ext/wait.h"
+
+enum {
+    FEW_CALLS = 16,                 /* pitched copies that are not worth rearranging for */
+    MAX_PITCH = 0x7fffffff,         /* what drivers take */
+    STAGED_EXTRA = 1 << 20,         /* gaps that may be copied along with the elements */
+};
+
+/* One side of a copy. */
+typedef struct Side {
+    bool device;
+    uintptr_t address;
+} Side;
+
+static int raise_copy(ModuleState *state, CUresult result, const char *routine)
+{
+    raise_driver(state, result, routine, NULL);
+    return -1;
+}
+
+/* For what was queued before a copy: a signal ends it. */
+static int wait_before(ModuleState *state, CUstream stream)
+{
+    CUresult result;
+    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
+    return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuStreamSynchronize");
+}
+
+/* For the copy, whose host memory may go afterwards. */
+static int wait_after(ModuleState *state, CUstream stream)
+{
+    CUresult result;
+    CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream));
+    return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuStreamSynchronize");
+}
+
+/* Bytes that lie together on both sides, queued when there is a stream or between places on the device. */
+static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, TransferMode mode)
+{
+    CUresult result;
+    bool queued = mode.async || mode.stream;
+    if (to.device && from.device)
+        CALL(state, result, driver.cuMemcpyDtoDAsync(to.address, from.address, size, mode.stream));
+    else if (to.device && queued)
+        CALL_WAITING(state, result, ON_NOTHING,
+                     driver.cuMemcpyHtoDAsync(to.address, (void *)from.address, size, mode.stream));
+    else if (to.device)
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
+    else if (queued)
+        CALL_WAITING(state, result, ON_NOTHING,
+                     driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
+    else
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyDtoH((void *)to.address, from.address, size));
+    if (result == CUDA_SUCCESS) return 0;
+    if (to.device && from.device) return raise_copy(state, result, "cuMemcpyDtoDAsync");
+    if (to.device) return raise_copy(state, result, queued ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD");
+    return raise_copy(state, result, queued ? "cuMemcpyDtoHAsync" : "cuMemcpyDtoH");
+}
+
+static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCopy *plan, CUstream stream)
+{
+    CUresult result;
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = from.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+        .dstMemoryType = to.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+        .srcHost = (void *)from.address,
+        .srcDevice = from.address,
+        .srcPitch = (size_t)plan->from_pitch,
+        .dstHost = (void *)to.address,
+        .dstDevice = to.address,
+        .dstPitch = (size_t)plan->to_pitch,
+        .WidthInBytes = (size_t)plan->width,
+        .Height = (size_t)plan->height,
+    };
+    CALL_WAITING(state, result, ON_NOTHING, driver.cuMemcpy2DAsync(&copy, stream));
+    return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuMemcpy2DAsync");
+}
+
+/* The rows of one pitched copy, one by one where the driver would refuse the pitch. */
+static int copy_rows(ModuleState *state, Side to, Side from, const StridedCopy *plan, TransferMode mode)
+{
+    if (plan->height > 1 && plan->to_pitch <= MAX_PITCH && plan->from_pitch <= MAX_PITCH)
+        return copy_pitched(state, to, from, plan, mode.stream);
+    for (ptrdiff_t row = 0; row < plan->height; row++) {
+        Side row_to = {to.device, to.address + (uintptr_t)(row * plan->to_pitch)};
+        Side row_from = {from.device, from.address + (uintptr_t)(row * plan->from_pitch)};
+        if (copy_bytes(state, row_to, row_from, (size_t)plan->width, mode) < 0) return -1;
+    }
+    return 0;
+}
+
+/* The whole plan, in order on the stream; what is queued is waited for unless both sides are on the device.
+ */
+static int copy_plan(ModuleState *state, Side to, Side from, const StridedCopy *plan, TransferMode mode)
+{
+    ptrdiff_t index[STRIDES_MAX_DIMS] = {0}, to_offset = plan->to_start, from_offset = plan->from_start;
+    bool waits = !(to.device && from.device);
+    mode.async = true;
+    if (waits && wait_before(state, mode.stream) < 0) return -1;
+    do {
+        Side part_to = {to.device, to.address + (uintptr_t)to_offset};
+        Side part_from = {from.device, from.address + (uintptr_t)from_offset};
+        if (copy_rows(state, part_to, part_from, plan, mode) < 0) return -1;
+    } while (strides_next(plan, index, &to_offset, &from_offset));
+    return waits ? wait_after(state, mode.stream) : 0;
+}
+
+/* A host array over given memory, or with memory of its own when data is NULL. owner is borrowed. */
+static PyArrayObject *host_array(GPUArrayObject *like, const Py_ssize_t *strides, void *data, PyObject *owner)
+{
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)like->dtype);
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype, like->ndim, like->shape, strides, data,
+                                           data ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    if (array && owner && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0) Py_CLEAR(array);
+    return (PyArrayObject *)array;
+}
+
+/* A host array with the order of axes of the device array and without gaps. */
+static PyArrayObject *packed_host(GPUArrayObject *like)
+{
+    Py_ssize_t strides[STRIDES_MAX_DIMS];
+    strides_pack_like(like->ndim, like->shape, like->strides, like->itemsize, strides);
+    PyObject *memory = PyByteArray_FromStringAndSize(NULL, like->nbytes ? like->nbytes : 1);
+    PyArrayObject *array = memory ? host_array(like, strides, PyByteArray_AS_STRING(memory), memory) : NULL;
+    Py_XDECREF(memory);
+    return array;
+}
+
+static bool is_packed(GPUArrayObject *array)
+{
+    return strides_is_packed(array->ndim, array->shape, array->strides, array->itemsize);
+}
+
+static bool same_layout(GPUArrayObject *array, PyArrayObject *host)
+{
+    return strides_equal(array->ndim, array->shape, array->strides, PyArray_STRIDES(host)) && is_packed(array);
+}
+
+static Side device_side(GPUArrayObject *array) { return (Side){true, array->pointer}; }
+
+static Side host_side(PyArrayObject *array) { return (Side){false, (uintptr_t)PyArray_DATA(array)}; }
+
+int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode)
+{
+    mode->stream_object = stream;
+    return convert_stream(state, stream, &mode->stream);
+}
+
+int transfer_use(GPUArrayObject *array, TransferMode mode)
+{
+    PyObject *object = (PyObject *)array;
+    return gpuarray_check_memory(array) < 0
+                   || pooled_note(array->state, &object, 1, mode.stream_object, mode.stream) < 0
+               ? -1
+               : 0;
+}
+
+/* Keeps both ends of a copy until the stream has done it. */
+static int keep_both(GPUArrayObject *array, PyObject *host, TransferMode mode)
+{
+    ContextObject *context = context_current(array->state);
+    if (!context) return -1;
+    int failed = keep_alive(array->state, context, mode.stream, (PyObject *)array, host);
+    Py_DECREF(context);
+    return failed;
+}
+
+/* One copy of all bytes. */
+static int transfer_direct(GPUArrayObject *array, PyObject *host, Side to, Side from, TransferMode mode)
+{
+    bool waits = !mode.async && mode.stream;
+    if (mode.async && keep_both(array, host, mode) < 0) return -1;
+    if (waits && wait_before(array->state, mode.stream) < 0) return -1;
+    if (copy_bytes(array->state, to, from, (size_t)array->nbytes, mode) < 0) return -1;
+    return waits ? wait_after(array->state, mode.stream) : 0;
+}
+
+/* Copies the block of memory in which the elements lie and picks them out on the host. */
+static int to_host_by_block(GPUArrayObject *from, PyArrayObject *host, ptrdiff_t low, ptrdiff_t high,
+                            TransferMode mode)
+{
+    Side source = {true, from->pointer + (uintptr_t)low};
+    PyObject *block = PyByteArray_FromStringAndSize(NULL, high - low);
+    if (!block) return -1;
+    Side target = {false, (uintptr_t)PyByteArray_AS_STRING(block)};
+    mode.async = false;
+    int failed = mode.stream ? wait_before(from->state, mode.stream) : 0;
+    if (!failed) failed = copy_bytes(from->state, target, source, (size_t)(high - low), mode);
+    if (!failed && mode.stream) failed = wait_after(from->state, mode.stream);
+    PyArrayObject *view =
+        failed ? NULL : host_array(from, from->strides, PyByteArray_AS_STRING(block) - low, block);
+    failed = view ? PyArray_CopyInto(host, view) : -1;
+    Py_XDECREF(view);
+    Py_DECREF(block);
+    return failed;
+}
+
+int transfer_to_host(GPUArrayObject *from, PyObject *host_object, TransferMode mode)
+{
+    PyArrayObject *host = (PyArrayObject *)host_object;
+    StridedCopy plan;
+    ptrdiff_t low, high;
+    if (from->size == 0 || from->itemsize == 0) return 0;
+    if (transfer_use(from, mode) < 0) return -1;
+    if (same_layout(from, host))
+        return transfer_direct(from, host_object, host_side(host), device_side(from), mode);
+    strides_extent(from->ndim, from->shape, from->strides, from->itemsize, &low, &high);
+    bool planned =
+        strides_plan_copy(&plan, from->ndim, from->shape, PyArray_STRIDES(host), from->strides, from->itemsize);
+    if (planned && (plan.calls * plan.height <= FEW_CALLS || high - low > 2 * from->nbytes + STAGED_EXTRA))
+        return copy_plan(from->state, host_side(host), device_side(from), &plan, mode);
+    return to_host_by_block(from, host, low, high, mode);
+}
+
+/* Rearranges on the host, into the order in which the elements lie on the device. */
+static int to_device_staged(GPUArrayObject *to, PyArrayObject *host, TransferMode mode)
+{
+    StridedCopy plan;
+    PyArrayObject *staged = packed_host(to);
+    int failed = staged ? PyArray_CopyInto(staged, host) : -1;
+    if (!failed
+        && strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(staged), to->itemsize))
+        failed = copy_plan(to->state, device_side(to), host_side(staged), &plan, mode);
+    Py_XDECREF(staged);
+    return failed;
+}
+
+int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode mode)
+{
+    PyArrayObject *host = (PyArrayObject *)host_object;
+    StridedCopy plan;
+    if (to->size == 0 || to->itemsize == 0) return 0;
+    if (transfer_use(to, mode) < 0) return -1;
+    if (same_layout(to, host)) return transfer_direct(to, host_object, device_side(to), host_side(host), mode);
+    if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(host), to->itemsize)) {
+        PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
+        return -1;
+    }
+    if (plan.calls <= FEW_CALLS && plan.width >= 64)
+        return copy_plan(to->state, device_side(to), host_side(host), &plan, mode);
+    return to_device_staged(to, host, mode);
+}
+
+/* On the device */
+
+static bool share_memory(GPUArrayObject *a, GPUArrayObject *b)
+{
+    ptrdiff_t a_low, a_high, b_low, b_high;
+    strides_extent(a->ndim, a->shape, a->strides, a->itemsize, &a_low, &a_high);
+    strides_extent(b->ndim, b->shape, b->strides, b->itemsize, &b_low, &b_high);
+    return a->pointer + (uintptr_t)a_low < b->pointer + (uintptr_t)b_high
+           && b->pointer + (uintptr_t)b_low < a->pointer + (uintptr_t)a_high;
+}
+
+/* By way of the host: for layouts that no few pitched copies join. */
+static int by_host(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
+{
+    mode.async = false;
+    PyArrayObject *host = packed_host(from);
+    int failed = !host || transfer_to_host(from, (PyObject *)host, mode) < 0
+                 || transfer_to_device(to, (PyObject *)host, mode) < 0;
+    Py_XDECREF(host);
+    return failed ? -1 : 0;
+}
+
+int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
+{
+    StridedCopy plan;
+    if (to->size == 0 || to->itemsize == 0) return 0;
+    if (transfer_use(to, mode) < 0 || transfer_use(from, mode) < 0) return -1;
+    if (share_memory(to, from)) return by_host(to, from, mode);
+    if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, from->strides, to->itemsize)) {
+        PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
+        return -1;
+    }
+    if (plan.calls > 4 * FEW_CALLS) return by_host(to, from, mode);
+    if (mode.async && keep_both(to, (PyObject *)from, mode) < 0) return -1;
+    return copy_plan(to->state, device_side(to), device_side(from), &plan, mode);
+}
+
+PyObject *transfer_copy(GPUArrayObject *array, char order, TransferMode mode)
+{
+    Py_ssize_t strides[STRIDES_MAX_DIMS];
+    if (order == 'K')
+        strides_pack_like(array->ndim, array->shape, array->strides, array->itemsize, strides);
+    else
+        strides_fill(order, array->ndim, array->shape, array->itemsize, strides);
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
+    PyObject *copy = gpuarray_new(array->state, dtype, array->ndim, array->shape, strides, array->allocator);
+    if (copy && transfer_on_device(gpuarray_cast(copy), array, mode) < 0) Py_CLEAR(copy);
+    return copy;
+}

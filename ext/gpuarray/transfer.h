@@ -1,0 +1,34 @@
+/* Moving the elements of arrays of any strides between host and device, and on the device. */
+#ifndef EXT_GPUARRAY_TRANSFER_H
+#define EXT_GPUARRAY_TRANSFER_H
+
+#include "ext/gpuarray/gpuarray.h"
+
+/* How a transfer is done: on which stream, and whether the caller waits for it. */
+typedef struct TransferMode {
+    CUstream stream;
+    PyObject *stream_object;    /* borrowed; NULL or None is the default stream */
+    bool async;     /* return when it is queued, where the layouts allow it */
+} TransferMode;
+
+struct tagPyArrayObject;
+
+/* Puts a stream argument into the mode. -1 with TypeError. */
+int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode);
+
+/* Before work on the array is queued: its memory was not freed, and if a pool's, that is told the stream.
+ * -1 with an exception. */
+int transfer_use(GPUArrayObject *array, TransferMode mode);
+
+/* The host array has the shape and dtype of the device array. 0, or -1 with an exception. */
+int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode);
+int transfer_to_device(GPUArrayObject *to, PyObject *host, TransferMode mode);
+
+/* Both have the same shape and item size. Queued on the stream; right for overlapping memory too. */
+int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode);
+
+/* A new packed array with the elements of this one, in row-major ('C') or column-major ('F') order, or in the
+ * order of axes that it has ('K'). NULL with an exception. */
+PyObject *transfer_copy(GPUArrayObject *array, char order, TransferMode mode);
+
+#endif

@@ -1,0 +1,355 @@
+/* Views: other descriptions of the same memory. What strides cannot describe is copied first, as NumPy does.
+ */
+#include <string.h>
+
+#include "core/strides.h"
+#include "ext/gpuarray/transfer.h"
+#include "ext/convert/convert.h"
+#include "ext/numpy_api.h"
+
+static PyArray_Descr *own_dtype(GPUArrayObject *array)
+{
+    return (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
+}
+
+PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes)
+{
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
+    for (int i = 0; i < array->ndim; i++) {
+        int axis = axes ? axes[i] : array->ndim - 1 - i;
+        shape[i] = array->shape[axis];
+        strides[i] = array->strides[axis];
+    }
+    return gpuarray_new_view(array, own_dtype(array), array->ndim, shape, strides, array->pointer);
+}
+
+PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order)
+{
+    Py_ssize_t strides[STRIDES_MAX_DIMS];
+    if (array->size == 0)
+        strides_fill(order, ndim, shape, array->itemsize, strides);
+    else if (!strides_reshape(order, array->ndim, array->shape, array->strides, ndim, shape, array->itemsize,
+                              strides)) {
+        PyObject *copy = transfer_copy(array, order, (TransferMode){0});
+        PyObject *view = copy ? gpuarray_reshape_to(gpuarray_cast(copy), ndim, shape, order) : NULL;
+        Py_XDECREF(copy);
+        return view;
+    }
+    return gpuarray_new_view(array, own_dtype(array), ndim, shape, strides, array->pointer);
+}
+
+/* Reads the axes of a permutation. -1 with ValueError. */
+static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
+{
+    bool seen[STRIDES_MAX_DIMS] = {false};
+    PyObject *items = PySequence_Fast(value, "axes must be a sequence of integers");
+    if (!items) return -1;
+    bool right = PySequence_Fast_GET_SIZE(items) == array->ndim;
+    for (int i = 0; i < array->ndim && right; i++) {
+        Py_ssize_t axis = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(items, i), PyExc_ValueError);
+        axis += axis < 0 ? array->ndim : 0;
+        right = axis >= 0 && axis < array->ndim && !seen[axis];
+        if (right) seen[axes[i] = (int)axis] = true;
+    }
+    Py_DECREF(items);
+    if (!right && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "axes do not permute the %d axes of the array", array->ndim);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+PyDoc_STRVAR(transpose_doc, "transpose(axes=None) -> GPUArray\n--\n\n"
+                            "A view with the axes in another order, reversed by default; transpose(2, 0, 1) "
+                            "is transpose((2, 0, 1)). ValueError\n"
+                            "unless axes is a permutation.");
+
+static PyObject *transpose(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"axes", NULL};
+    PyObject *given[1] = {NULL}, *many = NULL;
+    int axes[STRIDES_MAX_DIMS];
+    if (!keywords && arg_count && PyIndex_Check(args[0]) && !PyArray_Check(args[0])) {
+        if (!(many = PyTuple_New(arg_count))) return NULL;
+        for (Py_ssize_t i = 0; i < arg_count; i++) PyTuple_SET_ITEM(many, i, Py_NewRef(args[i]));
+        given[0] = many;
+    } else if (convert_arguments("transpose", names, 0, args, arg_count, keywords, given) < 0) {
+        return NULL;
+    }
+    PyObject *view;
+    if (!given[0] || given[0] == Py_None)
+        view = gpuarray_transpose(gpuarray_cast(self), NULL);
+    else
+        view = read_axes(gpuarray_cast(self), given[0], axes) < 0
+                   ? NULL
+                   : gpuarray_transpose(gpuarray_cast(self), axes);
+    Py_XDECREF(many);
+    return view;
+}
+
+/* One length may be -1: it is what the others leave. -1 with ValueError. */
+static int complete_shape(GPUArrayObject *array, int ndim, Py_ssize_t *shape)
+{
+    Py_ssize_t known = 1;
+    int unknown = -1;
+    for (int axis = 0; axis < ndim; axis++) {
+        if (shape[axis] >= 0) {
+            known *= shape[axis];
+        } else if (shape[axis] != -1 || unknown >= 0) {
+            PyErr_SetString(PyExc_ValueError, "one length of a shape may be -1");
+            return -1;
+        } else {
+            unknown = axis;
+        }
+    }
+    if (unknown >= 0 && known) known *= shape[unknown] = array->size / known;
+    if (known == array->size && (unknown < 0 || shape[unknown] >= 0)) return 0;
+    PyErr_Format(PyExc_ValueError, "an array of %zd elements does not have this shape", array->size);
+    return -1;
+}
+
+/* *shape as ints or as one sequence. The number of axes, or -1 with an exception. */
+static int read_shape(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape)
+{
+    PyObject *items = count == 1 && !PyIndex_Check(args[0])
+                          ? PySequence_Fast(args[0], "a shape is integers or a sequence of them")
+                          : PyList_New(0);
+    if (!items) return -1;
+    bool one = count == 1 && !PyIndex_Check(args[0]);
+    Py_ssize_t ndim = one ? PySequence_Fast_GET_SIZE(items) : count;
+    if (ndim > STRIDES_MAX_DIMS)
+        PyErr_Format(PyExc_ValueError, "an array has at most %d axes", STRIDES_MAX_DIMS);
+    for (Py_ssize_t i = 0; i < ndim && !PyErr_Occurred(); i++)
+        shape[i] = PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
+    Py_DECREF(items);
+    return PyErr_Occurred() ? -1 : (int)ndim;
+}
+
+/* "C" or "F", 0 with ValueError. */
+static char read_order(PyObject *value)
+{
+    for (const char *order = "CF"; *order; order++)
+        if (PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) == 1
+            && PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
+            return *order;
+    PyErr_Format(PyExc_ValueError, "order must be \"C\" or \"F\", not %R", value);
+    return 0;
+}
+
+PyDoc_STRVAR(reshape_doc, "reshape(*shape, order=\"C\") -> GPUArray\n--\n\n"
+                          "The same elements, read in `order`, in another shape; one length may be -1. A "
+                          "view where strides allow it, else a\n"
+                          "copy. ValueError when the number of elements differs.");
+
+static PyObject *reshape(PyObject *self, FAST_PARAMETERS)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    Py_ssize_t shape[STRIDES_MAX_DIMS] = {0};
+    char order = 'C';
+    for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), "order") != 0)
+            return PyErr_Format(PyExc_TypeError, "reshape() got an unexpected keyword argument '%U'",
+                                PyTuple_GET_ITEM(keywords, i));
+        if (!(order = read_order(args[arg_count + i]))) return NULL;
+    }
+    int ndim = read_shape(args, arg_count, shape);
+    if (ndim < 0 || complete_shape(array, ndim, shape) < 0) return NULL;
+    if (gpuarray_has_shape(array, ndim, shape)) return Py_NewRef(self);
+    return gpuarray_reshape_to(array, ndim, shape, order);
+}
+
+PyDoc_STRVAR(ravel_doc,
+             "ravel() -> GPUArray\n--\n\n"
+             "The elements in row-major order along one axis: a view where strides allow it, else a copy.");
+
+static PyObject *ravel(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return gpuarray_reshape_to(gpuarray_cast(self), 1, &gpuarray_cast(self)->size, 'C');
+}
+
+PyDoc_STRVAR(squeeze_doc, "squeeze() -> GPUArray\n--\n\n"
+                          "A view without the axes of length 1.");
+
+static PyObject *squeeze(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
+    int ndim = 0;
+    for (int axis = 0; axis < array->ndim; axis++) {
+        if (array->shape[axis] == 1) continue;
+        shape[ndim] = array->shape[axis];
+        strides[ndim++] = array->strides[axis];
+    }
+    return gpuarray_new_view(array, own_dtype(array), ndim, shape, strides, array->pointer);
+}
+
+/* The axis along which elements lie side by side, which is the one that another item size changes; -1 for
+ * none. */
+static int packed_axis(GPUArrayObject *array)
+{
+    for (int i = 0; i < array->ndim; i++) {
+        int axis = array->layout & GPUARRAY_C || !(array->layout & GPUARRAY_F) ? array->ndim - 1 - i : i;
+        if (array->strides[axis] == array->itemsize || array->shape[axis] == 1) return axis;
+    }
+    return -1;
+}
+
+PyDoc_STRVAR(view_doc, "view(dtype=None) -> GPUArray\n--\n\n"
+                       "The same memory as another dtype. When its size differs, the axis whose elements lie "
+                       "side by side changes its length.\n"
+                       "ValueError when that does not come out even.");
+
+static PyObject *view(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"dtype", NULL};
+    GPUArrayObject *array = gpuarray_cast(self);
+    PyObject *given[1];
+    PyArray_Descr *dtype = NULL;
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
+    if (convert_arguments("view", names, 0, args, arg_count, keywords, given) < 0) return NULL;
+    if (!given[0] || given[0] == Py_None)
+        return gpuarray_new_view(array, own_dtype(array), array->ndim, array->shape, array->strides,
+                                 array->pointer);
+    if (!PyArray_DescrConverter(given[0], &dtype)) return NULL;
+    Py_ssize_t old_size = array->itemsize, new_size = PyDataType_ELSIZE(dtype);
+    memcpy(shape, array->shape, (size_t)array->ndim * sizeof *shape);
+    memcpy(strides, array->strides, (size_t)array->ndim * sizeof *strides);
+    if (new_size != old_size) {
+        int axis = packed_axis(array);
+        if (axis < 0 || new_size == 0 || shape[axis] * old_size % new_size) {
+            Py_DECREF(dtype);
+            return PyErr_Format(PyExc_ValueError,
+                                "elements of %zd bytes cannot be seen as elements of %zd bytes here", old_size,
+                                new_size);
+        }
+        shape[axis] = shape[axis] * old_size / new_size;
+        strides[axis] = new_size;
+    }
+    return gpuarray_new_view(array, dtype, array->ndim, shape, strides, array->pointer);
+}
+
+/* Basic indexing: integers, slices, one Ellipsis, None. */
+
+typedef struct Indexing {
+    GPUArrayObject *array;
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
+    Py_ssize_t offset;
+    int axis, ndim;     /* next axis of the array, axes of the view so far */
+} Indexing;
+
+static int add_axis(Indexing *view_of, Py_ssize_t length, Py_ssize_t stride)
+{
+    if (view_of->ndim == STRIDES_MAX_DIMS) {
+        PyErr_SetString(PyExc_IndexError, "too many axes");
+        return -1;
+    }
+    view_of->shape[view_of->ndim] = length;
+    view_of->strides[view_of->ndim++] = stride;
+    return 0;
+}
+
+static int take_slice(Indexing *view_of, PyObject *slice)
+{
+    Py_ssize_t start, stop, step, stride = view_of->array->strides[view_of->axis];
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) return -1;
+    Py_ssize_t length = PySlice_AdjustIndices(view_of->array->shape[view_of->axis++], &start, &stop, step);
+    if (length > 0) view_of->offset += start * stride;
+    return add_axis(view_of, length, length > 1 ? stride * step : stride);
+}
+
+static int take_integer(Indexing *view_of, PyObject *index)
+{
+    Py_ssize_t length = view_of->array->shape[view_of->axis], i = PyNumber_AsSsize_t(index, PyExc_IndexError);
+    if (i == -1 && PyErr_Occurred()) return -1;
+    if (i < -length || i >= length) {
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d of length %zd", i, view_of->axis,
+                     length);
+        return -1;
+    }
+    view_of->offset += (i < 0 ? i + length : i) * view_of->array->strides[view_of->axis++];
+    return 0;
+}
+
+static int take_one(Indexing *view_of, PyObject *item, int rest)
+{
+    if (item == Py_None) return add_axis(view_of, 1, 0);
+    if (item == Py_Ellipsis) {
+        for (; view_of->axis < view_of->array->ndim - rest; view_of->axis++)
+            if (add_axis(view_of, view_of->array->shape[view_of->axis], view_of->array->strides[view_of->axis])
+                < 0)
+                return -1;
+        return 0;
+    }
+    if (view_of->axis == view_of->array->ndim) {
+        PyErr_Format(PyExc_IndexError, "too many indices: the array has %d axes", view_of->array->ndim);
+        return -1;
+    }
+    if (PySlice_Check(item)) return take_slice(view_of, item);
+    if (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item)) return take_integer(view_of, item);
+    PyErr_Format(PyExc_IndexError, "an index is an integer, a slice, ... or None, not %.200s",
+                 Py_TYPE(item)->tp_name);
+    return -1;
+}
+
+/* How many axes the items from `first` on take. */
+static int axes_of(PyObject *items, Py_ssize_t first)
+{
+    int axes = 0;
+    for (Py_ssize_t i = first; i < PyTuple_GET_SIZE(items); i++)
+        axes += PyTuple_GET_ITEM(items, i) != Py_None && PyTuple_GET_ITEM(items, i) != Py_Ellipsis;
+    return axes;
+}
+
+static PyObject *index_view(GPUArrayObject *array, PyObject *items)
+{
+    Indexing view_of = {.array = array};
+    bool dots = false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        if (item == Py_Ellipsis && dots)
+            return PyErr_Format(PyExc_IndexError, "an index has one ellipsis at most");
+        dots = dots || item == Py_Ellipsis;
+        if (take_one(&view_of, item, axes_of(items, i + 1)) < 0) return NULL;
+    }
+    if (take_one(&view_of, Py_Ellipsis, 0) < 0) return NULL;
+    return gpuarray_new_view(array, own_dtype(array), view_of.ndim, view_of.shape, view_of.strides,
+                             array->pointer + (CUdeviceptr)view_of.offset);
+}
+
+PyObject *gpuarray_subscript(PyObject *self, PyObject *index)
+{
+    PyObject *items = PyTuple_Check(index) ? Py_NewRef(index) : PyTuple_Pack(1, index);
+    PyObject *result = items ? index_view(gpuarray_cast(self), items) : NULL;
+    Py_XDECREF(items);
+    return result;
+}
+
+PyObject *gpuarray_item(PyObject *self, Py_ssize_t i)
+{
+    PyObject *index = PyLong_FromSsize_t(i);
+    PyObject *result = index ? gpuarray_subscript(self, index) : NULL;
+    Py_XDECREF(index);
+    return result;
+}
+
+static PyMethodDef view_methods[] = {
+    {"transpose", AS_METHOD(transpose), FAST_KEYWORDS, transpose_doc},
+    {"reshape", AS_METHOD(reshape), FAST_KEYWORDS, reshape_doc},
+    {"ravel", ravel, METH_NOARGS, ravel_doc},
+    {"squeeze", squeeze, METH_NOARGS, squeeze_doc},
+    {"view", AS_METHOD(view), FAST_KEYWORDS, view_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+/* Adds the methods to the type, which ext/gpuarray/gpuarray.c has just made. */
+int gpuarray_views_setup(PyObject *module, ModuleState *state)
+{
+    (void)module;
+    for (PyMethodDef *method = view_methods; method->ml_name; method++) {
+        PyObject *descriptor = PyDescr_NewMethod(state->GPUArray_type, method);
+        int failed =
+            !descriptor
+            || PyObject_SetAttrString((PyObject *)state->GPUArray_type, method->ml_name, descriptor) < 0;
+        Py_XDECREF(descriptor);
+        if (failed) return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,292 @@
+/* ArgumentHandler, In, Out, InOut: host arrays as kernel arguments, copied to the device and back round a
+ * launch.
+ *
+ * A handler allocates when it is first used and keeps the memory, so that one used again needs none. Copies
+ * are in order with the launch, on its stream too, and are complete when the launch returns: the host array
+ * may be changed, or read, at once.
+ */
+#include "ext/convert/buffers.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/device_memory.h"
+#include "ext/errors.h"
+#include "ext/launch/function.h"
+#include "ext/wait.h"
+
+typedef struct HandlerObject {
+    PyObject_HEAD
+    ModuleState *state;
+    PyObject *array;        /* the host array */
+    PyObject *dev_alloc;    /* None until needed */
+    PyObject *attributes;   /* __dict__ */
+} HandlerObject;
+
+static HandlerObject *handler_cast(PyObject *object) { return (HandlerObject *)object; }
+
+static PyObject *handler_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    HandlerObject *handler = handler_cast(type->tp_alloc(type, 0));
+    if (!handler) return NULL;
+    handler->state = state_of_type(type);
+    handler->array = Py_NewRef(Py_None);
+    handler->dev_alloc = Py_NewRef(Py_None);
+    return (PyObject *)handler;
+}
+
+static int handler_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"ary", NULL};
+    PyObject *given[1];
+    if (convert_call("ArgumentHandler", names, 1, args, kwargs, given) < 0) return -1;
+    Py_XSETREF(handler_cast(self)->array, Py_NewRef(given[0]));
+    Py_XSETREF(handler_cast(self)->dev_alloc, Py_NewRef(Py_None));
+    return 0;
+}
+
+static int handler_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(handler_cast(self)->array);
+    Py_VISIT(handler_cast(self)->dev_alloc);
+    Py_VISIT(handler_cast(self)->attributes);
+    return 0;
+}
+
+static int handler_clear(PyObject *self)
+{
+    Py_CLEAR(handler_cast(self)->array);
+    Py_CLEAR(handler_cast(self)->dev_alloc);
+    Py_CLEAR(handler_cast(self)->attributes);
+    return 0;
+}
+
+static void handler_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    handler_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+PyDoc_STRVAR(get_device_alloc_doc, "get_device_alloc() -> DeviceAllocation or None\n--\n\n"
+                                   "The device memory for the array: array.nbytes bytes, allocated at the "
+                                   "first call. None for an array without elements.\n"
+                                   "TypeError when the array has no nbytes.");
+
+static PyObject *get_device_alloc(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    HandlerObject *handler = handler_cast(self);
+    size_t size = 0;
+    if (handler->dev_alloc && handler->dev_alloc != Py_None) return Py_NewRef(handler->dev_alloc);
+    PyObject *nbytes = handler->array ? PyObject_GetAttrString(handler->array, "nbytes") : NULL;
+    if (!nbytes) {
+        PyErr_Format(PyExc_TypeError, "could not determine the size of the array: %.200s has no nbytes",
+                     handler->array ? Py_TYPE(handler->array)->tp_name : "nothing");
+        return NULL;
+    }
+    int failed = convert_size(nbytes, "nbytes", &size);
+    Py_DECREF(nbytes);
+    if (failed) return NULL;
+    if (size == 0) Py_RETURN_NONE;
+    PyObject *allocation = device_allocation_new(handler->state, size);
+    if (allocation) Py_XSETREF(handler->dev_alloc, Py_NewRef(allocation));
+    return allocation;
+}
+
+/* The device address of `size` bytes. 1 when there is something to copy, 0 when not, -1 with an exception. */
+static int device_side(PyObject *self, size_t size, CUdeviceptr *out)
+{
+    HandlerObject *handler = handler_cast(self);
+    PyObject *allocation = PyObject_CallMethodNoArgs(self, handler->state->str_get_device_alloc);
+    if (!allocation) return -1;
+    int found = size == 0 || allocation == Py_None ? 0 : 1;
+    if (found && convert_range(handler->state, allocation, "the handler's memory", size, out) < 0) found = -1;
+    Py_DECREF(allocation);
+    return found;
+}
+
+/* For what was queued before a copy: a signal ends it. */
+static int wait_before(ModuleState *state, CUstream stream)
+{
+    CUresult result;
+    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
+    if (result != CUDA_SUCCESS) raise_driver(state, result, "cuStreamSynchronize", NULL);
+    return result == CUDA_SUCCESS ? 0 : -1;
+}
+
+/* For the copy, whose host memory may go afterwards. */
+static int wait_after(ModuleState *state, CUstream stream)
+{
+    CUresult result;
+    CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream));
+    if (result != CUDA_SUCCESS) raise_driver(state, result, "cuStreamSynchronize", NULL);
+    return result == CUDA_SUCCESS ? 0 : -1;
+}
+
+static int copy_in(ModuleState *state, CUdeviceptr to, const HostBuffer *from, CUstream stream)
+{
+    CUresult result;
+    if (stream && wait_before(state, stream) < 0) return -1;
+    if (stream)
+        CALL_BLOCKING(state, result, driver.cuMemcpyHtoDAsync(to, from->pointer, from->size, stream));
+    else
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyHtoD(to, from->pointer, from->size));
+    if (result == CUDA_SUCCESS) return stream ? wait_after(state, stream) : 0;
+    raise_driver(state, result, stream ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD", NULL);
+    return -1;
+}
+
+static int copy_out(ModuleState *state, const HostBuffer *to, CUdeviceptr from, CUstream stream)
+{
+    CUresult result;
+    if (stream && wait_before(state, stream) < 0) return -1;
+    if (stream)
+        CALL_BLOCKING(state, result, driver.cuMemcpyDtoHAsync(to->pointer, from, to->size, stream));
+    else
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoH(to->pointer, from, to->size));
+    if (result == CUDA_SUCCESS) return stream ? wait_after(state, stream) : 0;
+    raise_driver(state, result, stream ? "cuMemcpyDtoHAsync" : "cuMemcpyDtoH", NULL);
+    return -1;
+}
+
+typedef int (*BufferFn)(PyObject *object, const char *what, HostBuffer *out);
+
+/* One copy between the handler's array and its device memory. */
+static PyObject *transfer(PyObject *self, PyObject *stream_object, BufferFn borrow, bool in)
+{
+    HandlerObject *handler = handler_cast(self);
+    CUstream stream;
+    HostBuffer buffer;
+    CUdeviceptr address = 0;
+    if (convert_stream(handler->state, stream_object, &stream) < 0
+        || borrow(handler->array, in ? "In: the array" : "Out: the array", &buffer) < 0)
+        return NULL;
+    int found = device_side(self, buffer.size, &address);
+    if (found > 0)
+        found = in ? copy_in(handler->state, address, &buffer, stream)
+                   : copy_out(handler->state, &buffer, address, stream);
+    buffers_release(&buffer);
+    return found < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(no_pre_call_doc, "pre_call(stream)\n--\n\n"
+                              "Called before the launch, with its stream or None. Does nothing here.");
+
+static PyObject *no_pre_call(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(stream)) { Py_RETURN_NONE; }
+
+PyDoc_STRVAR(pre_call_doc,
+             "pre_call(stream)\n--\n\n"
+             "Copies the array to the device (cuMemcpyHtoD), in order with the work on the stream.");
+
+static PyObject *pre_call(PyObject *self, PyObject *stream)
+{
+    return transfer(self, stream, buffers_read, true);
+}
+
+PyDoc_STRVAR(out_pre_call_doc,
+             "pre_call(stream)\n--\n\n"
+             "Refuses an array that the result could not be copied to, before the kernel runs.");
+
+static PyObject *out_pre_call(PyObject *self, PyObject *Py_UNUSED(stream))
+{
+    HostBuffer buffer;
+    if (buffers_write(handler_cast(self)->array, "Out: the array", &buffer) < 0) return NULL;
+    buffers_release(&buffer);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(
+    in_out_pre_call_doc,
+    "pre_call(stream)\n--\n\n"
+    "Copies the array, which must be writable, to the device (cuMemcpyHtoD), in order with the work on the "
+    "stream.");
+
+static PyObject *in_out_pre_call(PyObject *self, PyObject *stream)
+{
+    PyObject *checked = out_pre_call(self, stream);
+    if (!checked) return NULL;
+    Py_DECREF(checked);
+    return pre_call(self, stream);
+}
+
+PyDoc_STRVAR(post_call_doc,
+             "post_call(stream)\n--\n\n"
+             "Copies the result back to the array (cuMemcpyDtoH), behind the work on the stream.");
+
+static PyObject *post_call(PyObject *self, PyObject *stream)
+{
+    return transfer(self, stream, buffers_write, false);
+}
+
+static PyMemberDef handler_members[] = {
+    {"array", T_OBJECT, offsetof(HandlerObject, array), 0, "The host array."},
+    {"dev_alloc", T_OBJECT, offsetof(HandlerObject, dev_alloc), 0, "Its device memory; None until needed."},
+    {"__dictoffset__", T_PYSSIZET, offsetof(HandlerObject, attributes), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef handler_methods[] = {
+    {"get_device_alloc", get_device_alloc, METH_NOARGS, get_device_alloc_doc},
+    {"pre_call", no_pre_call, METH_O, no_pre_call_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef in_methods[] = {
+    {"pre_call", pre_call, METH_O, pre_call_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef out_methods[] = {
+    {"pre_call", out_pre_call, METH_O, out_pre_call_doc},
+    {"post_call", post_call, METH_O, post_call_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef in_out_methods[] = {
+    {"pre_call", in_out_pre_call, METH_O, in_out_pre_call_doc},
+    {"post_call", post_call, METH_O, post_call_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot handler_slots[] = {
+    {Py_tp_doc,
+     (void *)"ArgumentHandler(ary)\n--\n\n"
+             "A host array as a kernel argument. Subclasses define pre_call(stream) and post_call(stream)."},
+    {Py_tp_new, AS_SLOT(handler_new)},
+    {Py_tp_init, AS_SLOT(handler_init)},
+    {Py_tp_dealloc, AS_SLOT(handler_dealloc)},
+    {Py_tp_traverse, AS_SLOT(handler_traverse)},
+    {Py_tp_clear, AS_SLOT(handler_clear)},
+    {Py_tp_members, handler_members},
+    {Py_tp_methods, handler_methods},
+    {0, NULL},
+};
+
+#define SUBTYPE_SLOTS(name, doc) \
+    static PyType_Slot name##_slots[] = {{Py_tp_doc, (void *)doc}, {Py_tp_methods, name##_methods}, {0, NULL}};
+SUBTYPE_SLOTS(in, "In(ary)\n--\n\nThe array is copied to the device before the launch.")
+SUBTYPE_SLOTS(
+    out,
+    "Out(ary)\n--\n\nThe array is filled from the device after the launch, which then waits for the kernel.")
+SUBTYPE_SLOTS(in_out,
+              "InOut(ary)\n--\n\nThe array is copied to the device before the launch and back after it.")
+#undef SUBTYPE_SLOTS
+
+/* The subtypes inherit Py_TPFLAGS_HAVE_GC together with what it asks for. */
+enum { HANDLER_FLAGS = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE };
+
+static PyType_Spec handler_spec = {"pycuda._driver.ArgumentHandler", sizeof(HandlerObject), 0,
+                                   HANDLER_FLAGS | Py_TPFLAGS_HAVE_GC, handler_slots};
+static PyType_Spec in_spec = {"pycuda._driver.In", sizeof(HandlerObject), 0, HANDLER_FLAGS, in_slots};
+static PyType_Spec out_spec = {"pycuda._driver.Out", sizeof(HandlerObject), 0, HANDLER_FLAGS, out_slots};
+static PyType_Spec in_out_spec = {"pycuda._driver.InOut", sizeof(HandlerObject), 0, HANDLER_FLAGS,
+                                  in_out_slots};
+
+int argument_handlers_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->ArgumentHandler_type, &handler_spec, NULL) < 0
+        || state_add_type(module, &state->In_type, &in_spec, state->ArgumentHandler_type) < 0
+        || state_add_type(module, &state->Out_type, &out_spec, state->ArgumentHandler_type) < 0)
+        return -1;
+    return state_add_type(module, &state->InOut_type, &in_out_spec, state->ArgumentHandler_type);
+}

@@ -1,0 +1,474 @@
+/* Kernel arguments: see ext/launch/arguments.h. The order in which kinds are tried is that of PyCUDA. */
+#include "ext/launch/arguments.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext/gpuarray/gpuarray.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/device_memory.h"
+#include "ext/errors.h"
+#include "ext/convert/foreign.h"
+#include "ext/numpy_api.h"
+#include "ext/texture/texture.h"
+#include <numpy/arrayscalars.h>
+
+/* NumPy's scalars and our own types, in the order in which they are tried when the hint fails. */
+#define NUMPY_SCALARS(X) \
+    X(Int, npy_int) \
+    X(Float, npy_float) \
+    X(Long, npy_long) \
+    X(Double, npy_double) \
+    X(UInt, npy_uint) \
+    X(ULong, npy_ulong) \
+    X(LongLong, npy_longlong) \
+    X(ULongLong, npy_ulonglong) \
+    X(Short, npy_short) \
+    X(UShort, npy_ushort) \
+    X(Byte, npy_byte) \
+    X(UByte, npy_ubyte) \
+    X(Half, npy_half) \
+    X(Bool, npy_bool) \
+    X(CFloat, npy_cfloat) \
+    X(CDouble, npy_cdouble)
+
+enum {
+    KIND_GPU_ARRAY,
+    KIND_ALLOCATION,
+    KIND_POOLED_ALLOCATION,
+#define X(name, type) KIND_##name,
+    NUMPY_SCALARS(X)
+#undef X
+        KIND_COUNT
+};
+
+static const ArgumentKind *kinds_of(ModuleState *state)
+{
+    return (const ArgumentKind *)PyBytes_AS_STRING(state->argument_kinds);
+}
+
+/* TypeError for an argument that cannot be passed. Returns -1. */
+static int refuse(FunctionObject *function, Py_ssize_t position, PyObject *argument)
+{
+    const char *advice = "";
+    if (PyBool_Check(argument))
+        advice = ": use numpy.bool_";
+    else if (PyLong_Check(argument))
+        advice = ": C's integers have several sizes, choose one (numpy.int32, numpy.intp, ...)";
+    else if (PyFloat_Check(argument))
+        advice = ": use numpy.float32 or numpy.float64";
+    else if (PyComplex_Check(argument))
+        advice = ": use numpy.complex64 or numpy.complex128";
+    else if (argument == Py_None)
+        advice = ": a null pointer is numpy.intp(0)";
+    PyErr_Format(PyExc_TypeError,
+                 "invalid type on parameter #%zd of kernel '%s' (0-based): %.200s cannot be passed%s", position,
+                 function_name(function), Py_TYPE(argument)->tp_name, advice);
+    return -1;
+}
+
+int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
+                                 DeviceAllocationObject *allocation)
+{
+    if (atomic_load_explicit(&allocation->freed, memory_order_relaxed)) {
+        raise_logic(function->state, "argument %zd of kernel '%s': the DeviceAllocation was freed", position,
+                    function_name(function));
+        return -1;
+    }
+    if (atomic_load_explicit(&allocation->context->dead, memory_order_relaxed)) {
+        raise_logic(function->state, "argument %zd of kernel '%s': the memory went with its context", position,
+                    function_name(function));
+        return -1;
+    }
+    return 0;
+}
+
+static bool allocation_is_fine(FunctionObject *function, DeviceAllocationObject *allocation)
+{
+    return allocation->context == function->context
+           && !atomic_load_explicit(&allocation->freed, memory_order_relaxed);
+}
+
+/* An object of a kind in the table. */
+static inline int read_kind(FunctionObject *function, Py_ssize_t position, PyObject *argument,
+                            const ArgumentKind *kind, ArgumentValue *out)
+{
+    DeviceAllocationObject *allocation = NULL;
+    if (kind->how == ARGUMENT_ARRAY)
+        allocation = gpuarray_cast(argument)->allocation;
+    else if (kind->how == ARGUMENT_ALLOCATION)
+        allocation = device_allocation_cast(argument);
+    if (allocation && !allocation_is_fine(function, allocation)
+        && launch_args_check_allocation(function, position, allocation) < 0)
+        return -1;
+    *out = (ArgumentValue){(const char *)argument + kind->where, kind->size, kind->alignment};
+    return 0;
+}
+
+static void use_address(ArgumentValue *out, CUdeviceptr *scratch, CUdeviceptr address)
+{
+    *scratch = address;
+    *out = (ArgumentValue){scratch, sizeof *scratch, sizeof *scratch};
+}
+
+static int keep(PyObject **list, PyObject *object)
+{
+    if (!*list && !(*list = PyList_New(0))) return -1;
+    return PyList_Append(*list, object);
+}
+
+/* Kernels have no long double, no dates, no text and no Python objects. */
+static bool is_kernel_type(PyArray_Descr *dtype)
+{
+    if (dtype->type_num == NPY_LONGDOUBLE || dtype->type_num == NPY_CLONGDOUBLE || PyDataType_REFCHK(dtype))
+        return false;
+    return PyTypeNum_ISUSERDEF(dtype->type_num) || strchr("biufcV", dtype->kind) != NULL;
+}
+
+/* A NumPy scalar without a row of its own: structures, and dtypes that others registered (bfloat16 and the
+ * like). */
+static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
+{
+    PyObject *array = PyArray_FromScalar(argument, NULL);
+    if (!array) return -1;
+    PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)array);
+    int failed = convert_native(dtype, "a kernel's argument");
+    if (!failed)
+        failed =
+            is_kernel_type(dtype) ? keep(&launch->keep, array) : refuse(launch->function, position, argument);
+    size_t size = (size_t)PyDataType_ELSIZE(dtype);
+    size_t alignment = (size_t)PyDataType_ALIGNMENT(dtype);
+    if (alignment <= 1)     /* NumPy packs structures unless told otherwise; C does not */
+        alignment = kernel_args_natural_alignment(size);
+    *out = (ArgumentValue){PyArray_DATA((PyArrayObject *)array), (uint32_t)size, (uint32_t)alignment};
+    Py_DECREF(array);
+    return failed;
+}
+
+/* The managed allocation under an array or a view of one, borrowed; NULL when the memory is the host's. */
+static DeviceAllocationObject *managed_owner(ModuleState *state, PyObject *array)
+{
+    PyObject *base = array;
+    while (base && PyArray_Check(base)) base = PyArray_BASE((PyArrayObject *)base);
+    if (base && device_allocation_check(state, base) && device_allocation_cast(base)->managed)
+        return device_allocation_cast(base);
+    return NULL;
+}
+
+/* True when this parameter can only be meant for the array's bytes: 0-d arrays always, longer ones when the
+ * kernel's parameter has exactly their size and cannot be a pointer. */
+static bool fits_by_value(FunctionObject *function, Py_ssize_t position, PyArrayObject *array)
+{
+    size_t size = (size_t)PyArray_NBYTES(array);
+    if (PyArray_NDIM(array) == 0) return true;
+    return function->layout.known && position < function->layout.count && size != sizeof(CUdeviceptr)
+           && function->layout.params[position].size == size;
+}
+
+static int refuse_host_array(FunctionObject *function, Py_ssize_t position)
+{
+    PyErr_Format(PyExc_TypeError,
+                 "argument %zd of kernel '%s' is a NumPy array on the host: wrap it in drv.In, drv.Out "
+                 "or drv.InOut, or copy it with to_device",
+                 position, function_name(function));
+    return -1;
+}
+
+static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
+{
+    FunctionObject *function = launch->function;
+    PyArrayObject *array = (PyArrayObject *)argument;
+    DeviceAllocationObject *managed = managed_owner(function->state, argument);
+    if (managed) {
+        if (launch_args_check_allocation(function, position, managed) < 0) return -1;
+        use_address(out, &launch->scratch[position], (CUdeviceptr)(uintptr_t)PyArray_DATA(array));
+        return 0;
+    }
+    if (!fits_by_value(function, position, array) || !is_kernel_type(PyArray_DESCR(array)))
+        return refuse_host_array(function, position);
+    if (!PyArray_IS_C_CONTIGUOUS(array)) {
+        PyErr_Format(PyExc_TypeError,
+                     "argument %zd of kernel '%s': an array passed by value must be C-contiguous", position,
+                     function_name(function));
+        return -1;
+    }
+    if (convert_native(PyArray_DESCR(array), "a kernel's argument") < 0) return -1;
+    size_t size = (size_t)PyArray_NBYTES(array), alignment = (size_t)PyDataType_ALIGNMENT(PyArray_DESCR(array));
+    if (alignment <= 1) alignment = kernel_args_natural_alignment((size_t)PyArray_ITEMSIZE(array));
+    *out = (ArgumentValue){PyArray_DATA(array), (uint32_t)size, (uint32_t)alignment};
+    return 0;
+}
+
+static int read_handler(LaunchArgs *launch, Py_ssize_t position, PyObject *handler, ArgumentValue *out)
+{
+    FunctionObject *function = launch->function;
+    ModuleState *state = function->state;
+    CUdeviceptr address = 0;
+    PyObject *allocation = PyObject_CallMethodNoArgs(handler, state->str_get_device_alloc);
+    if (!allocation) return -1;
+    int failed = allocation == Py_None ? 0 : convert_pointer(state, allocation, &address);
+    if (!failed && device_allocation_check(state, allocation))
+        failed = launch_args_check_allocation(function, position, device_allocation_cast(allocation));
+    if (!failed) failed = keep(&launch->handlers, handler) < 0 || keep(&launch->keep, allocation) < 0 ? -1 : 0;
+    Py_DECREF(allocation);
+    use_address(out, &launch->scratch[position], address);
+    return failed;
+}
+
+/* Objects with a `gpudata`, which is None for an array without elements. 1 when it was one. */
+static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyObject *argument,
+                              CUdeviceptr *out)
+{
+    PyObject *gpudata;
+    int found = convert_find_attribute(argument, function->state->str_gpudata, &gpudata);
+    if (found <= 0) return found;
+    *out = 0;
+    int failed = gpudata == Py_None ? 0 : convert_pointer(function->state, gpudata, out);
+    if (!failed && device_allocation_check(function->state, gpudata))
+        failed = launch_args_check_allocation(function, position, device_allocation_cast(gpudata));
+    Py_DECREF(gpudata);
+    return failed ? -1 : 1;
+}
+
+/* Everything that stands for an address but integers. 1 when the argument was one, 0 when not, -1 with an
+ * exception. */
+static int address_of_object(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUstream stream,
+                             CUdeviceptr *out)
+{
+    ModuleState *state = function->state;
+    ForeignArray array;
+    if (device_allocation_check(state, argument)) {
+        DeviceAllocationObject *allocation = device_allocation_cast(argument);
+        *out = allocation->pointer;
+        return launch_args_check_allocation(function, position, allocation) < 0 ? -1 : 1;
+    }
+    if (gpuarray_check(state, argument)) {
+        const GPUArrayObject *ours = gpuarray_cast(argument);
+        *out = ours->pointer;
+        bool bad = ours->allocation && launch_args_check_allocation(function, position, ours->allocation) < 0;
+        return bad ? -1 : 1;
+    }
+    if (PyObject_TypeCheck(argument, state->PointerHolderBase_type))
+        return convert_pointer(state, argument, out) < 0 ? -1 : 1;
+    int found = foreign_find(state, argument, &array);
+    if (found > 0) {
+        *out = array.pointer;
+        return foreign_order(state, &array, stream) < 0 ? -1 : 1;
+    }
+    return found < 0 ? -1 : address_of_gpudata(function, position, argument, out);
+}
+
+int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUstream stream,
+                        CUdeviceptr *out)
+{
+    int found = 0;
+    if (Py_TYPE(argument) == function->state->GPUArray_type) {
+        DeviceAllocationObject *allocation = gpuarray_cast(argument)->allocation;
+        *out = gpuarray_cast(argument)->pointer;
+        if (allocation && allocation_is_fine(function, allocation)) return 0;
+    } else if (PyLong_CheckExact(argument)) {
+        *out = PyLong_AsUnsignedLongLong(argument);
+        if (*out != (CUdeviceptr)-1 || !PyErr_Occurred()) return 0;
+        PyErr_Clear();
+    }
+    if (!PyLong_CheckExact(argument)) found = address_of_object(function, position, argument, stream, out);
+    if (found == 0 && PyArray_Check(argument) && !managed_owner(function->state, argument))
+        return refuse_host_array(function, position);
+    if (found == 0 && (PyFloat_Check(argument) || argument == Py_None))
+        return refuse(function, position, argument);
+    if (found == 0 && convert_pointer(function->state, argument, out) < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+        PyErr_Clear();
+        return refuse(function, position, argument);
+    }
+    return found < 0 ? -1 : 0;
+}
+
+/* What has no row in the table. */
+static int read_slowly(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
+{
+    FunctionObject *function = launch->function;
+    ModuleState *state = function->state;
+    CUdeviceptr address = 0;
+    if (PyArray_CheckScalar(argument) && !PyArray_Check(argument))
+        return read_other_scalar(launch, position, argument, out);
+    if (PyObject_TypeCheck(argument, state->ArgumentHandler_type))
+        return read_handler(launch, position, argument, out);
+    if (PyArray_Check(argument)) return read_ndarray(launch, position, argument, out);
+    if (PyLong_Check(argument) || PyFloat_Check(argument) || argument == Py_None)
+        return refuse(function, position, argument);
+    int found = texture_argument(state, argument, &address);
+    if (found == 0) found = address_of_object(function, position, argument, launch->stream, &address);
+    use_address(out, &launch->scratch[position], address);
+    return found > 0 ? 0 : found < 0 ? -1 : refuse(function, position, argument);
+}
+
+static int read_argument(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
+{
+    FunctionObject *function = launch->function;
+    const ArgumentKind *kinds = kinds_of(function->state);
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        if (kinds[kind].type == Py_TYPE(argument)) {
+            if (position < KERNEL_ARGS_STACK_COUNT)
+                atomic_store_explicit(&function->hints[position], (uint8_t)kind, memory_order_relaxed);
+            return read_kind(function, position, argument, &kinds[kind], out);
+        }
+    }
+    return read_slowly(launch, position, argument, out);
+}
+
+static int make_room(LaunchArgs *launch)
+{
+    size_t count = (size_t)launch->count;
+    launch->params = launch->stack_params;
+    launch->values = launch->stack_values;
+    launch->scratch = launch->stack_scratch;
+    if (count <= KERNEL_ARGS_STACK_COUNT) return 0;
+    launch->heap = PyMem_Malloc(count * (sizeof(ArgumentValue) + sizeof(CUdeviceptr) + sizeof(void *)));
+    if (!launch->heap) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    launch->values = launch->heap;
+    launch->scratch = (CUdeviceptr *)(launch->values + count);
+    launch->params = (void **)(launch->scratch + count);
+    return 0;
+}
+
+static int raise_count(FunctionObject *function, Py_ssize_t count)
+{
+    PyErr_Format(PyExc_TypeError, "kernel '%s' takes %u argument%s, %zd given", function_name(function),
+                 function->layout.count, function->layout.count == 1 ? "" : "s", count);
+    return -1;
+}
+
+/* What a scalar of that many bytes can be passed as; "" for other sizes. */
+static const char *scalars_of(size_t size)
+{
+    switch (size) {
+    case 8:
+        return ": pass numpy.uintp for a size_t or a pointer, numpy.int64 for a long, numpy.float64 for a "
+               "double";
+    case 4: return ": pass numpy.int32 or numpy.uint32 for an integer, numpy.float32 for a float";
+    case 2: return ": pass numpy.int16 or numpy.uint16 for an integer, numpy.float16 for a half";
+    case 1: return ": pass numpy.int8 or numpy.uint8 for an integer, numpy.bool_ for a bool";
+    default: return "";
+    }
+}
+
+static int raise_size(FunctionObject *function, Py_ssize_t position, PyObject *argument, size_t size)
+{
+    size_t wanted = function->layout.params[position].size;
+    PyErr_Format(PyExc_TypeError,
+                 "kernel '%s': argument %zd has %zu bytes (%.200s), the kernel's parameter has %zu%s",
+                 function_name(function), position, size, Py_TYPE(argument)->tp_name, wanted,
+                 PyArray_CheckScalar(argument) ? scalars_of(wanted) : "");
+    return -1;
+}
+
+/* Whether the number is one of that many bytes, with or without a sign. */
+static bool fits_bytes(PyObject *number, size_t size, CUdeviceptr *out)
+{
+    int overflow, unused = (int)(64 - 8 * size);
+    long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+    *out = overflow ? PyLong_AsUnsignedLongLong(number) : (CUdeviceptr)value;
+    if (PyErr_Occurred()) PyErr_Clear();
+    if (overflow) return overflow > 0 && unused == 0;
+    return value < 0 ? value >= LLONG_MIN >> unused : (CUdeviceptr)value <= ULLONG_MAX >> unused;
+}
+
+/* NumPy's integers of another size than the parameter's: a size does not tell an integer from a double, so only
+ * where the driver knows that the parameter is one. 1 when the value was taken. */
+static int resize_integer(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *value)
+{
+    uint32_t size = launch->function->layout.params[position].size;
+    if (!PyArray_IsScalar(argument, Integer) || size > sizeof(CUdeviceptr)
+        || driver_parameter_kind(launch->function->handle, (size_t)position) != CPU_PARAMETER_INTEGER)
+        return 0;
+    PyObject *number = PyNumber_Index(argument);
+    if (!number) return -1;
+    bool fits = fits_bytes(number, size, &launch->scratch[position]);
+    Py_DECREF(number);
+    if (fits) *value = (ArgumentValue){&launch->scratch[position], size, size};
+    return fits;
+}
+
+static int refuse_size(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *value)
+{
+    int taken = resize_integer(launch, position, argument, value);
+    return taken ? taken < 0 ? -1 : 0 : raise_size(launch->function, position, argument, value->size);
+}
+
+int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count,
+                     CUstream stream)
+{
+    const ArgumentKind *kinds = kinds_of(function->state);
+    const KernelLayout *layout = &function->layout;
+    launch->function = function;
+    launch->count = count;
+    launch->stream = stream;
+    launch->heap = NULL;
+    launch->handlers = launch->keep = NULL;
+    if (layout->known && count != (Py_ssize_t)layout->count) return raise_count(function, count);
+    if (make_room(launch) < 0) return -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        ArgumentValue *value = &launch->values[i];
+        uint8_t hint =
+            i < KERNEL_ARGS_STACK_COUNT ? atomic_load_explicit(&function->hints[i], memory_order_relaxed) : 0;
+        int failed = kinds[hint].type == Py_TYPE(args[i]) ? read_kind(function, i, args[i], &kinds[hint], value)
+                                                          : read_argument(launch, i, args[i], value);
+        if (failed) return -1;
+        if (layout->known && value->size != layout->params[i].size
+            && refuse_size(launch, i, args[i], value) < 0)
+            return -1;
+        launch->params[i] = (void *)(uintptr_t)value->data;
+    }
+    return 0;
+}
+
+void launch_args_clear(LaunchArgs *launch)
+{
+    Py_XDECREF(launch->handlers);
+    Py_XDECREF(launch->keep);
+    PyMem_Free(launch->heap);
+}
+
+size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t room)
+{
+    size_t end = 0;
+    for (Py_ssize_t i = 0; i < launch->count; i++) {
+        const ArgumentValue *value = &launch->values[i];
+        size_t offset = kernel_args_align(end, value->alignment);
+        if (offset + value->size > room) return (size_t)-1;
+        memset(bytes + end, 0, offset - end);
+        memcpy(bytes + offset, value->data, value->size);
+        end = offset + value->size;
+    }
+    return end;
+}
+
+static void fill_kinds(ModuleState *state, ArgumentKind *kinds)
+{
+    kinds[KIND_GPU_ARRAY] = (ArgumentKind){state->GPUArray_type, ARGUMENT_ARRAY, sizeof(CUdeviceptr),
+                                           _Alignof(CUdeviceptr), offsetof(GPUArrayObject, pointer)};
+    kinds[KIND_ALLOCATION] =
+        (ArgumentKind){state->DeviceAllocation_type, ARGUMENT_ALLOCATION, sizeof(CUdeviceptr),
+                       _Alignof(CUdeviceptr), offsetof(DeviceAllocationObject, pointer)};
+    kinds[KIND_POOLED_ALLOCATION] = kinds[KIND_ALLOCATION];
+    kinds[KIND_POOLED_ALLOCATION].type = state->PooledDeviceAllocation_type;
+#define X(name, type) \
+    kinds[KIND_##name] = (ArgumentKind){&Py##name##ArrType_Type, ARGUMENT_VALUE, sizeof(type), _Alignof(type), \
+                                        offsetof(Py##name##ScalarObject, obval)};
+    NUMPY_SCALARS(X)
+#undef X
+}
+
+int launch_args_setup(PyObject *module, ModuleState *state)
+{
+    (void)module;
+    state->argument_kinds = PyBytes_FromStringAndSize(NULL, KIND_COUNT * sizeof(ArgumentKind));
+    if (!state->argument_kinds) return -1;
+    fill_kinds(state, (ArgumentKind *)PyBytes_AS_STRING(state->argument_kinds));
+    return 0;
+}

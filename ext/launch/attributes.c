@@ -1,0 +1,128 @@
+/* What a launch asks for beyond its shape: the keywords that become attributes of cuLaunchKernelEx. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/launch/function.h"
+
+PyObject **launch_extra_slot(ModuleState *state, LaunchExtraKeywords *given, PyObject *name)
+{
+#define MATCH(field) \
+    if (name == state->str_##field || PyUnicode_Compare(name, state->str_##field) == 0) return &given->field;
+    MATCH(cooperative)
+    MATCH(cluster)
+    MATCH(programmatic)
+    MATCH(priority)
+    MATCH(carveout)
+#undef MATCH
+    return NULL;
+}
+
+static bool is_given(PyObject *value) { return value && value != Py_None; }
+
+static CUlaunchAttributeValue *add(LaunchExtras *extras, CUlaunchAttributeID id)
+{
+    CUlaunchAttribute *attribute = &extras->list[extras->count++];
+    memset(attribute, 0, sizeof *attribute);
+    attribute->id = id;
+    return &attribute->value;
+}
+
+/* A switch: 1 when it is on, 0 when not, -1 with an exception. */
+static int is_on(PyObject *value) { return is_given(value) ? PyObject_IsTrue(value) : 0; }
+
+static int add_cluster(PyObject *value, const LaunchShape *shape, LaunchExtras *extras)
+{
+    unsigned cluster[3];
+    static const char axes[] = "xyz";
+    if (!is_given(value)) return 0;
+    if (convert_cluster(value, cluster) < 0) return -1;
+    for (int axis = 0; axis < 3; axis++) {
+        if (cluster[axis] && shape->grid[axis] % cluster[axis] == 0) continue;
+        PyErr_Format(PyExc_ValueError, "grid.%c is %u, which is no multiple of cluster.%c, %u", axes[axis],
+                     shape->grid[axis], axes[axis], cluster[axis]);
+        return -1;
+    }
+    CUlaunchAttributeValue *attribute = add(extras, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+    attribute->clusterDim.x = cluster[0];
+    attribute->clusterDim.y = cluster[1];
+    attribute->clusterDim.z = cluster[2];
+    return 0;
+}
+
+static int add_carveout(PyObject *value, LaunchExtras *extras)
+{
+    unsigned percent = 0;
+    if (!is_given(value)) return 0;
+    if (convert_unsigned(value, "carveout", &percent) < 0) return -1;
+    if (percent > 100) {
+        PyErr_Format(PyExc_ValueError, "carveout is %u: it is a percentage", percent);
+        return -1;
+    }
+    add(extras, CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)->sharedMemCarveout = percent;
+    return 0;
+}
+
+static int add_priority(PyObject *value, LaunchExtras *extras)
+{
+    int priority = 0;
+    if (!is_given(value)) return 0;
+    if (convert_int(value, "priority", &priority) < 0) return -1;
+    add(extras, CU_LAUNCH_ATTRIBUTE_PRIORITY)->priority = priority;
+    return 0;
+}
+
+int launch_extras_read(const LaunchExtraKeywords *given, const LaunchShape *shape, LaunchExtras *out)
+{
+    int cooperative = is_on(given->cooperative);
+    int programmatic = cooperative < 0 ? -1 : is_on(given->programmatic);
+    out->count = 0;
+    if (cooperative < 0 || programmatic < 0 || add_cluster(given->cluster, shape, out) < 0
+        || add_carveout(given->carveout, out) < 0 || add_priority(given->priority, out) < 0)
+        return -1;
+    if (cooperative) add(out, CU_LAUNCH_ATTRIBUTE_COOPERATIVE)->cooperative = 1;
+    if (programmatic)
+        add(out, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            ->programmaticStreamSerializationAllowed = 1;
+    return 0;
+}
+
+CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                              CUstream stream, void **params, void **extra)
+{
+    CUlaunchConfig config = {
+        .gridDimX = shape->grid[0],
+        .gridDimY = shape->grid[1],
+        .gridDimZ = shape->grid[2],
+        .blockDimX = shape->block[0],
+        .blockDimY = shape->block[1],
+        .blockDimZ = shape->block[2],
+        .sharedMemBytes = shape->shared_bytes,
+        .hStream = stream,
+        .attrs = (CUlaunchAttribute *)extras->list,
+        .numAttrs = extras->count,
+    };
+    CUresult result;
+    CALL(function->state, result, driver.cuLaunchKernelEx(&config, function->handle, params, extra));
+    return result;
+}
+
+IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUresult result,
+                                   char *text, size_t size)
+{
+    int blocks = 0, multiprocessors = 0;
+    CUdevice device;
+    int threads = (int)(shape->block[0] * shape->block[1] * shape->block[2]);
+    if (result != CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+        || driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function->handle, threads,
+                                                              shape->shared_bytes)
+               != CUDA_SUCCESS
+        || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS
+        || driver.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device)
+               != CUDA_SUCCESS)
+        return false;
+    snprintf(text, size, "the blocks of a cooperative launch run at the same time: at most %d of this size do",
+             blocks * multiprocessors);
+    return true;
+}

@@ -1,0 +1,449 @@
+/* Function: attributes of a kernel, and the launch itself, which all ways of calling one share. */
+#include "ext/launch/function.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext/constants.h"
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/texture/reference.h"
+#include "ext/wait.h"
+
+const char *function_name(FunctionObject *function)
+{
+    const char *name = PyUnicode_AsUTF8(function->name);
+    if (!name) PyErr_Clear();
+    return name ? name : "?";
+}
+
+/* Why the driver refused, as far as can be told from outside. */
+IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
+                                size_t size)
+{
+    CUcontext current = NULL;
+    size_t used = strlen(text);
+    CUresult known = driver.cuCtxGetCurrent(&current);
+    if (known == CUDA_SUCCESS && current != function->context->handle)
+        snprintf(text + used, size - used, " belongs to another context than the current one");
+    else if (launch_extras_explain(function, shape, result, text + used + 2, size - used - 2)
+             || launch_shape_explain(shape, function->handle, text + used + 2, size - used - 2))
+        text[used] = ':', text[used + 1] = ' ';
+    return CUDA_SUCCESS;
+}
+
+static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUresult result,
+                        const char *routine)
+{
+    char text[512];
+    if (PyErr_Occurred()) {
+        raise_driver(function->state, result, routine, NULL);
+        return -1;
+    }
+    snprintf(text, sizeof text, "kernel '%s'", function_name(function));
+    CALL_QUIET(function->state, explain(function, shape, result, text, sizeof text));
+    raise_driver(function->state, result, routine, "%s", text);
+    return -1;
+}
+
+static CUresult queue_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                             CUstream stream, void **params, void **extra)
+{
+    CUresult result;
+    if (extras && extras->count) return launch_extras_launch(function, shape, extras, stream, params, extra);
+    CALL(function->state, result,
+         driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
+                               shape->block[0], shape->block[1], shape->block[2], shape->shared_bytes, stream,
+                               params, extra));
+    return result;
+}
+
+int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                    CUstream stream, void **params, void **extra)
+{
+    bool referring = function->module->references != NULL;
+    if (referring && references_begin(function->module, stream) < 0) return -1;
+    CUresult result = queue_launch(function, shape, extras, stream, params, extra);
+    if (referring) references_end(function->module);
+    if (result == CUDA_SUCCESS) return 0;
+    return raise_launch(function, shape, result,
+                        extras && extras->count ? "cuLaunchKernelEx" : "cuLaunchKernel");
+}
+
+int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                           CUstream stream, void *bytes, size_t size)
+{
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    return function_launch(function, shape, extras, stream, NULL, extra);
+}
+
+int launch_wait(ModuleState *state, CUstream stream)
+{
+    CUresult result;
+    if (stream)
+        CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
+    else
+        CALL_WAITING(state, result, ON_CONTEXT, driver.cuCtxSynchronize());
+    if (result != CUDA_SUCCESS)
+        raise_driver(state, result, stream ? "cuStreamSynchronize" : "cuCtxSynchronize", NULL);
+    return result == CUDA_SUCCESS ? PyErr_CheckSignals() : -1;
+}
+
+static int timer_error(ModuleState *state, CUresult result, const char *routine)
+{
+    raise_driver(state, result, routine, NULL);
+    return -1;
+}
+
+static int start_error(ModuleState *state, LaunchTimer *timer, CUresult result, const char *routine)
+{
+    launch_timer_free(state, timer);
+    return timer_error(state, result, routine);
+}
+
+int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
+{
+    CUresult result;
+    *timer = (LaunchTimer){0};
+    CALL(state, result, driver.cuEventCreate(&timer->start, CU_EVENT_DEFAULT));
+    if (result == CUDA_SUCCESS) CALL_NEAR(state, result, driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT));
+    if (result != CUDA_SUCCESS) return start_error(state, timer, result, "cuEventCreate");
+    CALL(state, result, driver.cuEventRecord(timer->start, stream));
+    return result == CUDA_SUCCESS ? 0 : start_error(state, timer, result, "cuEventRecord");
+}
+
+int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream)
+{
+    CUresult result;
+    CALL(state, result, driver.cuEventRecord(timer->stop, stream));
+    return result == CUDA_SUCCESS ? 0 : timer_error(state, result, "cuEventRecord");
+}
+
+double launch_timer_read(ModuleState *state, LaunchTimer *timer)
+{
+    CUresult result;
+    float milliseconds = 0;
+    CALL_WAITING(state, result, ON_EVENT(timer->stop), driver.cuEventSynchronize(timer->stop));
+    if (result != CUDA_SUCCESS) return timer_error(state, result, "cuEventSynchronize");
+    CALL_NEAR(state, result, driver.cuEventElapsedTime(&milliseconds, timer->start, timer->stop));
+    return result == CUDA_SUCCESS ? milliseconds * 1e-3 : timer_error(state, result, "cuEventElapsedTime");
+}
+
+void launch_timer_free(ModuleState *state, LaunchTimer *timer)
+{
+    if (timer->start) CALL_QUIET(state, driver.cuEventDestroy(timer->start));
+    if (timer->stop) CALL_QUIET(state, driver.cuEventDestroy(timer->stop));
+    *timer = (LaunchTimer){0};
+}
+
+PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction handle, PyObject *name)
+{
+    KernelLayout layout;
+    CUresult result;
+    CALL_NEAR(state, result, kernel_layout_read(&layout, handle));
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuFuncGetParamInfo", NULL);
+    errors_skip_log(state); /* the driver noted that there was no further parameter */
+    FunctionObject *function = (FunctionObject *)state->Function_type->tp_alloc(state->Function_type, 0);
+    if (!function) {
+        kernel_layout_free(&layout);
+        return NULL;
+    }
+    function->vectorcall = launch_vectorcall;
+    function->state = state;
+    function->module = (CodeModuleObject *)Py_NewRef((PyObject *)module);
+    function->context = module->context;
+    function->handle = handle;
+    function->name = Py_NewRef(name);
+    function->layout = layout;
+    return (PyObject *)function;
+}
+
+static int function_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    FunctionObject *function = function_cast(self);
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(function->module);
+    Py_VISIT(function->name);
+    Py_VISIT(function->arg_format);
+    Py_VISIT(function->texrefs);
+    Py_VISIT(function->attributes);
+    return 0;
+}
+
+/* The module and the name stay until deallocation: a cycle must not leave a Function that cannot be called.
+ */
+static int function_clear(PyObject *self)
+{
+    FunctionObject *function = function_cast(self);
+    Py_CLEAR(function->arg_format);
+    Py_CLEAR(function->texrefs);
+    Py_CLEAR(function->attributes);
+    return 0;
+}
+
+static void function_dealloc(PyObject *self)
+{
+    FunctionObject *function = function_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (function->weak_references) PyObject_ClearWeakRefs(self);
+    function_clear(self);
+    prepared_drop(function->prepared);
+    kernel_layout_free(&function->layout);
+    PyMem_Free(function->stateful);
+    Py_XDECREF(function->name);
+    Py_XDECREF(function->module);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *function_repr(PyObject *self)
+{
+    FunctionObject *function = function_cast(self);
+    return PyUnicode_FromFormat("<pycuda.driver.Function %R at %p>", function->name, (void *)function->handle);
+}
+
+static PyObject *read_attribute(FunctionObject *function, int attribute)
+{
+    CUresult result;
+    int value = 0;
+    CALL(function->state, result, driver.cuFuncGetAttribute(&value, attribute, function->handle));
+    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncGetAttribute", NULL);
+    return PyLong_FromLong(value);
+}
+
+PyDoc_STRVAR(get_attribute_doc, "get_attribute(attr) -> int\n--\n\n"
+                                "An attribute of the kernel, one of function_attribute (cuFuncGetAttribute). "
+                                "The attributes can also be read as\n"
+                                "lower-case attributes of the function: func.num_regs.");
+
+static PyObject *get_attribute(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"attr", NULL};
+    PyObject *given[1];
+    int attribute;
+    if (convert_arguments("get_attribute", names, 1, args, arg_count, keywords, given) < 0
+        || convert_int(given[0], "attr", &attribute) < 0)
+        return NULL;
+    return read_attribute(function_cast(self), attribute);
+}
+
+PyDoc_STRVAR(set_attribute_doc, "set_attribute(attr, value)\n--\n\n"
+                                "Sets an attribute of the kernel, e.g. "
+                                "function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES (cuFuncSetAttribute).");
+
+static PyObject *set_attribute(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"attr", "value", NULL};
+    FunctionObject *function = function_cast(self);
+    PyObject *given[2];
+    int attribute, value;
+    CUresult result;
+    if (convert_arguments("set_attribute", names, 2, args, arg_count, keywords, given) < 0
+        || convert_int(given[0], "attr", &attribute) < 0 || convert_int(given[1], "value", &value) < 0)
+        return NULL;
+    CALL(function->state, result, driver.cuFuncSetAttribute(function->handle, attribute, value));
+    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncSetAttribute", NULL);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(set_cache_config_doc,
+             "set_cache_config(fc)\n--\n\n"
+             "How the kernel would like on-chip memory to be split, one of func_cache (cuFuncSetCacheConfig).");
+
+static PyObject *set_cache_config(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"fc", NULL};
+    FunctionObject *function = function_cast(self);
+    PyObject *given[1];
+    unsigned config;
+    CUresult result;
+    if (convert_arguments("set_cache_config", names, 1, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[0], "fc", &config) < 0)
+        return NULL;
+    CALL(function->state, result, driver.cuFuncSetCacheConfig(function->handle, config));
+    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncSetCacheConfig", NULL);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(
+    set_shared_config_doc,
+    "set_shared_config(sc)\n--\n\n"
+    "The width of shared memory banks for this kernel, one of shared_config (cuFuncSetSharedMemConfig).");
+
+static PyObject *set_shared_config(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"sc", NULL};
+    FunctionObject *function = function_cast(self);
+    PyObject *given[1];
+    unsigned config;
+    CUresult result;
+    if (convert_arguments("set_shared_config", names, 1, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[0], "sc", &config) < 0)
+        return NULL;
+    CALL(function->state, result, driver.cuFuncSetSharedMemConfig(function->handle, config));
+    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncSetSharedMemConfig", NULL);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(param_set_texref_doc,
+             "param_set_texref(texref)\n--\n\n"
+             "Makes a TextureReference available to the kernel, which all of its module are already. TypeError "
+             "for\nanything else, LogicError for one of another module.");
+
+static PyObject *param_set_texref(PyObject *self, PyObject *texref)
+{
+    PyObject *list = PyTuple_Pack(1, texref);
+    int status = list ? references_check(function_cast(self), list, false) : -1;
+    Py_XDECREF(list);
+    return status < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* func.num_regs is get_attribute(function_attribute.NUM_REGS). Rows of the type rather than a __getattr__,
+ * which would make every look-up of a method slower. */
+static PyObject *get_shortcut(PyObject *self, void *closure)
+{
+    return read_attribute(function_cast(self), (int)(intptr_t)closure);
+}
+
+#define SHORTCUTS(X) \
+    X(max_threads_per_block, MAX_THREADS_PER_BLOCK) \
+    X(shared_size_bytes, SHARED_SIZE_BYTES) \
+    X(const_size_bytes, CONST_SIZE_BYTES) \
+    X(local_size_bytes, LOCAL_SIZE_BYTES) \
+    X(num_regs, NUM_REGS) \
+    X(ptx_version, PTX_VERSION) \
+    X(binary_version, BINARY_VERSION) \
+    X(cache_mode_ca, CACHE_MODE_CA) \
+    X(max_dynamic_shared_size_bytes, MAX_DYNAMIC_SHARED_SIZE_BYTES) \
+    X(preferred_shared_memory_carveout, PREFERRED_SHARED_MEMORY_CARVEOUT) \
+    X(cluster_size_must_be_set, CLUSTER_SIZE_MUST_BE_SET) \
+    X(required_cluster_width, REQUIRED_CLUSTER_WIDTH) \
+    X(required_cluster_height, REQUIRED_CLUSTER_HEIGHT) \
+    X(required_cluster_depth, REQUIRED_CLUSTER_DEPTH) \
+    X(non_portable_cluster_size_allowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED) \
+    X(cluster_scheduling_policy_preference, CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+
+static PyObject *get_name(PyObject *self, void *Py_UNUSED(closure))
+{
+    return Py_NewRef(function_cast(self)->name);
+}
+
+static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(function_cast(self)->handle);
+}
+
+/* What prepare() remembers; absent before it, as an attribute set by Python code would be. */
+static PyObject *get_prepared(PyObject *self, void *closure)
+{
+    FunctionObject *function = function_cast(self);
+    PyObject *value = closure ? function->arg_format : function->texrefs;
+    if (value) return Py_NewRef(value);
+    PyErr_Format(PyExc_AttributeError, "'Function' object has no attribute '%s': prepare() was not called",
+                 closure ? "arg_format" : "texrefs");
+    return NULL;
+}
+
+static PyGetSetDef function_getset[] = {
+    {"name", get_name, NULL, "The kernel's name in its module.", NULL},
+    {"__name__", get_name, NULL, "The kernel's name in its module.", NULL},
+    {"handle", get_handle, NULL, "The CUfunction as an int.", NULL},
+    {"arg_format", get_prepared, NULL, "The format codes of the arguments, as prepare() found them.", "f"},
+#define X(lower, upper) \
+    {#lower, get_shortcut, NULL, "get_attribute(function_attribute." #upper ")", \
+     (void *)CU_FUNC_ATTRIBUTE_##upper},
+    SHORTCUTS(X)
+#undef X
+        {"texrefs", get_prepared, NULL, "The texture references that prepare() was given.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef function_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, attributes), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(prepare_doc, "prepare(arg_types, shared=None, texrefs=None) -> self\n--\n\n"
+                          "Fixes the types of the arguments for prepared_call and its relatives.\n\n"
+                          "arg_types is a string of format codes as the struct module has them (i, f, P ...; "
+                          "F and D are complex), or a\n"
+                          "sequence of such strings, numpy dtypes and numpy scalar types. TypeError when "
+                          "they do not fit the kernel.");
+
+PyDoc_STRVAR(prepared_call_doc,
+             "prepared_call(grid, block, *args, shared_size=0)\n--\n\n"
+             "Launches the kernel on the default stream (cuLaunchKernel) with arguments of the types given to "
+             "prepare().\n"
+             "cooperative, cluster, programmatic, priority and carveout are as in a plain call.");
+
+PyDoc_STRVAR(prepared_async_call_doc, "prepared_async_call(grid, block, stream, *args, shared_size=0)\n--\n\n"
+                                      "prepared_call on a stream; None is the default stream.");
+
+PyDoc_STRVAR(prepared_timed_call_doc,
+             "prepared_timed_call(grid, block, *args, shared_size=0) -> callable\n--\n\n"
+             "prepared_call between two events. The result, when called, waits for the kernel and returns "
+             "its time in seconds.");
+
+static PyMethodDef function_methods[] = {
+    {"get_attribute", AS_METHOD(get_attribute), FAST_KEYWORDS, get_attribute_doc},
+    {"set_attribute", AS_METHOD(set_attribute), FAST_KEYWORDS, set_attribute_doc},
+    {"set_cache_config", AS_METHOD(set_cache_config), FAST_KEYWORDS, set_cache_config_doc},
+    {"set_shared_config", AS_METHOD(set_shared_config), FAST_KEYWORDS, set_shared_config_doc},
+    {"param_set_texref", param_set_texref, METH_O, param_set_texref_doc},
+    {"prepare", AS_METHOD(prepared_prepare), FAST_KEYWORDS, prepare_doc},
+    {"prepared_call", AS_METHOD(prepared_call), FAST_KEYWORDS, prepared_call_doc},
+    {"prepared_async_call", AS_METHOD(prepared_async_call), FAST_KEYWORDS, prepared_async_call_doc},
+    {"prepared_timed_call", AS_METHOD(prepared_timed_call), FAST_KEYWORDS, prepared_timed_call_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(function_doc,
+             "A kernel of a Module; made by Module.get_function.\n\n"
+             "func(argument, ..., block=, grid=(1, 1), stream=None, shared=0, texrefs=[], time_kernel=False,\n"
+             "     cooperative=False, cluster=None, programmatic=False, priority=None, carveout=None)\n\n"
+             "Launches it with `block` threads a block (3 numbers) and `grid` blocks (1 to 3 numbers). "
+             "Arguments are numpy\n"
+             "scalars, DeviceAllocation, GPUArray, In/Out/InOut of host arrays, and objects with "
+             "__cuda_array_interface__; their\n"
+             "number and sizes are checked against the kernel's own where the driver can tell. Returns None, "
+             "or the kernel's time\n"
+             "in seconds with time_kernel=True.\n\n"
+             "cooperative=True runs all blocks at the same time, so that they may wait for each other. "
+             "cluster=(x, y, z) groups\n"
+             "neighbouring blocks; the grid must be a multiple of it. programmatic=True lets the launch begin "
+             "before the one\n"
+             "in front of it in the stream has ended (griddepcontrol). priority is as of streams. carveout is "
+             "the share of\n"
+             "on-chip memory, in percent, to use as shared memory (cuLaunchKernelEx).");
+
+static PyType_Slot function_slots[] = {
+    {Py_tp_doc, (void *)function_doc},
+    {Py_tp_dealloc, AS_SLOT(function_dealloc)},
+    {Py_tp_traverse, AS_SLOT(function_traverse)},
+    {Py_tp_clear, AS_SLOT(function_clear)},
+    {Py_tp_repr, AS_SLOT(function_repr)},
+    {Py_tp_call, AS_SLOT(PyVectorcall_Call)},
+    {Py_tp_getset, function_getset},
+    {Py_tp_members, function_members},
+    {Py_tp_methods, function_methods},
+    {0, NULL},
+};
+
+static PyType_Spec function_spec = {
+    .name = "pycuda._driver.Function",
+    .basicsize = sizeof(FunctionObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL
+             | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = function_slots,
+};
+
+int function_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->Function_type, &function_spec, NULL) < 0) return -1;
+    return stateful_setup(module, state);
+}

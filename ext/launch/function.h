@@ -1,0 +1,135 @@
+/* Kernels: the Function object, what it knows about its parameters, and a launch being put together. */
+#ifndef EXT_LAUNCH_FUNCTION_H
+#define EXT_LAUNCH_FUNCTION_H
+
+#include "core/kernel_args.h"
+#include "core/launch_shape.h"
+#include "core/pack_format.h"
+#include "ext/code/code_module.h"
+
+/* What prepare() found out: one slot for each value of the call. A call in progress holds it while it
+ * reads its arguments, which may run Python code that prepares the function anew. */
+typedef struct PreparedSlot {
+    const PackCode *code;
+    uint32_t offset, size;      /* in the buffer of arguments */
+} PreparedSlot;
+
+typedef struct Prepared {
+    long holders;               /* changed with the GIL */
+    Py_ssize_t count;
+    size_t bytes;
+    bool by_parameter;          /* slot i is parameter i */
+    PreparedSlot slots[];
+} Prepared;
+
+/* The stateful interface of the first CUDA versions: what it sets stays for the next launch. */
+typedef struct StatefulLaunch {
+    unsigned block[3], shared_bytes;
+    size_t size;                /* what param_set_size said */
+    bool size_set;
+    unsigned char bytes[KERNEL_ARGS_STACK_BYTES];
+} StatefulLaunch;
+
+typedef struct FunctionObject {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    ModuleState *state;
+    CodeModuleObject *module;   /* keeps the code loaded */
+    ContextObject *context;     /* the module's, borrowed */
+    CUfunction handle;
+    PyObject *name;
+    KernelLayout layout;        /* not changed after creation */
+    _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT];    /* the kind of argument seen last at each position */
+    Prepared *prepared;         /* held; NULL before prepare() */
+    PyObject *arg_format, *texrefs;     /* as prepare() was given them; NULL before */
+    StatefulLaunch *stateful;   /* owned; NULL until used */
+    PyObject *attributes;       /* __dict__ */
+    PyObject *weak_references;
+} FunctionObject;
+
+static inline FunctionObject *function_cast(PyObject *object) { return (FunctionObject *)object; }
+
+/* A new Function for this handle. NULL with an exception. */
+PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction handle, PyObject *name);
+
+/* The name for messages, never NULL. */
+const char *function_name(FunctionObject *function);
+
+/* What a launch asks for beyond its shape (ext/launch/attributes.c): the keywords as given, each may be NULL, and
+ * what the driver is told. */
+typedef struct LaunchExtraKeywords {
+    PyObject *cooperative, *cluster, *programmatic, *priority, *carveout;
+} LaunchExtraKeywords;
+
+typedef struct LaunchExtras {
+    unsigned count;
+    CUlaunchAttribute list[5];
+} LaunchExtras;
+
+/* Where the value of this keyword goes, NULL when it is none of these. */
+PyObject **launch_extra_slot(ModuleState *state, LaunchExtraKeywords *given, PyObject *name);
+
+/* -1 with an exception. */
+int launch_extras_read(const LaunchExtraKeywords *given, const LaunchShape *shape, LaunchExtras *out);
+
+CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                              CUstream stream, void **params, void **extra);
+
+/* Why the driver refused for a reason of theirs; false when it was for another. */
+IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUresult result,
+                                   char *text, size_t size);
+
+/* Makes the driver's launch and raises what goes wrong, saying which part of the shape is to blame. -1 with
+ * an exception. Arguments are either one pointer each (params) or one buffer (extra); extras may be NULL. */
+int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                    CUstream stream, void **params, void **extra);
+
+/* The same with one buffer of `size` bytes. */
+int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                           CUstream stream, void *bytes, size_t size);
+
+/* Two events round a launch, to time it. */
+typedef struct LaunchTimer {
+    CUevent start, stop;
+} LaunchTimer;
+
+int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream);
+int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream);
+/* Waits for the second event. Seconds, or -1 with an exception. */
+double launch_timer_read(ModuleState *state, LaunchTimer *timer);
+void launch_timer_free(ModuleState *state, LaunchTimer *timer);
+
+/* Waits for the stream, or for the context when stream is NULL. -1 with an exception. */
+int launch_wait(ModuleState *state, CUstream stream);
+
+/* launch.c: Function.__call__. */
+PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t count_flag,
+                            PyObject *keyword_names);
+
+/* Memory of pools among the arguments and under the module's textures is about to be used on this stream. -1
+ * with an exception. */
+int launch_note(FunctionObject *function, PyObject *const *args, Py_ssize_t count, PyObject *stream,
+                CUstream handle);
+
+/* convert_block, convert_grid (NULL: one block) and convert_stream, with the usual case first. */
+int launch_read_block(PyObject *value, unsigned out[3]);
+int launch_read_grid(PyObject *value, unsigned out[3]);
+int launch_read_stream(ModuleState *state, PyObject *value, CUstream *out);
+
+/* prepared.c */
+PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS);
+PyObject *prepared_call(PyObject *self, FAST_PARAMETERS);
+PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS);
+PyObject *prepared_timed_call(PyObject *self, FAST_PARAMETERS);
+void prepared_drop(Prepared *prepared); /* NULL is nothing */
+int prepared_setup(PyObject *module, ModuleState *state);
+
+/* ext/launch/stateful.c: param_set, launch_grid and the like. */
+int stateful_setup(PyObject *module, ModuleState *state);
+
+/* argument_handlers.c: In, Out, InOut. */
+int argument_handlers_setup(PyObject *module, ModuleState *state);
+
+int function_setup(PyObject *module, ModuleState *state);
+
+#endif

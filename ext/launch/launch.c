@@ -1,0 +1,192 @@
+/* Function.__call__: the path that every plain launch takes.
+ *
+ * Nothing here allocates a Python object unless an argument asks for it (In, Out, InOut), and the GIL is
+ * kept: a launch only queues work. Order of what happens: arguments are read (handlers allocate), handlers
+ * copy in, the launch, then with handlers that copy out: wait, copy out.
+ */
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/launch/arguments.h"
+#include "ext/memory/pooled_allocation.h"
+#include "ext/texture/reference.h"
+#include "ext/stream/stream.h"
+
+typedef struct LaunchKeywords {
+    PyObject *block, *grid, *stream, *shared, *texrefs, *time_kernel;   /* borrowed; NULL where not given */
+    LaunchExtraKeywords extras;
+    bool has_extras;
+} LaunchKeywords;
+
+/* Where the value of this keyword goes, or NULL. Interned names are told by their address. */
+static PyObject **keyword_slot(ModuleState *state, LaunchKeywords *given, PyObject *name, bool by_address)
+{
+#define MATCH(field) \
+    if (by_address ? name == state->str_##field : PyUnicode_Compare(name, state->str_##field) == 0) \
+        return &given->field;
+    MATCH(block)
+    MATCH(grid)
+    MATCH(stream)
+    MATCH(shared)
+    MATCH(texrefs)
+    MATCH(time_kernel)
+#undef MATCH
+    return NULL;
+}
+
+static int read_keywords(ModuleState *state, LaunchKeywords *given, PyObject *const *values, PyObject *names)
+{
+    Py_ssize_t count = names ? PyTuple_GET_SIZE(names) : 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        PyObject **slot = keyword_slot(state, given, name, true);
+        if (!slot) slot = keyword_slot(state, given, name, false);
+        if (!slot && (slot = launch_extra_slot(state, &given->extras, name))) given->has_extras = true;
+        if (!slot) {
+            PyErr_Format(PyExc_ValueError, "extra keyword arguments: %U", name);
+            return -1;
+        }
+        *slot = values[i];
+    }
+    if (given->block && given->block != Py_None) return 0;
+    PyErr_SetString(PyExc_ValueError, "must specify block size");
+    return -1;
+}
+
+/* A tuple of plain small ints, the usual case. Returns how many, or 0 when it is something else. */
+static Py_ssize_t read_plain(PyObject *value, unsigned out[3])
+{
+    if (!PyTuple_CheckExact(value) || PyTuple_GET_SIZE(value) > 3) return 0;
+    Py_ssize_t count = PyTuple_GET_SIZE(value);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = PyTuple_GET_ITEM(value, i);
+        int overflow = 1;
+        long number = PyLong_CheckExact(item) ? PyLong_AsLongAndOverflow(item, &overflow) : -1;
+        if (overflow || number < 0 || number > INT32_MAX) return 0;
+        out[i] = (unsigned)number;
+    }
+    return count;
+}
+
+int launch_read_block(PyObject *value, unsigned out[3])
+{
+    return read_plain(value, out) == 3 ? 0 : convert_block(value, out);
+}
+
+int launch_read_grid(PyObject *value, unsigned out[3])
+{
+    out[0] = out[1] = out[2] = 1;
+    return !value || read_plain(value, out) > 0 ? 0 : convert_grid(value, out);
+}
+
+int launch_read_stream(ModuleState *state, PyObject *value, CUstream *out)
+{
+    *out = NULL;
+    if (!value || value == Py_None) return 0;
+    if (Py_TYPE(value) != state->Stream_type) return convert_stream(state, value, out);
+    *out = stream_cast(value)->handle;
+    return 0;
+}
+
+static int read_shape(FunctionObject *function, const LaunchKeywords *given, LaunchShape *shape,
+                      CUstream *stream)
+{
+    shape->shared_bytes = 0;
+    if (launch_read_block(given->block, shape->block) < 0 || launch_read_grid(given->grid, shape->grid) < 0)
+        return -1;
+    if (given->stream && launch_read_stream(function->state, given->stream, stream) < 0) return -1;
+    if (given->shared && convert_unsigned(given->shared, "shared", &shape->shared_bytes) < 0) return -1;
+    return given->texrefs ? references_check(function, given->texrefs, true) : 0;
+}
+
+/* By the kernel's own layout each value is taken from where it lies; without one all go into a buffer first.
+ */
+static int launch(LaunchArgs *args, const LaunchShape *shape, const LaunchExtras *extras, CUstream stream)
+{
+    FunctionObject *function = args->function;
+    unsigned char bytes[KERNEL_ARGS_STACK_BYTES];
+    if (function->layout.known) return function_launch(function, shape, extras, stream, args->params, NULL);
+    size_t size = launch_args_flatten(args, bytes, sizeof bytes);
+    if (size != (size_t)-1) return function_launch_buffer(function, shape, extras, stream, bytes, size);
+    PyErr_Format(PyExc_TypeError, "the arguments of kernel '%s' need more than %d bytes",
+                 function_name(function), KERNEL_ARGS_STACK_BYTES);
+    return -1;
+}
+
+/* Calls a method of every handler that has it; *any tells whether one had. */
+static int call_handlers(PyObject *handlers, PyObject *method, PyObject *stream, bool only_ask, bool *any)
+{
+    *any = false;
+    for (Py_ssize_t i = 0; handlers && i < PyList_GET_SIZE(handlers); i++) {
+        PyObject *handler = PyList_GET_ITEM(handlers, i);
+        if (!PyObject_HasAttr(handler, method)) continue;
+        *any = true;
+        PyObject *result = only_ask ? Py_NewRef(Py_None) : PyObject_CallMethodOneArg(handler, method, stream);
+        if (!result) return -1;
+        Py_DECREF(result);
+    }
+    return 0;
+}
+
+/* The launch with its handlers and its timer. Seconds, or 0 when not timed; -1 with an exception. */
+static double launch_full(LaunchArgs *args, const LaunchShape *shape, const LaunchExtras *extras,
+                          CUstream stream, PyObject *stream_object, bool timed)
+{
+    ModuleState *state = args->function->state;
+    LaunchTimer timer = {0};
+    bool before, after;
+    double seconds = 0;
+    if (call_handlers(args->handlers, state->str_pre_call, stream_object, false, &before) < 0) return -1;
+    if (timed && launch_timer_start(state, &timer, stream) < 0) return -1;
+    int failed = launch(args, shape, extras, stream);
+    if (!failed && timed) {
+        failed = launch_timer_stop(state, &timer, stream);
+        if (!failed && (seconds = launch_timer_read(state, &timer)) < 0) failed = -1;
+    }
+    launch_timer_free(state, &timer);
+    if (failed) return -1;
+    call_handlers(args->handlers, state->str_post_call, stream_object, true, &after);
+    if (after && launch_wait(state, stream) < 0) return -1;
+    return after && call_handlers(args->handlers, state->str_post_call, stream_object, false, &after) < 0
+               ? -1
+               : seconds;
+}
+
+int launch_note(FunctionObject *function, PyObject *const *args, Py_ssize_t count, PyObject *stream,
+                CUstream handle)
+{
+    ModuleState *state = function->state;
+    if (!pooled_in_use(state)) return 0;
+    if (pooled_note_objects(state, args, count, stream, handle) < 0) return -1;
+    return references_note(function->module, stream, handle);
+}
+
+PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t count_flag,
+                            PyObject *keyword_names)
+{
+    FunctionObject *function = function_cast(callable);
+    Py_ssize_t count = PyVectorcall_NARGS(count_flag);
+    LaunchKeywords given = {0};
+    LaunchShape shape;
+    LaunchExtras extras;
+    LaunchArgs values;
+    CUstream stream = NULL;
+    double seconds = 0;
+    int timed = 0;
+    if (read_keywords(function->state, &given, args + count, keyword_names) < 0
+        || read_shape(function, &given, &shape, &stream) < 0)
+        return NULL;
+    if (given.has_extras && launch_extras_read(&given.extras, &shape, &extras) < 0) return NULL;
+    const LaunchExtras *asked = given.has_extras ? &extras : NULL;
+    if (given.time_kernel && (timed = PyObject_IsTrue(given.time_kernel)) < 0) return NULL;
+    int failed = launch_args_read(&values, function, args, count, stream);
+    if (!failed) failed = launch_note(function, args, count, given.stream, stream);
+    if (!failed && !timed && !values.handlers)
+        failed = launch(&values, &shape, asked, stream);
+    else if (!failed)
+        failed = (seconds =
+                      launch_full(&values, &shape, asked, stream, given.stream ? given.stream : Py_None, timed))
+                 < 0;
+    launch_args_clear(&values);
+    if (failed) return NULL;
+    return timed ? PyFloat_FromDouble(seconds) : Py_NewRef(Py_None);
+}

@@ -1,0 +1,447 @@
+/* Packed arguments: what pycuda._pvt_struct offers, and what prepared calls use one value at a time.
+ *
+ * The interface is that of the struct module in native mode, with F and D for complex numbers.
+ */
+#include "ext/launch/pvt_struct.h"
+
+#include <string.h>
+
+#include "ext/convert/convert.h"
+#include "ext/numpy_api.h"
+
+#if PY_VERSION_HEX < 0x030B0000
+#define PyFloat_Pack2(value, out, little) _PyFloat_Pack2(value, (unsigned char *)(out), little)
+#define PyFloat_Unpack2(in, little) _PyFloat_Unpack2((const unsigned char *)(in), little)
+#endif
+
+typedef struct PackStructObject {
+    PyObject_HEAD
+    ModuleState *state;
+    PyObject *text;     /* the format, a str */
+    PackFormat format;
+} PackStructObject;
+
+static PackStructObject *pack_struct_cast(PyObject *object) { return (PackStructObject *)object; }
+
+static int raise_pack(ModuleState *state, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    PyErr_FormatV(state->PackError, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+int pack_read_format(ModuleState *state, PyObject *text, PackFormat *out)
+{
+    static const char *const problems[] = {
+        [PACK_BAD_CODE] = "bad char in struct format",
+        [PACK_NO_CODE] = "repeat count given without format specifier",
+        [PACK_TOO_LARGE] = "total struct size too long",
+        [PACK_BAD_ORDER] = "only native byte order, size and alignment are packed",
+    };
+    Py_ssize_t length;
+    size_t where;
+    const char *bytes;
+    if (PyBytes_Check(text)) {
+        bytes = PyBytes_AS_STRING(text);
+        length = PyBytes_GET_SIZE(text);
+    } else if (!PyUnicode_Check(text)) {
+        PyErr_Format(PyExc_TypeError, "a format is a str or bytes, not %.200s", Py_TYPE(text)->tp_name);
+        return -1;
+    } else if (!(bytes = PyUnicode_AsUTF8AndSize(text, &length))) {
+        return -1;
+    }
+    PackStatus status = pack_format_parse(out, bytes, (size_t)length, &where);
+    if (status == PACK_OK) return 0;
+    if (status == PACK_NO_MEMORY) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return raise_pack(state, "%s, at character %zu of '%s'", problems[status], where, bytes);
+}
+
+/* Writing */
+
+static void store_integer(unsigned char *out, size_t size, unsigned long long bits)
+{
+    switch (size) {
+    case 1: *out = (unsigned char)bits; break;
+    case 2: memcpy(out, &(uint16_t){(uint16_t)bits}, 2); break;
+    case 4: memcpy(out, &(uint32_t){(uint32_t)bits}, 4); break;
+    default: memcpy(out, &bits, 8); break;
+    }
+}
+
+static int write_integer(ModuleState *state, const PackCode *code, PyObject *value, unsigned char *out)
+{
+    int bits = code->size * 8;
+    unsigned long long number;
+    PyObject *index = PyNumber_Index(value);
+    if (!index) {
+        PyErr_Clear();
+        return raise_pack(state, "format code '%c' takes an integer, not %.200s", code->code,
+                          Py_TYPE(value)->tp_name);
+    }
+    if (code->kind == PACK_SIGNED) {
+        int overflow;
+        long long is = PyLong_AsLongLongAndOverflow(index, &overflow);
+        long long most = (long long)(~0ull >> (65 - bits));
+        number = (unsigned long long)is;
+        if (overflow || is > most || is < -most - 1)
+            number =
+                (unsigned long long)raise_pack(state, "%S does not fit format code '%c'", index, code->code);
+    } else {
+        number = PyLong_AsUnsignedLongLong(index);
+        bool wrong = number == ~0ull && PyErr_Occurred();
+        if (wrong || number > ~0ull >> (64 - bits)) {
+            PyErr_Clear();
+            raise_pack(state, "%S does not fit format code '%c'", index, code->code);
+        }
+    }
+    Py_DECREF(index);
+    store_integer(out, code->size, number);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int write_float(ModuleState *state, const PackCode *code, PyObject *value, unsigned char *out)
+{
+    double number = PyFloat_AsDouble(value);
+    if (number == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return raise_pack(state, "format code '%c' takes a real number, not %.200s", code->code,
+                          Py_TYPE(value)->tp_name);
+    }
+    float narrow = (float)number;
+    if (code->kind == PACK_HALF) {
+        if (PyFloat_Pack2(number, (char *)out, PY_LITTLE_ENDIAN) == 0) return 0;
+        PyErr_Clear();
+        return raise_pack(state, "%R is too large for format code 'e'", value);
+    }
+    if (code->size == sizeof narrow && Py_IS_INFINITY(narrow) && !Py_IS_INFINITY(number))
+        return raise_pack(state, "%R is too large for format code 'f'", value);
+    if (code->size == sizeof narrow)
+        memcpy(out, &narrow, sizeof narrow);
+    else
+        memcpy(out, &number, sizeof number);
+    return 0;
+}
+
+static int write_complex(ModuleState *state, const PackCode *code, PyObject *value, unsigned char *out)
+{
+    Py_complex number = PyComplex_AsCComplex(value);
+    if (number.real == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return raise_pack(state, "format code '%c' takes a number, not %.200s", code->code,
+                          Py_TYPE(value)->tp_name);
+    }
+    if (code->size == 2 * sizeof(float))
+        memcpy(out, (float[]){(float)number.real, (float)number.imag}, code->size);
+    else
+        memcpy(out, (double[]){number.real, number.imag}, code->size);
+    return 0;
+}
+
+/* Bytes of a NumPy scalar that lends no buffer: dtypes that others registered. */
+static PyObject *scalar_as_array(PyObject *value)
+{
+    if (PyArray_CheckScalar(value) && !PyArray_Check(value) && !PyBytes_Check(value))
+        return PyArray_FromScalar(value, NULL);
+    return Py_NewRef(value);
+}
+
+static int write_bytes(ModuleState *state, const PackCode *code, size_t length, PyObject *value,
+                       unsigned char *out)
+{
+    Py_buffer buffer;
+    PyObject *lender = scalar_as_array(value);
+    if (!lender) return -1;
+    int failed = PyObject_GetBuffer(lender, &buffer, PyBUF_C_CONTIGUOUS);
+    Py_DECREF(lender);
+    if (failed) {
+        PyErr_Clear();
+        return raise_pack(state, "format code '%c' takes bytes or a contiguous buffer, not %.200s", code->code,
+                          Py_TYPE(value)->tp_name);
+    }
+    bool pascal = code->kind == PACK_PASCAL;
+    size_t room = pascal && length ? length - 1 : length;
+    size_t taken = (size_t)buffer.len < room ? (size_t)buffer.len : room;
+    memset(out, 0, length);
+    memcpy(out + (pascal && length ? 1 : 0), buffer.buf, taken);
+    if (pascal && length) out[0] = (unsigned char)(taken < 255 ? taken : 255);
+    PyBuffer_Release(&buffer);
+    return 0;
+}
+
+static int write_pointer(ModuleState *state, PyObject *value, unsigned char *out)
+{
+    CUdeviceptr address;
+    if (convert_pointer(state, value, &address) < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_OverflowError)) return -1;
+        PyErr_Clear();
+        return raise_pack(state, "format code 'P' takes an address, not %.200s", Py_TYPE(value)->tp_name);
+    }
+    memcpy(out, &address, sizeof address);
+    return 0;
+}
+
+static int write_char(ModuleState *state, PyObject *value, unsigned char *out)
+{
+    if (!PyBytes_Check(value) || PyBytes_GET_SIZE(value) != 1)
+        return raise_pack(state, "format code 'c' takes a bytes object of length 1");
+    *out = (unsigned char)PyBytes_AS_STRING(value)[0];
+    return 0;
+}
+
+int pack_write(ModuleState *state, const PackCode *code, size_t length, PyObject *value, unsigned char *out)
+{
+    int truth;
+    switch (code->kind) {
+    case PACK_SIGNED:
+    case PACK_UNSIGNED: return write_integer(state, code, value, out);
+    case PACK_FLOAT:
+    case PACK_HALF: return write_float(state, code, value, out);
+    case PACK_COMPLEX: return write_complex(state, code, value, out);
+    case PACK_POINTER: return write_pointer(state, value, out);
+    case PACK_CHAR: return write_char(state, value, out);
+    case PACK_BOOL:
+        truth = PyObject_IsTrue(value);
+        *out = truth > 0;
+        return truth < 0 ? -1 : 0;
+    default: return write_bytes(state, code, length, value, out);
+    }
+}
+
+/* Reading */
+
+static PyObject *read_integer(const PackCode *code, const unsigned char *in)
+{
+    unsigned long long bits = 0;
+    int unused = 64 - code->size * 8;
+    memcpy(&bits, in, code->size);
+    if (code->kind == PACK_SIGNED) return PyLong_FromLongLong((long long)(bits << unused) >> unused);
+    return PyLong_FromUnsignedLongLong(bits);
+}
+
+static PyObject *read_number(const PackCode *code, const unsigned char *in)
+{
+    float narrow[2];
+    double wide[2];
+    if (code->kind == PACK_HALF) return PyFloat_FromDouble(PyFloat_Unpack2((const char *)in, PY_LITTLE_ENDIAN));
+    bool is_complex = code->kind == PACK_COMPLEX;
+    if (code->size == (is_complex ? sizeof narrow : sizeof *narrow)) {
+        memcpy(narrow, in, code->size);
+        wide[0] = narrow[0];
+        wide[1] = is_complex ? narrow[1] : 0;
+    } else {
+        memcpy(wide, in, code->size);
+    }
+    return is_complex ? PyComplex_FromDoubles(wide[0], wide[1]) : PyFloat_FromDouble(wide[0]);
+}
+
+PyObject *pack_read(const PackCode *code, size_t length, const unsigned char *in)
+{
+    switch (code->kind) {
+    case PACK_BOOL: return PyBool_FromLong(*in);
+    case PACK_CHAR: return PyBytes_FromStringAndSize((const char *)in, 1);
+    case PACK_BYTES: return PyBytes_FromStringAndSize((const char *)in, (Py_ssize_t)length);
+    case PACK_PASCAL:
+        if (length == 0) return PyBytes_FromStringAndSize(NULL, 0);
+        return PyBytes_FromStringAndSize((const char *)in + 1, (Py_ssize_t)(*in < length ? *in : length - 1));
+    case PACK_HALF:
+    case PACK_FLOAT:
+    case PACK_COMPLEX: return read_number(code, in);
+    default: return read_integer(code, in);
+    }
+}
+
+/* Whole formats */
+
+static int write_all(PackStructObject *self, PyObject *const *values, Py_ssize_t count, unsigned char *out)
+{
+    const PackFormat *format = &self->format;
+    size_t next = 0;
+    if ((size_t)count != format->value_count)
+        return raise_pack(self->state, "pack expected %zu items for packing (got %zd)", format->value_count,
+                          count);
+    memset(out, 0, format->size);
+    for (size_t i = 0; i < format->run_count; i++) {
+        const PackRun *run = &format->runs[i];
+        for (size_t k = 0; k < pack_run_values(run); k++)
+            if (pack_write(self->state, run->code, run->count, values[next++],
+                           out + run->offset + k * pack_run_step(run))
+                < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static PyObject *read_all(PackStructObject *self, const unsigned char *in)
+{
+    const PackFormat *format = &self->format;
+    Py_ssize_t next = 0;
+    PyObject *values = PyTuple_New((Py_ssize_t)format->value_count);
+    for (size_t i = 0; values && i < format->run_count; i++) {
+        const PackRun *run = &format->runs[i];
+        for (size_t k = 0; values && k < pack_run_values(run); k++) {
+            PyObject *value = pack_read(run->code, run->count, in + run->offset + k * pack_run_step(run));
+            if (value)
+                PyTuple_SET_ITEM(values, next++, value);
+            else
+                Py_CLEAR(values);
+        }
+    }
+    return values;
+}
+
+static PyObject *struct_new(ModuleState *state, PyObject *text)
+{
+    PackFormat format;
+    if (pack_read_format(state, text, &format) < 0) return NULL;
+    PackStructObject *self = PyObject_New(PackStructObject, state->PackStruct_type);
+    PyObject *string =
+        PyBytes_Check(text) ? PyUnicode_FromEncodedObject(text, "latin-1", NULL) : Py_NewRef(text);
+    if (!self || !string) {
+        pack_format_free(&format);
+        Py_XDECREF(string);
+        if (self) PyObject_Free(self);
+        return NULL;
+    }
+    self->state = state;
+    self->text = string;
+    self->format = format;
+    return (PyObject *)self;
+}
+
+static PyObject *struct_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"format", NULL};
+    PyObject *given[1];
+    if (convert_call("Struct", names, 1, args, kwargs, given) < 0) return NULL;
+    return struct_new(state_of_type(type), given[0]);
+}
+
+static void struct_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    pack_format_free(&pack_struct_cast(self)->format);
+    Py_XDECREF(pack_struct_cast(self)->text);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *struct_pack(PyObject *object, PyObject *const *args, Py_ssize_t count)
+{
+    PackStructObject *self = pack_struct_cast(object);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)self->format.size);
+    if (bytes && write_all(self, args, count, (unsigned char *)PyBytes_AS_STRING(bytes)) < 0) Py_CLEAR(bytes);
+    return bytes;
+}
+
+/* The place for the packed bytes in a buffer; a negative offset counts from its end. NULL with an exception.
+ */
+static unsigned char *place(PackStructObject *self, const Py_buffer *buffer, Py_ssize_t offset)
+{
+    Py_ssize_t at = offset < 0 ? offset + buffer->len : offset;
+    if (at >= 0 && at <= buffer->len && (size_t)(buffer->len - at) >= self->format.size)
+        return (unsigned char *)buffer->buf + at;
+    raise_pack(self->state, "%zu bytes at offset %zd do not fit a buffer of %zd bytes", self->format.size,
+               offset, buffer->len);
+    return NULL;
+}
+
+static PyObject *struct_pack_into(PyObject *object, PyObject *const *args, Py_ssize_t count)
+{
+    PackStructObject *self = pack_struct_cast(object);
+    Py_buffer buffer;
+    if (count < 2) {
+        PyErr_SetString(PyExc_TypeError, "pack_into takes a buffer, an offset and values");
+        return NULL;
+    }
+    Py_ssize_t offset = PyNumber_AsSsize_t(args[1], PyExc_IndexError);
+    if ((offset == -1 && PyErr_Occurred()) || PyObject_GetBuffer(args[0], &buffer, PyBUF_WRITABLE) < 0)
+        return NULL;
+    unsigned char *out = place(self, &buffer, offset);
+    int failed = !out || write_all(self, args + 2, count - 2, out) < 0;
+    PyBuffer_Release(&buffer);
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *struct_unpack(PyObject *object, PyObject *value)
+{
+    PackStructObject *self = pack_struct_cast(object);
+    PyObject *values = NULL;
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(value, &buffer, PyBUF_SIMPLE) < 0) return NULL;
+    if ((size_t)buffer.len == self->format.size)
+        values = read_all(self, buffer.buf);
+    else
+        raise_pack(self->state, "unpack requires a buffer of %zu bytes", self->format.size);
+    PyBuffer_Release(&buffer);
+    return values;
+}
+
+static PyObject *struct_unpack_from(PyObject *object, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"buffer", "offset", NULL};
+    PackStructObject *self = pack_struct_cast(object);
+    PyObject *given[2];
+    Py_buffer buffer;
+    Py_ssize_t offset = 0;
+    if (convert_arguments("unpack_from", names, 1, args, arg_count, keywords, given) < 0) return NULL;
+    if (given[1] && (offset = PyNumber_AsSsize_t(given[1], PyExc_IndexError)) == -1 && PyErr_Occurred())
+        return NULL;
+    if (PyObject_GetBuffer(given[0], &buffer, PyBUF_SIMPLE) < 0) return NULL;
+    unsigned char *in = place(self, &buffer, offset);
+    PyObject *values = in ? read_all(self, in) : NULL;
+    PyBuffer_Release(&buffer);
+    return values;
+}
+
+static PyObject *struct_format(PyObject *self, void *Py_UNUSED(closure))
+{
+    return Py_NewRef(pack_struct_cast(self)->text);
+}
+
+static PyObject *struct_size(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(pack_struct_cast(self)->format.size);
+}
+
+static PyGetSetDef struct_getset[] = {
+    {"format", struct_format, NULL, "The format string.", NULL},
+    {"size", struct_size, NULL, "Bytes of one packed value.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef struct_methods[] = {
+    {"pack", AS_METHOD(struct_pack), METH_FASTCALL, "pack(*values) -> bytes"},
+    {"pack_into", AS_METHOD(struct_pack_into), METH_FASTCALL, "pack_into(buffer, offset, *values)"},
+    {"unpack", struct_unpack, METH_O, "unpack(buffer) -> tuple; the buffer has exactly `size` bytes."},
+    {"unpack_from", AS_METHOD(struct_unpack_from), FAST_KEYWORDS, "unpack_from(buffer, offset=0) -> tuple"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot struct_slots[] = {
+    {Py_tp_doc, (void *)"Struct(format)\n--\n\nValues packed for a kernel, with the alignment of C."},
+    {Py_tp_new, AS_SLOT(struct_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(struct_dealloc)},
+    {Py_tp_getset, struct_getset},
+    {Py_tp_methods, struct_methods},
+    {0, NULL},
+};
+
+static PyType_Spec struct_spec = {
+    .name = "pycuda._driver._PackStruct",
+    .basicsize = sizeof(PackStructObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = struct_slots,
+};
+
+int pvt_struct_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->PackStruct_type, &struct_spec, NULL) < 0) return -1;
+    state->PackError = PyErr_NewExceptionWithDoc(
+        "pycuda._pvt_struct.error", "A value does not fit its format code.", PyExc_TypeError, NULL);
+    return state->PackError ? PyModule_AddObjectRef(module, "_PackError", state->PackError) : -1;
+}

@@ -1,0 +1,336 @@
+#include "ext/memory/copy.h"
+
+#include "ext/convert/convert.h"
+#include "ext/memory/device_memory.h"
+#include "ext/errors.h"
+#include "ext/context/keep_alive.h"
+#include "ext/numpy_api.h"
+#include "ext/memory/pooled_allocation.h"
+#include "ext/stream/stream.h"
+#include "ext/wait.h"
+
+/* Numbers need no keeping. */
+static PyObject *keepable(PyObject *object) { return object && PyLong_Check(object) ? NULL : object; }
+
+static int keep_both(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first,
+                     PyObject *second)
+{
+    ContextObject *context;
+    if (stream_object && PyObject_TypeCheck(stream_object, state->Stream_type))
+        context = (ContextObject *)Py_NewRef((PyObject *)stream_cast(stream_object)->context);
+    else
+        context = context_current(state);
+    if (!context) return -1;
+    int status = keep_alive(state, context, stream, keepable(first), keepable(second));
+    Py_DECREF((PyObject *)context);
+    return status;
+}
+
+int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream *stream, PyObject *first,
+               PyObject *second)
+{
+    PyObject *objects[] = {first, second};
+    *stream = NULL;
+    if (!async) stream_object = NULL;
+    if (convert_stream(state, stream_object, stream) < 0
+        || pooled_note(state, objects, 2, stream_object, *stream) < 0)
+        return -1;
+    return async ? keep_both(state, stream_object, *stream, first, second) : 0;
+}
+
+/* ---- Between host and device ---- */
+
+typedef struct Transfer {
+    HostBuffer host;
+    CUdeviceptr device;
+    CUstream stream;
+} Transfer;
+
+/* One of the four functions. */
+typedef struct TransferForm {
+    const char *function, *routine;
+    bool to_device, async;
+    CUresult (*run)(const Transfer *copy);
+} TransferForm;
+
+/* All that can fail before the driver is called. The host buffer is lent when it succeeds. */
+static int prepare_transfer(ModuleState *state, const TransferForm *form, PyObject *const *given,
+                            Transfer *copy)
+{
+    PyObject *device = given[form->to_device ? 0 : 1];
+    const char *device_name = form->to_device ? "dest" : "src";
+    if ((form->to_device ? buffers_read(given[1], "src", &copy->host)
+                         : buffers_write(given[0], "dest", &copy->host))
+        < 0)
+        return -1;
+    if (convert_stream(state, form->async ? given[2] : NULL, &copy->stream) == 0
+        && convert_range_on(state, device, device_name, copy->host.size, copy->stream, &copy->device) == 0
+        && copy_begin(state, form->async, given[2], &copy->stream, copy->host.owner, device) == 0)
+        return 0;
+    buffers_release(&copy->host);
+    return -1;
+}
+
+static PyObject *transfer(PyObject *module, const TransferForm *form, FAST_PARAMETERS)
+{
+    static const char *const plain_names[] = {"dest", "src", NULL};
+    static const char *const async_names[] = {"dest", "src", "stream", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[3] = {NULL};
+    Transfer copy;
+    CUresult result = CUDA_SUCCESS;
+    if (convert_arguments(form->function, form->async ? async_names : plain_names, 2, args, arg_count, keywords,
+                          given)
+            < 0
+        || prepare_transfer(state, form, given, &copy) < 0)
+        return NULL;
+    if (copy.host.size && form->async)
+        CALL(state, result, form->run(&copy));
+    else if (copy.host.size)
+        CALL_WAITING(state, result, ON_STREAM(NULL), form->run(&copy));
+    buffers_release(&copy.host);
+    return none_or_raise(state, result, form->routine);
+}
+
+#define TRANSFER(name, routine, to_device, async, ...) \
+    static CUresult run_##name(const Transfer *copy) { return driver.routine(__VA_ARGS__); } \
+    static PyObject *name(PyObject *module, FAST_PARAMETERS) \
+    { \
+        static const TransferForm form = {#name, #routine, to_device, async, run_##name}; \
+        return transfer(module, &form, args, arg_count, keywords); \
+    }
+TRANSFER(memcpy_htod, cuMemcpyHtoD, true, false, copy->device, copy->host.pointer, copy->host.size)
+TRANSFER(memcpy_dtoh, cuMemcpyDtoH, false, false, copy->host.pointer, copy->device, copy->host.size)
+TRANSFER(memcpy_htod_async, cuMemcpyHtoDAsync, true, true, copy->device, copy->host.pointer, copy->host.size,
+         copy->stream)
+TRANSFER(memcpy_dtoh_async, cuMemcpyDtoHAsync, false, true, copy->host.pointer, copy->device, copy->host.size,
+         copy->stream)
+#undef TRANSFER
+
+PyDoc_STRVAR(memcpy_htod_doc, "memcpy_htod(dest, src)\n--\n\n"
+                              "Copy the bytes of a contiguous host buffer to the device and wait. ValueError "
+                              "when they are more than the\n"
+                              "allocation has (cuMemcpyHtoD).");
+PyDoc_STRVAR(
+    memcpy_dtoh_doc,
+    "memcpy_dtoh(dest, src)\n--\n\n"
+    "Fill a contiguous, writable host buffer from the device and wait. ValueError when it is larger than the\n"
+    "allocation (cuMemcpyDtoH).");
+PyDoc_STRVAR(memcpy_htod_async_doc, "memcpy_htod_async(dest, src, stream=None)\n--\n\n"
+                                    "memcpy_htod queued on a stream. src should be page-locked. It and dest "
+                                    "are kept alive until the copy is done\n"
+                                    "(cuMemcpyHtoDAsync).");
+PyDoc_STRVAR(memcpy_dtoh_async_doc, "memcpy_dtoh_async(dest, src, stream=None)\n--\n\n"
+                                    "memcpy_dtoh queued on a stream. dest should be page-locked and holds "
+                                    "the data once the stream was waited for. It\n"
+                                    "and src are kept alive until then (cuMemcpyDtoHAsync).");
+
+/* ---- Between devices ---- */
+
+typedef struct DeviceCopy {
+    CUdeviceptr dest, src;
+    size_t size;
+    CUstream stream;
+} DeviceCopy;
+
+/* dest, src and size, and for the asynchronous form the stream. */
+static int prepare_device_copy(ModuleState *state, PyObject *const *given, bool async, PyObject *stream,
+                               DeviceCopy *copy)
+{
+    return convert_size(given[2], "size", &copy->size) < 0
+                   || convert_stream(state, async ? stream : NULL, &copy->stream) < 0
+                   || convert_range_on(state, given[0], "dest", copy->size, copy->stream, &copy->dest) < 0
+                   || convert_range_on(state, given[1], "src", copy->size, copy->stream, &copy->src) < 0
+                   || copy_begin(state, async, stream, &copy->stream, given[0], given[1]) < 0
+               ? -1
+               : 0;
+}
+
+PyDoc_STRVAR(memcpy_dtod_doc,
+             "memcpy_dtod(dest, src, size)\n--\n\n"
+             "Copy `size` bytes within the device. ValueError when an allocation has fewer (cuMemcpyDtoD).");
+
+static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"dest", "src", "size|count", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[3];
+    DeviceCopy copy = {.stream = NULL};
+    CUresult result = CUDA_SUCCESS;
+    if (convert_arguments("memcpy_dtod", names, 3, args, arg_count, keywords, given) < 0
+        || prepare_device_copy(state, given, false, NULL, &copy) < 0)
+        return NULL;
+    if (copy.size)
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
+    return none_or_raise(state, result, "cuMemcpyDtoD");
+}
+
+PyDoc_STRVAR(
+    memcpy_dtod_async_doc,
+    "memcpy_dtod_async(dest, src, size, stream=None)\n--\n\n"
+    "memcpy_dtod queued on a stream; both objects are kept alive until it is done (cuMemcpyDtoDAsync).");
+
+static PyObject *memcpy_dtod_async(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"dest", "src", "size|count", "stream", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[4];
+    DeviceCopy copy;
+    CUresult result = CUDA_SUCCESS;
+    if (convert_arguments("memcpy_dtod_async", names, 3, args, arg_count, keywords, given) < 0
+        || prepare_device_copy(state, given, true, given[3], &copy) < 0)
+        return NULL;
+    if (copy.size) CALL(state, result, driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
+    return none_or_raise(state, result, "cuMemcpyDtoDAsync");
+}
+
+/* The handle of a context argument: the current context when it is None. A new reference in *holder. */
+static int peer_context(ModuleState *state, PyObject *value, const char *what, ContextObject **holder)
+{
+    if (!value || value == Py_None) {
+        *holder = context_current(state);
+        return *holder ? 0 : -1;
+    }
+    if (!PyObject_TypeCheck(value, state->Context_type)) {
+        PyErr_Format(PyExc_TypeError, "%s must be a Context or None, not %s", what, Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    if (!context_check(context_cast(value), what)) return -1;
+    *holder = (ContextObject *)Py_NewRef(value);
+    return 0;
+}
+
+/* given: dest, src, size, dest_context, src_context, stream */
+static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool async)
+{
+    DeviceCopy copy;
+    ContextObject *dest = NULL, *src = NULL;
+    CUresult result = CUDA_SUCCESS;
+    PyObject *answer = NULL;
+    if (peer_context(state, given[3], "dest_context", &dest) < 0
+        || peer_context(state, given[4], "src_context", &src) < 0
+        || prepare_device_copy(state, given, async, given[5], &copy) < 0)
+        goto done;
+    if (copy.size && async)
+        CALL(state, result,
+             driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
+    else if (copy.size)
+        CALL_WAITING(state, result, ON_CONTEXT,
+                     driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
+    answer = none_or_raise(state, result, async ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");
+done:
+    Py_XDECREF((PyObject *)dest);
+    Py_XDECREF((PyObject *)src);
+    return answer;
+}
+
+PyDoc_STRVAR(memcpy_peer_doc, "memcpy_peer(dest, src, size, dest_context=None, src_context=None)\n--\n\n"
+                              "Copy `size` bytes between contexts; None is the current one (cuMemcpyPeer).");
+
+static PyObject *memcpy_peer(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"dest", "src", "size|count", "dest_context", "src_context", NULL};
+    PyObject *given[6] = {NULL};
+    if (convert_arguments("memcpy_peer", names, 3, args, arg_count, keywords, given) < 0) return NULL;
+    return copy_peer(module_state(module), given, false);
+}
+
+PyDoc_STRVAR(memcpy_peer_async_doc,
+             "memcpy_peer_async(dest, src, size, dest_context=None, src_context=None, stream=None)\n--\n\n"
+             "memcpy_peer queued on a stream (cuMemcpyPeerAsync).");
+
+static PyObject *memcpy_peer_async(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"dest",        "src",    "size|count", "dest_context",
+                                        "src_context", "stream", NULL};
+    PyObject *given[6];
+    if (convert_arguments("memcpy_peer_async", names, 3, args, arg_count, keywords, given) < 0) return NULL;
+    return copy_peer(module_state(module), given, true);
+}
+
+/* ---- With allocation ---- */
+
+PyDoc_STRVAR(to_device_doc, "to_device(bf) -> DeviceAllocation\n--\n\n"
+                            "New device memory with the bytes of a buffer, which need not be contiguous: "
+                            "they are taken in C order of its\n"
+                            "indices.");
+
+static PyObject *to_device(PyObject *module, PyObject *object)
+{
+    ModuleState *state = module_state(module);
+    HostBuffer host;
+    CUresult result = CUDA_SUCCESS;
+    if (buffers_read_logical(object, "bf", &host) < 0) return NULL;
+    PyObject *allocation = device_allocation_new(state, host.size);
+    if (allocation) {
+        CUdeviceptr pointer = device_allocation_cast(allocation)->pointer;
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyHtoD(pointer, host.pointer, host.size));
+    }
+    buffers_release(&host);
+    if (result != CUDA_SUCCESS) {
+        Py_CLEAR(allocation);
+        return raise_driver(state, result, "cuMemcpyHtoD", NULL);
+    }
+    return allocation;
+}
+
+static PyObject *fetch(ModuleState *state, PyObject *device, HostArrayForm *form)
+{
+    CUdeviceptr pointer;
+    CUresult result = CUDA_SUCCESS;
+    size_t bytes = form->bytes;
+    PyObject *array = NULL;
+    if (convert_range(state, device, "devptr", bytes, &pointer) == 0)
+        array = convert_make_array(form, NULL, NULL);
+    convert_form_clear(form);
+    if (array && bytes)
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyDtoH(PyArray_DATA((PyArrayObject *)array), pointer, bytes));
+    if (result == CUDA_SUCCESS) return array;
+    Py_DECREF(array);
+    return raise_driver(state, result, "cuMemcpyDtoH", NULL);
+}
+
+PyDoc_STRVAR(from_device_doc, "from_device(devptr, shape, dtype, order=\"C\") -> ndarray\n--\n\n"
+                              "A new host array with what lies at a device address.");
+
+static PyObject *from_device(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"devptr", "shape", "dtype", "order", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[4];
+    HostArrayForm form;
+    if (convert_arguments("from_device", names, 3, args, arg_count, keywords, given) < 0
+        || convert_form(state, given[1], given[2], given[3], &form) < 0)
+        return NULL;
+    return fetch(state, given[0], &form);
+}
+
+PyDoc_STRVAR(from_device_like_doc, "from_device_like(devptr, other_ary) -> ndarray\n--\n\n"
+                                   "A new host array of the shape, dtype and order of a contiguous array, with "
+                                   "what lies at a device address.");
+
+static PyObject *from_device_like(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"devptr", "other_ary", NULL};
+    PyObject *given[2];
+    HostArrayForm form;
+    if (convert_arguments("from_device_like", names, 2, args, arg_count, keywords, given) < 0
+        || convert_form_like(given[1], &form) < 0)
+        return NULL;
+    return fetch(module_state(module), given[0], &form);
+}
+
+#define COPY_ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}
+static PyMethodDef functions[] = {
+    COPY_ROW(memcpy_htod),       COPY_ROW(memcpy_dtoh),       COPY_ROW(memcpy_htod_async),
+    COPY_ROW(memcpy_dtoh_async), COPY_ROW(memcpy_dtod),       COPY_ROW(memcpy_dtod_async),
+    COPY_ROW(memcpy_peer),       COPY_ROW(memcpy_peer_async), {"to_device", to_device, METH_O, to_device_doc},
+    COPY_ROW(from_device),       COPY_ROW(from_device_like),  {NULL, NULL, 0, NULL},
+};
+#undef COPY_ROW
+
+int copy_setup(PyObject *module, ModuleState *Py_UNUSED(state))
+{
+    return PyModule_AddFunctions(module, functions);
+}

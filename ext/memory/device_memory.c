@@ -1,0 +1,452 @@
+#include "ext/memory/device_memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/context/keep_alive.h"
+#include "ext/stream/stream.h"
+#include "ext/wait.h"
+
+/* ---- Shortage ---- */
+
+int device_memory_on_shortage(ModuleState *state, GiveBackFn give_back)
+{
+    if (state->give_back_count == STATE_GIVE_BACK_MAX) {
+        PyErr_SetString(PyExc_SystemError, "too many kinds of memory pools");
+        return -1;
+    }
+    state->give_back[state->give_back_count++] = give_back;
+    return 0;
+}
+
+/* gc.collect() and not PyGC_Collect(), which does nothing where automatic collection is switched off. */
+static void collect_garbage(void)
+{
+    PyObject *gc = PyImport_ImportModule("gc");
+    PyObject *found = gc ? PyObject_CallMethod(gc, "collect", NULL) : NULL;
+    if (!found) PyErr_WriteUnraisable(gc);
+    Py_XDECREF(found);
+    Py_XDECREF(gc);
+}
+
+void device_memory_collect(ModuleState *state)
+{
+    collect_garbage();
+    keep_alive_collect(state);
+}
+
+void device_memory_make_room(ModuleState *state)
+{
+    device_memory_collect(state);
+    for (int i = 0; i < state->give_back_count; i++) state->give_back[i](state);
+}
+
+/* A garbage collection takes milliseconds: not for what the device has no room for when it is empty. */
+static bool can_ever_fit(ModuleState *state, size_t size)
+{
+    size_t free_size, total;
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuMemGetInfo(&free_size, &total));
+    return result != CUDA_SUCCESS || size <= total;
+}
+
+CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out)
+{
+    CUresult result;
+    CALL_BLOCKING(state, result, driver.cuMemAlloc(out, size));
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && can_ever_fit(state, size)) {
+        device_memory_make_room(state);
+        CALL_BLOCKING(state, result, driver.cuMemAlloc(out, size));
+    }
+    return result;
+}
+
+/* "1.5 GiB", "12 bytes" */
+static void format_size(size_t size, char *text, size_t text_size)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)size / 1024;
+    size_t unit = 0;
+    if (size < 1024) {
+        snprintf(text, text_size, "%zu bytes", size);
+        return;
+    }
+    for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++) value /= 1024;
+    snprintf(text, text_size, "%.1f %s", value, units[unit]);
+}
+
+PyObject *device_memory_raise(ModuleState *state, CUresult result, const char *routine, size_t size)
+{
+    char asked[32], free_text[32];
+    size_t free_size, total;
+    CUresult known;
+    if (result != CUDA_ERROR_OUT_OF_MEMORY || PyErr_Occurred())
+        return raise_driver(state, result, routine, NULL);
+    format_size(size, asked, sizeof asked);
+    CALL_NEAR(state, known, driver.cuMemGetInfo(&free_size, &total));
+    if (known != CUDA_SUCCESS) return raise_driver(state, result, routine, "%s asked", asked);
+    format_size(free_size, free_text, sizeof free_text);
+    return raise_driver(state, result, routine, "%s asked, %s free", asked, free_text);
+}
+
+/* ---- DeviceAllocation ---- */
+
+DeviceAllocationObject *device_allocation_empty(ModuleState *state, PyTypeObject *type)
+{
+    DeviceAllocationObject *allocation = device_allocation_cast(type->tp_alloc(type, 0));
+    if (!allocation) return NULL;
+    allocation->state = state;
+    atomic_init(&allocation->freed, true);
+    allocation->context = context_hold_current(state);
+    if (!allocation->context) {
+        Py_DECREF((PyObject *)allocation);
+        return NULL;
+    }
+    return allocation;
+}
+
+PyObject *device_allocation_own(DeviceAllocationObject *allocation, CUdeviceptr pointer, size_t size)
+{
+    allocation->pointer = pointer;
+    allocation->size = size;
+    if (allocation->managed)
+        LIVE_MORE(allocation->state, ManagedAllocation);
+    else
+        LIVE_MORE(allocation->state, DeviceAllocation);
+    atomic_store(&allocation->freed, false);
+    return (PyObject *)allocation;
+}
+
+PyObject *device_allocation_new(ModuleState *state, size_t size)
+{
+    CUdeviceptr pointer;
+    DeviceAllocationObject *allocation = device_allocation_empty(state, state->DeviceAllocation_type);
+    if (!allocation) return NULL;
+    CUresult result = device_memory_allocate(state, size, &pointer);
+    if (result == CUDA_SUCCESS) return device_allocation_own(allocation, pointer, size);
+    device_memory_raise(state, result, "cuMemAlloc", size);
+    Py_DECREF((PyObject *)allocation);
+    return NULL;
+}
+
+/* Without the module. */
+static const char *type_name(DeviceAllocationObject *allocation)
+{
+    const char *name = Py_TYPE((PyObject *)allocation)->tp_name, *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *out)
+{
+    *out = allocation->pointer;
+    if (!atomic_load(&allocation->freed))
+        return context_check(allocation->context, "DeviceAllocation") ? 0 : -1;
+    raise_logic(allocation->state, "the %s was freed", type_name(allocation));
+    return -1;
+}
+
+/* Memory that is to be released when work that was left has come to its end: a capsule's. */
+typedef struct LateMemory {
+    ContextObject *context;     /* held */
+    CUdeviceptr pointer;
+} LateMemory;
+
+static const char late_name[] = "pycuda._driver.LateMemory";
+
+static void release_memory(ContextObject *context, CUdeviceptr pointer);
+
+static void release_late(PyObject *capsule)
+{
+    LateMemory *late = PyCapsule_GetPointer(capsule, late_name);
+    release_memory(late->context, late->pointer);
+    context_drop(late->context);
+    PyMem_Free(late);
+}
+
+/* Whether the release is put off, in the current context: it would wait for what a signal has made the program
+ * leave. */
+static bool is_put_off(ContextObject *context, CUdeviceptr pointer)
+{
+    ModuleState *state = context->state;
+    CUresult result;
+    if (!atomic_load(&state->left_running)) return false;
+    CALL_UNLOCKED(result, driver.cuStreamQuery(CU_STREAM_LEGACY));
+    if (result != CUDA_ERROR_NOT_READY) return false;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    LateMemory *late = PyMem_Malloc(sizeof *late);
+    PyObject *capsule = late ? PyCapsule_New(late, late_name, NULL) : NULL;
+    bool kept = capsule && keep_alive(state, context, NULL, capsule, NULL) == 0;
+    if (kept) {
+        *late = (LateMemory){context_hold(context), pointer};
+        PyCapsule_SetDestructor(capsule, release_late);
+    } else {
+        PyMem_Free(late);
+    }
+    Py_XDECREF(capsule);
+    PyErr_Restore(type, value, trace);
+    return kept;
+}
+
+static void release_memory(ContextObject *context, CUdeviceptr pointer)
+{
+    ContextScope scope;
+    CUresult result;
+    if (!context_enter(context, &scope)) return;
+    if (is_put_off(context, pointer)) {
+        context_leave(&scope);
+        return;
+    }
+    CALL_RELEASING(context->state, result, driver.cuMemFree(pointer));
+    context_leave(&scope);
+    report_driver(context->state, result, "cuMemFree");
+}
+
+static void free_memory(PyObject *self)
+{
+    DeviceAllocationObject *allocation = device_allocation_cast(self);
+    if (allocation->managed)
+        LIVE_LESS(allocation->state, ManagedAllocation);
+    else
+        LIVE_LESS(allocation->state, DeviceAllocation);
+    release_memory(allocation->context, allocation->pointer);
+}
+
+/* False when it had been freed before. */
+static bool release(DeviceAllocationObject *allocation)
+{
+    if (atomic_exchange(&allocation->freed, true)) return false;
+    deferred_free(allocation->state, free_memory, (PyObject *)allocation);
+    return true;
+}
+
+void device_allocation_dealloc(PyObject *self)
+{
+    DeviceAllocationObject *allocation = device_allocation_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (allocation->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(allocation->state, device_allocation_dealloc, self)) return;
+    if (allocation->context) {
+        release(allocation);
+        context_drop(allocation->context);
+    }
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+PyDoc_STRVAR(
+    free_doc,
+    "free()\n--\n\n"
+    "Give the memory back now and not with the last reference. LogicError the second time (cuMemFree).");
+
+static PyObject *allocation_free(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    DeviceAllocationObject *allocation = device_allocation_cast(self);
+    if (release(allocation)) Py_RETURN_NONE;
+    return raise_driver(allocation->state, CUDA_ERROR_INVALID_HANDLE, "device_allocation::free",
+                        "it was freed before");
+}
+
+PyDoc_STRVAR(as_buffer_doc, "as_buffer(size, offset=0) -> memoryview\n--\n\n"
+                            "The device address as a writable buffer of `size` bytes, for interfaces that "
+                            "take such. On a GPU the host cannot\n"
+                            "read it. ValueError when it would go beyond the allocation.");
+
+static PyObject *allocation_as_buffer(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"size", "offset", NULL};
+    DeviceAllocationObject *allocation = device_allocation_cast(self);
+    PyObject *given[2];
+    size_t size = 0, offset = 0;
+    CUdeviceptr pointer;
+    if (convert_arguments("as_buffer", names, 1, args, arg_count, keywords, given) < 0
+        || convert_size(given[0], "size", &size) < 0 || convert_size(given[1], "offset", &offset) < 0
+        || device_allocation_address(allocation, &pointer) < 0)
+        return NULL;
+    if (offset > allocation->size || size > allocation->size - offset)
+        return PyErr_Format(PyExc_ValueError, "%zu bytes at %zu go beyond the allocation of %zu bytes", size,
+                            offset, allocation->size);
+    return PyMemoryView_FromMemory((char *)(uintptr_t)(pointer + offset), (Py_ssize_t)size, PyBUF_WRITE);
+}
+
+static PyObject *allocation_int(PyObject *self)
+{
+    CUdeviceptr pointer;
+    if (device_allocation_address(device_allocation_cast(self), &pointer) < 0) return NULL;
+    return PyLong_FromUnsignedLongLong(pointer);
+}
+
+static PyObject *allocation_long(PyObject *self, PyObject *Py_UNUSED(none)) { return allocation_int(self); }
+
+static PyObject *allocation_get_size(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(device_allocation_cast(self)->size);
+}
+
+static PyObject *allocation_repr(PyObject *self)
+{
+    DeviceAllocationObject *allocation = device_allocation_cast(self);
+    return PyUnicode_FromFormat("<%s of %zu bytes at %p%s>", Py_TYPE(self)->tp_name, allocation->size,
+                                (void *)(uintptr_t)allocation->pointer,
+                                atomic_load(&allocation->freed) ? ", freed" : "");
+}
+
+static PyMethodDef allocation_methods[] = {
+    {"free", allocation_free, METH_NOARGS, free_doc},
+    {"as_buffer", AS_METHOD(allocation_as_buffer), FAST_KEYWORDS, as_buffer_doc},
+    {"__long__", allocation_long, METH_NOARGS, "__long__()\n--\n\nThe address."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef allocation_properties[] = {
+    {"size", allocation_get_size, NULL, "The bytes that were asked for.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef allocation_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(DeviceAllocationObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(allocation_doc, "Device memory, given back with the last reference. int() is its address.");
+
+static PyType_Slot allocation_slots[] = {
+    {Py_tp_doc, (void *)allocation_doc},
+    {Py_tp_dealloc, AS_SLOT(device_allocation_dealloc)},
+    {Py_tp_methods, allocation_methods},
+    {Py_tp_getset, allocation_properties},
+    {Py_tp_members, allocation_members},
+    {Py_nb_int, AS_SLOT(allocation_int)},
+    {Py_nb_index, AS_SLOT(allocation_int)},
+    {Py_tp_repr, AS_SLOT(allocation_repr)},
+    {0, NULL},
+};
+
+static PyType_Spec allocation_spec = {
+    .name = "pycuda._driver.DeviceAllocation",
+    .basicsize = sizeof(DeviceAllocationObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = allocation_slots,
+};
+
+/* ---- Functions ---- */
+
+PyDoc_STRVAR(mem_alloc_doc,
+             "mem_alloc(bytes) -> DeviceAllocation\n--\n\n"
+             "Device memory of this many bytes. When there is too little, unused memory is collected first "
+             "and the driver asked\n"
+             "again; then MemoryError says how much is free. LogicError for 0 bytes (cuMemAlloc).");
+
+static PyObject *mem_alloc(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"bytes|size", NULL};
+    PyObject *given[1];
+    size_t size = 0;
+    if (convert_arguments("mem_alloc", names, 1, args, arg_count, keywords, given) < 0
+        || convert_size(given[0], "bytes", &size) < 0)
+        return NULL;
+    return device_allocation_new(module_state(module), size);
+}
+
+PyDoc_STRVAR(
+    mem_alloc_like_doc,
+    "mem_alloc_like(ary) -> DeviceAllocation\n--\n\nDevice memory of ary.nbytes bytes. Nothing is copied.");
+
+static PyObject *mem_alloc_like(PyObject *module, PyObject *array)
+{
+    size_t size = 0;
+    PyObject *bytes = PyObject_GetAttrString(array, "nbytes");
+    int status = bytes ? convert_size(bytes, "nbytes", &size) : -1;
+    Py_XDECREF(bytes);
+    return status < 0 ? NULL : device_allocation_new(module_state(module), size);
+}
+
+static CUresult allocate_pitch(ModuleState *state, CUdeviceptr *pointer, size_t *pitch, size_t width,
+                               size_t height, unsigned element)
+{
+    CUresult result;
+    CALL_BLOCKING(state, result, driver.cuMemAllocPitch(pointer, pitch, width, height, element));
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        device_memory_make_room(state);
+        CALL_BLOCKING(state, result, driver.cuMemAllocPitch(pointer, pitch, width, height, element));
+    }
+    return result;
+}
+
+PyDoc_STRVAR(mem_alloc_pitch_doc,
+             "mem_alloc_pitch(width, height, access_size) -> (DeviceAllocation, pitch)\n--\n\n"
+             "Device memory for `height` rows of at least `width` bytes; pitch is the distance of the rows "
+             "in bytes, so that\n"
+             "each is aligned for elements of access_size (4, 8 or 16) bytes (cuMemAllocPitch).");
+
+static PyObject *mem_alloc_pitch(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"width", "height", "access_size", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[3];
+    size_t width = 0, height = 0, pitch = 0, size = SIZE_MAX;
+    unsigned element = 0;
+    CUdeviceptr pointer;
+    if (convert_arguments("mem_alloc_pitch", names, 3, args, arg_count, keywords, given) < 0
+        || convert_size(given[0], "width", &width) < 0 || convert_size(given[1], "height", &height) < 0
+        || convert_unsigned(given[2], "access_size", &element) < 0)
+        return NULL;
+    DeviceAllocationObject *allocation = device_allocation_empty(state, state->DeviceAllocation_type);
+    if (!allocation) return NULL;
+    CUresult result = allocate_pitch(state, &pointer, &pitch, width, height, element);
+    if (result != CUDA_SUCCESS) {
+        Py_DECREF((PyObject *)allocation);
+        if (__builtin_mul_overflow(width, height, &size)) size = SIZE_MAX;
+        return device_memory_raise(state, result, "cuMemAllocPitch", size);
+    }
+    return Py_BuildValue("(Nn)", device_allocation_own(allocation, pointer, pitch * height), (Py_ssize_t)pitch);
+}
+
+PyDoc_STRVAR(mem_get_info_doc, "mem_get_info() -> (free, total)\n--\n\nFree and total bytes of the current "
+                               "context's device (cuMemGetInfo).");
+
+static PyObject *mem_get_info(PyObject *module, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = module_state(module);
+    size_t free_size, total;
+    CUresult result;
+    deferred_release(state);
+    CALL(state, result, driver.cuMemGetInfo(&free_size, &total));
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemGetInfo", NULL);
+    return Py_BuildValue("(nn)", (Py_ssize_t)free_size, (Py_ssize_t)total);
+}
+
+PyDoc_STRVAR(mem_get_address_range_doc,
+             "mem_get_address_range(ptr) -> (base, size)\n--\n\n"
+             "Address and bytes of the allocation in which the pointer lies. LogicError when there is none\n"
+             "(cuMemGetAddressRange).");
+
+static PyObject *mem_get_address_range(PyObject *module, PyObject *value)
+{
+    ModuleState *state = module_state(module);
+    CUdeviceptr pointer, base;
+    size_t size;
+    CUresult result;
+    if (convert_pointer(state, value, &pointer) < 0) return NULL;
+    CALL(state, result, driver.cuMemGetAddressRange(&base, &size, pointer));
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemGetAddressRange", NULL);
+    return Py_BuildValue("(Kn)", (unsigned long long)base, (Py_ssize_t)size);
+}
+
+static PyMethodDef functions[] = {
+    {"mem_alloc", AS_METHOD(mem_alloc), FAST_KEYWORDS, mem_alloc_doc},
+    {"mem_alloc_like", mem_alloc_like, METH_O, mem_alloc_like_doc},
+    {"mem_alloc_pitch", AS_METHOD(mem_alloc_pitch), FAST_KEYWORDS, mem_alloc_pitch_doc},
+    {"mem_get_info", mem_get_info, METH_NOARGS, mem_get_info_doc},
+    {"mem_get_address_range", mem_get_address_range, METH_O, mem_get_address_range_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int device_memory_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->DeviceAllocation_type, &allocation_spec, NULL) < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}

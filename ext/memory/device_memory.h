@@ -1,0 +1,67 @@
+/* Device memory owned by Python objects. */
+#ifndef EXT_MEMORY_DEVICE_MEMORY_H
+#define EXT_MEMORY_DEVICE_MEMORY_H
+
+#include "ext/context/context.h"
+
+typedef struct DeviceAllocationObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context;     /* held */
+    CUdeviceptr pointer;
+    size_t size;
+    atomic_bool freed;
+    bool managed;               /* from cuMemAllocManaged */
+    bool pooled;                /* a PooledDeviceAllocation (pool.h) */
+    PyObject *weak_references;
+} DeviceAllocationObject;
+
+static inline DeviceAllocationObject *device_allocation_cast(PyObject *object)
+{
+    return (DeviceAllocationObject *)object;
+}
+
+/* DeviceAllocation or a subclass (ManagedAllocation, PooledDeviceAllocation). */
+static inline bool device_allocation_check(ModuleState *state, PyObject *object)
+{
+    return Py_TYPE(object) == state->DeviceAllocation_type
+           || PyType_IsSubtype(Py_TYPE(object), state->DeviceAllocation_type);
+}
+
+/* A new allocation of `size` bytes in the current context, as mem_alloc makes it: on shortage everything that
+ * is held for reuse is given back and the driver asked once more. NULL with an exception. */
+PyObject *device_allocation_new(ModuleState *state, size_t size);
+
+/* An allocation of this type (DeviceAllocation or a subclass) that owns nothing yet, in the current context:
+ * fill in pointer and size, then set freed to false and count it (device_allocation_own). NULL with an
+ * exception. */
+DeviceAllocationObject *device_allocation_empty(ModuleState *state, PyTypeObject *type);
+PyObject *device_allocation_own(DeviceAllocationObject *allocation, CUdeviceptr pointer, size_t size);
+
+/* The address, or LogicError (-1) when it was freed. */
+int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *out);
+
+/* cuMemAlloc with the second attempt of mem_alloc, for pools. The caller raises: with device_memory_raise for
+ * an error that says how much is free. Needs the GIL. */
+CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out);
+PyObject *device_memory_raise(ModuleState *state, CUresult result, const char *routine, size_t size);
+
+/* Collects garbage and lets go of what finished work kept. */
+void device_memory_collect(ModuleState *state);
+
+/* device_memory_collect, and calls the functions in ModuleState.give_back. */
+void device_memory_make_room(ModuleState *state);
+
+/* During set-up: a pool that wants to be asked for its unused memory. -1 with an exception when full. */
+int device_memory_on_shortage(ModuleState *state, GiveBackFn give_back);
+
+/* Shared with ManagedAllocation. */
+void device_allocation_dealloc(PyObject *self);
+
+int device_memory_setup(PyObject *module, ModuleState *state);
+int managed_memory_setup(PyObject *module, ModuleState *state);
+int pointer_holder_setup(PyObject *module, ModuleState *state);
+int pointer_attributes_setup(PyObject *module, ModuleState *state);
+int ipc_setup(PyObject *module, ModuleState *state);
+
+#endif

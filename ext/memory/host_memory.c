@@ -1,0 +1,311 @@
+#include "ext/memory/host_memory.h"
+
+#include <stdlib.h>
+
+#include "ext/deferred.h"
+#include "ext/memory/device_memory.h"
+#include "ext/errors.h"
+#include "ext/wait.h"
+
+/* ---- Making ---- */
+
+static HostMemoryObject *new_memory(ModuleState *state, PyTypeObject *type, HostKind kind)
+{
+    HostMemoryObject *memory = host_memory_cast(type->tp_alloc(type, 0));
+    if (!memory) return NULL;
+    memory->state = state;
+    memory->kind = kind;
+    atomic_init(&memory->released, true);
+    if (kind == HOST_ALIGNED || (memory->context = context_hold_current(state))) return memory;
+    Py_DECREF((PyObject *)memory);
+    return NULL;
+}
+
+static PyObject *own(HostMemoryObject *memory, void *pointer, size_t size)
+{
+    memory->memory = pointer;
+    memory->size = size;
+    if (memory->kind == HOST_PAGELOCKED) LIVE_MORE(memory->state, PagelockedHostAllocation);
+    if (memory->kind == HOST_REGISTERED) LIVE_MORE(memory->state, RegisteredHostMemory);
+    atomic_store(&memory->released, false);
+    return (PyObject *)memory;
+}
+
+PyObject *host_memory_pagelocked(ModuleState *state, size_t size, unsigned flags)
+{
+    void *pointer;
+    CUresult result;
+    size_t least = size ? size : 1;
+    HostMemoryObject *memory = new_memory(state, state->PagelockedHostAllocation_type, HOST_PAGELOCKED);
+    if (!memory) return NULL;
+    CALL_BLOCKING(state, result, driver.cuMemHostAlloc(&pointer, least, flags));
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        device_memory_make_room(state);
+        CALL_BLOCKING(state, result, driver.cuMemHostAlloc(&pointer, least, flags));
+    }
+    if (result == CUDA_SUCCESS) return own(memory, pointer, size);
+    raise_driver(state, result, "cuMemHostAlloc", "%zu bytes asked", size);
+    Py_DECREF((PyObject *)memory);
+    return NULL;
+}
+
+PyObject *host_memory_aligned(ModuleState *state, size_t size, size_t alignment)
+{
+    void *pointer;
+    if (alignment == 0 || (alignment & (alignment - 1)))
+        return raise_logic(state, "alignment must be a power of two, not %zu", alignment);
+    if (alignment < sizeof(void *)) alignment = sizeof(void *);
+    HostMemoryObject *memory = new_memory(state, state->AlignedHostAllocation_type, HOST_ALIGNED);
+    if (!memory) return NULL;
+    if (posix_memalign(&pointer, alignment, size ? size : 1) == 0) return own(memory, pointer, size);
+    Py_DECREF((PyObject *)memory);
+    return PyErr_Format(PyExc_MemoryError, "the host has no %zu bytes of memory aligned to %zu", size,
+                        alignment);
+}
+
+PyObject *host_memory_register(ModuleState *state, PyObject *base, void *pointer, size_t size, unsigned flags)
+{
+    CUresult result;
+    HostMemoryObject *memory = new_memory(state, state->RegisteredHostMemory_type, HOST_REGISTERED);
+    if (!memory) return NULL;
+    CALL_BLOCKING(state, result, driver.cuMemHostRegister(pointer, size, flags));
+    if (result == CUDA_SUCCESS) {
+        memory->base = Py_NewRef(base);
+        return own(memory, pointer, size);
+    }
+    raise_driver(state, result, "cuMemHostRegister", "%zu bytes at %p", size, pointer);
+    Py_DECREF((PyObject *)memory);
+    return NULL;
+}
+
+/* ---- Releasing ---- */
+
+/* The driver's part. When its context is gone, so is the page-lock. */
+static void release_driver(PyObject *self)
+{
+    HostMemoryObject *memory = host_memory_cast(self);
+    ContextScope scope;
+    CUresult result;
+    bool registered = memory->kind == HOST_REGISTERED;
+    if (registered)
+        LIVE_LESS(memory->state, RegisteredHostMemory);
+    else
+        LIVE_LESS(memory->state, PagelockedHostAllocation);
+    if (!context_enter(memory->context, &scope)) return;
+    if (registered)
+        CALL_RELEASING(memory->state, result, driver.cuMemHostUnregister(memory->memory));
+    else
+        CALL_RELEASING(memory->state, result, driver.cuMemFreeHost(memory->memory));
+    context_leave(&scope);
+    report_driver(memory->state, result, registered ? "cuMemHostUnregister" : "cuMemFreeHost");
+}
+
+/* False when it was released before. */
+static bool release(HostMemoryObject *memory)
+{
+    if (atomic_exchange(&memory->released, true)) return false;
+    if (memory->kind == HOST_ALIGNED)
+        free(memory->memory);
+    else
+        deferred_free(memory->state, release_driver, (PyObject *)memory);
+    return true;
+}
+
+static int memory_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(host_memory_cast(self)->base);
+    return 0;
+}
+
+/* The base is immutable data of the memory: it goes in dealloc, after the page-lock. */
+static void memory_dealloc(PyObject *self)
+{
+    HostMemoryObject *memory = host_memory_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (memory->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(memory->state, memory_dealloc, self)) return;
+    release(memory);
+    if (memory->context) context_drop(memory->context);
+    Py_CLEAR(memory->base);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* ---- Methods ---- */
+
+static PyObject *free_or_raise(PyObject *self, const char *routine)
+{
+    HostMemoryObject *memory = host_memory_cast(self);
+    if (release(memory)) Py_RETURN_NONE;
+    return raise_driver(memory->state, CUDA_ERROR_INVALID_HANDLE, routine, "it was released before");
+}
+
+static PyObject *memory_free(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return free_or_raise(self, "host_allocation::free");
+}
+
+static PyObject *memory_unregister(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return free_or_raise(self, "registered_host_memory::unregister");
+}
+
+static bool check_held(HostMemoryObject *memory)
+{
+    if (atomic_load(&memory->released)) {
+        raise_logic(memory->state, "the %s was released",
+                    memory->kind == HOST_REGISTERED ? "page-lock" : "host memory");
+        return false;
+    }
+    return !memory->context || context_check(memory->context, "HostPointer");
+}
+
+PyDoc_STRVAR(
+    get_device_pointer_doc,
+    "get_device_pointer() -> int\n--\n\n"
+    "The address by which the device reaches this memory, if it was mapped (cuMemHostGetDevicePointer).");
+
+static PyObject *memory_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    HostMemoryObject *memory = host_memory_cast(self);
+    CUdeviceptr pointer;
+    CUresult result;
+    if (!check_held(memory)) return NULL;
+    CALL(memory->state, result, driver.cuMemHostGetDevicePointer(&pointer, memory->memory, 0));
+    return result == CUDA_SUCCESS ? PyLong_FromUnsignedLongLong(pointer)
+                                  : raise_driver(memory->state, result, "cuMemHostGetDevicePointer", NULL);
+}
+
+PyDoc_STRVAR(get_flags_doc,
+             "get_flags() -> int\n--\n\nThe host_alloc_flags of this memory (cuMemHostGetFlags).");
+
+static PyObject *memory_get_flags(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    HostMemoryObject *memory = host_memory_cast(self);
+    unsigned flags;
+    CUresult result;
+    if (!check_held(memory)) return NULL;
+    CALL(memory->state, result, driver.cuMemHostGetFlags(&flags, memory->memory));
+    return result == CUDA_SUCCESS ? PyLong_FromUnsignedLong(flags)
+                                  : raise_driver(memory->state, result, "cuMemHostGetFlags", NULL);
+}
+
+static PyObject *memory_get_size(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(host_memory_cast(self)->size);
+}
+
+static PyObject *memory_get_base(PyObject *self, void *Py_UNUSED(closure))
+{
+    PyObject *base = host_memory_cast(self)->base;
+    return Py_NewRef(base ? base : Py_None);
+}
+
+/* ---- The types ---- */
+
+#define FREE_ROW(doc) {"free", memory_free, METH_NOARGS, doc}
+
+static PyMethodDef pointer_methods[] = {
+    {"get_device_pointer", memory_get_device_pointer, METH_NOARGS, get_device_pointer_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef pointer_properties[] = {
+    {"size", memory_get_size, NULL, "Bytes.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef pointer_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(HostMemoryObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot pointer_slots[] = {
+    {Py_tp_doc, "Host memory of which the driver knows; base class."},
+    {Py_tp_dealloc, AS_SLOT(memory_dealloc)},
+    {Py_tp_traverse, AS_SLOT(memory_traverse)},
+    {Py_tp_methods, pointer_methods},
+    {Py_tp_getset, pointer_properties},
+    {Py_tp_members, pointer_members},
+    {0, NULL},
+};
+
+static PyMethodDef pagelocked_methods[] = {
+    FREE_ROW("free()\n--\n\nGive the memory back now; its arrays must not be used again. LogicError the second "
+             "time (cuMemFreeHost)."),
+    {"get_flags", memory_get_flags, METH_NOARGS, get_flags_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot pagelocked_slots[] = {
+    {Py_tp_doc, "Page-locked memory, the base of the arrays that pagelocked_empty and its like make."},
+    {Py_tp_dealloc, AS_SLOT(memory_dealloc)},
+    {Py_tp_traverse, AS_SLOT(memory_traverse)},
+    {Py_tp_methods, pagelocked_methods},
+    {0, NULL},
+};
+
+static PyMethodDef aligned_methods[] = {
+    FREE_ROW("free()\n--\n\nGive the memory back now; its arrays must not be used again. LogicError the "
+             "second time."),
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot aligned_slots[] = {
+    {Py_tp_doc, "Aligned memory, the base of the arrays that aligned_empty and its like make."},
+    {Py_tp_dealloc, AS_SLOT(memory_dealloc)},
+    {Py_tp_traverse, AS_SLOT(memory_traverse)},
+    {Py_tp_methods, aligned_methods},
+    {0, NULL},
+};
+
+static PyMethodDef registered_methods[] = {
+    {"unregister", memory_unregister, METH_NOARGS,
+     "unregister()\n--\n\nEnd the page-lock; the memory stays. LogicError the second time "
+     "(cuMemHostUnregister)."},
+    FREE_ROW("free()\n--\n\nThe same as unregister()."),
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef registered_properties[] = {
+    {"base", memory_get_base, NULL, "The object whose memory it is.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot registered_slots[] = {
+    {Py_tp_doc, "The page-lock of register_host_memory, the base of the array that it returns."},
+    {Py_tp_dealloc, AS_SLOT(memory_dealloc)},
+    {Py_tp_traverse, AS_SLOT(memory_traverse)},
+    {Py_tp_methods, registered_methods},
+    {Py_tp_getset, registered_properties},
+    {0, NULL},
+};
+
+#define HOST_SPEC(type, more_flags, type_slots) \
+    { \
+        .name = "pycuda._driver." #type, \
+        .basicsize = sizeof(HostMemoryObject), \
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | (more_flags), \
+        .slots = (type_slots), \
+    }
+
+static PyType_Spec pointer_spec = HOST_SPEC(HostPointer, Py_TPFLAGS_BASETYPE, pointer_slots);
+static PyType_Spec pagelocked_spec = HOST_SPEC(PagelockedHostAllocation, 0, pagelocked_slots);
+static PyType_Spec aligned_spec = HOST_SPEC(AlignedHostAllocation, 0, aligned_slots);
+static PyType_Spec registered_spec = HOST_SPEC(RegisteredHostMemory, 0, registered_slots);
+
+int host_memory_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->HostPointer_type, &pointer_spec, NULL) < 0
+        || state_add_type(module, &state->PagelockedHostAllocation_type, &pagelocked_spec,
+                          state->HostPointer_type)
+               < 0
+        || state_add_type(module, &state->AlignedHostAllocation_type, &aligned_spec, state->HostPointer_type)
+               < 0
+        || state_add_type(module, &state->RegisteredHostMemory_type, &registered_spec, state->HostPointer_type)
+               < 0)
+        return -1;
+    return PyModule_AddObjectRef(module, "HostAllocation", (PyObject *)state->PagelockedHostAllocation_type);
+}

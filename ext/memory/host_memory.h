@@ -1,0 +1,31 @@
+/* Host memory that the driver knows (page-locked, registered) or that is merely aligned. */
+#ifndef EXT_MEMORY_HOST_MEMORY_H
+#define EXT_MEMORY_HOST_MEMORY_H
+
+#include "ext/context/context.h"
+
+typedef enum HostKind { HOST_PAGELOCKED, HOST_ALIGNED, HOST_REGISTERED } HostKind;
+
+typedef struct HostMemoryObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context;     /* held; NULL for aligned memory, of which the driver does not know */
+    HostKind kind;
+    atomic_bool released;
+    void *memory;
+    size_t size;
+    PyObject *base;             /* registered: whose memory it is */
+    PyObject *weak_references;
+} HostMemoryObject;
+
+static inline HostMemoryObject *host_memory_cast(PyObject *object) { return (HostMemoryObject *)object; }
+
+/* Each returns a new reference, or NULL with an exception. Sizes of 0 give one byte. */
+PyObject *host_memory_pagelocked(ModuleState *state, size_t size, unsigned flags);
+PyObject *host_memory_aligned(ModuleState *state, size_t size, size_t alignment);
+PyObject *host_memory_register(ModuleState *state, PyObject *base, void *memory, size_t size, unsigned flags);
+
+int host_memory_setup(PyObject *module, ModuleState *state);
+int host_arrays_setup(PyObject *module, ModuleState *state);
+
+#endif

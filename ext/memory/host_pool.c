@@ -1,0 +1,234 @@
+/* PageLockedMemoryPool, the PageLockedAllocator it takes its memory from, and the PooledHostAllocation
+ * that is the base of its arrays. A host array that an asynchronous copy uses is kept alive until the copy
+ * is done (keep_alive.h), so the memory needs no order of streams. */
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/memory/host_memory.h"
+#include "ext/memory/pool.h"
+
+/* ---- PageLockedAllocator ---- */
+
+typedef struct AllocatorObject {
+    PyObject_HEAD
+    unsigned flags;
+} AllocatorObject;
+
+static PyObject *allocator_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"flags", NULL};
+    PyObject *given[1];
+    unsigned flags = 0;
+    if (convert_call("PageLockedAllocator", names, 0, args, kwargs, given) < 0
+        || convert_unsigned(given[0], "flags", &flags) < 0)
+        return NULL;
+    PyObject *self = type->tp_alloc(type, 0);
+    if (self) ((AllocatorObject *)self)->flags = flags;
+    return self;
+}
+
+static void allocator_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+static PyMemberDef allocator_members[] = {
+    {"flags", T_UINT, offsetof(AllocatorObject, flags), READONLY, "The host_alloc_flags."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot allocator_slots[] = {
+    {Py_tp_doc, "PageLockedAllocator(flags=0)\n--\n\n"
+                "Where a PageLockedMemoryPool gets memory: page-locked, with these host_alloc_flags "
+                "(cuMemHostAlloc)."},
+    {Py_tp_new, AS_SLOT(allocator_new)},
+    {Py_tp_dealloc, AS_SLOT(allocator_dealloc)},
+    {Py_tp_members, allocator_members},
+    {0, NULL},
+};
+
+static PyType_Spec allocator_spec = {
+    .name = "pycuda._driver.PageLockedAllocator",
+    .basicsize = sizeof(AllocatorObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = allocator_slots,
+};
+
+/* ---- PooledHostAllocation ---- */
+
+typedef struct PooledHostObject {
+    HostMemoryObject memory; /* its context is the pool's, borrowed */
+    MemoryPool *pool; /* a reference */
+    PoolBlock *block; /* until memory.released */
+} PooledHostObject;
+
+static PooledHostObject *pooled_host_cast(PyObject *object) { return (PooledHostObject *)object; }
+
+static PyObject *new_pooled_host(MemoryPool *pool, size_t size)
+{
+    PyTypeObject *type = pool->state->PooledHostAllocation_type;
+    PooledHostObject *allocation = pooled_host_cast(type->tp_alloc(type, 0));
+    if (!allocation) return NULL;
+    allocation->memory.state = pool->state;
+    allocation->memory.kind = HOST_PAGELOCKED;
+    atomic_init(&allocation->memory.released, true);
+    allocation->block = memory_pool_allocate(pool, size, NULL);
+    if (!allocation->block) {
+        Py_DECREF((PyObject *)allocation);
+        return NULL;
+    }
+    memory_pool_hold(pool);
+    allocation->pool = pool;
+    allocation->memory.context = pool->context;
+    allocation->memory.memory = (void *)(uintptr_t)allocation->block->pointer;
+    allocation->memory.size = size;
+    atomic_store(&allocation->memory.released, false);
+    LIVE_MORE(pool->state, PooledHostAllocation);
+    return (PyObject *)allocation;
+}
+
+static void give_back(PyObject *self)
+{
+    PooledHostObject *allocation = pooled_host_cast(self);
+    LIVE_LESS(allocation->memory.state, PooledHostAllocation);
+    memory_pool_give(allocation->pool, allocation->block);
+    allocation->block = NULL;
+}
+
+/* False when it was released before. */
+static bool release(PooledHostObject *allocation)
+{
+    if (atomic_exchange(&allocation->memory.released, true)) return false;
+    deferred_free(allocation->memory.state, give_back, (PyObject *)allocation);
+    return true;
+}
+
+static void pooled_host_dealloc(PyObject *self)
+{
+    PooledHostObject *allocation = pooled_host_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (allocation->memory.weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(allocation->memory.state, pooled_host_dealloc, self)) return;
+    if (allocation->pool) {
+        release(allocation);
+        memory_pool_drop(allocation->pool);
+    }
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+static int pooled_host_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static PyObject *pooled_host_free(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    if (release(pooled_host_cast(self))) Py_RETURN_NONE;
+    return raise_driver(host_memory_cast(self)->state, CUDA_ERROR_INVALID_HANDLE,
+                        "pooled_host_allocation::free", "it was freed before");
+}
+
+static Py_ssize_t pooled_host_length(PyObject *self) { return (Py_ssize_t)host_memory_cast(self)->size; }
+
+static PyMethodDef pooled_host_methods[] = {
+    {"free", pooled_host_free, METH_NOARGS,
+     "free()\n--\n\nGive the memory back to its pool now; its arrays must not be used again. LogicError the "
+     "second "
+     "time."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot pooled_host_slots[] = {
+    {Py_tp_doc, "Page-locked memory from a PageLockedMemoryPool, the base of its arrays. len() is the bytes."},
+    {Py_tp_dealloc, AS_SLOT(pooled_host_dealloc)},
+    {Py_tp_traverse, AS_SLOT(pooled_host_traverse)},
+    {Py_tp_methods, pooled_host_methods},
+    {Py_sq_length, AS_SLOT(pooled_host_length)},
+    {0, NULL},
+};
+
+static PyType_Spec pooled_host_spec = {
+    .name = "pycuda._driver.PooledHostAllocation",
+    .basicsize = sizeof(PooledHostObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = pooled_host_slots,
+};
+
+/* ---- PageLockedMemoryPool ---- */
+
+static int host_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"allocator", "leading_bits_in_bin_id", NULL};
+    PyTypeObject *wanted = state_of_type(Py_TYPE(self))->PageLockedAllocator_type;
+    PyObject *given[2];
+    unsigned flags = 0;
+    if (convert_call("PageLockedMemoryPool", names, 0, args, kwargs, given) < 0) return -1;
+    if (given[0] && given[0] != Py_None) {
+        if (!PyObject_TypeCheck(given[0], wanted)) {
+            PyErr_Format(PyExc_TypeError, "allocator must be a PageLockedAllocator, not %s",
+                         Py_TYPE(given[0])->tp_name);
+            return -1;
+        }
+        flags = ((AllocatorObject *)given[0])->flags;
+    }
+    return pool_start(self, &pool_host_memory, flags, given[1]);
+}
+
+PyDoc_STRVAR(allocate_doc,
+             "allocate(shape, dtype, order=\"C\") -> ndarray\n--\n\n"
+             "An array in page-locked memory; its base is a PooledHostAllocation. MemoryError when the "
+             "host has no more\n"
+             "(cuMemHostAlloc).");
+
+static PyObject *host_pool_allocate(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"shape", "dtype", "order", NULL};
+    MemoryPool *pool = pool_of(self);
+    PyObject *given[3], *array = NULL;
+    HostArrayForm form;
+    if (!pool || convert_arguments("allocate", names, 2, args, arg_count, keywords, given) < 0
+        || convert_form(pool->state, given[0], given[1], given[2], &form) < 0)
+        return NULL;
+    PyObject *memory = new_pooled_host(pool, form.bytes);
+    if (memory) array = convert_make_array(&form, host_memory_cast(memory)->memory, memory);
+    convert_form_clear(&form);
+    return array;
+}
+
+static PyMethodDef host_pool_methods[] = {
+    {"allocate", AS_METHOD(host_pool_allocate), FAST_KEYWORDS, allocate_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot host_pool_slots[] = {
+    {Py_tp_doc,
+     "PageLockedMemoryPool(allocator=None, leading_bits_in_bin_id=4)\n--\n\n"
+     "Keeps page-locked memory that is no longer used for the next request, in the current context. allocator "
+     "is a\n"
+     "PageLockedAllocator; None stands for one without flags."},
+    {Py_tp_new, AS_SLOT(PyType_GenericNew)},
+    {Py_tp_init, AS_SLOT(host_pool_init)},
+    {Py_tp_methods, host_pool_methods},
+    {0, NULL},
+};
+
+static PyType_Spec host_pool_spec = {
+    .name = "pycuda._driver.PageLockedMemoryPool",
+    .basicsize = sizeof(PoolObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = host_pool_slots,
+};
+
+int host_pool_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->PageLockedAllocator_type, &allocator_spec, NULL) < 0
+        || state_add_type(module, &state->PooledHostAllocation_type, &pooled_host_spec, state->HostPointer_type)
+               < 0)
+        return -1;
+    return state_add_type(module, &state->PageLockedMemoryPool_type, &host_pool_spec, state->MemoryPool_type);
+}

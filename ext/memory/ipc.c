@@ -1,0 +1,187 @@
+/* Memory of another process: what mem_get_ipc_handle gives there, IPCMemoryHandle opens here. Events do the
+ * same by methods of their own. */
+#include <string.h>
+
+#include "ext/convert/buffers.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/device_memory.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+
+PyDoc_STRVAR(mem_get_ipc_handle_doc,
+             "mem_get_ipc_handle(devptr) -> bytearray\n--\n\n"
+             "What another process gives to IPCMemoryHandle to reach this allocation (cuIpcGetMemHandle).");
+
+static PyObject *mem_get_ipc_handle(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"devptr", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[1];
+    CUipcMemHandle handle;
+    CUdeviceptr pointer;
+    CUresult result;
+    if (convert_arguments("mem_get_ipc_handle", names, 1, args, arg_count, keywords, given) < 0
+        || convert_pointer(state, given[0], &pointer) < 0)
+        return NULL;
+    CALL(state, result, driver.cuIpcGetMemHandle(&handle, pointer));
+    return result == CUDA_SUCCESS ? PyByteArray_FromStringAndSize((const char *)&handle, sizeof handle)
+                                  : raise_driver(state, result, "cuIpcGetMemHandle", NULL);
+}
+
+/* Begins as every PointerHolderBase does: with the list of weak references. */
+typedef struct IPCMemoryObject {
+    PyObject_HEAD
+    PyObject *weak_references;
+    ModuleState *state;
+    ContextObject *context;     /* held */
+    CUdeviceptr pointer;
+    atomic_bool closed;
+} IPCMemoryObject;
+
+static IPCMemoryObject *ipc_cast(PyObject *object) { return (IPCMemoryObject *)object; }
+
+static int read_handle(ModuleState *state, PyObject *value, CUipcMemHandle *out)
+{
+    HostBuffer bytes;
+    if (buffers_read(value, "ipc_handle", &bytes) < 0) return -1;
+    bool fits = bytes.size == sizeof *out;
+    if (fits)
+        memcpy(out, bytes.pointer, sizeof *out);
+    else
+        raise_logic(state, "the IPC handle of memory has %zu bytes, not %zu", sizeof *out, bytes.size);
+    buffers_release(&bytes);
+    return fits ? 0 : -1;
+}
+
+static PyObject *ipc_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"ipc_handle|handle", "flags", NULL};
+    ModuleState *state = state_of_type(type);
+    PyObject *given[2];
+    CUipcMemHandle handle;
+    unsigned flags = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
+    CUresult result;
+    if (convert_call("IPCMemoryHandle", names, 1, args, kwargs, given) < 0
+        || convert_unsigned(given[1], "flags", &flags) < 0 || read_handle(state, given[0], &handle) < 0)
+        return NULL;
+    IPCMemoryObject *memory = ipc_cast(type->tp_alloc(type, 0));
+    if (!memory) return NULL;
+    memory->state = state;
+    atomic_init(&memory->closed, true);
+    if (!(memory->context = context_hold_current(state))) {
+        Py_DECREF((PyObject *)memory);
+        return NULL;
+    }
+    CALL_BLOCKING(state, result, driver.cuIpcOpenMemHandle(&memory->pointer, handle, flags));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuIpcOpenMemHandle", NULL);
+        Py_DECREF((PyObject *)memory);
+        return NULL;
+    }
+    LIVE_MORE(state, IPCMemoryHandle);
+    atomic_store(&memory->closed, false);
+    return (PyObject *)memory;
+}
+
+static void close_handle(PyObject *self)
+{
+    IPCMemoryObject *memory = ipc_cast(self);
+    ContextScope scope;
+    CUresult result;
+    LIVE_LESS(memory->state, IPCMemoryHandle);
+    if (context_enter(memory->context, &scope)) {
+        CALL_UNLOCKED(result, driver.cuIpcCloseMemHandle(memory->pointer));
+        context_leave(&scope);
+        report_driver(memory->state, result, "cuIpcCloseMemHandle");
+    }
+}
+
+/* False when it had been closed before. */
+static bool close_memory(IPCMemoryObject *memory)
+{
+    if (atomic_exchange(&memory->closed, true)) return false;
+    deferred_free(memory->state, close_handle, (PyObject *)memory);
+    return true;
+}
+
+static void ipc_dealloc(PyObject *self)
+{
+    IPCMemoryObject *memory = ipc_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (memory->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(memory->state, ipc_dealloc, self)) return;
+    if (memory->context) {
+        close_memory(memory);
+        context_drop(memory->context);
+    }
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+static PyObject *ipc_get_pointer(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    IPCMemoryObject *memory = ipc_cast(self);
+    if (atomic_load(&memory->closed)) return raise_logic(memory->state, "the IPCMemoryHandle was closed");
+    return context_check(memory->context, "IPCMemoryHandle") ? PyLong_FromUnsignedLongLong(memory->pointer)
+                                                             : NULL;
+}
+
+static PyObject *ipc_close(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    if (close_memory(ipc_cast(self))) Py_RETURN_NONE;
+    return raise_driver(ipc_cast(self)->state, CUDA_ERROR_INVALID_HANDLE, "ipc_mem_handle::close",
+                        "it was closed before");
+}
+
+/* What the base class would do when a subclass calls it has been done by tp_new. */
+static int ipc_init(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    return 0;
+}
+
+static PyMethodDef ipc_methods[] = {
+    {"close", ipc_close, METH_NOARGS,
+     "close()\n--\n\nLet go of the memory now. LogicError the second time (cuIpcCloseMemHandle)."},
+    {"get_pointer", ipc_get_pointer, METH_NOARGS,
+     "get_pointer() -> int\n--\n\nThe address in this process. LogicError when it was closed."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef ipc_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(IPCMemoryObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(ipc_doc,
+             "IPCMemoryHandle(ipc_handle, flags=ipc_mem_flags.LAZY_ENABLE_PEER_ACCESS)\n--\n\n"
+             "Memory of another process, from the bytes of mem_get_ipc_handle() there. It is taken wherever a\n"
+             "DeviceAllocation is; int() is its address (cuIpcOpenMemHandle).");
+
+static PyType_Slot ipc_slots[] = {
+    {Py_tp_doc, (void *)ipc_doc},
+    {Py_tp_new, AS_SLOT(ipc_tp_new)},
+    {Py_tp_init, AS_SLOT(ipc_init)},
+    {Py_tp_dealloc, AS_SLOT(ipc_dealloc)},
+    {Py_tp_methods, ipc_methods},
+    {Py_tp_members, ipc_members},
+    {0, NULL},
+};
+
+static PyType_Spec ipc_spec = {
+    .name = "pycuda._driver.IPCMemoryHandle",
+    .basicsize = sizeof(IPCMemoryObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = ipc_slots,
+};
+
+static PyMethodDef functions[] = {
+    {"mem_get_ipc_handle", AS_METHOD(mem_get_ipc_handle), FAST_KEYWORDS, mem_get_ipc_handle_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int ipc_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->IPCMemoryHandle_type, &ipc_spec, state->PointerHolderBase_type) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,162 @@
+/* Managed memory: one address that host and device both use. */
+#include <string.h>
+
+#include "ext/convert/convert.h"
+#include "ext/memory/device_memory.h"
+#include "ext/errors.h"
+
+static PyObject *new_managed(ModuleState *state, size_t size, unsigned flags)
+{
+    CUdeviceptr pointer;
+    CUresult result;
+    size_t least = size ? size : 1;
+    DeviceAllocationObject *allocation = device_allocation_empty(state, state->ManagedAllocation_type);
+    if (!allocation) return NULL;
+    allocation->managed = true;
+    CALL_BLOCKING(state, result, driver.cuMemAllocManaged(&pointer, least, flags));
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        device_memory_make_room(state);
+        CALL_BLOCKING(state, result, driver.cuMemAllocManaged(&pointer, least, flags));
+    }
+    if (result == CUDA_SUCCESS) return device_allocation_own(allocation, pointer, least);
+    device_memory_raise(state, result, "cuMemAllocManaged", size);
+    Py_DECREF((PyObject *)allocation);
+    return NULL;
+}
+
+PyDoc_STRVAR(get_device_pointer_doc,
+             "get_device_pointer() -> int\n--\n\nThe address, which is the same on host and device.");
+
+static PyObject *managed_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    CUdeviceptr pointer;
+    if (device_allocation_address(device_allocation_cast(self), &pointer) < 0) return NULL;
+    return PyLong_FromUnsignedLongLong(pointer);
+}
+
+PyDoc_STRVAR(attach_doc, "attach(mem_flags, stream=None)\n--\n\n"
+                         "Say who uses the memory from here on in the stream; flags are of mem_attach_flags "
+                         "(cuStreamAttachMemAsync).");
+
+static PyObject *managed_attach(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"mem_flags", "stream", NULL};
+    ModuleState *state = device_allocation_cast(self)->state;
+    PyObject *given[2];
+    unsigned flags = 0;
+    CUstream stream;
+    CUdeviceptr pointer;
+    CUresult result;
+    if (convert_arguments("attach", names, 1, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[0], "mem_flags", &flags) < 0 || convert_stream(state, given[1], &stream) < 0
+        || device_allocation_address(device_allocation_cast(self), &pointer) < 0)
+        return NULL;
+    CALL(state, result, driver.cuStreamAttachMemAsync(stream, pointer, 0, flags));
+    return none_or_raise(state, result, "cuStreamAttachMemAsync");
+}
+
+static PyMethodDef managed_methods[] = {
+    {"get_device_pointer", managed_get_device_pointer, METH_NOARGS, get_device_pointer_doc},
+    {"attach", AS_METHOD(managed_attach), FAST_KEYWORDS, attach_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot managed_slots[] = {
+    {Py_tp_doc, "Managed memory, the base of the arrays that managed_empty and its like make."},
+    {Py_tp_methods, managed_methods},
+    {Py_tp_dealloc, AS_SLOT(device_allocation_dealloc)},
+    {0, NULL},
+};
+
+static PyType_Spec managed_spec = {
+    .name = "pycuda._driver.ManagedAllocation",
+    .basicsize = sizeof(DeviceAllocationObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = managed_slots,
+};
+
+/* ---- Arrays ---- */
+
+/* Flags of 0, PyCUDA's documented default, are refused by every driver: they stand for GLOBAL. */
+static PyObject *make_array(ModuleState *state, HostArrayForm *form, PyObject *mem_flags, bool zeroed)
+{
+    unsigned flags = 0;
+    PyObject *memory = NULL, *array = NULL;
+    if (convert_unsigned(mem_flags, "mem_flags", &flags) == 0)
+        memory = new_managed(state, form->bytes, flags ? flags : CU_MEM_ATTACH_GLOBAL);
+    if (memory) {
+        void *pointer = (void *)(uintptr_t)device_allocation_cast(memory)->pointer;
+        if (zeroed) memset(pointer, 0, form->bytes);
+        array = convert_make_array(form, pointer, memory);
+    }
+    convert_form_clear(form);
+    return array;
+}
+
+static PyObject *managed_new(PyObject *module, const char *function, bool zeroed, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"shape", "dtype", "order", "mem_flags", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[4];
+    HostArrayForm form;
+    if (convert_arguments(function, names, 2, args, arg_count, keywords, given) < 0
+        || convert_form(state, given[0], given[1], given[2], &form) < 0)
+        return NULL;
+    return make_array(state, &form, given[3], zeroed);
+}
+
+static PyObject *managed_like(PyObject *module, const char *function, bool zeroed, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"array", "mem_flags", NULL};
+    PyObject *given[2];
+    HostArrayForm form;
+    if (convert_arguments(function, names, 1, args, arg_count, keywords, given) < 0
+        || convert_form_like(given[0], &form) < 0)
+        return NULL;
+    return make_array(module_state(module), &form, given[1], zeroed);
+}
+
+static PyObject *managed_empty(PyObject *module, FAST_PARAMETERS)
+{
+    return managed_new(module, "managed_empty", false, args, arg_count, keywords);
+}
+
+static PyObject *managed_zeros(PyObject *module, FAST_PARAMETERS)
+{
+    return managed_new(module, "managed_zeros", true, args, arg_count, keywords);
+}
+
+static PyObject *managed_empty_like(PyObject *module, FAST_PARAMETERS)
+{
+    return managed_like(module, "managed_empty_like", false, args, arg_count, keywords);
+}
+
+static PyObject *managed_zeros_like(PyObject *module, FAST_PARAMETERS)
+{
+    return managed_like(module, "managed_zeros_like", true, args, arg_count, keywords);
+}
+
+static PyMethodDef functions[] = {
+    {"managed_empty", AS_METHOD(managed_empty), FAST_KEYWORDS,
+     "managed_empty(shape, dtype, order=\"C\", mem_flags=mem_attach_flags.GLOBAL) -> ndarray\n--\n\n"
+     "An array in managed memory; its base is a ManagedAllocation (cuMemAllocManaged)."},
+    {"managed_zeros", AS_METHOD(managed_zeros), FAST_KEYWORDS,
+     "managed_zeros(shape, dtype, order=\"C\", mem_flags=mem_attach_flags.GLOBAL) -> ndarray\n--\n\n"
+     "managed_empty, filled with zeros."},
+    {"managed_empty_like", AS_METHOD(managed_empty_like), FAST_KEYWORDS,
+     "managed_empty_like(array, mem_flags=mem_attach_flags.GLOBAL) -> ndarray\n--\n\n"
+     "managed_empty with the shape, dtype and order of a contiguous array. ValueError for others."},
+    {"managed_zeros_like", AS_METHOD(managed_zeros_like), FAST_KEYWORDS,
+     "managed_zeros_like(array, mem_flags=mem_attach_flags.GLOBAL) -> ndarray\n--\n\n"
+     "managed_empty_like, filled with zeros."},
+    {NULL, NULL, 0, NULL},
+};
+
+int managed_memory_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type) < 0
+        || PyModule_AddObjectRef(module, "ManagedAllocationOrStub", (PyObject *)state->ManagedAllocation_type)
+               < 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}

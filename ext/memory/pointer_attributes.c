@@ -1,0 +1,87 @@
+/* What the driver knows of an address. */
+#include "ext/constants.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/device_memory.h"
+#include "ext/errors.h"
+
+/* How the answer to an attribute is shown. */
+typedef enum AnswerKind {
+    ANSWER_NUMBER,
+    ANSWER_SIGNED,
+    ANSWER_BOOL,
+    ANSWER_MEMORY_TYPE,
+    ANSWER_TOKENS
+} AnswerKind;
+
+static AnswerKind answer_kind(unsigned attribute)
+{
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return ANSWER_MEMORY_TYPE;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return ANSWER_TOKENS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return ANSWER_SIGNED;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return ANSWER_BOOL;
+    default: return ANSWER_NUMBER;
+    }
+}
+
+/* Zero before the call: answers shorter than 8 bytes fill its low end. */
+typedef union Answer {
+    unsigned long long number;
+    int sign;
+    struct {
+        unsigned long long token;
+        unsigned space;
+    } p2p;
+    unsigned char room[64];
+} Answer;
+
+static PyObject *show(ModuleState *state, unsigned attribute, const Answer *answer)
+{
+    switch (answer_kind(attribute)) {
+    case ANSWER_SIGNED: return PyLong_FromLong(answer->sign);
+    case ANSWER_BOOL: return PyBool_FromLong(answer->number != 0);
+    case ANSWER_MEMORY_TYPE: return constants_member(state, state->memory_type, (long)answer->number);
+    case ANSWER_TOKENS: return Py_BuildValue("(KI)", answer->p2p.token, answer->p2p.space);
+    default: return PyLong_FromUnsignedLongLong(answer->number);
+    }
+}
+
+PyDoc_STRVAR(
+    pointer_get_attribute_doc,
+    "pointer_get_attribute(attr, ptr)\n--\n\n"
+    "What the driver knows of a device pointer or of page-locked memory, one of pointer_attribute: a "
+    "memory_type,\n"
+    "a bool, or an int (handles and addresses too). LogicError for addresses that are not the driver's\n"
+    "(cuPointerGetAttribute).");
+
+static PyObject *pointer_get_attribute(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"attr", "ptr", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[2];
+    unsigned attribute = 0;
+    Answer answer = {0};
+    CUdeviceptr pointer;
+    CUresult result;
+    if (convert_arguments("pointer_get_attribute", names, 2, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[0], "attr", &attribute) < 0 || convert_pointer(state, given[1], &pointer) < 0)
+        return NULL;
+    CALL(state, result, driver.cuPointerGetAttribute(&answer, attribute, pointer));
+    return result == CUDA_SUCCESS ? show(state, attribute, &answer)
+                                  : raise_driver(state, result, "cuPointerGetAttribute", NULL);
+}
+
+static PyMethodDef functions[] = {
+    {"pointer_get_attribute", AS_METHOD(pointer_get_attribute), FAST_KEYWORDS, pointer_get_attribute_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int pointer_attributes_setup(PyObject *module, ModuleState *Py_UNUSED(state))
+{
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,68 @@
+/* Memory pools as Python sees them.
+ *
+ *   MemoryPool              what blocks and pool objects share: the pool of core/pool.h and its context. It
+ *                           counts its references itself and is no Python object, so that allocations that
+ *                           live in the dict of their own pool make no cycle.
+ *   DeviceMemoryPool, PageLockedMemoryPool      (device_pool.c, host_pool.c) PoolObjects
+ *   PooledDeviceAllocation  (pooled_allocation.c) a DeviceAllocation: one active block
+ *   PooledHostAllocation    (host_pool.c) a HostPointer: one active block
+ *
+ * Every pool is in a list of the module (ModuleState.pools): when the driver has no more memory, all pools
+ * of the device give back what they hold.
+ */
+#ifndef EXT_MEMORY_POOL_H
+#define EXT_MEMORY_POOL_H
+
+#include "core/pool.h"
+#include "ext/context/context.h"
+
+typedef struct MemoryPool {
+    atomic_long references;
+    ModuleState *state;
+    ContextObject *context;     /* held */
+    struct MemoryPool *next;    /* in ModuleState.pools */
+    Pool core;
+} MemoryPool;
+
+typedef struct PoolObject {
+    PyObject_HEAD
+    MemoryPool *pool;           /* a reference; NULL before __init__ */
+    PyObject *weak_references;
+} PoolObject;
+
+static inline PoolObject *pool_cast(PyObject *object) { return (PoolObject *)object; }
+
+/* The pool, borrowed; NULL with LogicError before __init__. */
+MemoryPool *pool_of(PyObject *self);
+
+/* __init__ of both kinds: a pool in the current context. -1 with an exception. */
+int pool_start(PyObject *self, const PoolSource *source, unsigned flags, PyObject *bits);
+
+/* The last drop ends the pool. */
+void memory_pool_hold(MemoryPool *pool);
+void memory_pool_drop(MemoryPool *pool);
+
+/* An active block of this stream. When the driver has no more: garbage is collected, the pool gives back
+ * its held blocks, the largest first, then the other pools of the device all of theirs. NULL with
+ * MemoryError. */
+PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream);
+
+/* convert_stream for a stream to use the pool's memory on: LogicError (-1) when it belongs to another
+ * context. */
+int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out);
+
+/* Gives an active block back; cannot fail, reports. */
+void memory_pool_give(MemoryPool *pool, PoolBlock *block);
+
+/* The same when its order cannot be told any more: the driver gets it and waits for all work. */
+void memory_pool_discard(MemoryPool *pool, PoolBlock *block);
+
+/* The stream is about to be destroyed; its context is current. */
+void memory_pools_stream_gone(ModuleState *state, const ContextObject *context, CUstream stream);
+
+int pool_setup(PyObject *module, ModuleState *state);
+int device_pool_setup(PyObject *module, ModuleState *state);
+int pooled_allocation_setup(PyObject *module, ModuleState *state);
+int host_pool_setup(PyObject *module, ModuleState *state);
+
+#endif

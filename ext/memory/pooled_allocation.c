@@ -1,0 +1,312 @@
+#include "ext/memory/pooled_allocation.h"
+
+#include "ext/gpuarray/gpuarray.h"
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/stream/stream.h"
+
+typedef struct UsedStream {
+    CUstream handle;
+    PyObject *object;       /* owned; NULL for the default stream */
+} UsedStream;
+
+typedef struct PooledAllocationObject {
+    DeviceAllocationObject memory;      /* its context is the pool's, borrowed */
+    MemoryPool *pool;                   /* a reference */
+    PoolBlock *block;                   /* until memory.freed */
+    PyObject *stream;                   /* owned: the block's stream; NULL is the default one */
+    bool chosen;                        /* that stream was named or used */
+    int used_count;
+    UsedStream *used;                   /* owned: other streams of launches */
+} PooledAllocationObject;
+
+static PooledAllocationObject *pooled_cast(PyObject *object) { return (PooledAllocationObject *)object; }
+
+static PyObject *stream_or_null(PyObject *stream) { return stream == Py_None ? NULL : stream; }
+
+/* ---- Making ---- */
+
+PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream, CUstream handle)
+{
+    PyTypeObject *type = pool->state->PooledDeviceAllocation_type;
+    PooledAllocationObject *allocation = pooled_cast(type->tp_alloc(type, 0));
+    if (!allocation) return NULL;
+    allocation->memory.state = pool->state;
+    atomic_init(&allocation->memory.freed, true);
+    allocation->block = memory_pool_allocate(pool, size, handle);
+    if (!allocation->block) {
+        Py_DECREF((PyObject *)allocation);
+        return NULL;
+    }
+    memory_pool_hold(pool);
+    allocation->pool = pool;
+    allocation->stream = Py_XNewRef(stream_or_null(stream));
+    allocation->chosen = allocation->stream != NULL;
+    allocation->memory.context = pool->context;
+    allocation->memory.pointer = allocation->block->pointer;
+    allocation->memory.size = size;
+    allocation->memory.pooled = true;
+    atomic_store_explicit(&allocation->memory.freed, false, memory_order_release);
+    LIVE_MORE(pool->state, PooledDeviceAllocation);
+    return (PyObject *)allocation;
+}
+
+/* ---- Streams ---- */
+
+/* Nobody tells when the stream of another library is destroyed. */
+static bool is_foreign(ModuleState *state, PyObject *stream)
+{
+    return stream && !PyObject_TypeCheck(stream, state->Stream_type);
+}
+
+/* Whether its work and that on the default stream come after each other in the order in which they are queued,
+ * by the rules of that stream. */
+static bool follows_default_stream(ModuleState *state, PyObject *stream)
+{
+    return stream && !is_foreign(state, stream) && !stream_cast(stream)->non_blocking;
+}
+
+static void forget_streams(PooledAllocationObject *allocation)
+{
+    for (int i = 0; i < allocation->used_count; i++) Py_XDECREF(allocation->used[i].object);
+    PyMem_Free(allocation->used);
+    allocation->used = NULL;
+    allocation->used_count = 0;
+    Py_CLEAR(allocation->stream);
+}
+
+static bool is_used(const PooledAllocationObject *allocation, CUstream handle)
+{
+    for (int i = 0; i < allocation->used_count; i++)
+        if (allocation->used[i].handle == handle) return true;
+    return false;
+}
+
+static int add_used(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
+{
+    size_t bytes = (size_t)(allocation->used_count + 1) * sizeof(UsedStream);
+    UsedStream *used = PyMem_Realloc(allocation->used, bytes);
+    if (!used) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    allocation->used = used;
+    used[allocation->used_count++] = (UsedStream){handle, Py_XNewRef(stream)};
+    return 0;
+}
+
+/* The first launch on a stream that is not the block's: it comes after the block's former life. Other threads may launch
+ * with the allocation meanwhile, or free it: the driver sees a copy of the block, and its stream is owned. */
+static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
+{
+    MemoryPool *pool = allocation->pool;
+    const PoolBlock block = *allocation->block;
+    ContextScope scope;
+    PoolOrder order = {CUDA_ERROR_NOT_PERMITTED, "cuStreamWaitEvent"};
+    CUresult result;
+    if (host_function_refuses(pool->state, "cuStreamWaitEvent")) return -1;
+    bool by_rule = !block.ready && !block.stream && follows_default_stream(pool->state, stream);
+    if (by_rule || (!block.ready && !block.reused)) return 0;
+    if (!context_enter(pool->context, &scope)) {
+        raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent",
+                     "the context of the pool cannot be made current");
+        return -1;
+    }
+    PyObject *owner = Py_XNewRef(allocation->stream);
+    CALL_NEAR(pool->state, result, pool_follow(&pool->core, &block, handle, &order));
+    context_leave(&scope);
+    Py_XDECREF(owner);
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(pool->state, order.result, order.call, "for the former work on memory of a pool");
+    return -1;
+}
+
+/* Whether the block may move to this stream and leave nothing behind on its own. */
+static bool may_move(const PooledAllocationObject *allocation, PyObject *stream)
+{
+    return !allocation->chosen
+           || (!allocation->block->stream && follows_default_stream(allocation->memory.state, stream));
+}
+
+/* Whether a launch on this stream changes nothing. */
+static bool is_noted(PooledAllocationObject *allocation, CUstream handle)
+{
+    if (atomic_load(&allocation->memory.freed)) return true;
+    if (allocation->block->stream == handle) {
+        allocation->chosen = true;
+        return true;
+    }
+    return (!handle && follows_default_stream(allocation->memory.state, allocation->stream))
+           || is_used(allocation, handle);
+}
+
+static int note(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
+{
+    if (is_noted(allocation, handle)) return 0;
+    Py_INCREF((PyObject *)allocation);
+    int status = follow(allocation, stream, handle);
+    PyObject *old = NULL;
+    if (status == 0 && !is_noted(allocation, handle)) {
+        if (may_move(allocation, stream)) {
+            old = allocation->stream;
+            allocation->stream = Py_XNewRef(stream);
+            allocation->block->stream = handle;
+            allocation->chosen = true;
+        } else {
+            status = add_used(allocation, stream, handle);
+        }
+    }
+    Py_XDECREF(old);
+    Py_DECREF((PyObject *)allocation);
+    return status;
+}
+
+/* The allocation that an object is or lies in, borrowed; NULL when there is none or the object is NULL. */
+static DeviceAllocationObject *allocation_of(ModuleState *state, PyObject *object)
+{
+    if (!object) return NULL;
+    if (Py_TYPE(object) == state->PooledDeviceAllocation_type) return device_allocation_cast(object);
+    return gpuarray_check(state, object) ? gpuarray_cast(object)->allocation : NULL;
+}
+
+int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
+                        CUstream handle)
+{
+    stream = stream_or_null(stream);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        DeviceAllocationObject *allocation = allocation_of(state, objects[i]);
+        if (allocation && allocation->pooled && note(pooled_cast((PyObject *)allocation), stream, handle) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- Giving back ---- */
+
+IN_CALL static CUresult gather(PooledAllocationObject *allocation, bool foreign, PoolOrder *order)
+{
+    Pool *pool = &allocation->pool->core;
+    CUresult result = CUDA_SUCCESS;
+    for (int i = 0; i < allocation->used_count && result == CUDA_SUCCESS; i++)
+        result = pool_join(pool, allocation->block, allocation->used[i].handle, order);
+    return foreign && result == CUDA_SUCCESS ? pool_seal(pool, allocation->block, order) : result;
+}
+
+/* Brings all streams of the block to one, or to an event. False when that failed. The allocation is freed: no launch
+ * notes anything in it any more. */
+static bool gather_streams(PooledAllocationObject *allocation)
+{
+    MemoryPool *pool = allocation->pool;
+    ContextScope scope;
+    PoolOrder order = {CUDA_SUCCESS, NULL};
+    CUresult result;
+    bool foreign = is_foreign(pool->state, allocation->stream);
+    if (!allocation->used_count && !foreign) return true;
+    if (!context_enter(pool->context, &scope)) return false;
+    CALL_NEAR(pool->state, result, gather(allocation, foreign, &order));
+    context_leave(&scope);
+    report_driver(pool->state, result, order.call);
+    return result == CUDA_SUCCESS;
+}
+
+static void give_back(PyObject *self)
+{
+    PooledAllocationObject *allocation = pooled_cast(self);
+    LIVE_LESS(allocation->memory.state, PooledDeviceAllocation);
+    if (gather_streams(allocation))
+        memory_pool_give(allocation->pool, allocation->block);
+    else
+        memory_pool_discard(allocation->pool, allocation->block);
+    allocation->block = NULL;
+    forget_streams(allocation);
+}
+
+/* The caller vouches that this is the last stream that uses the memory. */
+static void name_last_stream(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
+{
+    allocation->block->stream = handle;
+    forget_streams(allocation);
+    allocation->stream = Py_NewRef(stream);
+}
+
+/* last is NULL or the stream that was named. False when it had been freed before. */
+static bool release(PooledAllocationObject *allocation, PyObject *last, CUstream handle)
+{
+    if (atomic_exchange(&allocation->memory.freed, true)) return false;
+    if (last) name_last_stream(allocation, last, handle);
+    deferred_free(allocation->memory.state, give_back, (PyObject *)allocation);
+    return true;
+}
+
+static void allocation_dealloc(PyObject *self)
+{
+    PooledAllocationObject *allocation = pooled_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (allocation->memory.weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(allocation->memory.state, allocation_dealloc, self)) return;
+    if (allocation->pool) {
+        release(allocation, NULL, NULL);
+        memory_pool_drop(allocation->pool);
+    }
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* ---- Methods ---- */
+
+PyDoc_STRVAR(free_doc,
+             "free(stream=None)\n--\n\n"
+             "Give the memory back to its pool now and not with the last reference. With a stream it "
+             "goes back behind the\n"
+             "work of that stream, and the caller vouches that no other uses it; without, behind that of "
+             "the stream it was\n"
+             "allocated on and of those on which launches used it. LogicError the second time.");
+
+static PyObject *allocation_free(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"stream", NULL};
+    PooledAllocationObject *allocation = pooled_cast(self);
+    ModuleState *state = allocation->memory.state;
+    PyObject *given[1];
+    CUstream handle;
+    if (convert_arguments("free", names, 0, args, arg_count, keywords, given) < 0
+        || pool_stream(allocation->pool, given[0], &handle) < 0)
+        return NULL;
+    if (release(allocation, given[0] ? stream_or_null(given[0]) : NULL, handle)) Py_RETURN_NONE;
+    return raise_driver(state, CUDA_ERROR_INVALID_HANDLE, "pooled_device_allocation::free",
+                        "it was freed before");
+}
+
+static Py_ssize_t allocation_length(PyObject *self) { return (Py_ssize_t)device_allocation_cast(self)->size; }
+
+static PyMethodDef allocation_methods[] = {
+    {"free", AS_METHOD(allocation_free), FAST_KEYWORDS, free_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(allocation_doc,
+             "Device memory from a DeviceMemoryPool, given back to it with the last reference. int() "
+             "is its address, len() the\n"
+             "bytes that were asked for. It may be passed wherever a DeviceAllocation may.");
+
+static PyType_Slot allocation_slots[] = {
+    {Py_tp_doc, (void *)allocation_doc},
+    {Py_tp_dealloc, AS_SLOT(allocation_dealloc)},
+    {Py_tp_methods, allocation_methods},
+    {Py_sq_length, AS_SLOT(allocation_length)},
+    {0, NULL},
+};
+
+static PyType_Spec allocation_spec = {
+    .name = "pycuda._driver.PooledDeviceAllocation",
+    .basicsize = sizeof(PooledAllocationObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = allocation_slots,
+};
+
+int pooled_allocation_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->PooledDeviceAllocation_type, &allocation_spec,
+                          state->DeviceAllocation_type);
+}

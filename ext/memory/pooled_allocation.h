@@ -1,0 +1,37 @@
+/* Device memory from a pool: a DeviceAllocation whose memory goes back to the pool.
+ *
+ * It belongs to a stream, the default one unless the user names another, and goes back behind the work of
+ * that stream. Launches, copies and fills note on which other streams it is used: these, too, first wait
+ * for what the memory was used for before, and the memory goes back behind their work as well. When nobody
+ * named a stream, the first that is used is the one. Not seen is what only gets the address as a number.
+ */
+#ifndef EXT_MEMORY_POOLED_ALLOCATION_H
+#define EXT_MEMORY_POOLED_ALLOCATION_H
+
+#include "ext/memory/device_memory.h"
+#include "ext/memory/pool.h"
+
+/* `size` bytes (0 is allowed) on a stream, which is None or NULL, or was converted to this handle. NULL
+ * with an exception. */
+PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream, CUstream handle);
+
+/* Work on this stream is about to be queued that uses the objects, of which each may be NULL. -1 with an
+ * exception. Call pooled_note. */
+int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
+                        CUstream handle);
+
+/* One load. */
+static inline bool pooled_in_use(ModuleState *state)
+{
+    return atomic_load_explicit(&state->live_PooledDeviceAllocation, memory_order_relaxed) != 0;
+}
+
+/* Costs that load as long as no pool is used. */
+static inline int pooled_note(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
+                              CUstream handle)
+{
+    if (!pooled_in_use(state)) return 0;
+    return pooled_note_objects(state, objects, count, stream, handle);
+}
+
+#endif

@@ -1,0 +1,255 @@
+#include <string.h>
+
+#include "ext/convert/buffers.h"
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/stream/stream.h"
+#include "ext/wait.h"
+
+/* An Event without its driver event, in the current context. NULL with an exception. */
+static EventObject *new_event(PyTypeObject *type, ModuleState *state)
+{
+    EventObject *event = event_cast(type->tp_alloc(type, 0));
+    if (!event) return NULL;
+    event->state = state;
+    event->context = context_hold_current(state);
+    if (!event->context) Py_CLEAR(event);
+    return event;
+}
+
+/* What a constructor returns: the event that the driver made, or NULL. */
+static PyObject *finish_event(EventObject *event, CUevent handle, CUresult result, const char *routine)
+{
+    if (result == CUDA_SUCCESS) {
+        event->handle = handle;
+        LIVE_MORE(event->state, Event);
+        return (PyObject *)event;
+    }
+    raise_driver(event->state, result, routine, NULL);
+    Py_DECREF((PyObject *)event);
+    return NULL;
+}
+
+static PyObject *event_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"flags", NULL};
+    ModuleState *state = state_of_type(type);
+    PyObject *given[1];
+    unsigned flags = 0;
+    CUevent handle = NULL;
+    CUresult result;
+    if (convert_call("Event", names, 0, args, kwargs, given) < 0
+        || convert_unsigned(given[0], "flags", &flags) < 0)
+        return NULL;
+    EventObject *event = new_event(type, state);
+    if (!event) return NULL;
+    CALL(state, result, driver.cuEventCreate(&handle, flags));
+    return finish_event(event, handle, result, "cuEventCreate");
+}
+
+static void event_dealloc(PyObject *self)
+{
+    EventObject *event = event_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    ContextScope scope;
+    CUresult result;
+    if (event->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(event->state, event_dealloc, self)) return;
+    if (event->handle) {
+        LIVE_LESS(event->state, Event);
+        if (context_enter(event->context, &scope)) {
+            CALL_NEAR(event->state, result, driver.cuEventDestroy(event->handle));
+            context_leave(&scope);
+            report_driver(event->state, result, "cuEventDestroy");
+        }
+    }
+    if (event->context) context_drop(event->context);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+PyDoc_STRVAR(record_doc, "record(stream=None) -> Event\n--\n\n"
+                         "Mark the end of the work now queued on the stream. Returns self (cuEventRecord).");
+
+static PyObject *event_record(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"stream", NULL};
+    EventObject *event = event_cast(self);
+    PyObject *given[1];
+    CUstream stream;
+    CUresult result;
+    if (convert_arguments("record", names, 0, args, arg_count, keywords, given) < 0
+        || convert_stream(event->state, given[0], &stream) < 0
+        || !context_check(event->context, "cuEventRecord"))
+        return NULL;
+    CALL(event->state, result, driver.cuEventRecord(event->handle, stream));
+    return result == CUDA_SUCCESS ? Py_NewRef(self) : raise_driver(event->state, result, "cuEventRecord", NULL);
+}
+
+PyDoc_STRVAR(synchronize_doc, "synchronize() -> Event\n--\n\n"
+                              "Wait for the work that the event marks. Returns self (cuEventSynchronize).");
+
+static PyObject *event_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    EventObject *event = event_cast(self);
+    CUresult result;
+    if (!context_check(event->context, "cuEventSynchronize")) return NULL;
+    CALL_WAITING(event->state, result, ON_EVENT(event->handle), driver.cuEventSynchronize(event->handle));
+    deferred_release(event->state);
+    if (result != CUDA_SUCCESS) return raise_driver(event->state, result, "cuEventSynchronize", NULL);
+    return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(self);
+}
+
+PyDoc_STRVAR(query_doc, "query() -> bool\n--\n\nWhether the work that the event marks is done (cuEventQuery).");
+
+static PyObject *event_query(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    EventObject *event = event_cast(self);
+    CUresult result;
+    if (!context_check(event->context, "cuEventQuery")) return NULL;
+    CALL(event->state, result, driver.cuEventQuery(event->handle));
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+        return raise_driver(event->state, result, "cuEventQuery", NULL);
+    return PyBool_FromLong(result == CUDA_SUCCESS);
+}
+
+static PyObject *elapsed(ModuleState *state, PyObject *start, PyObject *end)
+{
+    float milliseconds;
+    CUresult result;
+    if (!context_check(event_cast(start)->context, "cuEventElapsedTime")
+        || !context_check(event_cast(end)->context, "cuEventElapsedTime"))
+        return NULL;
+    CALL(state, result,
+         driver.cuEventElapsedTime(&milliseconds, event_cast(start)->handle, event_cast(end)->handle));
+    return result == CUDA_SUCCESS ? PyFloat_FromDouble(milliseconds)
+                                  : raise_driver(state, result, "cuEventElapsedTime", NULL);
+}
+
+static bool is_event(ModuleState *state, PyObject *value)
+{
+    if (PyObject_TypeCheck(value, state->Event_type)) return true;
+    PyErr_Format(PyExc_TypeError, "event must be an Event, not %s", Py_TYPE(value)->tp_name);
+    return false;
+}
+
+PyDoc_STRVAR(
+    time_since_doc,
+    "time_since(event) -> float\n--\n\n"
+    "Milliseconds from `event` to this one. Errors of the driver when either was not reached or has no timing\n"
+    "(cuEventElapsedTime).");
+
+static PyObject *event_time_since(PyObject *self, PyObject *other)
+{
+    ModuleState *state = event_cast(self)->state;
+    return is_event(state, other) ? elapsed(state, other, self) : NULL;
+}
+
+PyDoc_STRVAR(time_till_doc, "time_till(event) -> float\n--\n\n"
+                            "Milliseconds from this event to `event`. Errors as time_since.");
+
+static PyObject *event_time_till(PyObject *self, PyObject *other)
+{
+    ModuleState *state = event_cast(self)->state;
+    return is_event(state, other) ? elapsed(state, self, other) : NULL;
+}
+
+PyDoc_STRVAR(ipc_handle_doc, "ipc_handle() -> bytearray\n--\n\n"
+                             "What another process gives to from_ipc_handle (cuIpcGetEventHandle).");
+
+static PyObject *event_ipc_handle(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    EventObject *event = event_cast(self);
+    CUipcEventHandle handle;
+    CUresult result;
+    if (!context_check(event->context, "cuIpcGetEventHandle")) return NULL;
+    CALL(event->state, result, driver.cuIpcGetEventHandle(&handle, event->handle));
+    return result == CUDA_SUCCESS ? PyByteArray_FromStringAndSize((const char *)&handle, sizeof handle)
+                                  : raise_driver(event->state, result, "cuIpcGetEventHandle", NULL);
+}
+
+static int read_ipc_handle(ModuleState *state, PyObject *value, CUipcEventHandle *out)
+{
+    HostBuffer bytes;
+    if (buffers_read(value, "handle", &bytes) < 0) return -1;
+    bool fits = bytes.size == sizeof *out;
+    if (fits)
+        memcpy(out, bytes.pointer, sizeof *out);
+    else
+        raise_logic(state, "an event's IPC handle has %zu bytes, not %zu", sizeof *out, bytes.size);
+    buffers_release(&bytes);
+    return fits ? 0 : -1;
+}
+
+PyDoc_STRVAR(from_ipc_handle_doc,
+             "from_ipc_handle(handle) -> Event\n--\n\n"
+             "An event of another process, from the bytes of ipc_handle() there (cuIpcOpenEventHandle).");
+
+static PyObject *event_from_ipc_handle(PyObject *cls, PyObject *value)
+{
+    PyTypeObject *type = (PyTypeObject *)cls;
+    ModuleState *state = state_of_type(type);
+    CUipcEventHandle bytes;
+    CUevent handle = NULL;
+    CUresult result;
+    if (read_ipc_handle(state, value, &bytes) < 0) return NULL;
+    EventObject *event = new_event(type, state);
+    if (!event) return NULL;
+    CALL(state, result, driver.cuIpcOpenEventHandle(&handle, bytes));
+    return finish_event(event, handle, result, "cuIpcOpenEventHandle");
+}
+
+static PyObject *event_get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(event_cast(self)->handle);
+}
+
+static PyMethodDef event_methods[] = {
+    {"record", AS_METHOD(event_record), FAST_KEYWORDS, record_doc},
+    {"synchronize", event_synchronize, METH_NOARGS, synchronize_doc},
+    {"query", event_query, METH_NOARGS, query_doc},
+    {"time_since", event_time_since, METH_O, time_since_doc},
+    {"time_till", event_time_till, METH_O, time_till_doc},
+    {"ipc_handle", event_ipc_handle, METH_NOARGS, ipc_handle_doc},
+    {"from_ipc_handle", event_from_ipc_handle, METH_O | METH_CLASS, from_ipc_handle_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef event_properties[] = {
+    {"handle", event_get_handle, NULL, "The CUevent as an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef event_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(EventObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(
+    event_doc,
+    "Event(flags=0)\n--\n\n"
+    "A mark in a stream's work, to wait for and to take times between, in the current context. flags are of\n"
+    "event_flags (cuEventCreate).");
+
+static PyType_Slot event_slots[] = {
+    {Py_tp_doc, (void *)event_doc},
+    {Py_tp_new, AS_SLOT(event_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(event_dealloc)},
+    {Py_tp_methods, event_methods},
+    {Py_tp_getset, event_properties},
+    {Py_tp_members, event_members},
+    {0, NULL},
+};
+
+static PyType_Spec event_spec = {
+    .name = "pycuda._driver.Event",
+    .basicsize = sizeof(EventObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = event_slots,
+};
+
+int event_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->Event_type, &event_spec, NULL);
+}

@@ -1,0 +1,131 @@
+/* Python functions that run on the host in a stream's order.
+ *
+ * The driver calls from a thread of its own, which takes the interpreter for it. So nobody may hold the
+ * interpreter while waiting for the driver: as long as functions are outstanding, every call lets go of it
+ * (CALL in errors.h), launches too, for a full queue waits. In such a thread the driver takes no calls:
+ * they are refused with a message, and what dies there is released by another thread (deferred.h).
+ */
+#include <stdlib.h>
+
+#include "ext/context/keep_alive.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/stream/stream.h"
+
+static const char capsule_name[] = "pycuda._driver.HostCall";
+
+/* Shared by the driver, until it has called, and a capsule, which lives until the stream is found idle, or
+ * failed, behind the call. */
+typedef struct HostCall {
+    atomic_int owners;
+    ModuleState *state;
+    PyObject *function, *arguments; /* held; NULL once the capsule is gone */
+    unsigned generation; /* 0 or 1: where it is counted */
+    atomic_bool over; /* it is not outstanding any more */
+} HostCall;
+
+/* Whether this thread is the driver's and runs such a function. */
+static _Thread_local bool running;
+
+bool host_function_runs(void) { return running; }
+
+bool host_function_refuses(ModuleState *state, const char *routine)
+{
+    if (running) raise_driver(state, CUDA_ERROR_NOT_PERMITTED, routine, NULL);
+    return running;
+}
+
+static void settle(HostCall *call)
+{
+    if (atomic_exchange(&call->over, true)) return;
+    atomic_fetch_sub(&call->state->host_generations[call->generation], 1);
+    atomic_fetch_sub(&call->state->host_functions, 1);
+}
+
+static void leave_call(HostCall *call)
+{
+    if (atomic_fetch_sub(&call->owners, 1) == 1) PyMem_RawFree(call);
+}
+
+/* Of a context that failed the driver calls nothing any more; should it, there is nothing left to call. */
+static void free_call(PyObject *capsule)
+{
+    HostCall *call = PyCapsule_GetPointer(capsule, capsule_name);
+    if (!call) return;
+    settle(call);
+    Py_CLEAR(call->function);
+    Py_CLEAR(call->arguments);
+    leave_call(call);
+}
+
+static void call_function(HostCall *call)
+{
+    PyObject *function = Py_NewRef(call->function), *arguments = Py_NewRef(call->arguments);
+    PyObject *result = PyObject_CallObject(function, arguments);
+    if (!result) PyErr_WriteUnraisable(function);
+    Py_XDECREF(result);
+    Py_DECREF(arguments);
+    Py_DECREF(function);
+}
+
+/* With the thread's state go its thread-local objects, so that belongs to the function: it may let go of
+ * the interpreter and need it again, and until that is over the call is outstanding. A driver may call
+ * from within a call of ours: hence `outer`. */
+static void run_call(void *data)
+{
+    HostCall *call = data;
+    bool outer = running;
+    if (ext_is_finalizing()) return;
+    running = true;
+    PyGILState_STATE interpreter = PyGILState_Ensure();
+    if (call->function) call_function(call);
+    PyGILState_Release(interpreter);
+    running = outer;
+    settle(call);
+    leave_call(call);
+}
+
+static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *const *args, Py_ssize_t count,
+                          HostCall **out)
+{
+    HostCall *call = PyMem_RawCalloc(1, sizeof *call);
+    if (!call) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    PyObject *arguments = PyTuple_New(count);
+    PyObject *capsule = arguments ? PyCapsule_New(call, capsule_name, NULL) : NULL;
+    if (!capsule) {
+        Py_XDECREF(arguments);
+        PyMem_RawFree(call);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
+    *call = (HostCall){.owners = 2, .state = state, .function = Py_NewRef(function), .arguments = arguments};
+    call->generation = state->host_generation % 2;
+    atomic_fetch_add(&state->host_generations[call->generation], 1);
+    atomic_fetch_add(&state->host_functions, 1);
+    PyCapsule_SetDestructor(capsule, free_call);
+    *out = call;
+    return capsule;
+}
+
+PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    StreamObject *stream = stream_cast(self);
+    ModuleState *state = stream->state;
+    HostCall *call;
+    CUresult result;
+    if (count < 1 || !PyCallable_Check(args[0]))
+        return PyErr_Format(PyExc_TypeError, "launch_host_func takes a function and its arguments");
+    deferred_release(state);
+    if (!context_check(stream->context, "cuLaunchHostFunc")) return NULL;
+    PyObject *capsule = new_call(state, args[0], args + 1, count - 1, &call);
+    if (!capsule) return NULL;
+    CALL(state, result, driver.cuLaunchHostFunc(stream->handle, run_call, call));
+    if (result == CUDA_SUCCESS && keep_alive(state, stream->context, stream->handle, capsule, NULL) < 0)
+        return NULL; /* the capsule is given up: the call is still to come */
+    if (result != CUDA_SUCCESS) leave_call(call); /* the driver has no share in it */
+    Py_DECREF(capsule);
+    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, "cuLaunchHostFunc", NULL);
+}

@@ -1,0 +1,68 @@
+/* Profiler control: a profiler that watches the process is told which part of it to record. */
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+
+PyDoc_STRVAR(
+    initialize_profiler_doc,
+    "initialize_profiler(config_file, output_file, output_mode)\n--\n\n"
+    "Set up the profiler that drivers up to CUDA 11 had built in. output_mode is a profiler_output_mode.\n"
+    "LogicError where the driver has none (cuProfilerInitialize).");
+
+static PyObject *initialize_profiler(PyObject *module, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"config_file", "output_file", "output_mode", NULL};
+    ModuleState *state = module_state(module);
+    PyObject *given[3], *config = NULL, *output = NULL, *answer = NULL;
+    unsigned mode = 0;
+    CUresult result;
+    if (convert_arguments("initialize_profiler", names, 3, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[2], "output_mode", &mode) < 0 || !PyUnicode_FSConverter(given[0], &config))
+        return NULL;
+    if (PyUnicode_FSConverter(given[1], &output)) {
+        CALL(state, result,
+             driver.cuProfilerInitialize(PyBytes_AS_STRING(config), PyBytes_AS_STRING(output), mode));
+        answer = none_or_raise(state, result, "cuProfilerInitialize");
+        Py_DECREF(output);
+    }
+    Py_DECREF(config);
+    return answer;
+}
+
+PyDoc_STRVAR(start_profiler_doc,
+             "start_profiler()\n--\n\nThe profiler of this process records from here on (cuProfilerStart).");
+
+static PyObject *start_profiler(PyObject *module, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = module_state(module);
+    CUresult result;
+    CALL(state, result, driver.cuProfilerStart());
+    return none_or_raise(state, result, "cuProfilerStart");
+}
+
+PyDoc_STRVAR(stop_profiler_doc,
+             "stop_profiler()\n--\n\nThe profiler of this process records no more (cuProfilerStop).");
+
+static PyObject *stop_profiler(PyObject *module, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = module_state(module);
+    CUresult result;
+    CALL(state, result, driver.cuProfilerStop());
+    return none_or_raise(state, result, "cuProfilerStop");
+}
+
+PyDoc_STRVAR(stop_doc, "stop()\n--\n\nstop_profiler under its first name.");
+
+static PyMethodDef functions[] = {
+    {"initialize_profiler", AS_METHOD(initialize_profiler), FAST_KEYWORDS, initialize_profiler_doc},
+    {"start_profiler", start_profiler, METH_NOARGS, start_profiler_doc},
+    {"stop_profiler", stop_profiler, METH_NOARGS, stop_profiler_doc},
+    {"stop", stop_profiler, METH_NOARGS, stop_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int profiler_setup(PyObject *module, ModuleState *state);
+
+int profiler_setup(PyObject *module, ModuleState *Py_UNUSED(state))
+{
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,222 @@
+#include "ext/stream/stream.h"
+
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/context/keep_alive.h"
+#include "ext/memory/pool.h"
+#include "ext/wait.h"
+
+IN_CALL static CUresult create_stream(CUstream *handle, unsigned flags, bool has_priority, int priority)
+{
+    return has_priority ? driver.cuStreamCreateWithPriority(handle, flags, priority)
+                        : driver.cuStreamCreate(handle, flags);
+}
+
+static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"flags", "priority", NULL};
+    ModuleState *state = state_of_type(type);
+    PyObject *given[2];
+    unsigned flags = 0;
+    int priority = 0;
+    CUresult result;
+    if (convert_call("Stream", names, 0, args, kwargs, given) < 0
+        || convert_unsigned(given[0], "flags", &flags) < 0)
+        return NULL;
+    bool has_priority = given[1] && given[1] != Py_None;
+    if (has_priority && convert_int(given[1], "priority", &priority) < 0) return NULL;
+    StreamObject *stream = stream_cast(type->tp_alloc(type, 0));
+    if (!stream) return NULL;
+    stream->state = state;
+    stream->context = context_hold_current(state);
+    if (stream->context) {
+        CALL(state, result, create_stream(&stream->handle, flags, has_priority, priority));
+        if (result == CUDA_SUCCESS) {
+            stream->non_blocking = flags & CU_STREAM_NON_BLOCKING;
+            LIVE_MORE(state, Stream);
+            return (PyObject *)stream;
+        }
+        stream->handle = NULL;
+        raise_driver(state, result, has_priority ? "cuStreamCreateWithPriority" : "cuStreamCreate", NULL);
+    }
+    Py_DECREF((PyObject *)stream);
+    return NULL;
+}
+
+static void destroy_stream(StreamObject *stream)
+{
+    ContextScope scope;
+    CUresult result;
+    LIVE_LESS(stream->state, Stream);
+    keep_alive_seal(stream->state, stream->context, stream->handle);
+    if (!context_enter(stream->context, &scope)) return;
+    memory_pools_stream_gone(stream->state, stream->context, stream->handle);
+    CALL_UNLOCKED(result, driver.cuStreamDestroy(stream->handle));
+    context_leave(&scope);
+    report_driver(stream->state, result, "cuStreamDestroy");
+}
+
+static void stream_dealloc(PyObject *self)
+{
+    StreamObject *stream = stream_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (stream->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(stream->state, stream_dealloc, self)) return;
+    if (stream->handle) destroy_stream(stream);
+    if (stream->context) context_drop(stream->context);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+PyDoc_STRVAR(
+    synchronize_doc,
+    "synchronize()\n--\n\n"
+    "Wait until all work on the stream is done; raises the error of work that failed (cuStreamSynchronize).");
+
+static PyObject *stream_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    StreamObject *stream = stream_cast(self);
+    ModuleState *state = stream->state;
+    CUresult result;
+    if (!context_check(stream->context, "cuStreamSynchronize")) return NULL;
+    struct KeepBatch *kept = keep_alive_take(state, stream->context, stream->handle);
+    CALL_WAITING(state, result, ON_STREAM(stream->handle), driver.cuStreamSynchronize(stream->handle));
+    keep_alive_finish(state, kept, result == CUDA_SUCCESS);
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuStreamSynchronize", NULL);
+    return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(is_done_doc,
+             "is_done() -> bool\n--\n\n"
+             "Whether all work on the stream is done; raises the error of work that failed (cuStreamQuery).");
+
+static PyObject *stream_is_done(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    StreamObject *stream = stream_cast(self);
+    ModuleState *state = stream->state;
+    CUresult result;
+    if (!context_check(stream->context, "cuStreamQuery")) return NULL;
+    struct KeepBatch *kept = keep_alive_take(state, stream->context, stream->handle);
+    CALL(state, result, driver.cuStreamQuery(stream->handle));
+    keep_alive_finish(state, kept, result == CUDA_SUCCESS);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+        return raise_driver(state, result, "cuStreamQuery", NULL);
+    return PyBool_FromLong(result == CUDA_SUCCESS);
+}
+
+PyDoc_STRVAR(wait_for_event_doc,
+             "wait_for_event(evt)\n--\n\n"
+             "Work queued from now on waits for what the Event last recorded (cuStreamWaitEvent).");
+
+static PyObject *stream_wait_for_event(PyObject *self, PyObject *event)
+{
+    StreamObject *stream = stream_cast(self);
+    ModuleState *state = stream->state;
+    CUresult result;
+    if (!PyObject_TypeCheck(event, state->Event_type))
+        return PyErr_Format(PyExc_TypeError, "evt must be an Event, not %s", Py_TYPE(event)->tp_name);
+    if (!context_check(stream->context, "cuStreamWaitEvent")
+        || !context_check(event_cast(event)->context, "cuStreamWaitEvent"))
+        return NULL;
+    CALL(state, result, driver.cuStreamWaitEvent(stream->handle, event_cast(event)->handle, 0));
+    return none_or_raise(state, result, "cuStreamWaitEvent");
+}
+
+static PyObject *stream_cuda_stream(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    unsigned long long handle = (unsigned long long)(uintptr_t)stream_cast(self)->handle;
+    return Py_BuildValue("(iK)", 0, handle);
+}
+
+static PyObject *stream_get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(stream_cast(self)->handle);
+}
+
+static PyObject *stream_get_priority(PyObject *self, void *Py_UNUSED(closure))
+{
+    StreamObject *stream = stream_cast(self);
+    int priority;
+    CUresult result;
+    if (!context_check(stream->context, "cuStreamGetPriority")) return NULL;
+    CALL(stream->state, result, driver.cuStreamGetPriority(stream->handle, &priority));
+    return result == CUDA_SUCCESS ? PyLong_FromLong(priority)
+                                  : raise_driver(stream->state, result, "cuStreamGetPriority", NULL);
+}
+
+static PyObject *stream_get_flags(PyObject *self, void *Py_UNUSED(closure))
+{
+    StreamObject *stream = stream_cast(self);
+    unsigned flags;
+    CUresult result;
+    if (!context_check(stream->context, "cuStreamGetFlags")) return NULL;
+    CALL(stream->state, result, driver.cuStreamGetFlags(stream->handle, &flags));
+    return result == CUDA_SUCCESS ? PyLong_FromUnsignedLong(flags)
+                                  : raise_driver(stream->state, result, "cuStreamGetFlags", NULL);
+}
+
+PyDoc_STRVAR(
+    launch_host_func_doc,
+    "launch_host_func(function, *args)\n--\n\n"
+    "Call function(*args) when the work queued so far is done; later work waits for it. It runs in a "
+    "thread of\n"
+    "the driver's and may make no driver calls: they raise LogicError. What it lets go of is released right "
+    "after it,\n"
+    "by another thread; what it raises goes to sys.unraisablehook. It is not called when work before it "
+    "failed. What is\n"
+    "queued when the program ends still runs (cuLaunchHostFunc).");
+
+static PyMethodDef stream_methods[] = {
+    {"synchronize", stream_synchronize, METH_NOARGS, synchronize_doc},
+    {"is_done", stream_is_done, METH_NOARGS, is_done_doc},
+    {"wait_for_event", stream_wait_for_event, METH_O, wait_for_event_doc},
+    {"launch_host_func", AS_METHOD(stream_launch_host_func), METH_FASTCALL, launch_host_func_doc},
+    {"add_callback", AS_METHOD(stream_launch_host_func), METH_FASTCALL,
+     "add_callback(function, *args)\n--\n\nAnother name of launch_host_func."},
+    {"__cuda_stream__", stream_cuda_stream, METH_NOARGS,
+     "__cuda_stream__()\n--\n\nThe pair (0, handle) by which libraries share streams."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef stream_properties[] = {
+    {"handle", stream_get_handle, NULL, "The CUstream as an int.", NULL},
+    {"priority", stream_get_priority, NULL, "The priority; lower numbers go first.", NULL},
+    {"flags", stream_get_flags, NULL, "The stream_flags it was made with.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef stream_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(StreamObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(stream_doc, "Stream(flags=0, priority=None)\n--\n\n"
+                         "A queue of work that runs in order, in the current context. flags are of "
+                         "stream_flags; lower priorities go\n"
+                         "first (cuStreamCreate, cuStreamCreateWithPriority).\n\n"
+                         "Host buffers and device objects of copies queued on it stay alive until the stream "
+                         "is next found idle, by\n"
+                         "synchronize() or is_done(), or by later copies.");
+
+static PyType_Slot stream_slots[] = {
+    {Py_tp_doc, (void *)stream_doc},
+    {Py_tp_new, AS_SLOT(stream_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(stream_dealloc)},
+    {Py_tp_methods, stream_methods},
+    {Py_tp_getset, stream_properties},
+    {Py_tp_members, stream_members},
+    {0, NULL},
+};
+
+static PyType_Spec stream_spec = {
+    .name = "pycuda._driver.Stream",
+    .basicsize = sizeof(StreamObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = stream_slots,
+};
+
+int stream_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->Stream_type, &stream_spec, NULL);
+}

@@ -1,0 +1,402 @@
+#include "ext/texture/copy_shaped.h"
+
+#include <string.h>
+
+#include "ext/constants.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/copy.h"
+#include "ext/errors.h"
+#include "ext/wait.h"
+
+/* ---- The object ---- */
+
+static PyObject *shaped_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {NULL};
+    ModuleState *state = state_of_type(type);
+    if (convert_call(type->tp_name, names, 0, args, kwargs, NULL) < 0) return NULL;
+    ShapedCopyObject *self = shaped_cast(type->tp_alloc(type, 0));
+    if (!self) return NULL;
+    self->state = state;
+    self->kind = PyType_IsSubtype(type, state->Memcpy2D_type)   ? SHAPED_2D
+                 : PyType_IsSubtype(type, state->Memcpy3D_type) ? SHAPED_3D
+                                                                : SHAPED_PEER;
+    self->copy.Depth = self->kind == SHAPED_2D;
+    self->ends[SHAPED_SRC].room = self->ends[SHAPED_DST].room = SIZE_MAX;
+    return (PyObject *)self;
+}
+
+static int shaped_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    for (int side = 0; side < 2; side++) {
+        Py_VISIT(shaped_cast(self)->ends[side].object);
+        Py_VISIT(shaped_cast(self)->ends[side].context);
+    }
+    return 0;
+}
+
+/* An end without its object must not be copied from or to any more. */
+static int shaped_clear(PyObject *self)
+{
+    shaped_cast(self)->copy = (CUDA_MEMCPY3D_PEER){0};
+    for (int side = 0; side < 2; side++) {
+        Py_CLEAR(shaped_cast(self)->ends[side].object);
+        Py_CLEAR(shaped_cast(self)->ends[side].context);
+    }
+    return 0;
+}
+
+static void shaped_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    shaped_clear(self);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* ---- The copy ---- */
+
+static CUDA_MEMCPY2D flat_copy(const CUDA_MEMCPY3D_PEER *copy)
+{
+    return (CUDA_MEMCPY2D){
+        .srcXInBytes = copy->srcXInBytes,
+        .srcY = copy->srcY,
+        .srcMemoryType = copy->srcMemoryType,
+        .srcHost = copy->srcHost,
+        .srcDevice = copy->srcDevice,
+        .srcArray = copy->srcArray,
+        .srcPitch = copy->srcPitch,
+        .dstXInBytes = copy->dstXInBytes,
+        .dstY = copy->dstY,
+        .dstMemoryType = copy->dstMemoryType,
+        .dstHost = copy->dstHost,
+        .dstDevice = copy->dstDevice,
+        .dstArray = copy->dstArray,
+        .dstPitch = copy->dstPitch,
+        .WidthInBytes = copy->WidthInBytes,
+        .Height = copy->Height,
+    };
+}
+
+/* The two descriptors differ only in that contexts take the place of reserved fields. */
+static CUDA_MEMCPY3D deep_copy(const CUDA_MEMCPY3D_PEER *copy)
+{
+    CUDA_MEMCPY3D deep;
+    _Static_assert(sizeof deep == sizeof *copy, "CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER have one layout");
+    _Static_assert(offsetof(CUDA_MEMCPY3D, reserved0) == offsetof(CUDA_MEMCPY3D_PEER, srcContext), "");
+    _Static_assert(offsetof(CUDA_MEMCPY3D, reserved1) == offsetof(CUDA_MEMCPY3D_PEER, dstContext), "");
+    memcpy(&deep, copy, sizeof deep);
+    deep.reserved0 = deep.reserved1 = NULL;
+    return deep;
+}
+
+/* One call: what is copied, where it is queued, and the references that hold until it is done or queued. */
+typedef struct ShapedCall {
+    CUDA_MEMCPY3D_PEER copy;
+    bool async, unaligned;
+    CUstream stream;
+    PyObject *held[2];              /* the objects of both ends */
+    ContextObject *contexts[2];     /* of Memcpy3DPeer */
+} ShapedCall;
+
+/* GIL released while waiting; *routine is the driver function for messages. */
+static CUresult run(ModuleState *state, ShapedKind kind, const ShapedCall *call, const char **routine)
+{
+    CUresult result;
+    if (kind == SHAPED_2D) {
+        CUDA_MEMCPY2D flat = flat_copy(&call->copy);
+        *routine = call->async ? "cuMemcpy2DAsync" : call->unaligned ? "cuMemcpy2DUnaligned" : "cuMemcpy2D";
+        if (call->async)
+            CALL(state, result, driver.cuMemcpy2DAsync(&flat, call->stream));
+        else if (call->unaligned)
+            CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpy2DUnaligned(&flat));
+        else
+            CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpy2D(&flat));
+    } else if (kind == SHAPED_3D) {
+        CUDA_MEMCPY3D deep = deep_copy(&call->copy);
+        *routine = call->async ? "cuMemcpy3DAsync" : "cuMemcpy3D";
+        if (call->async)
+            CALL(state, result, driver.cuMemcpy3DAsync(&deep, call->stream));
+        else
+            CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpy3D(&deep));
+    } else {
+        *routine = call->async ? "cuMemcpy3DPeerAsync" : "cuMemcpy3DPeer";
+        if (call->async)
+            CALL(state, result, driver.cuMemcpy3DPeerAsync(&call->copy, call->stream));
+        else
+            CALL_WAITING(state, result, ON_CONTEXT, driver.cuMemcpy3DPeer(&call->copy));
+    }
+    return result;
+}
+
+/* The context of each end: the one that was set, else the current one. */
+static int find_contexts(ShapedCopyObject *self, ShapedCall *call)
+{
+    for (int side = 0; side < 2; side++) {
+        PyObject *context = self->ends[side].context;
+        call->contexts[side] = context ? (ContextObject *)Py_NewRef(context) : context_current(self->state);
+        if (!call->contexts[side] || !context_check(call->contexts[side], "Memcpy3DPeer")) return -1;
+    }
+    call->copy.srcContext = call->contexts[SHAPED_SRC]->handle;
+    call->copy.dstContext = call->contexts[SHAPED_DST]->handle;
+    return 0;
+}
+
+/* Everything that can fail before the driver is called. Another thread may set other ends meanwhile: this
+ * call goes on with what it holds. */
+static int prepare(ShapedCopyObject *self, PyObject *stream, ShapedCall *call)
+{
+    if (shaped_check(self) < 0) return -1;
+    call->copy = self->copy;
+    for (int side = 0; side < 2; side++) call->held[side] = Py_XNewRef(self->ends[side].object);
+    if (self->kind == SHAPED_PEER && find_contexts(self, call) < 0) return -1;
+    call->async = stream && stream != Py_None;
+    return copy_begin(self->state, call->async, stream, &call->stream, call->held[0], call->held[1]);
+}
+
+static bool is_empty(const CUDA_MEMCPY3D_PEER *copy)
+{
+    return !copy->WidthInBytes || !copy->Height || !copy->Depth;
+}
+
+static PyObject *copy(ShapedCopyObject *self, PyObject *stream, bool unaligned)
+{
+    ModuleState *state = self->state;
+    ShapedCall call = {.unaligned = unaligned};
+    const char *routine = NULL;
+    PyObject *answer = NULL;
+    if (prepare(self, stream, &call) == 0) {
+        CUresult result = is_empty(&call.copy) ? CUDA_SUCCESS : run(state, self->kind, &call, &routine);
+        answer = none_or_raise(state, result, routine);
+    }
+    for (int side = 0; side < 2; side++) {
+        Py_XDECREF(call.held[side]);
+        Py_XDECREF((PyObject *)call.contexts[side]);
+    }
+    return answer;
+}
+
+/* copy(), copy(aligned) or copy(stream) */
+static PyObject *shaped_call_2d(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"aligned", "stream", NULL};
+    PyObject *given[2];
+    int aligned = 1;
+    if (convert_call("Memcpy2D", names, 0, args, kwargs, given) < 0) return NULL;
+    if (given[0] && !given[1] && !PyBool_Check(given[0]) && !PyLong_Check(given[0])) {
+        given[1] = given[0];
+        given[0] = NULL;
+    }
+    if (given[0] && (aligned = PyObject_IsTrue(given[0])) < 0) return NULL;
+    return copy(shaped_cast(self), given[1], !aligned);
+}
+
+static PyObject *shaped_call_3d(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"stream", NULL};
+    PyObject *given[1];
+    if (convert_call(Py_TYPE(self)->tp_name, names, 0, args, kwargs, given) < 0) return NULL;
+    return copy(shaped_cast(self), given[0], false);
+}
+
+/* ---- Fields ---- */
+
+#define FIELDS_2D(X) \
+    X(src_x_in_bytes, srcXInBytes, "Bytes to the left of the copied part in the source.") \
+    X(src_y, srcY, "Rows above the copied part in the source.") \
+    X(src_pitch, srcPitch, "Bytes from row to row in the source; arrays have none.") \
+    X(dst_x_in_bytes, dstXInBytes, "Bytes to the left of the copied part in the destination.") \
+    X(dst_y, dstY, "Rows above the copied part in the destination.") \
+    X(dst_pitch, dstPitch, "Bytes from row to row in the destination; arrays have none.") \
+    X(width_in_bytes, WidthInBytes, "Bytes to copy of each row.") \
+    X(height, Height, "Rows to copy.")
+
+#define FIELDS_3D(X) \
+    X(src_height, srcHeight, "Rows from plane to plane in the source; arrays have none.") \
+    X(src_z, srcZ, "Planes before the copied part in the source.") \
+    X(src_lod, srcLOD, "Level of detail of the source; 0.") \
+    X(dst_height, dstHeight, "Rows from plane to plane in the destination; arrays have none.") \
+    X(dst_z, dstZ, "Planes before the copied part in the destination.") \
+    X(dst_lod, dstLOD, "Level of detail of the destination; 0.") \
+    X(depth, Depth, "Planes to copy.")
+
+typedef struct SizeField {
+    const char *name;
+    size_t offset;      /* in CUDA_MEMCPY3D_PEER */
+} SizeField;
+
+#define X(name, member, doc) \
+    static const SizeField field_##name = {#name, offsetof(CUDA_MEMCPY3D_PEER, member)};
+FIELDS_2D(X)
+FIELDS_3D(X)
+#undef X
+
+static size_t *field_of(PyObject *self, const SizeField *field)
+{
+    return (size_t *)(void *)((char *)&shaped_cast(self)->copy + field->offset);
+}
+
+static PyObject *size_get(PyObject *self, void *closure) { return PyLong_FromSize_t(*field_of(self, closure)); }
+
+static int refuse_deletion(const char *name)
+{
+    PyErr_Format(PyExc_AttributeError, "%s cannot be deleted", name);
+    return -1;
+}
+
+static int size_set(PyObject *self, PyObject *value, void *closure)
+{
+    const SizeField *field = closure;
+    return value ? convert_size(value, field->name, field_of(self, field)) : refuse_deletion(field->name);
+}
+
+/* The closure of the rows below is the ShapedSide. */
+static ShapedSide side_of(void *closure) { return (ShapedSide)(intptr_t)closure; }
+
+static PyObject *type_get(PyObject *self, void *closure)
+{
+    ModuleState *state = shaped_cast(self)->state;
+    const CUDA_MEMCPY3D_PEER *values = &shaped_cast(self)->copy;
+    return constants_member(state, state->memory_type,
+                            (long)(side_of(closure) ? values->dstMemoryType : values->srcMemoryType));
+}
+
+static int type_set(PyObject *self, PyObject *value, void *closure)
+{
+    CUDA_MEMCPY3D_PEER *values = &shaped_cast(self)->copy;
+    return value ? convert_unsigned(value, "memory type",
+                                    side_of(closure) ? &values->dstMemoryType : &values->srcMemoryType)
+                 : refuse_deletion("memory type");
+}
+
+static PyObject *device_get(PyObject *self, void *closure)
+{
+    const CUDA_MEMCPY3D_PEER *values = &shaped_cast(self)->copy;
+    return PyLong_FromUnsignedLongLong(side_of(closure) ? values->dstDevice : values->srcDevice);
+}
+
+static int device_set(PyObject *self, PyObject *value, void *closure)
+{
+    return value ? shaped_set_address(shaped_cast(self), side_of(closure), value)
+                 : refuse_deletion("device address");
+}
+
+#define SIDE_ROWS \
+    {"src_memory_type", type_get, type_set, "What the source is, a memory_type.", (void *)SHAPED_SRC}, \
+        {"dst_memory_type", type_get, type_set, "What the destination is, a memory_type.", \
+         (void *)SHAPED_DST}, \
+        {"src_device", device_get, device_set, "The source's address, where it is no Array.", \
+         (void *)SHAPED_SRC}, \
+    { \
+        "dst_device", device_get, device_set, "The destination's address, where it is no Array.", \
+            (void *)SHAPED_DST \
+    }
+
+#define X(name, member, doc) {#name, size_get, size_set, doc, (void *)&field_##name},
+static PyGetSetDef properties_2d[] = {
+    FIELDS_2D(X) SIDE_ROWS,
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyGetSetDef properties_3d[] = {
+    FIELDS_2D(X) FIELDS_3D(X) SIDE_ROWS,
+    {NULL, NULL, NULL, NULL, NULL},
+};
+#undef X
+
+/* ---- Setters ---- */
+
+#define SETTERS(X) \
+    X(host, buffer, "Any buffer in host memory; pitch and height tell how it is walked from its address on.") \
+    X(array, array, "An Array.") \
+    X(device, devptr, "A device address: int, DeviceAllocation, GPUArray, ...") \
+    X(unified, buffer, "A contiguous buffer or a device address; the driver finds out which it is.")
+#define SETTERS_PEER(X) X(context, ctx, "The Context of this end; without it, or with None, the current one.")
+
+#define X(kind, parameter, doc) \
+    static PyObject *set_src_##kind(PyObject *self, PyObject *value) \
+    { \
+        return shaped_set_##kind(shaped_cast(self), SHAPED_SRC, value) < 0 ? NULL : Py_NewRef(Py_None); \
+    } \
+    static PyObject *set_dst_##kind(PyObject *self, PyObject *value) \
+    { \
+        return shaped_set_##kind(shaped_cast(self), SHAPED_DST, value) < 0 ? NULL : Py_NewRef(Py_None); \
+    }
+SETTERS(X)
+SETTERS_PEER(X)
+#undef X
+
+#define X(kind, parameter, doc) \
+    {"set_src_" #kind, set_src_##kind, METH_O, \
+     "set_src_" #kind "(" #parameter ")\n--\n\nThe source. " doc " It is kept alive while it is set."}, \
+        {"set_dst_" #kind, set_dst_##kind, METH_O, \
+         "set_dst_" #kind "(" #parameter ")\n--\n\nThe destination. " doc \
+         " It is kept alive while it is set."},
+static PyMethodDef methods_plain[] = {
+    SETTERS(X){NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef methods_peer[] = {
+    SETTERS(X) SETTERS_PEER(X){NULL, NULL, 0, NULL},
+};
+#undef X
+
+/* ---- Types ---- */
+
+PyDoc_STRVAR(
+    doc_2d,
+    "Memcpy2D()\n--\n\n"
+    "A copy of rows: set both ends and the fields, then call it. All fields are 0 at first.\n\n"
+    "copy(aligned=True) copies and waits; False is for pitches the device has no alignment for (cuMemcpy2D,\n"
+    "cuMemcpy2DUnaligned). copy(stream) queues it; what it needs stays alive until it is done\n"
+    "(cuMemcpy2DAsync). ValueError, before anything is copied, when it would leave the memory of either end.");
+
+PyDoc_STRVAR(
+    doc_3d,
+    "Memcpy3D()\n--\n\n"
+    "A copy of planes of rows: Memcpy2D with a third dimension; depth must be set. copy() copies and waits,\n"
+    "copy(stream) queues it (cuMemcpy3D, cuMemcpy3DAsync).");
+
+PyDoc_STRVAR(doc_peer,
+             "Memcpy3DPeer()\n--\n\n"
+             "Memcpy3D between two contexts, set by set_src_context and set_dst_context (cuMemcpy3DPeer,\n"
+             "cuMemcpy3DPeerAsync).");
+
+#define SLOTS(doc, call, methods, properties) \
+    { \
+        {Py_tp_doc, (void *)doc}, \
+        {Py_tp_new, AS_SLOT(shaped_tp_new)}, \
+        {Py_tp_dealloc, AS_SLOT(shaped_dealloc)}, \
+        {Py_tp_traverse, AS_SLOT(shaped_traverse)}, \
+        {Py_tp_clear, AS_SLOT(shaped_clear)}, \
+        {Py_tp_call, AS_SLOT(call)}, \
+        {Py_tp_methods, methods}, \
+        {Py_tp_getset, properties}, \
+        {0, NULL}, \
+    }
+#define SPEC(python_name, slot_list) \
+    { \
+        .name = "pycuda._driver." python_name, \
+        .basicsize = sizeof(ShapedCopyObject), \
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, \
+        .slots = slot_list, \
+    }
+
+static PyType_Slot slots_2d[] = SLOTS(doc_2d, shaped_call_2d, methods_plain, properties_2d);
+static PyType_Slot slots_3d[] = SLOTS(doc_3d, shaped_call_3d, methods_plain, properties_3d);
+static PyType_Slot slots_peer[] = SLOTS(doc_peer, shaped_call_3d, methods_peer, properties_3d);
+
+static PyType_Spec spec_2d = SPEC("Memcpy2D", slots_2d);
+static PyType_Spec spec_3d = SPEC("Memcpy3D", slots_3d);
+static PyType_Spec spec_peer = SPEC("Memcpy3DPeer", slots_peer);
+
+int copy_shaped_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->Memcpy2D_type, &spec_2d, NULL) < 0
+                   || state_add_type(module, &state->Memcpy3D_type, &spec_3d, NULL) < 0
+                   || state_add_type(module, &state->Memcpy3DPeer_type, &spec_peer, NULL) < 0
+               ? -1
+               : 0;
+}

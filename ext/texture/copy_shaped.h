@@ -1,0 +1,45 @@
+/* Copies of two and three dimensions: the objects Memcpy2D, Memcpy3D and Memcpy3DPeer.
+ *
+ * All three hold the driver's largest descriptor, of which the smaller ones are a part. Each end of the copy
+ * remembers the object that was given for it, and keeps it alive as long as it is set.
+ */
+#ifndef EXT_TEXTURE_COPY_SHAPED_H
+#define EXT_TEXTURE_COPY_SHAPED_H
+
+#include "ext/texture/cuda_array.h"
+
+typedef enum ShapedKind { SHAPED_2D, SHAPED_3D, SHAPED_PEER } ShapedKind;
+typedef enum ShapedSide { SHAPED_SRC, SHAPED_DST } ShapedSide;
+
+typedef struct ShapedEnd {
+    PyObject *object;       /* owned: the Array, the device object, or what holds the host memory; or NULL */
+    size_t room;            /* bytes from the address on, SIZE_MAX when not known */
+    PyObject *context;      /* owned, a Context or NULL: of Memcpy3DPeer */
+} ShapedEnd;
+
+typedef struct ShapedCopyObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ShapedKind kind;
+    CUDA_MEMCPY3D_PEER copy;
+    ShapedEnd ends[2];      /* by ShapedSide */
+} ShapedCopyObject;
+
+static inline ShapedCopyObject *shaped_cast(PyObject *object) { return (ShapedCopyObject *)object; }
+
+/* What the setters do; -1 with an exception, before which nothing was changed. */
+int shaped_set_host(ShapedCopyObject *self, ShapedSide side, PyObject *buffer);
+int shaped_set_array(ShapedCopyObject *self, ShapedSide side, PyObject *array);
+int shaped_set_device(ShapedCopyObject *self, ShapedSide side, PyObject *pointer);
+int shaped_set_unified(ShapedCopyObject *self, ShapedSide side, PyObject *buffer);
+int shaped_set_context(ShapedCopyObject *self, ShapedSide side, PyObject *context);
+
+/* The address alone, without saying that it is the end to use. */
+int shaped_set_address(ShapedCopyObject *self, ShapedSide side, PyObject *pointer);
+
+/* -1 with an exception when an end is not set, was freed meanwhile, or is smaller than the copy. */
+int shaped_check(ShapedCopyObject *self);
+
+int copy_shaped_setup(PyObject *module, ModuleState *state);
+
+#endif

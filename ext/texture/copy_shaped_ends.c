@@ -1,0 +1,270 @@
+/* The two ends of a shaped copy: what the setters accept, and whether the copy stays within it. */
+#include "ext/texture/copy_shaped.h"
+
+#include "ext/convert/buffers.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/device_memory.h"
+#include "ext/errors.h"
+#include "ext/numpy_api.h"
+
+static const char *const side_names[] = {"src", "dst"};
+
+/* ---- Host memory with strides ---- */
+
+/* The bytes from the first element on to the end of the last one in memory. */
+static size_t span_after(int rank, const Py_ssize_t *shape, const Py_ssize_t *strides, size_t item)
+{
+    size_t span = item;
+    for (int axis = 0; axis < rank; axis++) {
+        if (shape[axis] == 0) return 0;
+        if (strides[axis] > 0) span += (size_t)(shape[axis] - 1) * (size_t)strides[axis];
+    }
+    return span;
+}
+
+static size_t cuda_array_span(PyArrayObject *array)
+{
+    return span_after(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
+                      (size_t)PyArray_ITEMSIZE(array));
+}
+
+/* A view may be the corner from which a part of its array is copied: the memory ends where that array ends.
+ */
+static size_t cuda_array_room(PyArrayObject *array)
+{
+    const char *start = PyArray_DATA(array), *end = start + cuda_array_span(array);
+    PyObject *base = PyArray_BASE(array);
+    for (; base && PyArray_Check(base); base = PyArray_BASE((PyArrayObject *)base)) {
+        const char *whole = PyArray_DATA((PyArrayObject *)base);
+        if (whole <= start && end < whole + cuda_array_span((PyArrayObject *)base))
+            end = whole + cuda_array_span((PyArrayObject *)base);
+    }
+    return (size_t)(end - start);
+}
+
+static int lend_array(PyArrayObject *array, const char *what, bool writable, HostBuffer *out)
+{
+    if (writable && !PyArray_ISWRITEABLE(array)) {
+        PyErr_Format(PyExc_ValueError, "%s: the array is read-only", what);
+        return -1;
+    }
+    if (PyDataType_REFCHK(PyArray_DESCR(array))) {
+        PyErr_Format(PyExc_TypeError, "%s: an array of Python objects has no bytes to copy", what);
+        return -1;
+    }
+    if (convert_native(PyArray_DESCR(array), what) < 0) return -1;
+    *out = (HostBuffer){PyArray_DATA(array), cuda_array_room(array), Py_NewRef((PyObject *)array)};
+    return 0;
+}
+
+/* The base address of any buffer, strided or not; size is how far the memory goes from there. */
+static int lend_strided(PyObject *object, const char *what, bool writable, HostBuffer *out)
+{
+    if (PyArray_Check(object)) return lend_array((PyArrayObject *)object, what, writable, out);
+    if (!PyObject_CheckBuffer(object)) {
+        PyErr_Format(PyExc_TypeError, "%s: a buffer or an array in host memory is expected, not %s", what,
+                     Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    PyObject *view = PyMemoryView_FromObject(object);
+    if (!view) return -1;
+    const Py_buffer *buffer = PyMemoryView_GET_BUFFER(view);
+    if ((writable && buffer->readonly) || buffer->suboffsets) {
+        PyErr_Format(PyExc_BufferError, "%s: the buffer is %s", what,
+                     buffer->suboffsets ? "not in one piece" : "read-only");
+        Py_DECREF(view);
+        return -1;
+    }
+    size_t room = buffer->strides
+                      ? span_after(buffer->ndim, buffer->shape, buffer->strides, (size_t)buffer->itemsize)
+                      : (size_t)buffer->len;
+    *out = (HostBuffer){buffer->buf, room, view};
+    return 0;
+}
+
+/* ---- Setting ---- */
+
+static void set_type(ShapedCopyObject *self, ShapedSide side, CUmemorytype type)
+{
+    if (side == SHAPED_DST)
+        self->copy.dstMemoryType = type;
+    else
+        self->copy.srcMemoryType = type;
+}
+
+static void set_device(ShapedCopyObject *self, ShapedSide side, CUdeviceptr address)
+{
+    if (side == SHAPED_DST)
+        self->copy.dstDevice = address;
+    else
+        self->copy.srcDevice = address;
+}
+
+/* The reference to `object` is given away. */
+static void hold(ShapedCopyObject *self, ShapedSide side, PyObject *object, size_t room)
+{
+    ShapedEnd *end = &self->ends[side];
+    PyObject *before = end->object;
+    end->object = object;
+    end->room = room;
+    Py_XDECREF(before);
+}
+
+int shaped_set_host(ShapedCopyObject *self, ShapedSide side, PyObject *buffer)
+{
+    HostBuffer host;
+    if (lend_strided(buffer, side_names[side], side == SHAPED_DST, &host) < 0) return -1;
+    if (side == SHAPED_DST)
+        self->copy.dstHost = host.pointer;
+    else
+        self->copy.srcHost = host.pointer;
+    set_type(self, side, CU_MEMORYTYPE_HOST);
+    hold(self, side, host.owner, host.size);
+    return 0;
+}
+
+int shaped_set_array(ShapedCopyObject *self, ShapedSide side, PyObject *array)
+{
+    CUarray handle;
+    if (cuda_array_handle(self->state, array, side_names[side], &handle) < 0) return -1;
+    if (side == SHAPED_DST)
+        self->copy.dstArray = handle;
+    else
+        self->copy.srcArray = handle;
+    set_type(self, side, CU_MEMORYTYPE_ARRAY);
+    hold(self, side, Py_NewRef(array), SIZE_MAX);
+    return 0;
+}
+
+int shaped_set_address(ShapedCopyObject *self, ShapedSide side, PyObject *pointer)
+{
+    CUdeviceptr address;
+    size_t room = SIZE_MAX;
+    if (convert_pointer(self->state, pointer, &address) < 0) return -1;
+    if (device_allocation_check(self->state, pointer)) room = device_allocation_cast(pointer)->size;
+    set_device(self, side, address);
+    hold(self, side, PyLong_Check(pointer) ? NULL : Py_NewRef(pointer), room);
+    return 0;
+}
+
+int shaped_set_device(ShapedCopyObject *self, ShapedSide side, PyObject *pointer)
+{
+    if (shaped_set_address(self, side, pointer) < 0) return -1;
+    set_type(self, side, CU_MEMORYTYPE_DEVICE);
+    return 0;
+}
+
+/* A contiguous buffer, or whatever stands for a device address. */
+int shaped_set_unified(ShapedCopyObject *self, ShapedSide side, PyObject *buffer)
+{
+    HostBuffer memory;
+    if (!PyObject_CheckBuffer(buffer)) {
+        if (shaped_set_address(self, side, buffer) < 0) return -1;
+        set_type(self, side, CU_MEMORYTYPE_UNIFIED);
+        return 0;
+    }
+    if ((side == SHAPED_DST ? buffers_write(buffer, side_names[side], &memory)
+                            : buffers_read(buffer, side_names[side], &memory))
+        < 0)
+        return -1;
+    set_device(self, side, (CUdeviceptr)(uintptr_t)memory.pointer);
+    set_type(self, side, CU_MEMORYTYPE_UNIFIED);
+    hold(self, side, memory.owner, memory.size);
+    return 0;
+}
+
+int shaped_set_context(ShapedCopyObject *self, ShapedSide side, PyObject *context)
+{
+    if (context != Py_None && !PyObject_TypeCheck(context, self->state->Context_type)) {
+        PyErr_Format(PyExc_TypeError, "%s_context must be a Context or None, not %s", side_names[side],
+                     Py_TYPE(context)->tp_name);
+        return -1;
+    }
+    if (context != Py_None && !context_check(context_cast(context), "Memcpy3DPeer")) return -1;
+    Py_XSETREF(self->ends[side].context, context == Py_None ? NULL : Py_NewRef(context));
+    return 0;
+}
+
+/* ---- Checking ---- */
+
+/* One end in the terms of the check below. */
+typedef struct EndShape {
+    CUmemorytype type;
+    size_t x, y, z, pitch, height;
+} EndShape;
+
+static EndShape end_shape(const CUDA_MEMCPY3D_PEER *copy, ShapedSide side)
+{
+    if (side == SHAPED_DST)
+        return (EndShape){copy->dstMemoryType, copy->dstXInBytes, copy->dstY,
+                          copy->dstZ,          copy->dstPitch,    copy->dstHeight};
+    return (EndShape){copy->srcMemoryType, copy->srcXInBytes, copy->srcY,
+                      copy->srcZ,          copy->srcPitch,    copy->srcHeight};
+}
+
+/* *sum += a * b; false when that is too large. */
+static bool add_product(size_t *sum, size_t a, size_t b)
+{
+    size_t product;
+    return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*sum, product, sum);
+}
+
+/* The byte behind the last that the copy touches at this end, from its address on. SIZE_MAX when it is beyond
+ * all memory. */
+static size_t reach(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end)
+{
+    size_t rows = copy->Height - 1, bytes = copy->WidthInBytes;
+    size_t height = end->height ? end->height : copy->Height + end->y;
+    size_t pitch = end->pitch ? end->pitch : copy->WidthInBytes + end->x;
+    if (!add_product(&rows, 1, end->y) || !add_product(&rows, end->z, height)
+        || !add_product(&rows, copy->Depth - 1, height) || !add_product(&bytes, 1, end->x)
+        || !add_product(&bytes, rows, pitch))
+        return SIZE_MAX;
+    return bytes;
+}
+
+static int check_room(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end, ShapedSide side, size_t room)
+{
+    if (!copy->WidthInBytes || !copy->Height || !copy->Depth || room == SIZE_MAX) return 0;
+    size_t bytes = reach(copy, end);
+    if (bytes <= room) return 0;
+    PyErr_Format(PyExc_ValueError, "%s: the copy reaches up to byte %zu, but the memory has %zu bytes",
+                 side_names[side], bytes, room);
+    return -1;
+}
+
+/* The object of an end may have been freed since it was set. */
+static int check_alive(ShapedCopyObject *self, ShapedSide side, CUmemorytype type)
+{
+    PyObject *object = self->ends[side].object;
+    CUarray handle;
+    CUdeviceptr address;
+    if (type == CU_MEMORYTYPE_ARRAY && (!object || !PyObject_TypeCheck(object, self->state->Array_type))) {
+        raise_logic(self->state, "%s_memory_type is ARRAY, but set_%s_array was not called last",
+                    side_names[side], side_names[side]);
+        return -1;
+    }
+    if (type == CU_MEMORYTYPE_ARRAY) return cuda_array_handle(self->state, object, side_names[side], &handle);
+    if (object && device_allocation_check(self->state, object))
+        return device_allocation_address(device_allocation_cast(object), &address);
+    return 0;
+}
+
+static int check_end(ShapedCopyObject *self, ShapedSide side)
+{
+    const char *name = side_names[side];
+    EndShape end = end_shape(&self->copy, side);
+    if (end.type == 0) {
+        raise_logic(self->state,
+                    "the copy has no %s: call set_%s_host, set_%s_device, set_%s_array or set_%s_unified", name,
+                    name, name, name, name);
+        return -1;
+    }
+    if (check_alive(self, side, end.type) < 0) return -1;
+    return end.type == CU_MEMORYTYPE_ARRAY ? 0 : check_room(&self->copy, &end, side, self->ends[side].room);
+}
+
+int shaped_check(ShapedCopyObject *self)
+{
+    return check_end(self, SHAPED_SRC) < 0 ? -1 : check_end(self, SHAPED_DST);
+}

@@ -1,0 +1,395 @@
+/* Array, the memory that textures and surfaces read, and the two classes that describe one. */
+#include "ext/texture/cuda_array.h"
+
+#include "ext/constants.h"
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/memory/device_memory.h"
+#include "ext/errors.h"
+#include "ext/wait.h"
+
+size_t cuda_array_element_size(CUarray_format format, unsigned channels)
+{
+    switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8: return channels;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF: return 2 * (size_t)channels;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT: return 4 * (size_t)channels;
+    default: return 0;
+    }
+}
+
+/* ---- Descriptions ---- */
+
+static ArrayDescriptorObject *new_descriptor(ModuleState *state, PyTypeObject *type)
+{
+    ArrayDescriptorObject *descriptor = cuda_array_descriptor_cast(type->tp_alloc(type, 0));
+    if (descriptor) descriptor->state = state;
+    return descriptor;
+}
+
+static PyObject *descriptor_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {NULL};
+    if (convert_call(type->tp_name, names, 0, args, kwargs, NULL) < 0) return NULL;
+    return (PyObject *)new_descriptor(state_of_type(type), type);
+}
+
+static void descriptor_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+typedef enum FieldKind { FIELD_SIZE, FIELD_UNSIGNED, FIELD_FORMAT } FieldKind;
+
+enum { WIDTH, HEIGHT, DEPTH, FORMAT, CHANNELS, FLAGS };
+
+typedef struct DescriptorField {
+    const char *name;
+    size_t offset;          /* in CUDA_ARRAY3D_DESCRIPTOR */
+    FieldKind kind;
+} DescriptorField;
+
+#define FIELD(name, member, kind) {name, offsetof(CUDA_ARRAY3D_DESCRIPTOR, member), kind}
+static DescriptorField descriptor_fields[] = {
+    [WIDTH] = FIELD("width", Width, FIELD_SIZE),
+    [HEIGHT] = FIELD("height", Height, FIELD_SIZE),
+    [DEPTH] = FIELD("depth", Depth, FIELD_SIZE),
+    [FORMAT] = FIELD("format", Format, FIELD_FORMAT),
+    [CHANNELS] = FIELD("num_channels", NumChannels, FIELD_UNSIGNED),
+    [FLAGS] = FIELD("flags", Flags, FIELD_UNSIGNED),
+};
+#undef FIELD
+
+static PyObject *field_get(PyObject *self, void *closure)
+{
+    const DescriptorField *field = closure;
+    ModuleState *state = cuda_array_descriptor_cast(self)->state;
+    const char *where = (const char *)&cuda_array_descriptor_cast(self)->value + field->offset;
+    if (field->kind == FIELD_SIZE) return PyLong_FromSize_t(*(const size_t *)(const void *)where);
+    unsigned value = *(const unsigned *)(const void *)where;
+    return field->kind == FIELD_FORMAT ? constants_member(state, state->array_format, (long)value)
+                                       : PyLong_FromUnsignedLong(value);
+}
+
+static int field_set(PyObject *self, PyObject *value, void *closure)
+{
+    const DescriptorField *field = closure;
+    char *where = (char *)&cuda_array_descriptor_cast(self)->value + field->offset;
+    if (!value) {
+        PyErr_Format(PyExc_AttributeError, "%s cannot be deleted", field->name);
+        return -1;
+    }
+    return field->kind == FIELD_SIZE ? convert_size(value, field->name, (size_t *)(void *)where)
+                                     : convert_unsigned(value, field->name, (unsigned *)(void *)where);
+}
+
+static PyObject *descriptor_repr(PyObject *self)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR *value = &cuda_array_descriptor_cast(self)->value;
+    PyObject *format = field_get(self, &descriptor_fields[FORMAT]);
+    PyObject *text =
+        !format ? NULL
+                : PyUnicode_FromFormat("<%s: %zu x %zu x %zu of %u %S>", Py_TYPE(self)->tp_name, value->Width,
+                                       value->Height, value->Depth, value->NumChannels, format);
+    Py_XDECREF(format);
+    return text;
+}
+
+#define ROW(name, index, doc) {name, field_get, field_set, doc, &descriptor_fields[index]}
+static PyGetSetDef descriptor_properties[] = {
+    ROW("width", WIDTH, "Elements in a row."),
+    ROW("height", HEIGHT, "Rows; 0 in an array of one dimension."),
+    ROW("format", FORMAT, "The type of a channel, an array_format."),
+    ROW("num_channels", CHANNELS, "Numbers in an element: 1, 2 or 4."),
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyGetSetDef descriptor_3d_properties[] = {
+    ROW("width", WIDTH, "Elements in a row."),
+    ROW("height", HEIGHT, "Rows in a plane; 0 in an array of one dimension."),
+    ROW("depth", DEPTH, "Planes, or layers of a layered array; 0 in an array of one or two dimensions."),
+    ROW("format", FORMAT, "The type of a channel, an array_format."),
+    ROW("num_channels", CHANNELS, "Numbers in an element: 1, 2 or 4."),
+    ROW("flags", FLAGS, "Values of array3d_flags, combined by bitwise or."),
+    {NULL, NULL, NULL, NULL, NULL},
+};
+#undef ROW
+
+PyDoc_STRVAR(descriptor_doc, "ArrayDescriptor()\n--\n\n"
+                             "The shape and format of an Array of one or two dimensions. All fields are 0 at "
+                             "first and can be set.");
+
+PyDoc_STRVAR(descriptor_3d_doc, "ArrayDescriptor3D()\n--\n\n"
+                                "The shape, format and flags of any Array. All fields are 0 at first and can "
+                                "be set.");
+
+static PyType_Slot descriptor_slots[] = {
+    {Py_tp_doc, (void *)descriptor_doc},          {Py_tp_new, AS_SLOT(descriptor_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(descriptor_dealloc)}, {Py_tp_getset, descriptor_properties},
+    {Py_tp_repr, AS_SLOT(descriptor_repr)},       {0, NULL},
+};
+
+static PyType_Slot descriptor_3d_slots[] = {
+    {Py_tp_doc, (void *)descriptor_3d_doc},       {Py_tp_new, AS_SLOT(descriptor_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(descriptor_dealloc)}, {Py_tp_getset, descriptor_3d_properties},
+    {Py_tp_repr, AS_SLOT(descriptor_repr)},       {0, NULL},
+};
+
+static PyType_Spec descriptor_spec = {
+    .name = "pycuda._driver.ArrayDescriptor",
+    .basicsize = sizeof(ArrayDescriptorObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = descriptor_slots,
+};
+
+static PyType_Spec descriptor_3d_spec = {
+    .name = "pycuda._driver.ArrayDescriptor3D",
+    .basicsize = sizeof(ArrayDescriptorObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = descriptor_3d_slots,
+};
+
+/* ---- Array ---- */
+
+int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUarray *out)
+{
+    if (!PyObject_TypeCheck(value, state->Array_type)) {
+        PyErr_Format(PyExc_TypeError, "%s must be an Array, not %s", what, Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    *out = cuda_array_cast(value)->handle;
+    if (!atomic_load(&cuda_array_cast(value)->freed))
+        return context_check(cuda_array_cast(value)->context, what) ? 0 : -1;
+    raise_logic(state, "%s: the Array was freed", what);
+    return -1;
+}
+
+static CUresult create(ModuleState *state, const CUDA_ARRAY3D_DESCRIPTOR *shape, bool deep, CUarray *out)
+{
+    CUDA_ARRAY_DESCRIPTOR flat = {shape->Width, shape->Height, shape->Format, shape->NumChannels};
+    CUresult result;
+    if (deep)
+        CALL_BLOCKING(state, result, driver.cuArray3DCreate(out, shape));
+    else
+        CALL_BLOCKING(state, result, driver.cuArrayCreate(out, &flat));
+    return result;
+}
+
+static int is_descriptor(ModuleState *state, PyObject *value)
+{
+    if (PyObject_TypeCheck(value, state->ArrayDescriptor_type)
+        || PyObject_TypeCheck(value, state->ArrayDescriptor3D_type))
+        return 1;
+    PyErr_Format(PyExc_TypeError, "descriptor must be an ArrayDescriptor or ArrayDescriptor3D, not %s",
+                 Py_TYPE(value)->tp_name);
+    return 0;
+}
+
+static PyObject *raise_create(ModuleState *state, CUresult result, const CUDA_ARRAY3D_DESCRIPTOR *shape,
+                              bool deep)
+{
+    return raise_driver(state, result, deep ? "cuArray3DCreate" : "cuArrayCreate",
+                        "width %zu, height %zu, depth %zu, format %u, %u channels, flags 0x%x", shape->Width,
+                        shape->Height, shape->Depth, shape->Format, shape->NumChannels, shape->Flags);
+}
+
+static PyObject *cuda_array_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"descriptor", NULL};
+    ModuleState *state = state_of_type(type);
+    PyObject *given[1];
+    if (convert_call("Array", names, 1, args, kwargs, given) < 0 || !is_descriptor(state, given[0]))
+        return NULL;
+    CUDA_ARRAY3D_DESCRIPTOR shape = cuda_array_descriptor_cast(given[0])->value;
+    bool deep = PyObject_TypeCheck(given[0], state->ArrayDescriptor3D_type);
+    CudaArrayObject *array = cuda_array_cast(type->tp_alloc(type, 0));
+    if (!array) return NULL;
+    array->state = state;
+    atomic_init(&array->freed, true);
+    if (!(array->context = context_hold_current(state))) {
+        Py_DECREF((PyObject *)array);
+        return NULL;
+    }
+    CUresult result = create(state, &shape, deep, &array->handle);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        device_memory_make_room(state);
+        result = create(state, &shape, deep, &array->handle);
+    }
+    if (result != CUDA_SUCCESS) {
+        raise_create(state, result, &shape, deep);
+        Py_DECREF((PyObject *)array);
+        return NULL;
+    }
+    atomic_store(&array->freed, false);
+    LIVE_MORE(state, Array);
+    return (PyObject *)array;
+}
+
+static void destroy_array(PyObject *self)
+{
+    CudaArrayObject *array = cuda_array_cast(self);
+    ContextScope scope;
+    CUresult result;
+    LIVE_LESS(array->state, Array);
+    if (context_enter(array->context, &scope)) {
+        CALL_RELEASING(array->state, result, driver.cuArrayDestroy(array->handle));
+        context_leave(&scope);
+        report_driver(array->state, result, "cuArrayDestroy");
+    }
+}
+
+static void release(CudaArrayObject *array)
+{
+    if (!atomic_exchange(&array->freed, true)) deferred_free(array->state, destroy_array, (PyObject *)array);
+}
+
+static void cuda_array_dealloc(PyObject *self)
+{
+    CudaArrayObject *array = cuda_array_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (array->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(array->state, cuda_array_dealloc, self)) return;
+    if (array->context) {
+        release(array);
+        context_drop(array->context);
+    }
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+PyDoc_STRVAR(free_doc, "free()\n--\n\n"
+                       "Give the memory back now and not with the last reference; nothing happens the second "
+                       "time (cuArrayDestroy).");
+
+static PyObject *cuda_array_free(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    release(cuda_array_cast(self));
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(get_descriptor_doc,
+             "get_descriptor() -> ArrayDescriptor\n--\n\n"
+             "Width, height, format and channels (cuArrayGetDescriptor). LogicError when it was freed.");
+
+static PyObject *cuda_array_get_descriptor(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = cuda_array_cast(self)->state;
+    CUDA_ARRAY_DESCRIPTOR flat;
+    CUarray handle;
+    CUresult result;
+    if (cuda_array_handle(state, self, "get_descriptor", &handle) < 0) return NULL;
+    CALL(state, result, driver.cuArrayGetDescriptor(&flat, handle));
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuArrayGetDescriptor", NULL);
+    ArrayDescriptorObject *descriptor = new_descriptor(state, state->ArrayDescriptor_type);
+    if (descriptor)
+        descriptor->value =
+            (CUDA_ARRAY3D_DESCRIPTOR){flat.Width, flat.Height, 0, flat.Format, flat.NumChannels, 0};
+    return (PyObject *)descriptor;
+}
+
+int cuda_array_describe(ModuleState *state, CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out)
+{
+    CUresult result;
+    CALL(state, result, driver.cuArray3DGetDescriptor(out, handle));
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(state, result, "cuArray3DGetDescriptor", NULL);
+    return -1;
+}
+
+PyDoc_STRVAR(get_descriptor_3d_doc,
+             "get_descriptor_3d() -> ArrayDescriptor3D\n--\n\n"
+             "Shape, format, channels and flags (cuArray3DGetDescriptor). LogicError when it was freed.");
+
+static PyObject *cuda_array_get_descriptor_3d(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = cuda_array_cast(self)->state;
+    CUDA_ARRAY3D_DESCRIPTOR value;
+    CUarray handle;
+    if (cuda_array_handle(state, self, "get_descriptor_3d", &handle) < 0
+        || cuda_array_describe(state, handle, &value) < 0)
+        return NULL;
+    ArrayDescriptorObject *descriptor = new_descriptor(state, state->ArrayDescriptor3D_type);
+    if (descriptor) descriptor->value = value;
+    return (PyObject *)descriptor;
+}
+
+static PyObject *cuda_array_get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(cuda_array_cast(self)->handle);
+}
+
+static PyObject *cuda_array_compare(PyObject *self, PyObject *other, int operation)
+{
+    if ((operation != Py_EQ && operation != Py_NE)
+        || !PyObject_TypeCheck(other, cuda_array_cast(self)->state->Array_type))
+        Py_RETURN_NOTIMPLEMENTED;
+    bool same = cuda_array_cast(self)->handle == cuda_array_cast(other)->handle;
+    return PyBool_FromLong(same == (operation == Py_EQ));
+}
+
+static Py_hash_t cuda_array_hash(PyObject *self)
+{
+    return (Py_hash_t)((uintptr_t)cuda_array_cast(self)->handle >> 4);
+}
+
+static PyMethodDef cuda_array_methods[] = {
+    {"free", cuda_array_free, METH_NOARGS, free_doc},
+    {"get_descriptor", cuda_array_get_descriptor, METH_NOARGS, get_descriptor_doc},
+    {"get_descriptor_3d", cuda_array_get_descriptor_3d, METH_NOARGS, get_descriptor_3d_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef cuda_array_properties[] = {
+    {"handle", cuda_array_get_handle, NULL, "The CUarray as an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef cuda_array_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(CudaArrayObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(
+    cuda_array_doc,
+    "Array(descriptor)\n--\n\n"
+    "Memory of one to three dimensions in the layout of textures, in the current context, as an "
+    "ArrayDescriptor\n"
+    "or ArrayDescriptor3D says. It is filled and read with Memcpy2D, Memcpy3D and the memcpy functions that\n"
+    "have an \"a\" in their name, and by kernels through textures and surfaces. LogicError when the driver "
+    "refuses\n"
+    "the description, MemoryError when there is too little (cuArrayCreate, cuArray3DCreate).");
+
+static PyType_Slot cuda_array_slots[] = {
+    {Py_tp_doc, (void *)cuda_array_doc},
+    {Py_tp_new, AS_SLOT(cuda_array_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(cuda_array_dealloc)},
+    {Py_tp_methods, cuda_array_methods},
+    {Py_tp_getset, cuda_array_properties},
+    {Py_tp_members, cuda_array_members},
+    {Py_tp_richcompare, AS_SLOT(cuda_array_compare)},
+    {Py_tp_hash, AS_SLOT(cuda_array_hash)},
+    {0, NULL},
+};
+
+static PyType_Spec cuda_array_spec = {
+    .name = "pycuda._driver.Array",
+    .basicsize = sizeof(CudaArrayObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = cuda_array_slots,
+};
+
+int cuda_array_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->ArrayDescriptor_type, &descriptor_spec, NULL) < 0
+        || state_add_type(module, &state->ArrayDescriptor3D_type, &descriptor_3d_spec, NULL) < 0
+        || state_add_type(module, &state->Array_type, &cuda_array_spec, NULL) < 0)
+        return -1;
+    return cuda_array_copy_setup(module, state);
+}

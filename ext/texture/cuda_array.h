@@ -1,0 +1,46 @@
+/* Arrays in the layout of textures, and their descriptions. */
+#ifndef EXT_TEXTURE_CUDA_ARRAY_H
+#define EXT_TEXTURE_CUDA_ARRAY_H
+
+#include "ext/context/context.h"
+
+/* ArrayDescriptor shows width, height, format and channels of it, ArrayDescriptor3D everything. */
+typedef struct ArrayDescriptorObject {
+    PyObject_HEAD
+    ModuleState *state;
+    CUDA_ARRAY3D_DESCRIPTOR value;
+} ArrayDescriptorObject;
+
+typedef struct CudaArrayObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context;     /* held */
+    CUarray handle;
+    atomic_bool freed;
+    PyObject *weak_references;
+} CudaArrayObject;
+
+static inline ArrayDescriptorObject *cuda_array_descriptor_cast(PyObject *object)
+{
+    return (ArrayDescriptorObject *)object;
+}
+
+static inline CudaArrayObject *cuda_array_cast(PyObject *object) { return (CudaArrayObject *)object; }
+
+/* The handle of an argument that must be an Array. -1 with TypeError, or with LogicError when it was freed or
+ * its context is gone. */
+int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUarray *out);
+
+/* What an Array is made of. -1 with the driver's exception. */
+int cuda_array_describe(ModuleState *state, CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out);
+
+/* The bytes of one element of this format and number of channels; 0 for formats whose elements are not one
+ * number a channel. */
+size_t cuda_array_element_size(CUarray_format format, unsigned channels);
+
+/* ext/texture/cuda_array_copy.c: memcpy_dtoa and its relatives. */
+int cuda_array_copy_setup(PyObject *module, ModuleState *state);
+
+int cuda_array_setup(PyObject *module, ModuleState *state);
+
+#endif

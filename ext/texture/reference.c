@@ -1,0 +1,407 @@
+/* References: found among a module's variables, bound to arrays and memory. */
+#include "ext/texture/reference.h"
+
+#include <string.h>
+
+#include "ext/texture/cuda_array.h"
+#include "ext/gpuarray/gpuarray.h"
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/texture/texture.h"
+#include "ext/wait.h"
+
+_Static_assert(sizeof(ReferenceDeclaration) == 24, "as in pycuda-textures.hpp");
+
+Reference *reference_new(const char *name, bool surface)
+{
+    size_t size = strlen(name) + 1;
+    Reference *reference = PyMem_Calloc(1, sizeof *reference);
+    char *copy = reference ? PyMem_Malloc(size) : NULL;
+    Binding *binding = copy ? PyMem_Calloc(1, sizeof *binding) : NULL;
+    if (!binding) {
+        PyMem_Free(copy);
+        PyMem_Free(reference);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    reference->name = memcpy(copy, name, size);
+    reference->surface = surface;
+    reference->binding = binding;
+    *binding = (Binding){.holders = 1, .format = CU_AD_FORMAT_FLOAT, .channels = 1};
+    for (int axis = 0; axis < 3; axis++) binding->sampling.addressMode[axis] = CU_TR_ADDRESS_MODE_CLAMP;
+    return reference;
+}
+
+Binding *binding_hold(const Reference *reference)
+{
+    reference->binding->holders++;
+    return reference->binding;
+}
+
+void binding_drop(Binding *binding)
+{
+    if (--binding->holders > 0) return;
+    Py_XDECREF(binding->object);
+    Py_XDECREF(binding->source);
+    PyMem_Free(binding);
+}
+
+Binding *reference_renew(Reference *reference, Binding **former)
+{
+    Binding *binding = PyMem_Malloc(sizeof *binding);
+    if (!binding) return (Binding *)PyErr_NoMemory();
+    *former = reference->binding;
+    *binding = **former;
+    binding->holders = 1;
+    binding->object = NULL;
+    Py_XINCREF(binding->source);
+    reference->binding = binding;
+    return binding;
+}
+
+void reference_free(Reference *reference)
+{
+    binding_drop(reference->binding);
+    Py_XDECREF(reference->written);
+    PyMem_Free(reference->name);
+    PyMem_Free(reference);
+}
+
+void references_free(References *references)
+{
+    if (!references) return;
+    for (Reference *first = references->first, *next; first; first = next) {
+        next = first->next;
+        reference_free(first);
+    }
+    PyThread_free_lock(references->lock);
+    PyMem_Free(references);
+}
+
+/* Of a binding that is not the reference's any more, those who hold it tell nothing: what it owns lives
+ * on. */
+int reference_visit(Reference *reference, visitproc visit, void *arg)
+{
+    Py_VISIT(reference->binding->object);
+    Py_VISIT(reference->written);
+    Py_VISIT(reference->binding->source);
+    return 0;
+}
+
+/* ---- Looking one up ---- */
+
+static const char *kind_name(bool surface) { return surface ? "surface" : "texture"; }
+
+/* Code of a compiler before CUDA 12 has references of the driver's own. */
+static bool is_of_the_driver(CodeModuleObject *module, const char *name, bool surface)
+{
+    CUtexref texture;
+    CUsurfref surface_handle;
+    CUresult result;
+    if (surface)
+        CALL_NEAR(module->state, result, driver.cuModuleGetSurfRef(&surface_handle, module->handle, name));
+    else
+        CALL_NEAR(module->state, result, driver.cuModuleGetTexRef(&texture, module->handle, name));
+    return result == CUDA_SUCCESS;
+}
+
+static int raise_absent(CodeModuleObject *module, const char *name, bool surface, CUresult result)
+{
+    const char *routine = surface ? "cuModuleGetSurfRef" : "cuModuleGetTexRef";
+    if (result == CUDA_ERROR_NOT_FOUND && is_of_the_driver(module, name, surface))
+        raise_driver(module->state, CUDA_ERROR_NOT_SUPPORTED, routine,
+                     "%s reference '%s' is of a compiler before CUDA 12: compile its source with SourceModule",
+                     kind_name(surface), name);
+    else
+        raise_driver(module->state, result, routine, "%s reference '%s'", kind_name(surface), name);
+    return -1;
+}
+
+/* Reads the variable as it was compiled. */
+static int read_declaration(CodeModuleObject *module, Reference *reference)
+{
+    ModuleState *state = module->state;
+    ContextScope scope;
+    size_t size = 0;
+    CUresult result;
+    ReferenceDeclaration *declared = &reference->declared;
+    if (host_function_refuses(state, "cuModuleGetGlobal")) return -1;
+    if (!context_enter(module->context, &scope)) {
+        if (context_check(module->context, "the module")) raise_logic(state, "CUDA cannot be used any more");
+        return -1;
+    }
+    CALL(state, result, driver.cuModuleGetGlobal(&reference->where, &size, module->handle, reference->name));
+    bool found = result == CUDA_SUCCESS;
+    if (found && size >= sizeof *declared)
+        CALL_WAITING(state, result, ON_STREAM(NULL),
+                     driver.cuMemcpyDtoH(declared, reference->where, sizeof *declared));
+    context_leave(&scope);
+    if (!found) return raise_absent(module, reference->name, reference->surface, result);
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuMemcpyDtoH", NULL);
+        return -1;
+    }
+    if (declared->mark == (reference->surface ? REFERENCE_SURFACE_MARK : REFERENCE_TEXTURE_MARK)) return 0;
+    raise_logic(state, "variable '%s' is no %s reference", reference->name, kind_name(reference->surface));
+    return -1;
+}
+
+/* What its declaration says about how it is read. */
+static void use_declaration(Reference *reference)
+{
+    const ReferenceDeclaration *declared = &reference->declared;
+    Binding *binding = reference->binding;
+    if (reference->surface) return;
+    binding->format = declared->format;
+    binding->channels = declared->channels;
+    binding->sampling.filterMode = declared->filter;
+    binding->sampling.flags = declared->normalized ? CU_TRSF_NORMALIZED_COORDINATES : 0;
+    if (!declared->normalized_reads && declared->format < CU_AD_FORMAT_HALF)
+        binding->sampling.flags |= CU_TRSF_READ_AS_INTEGER;
+    for (int axis = 0; axis < 3; axis++) binding->sampling.addressMode[axis] = declared->address;
+}
+
+static Reference *find_known(const CodeModuleObject *module, const char *name, bool surface)
+{
+    Reference *known = module->references ? module->references->first : NULL;
+    while (known && (known->surface != surface || strcmp(known->name, name) != 0)) known = known->next;
+    return known;
+}
+
+/* Makes module->references. -1 with MemoryError. */
+static int begin_list(CodeModuleObject *module)
+{
+    if (module->references) return 0;
+    References *references = PyMem_Calloc(1, sizeof *references);
+    if (!references || !(references->lock = PyThread_allocate_lock())) {
+        PyMem_Free(references);
+        PyErr_NoMemory();
+        return -1;
+    }
+    module->references = references;
+    return 0;
+}
+
+/* Two threads may look the same name up: the first to be done with it puts it into the list. */
+Reference *reference_find(CodeModuleObject *module, const char *name, bool surface)
+{
+    Reference *known = find_known(module, name, surface);
+    Reference *reference = known ? NULL : reference_new(name, surface);
+    if (known || !reference) return known;
+    bool found = read_declaration(module, reference) == 0;
+    known = found ? find_known(module, name, surface) : NULL;
+    if (!found || known || begin_list(module) < 0) {
+        reference_free(reference);
+        return known;
+    }
+    use_declaration(reference);
+    reference->next = module->references->first;
+    module->references->first = reference;
+    return reference;
+}
+
+/* ---- Checks ---- */
+
+static const char *shape_name(unsigned shape)
+{
+    switch (shape) {
+    case REFERENCE_1D: return "1D";
+    case REFERENCE_2D: return "2D";
+    case REFERENCE_3D: return "3D";
+    case REFERENCE_CUBE: return "a cubemap";
+    case REFERENCE_1D_LAYERED: return "1D layered";
+    case REFERENCE_2D_LAYERED: return "2D layered";
+    case REFERENCE_CUBE_LAYERED: return "a layered cubemap";
+    default: return "unknown";
+    }
+}
+
+static unsigned shape_of(const CUDA_ARRAY3D_DESCRIPTOR *array)
+{
+    bool layered = array->Flags & CUDA_ARRAY3D_LAYERED;
+    if (array->Flags & CUDA_ARRAY3D_CUBEMAP) return layered ? REFERENCE_CUBE_LAYERED : REFERENCE_CUBE;
+    if (layered) return array->Height ? REFERENCE_2D_LAYERED : REFERENCE_1D_LAYERED;
+    return array->Depth ? REFERENCE_3D : array->Height ? REFERENCE_2D : REFERENCE_1D;
+}
+
+/* -1 with LogicError when memory of this shape is not what the reference was declared for. */
+static int check_shape(ReferenceObject *self, unsigned shape, const char *routine, const char *what)
+{
+    const Reference *reference = self->reference;
+    unsigned declared = reference->declared.kind;
+    bool faces = reference->surface && declared == REFERENCE_2D_LAYERED
+                 && (shape == REFERENCE_CUBE || shape == REFERENCE_CUBE_LAYERED);
+    if (!reference->where || declared == shape || faces) return 0;
+    raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine, "%s '%s' was declared as %s, the %s is %s%s",
+                 kind_name(reference->surface), reference->name, shape_name(declared), what, shape_name(shape),
+                 declared == REFERENCE_1D && shape == REFERENCE_2D ? " (of 1D is an Array of height 0)" : "");
+    return -1;
+}
+
+/* A texture reads memory of its own context. */
+static int check_context(ReferenceObject *self, const ContextObject *context, const char *routine)
+{
+    if (!self->module || !context || context->handle == self->module->context->handle) return 0;
+    raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,
+                 "%s '%s' is of a module in another context than the memory",
+                 kind_name(self->reference->surface), self->reference->name);
+    return -1;
+}
+
+/* The allocation under the memory, borrowed; NULL when that is not known. */
+static DeviceAllocationObject *owner_of(ModuleState *state, PyObject *memory)
+{
+    if (device_allocation_check(state, memory)) return device_allocation_cast(memory);
+    return gpuarray_check(state, memory) ? gpuarray_cast(memory)->allocation : NULL;
+}
+
+bool binding_is_stale(ModuleState *state, const Binding *binding)
+{
+    PyObject *source = binding->source;
+    if (PyObject_TypeCheck(source, state->Array_type)) return atomic_load(&cuda_array_cast(source)->freed);
+    DeviceAllocationObject *owner = owner_of(state, source);
+    return owner && atomic_load(&owner->freed);
+}
+
+/* ---- Binding ---- */
+
+/* shape: what says its format, or NULL for linear memory, which has that of the reference. -1 with
+ * MemoryError. */
+static int bind(Reference *reference, PyObject *source, const CUDA_RESOURCE_DESC *resource,
+                const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+    Binding *former = NULL, *binding = reference_renew(reference, &former);
+    if (!binding) return -1;
+    Py_XSETREF(binding->source, Py_NewRef(source));
+    binding->resource = *resource;
+    if (shape) {
+        binding->format = shape->Format;
+        binding->channels = shape->NumChannels;
+    }
+    if (former) binding_drop(former);
+    return 0;
+}
+
+int reference_set_array(ReferenceObject *self, PyObject *array)
+{
+    const char *routine = self->reference->surface ? "cuSurfRefSetArray" : "cuTexRefSetArray";
+    ModuleState *state = self->state;
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    CUDA_ARRAY3D_DESCRIPTOR shape;
+    if (cuda_array_handle(state, array, "array", &resource.res.array.hArray) < 0
+        || check_context(self, cuda_array_cast(array)->context, routine) < 0
+        || cuda_array_describe(state, resource.res.array.hArray, &shape) < 0
+        || check_shape(self, shape_of(&shape), routine, "Array") < 0)
+        return -1;
+    if (self->reference->surface && !(shape.Flags & CUDA_ARRAY3D_SURFACE_LDST)) {
+        raise_driver(state, CUDA_ERROR_INVALID_VALUE, routine,
+                     "the Array was not made with array3d_flags.SURFACE_LDST");
+        return -1;
+    }
+    return bind(self->reference, array, &resource, &shape);
+}
+
+/* An attribute of the device that the reference's memory is on. */
+static int device_limit(ReferenceObject *self, CUdevice_attribute attribute, size_t *out)
+{
+    ContextObject *context = self->module ? (ContextObject *)Py_NewRef((PyObject *)self->module->context)
+                                          : context_current(self->state);
+    CUresult result;
+    int value = 1;
+    if (!context) return -1;
+    CALL(self->state, result, driver.cuDeviceGetAttribute(&value, attribute, context->device));
+    Py_DECREF((PyObject *)context);
+    *out = value > 0 ? (size_t)value : 1;
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(self->state, result, "cuDeviceGetAttribute", NULL);
+    return -1;
+}
+
+/* The address of memory with so many bytes behind it, as far as the driver knows. */
+static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, const char *routine,
+                       CUdeviceptr *out)
+{
+    ModuleState *state = self->state;
+    DeviceAllocationObject *owner = owner_of(state, memory);
+    CUdeviceptr base = 0;
+    size_t size = 0;
+    CUresult result;
+    if (convert_range(state, memory, "devptr", bytes, out) < 0
+        || check_context(self, owner && !owner->managed ? owner->context : NULL, routine) < 0)
+        return -1;
+    CALL(state, result, driver.cuMemGetAddressRange(&base, &size, *out));
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_NOT_FOUND) {
+        raise_driver(state, result, "cuMemGetAddressRange", NULL);
+        return -1;
+    }
+    if (result != CUDA_SUCCESS || bytes <= size - (*out - base)) return 0;
+    PyErr_Format(PyExc_ValueError, "devptr: %zu bytes are asked for, but the allocation ends after %zu", bytes,
+                 size - (size_t)(*out - base));
+    return -1;
+}
+
+static int check_linear(ReferenceObject *self, size_t bytes, size_t offset, bool allow_offset)
+{
+    static const char routine[] = "cuTexRefSetAddress";
+    size_t element = 0, most;
+    if (device_limit(self, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH, &most) < 0) return -1;
+    element = cuda_array_element_size(self->reference->binding->format, self->reference->binding->channels);
+    if (!bytes || (offset + bytes) / element > most)
+        raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,
+                     "linear memory of a texture has 1 to %zu elements, not %zu (%zu bytes)", most,
+                     bytes / element, bytes);
+    else if (offset && !allow_offset)
+        raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,
+                     "the address is %zu bytes behind a multiple of TEXTURE_ALIGNMENT: that offset is returned "
+                     "with allow_offset=True, to be added in the kernel",
+                     offset);
+    else
+        return 0;
+    return -1;
+}
+
+int reference_set_linear(ReferenceObject *self, PyObject *memory, size_t bytes, bool allow_offset,
+                         size_t *offset)
+{
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_LINEAR};
+    CUdeviceptr address;
+    size_t alignment;
+    if (check_shape(self, REFERENCE_1D, "cuTexRefSetAddress", "memory") < 0
+        || read_memory(self, memory, bytes, "cuTexRefSetAddress", &address) < 0
+        || device_limit(self, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, &alignment) < 0)
+        return -1;
+    *offset = (size_t)(address % alignment);
+    if (check_linear(self, bytes, *offset, allow_offset) < 0) return -1;
+    resource.res.linear.devPtr = address - *offset;
+    resource.res.linear.sizeInBytes = bytes + *offset;
+    return bind(self->reference, memory, &resource, NULL);
+}
+
+int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *descriptor, size_t pitch)
+{
+    static const char routine[] = "cuTexRefSetAddress2D";
+    ModuleState *state = self->state;
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_PITCH2D};
+    CUdeviceptr address;
+    size_t alignment, step;
+    if (!PyObject_TypeCheck(descriptor, state->ArrayDescriptor_type)) {
+        PyErr_Format(PyExc_TypeError, "descr must be an ArrayDescriptor, not %s", Py_TYPE(descriptor)->tp_name);
+        return -1;
+    }
+    CUDA_ARRAY3D_DESCRIPTOR shape = cuda_array_descriptor_cast(descriptor)->value;
+    if (shape.Height == 0) shape.Height = 1;
+    if (check_shape(self, REFERENCE_2D, routine, "memory") < 0
+        || texture_read_memory(state, memory, &shape, pitch, &resource) < 0
+        || read_memory(self, memory, pitch * (shape.Height - 1) + 1, routine, &address) < 0
+        || device_limit(self, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, &alignment) < 0
+        || device_limit(self, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, &step) < 0)
+        return -1;
+    if (address % alignment || pitch % step) {
+        raise_driver(state, CUDA_ERROR_INVALID_VALUE, routine,
+                     "the address must be a multiple of %zu (TEXTURE_ALIGNMENT), the pitch, %zu, of %zu "
+                     "(TEXTURE_PITCH_ALIGNMENT)",
+                     alignment, pitch, step);
+        return -1;
+    }
+    return bind(self->reference, memory, &resource, &shape);
+}

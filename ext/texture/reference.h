@@ -1,0 +1,145 @@
+/* Texture and surface references: variables of a module that hold the handle of a texture or surface
+ * object.
+ *
+ * pycuda-textures.hpp declares the variable; its initial value says what it was declared as. A binding is
+ * made in steps (set_array, set_flags, ...), so the object is made by the first launch that finds it
+ * changed, and its handle is written into the variable in front of that launch, in its stream.
+ *
+ * A binding belongs to the module: it outlives the Python object through which it was made. What the
+ * variable refers to stays alive until another handle is written and the work before that is done.
+ *
+ * Threads may bind and launch at the same time. A binding is a value that is replaced as a whole, and
+ * whoever reads it holds it. The variables of a module are one for all its launches, so a launch holds the
+ * module's lock (References) from the first look at them until it is queued: the handles that it will read
+ * are those it wrote.
+ */
+#ifndef EXT_TEXTURE_REFERENCE_H
+#define EXT_TEXTURE_REFERENCE_H
+
+#include "ext/launch/function.h"
+
+/* The variable, as the header lays it out. */
+typedef struct ReferenceDeclaration {
+    uint64_t handle;
+    uint32_t mark;
+    uint8_t kind;               /* ReferenceShape */
+    uint8_t normalized_reads;   /* cudaReadModeNormalizedFloat */
+    uint8_t format, channels;   /* of T; format is a CUarray_format */
+    uint8_t normalized, filter, address;    /* the settings that it begins with */
+    uint8_t unused;
+} ReferenceDeclaration;
+
+enum { REFERENCE_TEXTURE_MARK = 0x58455450, REFERENCE_SURFACE_MARK = 0x46525350 };
+
+/* cudaTextureType1D and so on. */
+typedef enum ReferenceShape {
+    REFERENCE_1D = 0x01,
+    REFERENCE_2D = 0x02,
+    REFERENCE_3D = 0x03,
+    REFERENCE_CUBE = 0x0c,
+    REFERENCE_1D_LAYERED = 0xf1,
+    REFERENCE_2D_LAYERED = 0xf2,
+    REFERENCE_CUBE_LAYERED = 0xfc
+} ReferenceShape;
+
+/* What a reference is bound to, and how it is read. Others may hold it: a change makes a new one. */
+typedef struct Binding {
+    long holders;                   /* changed with the GIL */
+    PyObject *source;               /* owned: what it is bound to, as it was given; NULL: nothing */
+    CUDA_RESOURCE_DESC resource;
+    CUDA_TEXTURE_DESC sampling;
+    CUarray_format format;          /* of linear memory */
+    unsigned channels;
+    PyObject *object;               /* owned: its TextureObject or SurfaceObject, made by the first launch */
+} Binding;
+
+typedef struct Reference {
+    struct Reference *next;         /* in References; never taken out while the module lives */
+    char *name;                     /* owned */
+    bool surface;
+    CUdeviceptr where;              /* the variable; 0 of a reference that belongs to no module */
+    ReferenceDeclaration declared;
+    Binding *binding;               /* held */
+    /* Under the module's lock: */
+    PyObject *written;              /* owned: the object whose handle the variable has */
+    CUstream stream;                /* where that was written */
+    bool pending;                   /* the write may be under way: only that stream is behind it */
+    bool busy, elsewhere;           /* launches that use it may be under way there, in other streams */
+} Reference;
+
+/* The references of a module that were asked for, and the lock of their variables. The thread that has it
+ * may take it again, for Python code may run on the way. Nobody waits for it with the GIL, so that it may
+ * be kept in driver calls. */
+typedef struct References {
+    Reference *first;               /* owned */
+    struct Replaced *replaced;      /* owned: objects whose handles were overwritten, for references_end */
+    Py_ssize_t replaced_count;
+    PyThread_type_lock lock;
+    unsigned long owner;            /* the thread that has it, while depth > 0 */
+    int depth;
+    unsigned long turns;            /* how often it was taken */
+} References;
+
+/* TextureReference and SurfaceReference. */
+typedef struct ReferenceObject {
+    PyObject_HEAD
+    ModuleState *state;
+    CodeModuleObject *module;       /* owned; NULL: the reference belongs to this object alone */
+    Reference *reference;
+    PyObject *weak_references;
+} ReferenceObject;
+
+static inline ReferenceObject *reference_cast(PyObject *object) { return (ReferenceObject *)object; }
+
+/* The reference of this name, looked up in the module's variables the first time. NULL with LogicError. */
+Reference *reference_find(CodeModuleObject *module, const char *name, bool surface);
+
+Reference *reference_new(const char *name, bool surface);
+void reference_free(Reference *reference);
+int reference_visit(Reference *reference, visitproc visit, void *arg);
+
+/* All of a module's; after it was unloaded. NULL is none. */
+void references_free(References *references);
+
+/* The binding, held, and the end of that. */
+Binding *binding_hold(const Reference *reference);
+void binding_drop(Binding *binding);
+
+/* Replaces it by one like it, without an object, which nobody else holds yet: to be changed at once,
+ * before other threads run. The former one is the caller's to drop after that. NULL with MemoryError. */
+Binding *reference_renew(Reference *reference, Binding **former);
+
+/* Binding. Each checks what it can before anything changes: -1 with TypeError, ValueError or LogicError. */
+int reference_set_array(ReferenceObject *self, PyObject *array);
+int reference_set_linear(ReferenceObject *self, PyObject *memory, size_t bytes, bool allow_offset,
+                         size_t *offset);
+int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *descriptor, size_t pitch);
+
+/* Whether what it is bound to is gone. */
+bool binding_is_stale(ModuleState *state, const Binding *binding);
+
+/* reference_launch.c. For a launch in this stream: takes the lock of the module's references and brings its
+ * variables up to date; they stay so until references_end. -1 with an exception, and then there is no end. */
+int references_begin(CodeModuleObject *module, CUstream stream);
+void references_end(CodeModuleObject *module);
+
+/* pooled_note_objects for the memory that the module's references are bound to. */
+int references_note(CodeModuleObject *module, PyObject *stream, CUstream handle);
+
+/* texrefs=: -1 with TypeError or LogicError when something in it is no texture reference of the function's
+ * module, or, for a launch, is bound to nothing. NULL and None are empty. */
+int references_check(FunctionObject *function, PyObject *texrefs, bool for_launch);
+
+/* texture_reference.c, surface_reference.c: what Module.get_texref and get_surfref return. */
+PyObject *texture_reference_new(CodeModuleObject *module, const char *name);
+PyObject *surface_reference_new(CodeModuleObject *module, const char *name);
+PyObject *reference_wrap(ModuleState *state, PyTypeObject *type, CodeModuleObject *module,
+                         Reference *reference);
+PyObject *reference_get_array(PyObject *self, PyObject *none);
+int reference_traverse(PyObject *self, visitproc visit, void *arg);
+void reference_dealloc(PyObject *self);
+
+int texture_reference_setup(PyObject *module, ModuleState *state);
+int surface_reference_setup(PyObject *module, ModuleState *state);
+
+#endif

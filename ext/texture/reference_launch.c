@@ -1,0 +1,350 @@
+/* References at a launch: objects are made for bindings that changed, and their handles written into the
+ * variables.
+ *
+ * The write is queued in the launch's stream, so launches in one stream see what was bound when each was
+ * made. Between streams there is one variable for all: a handle is not replaced while launches in other
+ * streams may read it, nor relied upon there before it has arrived; in both cases the context is waited
+ * for. From the look at the variables until the launch is queued the thread has the module's lock.
+ */
+#include "ext/errors.h"
+#include "ext/context/keep_alive.h"
+#include "ext/memory/pooled_allocation.h"
+#include "ext/texture/reference.h"
+#include "ext/texture/texture.h"
+#include "ext/wait.h"
+
+/* ---- The object of a binding ---- */
+
+/* A kernel was compiled for one way to read integers; flags that say otherwise would give it other bits. And
+ * directions into a cube are no positions in texels. */
+static unsigned reading_flags(const Reference *reference, const Binding *binding)
+{
+    const ReferenceDeclaration *declared = &reference->declared;
+    unsigned flags = binding->sampling.flags;
+    if (declared->kind == REFERENCE_CUBE || declared->kind == REFERENCE_CUBE_LAYERED)
+        flags |= CU_TRSF_NORMALIZED_COORDINATES;
+    if (declared->normalized_reads) return flags & ~(unsigned)CU_TRSF_READ_AS_INTEGER;
+    bool integers = declared->format < CU_AD_FORMAT_HALF && binding->format < CU_AD_FORMAT_HALF;
+    return integers && reference->where ? flags | CU_TRSF_READ_AS_INTEGER : flags;
+}
+
+static CUDA_TEXTURE_DESC sampling_of(const Reference *reference, const Binding *binding)
+{
+    CUDA_TEXTURE_DESC sampling = binding->sampling;
+    sampling.flags = reading_flags(reference, binding);
+    if (binding->resource.resType != CU_RESOURCE_TYPE_LINEAR) return sampling;
+    /* Linear memory is read by element numbers: nothing else applies to it. */
+    return (CUDA_TEXTURE_DESC){.flags = sampling.flags & (CU_TRSF_READ_AS_INTEGER | CU_TRSF_SRGB)};
+}
+
+static int make_object(ModuleState *state, const Reference *reference, Binding *binding)
+{
+    CUDA_RESOURCE_DESC resource = binding->resource;
+    if (resource.resType == CU_RESOURCE_TYPE_LINEAR) {
+        resource.res.linear.format = binding->format;
+        resource.res.linear.numChannels = binding->channels;
+    }
+    CUDA_TEXTURE_DESC sampling = sampling_of(reference, binding);
+    PyObject *object = reference->surface ? surface_create(state, state->SurfaceObject_type, binding->source,
+                                                           &resource, reference->name)
+                                          : texture_create(state, state->TextureObject_type, binding->source,
+                                                           &resource, &sampling, reference->name);
+    if (!object) return -1;
+    Py_XSETREF(binding->object, object); /* Python code that ran on the way may have launched, too */
+    return 0;
+}
+
+/* Freed memory is read by no kernel: such a binding is none. Unless another one has taken its place. */
+static int unbind(Reference *reference, const Binding *stale)
+{
+    Binding *former, *binding = reference->binding == stale ? reference_renew(reference, &former) : NULL;
+    if (!binding) return PyErr_Occurred() ? -1 : 0;
+    Py_CLEAR(binding->source);
+    binding_drop(former);
+    return 0;
+}
+
+/* ---- The variable ---- */
+
+static uint64_t handle_of(PyObject *object) { return object ? texture_cast(object)->handle : 0; }
+
+static bool is_same_stream(const Reference *reference, CUstream stream)
+{
+    return stream == reference->stream && stream != CU_STREAM_PER_THREAD;
+}
+
+/* Waits without the GIL. Signals are looked at meanwhile where an exception can leave: then -1. */
+static int acquire(PyThread_type_lock lock, bool may_leave)
+{
+    enum { SIGNALS_MICROSECONDS = 100000 };
+    PyLockStatus status = PyThread_acquire_lock_timed(lock, 0, 0);
+    while (status != PY_LOCK_ACQUIRED) {
+        Py_BEGIN_ALLOW_THREADS
+        status = PyThread_acquire_lock_timed(lock, SIGNALS_MICROSECONDS, 0);
+        Py_END_ALLOW_THREADS
+        if (status != PY_LOCK_ACQUIRED && may_leave && PyErr_CheckSignals() < 0) return -1;
+    }
+    return 0;
+}
+
+static int lock_references(References *references, bool may_leave)
+{
+    unsigned long me = PyThread_get_thread_ident();
+    bool mine = references->depth > 0 && references->owner == me;
+    if (!mine && acquire(references->lock, may_leave) < 0) return -1;
+    references->owner = me;
+    references->depth++;
+    references->turns++;
+    return 0;
+}
+
+static void unlock_references(References *references)
+{
+    if (--references->depth == 0) PyThread_release_lock(references->lock);
+}
+
+/* Nothing that was queued before is under way any more. */
+static void note_idle(References *references)
+{
+    for (Reference *reference = references->first; reference; reference = reference->next)
+        reference->pending = reference->busy = reference->elsewhere = false;
+}
+
+/* Without the lock, so that whoever the context's work waits for may launch. After a few times with it, as
+ * others may launch without end. */
+static int wait_for_context(CodeModuleObject *module, const Reference *reference, int *waits)
+{
+    enum { OPEN_WAITS = 3 };
+    References *references = module->references;
+    unsigned long turns = references->turns;
+    bool open = references->depth == 1 && ++*waits <= OPEN_WAITS;
+    CUresult result;
+    if (open) unlock_references(references);
+    CALL_WAITING(module->state, result, ON_CONTEXT, driver.cuCtxSynchronize());
+    if (open) lock_references(references, false);
+    if (result == CUDA_SUCCESS) {
+        if (references->turns == turns + open) note_idle(references);
+        return 0;
+    }
+    raise_driver(module->state, result, "cuCtxSynchronize", "'%s' is used in several streams", reference->name);
+    return -1;
+}
+
+/* A captured launch would write the handle again whenever it is replayed. */
+static int refuse_capture(ModuleState *state, const Reference *reference, CUstream stream)
+{
+    CUstreamCaptureStatus status = 0;
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuStreamIsCapturing(stream, &status));
+    if (result != CUDA_SUCCESS || status == 0) return 0;
+    raise_logic(state,
+                "'%s' was bound after its last launch, and the stream is being captured: launch once before "
+                "the capture, or use a TextureObject",
+                reference->name);
+    return -1;
+}
+
+/* An object that work queued on this stream may still read. */
+typedef struct Replaced {
+    PyObject *object;   /* owned */
+    CUstream stream;
+} Replaced;
+
+/* It is kept alive for that work once the lock is given back: that may wait and run Python code. */
+static int note_replaced(References *references, PyObject *object, CUstream stream)
+{
+    size_t size = (size_t)(references->replaced_count + 1) * sizeof(Replaced);
+    Replaced *list = PyMem_Realloc(references->replaced, size);
+    if (!list) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    references->replaced = list;
+    list[references->replaced_count++] = (Replaced){Py_NewRef(object), stream};
+    return 0;
+}
+
+/* Out of memory for the note: the object leaks. */
+static void keep_replaced(CodeModuleObject *module, Replaced *list, Py_ssize_t count)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (keep_alive(module->state, module->context, list[i].stream, list[i].object, NULL) < 0)
+            PyErr_WriteUnraisable(list[i].object);
+        else
+            Py_DECREF(list[i].object);
+    }
+    PyMem_Free(list);
+    PyErr_Restore(type, value, trace);
+}
+
+static int write_variable(CodeModuleObject *module, Reference *reference, PyObject *object, CUstream stream)
+{
+    ModuleState *state = module->state;
+    uint64_t handle = handle_of(object);
+    CUresult result;
+    if (refuse_capture(state, reference, stream) < 0
+        || (reference->written && note_replaced(module->references, reference->written, stream) < 0))
+        return -1;
+    CALL(state, result, driver.cuMemcpyHtoDAsync(reference->where, &handle, sizeof handle, stream));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuMemcpyHtoDAsync", "the handle of '%s'", reference->name);
+        return -1;
+    }
+    Py_XINCREF(object);
+    PyObject *former = reference->written;
+    reference->written = object;
+    reference->stream = stream;
+    reference->pending = reference->busy = true;
+    reference->elsewhere = false;
+    Py_XDECREF(former);
+    return 0;
+}
+
+/* 1 when it waited, during which others may have changed things; 0 when the variable is right; -1. */
+static int update_variable(CodeModuleObject *module, Reference *reference, PyObject *object, CUstream stream,
+                           int *waits)
+{
+    bool same = is_same_stream(reference, stream), write = object != reference->written;
+    bool wait = write ? reference->elsewhere || (reference->busy && !same) : reference->pending && !same;
+    if (wait) return wait_for_context(module, reference, waits) < 0 ? -1 : 1;
+    if (write) return write_variable(module, reference, object, stream);
+    if (same)
+        reference->busy = true;
+    else
+        reference->elsewhere = true;
+    return 0;
+}
+
+/* Whether there is nothing to do, the usual case. */
+static bool is_settled(ModuleState *state, const Reference *reference, CUstream stream)
+{
+    const Binding *binding = reference->binding;
+    if (binding->object != reference->written || (binding->source && !binding->object)) return false;
+    if (!reference->written) return true;
+    if (binding_is_stale(state, binding)) return false;
+    return is_same_stream(reference, stream) ? reference->busy : reference->elsewhere && !reference->pending;
+}
+
+/* 1 when the current context is the module's. If not, the launch fails for that reason and says so. */
+static int is_current(CodeModuleObject *module)
+{
+    ContextObject *current = context_current(module->state);
+    if (!current) return -1;
+    bool same = current->handle == module->context->handle;
+    Py_DECREF((PyObject *)current);
+    return same;
+}
+
+/* By one binding, which is held meanwhile: others may replace it. As update_variable. */
+static int update(CodeModuleObject *module, Reference *reference, CUstream stream, int *waits)
+{
+    Binding *binding = binding_hold(reference);
+    int status = 0;
+    if (binding->source && binding_is_stale(module->state, binding))
+        status = unbind(reference, binding) < 0 ? -1 : 1;
+    else if (binding->source && !binding->object)
+        status = make_object(module->state, reference, binding);
+    if (status == 0) status = update_variable(module, reference, binding->object, stream, waits);
+    binding_drop(binding);
+    return status;
+}
+
+static int write_all(CodeModuleObject *module, CUstream stream, int *waits)
+{
+    bool current = false;
+    for (Reference *reference = module->references->first; reference; reference = reference->next) {
+        if (is_settled(module->state, reference, stream)) continue;
+        int status = current ? 1 : is_current(module);
+        if (status <= 0) return status;
+        current = true;
+        while ((status = update(module, reference, stream, waits)) > 0) {}
+        if (status < 0) return -1;
+    }
+    return 0;
+}
+
+/* Python code on the way, and other threads in an open wait, may have launched and so have written
+ * variables that were right before: then again. */
+int references_begin(CodeModuleObject *module, CUstream stream)
+{
+    References *references = module->references;
+    unsigned long turns;
+    int waits = 0, status;
+    if (context_forked() || host_function_runs()) {
+        raise_driver(module->state, context_forked() ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_NOT_PERMITTED,
+                     "cuLaunchKernel", NULL);
+        return -1;
+    }
+    if (lock_references(references, true) < 0) return -1;
+    do {
+        turns = references->turns;
+        status = write_all(module, stream, &waits);
+    } while (status == 0 && references->turns != turns);
+    if (status < 0) references_end(module);
+    return status;
+}
+
+void references_end(CodeModuleObject *module)
+{
+    References *references = module->references;
+    Replaced *list = references->replaced;
+    Py_ssize_t count = references->replaced_count;
+    references->replaced = NULL;
+    references->replaced_count = 0;
+    unlock_references(references);
+    if (list) keep_replaced(module, list, count);
+}
+
+int references_note(CodeModuleObject *module, PyObject *stream, CUstream handle)
+{
+    int status = 0;
+    Reference *reference = module->references ? module->references->first : NULL;
+    for (; reference && status == 0; reference = reference->next) {
+        Binding *binding = binding_hold(reference);
+        if (binding->source) status = pooled_note_objects(module->state, &binding->source, 1, stream, handle);
+        binding_drop(binding);
+    }
+    return status;
+}
+
+/* ---- texrefs= ---- */
+
+static int check_binding(FunctionObject *function, const Reference *reference)
+{
+    const Binding *binding = reference->binding;
+    bool stale = binding->source && binding_is_stale(function->state, binding);
+    if (binding->source && !stale) return 0;
+    raise_logic(function->state, "kernel '%s': texture reference '%s' is bound to %s", function_name(function),
+                reference->name,
+                stale ? "memory that was freed" : "nothing: set_array or set_address does that");
+    return -1;
+}
+
+static int check_item(FunctionObject *function, PyObject *item, bool for_launch)
+{
+    ModuleState *state = function->state;
+    if (!PyObject_TypeCheck(item, state->TextureReference_type)) {
+        PyErr_Format(PyExc_TypeError, "texrefs may hold TextureReference objects only, not %.200s",
+                     Py_TYPE(item)->tp_name);
+        return -1;
+    }
+    const ReferenceObject *object = reference_cast(item);
+    if (object->module == function->module) return for_launch ? check_binding(function, object->reference) : 0;
+    raise_logic(state, "kernel '%s': texture reference '%s' belongs to %s", function_name(function),
+                object->reference->name,
+                object->module ? "another module" : "no module: Module.get_texref gives those of one");
+    return -1;
+}
+
+int references_check(FunctionObject *function, PyObject *texrefs, bool for_launch)
+{
+    if (!texrefs || texrefs == Py_None) return 0;
+    PyObject *items = PySequence_Fast(texrefs, "texrefs must be a sequence of TextureReference objects");
+    int status = items ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PySequence_Fast_GET_SIZE(items); i++)
+        status = check_item(function, PySequence_Fast_GET_ITEM(items, i), for_launch);
+    Py_XDECREF(items);
+    return status;
+}

@@ -1,0 +1,134 @@
+/* SurfaceObject: an Array that kernels read and write by coordinates. */
+#include "ext/texture/texture.h"
+
+#include "ext/texture/cuda_array.h"
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+
+PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *source,
+                         const CUDA_RESOURCE_DESC *resource, const char *reference)
+{
+    CUresult result;
+    const char *what = reference ? "surface reference " : "the surface", *name = reference ? reference : "";
+    TextureObject *surface = texture_empty(state, type, source);
+    if (!surface) return NULL;
+    CALL(state, result, driver.cuSurfObjectCreate(&surface->handle, resource));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuSurfObjectCreate", "%s%s", what, name);
+        Py_DECREF((PyObject *)surface);
+        return NULL;
+    }
+    LIVE_MORE(state, SurfaceObject);
+    atomic_store(&surface->freed, false);
+    return (PyObject *)surface;
+}
+
+/* Drivers make surfaces of any Array; what stores to others do is not said. */
+static int check_storable(ModuleState *state, CUarray handle)
+{
+    CUDA_ARRAY3D_DESCRIPTOR shape;
+    if (cuda_array_describe(state, handle, &shape) < 0) return -1;
+    if (shape.Flags & CUDA_ARRAY3D_SURFACE_LDST) return 0;
+    raise_logic(state, "the Array of a surface must be made with array3d_flags.SURFACE_LDST");
+    return -1;
+}
+
+static PyObject *surface_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"array", NULL};
+    ModuleState *state = state_of_type(type);
+    PyObject *given[1];
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    if (convert_call("SurfaceObject", names, 1, args, kwargs, given) < 0
+        || cuda_array_handle(state, given[0], "array", &resource.res.array.hArray) < 0
+        || check_storable(state, resource.res.array.hArray) < 0)
+        return NULL;
+    return surface_create(state, type, given[0], &resource, NULL);
+}
+
+static void destroy_surface(PyObject *self)
+{
+    TextureObject *surface = texture_cast(self);
+    ContextScope scope;
+    CUresult result;
+    LIVE_LESS(surface->state, SurfaceObject);
+    if (context_enter(surface->context, &scope)) {
+        CALL_UNLOCKED(result, driver.cuSurfObjectDestroy(surface->handle));
+        context_leave(&scope);
+        report_driver(surface->state, result, "cuSurfObjectDestroy");
+    }
+}
+
+static void release(TextureObject *surface)
+{
+    if (!atomic_exchange(&surface->freed, true))
+        deferred_free(surface->state, destroy_surface, (PyObject *)surface);
+}
+
+static void surface_dealloc(PyObject *self)
+{
+    TextureObject *surface = texture_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (surface->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(surface->state, surface_dealloc, self)) return;
+    if (surface->context) {
+        release(surface);
+        context_drop(surface->context);
+    }
+    Py_XDECREF(surface->source);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+static PyObject *surface_free(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    release(texture_cast(self));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef surface_methods[] = {
+    {"free", surface_free, METH_NOARGS,
+     "free()\n--\n\nGive the surface back now; the array stays. Nothing happens the second time\n"
+     "(cuSurfObjectDestroy)."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef surface_members[] = {
+    {"array", T_OBJECT_EX, offsetof(TextureObject, source), READONLY, "The Array, kept alive."},
+    {"handle", T_ULONGLONG, offsetof(TextureObject, handle), READONLY, "The CUsurfObject as an int."},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(TextureObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(
+    surface_doc,
+    "SurfaceObject(array)\n--\n\n"
+    "A surface over an Array made with array3d_flags.SURFACE_LDST, in the current context. Kernels take it as\n"
+    "an argument of type cudaSurfaceObject_t. LogicError when the Array has no such flag "
+    "(cuSurfObjectCreate).");
+
+static PyType_Slot surface_slots[] = {
+    {Py_tp_doc, (void *)surface_doc},
+    {Py_tp_new, AS_SLOT(surface_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(surface_dealloc)},
+    {Py_tp_traverse, AS_SLOT(texture_traverse)},
+    {Py_tp_methods, surface_methods},
+    {Py_tp_members, surface_members},
+    {Py_nb_int, AS_SLOT(texture_int)},
+    {Py_nb_index, AS_SLOT(texture_int)},
+    {0, NULL},
+};
+
+static PyType_Spec surface_spec = {
+    .name = "pycuda._driver.SurfaceObject",
+    .basicsize = sizeof(TextureObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = surface_slots,
+};
+
+int surface_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->SurfaceObject_type, &surface_spec, NULL);
+}

@@ -1,0 +1,70 @@
+/* SurfaceReference: a surface<> of a module. */
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/texture/reference.h"
+
+PyObject *surface_reference_new(CodeModuleObject *module, const char *name)
+{
+    Reference *reference = reference_find(module, name, true);
+    return reference ? reference_wrap(module->state, module->state->SurfaceReference_type, module, reference)
+                     : NULL;
+}
+
+PyDoc_STRVAR(
+    set_array_doc,
+    "set_array(array, flags=0)\n--\n\n"
+    "Binds it to an Array made with array3d_flags.SURFACE_LDST, which stays alive while it is bound; flags "
+    "must be 0.\nLogicError when the Array has no such flag or other dimensions than the surface<> "
+    "(cuSurfRefSetArray).");
+
+static PyObject *set_array(PyObject *self, FAST_PARAMETERS)
+{
+    static const char *const names[] = {"array", "flags", NULL};
+    ReferenceObject *object = reference_cast(self);
+    PyObject *given[2];
+    unsigned flags = 0;
+    if (convert_arguments("set_array", names, 1, args, arg_count, keywords, given) < 0
+        || convert_unsigned(given[1], "flags", &flags) < 0)
+        return NULL;
+    if (flags)
+        return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE, "cuSurfRefSetArray",
+                            "flags is %u: there are none yet", flags);
+    if (reference_set_array(object, given[0]) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef surface_reference_methods[] = {
+    {"set_array", AS_METHOD(set_array), FAST_KEYWORDS, set_array_doc},
+    {"get_array", reference_get_array, METH_NOARGS,
+     "get_array() -> Array\n--\n\nThe Array that it is bound to; LogicError when there is none "
+     "(cuSurfRefGetArray)."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef surface_reference_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ReferenceObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(
+    surface_reference_doc,
+    "What a surface<> variable of a module reads and writes; made by Module.get_surfref. Launches of the "
+    "module's\nkernels use what it is bound to when they are made.");
+
+static PyType_Slot surface_reference_slots[] = {
+    {Py_tp_doc, (void *)surface_reference_doc},    {Py_tp_dealloc, AS_SLOT(reference_dealloc)},
+    {Py_tp_traverse, AS_SLOT(reference_traverse)}, {Py_tp_methods, surface_reference_methods},
+    {Py_tp_members, surface_reference_members},    {0, NULL},
+};
+
+static PyType_Spec surface_reference_spec = {
+    .name = "pycuda._driver.SurfaceReference",
+    .basicsize = sizeof(ReferenceObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = surface_reference_slots,
+};
+
+int surface_reference_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->SurfaceReference_type, &surface_reference_spec, NULL);
+}

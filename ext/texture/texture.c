@@ -1,0 +1,337 @@
+/* TextureObject: an Array or linear memory that kernels read by coordinates, with filtering and with modes for
+ * what lies outside. */
+#include "ext/texture/texture.h"
+
+#include <string.h>
+
+#include "ext/texture/cuda_array.h"
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+
+/* ---- Shared with SurfaceObject ---- */
+
+int texture_argument(ModuleState *state, PyObject *value, unsigned long long *out)
+{
+    bool surface = Py_TYPE(value) == state->SurfaceObject_type;
+    if (!surface && Py_TYPE(value) != state->TextureObject_type) return 0;
+    *out = texture_cast(value)->handle;
+    if (!atomic_load(&texture_cast(value)->freed))
+        return context_check(texture_cast(value)->context, surface ? "SurfaceObject" : "TextureObject") ? 1
+                                                                                                        : -1;
+    raise_logic(state, "the %s was freed", surface ? "SurfaceObject" : "TextureObject");
+    return -1;
+}
+
+TextureObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *source)
+{
+    TextureObject *texture = texture_cast(type->tp_alloc(type, 0));
+    if (!texture) return NULL;
+    texture->state = state;
+    atomic_init(&texture->freed, true);
+    texture->source = Py_NewRef(source);
+    texture->context = context_hold_current(state);
+    if (!texture->context) Py_CLEAR(texture);
+    return texture;
+}
+
+/* No tp_clear: the source must outlive the texture, and a cycle through it is broken elsewhere. */
+int texture_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(texture_cast(self)->source);
+    return 0;
+}
+
+PyObject *texture_int(PyObject *self)
+{
+    unsigned long long handle = 0;
+    return texture_argument(texture_cast(self)->state, self, &handle) < 0 ? NULL
+                                                                          : PyLong_FromUnsignedLongLong(handle);
+}
+
+/* ---- What is read ---- */
+
+int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D_DESCRIPTOR *shape,
+                        size_t pitch, CUDA_RESOURCE_DESC *out)
+{
+    size_t element = cuda_array_element_size(shape->Format, shape->NumChannels), row, bytes;
+    if (element == 0 || shape->Width == 0) {
+        PyErr_SetString(PyExc_ValueError, "descr: width, num_channels and a format of plain numbers are "
+                                          "needed");
+        return -1;
+    }
+    if (__builtin_mul_overflow(shape->Width, element, &row)) row = SIZE_MAX;
+    if (!shape->Height) {
+        out->resType = CU_RESOURCE_TYPE_LINEAR;
+        out->res.linear.format = shape->Format;
+        out->res.linear.numChannels = shape->NumChannels;
+        out->res.linear.sizeInBytes = row;
+        return convert_range(state, source, "source", row, &out->res.linear.devPtr);
+    }
+    if (pitch < row) {
+        PyErr_Format(PyExc_ValueError, "pitch is %zu, but a row has %zu bytes", pitch, row);
+        return -1;
+    }
+    if (__builtin_mul_overflow(pitch, shape->Height - 1, &bytes) || __builtin_add_overflow(bytes, row, &bytes))
+        bytes = SIZE_MAX;
+    out->resType = CU_RESOURCE_TYPE_PITCH2D;
+    out->res.pitch2D.format = shape->Format;
+    out->res.pitch2D.numChannels = shape->NumChannels;
+    out->res.pitch2D.width = shape->Width;
+    out->res.pitch2D.height = shape->Height;
+    out->res.pitch2D.pitchInBytes = pitch;
+    return convert_range(state, source, "source", bytes, &out->res.pitch2D.devPtr);
+}
+
+static int read_resource(ModuleState *state, PyObject *source, PyObject *descr, PyObject *pitch_object,
+                         CUDA_RESOURCE_DESC *out)
+{
+    size_t pitch = 0;
+    bool is_array = PyObject_TypeCheck(source, state->Array_type);
+    *out = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_ARRAY};
+    if (descr == Py_None) descr = NULL;
+    if (is_array && (descr || pitch_object)) {
+        PyErr_SetString(PyExc_TypeError, "an Array has its own shape: descr and pitch are for linear memory");
+        return -1;
+    }
+    if (is_array) return cuda_array_handle(state, source, "source", &out->res.array.hArray);
+    if (!descr || !PyObject_TypeCheck(descr, state->ArrayDescriptor_type)) {
+        PyErr_SetString(PyExc_TypeError, "linear memory needs an ArrayDescriptor that says what lies in it");
+        return -1;
+    }
+    if (convert_size(pitch_object, "pitch", &pitch) < 0) return -1;
+    return texture_read_memory(state, source, &cuda_array_descriptor_cast(descr)->value, pitch, out);
+}
+
+/* ---- How it is read ---- */
+
+/* One mode for all dimensions, or one for each. */
+static int read_address_modes(PyObject *value, CUaddress_mode out[3])
+{
+    out[0] = out[1] = out[2] = CU_TR_ADDRESS_MODE_CLAMP;
+    if (!value || value == Py_None) return 0;
+    if (PyIndex_Check(value)) {
+        if (convert_unsigned(value, "address_mode", &out[0]) < 0) return -1;
+        out[1] = out[2] = out[0];
+        return 0;
+    }
+    PyObject *modes = PySequence_Fast(value, "address_mode must be an address_mode or a sequence of them");
+    Py_ssize_t count = modes ? PySequence_Fast_GET_SIZE(modes) : -1;
+    int status = count < 0 ? -1 : 0;
+    if (count > 3) {
+        PyErr_Format(PyExc_ValueError, "address_mode: a texture has at most 3 dimensions, not %zd", count);
+        status = -1;
+    }
+    for (Py_ssize_t i = 0; i < count && status == 0; i++)
+        status = convert_unsigned(PySequence_Fast_GET_ITEM(modes, i), "address_mode", &out[i]);
+    Py_XDECREF(modes);
+    return status;
+}
+
+static int read_border(PyObject *value, float out[4])
+{
+    if (!value || value == Py_None) return 0;
+    PyObject *items = PySequence_Fast(value, "border_color must be a sequence of numbers");
+    Py_ssize_t count = items ? PySequence_Fast_GET_SIZE(items) : -1;
+    int status = count < 0 ? -1 : 0;
+    if (count > 4) {
+        PyErr_Format(PyExc_ValueError, "border_color has at most 4 numbers, not %zd", count);
+        status = -1;
+    }
+    for (Py_ssize_t i = 0; i < count && status == 0; i++) {
+        out[i] = (float)PyFloat_AsDouble(PySequence_Fast_GET_ITEM(items, i));
+        if (PyErr_Occurred()) status = -1;
+    }
+    Py_XDECREF(items);
+    return status;
+}
+
+/* given: address_mode, filter_mode, flags, border_color, max_anisotropy */
+static int read_sampling(PyObject *const *given, CUDA_TEXTURE_DESC *out)
+{
+    *out = (CUDA_TEXTURE_DESC){.filterMode = CU_TR_FILTER_MODE_POINT};
+    return read_address_modes(given[0], out->addressMode) < 0
+                   || convert_unsigned(given[1], "filter_mode", &out->filterMode) < 0
+                   || convert_unsigned(given[2], "flags", &out->flags) < 0
+                   || read_border(given[3], out->borderColor) < 0
+                   || convert_unsigned(given[4], "max_anisotropy", &out->maxAnisotropy) < 0
+               ? -1
+               : 0;
+}
+
+/* ---- The class ---- */
+
+static int read_format(ModuleState *state, const CUDA_RESOURCE_DESC *resource, CUarray_format *out)
+{
+    CUDA_ARRAY3D_DESCRIPTOR array = {.Format = resource->res.linear.format};
+    if (resource->resType == CU_RESOURCE_TYPE_PITCH2D) array.Format = resource->res.pitch2D.format;
+    if (resource->resType == CU_RESOURCE_TYPE_ARRAY
+        && cuda_array_describe(state, resource->res.array.hArray, &array) < 0)
+        return -1;
+    *out = array.Format;
+    return 0;
+}
+
+/* Integers that are read as such: drivers take a linear filter for them, and what then is read is not said. */
+static int check_filter(ModuleState *state, const CUDA_RESOURCE_DESC *resource,
+                        const CUDA_TEXTURE_DESC *sampling, const char *what, const char *name)
+{
+    CUarray_format format;
+    if (sampling->filterMode != CU_TR_FILTER_MODE_LINEAR) return 0;
+    if (read_format(state, resource, &format) < 0) return -1;
+    bool words = format == CU_AD_FORMAT_UNSIGNED_INT32 || format == CU_AD_FORMAT_SIGNED_INT32;
+    if (!words && (format >= CU_AD_FORMAT_HALF || !(sampling->flags & CU_TRSF_READ_AS_INTEGER))) return 0;
+    raise_logic(state, "%s%s: integers that are read as such have no linear filter", what, name);
+    return -1;
+}
+
+/* Why the driver refused, as far as can be told from outside. */
+static const char *explain(CUresult result, const CUDA_RESOURCE_DESC *resource)
+{
+    return result == CUDA_ERROR_INVALID_VALUE && resource->resType != CU_RESOURCE_TYPE_ARRAY
+               ? ": address and pitch must be multiples of TEXTURE_ALIGNMENT and TEXTURE_PITCH_ALIGNMENT"
+               : "";
+}
+
+PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *source,
+                         const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling,
+                         const char *reference)
+{
+    CUresult result;
+    const char *what = reference ? "texture reference " : "the texture", *name = reference ? reference : "";
+    if (check_filter(state, resource, sampling, what, name) < 0) return NULL;
+    TextureObject *texture = texture_empty(state, type, source);
+    if (!texture) return NULL;
+    CALL(state, result, driver.cuTexObjectCreate(&texture->handle, resource, sampling, NULL));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuTexObjectCreate", "%s%s%s", what, name, explain(result, resource));
+        Py_DECREF((PyObject *)texture);
+        return NULL;
+    }
+    LIVE_MORE(state, TextureObject);
+    atomic_store(&texture->freed, false);
+    return (PyObject *)texture;
+}
+
+static PyObject *texture_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"source",       "descr",          "pitch",
+                                        "address_mode", "filter_mode",    "flags",
+                                        "border_color", "max_anisotropy", NULL};
+    ModuleState *state = state_of_type(type);
+    PyObject *given[8];
+    CUDA_RESOURCE_DESC resource;
+    CUDA_TEXTURE_DESC sampling;
+    if (convert_call("TextureObject", names, 1, args, kwargs, given) < 0
+        || read_resource(state, given[0], given[1], given[2], &resource) < 0
+        || read_sampling(given + 3, &sampling) < 0)
+        return NULL;
+    return texture_create(state, type, given[0], &resource, &sampling, NULL);
+}
+
+static void destroy_texture(PyObject *self)
+{
+    TextureObject *texture = texture_cast(self);
+    ContextScope scope;
+    CUresult result;
+    LIVE_LESS(texture->state, TextureObject);
+    if (context_enter(texture->context, &scope)) {
+        CALL_UNLOCKED(result, driver.cuTexObjectDestroy(texture->handle));
+        context_leave(&scope);
+        report_driver(texture->state, result, "cuTexObjectDestroy");
+    }
+}
+
+static void release(TextureObject *texture)
+{
+    if (!atomic_exchange(&texture->freed, true))
+        deferred_free(texture->state, destroy_texture, (PyObject *)texture);
+}
+
+static void texture_dealloc(PyObject *self)
+{
+    TextureObject *texture = texture_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (texture->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(texture->state, texture_dealloc, self)) return;
+    if (texture->context) {
+        release(texture);
+        context_drop(texture->context);
+    }
+    Py_XDECREF(texture->source);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+static PyObject *texture_free(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    release(texture_cast(self));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef texture_methods[] = {
+    {"free", texture_free, METH_NOARGS,
+     "free()\n--\n\nGive the texture back now; its memory stays. Nothing happens the second time\n"
+     "(cuTexObjectDestroy)."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef texture_members[] = {
+    {"source", T_OBJECT_EX, offsetof(TextureObject, source), READONLY, "What is read, kept alive."},
+    {"handle", T_ULONGLONG, offsetof(TextureObject, handle), READONLY, "The CUtexObject as an int."},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(TextureObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyDoc_STRVAR(texture_doc,
+             "TextureObject(source, descr=None, pitch=0, address_mode=address_mode.CLAMP, "
+             "filter_mode=filter_mode.POINT,\n"
+             "flags=0, border_color=(0, 0, 0, 0), max_anisotropy=0)\n--\n\n"
+             "A texture over an Array, or over device memory that an ArrayDescriptor describes: one row where "
+             "its height\n"
+             "is 0, else rows that are `pitch` bytes apart. Kernels take it as an argument of type "
+             "cudaTextureObject_t.\n"
+             "address_mode may be a sequence, one for each dimension; flags are TRSF_READ_AS_INTEGER,\n"
+             "TRSF_NORMALIZED_COORDINATES and TRSF_SRGB. LogicError when the driver refuses the combination\n"
+             "(cuTexObjectCreate).");
+
+static PyType_Slot texture_slots[] = {
+    {Py_tp_doc, (void *)texture_doc},
+    {Py_tp_new, AS_SLOT(texture_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(texture_dealloc)},
+    {Py_tp_traverse, AS_SLOT(texture_traverse)},
+    {Py_tp_methods, texture_methods},
+    {Py_tp_members, texture_members},
+    {Py_nb_int, AS_SLOT(texture_int)},
+    {Py_nb_index, AS_SLOT(texture_int)},
+    {0, NULL},
+};
+
+static PyType_Spec texture_spec = {
+    .name = "pycuda._driver.TextureObject",
+    .basicsize = sizeof(TextureObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = texture_slots,
+};
+
+typedef struct Flag {
+    const char *name;
+    int value;
+} Flag;
+
+static const Flag flags[] = {
+    {"TRSA_OVERRIDE_FORMAT", CU_TRSA_OVERRIDE_FORMAT},
+    {"TRSF_READ_AS_INTEGER", CU_TRSF_READ_AS_INTEGER},
+    {"TRSF_NORMALIZED_COORDINATES", CU_TRSF_NORMALIZED_COORDINATES},
+    {"TRSF_SRGB", CU_TRSF_SRGB},
+    {"TR_DEFAULT", -1},
+};
+
+int texture_setup(PyObject *module, ModuleState *state)
+{
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (PyModule_AddIntConstant(module, flags[i].name, flags[i].value) < 0) return -1;
+    return state_add_type(module, &state->TextureObject_type, &texture_spec, NULL);
+}

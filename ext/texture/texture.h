@@ -1,0 +1,44 @@
+/* Texture and surface objects: 64-bit handles that kernels take as arguments. */
+#ifndef EXT_TEXTURE_TEXTURE_H
+#define EXT_TEXTURE_TEXTURE_H
+
+#include "ext/context/context.h"
+
+typedef struct TextureObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context;         /* held */
+    unsigned long long handle;      /* CUtexObject or CUsurfObject */
+    PyObject *source;               /* owned: the Array, or what holds the memory */
+    atomic_bool freed;
+    PyObject *weak_references;
+} TextureObject;
+
+static inline TextureObject *texture_cast(PyObject *object) { return (TextureObject *)object; }
+
+/* Whether the value is a TextureObject or SurfaceObject, and its handle: 1 or 0; -1 with LogicError when it
+ * was freed or its context is gone. */
+int texture_argument(ModuleState *state, PyObject *value, unsigned long long *out);
+
+/* New objects over a resource, in the current context, which keep the source alive. reference: the name of the
+ * texture or surface reference that they are for, for messages; else NULL. NULL with an exception. */
+PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *source,
+                         const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling,
+                         const char *reference);
+PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *source,
+                         const CUDA_RESOURCE_DESC *resource, const char *reference);
+
+/* Describes device memory: one row where the height is 0, else rows with a pitch. -1 with an exception. */
+int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D_DESCRIPTOR *shape,
+                        size_t pitch, CUDA_RESOURCE_DESC *out);
+
+/* What both classes have in common. An object that owns no handle yet, in the current context; it takes a
+ * reference to source. NULL with an exception. */
+TextureObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *source);
+int texture_traverse(PyObject *self, visitproc visit, void *arg);
+PyObject *texture_int(PyObject *self);
+
+int texture_setup(PyObject *module, ModuleState *state);
+int surface_setup(PyObject *module, ModuleState *state);
+
+#endif

@@ -1,0 +1,171 @@
+"""The folders: each is named where readers look, knows only those that it may know, and holds what its name says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+
+# What a folder may include besides itself, ext/ and core/. The two pairs that know each other: a module makes functions
+# and a function keeps its module; a launch brings references up to date and a reference belongs to a function.
+EXT = {
+    "ext": {"code", "context", "convert"},
+    "ext/convert": {"memory", "stream"},
+    "ext/context": {"convert"},
+    "ext/stream": {"context", "convert", "memory"},
+    "ext/memory": {"context", "convert", "gpuarray", "stream"},
+    "ext/gpuarray": {"context", "convert", "memory"},
+    "ext/code": {"context", "convert", "launch", "texture"},
+    "ext/texture": {"context", "convert", "gpuarray", "launch", "memory"},
+    "ext/launch": {"code", "convert", "gpuarray", "memory", "stream", "texture"},
+}
+# Inside device/, from the bottom. lower/ includes of exec/ what decoded code is made of.
+STAGES = ["device/ptx", "device/exec", "device/lower", "device/api"]
+EXEC = {
+    "device/exec/numbers": {"ops"},
+    "device/exec/texture": {"numbers"},
+    "device/exec/matrix": {"", "numbers", "checks"},
+    "device/exec/memory": {"", "checks"},
+    "device/exec/checks": {""},
+    "device/exec/runtime": {"", "memory"},
+    "device/exec/ops": {"", "checks", "matrix", "memory", "numbers", "texture"},
+    "device/exec": {"checks", "matrix", "memory", "ops", "runtime"},
+}
+
+QUESTIONS = {
+    "where is a stream's priority read": ("ext/stream/stream.c", r"cuStreamCreateWithPriority"),
+    "where does a context become current": ("ext/context/context.c", r"cuCtxPushCurrent"),
+    "which device is the default one": ("ext/context/default.c", r"CUDA_DEVICE"),
+    "where does mem_alloc try again when memory is short": ("ext/memory/device_memory.c", r"make_room"),
+    "where is page-locked memory registered": ("ext/memory/host_memory.c", r"cuMemHostRegister"),
+    "where is a kernel's argument packed": ("ext/launch/arguments.c", r"kernel_args_\w+\("),
+    "where does prepared_call read its format": ("ext/launch/prepared.c", r"pack_format"),
+    "where is a texture reference bound": ("ext/texture/reference.c", r"\bbind"),
+    "where are Memcpy2D's ends checked": ("ext/texture/copy_shaped_ends.c", r"ValueError|raise_"),
+    "where is code linked": ("ext/code/linker.c", r"cuLinkAddData"),
+    "where is the C interface of NVRTC called": ("ext/code/nvrtc.c", r"nvrtc_\w+"),
+    "where does a slice become a view": ("ext/gpuarray/views.c", r"PySlice_"),
+    "where is __cuda_array_interface__ of others read": (
+        "ext/convert/foreign.c",
+        r"__cuda_array_interface__",
+    ),
+    "where is an error code turned into an exception": ("ext/errors.c", r"PyErr_SetObject"),
+    "where is the cache key made": ("pycuda/_compile/cache.py", r"blake2b"),
+    "where is NVRTC looked for": ("pycuda/_compile/finder.py", r"PYCUDA_NVRTC"),
+    "where does a texture's filter round": ("device/exec/texture/texture.c", r"weights"),
+    "what does add.sat.s32 give": ("device/exec/ops/integer.c", r"sat"),
+    "where are operands of an instruction checked": ("device/ptx/form.c", r"operand"),
+    "where does the CPU device hand a grid's blocks to threads": ("device/exec/grid.c", r"blocks"),
+    "where are races in shared memory found": ("device/exec/checks/race.c", r"race"),
+    "where is an allocation's address chosen on the CPU device": (
+        "device/exec/memory/memory_map.c",
+        r"align",
+    ),
+}
+
+
+def files(folder):
+    return [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in {".c", ".h", ".def"}]
+
+
+def folder(path):
+    return path.parent.relative_to(ROOT).as_posix()
+
+
+def included(path):
+    """The folders of the project that a file includes from, other than its own."""
+    for name in INCLUDE.findall(path.read_text()):
+        for base in (ROOT, ROOT / "device"):
+            if (base / name).is_file() and folder(base / name) != folder(path):
+                yield name, folder(base / name)
+
+
+def folders(top):
+    return {folder(path) for path in files(top)}
+
+
+def test_every_folder_has_a_rule():
+    assert folders("ext") == set(EXT)
+    assert folders("device/exec") == set(EXEC)
+    assert folders("device") == set(EXEC) | set(STAGES) | {"device"}
+
+
+@pytest.mark.parametrize("room", EXT)
+def test_a_folder_of_ext_knows_only_some_others(room):
+    allowed = {room, "ext", "core", "abi"} | {f"ext/{name}" for name in EXT[room]}
+    found = {(path, target) for path in files("ext") if folder(path) == room for _, target in included(path)}
+    assert {(path.name, target) for path, target in found if target not in allowed} == set()
+    unused = allowed - {target for _, target in found} - {room, "ext", "core", "abi"}
+    assert not unused, "allowed, and not made use of"
+
+
+@pytest.mark.parametrize("room", EXEC)
+def test_a_folder_of_exec_knows_only_some_others(room):
+    allowed = {"abi"} | {f"device/exec/{name}".rstrip("/") for name in EXEC[room]}
+    found = {(path, target) for path in files(room) if folder(path) == room for _, target in included(path)}
+    assert {(path.name, target) for path, target in found if target not in allowed} == set()
+    assert not allowed - {target for _, target in found} - {"abi"}, "allowed, and not made use of"
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_of_the_cpu_device_includes_none_above_it(stage):
+    above = tuple(STAGES[STAGES.index(stage) + 1 :])
+    wrong = [
+        f"{path.relative_to(ROOT)} includes {name}"
+        for path in files(stage)
+        for name, target in included(path)
+        if target.startswith(above) and above
+    ]
+    assert not wrong
+
+
+def test_every_folder_is_named_in_the_architecture():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    known = folders("ext") | folders("device") - {"device"}
+    known |= {
+        folder(path)
+        for path in (ROOT / "pycuda").rglob("*")
+        if path.suffix in {".py", ".h", ".hpp"} and path.parent.name not in {"pycuda", "sys"}
+    }
+    assert [name for name in sorted(known) if f"`{name}/`" not in text] == []
+    plan = (ROOT / "device" / "device.h").read_text()
+    assert [name for name in folders("device") - {"device"} if f"{name[7:]}/" not in plan] == []
+
+
+def test_the_map_of_the_cpu_device_names_every_file_of_its_api():
+    """A pattern "name*.[ch]" stands for several."""
+    plan = (ROOT / "device" / "device.h").read_text()
+    patterns = re.findall(r"[\w*]+\.(?:\[[\w ]+\]|\w+)", plan)
+    missing = [
+        path.name
+        for path in files("device/api")
+        if not any(path.match(re.sub(r"\[[\w ]+\]", "[chd]*", name)) for name in patterns)
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        *(f"docs/design/{path.name}" for path in (ROOT / "docs" / "design").glob("*.md")),
+    ],
+)
+def test_paths_in_a_page_are_there(page):
+    names = re.findall(
+        r"`((?:abi|core|ext|device|exec|lower|ptx|api|pycuda|tests|tools|docs|benchmarks)/[\w./-]*)`",
+        (ROOT / page).read_text(),
+    )
+    assert names
+    assert [
+        name for name in names if not any((base / name).exists() for base in (ROOT, ROOT / "device"))
+    ] == []
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_is_answered_where_a_stranger_looks(question):
+    path, pattern = QUESTIONS[question]
+    assert re.search(pattern, (ROOT / path).read_text())
