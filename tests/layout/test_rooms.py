@@ -1,4 +1,4 @@
-"""The folders: each is named where readers look, knows only those that it may know, and holds what its name says."""
+"""The folders: each is named where readers look, knows only those that it may know, holds what its name says."""
 
 import re
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
-# What a folder may include besides itself, ext/ and core/. The two pairs that know each other: a module makes functions
-# and a function keeps its module; a launch brings references up to date and a reference belongs to a function.
+# What a folder may include besides itself, ext/ and core/. The two pairs that know each other: a module makes
+# functions and a function keeps its module; a launch brings references up to date, which belong to functions.
 EXT = {
     "ext": {"code", "context", "convert"},
     "ext/convert": {"memory", "stream"},
