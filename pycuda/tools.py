@@ -125,6 +125,7 @@ def clear_context_caches() -> None:
     """Forget what context_dependent_memoize remembers, and with it the contexts it keeps alive."""
     for function in context_dependent_memoized_functions:
         function.clear_cache()
+    drv._driver._forget_kernels()
 
 
 # ---- tests

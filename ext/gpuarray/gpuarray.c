@@ -7,6 +7,8 @@
 #include "core/strides.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
+#include "ext/gpuarray/elementwise.h"
+#include "ext/gpuarray/operators.h"
 #include "ext/numpy_api.h"
 
 /* Gives the array room for its axes and describes it. dtype is taken over, also on failure. -1 with an
@@ -378,6 +380,17 @@ static PyObject *get_transposed(PyObject *self, void *Py_UNUSED(closure))
     return gpuarray_transpose(gpuarray_cast(self), NULL);
 }
 
+/* Of complex arrays a new array; of others the array itself, and zeros. closure is the part's name. */
+static PyObject *get_part(PyObject *self, void *closure)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    ModuleState *state = array->state;
+    bool real = closure != NULL;
+    if (real && !PyTypeNum_ISCOMPLEX(array->dtype->type_num)) return Py_NewRef(self);
+    ElementwiseCall call = {.name = real ? state->str_real : state->str_imag, .operands = &self, .count = 1};
+    return elementwise_call(state, &call);
+}
+
 /* ((blocks, 1), (threads, 1, 1)) for a kernel that walks the array; closure tells which half. */
 static PyObject *get_splay(PyObject *self, void *closure)
 {
@@ -483,25 +496,15 @@ static PyGetSetDef gpuarray_getset[] = {
      "The memory: an allocation, or an address as int; None without elements.", NULL},
     {"ptr", get_ptr, NULL, "Address of element 0. AttributeError when there are no elements.", NULL},
     {"flags", get_flags, NULL, "c_contiguous, f_contiguous, forc.", NULL},
+    {"real", get_part, NULL, "The real parts: a new array, or the array itself when it is not complex.",
+     "real"},
+    {"imag", get_part, NULL, "The imaginary parts, a new array.", NULL},
     {"T", get_transposed, NULL, "A view with the axes reversed.", NULL},
     {"_grid", get_splay, NULL, "A grid for a kernel that walks the array.", "grid"},
     {"_block", get_splay, NULL, "A block for a kernel that walks the array.", NULL},
     {"__cuda_array_interface__", get_interface, NULL, "Version 3 of the CUDA array interface.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
-
-/* Element by element it will be. Until then an answer would be that of identity, which is another question; only
- * None is no array and never equal. */
-static PyObject *gpuarray_compare(PyObject *Py_UNUSED(self), PyObject *other, int operation)
-{
-    static const char *const signs[] = {
-        [Py_LT] = "<", [Py_LE] = "<=", [Py_EQ] = "==", [Py_NE] = "!=", [Py_GT] = ">", [Py_GE] = ">="};
-    if (other == Py_None && (operation == Py_EQ || operation == Py_NE)) Py_RETURN_NOTIMPLEMENTED;
-    return PyErr_Format(PyExc_TypeError,
-                        "GPUArray %s %s: comparisons are not there yet in this version. Compare a.get() on the "
-                        "host; `a is b` asks whether two are one",
-                        signs[operation], Py_TYPE(other)->tp_name);
-}
 
 PyDoc_STRVAR(
     gpuarray_doc,
@@ -510,7 +513,8 @@ PyDoc_STRVAR(
     "(mem_alloc when None) is asked for the bytes. order \"C\" or \"F\" makes packed strides; explicit ones\n"
     "are in bytes. ValueError for a bad shape or order.");
 
-static PyType_Slot gpuarray_slots[] = {
+/* operators.h has the others. */
+static const PyType_Slot gpuarray_slots[] = {
     {Py_tp_doc, (void *)gpuarray_doc},
     {Py_tp_new, AS_SLOT(gpuarray_tp_new)},
     {Py_tp_init, AS_SLOT(gpuarray_init)},
@@ -518,7 +522,6 @@ static PyType_Slot gpuarray_slots[] = {
     {Py_tp_traverse, AS_SLOT(gpuarray_traverse)},
     {Py_tp_clear, AS_SLOT(gpuarray_clear)},
     {Py_tp_hash, AS_SLOT(PyObject_HashNotImplemented)},
-    {Py_tp_richcompare, AS_SLOT(gpuarray_compare)},
     {Py_tp_str, AS_SLOT(gpuarray_str)},
     {Py_tp_repr, AS_SLOT(gpuarray_repr)},
     {Py_sq_length, AS_SLOT(gpuarray_length)},
@@ -532,16 +535,27 @@ static PyType_Slot gpuarray_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec gpuarray_spec = {
-    .name = "pycuda._driver.GPUArray",
-    .basicsize = sizeof(GPUArrayObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
-    .slots = gpuarray_slots,
-};
+enum { SLOTS_MAX = 64 };
+
+static int add_type(PyObject *module, ModuleState *state)
+{
+    PyType_Slot slots[SLOTS_MAX];
+    PyType_Spec spec = {
+        .name = "pycuda._driver.GPUArray",
+        .basicsize = sizeof(GPUArrayObject),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+        .slots = slots,
+    };
+    int count = 0;
+    for (const PyType_Slot *slot = gpuarray_slots; slot->slot; slot++) slots[count++] = *slot;
+    for (const PyType_Slot *slot = gpuarray_operators; slot->slot; slot++) slots[count++] = *slot;
+    slots[count] = (PyType_Slot){0, NULL};
+    return state_add_type(module, &state->GPUArray_type, &spec, NULL);
+}
 
 int gpuarray_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->GPUArray_type, &gpuarray_spec, NULL) < 0) return -1;
+    if (add_type(module, state) < 0) return -1;
     state->ArrayFlags_type = PyStructSequence_NewType(&flags_description);
     state->mem_alloc = PyObject_GetAttrString(module, "mem_alloc");
     PyObject *priority = PyFloat_FromDouble(100);

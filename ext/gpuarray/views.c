@@ -261,7 +261,9 @@ static int take_one(Indexing *view_of, PyObject *item, int rest)
         return -1;
     }
     if (PySlice_Check(item)) return take_slice(view_of, item);
-    if (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item)) return take_integer(view_of, item);
+    if (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item)
+        && !gpuarray_check(view_of->array->state, item))
+        return take_integer(view_of, item);
     PyErr_Format(PyExc_IndexError, "an index is an integer, a slice, ... or None, not %.200s",
                  Py_TYPE(item)->tp_name);
     return -1;

@@ -48,3 +48,87 @@ def apply(name, *operands, out=None, dtype=None, stream=None, allocator=None, ca
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise TypeError(f"{name} takes GPUArrays and numbers, not ({kinds}): to_gpu makes arrays of NumPy's")
     return result
+
+
+# ---- methods of GPUArray (ext/gpuarray/methods.def)
+
+
+def _with_order(array, dtype, order):
+    from pycuda.gpuarray import empty_like
+
+    return empty_like(array, dtype, order)
+
+
+def astype(array, dtype, order="K", copy=True, *, stream=None):
+    """GPUArray.astype."""
+    dtype = np.dtype(dtype)
+    if dtype == array.dtype and not copy:
+        return array
+    return apply("copy", array, out=_with_order(array, dtype, order), stream=stream, casting="unsafe")
+
+
+def fill(array, value, stream=None):
+    """GPUArray.fill."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if array.dtype.kind == "V" or np.asarray(value).dtype.kind == "V":
+        from pycuda.gpuarray import to_gpu
+
+        value = to_gpu(np.asarray(value, array.dtype))
+    elif not isinstance(value, type(array)):
+        value = array.dtype.type(value)
+    return apply("copy", value, out=array, stream=stream, casting="unsafe")
+
+
+def constant_like(array, value):
+    """A bool array of this shape, all of one value."""
+    return fill(_with_order(array, np.dtype(bool), "K"), value)
+
+
+def clip(array, min=None, max=None, out=None, *, stream=None):
+    """GPUArray.clip."""
+    if min is None and max is None:
+        return apply("copy", array, out=out, stream=stream)
+    if min is None:
+        return apply("minimum", array, max, out=out, stream=stream)
+    if max is None:
+        return apply("maximum", array, min, out=out, stream=stream)
+    return apply("clip", array, min, max, out=out, stream=stream)
+
+
+def round(array, decimals=0, out=None, *, stream=None):
+    """GPUArray.round."""
+    exact = array.dtype.kind in "iub"
+    if exact and decimals >= 0:
+        return apply("copy", array, out=out, stream=stream)
+    if decimals == 0:
+        return apply("rint", array, out=out, stream=stream)
+    factor = 10.0 ** abs(decimals)
+    first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    scaled = apply(first, array, factor, stream=stream)
+    apply("rint", scaled, out=scaled, stream=stream)
+    if out is None and exact:
+        out = _with_order(array, array.dtype, "K")
+    return apply(second, scaled, factor, out=out, stream=stream, casting="unsafe" if exact else "same_kind")
+
+
+def conj(array, out=None):
+    """GPUArray.conj."""
+    if array.dtype.kind != "c" and out is None:
+        return array
+    return apply("conjugate", array, out=out)
+
+
+conjugate = conj
+
+
+def mul_add(array, selffac, other, otherfac, add_timer=None, stream=None, out=None):
+    """GPUArray.mul_add."""
+    scaled = apply("multiply", array, selffac, stream=stream)
+    return apply("add", scaled, apply("multiply", other, otherfac, stream=stream), out=out, stream=stream)
+
+
+def _new_like_me(array, dtype=None, order="C"):
+    """GPUArray._new_like_me."""
+    same = dtype is None or np.dtype(dtype) == array.dtype
+    return _with_order(array, dtype, "K" if same else order)

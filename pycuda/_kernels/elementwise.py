@@ -172,7 +172,8 @@ def _flat(loop: Loop, name: str, vector: int, rounds: int) -> str:
     arrays = [k for k, scalar in enumerate(loop.scalars) if not scalar]
     inputs = [k for k in arrays if k >= loop.function.outputs]
     loads = "".join(
-        f"            const pycuda::Vector<T{k}, V> v{k} = pycuda::load<T{k}, V>(p, {k}, i);\n" for k in inputs
+        f"            const pycuda::Vector<T{k}, V> v{k} = pycuda::load<T{k}, V>(p, {k}, i);\n"
+        for k in inputs
     )
     results = "".join(f"            pycuda::Vector<T{k}, V> v{k};\n" for k in range(loop.function.outputs))
     stores = "".join(

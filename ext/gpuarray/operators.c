@@ -1,0 +1,193 @@
+/* Operators of GPUArray: each is an elementwise operation (elementwise.h), on the default stream. */
+#include "ext/gpuarray/operators.h"
+
+#include "ext/errors.h"
+#include "ext/gpuarray/elementwise.h"
+#include "ext/numpy_api.h"
+
+static PyObject *operate(ModuleState *state, PyObject *name, PyObject *a, PyObject *b, PyObject *out)
+{
+    PyObject *operands[] = {a, b};
+    ElementwiseCall call = {.name = name, .operands = operands, .count = b ? 2 : 1, .out = out};
+    return elementwise_call(state, &call);
+}
+
+/* Either of the two is a GPUArray. */
+static ModuleState *state_of(PyObject *a, PyObject *b)
+{
+    ModuleState *state = state_of_type(Py_TYPE(a));
+    return state && gpuarray_check(state, a) ? state : state_of_type(Py_TYPE(b));
+}
+
+#define BINARY(name) \
+    static PyObject *binary_##name(PyObject *a, PyObject *b) \
+    { \
+        ModuleState *state = state_of(a, b); \
+        return operate(state, state->str_##name, a, b, NULL); \
+    } \
+    static PyObject *inplace_##name(PyObject *a, PyObject *b) \
+    { \
+        ModuleState *state = gpuarray_cast(a)->state; \
+        return operate(state, state->str_##name, a, b, a); \
+    }
+
+#define UNARY(name) \
+    static PyObject *unary_##name(PyObject *a) \
+    { \
+        ModuleState *state = gpuarray_cast(a)->state; \
+        return operate(state, state->str_##name, a, NULL, NULL); \
+    }
+
+BINARY(add)
+BINARY(subtract)
+BINARY(multiply)
+BINARY(divide)
+BINARY(floor_divide)
+BINARY(remainder)
+BINARY(bitwise_and)
+BINARY(bitwise_or)
+BINARY(bitwise_xor)
+BINARY(left_shift)
+BINARY(right_shift)
+UNARY(negative)
+UNARY(absolute)
+UNARY(invert)
+
+/* As in PyCUDA: no copy. */
+static PyObject *positive(PyObject *a) { return Py_NewRef(a); }
+
+static PyObject *divide_with_remainder(PyObject *a, PyObject *b)
+{
+    PyObject *none = PyTuple_Pack(2, Py_None, Py_None);
+    ModuleState *state = state_of(a, b);
+    PyObject *result = none ? operate(state, state->str_divmod, a, b, none) : NULL;
+    Py_XDECREF(none);
+    return result;
+}
+
+/* a ** 2, a ** 0.5 and a ** -1 of floats, as NumPy has it: exact, and without pow(). NULL: none of these. */
+static PyObject *simple_power(ModuleState *state, PyObject *base, PyObject *exponent)
+{
+    if (!gpuarray_check(state, base) || (!PyFloat_CheckExact(exponent) && !PyLong_CheckExact(exponent)))
+        return NULL;
+    const int number = gpuarray_cast(base)->dtype->type_num;
+    if (!PyTypeNum_ISFLOAT(number) && !PyTypeNum_ISCOMPLEX(number)) return NULL;
+    double value = PyFloat_AsDouble(exponent);
+    if (value == -1 && PyErr_Occurred()) PyErr_Clear();
+    return value == 2     ? state->str_square
+           : value == 0.5 ? state->str_sqrt
+           : value == -1  ? state->str_reciprocal
+                          : NULL;
+}
+
+static PyObject *raise_to(PyObject *a, PyObject *b, PyObject *out)
+{
+    ModuleState *state = state_of(a, b);
+    PyObject *simple = simple_power(state, a, b);
+    return simple ? operate(state, simple, a, NULL, out) : operate(state, state->str_power, a, b, out);
+}
+
+static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+    return raise_to(a, b, NULL);
+}
+
+static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+    return raise_to(a, b, a);
+}
+
+static PyObject *matrix_multiply(PyObject *a, PyObject *b)
+{
+    ModuleState *state = state_of(a, b);
+    if (!gpuarray_check(state, a) || !gpuarray_check(state, b)) Py_RETURN_NOTIMPLEMENTED;
+    return gpuarray_call_body(state, "linear", "matmul", a, &b, 1, NULL);
+}
+
+/* A Python int that fits no element of the array's dtype: the answer is the same for all elements, and the result of
+ * comparing 0-d NumPy arrays, whose int64 holds more. */
+static PyObject *compare(PyObject *self, PyObject *other, int operation)
+{
+    ModuleState *state = gpuarray_cast(self)->state;
+    PyObject *const names[] = {
+        [Py_LT] = state->str_less,      [Py_LE] = state->str_less_equal, [Py_EQ] = state->str_equal,
+        [Py_NE] = state->str_not_equal, [Py_GT] = state->str_greater,    [Py_GE] = state->str_greater_equal,
+    };
+    PyObject *result = operate(state, names[operation], self, other, NULL);
+    if (result || !PyLong_Check(other) || !PyErr_ExceptionMatches(PyExc_OverflowError)) return result;
+    PyErr_Clear();
+    PyObject *zero = PyLong_FromLong(0), *sign = zero ? PyObject_RichCompare(other, zero, Py_GT) : NULL;
+    bool large = sign == Py_True;
+    Py_XDECREF(zero);
+    Py_XDECREF(sign);
+    if (!sign) return NULL;
+    bool answer =
+        operation == Py_NE
+        || (large ? operation == Py_LT || operation == Py_LE : operation == Py_GT || operation == Py_GE);
+    PyObject *arguments[] = {answer ? Py_True : Py_False};
+    return gpuarray_call_body(state, "elementwise", "constant_like", self, arguments, 1, NULL);
+}
+
+/* ---- One element as a Python number ---- */
+
+/* The element as a NumPy scalar: waits for what was queued on the default stream. */
+static PyObject *only_element(PyObject *self, const char *what)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    if (array->size != 1)
+        return PyErr_Format(PyExc_TypeError, "only arrays of one element can be converted to %s, this has %zd",
+                            what, array->size);
+    PyObject *host = PyObject_CallMethodNoArgs(self, array->state->str_get);
+    PyObject *item = host ? PyObject_CallMethod(host, "item", NULL) : NULL;
+    Py_XDECREF(host);
+    return item;
+}
+
+static PyObject *converted(PyObject *item, PyObject *(*convert)(PyObject *))
+{
+    PyObject *number = item ? convert(item) : NULL;
+    Py_XDECREF(item);
+    return number;
+}
+
+static PyObject *as_int(PyObject *self) { return converted(only_element(self, "int"), PyNumber_Long); }
+static PyObject *as_float(PyObject *self) { return converted(only_element(self, "float"), PyNumber_Float); }
+
+static PyObject *as_index(PyObject *self)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    if (array->ndim > 0 || !PyTypeNum_ISINTEGER(array->dtype->type_num))
+        return PyErr_Format(PyExc_TypeError, "only integer arrays without axes can be an index");
+    return converted(only_element(self, "an index"), PyNumber_Index);
+}
+
+#define SLOT(slot, function) {Py_##slot, AS_SLOT(function)}
+#define BOTH(slot, function, inplace) SLOT(nb_##slot, function), SLOT(nb_inplace_##slot, inplace)
+
+const PyType_Slot gpuarray_operators[] = {
+    BOTH(add, binary_add, inplace_add),
+    BOTH(subtract, binary_subtract, inplace_subtract),
+    BOTH(multiply, binary_multiply, inplace_multiply),
+    BOTH(true_divide, binary_divide, inplace_divide),
+    BOTH(floor_divide, binary_floor_divide, inplace_floor_divide),
+    BOTH(remainder, binary_remainder, inplace_remainder),
+    BOTH(and, binary_bitwise_and, inplace_bitwise_and),
+    BOTH(or, binary_bitwise_or, inplace_bitwise_or),
+    BOTH(xor, binary_bitwise_xor, inplace_bitwise_xor),
+    BOTH(lshift, binary_left_shift, inplace_left_shift),
+    BOTH(rshift, binary_right_shift, inplace_right_shift),
+    BOTH(power, power, inplace_power),
+    SLOT(nb_matrix_multiply, matrix_multiply),
+    SLOT(nb_divmod, divide_with_remainder),
+    SLOT(nb_negative, unary_negative),
+    SLOT(nb_positive, positive),
+    SLOT(nb_absolute, unary_absolute),
+    SLOT(nb_invert, unary_invert),
+    SLOT(nb_int, as_int),
+    SLOT(nb_float, as_float),
+    SLOT(nb_index, as_index),
+    SLOT(tp_richcompare, compare),
+    {0, NULL},
+};

@@ -1,0 +1,47 @@
+"""GPUArrays as the memory of texture references."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import pycuda.driver as drv
+
+
+def _bind(array, texref, allow_offset):
+    if not array.flags.forc:
+        raise ValueError("a texture reads contiguous memory: the array has gaps or another order")
+    return texref.set_address(array, array.nbytes, allow_offset=allow_offset) / array.dtype.itemsize
+
+
+def bind_to_texref(self, texref, allow_offset=False):
+    """GPUArray.bind_to_texref."""
+    return _bind(self, texref, allow_offset)
+
+
+# dtypes that textures do not have: format, channels, which permission reading them takes.
+_HELD_AS = {
+    np.dtype(np.float64): (drv.array_format.SIGNED_INT32, 2, "allow_double_hack"),
+    np.dtype(np.complex64): (drv.array_format.UNSIGNED_INT32, 2, "allow_complex_hack"),
+    np.dtype(np.complex128): (drv.array_format.SIGNED_INT32, 4, "allow_complex_hack"),
+}
+
+
+def bind_to_texref_ext(
+    self, texref, channels=1, allow_double_hack=False, allow_complex_hack=False, allow_offset=False
+):
+    """GPUArray.bind_to_texref_ext."""
+    held = _HELD_AS.get(self.dtype)
+    allowed = {"allow_double_hack": allow_double_hack, "allow_complex_hack": allow_complex_hack}
+    if channels not in (1, 2, 4):
+        raise ValueError(f"textures have 1, 2 or 4 channels, not {channels}")
+    if held and allowed[held[2]]:
+        if channels != 1:
+            raise ValueError(f"a texture of {self.dtype} has one channel, not {channels}")
+        array_format, channels, as_integer = *held[:2], True
+    else:
+        array_format, as_integer = drv.dtype_to_array_format(self.dtype), self.dtype.kind in "iu"
+    offset = _bind(self, texref, allow_offset)
+    texref.set_format(array_format, channels)
+    if as_integer:
+        texref.set_flags(texref.get_flags() | drv.TRSF_READ_AS_INTEGER)
+    return offset

@@ -1,0 +1,159 @@
+"""Mathematical functions of GPUArrays, element by element, with PyCUDA's names."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from pycuda._array.elementwise import apply
+
+_NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
+_FUNCTIONS = """fabs ceil floor exp log log10 sqrt sin cos tan asin acos atan sinh cosh tanh""".split()
+
+
+def _into(array, out):
+    """The array for the result: `out`, which must look like the operand, or None."""
+    if out is None and array.dtype.kind in "iub":
+        from pycuda.gpuarray import empty_like
+
+        return empty_like(array)
+    if out is not None and (out.dtype != array.dtype or out.shape != array.shape):
+        raise AssertionError(
+            f"out must have the dtype and shape of the operand: {array.dtype}, {array.shape}"
+        )
+    return out
+
+
+def _unary(name):
+    numpy_name = _NUMPY_NAMES.get(name, name)
+
+    def function(array, stream_or_out=None, *, out=None, stream=None):
+        if stream_or_out is not None:
+            warnings.warn(
+                f"{name}: pass out= or stream= by name, not by position", DeprecationWarning, stacklevel=2
+            )
+            if hasattr(stream_or_out, "dtype"):
+                out = stream_or_out
+            else:
+                stream = stream_or_out
+        exact = array.dtype.kind in "iub"
+        return apply(
+            numpy_name,
+            array,
+            out=_into(array, out),
+            dtype=np.float64 if exact else None,
+            stream=stream,
+            casting="unsafe" if exact else "same_kind",
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{name} of each element.
+
+    Parameters
+    ----------
+    array : GPUArray
+        Integers are computed as float64 and cut to whole numbers.
+    stream_or_out : Stream or GPUArray, optional
+        Deprecated: pass one of the next two.
+    out : GPUArray, optional
+        Where the result goes: of the same dtype and shape.
+    stream : Stream, optional
+
+    Returns
+    -------
+    GPUArray
+        Of the same dtype and shape.
+
+    Raises
+    ------
+    AssertionError
+        When `out` has another dtype or shape.
+    TypeError
+        When the function is not defined for the dtype.
+    """
+    return function
+
+
+fabs = _unary("fabs")
+ceil = _unary("ceil")
+floor = _unary("floor")
+exp = _unary("exp")
+log = _unary("log")
+log10 = _unary("log10")
+sqrt = _unary("sqrt")
+sin = _unary("sin")
+cos = _unary("cos")
+tan = _unary("tan")
+asin = _unary("asin")
+acos = _unary("acos")
+atan = _unary("atan")
+sinh = _unary("sinh")
+cosh = _unary("cosh")
+tanh = _unary("tanh")
+
+
+def fmod(arg, mod, stream=None):
+    """Remainder of arg / mod with the sign of arg.
+
+    Parameters
+    ----------
+    arg, mod : GPUArray
+    stream : Stream, optional
+
+    Returns
+    -------
+    GPUArray
+    """
+    return apply("fmod", arg, mod, stream=stream)
+
+
+def ldexp(significand, exponent, stream=None):
+    """significand * 2 ** exponent.
+
+    Parameters
+    ----------
+    significand, exponent : GPUArray
+        Exponents may be floats, as `frexp` gives them.
+    stream : Stream, optional
+
+    Returns
+    -------
+    GPUArray
+        Of the dtype of `significand`.
+    """
+    if getattr(exponent, "dtype", np.dtype(int)).kind == "f":
+        exponent = exponent.astype(np.int32, stream=stream)
+    return apply("ldexp", significand, exponent, stream=stream)
+
+
+def frexp(arg, stream=None):
+    """Significands of 0.5 or more and less than 1, and exponents of 2.
+
+    Parameters
+    ----------
+    arg : GPUArray
+    stream : Stream, optional
+
+    Returns
+    -------
+    (GPUArray, GPUArray)
+        Both of the dtype of `arg`.
+    """
+    significand, exponent = apply("frexp", arg, stream=stream)
+    return significand, exponent.astype(significand.dtype, stream=stream)
+
+
+def modf(arg, stream=None):
+    """Fractional and whole parts, each with the sign of the value.
+
+    Parameters
+    ----------
+    arg : GPUArray
+    stream : Stream, optional
+
+    Returns
+    -------
+    (GPUArray, GPUArray)
+    """
+    return apply("modf", arg, stream=stream)
