@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from operator import itemgetter
 from typing import NamedTuple
 
 import pycuda.driver as drv
@@ -61,18 +60,14 @@ class _Plan(NamedTuple):
 
 def _read(arguments, text: source.Text) -> _Reading:
     arguments = user.read_arguments(arguments)
-    positions = tuple(k for k, argument in enumerate(arguments) if isinstance(argument, VectorArg))
+    positions, vectors, pick = source.vectors_of(arguments)
     if not positions:
         raise AssertionError(
             f"{text.name}: an elementwise kernel needs a pointer among its arguments: it gives the size"
         )
-    vectors = [arguments[k] for k in positions]
     texts = (text.operation, text.loop_prep, text.after_loop)
     analysis = user.analyse([vector.name for vector in vectors], texts, text.preamble)
-    if len(positions) == 1:
-        only = positions[0]
-        return _Reading(arguments, positions, vectors, lambda args: (args[only],), analysis)
-    return _Reading(arguments, positions, vectors, itemgetter(*positions), analysis)
+    return _Reading(arguments, positions, vectors, pick, analysis)
 
 
 class ElementwiseKernel:
@@ -376,12 +371,9 @@ class _Streams:
 
     def _same(self, vectors):
         """For each vector the position of the first that is the same array. None when two overlap otherwise, of
-        which one is written, or one is not aligned.
+        which one is written.
         """
         starts = [operands.address(vector) for vector in vectors]
-        for start in starts:
-            if start % 16:
-                return None
         same = list(builtins.range(len(starts)))
         for b in builtins.range(1, len(starts)):
             for a in builtins.range(b):

@@ -116,7 +116,7 @@ def _plain(name: str) -> str:
 @context_dependent_memoize
 def get_logical_not_kernel(dtype_x, dtype_out):
     """The prepared kernel of (x, out): whether each element is 0."""
-    zero = f"{dtype_to_ctype(dtype_x)}(0)"
+    zero = f"({dtype_to_ctype(dtype_x)}) 0"
     return get_elwise_kernel(_vectors(x=dtype_x, z=dtype_out), f"z[i] = (x[i] == {zero})", "logical_not")
 
 
@@ -331,13 +331,13 @@ def get_ldexp_kernel():
 @context_dependent_memoize
 def get_if_positive_kernel(crit_dtype, dtype):
     """The prepared kernel of (crit, then, else, result): then where crit is above 0."""
-    return _choice("if_positive", f"crit[i] > {dtype_to_ctype(crit_dtype)}(0)", crit_dtype, dtype)
+    return _choice("if_positive", f"crit[i] > ({dtype_to_ctype(crit_dtype)}) 0", crit_dtype, dtype)
 
 
 @context_dependent_memoize
 def get_where_kernel(crit_dtype, dtype):
     """The prepared kernel of (crit, then, else, result): then where crit is not 0."""
-    return _choice("where", f"crit[i] != {dtype_to_ctype(crit_dtype)}(0)", crit_dtype, dtype)
+    return _choice("where", f"crit[i] != ({dtype_to_ctype(crit_dtype)}) 0", crit_dtype, dtype)
 
 
 def _choice(name, condition, crit_dtype, dtype):

@@ -2,14 +2,15 @@
 
     plain      one element a thread and round, over any pointers: PyCUDA's kernel
     strided    the same loop, the arrays reached through their strides
-    streaming  16 bytes of each array a thread and round, where the arrays are long, aligned and apart
+    streaming  16 bytes of each array a thread and round, where the arrays are long and apart
 
-The compiler joins the accesses of a streaming kernel into vectors by itself: it sees neighbouring elements of
-aligned arrays that do not overlap.
+In a streaming kernel x[i] is a register. It was loaded with its neighbours if x is only read as x[i], and is
+stored with them if a statement x[i] = ... is reached for every i; else x stays a pointer.
 """
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,19 @@ _BYTES_IN_FLIGHT = 32  # that a thread reads before it computes
 
 SIZE = ScalarArg(np.uintp, "n")
 RANGE = [ScalarArg(np.intp, name) for name in ("start", "stop", "step")]
+
+
+def vectors_of(arguments):
+    """(positions, VectorArgs, a function from the arguments of a call to its vectors)"""
+    positions = tuple(k for k, argument in enumerate(arguments) if isinstance(argument, VectorArg))
+    if len(positions) > 1:
+        pick = itemgetter(*positions)
+    else:
+
+        def pick(args):
+            return (args[positions[0]],)
+
+    return positions, [arguments[k] for k in positions], pick
 
 
 class Text(NamedTuple):
@@ -167,6 +181,7 @@ class _Streamed(NamedTuple):
 
     parameter: str
     outside: str = ""  # the loops
+    fits: str = ""  # a condition: its address is one for whole vectors
     load: str = ""
     lane: str = ""  # inside the unrolled loop
     store: str = ""
@@ -180,15 +195,17 @@ def _streamed(name: str, ctype: str, first: str, use: user.Use, shape: Streaming
     const = "" if use.written else "const "
     own = name == first
     parameter = f"{const}{ctype} *{'__restrict__ ' if own else ''}pycuda_{name}"
-    pointer = f"({const}{ctype} *)__builtin_assume_aligned(pycuda_{first}, 16)" if own else first
+    pointer = f"pycuda_{first}"
     if not use.indexed or (use.written and not use.assigned):
         return _Streamed(parameter, f"  {const}{ctype} *const {name} = {pointer};\n")
     held, step = f"pycuda_lanes_{first}", THREADS * shape.vector
     at = f"(pycuda_{first} + pycuda_first, {step});\n"
-    declaration = f"    pycuda::lanes<{ctype}, {shape.vector}, {shape.rounds}> {held};\n"
+    lanes = f"pycuda::lanes<{ctype}, {shape.vector}, {shape.rounds}>"
+    declaration = f"    {lanes} {held};\n"
     load = declaration + (f"    {held}.load{at}" if use.read else "")
     return _Streamed(
         parameter,
+        fits=f" && {lanes}::fit(pycuda_{first})" if own else "",
         load=load if own else "",
         lane=f"      const pycuda::here<{const}{ctype}> {name}({held}(pycuda_k));\n",
         store=f"    {held}.store{at}" if own and use.assigned else "",
@@ -210,7 +227,7 @@ def _together(uses) -> user.Use:
 
 
 def streaming(arguments, text: Text, uses, same, shape: Streaming) -> str:
-    """The kernel for aligned arrays that do not overlap, except that same[k] is the first vector that is the same
+    """The kernel for arrays that do not overlap, except that same[k] is the first vector that is the same
     array as vector k.
     """
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
@@ -233,7 +250,7 @@ def streaming(arguments, text: Text, uses, same, shape: Streaming) -> str:
     tile, step = shape.tile, THREADS * shape.vector
     body = f"""
 {joined("outside")}{text.prepare()}
-  const size_t pycuda_tiled = n - n % {tile};
+  const size_t pycuda_tiled = true{joined("fits")} ? n - n % {tile} : 0;
   for (size_t pycuda_tile = blockIdx.x * (size_t){tile}; pycuda_tile < pycuda_tiled;
        pycuda_tile += gridDim.x * (size_t){tile}) {{
     const size_t pycuda_first = pycuda_tile + threadIdx.x * {shape.vector};

@@ -20,29 +20,32 @@ template <int BYTES> struct access {
 };
 
 template <class T, int V, int ROUNDS> class lanes {
-    enum { bytes = V * (int)sizeof(T), words = bytes / access<bytes>::size };
+    enum { bytes = V * (int)sizeof(T), unit_bytes = access<bytes>::size, units = bytes / unit_bytes };
     typedef typename access<bytes>::type unit;
-    union {
-        unsigned char raw[ROUNDS * bytes];
-        unit units[ROUNDS * words];
-    };
+    __align__(16) unsigned char raw[ROUNDS * bytes];
 
   public:
+    // Views may begin anywhere: every thread of a launch decides alike.
+    static __device__ __forceinline__ bool fit(const T *at) { return (size_t)at % unit_bytes == 0; }
+
     // The first round's elements begin at `from`, each further round's `step` elements later.
-    __device__ __forceinline__ void load(const T *__restrict__ from, size_t step)
+    __device__ __forceinline__ void load(const T *from, size_t step)
     {
 #pragma unroll
-        for (int r = 0; r < ROUNDS; r++)
-#pragma unroll
-            for (int w = 0; w < words; w++) units[r * words + w] = ((const unit *)(from + r * step))[w];
+        for (int k = 0; k < ROUNDS * units; k++) {
+            const unit moved = ((const unit *)(from + k / units * step))[k % units];
+            memcpy(raw + k * unit_bytes, &moved, unit_bytes);
+        }
     }
 
     __device__ __forceinline__ void store(T *to, size_t step) const
     {
 #pragma unroll
-        for (int r = 0; r < ROUNDS; r++)
-#pragma unroll
-            for (int w = 0; w < words; w++) ((unit *)(to + r * step))[w] = units[r * words + w];
+        for (int k = 0; k < ROUNDS * units; k++) {
+            unit moved;
+            memcpy(&moved, raw + k * unit_bytes, unit_bytes);
+            ((unit *)(to + k / units * step))[k % units] = moved;
+        }
     }
 
     __device__ __forceinline__ T &operator()(int k) { return ((T *)raw)[k]; }

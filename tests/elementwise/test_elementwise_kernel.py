@@ -21,6 +21,7 @@ DTYPES = [np.dtype(code) for code in "bBhHiIqQefdFD"]
 @pytest.fixture(autouse=True)
 def forget():
     yield
+    drv.Context.synchronize()
     clear_context_caches()
 
 
