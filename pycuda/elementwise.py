@@ -80,8 +80,8 @@ class ElementwiseKernel:
     operation : str
         CUDA C, one or more statements, run for each index ``i`` of the ``n`` elements: ``"z[i] = a * x[i]"``.
         ``tid``, ``cta_start`` and ``total_threads`` are the thread's number in its block, the number of the
-        block's first thread, and the number of all threads. A call with ``range=`` or ``slice=`` has ``start``,
-        ``stop`` and ``step`` in place of ``n``.
+        block's first thread, and the number of all threads. A call with ``range=`` or ``slice=`` has
+        ``start``, ``stop`` and ``step`` in place of ``n``.
     name : str
         Of the kernel, as profilers and errors show it.
     keep, options
@@ -91,14 +91,15 @@ class ElementwiseKernel:
 
     Notes
     -----
-    Compiled at the first call, once for each context and layout of arguments. An error of the compiler shows the
-    user's own lines.
+    Compiled at the first call, once for each context and layout of arguments. An error of the compiler
+    shows the user's own lines.
 
-    The *first vector* gives the number of elements ``n``. Arrays that are all C-contiguous, or all F-contiguous,
-    are walked as they lie in memory, whatever their shapes. In all other cases ``x[k]`` is element k of the array
-    in C order, through any strides. An array with fewer elements that is only read, and only as ``x[i]``, is
-    broadcast to the shape of the first. A shorter array that is written, or does not broadcast, is refused unless
-    a condition on ``i`` may keep the kernel within it. Longer arrays are used from their start.
+    The *first vector* gives the number of elements ``n``. Arrays that are all C-contiguous, or all
+    F-contiguous, are walked as they lie in memory, whatever their shapes. In all other cases ``x[k]`` is
+    element k of the array in C order, through any strides. An array with fewer elements that is only read,
+    and only as ``x[i]``, is broadcast to the shape of the first. A shorter array that is written, or does
+    not broadcast, is refused unless a condition on ``i`` may keep the kernel within it. Longer arrays are
+    used from their start.
 
     With ``import numpy as np``, ``a`` and ``b`` GPUArrays of float32:
 
@@ -248,11 +249,13 @@ class ElementwiseKernel:
         for vector, (shape, strides, dtype) in zip(self._reading.vectors, forms, strict=True):
             use = self._reading.analysis.uses[vector.name]
             part = layout.Operand(vector.name, use, shape, strides, dtype.itemsize)
-            length = part.size if part.size >= walk.size or not layout.broadcasts(part, forms[0][0]) else walk.size
+            length = (
+                part.size if part.size >= walk.size or not layout.broadcasts(part, forms[0][0]) else walk.size
+            )
             if use.indexed and (low < 0 or high >= length):
                 raise ValueError(
-                    f"{self.name}: the range goes from index {low} to {high}, the argument {vector.name!r} has "
-                    f"{length} elements"
+                    f"{self.name}: the range goes from index {low} to {high}, the argument {vector.name!r} "
+                    f"has {length} elements"
                 )
 
     # ---- code
@@ -301,9 +304,16 @@ class ElementwiseKernel:
         if found is None:
             text = self._text
             found = self._functions[key] = get_elwise_kernel_and_types(
-                self._reading.arguments, text.operation, self.name, self._keep, self._options, bool(use_range),
-                preamble=text.preamble, loop_prep=text.loop_prep, after_loop=text.after_loop,
-            )  # fmt: skip
+                self._reading.arguments,
+                text.operation,
+                self.name,
+                self._keep,
+                self._options,
+                bool(use_range),
+                preamble=text.preamble,
+                loop_prep=text.loop_prep,
+                after_loop=text.after_loop,
+            )
         return found
 
     def get_texref(self, name: str, use_range: bool = False):
@@ -346,9 +356,7 @@ class _Streams:
 
     def __init__(self, kernel: ElementwiseKernel, forms, size: int):
         self.kernel, self.size = kernel, size
-        self.bytes = [
-            max(dtype.itemsize * _count(shape), 1) for shape, _, dtype in forms
-        ]
+        self.bytes = [max(dtype.itemsize * _count(shape), 1) for shape, _, dtype in forms]
         self.dtypes = [dtype for _, _, dtype in forms]
         reading = kernel._reading
         self.shape = source.streaming_shape(reading.vectors, reading.analysis.uses)
@@ -370,8 +378,8 @@ class _Streams:
         return _Plan(launch, grid, (source.THREADS, 1, 1), (self.size,), None)
 
     def _same(self, vectors):
-        """For each vector the position of the first that is the same array. None when two overlap otherwise, of
-        which one is written.
+        """For each vector the position of the first that is the same array. None when two overlap
+        otherwise, of which one is written.
         """
         starts = [operands.address(vector) for vector in vectors]
         same = list(builtins.range(len(starts)))

@@ -59,8 +59,8 @@ class ReductionKernel:
         CUDA C: an expression of ``a`` and ``b``, as in ``"a+b"``. It must be associative; it need not be
         commutative, the elements keep their order.
     map_expr : str, optional
-        CUDA C: an expression of the arguments at index ``i``, as in ``"x[i]*y[i]"``. Without it the elements of an
-        argument named ``in``.
+        CUDA C: an expression of the arguments at index ``i``, as in ``"x[i]*y[i]"``. Without it the
+        elements of an argument named ``in``.
     arguments : str or list of VectorArg and ScalarArg, optional
         A C argument list; pointers are arrays. Without it, one array of dtype_out named ``in``.
     name : str
@@ -72,11 +72,11 @@ class ReductionKernel:
 
     Notes
     -----
-    One launch a call. The same elements give the same bits on every device, at every run: floating-point sums,
-    too, are made in an order that depends on the number of elements alone.
+    One launch a call. The same elements give the same bits on every device, at every run: floating-point
+    sums, too, are made in an order that depends on the number of elements alone.
 
-    The first vector gives the number of elements; `pycuda.elementwise.ElementwiseKernel` says how other shapes and
-    layouts go with it.
+    The first vector gives the number of elements; `pycuda.elementwise.ElementwiseKernel` says how other
+    shapes and layouts go with it.
 
     Attributes
     ----------
@@ -84,8 +84,9 @@ class ReductionKernel:
     block_size : int
         Threads of the two stages that clients launch themselves.
     stage1_func, stage2_func
-        ``f(grid, block, stream, out, *arguments, seq_count, n, shared_size=0)``: each block leaves in ``out`` the
-        value of seq_count * block_size elements. Stage 2 has an array of such values before the arguments.
+        ``f(grid, block, stream, out, *arguments, seq_count, n, shared_size=0)``: each block leaves in
+        ``out`` the value of seq_count * block_size elements. Stage 2 has an array of such values before the
+        arguments.
     stage1_arg_types, stage2_arg_types : list of str
         Format codes of the arguments, "P" for a pointer.
     """
@@ -109,14 +110,21 @@ class ReductionKernel:
         self.name = name
         accumulator = self.dtype_out if _accumulator is None else np.dtype(_accumulator)
         self._text = source.Text(
-            self.dtype_out, accumulator, str(neutral), reduce_expr, "in[i]" if map_expr is None else map_expr, name,
+            self.dtype_out,
+            accumulator,
+            str(neutral),
+            reduce_expr,
+            "in[i]" if map_expr is None else map_expr,
+            name,
             preamble,
-        )  # fmt: skip
+        )
         self._keep, self._options = keep, options
         self._arguments = source.default_arguments(arguments, dtype_to_ctype(self.dtype_out))
         self._positions, self._vectors, self._pick = vectors_of(self._arguments)
         if not self._vectors:
-            raise AssertionError(f"{name}: a reduction needs a pointer among its arguments: it gives the size")
+            raise AssertionError(
+                f"{name}: a reduction needs a pointer among its arguments: it gives the size"
+            )
         texts = (self._text.map_expr, reduce_expr)
         self._analysis = user.analyse([vector.name for vector in self._vectors], texts, preamble)
         self._shape = source.shape(self._vectors, self._analysis.uses)
@@ -209,9 +217,7 @@ class ReductionKernel:
         tile = self._shape.tile(walk.size)
         blocks = max(-(-walk.size // tile), 1)
         room = blocks * self._text.accumulator.itemsize if blocks > 1 else 0
-        plan = _Plan(
-            launch, (blocks, 1), (walk.size, tile), room, (walk.geometry,) if walk.geometry else ()
-        )
+        plan = _Plan(launch, (blocks, 1), (walk.size, tile), room, (walk.geometry,) if walk.geometry else ())
         if len(self._plans) >= _PLANS:
             self._plans.clear()
         self._plans[_current(), *forms] = plan
@@ -223,7 +229,13 @@ class ReductionKernel:
         function = self._functions.get(key)
         if function is None:
             built = source.build_whole(
-                self._arguments, self._text, self._analysis.uses, self._shape, signature, self._keep, self._options
+                self._arguments,
+                self._text,
+                self._analysis.uses,
+                self._shape,
+                signature,
+                self._keep,
+                self._options,
             )
             function = self._functions[key] = built.prepared_async_call
         return function
@@ -237,9 +249,18 @@ class ReductionKernel:
         if found is None:
             text = self._text
             function, codes = get_reduction_kernel_and_types(
-                stage, dtype_to_ctype(self.dtype_out), self.block_size, text.neutral, text.reduce_expr,
-                text.map_expr, self._arguments, f"{self.name}_stage{stage}", self._keep, self._options, text.preamble,
-            )  # fmt: skip
+                stage,
+                dtype_to_ctype(self.dtype_out),
+                self.block_size,
+                text.neutral,
+                text.reduce_expr,
+                text.map_expr,
+                self._arguments,
+                f"{self.name}_stage{stage}",
+                self._keep,
+                self._options,
+                text.preamble,
+            )
             found = self._functions[key] = function.prepared_async_call, codes
         return found
 
@@ -276,9 +297,15 @@ class ReductionKernel:
         """source and kernel name of the first stage."""
         text, name = self._text, f"{self.name}_stage1"
         code = source.stage_source(
-            dtype_to_ctype(self.dtype_out), self.block_size, text.neutral, text.reduce_expr, text.map_expr,
-            self._arguments, name, text.preamble,
-        )  # fmt: skip
+            dtype_to_ctype(self.dtype_out),
+            self.block_size,
+            text.neutral,
+            text.reduce_expr,
+            text.map_expr,
+            self._arguments,
+            name,
+            text.preamble,
+        )
         return SimpleNamespace(source=code, name=name)
 
 
@@ -382,8 +409,8 @@ def get_all_kernel(dtype_out, dtype_in):
 
 
 def get_minmax_neutral(what: str, dtype) -> str:
-    """CUDA C for what changes no minimum (what "min") or maximum ("max") of this dtype. TypeError when that has no
-    order, ValueError for another word.
+    """CUDA C for what changes no minimum (what "min") or maximum ("max") of this dtype. TypeError when that
+    has no order, ValueError for another word.
     """
     dtype = np.dtype(dtype)
     if what not in ("min", "max"):
@@ -410,13 +437,18 @@ def _smaller_or_larger(what: str, dtype) -> str:
 
 @context_dependent_memoize
 def get_minmax_kernel(what: str, dtype):
-    """The kernel of the smallest ("min") or largest ("max") element; NaN is ignored. TypeError for complex numbers
-    and structures.
+    """The kernel of the smallest ("min") or largest ("max") element; NaN is ignored. TypeError for complex
+    numbers and structures.
     """
     return ReductionKernel(
-        dtype, get_minmax_neutral(what, dtype), _smaller_or_larger(what, dtype), "in[i]", [VectorArg(dtype, "in")],
-        f"{what}_kernel", _accumulator=_accumulator(dtype),
-    )  # fmt: skip
+        dtype,
+        get_minmax_neutral(what, dtype),
+        _smaller_or_larger(what, dtype),
+        "in[i]",
+        [VectorArg(dtype, "in")],
+        f"{what}_kernel",
+        _accumulator=_accumulator(dtype),
+    )
 
 
 @context_dependent_memoize
@@ -424,6 +456,11 @@ def get_subset_minmax_kernel(what: str, dtype, dtype_subset):
     """The kernel of the smallest or largest element at some indices: of (indices, array)."""
     arguments = [VectorArg(dtype_subset, "lookup_tbl"), VectorArg(dtype, "in")]
     return ReductionKernel(
-        dtype, get_minmax_neutral(what, dtype), _smaller_or_larger(what, dtype), "in[lookup_tbl[i]]", arguments,
-        f"subset_{what}_kernel", _accumulator=_accumulator(dtype),
-    )  # fmt: skip
+        dtype,
+        get_minmax_neutral(what, dtype),
+        _smaller_or_larger(what, dtype),
+        "in[lookup_tbl[i]]",
+        arguments,
+        f"subset_{what}_kernel",
+        _accumulator=_accumulator(dtype),
+    )

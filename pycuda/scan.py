@@ -37,9 +37,13 @@ class _ScanKernel:
         if self._exclusive and neutral is None:
             raise ValueError("an exclusive scan needs a neutral element: its first result")
         self._text = source.Text(
-            self.dtype, scan_expr, None if neutral is None else str(neutral), self._exclusive, name_prefix + "_scan",
+            self.dtype,
+            scan_expr,
+            None if neutral is None else str(neutral),
+            self._exclusive,
+            name_prefix + "_scan",
             preamble,
-        )  # fmt: skip
+        )
         dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
         self._options = options
         self._shape = source.shape(self.dtype.itemsize)
@@ -87,7 +91,9 @@ class _ScanKernel:
         return source.shape(self._segment_bytes())
 
     def _segment_bytes(self) -> int:
-        return -(-(self.dtype.itemsize + 4) // 16) * 16 if self.dtype.itemsize > 8 else self.dtype.itemsize + 8
+        return (
+            -(-(self.dtype.itemsize + 4) // 16) * 16 if self.dtype.itemsize > 8 else self.dtype.itemsize + 8
+        )
 
     # ---- calls
 
@@ -147,9 +153,20 @@ class _ScanKernel:
         itemsize = self._segment_bytes() if segments is not None else self.dtype.itemsize
         states, number = scratch.states(stream, entries, entries * itemsize if itemsize > 4 else 0)
         function.prepared_async_call(
-            (tiles, 1), (items.threads, 1, 1), stream, input_ary, strides // self.dtype.itemsize, output_ary,
-            out_strides // self.dtype.itemsize, size, states.memory, states.entries, states.values, number, *more,
-        )  # fmt: skip
+            (tiles, 1),
+            (items.threads, 1, 1),
+            stream,
+            input_ary,
+            strides // self.dtype.itemsize,
+            output_ary,
+            out_strides // self.dtype.itemsize,
+            size,
+            states.memory,
+            states.entries,
+            states.values,
+            number,
+            *more,
+        )
         return output_ary
 
     def _checked(self, ary, name: str, dtype):
@@ -170,7 +187,9 @@ class _ScanKernel:
         low_a, high_a = operands.extent(start_a, (size,), (a_stride,), itemsize)
         low_b, high_b = operands.extent(start_b, (size,), (b_stride,), itemsize)
         if low_a < high_b and low_b < high_a:
-            raise ValueError("the input and the output overlap in part: one must be the other, or apart from it")
+            raise ValueError(
+                "the input and the output overlap in part: one must be the other, or apart from it"
+            )
 
 
 class ExclusiveScanKernel(_ScanKernel):

@@ -105,7 +105,9 @@ def get_conj_kernel(dtype, conj_dtype):
 def get_unary_func_kernel(func_name, in_dtype, out_dtype=None):
     """The prepared kernel of (in, out): a CUDA function of each element."""
     out_dtype = in_dtype if out_dtype is None else out_dtype
-    return get_elwise_kernel(_vectors(y=in_dtype, z=out_dtype), f"z[i] = {func_name}(y[i])", f"{_plain(func_name)}_kernel")
+    return get_elwise_kernel(
+        _vectors(y=in_dtype, z=out_dtype), f"z[i] = {func_name}(y[i])", f"{_plain(func_name)}_kernel"
+    )
 
 
 def _plain(name: str) -> str:
@@ -140,7 +142,12 @@ def get_axpbyz_kernel(dtype_x, dtype_y, dtype_z, x_is_scalar=False, y_is_scalar=
 @context_dependent_memoize
 def get_axpbz_kernel(dtype_x, dtype_z):
     """The prepared kernel of (a, x, b, z): z = a*x + b, a and b being of z's dtype."""
-    arguments = [ScalarArg(dtype_z, "a"), VectorArg(dtype_x, "x"), ScalarArg(dtype_z, "b"), VectorArg(dtype_z, "z")]
+    arguments = [
+        ScalarArg(dtype_z, "a"),
+        VectorArg(dtype_x, "x"),
+        ScalarArg(dtype_z, "b"),
+        VectorArg(dtype_z, "z"),
+    ]
     return get_elwise_kernel(arguments, f"z[i] = a*({_converted('x[i]', dtype_x, dtype_z)}) + b", "axpb")
 
 
@@ -158,7 +165,8 @@ def get_linear_combination_kernel(summand_descriptors, dtype_z):
     Returns
     -------
     (function, texture references)
-        The function takes for each summand its coefficient, unless that is on the device, and its array, then z.
+        The function takes for each summand its coefficient, unless that is on the device, and its array,
+        then z.
     """
     arguments, preamble, terms, names = [], ["#include <pycuda-helpers.hpp>\n"], [], []
     for k, (on_device, scalar_dtype, vector_dtype) in enumerate(summand_descriptors):
@@ -197,8 +205,8 @@ def _two(dtype_x, dtype_y, dtype_z, y_is_value=False):
 
 @context_dependent_memoize
 def get_binary_op_kernel(dtype_x, dtype_y, dtype_z, operator, x_is_scalar=False, y_is_scalar=False):
-    """The prepared kernel of (x, y, z): a C operator between elements. x_is_scalar and y_is_scalar: that array
-    has one element.
+    """The prepared kernel of (x, y, z): a C operator between elements. x_is_scalar and y_is_scalar: that
+    array has one element.
     """
     x, y = "x[0]" if x_is_scalar else "x[i]", "y[0]" if y_is_scalar else "y[i]"
     if _is_complex(dtype_z):
@@ -267,8 +275,8 @@ def _power(base: str, exponent: str, dtype_x, dtype_y, dtype_z) -> str:
 
 @context_dependent_memoize
 def get_pow_array_kernel(dtype_x, dtype_y, dtype_z, is_base_array, is_exp_array):
-    """The prepared kernel of (x, y, z): x ** y. is_base_array and is_exp_array say which is an array; the other
-    is a number. AssertionError when neither is.
+    """The prepared kernel of (x, y, z): x ** y. is_base_array and is_exp_array say which is an array; the
+    other is a number. AssertionError when neither is.
     """
     if not (is_base_array or is_exp_array):
         raise AssertionError("one of base and exponent must be an array")
@@ -277,7 +285,9 @@ def get_pow_array_kernel(dtype_x, dtype_y, dtype_z, is_base_array, is_exp_array)
         (VectorArg if is_exp_array else ScalarArg)(dtype_y, "y"),
         VectorArg(dtype_z, "z"),
     ]
-    power = _power("x[i]" if is_base_array else "x", "y[i]" if is_exp_array else "y", dtype_x, dtype_y, dtype_z)
+    power = _power(
+        "x[i]" if is_base_array else "x", "y[i]" if is_exp_array else "y", dtype_x, dtype_y, dtype_z
+    )
     return get_elwise_kernel(arguments, f"z[i] = {power}", "pow_method")
 
 
@@ -285,7 +295,9 @@ def get_pow_array_kernel(dtype_x, dtype_y, dtype_z, is_base_array, is_exp_array)
 def get_pow_kernel(dtype):
     """The prepared kernel of (exponent, in, out), as older releases had it."""
     arguments = [ScalarArg(dtype, "value"), VectorArg(dtype, "y"), VectorArg(dtype, "z")]
-    return get_elwise_kernel(arguments, f"z[i] = {_power('y[i]', 'value', dtype, dtype, dtype)}", "pow_method")
+    return get_elwise_kernel(
+        arguments, f"z[i] = {_power('y[i]', 'value', dtype, dtype, dtype)}", "pow_method"
+    )
 
 
 # ---- numbers made or taken apart
@@ -322,7 +334,9 @@ def get_frexp_kernel():
 @context_dependent_memoize
 def get_ldexp_kernel():
     """The prepared kernel of (significand, exponent, z), float32."""
-    return get_elwise_kernel("float *sig, float *expt, float *z", "z[i] = ldexp(sig[i], int(expt[i]))", "ldexp_kernel")
+    return get_elwise_kernel(
+        "float *sig, float *expt, float *z", "z[i] = ldexp(sig[i], int(expt[i]))", "ldexp_kernel"
+    )
 
 
 # ---- choices

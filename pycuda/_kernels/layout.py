@@ -1,9 +1,9 @@
 """How the vectors of one call lie in memory, and what a kernel must know of that.
 
-The first vector gives the number of elements. Vectors that are all C-contiguous, or all F-contiguous, are walked
-as they lie in memory: plain pointers, as PyCUDA passes them. Any others are walked in C order, by index: element
-i of each is found through strides, and one with fewer elements that is only read as x[i] is broadcast as NumPy
-does it. Where the value of i does not matter, the order of the axes is that of memory.
+The first vector gives the number of elements. Vectors that are all C-contiguous, or all F-contiguous, are
+walked as they lie in memory: plain pointers, as PyCUDA passes them. Any others are walked in C order, by
+index: element i of each is found through strides, and one with fewer elements that is only read as x[i] is
+broadcast as NumPy does it. Where the value of i does not matter, the order of the axes is that of memory.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Operand(NamedTuple):
 class Walk(NamedTuple):
     """How a kernel finds the elements of a call.
 
-    signature says what its source depends on: whether indices need 64 bits, the number of axes of each group, and
-    for each vector None (a plain pointer) or the number of its group. geometry is the argument that the kernel
-    then takes, b"" when all are plain.
+    signature says what its source depends on: whether indices need 64 bits, the number of axes of each
+    group, and for each vector None (a plain pointer) or the number of its group. geometry is the argument
+    that the kernel then takes, b"" when all are plain.
     """
 
     size: int
@@ -80,9 +80,7 @@ def _broadcast_strides(operand: Operand, shape):
 
 def broadcasts(operand: Operand, shape) -> bool:
     """Whether a shorter operand is broadcast to this shape."""
-    return (
-        operand.use.indexed and not operand.use.written and _broadcast_strides(operand, shape) is not None
-    )
+    return operand.use.indexed and not operand.use.written and _broadcast_strides(operand, shape) is not None
 
 
 def _spread(operand: Operand, first: Operand, guarded: bool):
@@ -173,8 +171,8 @@ def geometry_bytes(signature) -> int:
 def _check_pointer(operand: Operand, forms) -> None:
     if not operand.use.subscripted and not forms[0]:
         raise RuntimeError(
-            f"the argument {operand.name!r} is used as a pointer, or its elements' addresses are: for that the "
-            "arrays must be contiguous, all in the same order"
+            f"the argument {operand.name!r} is used as a pointer, or its elements' addresses are: for "
+            "that the arrays must be contiguous, all in the same order"
         )
 
 
@@ -182,8 +180,8 @@ def arrange(operands, *, order_free=False, guarded=False, plain_only=False) -> W
     """The Walk for these operands, the first of which gives the number of elements.
 
     order_free: the value of i does not matter. guarded: the text may keep i within a shorter vector.
-    plain_only: the kernel takes nothing but pointers. ValueError when a vector is too short, RuntimeError when it
-    would have to be contiguous.
+    plain_only: the kernel takes nothing but pointers. ValueError when a vector is too short, RuntimeError
+    when it would have to be contiguous.
     """
     first, size = operands[0], operands[0].size
     forms = [_form(operand) for operand in operands]
@@ -197,8 +195,8 @@ def arrange(operands, *, order_free=False, guarded=False, plain_only=False) -> W
         return Walk(size, _PLAIN, b"")
     if plain_only:
         raise RuntimeError(
-            "only contiguous arrays of one order and shape can be used: the preamble declares variables of the "
-            "module, and another layout would need another module"
+            "only contiguous arrays of one order and shape can be used: the preamble declares variables of "
+            "the module, and another layout would need another module"
         )
     return _walk_with_strides(operands, forms, spread, order_free)
 

@@ -23,8 +23,8 @@ def _foreign_form(interface):
 
 
 def describe(value, argument, kernel: str):
-    """(shape, strides, dtype) of what was passed for a VectorArg. TypeError, which names the argument, when it is
-    no array on the device or one of other elements.
+    """(shape, strides, dtype) of what was passed for a VectorArg. TypeError, which names the argument, when
+    it is no array on the device or one of other elements.
     """
     if isinstance(value, GPUArray):
         shape, strides, dtype = form(value)
@@ -37,13 +37,13 @@ def describe(value, argument, kernel: str):
         shape, strides, dtype = _foreign_form(value.__cuda_array_interface__)
     else:
         raise TypeError(
-            f"{kernel}: the argument {argument.name!r} is {type(value).__name__}: it must be a GPUArray or have "
-            "__cuda_array_interface__"
+            f"{kernel}: the argument {argument.name!r} is {type(value).__name__}: it must be a GPUArray or "
+            "have __cuda_array_interface__"
         )
     if not user.fits(argument.dtype, dtype):
         raise TypeError(
-            f"{kernel}: the argument {argument.name!r} is declared with elements of {argument.dtype}, the array "
-            f"has {dtype}"
+            f"{kernel}: the argument {argument.name!r} is declared with elements of {argument.dtype}, the "
+            f"array has {dtype}"
         )
     return shape, strides, dtype
 
@@ -71,4 +71,6 @@ def extent(start: int, shape, strides, itemsize: int) -> tuple[int, int]:
 def missing(kernel: str, arguments, given: int) -> TypeError:
     """The error for a call with too few arguments."""
     names = ", ".join(repr(argument.name) for argument in arguments[given:])
-    return TypeError(f"{kernel}: missing required argument{'s' if len(arguments) - given > 1 else ''} {names}")
+    return TypeError(
+        f"{kernel}: missing required argument{'s' if len(arguments) - given > 1 else ''} {names}"
+    )

@@ -1,7 +1,7 @@
 """Memory that a kernel needs only while it runs.
 
-Kernels of one stream run one after the other, so they share one area: it is not allocated again at each launch.
-An area begins with words that are 0 before and after every kernel; the rest holds anything.
+Kernels of one stream run one after the other, so they share one area: it is not allocated again at each
+launch. An area begins with words that are 0 before and after every kernel; the rest holds anything.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def _of_context(cache):
 
 
 def area(stream, nbytes: int):
-    """An allocation of at least WORDS + nbytes bytes for the next kernel in the stream, whose first WORDS bytes are
-    0. The caller holds it until the kernel is launched.
+    """An allocation of at least WORDS + nbytes bytes for the next kernel in the stream, whose first WORDS
+    bytes are 0. The caller holds it until the kernel is launched.
     """
     if stream is not None and not isinstance(stream, drv.Stream):
         # Nothing says when this stream is gone and its handle another's: freeing waits for the kernel.
@@ -52,8 +52,8 @@ def area(stream, nbytes: int):
 class States:
     """Entries by which the blocks of one launch wait for each other, for the kernels of one stream.
 
-    memory: WORDS bytes that are 0 between kernels, `count` entries of 64 bits, then room for anything. An entry
-    counts when it has the number of the launch in its lower half, so entries are cleared only here.
+    memory: WORDS bytes that are 0 between kernels, `count` entries of 64 bits, then room for anything. An
+    entry counts when it has the number of the launch in its lower half, so entries are cleared only here.
     """
 
     _LAUNCHES = 1 << 32

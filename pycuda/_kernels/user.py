@@ -1,8 +1,8 @@
 """Kernels that users write expressions for: their arguments, and what the text tells about them.
 
-An expression is C++ and may do anything. What can be read off it with certainty decides what the kernel around
-it may do: walk arrays with strides, load several elements at once, broadcast an operand. In doubt the text is
-left alone and gets plain pointers, as PyCUDA passes them.
+An expression is C++ and may do anything. What can be read off it with certainty decides what the kernel
+around it may do: walk arrays with strides, load several elements at once, broadcast an operand. In doubt
+the text is left alone and gets plain pointers, as PyCUDA passes them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pycuda.compyte.dtypes import NAME_TO_DTYPE
-from pycuda.tools import Argument, ScalarArg, VectorArg, dtype_to_ctype, parse_c_arg
+from pycuda.tools import Argument, dtype_to_ctype, parse_c_arg
 
 # ---- arguments
 
@@ -55,9 +55,9 @@ def _numbers(dtype: np.dtype) -> list:
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         count = int(np.prod(shape))
-        return [
-            (k * base.itemsize + at, code) for k in range(count) for at, code in _numbers(base)[:-1]
-        ] + [(dtype.itemsize, "")]
+        return [(k * base.itemsize + at, code) for k in range(count) for at, code in _numbers(base)[:-1]] + [
+            (dtype.itemsize, "")
+        ]
     if dtype.fields:
         found = [
             (field[1] + at, code)
@@ -90,8 +90,8 @@ def size_checks(arguments) -> str:
     """Declarations that stop the compiler where a type of the user's is not as large as its dtype."""
     checked = {argument.dtype: dtype_to_ctype(argument.dtype) for argument in arguments}
     return "".join(
-        f'static_assert(sizeof({name}) == {dtype.itemsize}, "{name} has not the {dtype.itemsize} bytes of its '
-        'dtype");\n'
+        f'static_assert(sizeof({name}) == {dtype.itemsize}, "{name} has not the {dtype.itemsize} bytes '
+        'of its dtype");\n'
         for dtype, name in checked.items()
         if dtype not in _BUILT_IN
     )
@@ -114,14 +114,18 @@ _ASSIGNS = r"\s*(?:=(?!=)|[+\-*/%&|^]=|<<=|>>=|\+\+|--)"
 _SETTER = re.compile(r"(?:\s*\.\s*\w+)*\s*\.\s*\w+\s*\(\s*[^)\s]")
 _MEMBERS = re.compile(r"(?:\s*(?:\.|->)\s*\w+(?!\w*\s*\()|\s*\[[^\]]*\])*")
 # Words after which an element may not be reached, or the loop not go on.
-_CONDITIONS = re.compile(r"\b(?:if|for|while|do|switch|continue|break|return|goto)\b|\?|&&|\|\||\bmin\b|\bmax\b")
+_CONDITIONS = re.compile(
+    r"\b(?:if|for|while|do|switch|continue|break|return|goto)\b|\?|&&|\|\||\bmin\b|\bmax\b"
+)
 # What only PyCUDA's own loop gives its meaning: an iteration for each thread, and none split.
 _OWN_LOOP = re.compile(
     r"\b(?:tid|cta_start|total_threads|break|return|goto|asm|threadIdx|blockIdx|blockDim|gridDim|warpSize"
     r"|__shared__|__syncthreads\w*|__syncwarp|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask|__match\w*)\b"
 )
 # Module variables: a user sets them in one module, so there may be only one.
-_STATE = re.compile(r"\b(?:__constant__\b|__managed__\b|texture\s*<|surface\s*<)|\b__device__\b(?:(?!\boperator\b)[^({;=\[])*[;=\[]")
+_STATE = re.compile(
+    r"\b(?:__constant__\b|__managed__\b|texture\s*<|surface\s*<)|\b__device__\b(?:(?!\boperator\b)[^({;=\[])*[;=\[]"
+)
 _INT = r"(?:\b(?:int|long|short|unsigned|size_t|char|auto|u?int\d+_t|ptrdiff_t)\b[\s&]*)"
 
 
@@ -199,7 +203,9 @@ def _first_assignment(name: str, text: str) -> _Assignment:
         if fresh and depth == 0 and re.match(rf"{name}\s*\[\s*i\s*\]\s*=(?!=)", text[at:]):
             end = text.find(";", at)
             return _Assignment(at, len(text) if end < 0 else end)
-        if fresh and re.match(r"(?:if|else|for|while|do|switch|continue|return|goto|case|default|#)\b|#", text[at:]):
+        if fresh and re.match(
+            r"(?:if|else|for|while|do|switch|continue|return|goto|case|default|#)\b|#", text[at:]
+        ):
             # Whatever follows may belong to it.
             return _Assignment(len(text), len(text))
         depth += (sign in "{([") - (sign in "})]")
@@ -247,7 +253,9 @@ def analyse(vectors, texts, preamble="") -> Analysis:
     whole = ";\n".join([*map(_visible, texts), *_macros(preamble)])
     changing = _by_reference(preamble)
     uses = {name: _look_at(name, whole, changing) for name in vectors}
-    rest = re.sub(rf"\b(?:{'|'.join(map(re.escape, vectors))})\s*\[\s*i\s*\]", " ", whole) if vectors else whole
+    rest = (
+        re.sub(rf"\b(?:{'|'.join(map(re.escape, vectors))})\s*\[\s*i\s*\]", " ", whole) if vectors else whole
+    )
     order_free = re.search(r"(?<![\w.])(?<!->)i\b", rest) is None
     changed = re.search(rf"(?<![\w.])i\b{_ASSIGNS}|(?:\+\+|--)\s*i\b|(?<!&)&\s*i\b|{_INT}+i\b", rest)
     if changed:

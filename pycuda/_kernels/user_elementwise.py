@@ -19,7 +19,7 @@ from pycuda._kernels import user
 from pycuda.compiler import SourceModule
 from pycuda.tools import ScalarArg, VectorArg, dtype_to_ctype
 
-THREADS = 256          # of a block of a streaming kernel
+THREADS = 256  # of a block of a streaming kernel
 STREAMING_FROM = 1 << 17  # elements; shorter arrays do not fill the memory's queue anyway
 _BYTES_IN_FLIGHT = 32  # that a thread reads before it computes
 
@@ -84,10 +84,10 @@ def _range_loop(text: Text) -> str:
   long i;
 {text.prepare()}
   if (step < 0) {{
-    for (i = start + (long)(cta_start + tid) * step; i > stop; i += (long)total_threads * step) {{{text.body()}
+    for (i = start + (long)(cta_start + tid) * step; i > stop; i += total_threads * step) {{{text.body()}
     }}
   }} else {{
-    for (i = start + (long)(cta_start + tid) * step; i < stop; i += (long)total_threads * step) {{{text.body()}
+    for (i = start + (long)(cta_start + tid) * step; i < stop; i += total_threads * step) {{{text.body()}
     }}
   }}
 {text.finish()}"""
@@ -113,8 +113,8 @@ def plain(arguments, text: Text, use_range=False) -> str:
 
 
 def layout_of(vectors, signature) -> tuple[str, str]:
-    """The structure that describes the arrays, as layout.Walk packs it, and the declarations of those that are
-    reached through it. The kernel's parameters are then pycuda_NAME for these arrays and pycuda_at.
+    """The structure that describes the arrays, as layout.Walk packs it, and the declarations of those that
+    are reached through it. The kernel's parameters are then pycuda_NAME for these arrays and pycuda_at.
     """
     wide, axes, groups = signature
     members = [f"pycuda::extent<{count}> shape{number};" for number, count in enumerate(axes)]
@@ -320,8 +320,8 @@ def get_elwise_range_module(
     loop_prep="",
     after_loop="",
 ):
-    """`get_elwise_module` for a kernel that goes from ``start`` to ``stop`` by ``step``; those three are the last
-    of the arguments, of type ``long``.
+    """`get_elwise_module` for a kernel that goes from ``start`` to ``stop`` by ``step``; those three are
+    the last of the arguments, of type ``long``.
     """
     text = Text(operation, name, preamble, loop_prep, after_loop)
     return module(plain(user.read_arguments(arguments), text, use_range=True), keep, options)

@@ -1,4 +1,4 @@
-"""The source of reduction kernels: one that does all in one launch, and PyCUDA's two stages for its clients."""
+"""The source of reduction kernels: one that does all in one launch, and PyCUDA's two stages for clients."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def _expression(what: str, text: str, name: str) -> str:
 
 
 def _parts(arguments, uses, shape: Shape):
-    """Declarations of parameters for plain pointers, and what the loops over full steps and over the rest say:
-    {"load": ..., "lane": ..., "outside": ..., "tail": ..., "fits": ...}.
+    """Declarations of parameters for plain pointers, and what the loops over full steps and over the rest
+    say: {"load": ..., "lane": ..., "outside": ..., "tail": ..., "fits": ...}.
     """
     declared, said = [], dict.fromkeys(("load", "lane", "outside", "tail", "fits"), "")
     for argument in arguments:
@@ -91,7 +91,8 @@ def _strided_parts(arguments, signature):
     structure, names = layout_of(vectors, signature)
     through = {v.name for v, group in zip(vectors, signature[2], strict=True) if group is not None}
     declared = [
-        f"{dtype_to_ctype(a.dtype)} *pycuda_{a.name}" if a.name in through else a.declarator() for a in arguments
+        f"{dtype_to_ctype(a.dtype)} *pycuda_{a.name}" if a.name in through else a.declarator()
+        for a in arguments
     ]
     said = {**dict.fromkeys(("load", "lane", "tail"), ""), "outside": names, "fits": " && false"}
     return declared, said, structure
@@ -114,7 +115,10 @@ def whole(arguments, text: Text, uses, shape: Shape, signature=None) -> str:
         declared.append("const pycuda_layout pycuda_at")
     value = _expression("map_expr", text.map_expr, text.name)
     row = 32 * shape.vector
-    fast = "" if signature is not None else f"""
+    fast = (
+        ""
+        if signature is not None
+        else f"""
     if (pycuda_fits && pycuda_from + {ROWS * row} <= pycuda_to) {{
 {said["load"]}#pragma unroll
       for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) {{
@@ -128,6 +132,7 @@ def whole(arguments, text: Text, uses, shape: Shape, signature=None) -> str:
         }}
       }}
     }} else"""
+    )
     return f"""{user.headers(arguments, text.dtype_out)}#include <pycuda-streaming.hpp>
 #include <pycuda-strided.hpp>
 #include <pycuda-reduce.hpp>
@@ -137,7 +142,7 @@ def whole(arguments, text: Text, uses, shape: Shape, signature=None) -> str:
 {user.size_checks(arguments)}{structure}
 typedef {dtype_to_ctype(text.accumulator)} out_type;
 typedef {dtype_to_ctype(text.dtype_out)} pycuda_result_type;
-static_assert(sizeof(pycuda_result_type) == {text.dtype_out.itemsize}, "the result has not the size of its dtype");
+static_assert(sizeof(pycuda_result_type) == {text.dtype_out.itemsize}, "the result has not its dtype's size");
 
 extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(declared)})
 {{
@@ -164,7 +169,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(d
         for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) {{
           const size_t i = pycuda_first + pycuda_row * {row} + pycuda_k;
           (void)i;
-{said["tail"]}          const out_type pycuda_value = i < pycuda_to ? out_type({value}) : out_type(pycuda_neutral);
+{said["tail"]}          const out_type pycuda_value =
+            i < pycuda_to ? out_type({value}) : out_type(pycuda_neutral);
           pycuda_rows[pycuda_row] =
             pycuda_k ? pycuda_reduce(pycuda_rows[pycuda_row], pycuda_value) : pycuda_value;
         }}
@@ -284,8 +290,8 @@ def get_reduction_kernel_and_types(
     Returns
     -------
     (function, codes)
-        The codes are those of the arguments: "P" for a pointer. The function takes a pointer to the results before
-        them, and ``seq_count`` and ``n`` after them.
+        The codes are those of the arguments: "P" for a pointer. The function takes a pointer to the results
+        before them, and ``seq_count`` and ``n`` after them.
     """
     if stage not in (1, 2):
         raise ValueError(f"stage is {stage!r}: it may be 1 or 2")

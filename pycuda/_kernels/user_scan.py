@@ -50,7 +50,9 @@ def shape(itemsize: int) -> Shape:
     for threads in (128, 64, 32):
         if threads * items * itemsize <= _SHARED:
             return Shape(threads, items)
-    raise ValueError(f"items of {itemsize} bytes are too large for a scan: {_SHARED // 32} bytes are the most")
+    raise ValueError(
+        f"items of {itemsize} bytes are too large for a scan: {_SHARED // 32} bytes are the most"
+    )
 
 
 def _expression(what: str, text: str, name: str) -> str:
@@ -64,17 +66,22 @@ struct pycuda_item { scan_type value; unsigned starts; };
 
 
 def source(text: Text, shape: Shape, segmented: bool) -> str:
-    """The kernel of (in, its stride in items, out, its stride, n, the parts of a scan_state) and, segmented, of
-    (flags, their stride).
+    """The kernel of (in, its stride in items, out, its stride, n, the parts of a scan_state) and,
+    segmented, of (flags, their stride).
     """
     combined = f"""[&](scan_type a, scan_type b) -> scan_type {{
     return {_expression("scan_expr", text.scan_expr, text.name)};
   }}"""
-    neutral = "" if not text.exclusive else f"""
+    neutral = (
+        ""
+        if not text.exclusive
+        else f"""
   const scan_type pycuda_neutral = {_expression("neutral", text.neutral, text.name)};"""
+    )
     if segmented:
         item, more = "pycuda_item", ", const unsigned char *pycuda_flags, long long pycuda_flag_step"
-        load = "pycuda_item{pycuda_in[(long long)k * pycuda_in_step], pycuda_flags[(long long)k * pycuda_flag_step] != 0}"
+        flag = "pycuda_flags[(long long)k * pycuda_flag_step] != 0"
+        load = f"pycuda_item{{pycuda_in[(long long)k * pycuda_in_step], {flag}}}"
         combine = """[&](const pycuda_item &a, const pycuda_item &b) -> pycuda_item {
     return pycuda_item{b.starts ? b.value : pycuda_two(a.value, b.value), a.starts | b.starts};
   }"""
@@ -91,8 +98,9 @@ typedef {dtype_to_ctype(text.dtype)} scan_type;
 static_assert(sizeof(scan_type) == {text.dtype.itemsize}, "the type has not the size of its dtype");
 {_FLAGGED if segmented else ""}
 extern "C" __global__ void __launch_bounds__({shape.threads}) {text.name}(
-  const scan_type *pycuda_in, long long pycuda_in_step, scan_type *pycuda_out, long long pycuda_out_step, size_t n,
-  unsigned *pycuda_counter, unsigned long long *pycuda_entries, void *pycuda_values, unsigned pycuda_launch{more})
+  const scan_type *pycuda_in, long long pycuda_in_step, scan_type *pycuda_out, long long pycuda_out_step,
+  size_t n, unsigned *pycuda_counter, unsigned long long *pycuda_entries, void *pycuda_values, unsigned
+  pycuda_launch{more})
 {{{neutral}
   const auto pycuda_two = {combined};
   const auto pycuda_combine = {combine};

@@ -1,7 +1,7 @@
 // Values of any type between threads: the lanes of a warp, shared memory, other blocks.
 //
-// Values move as bytes: a user's type may have constructors that shared memory does not run, and assignments of
-// its own.
+// Values move as bytes: a user's type may have constructors that shared memory does not run, and
+// assignments of its own.
 #ifndef PYCUDA_EXCHANGE_HPP
 #define PYCUDA_EXCHANGE_HPP
 
@@ -62,7 +62,8 @@ template <class T> __device__ __forceinline__ T from_lane_below(const T &value, 
     parcel<T> out(value);
 #pragma unroll
     for (int k = 0; k < parcel<T>::count; k++)
-        out.words[k] = (typename parcel<T>::word)__shfl_up_sync(0xffffffffu, (unsigned)out.words[k], distance);
+        out.words[k] =
+            (typename parcel<T>::word)__shfl_up_sync(0xffffffffu, (unsigned)out.words[k], distance);
     return out.value();
 }
 

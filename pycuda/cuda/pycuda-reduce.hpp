@@ -1,5 +1,5 @@
-// Reductions with an operation that is associative and need not be commutative: neighbours meet neighbours, the
-// earlier one on the left.
+// Reductions with an operation that is associative and need not be commutative: neighbours meet neighbours,
+// the earlier one on the left.
 //
 // The result depends on the elements and their number alone. A block reduces one tile; each of its warps a
 // consecutive part of that, ROWS rows of V elements a lane at a time. The block that ends last puts together
@@ -36,13 +36,14 @@ template <class T, class Reduce> __device__ __forceinline__ T reduce_lanes(T val
     return value;
 }
 
-// Four rows of one value a lane, row after row. The first two exchanges halve what each lane holds, so that it
-// takes 8 exchanges and not 20.
+// Four rows of one value a lane, row after row. The first two exchanges halve what each lane holds, so that
+// it takes 8 exchanges and not 20.
 template <class T, class Reduce> __device__ __forceinline__ T reduce_rows(const T *rows, Reduce reduce)
 {
     const bool odd = threadIdx.x & 1, second = threadIdx.x & 2;
     // Odd lanes keep rows 2 and 3, even lanes 0 and 1.
-    const T a = from_lane_xor(choose(odd, rows[0], rows[2]), 1), b = from_lane_xor(choose(odd, rows[1], rows[3]), 1);
+    const T a = from_lane_xor(choose(odd, rows[0], rows[2]), 1);
+    const T b = from_lane_xor(choose(odd, rows[1], rows[3]), 1);
     const T first = in_order(a, choose(odd, rows[2], rows[0]), odd, reduce);
     const T last = in_order(b, choose(odd, rows[3], rows[1]), odd, reduce);
     const T c = from_lane_xor(choose(second, first, last), 2);
@@ -67,10 +68,11 @@ template <class T, class Reduce> __device__ __forceinline__ T reduce_warps(const
     return total;
 }
 
-// Each thread brings its warp's value. `counter` is 0 before and after; `parts` has room for one value a block.
+// Each thread brings its warp's value. `counter` is 0 before and after; `parts` has room for one value a
+// block.
 template <class T, class Result, class Reduce>
-__device__ __forceinline__ void reduce_blocks(const T &value, const T &neutral, Result *out, unsigned *counter,
-                                              T *parts, Reduce reduce)
+__device__ __forceinline__ void reduce_blocks(const T &value, const T &neutral, Result *out,
+                                              unsigned *counter, T *parts, Reduce reduce)
 {
     __shared__ bool is_last;
     T total = reduce_warps(value, reduce);

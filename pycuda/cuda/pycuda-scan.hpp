@@ -1,20 +1,22 @@
 // Prefix sums of any associative operation, in one pass over memory.
 //
-// A block scans a tile. To go on it needs what all tiles before it come to. Usual scans take that together from
-// whatever predecessors have published by then, in an order that depends on timing; sums of floats then differ from
-// run to run. Here every published value is one fixed expression, whoever computes it and whenever:
+// A block scans a tile. To go on it needs what all tiles before it come to. Usual scans take that together
+// from whatever predecessors have published by then, in an order that depends on timing; sums of floats
+// then differ from run to run. Here every published value is one fixed expression, whoever computes it and
+// whenever:
 //
 //     A(t)  of a tile: from its elements alone
 //     G(g)  of a group of 32 tiles: a warp's scan of their A, always the same tree
 //     P(g)  of all groups to g: P(g-1) . G(g), from left to right
 //
-// A tile waits for the A of its group, which come from tiles that are running beside it, and takes the nearest P
-// that is there and the G after it, one by one: the same operations that made the P that are not there yet. So the
-// result has the same bits at every run.
+// A tile waits for the A of its group, which come from tiles that are running beside it, and takes the
+// nearest P that is there and the G after it, one by one: the same operations that made the P that are not
+// there yet. So the result has the same bits at every run.
 //
 // Blocks take tiles by a counter: every tile that one waits for is done, or another running block has it.
 //
-// An entry is ready when it carries the number of this launch. The memory is therefore cleared once, not each time.
+// An entry is ready when it carries the number of this launch. The memory is therefore cleared once, not
+// each time.
 #ifndef PYCUDA_SCAN_HPP
 #define PYCUDA_SCAN_HPP
 
@@ -25,7 +27,8 @@ namespace pycuda {
 
 enum { SCAN_GROUP = 32 };
 
-// Where blocks leave what others need: an entry of 64 bits for each value, the launch's number in the lower half.
+// Where blocks leave what others need: an entry of 64 bits for each value, the launch's number in the lower
+// half.
 struct scan_state {
     unsigned *counter;
     unsigned long long *entries;
@@ -87,7 +90,8 @@ template <class T, class Combine> __device__ __forceinline__ T scan_lanes(T valu
 
 // P(g - 1), by one warp: from the nearest P that is there, over the G after it.
 template <class T, class Combine>
-__device__ __forceinline__ T scan_groups_before(const scan_state &state, size_t first, size_t group, Combine combine)
+__device__ __forceinline__ T scan_groups_before(const scan_state &state, size_t first, size_t group,
+                                                Combine combine)
 {
     typedef mailbox<T, sizeof(T) <= 4> box;
     const size_t lane = threadIdx.x % 32;
@@ -99,7 +103,8 @@ __device__ __forceinline__ T scan_groups_before(const scan_state &state, size_t 
     for (;;) {
         if (exists && !has_all) has_all = box::look(state, at + 1, up_to);
         if (exists && !has_group) has_group = box::look(state, at, of_group);
-        const unsigned groups = __ballot_sync(0xffffffffu, has_group), all = __ballot_sync(0xffffffffu, has_all);
+        const unsigned groups = __ballot_sync(0xffffffffu, has_group);
+        const unsigned all = __ballot_sync(0xffffffffu, has_all);
         nearest = all ? __ffs(all) - 1 : 32;
         const unsigned between = nearest < 32 ? (1u << nearest) - 1 : 0xffffffffu;
         if (nearest < 32 && (groups & between) == between) break;
@@ -140,13 +145,14 @@ __device__ __forceinline__ T scan_before(const scan_state &state, size_t tile, s
     return place ? combine(before, within) : before;
 }
 
-// load(k) gives item k; emit(has, before, item, with) what is stored for an item, `before` being all items before it
-// where `has`, `with` those and itself; store(k, out) stores it. grid: one block a tile.
+// load(k) gives item k; emit(has, before, item, with) what is stored for an item, `before` being all items
+// before it where `has`, `with` those and itself; store(k, out) stores it. grid: one block a tile.
 template <int THREADS, int ITEMS, class Item, class Out, class Load, class Combine, class Emit, class Store>
 __device__ __forceinline__ void scan(size_t n, const scan_state &state, Load load, Combine combine, Emit emit,
                                      Store store)
 {
-    enum { TILE = THREADS * ITEMS, WARPS = THREADS / 32, LARGEST = sizeof(Item) > sizeof(Out) ? sizeof(Item) : sizeof(Out) };
+    enum { TILE = THREADS * ITEMS, WARPS = THREADS / 32 };
+    enum { LARGEST = sizeof(Item) > sizeof(Out) ? sizeof(Item) : sizeof(Out) };
     __shared__ __align__(16) unsigned char raw[TILE * LARGEST];
     __shared__ unsigned taken;
     PYCUDA_SHARED(Item, of_warps, WARPS + 1);

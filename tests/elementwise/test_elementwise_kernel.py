@@ -64,7 +64,9 @@ def test_structures_and_vectors(size):
 
 def test_structure_of_another_size_does_not_compile():
     dtype = get_or_register_dtype("ew_packed", np.dtype([("a", np.int8), ("b", np.float64)]))
-    kernel = ElementwiseKernel("ew_packed *x", "x[i].a = 1", preamble="struct ew_packed { char a; double b; };")
+    kernel = ElementwiseKernel(
+        "ew_packed *x", "x[i].a = 1", preamble="struct ew_packed { char a; double b; };"
+    )
     with pytest.raises(drv.CompileError, match="ew_packed has not the 9 bytes of its dtype"):
         kernel(gpuarray.empty(3, dtype))
 
@@ -93,7 +95,8 @@ def test_example_of_the_documentation():
 
 def test_complex_example():
     kernel = ElementwiseKernel(
-        "pycuda::complex<float> *x, pycuda::complex<float> *y, pycuda::complex<float> *z", "z[i] = x[i] * y[i]"
+        "pycuda::complex<float> *x, pycuda::complex<float> *y, pycuda::complex<float> *z",
+        "z[i] = x[i] * y[i]",
     )
     x = values(np.dtype(np.complex64), 400)
     z = gpuarray.empty(400, np.complex64)
@@ -308,7 +311,9 @@ def test_a_condition_may_keep_to_a_shorter_array():
 def test_bad_arguments():
     x, y = gpuarray.zeros(10, np.int32), gpuarray.zeros(5, np.int32)
     long_one = gpuarray.zeros((2, 5), np.int32)
-    with pytest.raises(ValueError, match=r"sum: the argument 'y' has shape \(5,\), the first vector 'x' \(10,\)"):
+    with pytest.raises(
+        ValueError, match=r"sum: the argument 'y' has shape \(5,\), the first vector 'x' \(10,\)"
+    ):
         SUM(x, y, x)
     with pytest.raises(ValueError, match="'z' has shape .*: .*it is written"):
         SUM(long_one, y, y)
@@ -338,7 +343,9 @@ def test_bytes_for_bools_and_float2_for_complex():
 
 
 def test_an_error_shows_the_users_line():
-    kernel = ElementwiseKernel("int *x", "x[i] = 1;\nx[i] = nothing;", "wrong", preamble="// a\n__device__ f();")
+    kernel = ElementwiseKernel(
+        "int *x", "x[i] = 1;\nx[i] = nothing;", "wrong", preamble="// a\n__device__ f();"
+    )
     with pytest.raises(drv.CompileError) as error:
         kernel(gpuarray.zeros(10, np.int32))
     assert "operation of wrong(2): error" in str(error.value) and "x[i] = nothing;" in str(error.value)

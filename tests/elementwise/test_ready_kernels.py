@@ -10,7 +10,7 @@ from pycuda.tools import clear_context_caches
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-F, D, I, C, Z = map(np.dtype, "fdiFD")
+F, D, INT, C, Z = map(np.dtype, "fdiFD")
 N = 777
 
 
@@ -37,8 +37,8 @@ def launched(function, out_dtype, *arguments, outputs=1, front=()):
     return [each.get() for each in out] if outputs > 1 else out[0].get()
 
 
-@pytest.mark.parametrize("to", [F, D, I, np.dtype(np.float16), C], ids=str)
-@pytest.mark.parametrize("source", [F, D, I, C], ids=str)
+@pytest.mark.parametrize("to", [F, D, INT, np.dtype(np.float16), C], ids=str)
+@pytest.mark.parametrize("source", [F, D, INT, C], ids=str)
 def test_copy(source, to):
     x = numbers(source)
     got = launched(elementwise.get_copy_kernel(to, source), to, x, front="out")
@@ -56,19 +56,21 @@ def test_one_operand():
     assert np.allclose(launched(elementwise.get_unary_func_kernel("pycuda::abs", Z, D), D, z), abs(z))
     assert (launched(elementwise.get_logical_not_kernel(F, np.bool_), np.bool_, x - 3) == (x == 3)).all()
     assert (launched(elementwise.get_logical_not_kernel(Z, np.bool_), np.bool_, 0 * z)).all()
-    assert (launched(elementwise.get_arange_kernel(F), F, 2.0, 0.5, front="out") == 2 + np.arange(N) / 2).all()
+    assert (
+        launched(elementwise.get_arange_kernel(F), F, 2.0, 0.5, front="out") == 2 + np.arange(N) / 2
+    ).all()
     assert launched(elementwise.get_arange_kernel(C), C, 2j, 1.0, front="out")[3] == 3 + 2j
 
 
 def test_sums():
-    x, y = numbers(I), numbers(F, 1)
+    x, y = numbers(INT), numbers(F, 1)
     one = np.full(1, 3, np.float32)
     axpbyz = elementwise.get_axpbyz_kernel
-    assert (launched(axpbyz(I, F, D), D, 2.0, x, 3.0, y) == 2.0 * x + 3.0 * y).all()
-    assert (launched(axpbyz(I, F, D, y_is_scalar=True), D, 2.0, x, 3.0, one) == 2.0 * x + 9.0).all()
-    assert (launched(axpbyz(F, I, D, x_is_scalar=True), D, 2.0, one, 3.0, x) == 6.0 + 3.0 * x).all()
-    assert (launched(axpbyz(I, F, Z), Z, 2j, x, 3.0, y) == 2j * x + 3.0 * y).all()
-    assert (launched(elementwise.get_axpbz_kernel(I, F), F, 2.0, x, 1.0) == 2 * x + 1).all()
+    assert (launched(axpbyz(INT, F, D), D, 2.0, x, 3.0, y) == 2.0 * x + 3.0 * y).all()
+    assert (launched(axpbyz(INT, F, D, y_is_scalar=True), D, 2.0, x, 3.0, one) == 2.0 * x + 9.0).all()
+    assert (launched(axpbyz(F, INT, D, x_is_scalar=True), D, 2.0, one, 3.0, x) == 6.0 + 3.0 * x).all()
+    assert (launched(axpbyz(INT, F, Z), Z, 2j, x, 3.0, y) == 2j * x + 3.0 * y).all()
+    assert (launched(elementwise.get_axpbz_kernel(INT, F), F, 2.0, x, 1.0) == 2 * x + 1).all()
 
 
 def test_two_operands():
@@ -76,14 +78,18 @@ def test_two_operands():
     assert (launched(elementwise.get_binary_op_kernel(F, F, F, "*"), F, x, y) == x * y).all()
     assert (launched(elementwise.get_binary_op_kernel(F, F, np.bool_, "<"), np.bool_, x, y) == (x < y)).all()
     assert (launched(elementwise.get_binary_op_kernel(F, C, C, "+"), C, x, c) == x + c).all()
-    assert np.allclose(launched(elementwise.get_binary_func_kernel("atan2f", F, F, F), F, x, y), np.arctan2(x, y))
-    assert (launched(elementwise.get_binary_func_scalar_kernel("fmodf", F, F, F), F, x, 3) == np.fmod(x, 3)).all()
+    assert np.allclose(
+        launched(elementwise.get_binary_func_kernel("atan2f", F, F, F), F, x, y), np.arctan2(x, y)
+    )
+    assert (
+        launched(elementwise.get_binary_func_scalar_kernel("fmodf", F, F, F), F, x, 3) == np.fmod(x, 3)
+    ).all()
     assert (launched(elementwise.get_rdivide_elwise_kernel(F, D), D, x, 3.0) == 3.0 / x.astype(D)).all()
     assert (launched(elementwise.get_scalar_op_kernel(F, F, F, "-"), F, x, 2.0) == x - 2).all()
     assert (launched(elementwise.get_fmod_kernel(), F, x, y) == np.fmod(x, y)).all()
 
 
-@pytest.mark.parametrize("dtype", [F, D, I, np.dtype(np.uint8)], ids=str)
+@pytest.mark.parametrize("dtype", [F, D, INT, np.dtype(np.uint8)], ids=str)
 @pytest.mark.parametrize("which", ["max", "min"])
 def test_minmax(which, dtype):
     x, y, ours = numbers(dtype), numbers(dtype, 1), getattr(np, which + "imum")
@@ -114,25 +120,27 @@ def test_parts():
 
 def test_choices():
     crit, x, y = numbers(F) - 4, numbers(D), numbers(D, 1)
-    assert (launched(elementwise.get_if_positive_kernel(F, D), D, crit, x, y) == np.where(crit > 0, x, y)).all()
+    assert (
+        launched(elementwise.get_if_positive_kernel(F, D), D, crit, x, y) == np.where(crit > 0, x, y)
+    ).all()
     assert (launched(elementwise.get_where_kernel(F, D), D, crit, x, y) == np.where(crit != 0, x, y)).all()
 
 
-@pytest.mark.parametrize("dtype", [F, D, I, C], ids=str)
+@pytest.mark.parametrize("dtype", [F, D, INT, C], ids=str)
 def test_by_index(dtype):
     x = numbers(dtype)
     index = np.random.default_rng(2).permutation(N).astype(np.int32)
     source = gpuarray.to_gpu(x)
     put = np.empty_like(x)
     put[index] = x
-    kernel = elementwise.get_put_kernel(dtype, I)
+    kernel = elementwise.get_put_kernel(dtype, INT)
     out = gpuarray.zeros(N, dtype)
     kernel.prepared_async_call(out._grid, out._block, None, gpuarray.to_gpu(index), out, source, N)
     assert (out.get() == put).all()
     for function, textures, arguments in (
-        (*elementwise.get_take_kernel(dtype, I), (gpuarray.to_gpu(index), out)),
+        (*elementwise.get_take_kernel(dtype, INT), (gpuarray.to_gpu(index), out)),
         (
-            *elementwise.get_take_put_kernel(dtype, I, True),
+            *elementwise.get_take_put_kernel(dtype, INT, True),
             (gpuarray.to_gpu(np.arange(N, dtype=np.int32)), gpuarray.to_gpu(index - 1), out, 1),
         ),
     ):
@@ -147,7 +155,9 @@ def test_linear_combination():
     function, textures = elementwise.get_linear_combination_kernel(((False, F, F), (True, D, D)), D)
     factor, out = gpuarray.to_gpu(np.array([3.0])), gpuarray.empty(N, D)
     factor.bind_to_texref_ext(textures[0], allow_double_hack=True)
-    function.prepared_async_call(out._grid, out._block, None, 2.0, gpuarray.to_gpu(x), gpuarray.to_gpu(y), out, N)
+    function.prepared_async_call(
+        out._grid, out._block, None, 2.0, gpuarray.to_gpu(x), gpuarray.to_gpu(y), out, N
+    )
     assert (out.get() == 2.0 * x + 3.0 * y).all()
 
 

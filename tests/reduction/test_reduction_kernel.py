@@ -1,4 +1,4 @@
-"""ReductionKernel against NumPy: dtypes, lengths, order, layouts, what clients of PyCUDA launch themselves."""
+"""ReductionKernel against NumPy: dtypes, lengths, order, layouts, what clients launch themselves."""
 
 import functools
 
@@ -69,7 +69,10 @@ def test_elements_keep_their_order():
         f["b"] = np.random.default_rng(1).integers(0, 2**32, size)
         # a of all from i on, for b: a sum of products
         after = np.append(np.multiply.accumulate(f["a"][::-1], dtype=np.uint32)[::-1][1:], np.uint32(1))
-        expected = np.multiply.reduce(f["a"], dtype=np.uint32), np.add.reduce(f["b"] * after[:size], dtype=np.uint32)
+        expected = (
+            np.multiply.reduce(f["a"], dtype=np.uint32),
+            np.add.reduce(f["b"] * after[:size], dtype=np.uint32),
+        )
         assert kernel(gpuarray.to_gpu(f)).get().item() == tuple(map(int, expected))
 
 
@@ -157,7 +160,9 @@ def tree(x, vector=4):
     tile = 1024 * vector
     parts = []
     for at in range(0, max(len(x), 1), tile):
-        warps = [warp(x[at + k * tile // 8 : at + (k + 1) * tile // 8][: max(len(x) - at, 0)]) for k in range(8)]
+        warps = [
+            warp(x[at + k * tile // 8 : at + (k + 1) * tile // 8][: max(len(x) - at, 0)]) for k in range(8)
+        ]
         parts.append(functools.reduce(lambda a, b: np.float32(a + b), warps))
     if len(parts) == 1:
         return parts[0]
@@ -262,10 +267,27 @@ class Client(ReductionKernel):
         result = gpuarray.empty((blocks,), self.dtype_out)
         shared = self.block_size * self.dtype_out.itemsize
         rest = [arg.gpudata for arg in args]
-        f((blocks, 1), (self.block_size, 1, 1), None, result.gpudata, *rest, seq_count, size, shared_size=shared)
+        f(
+            (blocks, 1),
+            (self.block_size, 1, 1),
+            None,
+            result.gpudata,
+            *rest,
+            seq_count,
+            size,
+            shared_size=shared,
+        )
         last = gpuarray.empty((), self.dtype_out)
         self.stage2_func(
-            (1, 1), (self.block_size, 1, 1), None, last.gpudata, result.gpudata, *rest, 1, blocks, shared_size=shared
+            (1, 1),
+            (self.block_size, 1, 1),
+            None,
+            last.gpudata,
+            result.gpudata,
+            *rest,
+            1,
+            blocks,
+            shared_size=shared,
         )
         return last
 
@@ -277,7 +299,9 @@ def test_stages():
     y = x - 1j * x[::-1]
     assert kernel(gpuarray.to_gpu(x), gpuarray.to_gpu(y)).get() == (x * y).sum()
     assert "seq_count" in kernel.stage_1_inf.source
-    function, codes = reduction.get_reduction_kernel_and_types(2, "float", 128, "0", "a+b", arguments="float *x")
+    function, codes = reduction.get_reduction_kernel_and_types(
+        2, "float", 128, "0", "a+b", arguments="float *x"
+    )
     assert codes == ["P", "P"] and function.name == "reduce_kernel"
 
 
@@ -286,12 +310,17 @@ def test_factories():
     index = np.array([1, 2, 2, 4], np.int32)
     gx, gi = gpuarray.to_gpu(x), gpuarray.to_gpu(index)
     get = reduction
-    assert get.get_any_kernel(np.bool_, np.float32)(gx).get() and not get.get_all_kernel(np.bool_, np.float32)(gx).get()
+    assert (
+        get.get_any_kernel(np.bool_, np.float32)(gx).get()
+        and not get.get_all_kernel(np.bool_, np.float32)(gx).get()
+    )
     assert get.get_any_kernel(np.int8, np.complex64)(gpuarray.to_gpu(x * 1j)).get() == 1
     assert get.get_subset_sum_kernel(None, np.int32, np.float32)(gi, gx).get() == x[index].sum()
     assert get.get_subset_sum_kernel(np.float64, np.int32, np.float32)(gi, gx).get() == x[index].sum()
     assert get.get_subset_dot_kernel(np.float32, np.int32)(gi, gx, gx).get() == (x[index] ** 2).sum()
-    assert get.get_dot_kernel(np.complex64, np.float32, np.complex64)(gx, gpuarray.to_gpu(x * 1j)).get() == 84j
+    assert (
+        get.get_dot_kernel(np.complex64, np.float32, np.complex64)(gx, gpuarray.to_gpu(x * 1j)).get() == 84j
+    )
     assert get.get_dot_kernel(np.float64, np.int32, np.float32)(gi, gx[:4]).get() == (index * x[:4]).sum()
     for dtype in map(np.dtype, "bIqQefd?"):
         few, some = x.astype(dtype), gpuarray.to_gpu(x.astype(dtype))

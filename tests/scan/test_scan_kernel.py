@@ -234,7 +234,9 @@ def test_what_is_refused():
         scan(array[:50], array[1:51])
     with pytest.raises(ValueError, match="'new'"):
         scan(array, "old")
-    with pytest.raises(TypeError, match="'input_ary' is declared with elements of int32, the array has float32"):
+    with pytest.raises(
+        TypeError, match="'input_ary' is declared with elements of int32, the array has float32"
+    ):
         scan(gpuarray.zeros(100, np.float32))
     with pytest.raises(TypeError, match="'output_ary'"):
         scan(array, gpuarray.zeros(100, np.float32))
