@@ -45,11 +45,11 @@ def test_every_dtype_and_length(dtype):
         assert (array.get()[1:] == expected[:-1]).all() and (array.get()[:1] == 0).all()
 
 
-PAIR = np.dtype([("a", np.uint32), ("b", np.uint32)])
+PAIR = np.dtype([("factor", np.uint32), ("term", np.uint32)])
 AFFINE = """
-struct scan_affine { unsigned a, b; };
+struct scan_affine { unsigned factor, term; };
 __device__ scan_affine then(scan_affine f, scan_affine g)
-{ scan_affine h = {g.a * f.a, g.a * f.b + g.b}; return h; }
+{ scan_affine h = {g.factor * f.factor, g.factor * f.term + g.term}; return h; }
 """
 
 
@@ -60,11 +60,11 @@ def test_elements_keep_their_order(kernel):
     scan = kernel(PAIR, "then(a, b)", "scan_affine{1, 0}", preamble=AFFINE)
     size = 100_003
     f = np.empty(size, PAIR)
-    f["a"] = np.random.default_rng(0).integers(0, 2**31, size) * 2 + 1
-    f["b"] = np.random.default_rng(1).integers(0, 2**32, size)
+    f["factor"] = np.random.default_rng(0).integers(0, 2**31, size) * 2 + 1
+    f["term"] = np.random.default_rng(1).integers(0, 2**32, size)
     expected = np.empty(size, PAIR)
     a, b = 1, 0
-    for i, (fa, fb) in enumerate(zip(f["a"].tolist(), f["b"].tolist(), strict=True)):
+    for i, (fa, fb) in enumerate(zip(f["factor"].tolist(), f["term"].tolist(), strict=True)):
         if kernel is ExclusiveScanKernel:
             expected[i] = a, b
         a, b = fa * a % 2**32, (fa * b + fb) % 2**32
