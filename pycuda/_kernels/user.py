@@ -8,6 +8,7 @@ the text is left alone and gets plain pointers, as PyCUDA passes them.
 from __future__ import annotations
 
 import re
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -179,46 +180,53 @@ def _closing(text: str, start: int) -> int:
     """The index after the bracket that closes the one at start."""
     depth = 0
     for at in range(start, len(text)):
-        depth += (text[at] in "[(") - (text[at] in ")]")
+        depth += (text[at] in "[({") - (text[at] in ")]}")
         if depth == 0:
             return at + 1
     return len(text)
 
 
 class _Assignment(NamedTuple):
-    """Where a statement stands; after everything when there is none."""
+    """Where a statement stands; after everything where there is none."""
 
     start: int
     end: int
 
 
+_CONTROL = re.compile(r"(?:(?:if|for|while|switch)\b\s*(\()|(?:else|do)\b)\s*")
+_NEVER = _Assignment(sys.maxsize, sys.maxsize)
+
+
+def _statement(text: str, at: int) -> int:
+    """The index after the statement that begins at `at`."""
+    control = _CONTROL.match(text, at)
+    if control:
+        inner = _closing(text, control.start(1)) if control[1] else control.end()
+        return _statement(text, inner + len(text[inner:]) - len(text[inner:].lstrip()))
+    if text.startswith("{", at):
+        return _closing(text, at)
+    while at < len(text) and text[at] != ";":
+        at = _closing(text, at) if text[at] in "([{" else at + 1
+    return at + 1
+
+
 def _first_assignment(name: str, text: str) -> _Assignment:
     """The first statement x[i] = ...; that is reached for each i."""
-    depth, fresh, at = 0, True, 0
+    if re.search(r"\bcontinue\b|\bcase\b|#", text):
+        return _NEVER
+    wanted, at = re.compile(rf"{name}\s*\[\s*i\s*\]\s*=(?!=)"), 0
     while at < len(text):
-        sign = text[at]
-        if sign.isspace():
-            at += 1
-            continue
-        if fresh and depth == 0 and re.match(rf"{name}\s*\[\s*i\s*\]\s*=(?!=)", text[at:]):
-            end = text.find(";", at)
-            return _Assignment(at, len(text) if end < 0 else end)
-        if fresh and re.match(
-            r"(?:if|else|for|while|do|switch|continue|return|goto|case|default|#)\b|#", text[at:]
-        ):
-            # Whatever follows may belong to it.
-            return _Assignment(len(text), len(text))
-        depth += (sign in "{([") - (sign in "})]")
-        fresh = sign == ";" and depth == 0
-        at += 1
-    return _Assignment(len(text), len(text))
+        end = at + 1 if text[at].isspace() else _statement(text, at)
+        if wanted.match(text, at):
+            return _Assignment(at, end)
+        at = end
+    return _NEVER
 
 
-def _look_at(name: str, text: str, changing: set[str]) -> Use:
-    """How the text uses the name."""
+def _look_at(name: str, text: str, assigned: _Assignment, changing: set[str]) -> Use:
+    """How the text uses the name; its first certain assignment is known."""
     indexed = subscripted = True
     written = read = False
-    assigned = _first_assignment(name, text)
     for found in re.finditer(rf"(?<![\w.])(?<!->){name}\b", text):
         before, end = text[: found.start()], found.end()
         opening = re.match(r"\s*\[", text[end:])
@@ -239,24 +247,36 @@ def _look_at(name: str, text: str, changing: set[str]) -> Use:
         written = (
             written
             or re.match(_ASSIGNS, after[members:]) is not None
-            or re.search(r"(?:\+\+|--)\s*$", before) is not None
+            or re.search(r"(?:\+\+|--|&\s*\w+\s*=)\s*$", before) is not None
             or _SETTER.match(after) is not None
             or (called is not None and any(re.search(rf"\b{f}\s*\(", before) for f in changing))
         )
         read = read or (found.start() < assigned.end and found.start() != assigned.start)
-    return Use(indexed, subscripted, written, assigned.start < len(text), read)
+    return Use(indexed, subscripted, written, assigned is not _NEVER, read)
 
 
 def analyse(vectors, texts, preamble="") -> Analysis:
-    """Look at the texts in which the vectors of these names are used. preamble stands before the kernel."""
+    """Look at the texts in which the vectors of these names are used, the first of which is run for each
+    index. preamble stands before the kernel.
+    """
     preamble = _visible(preamble)
-    whole = ";\n".join([*map(_visible, texts), *_macros(preamble)])
+    operation, *others = map(_visible, texts)
+    # Where a macro is used is not known: before everything, and what it assigns is not certain.
+    macros = _macros(preamble)
+    whole = ";\n".join([*macros, operation, *others])
+    before = sum(len(macro) + 2 for macro in macros)
     changing = _by_reference(preamble)
-    uses = {name: _look_at(name, whole, changing) for name in vectors}
+    uses = {}
+    for name in vectors:
+        first = _first_assignment(name, operation)
+        if first is not _NEVER:
+            first = _Assignment(first.start + before, first.end + before)
+        uses[name] = _look_at(name, whole, first, changing)
     rest = (
         re.sub(rf"\b(?:{'|'.join(map(re.escape, vectors))})\s*\[\s*i\s*\]", " ", whole) if vectors else whole
     )
-    order_free = re.search(r"(?<![\w.])(?<!->)i\b", rest) is None
+    # Headers may define macros that use i.
+    order_free = re.search(r"(?<![\w.])(?<!->)i\b", rest) is None and "#include" not in preamble
     changed = re.search(rf"(?<![\w.])i\b{_ASSIGNS}|(?:\+\+|--)\s*i\b|(?<!&)&\s*i\b|{_INT}+i\b", rest)
     if changed:
         uses = {name: use._replace(indexed=False) for name, use in uses.items()}
