@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 import pycuda.driver as drv
 from pycuda._kernels import layout, operands, scratch, user
+from pycuda._kernels import user_axis as along
 from pycuda._kernels import user_reduction as source
 from pycuda._kernels.caches import ContextCache
 from pycuda._kernels.user_elementwise import vectors_of
@@ -30,6 +32,11 @@ __all__ = [
     "get_subset_sum_kernel",
     "get_sum_kernel",
 ]
+
+try:
+    from numpy.lib.array_utils import normalize_axis_tuple
+except ImportError:  # NumPy 1
+    from numpy.core.numeric import normalize_axis_tuple
 
 _PLANS = 2048
 _BLOCK = (source.THREADS, 1, 1)
@@ -125,7 +132,8 @@ class ReductionKernel:
             raise AssertionError(
                 f"{name}: a reduction needs a pointer among its arguments: it gives the size"
             )
-        texts = (self._text.map_expr, reduce_expr)
+        # a and b are the two values there, whatever the arguments are called.
+        texts = (self._text.map_expr, re.sub(r"\b[ab]\b", " ", reduce_expr))
         self._analysis = user.analyse([vector.name for vector in self._vectors], texts, preamble)
         self._shape = source.shape(self._vectors, self._analysis.uses)
         self._functions = ContextCache()
@@ -136,7 +144,9 @@ class ReductionKernel:
 
     # ---- calls
 
-    def __call__(self, *args, stream=None, out=None, allocator=None, kernel_wrapper=None):
+    def __call__(
+        self, *args, stream=None, out=None, allocator=None, kernel_wrapper=None, axis=None, keepdims=False
+    ):
         """Reduce arrays.
 
         Parameters
@@ -151,19 +161,29 @@ class ReductionKernel:
             Makes the memory of the result. By default that of the first vector.
         kernel_wrapper : callable, optional
             Is given the function that launches and returns the one that is called, to measure time, say.
+        axis : int or tuple of int, optional
+            Axes of the first vector's shape along which is reduced, one result for each index of the
+            others; the other vectors broadcast to that shape. map_expr may use ``i`` only as in ``x[i]``.
+            Without it everything is reduced to one value.
+        keepdims : bool
+            Reduced axes stay, with length 1.
 
         Returns
         -------
         GPUArray
-            ``out``, or a new one of shape ``()``.
+            ``out``, or a new one: of shape ``()``, or of the axes that are left.
 
         Raises
         ------
         TypeError
             An argument is missing, is no array on the device, or has another dtype than was declared.
         ValueError
-            An array is too short; ``out`` has another dtype or no element.
+            An array is too short; ``out`` has another dtype or no element, or with ``axis`` another shape.
+        numpy.exceptions.AxisError
+            There is no such axis.
         """
+        if axis is not None:
+            return self._along(args, axis, bool(keepdims), stream, out, allocator, kernel_wrapper)
         try:
             vectors = self._pick(args)
             plan = self._plans.get((_current(), *map(operands.form, vectors)))
@@ -193,6 +213,74 @@ class ReductionKernel:
             self._describe(args)  # says it better
             raise
         return result
+
+    def _along(self, args, axis, keepdims, stream, out, allocator, kernel_wrapper):
+        """The call along axes."""
+        if len(args) < len(self._arguments):
+            raise operands.missing(self.name, self._arguments, len(args))
+        args, forms, uses = args[: len(self._arguments)], self._describe(args), self._analysis.uses
+        if not self._analysis.order_free or not all(use.indexed and not use.written for use in uses.values()):
+            raise ValueError(f"{self.name}: axis= needs a map_expr that uses i only as in x[i], to read")
+        if self._analysis.stateful:
+            raise RuntimeError(
+                f"{self.name}: axis= needs a module of its own, the preamble declares variables"
+            )
+        shape = forms[0][0]
+        axes = normalize_axis_tuple(axis, len(shape))
+        kept = tuple(
+            1 if position in axes else length
+            for position, length in enumerate(shape)
+            if keepdims or position not in axes
+        )
+        parts = [
+            layout.Operand(vector.name, uses[vector.name], each, strides, dtype.itemsize)
+            for vector, (each, strides, dtype) in zip(self._vectors, forms, strict=True)
+        ]
+        try:
+            division = along.divide(parts, axes)
+        except ValueError as problem:
+            raise ValueError(f"{self.name}: {problem}") from None
+        allocator = getattr(self._pick(args)[0], "allocator", None) if allocator is None else allocator
+        result = GPUArray(kept, self.dtype_out, allocator) if out is None else out
+        if result.dtype != self.dtype_out or result.shape != kept or not result.flags.c_contiguous:
+            raise ValueError(
+                f"{self.name}: out has dtype {result.dtype} and shape {result.shape}; it must have "
+                f"{self.dtype_out} and {kept}, C-contiguous"
+            )
+        if division.results:
+            self._launch_along(args, division, result, stream, kernel_wrapper)
+        return result
+
+    def _launch_along(self, args, division, result, stream, kernel_wrapper) -> None:
+        """One launch, or two where each result is made of parts."""
+        wrap = kernel_wrapper or (lambda launch: launch)
+        final, text = division.parts == 1, self._text
+        launch = self._axis_function(self._arguments, text, division.signature, final)
+        memory = result
+        if not final:
+            memory = scratch.area(stream, division.results * division.parts * text.accumulator.itemsize)
+        target = result if final else int(memory) + scratch.WORDS
+        numbers = division.results, division.length, division.parts
+        wrap(launch)(division.grid, _BLOCK, stream, *args, *numbers, target, division.geometry)
+        if final:
+            return
+        itemsize, shape = text.accumulator.itemsize, (division.results, division.parts)
+        part = layout.Operand("in", None, shape, (division.parts * itemsize, itemsize), itemsize)
+        second = along.divide([part], (1,), split=False)
+        arguments = [VectorArg(text.accumulator, "in")]
+        rest = text._replace(map_expr="in[i]", name=f"{self.name}_parts")
+        launch = self._axis_function(arguments, rest, second.signature, True)
+        numbers = second.results, second.length, second.parts
+        wrap(launch)(second.grid, _BLOCK, stream, target, *numbers, result, second.geometry)
+
+    def _axis_function(self, arguments, text, signature, final):
+        """prepared_async_call of a kernel along axes, compiled for the current context."""
+        key = _current(), text.name, signature, final
+        function = self._functions.get(key)
+        if function is None:
+            built = along.build(arguments, text, signature, final, self._keep, self._options)
+            function = self._functions[key] = built.prepared_async_call
+        return function
 
     def _describe(self, args) -> list:
         return [

@@ -65,7 +65,7 @@ def _form(operand: Operand) -> tuple[bool, bool]:
     return _contiguous(operand.shape, operand.strides, operand.itemsize)
 
 
-def _broadcast_strides(operand: Operand, shape):
+def broadcast_strides(operand: Operand, shape):
     """Strides with which the operand has this shape, or None."""
     missing = len(shape) - len(operand.shape)
     if missing < 0:
@@ -80,14 +80,14 @@ def _broadcast_strides(operand: Operand, shape):
 
 def broadcasts(operand: Operand, shape) -> bool:
     """Whether a shorter operand is broadcast to this shape."""
-    return operand.use.indexed and not operand.use.written and _broadcast_strides(operand, shape) is not None
+    return operand.use.indexed and not operand.use.written and broadcast_strides(operand, shape) is not None
 
 
 def _spread(operand: Operand, first: Operand, guarded: bool):
     """Strides for an operand with fewer elements than the first: broadcast ones, or None where a condition of
     the user's may keep to what is there. ValueError where neither can be.
     """
-    strides = _broadcast_strides(operand, first.shape) if broadcasts(operand, first.shape) else None
+    strides = broadcast_strides(operand, first.shape) if broadcasts(operand, first.shape) else None
     if strides is None and operand.use.indexed and not guarded:
         reason = "it is written" if operand.use.written else "it does not broadcast"
         raise ValueError(
@@ -97,7 +97,7 @@ def _spread(operand: Operand, first: Operand, guarded: bool):
     return strides
 
 
-def _merge(shape, strides):
+def merge(shape, strides):
     """Axes without those of length 1, and merged where all strides allow it. strides has one tuple for each
     vector.
     """
@@ -124,8 +124,12 @@ def _memory_order(shape, strides):
     return tuple(shape[axis] for axis in axes), [tuple(each[axis] for axis in axes) for each in strides]
 
 
-def _divider(length: int) -> tuple[int, int]:
-    """(magic, shift) so that for k < 2^31: k / length == (((k * magic) >> 32) + k) >> shift."""
+def divider(length: int) -> tuple[int, int]:
+    """(magic, shift) so that for k < 2^31: k / length == (((k * magic) >> 32) + k) >> shift. (0, 0) for
+    larger lengths, which are divided by as they are.
+    """
+    if not 0 < length < _NARROW:
+        return 0, 0
     shift = (length - 1).bit_length()
     return (2**32 * (2**shift - length)) // length + 1, shift
 
@@ -142,10 +146,10 @@ class _Groups:
 
     def add(self, shape, members, strides) -> None:
         """A group of the vectors at the positions `members`."""
-        lengths, steps = _merge(shape, strides)
+        lengths, steps = merge(shape, strides)
         self.wide = self.wide or math.prod(lengths) >= _NARROW
         for length in lengths:
-            self.numbers += [length, *(_divider(length) if length < _NARROW else (0, 0))]
+            self.numbers += [length, *divider(length)]
         for position, own in zip(members, steps, strict=True):
             self.of[position] = len(self.axes)
             self.steps[position] = own
@@ -222,7 +226,7 @@ def _walk_with_strides(operands, forms, spread, order_free) -> Walk:
     shape, members, strides = first.shape, list(together), list(together.values())
     if free:
         shape, strides = _memory_order(shape, strides)
-        lengths, steps = _merge(shape, strides)
+        lengths, steps = merge(shape, strides)
         itemsizes = [operands[position].itemsize for position in members]
         if all(own == [itemsize] for own, itemsize in zip(steps, itemsizes, strict=True)):
             return Walk(first.size, _PLAIN, b"")

@@ -51,8 +51,8 @@ def shape(vectors, uses) -> Shape:
     return Shape(max(1, 16 // largest) if largest & (largest - 1) == 0 else 1)
 
 
-def _expression(what: str, text: str, name: str) -> str:
-    """(text), with its own line numbers; what follows is ours again."""
+def expression(what: str, text: str, name: str) -> str:
+    """(text), an expression of the user's with its own line numbers; what follows is ours again."""
     return f"({user.line(f'{what} of {name}')}{text}{user.line(f'kernel {name}')})"
 
 
@@ -98,6 +98,21 @@ def _strided_parts(arguments, signature):
     return declared, said, structure
 
 
+def head(arguments, text: Text) -> str:
+    """What precedes a kernel: headers, the user's preamble, the types of the result."""
+    return f"""{user.headers(arguments, text.dtype_out)}#include <pycuda-streaming.hpp>
+#include <pycuda-strided.hpp>
+#include <pycuda-reduce.hpp>
+#define BLOCK_SIZE {THREADS}
+{user.line(f"preamble of {text.name}")}{text.preamble}
+{user.line(f"kernel {text.name}")}
+{user.size_checks(arguments)}
+typedef {dtype_to_ctype(text.accumulator)} out_type;
+typedef {dtype_to_ctype(text.dtype_out)} pycuda_result_type;
+static_assert(sizeof(pycuda_result_type) == {text.dtype_out.itemsize}, "the result has not its dtype's size");
+"""
+
+
 def whole(arguments, text: Text, uses, shape: Shape, signature=None) -> str:
     """The kernel of one launch. Its parameters: the arguments, n, pycuda_tile, pycuda_out, pycuda_counter,
     pycuda_parts and, with a signature, pycuda_at.
@@ -113,7 +128,7 @@ def whole(arguments, text: Text, uses, shape: Shape, signature=None) -> str:
     ]  # fmt: skip
     if signature is not None:
         declared.append("const pycuda_layout pycuda_at")
-    value = _expression("map_expr", text.map_expr, text.name)
+    value = expression("map_expr", text.map_expr, text.name)
     row = 32 * shape.vector
     fast = (
         ""
@@ -133,26 +148,16 @@ def whole(arguments, text: Text, uses, shape: Shape, signature=None) -> str:
       }}
     }} else"""
     )
-    return f"""{user.headers(arguments, text.dtype_out)}#include <pycuda-streaming.hpp>
-#include <pycuda-strided.hpp>
-#include <pycuda-reduce.hpp>
-#define BLOCK_SIZE {THREADS}
-{user.line(f"preamble of {text.name}")}{text.preamble}
-{user.line(f"kernel {text.name}")}
-{user.size_checks(arguments)}{structure}
-typedef {dtype_to_ctype(text.accumulator)} out_type;
-typedef {dtype_to_ctype(text.dtype_out)} pycuda_result_type;
-static_assert(sizeof(pycuda_result_type) == {text.dtype_out.itemsize}, "the result has not its dtype's size");
-
+    return f"""{head(arguments, text)}{structure}
 extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(declared)})
 {{
   const unsigned seq_count = pycuda_tile / {THREADS};
   (void)seq_count;
 {said["outside"]}
   const auto pycuda_reduce = [&](out_type a, out_type b) -> out_type {{
-    return {_expression("reduce_expr", text.reduce_expr, text.name)};
+    return {expression("reduce_expr", text.reduce_expr, text.name)};
   }};
-  const out_type pycuda_neutral = {_expression("neutral", text.neutral, text.name)};
+  const out_type pycuda_neutral = {expression("neutral", text.neutral, text.name)};
   const unsigned pycuda_lane = threadIdx.x % 32;
   size_t pycuda_from = blockIdx.x * pycuda_tile + threadIdx.x / 32 * (pycuda_tile / {THREADS // 32});
   const size_t pycuda_to = min(pycuda_from + pycuda_tile / {THREADS // 32}, n);
@@ -208,14 +213,14 @@ typedef {out_type} out_type;
 extern "C" __global__ void __launch_bounds__({block_size}) {name}({", ".join(declared)})
 {{
   const auto pycuda_reduce = [&](out_type a, out_type b) -> out_type {{
-    return {_expression("reduce_expr", reduce_expr, name)};
+    return {expression("reduce_expr", reduce_expr, name)};
   }};
   PYCUDA_SHARED(out_type, pycuda_parts, BLOCK_SIZE);
   const unsigned tid = threadIdx.x;
   size_t i = (size_t)blockIdx.x * BLOCK_SIZE * seq_count + tid;
-  out_type acc = {_expression("neutral", neutral, name)};
+  out_type acc = {expression("neutral", neutral, name)};
   for (unsigned s = 0; s < seq_count && i < n; s++, i += BLOCK_SIZE)
-    acc = pycuda_reduce(acc, {_expression("map_expr", map_expr, name)});
+    acc = pycuda_reduce(acc, {expression("map_expr", map_expr, name)});
   pycuda::put(pycuda_parts + tid, acc);
   __syncthreads();
   for (unsigned half = BLOCK_SIZE / 2; half > 0; half /= 2) {{

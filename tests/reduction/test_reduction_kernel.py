@@ -1,6 +1,7 @@
 """ReductionKernel against NumPy: dtypes, lengths, order, layouts, what clients launch themselves."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -191,6 +192,85 @@ def test_layouts_and_broadcasts():
     assert kernel(gx[:0], gx[:0]).get() == 0
     with pytest.raises(ValueError, match="'y' has shape"):
         kernel(gx, gx[0, :5])
+
+
+def test_arguments_named_a_and_b():
+    kernel = reduction.get_dot_kernel(None, np.int32, np.int32)
+    a = np.arange(24, dtype=np.int32).reshape(4, 6)
+    gpu = gpuarray.to_gpu(a)
+    assert kernel(gpu[:, ::2], gpu[:, 1::2]).get() == (a[:, ::2] * a[:, 1::2]).sum()
+    assert all(use.indexed for use in kernel._analysis.uses.values())
+
+
+SHAPES = [
+    (5,),
+    (3, 4),
+    (1000, 37),
+    (37, 1000),
+    (4, 300, 5),
+    (3, 0, 4),
+    (0, 3),
+    (2, 70_000),
+    (33_333, 8),
+    (2, 3, 4, 5),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_along_axes(shape):
+    kernel = reduction.get_sum_kernel(np.int64, np.int32)
+    x = np.random.default_rng(0).integers(0, 100, shape).astype(np.int32)
+    array = gpuarray.to_gpu(x)
+    for count in range(1, len(shape) + 1):
+        for axes in itertools.combinations(range(len(shape)), count):
+            assert (kernel(array, axis=axes).get() == x.sum(axes)).all()
+            kept = kernel(array, axis=axes, keepdims=True)
+            assert kept.shape == x.sum(axes, keepdims=True).shape
+    assert (kernel(array, axis=-1).get() == x.sum(-1)).all()
+    if len(shape) > 1:
+        assert (kernel(array.T, axis=0).get() == x.T.sum(0)).all()
+        assert (kernel(array[::-1, ::2], axis=1).get() == x[::-1, ::2].sum(1)).all()
+
+
+@pytest.mark.parametrize(
+    "shape, axis", [((300, 7), 0), ((7, 5000), 1), ((3, 3000, 5), 1), ((2, 40_000), 1), ((50_000, 3), 0)]
+)
+def test_along_axes_elements_keep_their_order(shape, axis):
+    get_or_register_dtype("red_affine", PAIR)
+    kernel = ReductionKernel(
+        PAIR, "red_affine(1, 0)", "then(a, b)", "f[i]", "red_affine *f", preamble=AFFINE, name="compose"
+    )
+    f = np.empty(shape, PAIR)
+    f["a"] = np.random.default_rng(0).integers(0, 2**31, shape) * 2 + 1
+    f["b"] = np.random.default_rng(1).integers(0, 2**32, shape)
+    got = kernel(gpuarray.to_gpu(f), axis=axis).get()
+    moved = np.moveaxis(f, axis, -1)
+    after = np.multiply.accumulate(moved["a"][..., ::-1], axis=-1, dtype=np.uint32)[..., ::-1]
+    after = np.concatenate([after[..., 1:], np.ones((*after.shape[:-1], 1), np.uint32)], axis=-1)
+    assert (got["a"] == np.multiply.reduce(moved["a"], axis=-1, dtype=np.uint32)).all()
+    assert (got["b"] == np.add.reduce(moved["b"] * after, axis=-1, dtype=np.uint32)).all()
+
+
+def test_along_axes_half_broadcasts_and_errors():
+    half = reduction.get_sum_kernel(None, np.float16)
+    x = np.full((3, 5000), 0.5, np.float16)
+    assert half(gpuarray.to_gpu(x), axis=1).get().tolist() == [2500.0] * 3
+    dot = reduction.get_dot_kernel(None, np.int32, np.int32)
+    m, v = np.arange(12, dtype=np.int32).reshape(3, 4), np.arange(4, dtype=np.int32)
+    gm, gv = gpuarray.to_gpu(m), gpuarray.to_gpu(v)
+    assert (dot(gm, gv, axis=1).get() == m @ v).all()
+    out = gpuarray.zeros(3, np.int32)
+    assert dot(gm, gv, axis=1, out=out) is out and (out.get() == m @ v).all()
+    with pytest.raises(
+        ValueError, match=r"out has dtype int32 and shape \(4,\); it must have int32 and \(3,\)"
+    ):
+        dot(gm, gv, axis=1, out=gv)
+    with pytest.raises(ValueError, match="does not broadcast"):
+        dot(gm, out, axis=1)
+    with pytest.raises(ValueError, match="out of bounds"):
+        dot(gm, gv, axis=2)
+    with pytest.raises(ValueError, match=r"uses i only as in x\[i\]"):
+        ReductionKernel(np.int32, "0", "a+b", "x[i]*i", "int *x")(gv, axis=0)
 
 
 def test_out_allocator_stream_and_wrapper():
