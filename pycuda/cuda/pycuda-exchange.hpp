@@ -85,6 +85,10 @@ template <class T> __device__ __forceinline__ T get(const T *from)
     return moved.value();
 }
 
+// To and from shared memory; barriers keep the order.
+template <class T> __device__ __forceinline__ void place(T *to, const T &value) { *(parcel<T> *)to = parcel<T>(value); }
+template <class T> __device__ __forceinline__ T fetch(const T *from) { return ((const parcel<T> *)from)->value(); }
+
 // Room for COUNT values in shared memory, without their constructors.
 #define PYCUDA_SHARED(T, name, COUNT)                                                                    \
     __shared__ __align__(16) unsigned char name##_bytes[(COUNT) * sizeof(T)];                            \

@@ -58,12 +58,12 @@ template <class T, class Reduce> __device__ __forceinline__ T reduce_rows(const 
 template <class T, class Reduce> __device__ __forceinline__ T reduce_warps(const T &value, Reduce reduce)
 {
     PYCUDA_SHARED(T, parts, REDUCE_WARPS);
-    if (threadIdx.x % 32 == 0) put(parts + threadIdx.x / 32, value);
+    if (threadIdx.x % 32 == 0) place(parts + threadIdx.x / 32, value);
     __syncthreads();
     T total = value;
     if (threadIdx.x == 0)
 #pragma unroll 1
-        for (int k = 1; k < REDUCE_WARPS; k++) total = reduce(total, get(parts + k));
+        for (int k = 1; k < REDUCE_WARPS; k++) total = reduce(total, fetch(parts + k));
     __syncthreads();
     return total;
 }

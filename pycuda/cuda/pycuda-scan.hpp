@@ -166,35 +166,37 @@ __device__ __forceinline__ void scan(size_t n, const scan_state &state, Load loa
     __syncthreads();
     const size_t tile = taken, start = tile * TILE;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    Item mine[ITEMS];
     // Past the end the last item is taken again: nothing reads what becomes of it.
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         const size_t at = start + k * THREADS + threadIdx.x;
-        put(items + k * THREADS + threadIdx.x, load(at < n ? at : n - 1));
+        mine[k] = load(at < n ? at : n - 1);
     }
-    __syncthreads();
-    Item mine[ITEMS];
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) mine[k] = get(items + threadIdx.x * ITEMS + k);
+    for (int k = 0; k < ITEMS; k++) place(items + k * THREADS + threadIdx.x, mine[k]);
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) mine[k] = fetch(items + threadIdx.x * ITEMS + k);
     Item sum = mine[0];
 #pragma unroll
     for (int k = 1; k < ITEMS; k++) sum = combine(sum, mine[k]);
     const Item up_to = scan_lanes(sum, combine);
-    if (lane == 31) put(of_warps + warp, up_to);
+    if (lane == 31) place(of_warps + warp, up_to);
     __syncthreads();
     if (warp == 0) {
-        Item whole = get(of_warps);
+        Item whole = fetch(of_warps);
 #pragma unroll 1
-        for (int k = 1; k < WARPS; k++) whole = combine(whole, get(of_warps + k));
+        for (int k = 1; k < WARPS; k++) whole = combine(whole, fetch(of_warps + k));
         const Item before = scan_before(state, tile, tiles, whole, combine);
-        if (lane == 0) put(of_warps + WARPS, before);
+        if (lane == 0) place(of_warps + WARPS, before);
     }
     __syncthreads();
     bool has = tile > 0;
-    Item before = get(of_warps + WARPS);
+    Item before = fetch(of_warps + WARPS);
 #pragma unroll 1
     for (unsigned k = 0; k < warp; k++) {
-        const Item next = get(of_warps + k);
+        const Item next = fetch(of_warps + k);
         before = has ? combine(before, next) : next;
         has = true;
     }
@@ -206,15 +208,18 @@ __device__ __forceinline__ void scan(size_t n, const scan_state &state, Load loa
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         const Item with = has ? combine(before, mine[k]) : mine[k];
-        put(outs + threadIdx.x * ITEMS + k, Out(emit(has, before, mine[k], with)));
+        place(outs + threadIdx.x * ITEMS + k, Out(emit(has, before, mine[k], with)));
         before = with;
         has = true;
     }
     __syncthreads();
+    Out done[ITEMS];
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) done[k] = fetch(outs + k * THREADS + threadIdx.x);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         const size_t at = start + k * THREADS + threadIdx.x;
-        if (at < n) store(at, get(outs + k * THREADS + threadIdx.x));
+        if (at < n) store(at, done[k]);
     }
 }
 
