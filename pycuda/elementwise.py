@@ -56,6 +56,7 @@ class _Plan(NamedTuple):
     block: tuple
     tail: tuple
     stream_from: object  # a function of the arguments that may know a faster launch, or None
+    count: int  # of arguments
 
 
 def _read(arguments, text: source.Text) -> _Reading:
@@ -124,6 +125,7 @@ class ElementwiseKernel:
         self._text = source.Text(operation, name, preamble, loop_prep, after_loop)
         self._keep, self._options = keep, options
         self._reading: _Reading | None = None
+        self._key = _not_read_yet
         self._functions = ContextCache()
         self._plans = ContextCache()
 
@@ -155,13 +157,12 @@ class ElementwiseKernel:
         CompileError
             The text does not compile.
         """
-        if range is None and slice is None and self._reading is not None:
+        if range is None and slice is None:
             try:
-                key = _current(), *map(operands.form, self._reading.pick(args))
-                plan = self._plans.get(key)
-            except (IndexError, AttributeError):
+                plan = self._plans[self._key(args)]
+            except (LookupError, AttributeError):
                 plan = None
-            if plan is not None and len(args) == len(self._reading.arguments):
+            if plan is not None and len(args) == plan.count:
                 if plan.stream_from is not None:
                     plan = plan.stream_from(plan, args)
                 try:
@@ -174,9 +175,7 @@ class ElementwiseKernel:
 
     def _call(self, args, range_, slice_, stream) -> None:
         """A call whose form was not seen before."""
-        if self._reading is None:
-            self._reading = _read(self._given, self._text)
-        reading = self._reading
+        reading = self._read()
         if len(args) < len(reading.arguments):
             raise operands.missing(self.name, reading.arguments, len(args))
         args = args[: len(reading.arguments)]
@@ -192,6 +191,13 @@ class ElementwiseKernel:
         if plan.stream_from is not None:
             plan = plan.stream_from(plan, args)
         plan.launch(plan.grid, plan.block, stream, *args, *plan.tail)
+
+    def _read(self) -> _Reading:
+        """The arguments, which are parsed at the first use: their types may be registered until then."""
+        if self._reading is None:
+            self._reading = _read(self._given, self._text)
+            self._key = operands.key_maker(self._reading.positions)
+        return self._reading
 
     def _describe(self, args) -> list:
         """The forms of the vectors among the arguments. TypeError as __call__ says."""
@@ -217,9 +223,9 @@ class ElementwiseKernel:
     def _plan(self, forms) -> _Plan:
         """The plan for arrays of these forms, remembered."""
         walk = self._walk(forms, self._reading.analysis.guarded)
-        key = _current(), *forms
+        key, count = (_current(), *forms), len(self._reading.arguments)
         if walk.size == 0:
-            plan = _Plan(_nothing, (1, 1), (1, 1, 1), (), None)
+            plan = _Plan(_nothing, (1, 1), (1, 1, 1), (), None, count)
         else:
             launch = self._function(("strided", walk.signature) if walk.geometry else ("plain",))
             grid, block = gpuarray.splay(walk.size)
@@ -227,7 +233,8 @@ class ElementwiseKernel:
             analysis = self._reading.analysis
             long = walk.plain and walk.size >= source.STREAMING_FROM
             streams = long and not (analysis.own_loop or analysis.stateful)
-            plan = _Plan(launch, grid, block, tail, _Streams(self, forms, walk.size) if streams else None)
+            streaming = _Streams(self, forms, walk.size) if streams else None
+            plan = _Plan(launch, grid, block, tail, streaming, count)
         self._plans[key] = plan
         return plan
 
@@ -297,8 +304,7 @@ class ElementwiseKernel:
         (module, function, arguments)
             The same objects at every call in a context.
         """
-        if self._reading is None:
-            self._reading = _read(self._given, self._text)
+        self._read()
         key = _current(), ("module", bool(use_range))
         found = self._functions.get(key)
         if found is None:
@@ -330,6 +336,10 @@ class ElementwiseKernel:
         pycuda.driver.TextureReference
         """
         return self.generate_stride_kernel_and_types(use_range)[0].get_texref(name)
+
+
+def _not_read_yet(_args):
+    raise LookupError
 
 
 def _nothing(*_args) -> None:
@@ -370,12 +380,10 @@ class _Streams:
             launch = self.kernel._function(("streaming", same, self.shape))
         except drv.CompileError:
             # What reads as read-only may be none after all: the plain kernel has no such assumption.
-            self.kernel._plans[_current(), *map(operands.form, self.kernel._reading.pick(args))] = (
-                plan._replace(stream_from=None)
-            )
+            self.kernel._plans[self.kernel._key(args)] = plan._replace(stream_from=None)
             return plan
         grid = min(max(self.size // self.shape.tile, 1), _LARGEST_GRID), 1
-        return _Plan(launch, grid, (source.THREADS, 1, 1), (self.size,), None)
+        return _Plan(launch, grid, (source.THREADS, 1, 1), (self.size,), None, plan.count)
 
     def _same(self, vectors):
         """For each vector the position of the first that is the same array. None when two overlap

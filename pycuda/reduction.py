@@ -136,6 +136,7 @@ class ReductionKernel:
         texts = (self._text.map_expr, re.sub(r"\b[ab]\b", " ", reduce_expr))
         self._analysis = user.analyse([vector.name for vector in self._vectors], texts, preamble)
         self._shape = source.shape(self._vectors, self._analysis.uses)
+        self._key = operands.key_maker(self._positions)
         self._functions = ContextCache()
         self._plans = ContextCache()
         self._stages: dict = {}
@@ -185,16 +186,15 @@ class ReductionKernel:
         if axis is not None:
             return self._along(args, axis, bool(keepdims), stream, out, allocator, kernel_wrapper)
         try:
-            vectors = self._pick(args)
-            plan = self._plans.get((_current(), *map(operands.form, vectors)))
-        except (IndexError, AttributeError):
+            plan = self._plans[self._key(args)]
+        except (LookupError, AttributeError):
             plan = None
         if plan is None or len(args) != len(self._arguments):
             args = args[: len(self._arguments)]
             plan = self._plan(args)
-            vectors = self._pick(args)
         if out is None:
-            allocator = getattr(vectors[0], "allocator", None) if allocator is None else allocator
+            if allocator is None:
+                allocator = getattr(args[self._positions[0]], "allocator", None)
             result = GPUArray((), self.dtype_out, allocator)
         else:
             result = out
