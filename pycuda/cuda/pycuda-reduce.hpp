@@ -31,7 +31,7 @@ __device__ __forceinline__ T with_lane(const T &value, int mask, bool upper, Red
 // All lanes' values in the order of the lanes; every lane gets the result.
 template <class T, class Reduce> __device__ __forceinline__ T reduce_lanes(T value, Reduce reduce)
 {
-#pragma unroll
+#pragma unroll 1
     for (int mask = 1; mask < 32; mask *= 2) value = with_lane(value, mask, threadIdx.x & mask, reduce);
     return value;
 }
