@@ -142,8 +142,7 @@ def whole(arguments, text: Text, uses, shape: Shape, signature=None) -> str:
           const size_t i = pycuda_first + pycuda_row * {row} + pycuda_k;
           (void)i;
 {said["lane"]}          const out_type pycuda_value = {value};
-          pycuda_rows[pycuda_row] =
-            pycuda_k ? pycuda_reduce(pycuda_rows[pycuda_row], pycuda_value) : pycuda_value;
+          pycuda_rows[pycuda_row] = pycuda_reduce(pycuda_rows[pycuda_row], pycuda_value);
         }}
       }}
     }} else"""
@@ -166,18 +165,24 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(d
   (void)pycuda_fits;
   for (; pycuda_from < pycuda_to; pycuda_from += {ROWS * row}) {{
     const size_t pycuda_first = pycuda_from + pycuda_lane * {shape.vector};
-    out_type pycuda_rows[{ROWS}];{fast}
+    out_type pycuda_rows[{ROWS}];
+#pragma unroll
+    for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) pycuda_rows[pycuda_row] = pycuda_neutral;
+{fast}
     {{
 #pragma unroll 1
       for (int pycuda_k = 0; pycuda_k < {shape.vector}; pycuda_k++) {{
 #pragma unroll
         for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) {{
-          const size_t i = pycuda_first + pycuda_row * {row} + pycuda_k;
+          // An element that is none is made of the last one and dropped: where the compiler joins a product and
+          // a sum it does so here as it does above.
+          const size_t pycuda_place = pycuda_first + pycuda_row * {row} + pycuda_k;
+          const bool pycuda_is_one = pycuda_place < pycuda_to;
+          const size_t i = pycuda_is_one ? pycuda_place : pycuda_to - 1;
           (void)i;
-{said["tail"]}          const out_type pycuda_value =
-            i < pycuda_to ? out_type({value}) : out_type(pycuda_neutral);
-          pycuda_rows[pycuda_row] =
-            pycuda_k ? pycuda_reduce(pycuda_rows[pycuda_row], pycuda_value) : pycuda_value;
+{said["tail"]}          const out_type pycuda_value = {value};
+          const out_type pycuda_next = pycuda_reduce(pycuda_rows[pycuda_row], pycuda_value);
+          pycuda_rows[pycuda_row] = pycuda::choose(pycuda_is_one, pycuda_next, pycuda_rows[pycuda_row]);
         }}
       }}
     }}

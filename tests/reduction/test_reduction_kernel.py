@@ -139,6 +139,18 @@ def test_same_bits_wherever_the_array_lies():
     assert kernel(gaps[:, 1]).get() == expected
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_products_are_joined_with_sums_alike_wherever_the_array_lies(dtype):
+    kernel = reduction.get_dot_kernel(None, dtype, dtype)
+    for size in (5, 4099, 100_003):
+        x = np.random.default_rng(size).standard_normal(size).astype(dtype)
+        places = [gpuarray.zeros(size + shift, dtype)[shift:] for shift in (0, 1, 3)]
+        places.append(gpuarray.zeros((size, 2), dtype)[:, 0])
+        for place in places:
+            place.set(x)
+        assert len({kernel(place, place).get().tobytes() for place in places}) == 1
+
+
 def tree(x, vector=4):
     """The sum in the order that pycuda-reduce.hpp says, in float32."""
     step = 32 * 4 * vector
