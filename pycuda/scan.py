@@ -91,9 +91,9 @@ class _ScanKernel:
         return source.shape(self._segment_bytes())
 
     def _segment_bytes(self) -> int:
-        return (
-            -(-(self.dtype.itemsize + 4) // 16) * 16 if self.dtype.itemsize > 8 else self.dtype.itemsize + 8
-        )
+        """The most bytes that an item has with its flag."""
+        itemsize = self.dtype.itemsize
+        return itemsize + (16 if itemsize % 16 == 0 else source.flag_bytes(itemsize))
 
     # ---- calls
 
@@ -111,7 +111,7 @@ class _ScanKernel:
         stream : Stream, optional
             Where the kernel is queued.
         segments : GPUArray, optional
-            Of uint8, int8 or bool: where it is not 0 the scan begins anew.
+            Of uint8 or bool: where it is not 0 the scan begins anew.
 
         Returns
         -------

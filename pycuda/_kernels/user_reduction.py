@@ -174,8 +174,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(d
       for (int pycuda_k = 0; pycuda_k < {shape.vector}; pycuda_k++) {{
 #pragma unroll
         for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) {{
-          // An element that is none is made of the last one and dropped: where the compiler joins a product and
-          // a sum it does so here as it does above.
+          // What lies past the end is made of the last element and dropped: where the compiler joins a
+          // product and a sum it does so here as it does above.
           const size_t pycuda_place = pycuda_first + pycuda_row * {row} + pycuda_k;
           const bool pycuda_is_one = pycuda_place < pycuda_to;
           const size_t i = pycuda_is_one ? pycuda_place : pycuda_to - 1;

@@ -61,8 +61,16 @@ def _expression(what: str, text: str, name: str) -> str:
 
 _FLAGGED = """
 // An item that begins a segment forgets what precedes it.
-struct pycuda_item { scan_type value; unsigned starts; };
+struct pycuda_item {{ scan_type value; {flag} starts; }};
 """
+
+
+def flag_bytes(itemsize: int) -> int:
+    """Bytes of a flag beside a value of this size, so that nothing is left between items."""
+    return next(size for size in (8, 4, 2, 1) if itemsize % size == 0)
+
+
+_FLAG_TYPES = {8: "unsigned long long", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
 
 
 def source(text: Text, shape: Shape, segmented: bool) -> str:
@@ -83,7 +91,9 @@ def source(text: Text, shape: Shape, segmented: bool) -> str:
         flag = "pycuda_flags[(long long)k * pycuda_flag_step] != 0"
         load = f"pycuda_item{{pycuda_in[(long long)k * pycuda_in_step], {flag}}}"
         combine = """[&](const pycuda_item &a, const pycuda_item &b) -> pycuda_item {
-    return pycuda_item{b.starts ? b.value : pycuda_two(a.value, b.value), a.starts | b.starts};
+    pycuda_item c = {b.starts ? b.value : pycuda_two(a.value, b.value), b.starts};
+    c.starts |= a.starts;
+    return c;
   }"""
         with_, before = "with.value", "has && !item.starts ? before.value : pycuda_neutral"
     else:
@@ -96,7 +106,7 @@ def source(text: Text, shape: Shape, segmented: bool) -> str:
 {user.line(f"kernel {text.name}")}
 typedef {dtype_to_ctype(text.dtype)} scan_type;
 static_assert(sizeof(scan_type) == {text.dtype.itemsize}, "the type has not the size of its dtype");
-{_FLAGGED if segmented else ""}
+{_FLAGGED.format(flag=_FLAG_TYPES[flag_bytes(text.dtype.itemsize)]) if segmented else ""}
 extern "C" __global__ void __launch_bounds__({shape.threads}) {text.name}(
   const scan_type *pycuda_in, long long pycuda_in_step, scan_type *pycuda_out, long long pycuda_out_step,
   size_t n, unsigned *pycuda_counter, unsigned long long *pycuda_entries, void *pycuda_values, unsigned

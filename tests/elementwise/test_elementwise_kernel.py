@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda._kernels import user_elementwise
+from pycuda._kernels import layout, user_elementwise
 from pycuda.elementwise import ElementwiseKernel, ScalarArg, VectorArg
 from pycuda.tools import clear_context_caches, dtype_to_ctype, get_or_register_dtype
 
@@ -226,6 +226,16 @@ def test_any_strides_and_broadcasts(data, shape):
         assert (z_gpu.get() == x + np.arange(x.size).reshape(shape)).all()
 
 
+def test_indices_of_64_bits(monkeypatch):
+    monkeypatch.setattr(layout, "_NARROW", 1)
+    kernel = ElementwiseKernel("int *x, int *y, int *z", "z[i] = x[i] + 2*y[i]", "wide")
+    x, z = np.arange(60, dtype=np.int32).reshape(3, 4, 5), gpuarray.empty((3, 4, 5), np.int32)
+    array = gpuarray.to_gpu(x)
+    kernel(array[::-1], array[:, :, :1], z)
+    assert (z.get() == x[::-1] + 2 * x[:, :, :1]).all()
+    assert any(variant[0] == "strided" and variant[1][0] for _, variant in kernel._functions)
+
+
 def test_fortran_order_is_walked_as_it_lies():
     x = np.asfortranarray(np.arange(12, dtype=np.int32).reshape(3, 4))
     z = gpuarray.empty((3, 4), np.int32, order="F")
@@ -363,6 +373,17 @@ def test_other_librarys_arrays():
     for array in (gpuarray.to_gpu(x), gpuarray.to_gpu(x)[::-1]):
         SUM(Foreign(array), array, z)
         assert (z.get() == 3 * array.get()).all()
+
+
+def test_textures():
+    kernel = ElementwiseKernel(
+        "float *x", "x[i] = tex1Dfetch(source, n - 1 - i)", preamble="texture<float, 1> source;"
+    )
+    values = gpuarray.to_gpu(np.arange(10, dtype=np.float32))
+    values.bind_to_texref(kernel.get_texref("source"))
+    x = gpuarray.empty(10, np.float32)
+    kernel(x)
+    assert (x.get() == np.arange(10)[::-1]).all()
 
 
 def test_streams_and_contexts():
