@@ -49,8 +49,8 @@ NAMES = {
         ReductionKernel(dtype_out, neutral, reduce_expr, map_expr, arguments, name, keep, options, preamble)
         get_reduction_module(out_type, block_size, neutral, reduce_expr, map_expr, arguments, \
             name, keep, options, preamble)
-        get_reduction_kernel_and_types(stage, out_type, block_size, neutral, reduce_expr, map_expr, arguments, \
-            name, keep, options, preamble)
+        get_reduction_kernel_and_types(stage, out_type, block_size, neutral, reduce_expr, map_expr, \
+            arguments, name, keep, options, preamble)
         get_sum_kernel(dtype_out, dtype_in)
         get_any_kernel(dtype_out, dtype_in)
         get_all_kernel(dtype_out, dtype_in)
