@@ -231,9 +231,8 @@ class ElementwiseKernel:
             grid, block = gpuarray.splay(walk.size)
             tail = (walk.size, walk.geometry) if walk.geometry else (walk.size,)
             analysis = self._reading.analysis
-            long = walk.plain and walk.size >= source.STREAMING_FROM
-            streams = long and not (analysis.own_loop or analysis.stateful)
-            streaming = _Streams(self, forms, walk.size) if streams else None
+            streams = walk.size >= source.STREAMING_FROM and not (analysis.own_loop or analysis.stateful)
+            streaming = _Streams(self, forms, walk) if streams else None
             plan = _Plan(launch, grid, block, tail, streaming, count)
         self._plans[key] = plan
         return plan
@@ -283,6 +282,10 @@ class ElementwiseKernel:
             _, same, shape = variant
             text = source.streaming(reading.arguments, self._text, reading.analysis.uses, same, shape)
             more, bytes_of_geometry = [source.SIZE], 0
+        elif kind == "apart":
+            _, signature, same = variant
+            text = source.strided_apart(reading.arguments, self._text, signature, reading.analysis.uses, same)
+            more, bytes_of_geometry = [source.SIZE], layout.geometry_bytes(signature)
         else:
             text = source.strided(reading.arguments, self._text, variant[1], kind == "range")
             more = source.RANGE if kind == "range" else [source.SIZE]
@@ -362,48 +365,46 @@ def _indices(name: str, range_, slice_, shape) -> builtins.range:
 
 
 class _Streams:
-    """Whether a call with long contiguous arrays can be streamed: looks at where they are."""
+    """Whether a call with long arrays can be streamed: looks at where they are."""
 
-    def __init__(self, kernel: ElementwiseKernel, forms, size: int):
-        self.kernel, self.size = kernel, size
-        self.bytes = [max(dtype.itemsize * _count(shape), 1) for shape, _, dtype in forms]
+    def __init__(self, kernel: ElementwiseKernel, forms, walk: layout.Walk):
+        self.kernel, self.walk = kernel, walk
+        self.extents = [operands.extent(0, shape, strides, dtype.itemsize) for shape, strides, dtype in forms]
         self.dtypes = [dtype for _, _, dtype in forms]
         reading = kernel._reading
         self.shape = source.streaming_shape(reading.vectors, reading.analysis.uses)
         self.written = [reading.analysis.uses[vector.name].written for vector in reading.vectors]
 
     def __call__(self, plan: _Plan, args) -> _Plan:
-        same = self._same(self.kernel._reading.pick(args))
+        same, walk = self._same(self.kernel._reading.pick(args)), self.walk
         if same is None:
             return plan
         try:
-            launch = self.kernel._function(("streaming", same, self.shape))
+            variant = ("streaming", same, self.shape) if walk.plain else ("apart", walk.signature, same)
+            launch = self.kernel._function(variant)
         except drv.CompileError:
             # What reads as read-only may be none after all: the plain kernel has no such assumption.
             self.kernel._plans[self.kernel._key(args)] = plan._replace(stream_from=None)
             return plan
-        grid = min(max(self.size // self.shape.tile, 1), _LARGEST_GRID), 1
-        return _Plan(launch, grid, (source.THREADS, 1, 1), (self.size,), None, plan.count)
+        tile = (self.shape if walk.plain else source.APART).tile
+        grid = min(max(walk.size // tile, 1), _LARGEST_GRID), 1
+        return plan._replace(launch=launch, grid=grid, block=(source.THREADS, 1, 1))
 
     def _same(self, vectors):
-        """For each vector the position of the first that is the same array. None when two overlap
+        """For each vector the position of the first that begins where it does. None when two overlap
         otherwise, of which one is written.
         """
         starts = [operands.address(vector) for vector in vectors]
+        places = [
+            (start + low, start + high) for start, (low, high) in zip(starts, self.extents, strict=True)
+        ]
         same = list(builtins.range(len(starts)))
         for b in builtins.range(1, len(starts)):
             for a in builtins.range(b):
-                if starts[a] + self.bytes[a] <= starts[b] or starts[b] + self.bytes[b] <= starts[a]:
+                if places[a][1] <= places[b][0] or places[b][1] <= places[a][0]:
                     continue
                 if starts[a] == starts[b] and self.dtypes[a] == self.dtypes[b]:
                     same[b] = min(same[b], same[a])
                 elif self.written[a] or self.written[b]:
                     return None
         return tuple(same)
-
-
-def _count(shape) -> int:
-    size = 1
-    for length in shape:
-        size *= length
-    return size

@@ -112,9 +112,10 @@ def plain(arguments, text: Text, use_range=False) -> str:
 # ---- arrays with strides
 
 
-def layout_of(vectors, signature) -> tuple[str, str]:
+def layout_of(vectors, signature, pointers=None) -> tuple[str, str]:
     """The structure that describes the arrays, as layout.Walk packs it, and the declarations of those that
     are reached through it. The kernel's parameters are then pycuda_NAME for these arrays and pycuda_at.
+    pointers: for each name its element type and its parameter where they are others.
     """
     wide, axes, groups = signature
     members = [f"pycuda::extent<{count}> shape{number};" for number, count in enumerate(axes)]
@@ -122,11 +123,13 @@ def layout_of(vectors, signature) -> tuple[str, str]:
     for argument, group in zip(vectors, groups, strict=True):
         if group is None:
             continue
-        count, ctype, name = axes[group], dtype_to_ctype(argument.dtype), argument.name
+        count, name = axes[group], argument.name
+        own = dtype_to_ctype(argument.dtype), f"pycuda_{name}"
+        ctype, parameter = own if pointers is None else pointers[name]
         members.append(f"pycuda::steps<{count}> {name};")
         names.append(
             f"  const pycuda::strided<{ctype}, {count}, {'true' if wide else 'false'}> "
-            f"{name}(pycuda_{name}, pycuda_at.shape{group}, pycuda_at.{name});\n"
+            f"{name}({parameter}, pycuda_at.shape{group}, pycuda_at.{name});\n"
         )
     return f"struct __align__(16) pycuda_layout {{ {' '.join(members)} }};\n", "\n" + "".join(names)
 
@@ -162,6 +165,36 @@ class Streaming(NamedTuple):
     @property
     def tile(self) -> int:
         return THREADS * self.vector * self.rounds
+
+
+APART = Streaming(1, 4)  # of `strided_apart`
+
+
+def _tiled_loop(text: Text, shape: Streaming, outside, fits="", load="", lane="", store="", tail="") -> str:
+    """A loop over whole tiles, unrolled, and one over the elements that are left; with declarations before
+    them, at the beginning and end of a tile, and round the operation in the first and the second.
+    """
+    tile, step = shape.tile, THREADS * shape.vector
+    return f"""
+{outside}{text.prepare()}
+  const size_t pycuda_tiled = true{fits} ? n - n % {tile} : 0;
+  for (size_t pycuda_tile = blockIdx.x * (size_t){tile}; pycuda_tile < pycuda_tiled;
+       pycuda_tile += gridDim.x * (size_t){tile}) {{
+    const size_t pycuda_first = pycuda_tile + threadIdx.x * {shape.vector};
+{load}
+#pragma unroll
+    for (int pycuda_k = 0; pycuda_k < {shape.vector * shape.rounds}; pycuda_k++) {{
+      const size_t i = pycuda_first + pycuda_k / {shape.vector} * {step} + pycuda_k % {shape.vector};
+      (void)i;
+{lane}{text.body()}
+    }}
+{store}
+  }}
+  for (size_t i = pycuda_tiled + blockIdx.x * (size_t){THREADS} + threadIdx.x; i < n;
+       i += gridDim.x * (size_t){THREADS}) {{
+{tail}{text.body()}
+  }}
+{text.finish()}"""
 
 
 def streaming_shape(vectors, uses) -> Streaming:
@@ -247,28 +280,33 @@ def streaming(arguments, text: Text, uses, same, shape: Streaming) -> str:
     def joined(field):
         return "".join(getattr(part, field) for part in parts)
 
-    tile, step = shape.tile, THREADS * shape.vector
-    body = f"""
-{joined("outside")}{text.prepare()}
-  const size_t pycuda_tiled = true{joined("fits")} ? n - n % {tile} : 0;
-  for (size_t pycuda_tile = blockIdx.x * (size_t){tile}; pycuda_tile < pycuda_tiled;
-       pycuda_tile += gridDim.x * (size_t){tile}) {{
-    const size_t pycuda_first = pycuda_tile + threadIdx.x * {shape.vector};
-{joined("load")}
-#pragma unroll
-    for (int pycuda_k = 0; pycuda_k < {shape.vector * shape.rounds}; pycuda_k++) {{
-      const size_t i = pycuda_first + pycuda_k / {shape.vector} * {step} + pycuda_k % {shape.vector};
-      (void)i;
-{joined("lane")}{text.body()}
-    }}
-{joined("store")}
-  }}
-  for (size_t i = pycuda_tiled + blockIdx.x * (size_t){THREADS} + threadIdx.x; i < n;
-       i += gridDim.x * (size_t){THREADS}) {{
-{joined("tail")}{text.body()}
-  }}
-{text.finish()}"""
+    body = _tiled_loop(
+        text,
+        shape,
+        **{field: joined(field) for field in ("outside", "fits", "load", "lane", "store", "tail")},
+    )
     return _kernel(text, arguments, declarations, body, "#include <pycuda-streaming.hpp>\n")
+
+
+def strided_apart(arguments, text: Text, signature, uses, same) -> str:
+    """The same for arrays that do not overlap, as `streaming` takes them: elements of several rounds are
+    read at once.
+    """
+    vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
+    written = {first for vector, first in zip(vectors, same, strict=True) if uses[vector.name].written}
+    pointers, parameters, plain_names = {}, {}, ""
+    for k, (vector, group) in enumerate(zip(vectors, signature[2], strict=True)):
+        name, first = vector.name, f"pycuda_{vectors[same[k]].name}"
+        ctype = f"{'' if same[k] in written else 'const '}{dtype_to_ctype(vector.dtype)}"
+        pointers[name] = ctype, first
+        parameters[name] = f"{ctype} *{'__restrict__ ' if same[k] == k else ''}pycuda_{name}"
+        if group is None:
+            plain_names += f"  {ctype} *const {name} = {first};\n"
+    layout, names = layout_of(vectors, signature, pointers)
+    declarations = [parameters.get(argument.name) or argument.declarator() for argument in [*arguments, SIZE]]
+    declarations.append("const pycuda_layout pycuda_at")
+    body = _tiled_loop(text, APART, names + plain_names)
+    return _kernel(text, arguments, declarations, body, "#include <pycuda-strided.hpp>\n", layout)
 
 
 # ---- modules and functions

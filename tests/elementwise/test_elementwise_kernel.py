@@ -257,6 +257,27 @@ def test_same_gaps_and_large_strides():
     assert (a.get()[1::2] == 3 * x[::2]).all()
 
 
+def test_long_arrays_of_any_layout():
+    kernel = ElementwiseKernel("int *x, int *y, int *z", "z[i] = x[i] + 2*y[i]", "sum")
+    x = np.arange(400 * 400, dtype=np.int32).reshape(400, 400)
+    y = np.arange(400, dtype=np.int32)
+    a, b = gpuarray.to_gpu(x), gpuarray.to_gpu(y)
+    z = gpuarray.empty((400, 400), np.int32)
+    kernel(a, b, z)
+    assert (z.get() == x + 2 * y).all()
+    kernel(a.T, b, z)
+    assert (z.get() == x.T + 2 * y).all()
+    kernel(a, a.T, z)
+    assert (z.get() == x + 2 * x.T).all()
+    kernel(a[::-1], z, z[::-1, ::-1][::-1, ::-1])
+    assert (z.get() == x[::-1] + 2 * (x + 2 * x.T)).all()
+    kernel(b[:1], b, a[0, :1])
+    wide = gpuarray.to_gpu(np.repeat(x, 2, axis=1))
+    kernel(wide[:, ::2], wide[:, 1::2], wide[:, ::2])
+    assert (wide.get()[:, ::2] == 3 * x).all() and (wide.get()[:, 1::2] == x).all()
+    assert any(variant[0] == "apart" for _, variant in kernel._functions)
+
+
 def test_neighbours_through_strides():
     kernel = ElementwiseKernel("int *x, int *z", "z[i] = x[i] + (i + 1 < n ? x[i + 1] : 0)")
     x = np.arange(40, dtype=np.int32).reshape(4, 10)
