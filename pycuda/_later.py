@@ -13,7 +13,7 @@ _GPUARRAY = """ones ones_like arange take multi_take multi_take_put multi_put co
 
 # Modules, and names of modules that are there.
 MODULES = frozenset(
-    f"pycuda.{name}" for name in ("elementwise", "reduction", "scan", "curandom", "sparse", "gl")
+    f"pycuda.{name}" for name in ("curandom", "sparse", "gl")
 )
 NAMES = {"pycuda.gpuarray": frozenset(_GPUARRAY.split())}
 

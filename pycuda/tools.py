@@ -28,6 +28,8 @@ bitlog2 = drv.bitlog2
 
 _dtypes.fill_registry_with_c_types(_dtypes.TYPE_REGISTRY, respect_windows=True)
 _dtypes.fill_registry_with_c99_stdint_types(_dtypes.TYPE_REGISTRY)
+get_or_register_dtype("char", np.int8)
+get_or_register_dtype(("half", "__half"), np.float16)
 get_or_register_dtype("pycuda::complex<float>", np.complex64)
 get_or_register_dtype("pycuda::complex<double>", np.complex128)
 

@@ -1,1 +1,1 @@
-"""What makes the source of the package's own kernels."""
+"""What makes the source of kernels, the package's own and those round expressions of users."""

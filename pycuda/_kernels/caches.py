@@ -1,0 +1,33 @@
+"""What kernels remember for a context, and forget with pycuda.tools.clear_context_caches()."""
+
+from __future__ import annotations
+
+import weakref
+
+from pycuda.tools import context_dependent_memoized_functions
+
+
+class ContextCache(dict):
+    """A dict whose values belong to contexts, which they keep alive until the dict is emptied."""
+
+    __hash__ = object.__hash__
+
+    def __init__(self):
+        super().__init__()
+        _caches.add(self)
+
+    def __eq__(self, other):
+        return self is other
+
+
+_caches: weakref.WeakSet[ContextCache] = weakref.WeakSet()
+
+
+class _All:
+    @staticmethod
+    def clear_cache() -> None:
+        for cache in list(_caches):
+            cache.clear()
+
+
+context_dependent_memoized_functions.append(_All)

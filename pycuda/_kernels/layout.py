@@ -1,0 +1,238 @@
+"""How the vectors of one call lie in memory, and what a kernel must know of that.
+
+The first vector gives the number of elements. Vectors that are all C-contiguous, or all F-contiguous, are
+walked as they lie in memory: plain pointers, as PyCUDA passes them. Any others are walked in C order, by
+index: element i of each is found through strides, and one with fewer elements that is only read as x[i] is
+broadcast as NumPy does it. Where the value of i does not matter, the order of the axes is that of memory.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from functools import lru_cache
+from typing import NamedTuple
+
+from pycuda.compyte.array import c_contiguous_strides, equal_strides, f_contiguous_strides
+
+_NARROW = 2**31  # fewer elements than that are counted in 32 bits
+
+
+class Operand(NamedTuple):
+    """A vector of a call: its name, how it is used (user.Use), its form."""
+
+    name: str
+    use: object
+    shape: tuple
+    strides: tuple
+    itemsize: int
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class Walk(NamedTuple):
+    """How a kernel finds the elements of a call.
+
+    signature says what its source depends on: whether indices need 64 bits, the number of axes of each
+    group, and for each vector None (a plain pointer) or the number of its group. geometry is the argument
+    that the kernel then takes, b"" when all are plain.
+    """
+
+    size: int
+    signature: tuple
+    geometry: bytes
+
+    @property
+    def plain(self) -> bool:
+        return not self.geometry
+
+
+_PLAIN = (False, (), ())
+
+
+@lru_cache(1024)
+def _contiguous(shape, strides, itemsize) -> tuple[bool, bool]:
+    """Whether C-contiguous, whether F-contiguous."""
+    return (
+        equal_strides(strides, c_contiguous_strides(itemsize, shape), shape),
+        equal_strides(strides, f_contiguous_strides(itemsize, shape), shape),
+    )
+
+
+def _form(operand: Operand) -> tuple[bool, bool]:
+    return _contiguous(operand.shape, operand.strides, operand.itemsize)
+
+
+def broadcast_strides(operand: Operand, shape):
+    """Strides with which the operand has this shape, or None."""
+    missing = len(shape) - len(operand.shape)
+    if missing < 0:
+        return None
+    strides = [0] * missing
+    for length, stride, wanted in zip(operand.shape, operand.strides, shape[missing:], strict=True):
+        if length != wanted and length != 1:
+            return None
+        strides.append(stride if length == wanted else 0)
+    return tuple(strides)
+
+
+def broadcasts(operand: Operand, shape) -> bool:
+    """Whether a shorter operand is broadcast to this shape."""
+    return operand.use.indexed and not operand.use.written and broadcast_strides(operand, shape) is not None
+
+
+def _spread(operand: Operand, first: Operand, guarded: bool):
+    """Strides for an operand with fewer elements than the first: broadcast ones, or None where a condition of
+    the user's may keep to what is there. ValueError where neither can be.
+    """
+    strides = broadcast_strides(operand, first.shape) if broadcasts(operand, first.shape) else None
+    if strides is None and operand.use.indexed and not guarded:
+        reason = "it is written" if operand.use.written else "it does not broadcast"
+        raise ValueError(
+            f"the argument {operand.name!r} has shape {operand.shape}, the first vector {first.name!r} "
+            f"{first.shape}: the kernel goes through all {first.size} elements, and {reason}"
+        )
+    return strides
+
+
+def merge(shape, strides):
+    """Axes without those of length 1, and merged where all strides allow it. strides has one tuple for each
+    vector.
+    """
+    lengths: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for axis, length in enumerate(shape):
+        if length == 1:
+            continue
+        here = [each[axis] for each in strides]
+        if lengths and all(own[-1] == step * length for own, step in zip(steps, here, strict=True)):
+            lengths[-1] *= length
+            for own, step in zip(steps, here, strict=True):
+                own[-1] = step
+        else:
+            lengths.append(length)
+            for own, step in zip(steps, here, strict=True):
+                own.append(step)
+    return (lengths, steps) if lengths else ([1], [[0] for _ in strides])
+
+
+def _memory_order(shape, strides):
+    """Axes from the largest stride to the smallest, as the first vectors have them."""
+    axes = sorted(range(len(shape)), key=lambda axis: tuple(-abs(each[axis]) for each in strides))
+    return tuple(shape[axis] for axis in axes), [tuple(each[axis] for axis in axes) for each in strides]
+
+
+def divider(length: int) -> tuple[int, int]:
+    """(magic, shift) so that for k < 2^31: k / length == (((k * magic) >> 32) + k) >> shift. (0, 0) for
+    larger lengths, which are divided by as they are.
+    """
+    if not 0 < length < _NARROW:
+        return 0, 0
+    shift = (length - 1).bit_length()
+    return (2**32 * (2**shift - length)) // length + 1, shift
+
+
+class _Groups:
+    """Shapes that are walked, and the vectors that go along with each."""
+
+    def __init__(self):
+        self.axes: list[int] = []
+        self.numbers: list[int] = []
+        self.of: dict[int, int] = {}
+        self.steps: dict[int, list[int]] = {}
+        self.wide = False
+
+    def add(self, shape, members, strides) -> None:
+        """A group of the vectors at the positions `members`."""
+        lengths, steps = merge(shape, strides)
+        self.wide = self.wide or math.prod(lengths) >= _NARROW
+        for length in lengths:
+            self.numbers += [length, *divider(length)]
+        for position, own in zip(members, steps, strict=True):
+            self.of[position] = len(self.axes)
+            self.steps[position] = own
+        self.axes.append(len(lengths))
+
+    def walk(self, size: int, count: int) -> Walk:
+        """The Walk of `count` vectors."""
+        if not self.axes:
+            return Walk(size, _PLAIN, b"")
+        numbers = self.numbers + [step for position in sorted(self.of) for step in self.steps[position]]
+        numbers += [0] * (len(numbers) % 2)  # a multiple of 16 bytes, which is the structure's alignment
+        signature = self.wide, tuple(self.axes), tuple(self.of.get(position) for position in range(count))
+        return Walk(size, signature, struct.pack(f"{len(numbers)}q", *numbers))
+
+
+def geometry_bytes(signature) -> int:
+    """Bytes of the geometry of Walks with this signature."""
+    _, axes, groups = signature
+    numbers = 3 * sum(axes) + sum(axes[group] for group in groups if group is not None)
+    return 8 * (numbers + numbers % 2)
+
+
+def _check_pointer(operand: Operand, forms) -> None:
+    if not operand.use.subscripted and not forms[0]:
+        raise RuntimeError(
+            f"the argument {operand.name!r} is used as a pointer, or its elements' addresses are: for "
+            "that the arrays must be contiguous, all in the same order"
+        )
+
+
+def arrange(operands, *, order_free=False, guarded=False, plain_only=False) -> Walk:
+    """The Walk for these operands, the first of which gives the number of elements.
+
+    order_free: the value of i does not matter. guarded: the text may keep i within a shorter vector.
+    plain_only: the kernel takes nothing but pointers. ValueError when a vector is too short, RuntimeError
+    when it would have to be contiguous.
+    """
+    first, size = operands[0], operands[0].size
+    forms = [_form(operand) for operand in operands]
+    spread = {}
+    for position, operand in enumerate(operands):
+        if operand.size < size:
+            strides = _spread(operand, first, guarded)
+            if strides is not None:
+                spread[position] = strides
+    if not spread and (all(c for c, _ in forms) or all(f for _, f in forms)):
+        return Walk(size, _PLAIN, b"")
+    if plain_only:
+        raise RuntimeError(
+            "only contiguous arrays of one order and shape can be used: the preamble declares variables of "
+            "the module, and another layout would need another module"
+        )
+    return _walk_with_strides(operands, forms, spread, order_free)
+
+
+def _walk_with_strides(operands, forms, spread, order_free) -> Walk:
+    first, groups = operands[0], _Groups()
+    together = {
+        position: spread.get(position, operand.strides)
+        for position, operand in enumerate(operands)
+        if position in spread or (operand.shape == first.shape and operand.use.subscripted)
+    }
+    free = (
+        order_free
+        and len(together) == len(operands)
+        and all(operand.use.indexed for operand in operands)
+        and not any(c for position, (c, _) in enumerate(forms) if position not in spread)
+    )
+    if not free:
+        for position, operand in enumerate(operands):
+            _check_pointer(operand, forms[position])
+            if forms[position][0] and position not in spread:
+                together.pop(position, None)
+    shape, members, strides = first.shape, list(together), list(together.values())
+    if free:
+        shape, strides = _memory_order(shape, strides)
+        lengths, steps = merge(shape, strides)
+        itemsizes = [operands[position].itemsize for position in members]
+        if all(own == [itemsize] for own, itemsize in zip(steps, itemsizes, strict=True)):
+            return Walk(first.size, _PLAIN, b"")
+    if members:
+        groups.add(shape, members, strides)
+    for position, operand in enumerate(operands):
+        if position not in together and not forms[position][0]:
+            groups.add(operand.shape, [position], [operand.strides])
+    return groups.walk(first.size, len(operands))

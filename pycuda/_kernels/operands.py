@@ -1,0 +1,91 @@
+"""What callers pass where a kernel of theirs takes a vector."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+import numpy as np
+
+from pycuda._kernels import user
+from pycuda.compyte.array import c_contiguous_strides
+from pycuda.driver import Context, GPUArray
+
+_current = Context.get_current
+form = attrgetter("shape", "strides", "dtype")
+
+
+def key_maker(positions):
+    """A function from the arguments of a call to (current context, form of each vector), quick for few."""
+    if len(positions) == 1:
+        (a,) = positions
+        return lambda args: (_current(), form(args[a]))
+    if len(positions) == 2:
+        a, b = positions
+        return lambda args: (_current(), form(args[a]), form(args[b]))
+    if len(positions) == 3:
+        a, b, c = positions
+        return lambda args: (_current(), form(args[a]), form(args[b]), form(args[c]))
+    return lambda args: (_current(), *[form(args[position]) for position in positions])
+
+
+def _foreign_form(interface):
+    """The form of another library's array."""
+    shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+    descr = interface.get("descr")
+    if dtype.kind == "V" and descr:
+        dtype = np.dtype([tuple(field) for field in descr])
+    return shape, interface.get("strides") or c_contiguous_strides(dtype.itemsize, shape), dtype
+
+
+def describe(value, argument, kernel: str):
+    """(shape, strides, dtype) of what was passed for a VectorArg. TypeError, which names the argument, when
+    it is no array on the device or one of other elements.
+    """
+    if isinstance(value, GPUArray):
+        shape, strides, dtype = form(value)
+    elif isinstance(value, np.ndarray):
+        raise TypeError(
+            f"{kernel}: the argument {argument.name!r} is a NumPy array, in host memory: "
+            "pycuda.gpuarray.to_gpu() makes a GPUArray of it"
+        )
+    elif hasattr(value, "__cuda_array_interface__"):
+        shape, strides, dtype = _foreign_form(value.__cuda_array_interface__)
+    else:
+        raise TypeError(
+            f"{kernel}: the argument {argument.name!r} is {type(value).__name__}: it must be a GPUArray or "
+            "have __cuda_array_interface__"
+        )
+    if not user.fits(argument.dtype, dtype):
+        raise TypeError(
+            f"{kernel}: the argument {argument.name!r} is declared with elements of {argument.dtype}, the "
+            f"array has {dtype}"
+        )
+    return shape, strides, dtype
+
+
+def address(value) -> int:
+    """The address of element 0; 0 without elements."""
+    if isinstance(value, GPUArray):
+        return value.ptr if value.size else 0
+    return value.__cuda_array_interface__["data"][0]
+
+
+def extent(start: int, shape, strides, itemsize: int) -> tuple[int, int]:
+    """(lowest address, one past the highest) of an array that begins at start."""
+    low = high = start
+    for length, stride in zip(shape, strides, strict=True):
+        if length == 0:
+            return start, start
+        if stride < 0:
+            low += (length - 1) * stride
+        else:
+            high += (length - 1) * stride
+    return low, high + itemsize
+
+
+def missing(kernel: str, arguments, given: int) -> TypeError:
+    """The error for a call with too few arguments."""
+    names = ", ".join(repr(argument.name) for argument in arguments[given:])
+    return TypeError(
+        f"{kernel}: missing required argument{'s' if len(arguments) - given > 1 else ''} {names}"
+    )

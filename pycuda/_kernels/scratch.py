@@ -1,0 +1,92 @@
+"""Memory that a kernel needs only while it runs.
+
+Kernels of one stream run one after the other, so they share one area: it is not allocated again at each
+launch. An area begins with words that are 0 before and after every kernel; the rest holds anything.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+
+import pycuda.driver as drv
+from pycuda._kernels.caches import ContextCache
+
+WORDS = 256  # bytes of an area that are 0 between kernels
+
+_LEAST = 1 << 16
+_areas, _states = ContextCache(), ContextCache()
+
+
+def _new(nbytes: int, stream):
+    memory = drv.mem_alloc(nbytes)
+    drv.memset_d32_async(memory, 0, WORDS // 4, stream)
+    return memory
+
+
+def _of_context(cache):
+    """What the cache has for the current context: by stream, and for the default stream."""
+    context = drv.Context.get_current()
+    found = cache.get(context)
+    if found is None:
+        found = cache[context] = weakref.WeakKeyDictionary(), {}
+    return found
+
+
+def area(stream, nbytes: int):
+    """An allocation of at least WORDS + nbytes bytes for the next kernel in the stream, whose first WORDS
+    bytes are 0. The caller holds it until the kernel is launched.
+    """
+    if stream is not None and not isinstance(stream, drv.Stream):
+        # Nothing says when this stream is gone and its handle another's: freeing waits for the kernel.
+        return _new(WORDS + nbytes, stream)
+    by_stream, by_none = _of_context(_areas)
+    areas, key = (by_none, None) if stream is None else (by_stream, stream)
+    found = areas.get(key)
+    if found is None or found.size < WORDS + nbytes:
+        size = max(_LEAST, 1 << (WORDS + nbytes - 1).bit_length())
+        found = areas[key] = _new(size, stream)
+    return found
+
+
+class States:
+    """Entries by which the blocks of one launch wait for each other, for the kernels of one stream.
+
+    memory: WORDS bytes that are 0 between kernels, `count` entries of 64 bits, then room for anything. An
+    entry counts when it has the number of the launch in its lower half, so entries are cleared only here.
+    """
+
+    _LAUNCHES = 1 << 32
+
+    def __init__(self, stream, count: int, room: int):
+        self.count, self.room = count, room
+        self.memory = drv.mem_alloc(WORDS + 8 * count + room)
+        drv.memset_d32_async(self.memory, 0, WORDS // 4 + 2 * count, stream)
+        self.start = int(self.memory)
+        self.entries, self.values = self.start + WORDS, self.start + WORDS + 8 * count
+        self._launches = itertools.count(1)
+
+    def launch(self) -> int:
+        """The number of the next launch; 0 when there is none left."""
+        number = next(self._launches)
+        return number if number < self._LAUNCHES else 0
+
+
+def _rounded(number: int) -> int:
+    return 1 << max(number - 1, 0).bit_length()
+
+
+def states(stream, count: int, room: int) -> tuple[States, int]:
+    """States with at least so many entries and bytes, and the number of a launch."""
+    if stream is not None and not isinstance(stream, drv.Stream):
+        found = States(stream, count, room)
+        return found, found.launch()
+    by_stream, by_none = _of_context(_states)
+    known, key = (by_none, None) if stream is None else (by_stream, stream)
+    found = known.get(key)
+    if found is not None and found.count >= count and found.room >= room:
+        number = found.launch()
+        if number:
+            return found, number
+    found = known[key] = States(stream, _rounded(max(count, 1 << 10)), _rounded(max(room, 1 << 12)))
+    return found, found.launch()

@@ -1,0 +1,289 @@
+"""Kernels that users write expressions for: their arguments, and what the text tells about them.
+
+An expression is C++ and may do anything. What can be read off it with certainty decides what the kernel
+around it may do: walk arrays with strides, load several elements at once, broadcast an operand. In doubt
+the text is left alone and gets plain pointers, as PyCUDA passes them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+from pycuda.compyte.dtypes import NAME_TO_DTYPE
+from pycuda.tools import Argument, dtype_to_ctype, parse_c_arg
+
+# ---- arguments
+
+
+def split_arguments(text: str) -> list[str]:
+    """The declarations of a C argument list; commas between brackets do not part them."""
+    parts, depth, start = [], 0, 0
+    for at, sign in enumerate(text):
+        depth += (sign in "<([") - (sign in ">)]")
+        if sign == "," and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]]
+
+
+def read_arguments(arguments) -> list[Argument]:
+    """Arguments declared in C, or a sequence of VectorArg and ScalarArg, as a list of the caller's own.
+
+    ValueError for a declaration that cannot be read, TypeError for what is neither.
+    """
+    if isinstance(arguments, str):
+        return [parse_c_arg(part) for part in split_arguments(arguments)] if arguments.strip() else []
+    arguments = list(arguments)
+    for argument in arguments:
+        if not isinstance(argument, Argument):
+            raise TypeError(f"an argument is {argument!r}: it may be a VectorArg or a ScalarArg")
+    return arguments
+
+
+def fits(declared: np.dtype, actual: np.dtype) -> bool:
+    """Whether elements of the actual dtype are what a kernel reads that declared the other one: the same
+    numbers in the same places. float2 and complex64 are; int32 and uint32 are not.
+    """
+    return declared == actual or _numbers(declared) == _numbers(actual)
+
+
+def _numbers(dtype: np.dtype) -> list:
+    """(offset, code) of each number in an element, and its size."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        count = int(np.prod(shape))
+        return [(k * base.itemsize + at, code) for k in range(count) for at, code in _numbers(base)[:-1]] + [
+            (dtype.itemsize, "")
+        ]
+    if dtype.fields:
+        found = [
+            (field[1] + at, code)
+            for field in (dtype.fields[name] for name in dtype.names)
+            for at, code in _numbers(field[0])[:-1]
+        ]
+        return sorted(found) + [(dtype.itemsize, "")]
+    size = dtype.itemsize
+    if dtype.kind == "c":
+        return [(0, f"f{size // 2}"), (size // 2, f"f{size // 2}"), (size, "")]
+    kind = {"b": "u", "m": "i", "M": "i"}.get(dtype.kind, dtype.kind)
+    return [(0, f"{kind}{size}"), (size, "")]
+
+
+_BUILT_IN = frozenset(
+    NAME_TO_DTYPE[name]
+    for name in ("bool", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned", "long",
+                 "unsigned long", "float", "double")
+)  # fmt: skip
+
+
+def headers(arguments, *others) -> str:
+    """#include lines for the types of arguments and of other dtypes."""
+    dtypes = {argument.dtype for argument in arguments} | {np.dtype(other) for other in others}
+    half = "#include <cuda_fp16.h>\n" if np.dtype(np.float16) in dtypes else ""
+    return f"{half}#include <pycuda-complex.hpp>\n"
+
+
+def size_checks(arguments) -> str:
+    """Declarations that stop the compiler where a type of the user's is not as large as its dtype."""
+    checked = {argument.dtype: dtype_to_ctype(argument.dtype) for argument in arguments}
+    return "".join(
+        f'static_assert(sizeof({name}) == {dtype.itemsize}, "{name} has not the {dtype.itemsize} bytes '
+        'of its dtype");\n'
+        for dtype, name in checked.items()
+        if dtype not in _BUILT_IN
+    )
+
+
+def line(what: str) -> str:
+    """The directive after which the compiler counts lines of the user's text `what`."""
+    quoted = what.replace("\\", "\\\\").replace('"', "'").replace("\n", " ")
+    return f'\n#line 1 "{quoted}"\n'
+
+
+# ---- what the text says
+
+_HIDDEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.S)
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^)]*\))?((?:[^\\\n]|\\.|\\\n)*)", re.M)
+_UNARY_BEFORE = r"(?:^|[(\[{,;=+\-*/%<>!?:|^~&]|\breturn)\s*$"
+_POINTER_CAST = re.compile(r"\*\s*\)\s*$")
+_ATOMIC = re.compile(r"\batomic\w*\s*\(\s*&\s*$")
+_ASSIGNS = r"\s*(?:=(?!=)|[+\-*/%&|^]=|<<=|>>=|\+\+|--)"
+_SETTER = re.compile(r"(?:\s*\.\s*\w+)*\s*\.\s*\w+\s*\(\s*[^)\s]")
+_MEMBERS = re.compile(r"(?:\s*(?:\.|->)\s*\w+(?!\w*\s*\()|\s*\[[^\]]*\])*")
+# Words after which an element may not be reached, or the loop not go on.
+_CONDITIONS = re.compile(
+    r"\b(?:if|for|while|do|switch|continue|break|return|goto)\b|\?|&&|\|\||\bmin\b|\bmax\b"
+)
+# What only PyCUDA's own loop gives its meaning: an iteration for each thread, and none split.
+_OWN_LOOP = re.compile(
+    r"\b(?:tid|cta_start|total_threads|break|return|goto|asm|threadIdx|blockIdx|blockDim|gridDim|warpSize"
+    r"|__shared__|__syncthreads\w*|__syncwarp|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask|__match\w*)\b"
+)
+# Module variables: a user sets them in one module, so there may be only one.
+_STATE = re.compile(
+    r"\b(?:__constant__\b|__managed__\b|texture\s*<|surface\s*<)|\b__device__\b(?:(?!\boperator\b)[^({;=\[])*[;=\[]"
+)
+_INT = r"(?:\b(?:int|long|short|unsigned|size_t|char|auto|u?int\d+_t|ptrdiff_t)\b[\s&]*)"
+
+
+class Use(NamedTuple):
+    """How an expression uses a vector argument."""
+
+    indexed: bool  # only as x[i]
+    subscripted: bool  # only as x[...], of which no address is taken
+    written: bool  # certainly or possibly
+    assigned: bool  # certainly, by a statement x[i] = ... of its own
+    read: bool  # certainly or possibly before that statement is done
+
+
+class Analysis(NamedTuple):
+    """What the text of a kernel says. order_free: i stands only in subscripts of vectors. own_loop: the text
+    needs PyCUDA's loop. stateful: there may be only one module. guarded: a condition on i is possible.
+    """
+
+    uses: dict
+    order_free: bool
+    own_loop: bool
+    stateful: bool
+    guarded: bool
+
+
+def _visible(text: str) -> str:
+    """The text without comments and literals."""
+    return _HIDDEN.sub(" ", text)
+
+
+def _macros(preamble: str) -> list[str]:
+    """The bodies of the preamble's macros, without the macros' own parameters."""
+    bodies = []
+    for _, parameters, body in _DEFINE.findall(preamble):
+        for name in re.findall(r"\w+", parameters):
+            body = re.sub(rf"\b{name}\b", " ", body)
+        bodies.append(body)
+    return bodies
+
+
+def _by_reference(preamble: str) -> set[str]:
+    """Functions of the preamble that may change what they are given."""
+    return {
+        name
+        for name, parameters in re.findall(r"\b(\w+)\s*\(([^()]*)\)", preamble)
+        if any("&" in one and not re.search(r"\bconst\b", one) for one in parameters.split(","))
+    }
+
+
+def _closing(text: str, start: int) -> int:
+    """The index after the bracket that closes the one at start."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += (text[at] in "[({") - (text[at] in ")]}")
+        if depth == 0:
+            return at + 1
+    return len(text)
+
+
+class _Assignment(NamedTuple):
+    """Where a statement stands; after everything where there is none."""
+
+    start: int
+    end: int
+
+
+_CONTROL = re.compile(r"(?:(?:if|for|while|switch)\b\s*(\()|(?:else|do)\b)\s*")
+_NEVER = _Assignment(sys.maxsize, sys.maxsize)
+
+
+def _statement(text: str, at: int) -> int:
+    """The index after the statement that begins at `at`."""
+    control = _CONTROL.match(text, at)
+    if control:
+        inner = _closing(text, control.start(1)) if control[1] else control.end()
+        return _statement(text, inner + len(text[inner:]) - len(text[inner:].lstrip()))
+    if text.startswith("{", at):
+        return _closing(text, at)
+    while at < len(text) and text[at] != ";":
+        at = _closing(text, at) if text[at] in "([{" else at + 1
+    return at + 1
+
+
+def _first_assignment(name: str, text: str) -> _Assignment:
+    """The first statement x[i] = ...; that is reached for each i."""
+    if re.search(r"\bcontinue\b|\bcase\b|#", text):
+        return _NEVER
+    wanted, at = re.compile(rf"{name}\s*\[\s*i\s*\]\s*=(?!=)"), 0
+    while at < len(text):
+        end = at + 1 if text[at].isspace() else _statement(text, at)
+        if wanted.match(text, at):
+            return _Assignment(at, end)
+        at = end
+    return _NEVER
+
+
+def _look_at(name: str, text: str, assigned: _Assignment, changing: set[str]) -> Use:
+    """How the text uses the name; its first certain assignment is known."""
+    indexed = subscripted = True
+    written = read = False
+    for found in re.finditer(rf"(?<![\w.])(?<!->){name}\b", text):
+        before, end = text[: found.start()], found.end()
+        opening = re.match(r"\s*\[", text[end:])
+        if opening is None:
+            return Use(False, False, True, False, True)
+        close = _closing(text, end + opening.end() - 1)
+        indexed = indexed and text[end + opening.end() : close - 1].strip() == "i"
+        plain = before.replace("&&", "  ").rstrip()
+        if plain.endswith("&"):
+            head = plain[:-1].rstrip()
+            if _ATOMIC.search(plain):
+                written = True
+            elif re.search(_UNARY_BEFORE, head) or _POINTER_CAST.search(head):
+                return Use(False, False, True, False, True)
+        after = text[close:]
+        members = _MEMBERS.match(after).end()
+        called = re.search(r"\b(\w+)\s*\([^;]*$", before)
+        written = (
+            written
+            or re.match(_ASSIGNS, after[members:]) is not None
+            or re.search(r"(?:\+\+|--|&\s*\w+\s*=)\s*$", before) is not None
+            or _SETTER.match(after) is not None
+            or (called is not None and any(re.search(rf"\b{f}\s*\(", before) for f in changing))
+        )
+        read = read or (found.start() < assigned.end and found.start() != assigned.start)
+    return Use(indexed, subscripted, written, assigned is not _NEVER, read)
+
+
+def analyse(vectors, texts, preamble="") -> Analysis:
+    """Look at the texts in which the vectors of these names are used, the first of which is run for each
+    index. preamble stands before the kernel.
+    """
+    preamble = _visible(preamble)
+    operation, *others = map(_visible, texts)
+    # Where a macro is used is not known: before everything, and what it assigns is not certain.
+    macros = _macros(preamble)
+    whole = ";\n".join([*macros, operation, *others])
+    before = sum(len(macro) + 2 for macro in macros)
+    changing = _by_reference(preamble)
+    uses = {}
+    for name in vectors:
+        first = _first_assignment(name, operation)
+        if first is not _NEVER:
+            first = _Assignment(first.start + before, first.end + before)
+        uses[name] = _look_at(name, whole, first, changing)
+    rest = (
+        re.sub(rf"\b(?:{'|'.join(map(re.escape, vectors))})\s*\[\s*i\s*\]", " ", whole) if vectors else whole
+    )
+    # Headers may define macros that use i.
+    order_free = re.search(r"(?<![\w.])(?<!->)i\b", rest) is None and "#include" not in preamble
+    changed = re.search(rf"(?<![\w.])i\b{_ASSIGNS}|(?:\+\+|--)\s*i\b|(?<!&)&\s*i\b|{_INT}+i\b", rest)
+    if changed:
+        uses = {name: use._replace(indexed=False) for name, use in uses.items()}
+    return Analysis(
+        uses,
+        order_free,
+        bool(changed) or _OWN_LOOP.search(whole) is not None,
+        _STATE.search(preamble) is not None,
+        not order_free and _CONDITIONS.search(whole) is not None,
+    )

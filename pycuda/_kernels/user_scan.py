@@ -1,0 +1,132 @@
+"""The source of scan kernels; what a scan does is in pycuda-scan.hpp."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pycuda._kernels import user
+from pycuda._kernels.user_elementwise import module
+from pycuda.tools import dtype_to_ctype
+
+_SHARED = 40 << 10  # bytes of a tile, at most
+_PER_THREAD = 92  # bytes that a thread scans: an odd number of items meets every bank of shared memory
+
+
+class Text(NamedTuple):
+    """What the user wrote."""
+
+    dtype: np.dtype
+    scan_expr: str
+    neutral: str | None
+    exclusive: bool
+    name: str
+    preamble: str
+
+
+class Named(NamedTuple):
+    """An array of a call, for errors."""
+
+    name: str
+    dtype: np.dtype
+
+
+class Shape(NamedTuple):
+    """Threads of a block and items of a thread."""
+
+    threads: int
+    items: int
+
+    @property
+    def tile(self) -> int:
+        return self.threads * self.items
+
+
+def shape(itemsize: int) -> Shape:
+    """What suits items of this size. ValueError when they are too large for shared memory."""
+    items = max(min(_PER_THREAD // itemsize, 31), 1)
+    items -= items % 2 == 0
+    for threads in (128, 64, 32):
+        if threads * items * itemsize <= _SHARED:
+            return Shape(threads, items)
+    raise ValueError(
+        f"items of {itemsize} bytes are too large for a scan: {_SHARED // 32} bytes are the most"
+    )
+
+
+def _expression(what: str, text: str, name: str) -> str:
+    return f"({user.line(f'{what} of {name}')}{text}{user.line(f'kernel {name}')})"
+
+
+_FLAGGED = """
+// An item that begins a segment forgets what precedes it.
+struct pycuda_item {{ scan_type value; {flag} starts; }};
+"""
+
+
+def flag_bytes(itemsize: int) -> int:
+    """Bytes of a flag beside a value of this size, so that nothing is left between items."""
+    return next(size for size in (8, 4, 2, 1) if itemsize % size == 0)
+
+
+_FLAG_TYPES = {8: "unsigned long long", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
+
+
+def source(text: Text, shape: Shape, segmented: bool) -> str:
+    """The kernel of (in, its stride in items, out, its stride, n, the parts of a scan_state) and,
+    segmented, of (flags, their stride).
+    """
+    combined = f"""[&](scan_type a, scan_type b) -> scan_type {{
+    return {_expression("scan_expr", text.scan_expr, text.name)};
+  }}"""
+    neutral = (
+        ""
+        if not text.exclusive
+        else f"""
+  const scan_type pycuda_neutral = {_expression("neutral", text.neutral, text.name)};"""
+    )
+    if segmented:
+        item, more = "pycuda_item", ", const unsigned char *pycuda_flags, long long pycuda_flag_step"
+        flag = "pycuda_flags[(long long)k * pycuda_flag_step] != 0"
+        load = f"pycuda_item{{pycuda_in[(long long)k * pycuda_in_step], {flag}}}"
+        combine = """[&](const pycuda_item &a, const pycuda_item &b) -> pycuda_item {
+    pycuda_item c = {b.starts ? b.value : pycuda_two(a.value, b.value), b.starts};
+    c.starts |= a.starts;
+    return c;
+  }"""
+        with_, before = "with.value", "has && !item.starts ? before.value : pycuda_neutral"
+    else:
+        item, more = "scan_type", ""
+        load, combine = "pycuda_in[(long long)k * pycuda_in_step]", "pycuda_two"
+        with_, before = "with", "has ? before : pycuda_neutral"
+    emitted = f"scan_type({before})" if text.exclusive else with_
+    return f"""{user.headers([], text.dtype)}#include <pycuda-scan.hpp>
+{user.line(f"preamble of {text.name}")}{text.preamble}
+{user.line(f"kernel {text.name}")}
+typedef {dtype_to_ctype(text.dtype)} scan_type;
+static_assert(sizeof(scan_type) == {text.dtype.itemsize}, "the type has not the size of its dtype");
+{_FLAGGED.format(flag=_FLAG_TYPES[flag_bytes(text.dtype.itemsize)]) if segmented else ""}
+extern "C" __global__ void __launch_bounds__({shape.threads}) {text.name}(
+  const scan_type *pycuda_in, long long pycuda_in_step, scan_type *pycuda_out, long long pycuda_out_step,
+  size_t n, unsigned *pycuda_counter, unsigned long long *pycuda_entries, void *pycuda_values, unsigned
+  pycuda_launch{more})
+{{{neutral}
+  const auto pycuda_two = {combined};
+  const auto pycuda_combine = {combine};
+  const pycuda::scan_state pycuda_state = {{pycuda_counter, pycuda_entries, pycuda_values, pycuda_launch}};
+  pycuda::scan<{shape.threads}, {shape.items}, {item}, scan_type>(
+    n, pycuda_state, [&](size_t k) -> {item} {{ return {load}; }}, pycuda_combine,
+    [&](bool has, const {item} &before, const {item} &item, const {item} &with) -> scan_type {{
+      (void)has; (void)before; (void)item; (void)with;
+      return {emitted};
+    }},
+    [&](size_t k, const scan_type &value) {{ pycuda_out[(long long)k * pycuda_out_step] = value; }});
+}}
+"""
+
+
+def build(text: Text, shape: Shape, segmented: bool, options):
+    """The prepared function of `source`."""
+    compiled = module(source(text, shape, segmented), False, options)
+    return compiled.get_function(text.name).prepare("PqPqLPPPI" + ("Pq" if segmented else ""))

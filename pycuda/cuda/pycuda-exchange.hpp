@@ -1,0 +1,100 @@
+// Values of any type between threads: the lanes of a warp, shared memory, other blocks.
+//
+// Values move as bytes: a user's type may have constructors that shared memory does not run, and
+// assignments of its own.
+#ifndef PYCUDA_EXCHANGE_HPP
+#define PYCUDA_EXCHANGE_HPP
+
+extern "C++" {
+namespace pycuda {
+
+template <int BYTES> struct unit;
+template <> struct unit<1> { typedef unsigned char type; };
+template <> struct unit<2> { typedef unsigned short type; };
+template <> struct unit<4> { typedef unsigned type; };
+
+// A value as a row of integers of at most 32 bits.
+template <class T> struct parcel {
+    enum { size = sizeof(T) % 4 == 0 ? 4 : sizeof(T) % 2 == 0 ? 2 : 1, count = sizeof(T) / size };
+    typedef typename unit<size>::type word;
+    word words[count];
+
+    __device__ __forceinline__ parcel() {}
+    __device__ __forceinline__ explicit parcel(const T &value) { memcpy(words, &value, sizeof(T)); }
+    __device__ __forceinline__ T value() const
+    {
+        __align__(16) unsigned char raw[sizeof(T)];
+        memcpy(raw, words, sizeof(T));
+        return *(const T *)raw;
+    }
+};
+
+// Word by word: a choice between two places would put both into local memory.
+template <class T> __device__ __forceinline__ T choose(bool first, const T &a, const T &b)
+{
+    parcel<T> out(a);
+    const parcel<T> other(b);
+#pragma unroll
+    for (int k = 0; k < parcel<T>::count; k++) out.words[k] = first ? out.words[k] : other.words[k];
+    return out.value();
+}
+
+template <class T> __device__ __forceinline__ T from_lane_xor(const T &value, int mask)
+{
+    parcel<T> out(value);
+#pragma unroll
+    for (int k = 0; k < parcel<T>::count; k++)
+        out.words[k] = (typename parcel<T>::word)__shfl_xor_sync(0xffffffffu, (unsigned)out.words[k], mask);
+    return out.value();
+}
+
+template <class T> __device__ __forceinline__ T from_lane(const T &value, int lane)
+{
+    parcel<T> out(value);
+#pragma unroll
+    for (int k = 0; k < parcel<T>::count; k++)
+        out.words[k] = (typename parcel<T>::word)__shfl_sync(0xffffffffu, (unsigned)out.words[k], lane);
+    return out.value();
+}
+
+template <class T> __device__ __forceinline__ T from_lane_below(const T &value, int distance)
+{
+    parcel<T> out(value);
+#pragma unroll
+    for (int k = 0; k < parcel<T>::count; k++)
+        out.words[k] =
+            (typename parcel<T>::word)__shfl_up_sync(0xffffffffu, (unsigned)out.words[k], distance);
+    return out.value();
+}
+
+// To and from memory that other threads use, past the cache of the multiprocessor.
+template <class T> __device__ __forceinline__ void put(T *to, const T &value)
+{
+    const parcel<T> moved(value);
+    volatile typename parcel<T>::word *at = (volatile typename parcel<T>::word *)to;
+#pragma unroll
+    for (int k = 0; k < parcel<T>::count; k++) at[k] = moved.words[k];
+}
+
+template <class T> __device__ __forceinline__ T get(const T *from)
+{
+    parcel<T> moved;
+    const volatile typename parcel<T>::word *at = (const volatile typename parcel<T>::word *)from;
+#pragma unroll
+    for (int k = 0; k < parcel<T>::count; k++) moved.words[k] = at[k];
+    return moved.value();
+}
+
+// To and from shared memory; barriers keep the order.
+template <class T> __device__ __forceinline__ void place(T *to, const T &value) { *(parcel<T> *)to = parcel<T>(value); }
+template <class T> __device__ __forceinline__ T fetch(const T *from) { return ((const parcel<T> *)from)->value(); }
+
+// Room for COUNT values in shared memory, without their constructors.
+#define PYCUDA_SHARED(T, name, COUNT)                                                                    \
+    __shared__ __align__(16) unsigned char name##_bytes[(COUNT) * sizeof(T)];                            \
+    T *const name = (T *)name##_bytes
+
+}
+}
+
+#endif

@@ -1,0 +1,67 @@
+// Elements of an array that one thread reads or writes together, V neighbours at a time, ROUNDS times.
+#ifndef PYCUDA_STREAMING_HPP
+#define PYCUDA_STREAMING_HPP
+
+extern "C++" {
+namespace pycuda {
+
+// What one instruction moves.
+template <int BYTES> struct word;
+template <> struct word<1> { typedef unsigned char type; };
+template <> struct word<2> { typedef unsigned short type; };
+template <> struct word<4> { typedef unsigned type; };
+template <> struct word<8> { typedef uint2 type; };
+template <> struct word<16> { typedef uint4 type; };
+
+// The largest power of two up to 16 that divides a number of bytes.
+template <int BYTES> struct access {
+    enum { even = BYTES % 2 == 0 ? 2 : 1, four = BYTES % 4 == 0 ? 4 : even, eight = BYTES % 8 == 0 ? 8 : four };
+    enum { size = BYTES % 16 == 0 ? 16 : eight };
+    typedef typename word<size>::type type;
+};
+
+template <class T, int V, int ROUNDS> class lanes {
+    enum { bytes = V * (int)sizeof(T), unit_bytes = access<bytes>::size, units = bytes / unit_bytes };
+    typedef typename access<bytes>::type unit;
+    __align__(16) unsigned char raw[ROUNDS * bytes];
+
+  public:
+    // Views may begin anywhere: every thread of a launch decides alike.
+    static __device__ __forceinline__ bool fit(const T *at) { return (size_t)at % unit_bytes == 0; }
+
+    // The first round's elements begin at `from`, each further round's `step` elements later.
+    __device__ __forceinline__ void load(const T *from, size_t step)
+    {
+#pragma unroll
+        for (int k = 0; k < ROUNDS * units; k++) {
+            const unit moved = ((const unit *)(from + k / units * step))[k % units];
+            memcpy(raw + k * unit_bytes, &moved, unit_bytes);
+        }
+    }
+
+    __device__ __forceinline__ void store(T *to, size_t step) const
+    {
+#pragma unroll
+        for (int k = 0; k < ROUNDS * units; k++) {
+            unit moved;
+            memcpy(&moved, raw + k * unit_bytes, unit_bytes);
+            ((unit *)(to + k / units * step))[k % units] = moved;
+        }
+    }
+
+    __device__ __forceinline__ T &operator()(int k) { return ((T *)raw)[k]; }
+};
+
+// What x[i] means while i is one index: the element that the thread holds.
+template <class T> class here {
+    T &value;
+
+  public:
+    __device__ __forceinline__ explicit here(T &value) : value(value) {}
+    __device__ __forceinline__ T &operator[](size_t) const { return value; }
+};
+
+}
+}
+
+#endif

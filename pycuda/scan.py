@@ -1,0 +1,237 @@
+"""Prefix sums: for each element what all elements before it come to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._kernels import operands, scratch
+from pycuda._kernels import user_scan as source
+from pycuda._kernels.caches import ContextCache
+from pycuda.driver import GPUArray
+from pycuda.tools import dtype_to_ctype
+
+__all__ = ["ExclusiveScanKernel", "InclusiveScanKernel"]
+
+_current = drv.Context.get_current
+_FLAG = np.dtype(np.uint8)
+
+
+class _ScanKernel:
+    """What both kinds have in common."""
+
+    _exclusive = False
+
+    def __init__(
+        self,
+        dtype,
+        scan_expr: str,
+        neutral=None,
+        name_prefix: str = "scan",
+        options=None,
+        preamble: str = "",
+        devices=None,
+    ):
+        self.dtype = np.dtype(dtype)
+        self.neutral = neutral
+        if self._exclusive and neutral is None:
+            raise ValueError("an exclusive scan needs a neutral element: its first result")
+        self._text = source.Text(
+            self.dtype,
+            scan_expr,
+            None if neutral is None else str(neutral),
+            self._exclusive,
+            name_prefix + "_scan",
+            preamble,
+        )
+        dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
+        self._options = options
+        self._shape = source.shape(self.dtype.itemsize)
+        self._functions = ContextCache()
+        if _current() is not None:
+            self._function(False)
+
+    # ---- what PyCUDA's object shows
+
+    @property
+    def scan_wg_size(self) -> int:
+        """Threads of a block."""
+        return self._shape.threads
+
+    @property
+    def update_wg_size(self) -> int:
+        """Threads of a block: there is one kernel."""
+        return self._shape.threads
+
+    @property
+    def scan_wg_seq_batches(self) -> int:
+        """Elements of a thread."""
+        return self._shape.items
+
+    @property
+    def scan_intervals_knl(self) -> drv.Function:
+        """The kernel, in the current context."""
+        return self._function(False)
+
+    @property
+    def final_update_knl(self) -> drv.Function:
+        """The kernel, in the current context: the same one."""
+        return self._function(False)
+
+    def _function(self, segmented: bool):
+        key = _current(), segmented
+        function = self._functions.get(key)
+        if function is None:
+            shape = self._segment_shape() if segmented else self._shape
+            function = self._functions[key] = source.build(self._text, shape, segmented, self._options)
+        return function
+
+    def _segment_shape(self) -> source.Shape:
+        """An item carries its flag along."""
+        return source.shape(self._segment_bytes())
+
+    def _segment_bytes(self) -> int:
+        """The most bytes that an item has with its flag."""
+        itemsize = self.dtype.itemsize
+        return itemsize + (16 if itemsize % 16 == 0 else source.flag_bytes(itemsize))
+
+    # ---- calls
+
+    def __call__(self, input_ary, output_ary=None, allocator=None, stream=None, *, segments=None):
+        """Scan an array.
+
+        Parameters
+        ----------
+        input_ary : GPUArray
+            Of one dimension and the kernel's dtype; with any stride.
+        output_ary : GPUArray or "new", optional
+            Gets the result. Without it the input does; "new" makes an array.
+        allocator : callable, optional
+            Makes the memory of a new result. By default that of the input.
+        stream : Stream, optional
+            Where the kernel is queued.
+        segments : GPUArray, optional
+            Of uint8 or bool: where it is not 0 the scan begins anew.
+
+        Returns
+        -------
+        GPUArray
+            The array with the result.
+
+        Raises
+        ------
+        ValueError
+            More than one dimension, different shapes, arrays that overlap in part.
+        TypeError
+            An array of another dtype.
+        """
+        shape, strides = self._checked(input_ary, "input_ary", self.dtype)
+        if isinstance(output_ary, str):
+            if output_ary != "new":
+                raise ValueError(f"output_ary is {output_ary!r}: it may be a GPUArray, None or 'new'")
+            allocator = getattr(input_ary, "allocator", None) if allocator is None else allocator
+            output_ary = GPUArray(shape, self.dtype, allocator)
+        elif output_ary is None:
+            output_ary = input_ary
+        out_shape, out_strides = self._checked(output_ary, "output_ary", self.dtype)
+        if out_shape != shape:
+            raise ValueError(f"the input has shape {shape}, the output {out_shape}")
+        more, items = (), self._shape
+        if segments is not None:
+            flag_shape, flag_strides = self._checked(segments, "segments", _FLAG)
+            if flag_shape != shape:
+                raise ValueError(f"the input has shape {shape}, the segments {flag_shape}")
+            more, items = (segments, flag_strides), self._segment_shape()
+        size = shape[0]
+        if size == 0:
+            return output_ary
+        if output_ary is not input_ary:
+            self._check_overlap(input_ary, strides, output_ary, out_strides, size)
+        function = self._function(segments is not None)
+        tiles = -(-size // items.tile)
+        entries = tiles + 2 * (-(-tiles // 32))
+        itemsize = self._segment_bytes() if segments is not None else self.dtype.itemsize
+        states, number = scratch.states(stream, entries, entries * itemsize if itemsize > 4 else 0)
+        function.prepared_async_call(
+            (tiles, 1),
+            (items.threads, 1, 1),
+            stream,
+            input_ary,
+            strides // self.dtype.itemsize,
+            output_ary,
+            out_strides // self.dtype.itemsize,
+            size,
+            states.memory,
+            states.entries,
+            states.values,
+            number,
+            *more,
+        )
+        return output_ary
+
+    def _checked(self, ary, name: str, dtype):
+        """(shape, stride in bytes). TypeError or ValueError for what cannot be scanned."""
+        argument = source.Named(name, dtype)
+        shape, strides, _ = operands.describe(ary, argument, self._text.name)
+        if len(shape) != 1:
+            raise ValueError(f"{name} has {len(shape)} dimensions: a scan goes along one")
+        if strides[0] % dtype.itemsize:
+            raise ValueError(f"{name} has a stride of {strides[0]} bytes, no multiple of its elements' size")
+        return shape, strides[0]
+
+    def _check_overlap(self, a, a_stride, b, b_stride, size) -> None:
+        itemsize = self.dtype.itemsize
+        start_a, start_b = operands.address(a), operands.address(b)
+        if (start_a, a_stride) == (start_b, b_stride):
+            return
+        low_a, high_a = operands.extent(start_a, (size,), (a_stride,), itemsize)
+        low_b, high_b = operands.extent(start_b, (size,), (b_stride,), itemsize)
+        if low_a < high_b and low_b < high_a:
+            raise ValueError(
+                "the input and the output overlap in part: one must be the other, or apart from it"
+            )
+
+
+class ExclusiveScanKernel(_ScanKernel):
+    """For each element what all elements before it come to.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the elements; structures are allowed.
+    scan_expr : str
+        CUDA C: an expression of ``a`` and ``b``, as in ``"a+b"``. It must be associative; it need not be
+        commutative.
+    neutral : str or number
+        CUDA C: the first result.
+    name_prefix : str
+        How the kernel's name begins.
+    options
+        As `pycuda.compiler.SourceModule` takes them.
+    preamble : str
+        CUDA C++ at file scope.
+    devices : optional
+        Accepted, and of no meaning: kernels are compiled for the current context.
+
+    Raises
+    ------
+    ValueError
+        Without neutral, or when the elements are too large.
+
+    Notes
+    -----
+    One launch, one pass over memory. The same elements give the same bits at every run and on every device.
+    """
+
+    _exclusive = True
+
+    def __init__(
+        self, dtype, scan_expr, neutral=None, name_prefix="scan", options=None, preamble="", devices=None
+    ):
+        super().__init__(dtype, scan_expr, neutral, name_prefix, options, preamble, devices)
+
+
+class InclusiveScanKernel(_ScanKernel):
+    """For each element what it and all elements before it come to. Parameters as for `ExclusiveScanKernel`;
+    neutral is not needed.
+    """
