@@ -1,0 +1,1 @@
+"""What makes the source of kernels, and the plans of their launches."""
