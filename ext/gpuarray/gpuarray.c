@@ -490,35 +490,6 @@ static PyGetSetDef gpuarray_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-PyDoc_STRVAR(get_doc, "get(ary=None, pagelocked=False, async_=False, stream=None) -> numpy.ndarray\n--\n\n"
-                      "Copies the array to the host: into `ary`, or into a new array with the same order of "
-                      "axes and no gaps. ValueError when\n"
-                      "the size of `ary` differs, TypeError when its dtype does. With async_ the copy is "
-                      "queued on the stream.");
-
-PyDoc_STRVAR(get_async_doc, "get_async(stream=None, ary=None) -> numpy.ndarray\n--\n\n"
-                            "get that returns at once; the result is there when the stream has come so far.");
-
-PyDoc_STRVAR(
-    set_doc,
-    "set(ary, async_=False, stream=None)\n--\n\n"
-    "Fills the array from a host array or a GPUArray of the same size and dtype (ValueError otherwise).");
-
-PyDoc_STRVAR(set_async_doc, "set_async(ary, stream=None)\n--\n\n"
-                            "set that returns at once.");
-
-PyDoc_STRVAR(copy_doc, "copy() -> GPUArray\n--\n\n"
-                       "A new array with the same elements and order of axes, without gaps.");
-
-static PyMethodDef gpuarray_methods[] = {
-    {"get", AS_METHOD(gpuarray_get), FAST_KEYWORDS, get_doc},
-    {"get_async", AS_METHOD(gpuarray_get_async), FAST_KEYWORDS, get_async_doc},
-    {"set", AS_METHOD(gpuarray_set), FAST_KEYWORDS, set_doc},
-    {"set_async", AS_METHOD(gpuarray_set_async), FAST_KEYWORDS, set_async_doc},
-    {"copy", AS_METHOD(gpuarray_copy), FAST_KEYWORDS, copy_doc},
-    {NULL, NULL, 0, NULL},
-};
-
 /* Element by element it will be. Until then an answer would be that of identity, which is another question; only
  * None is no array and never equal. */
 static PyObject *gpuarray_compare(PyObject *Py_UNUSED(self), PyObject *other, int operation)
@@ -557,7 +528,7 @@ static PyType_Slot gpuarray_slots[] = {
     {Py_nb_bool, AS_SLOT(gpuarray_bool)},
     {Py_tp_members, gpuarray_members},
     {Py_tp_getset, gpuarray_getset},
-    {Py_tp_methods, gpuarray_methods},
+    {Py_tp_methods, (void *)gpuarray_methods},
     {0, NULL},
 };
 
@@ -578,5 +549,6 @@ int gpuarray_setup(PyObject *module, ModuleState *state)
         !state->ArrayFlags_type || !state->mem_alloc || !priority
         || PyObject_SetAttrString((PyObject *)state->GPUArray_type, "__array_priority__", priority) < 0;
     Py_XDECREF(priority);
-    return failed ? -1 : gpuarray_views_setup(module, state);
+    state->array_bodies = PyDict_New();
+    return failed || !state->array_bodies ? -1 : 0;
 }

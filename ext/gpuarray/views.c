@@ -57,12 +57,7 @@ static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-PyDoc_STRVAR(transpose_doc, "transpose(axes=None) -> GPUArray\n--\n\n"
-                            "A view with the axes in another order, reversed by default; transpose(2, 0, 1) "
-                            "is transpose((2, 0, 1)). ValueError\n"
-                            "unless axes is a permutation.");
-
-static PyObject *transpose(PyObject *self, FAST_PARAMETERS)
+PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS)
 {
     static const char *const names[] = {"axes", NULL};
     PyObject *given[1] = {NULL}, *many = NULL;
@@ -134,12 +129,7 @@ static char read_order(PyObject *value)
     return 0;
 }
 
-PyDoc_STRVAR(reshape_doc, "reshape(*shape, order=\"C\") -> GPUArray\n--\n\n"
-                          "The same elements, read in `order`, in another shape; one length may be -1. A "
-                          "view where strides allow it, else a\n"
-                          "copy. ValueError when the number of elements differs.");
-
-static PyObject *reshape(PyObject *self, FAST_PARAMETERS)
+PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     Py_ssize_t shape[STRIDES_MAX_DIMS] = {0};
@@ -156,19 +146,12 @@ static PyObject *reshape(PyObject *self, FAST_PARAMETERS)
     return gpuarray_reshape_to(array, ndim, shape, order);
 }
 
-PyDoc_STRVAR(ravel_doc,
-             "ravel() -> GPUArray\n--\n\n"
-             "The elements in row-major order along one axis: a view where strides allow it, else a copy.");
-
-static PyObject *ravel(PyObject *self, PyObject *Py_UNUSED(none))
+PyObject *gpuarray_ravel(PyObject *self, PyObject *Py_UNUSED(none))
 {
     return gpuarray_reshape_to(gpuarray_cast(self), 1, &gpuarray_cast(self)->size, 'C');
 }
 
-PyDoc_STRVAR(squeeze_doc, "squeeze() -> GPUArray\n--\n\n"
-                          "A view without the axes of length 1.");
-
-static PyObject *squeeze(PyObject *self, PyObject *Py_UNUSED(none))
+PyObject *gpuarray_squeeze(PyObject *self, PyObject *Py_UNUSED(none))
 {
     GPUArrayObject *array = gpuarray_cast(self);
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
@@ -192,12 +175,7 @@ static int packed_axis(GPUArrayObject *array)
     return -1;
 }
 
-PyDoc_STRVAR(view_doc, "view(dtype=None) -> GPUArray\n--\n\n"
-                       "The same memory as another dtype. When its size differs, the axis whose elements lie "
-                       "side by side changes its length.\n"
-                       "ValueError when that does not come out even.");
-
-static PyObject *view(PyObject *self, FAST_PARAMETERS)
+PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS)
 {
     static const char *const names[] = {"dtype", NULL};
     GPUArrayObject *array = gpuarray_cast(self);
@@ -328,28 +306,4 @@ PyObject *gpuarray_item(PyObject *self, Py_ssize_t i)
     PyObject *result = index ? gpuarray_subscript(self, index) : NULL;
     Py_XDECREF(index);
     return result;
-}
-
-static PyMethodDef view_methods[] = {
-    {"transpose", AS_METHOD(transpose), FAST_KEYWORDS, transpose_doc},
-    {"reshape", AS_METHOD(reshape), FAST_KEYWORDS, reshape_doc},
-    {"ravel", ravel, METH_NOARGS, ravel_doc},
-    {"squeeze", squeeze, METH_NOARGS, squeeze_doc},
-    {"view", AS_METHOD(view), FAST_KEYWORDS, view_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-/* Adds the methods to the type, which ext/gpuarray/gpuarray.c has just made. */
-int gpuarray_views_setup(PyObject *module, ModuleState *state)
-{
-    (void)module;
-    for (PyMethodDef *method = view_methods; method->ml_name; method++) {
-        PyObject *descriptor = PyDescr_NewMethod(state->GPUArray_type, method);
-        int failed =
-            !descriptor
-            || PyObject_SetAttrString((PyObject *)state->GPUArray_type, method->ml_name, descriptor) < 0;
-        Py_XDECREF(descriptor);
-        if (failed) return -1;
-    }
-    return 0;
 }
