@@ -20,12 +20,20 @@ from pycuda._kernels.memory import context_memory
 # ---- dtypes
 
 
-def _of_sum(dtype, wanted):
-    """NumPy's: small integers become the default one. (accumulator, result)"""
+def sum_dtype(dtype, wanted):
+    """NumPy's dtype of sums and products: small integers become the default one."""
     if wanted is None:
         wanted = {"b": np.dtype(np.int_), "i": np.dtype(np.int_), "u": np.dtype(np.uint)}.get(dtype.kind, dtype)
         wanted = wanted if wanted.itemsize >= dtype.itemsize else dtype
-    return wanted, wanted
+    return wanted
+
+
+# Each gives (accumulator, result).
+
+
+def _of_sum(dtype, wanted):
+    result = sum_dtype(dtype, wanted)
+    return result, result
 
 
 def _of_same(dtype, wanted):

@@ -58,7 +58,8 @@ ROWS = {
 }  # fmt: skip
 
 
-_SIZES = {elements.computed(np.dtype(code)): np.dtype(code).itemsize for code in "?bhiqBHIQfdFD"}
+# Bytes of a computed type.
+SIZES = {elements.computed(np.dtype(code)): np.dtype(code).itemsize for code in "?bhiqBHIQfdFD"}
 
 
 class Types(NamedTuple):
@@ -138,7 +139,8 @@ extern "C" __global__ void __launch_bounds__(256) combine(const char *partial, c
 """
 
 
-def _constants(number: str) -> dict[str, str]:
+def constants(number: str) -> dict[str, str]:
+    """What the names in `neutral` stand for."""
     lowest, highest = elements.infinity(number, "-"), elements.infinity(number, "")
     nan = elements.nan(number) if elements.is_float(number) else None
     return {
@@ -163,7 +165,7 @@ def source(name: str, types: Types, shape: Shape) -> str:
         number=types.number,
         real=elements.real(types.number),
         acc=row.acc,
-        neutral=_constants(types.number).get(row.neutral, row.neutral),
+        neutral=constants(types.number).get(row.neutral, row.neutral),
         map=row.map if not row.map.startswith("{") else f"Acc{row.map}",
         combine=row.combine,
         finish=row.finish,
@@ -185,9 +187,9 @@ def source(name: str, types: Types, shape: Shape) -> str:
 
 def acc_size(name: str, types: Types) -> int:
     """sizeof of what the kernels of a reduction leave in between."""
-    sizes = {"A": _SIZES[types.number], "bool": 1, "long long": 8}
-    sizes["R"] = _SIZES[elements.real(types.number)]
-    element = _SIZES[elements.computed_from(types.element)]
+    sizes = {"A": SIZES[types.number], "bool": 1, "long long": 8}
+    sizes["R"] = SIZES[elements.real(types.number)]
+    element = SIZES[elements.computed_from(types.element)]
     sizes["Numbered<E>"] = layout.ceil_div(element, 8) * 8 + 8
     return sizes[ROWS[name].acc]
 

@@ -114,7 +114,7 @@ template <class Op> __device__ __forceinline__ typename Op::Acc across(typename 
     Acc *warps = reinterpret_cast<Acc *>(raw);
 #pragma unroll 1
     for (int apart = (lanes < 32 ? lanes : 32) / 2; apart; apart /= 2)
-        acc = Op::combine(acc, from_lane_xor(acc, apart));
+        acc = Op::combine(acc, from_lane(acc, threadIdx.x % 32 ^ apart));
     if (lanes <= 32) return acc;
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = acc;
     __syncthreads();
