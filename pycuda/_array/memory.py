@@ -33,4 +33,4 @@ def write_back(result, out, stream=None):
     """out, after the elements of result were cast into it."""
     from pycuda._array.elementwise import apply
 
-    return apply("copy", result, out=out, stream=stream)
+    return apply("copy", result, out=out, stream=stream, casting="unsafe")

@@ -13,9 +13,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from pycuda._array.memory import new, overlap, write_back
 from pycuda._driver import GPUArray
-from pycuda._kernels import elements, layout, reduction
-from pycuda._kernels.layout import Axis
-from pycuda._kernels.memory import context_memory
+from pycuda._kernels import elements, reduction
+from pycuda._kernels.axes import Axis
+from pycuda._kernels.plan_memory import context_memory
 
 # ---- dtypes
 
@@ -254,3 +254,30 @@ def _reduce_into(key, a, out, stream, allocator) -> GPUArray:
     key = name, given, shape, strides, address, axis, dtype, keepdims, out.strides, parameter
     _launch(_recipes(*key), (a,), out, stream, allocator)
     return out
+
+
+# ---- sums of products
+
+
+def _dot_recipe(dtypes, shape, strides, addresses, result) -> _Recipe:
+    first, second = dtypes
+    types = reduction.Types(
+        elements.stored(first), elements.stored(second), elements.computed(result), elements.stored(result)
+    )
+    axes = [Axis(*axis) for axis in zip(shape, *strides, strict=True)]
+    plan = reduction.plan(addresses[0], first.itemsize, [], axes, 0.0, (addresses[1], second.itemsize))
+    return _finish("dot", types, plan, (), result)
+
+
+_dot_recipes = context_memory(_dot_recipe, 1024)
+
+
+def reduce_products(a, b, result, stream=None, allocator=None) -> GPUArray:
+    """The sum of the products of all elements of two arrays of one size, in C order."""
+    if a.shape != b.shape:
+        a, b = a.ravel(), b.ravel()
+    addresses = (a.ptr & 15, b.ptr & 15) if a.size else (0, 0)
+    recipe = _dot_recipes((a.dtype, b.dtype), a.shape, (a.strides, b.strides), addresses, result)
+    total = GPUArray((), result, allocator or a.allocator)
+    _launch(recipe, (a, b), total, stream, allocator or a.allocator)
+    return total

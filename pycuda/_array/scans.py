@@ -10,8 +10,8 @@ from pycuda._array.memory import new, overlap, write_back
 from pycuda._array.reducing import normalized_axes, sum_dtype
 from pycuda._driver import GPUArray
 from pycuda._kernels import axis_scan, elements, reduction
-from pycuda._kernels.layout import Axis
-from pycuda._kernels.memory import context_memory
+from pycuda._kernels.axes import Axis
+from pycuda._kernels.plan_memory import context_memory
 
 
 def _recipe(name, dtype, shape, strides, address, axis, result, out_strides):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from pycuda._kernels import elements, layout, reduction
-from pycuda._kernels.layout import Axis
+from pycuda._kernels import axes as layout
+from pycuda._kernels import elements, reduction
+from pycuda._kernels.axes import Axis
 from pycuda.compiler import SourceModule
 from pycuda.tools import context_dependent_memoize
 

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycuda._kernels import elements, layout
-from pycuda._kernels.layout import Axis
+from pycuda._kernels import axes as layout
+from pycuda._kernels import elements
+from pycuda._kernels.axes import Axis
 from pycuda.compiler import SourceModule
 from pycuda.tools import context_dependent_memoize
 
@@ -96,7 +97,7 @@ class Plan(NamedTuple):
 # ---- source
 
 _SOURCE = """{include}#include "pycuda-reduce-ops.hpp"
-#include "pycuda-reduce.hpp"
+#include "pycuda-axis-reduce.hpp"
 namespace pycuda {{
 struct Op {{
     typedef {element} Element;
@@ -232,7 +233,7 @@ def _cut_rows(results: int, count: int, itemsize: int) -> tuple[int, int, int]:
     if count <= 1024:
         # A thread has at least two full loads; a warp may then serve several results.
         return min(32, layout.power_at_most(count * itemsize // 32)), max(count, 1), 1
-    splits = max(1, min(layout.ceil_div(count, _TILE), 4096 // max(results, 1)))
+    splits = max(1, min(layout.ceil_div(count, 2 * _TILE), 4096 // results))
     tile = layout.ceil_div(layout.ceil_div(count, splits), _TILE) * _TILE
     return THREADS, tile, layout.ceil_div(count, tile)
 
@@ -274,7 +275,7 @@ def plan(address: int, itemsize: int, kept, reduced, parameter: float = 0.0, sec
 
 
 def _header(start, results, count, tile, splits, groups, lanes, parameter) -> bytes:
-    return struct.pack("7qd", start, results, count, tile, splits, groups, lanes, parameter)
+    return struct.pack("7qd", start, results, count, tile, splits, groups, lanes.bit_length() - 1, parameter)
 
 
 def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> Plan:
@@ -295,7 +296,7 @@ def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> P
     )
     grid = layout.ceil_div(results, THREADS // lanes), splits
     # Partial results lie result by result; one block combines those of one result.
-    after = struct.pack("6qd", results, count, splits, splits, 1, 1, parameter) + axes
+    after = struct.pack("6qd", results, count, splits, splits, 1, 0, parameter) + axes
     return Plan(shape, grid, arguments, results * splits if splits > 1 else 0, (results, 1), after)
 
 
@@ -317,7 +318,7 @@ def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> Plan:
     grid = groups * (results // inner), splits
     # Partial results lie split by split.
     side = min(32, layout.power_at_least(results))
-    after = struct.pack("6qd", results, count, splits, 1, results, side, parameter) + axes
+    after = struct.pack("6qd", results, count, splits, 1, results, side.bit_length() - 1, parameter) + axes
     return Plan(
         shape, grid, arguments, results * splits if splits > 1 else 0,
         (layout.ceil_div(results, side), 1), after,

@@ -91,17 +91,29 @@ template <int N, class T> __device__ __forceinline__ void load_packed(T *to, con
 }
 
 // A value of any type from another lane of the warp, 32 bits at a time.
+template <class T> union Words {
+    unsigned word[(sizeof(T) + 3) / 4];
+    T whole;
+    __device__ Words() {}
+};
+
 template <class T> __device__ __forceinline__ T from_lane(const T &x, int lane)
 {
-    union Words {
-        unsigned word[(sizeof(T) + 3) / 4];
-        T whole;
-        __device__ Words() {}
-    } mine, theirs;
+    Words<T> mine, theirs;
     mine.whole = x;
 #pragma unroll
     for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++)
         theirs.word[i] = __shfl_sync(0xffffffffu, mine.word[i], lane);
+    return theirs.whole;
+}
+
+template <class T> __device__ __forceinline__ T from_lane_xor(const T &x, int mask)
+{
+    Words<T> mine, theirs;
+    mine.whole = x;
+#pragma unroll
+    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++)
+        theirs.word[i] = __shfl_xor_sync(0xffffffffu, mine.word[i], mask);
     return theirs.whole;
 }
 

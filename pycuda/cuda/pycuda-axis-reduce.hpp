@@ -9,8 +9,8 @@
 //   void finish(char *result, Acc, index_t count, double parameter)
 // Which elements are combined in which order follows from shapes and item sizes alone, so that sums of floats
 // have the same bits on every device, for every alignment.
-#ifndef PYCUDA_REDUCE_HPP
-#define PYCUDA_REDUCE_HPP
+#ifndef PYCUDA_AXIS_REDUCE_HPP
+#define PYCUDA_AXIS_REDUCE_HPP
 
 #include "pycuda-elements.hpp"
 
@@ -18,14 +18,14 @@ namespace pycuda {
 
 enum { THREADS = 256 };
 
-// What a launch is told besides addresses; made in pycuda/_kernels/layout.py.
+// What a launch is told besides addresses; made in pycuda/_kernels/axes.py.
 template <int KD, int RD> struct Reduction {
     index_t start;          // bytes from the array's first element to where the walk begins
     index_t results, count; // kept and reduced elements
     index_t tile;           // elements of one result in one block
     index_t splits;         // blocks that share a result; then there are partial results to be combined
     index_t groups;         // columns: blocks side by side
-    index_t lanes;          // rows: threads for a result. columns: threads side by side. A power of two
+    index_t lanes_log;      // rows: threads for a result. columns: threads side by side. As a power of two
     double parameter;       // for finish
     Axes<KD> kept;          // stride in the array, and in the result
     Axes<RD> reduced;       // stride in the array, and the number of the element or stride in the second
@@ -60,15 +60,17 @@ __device__ __forceinline__ void read(Items<Op, N> &items, int at, const char *in
     }
 }
 
-// N partial results to one, by pairs.
-template <class Op, int N> __device__ __forceinline__ typename Op::Acc tree(typename Op::Acc (&part)[N])
-{
-#pragma unroll
-    for (int width = N / 2; width; width /= 2)
-#pragma unroll
-        for (int k = 0; k < width; k++) part[k] = Op::combine(part[2 * k], part[2 * k + 1]);
-    return part[0];
-}
+// N partial results to one, by halves. A recursion: loops of loops are not always unrolled.
+template <class Op, int N> struct Tree {
+    static __device__ __forceinline__ typename Op::Acc of(const typename Op::Acc *part)
+    {
+        return Op::combine(Tree<Op, N / 2>::of(part), Tree<Op, N / 2>::of(part + N / 2));
+    }
+};
+
+template <class Op> struct Tree<Op, 1> {
+    static __device__ __forceinline__ typename Op::Acc of(const typename Op::Acc *part) { return *part; }
+};
 
 template <class Op, int N>
 __device__ __forceinline__ typename Op::Acc mapped(const Items<Op, N> &items, int k, const typename Op::Local &local)
@@ -88,7 +90,7 @@ __device__ __forceinline__ typename Op::Acc row_step(const char *in, const char 
         read<Op, V, ALIGNED>(items, j * V, in, second, i + (index_t)j * stride, reduced);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) part[k] = mapped<Op>(items, k, local);
-    return tree<Op>(part);
+    return Tree<Op, ITEMS>::of(part);
 }
 
 // The elements of a thread before `end`, where that is near.
@@ -112,9 +114,11 @@ template <class Op> __device__ __forceinline__ typename Op::Acc across(typename 
     typedef typename Op::Acc Acc;
     __shared__ alignas(16) char raw[THREADS / 32 * sizeof(Acc)];
     Acc *warps = reinterpret_cast<Acc *>(raw);
-#pragma unroll 1
-    for (int apart = (lanes < 32 ? lanes : 32) / 2; apart; apart /= 2)
-        acc = Op::combine(acc, from_lane(acc, threadIdx.x % 32 ^ apart));
+#pragma unroll
+    for (int apart = 16; apart; apart /= 2) {
+        Acc other = from_lane_xor(acc, apart);
+        if (apart < lanes) acc = Op::combine(acc, other);
+    }
     if (lanes <= 32) return acc;
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = acc;
     __syncthreads();
@@ -130,8 +134,8 @@ __device__ __forceinline__ void reduce_rows(const char *in, const char *second, 
                                             const Reduction<KD, RD> &plan)
 {
     typedef typename Op::Acc Acc;
-    int lanes = (int)plan.lanes, lane = threadIdx.x & (lanes - 1), stride = lanes * V;
-    index_t result = (index_t)blockIdx.x * (THREADS / lanes) + threadIdx.x / lanes;
+    int log = (int)plan.lanes_log, lanes = 1 << log, lane = threadIdx.x & (lanes - 1), stride = lanes * V;
+    index_t result = (index_t)blockIdx.x * (THREADS >> log) + (threadIdx.x >> log);
     index_t first = blockIdx.y * plan.tile, end = min(first + plan.tile, plan.count);
     Place kept = place<KD>(plan.kept, result);
     Acc acc = Op::neutral();
@@ -197,7 +201,7 @@ __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const ch
         typename Op::Acc part[ROWS];
 #pragma unroll
         for (int j = 0; j < ROWS; j++) part[j] = Op::map(items[j][k], typename Op::Second(), other[j], local[k]);
-        acc[k] = Op::combine(acc[k], tree<Op>(part));
+        acc[k] = Op::combine(acc[k], Tree<Op, ROWS>::of(part));
     }
 }
 
@@ -207,7 +211,7 @@ __device__ __forceinline__ void reduce_columns(const char *in, const char *secon
                                                const Reduction<KD, RD> &plan)
 {
     typedef typename Op::Acc Acc;
-    int lanes = (int)plan.lanes, rows = THREADS / lanes;
+    int log = (int)plan.lanes_log, lanes = 1 << log, rows = THREADS >> log;
     index_t outer = quotient(blockIdx.x, plan.groups), inner = plan.kept.length[KD - 1];
     index_t column = ((blockIdx.x - outer * plan.groups) * lanes + (threadIdx.x & (lanes - 1))) * V;
     index_t first = blockIdx.y * plan.tile, end = min(first + plan.tile, plan.count);
@@ -218,7 +222,7 @@ __device__ __forceinline__ void reduce_columns(const char *in, const char *secon
 #pragma unroll
     for (int k = 0; k < V; k++) acc[k] = Op::neutral();
     in += plan.start + kept.offset + column * step;
-    index_t row = first + threadIdx.x / lanes;
+    index_t row = first + (threadIdx.x >> log);
     if (columns > 0) {
         typename Op::Local local[V];
 #pragma unroll
@@ -248,7 +252,7 @@ __device__ __forceinline__ void reduce_columns(const char *in, const char *secon
 template <int KD> struct Combination {
     index_t results, count, splits;
     index_t result_step, split_step; // in partial results
-    index_t lanes;
+    index_t lanes_log;
     double parameter;
     Axes<KD> kept;
 };
@@ -257,12 +261,12 @@ template <class Op, int KD>
 __device__ __forceinline__ void combine_partials(const char *partial, char *out, const Combination<KD> &plan)
 {
     typedef typename Op::Acc Acc;
-    int lanes = (int)plan.lanes, rows = THREADS / lanes;
+    int log = (int)plan.lanes_log, lanes = 1 << log, rows = THREADS >> log;
     index_t result = (index_t)blockIdx.x * lanes + (threadIdx.x & (lanes - 1));
     const Acc *from = reinterpret_cast<const Acc *>(partial) + result * plan.result_step;
     Acc acc[1] = {Op::neutral()};
     if (result < plan.results)
-        for (index_t i = threadIdx.x / lanes; i < plan.splits; i += rows)
+        for (index_t i = (threadIdx.x >> log); i < plan.splits; i += rows)
             acc[0] = Op::combine(acc[0], from[i * plan.split_step]);
     down<Op, 1>(acc, lanes);
     if (threadIdx.x < lanes && result < plan.results)
