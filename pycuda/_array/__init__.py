@@ -1,1 +1,1 @@
-"""The Python halves of GPUArray: what its methods and the functions of pycuda.gpuarray do."""
+"""The Python halves of GPUArray: what ext/gpuarray/methods.def and pycuda.gpuarray call."""

@@ -1,1 +1,1 @@
-"""What makes the source of kernels, and the plans of their launches."""
+"""What makes the source of the package's own kernels."""
