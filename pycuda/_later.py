@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import sys
 
-_GPUARRAY = """ones ones_like arange take multi_take multi_take_put multi_put concatenate stack transpose
-    reshape if_positive where maximum minimum sum dot max min any all subset_sum subset_dot subset_max
-    subset_min logical_and logical_or logical_not"""
-
 # Modules, and names of modules that are there.
 MODULES = frozenset(
     f"pycuda.{name}" for name in ("elementwise", "reduction", "scan", "cumath", "curandom", "sparse", "gl")
 )
-NAMES = {"pycuda.gpuarray": frozenset(_GPUARRAY.split())}
+NAMES: dict[str, frozenset[str]] = {}
 
 
 def text(name: str) -> str:

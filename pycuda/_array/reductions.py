@@ -84,3 +84,8 @@ def _spread(name):
 
 
 var, std = _spread("var"), _spread("std")
+
+
+def count_nonzero(a, axis=None, *, keepdims=False, stream=None, allocator=None):
+    """How many elements are not 0, as numpy.count_nonzero: int64, an array without axes for all."""
+    return reduce("count_nonzero", a, axis, None, None, keepdims, stream, allocator)

@@ -74,6 +74,11 @@ def include(*c_types: str) -> str:
     return '#include "pycuda-complex.hpp"\n' if any("complex" in name for name in c_types) else ""
 
 
+def code(c_type: str) -> str:
+    """The format code of an argument of a computed type."""
+    return _CODES[c_type]
+
+
 def infinity(c_type: str, sign: str) -> str:
     """The value of a computed type that is beyond all others on the side of `sign`, "-" or ""."""
     if c_type == "bool":
@@ -98,3 +103,4 @@ _INTEGERS = {
     for code, name in _PLAIN.items()
     if isinstance(name, str) and code[0] in "iu"
 }
+_CODES = {computed(np.dtype(each)): each for each in "?bhiqBHIQfdFD"}
