@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import sys
 
-# Modules, and names of modules that are there.
 MODULES = frozenset(
     f"pycuda.{name}" for name in ("elementwise", "reduction", "scan", "cumath", "curandom", "sparse", "gl")
 )
-NAMES: dict[str, frozenset[str]] = {}
 
 
 def text(name: str) -> str:
@@ -44,7 +42,7 @@ def getter(module: str):
 
     def __getattr__(name):
         whole = f"{module}.{name}"
-        if whole in MODULES or name in NAMES.get(module, ()):
+        if whole in MODULES:
             raise AttributeError(text(whole), name=name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
 
