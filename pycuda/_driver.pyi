@@ -643,6 +643,9 @@ class InOut(ArgumentHandler):
 
 # ---- arrays
 
+_Axes = int | tuple[int, ...] | None
+_Allocator = Callable[[int], Any] | None
+
 class GPUArray:
     def __init__(
         self,
@@ -711,6 +714,159 @@ class GPUArray:
         allow_complex_hack: bool = False,
         allow_offset: bool = False,
     ) -> float: ...
+    def sum(
+        self,
+        axis: _Axes = None,
+        dtype: DTypeLike | None = None,
+        out: GPUArray | None = None,
+        keepdims: bool = False,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def prod(
+        self,
+        axis: _Axes = None,
+        dtype: DTypeLike | None = None,
+        out: GPUArray | None = None,
+        keepdims: bool = False,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def max(
+        self,
+        axis: _Axes = None,
+        out: GPUArray | None = None,
+        keepdims: bool = False,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def min(
+        self,
+        axis: _Axes = None,
+        out: GPUArray | None = None,
+        keepdims: bool = False,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def any(
+        self,
+        axis: _Axes = None,
+        out: GPUArray | None = None,
+        keepdims: bool = False,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def all(
+        self,
+        axis: _Axes = None,
+        out: GPUArray | None = None,
+        keepdims: bool = False,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def mean(
+        self,
+        axis: _Axes = None,
+        dtype: DTypeLike | None = None,
+        out: GPUArray | None = None,
+        keepdims: bool = False,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def var(
+        self,
+        axis: _Axes = None,
+        dtype: DTypeLike | None = None,
+        out: GPUArray | None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        correction: float | None = None,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def std(
+        self,
+        axis: _Axes = None,
+        dtype: DTypeLike | None = None,
+        out: GPUArray | None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        correction: float | None = None,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def argmax(
+        self,
+        axis: int | None = None,
+        out: GPUArray | None = None,
+        keepdims: bool = False,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def argmin(
+        self,
+        axis: int | None = None,
+        out: GPUArray | None = None,
+        keepdims: bool = False,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def cumsum(
+        self,
+        axis: int | None = None,
+        dtype: DTypeLike | None = None,
+        out: GPUArray | None = None,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def cumprod(
+        self,
+        axis: int | None = None,
+        dtype: DTypeLike | None = None,
+        out: GPUArray | None = None,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def nonzero(self, *, stream: _Stream = None) -> tuple[GPUArray, ...]: ...
+    def take(
+        self,
+        indices: Any,
+        axis: int | None = None,
+        out: GPUArray | None = None,
+        mode: str = "raise",
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def put(self, indices: Any, values: Any, mode: str = "raise", *, stream: _Stream = None) -> None: ...
+    def compress(
+        self, condition: Any, axis: int | None = None, out: GPUArray | None = None, *, stream: _Stream = None
+    ) -> GPUArray: ...
+    def repeat(
+        self, repeats: Any, axis: int | None = None, *, stream: _Stream = None, allocator: _Allocator = None
+    ) -> GPUArray: ...
+    def flatten(self, order: str = "C", *, stream: _Stream = None) -> GPUArray: ...
+    def clip(
+        self, min: Any = None, max: Any = None, out: GPUArray | None = None, *, stream: _Stream = None
+    ) -> GPUArray: ...
+    def round(
+        self, decimals: int = 0, out: GPUArray | None = None, *, stream: _Stream = None
+    ) -> GPUArray: ...
+    def __getitem__(self, index: Any) -> GPUArray: ...
+    def __setitem__(self, index: Any, value: Any) -> None: ...
 
 # ---- constants
 

@@ -7,15 +7,9 @@ from __future__ import annotations
 
 import sys
 
-_GPUARRAY = """ones ones_like arange take multi_take multi_take_put multi_put concatenate stack transpose
-    reshape if_positive where maximum minimum sum dot max min any all subset_sum subset_dot subset_max
-    subset_min logical_and logical_or logical_not"""
-
-# Modules, and names of modules that are there.
 MODULES = frozenset(
     f"pycuda.{name}" for name in ("curandom", "sparse", "gl")
 )
-NAMES = {"pycuda.gpuarray": frozenset(_GPUARRAY.split())}
 
 
 def text(name: str) -> str:
@@ -48,7 +42,7 @@ def getter(module: str):
 
     def __getattr__(name):
         whole = f"{module}.{name}"
-        if whole in MODULES or name in NAMES.get(module, ()):
+        if whole in MODULES:
             raise AttributeError(text(whole), name=name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 
 import numpy as np
@@ -80,8 +81,8 @@ def _splay(n: int, multiprocessors: int):
     if n < limit * threads:
         # Few items: as many blocks as can have a warp each, then wider blocks.
         warps = -(-n // 32)
-        blocks = min(warps, limit)
-        return (blocks, 1), (min(threads, -(-warps // blocks) * 32), 1, 1)
+        blocks = builtins.min(warps, limit)
+        return (blocks, 1), (builtins.min(threads, -(-warps // blocks) * 32), 1, 1)
     return (limit, 1), (threads, 1, 1)
 
 
@@ -102,7 +103,7 @@ def _order_strides(ary):
     # Equal strides keep C order: the last axis is the innermost.
     for axis in sorted(reversed(range(ary.ndim)), key=lambda axis: abs(ary.strides[axis])):
         strides[axis] = stride
-        stride *= max(ary.shape[axis], 1)
+        stride *= builtins.max(ary.shape[axis], 1)
     return tuple(strides)
 
 
@@ -154,3 +155,25 @@ def empty_like(other_ary, dtype=None, order="K"):
 def zeros_like(other_ary, dtype=None, order="K"):
     """zeros_like(other_ary, dtype=None, order="K") -> GPUArray of the same shape, of zeros."""
     return _zeroed(empty_like(other_ary, dtype, order))
+
+
+# ---- functions whose bodies are in pycuda._array
+
+# ruff: noqa: E402, F401
+from pycuda._array.choosing import (
+    clip, if_positive, logical_and, logical_not, logical_or, maximum, minimum, round, where,
+)  # fmt: skip
+from pycuda._array.creation import (
+    arange, eye, full, full_like, identity, linspace, meshgrid, ones, ones_like, tri, tril, triu,
+)  # fmt: skip
+from pycuda._array.facade_indexing import multi_put, multi_take, multi_take_put, take
+from pycuda._array.facade_reductions import (
+    all, any, dot, max, min, subset_dot, subset_max, subset_min, subset_sum, sum,
+)  # fmt: skip
+from pycuda._array.indexing import compress, nonzero, put, take_along_axis
+from pycuda._array.joining import (
+    broadcast_to, concatenate, flip, hstack, repeat, reshape, roll, split, stack, tile, transpose, vstack,
+)  # fmt: skip
+from pycuda._array.linalg import matmul
+from pycuda._array.reductions import argmax, argmin, count_nonzero, mean, prod, std, var
+from pycuda._array.scans import cumprod, cumsum

@@ -528,6 +528,7 @@ static const PyType_Slot gpuarray_slots[] = {
     {Py_sq_item, AS_SLOT(gpuarray_item)},
     {Py_mp_length, AS_SLOT(gpuarray_length)},
     {Py_mp_subscript, AS_SLOT(gpuarray_subscript)},
+    {Py_mp_ass_subscript, AS_SLOT(gpuarray_assign_subscript)},
     {Py_nb_bool, AS_SLOT(gpuarray_bool)},
     {Py_tp_members, gpuarray_members},
     {Py_tp_getset, gpuarray_getset},

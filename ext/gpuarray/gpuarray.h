@@ -58,6 +58,7 @@ PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes);      /* NU
 /* A view where strides can give the shape, else a copy. The number of elements must be the same. */
 PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order);
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index);
+int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value);
 PyObject *gpuarray_item(PyObject *self, Py_ssize_t i);
 PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS);

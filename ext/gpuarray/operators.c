@@ -103,7 +103,7 @@ static PyObject *matrix_multiply(PyObject *a, PyObject *b)
 {
     ModuleState *state = state_of(a, b);
     if (!gpuarray_check(state, a) || !gpuarray_check(state, b)) Py_RETURN_NOTIMPLEMENTED;
-    return gpuarray_call_body(state, "linear", "matmul", a, &b, 1, NULL);
+    return gpuarray_call_body(state, "linalg", "matmul", a, &b, 1, NULL);
 }
 
 /* A Python int that fits no element of the array's dtype: the answer is the same for all elements, and the result of

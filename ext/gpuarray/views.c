@@ -261,12 +261,7 @@ static int take_one(Indexing *view_of, PyObject *item, int rest)
         return -1;
     }
     if (PySlice_Check(item)) return take_slice(view_of, item);
-    if (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item)
-        && !gpuarray_check(view_of->array->state, item))
-        return take_integer(view_of, item);
-    PyErr_Format(PyExc_IndexError, "an index is an integer, a slice, ... or None, not %.200s",
-                 Py_TYPE(item)->tp_name);
-    return -1;
+    return take_integer(view_of, item);
 }
 
 /* How many axes the items from `first` on take. */
@@ -294,12 +289,42 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *items)
                              array->pointer + (CUdeviceptr)view_of.offset);
 }
 
+/* Integers, slices, one Ellipsis and None make views; the rest is for pycuda/_array/indexing.py. */
+static bool is_basic_item(ModuleState *state, PyObject *item)
+{
+    return item == Py_None || item == Py_Ellipsis || PySlice_Check(item)
+           || (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item) && !gpuarray_check(state, item));
+}
+
+static bool is_basic(ModuleState *state, PyObject *index)
+{
+    if (!PyTuple_Check(index)) return is_basic_item(state, index);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(index); i++)
+        if (!is_basic_item(state, PyTuple_GET_ITEM(index, i))) return false;
+    return true;
+}
+
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index)
 {
+    ModuleState *state = gpuarray_cast(self)->state;
+    if (!is_basic(state, index)) return gpuarray_call_body(state, "indexing", "getitem", self, &index, 1, NULL);
     PyObject *items = PyTuple_Check(index) ? Py_NewRef(index) : PyTuple_Pack(1, index);
     PyObject *result = items ? index_view(gpuarray_cast(self), items) : NULL;
     Py_XDECREF(items);
     return result;
+}
+
+int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value)
+{
+    if (!value) {
+        PyErr_SetString(PyExc_ValueError, "elements of an array cannot be deleted");
+        return -1;
+    }
+    PyObject *arguments[] = {index, value};
+    PyObject *none =
+        gpuarray_call_body(gpuarray_cast(self)->state, "indexing", "setitem", self, arguments, 2, NULL);
+    Py_XDECREF(none);
+    return none ? 0 : -1;
 }
 
 PyObject *gpuarray_item(PyObject *self, Py_ssize_t i)

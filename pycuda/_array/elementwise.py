@@ -85,33 +85,6 @@ def constant_like(array, value):
     return fill(_with_order(array, np.dtype(bool), "K"), value)
 
 
-def clip(array, min=None, max=None, out=None, *, stream=None):
-    """GPUArray.clip."""
-    if min is None and max is None:
-        return apply("copy", array, out=out, stream=stream)
-    if min is None:
-        return apply("minimum", array, max, out=out, stream=stream)
-    if max is None:
-        return apply("maximum", array, min, out=out, stream=stream)
-    return apply("clip", array, min, max, out=out, stream=stream)
-
-
-def round(array, decimals=0, out=None, *, stream=None):
-    """GPUArray.round."""
-    exact = array.dtype.kind in "iub"
-    if exact and decimals >= 0:
-        return apply("copy", array, out=out, stream=stream)
-    if decimals == 0:
-        return apply("rint", array, out=out, stream=stream)
-    factor = 10.0 ** abs(decimals)
-    first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
-    scaled = apply(first, array, factor, stream=stream)
-    apply("rint", scaled, out=scaled, stream=stream)
-    if out is None and exact:
-        out = _with_order(array, array.dtype, "K")
-    return apply(second, scaled, factor, out=out, stream=stream, casting="unsafe" if exact else "same_kind")
-
-
 def conj(array, out=None):
     """GPUArray.conj."""
     if array.dtype.kind != "c" and out is None:

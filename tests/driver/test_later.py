@@ -26,15 +26,6 @@ def test_module(name):
         getattr(pycuda, short)
 
 
-@pytest.mark.parametrize("name", sorted(_later.NAMES["pycuda.gpuarray"]))
-def test_name(name):
-    assert not hasattr(gpuarray, name)
-    with pytest.raises(AttributeError, match=f"pycuda.gpuarray.{name} {WORDS}"):
-        getattr(gpuarray, name)
-    with pytest.raises(ImportError):
-        exec(f"from pycuda.gpuarray import {name}")
-
-
 def test_other_names_are_unknown_as_ever():
     with pytest.raises(ModuleNotFoundError, match="No module named 'pycuda.nonsense'"):
         importlib.import_module("pycuda.nonsense")

@@ -1,0 +1,78 @@
+"""Choices between elements, with PyCUDA's signatures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._array.elementwise import apply
+from pycuda._driver import GPUArray
+
+
+def if_positive(criterion, then_, else_, out=None, stream=None) -> GPUArray:
+    """then_ where the criterion is greater than 0, else_ elsewhere. Operands broadcast."""
+    return apply("if_positive", criterion, then_, else_, out=out, stream=stream)
+
+
+def where(criterion, then_, else_, out=None, stream=None) -> GPUArray:
+    """then_ where the criterion is not 0, else_ elsewhere. Operands broadcast."""
+    return apply("where", criterion, then_, else_, out=out, stream=stream)
+
+
+def maximum(a, b, out=None, stream=None) -> GPUArray:
+    """The greater of both at each place, the number where one is NaN. Operands broadcast."""
+    return apply("fmax", a, b, out=out, stream=stream)
+
+
+def minimum(a, b, out=None, stream=None) -> GPUArray:
+    """The less of both at each place, the number where one is NaN. Operands broadcast."""
+    return apply("fmin", a, b, out=out, stream=stream)
+
+
+def _check_no_host(*operands) -> None:
+    for operand in operands:
+        if isinstance(operand, np.ndarray):
+            raise ValueError("an array on the host cannot be an operand: to_gpu copies it to the device")
+
+
+def logical_and(x1, x2, /, out=None, *, allocator=None, stream=None) -> GPUArray:
+    """Whether both are not 0, as bool."""
+    _check_no_host(x1, x2)
+    return apply("logical_and", x1, x2, out=out, allocator=allocator, stream=stream)
+
+
+def logical_or(x1, x2, /, out=None, *, allocator=None, stream=None) -> GPUArray:
+    """Whether one of both is not 0, as bool."""
+    _check_no_host(x1, x2)
+    return apply("logical_or", x1, x2, out=out, allocator=allocator, stream=stream)
+
+
+def logical_not(x, /, out=None, *, allocator=None, stream=None) -> GPUArray:
+    """Whether each element is 0, as bool."""
+    _check_no_host(x)
+    return apply("logical_not", x, out=out, allocator=allocator, stream=stream)
+
+
+def clip(self, min=None, max=None, out=None, *, stream=None) -> GPUArray:
+    """The elements, those beyond the limits replaced by these, as numpy.clip. None is no limit."""
+    if min is None and max is None:
+        return apply("copy", self, out=out, stream=stream)
+    if max is None:
+        return apply("maximum", self, min, out=out, stream=stream)
+    if min is None:
+        return apply("minimum", self, max, out=out, stream=stream)
+    return apply("clip", self, min, max, out=out, stream=stream)
+
+
+def round(self, decimals=0, out=None, *, stream=None) -> GPUArray:
+    """The elements rounded to so many decimals, halves to even, as numpy.round."""
+    if self.dtype.kind in "biu" and decimals >= 0:
+        return apply("copy", self, out=out, stream=stream)
+    if decimals == 0:
+        return apply("rint", self, out=out, stream=stream)
+    scale = 10.0 ** abs(decimals)
+    first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    scaled = apply("rint", apply(first, self, scale, stream=stream), stream=stream)
+    result = apply(second, scaled, scale, stream=stream)
+    if out is None and result.dtype != self.dtype:
+        return apply("copy", result, dtype=self.dtype, stream=stream, casting="unsafe")
+    return result if out is None else apply("copy", result, out=out, stream=stream)

@@ -1,0 +1,97 @@
+"""take, put and their multiples with PyCUDA's signatures: flat, several arrays at once."""
+
+from __future__ import annotations
+
+from pycuda._array import indexing
+from pycuda._array.memory import new
+from pycuda._driver import GPUArray
+
+
+def take(a, indices, out=None, stream=None) -> GPUArray:
+    """The elements of the flattened array whose numbers are in `indices`; negative ones count from the end.
+
+    Parameters
+    ----------
+    a : GPUArray
+    indices : GPUArray or numpy array of integers
+    out : GPUArray, optional
+    stream : pycuda.driver.Stream, optional
+
+    Raises
+    ------
+    IndexError
+        For a number that no element has. Numbers on the device are checked there, so the call waits for the
+        stream; a.take(indices, mode="wrap") does not.
+    """
+    return indexing.take(a, indices, None, out, stream=stream)
+
+
+def _outputs(arrays, count_of_out, out, shape):
+    """The arrays to be filled. ValueError when their number is wrong."""
+    if out is None:
+        return [new(shape, array.dtype, array.allocator) for array in arrays]
+    if len(out) != count_of_out:
+        raise ValueError(f"{len(out)} arrays in out for {count_of_out} arrays")
+    for array, target in zip(arrays, out, strict=True):
+        if array.dtype != target.dtype:
+            raise TypeError(f"out has the dtype {target.dtype}, the array {array.dtype}")
+    return list(out)
+
+
+def _check_flat(name, indices) -> None:
+    if len(indices.shape) != 1:
+        raise ValueError(f"{name} has one axis, not {len(indices.shape)}")
+
+
+def multi_take(arrays, indices, out=None, stream=None) -> list[GPUArray]:
+    """take(array, indices) for each of the arrays."""
+    if not len(arrays):
+        return []
+    _check_flat("indices", indices)
+    outputs = _outputs(arrays, len(arrays), out, indices.shape)
+    return [take(array, indices, target, stream) for array, target in zip(arrays, outputs, strict=True)]
+
+
+def multi_take_put(
+    arrays, dest_indices, src_indices, dest_shape=None, out=None, stream=None, src_offsets=None
+) -> list[GPUArray]:
+    """out[k].flat[dest_indices[i]] = arrays[k].flat[src_indices[i] + src_offsets[k]] for each of the arrays.
+
+    Without `out` arrays of dest_shape are made, whose other elements are not set.
+    """
+    if not len(arrays):
+        return []
+    _check_flat("src_indices", src_indices)
+    _check_flat("dest_indices", dest_indices)
+    if src_indices.dtype != dest_indices.dtype:
+        raise TypeError(f"src_indices are {src_indices.dtype}, dest_indices {dest_indices.dtype}")
+    if src_indices.shape != dest_indices.shape:
+        raise ValueError(f"{src_indices.size} src_indices for {dest_indices.size} dest_indices")
+    if src_offsets is not None and len(src_offsets) != len(arrays):
+        raise ValueError(f"{len(src_offsets)} src_offsets for {len(arrays)} arrays")
+    if out is None and dest_shape is None:
+        raise ValueError("dest_shape or out is needed")
+    outputs = _outputs(arrays, len(arrays), out, dest_shape)
+    offsets = [0] * len(arrays) if src_offsets is None else [int(offset) for offset in src_offsets]
+    for array, target, offset in zip(arrays, outputs, offsets, strict=True):
+        values = take(array.ravel()[offset:] if offset else array, src_indices, None, stream)
+        indexing.put(target, dest_indices, values, stream=stream)
+    return outputs
+
+
+def multi_put(arrays, dest_indices, dest_shape=None, out=None, stream=None) -> list[GPUArray]:
+    """out[k].flat[dest_indices[i]] = arrays[k].flat[i] for each of the arrays.
+
+    Without `out` arrays of dest_shape are made, whose other elements are not set.
+    """
+    if not len(arrays):
+        return []
+    _check_flat("dest_indices", dest_indices)
+    if out is None and dest_shape is None:
+        raise ValueError("dest_shape or out is needed")
+    outputs = _outputs(arrays, len(arrays), out, dest_shape)
+    for array, target in zip(arrays, outputs, strict=True):
+        if array.size != dest_indices.size:
+            raise ValueError(f"an array of {array.size} elements for {dest_indices.size} dest_indices")
+        indexing.put(target, dest_indices, array, stream=stream)
+    return outputs

@@ -1,0 +1,124 @@
+"""The reductions of pycuda.gpuarray, which keep PyCUDA's signatures and rules: of all elements, in the array's
+dtype, maxima past NaNs. Results are arrays without axes, nothing is copied to the host.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._array.indexing import take
+from pycuda._array.reducing import reduce, reduce_products
+from pycuda._driver import GPUArray
+
+
+def sum(a, dtype=None, stream=None, allocator=None) -> GPUArray:
+    """The sum of the elements.
+
+    Parameters
+    ----------
+    a : GPUArray
+    dtype : dtype, optional
+        What is summed in and results; that of `a` by default, also for small integers.
+    stream : pycuda.driver.Stream, optional
+    allocator : callable, optional
+        Makes the memory of the result; by default the array's.
+
+    Returns
+    -------
+    GPUArray
+        Without axes. 0 when there are no elements.
+
+    Notes
+    -----
+    Floats are added by pairs in an order that depends on shape and strides alone, half in float.
+    """
+    return reduce("sum", a, None, dtype or a.dtype, None, False, stream, allocator)
+
+
+def _extreme(name):
+    def extreme(a, stream=None) -> GPUArray:
+        if a.dtype.kind == "c":
+            raise TypeError(f"{name} of complex numbers: they have no order")
+        return reduce(f"nan{name}", a, None, None, None, False, stream)
+
+    extreme.__name__ = name
+    extreme.__doc__ = f"""The {"greatest" if name == "max" else "least"} element, of those that are numbers.
+
+    Parameters
+    ----------
+    a : GPUArray
+    stream : pycuda.driver.Stream, optional
+
+    Returns
+    -------
+    GPUArray
+        Without axes, of the array's dtype. NaN where all elements are; a.{name}() is NaN where one is.
+
+    Raises
+    ------
+    TypeError
+        For complex numbers.
+    ValueError
+        Without elements.
+    """
+    return extreme
+
+
+max, min = _extreme("max"), _extreme("min")
+
+
+def any(a, stream=None, allocator=None) -> GPUArray:
+    """Whether an element is not 0: a bool array without axes."""
+    return reduce("any", a, None, None, None, False, stream, allocator)
+
+
+def all(a, stream=None, allocator=None) -> GPUArray:
+    """Whether no element is 0: a bool array without axes."""
+    return reduce("all", a, None, None, None, False, stream, allocator)
+
+
+def dot(a, b, dtype=None, stream=None, allocator=None) -> GPUArray:
+    """The sum of the products of elements, in C order, without conjugation.
+
+    Parameters
+    ----------
+    a, b : GPUArray
+        Of the same number of elements.
+    dtype : dtype, optional
+        What is summed in and results; by default what both dtypes promote to.
+    stream : pycuda.driver.Stream, optional
+    allocator : callable, optional
+
+    Returns
+    -------
+    GPUArray
+        Without axes.
+
+    Raises
+    ------
+    ValueError
+        When the numbers of elements differ.
+    """
+    if a.size != b.size:
+        raise ValueError(f"dot of {a.size} and {b.size} elements")
+    return reduce_products(a, b, np.dtype(dtype or np.result_type(a.dtype, b.dtype)), stream, allocator)
+
+
+def subset_sum(subset, a, dtype=None, stream=None, allocator=None) -> GPUArray:
+    """sum() of the elements whose numbers, in C order, are in `subset`."""
+    return sum(take(a, subset, stream=stream), dtype, stream, allocator)
+
+
+def subset_dot(subset, a, b, dtype=None, stream=None, allocator=None) -> GPUArray:
+    """dot() of the elements whose numbers, in C order, are in `subset`."""
+    return dot(take(a, subset, stream=stream), take(b, subset, stream=stream), dtype, stream, allocator)
+
+
+def subset_max(subset, a, stream=None) -> GPUArray:
+    """max() of the elements whose numbers, in C order, are in `subset`."""
+    return max(take(a, subset, stream=stream), stream)
+
+
+def subset_min(subset, a, stream=None) -> GPUArray:
+    """min() of the elements whose numbers, in C order, are in `subset`."""
+    return min(take(a, subset, stream=stream), stream)

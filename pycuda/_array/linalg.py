@@ -1,0 +1,81 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._array.memory import new, overlap, write_back
+from pycuda._array.picking import broadcast_strides
+from pycuda._driver import GPUArray
+from pycuda._kernels import matmul as kernels
+
+_BLOCK = (kernels.THREADS, 1, 1)
+
+
+def _as_matrix(a, second: bool) -> GPUArray:
+    """With a missing axis of length 1: a row as first operand, a column as second."""
+    if a.ndim == 0:
+        raise ValueError("matmul takes no operands without axes: * multiplies with numbers")
+    if a.ndim > 1:
+        return a
+    return a[:, None] if second else a[None, :]
+
+
+def matmul(x1, x2, /, out=None, *, dtype=None, stream=None, allocator=None) -> GPUArray:
+    """The matrix product, as numpy.matmul: of the last two axes, broadcast over those before. x1 @ x2.
+
+    Parameters
+    ----------
+    x1, x2 : GPUArray
+        Of any strides and dtypes. An operand with one axis is a row (x1) or a column (x2), and the result has
+        not got that axis.
+    out : GPUArray, optional
+    dtype : dtype, optional
+        Of the result; by default what both dtypes promote to. Half is summed in float.
+    stream : pycuda.driver.Stream, optional
+    allocator : callable, optional
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit.
+    """
+    for operand in (x1, x2):
+        if not isinstance(operand, GPUArray):
+            raise TypeError(f"matmul takes GPUArrays, not {type(operand).__name__}")
+    a, b = _as_matrix(x1, False), _as_matrix(x2, True)
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(f"matmul of shapes {x1.shape} and {x2.shape}: {a.shape[-1]} columns for {b.shape[-2]} rows")
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    whole = (*batch, a.shape[-2], b.shape[-1])
+    gone = [len(whole) - 2] * (x1.ndim == 1) + [len(whole) - 1] * (x2.ndim == 1)
+    shape = tuple(length for axis, length in enumerate(whole) if axis not in gone)
+    result = np.result_type(x1.dtype, x2.dtype) if dtype is None else np.dtype(dtype)
+    if out is not None and out.shape != shape:
+        raise ValueError(f"out has the shape {out.shape}, the product has {shape}")
+    if out is not None and not np.can_cast(result, out.dtype, "same_kind"):
+        raise TypeError(f"the product is of {result}, which cannot become the dtype of out, {out.dtype}")
+    direct = out is not None and out.dtype == result and not overlap(out, x1) and not overlap(out, x2)
+    c = out if direct else new(shape, result, allocator or x1.allocator)
+    if c.size:
+        _launch(a, b, c[_with_axes(c.ndim, x1, x2)], batch, stream)
+    return c if direct or out is None else write_back(c, out, stream)
+
+
+def _with_axes(ndim, x1, x2) -> tuple:
+    """The index that gives a result its missing axes back."""
+    if x1.ndim == 1 and x2.ndim == 1:
+        return (..., None, None)
+    if x1.ndim == 1:
+        return (..., None, slice(None))
+    return (..., None) if x2.ndim == 1 else (...,)
+
+
+def _launch(a, b, c, batch, stream) -> None:
+    rows, columns = c.shape[-2:]
+    steps = (*a.strides[-2:], *b.strides[-2:], *c.strides[-2:])
+    strides = (broadcast_strides(each, (*batch, *each.shape[-2:]))[: len(batch)] for each in (a, b, c))
+    batch_axes = list(zip(batch, *strides, strict=True))
+    rooms, grid, arguments = kernels.plan(rows, columns, a.shape[-1], steps, batch_axes)
+    function = kernels.kernel(a.dtype, b.dtype, c.dtype, rooms)
+    function.prepared_async_call(grid, _BLOCK, stream, a, b, c, arguments)

@@ -1,0 +1,171 @@
+"""Elements of arrays picked by number: what indexing, take and put are made of.
+
+Numbers that are on the host are checked there. Numbers on the device are checked by the kernel, which touches
+nothing for a wrong one and says so in a word of host memory; so a call with such numbers waits for its stream,
+unless mode is "wrap" or "clip", which have no wrong numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import NamedTuple
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._array.memory import new
+from pycuda._array.scans import scan
+from pycuda._driver import GPUArray
+from pycuda._kernels import axes as layout
+from pycuda._kernels import elements, indexing
+from pycuda._kernels.axes import Axis
+from pycuda._kernels.plan_memory import context_memory
+
+_BLOCK = (indexing.THREADS, 1, 1)
+MODES = {"raise": "RAISE", "wrap": "WRAP", "clip": "CLIP"}
+
+
+class Numbers(NamedTuple):
+    """Which elements: along an axis by number, or anywhere by bytes (mode OFFSET)."""
+
+    array: GPUArray
+    mode: str
+    length: int = 0  # of the axis
+    step: int = 1  # its stride
+
+
+# ---- errors found on the device
+
+_words = context_memory(
+    lambda thread: drv.pagelocked_empty(1, np.int32, mem_flags=drv.host_alloc_flags.DEVICEMAP), 256
+)
+
+
+class _Check:
+    """Round launches: IndexError when one of them met a number that no element has."""
+
+    def __init__(self, mode, stream):
+        self.word = _words(threading.get_ident()) if mode == "RAISE" else None
+        self.address = 0
+        self.stream = stream
+
+    def __enter__(self):
+        if self.word is not None:
+            self.word[0] = 0
+            self.address = self.word.base.get_device_pointer()
+        return self.address
+
+    def __exit__(self, kind, problem, traceback):
+        if self.word is None or kind is not None:
+            return
+        drv.Context.synchronize() if self.stream is None else self.stream.synchronize()
+        if self.word[0]:
+            raise IndexError("an index is out of bounds: the array has no such element")
+
+
+def on_device(host, stream=None) -> GPUArray:
+    """A copy of a host array, there when this returns."""
+    host = np.ascontiguousarray(host)
+    result = GPUArray(host.shape, host.dtype)
+    result.set(host, stream=stream)
+    return result
+
+
+def host_numbers(numbers, length: int, mode: str) -> np.ndarray:
+    """Numbers on the host as int64 from 0 to length. IndexError where mode is RAISE."""
+    if mode == "WRAP":
+        return (numbers % length if length else numbers).astype(np.int64)
+    if mode == "CLIP":
+        return np.clip(numbers, 0, length - 1).astype(np.int64)
+    wrong = (numbers >= length) | (numbers < -length)
+    if wrong.any():
+        first = numbers[wrong].flat[0] if numbers.ndim else numbers
+        raise IndexError(f"index {first} is out of bounds for an axis of length {length}")
+    numbers = numbers.astype(np.int64)
+    return np.where(numbers < 0, numbers + length, numbers)
+
+
+def broadcast_strides(array, shape) -> tuple[int, ...]:
+    """The strides with which an array has this shape: 0 along axes that it does not have."""
+    missing = len(shape) - array.ndim
+    return (0,) * missing + tuple(
+        0 if length == 1 else stride for length, stride in zip(array.shape, array.strides, strict=True)
+    )
+
+
+def pick(array, numbers: Numbers, axes, other, put=False, stream=None) -> None:
+    """Move elements between `array` and `other`: axes are (length, stride in array, in numbers, in other)."""
+    count = math.prod(axis[0] for axis in axes)
+    if count == 0:
+        return
+    if numbers.mode != "OFFSET" and numbers.length == 0:
+        raise IndexError("an index is out of bounds: the array has no elements along this axis")
+    axes = indexing.merged(axes)
+    rooms = layout.room(len(axes))
+    function = indexing.pick(
+        array.itemsize, elements.stored(numbers.array.dtype), numbers.mode, put, rooms
+    )
+    plan = indexing.picking(count, numbers.length, numbers.step, axes, rooms)
+    with _Check(numbers.mode, stream) as error:
+        function.prepared_async_call(
+            indexing.grid(count), _BLOCK, stream, array, numbers.array, other, error, plan
+        )
+
+
+def combined(parts: list[Numbers], shape, stream=None) -> Numbers:
+    """Several numbers of each element, which broadcast to one shape, as bytes."""
+    if len(parts) == 1:
+        return parts[0]
+    offsets = new(shape, np.int64)
+    if offsets.size == 0:
+        return Numbers(offsets, "OFFSET")
+    for position, part in enumerate(parts):
+        axes = indexing.merged(
+            (length, 0, stride, 0)
+            for length, stride in zip(shape, broadcast_strides(part.array, shape), strict=True)
+        )
+        rooms = layout.room(len(axes))
+        function = indexing.offsets(elements.stored(part.array.dtype), part.mode, position > 0, rooms)
+        plan = indexing.picking(offsets.size, part.length, part.step, axes, rooms)
+        with _Check(part.mode, stream) as error:
+            function.prepared_async_call(
+                indexing.grid(offsets.size), _BLOCK, stream, offsets, part.array, error, plan
+            )
+    return Numbers(offsets, "OFFSET")
+
+
+# ---- where something is true
+
+
+def _places(mask, axes: list[Axis], coordinates: bool, stream) -> GPUArray:
+    """Shape (axes, total) with coordinates, else (total,). Waits for the stream: the shape depends on it."""
+    outputs = mask.ndim if coordinates else 1
+    if mask.size == 0:
+        found = new((outputs, 0), np.int64, mask.allocator)
+        return found if coordinates else found[0]
+    count, write = indexing.true_places(elements.stored(mask.dtype), coordinates, len(axes))
+    packed = layout.packed(axes, len(axes))
+    grid = (layout.ceil_div(mask.size, indexing.TRUE_TILE), 1)
+    counts = new((grid[0],), np.int64, mask.allocator)
+    count.prepared_async_call(grid, _BLOCK, stream, mask, counts, mask.size, packed)
+    ends = scan("sum", counts, stream=stream)
+    total = int(ends[-1].get(stream=stream))
+    found = new((outputs, total), np.int64, mask.allocator)
+    if total:
+        write.prepared_async_call(grid, _BLOCK, stream, mask, ends, found, mask.size, total, packed)
+    return found if coordinates else found[0]
+
+
+def coordinates_of_true(mask, stream=None) -> tuple[GPUArray, ...]:
+    """The index along each axis of the elements that are true, in C order."""
+    axes = indexing.coordinate_axes(mask.shape, mask.strides)
+    found = _places(mask, axes, True, stream)
+    return tuple(found[axis] for axis in range(mask.ndim))
+
+
+def offsets_of_true(mask, strides, stream=None) -> GPUArray:
+    """The sums of the same with these strides."""
+    axes = layout.merged(Axis(*axis) for axis in zip(mask.shape, mask.strides, strides, strict=True))
+    axes = [layout.ONE] * (layout.room(len(axes)) - len(axes)) + axes
+    return _places(mask, axes, False, stream)

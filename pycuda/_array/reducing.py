@@ -1,0 +1,283 @@
+"""Reductions of GPUArrays, the way from a call to launches; reductions.py has the methods.
+
+A call becomes a recipe, which is made once for each dtype, layout and set of axes: what result it has, with
+which kernels and arguments it is computed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from pycuda._array.memory import new, overlap, write_back
+from pycuda._driver import GPUArray
+from pycuda._kernels import elements, reduction
+from pycuda._kernels.axes import Axis
+from pycuda._kernels.plan_memory import context_memory
+
+# ---- dtypes
+
+
+def sum_dtype(dtype, wanted):
+    """NumPy's dtype of sums and products: small integers become the default one."""
+    if wanted is None:
+        wanted = {"b": np.dtype(np.int_), "i": np.dtype(np.int_), "u": np.dtype(np.uint)}.get(dtype.kind, dtype)
+        wanted = wanted if wanted.itemsize >= dtype.itemsize else dtype
+    return wanted
+
+
+# Each gives (accumulator, result).
+
+
+def _of_sum(dtype, wanted):
+    result = sum_dtype(dtype, wanted)
+    return result, result
+
+
+def _of_same(dtype, wanted):
+    return dtype, dtype
+
+
+def _of_bool(dtype, wanted):
+    return np.dtype(bool), np.dtype(bool)
+
+
+def _of_index(dtype, wanted):
+    return dtype, np.dtype(np.intp)
+
+
+def _of_mean(dtype, wanted):
+    if wanted is None:
+        wanted = np.dtype(np.float64) if dtype.kind in "biu" else dtype
+    return wanted, wanted
+
+
+def _of_variance(dtype, wanted):
+    number, _ = _of_mean(dtype, wanted)
+    if number.kind not in "fcV":
+        number = np.dtype(np.float64)
+    return number, np.dtype({"F": np.float32, "D": np.float64}.get(number.char, number))
+
+
+class _Rule(NamedTuple):
+    """What NumPy says of a reduction: dtypes, and the error of no elements ("" when there is none)."""
+
+    dtypes: object
+    empty: str = ""
+
+
+_NO_IDENTITY = "zero-size array to reduction operation {} which has no identity"
+_RULES = {
+    "sum": _Rule(_of_sum),
+    "prod": _Rule(_of_sum),
+    "max": _Rule(_of_same, _NO_IDENTITY.format("maximum")),
+    "min": _Rule(_of_same, _NO_IDENTITY.format("minimum")),
+    "nanmax": _Rule(_of_same, _NO_IDENTITY.format("fmax")),
+    "nanmin": _Rule(_of_same, _NO_IDENTITY.format("fmin")),
+    "any": _Rule(_of_bool),
+    "all": _Rule(_of_bool),
+    "count_nonzero": _Rule(lambda dtype, wanted: (dtype, np.dtype(np.intp))),
+    "argmax": _Rule(_of_index, "attempt to get argmax of an empty sequence"),
+    "argmin": _Rule(_of_index, "attempt to get argmin of an empty sequence"),
+    "mean": _Rule(_of_mean),
+    "var": _Rule(_of_variance),
+    "std": _Rule(_of_variance),
+}
+# What a reduction takes the means for: their dtype is that of the accumulator.
+_ABOUT_THE_MEAN = frozenset(("var", "std"))
+_NUMBERED = frozenset(("argmax", "argmin"))
+
+
+# ---- recipes
+
+
+class _Recipe(NamedTuple):
+    """How a call is done in one context."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    plan: reduction.Plan | None  # None: there are no results
+    first: object
+    second: object
+    scratch: int  # bytes
+
+
+def normalized_axes(axis, ndim: int) -> tuple[int, ...]:
+    """The axes that an axis argument names. AxisError, or ValueError for one named twice."""
+    if axis is None:
+        return tuple(range(ndim))
+    if ndim == 0 and axis in (0, -1):
+        return ()
+    return normalize_axis_tuple(axis, ndim)
+
+
+def result_shape(shape, axes, keepdims) -> tuple[int, ...]:
+    """The shape that is left when these axes are reduced."""
+    if keepdims:
+        return tuple(1 if axis in axes else length for axis, length in enumerate(shape))
+    return tuple(length for axis, length in enumerate(shape) if axis not in axes)
+
+
+def _reduced_axes(shape, strides, axes, numbered) -> list[Axis]:
+    """The reduced axes; numbered elements count on in C order."""
+    result, number = [], 1
+    for axis in reversed(axes):
+        result.append(Axis(shape[axis], strides[axis], number if numbered else 0))
+        number *= shape[axis]
+    return result[::-1]
+
+
+def _kept_axes(shape, strides, axes, out_strides, keepdims) -> list[Axis]:
+    steps = iter(out_strides)
+    kept = []
+    for axis, (length, stride) in enumerate(zip(shape, strides, strict=True)):
+        if axis not in axes:
+            kept.append(Axis(length, stride, next(steps)))
+        elif keepdims:
+            next(steps)
+    return kept
+
+
+def _packed_strides(shape, itemsize) -> tuple[int, ...]:
+    strides, step = [], itemsize
+    for length in reversed(shape):
+        strides.append(step)
+        step *= max(length, 1)
+    return tuple(reversed(strides))
+
+
+def _check_empty(name, shape, axes, result) -> None:
+    message = _RULES[name].empty
+    if not message or 0 not in shape:
+        return
+    if name in _NUMBERED and any(shape[axis] == 0 for axis in axes) or 0 not in result:
+        raise ValueError(message)
+
+
+def _recipe(name, dtype, shape, strides, address, axis, wanted, keepdims, out_strides, parameter) -> _Recipe:
+    axes = tuple(sorted(normalized_axes(axis, len(shape))))
+    number, result = _RULES[name].dtypes(dtype, wanted)
+    final = result_shape(shape, axes, keepdims)
+    types = reduction.Types(
+        elements.stored(dtype), None, elements.computed(number), elements.stored(result)
+    )
+    _check_empty(name, shape, axes, final)
+    if 0 in final:
+        return _Recipe(final, result, None, None, None, 0)
+    if out_strides is None:
+        out_strides = _packed_strides(final, result.itemsize)
+    plan = reduction.plan(
+        address,
+        dtype.itemsize,
+        _kept_axes(shape, strides, axes, out_strides, keepdims),
+        _reduced_axes(shape, strides, axes, name in _NUMBERED),
+        parameter,
+    )
+    return _finish(name, types, plan, final, result)
+
+
+def _finish(name, types, plan, shape, dtype) -> _Recipe:
+    functions = reduction.kernels(name, types, plan.shape)
+    scratch = plan.partials * reduction.acc_size(name, types)
+    return _Recipe(shape, dtype, plan, functions.first, functions.second, scratch)
+
+
+_recipes = context_memory(_recipe, 4096)
+
+
+def _launch(recipe: _Recipe, operands, result, stream, allocator) -> None:
+    plan = recipe.plan
+    if plan is None:
+        return
+    if recipe.second is None:
+        recipe.first.prepared_async_call(plan.grid, _BLOCK, stream, *operands, result, plan.arguments)
+        return
+    partial = new((recipe.scratch,), np.uint8, allocator)
+    recipe.first.prepared_async_call(plan.grid, _BLOCK, stream, *operands, partial, plan.arguments)
+    recipe.second.prepared_async_call(
+        plan.second_grid, _BLOCK, stream, partial, result, plan.second_arguments
+    )
+
+
+_BLOCK = (reduction.THREADS, 1, 1)
+
+
+def reduce(
+    name, a, axis=None, dtype=None, out=None, keepdims=False, stream=None, allocator=None, parameter=0.0
+) -> GPUArray:
+    """The reduction of this name (a row of pycuda._kernels.reduction). dtype is that of the accumulator."""
+    if dtype is not None:
+        dtype = np.dtype(dtype)
+    if type(axis) is list:
+        raise TypeError("axis is None, an integer or a tuple of integers, not a list")
+    address = a.ptr & 15 if a.size else 0
+    allocator = allocator or a.allocator
+    key = name, a.dtype, a.shape, a.strides, address, axis, dtype, bool(keepdims), None, parameter
+    if out is not None:
+        return _reduce_into(key, a, out, stream, allocator)
+    return _reduce_new(key, a, stream, allocator)
+
+
+def _reduce_new(key, a, stream, allocator) -> GPUArray:
+    recipe = _recipes(*key)
+    result = GPUArray(recipe.shape, recipe.dtype, allocator)
+    operands = (a,)
+    if key[0] in _ABOUT_THE_MEAN:
+        # Half has its mean, like its accumulator, in float.
+        number, _ = _of_variance(key[1], key[6])
+        wide = np.dtype(np.float32) if number.itemsize == 2 else number
+        operands = a, _reduce_new(("mean", *key[1:6], wide, *key[7:]), a, stream, allocator)
+    _launch(recipe, operands, result, stream, allocator)
+    return result
+
+
+def _reduce_into(key, a, out, stream, allocator) -> GPUArray:
+    """With out=, which may be of another dtype and lie anywhere."""
+    name, given, shape, strides, address, axis, dtype, keepdims, _, parameter = key
+    if not isinstance(out, GPUArray):
+        raise TypeError(f"out is a GPUArray, not {type(out).__name__}")
+    if dtype is None and name in ("sum", "prod"):
+        dtype = out.dtype
+        if not np.can_cast(given, dtype, "same_kind"):
+            raise TypeError(f"{name} of {given} cannot be computed in the dtype of out, {dtype}")
+    expected = result_shape(shape, normalized_axes(axis, len(shape)), keepdims)
+    if out.shape != expected:
+        raise ValueError(f"out has the shape {out.shape}, the result has {expected}")
+    _, result_dtype = _RULES[name].dtypes(given, dtype)
+    if not np.can_cast(result_dtype, out.dtype, "same_kind"):
+        raise TypeError(f"{name} gives {result_dtype}, which cannot become the dtype of out, {out.dtype}")
+    if result_dtype != out.dtype or overlap(a, out) or name in _ABOUT_THE_MEAN:
+        key = name, given, shape, strides, address, axis, dtype, keepdims, None, parameter
+        return write_back(_reduce_new(key, a, stream, allocator), out, stream)
+    key = name, given, shape, strides, address, axis, dtype, keepdims, out.strides, parameter
+    _launch(_recipes(*key), (a,), out, stream, allocator)
+    return out
+
+
+# ---- sums of products
+
+
+def _dot_recipe(dtypes, shape, strides, addresses, result) -> _Recipe:
+    first, second = dtypes
+    types = reduction.Types(
+        elements.stored(first), elements.stored(second), elements.computed(result), elements.stored(result)
+    )
+    axes = [Axis(*axis) for axis in zip(shape, *strides, strict=True)]
+    plan = reduction.plan(addresses[0], first.itemsize, [], axes, 0.0, (addresses[1], second.itemsize))
+    return _finish("dot", types, plan, (), result)
+
+
+_dot_recipes = context_memory(_dot_recipe, 1024)
+
+
+def reduce_products(a, b, result, stream=None, allocator=None) -> GPUArray:
+    """The sum of the products of all elements of two arrays of one size, in C order."""
+    if a.shape != b.shape:
+        a, b = a.ravel(), b.ravel()
+    addresses = (a.ptr & 15, b.ptr & 15) if a.size else (0, 0)
+    recipe = _dot_recipes((a.dtype, b.dtype), a.shape, (a.strides, b.strides), addresses, result)
+    total = GPUArray((), result, allocator or a.allocator)
+    _launch(recipe, (a, b), total, stream, allocator or a.allocator)
+    return total

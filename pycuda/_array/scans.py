@@ -1,0 +1,87 @@
+"""Cumulative functions of GPUArrays."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from pycuda._array.memory import new, overlap, write_back
+from pycuda._array.reducing import normalized_axes, sum_dtype
+from pycuda._driver import GPUArray
+from pycuda._kernels import axis_scan, elements, reduction
+from pycuda._kernels.axes import Axis
+from pycuda._kernels.plan_memory import context_memory
+
+
+def _recipe(name, dtype, shape, strides, address, axis, result, out_strides):
+    kept = [
+        Axis(length, stride, step)
+        for number, (length, stride, step) in enumerate(zip(shape, strides, out_strides, strict=True))
+        if number != axis
+    ]
+    along = Axis(shape[axis], strides[axis], out_strides[axis])
+    types = reduction.Types(
+        elements.stored(dtype), None, elements.computed(result), elements.stored(result)
+    )
+    acc_size = reduction.SIZES[types.number]
+    plan = axis_scan.plan(address, dtype.itemsize, acc_size, kept, along)
+    return plan, axis_scan.kernels(name, types, plan.shape), plan.partials * acc_size
+
+
+_recipes = context_memory(_recipe, 1024)
+_BLOCK = (axis_scan.THREADS, 1, 1)
+
+
+def _launch(name, a, axis, out, stream, allocator) -> None:
+    plan, functions, scratch = _recipes(
+        name, a.dtype, a.shape, a.strides, a.ptr & 15, axis, out.dtype, out.strides
+    )
+    if len(functions) == 1:
+        functions[0].prepared_async_call(plan.grid, _BLOCK, stream, a, out, 0, plan.arguments)
+        return
+    totals, between, rest = functions
+    partial = new((scratch,), np.uint8, allocator)
+    totals.prepared_async_call(plan.grid, _BLOCK, stream, a, out, partial, plan.arguments)
+    between.prepared_async_call(plan.between_grid, _BLOCK, stream, partial, partial, partial, plan.between)
+    rest.prepared_async_call(plan.grid, _BLOCK, stream, a, out, partial, plan.arguments)
+
+
+def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) -> GPUArray:
+    """Element i along the axis combines elements 0 to i of `a` as the reduction of this name does."""
+    allocator = allocator or a.allocator
+    if out is not None and not isinstance(out, GPUArray):
+        raise TypeError(f"out is a GPUArray, not {type(out).__name__}")
+    if axis is None:
+        a, axis = a.ravel(), 0
+    else:
+        (axis,) = normalized_axes(operator.index(axis), a.ndim) or (0,)
+        a = a.reshape(1) if a.ndim == 0 else a
+    if dtype is None and out is not None:
+        dtype = out.dtype
+        if not np.can_cast(a.dtype, dtype, "same_kind"):
+            raise TypeError(f"a scan of {a.dtype} cannot be computed in the dtype of out, {dtype}")
+    result = sum_dtype(a.dtype, None if dtype is None else np.dtype(dtype))
+    if out is None:
+        out = GPUArray(a.shape, result, allocator)
+        direct = out
+    elif out.shape != a.shape:
+        raise ValueError(f"out has the shape {out.shape}, the result has {a.shape}")
+    else:
+        if not np.can_cast(result, out.dtype, "same_kind"):
+            raise TypeError(f"the scan gives {result}, which cannot become the dtype of out, {out.dtype}")
+        fits = result == out.dtype and not overlap(a, out)
+        direct = out if fits else GPUArray(a.shape, result, allocator)
+    if a.size:
+        _launch(name, a, axis, direct, stream, allocator)
+    return out if direct is out else write_back(direct, out, stream)
+
+
+def cumsum(self, axis=None, dtype=None, out=None, *, stream=None, allocator=None):
+    """The sums of the elements up to each, along an axis or of all in C order."""
+    return scan("sum", self, axis, dtype, out, stream, allocator)
+
+
+def cumprod(self, axis=None, dtype=None, out=None, *, stream=None, allocator=None):
+    """The products of the elements up to each, along an axis or of all in C order."""
+    return scan("prod", self, axis, dtype, out, stream, allocator)

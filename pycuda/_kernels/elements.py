@@ -1,0 +1,106 @@
+"""The C types of elements: as they are stored, and as kernels compute with them (pycuda-elements.hpp)."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+_PLAIN = {
+    "b1": ("truth", "bool"),
+    "i1": "signed char",
+    "i2": "short",
+    "i4": "int",
+    "i8": "long long",
+    "u1": "unsigned char",
+    "u2": "unsigned short",
+    "u4": "unsigned",
+    "u8": "unsigned long long",
+    "f2": ("half_bits", "float"),
+    "f4": "float",
+    "f8": "double",
+    "c8": "complex<float>",
+    "c16": "complex<double>",
+    "bfloat16": ("bfloat16_bits", "float"),
+}
+_COMPUTED = dict(types for types in _PLAIN.values() if isinstance(types, tuple))
+_REAL = {"complex<float>": "float", "complex<double>": "double"}
+
+
+@functools.cache
+def _types(dtype) -> tuple[str, str]:
+    code = "bfloat16" if dtype.name == "bfloat16" else f"{dtype.kind}{dtype.itemsize}"
+    try:
+        found = _PLAIN[code]
+    except KeyError:
+        raise TypeError(f"kernels do not compute with elements of dtype {dtype}") from None
+    return (found, found) if isinstance(found, str) else found
+
+
+def stored(dtype) -> str:
+    """The C type of an element in memory. TypeError for dtypes that kernels do not compute with."""
+    return _types(dtype)[0]
+
+
+def computed(dtype) -> str:
+    """The C type that an element becomes in a kernel."""
+    return _types(dtype)[1]
+
+
+def computed_from(c_type: str) -> str:
+    """The C type that an element of this stored C type becomes."""
+    return _COMPUTED.get(c_type, c_type)
+
+
+def real(c_type: str) -> str:
+    """The C type of the parts of a complex type; the type itself where it is real."""
+    return _REAL.get(c_type, c_type)
+
+
+def is_float(c_type: str) -> bool:
+    """Whether there are NaNs of this type."""
+    return real(c_type) in ("float", "double")
+
+
+@functools.cache
+def raw(itemsize: int) -> str:
+    """The C type of elements that are only moved: one of this size and the alignment that it has."""
+    known = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "uint2", 16: "uint4"}
+    return known.get(itemsize) or f"Bytes<{itemsize}>"
+
+
+def include(*c_types: str) -> str:
+    """The #include line that these types need, if any."""
+    return '#include "pycuda-complex.hpp"\n' if any("complex" in name for name in c_types) else ""
+
+
+def code(c_type: str) -> str:
+    """The format code of an argument of a computed type."""
+    return _CODES[c_type]
+
+
+def infinity(c_type: str, sign: str) -> str:
+    """The value of a computed type that is beyond all others on the side of `sign`, "-" or ""."""
+    if c_type == "bool":
+        return "false" if sign else "true"
+    if not is_float(c_type):
+        limits = np.iinfo(_INTEGERS[c_type])
+        return f"({c_type})({limits.min + 1}LL - 1)" if sign and limits.min else (
+            f"({c_type}){0 if sign else limits.max}ULL"
+        )
+    part = f"{sign}__int_as_float(0x7f800000)"
+    return f"{c_type}({part}, {part})" if "complex" in c_type else f"{c_type}({part})"
+
+
+def nan(c_type: str) -> str:
+    """NaN of a computed type; of a complex one in both parts."""
+    part = "__int_as_float(0x7fc00000)"
+    return f"{c_type}({part}, {part})" if "complex" in c_type else f"{c_type}({part})"
+
+
+_INTEGERS = {
+    name: np.dtype(code)
+    for code, name in _PLAIN.items()
+    if isinstance(name, str) and code[0] in "iu"
+}
+_CODES = {computed(np.dtype(each)): each for each in "?bhiqBHIQfdFD"}

@@ -1,0 +1,121 @@
+"""Kernels that move elements by number, and that find where something is true."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+from pycuda._kernels import axes as layout
+from pycuda._kernels import elements
+from pycuda._kernels.axes import Axis
+from pycuda.compiler import SourceModule
+from pycuda.tools import context_dependent_memoize
+
+THREADS = 256
+TRUE_TILE = THREADS * 8
+_LARGEST_GRID = (1 << 31) - 1
+
+_PICK = """#include "pycuda-indexing.hpp"
+extern "C" __global__ void __launch_bounds__(256)
+pick(char *array, const char *numbers, char *other, int *error, pycuda::Picking<{rooms}> plan)
+{{
+    using namespace pycuda;
+    pycuda::pick<{element}, {number}, {mode}, {put}>(array, numbers, other, error, plan);
+}}
+"""
+_OFFSETS = """#include "pycuda-indexing.hpp"
+extern "C" __global__ void __launch_bounds__(256)
+offsets(pycuda::index_t *offsets, const char *numbers, int *error, pycuda::Picking<{rooms}> plan)
+{{
+    using namespace pycuda;
+    add_offsets<{number}, {mode}, {add}>(offsets, numbers, error, plan);
+}}
+"""
+_TRUE = """{include}#include "pycuda-indexing.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__(256)
+count(const char *in, index_t *counts, index_t count, Axes<{rooms}> axes)
+{{
+    count_true<{element}>(in, counts, count, axes);
+}}
+extern "C" __global__ void __launch_bounds__(256)
+write(const char *in, const index_t *ends, index_t *out, index_t count, index_t total, Axes<{rooms}> axes)
+{{
+    write_true<{element}, {coordinates}>(in, ends, out, count, total, axes);
+}}
+"""
+
+
+def _walk_size(rooms: int) -> int:
+    return 8 * (3 + 4 * rooms)
+
+
+def _flag(value: bool) -> str:
+    return str(value).lower()
+
+
+@context_dependent_memoize
+def pick(itemsize: int, number: str, mode: str, put: bool, rooms: int):
+    """Function(array, numbers, other, error, plan): gather, or scatter."""
+    text = _PICK.format(
+        element=elements.raw(itemsize), number=number, mode=mode, put=_flag(put), rooms=rooms
+    )
+    function = SourceModule(text, options=[], no_extern_c=True).get_function("pick")
+    function.prepare(f"PPPP{_walk_size(rooms)}s")
+    return function
+
+
+@context_dependent_memoize
+def offsets(number: str, mode: str, add: bool, rooms: int):
+    """Function(offsets, numbers, error, plan): bytes from numbers."""
+    text = _OFFSETS.format(number=number, mode=mode, add=_flag(add), rooms=rooms)
+    function = SourceModule(text, options=[], no_extern_c=True).get_function("offsets")
+    function.prepare(f"PPP{_walk_size(rooms)}s")
+    return function
+
+
+@context_dependent_memoize
+def true_places(element: str, coordinates: bool, rooms: int) -> tuple:
+    """(count, write) of pycuda-indexing.hpp for elements of a stored type."""
+    text = _TRUE.format(
+        include=elements.include(element), element=element, coordinates=_flag(coordinates), rooms=rooms
+    )
+    module = SourceModule(text, options=[], no_extern_c=True)
+    count, write = module.get_function("count"), module.get_function("write")
+    count.prepare(f"PPq{24 * rooms}s")
+    write.prepare(f"PPPqq{24 * rooms}s")
+    return count, write
+
+
+def merged(axes: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Axes (length, stride, stride, stride), the neighbours that are walked as one made one."""
+    result: list[tuple[int, ...]] = []
+    for length, *strides in axes:
+        if length == 1:
+            continue
+        if result and all(
+            outer == length * inner for outer, inner in zip(result[-1][1:], strides, strict=True)
+        ):
+            length *= result.pop()[0]
+        result.append((length, *strides))
+    return result or [(1, 0, 0, 0)]
+
+
+def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], rooms: int) -> bytes:
+    """struct Picking<rooms>."""
+    full = [(1, 0, 0, 0)] * (rooms - len(axes)) + axes
+    return struct.pack(
+        f"{3 + 4 * rooms}q", count, length, step, *(axis[field] for field in range(4) for axis in full)
+    )
+
+
+def coordinate_axes(shape, strides) -> list[Axis]:
+    """Axes for true_places with coordinates: `other` is the number of the axis, -1 for padding."""
+    rooms = layout.room(max(len(shape), 1))
+    axes = [Axis(length, stride, number) for number, (length, stride) in enumerate(zip(shape, strides, strict=True))]
+    return [Axis(1, 0, -1)] * (rooms - len(axes)) + axes
+
+
+def grid(count: int) -> tuple[int, int]:
+    """A thread for each of so many."""
+    return min(layout.ceil_div(count, THREADS), _LARGEST_GRID), 1

@@ -1,0 +1,278 @@
+// Reductions of arrays with any strides, along some of their axes.
+//
+// The kept axes number the results, the reduced ones the elements of each. An operation is a type Op:
+//   Element, Second     what the arrays hold; Op::second says whether there is a second one
+//   Acc                 what partial results are
+//   Acc neutral()       combine(x, neutral()) is x, to the bit
+//   Acc map(Element, Second, index_t other, second)
+//   Acc combine(Acc, Acc)
+//   void finish(char *result, Acc, index_t count, double parameter)
+// Which elements are combined in which order follows from shapes and item sizes alone, so that sums of floats
+// have the same bits on every device, for every alignment.
+#ifndef PYCUDA_AXIS_REDUCE_HPP
+#define PYCUDA_AXIS_REDUCE_HPP
+
+#include "pycuda-elements.hpp"
+
+namespace pycuda {
+
+enum { THREADS = 256 };
+
+// What a launch is told besides addresses; made in pycuda/_kernels/axes.py.
+template <int KD, int RD> struct Reduction {
+    index_t start;          // bytes from the array's first element to where the walk begins
+    index_t results, count; // kept and reduced elements
+    index_t tile;           // elements of one result in one block
+    index_t splits;         // blocks that share a result; then there are partial results to be combined
+    index_t groups;         // columns: blocks side by side
+    index_t lanes_log;      // rows: threads for a result. columns: threads side by side. As a power of two
+    double parameter;       // for finish
+    Axes<KD> kept;          // stride in the array, and in the result
+    Axes<RD> reduced;       // stride in the array, and the number of the element or stride in the second
+};
+
+template <class Op, int N> struct Items {
+    alignas(16) typename Op::Element first[N];
+    alignas(16) typename Op::Second second[Op::second ? N : 1];
+    index_t other[N];
+};
+
+// V elements from number i on.
+template <class Op, int V, bool ALIGNED, int N, int RD>
+__device__ __forceinline__ void read(Items<Op, N> &items, int at, const char *in, const char *second, index_t i,
+                                     const Axes<RD> &reduced)
+{
+    if (ALIGNED) {
+        Place from = place<RD>(reduced, i);
+        load_packed<V>(items.first + at, in + from.offset);
+        if (Op::second) load_packed<V>(items.second + at, second + from.other);
+#pragma unroll
+        for (int k = 0; k < V; k++) items.other[at + k] = from.other + k * reduced.other[RD - 1];
+    } else {
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            Place from = place<RD>(reduced, i + k);
+            items.first[at + k] = *reinterpret_cast<const typename Op::Element *>(in + from.offset);
+            if (Op::second)
+                items.second[at + k] = *reinterpret_cast<const typename Op::Second *>(second + from.other);
+            items.other[at + k] = from.other;
+        }
+    }
+}
+
+// N partial results to one, by halves. A recursion: loops of loops are not always unrolled.
+template <class Op, int N> struct Tree {
+    static __device__ __forceinline__ typename Op::Acc of(const typename Op::Acc *part)
+    {
+        return Op::combine(Tree<Op, N / 2>::of(part), Tree<Op, N / 2>::of(part + N / 2));
+    }
+};
+
+template <class Op> struct Tree<Op, 1> {
+    static __device__ __forceinline__ typename Op::Acc of(const typename Op::Acc *part) { return *part; }
+};
+
+template <class Op, int N>
+__device__ __forceinline__ typename Op::Acc mapped(const Items<Op, N> &items, int k, const typename Op::Local &local)
+{
+    return Op::map(items.first[k], items.second[Op::second ? k : 0], items.other[k], local);
+}
+
+// ITEMS elements of a thread: loaded, mapped, combined.
+template <class Op, int V, bool ALIGNED, int ITEMS, int RD>
+__device__ __forceinline__ typename Op::Acc row_step(const char *in, const char *second, index_t i, int stride,
+                                                     const Axes<RD> &reduced, const typename Op::Local &local)
+{
+    Items<Op, ITEMS> items;
+    typename Op::Acc part[ITEMS];
+#pragma unroll
+    for (int j = 0; j < ITEMS / V; j++)
+        read<Op, V, ALIGNED>(items, j * V, in, second, i + (index_t)j * stride, reduced);
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) part[k] = mapped<Op>(items, k, local);
+    return Tree<Op, ITEMS>::of(part);
+}
+
+// The elements of a thread before `end`, where that is near.
+template <class Op, int V, bool ALIGNED, int RD>
+__device__ __forceinline__ typename Op::Acc row_end(typename Op::Acc acc, const char *in, const char *second,
+                                                    index_t i, int stride, index_t end, const Axes<RD> &reduced,
+                                                    const typename Op::Local &local)
+{
+#pragma unroll 1
+    for (; i + V <= end; i += stride)
+        acc = Op::combine(acc, row_step<Op, V, ALIGNED, V>(in, second, i, stride, reduced, local));
+#pragma unroll 1
+    for (index_t last = min(i + V, end); i < last; i++)
+        acc = Op::combine(acc, row_step<Op, 1, false, 1>(in, second, i, stride, reduced, local));
+    return acc;
+}
+
+// Threads 0, lanes, 2 * lanes ... of the block get what their `lanes` threads have together.
+template <class Op> __device__ __forceinline__ typename Op::Acc across(typename Op::Acc acc, int lanes)
+{
+    typedef typename Op::Acc Acc;
+    __shared__ alignas(16) char raw[THREADS / 32 * sizeof(Acc)];
+    Acc *warps = reinterpret_cast<Acc *>(raw);
+#pragma unroll
+    for (int apart = 16; apart; apart /= 2) {
+        Acc other = from_lane_xor(acc, apart);
+        if (apart < lanes) acc = Op::combine(acc, other);
+    }
+    if (lanes <= 32) return acc;
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = acc;
+    __syncthreads();
+    if (threadIdx.x == 0)
+#pragma unroll 1
+        for (int k = 1; k < THREADS / 32; k++) acc = Op::combine(acc, warps[k]);
+    return acc;
+}
+
+// The reduced axis is the fast one: `lanes` threads walk along it. Grid: results, splits.
+template <class Op, int V, bool ALIGNED, int ITEMS, bool PARTIAL, int KD, int RD>
+__device__ __forceinline__ void reduce_rows(const char *in, const char *second, char *out,
+                                            const Reduction<KD, RD> &plan)
+{
+    typedef typename Op::Acc Acc;
+    int log = (int)plan.lanes_log, lanes = 1 << log, lane = threadIdx.x & (lanes - 1), stride = lanes * V;
+    index_t result = (index_t)blockIdx.x * (THREADS >> log) + (threadIdx.x >> log);
+    index_t first = blockIdx.y * plan.tile, end = min(first + plan.tile, plan.count);
+    Place kept = place<KD>(plan.kept, result);
+    Acc acc = Op::neutral();
+    if (result < plan.results) {
+        typename Op::Local local = Op::local(second, kept.other);
+        in += plan.start + kept.offset;
+        index_t i = first + lane * V, step = (index_t)lanes * ITEMS;
+#pragma unroll 1
+        for (; first + step <= end; first += step, i += step)
+            acc = Op::combine(acc, row_step<Op, V, ALIGNED, ITEMS>(in, second, i, stride, plan.reduced, local));
+        acc = row_end<Op, V, ALIGNED>(acc, in, second, i, stride, end, plan.reduced, local);
+    }
+    acc = across<Op>(acc, lanes);
+    if (lane != 0 || result >= plan.results) return;
+    if (PARTIAL)
+        reinterpret_cast<Acc *>(out)[result * plan.splits + blockIdx.y] = acc;
+    else
+        Op::finish(out + kept.other, acc, plan.count, plan.parameter);
+}
+
+// Threads with the same place among `lanes` side by side are combined; the first `lanes` threads get it.
+template <class Op, int V>
+__device__ __forceinline__ void down(typename Op::Acc (&acc)[V], int lanes)
+{
+    typedef typename Op::Acc Acc;
+    __shared__ alignas(16) char raw[THREADS * V * sizeof(Acc)];
+    Acc *mine = reinterpret_cast<Acc *>(raw) + threadIdx.x;
+    if (lanes == THREADS) return;
+#pragma unroll
+    for (int k = 0; k < V; k++) mine[k * THREADS] = acc[k];
+#pragma unroll 1
+    for (int apart = THREADS / 2; apart >= lanes; apart /= 2) {
+        __syncthreads();
+        if (threadIdx.x < apart)
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                mine[k * THREADS] = acc[k] = Op::combine(acc[k], mine[k * THREADS + apart]);
+    }
+}
+
+// ROWS rows of V columns of a thread, of which the first `columns` are there: loaded, mapped, combined with acc.
+template <class Op, int V, bool ALIGNED, int ROWS, int RD>
+__device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const char *in, index_t step, int columns,
+                                            index_t row, int stride, const Axes<RD> &reduced,
+                                            const typename Op::Local (&local)[V])
+{
+    typedef typename Op::Element Element;
+    alignas(16) Element items[ROWS][V];
+    index_t other[ROWS];
+#pragma unroll
+    for (int j = 0; j < ROWS; j++) {
+        Place from = place<RD>(reduced, row + (index_t)j * stride);
+        other[j] = from.other;
+        if (ALIGNED && columns == V)
+            load_packed<V>(items[j], in + from.offset);
+        else
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                if (k < columns) items[j][k] = *reinterpret_cast<const Element *>(in + from.offset + k * step);
+    }
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+        typename Op::Acc part[ROWS];
+#pragma unroll
+        for (int j = 0; j < ROWS; j++) part[j] = Op::map(items[j][k], typename Op::Second(), other[j], local[k]);
+        acc[k] = Op::combine(acc[k], Tree<Op, ROWS>::of(part));
+    }
+}
+
+// A kept axis is the fast one: `lanes` threads side by side hold V columns each. Grid: columns, splits.
+template <class Op, int V, bool ALIGNED, int ROWS, bool PARTIAL, int KD, int RD>
+__device__ __forceinline__ void reduce_columns(const char *in, const char *second, char *out,
+                                               const Reduction<KD, RD> &plan)
+{
+    typedef typename Op::Acc Acc;
+    int log = (int)plan.lanes_log, lanes = 1 << log, rows = THREADS >> log;
+    index_t outer = quotient(blockIdx.x, plan.groups), inner = plan.kept.length[KD - 1];
+    index_t column = ((blockIdx.x - outer * plan.groups) * lanes + (threadIdx.x & (lanes - 1))) * V;
+    index_t first = blockIdx.y * plan.tile, end = min(first + plan.tile, plan.count);
+    int columns = (int)max((index_t)0, min((index_t)V, inner - column));
+    index_t step = plan.kept.stride[KD - 1];
+    Place kept = place<KD - 1>(plan.kept, outer);
+    Acc acc[V];
+#pragma unroll
+    for (int k = 0; k < V; k++) acc[k] = Op::neutral();
+    in += plan.start + kept.offset + column * step;
+    index_t row = first + (threadIdx.x >> log);
+    if (columns > 0) {
+        typename Op::Local local[V];
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            local[k] = Op::local(second, kept.other + (column + min(k, columns - 1)) * plan.kept.other[KD - 1]);
+#pragma unroll 1
+        for (; row + (ROWS - 1) * rows < end; row += rows * ROWS)
+            column_step<Op, V, ALIGNED, ROWS>(acc, in, step, columns, row, rows, plan.reduced, local);
+#pragma unroll 1
+        for (; row < end; row += rows)
+            column_step<Op, V, ALIGNED, 1>(acc, in, step, columns, row, rows, plan.reduced, local);
+    }
+    down<Op, V>(acc, lanes);
+    if (threadIdx.x >= lanes) return;
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+        if (k >= columns) continue;
+        if (PARTIAL)
+            reinterpret_cast<Acc *>(out)[blockIdx.y * plan.results + outer * inner + column + k] = acc[k];
+        else
+            Op::finish(out + kept.other + (column + k) * plan.kept.other[KD - 1], acc[k], plan.count, plan.parameter);
+    }
+}
+
+// Partial results combined: `lanes` results side by side in a block, the splits of each shared by the others.
+// Rows left them result by result, columns split by split.
+template <int KD> struct Combination {
+    index_t results, count, splits;
+    index_t result_step, split_step; // in partial results
+    index_t lanes_log;
+    double parameter;
+    Axes<KD> kept;
+};
+
+template <class Op, int KD>
+__device__ __forceinline__ void combine_partials(const char *partial, char *out, const Combination<KD> &plan)
+{
+    typedef typename Op::Acc Acc;
+    int log = (int)plan.lanes_log, lanes = 1 << log, rows = THREADS >> log;
+    index_t result = (index_t)blockIdx.x * lanes + (threadIdx.x & (lanes - 1));
+    const Acc *from = reinterpret_cast<const Acc *>(partial) + result * plan.result_step;
+    Acc acc[1] = {Op::neutral()};
+    if (result < plan.results)
+        for (index_t i = (threadIdx.x >> log); i < plan.splits; i += rows)
+            acc[0] = Op::combine(acc[0], from[i * plan.split_step]);
+    down<Op, 1>(acc, lanes);
+    if (threadIdx.x < lanes && result < plan.results)
+        Op::finish(out + place<KD>(plan.kept, result).other, acc[0], plan.count, plan.parameter);
+}
+
+}
+
+#endif

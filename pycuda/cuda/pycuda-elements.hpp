@@ -1,0 +1,122 @@
+// What lies in memory and what is computed with: half and bfloat16 are 16 bits there and float here, a NumPy
+// bool is a byte. No header of CUDA's is needed, which keeps generated kernels quick to compile.
+#ifndef PYCUDA_ELEMENTS_HPP
+#define PYCUDA_ELEMENTS_HPP
+
+namespace pycuda {
+
+typedef long long index_t;
+
+struct alignas(2) half_bits { unsigned short bits; };
+struct alignas(2) bfloat16_bits { unsigned short bits; };
+struct truth { unsigned char byte; };
+
+// value(stored) is what an element stands for.
+template <class T> __device__ __forceinline__ const T &value(const T &x) { return x; }
+
+__device__ __forceinline__ float value(half_bits x)
+{
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
+    return wide;
+}
+
+__device__ __forceinline__ float value(bfloat16_bits x) { return __uint_as_float((unsigned)x.bits << 16); }
+
+__device__ __forceinline__ bool value(truth x) { return x.byte != 0; }
+
+// put(stored, x) rounds x to what is stored.
+template <class T, class X> __device__ __forceinline__ void put(T &to, const X &x) { to = T(x); }
+
+__device__ __forceinline__ void put(half_bits &to, float x)
+{
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
+}
+
+__device__ __forceinline__ void put(bfloat16_bits &to, float x)
+{
+    unsigned bits = __float_as_uint(x);
+    to.bits = x != x ? 0x7fc0 : (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+__device__ __forceinline__ void put(truth &to, bool x) { to.byte = x; }
+
+// The whole quotient, by the short division where both fit 32 bits.
+__device__ __forceinline__ index_t quotient(index_t a, index_t b)
+{
+    return ((a | b) >> 32) == 0 ? (index_t)((unsigned)a / (unsigned)b) : a / b;
+}
+
+// D nested axes, the innermost last: how far an index goes in two arrays, in bytes or whatever `other` counts.
+template <int D> struct Axes {
+    index_t length[D], stride[D], other[D];
+};
+
+struct Place {
+    index_t offset, other;
+};
+
+// The first `axes` of them.
+template <int axes, int D> __device__ __forceinline__ Place place(const Axes<D> &in, index_t i)
+{
+    Place at = {0, 0};
+#pragma unroll
+    for (int d = axes - 1; d > 0; d--) {
+        index_t rest = quotient(i, in.length[d]), here = i - rest * in.length[d];
+        at.offset += here * in.stride[d];
+        at.other += here * in.other[d];
+        i = rest;
+    }
+    if (axes > 0) {
+        at.offset += i * in.stride[0];
+        at.other += i * in.other[0];
+    }
+    return at;
+}
+
+// N elements that lie side by side, in as few loads as their alignment allows.
+template <int bytes> struct Chunk;
+template <> struct Chunk<16> { typedef uint4 type; };
+template <> struct Chunk<8> { typedef uint2 type; };
+template <> struct Chunk<4> { typedef unsigned type; };
+template <> struct Chunk<2> { typedef unsigned short type; };
+template <> struct Chunk<1> { typedef unsigned char type; };
+
+template <int N, class T> __device__ __forceinline__ void load_packed(T *to, const char *from)
+{
+    typedef typename Chunk<(N * sizeof(T) > 16 ? 16 : N * sizeof(T))>::type Words;
+#pragma unroll
+    for (int i = 0; i < (int)(N * sizeof(T) / sizeof(Words)); i++)
+        reinterpret_cast<Words *>(to)[i] = reinterpret_cast<const Words *>(from)[i];
+}
+
+// A value of any type from another lane of the warp, 32 bits at a time.
+template <class T> union Words {
+    unsigned word[(sizeof(T) + 3) / 4];
+    T whole;
+    __device__ Words() {}
+};
+
+template <class T> __device__ __forceinline__ T from_lane(const T &x, int lane)
+{
+    Words<T> mine, theirs;
+    mine.whole = x;
+#pragma unroll
+    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++)
+        theirs.word[i] = __shfl_sync(0xffffffffu, mine.word[i], lane);
+    return theirs.whole;
+}
+
+template <class T> __device__ __forceinline__ T from_lane_xor(const T &x, int mask)
+{
+    Words<T> mine, theirs;
+    mine.whole = x;
+#pragma unroll
+    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++)
+        theirs.word[i] = __shfl_xor_sync(0xffffffffu, mine.word[i], mask);
+    return theirs.whole;
+}
+
+}
+
+#endif

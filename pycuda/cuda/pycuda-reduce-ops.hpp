@@ -1,0 +1,127 @@
+// What reductions do with their elements, besides + and *: the functions that the rows of
+// pycuda/_kernels/reduction.py name. Complex numbers take part where pycuda-complex.hpp was included before.
+#ifndef PYCUDA_REDUCE_OPS_HPP
+#define PYCUDA_REDUCE_OPS_HPP
+
+#include "pycuda-elements.hpp"
+
+namespace pycuda {
+
+struct Nothing {};
+
+// What added to any x gives x: to -0.0 too.
+template <class A> struct Zero {
+    static __device__ __forceinline__ A value() { return A(-0.0f); }
+};
+
+template <class A> __device__ __forceinline__ A zero() { return Zero<A>::value(); }
+
+template <class X> __device__ __forceinline__ bool is_nan(const X &x) { return x != x; }
+template <class X> __device__ __forceinline__ bool is_true(const X &x) { return x != X(0); }
+template <class X> __device__ __forceinline__ bool less(const X &a, const X &b) { return a < b; }
+// The square of the distance from 0.
+template <class X> __device__ __forceinline__ X square(const X &x) { return x * x; }
+
+// A number as another type, as NumPy casts it: what is not 0 is true, the real part stands for a complex number.
+template <class A> struct To {
+    template <class X> static __device__ __forceinline__ A from(const X &x) { return A(x); }
+#ifdef PYCUDA_COMPLEX_HPP
+    template <class R> static __device__ __forceinline__ A from(const complex<R> &x) { return A(x.real()); }
+#endif
+};
+
+template <> struct To<bool> {
+    template <class X> static __device__ __forceinline__ bool from(const X &x) { return is_true(x); }
+};
+
+// Sums to means: whole numbers by way of double.
+template <class A> __device__ __forceinline__ A mean(A sum, index_t count) { return A((double)sum / (double)count); }
+__device__ __forceinline__ float mean(float sum, index_t count) { return sum / (float)count; }
+
+#ifdef PYCUDA_COMPLEX_HPP
+template <class R> struct Zero<complex<R> > {
+    static __device__ __forceinline__ complex<R> value() { return complex<R>(R(-0.0f), R(-0.0f)); }
+};
+
+template <class R> __device__ __forceinline__ complex<R> mean(const complex<R> &sum, index_t count)
+{
+    return complex<R>(sum.real() / R(count), sum.imag() / R(count));
+}
+
+template <class R> struct To<complex<R> > {
+    template <class X> static __device__ __forceinline__ complex<R> from(const X &x) { return complex<R>(R(x), R(0)); }
+    template <class X> static __device__ __forceinline__ complex<R> from(const complex<X> &x)
+    {
+        return complex<R>(R(x.real()), R(x.imag()));
+    }
+};
+
+template <class R> __device__ __forceinline__ bool is_nan(const complex<R> &x)
+{
+    return is_nan(x.real()) || is_nan(x.imag());
+}
+
+template <class R> __device__ __forceinline__ bool is_true(const complex<R> &x)
+{
+    return x.real() != 0 || x.imag() != 0;
+}
+
+template <class R> __device__ __forceinline__ bool less(const complex<R> &a, const complex<R> &b)
+{
+    return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
+}
+
+template <class R> __device__ __forceinline__ R square(const complex<R> &x)
+{
+    return x.real() * x.real() + x.imag() * x.imag();
+}
+#endif
+
+// The greater; a NaN is greater than all. With complex numbers as NumPy orders them.
+template <class X> __device__ __forceinline__ X maximum(const X &a, const X &b)
+{
+    return less(a, b) || (is_nan(b) && !is_nan(a)) ? b : a;
+}
+
+template <class X> __device__ __forceinline__ X minimum(const X &a, const X &b)
+{
+    return less(b, a) || (is_nan(b) && !is_nan(a)) ? b : a;
+}
+
+// The greater; a NaN is less than all.
+template <class X> __device__ __forceinline__ X maximum_number(const X &a, const X &b)
+{
+    return less(a, b) || is_nan(a) ? b : a;
+}
+
+template <class X> __device__ __forceinline__ X minimum_number(const X &a, const X &b)
+{
+    return less(b, a) || is_nan(a) ? b : a;
+}
+
+// An element and its number, -1 for none. Of equal ones the first counts, and the first NaN before all.
+template <class X> struct Numbered {
+    X x;
+    index_t number;
+};
+
+template <bool GREATEST, class X> __device__ __forceinline__ Numbered<X> best(const Numbered<X> &a, const Numbered<X> &b)
+{
+    if (b.number < 0) return a;
+    if (a.number < 0) return b;
+    bool a_nan = is_nan(a.x), b_nan = is_nan(b.x);
+    bool ahead = a_nan ? !b_nan : !b_nan && (GREATEST ? less(b.x, a.x) : less(a.x, b.x));
+    bool behind = b_nan ? !a_nan : !a_nan && (GREATEST ? less(a.x, b.x) : less(b.x, a.x));
+    return ahead || (!behind && a.number < b.number) ? a : b;
+}
+
+// Without elements 0 over 0, whatever the correction.
+template <class R> __device__ __forceinline__ R variance(R squares, index_t count, double correction)
+{
+    double divisor = (double)count - correction;
+    return squares / R(divisor > 0 ? divisor : 0);
+}
+
+}
+
+#endif

@@ -1,0 +1,57 @@
+"""What property tests of arrays draw: few dtypes and layouts, so that few kernels are compiled."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+import pycuda.gpuarray as gpuarray
+
+LENGTHS = st.sampled_from([0, 1, 2, 3, 5, 8, 33, 130])
+
+
+def numbers(rng, shape, dtype):
+    """Numbers of a dtype: small ones, both signs where there are two."""
+    dtype = np.dtype(dtype)
+    values = rng.normal(size=shape) * 4
+    if dtype.kind == "c":
+        values = values + 1j * rng.normal(size=shape)
+    if dtype.kind == "u":
+        values = np.abs(values)
+    return np.asarray(values).astype(dtype)
+
+
+@st.composite
+def shapes(draw, least=0, most=4):
+    shape = draw(st.lists(LENGTHS, min_size=least, max_size=most))
+    while np.prod(shape, dtype=np.int64) > 20_000:
+        shape[int(np.argmax(shape))] = 2
+    return tuple(shape)
+
+
+@st.composite
+def layouts(draw, host):
+    """(view of a host array, the same view of its copy on the device): steps, both directions, axes in any order."""
+    array = gpuarray.to_gpu(host)
+    index = tuple(
+        slice(None, None, draw(st.sampled_from([1, 1, 1, 2, -1, -2]))) if draw(st.booleans()) else slice(None)
+        for _ in range(host.ndim)
+    )
+    axes = draw(st.permutations(range(host.ndim))) if draw(st.booleans()) else range(host.ndim)
+    return host[index].transpose(*axes), array[index].transpose(tuple(axes))
+
+
+@st.composite
+def arrays(draw, dtypes, least=0, most=4):
+    """(host, device) of one of the dtypes, with any strides."""
+    shape, dtype = draw(shapes(least, most)), draw(st.sampled_from(dtypes))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return draw(layouts(numbers(rng, shape, dtype)))
+
+
+@st.composite
+def axes_of(draw, ndim):
+    """None, one axis, or several."""
+    if ndim == 0 or draw(st.booleans()):
+        return None
+    some = draw(st.lists(st.integers(0, ndim - 1), unique=True, max_size=ndim))
+    some = tuple(axis - ndim if draw(st.booleans()) else axis for axis in some)
+    return some[0] if len(some) == 1 and draw(st.booleans()) else some

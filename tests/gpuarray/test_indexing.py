@@ -1,0 +1,247 @@
+"""Indexing with arrays and assignment, against NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from drawing import arrays, layouts, numbers
+
+import pycuda.driver as drv
+import pycuda.gpuarray as gpuarray
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@st.composite
+def indices(draw, shape, assigning=False):
+    """An index with arrays for this shape; those that broadcast have the shapes of `joint` or less."""
+    joint = draw(st.sampled_from([(3,), (2, 3), (1,), (0,), ()]))
+    items, axis = [], 0
+    rng = np.random.default_rng(draw(st.integers(0, 1000)))
+    masked = False
+    while axis < len(shape):
+        kind = draw(st.sampled_from(["slice", "slice", "numbers", "int", "none", "mask", "stop"]))
+        length = shape[axis]
+        if kind == "stop":
+            break
+        if kind == "none":
+            items.append(None)
+            continue
+        if kind == "slice" or length == 0 or (kind == "mask" and masked):
+            items.append(slice(draw(st.integers(-3, 3)), None, draw(st.sampled_from([1, 2, -1]))))
+        elif kind == "int":
+            items.append(draw(st.integers(-length, length - 1)))
+        elif kind == "mask":
+            masked, joint = True, ()
+            mask = rng.random(length) < 0.5
+            mask[:] = False
+            mask[rng.integers(length)] = True
+            items.append(mask)
+        else:
+            lengths = tuple(1 if draw(st.integers(0, 3)) == 0 else n for n in joint)
+            chosen = rng.integers(0 if assigning else -length, length, lengths)
+            items.append(chosen.astype(draw(st.sampled_from([np.int64, np.int32]))))
+        axis += 1
+    if draw(st.integers(0, 4)) == 0 and len(items) == 0:
+        items.append(Ellipsis)
+    return tuple(items)
+
+
+def on_device(index):
+    return tuple(gpuarray.to_gpu(item) if isinstance(item, np.ndarray) else item for item in index)
+
+
+@few
+@given(st.data())
+def test_get(data):
+    host, array = data.draw(arrays("f", least=1))
+    index = data.draw(indices(host.shape))
+    expected = host[index]
+    for each in (index, on_device(index)):
+        got = array[each]
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got.get(), expected)
+
+
+@few
+@given(st.data())
+def test_set(data):
+    shape = data.draw(st.sampled_from([(5,), (4, 6), (3, 4, 5), (0, 3)]))
+    host, array = data.draw(layouts(np.arange(np.prod(shape), dtype=np.float32).reshape(shape)))
+    index = data.draw(indices(host.shape, True))
+    # Numbers that occur twice: any of the values would be right, so all are the same.
+    value = data.draw(st.sampled_from([7, 2.5, np.float64(3), [4.0]]))
+    host[index] = value
+    array[on_device(index) if data.draw(st.booleans()) else index] = value
+    np.testing.assert_array_equal(array.get(), host)
+
+
+@pytest.mark.parametrize("of_device", [False, True])
+@pytest.mark.parametrize(
+    "index",
+    [
+        0, slice(None), (..., 1), (slice(None, None, -2), slice(1, 4)), (None, 2), (slice(4, 1),),
+        (slice(None), np.array([2, 0])), (np.array([[1], [3]]), np.array([0, 4, 2])), np.arange(30).reshape(5, 6) % 3 == 0,
+        (np.array([True, False, True, True, False]),),
+    ],
+)  # fmt: skip
+def test_set_from_arrays(index, of_device):
+    host = np.arange(30, dtype=np.float32).reshape(5, 6)
+    array = gpuarray.to_gpu(host)
+    values = -np.arange(host[index].size).reshape(host[index].shape)
+    index_there = on_device(index if isinstance(index, tuple) else (index,)) if of_device else index
+    for value in (values, values.astype("f"), values[..., :1]):
+        host[index] = value
+        array[index_there] = gpuarray.to_gpu(value) if of_device else value
+        np.testing.assert_array_equal(array.get(), host)
+    if values.size > 1:
+        with pytest.raises(ValueError):
+            array[index_there] = np.zeros(values.size + 1, "f")
+
+
+def test_overlapping_assignment():
+    host = np.arange(20.0)
+    array = gpuarray.to_gpu(host)
+    array[1:] = array[:-1]
+    host[1:] = host[:-1].copy()
+    np.testing.assert_array_equal(array.get(), host)
+    array[::-1] = array
+    np.testing.assert_array_equal(array.get(), host[::-1])
+    array[np.arange(20)[::-1].copy()] = array
+    np.testing.assert_array_equal(array.get(), host)
+
+
+def test_single_truths_and_empty_lists():
+    host = np.arange(6.0).reshape(2, 3)
+    array = gpuarray.to_gpu(host)
+    for index in (True, False, np.array(True), [], ([], 1), np.True_):
+        np.testing.assert_array_equal(array[index].get(), host[index])
+
+
+def test_structures():
+    host = np.zeros(6, [("x", "f4"), ("y", "i4"), ("z", "i4")])
+    array = gpuarray.to_gpu(host)
+    array[1:4] = np.array((1, 2, 3), host.dtype)
+    host[1:4] = (1, 2, 3)
+    array[[0, 5]] = array[[2, 4]]
+    host[[0, 5]] = host[[2, 4]]
+    np.testing.assert_array_equal(array.get(), host)
+    np.testing.assert_array_equal(array[np.arange(6) % 2 == 0].get(), host[::2])
+
+
+@pytest.mark.parametrize("of_device", [False, True])
+@pytest.mark.parametrize("wrong", [6, -7, 2**31, -(2**63), 2**63 - 1])
+def test_out_of_bounds(wrong, of_device):
+    host = np.arange(6, dtype=np.float32)
+    array = gpuarray.to_gpu(host)
+    index = np.array([1, wrong, 2])
+    index = gpuarray.to_gpu(index) if of_device else index
+    for use in (
+        lambda: array[index],
+        lambda: array.__setitem__(index, 0),
+        lambda: array.take(index),
+        lambda: array.put(index, 5),
+        lambda: gpuarray.take(array, index),
+        lambda: array.reshape(2, 3)[np.array([0, 1, 0]), index],
+    ):
+        with pytest.raises(IndexError, match="out of bounds"):
+            use()
+    assert array[[3]].get() == 3  # the next call knows nothing of it
+    for mode in ("wrap", "clip"):
+        expected = np.take(host, [1, wrong, 2], mode=mode)
+        np.testing.assert_array_equal(array.take(index, mode=mode).get(), expected)
+
+
+def test_unsigned_indices():
+    array = gpuarray.arange(300, dtype=np.float32)
+    for dtype in (np.uint8, np.uint16, np.uint64):
+        index = np.array([0, 255, 7], dtype)
+        np.testing.assert_array_equal(array[gpuarray.to_gpu(index)].get(), [0, 255, 7])
+    with pytest.raises(IndexError):
+        array[gpuarray.to_gpu(np.array([2**64 - 1], np.uint64))]
+
+
+def test_bad_indices():
+    array = gpuarray.zeros((3, 4), np.float32)
+    for index in (
+        np.zeros((3, 3), bool), np.zeros(4, bool), gpuarray.zeros(4, bool), np.array([0.5]), "x",
+        ([0, 1], [0, 1, 2]), (0, 0, [0]), gpuarray.zeros(2, np.float32), (np.array(["a"]),),
+    ):  # fmt: skip
+        with pytest.raises(IndexError):
+            array[index]
+        with pytest.raises(IndexError):
+            array[index] = 1
+    with pytest.raises(ValueError):
+        del array[0]
+    for value, error in ((1j, TypeError), ("a", ValueError), (np.zeros((2, 2)), ValueError)):
+        with pytest.raises(error):
+            array[0] = value
+
+
+@few
+@given(st.data())
+def test_nonzero(data):
+    host, array = data.draw(arrays("i", least=1))
+    for got, expected in zip(array.nonzero(), host.nonzero(), strict=True):
+        np.testing.assert_array_equal(got.get(), expected)
+    np.testing.assert_array_equal(array[gpuarray.to_gpu(host != 0)].get(), host[host != 0])
+
+
+@pytest.mark.parametrize("n", [2047, 2048, 2049, 200_000])
+def test_long_nonzero(n):
+    host = np.random.default_rng(n).integers(0, 3, n).astype(np.int8)
+    array = gpuarray.to_gpu(host)
+    np.testing.assert_array_equal(array.nonzero()[0].get(), host.nonzero()[0])
+
+
+def test_take_along_axis_put_and_compress():
+    host = numbers(np.random.default_rng(0), (4, 5, 6), "f")
+    array = gpuarray.to_gpu(host)
+    for axis in (0, 1, -1):
+        order = np.argsort(host, axis)
+        got = gpuarray.take_along_axis(array, gpuarray.to_gpu(order), axis)
+        np.testing.assert_array_equal(got.get(), np.take_along_axis(host, order, axis))
+    first = host.argmax(1)[:, None]
+    got = gpuarray.take_along_axis(array, gpuarray.to_gpu(first), 1)
+    np.testing.assert_array_equal(got.get(), np.take_along_axis(host, first, 1))
+    for axis in (None, 0, 2):
+        indices = np.array([[0, 3], [-1, 2]])
+        np.testing.assert_array_equal(array.take(gpuarray.to_gpu(indices), axis).get(), host.take(indices, axis))
+    condition = np.array([1, 0, 1, 1, 0], bool)
+    np.testing.assert_array_equal(array.compress(condition, 1).get(), host.compress(condition, 1))
+    array.transpose(2, 0, 1).put([0, 7, -1], [5, 6])
+    turned = host.transpose(2, 0, 1)
+    flat = turned.ravel()
+    flat[[0, 7, -1]] = [5, 6, 5]
+    np.testing.assert_array_equal(array.transpose(2, 0, 1).get(), flat.reshape(turned.shape))
+    out = gpuarray.zeros(3, np.float64)
+    assert array.take([1, 2, 3], out=out) is out
+    np.testing.assert_array_equal(out.get(), array.get().take([1, 2, 3]))
+
+
+def test_several_arrays_at_once():
+    first, second = np.arange(10, dtype=np.float32), np.arange(10, 20).astype(np.float32)
+    arrays_there = [gpuarray.to_gpu(first), gpuarray.to_gpu(second)]
+    source, target = (gpuarray.to_gpu(np.array(each, np.int32)) for each in ([1, 5, 7], [2, 0, 1]))
+    for got, host in zip(gpuarray.multi_take(arrays_there, source), (first, second), strict=True):
+        np.testing.assert_array_equal(got.get(), host[[1, 5, 7]])
+    moved = gpuarray.multi_take_put(arrays_there, target, source, (3,), src_offsets=[0, 2])
+    np.testing.assert_array_equal(moved[0].get(), first[[5, 7, 1]])
+    np.testing.assert_array_equal(moved[1].get(), second[[7, 9, 3]])
+    put = gpuarray.multi_put([each[:3] for each in arrays_there], target, (3,))
+    np.testing.assert_array_equal(put[1].get(), [11, 12, 10])
+    assert gpuarray.multi_take([], source) == gpuarray.multi_put([], target) == []
+    with pytest.raises(ValueError):
+        gpuarray.multi_take_put(arrays_there, target, source[:2], (3,))
+    with pytest.raises(TypeError):
+        gpuarray.multi_take(arrays_there, source, [gpuarray.zeros(3, int), gpuarray.zeros(3, int)])
+
+
+def test_a_stream():
+    stream = drv.Stream()
+    array, index = gpuarray.arange(1000, dtype=np.float32), gpuarray.to_gpu(np.arange(0, 1000, 7))
+    got = array.take(index, stream=stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(got.get(), np.arange(0, 1000, 7))

@@ -1,0 +1,262 @@
+"""Reductions and scans against NumPy."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from drawing import arrays, axes_of, numbers
+
+import pycuda.driver as drv
+import pycuda.gpuarray as gpuarray
+from pycuda._kernels import reduction
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+ALL = "?bhiqBHIQefdFD"
+EXACT = ("max", "min", "any", "all", "argmax", "argmin")
+ROUNDED = ("sum", "prod", "mean", "var", "std")
+
+
+def wide(dtype):
+    """What a reference is computed in: NumPy's own float32 sums along axes are less exact than ours."""
+    return {"e": "d", "f": "d", "F": "D"}.get(np.dtype(dtype).char, dtype)
+
+
+def reference(name, host, **arguments):
+    """NumPy's result, from wider numbers where it is rounded, in the dtype that NumPy gives."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        exact = np.asarray(getattr(np.asarray(host, wide(host.dtype)), name)(**arguments))
+        return exact.astype(np.asarray(getattr(host[..., :0] if host.ndim else host, name)(**arguments)).dtype
+                            if host.dtype.char in "efF" and name not in EXACT else exact.dtype)  # fmt: skip
+
+
+def same(got, expected, scale=1.0):
+    assert got.shape == expected.shape
+    assert got.dtype == expected.dtype
+    bound = {"e": 2e-3, "f": 3e-6, "F": 3e-6}.get(got.dtype.char, 1e-12) if got.dtype.kind in "fc" else 0
+    np.testing.assert_allclose(got, expected, rtol=bound, atol=bound * scale, equal_nan=True)
+
+
+def check(name, host, array, **arguments):
+    """The method of both; a ValueError of NumPy's is one here."""
+    try:
+        expected = reference(name, host, **arguments)
+    except ValueError:
+        with pytest.raises(ValueError):
+            getattr(array, name)(**arguments)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        got = getattr(array, name)(**arguments).get()
+    same(got, expected, max(float(np.abs(host.astype("D")).sum()), 1.0) if host.size else 1.0)
+
+
+@few
+@given(st.data())
+def test_any_layout(data):
+    host, array = data.draw(arrays("f"))
+    name = data.draw(st.sampled_from(["sum", "max", "var"]))
+    check(name, host, array, axis=data.draw(axes_of(host.ndim)), keepdims=data.draw(st.booleans()))
+
+
+@few
+@given(st.data())
+def test_numbers_of_elements_in_any_layout(data):
+    host, array = data.draw(arrays("i", least=1))
+    axis = data.draw(st.one_of(st.none(), st.integers(-host.ndim, host.ndim - 1)))
+    check(data.draw(st.sampled_from(["argmax", "argmin"])), host, array, axis=axis)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("name", ["sum", "max", "mean", "argmin", "any"])
+def test_every_dtype(name, dtype):
+    host = numbers(np.random.default_rng(ord(dtype)), (3, 70), dtype)
+    check(name, host, gpuarray.to_gpu(host), axis=1)
+
+
+@pytest.mark.parametrize("name", ["prod", "min", "all", "var", "std", "argmax", "count_nonzero"])
+@pytest.mark.parametrize("dtype", "Bqed")
+def test_every_function(name, dtype):
+    host = numbers(np.random.default_rng(7), (5, 9), dtype)
+    host[1, 2] = 0
+    if name == "count_nonzero":
+        got = gpuarray.count_nonzero(gpuarray.to_gpu(host), 1).get()
+        np.testing.assert_array_equal(got, np.count_nonzero(host, 1))
+    else:
+        check(name, host, gpuarray.to_gpu(host), axis=1)
+
+
+@pytest.mark.parametrize(
+    "shape, axis",
+    [
+        ((1_000_003,), None), ((4, 100_000), 1), ((4, 100_000), 0), ((100_000, 4), 0), ((100_000, 3), 1),
+        ((700, 900), 0), ((700, 900), 1), ((40, 50, 300), 1), ((40, 50, 300), (0, 2)), ((2, 3, 5, 7, 11), (1, 3)),
+    ],
+)  # fmt: skip
+def test_shapes_that_are_cut_differently(shape, axis):
+    host = numbers(np.random.default_rng(1), shape, "f")
+    array = gpuarray.to_gpu(host)
+    check("sum", host, array, axis=axis)
+    check("max", host, array, axis=axis)
+    turned = tuple(slice(None, None, -1) for _ in shape)
+    check("sum", host[turned], array[turned], axis=axis)
+
+
+def test_nan_infinities_and_signed_zeros():
+    host = np.array([[1, np.nan, -np.inf], [np.inf, 2, 3], [-0.0, -0.0, -0.0]], np.float32)
+    array = gpuarray.to_gpu(host)
+    for name in ("max", "min", "argmax", "argmin", "any", "all"):
+        for axis in (None, 0, 1):
+            check(name, host, array, axis=axis)
+    assert np.signbit(array[2].sum().get())
+    assert not np.signbit(gpuarray.zeros(0, np.float32).sum().get())
+    assert gpuarray.max(array).get() == np.inf
+    assert gpuarray.min(array).get() == -np.inf
+    assert np.isnan(gpuarray.max(array[0, 1:2]).get())
+    both = gpuarray.to_gpu(np.array([1 + 2j, complex(np.nan, 0), 3 - 1j]))
+    check("max", both.get(), both)
+    check("max", both.get()[::2], both[::2])
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 4)])
+@pytest.mark.parametrize("name", EXACT + ROUNDED)
+def test_without_elements(shape, name):
+    host = np.zeros(shape, np.float32)
+    for axis in (None, 0, *((1,) if len(shape) > 1 else ())):
+        check(name, host, gpuarray.to_gpu(host), axis=axis)
+
+
+def test_small_integers():
+    host = np.full(300, 100, np.int8)
+    array = gpuarray.to_gpu(host)
+    assert array.sum().get() == 30_000
+    assert array.sum().dtype == np.int64
+    assert gpuarray.sum(array).dtype == np.int8
+    assert gpuarray.sum(array).get() == host.sum(dtype=np.int8)
+    assert gpuarray.sum(array, dtype=np.int32).get() == 30_000
+
+
+def test_out():
+    host = numbers(np.random.default_rng(3), (6, 7), "f")
+    array = gpuarray.to_gpu(host)
+    out = gpuarray.zeros((6, 2), np.float32)[:, 1]
+    assert array.sum(1, out=out) is out
+    same(out.get(), host.sum(1))
+    double = gpuarray.zeros(7, np.float64)
+    same(array.sum(0, out=double).get(), host.sum(0, dtype="d"))
+    assert array.max(0, out=array[2])[3].get() == host[:, 3].max()
+    for wrong, error in ((gpuarray.zeros(5, np.float32), ValueError), (gpuarray.zeros(6, np.int32), TypeError)):
+        with pytest.raises(error):
+            array.mean(1, out=wrong)
+    with pytest.raises(TypeError):
+        array.sum(1, out=np.zeros(6))
+
+
+def test_bad_axes():
+    array = gpuarray.zeros((2, 3), np.float32)
+    for axis, error in ((2, np.exceptions.AxisError), ((0, 0), ValueError), ([0], TypeError), ("a", TypeError)):
+        with pytest.raises(error):
+            array.sum(axis)
+    with pytest.raises(TypeError):
+        array.argmax((0, 1))
+
+
+def test_a_stream_and_an_allocator():
+    array, stream, asked = gpuarray.to_gpu(np.ones((50, 600), np.float32)), drv.Stream(), []
+
+    def allocate(size):
+        asked.append(size)
+        return drv.mem_alloc(size)
+
+    result = array.sum(0, stream=stream, allocator=allocate)
+    stream.synchronize()
+    assert (result.get() == 50).all()
+    assert 2400 in asked
+    assert result.allocator is allocate
+
+
+def test_the_bits_of_a_sum_do_not_depend_on_alignment():
+    host = numbers(np.random.default_rng(5), 300_001, "f")
+    array = gpuarray.to_gpu(np.concatenate([np.zeros(3, "f"), host]))
+    aligned = gpuarray.to_gpu(host)
+    apart = gpuarray.to_gpu(np.repeat(host, 2))[::2]
+    expected = aligned.sum().get().tobytes()
+    assert array[3:].sum().get().tobytes() == expected
+    assert apart.sum().get().tobytes() == expected
+
+
+def test_the_cut_follows_from_the_shape():
+    """Blocks of a sum, which decide about its bits: they change only on purpose."""
+    cuts = {}
+    for shape, axis in (((1 << 28,), 0), ((1 << 20,), 0), ((5000, 5000), 0), ((5000, 5000), 1)):
+        axes = [reduction.Axis(n, 4 * int(np.prod(shape[i + 1 :])), 0) for i, n in enumerate(shape)]
+        reduced = [axes.pop(axis)]
+        plan = reduction.plan(0, 4, [each._replace(other=4) for each in axes], reduced)
+        cuts[shape, axis] = plan.grid
+    assert cuts == {
+        ((1 << 28,), 0): (1, 4096),
+        ((1 << 20,), 0): (1, 128),
+        ((5000, 5000), 0): (40, 20),
+        ((5000, 5000), 1): (5000, 1),
+    }
+
+
+@few
+@given(st.data())
+def test_scans_in_any_layout(data):
+    host, array = data.draw(arrays("i"))
+    axis = data.draw(st.one_of(st.none(), st.integers(-host.ndim, host.ndim - 1))) if host.ndim else None
+    check("cumsum", host, array, axis=axis)
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_scans_of_every_dtype(dtype):
+    host = numbers(np.random.default_rng(2), (3, 40), dtype)
+    check("cumsum", host, gpuarray.to_gpu(host), axis=1)
+
+
+@pytest.mark.parametrize("shape, axis", [((300_000,), 0), ((3, 50_000), 1), ((50_000, 3), 0), ((9000, 64), 0)])
+def test_long_scans(shape, axis):
+    host = np.random.default_rng(1).integers(-9, 9, shape).astype(np.int32)
+    check("cumsum", host, gpuarray.to_gpu(host), axis=axis)
+    ones = np.where(host % 2, 1, -1).astype(np.float32)
+    check("cumprod", ones, gpuarray.to_gpu(ones), axis=axis)
+
+
+def test_a_scan_in_place():
+    host = numbers(np.random.default_rng(2), (20, 30), "f")
+    array = gpuarray.to_gpu(host)
+    assert array.cumsum(0, out=array) is array
+    same(array.get(), host.astype("d").cumsum(0).astype("f"), 100)
+
+
+def test_dot_of_arrays_of_any_order_and_dtype():
+    host = numbers(np.random.default_rng(4), (30, 40), "f")
+    array = gpuarray.to_gpu(host)
+    fortran = gpuarray.to_gpu(np.asfortranarray(host))
+    expected = np.float32((host.astype("d") ** 2).sum())
+    for a, b in ((array, array), (array, fortran), (fortran, fortran), (array[::-1], fortran[::-1])):
+        same(gpuarray.dot(a, b).get(), np.asarray(expected))
+    mixed = gpuarray.dot(array.ravel(), gpuarray.to_gpu(np.arange(1200, dtype=np.int16)))
+    same(mixed.get(), np.asarray((host.ravel().astype("d") * np.arange(1200)).sum(), "f"), 1e4)
+    with pytest.raises(ValueError):
+        gpuarray.dot(array, array[0])
+
+
+def test_subsets():
+    host = numbers(np.random.default_rng(4), (6, 7), "d")
+    array, subset = gpuarray.to_gpu(host), np.array([3, 0, 41, 3], np.int32)
+    part = host.ravel()[subset]
+    numbers_of = gpuarray.to_gpu(subset)
+    same(gpuarray.subset_sum(numbers_of, array).get(), np.asarray(part.sum()))
+    same(gpuarray.subset_dot(numbers_of, array, array).get(), np.asarray((part * part).sum()))
+    assert gpuarray.subset_max(numbers_of, array).get() == part.max()
+    assert gpuarray.subset_min(numbers_of, array).get() == part.min()
+    with pytest.raises(IndexError):
+        gpuarray.subset_sum(gpuarray.to_gpu(np.array([42])), array)
+    with pytest.raises(TypeError):
+        gpuarray.max(gpuarray.to_gpu(host + 0j))
