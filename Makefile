@@ -102,8 +102,8 @@ docs: setup ## build the documentation into docs/_build
 	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser
 	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -b html docs docs/_build
 
-$(VENV)/.tools: | $(SETUP)
-	$(BIN)/python -m pip install -q ruff==0.8.4 clang-format==19.1.7 clang-tidy==19.1.0.1
+$(VENV)/.tools: Makefile | $(SETUP)
+	$(BIN)/python -m pip install -q ruff==0.8.4 clang-format==19.1.7 clang-tidy==19.1.0.1 mypy==2.4.1
 	touch $@
 
 C_FILES = $(shell git ls-files '*.c' '*.h')
@@ -113,9 +113,11 @@ format: $(VENV)/.tools ## lay out the sources
 	$(BIN)/ruff format -q pycuda tests benchmarks examples tools
 	$(BIN)/ruff check -q --fix pycuda tests benchmarks examples tools
 
-lint: $(VENV)/.tools ## compile with warnings as errors, check layout, clang-tidy, ruff
+lint: $(VENV)/.tools ## compile with warnings as errors, check layout, types and stubs, clang-tidy, ruff
 	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
 	$(BIN)/ruff check pycuda tests benchmarks examples tools
+	PYCUDA_DEVICE=cpu MYPYPATH=. $(BIN)/python -m mypy.stubtest pycuda --mypy-config-file pyproject.toml \
+	  --ignore-disjoint-bases --allowlist tools/stubtest_allowlist.txt
 	$(BIN)/python tools/lint_c.py $(BIN) $(BUILD)
 
 clean: ## remove what was built

@@ -271,17 +271,24 @@ static int add_exception(PyObject *module, PyObject **slot, const char *name, co
     return *slot ? PyModule_AddObjectRef(module, strrchr(name, '.') + 1, *slot) : -1;
 }
 
+PyDoc_STRVAR(error_doc,
+             "Error(*args)\n--\n\n"
+             "Base class of all errors of this package.\n"
+             "\nAttributes\n----------\n"
+             "code : int or None\n    The CUresult; None when the error is not the driver's, as below.\n"
+             "name : str or None\n    Its name, for instance \"CUDA_ERROR_OUT_OF_MEMORY\".\n"
+             "routine : str or None\n    The driver function that failed.");
+
+/* A class made by a call keeps its text signature, but leaves it in __doc__. */
 static int add_base(PyObject *module, ModuleState *state)
 {
     PyObject *members = Py_BuildValue("{sOsOsO}", "code", Py_None, "name", Py_None, "routine", Py_None);
-    int status = members ? add_exception(module, &state->Error, "pycuda._driver.Error",
-                                         "Base class of all errors of this package.\n\n"
-                                         "code     the CUresult as an int\n"
-                                         "name     its name, like \"CUDA_ERROR_OUT_OF_MEMORY\"\n"
-                                         "routine  the driver function that failed\n\n"
-                                         "Each is None when the error is not the driver's.",
-                                         NULL, members)
-                         : -1;
+    PyObject *doc = PyUnicode_FromString(strstr(error_doc, "--\n\n") + strlen("--\n\n"));
+    int status = -1;
+    if (members && doc
+        && add_exception(module, &state->Error, "pycuda._driver.Error", error_doc, NULL, members) == 0)
+        status = PyObject_SetAttrString(state->Error, "__doc__", doc);
+    Py_XDECREF(doc);
     Py_XDECREF(members);
     return status;
 }

@@ -56,8 +56,6 @@ int errors_give_notice(void);
 /* Brings *position to the end of the driver's log: what follows belongs to later calls. */
 void errors_skip_log(ModuleState *state);
 
-int errors_setup(PyObject *module, ModuleState *state);
-
 /* context.c. True in a child forked after CUDA was initialised: there no driver call is made. */
 bool context_forked(void);
 

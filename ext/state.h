@@ -54,6 +54,11 @@ struct ModuleState {
     atomic_bool fault_shown; /* a kernel's fault was raised or reported: later calls repeat it */
 };
 
+/* One a file that adds to the module, called in the order of the list. */
+#define SETUP(name) int name##_setup(PyObject *module, ModuleState *state);
+#include "ext/module_setups.def"
+#undef SETUP
+
 #define LIVE_MORE(state, name) atomic_fetch_add(&(state)->live_##name, 1)
 #define LIVE_LESS(state, name) atomic_fetch_sub(&(state)->live_##name, 1)
 

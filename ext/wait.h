@@ -60,8 +60,6 @@ CUresult wait_for_current(ModuleState *state, const WaitLimit *limit);
  * stderr, unless a signal asked for it. */
 void wait_give_up(ModuleState *state, const WaitLimit *limit);
 
-int wait_setup(PyObject *module, ModuleState *state);
-
 /* CALL_BLOCKING for a call that waits for the work of a place. */
 #define CALL_WAITING(state, result, place, expression) \
     do { \

@@ -128,17 +128,17 @@ def _with_architecture(options, arch, code, device) -> tuple[str, ...]:
 
 
 class _Request(NamedTuple):
-    """What SourceModule and compile are asked for, under the names of their parameters."""
+    """What SourceModule and compile are asked for, under the names of their parameters; as _checked returns it."""
 
-    source: str | bytes
+    source: str
     nvcc: str
-    options: Sequence[str] | None
+    options: Sequence[str]
     keep: bool
     no_extern_c: bool
     arch: str | None
     code: str | None
     cache_dir: str | bool | None
-    include_dirs: Sequence[str] | None
+    include_dirs: Sequence[str]
     target: str = "cubin"
 
 

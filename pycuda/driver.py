@@ -59,5 +59,4 @@ class CompileError(Error):  # noqa: F405
         return "\n".join(parts)
 
 
-_driver.CompileError = CompileError
 atexit.register(_driver._finish)

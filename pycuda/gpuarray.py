@@ -9,6 +9,8 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda import _later
 from pycuda._driver import GPUArray
+from pycuda._driver import _to_gpu as to_gpu  # noqa: F401
+from pycuda._driver import _to_gpu_async as to_gpu_async  # noqa: F401
 from pycuda.compyte.array import ArrayFlags, get_common_dtype  # noqa: F401
 from pycuda.tools import get_or_register_dtype
 
@@ -106,24 +108,6 @@ def _order_strides(ary):
     return tuple(strides)
 
 
-def to_gpu(ary, allocator=drv.mem_alloc):
-    """to_gpu(ary, allocator=pycuda.driver.mem_alloc) -> GPUArray: a copy of a NumPy array, with the same axis
-    order and no gaps.
-    """
-    result = GPUArray(ary.shape, ary.dtype, allocator, strides=_order_strides(ary))
-    result.set(ary)
-    return result
-
-
-def to_gpu_async(ary, allocator=drv.mem_alloc, stream=None):
-    """to_gpu_async(ary, allocator=pycuda.driver.mem_alloc, stream=None) -> GPUArray: the same, the copy
-    queued on a stream.
-    """
-    result = GPUArray(ary.shape, ary.dtype, allocator, strides=_order_strides(ary))
-    result.set_async(ary, stream)
-    return result
-
-
 def zeros(shape, dtype=np.float64, allocator=drv.mem_alloc, order="C"):
     """zeros(shape, dtype=float64, allocator=pycuda.driver.mem_alloc, order="C") -> GPUArray of zeros."""
     return _zeroed(GPUArray(shape, dtype, allocator, order=order))
@@ -197,7 +181,7 @@ def bind_to_texref_ext(
     if held and allowed[held[2]]:
         if channels != 1:
             raise ValueError(f"a texture of {self.dtype} has one channel, not {channels}")
-        array_format, channels, as_integer = *held[:2], True
+        array_format, channels, as_integer = held[0], held[1], True
     else:
         array_format, as_integer = drv.dtype_to_array_format(self.dtype), self.dtype.kind in "iu"
     offset = _bind(self, texref, allow_offset)
@@ -207,6 +191,6 @@ def bind_to_texref_ext(
     return offset
 
 
-GPUArray.bind_to_texref = bind_to_texref
-GPUArray.bind_to_texref_ext = bind_to_texref_ext
+GPUArray.bind_to_texref = bind_to_texref  # type: ignore[method-assign]
+GPUArray.bind_to_texref_ext = bind_to_texref_ext  # type: ignore[method-assign]
 del bind_to_texref, bind_to_texref_ext

@@ -38,12 +38,4 @@ void jit_request_close(JitRequest *request);
 /* Calls message_handler(ok, info, error); None and NULL are no handler. -1 with its exception. */
 int jit_request_tell(JitRequest *request, PyObject *message_handler, bool ok);
 
-/* linker.c */
-int linker_setup(PyObject *module, ModuleState *state);
-
-/* nvrtc.c */
-int nvrtc_setup(PyObject *module, ModuleState *state);
-
-int code_module_setup(PyObject *module, ModuleState *state);
-
 #endif

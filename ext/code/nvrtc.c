@@ -10,10 +10,14 @@ static const char table_name[] = "pycuda._driver.nvrtc";
 
 static void free_table(PyObject *capsule) { PyMem_Free(PyCapsule_GetPointer(capsule, table_name)); }
 
-PyDoc_STRVAR(nvrtc_open_doc, "_nvrtc_open(path) -> (major, minor)\n--\n\n"
-                             "Loads the NVRTC at this path, which _nvrtc_compile uses from now on. OSError, "
-                             "with the reason, when it cannot be\n"
-                             "loaded; then the one before stays in use.");
+PyDoc_STRVAR(nvrtc_open_doc, "_nvrtc_open(path, /)\n--\n\n"
+                             "Load the NVRTC library at this path, which _nvrtc_compile then uses.\n"
+                             "\nParameters\n----------\n"
+                             "path : str\n"
+                             "\nReturns\n-------\n"
+                             "(major, minor) : tuple of int\n    Its version.\n"
+                             "\nRaises\n------\n"
+                             "OSError\n    It cannot be loaded; the library opened before stays in use.");
 
 static PyObject *nvrtc_open(PyObject *module, PyObject *path)
 {
@@ -124,14 +128,6 @@ static PyObject *describe(const NvrtcTable *table, const NvrtcProduct *product, 
     return NULL;
 }
 
-PyDoc_STRVAR(
-    nvrtc_compile_doc,
-    "_nvrtc_compile(source, name, headers, options, want, name_expressions=()) -> (code, log, lowered "
-    "names)\n--\n\n"
-    "Compiles with the library opened last. headers holds (name, contents) pairs; want is 'ptx', 'cubin' or "
-    "'ltoir'.\n"
-    "code is bytes, or None when the compiler failed; then the log says why. Other threads run meanwhile.");
-
 static int read_job(PyObject *const *given, NvrtcJob *job, JobTexts *texts)
 {
     if (read_output(given[4], &job->want) < 0 || !(texts->owner = PyList_New(0))
@@ -185,13 +181,25 @@ static Compilation *new_compilation(ModuleState *state, PyObject *const *given)
     return NULL;
 }
 
+PyDoc_STRVAR(nvrtc_compile_doc,
+             "_nvrtc_compile(source, name, headers, options, want, name_expressions=())\n--\n\n"
+             "Compile with the library opened last. Other threads run meanwhile.\n"
+             "\nParameters\n----------\n"
+             "source : bytes or str\n"
+             "name : str\n    File name for messages.\n"
+             "headers : iterable of (name, contents)\n"
+             "options : iterable of str\n"
+             "want : {\"ptx\", \"cubin\", \"ltoir\"}\n"
+             "name_expressions : iterable of str\n"
+             "\nReturns\n-------\n"
+             "(code, log, lowered_names) : tuple\n"
+             "    code is None when the compiler failed; the log says why.");
+
 static PyObject *nvrtc_compile_py(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"source",           "name", "headers", "options", "want",
-                                        "name_expressions", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[6];
-    if (convert_arguments("_nvrtc_compile", names, 5, args, arg_count, keywords, given) < 0) return NULL;
+    if (convert_arguments(nvrtc_compile_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     Compilation *compilation = new_compilation(state, given);
     if (!compilation || compilation_run(state, compilation) < 0) return NULL;
     PyObject *answer = describe(compilation->table, &compilation->product, compilation->compiled);

@@ -85,9 +85,6 @@ void context_note_initialised(ModuleState *state);
 
 void context_dealloc(PyObject *self);
 
-/* ext/context/methods.c */
-int context_setup(PyObject *module, ModuleState *state);
-
 /* ext/context/stack.c: the stack of contexts of this thread, of which the driver sees the top only. 0, or -1 with
  * an exception. */
 int context_stack_push(ContextObject *context);

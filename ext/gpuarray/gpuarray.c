@@ -168,17 +168,30 @@ enum {
 
 static PyObject *given_or_null(PyObject *value) { return value == Py_None ? NULL : value; }
 
+PyDoc_STRVAR(
+    gpuarray_doc,
+    "GPUArray(shape, dtype, allocator=None, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
+    "An array in device memory.\n"
+    "\nParameters\n----------\n"
+    "shape : int or sequence of int\n"
+    "dtype : dtype-like\n"
+    "allocator : callable\n"
+    "    Asked for the bytes where there is no gpudata; None is mem_alloc.\n"
+    "base : object\n    Kept alive.\n"
+    "gpudata : device address\n    The memory.\n"
+    "strides : sequence of int\n    Bytes; None is packed in the order given.\n"
+    "order : {\"C\", \"F\"}\n"
+    "\nRaises\n------\n"
+    "ValueError\n    A bad shape or order.");
+
 static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"shape",   "dtype",   "allocator", "base",
-                                        "gpudata", "strides", "order",     NULL};
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[GIVEN_COUNT];
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     HostArrayForm form;
     char order = 'C';
-    if (convert_call("GPUArray", names, 2, args, kwargs, given) < 0
-        || read_order(given[GIVEN_ORDER], &order) < 0
+    if (convert_call(gpuarray_doc, args, kwargs, GIVEN(given)) < 0 || read_order(given[GIVEN_ORDER], &order) < 0
         || read_form(array->state, given[GIVEN_SHAPE], given[GIVEN_DTYPE], &form) < 0)
         return -1;
     PyObject *allocator = given_or_null(given[GIVEN_ALLOCATOR]), *base = given_or_null(given[GIVEN_BASE]);
@@ -490,32 +503,12 @@ static PyGetSetDef gpuarray_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-PyDoc_STRVAR(get_doc, "get(ary=None, pagelocked=False, async_=False, stream=None) -> numpy.ndarray\n--\n\n"
-                      "Copies the array to the host: into `ary`, or into a new array with the same order of "
-                      "axes and no gaps. ValueError when\n"
-                      "the size of `ary` differs, TypeError when its dtype does. With async_ the copy is "
-                      "queued on the stream.");
-
-PyDoc_STRVAR(get_async_doc, "get_async(stream=None, ary=None) -> numpy.ndarray\n--\n\n"
-                            "get that returns at once; the result is there when the stream has come so far.");
-
-PyDoc_STRVAR(
-    set_doc,
-    "set(ary, async_=False, stream=None)\n--\n\n"
-    "Fills the array from a host array or a GPUArray of the same size and dtype (ValueError otherwise).");
-
-PyDoc_STRVAR(set_async_doc, "set_async(ary, stream=None)\n--\n\n"
-                            "set that returns at once.");
-
-PyDoc_STRVAR(copy_doc, "copy() -> GPUArray\n--\n\n"
-                       "A new array with the same elements and order of axes, without gaps.");
-
 static PyMethodDef gpuarray_methods[] = {
-    {"get", AS_METHOD(gpuarray_get), FAST_KEYWORDS, get_doc},
-    {"get_async", AS_METHOD(gpuarray_get_async), FAST_KEYWORDS, get_async_doc},
-    {"set", AS_METHOD(gpuarray_set), FAST_KEYWORDS, set_doc},
-    {"set_async", AS_METHOD(gpuarray_set_async), FAST_KEYWORDS, set_async_doc},
-    {"copy", AS_METHOD(gpuarray_copy), FAST_KEYWORDS, copy_doc},
+    {"get", AS_METHOD(gpuarray_get), FAST_KEYWORDS, gpuarray_get_doc},
+    {"get_async", AS_METHOD(gpuarray_get_async), FAST_KEYWORDS, gpuarray_get_async_doc},
+    {"set", AS_METHOD(gpuarray_set), FAST_KEYWORDS, gpuarray_set_doc},
+    {"set_async", AS_METHOD(gpuarray_set_async), FAST_KEYWORDS, gpuarray_set_async_doc},
+    {"copy", gpuarray_copy, METH_NOARGS, gpuarray_copy_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -531,13 +524,6 @@ static PyObject *gpuarray_compare(PyObject *Py_UNUSED(self), PyObject *other, in
                         "host; `a is b` asks whether two are one",
                         signs[operation], Py_TYPE(other)->tp_name);
 }
-
-PyDoc_STRVAR(
-    gpuarray_doc,
-    "GPUArray(shape, dtype, allocator=None, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
-    "An array in device memory. Without gpudata, which is an allocation or an address, `allocator`\n"
-    "(mem_alloc when None) is asked for the bytes. order \"C\" or \"F\" makes packed strides; explicit ones\n"
-    "are in bytes. ValueError for a bad shape or order.");
 
 static PyType_Slot gpuarray_slots[] = {
     {Py_tp_doc, (void *)gpuarray_doc},

@@ -66,9 +66,8 @@ PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS);
-PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS);
-int gpuarray_get_set_setup(PyObject *module, ModuleState *state);
-
-int gpuarray_setup(PyObject *module, ModuleState *state);
+PyObject *gpuarray_copy(PyObject *self, PyObject *none);
+extern const char gpuarray_get_doc[], gpuarray_get_async_doc[], gpuarray_set_doc[], gpuarray_set_async_doc[],
+    gpuarray_copy_doc[];
 
 #endif

@@ -57,21 +57,25 @@ static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-PyDoc_STRVAR(transpose_doc, "transpose(axes=None) -> GPUArray\n--\n\n"
-                            "A view with the axes in another order, reversed by default; transpose(2, 0, 1) "
-                            "is transpose((2, 0, 1)). ValueError\n"
-                            "unless axes is a permutation.");
+PyDoc_STRVAR(transpose_doc, "transpose($self, axes=None)\n--\n\n"
+                            "A view with the axes in another order.\n"
+                            "\nParameters\n----------\n"
+                            "axes : sequence of int\n"
+                            "    Reversed by default; transpose(2, 0, 1) is transpose((2, 0, 1)).\n"
+                            "\nReturns\n-------\n"
+                            "GPUArray\n"
+                            "\nRaises\n------\n"
+                            "ValueError\n    axes is no permutation.");
 
 static PyObject *transpose(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"axes", NULL};
     PyObject *given[1] = {NULL}, *many = NULL;
     int axes[STRIDES_MAX_DIMS];
     if (!keywords && arg_count && PyIndex_Check(args[0]) && !PyArray_Check(args[0])) {
         if (!(many = PyTuple_New(arg_count))) return NULL;
         for (Py_ssize_t i = 0; i < arg_count; i++) PyTuple_SET_ITEM(many, i, Py_NewRef(args[i]));
         given[0] = many;
-    } else if (convert_arguments("transpose", names, 0, args, arg_count, keywords, given) < 0) {
+    } else if (convert_arguments(transpose_doc, args, arg_count, keywords, GIVEN(given)) < 0) {
         return NULL;
     }
     PyObject *view;
@@ -134,10 +138,15 @@ static char read_order(PyObject *value)
     return 0;
 }
 
-PyDoc_STRVAR(reshape_doc, "reshape(*shape, order=\"C\") -> GPUArray\n--\n\n"
-                          "The same elements, read in `order`, in another shape; one length may be -1. A "
-                          "view where strides allow it, else a\n"
-                          "copy. ValueError when the number of elements differs.");
+PyDoc_STRVAR(reshape_doc, "reshape($self, /, *shape, order=\"C\")\n--\n\n"
+                          "The same elements in another shape: a view where strides allow it, else a copy.\n"
+                          "\nParameters\n----------\n"
+                          "*shape : int or sequence of int\n    One length may be -1.\n"
+                          "order : {\"C\", \"F\"}\n    In which the elements are read.\n"
+                          "\nReturns\n-------\n"
+                          "GPUArray\n"
+                          "\nRaises\n------\n"
+                          "ValueError\n    The number of elements differs.");
 
 static PyObject *reshape(PyObject *self, FAST_PARAMETERS)
 {
@@ -157,16 +166,21 @@ static PyObject *reshape(PyObject *self, FAST_PARAMETERS)
 }
 
 PyDoc_STRVAR(ravel_doc,
-             "ravel() -> GPUArray\n--\n\n"
-             "The elements in row-major order along one axis: a view where strides allow it, else a copy.");
+             "ravel($self)\n--\n\n"
+             "The elements in row-major order along one axis: a view where strides allow it, else a\n"
+             "copy.\n"
+             "\nReturns\n-------\n"
+             "GPUArray");
 
 static PyObject *ravel(PyObject *self, PyObject *Py_UNUSED(none))
 {
     return gpuarray_reshape_to(gpuarray_cast(self), 1, &gpuarray_cast(self)->size, 'C');
 }
 
-PyDoc_STRVAR(squeeze_doc, "squeeze() -> GPUArray\n--\n\n"
-                          "A view without the axes of length 1.");
+PyDoc_STRVAR(squeeze_doc, "squeeze($self)\n--\n\n"
+                          "A view without the axes of length 1.\n"
+                          "\nReturns\n-------\n"
+                          "GPUArray");
 
 static PyObject *squeeze(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -192,19 +206,24 @@ static int packed_axis(GPUArrayObject *array)
     return -1;
 }
 
-PyDoc_STRVAR(view_doc, "view(dtype=None) -> GPUArray\n--\n\n"
-                       "The same memory as another dtype. When its size differs, the axis whose elements lie "
-                       "side by side changes its length.\n"
-                       "ValueError when that does not come out even.");
+PyDoc_STRVAR(view_doc, "view($self, dtype=None)\n--\n\n"
+                       "The same memory as another dtype.\n"
+                       "\nParameters\n----------\n"
+                       "dtype : dtype-like\n"
+                       "    When its size differs, the axis whose elements lie side by side changes its\n"
+                       "    length.\n"
+                       "\nReturns\n-------\n"
+                       "GPUArray\n"
+                       "\nRaises\n------\n"
+                       "ValueError\n    That does not come out even.");
 
 static PyObject *view(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"dtype", NULL};
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[1];
     PyArray_Descr *dtype = NULL;
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
-    if (convert_arguments("view", names, 0, args, arg_count, keywords, given) < 0) return NULL;
+    if (convert_arguments(view_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!given[0] || given[0] == Py_None)
         return gpuarray_new_view(array, own_dtype(array), array->ndim, array->shape, array->strides,
                                  array->pointer);

@@ -62,6 +62,4 @@ int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
 int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUstream stream,
                         CUdeviceptr *out);
 
-int launch_args_setup(PyObject *module, ModuleState *state);
-
 #endif

@@ -117,19 +117,14 @@ int launch_read_grid(PyObject *value, unsigned out[3]);
 int launch_read_stream(ModuleState *state, PyObject *value, CUstream *out);
 
 /* prepared.c */
+extern const char prepare_doc[];
 PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_timed_call(PyObject *self, FAST_PARAMETERS);
 void prepared_drop(Prepared *prepared); /* NULL is nothing */
-int prepared_setup(PyObject *module, ModuleState *state);
 
 /* ext/launch/stateful.c: param_set, launch_grid and the like. */
 int stateful_setup(PyObject *module, ModuleState *state);
-
-/* argument_handlers.c: In, Out, InOut. */
-int argument_handlers_setup(PyObject *module, ModuleState *state);
-
-int function_setup(PyObject *module, ModuleState *state);
 
 #endif

@@ -139,14 +139,27 @@ static PyObject *read_texrefs(FunctionObject *function, PyObject *texrefs)
     return list;
 }
 
+const char prepare_doc[] =
+    PyDoc_STR("prepare($self, arg_types, shared=None, texrefs=None)\n--\n\n"
+              "Fix the types of the arguments for prepared_call and its relatives.\n"
+              "\nParameters\n----------\n"
+              "arg_types : str or sequence\n"
+              "    Format codes of the struct module (i, f, P ...; F and D are complex), or a\n"
+              "    sequence of such strings, numpy dtypes and numpy scalar types.\n"
+              "shared : int\n    Ignored; prepared_call takes ``shared_size``.\n"
+              "texrefs : sequence of TextureReference\n"
+              "\nReturns\n-------\n"
+              "Function\n    Itself.\n"
+              "\nRaises\n------\n"
+              "TypeError\n    The types do not fit the kernel's parameters.");
+
 PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"arg_types", "shared", "texrefs", NULL};
     FunctionObject *function = function_cast(self);
     PackFormat format;
     Prepared *prepared = NULL, *former = NULL;
     PyObject *given[3], *text, *texrefs;
-    if (convert_arguments("prepare", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(prepare_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !(text = read_types(function->state, given[0])))
         return NULL;
     if (pack_read_format(function->state, text, &format) == 0) {

@@ -10,7 +10,4 @@
 int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream *stream, PyObject *first,
                PyObject *second);
 
-int copy_setup(PyObject *module, ModuleState *state);
-int fill_setup(PyObject *module, ModuleState *state);
-
 #endif

@@ -335,17 +335,29 @@ static PyObject *pool_statistic(PyObject *self, void *closure)
     return PyLong_FromSize_t(*(size_t *)((char *)&now + (uintptr_t)closure));
 }
 
-PyDoc_STRVAR(free_held_doc,
-             "free_held()\n--\n\n"
-             "Give the blocks that wait for reuse back to the driver (cuMemFree, cuMemFreeHost).");
-PyDoc_STRVAR(stop_holding_doc, "stop_holding()\n--\n\n"
-                               "free_held(), and from now on blocks that are given back go to the driver.");
-PyDoc_STRVAR(bin_number_doc, "bin_number(size, /) -> int\n--\n\n"
-                             "The bin for requests of `size` bytes: a block serves requests of its own bin.");
-PyDoc_STRVAR(alloc_size_doc,
-             "alloc_size(bin, /) -> int\n--\n\n"
-             "Bytes of the blocks of a bin, the largest size in it. ValueError when there is no "
-             "such bin.");
+PyDoc_STRVAR(free_held_doc, "free_held($self)\n--\n\n"
+                            "Free the blocks that wait for reuse.\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuMemFree, cuMemFreeHost.");
+PyDoc_STRVAR(stop_holding_doc,
+             "stop_holding($self)\n--\n\n"
+             "Free the blocks that wait for reuse, and from now on every block that is given back.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemFree, cuMemFreeHost.");
+PyDoc_STRVAR(bin_number_doc, "bin_number($self, size, /)\n--\n\n"
+                             "The bin for requests of a size: a block serves requests of its own bin.\n"
+                             "\nParameters\n----------\n"
+                             "size : int\n    Bytes.\n"
+                             "\nReturns\n-------\n"
+                             "int");
+PyDoc_STRVAR(alloc_size_doc, "alloc_size($self, bin, /)\n--\n\n"
+                             "The size of the blocks of a bin, the largest request in it.\n"
+                             "\nParameters\n----------\n"
+                             "bin : int\n"
+                             "\nReturns\n-------\n"
+                             "int\n    Bytes.\n"
+                             "\nRaises\n------\n"
+                             "ValueError\n    There is no such bin.");
 
 static PyMethodDef pool_methods[] = {
     {"free_held", pool_free_held, METH_NOARGS, free_held_doc},
@@ -386,7 +398,12 @@ static PyType_Spec pool_spec = {
     .slots = pool_slots,
 };
 
-PyDoc_STRVAR(bitlog2_doc, "bitlog2(n, /) -> int\n--\n\nThe logarithm to base 2, rounded down; 0 for 0.");
+PyDoc_STRVAR(bitlog2_doc, "bitlog2(n, /)\n--\n\n"
+                          "The logarithm to base 2, rounded down.\n"
+                          "\nParameters\n----------\n"
+                          "n : int\n"
+                          "\nReturns\n-------\n"
+                          "int\n    0 for 0.");
 
 static PyObject *bitlog2(PyObject *Py_UNUSED(module), PyObject *value)
 {

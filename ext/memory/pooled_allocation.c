@@ -255,22 +255,23 @@ static void allocation_dealloc(PyObject *self)
 
 /* ---- Methods ---- */
 
-PyDoc_STRVAR(free_doc,
-             "free(stream=None)\n--\n\n"
-             "Give the memory back to its pool now and not with the last reference. With a stream it "
-             "goes back behind the\n"
-             "work of that stream, and the caller vouches that no other uses it; without, behind that of "
-             "the stream it was\n"
-             "allocated on and of those on which launches used it. LogicError the second time.");
+PyDoc_STRVAR(free_doc, "free($self, stream=None)\n--\n\n"
+                       "Give the memory back to its pool now and not with the last reference.\n"
+                       "\nParameters\n----------\n"
+                       "stream : Stream\n"
+                       "    It is used again after the work on this stream, and the caller vouches that no\n"
+                       "    other uses it; without one, after the work on the stream it was allocated on and\n"
+                       "    on those on which launches used it.\n"
+                       "\nRaises\n------\n"
+                       "LogicError\n    The second time.");
 
 static PyObject *allocation_free(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"stream", NULL};
     PooledAllocationObject *allocation = pooled_cast(self);
     ModuleState *state = allocation->memory.state;
     PyObject *given[1];
     CUstream handle;
-    if (convert_arguments("free", names, 0, args, arg_count, keywords, given) < 0
+    if (convert_arguments(free_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || pool_stream(allocation->pool, given[0], &handle) < 0)
         return NULL;
     if (release(allocation, given[0] ? stream_or_null(given[0]) : NULL, handle)) Py_RETURN_NONE;
@@ -286,9 +287,9 @@ static PyMethodDef allocation_methods[] = {
 };
 
 PyDoc_STRVAR(allocation_doc,
-             "Device memory from a DeviceMemoryPool, given back to it with the last reference. int() "
-             "is its address, len() the\n"
-             "bytes that were asked for. It may be passed wherever a DeviceAllocation may.");
+             "Device memory from a DeviceMemoryPool, given back to it with the last reference.\n\n"
+             "int() is its address, len() the bytes that were asked for. It is taken wherever a\n"
+             "DeviceAllocation is.");
 
 static PyType_Slot allocation_slots[] = {
     {Py_tp_doc, (void *)allocation_doc},

@@ -40,6 +40,4 @@ int shaped_set_address(ShapedCopyObject *self, ShapedSide side, PyObject *pointe
 /* -1 with an exception when an end is not set, was freed meanwhile, or is smaller than the copy. */
 int shaped_check(ShapedCopyObject *self);
 
-int copy_shaped_setup(PyObject *module, ModuleState *state);
-
 #endif

@@ -139,7 +139,4 @@ PyObject *reference_get_array(PyObject *self, PyObject *none);
 int reference_traverse(PyObject *self, visitproc visit, void *arg);
 void reference_dealloc(PyObject *self);
 
-int texture_reference_setup(PyObject *module, ModuleState *state);
-int surface_reference_setup(PyObject *module, ModuleState *state);
-
 #endif

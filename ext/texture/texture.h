@@ -38,7 +38,4 @@ TextureObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *s
 int texture_traverse(PyObject *self, visitproc visit, void *arg);
 PyObject *texture_int(PyObject *self);
 
-int texture_setup(PyObject *module, ModuleState *state);
-int surface_setup(PyObject *module, ModuleState *state);
-
 #endif

@@ -26,7 +26,7 @@ def open_library(path: str) -> tuple[int, int]:
     """Load NVRTC from path and make it the one in use; its version. Raises what the loader says."""
     global _current
     version = _driver._nvrtc_open(path)
-    _opened[path] = tuple(version)[:2]
+    _opened[path] = version
     _current = path
     return _opened[path]
 

@@ -78,7 +78,7 @@ def register_dtype(dtype, c_names, alias_ok=False) -> None:
     TYPE_REGISTRY.get_or_register_dtype(c_names, dtype)
 
 
-_INTEGER_NAMES = (
+_INTEGER_NAMES: tuple[tuple[type, tuple[str, ...]], ...] = (
     (np.int8, ("signed char",)),
     (np.uint8, ("unsigned char",)),
     (np.int16, ("short", "signed short", "signed short int", "short signed int")),
