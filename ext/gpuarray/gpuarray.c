@@ -503,15 +503,6 @@ static PyGetSetDef gpuarray_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMethodDef gpuarray_methods[] = {
-    {"get", AS_METHOD(gpuarray_get), FAST_KEYWORDS, gpuarray_get_doc},
-    {"get_async", AS_METHOD(gpuarray_get_async), FAST_KEYWORDS, gpuarray_get_async_doc},
-    {"set", AS_METHOD(gpuarray_set), FAST_KEYWORDS, gpuarray_set_doc},
-    {"set_async", AS_METHOD(gpuarray_set_async), FAST_KEYWORDS, gpuarray_set_async_doc},
-    {"copy", gpuarray_copy, METH_NOARGS, gpuarray_copy_doc},
-    {NULL, NULL, 0, NULL},
-};
-
 /* Element by element it will be. Until then an answer would be that of identity, which is another question; only
  * None is no array and never equal. */
 static PyObject *gpuarray_compare(PyObject *Py_UNUSED(self), PyObject *other, int operation)
@@ -543,7 +534,7 @@ static PyType_Slot gpuarray_slots[] = {
     {Py_nb_bool, AS_SLOT(gpuarray_bool)},
     {Py_tp_members, gpuarray_members},
     {Py_tp_getset, gpuarray_getset},
-    {Py_tp_methods, gpuarray_methods},
+    {Py_tp_methods, (void *)gpuarray_methods},
     {0, NULL},
 };
 
@@ -564,5 +555,6 @@ int gpuarray_setup(PyObject *module, ModuleState *state)
         !state->ArrayFlags_type || !state->mem_alloc || !priority
         || PyObject_SetAttrString((PyObject *)state->GPUArray_type, "__array_priority__", priority) < 0;
     Py_XDECREF(priority);
-    return failed ? -1 : gpuarray_views_setup(module, state);
+    state->array_bodies = PyDict_New();
+    return failed || !state->array_bodies ? -1 : 0;
 }

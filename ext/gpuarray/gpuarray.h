@@ -59,7 +59,19 @@ PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes);      /* NU
 PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order);
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index);
 PyObject *gpuarray_item(PyObject *self, Py_ssize_t i);
-int gpuarray_views_setup(PyObject *module, ModuleState *state);
+PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS);
+PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS);
+PyObject *gpuarray_ravel(PyObject *self, PyObject *none);
+PyObject *gpuarray_squeeze(PyObject *self, PyObject *none);
+PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS);
+extern const char gpuarray_transpose_doc[], gpuarray_reshape_doc[], gpuarray_ravel_doc[],
+    gpuarray_squeeze_doc[], gpuarray_view_doc[];
+
+/* ext/gpuarray/methods.c */
+extern const PyMethodDef gpuarray_methods[];
+/* pycuda._array.<module>.<name>(self, ...). NULL with an exception. */
+PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char *name, PyObject *self,
+                             FAST_PARAMETERS);
 
 /* ext/gpuarray/get_set.c */
 PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS);

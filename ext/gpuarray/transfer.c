@@ -257,7 +257,7 @@ int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode m
 
 /* On the device */
 
-static bool share_memory(GPUArrayObject *a, GPUArrayObject *b)
+bool transfer_shares_memory(GPUArrayObject *a, GPUArrayObject *b)
 {
     ptrdiff_t a_low, a_high, b_low, b_high;
     strides_extent(a->ndim, a->shape, a->strides, a->itemsize, &a_low, &a_high);
@@ -282,7 +282,7 @@ int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mo
     StridedCopy plan;
     if (to->size == 0 || to->itemsize == 0) return 0;
     if (transfer_use(to, mode) < 0 || transfer_use(from, mode) < 0) return -1;
-    if (share_memory(to, from)) return by_host(to, from, mode);
+    if (transfer_shares_memory(to, from)) return by_host(to, from, mode);
     if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, from->strides, to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
         return -1;

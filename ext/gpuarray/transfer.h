@@ -24,6 +24,9 @@ int transfer_use(GPUArrayObject *array, TransferMode mode);
 int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode);
 int transfer_to_device(GPUArrayObject *to, PyObject *host, TransferMode mode);
 
+/* Whether the blocks of memory that two arrays span have a byte in common. */
+bool transfer_shares_memory(GPUArrayObject *a, GPUArrayObject *b);
+
 /* Both have the same shape and item size. Queued on the stream; right for overlapping memory too. */
 int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode);
 

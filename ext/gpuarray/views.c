@@ -57,17 +57,18 @@ static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-PyDoc_STRVAR(transpose_doc, "transpose($self, axes=None)\n--\n\n"
-                            "A view with the axes in another order.\n"
-                            "\nParameters\n----------\n"
-                            "axes : sequence of int\n"
-                            "    Reversed by default; transpose(2, 0, 1) is transpose((2, 0, 1)).\n"
-                            "\nReturns\n-------\n"
-                            "GPUArray\n"
-                            "\nRaises\n------\n"
-                            "ValueError\n    axes is no permutation.");
+const char gpuarray_transpose_doc[] =
+    PyDoc_STR("transpose($self, axes=None)\n--\n\n"
+              "A view with the axes in another order.\n"
+              "\nParameters\n----------\n"
+              "axes : sequence of int\n"
+              "    Reversed by default; transpose(2, 0, 1) is transpose((2, 0, 1)).\n"
+              "\nReturns\n-------\n"
+              "GPUArray\n"
+              "\nRaises\n------\n"
+              "ValueError\n    axes is no permutation.");
 
-static PyObject *transpose(PyObject *self, FAST_PARAMETERS)
+PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *given[1] = {NULL}, *many = NULL;
     int axes[STRIDES_MAX_DIMS];
@@ -75,7 +76,7 @@ static PyObject *transpose(PyObject *self, FAST_PARAMETERS)
         if (!(many = PyTuple_New(arg_count))) return NULL;
         for (Py_ssize_t i = 0; i < arg_count; i++) PyTuple_SET_ITEM(many, i, Py_NewRef(args[i]));
         given[0] = many;
-    } else if (convert_arguments(transpose_doc, args, arg_count, keywords, GIVEN(given)) < 0) {
+    } else if (convert_arguments(gpuarray_transpose_doc, args, arg_count, keywords, GIVEN(given)) < 0) {
         return NULL;
     }
     PyObject *view;
@@ -138,17 +139,18 @@ static char read_order(PyObject *value)
     return 0;
 }
 
-PyDoc_STRVAR(reshape_doc, "reshape($self, /, *shape, order=\"C\")\n--\n\n"
-                          "The same elements in another shape: a view where strides allow it, else a copy.\n"
-                          "\nParameters\n----------\n"
-                          "*shape : int or sequence of int\n    One length may be -1.\n"
-                          "order : {\"C\", \"F\"}\n    In which the elements are read.\n"
-                          "\nReturns\n-------\n"
-                          "GPUArray\n"
-                          "\nRaises\n------\n"
-                          "ValueError\n    The number of elements differs.");
+const char gpuarray_reshape_doc[] =
+    PyDoc_STR("reshape($self, /, *shape, order=\"C\")\n--\n\n"
+              "The same elements in another shape: a view where strides allow it, else a copy.\n"
+              "\nParameters\n----------\n"
+              "*shape : int or sequence of int\n    One length may be -1.\n"
+              "order : {\"C\", \"F\"}\n    In which the elements are read.\n"
+              "\nReturns\n-------\n"
+              "GPUArray\n"
+              "\nRaises\n------\n"
+              "ValueError\n    The number of elements differs.");
 
-static PyObject *reshape(PyObject *self, FAST_PARAMETERS)
+PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     Py_ssize_t shape[STRIDES_MAX_DIMS] = {0};
@@ -165,24 +167,24 @@ static PyObject *reshape(PyObject *self, FAST_PARAMETERS)
     return gpuarray_reshape_to(array, ndim, shape, order);
 }
 
-PyDoc_STRVAR(ravel_doc,
-             "ravel($self)\n--\n\n"
-             "The elements in row-major order along one axis: a view where strides allow it, else a\n"
-             "copy.\n"
-             "\nReturns\n-------\n"
-             "GPUArray");
+const char gpuarray_ravel_doc[] =
+    PyDoc_STR("ravel($self)\n--\n\n"
+              "The elements in row-major order along one axis: a view where strides allow it, else a\n"
+              "copy.\n"
+              "\nReturns\n-------\n"
+              "GPUArray");
 
-static PyObject *ravel(PyObject *self, PyObject *Py_UNUSED(none))
+PyObject *gpuarray_ravel(PyObject *self, PyObject *Py_UNUSED(none))
 {
     return gpuarray_reshape_to(gpuarray_cast(self), 1, &gpuarray_cast(self)->size, 'C');
 }
 
-PyDoc_STRVAR(squeeze_doc, "squeeze($self)\n--\n\n"
-                          "A view without the axes of length 1.\n"
-                          "\nReturns\n-------\n"
-                          "GPUArray");
+const char gpuarray_squeeze_doc[] = PyDoc_STR("squeeze($self)\n--\n\n"
+                                              "A view without the axes of length 1.\n"
+                                              "\nReturns\n-------\n"
+                                              "GPUArray");
 
-static PyObject *squeeze(PyObject *self, PyObject *Py_UNUSED(none))
+PyObject *gpuarray_squeeze(PyObject *self, PyObject *Py_UNUSED(none))
 {
     GPUArrayObject *array = gpuarray_cast(self);
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
@@ -206,24 +208,25 @@ static int packed_axis(GPUArrayObject *array)
     return -1;
 }
 
-PyDoc_STRVAR(view_doc, "view($self, dtype=None)\n--\n\n"
-                       "The same memory as another dtype.\n"
-                       "\nParameters\n----------\n"
-                       "dtype : dtype-like\n"
-                       "    When its size differs, the axis whose elements lie side by side changes its\n"
-                       "    length.\n"
-                       "\nReturns\n-------\n"
-                       "GPUArray\n"
-                       "\nRaises\n------\n"
-                       "ValueError\n    That does not come out even.");
+const char gpuarray_view_doc[] =
+    PyDoc_STR("view($self, dtype=None)\n--\n\n"
+              "The same memory as another dtype.\n"
+              "\nParameters\n----------\n"
+              "dtype : dtype-like\n"
+              "    When its size differs, the axis whose elements lie side by side changes its\n"
+              "    length.\n"
+              "\nReturns\n-------\n"
+              "GPUArray\n"
+              "\nRaises\n------\n"
+              "ValueError\n    That does not come out even.");
 
-static PyObject *view(PyObject *self, FAST_PARAMETERS)
+PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[1];
     PyArray_Descr *dtype = NULL;
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
-    if (convert_arguments(view_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    if (convert_arguments(gpuarray_view_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!given[0] || given[0] == Py_None)
         return gpuarray_new_view(array, own_dtype(array), array->ndim, array->shape, array->strides,
                                  array->pointer);
@@ -347,28 +350,4 @@ PyObject *gpuarray_item(PyObject *self, Py_ssize_t i)
     PyObject *result = index ? gpuarray_subscript(self, index) : NULL;
     Py_XDECREF(index);
     return result;
-}
-
-static PyMethodDef view_methods[] = {
-    {"transpose", AS_METHOD(transpose), FAST_KEYWORDS, transpose_doc},
-    {"reshape", AS_METHOD(reshape), FAST_KEYWORDS, reshape_doc},
-    {"ravel", ravel, METH_NOARGS, ravel_doc},
-    {"squeeze", squeeze, METH_NOARGS, squeeze_doc},
-    {"view", AS_METHOD(view), FAST_KEYWORDS, view_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-/* Adds the methods to the type, which ext/gpuarray/gpuarray.c has just made. */
-int gpuarray_views_setup(PyObject *module, ModuleState *state)
-{
-    (void)module;
-    for (PyMethodDef *method = view_methods; method->ml_name; method++) {
-        PyObject *descriptor = PyDescr_NewMethod(state->GPUArray_type, method);
-        int failed =
-            !descriptor
-            || PyObject_SetAttrString((PyObject *)state->GPUArray_type, method->ml_name, descriptor) < 0;
-        Py_XDECREF(descriptor);
-        if (failed) return -1;
-    }
-    return 0;
 }

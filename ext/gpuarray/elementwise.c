@@ -1,0 +1,464 @@
+/* See elementwise.h. In the order of a call: operands are read, dtypes found, shapes broadcast, results allocated, the
+ * loop is planned (core/loop_plan.h), its kernel found, the parameter block filled, the launch made. */
+#include "ext/gpuarray/elementwise.h"
+
+#include <string.h>
+
+#include "core/loop_plan.h"
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/gpuarray/elementwise_kernels.h"
+#include "ext/gpuarray/transfer.h"
+#include "ext/launch/function.h"
+#include "ext/numpy_api.h"
+
+enum {
+    SLOT = 16,
+    THREADS = 256,
+    MAX_OPERANDS = ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS,
+    BLOCK_BYTES = 16 + SLOT * MAX_OPERANDS + STRIDES_MAX_DIMS * (8 * (MAX_OPERANDS + 1) + 12),
+    BLOCK_MOST = 4096, /* what kernels may take */
+};
+
+static const int strided_axes[STRIDED_COUNT] = {1, 2, 3, 4, 8, STRIDES_MAX_DIMS};
+
+/* A call in progress. Operand k of the loop is an output for k < outputs. */
+typedef struct Work {
+    ModuleState *state;
+    const ElementwiseCall *call;
+    ElementwiseKey key;
+    ElementwiseLoop *loop;
+    PyObject *loop_owner; /* owned */
+    PyObject *dtypes[ELEMENTWISE_MAX_INPUTS]; /* owned: of NumPy's scalars */
+    GPUArrayObject *arrays[MAX_OPERANDS]; /* outputs owned, inputs borrowed; NULL for scalars */
+    PyObject *later[ELEMENTWISE_MAX_OUTPUTS]; /* owned: the `out` that a temporary stands for */
+    unsigned char scalars[MAX_OPERANDS][SLOT];
+    int inputs, outputs, ndim;
+    Py_ssize_t shape[STRIDES_MAX_DIMS];
+    TransferMode mode;
+} Work;
+
+/* ---- Operands ---- */
+
+/* int, float, complex: Python's numbers, whose dtype the others decide. NULL for anything else. */
+static PyObject *weak_kind(PyObject *value)
+{
+    if (PyLong_CheckExact(value)) return (PyObject *)&PyLong_Type;
+    if (PyFloat_CheckExact(value)) return (PyObject *)&PyFloat_Type;
+    if (PyComplex_CheckExact(value)) return (PyObject *)&PyComplex_Type;
+    return NULL;
+}
+
+/* 1 when it is one, 0 when it is none of ours, -1 with an exception. */
+static int read_scalar(Work *work, int i, PyObject *value)
+{
+    PyObject *kind = weak_kind(value);
+    if (!kind && PyBool_Check(value))
+        kind = work->dtypes[i] = (PyObject *)PyArray_DescrFromType(NPY_BOOL);
+    else if (!kind && PyArray_CheckScalar(value))
+        kind = work->dtypes[i] = PyArray_Check(value)
+                                     ? Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)value))
+                                     : (PyObject *)PyArray_DescrFromScalar(value);
+    else if (!kind && PyLong_Check(value))
+        kind = (PyObject *)&PyLong_Type;
+    else if (!kind && PyFloat_Check(value))
+        kind = (PyObject *)&PyFloat_Type;
+    if (!kind) return PyErr_Occurred() ? -1 : 0;
+    work->key.kinds[i] = kind;
+    work->key.scalars |= UINT32_C(1) << i;
+    return 1;
+}
+
+static int read_operands(Work *work)
+{
+    const ElementwiseCall *call = work->call;
+    for (int i = 0; i < call->count; i++) {
+        PyObject *value = call->operands[i];
+        if (gpuarray_check(work->state, value)) {
+            work->arrays[work->outputs + i] = gpuarray_cast(value);
+            work->key.kinds[i] = (PyObject *)gpuarray_cast(value)->dtype;
+            continue;
+        }
+        int known = read_scalar(work, i, value);
+        if (known <= 0) return known;
+    }
+    work->key.inputs = (uint16_t)call->count;
+    work->inputs = call->count;
+    return 1;
+}
+
+/* out= is one array, or a tuple with an entry (None: make one) for each result. */
+static int read_out(Work *work)
+{
+    PyObject *out = work->call->out;
+    bool many = out && PyTuple_Check(out);
+    work->outputs = many ? (int)PyTuple_GET_SIZE(out) : 1;
+    if (many && (work->outputs < 1 || work->outputs > ELEMENTWISE_MAX_OUTPUTS)) {
+        PyErr_Format(PyExc_ValueError, "out= has %d entries", work->outputs);
+        return -1;
+    }
+    for (int k = 0; k < work->outputs; k++) {
+        PyObject *one = many ? PyTuple_GET_ITEM(out, k) : out;
+        if (!one || one == Py_None) continue;
+        if (!gpuarray_check(work->state, one)) {
+            PyErr_Format(PyExc_TypeError, "out must be a GPUArray, not %.200s", Py_TYPE(one)->tp_name);
+            return -1;
+        }
+        work->arrays[k] = gpuarray_cast(Py_NewRef(one));
+        work->key.outs[k] = (PyObject *)work->arrays[k]->dtype;
+    }
+    work->key.outputs = (uint16_t)work->outputs;
+    return 0;
+}
+
+/* The value of a scalar in the dtype of its loop. OverflowError when it is a Python int that does not fit. */
+static int pack_scalar(Work *work, int i)
+{
+    PyArray_Descr *dtype = work->loop->inputs[i];
+    unsigned char *bytes = work->scalars[work->outputs + i];
+    PyObject *value = work->call->operands[i];
+    if (PyFloat_CheckExact(value) && dtype->type_num == NPY_FLOAT) {
+        float number = (float)PyFloat_AS_DOUBLE(value);
+        memcpy(bytes, &number, sizeof number);
+        return 0;
+    }
+    if (PyDataType_ELSIZE(dtype) > SLOT) {
+        PyErr_Format(PyExc_TypeError, "a scalar of %zd bytes: put it on the device first (to_gpu)",
+                     (Py_ssize_t)PyDataType_ELSIZE(dtype));
+        return -1;
+    }
+    Py_INCREF(dtype);
+    PyObject *array = PyArray_FromAny(value, dtype, 0, 0, NPY_ARRAY_FORCECAST, NULL);
+    if (!array) return -1;
+    memcpy(bytes, PyArray_DATA((PyArrayObject *)array), (size_t)PyArray_ITEMSIZE((PyArrayObject *)array));
+    Py_DECREF(array);
+    return 0;
+}
+
+/* ---- Shapes and results ---- */
+
+static int raise_shapes(const Work *work, const GPUArrayObject *array)
+{
+    PyObject *shape = PyObject_GetAttrString((PyObject *)array, "shape"), *other = PyTuple_New(work->ndim);
+    for (int i = 0; other && i < work->ndim; i++)
+        PyTuple_SET_ITEM(other, i, PyLong_FromSsize_t(work->shape[i]));
+    if (shape && other)
+        PyErr_Format(PyExc_ValueError, "operands could not be broadcast together: shapes %S and %S", other,
+                     shape);
+    Py_XDECREF(shape);
+    Py_XDECREF(other);
+    return -1;
+}
+
+/* The shape of the result: what the operands give, which `out` may widen but not be widened to. */
+static int broadcast(Work *work)
+{
+    for (int k = work->outputs; k < work->outputs + work->inputs; k++) {
+        Py_ssize_t shape[STRIDES_MAX_DIMS];
+        int ndim = work->ndim;
+        const GPUArrayObject *array = work->arrays[k];
+        if (!array) continue;
+        memcpy(shape, work->shape, sizeof shape);
+        if (!loop_broadcast(&ndim, shape, array->ndim, array->shape)) return raise_shapes(work, array);
+        memcpy(work->shape, shape, sizeof shape);
+        work->ndim = ndim;
+    }
+    for (int k = 0; k < work->outputs; k++) {
+        const GPUArrayObject *out = work->arrays[k];
+        if (!out) continue;
+        if (!loop_broadcast(&work->ndim, work->shape, out->ndim, out->shape)
+            || !gpuarray_has_shape(out, work->ndim, work->shape)) {
+            PyErr_Format(PyExc_ValueError, "out has not the shape of the result: %d axes, or other lengths",
+                         out->ndim);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The operand whose class, allocator and order of axes results take: the first of the result's shape, else the first. */
+static GPUArrayObject *model(const Work *work)
+{
+    GPUArrayObject *first = NULL;
+    for (int k = work->outputs; k < work->outputs + work->inputs; k++) {
+        if (!work->arrays[k]) continue;
+        if (gpuarray_has_shape(work->arrays[k], work->ndim, work->shape)) return work->arrays[k];
+        if (!first) first = work->arrays[k];
+    }
+    return first;
+}
+
+static PyObject *new_of_class(PyTypeObject *type, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
+                              const Py_ssize_t *strides, PyObject *allocator)
+{
+    PyObject *lengths = PyTuple_New(ndim), *steps = PyTuple_New(ndim), *keywords = NULL, *array = NULL;
+    for (int i = 0; lengths && steps && i < ndim; i++) {
+        PyTuple_SET_ITEM(lengths, i, PyLong_FromSsize_t(shape[i]));
+        PyTuple_SET_ITEM(steps, i, PyLong_FromSsize_t(strides[i]));
+    }
+    PyObject *arguments = lengths && steps ? PyTuple_Pack(2, lengths, (PyObject *)dtype) : NULL;
+    if (arguments)
+        keywords = Py_BuildValue("{sOsO}", "allocator", allocator ? allocator : Py_None, "strides", steps);
+    if (keywords) array = PyObject_Call((PyObject *)type, arguments, keywords);
+    Py_XDECREF(arguments);
+    Py_XDECREF(keywords);
+    Py_XDECREF(lengths);
+    Py_XDECREF(steps);
+    return array;
+}
+
+static PyObject *new_result(Work *work, PyArray_Descr *dtype)
+{
+    Py_ssize_t strides[STRIDES_MAX_DIMS], itemsize = PyDataType_ELSIZE(dtype);
+    GPUArrayObject *like = model(work);
+    PyObject *given = work->call->allocator;
+    PyObject *allocator = given && given != Py_None ? given : like ? like->allocator : NULL;
+    if (like && gpuarray_has_shape(like, work->ndim, work->shape))
+        strides_pack_like(work->ndim, work->shape, like->strides, itemsize, strides);
+    else
+        strides_fill('C', work->ndim, work->shape, itemsize, strides);
+    if (like && Py_TYPE(like) != work->state->GPUArray_type)
+        return new_of_class(Py_TYPE(like), dtype, work->ndim, work->shape, strides, allocator);
+    Py_INCREF(dtype);
+    return gpuarray_new(work->state, dtype, work->ndim, work->shape, strides, allocator);
+}
+
+/* Whether writing one while reading the other can go wrong. The same elements in the same places cannot. */
+static bool is_in_the_way(GPUArrayObject *out, GPUArrayObject *in, int ndim)
+{
+    if (!in || in->size == 0 || !transfer_shares_memory(out, in)) return false;
+    return !(out->pointer == in->pointer && out->itemsize == in->itemsize && in->ndim == ndim
+             && gpuarray_has_shape(in, out->ndim, out->shape)
+             && strides_equal(ndim, out->shape, out->strides, in->strides));
+}
+
+static int make_results(Work *work)
+{
+    for (int k = 0; k < work->outputs; k++) {
+        GPUArrayObject *out = work->arrays[k];
+        if (out && strides_may_overlap(out->ndim, out->shape, out->strides, out->itemsize)) {
+            PyErr_SetString(PyExc_ValueError, "several elements of out share memory: it cannot be written to");
+            return -1;
+        }
+        bool blocked = false;
+        for (int i = work->outputs; out && i < work->outputs + work->inputs; i++)
+            blocked = blocked || is_in_the_way(out, work->arrays[i], work->ndim);
+        if (out && !blocked) continue;
+        if (out) work->later[k] = (PyObject *)out;
+        work->arrays[k] = gpuarray_cast(new_result(work, work->loop->results[k]));
+        if (!work->arrays[k]) return -1;
+    }
+    return 0;
+}
+
+/* ---- The launch ---- */
+
+/* True when the loop is dense for every operand; *uniform: those of which all elements are one. */
+static bool is_flat(const Work *work, const LoopPlan *plan, uint64_t *uniform, const int *operand)
+{
+    *uniform = 0;
+    if (plan->ndim > 1) return false;
+    for (int j = 0; j < plan->count && plan->ndim; j++) {
+        if (plan->strides[j][0] == 0)
+            *uniform |= UINT64_C(1) << operand[j];
+        else if (plan->strides[j][0] != work->arrays[operand[j]]->itemsize)
+            return false;
+    }
+    return true;
+}
+
+static int strided_layout(const LoopPlan *plan, int *axes)
+{
+    int which = 0;
+    while (strided_axes[which] < plan->ndim) which++;
+    *axes = strided_axes[which];
+    return LAYOUT_STRIDED + which + (plan->size > INT32_MAX ? STRIDED_COUNT : 0);
+}
+
+static void put(unsigned char *block, size_t *at, const void *value, size_t size)
+{
+    memcpy(block + *at, value, size);
+    *at += size;
+}
+
+static size_t put_head(const Work *work, const LoopPlan *plan, const int *operand, uint64_t uniform,
+                       unsigned char *block)
+{
+    uint64_t n = (uint64_t)plan->size;
+    size_t at = 0;
+    put(block, &at, &n, sizeof n);
+    put(block, &at, &uniform, sizeof uniform);
+    int count = work->outputs + work->inputs;
+    memcpy(block + at, work->scalars, (size_t)count * SLOT);
+    for (int j = 0; j < plan->count; j++) {
+        uint64_t address = work->arrays[operand[j]]->pointer + (CUdeviceptr)plan->start[j];
+        memcpy(block + at + SLOT * operand[j], &address, sizeof address);
+    }
+    return at + SLOT * (size_t)count;
+}
+
+/* Strides, lengths and dividers of `axes` axes, of which the first may be made up. */
+static size_t put_axes(const Work *work, const LoopPlan *plan, const int *operand, int axes, size_t at,
+                       unsigned char *block)
+{
+    int missing = axes - plan->ndim, count = work->outputs + work->inputs;
+    int64_t strides[MAX_OPERANDS][STRIDES_MAX_DIMS] = {{0}};
+    for (int j = 0; j < plan->count; j++)
+        for (int i = 0; i < plan->ndim; i++) strides[operand[j]][missing + i] = plan->strides[j][i];
+    for (int k = 0; k < count; k++) put(block, &at, strides[k], (size_t)axes * sizeof **strides);
+    for (int i = 0; i < axes; i++) {
+        uint64_t length = i < missing ? 1 : (uint64_t)plan->shape[i - missing];
+        put(block, &at, &length, sizeof length);
+    }
+    for (int i = 0; i < axes; i++) {
+        uint64_t length = i < missing ? 1 : (uint64_t)plan->shape[i - missing];
+        LoopDivider divider = loop_divider(length > INT32_MAX ? 1 : (uint32_t)length);
+        put(block, &at, &divider, sizeof divider);
+    }
+    return (at + SLOT - 1) / SLOT * SLOT;
+}
+
+static bool is_aligned(const Work *work)
+{
+    for (int k = 0; k < work->outputs + work->inputs; k++)
+        if (work->arrays[k] && work->arrays[k]->pointer % SLOT) return false;
+    return true;
+}
+
+static int use_arrays(Work *work)
+{
+    for (int k = 0; k < work->outputs + work->inputs; k++)
+        if (work->arrays[k] && transfer_use(work->arrays[k], work->mode) < 0) return -1;
+    return 0;
+}
+
+static int launch(Work *work)
+{
+    LoopPlan plan;
+    uint64_t uniform;
+    _Alignas(SLOT) unsigned char block[BLOCK_BYTES];
+    int operand[MAX_OPERANDS], axes = 0, count = work->outputs + work->inputs;
+    ElementwiseKernel kernel;
+    loop_start(&plan, work->ndim, work->shape);
+    for (int k = 0; k < count; k++) {
+        const GPUArrayObject *array = work->arrays[k];
+        if (!array) continue;
+        operand[plan.count] = k;
+        loop_add(&plan, array->ndim, array->shape, array->strides);
+    }
+    if (plan.size == 0) return 0;
+    loop_collapse(&plan);
+    bool flat = is_flat(work, &plan, &uniform, operand);
+    int layout = flat ? (is_aligned(work) ? LAYOUT_VECTOR : LAYOUT_FLAT) : strided_layout(&plan, &axes);
+    size_t bytes = put_head(work, &plan, operand, flat ? uniform : 0, block);
+    if (!flat) bytes = put_axes(work, &plan, operand, axes, bytes, block);
+    if (bytes > BLOCK_MOST) {
+        PyErr_SetString(PyExc_ValueError,
+                        "so many axes of different strides do not fit into a kernel's parameters");
+        return -1;
+    }
+    if (elementwise_kernel(work->state, work->loop, layout, &kernel) < 0) return -1;
+    Py_ssize_t blocks = plan.size / kernel.elements + (plan.size % kernel.elements != 0);
+    LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}};
+    int failed = use_arrays(work);
+    if (!failed)
+        failed = function_launch_buffer(function_cast(kernel.function), &shape, NULL, work->mode.stream, block,
+                                        bytes);
+    Py_DECREF(kernel.function);
+    return failed;
+}
+
+/* ---- The whole ---- */
+
+/* The results, or the arrays that temporaries stood for, which get them now. */
+static PyObject *take_results(Work *work)
+{
+    PyObject *results[ELEMENTWISE_MAX_OUTPUTS] = {NULL};
+    for (int k = 0; k < work->outputs; k++) {
+        if (work->later[k]
+            && transfer_on_device(gpuarray_cast(work->later[k]), work->arrays[k], work->mode) < 0)
+            return NULL;
+        results[k] = work->later[k] ? work->later[k] : (PyObject *)work->arrays[k];
+    }
+    return work->outputs == 1 ? Py_NewRef(results[0]) : PyTuple_Pack(2, results[0], results[1]);
+}
+
+static PyObject *run(Work *work)
+{
+    work->key.name = work->call->name;
+    work->key.dtype = work->call->dtype == Py_None ? NULL : work->call->dtype;
+    work->key.unsafe = work->call->unsafe;
+    if (work->call->count > ELEMENTWISE_MAX_INPUTS)
+        return PyErr_Format(PyExc_TypeError, "at most %d operands", ELEMENTWISE_MAX_INPUTS);
+    if (transfer_stream(work->state, work->call->stream, &work->mode) < 0 || read_out(work) < 0) return NULL;
+    int known = read_operands(work);
+    if (known <= 0) return known < 0 ? NULL : Py_NewRef(Py_NotImplemented);
+    work->loop_owner = elementwise_find(work->state, &work->key, &work->loop);
+    if (!work->loop_owner || broadcast(work) < 0) return NULL;
+    for (int i = 0; i < work->inputs; i++)
+        if (!work->arrays[work->outputs + i] && pack_scalar(work, i) < 0) return NULL;
+    return make_results(work) < 0 || launch(work) < 0 ? NULL : take_results(work);
+}
+
+PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
+{
+    Work work = {.state = state, .call = call, .mode = {.async = true}};
+    memset(&work.key, 0, sizeof work.key);
+    PyObject *result = run(&work);
+    for (int k = 0; k < ELEMENTWISE_MAX_OUTPUTS; k++) {
+        if (k < work.outputs) Py_XDECREF((PyObject *)work.arrays[k]);
+        Py_XDECREF(work.later[k]);
+    }
+    for (int i = 0; i < ELEMENTWISE_MAX_INPUTS; i++) Py_XDECREF(work.dtypes[i]);
+    Py_XDECREF(work.loop_owner);
+    return result;
+}
+
+/* ---- For Python ---- */
+
+PyDoc_STRVAR(
+    elementwise_doc,
+    "_elementwise(name, operands, out=None, dtype=None, stream=None, allocator=None, unsafe=False)\n--\n\n"
+    "See pycuda._array.elementwise.apply.");
+
+static PyObject *elementwise_py(PyObject *module, FAST_PARAMETERS)
+{
+    PyObject *given[7];
+    if (convert_arguments(elementwise_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    if (!PyUnicode_Check(given[0]) || !PyTuple_Check(given[1]))
+        return PyErr_Format(PyExc_TypeError, "_elementwise takes a name and a tuple of operands");
+    PyObject *name = Py_NewRef(given[0]);
+    PyUnicode_InternInPlace(&name);
+    ElementwiseCall call = {
+        .name = name,
+        .operands = &PyTuple_GET_ITEM(given[1], 0),
+        .count = (int)PyTuple_GET_SIZE(given[1]),
+        .out = given[2] == Py_None ? NULL : given[2],
+        .dtype = given[3],
+        .stream = given[4],
+        .allocator = given[5],
+        .unsafe = given[6] && PyObject_IsTrue(given[6]) > 0,
+    };
+    PyObject *result = elementwise_call(module_state(module), &call);
+    Py_DECREF(name);
+    return result;
+}
+
+static PyObject *forget_py(PyObject *module, PyObject *Py_UNUSED(none))
+{
+    elementwise_forget(module_state(module), NULL);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"_elementwise", AS_METHOD(elementwise_py), FAST_KEYWORDS, elementwise_doc},
+    {"_forget_kernels", forget_py, METH_NOARGS,
+     "_forget_kernels()\n--\n\nLet go of the kernels of elementwise operations, of all contexts."},
+    {NULL, NULL, 0, NULL},
+};
+
+int elementwise_setup(PyObject *module, ModuleState *state)
+{
+    state->elementwise = PyDict_New();
+    return state->elementwise ? PyModule_AddFunctions(module, functions) : -1;
+}

@@ -1,0 +1,29 @@
+/* Elementwise operations on GPUArrays and scalars: operands broadcast, a kernel is found or made, launched.
+ *
+ * What decides about dtypes, and the kernels' source, are Python (pycuda/_kernels/elementwise.py). Both are asked for
+ * once for each combination of operation, dtypes and layout in a context; after that a call makes no Python call.
+ */
+#ifndef EXT_GPUARRAY_ELEMENTWISE_H
+#define EXT_GPUARRAY_ELEMENTWISE_H
+
+#include "ext/gpuarray/gpuarray.h"
+
+enum { ELEMENTWISE_MAX_INPUTS = 3, ELEMENTWISE_MAX_OUTPUTS = 2 };
+
+typedef struct ElementwiseCall {
+    PyObject *name;                 /* a row of pycuda/_kernels/functions.py */
+    PyObject *const *operands;
+    int count;
+    PyObject *out;                  /* a GPUArray, a tuple of them and None, or NULL */
+    PyObject *dtype, *stream, *allocator;   /* may be NULL */
+    bool unsafe;                    /* results are cast to the dtype of out whatever is lost */
+} ElementwiseCall;
+
+/* The result (a tuple where there are several), or NotImplemented when an operand is neither a GPUArray nor a scalar. NULL
+ * with an exception: TypeError for dtypes, ValueError for shapes. */
+PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call);
+
+/* Forgets the kernels of one context, or of all (NULL). */
+void elementwise_forget(ModuleState *state, PyObject *context);
+
+#endif

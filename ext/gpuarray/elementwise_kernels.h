@@ -1,0 +1,47 @@
+/* What is remembered of elementwise operations: the dtypes of each loop, and its kernels. */
+#ifndef EXT_GPUARRAY_ELEMENTWISE_KERNELS_H
+#define EXT_GPUARRAY_ELEMENTWISE_KERNELS_H
+
+#include "ext/gpuarray/elementwise.h"
+
+/* Flat with 16-byte accesses, flat without, then strided kernels by number of axes (the numbers of _kernels/elementwise.py),
+ * with 32-bit and with 64-bit indices. */
+enum {
+    LAYOUT_VECTOR,
+    LAYOUT_FLAT,
+    LAYOUT_STRIDED,
+    STRIDED_COUNT = 6,
+    ELEMENTWISE_LAYOUTS = 2 + 2 * STRIDED_COUNT
+};
+
+/* All that decides about a loop; compared as bytes, so to be zeroed first. The objects are borrowed. */
+typedef struct ElementwiseKey {
+    PyObject *name;
+    PyObject *kinds[ELEMENTWISE_MAX_INPUTS]; /* a dtype, or int, float, complex */
+    PyObject *outs[ELEMENTWISE_MAX_OUTPUTS]; /* a dtype; NULL: a new array */
+    PyObject *dtype; /* asked for, or NULL */
+    uint32_t scalars; /* which operands are, a bit each */
+    uint16_t inputs, outputs;
+    uint64_t unsafe;
+} ElementwiseKey;
+
+typedef struct ElementwiseKernel {
+    PyObject *function; /* owned; NULL until it is needed */
+    Py_ssize_t elements; /* for each block */
+} ElementwiseKernel;
+
+typedef struct ElementwiseLoop {
+    PyObject *loop; /* owned: what the kernels are built from */
+    PyObject *held; /* owned: the objects of the key */
+    int output_count;
+    struct _PyArray_Descr *results[ELEMENTWISE_MAX_OUTPUTS], *inputs[ELEMENTWISE_MAX_INPUTS]; /* owned */
+    ElementwiseKernel kernels[ELEMENTWISE_LAYOUTS];
+} ElementwiseLoop;
+
+/* A new reference to what keeps *out, in the current context. NULL with an exception. */
+PyObject *elementwise_find(ModuleState *state, const ElementwiseKey *key, ElementwiseLoop **out);
+
+/* The kernel for a layout; out->function is a new reference. -1 with an exception. */
+int elementwise_kernel(ModuleState *state, ElementwiseLoop *loop, int layout, ElementwiseKernel *out);
+
+#endif

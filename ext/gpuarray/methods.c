@@ -1,0 +1,66 @@
+/* The methods of GPUArray. Those of methods.def have bodies in Python, imported with the first call. */
+#include "ext/gpuarray/gpuarray.h"
+
+#include <string.h>
+
+enum { FEW_ARGUMENTS = 8 };
+
+/* The function, borrowed from the module's state; NULL with an exception. */
+static PyObject *body_of(ModuleState *state, const char *module, const char *name)
+{
+    PyObject *key = PyUnicode_FromFormat("%s.%s", module, name);
+    PyObject *function = key ? PyDict_GetItemWithError(state->array_bodies, key) : NULL;
+    if (key && !function && !PyErr_Occurred()) {
+        PyObject *whole = PyUnicode_FromFormat("pycuda._array.%s", module);
+        PyObject *home = whole ? PyImport_Import(whole) : NULL;
+        PyObject *found = home ? PyObject_GetAttrString(home, name) : NULL;
+        if (found && PyDict_SetItem(state->array_bodies, key, found) == 0) function = found;
+        Py_XDECREF(found);
+        Py_XDECREF(home);
+        Py_XDECREF(whole);
+    }
+    Py_XDECREF(key);
+    return function;
+}
+
+PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char *name, PyObject *self,
+                             FAST_PARAMETERS)
+{
+    Py_ssize_t count = 1 + arg_count + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
+    PyObject *few[FEW_ARGUMENTS], **all = count > FEW_ARGUMENTS ? PyMem_New(PyObject *, (size_t)count) : few;
+    if (!all) return PyErr_NoMemory();
+    PyObject *function = Py_XNewRef(body_of(state, module, name)), *result = NULL;
+    all[0] = self;
+    if (count > 1) memcpy(all + 1, args, (size_t)(count - 1) * sizeof *all);
+    if (function) result = PyObject_Vectorcall(function, all, (size_t)(1 + arg_count), keywords);
+    Py_XDECREF(function);
+    if (all != few) PyMem_Free(all);
+    return result;
+}
+
+#define METHOD(name, module, signature, doc) \
+    static PyObject *method_##name(PyObject *self, FAST_PARAMETERS) \
+    { \
+        return gpuarray_call_body(gpuarray_cast(self)->state, #module, #name, self, args, arg_count, \
+                                  keywords); \
+    }
+#include "ext/gpuarray/methods.def"
+#undef METHOD
+
+const PyMethodDef gpuarray_methods[] = {
+    {"get", AS_METHOD(gpuarray_get), FAST_KEYWORDS, gpuarray_get_doc},
+    {"get_async", AS_METHOD(gpuarray_get_async), FAST_KEYWORDS, gpuarray_get_async_doc},
+    {"set", AS_METHOD(gpuarray_set), FAST_KEYWORDS, gpuarray_set_doc},
+    {"set_async", AS_METHOD(gpuarray_set_async), FAST_KEYWORDS, gpuarray_set_async_doc},
+    {"copy", gpuarray_copy, METH_NOARGS, gpuarray_copy_doc},
+    {"transpose", AS_METHOD(gpuarray_transpose_py), FAST_KEYWORDS, gpuarray_transpose_doc},
+    {"reshape", AS_METHOD(gpuarray_reshape), FAST_KEYWORDS, gpuarray_reshape_doc},
+    {"ravel", gpuarray_ravel, METH_NOARGS, gpuarray_ravel_doc},
+    {"squeeze", gpuarray_squeeze, METH_NOARGS, gpuarray_squeeze_doc},
+    {"view", AS_METHOD(gpuarray_view), FAST_KEYWORDS, gpuarray_view_doc},
+#define METHOD(name, module, signature, doc) \
+    {#name, AS_METHOD(method_##name), FAST_KEYWORDS, #name signature "\n--\n\n" doc},
+#include "ext/gpuarray/methods.def"
+#undef METHOD
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,1 @@
+"""The Python halves of GPUArray: what ext/gpuarray/methods.def and pycuda.gpuarray call."""

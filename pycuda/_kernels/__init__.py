@@ -1,0 +1,1 @@
+"""What makes the source of the package's own kernels."""

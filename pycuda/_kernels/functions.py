@@ -1,0 +1,187 @@
+"""The elementwise functions, one row each: name, what decides about dtypes, expression.
+
+An expression is C++ over the operands a, b, c. A row has one for all kinds of numbers, or one a kind, by the kind of
+the first operand: "b" bool, "i" integers, "f" floats, "c" complex. Functions of several results assign to x and y.
+
+dtypes are NumPy's: a row names the ufunc that it follows, or a function of the operands' dtypes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Function(NamedTuple):
+    """One row."""
+
+    name: str
+    rule: Any
+    body: dict[str, str]
+    outputs: int = 1
+
+
+def _all(expression: str) -> dict[str, str]:
+    return dict.fromkeys("bifc", expression)
+
+
+def _kinds(**bodies: str) -> dict[str, str]:
+    """_kinds(i="...", fc="...")"""
+    return {kind: body for kinds, body in bodies.items() for kind in kinds}
+
+
+# ---- dtype rules of functions that are no ufuncs. They get dtypes, or int, float, complex for Python's numbers, and
+# return those of the loop, inputs first.
+
+
+def _result_type(*operands):
+    examples = [operand(0) if isinstance(operand, type) else operand for operand in operands]
+    return np.result_type(*examples)
+
+
+def copy(source):
+    """The operand as it is; what it becomes is up to the result."""
+    same = np.result_type(source(0)) if isinstance(source, type) else source
+    return same, same
+
+
+def where(condition, a, b):
+    """The condition as it is, both branches in their common dtype."""
+    common = _result_type(a, b)
+    test = np.dtype(bool) if isinstance(condition, type) else condition
+    return test, common, common, common
+
+
+def real_part(a):
+    """complex64 gives float32."""
+    same = np.result_type(a(0)) if isinstance(a, type) else a
+    real = np.empty(0, same).real.dtype
+    return same, real
+
+
+def same(a):
+    """One dtype for operand and result."""
+    dtype = np.result_type(a(0)) if isinstance(a, type) else a
+    return dtype, dtype
+
+
+def first(a, b):
+    """The dtype of the first operand, unless that is a Python number."""
+    dtype = _result_type(a, b) if isinstance(a, type) else a
+    return dtype, dtype, dtype
+
+
+_clip = getattr(np, "_core", getattr(np, "core", None)).umath.clip
+
+# ---- the table
+
+_ROWS = (
+    # arithmetic
+    Function("add", np.add, _kinds(b="a || b", ifc="a + b")),
+    Function("subtract", np.subtract, _kinds(ifc="a - b")),
+    Function("multiply", np.multiply, _kinds(b="a && b", ifc="a * b")),
+    Function("divide", np.true_divide, _kinds(fc="a / b")),
+    Function(
+        "floor_divide",
+        np.floor_divide,
+        _kinds(i="pycuda::floor_divide(a, b)", f="pycuda::float_floor_divide(a, b)"),
+    ),
+    Function("remainder", np.remainder, _kinds(i="pycuda::modulo(a, b)", f="pycuda::float_modulo(a, b)")),
+    Function("fmod", np.fmod, _kinds(i="pycuda::truncated_modulo(a, b)", f="fmod(a, b)")),
+    Function(
+        "divmod",
+        np.divmod,
+        _kinds(
+            i="x = pycuda::floor_divide(a, b); y = pycuda::modulo(a, b)", f="x = pycuda::float_divmod(a, b, y)"
+        ),
+        2,
+    ),
+    Function("power", np.power, _kinds(i="pycuda::integer_power(a, b)", f="pow(a, b)", c="pow(a, b)")),
+    Function("float_power", np.float_power, _kinds(f="pow(a, b)", c="pow(a, b)")),
+    Function("negative", np.negative, _kinds(ifc="-a")),
+    Function("positive", np.positive, _kinds(ifc="a")),
+    Function("absolute", np.absolute, _kinds(b="a", i="a < 0 ? -a : a", f="fabs(a)", c="abs(a)")),
+    Function("fabs", np.fabs, _kinds(f="fabs(a)")),
+    Function("sign", np.sign, _kinds(i="pycuda::sign(a)", f="pycuda::sign(a)")),
+    Function("reciprocal", np.reciprocal, _kinds(i="a ? L1(1) / a : L1(0)", f="L1(1) / a", c="R1(1) / a")),
+    Function("square", np.square, _kinds(ifc="a * a")),
+    Function("conjugate", np.conjugate, _kinds(bif="a", c="conj(a)")),
+    Function("real", real_part, _kinds(bif="a", c="a._M_re")),
+    Function("imag", real_part, _kinds(bif="L1(0)", c="a._M_im")),
+    Function("gcd", np.gcd, _kinds(i="pycuda::gcd(a, b)")),
+    Function("lcm", np.lcm, _kinds(i="pycuda::lcm(a, b)")),
+    Function("heaviside", np.heaviside, _kinds(f="a != a ? a : a == 0 ? b : L1(a > 0)")),
+    # bits
+    Function("bitwise_and", np.bitwise_and, _kinds(b="a && b", i="a & b")),
+    Function("bitwise_or", np.bitwise_or, _kinds(b="a || b", i="a | b")),
+    Function("bitwise_xor", np.bitwise_xor, _kinds(b="a != b", i="a ^ b")),
+    Function("invert", np.invert, _kinds(b="!a", i="~a")),
+    Function("left_shift", np.left_shift, _kinds(i="pycuda::shift_left(a, b)")),
+    Function("right_shift", np.right_shift, _kinds(i="pycuda::shift_right(a, b)")),
+    # comparison and logic
+    Function("equal", np.equal, _all("pycuda::equal(a, b)")),
+    Function("not_equal", np.not_equal, _all("!pycuda::equal(a, b)")),
+    Function("less", np.less, _all("pycuda::less(a, b)")),
+    Function("less_equal", np.less_equal, _all("pycuda::less_equal(a, b)")),
+    Function("greater", np.greater, _all("pycuda::less(b, a)")),
+    Function("greater_equal", np.greater_equal, _all("pycuda::less_equal(b, a)")),
+    Function("logical_and", np.logical_and, _all("TRUE(a) && TRUE(b)")),
+    Function("logical_or", np.logical_or, _all("TRUE(a) || TRUE(b)")),
+    Function("logical_xor", np.logical_xor, _all("TRUE(a) != TRUE(b)")),
+    Function("logical_not", np.logical_not, _all("!TRUE(a)")),
+    Function("isnan", np.isnan, _all("pycuda::is_nan(a)")),
+    Function("isinf", np.isinf, _kinds(bi="false", f="isinf(a)", c="isinf(a._M_re) || isinf(a._M_im)")),
+    Function("isfinite", np.isfinite, _kinds(bi="true", f="isfinite(a)", c="isfinite(a._M_re) && isfinite(a._M_im)")),
+    Function("signbit", np.signbit, _kinds(f="signbit(a)")),
+    Function("maximum", np.maximum, _kinds(b="a || b", ifc="pycuda::maximum(a, b)")),
+    Function("minimum", np.minimum, _kinds(b="a && b", ifc="pycuda::minimum(a, b)")),
+    Function("fmax", np.fmax, _kinds(b="a || b", ifc="pycuda::fmaximum(a, b)")),
+    Function("fmin", np.fmin, _kinds(b="a && b", ifc="pycuda::fminimum(a, b)")),
+    Function("clip", _clip, _kinds(bifc="pycuda::minimum(pycuda::maximum(a, b), c)")),
+    # exponentials and roots
+    Function("exp", np.exp, _kinds(f="exp(a)", c="exp(a)")),
+    Function("exp2", np.exp2, _kinds(f="exp2(a)", c="exp(a * R1(0.693147180559945309417))")),
+    Function("expm1", np.expm1, _kinds(f="expm1(a)")),
+    Function("log", np.log, _kinds(f="log(a)", c="log(a)")),
+    Function("log2", np.log2, _kinds(f="log2(a)", c="log(a) * R1(1.44269504088896340736)")),
+    Function("log10", np.log10, _kinds(f="log10(a)", c="log10(a)")),
+    Function("log1p", np.log1p, _kinds(f="log1p(a)")),
+    Function("sqrt", np.sqrt, _kinds(f="sqrt(a)", c="sqrt(a)")),
+    Function("cbrt", np.cbrt, _kinds(f="cbrt(a)")),
+    Function("logaddexp", np.logaddexp, _kinds(f="pycuda::log_sum_exp(a, b)")),
+    Function("logaddexp2", np.logaddexp2, _kinds(f="pycuda::log_sum_exp2(a, b)")),
+    # trigonometry
+    Function("sin", np.sin, _kinds(fc="sin(a)")),
+    Function("cos", np.cos, _kinds(fc="cos(a)")),
+    Function("tan", np.tan, _kinds(fc="tan(a)")),
+    Function("arcsin", np.arcsin, _kinds(f="asin(a)")),
+    Function("arccos", np.arccos, _kinds(f="acos(a)")),
+    Function("arctan", np.arctan, _kinds(f="atan(a)")),
+    Function("arctan2", np.arctan2, _kinds(f="atan2(a, b)")),
+    Function("hypot", np.hypot, _kinds(f="hypot(a, b)")),
+    Function("sinh", np.sinh, _kinds(fc="sinh(a)")),
+    Function("cosh", np.cosh, _kinds(fc="cosh(a)")),
+    Function("tanh", np.tanh, _kinds(fc="tanh(a)")),
+    Function("arcsinh", np.arcsinh, _kinds(f="asinh(a)")),
+    Function("arccosh", np.arccosh, _kinds(f="acosh(a)")),
+    Function("arctanh", np.arctanh, _kinds(f="atanh(a)")),
+    Function("degrees", np.degrees, _kinds(f="a * L1(57.295779513082320876798)")),
+    Function("radians", np.radians, _kinds(f="a * L1(0.017453292519943295769)")),
+    # parts of floats
+    Function("floor", np.floor, _kinds(bi="a", f="floor(a)")),
+    Function("ceil", np.ceil, _kinds(bi="a", f="ceil(a)")),
+    Function("trunc", np.trunc, _kinds(bi="a", f="trunc(a)")),
+    Function("rint", np.rint, _kinds(f="rint(a)", c="T0(rint(a._M_re), rint(a._M_im))")),
+    Function("copysign", np.copysign, _kinds(f="copysign(a, b)")),
+    Function("nextafter", np.nextafter, _kinds(f="nextafter(a, b)")),
+    Function("ldexp", np.ldexp, _kinds(f="ldexp(a, (int)b)")),
+    Function("frexp", np.frexp, _kinds(f="int e; x = frexp(a, &e); y = e"), 2),
+    Function("modf", np.modf, _kinds(f="x = copysign(isinf(a) ? L1(0) : a - trunc(a), a); y = trunc(a)"), 2),
+    # choices and copies
+    Function("copy", copy, {**_all("a"), "V": "a"}),
+    Function("where", where, {**_all("TRUE(a) ? b : c")}),
+    Function("if_positive", where, _kinds(bif="a > L1(0) ? b : c")),
+)
+
+TABLE = {row.name: row for row in _ROWS}

@@ -1,0 +1,361 @@
+// What the kernels of elementwise operations are made of: storage types, conversions, the two parameter blocks, and
+// functions that C++ lacks or has with other results than NumPy.
+#ifndef PYCUDA_ELEMENTWISE_HPP
+#define PYCUDA_ELEMENTWISE_HPP
+
+#define PYCUDA_INLINE __device__ __forceinline__
+
+namespace pycuda {
+
+// ---- storage types: what lies in memory. Arithmetic is done in another type where these have none.
+
+struct half { unsigned short bits; };
+struct boolean { unsigned char value; };
+template <int N, class Word> struct bytes { Word words[N]; };
+
+template <class T, int N> struct alignas(N == 1 ? alignof(T) : sizeof(T) * N) Vector { T at[N]; };
+
+// One operand: an address, or the value of a scalar.
+struct alignas(16) Slot { unsigned char bytes[16]; };
+
+template <class T> PYCUDA_INLINE T slot_value(const Slot &slot) { return *(const T *)slot.bytes; }
+template <class T> PYCUDA_INLINE T *slot_address(const Slot &slot) { return *(T *const *)slot.bytes; }
+
+// x / divisor for x < 2^31
+struct Divider {
+    unsigned divisor, factor, shift;
+    PYCUDA_INLINE unsigned divide(unsigned x) const { return (__umulhi(x, factor) + x) >> shift; }
+};
+
+// Every operand is dense in the same order, or one element for all (uniform: a bit each).
+template <int N> struct Flat {
+    unsigned long long n, uniform;
+    Slot slots[N];
+};
+
+// N operands over D axes, the innermost last; strides in bytes.
+template <int N, int D> struct Strided {
+    unsigned long long n, uniform;
+    Slot slots[N];
+    long long strides[N][D];
+    unsigned long long shape[D];
+    Divider dividers[D];
+};
+
+template <bool Wide, int N, int D>
+PYCUDA_INLINE void find_offsets(const Strided<N, D> &p, unsigned long long i, long long (&offsets)[N])
+{
+#pragma unroll
+    for (int k = 0; k < N; k++) offsets[k] = 0;
+#pragma unroll
+    for (int d = D - 1; d >= 0; d--) {
+        unsigned long long q = d == 0 ? 0 : Wide ? i / p.shape[d] : p.dividers[d].divide((unsigned)i);
+        unsigned long long at = i - q * p.shape[d];
+#pragma unroll
+        for (int k = 0; k < N; k++) offsets[k] += (long long)at * p.strides[k][d];
+        i = q;
+    }
+}
+
+// ---- conversions between storage and what is computed with
+
+PYCUDA_INLINE float half_to_float(half h)
+{
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h.bits));
+    return f;
+}
+PYCUDA_INLINE half to_half(float f)
+{
+    half h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
+    return h;
+}
+PYCUDA_INLINE half to_half(double f)
+{
+    half h;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(h.bits) : "d"(f));
+    return h;
+}
+
+template <class To, class From> struct Convert {
+    static PYCUDA_INLINE To from(const From &x) { return static_cast<To>(x); }
+};
+template <class T> struct Convert<T, T> {
+    static PYCUDA_INLINE T from(const T &x) { return x; }
+};
+template <class To> struct Convert<To, half> {
+    static PYCUDA_INLINE To from(const half &x) { return Convert<To, float>::from(half_to_float(x)); }
+};
+template <class From> struct Convert<half, From> {
+    static PYCUDA_INLINE half from(const From &x) { return to_half(Convert<float, From>::from(x)); }
+};
+template <> struct Convert<half, half> {
+    static PYCUDA_INLINE half from(const half &x) { return x; }
+};
+template <> struct Convert<half, double> {
+    static PYCUDA_INLINE half from(const double &x) { return to_half(x); }
+};
+template <class To> struct Convert<To, boolean> {
+    static PYCUDA_INLINE To from(const boolean &x) { return Convert<To, bool>::from(x.value != 0); }
+};
+template <class From> struct Convert<boolean, From> {
+    static PYCUDA_INLINE boolean from(const From &x)
+    {
+        boolean b = {(unsigned char)Convert<bool, From>::from(x)};
+        return b;
+    }
+};
+template <> struct Convert<boolean, boolean> {
+    static PYCUDA_INLINE boolean from(const boolean &x) { return x; }
+};
+template <> struct Convert<boolean, half> {
+    static PYCUDA_INLINE boolean from(const half &x)
+    {
+        boolean b = {(unsigned char)((x.bits & 0x7fff) != 0)};
+        return b;
+    }
+};
+template <> struct Convert<half, boolean> {
+    static PYCUDA_INLINE half from(const boolean &x)
+    {
+        half h = {(unsigned short)(x.value ? 0x3c00 : 0)};
+        return h;
+    }
+};
+// From a float to a narrow integer by way of a wide one, as NumPy's compilers do: values that fit no narrow integer wrap.
+#define PYCUDA_NARROW(To, From)                                                                          \
+    template <> struct Convert<To, From> {                                                               \
+        static PYCUDA_INLINE To from(const From &x) { return (To)(int)x; }                               \
+    };
+PYCUDA_NARROW(signed char, float)
+PYCUDA_NARROW(unsigned char, float)
+PYCUDA_NARROW(short, float)
+PYCUDA_NARROW(unsigned short, float)
+PYCUDA_NARROW(signed char, double)
+PYCUDA_NARROW(unsigned char, double)
+PYCUDA_NARROW(short, double)
+PYCUDA_NARROW(unsigned short, double)
+
+template <class To, class From> PYCUDA_INLINE To convert(const From &x) { return Convert<To, From>::from(x); }
+
+// ---- loads and stores of the flat kernel
+
+template <class T, int V, int N>
+PYCUDA_INLINE Vector<T, V> load(const Flat<N> &p, int k, unsigned long long i)
+{
+    const T *address = slot_address<const T>(p.slots[k]);
+    if (p.uniform >> k & 1) {
+        Vector<T, V> all;
+        const T one = *address;
+#pragma unroll
+        for (int v = 0; v < V; v++) all.at[v] = one;
+        return all;
+    }
+    return *(const Vector<T, V> *)(address + i);
+}
+
+template <class T, int V, int N>
+PYCUDA_INLINE void store(const Flat<N> &p, int k, unsigned long long i, const Vector<T, V> &values)
+{
+    *(Vector<T, V> *)(slot_address<T>(p.slots[k]) + i) = values;
+}
+
+// ---- integers
+
+template <class T> struct is_signed { static const bool value = T(-1) < T(0); };
+
+template <class T> PYCUDA_INLINE T floor_divide(T a, T b)
+{
+    if (b == 0) return 0;
+    if (is_signed<T>::value && b == T(-1)) return (T)(0ull - (unsigned long long)a);
+    T q = a / b;
+    return is_signed<T>::value && a % b != 0 && (a < 0) != (b < 0) ? (T)(q - 1) : q;
+}
+template <class T> PYCUDA_INLINE T modulo(T a, T b)
+{
+    if (b == 0 || (is_signed<T>::value && b == T(-1))) return 0;
+    T r = a % b;
+    return is_signed<T>::value && r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r;
+}
+template <class T> PYCUDA_INLINE T truncated_modulo(T a, T b)
+{
+    return b == 0 || (is_signed<T>::value && b == T(-1)) ? T(0) : (T)(a % b);
+}
+template <class T> PYCUDA_INLINE T integer_power(T base, T exponent)
+{
+    if (is_signed<T>::value && exponent < 0)
+        return base == 1 ? T(1) : base == T(-1) ? (exponent % 2 == 0 ? T(1) : T(-1)) : T(0);
+    T result = 1;
+    while (exponent) {
+        if (exponent & 1) result = (T)((unsigned long long)result * (unsigned long long)base);
+        base = (T)((unsigned long long)base * (unsigned long long)base);
+        exponent = (T)(exponent >> 1);
+    }
+    return result;
+}
+template <class T> PYCUDA_INLINE T shift_left(T a, T count)
+{
+    return (unsigned long long)count < sizeof(T) * 8 ? (T)((unsigned long long)a << count) : T(0);
+}
+template <class T> PYCUDA_INLINE T shift_right(T a, T count)
+{
+    return (unsigned long long)count < sizeof(T) * 8 ? (T)(a >> count) : is_signed<T>::value && a < 0 ? T(-1) : T(0);
+}
+template <class T> PYCUDA_INLINE T gcd(T a, T b)
+{
+    if (is_signed<T>::value) {
+        if (a < 0) a = (T)-a;
+        if (b < 0) b = (T)-b;
+    }
+    while (a != 0) {
+        T c = a;
+        a = (T)(b % a);
+        b = c;
+    }
+    return b;
+}
+template <class T> PYCUDA_INLINE T lcm(T a, T b)
+{
+    T divisor = gcd(a, b);
+    if (divisor == 0) return 0;
+    T product = (T)(a / divisor * b);
+    return is_signed<T>::value && product < 0 ? (T)-product : product;
+}
+
+// ---- comparisons: integers of different signs as numbers, complex numbers by real part, then imaginary part
+
+template <class A, class B> struct Order {
+    static PYCUDA_INLINE bool less(const A &a, const B &b) { return a < b; }
+    static PYCUDA_INLINE bool less_equal(const A &a, const B &b) { return a <= b; }
+    static PYCUDA_INLINE bool equal(const A &a, const B &b) { return a == b; }
+};
+template <> struct Order<long long, unsigned long long> {
+    typedef unsigned long long U;
+    static PYCUDA_INLINE bool less(long long a, U b) { return a < 0 || (U)a < b; }
+    static PYCUDA_INLINE bool less_equal(long long a, U b) { return a < 0 || (U)a <= b; }
+    static PYCUDA_INLINE bool equal(long long a, U b) { return a >= 0 && (U)a == b; }
+};
+template <> struct Order<unsigned long long, long long> {
+    typedef unsigned long long U;
+    static PYCUDA_INLINE bool less(U a, long long b) { return b >= 0 && a < (U)b; }
+    static PYCUDA_INLINE bool less_equal(U a, long long b) { return b >= 0 && a <= (U)b; }
+    static PYCUDA_INLINE bool equal(U a, long long b) { return b >= 0 && a == (U)b; }
+};
+#ifdef PYCUDA_COMPLEX_HPP
+template <class T> struct Order<complex<T>, complex<T> > {
+    typedef const complex<T> &Z;
+    static PYCUDA_INLINE bool less(Z a, Z b)
+    {
+        return (a._M_re < b._M_re && a._M_im == a._M_im && b._M_im == b._M_im)
+               || (a._M_re == b._M_re && a._M_im < b._M_im);
+    }
+    static PYCUDA_INLINE bool less_equal(Z a, Z b)
+    {
+        return (a._M_re < b._M_re && a._M_im == a._M_im && b._M_im == b._M_im)
+               || (a._M_re == b._M_re && a._M_im <= b._M_im);
+    }
+    static PYCUDA_INLINE bool equal(Z a, Z b) { return a._M_re == b._M_re && a._M_im == b._M_im; }
+};
+template <class T> PYCUDA_INLINE bool is_nan(const complex<T> &z) { return z._M_re != z._M_re || z._M_im != z._M_im; }
+template <class T> struct Convert<bool, complex<T> > {
+    static PYCUDA_INLINE bool from(const complex<T> &z) { return z._M_re != T(0) || z._M_im != T(0); }
+};
+template <class To, class T> struct Convert<To, complex<T> > {
+    static PYCUDA_INLINE To from(const complex<T> &z) { return Convert<To, T>::from(z._M_re); }
+};
+template <class T, class From> struct Convert<complex<T>, From> {
+    static PYCUDA_INLINE complex<T> from(const From &x) { return complex<T>(Convert<T, From>::from(x), T(0)); }
+};
+template <class T, class U> struct Convert<complex<T>, complex<U> > {
+    static PYCUDA_INLINE complex<T> from(const complex<U> &z) { return complex<T>((T)z._M_re, (T)z._M_im); }
+};
+template <class T> struct Convert<complex<T>, complex<T> > {
+    static PYCUDA_INLINE complex<T> from(const complex<T> &z) { return z; }
+};
+template <class T> struct Convert<complex<T>, half> {
+    static PYCUDA_INLINE complex<T> from(const half &x) { return complex<T>((T)half_to_float(x), T(0)); }
+};
+template <class T> struct Convert<complex<T>, boolean> {
+    static PYCUDA_INLINE complex<T> from(const boolean &x) { return complex<T>(T(x.value != 0), T(0)); }
+};
+template <class T> struct Convert<half, complex<T> > {
+    static PYCUDA_INLINE half from(const complex<T> &z) { return Convert<half, T>::from(z._M_re); }
+};
+template <class T> struct Convert<boolean, complex<T> > {
+    static PYCUDA_INLINE boolean from(const complex<T> &z)
+    {
+        boolean b = {(unsigned char)Convert<bool, complex<T> >::from(z)};
+        return b;
+    }
+};
+#endif
+
+template <class A, class B> PYCUDA_INLINE bool less(const A &a, const B &b) { return Order<A, B>::less(a, b); }
+template <class A, class B> PYCUDA_INLINE bool less_equal(const A &a, const B &b) { return Order<A, B>::less_equal(a, b); }
+template <class A, class B> PYCUDA_INLINE bool equal(const A &a, const B &b) { return Order<A, B>::equal(a, b); }
+
+PYCUDA_INLINE bool is_nan(float x) { return x != x; }
+PYCUDA_INLINE bool is_nan(double x) { return x != x; }
+template <class T> PYCUDA_INLINE bool is_nan(const T &) { return false; }
+
+// NaN propagates: the first operand that is one.
+template <class T> PYCUDA_INLINE T maximum(const T &a, const T &b) { return is_nan(a) || less_equal(b, a) ? a : b; }
+template <class T> PYCUDA_INLINE T minimum(const T &a, const T &b) { return is_nan(a) || less_equal(a, b) ? a : b; }
+// NaN is ignored.
+template <class T> PYCUDA_INLINE T fmaximum(const T &a, const T &b) { return is_nan(b) || less_equal(b, a) ? a : b; }
+template <class T> PYCUDA_INLINE T fminimum(const T &a, const T &b) { return is_nan(b) || less_equal(a, b) ? a : b; }
+
+// ---- floats
+
+// Python's divmod: the remainder has the sign of the divisor, the quotient is whole.
+template <class T> PYCUDA_INLINE T float_divmod(T a, T b, T &remainder)
+{
+    T mod = fmod(a, b);
+    if (b == 0) {
+        remainder = mod;
+        return a / b;
+    }
+    T quotient = (a - mod) / b;
+    if (mod != 0) {
+        if ((b < 0) != (mod < 0)) {
+            mod += b;
+            quotient -= T(1);
+        }
+    } else {
+        mod = copysign(T(0), b);
+    }
+    remainder = mod;
+    if (quotient == 0) return copysign(T(0), a / b);
+    T whole = floor(quotient);
+    return quotient - whole > T(0.5) ? whole + T(1) : whole;
+}
+template <class T> PYCUDA_INLINE T float_floor_divide(T a, T b)
+{
+    T remainder;
+    return float_divmod(a, b, remainder);
+}
+template <class T> PYCUDA_INLINE T float_modulo(T a, T b)
+{
+    T remainder;
+    float_divmod(a, b, remainder);
+    return remainder;
+}
+template <class T> PYCUDA_INLINE T log_sum_exp(T a, T b)
+{
+    if (a == b) return a + T(0.69314718055994530942);
+    T d = a - b;
+    return d > 0 ? a + log1p(exp(-d)) : d <= 0 ? b + log1p(exp(d)) : d;
+}
+template <class T> PYCUDA_INLINE T log_sum_exp2(T a, T b)
+{
+    const T log2_e = T(1.44269504088896340736);
+    if (a == b) return a + T(1);
+    T d = a - b;
+    return d > 0 ? a + log2_e * log1p(exp2(-d)) : d <= 0 ? b + log2_e * log1p(exp2(d)) : d;
+}
+template <class T> PYCUDA_INLINE T sign(const T &a) { return is_nan(a) ? a : a > T(0) ? T(1) : a < T(0) ? T(-1) : T(0); }
+
+} // namespace pycuda
+
+#endif
