@@ -745,6 +745,17 @@ def _to_gpu_async(
 
 # ---- what the package itself uses
 
+def _elementwise(
+    name: str,
+    operands: tuple[Any, ...],
+    out: Any = None,
+    dtype: DTypeLike | None = None,
+    stream: _Stream = None,
+    allocator: Callable[[int], Any] | None = None,
+    unsafe: bool = False,
+) -> Any: ...
+def _forget_kernels() -> None: ...
+
 class _PackError(TypeError): ...
 
 @final

@@ -61,6 +61,7 @@ def _create_vector_types() -> None:
             get_or_register_dtype(f"{name}{count}", dtype)
             make = _vector_maker(dtype, fields)
             make.__name__ = f"make_{name}{count}"
+            make.__doc__ = f"A value of vec.{name}{count}; fields that are not given are 0."
             setattr(vec, f"{name}{count}", dtype)
             setattr(vec, make.__name__, staticmethod(make))
 

@@ -75,7 +75,7 @@ def _loop_dtypes(row: Function, operands: tuple, dtype):
     return row.rule.resolve_dtypes((*operands, *(None,) * row.rule.nout), signature=signature)
 
 
-def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: str) -> None:
+def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) -> None:
     if not np.can_cast(result, out, casting):
         raise TypeError(
             f"{row.name} gives {result}, which is not cast to {out} under the rule {casting!r}: "
@@ -172,7 +172,8 @@ def _flat(loop: Loop, name: str, vector: int, rounds: int) -> str:
     arrays = [k for k, scalar in enumerate(loop.scalars) if not scalar]
     inputs = [k for k in arrays if k >= loop.function.outputs]
     loads = "".join(
-        f"            const pycuda::Vector<T{k}, V> v{k} = pycuda::load<T{k}, V>(p, {k}, i);\n" for k in inputs
+        f"            const pycuda::Vector<T{k}, V> v{k} = pycuda::load<T{k}, V>(p, {k}, i);\n"
+        for k in inputs
     )
     results = "".join(f"            pycuda::Vector<T{k}, V> v{k};\n" for k in range(loop.function.outputs))
     stores = "".join(

@@ -72,7 +72,7 @@ def first(a, b):
     return dtype, dtype, dtype
 
 
-_clip = getattr(np, "_core", getattr(np, "core", None)).umath.clip
+_clip = (np._core if hasattr(np, "_core") else np.core).umath.clip
 
 # ---- the table
 
@@ -93,7 +93,8 @@ _ROWS = (
         "divmod",
         np.divmod,
         _kinds(
-            i="x = pycuda::floor_divide(a, b); y = pycuda::modulo(a, b)", f="x = pycuda::float_divmod(a, b, y)"
+            i="x = pycuda::floor_divide(a, b); y = pycuda::modulo(a, b)",
+            f="x = pycuda::float_divmod(a, b, y)",
         ),
         2,
     ),
@@ -132,7 +133,11 @@ _ROWS = (
     Function("logical_not", np.logical_not, _all("!TRUE(a)")),
     Function("isnan", np.isnan, _all("pycuda::is_nan(a)")),
     Function("isinf", np.isinf, _kinds(bi="false", f="isinf(a)", c="isinf(a._M_re) || isinf(a._M_im)")),
-    Function("isfinite", np.isfinite, _kinds(bi="true", f="isfinite(a)", c="isfinite(a._M_re) && isfinite(a._M_im)")),
+    Function(
+        "isfinite",
+        np.isfinite,
+        _kinds(bi="true", f="isfinite(a)", c="isfinite(a._M_re) && isfinite(a._M_im)"),
+    ),
     Function("signbit", np.signbit, _kinds(f="signbit(a)")),
     Function("maximum", np.maximum, _kinds(b="a || b", ifc="pycuda::maximum(a, b)")),
     Function("minimum", np.minimum, _kinds(b="a && b", ifc="pycuda::minimum(a, b)")),
