@@ -100,7 +100,7 @@ acceptance: setup ## compare with ptxas what the CPU device takes and refuses, t
 
 docs: setup ## build the documentation into docs/_build
 	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser
-	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -b html docs docs/_build
+	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 
 $(VENV)/.tools: Makefile | $(SETUP)
 	$(BIN)/python -m pip install -q ruff==0.8.4 clang-format==19.1.7 clang-tidy==19.1.0.1 mypy==2.4.1

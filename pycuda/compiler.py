@@ -415,7 +415,7 @@ class SourceModule(CudaModule):
     options : sequence of str, or str
         nvcc's; None is DEFAULT_NVCC_FLAGS.
     keep : bool
-        Leave the compiler's files in a folder and print "*** compiler output in" and its
+        Leave the compiler's files in a folder and print ``*** compiler output in`` and its
         path.
     no_extern_c : bool
     arch : str

@@ -376,7 +376,7 @@ static PyMethodDef texture_reference_methods[] = {
      "get_flags($self)\n--\n\n"
      "The flags.\n"
      "\nReturns\n-------\n"
-     "int\n    TRSF_ values combined with ``|``.\n"
+     "int\n    ``TRSF_`` values combined with ``|``.\n"
      "\nNotes\n-----\n"
      "Calls cuTexRefGetFlags."},
     {NULL, NULL, 0, NULL},
