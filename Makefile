@@ -20,6 +20,7 @@ help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 $(BIN)/python:
+	@$(PYTHON) tools/prerequisites.py
 	$(PYTHON) -m venv $(VENV)
 
 $(SETUP): pyproject.toml | $(BIN)/python
@@ -33,14 +34,17 @@ setup: $(SETUP) ## make a virtual environment in .venv and build into it
 demo: setup ## run the matrix multiplication of examples/demo_matmul.py
 	$(BIN)/python examples/demo_matmul.py
 
-test: setup test-c ## run every test, on the GPU where there is one, else on the CPU device
-	$(BIN)/pytest -n $(JOBS)
+test: setup test-c ## run every test, on the GPU where there is one, else on the CPU device; prints which took longest
+	$(BIN)/pytest -n $(JOBS) $(SLOWEST)
 
 test-c: setup
 	$(MESON) test -C $(BUILD) --print-errorlogs -q
 
+# The slowest tests, as `make test` prints them.
+SLOWEST = --durations 15 --durations-min 2
+
 test-gpu: setup ## run every test on the GPU; fails where there is none
-	PYCUDA_DEVICE=gpu $(BIN)/pytest -n 1
+	PYCUDA_DEVICE=gpu $(BIN)/pytest -n 1 $(SLOWEST)
 
 # A build with sanitizers gets an environment of its own that borrows the packages of the first one.
 $(SANITIZED)/venv: | $(SETUP)
