@@ -772,13 +772,8 @@ class _PackStruct:
 
 def _nvrtc_open(path: str, /) -> tuple[int, int]: ...
 def _nvrtc_compile(
-    source: str | bytes,
-    name: str,
-    headers: Iterable[tuple[str, str]],
-    options: Iterable[str],
-    want: str,
-    name_expressions: Iterable[str] = (),
-) -> tuple[bytes | None, str, dict[str, str]]: ...
+    source: str | bytes, name: str, options: Iterable[str], want: str
+) -> tuple[bytes | None, str]: ...
 
 # ---- constants
 

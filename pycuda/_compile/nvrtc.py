@@ -33,7 +33,7 @@ def open_library(path: str) -> tuple[int, int]:
 
 def _run(source: str, options, want: str, folder: str | None):
     program = os.path.join(folder, NAME) if folder else _PROGRAM
-    code, log, _ = _driver._nvrtc_compile(source, program, (), list(options), want, ())
+    code, log = _driver._nvrtc_compile(source, program, list(options), want)
     log = (log or "").replace(program, NAME).strip("\0\n")
     return code, log.replace(os.path.join(folder, USERS_NAME), NAME) if folder else log
 
