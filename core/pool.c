@@ -72,7 +72,7 @@ static void push_event(Pool *pool, PoolEvent *event)
     unlock_pool(pool);
 }
 
-/* An event behind all that is queued on the stream, with one user. NULL with the error. */
+/* An event after all that is queued on the stream, with one user. NULL with the error. */
 IN_CALL static PoolEvent *record_event(Pool *pool, CUstream stream, PoolOrder *order)
 {
     lock_pool(pool);
@@ -223,7 +223,7 @@ IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **
 /* ---- More streams than one ---- */
 
 /* `later` waits for what is queued on `earlier`. */
-IN_CALL static PoolOrder put_behind(Pool *pool, CUstream later, CUstream earlier)
+IN_CALL static PoolOrder order_after(Pool *pool, CUstream later, CUstream earlier)
 {
     PoolOrder order = in_order;
     PoolEvent *event = record_event(pool, earlier, &order);
@@ -236,14 +236,14 @@ IN_CALL static PoolOrder put_behind(Pool *pool, CUstream later, CUstream earlier
 IN_CALL CUresult pool_follow(Pool *pool, const PoolBlock *block, CUstream other, PoolOrder *order)
 {
     *order = block->ready    ? wait_event(other, block->ready)
-             : block->reused ? put_behind(pool, other, block->stream)
+             : block->reused ? order_after(pool, other, block->stream)
                              : in_order;
     return order->result;
 }
 
 IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolOrder *order)
 {
-    *order = put_behind(pool, block->stream, other);
+    *order = order_after(pool, block->stream, other);
     return order->result;
 }
 
@@ -262,7 +262,7 @@ IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order)
 
 /* ---- Giving back ---- */
 
-/* What its stream waited for is behind the block, unless an event stands for the stream. */
+/* A block of a stream needs no event: the stream has waited for it. */
 bool pool_put(Pool *pool, PoolBlock *block)
 {
     lock_pool(pool);

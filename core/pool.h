@@ -20,7 +20,7 @@
 #include "core/driver_table.h"
 #include "core/pool_bins.h"
 
-/* Where a block is when there is no work before it, or when all of that is behind its event. */
+/* Where a block is when there is no work before it, or when all of that comes before its event. */
 #define POOL_NO_STREAM ((CUstream)(intptr_t)-1)
 
 /* A driver event, given out for as long as blocks refer to it. */
@@ -102,7 +102,7 @@ IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolOrd
  * To be followed by pool_put. */
 IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order);
 
-/* Gives an active block back, behind what is queued on its stream. False, and nothing was done, when the pool
+/* Gives an active block back, after what is queued on its stream. False, and nothing was done, when the pool
  * holds nothing any more: then pool_drop. */
 bool pool_put(Pool *pool, PoolBlock *block);
 

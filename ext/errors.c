@@ -98,7 +98,7 @@ void errors_skip_log(ModuleState *state)
     if (result == CUDA_SUCCESS) atomic_store(&state->log_position, position);
 }
 
-/* NVIDIA's driver ends what it has to say of a call with a line of this form, which tells no news. */
+/* NVIDIA's driver ends what it has to say of a call with a line of this form, which says nothing new. */
 static const char call_ends[] = "] Returning ";
 
 /* Keeps what was said of the last call: earlier ones failed where that was expected. */

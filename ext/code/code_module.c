@@ -216,7 +216,7 @@ static PyObject *with_header(PyObject *bytes)
     return longer;
 }
 
-/* The bytes of a buffer and a NUL behind them, for PTX. A bytes object has that already. */
+/* The bytes of a buffer and a NUL after them, for PTX. A bytes object has that already. */
 static PyObject *with_end(PyObject *buffer)
 {
     if (PyBytes_CheckExact(buffer)) return with_header(Py_NewRef(buffer));

@@ -216,7 +216,7 @@ static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
         return NULL;
     bytes = PyUnicode_Check(given[0]) ? PyUnicode_AsUTF8String(given[0]) : PyBytes_FromObject(given[0]);
     if (!bytes) return NULL;
-    /* PTX ends with NUL, which counts; a bytes object has one behind its end. */
+    /* PTX ends with NUL, which counts; a bytes object has one after its end. */
     size_t size = (size_t)PyBytes_GET_SIZE(bytes) + (type == CU_JIT_INPUT_PTX);
     LinkStep step = {linker, type, PyBytes_AS_STRING(bytes), name, size, NULL};
     PyObject *answer = add(linker, add_bytes, &step, "cuLinkAddData");

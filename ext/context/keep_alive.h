@@ -2,7 +2,7 @@
  *
  * An asynchronous copy puts its host buffer and its device object here. They are let go when the stream or
  * the context is next synchronised or found idle. So that a program which never waits does not collect them
- * without end, they lie in batches: a full batch gets an event recorded behind it, and later calls let go of
+ * without end, they lie in batches: a full batch gets an event recorded after it, and later calls let go of
  * the batches whose events have come. No callback runs in a driver's thread.
  */
 #ifndef EXT_CONTEXT_KEEP_ALIVE_H

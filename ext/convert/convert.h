@@ -33,7 +33,7 @@ int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out);
 /* The same for a copy or fill of `size` bytes that starts there: ValueError when the allocation is known to
  * be smaller. */
 int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out);
-/* And for one that is queued on a stream: of other libraries' arrays it comes behind their owners' work. The
+/* And for one that is queued on a stream: of other libraries' arrays it comes after their owners' work. The
  * two above wait for that. */
 int convert_range_on(ModuleState *state, PyObject *value, const char *what, size_t size, CUstream consumer,
                      CUdeviceptr *out);

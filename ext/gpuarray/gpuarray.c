@@ -47,7 +47,7 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
     return 0;
 }
 
-/* Bytes of memory that the array needs behind its element 0; fewer than 0 before it never happens for new
+/* Bytes of memory that the array needs from its element 0 on; fewer than 0 before it never happens for new
  * memory. */
 static Py_ssize_t bytes_needed(GPUArrayObject *array)
 {

@@ -42,13 +42,13 @@ typedef struct LaunchArgs {
 } LaunchArgs;
 
 /* Finds the bytes of all arguments and compares number and sizes with the kernel's own; the launch to come on
- * the stream is put behind the work of other libraries' arrays. -1 with an exception.
+ * the stream is ordered after the work of other libraries' arrays. -1 with an exception.
  * launch_args_clear is due in either case. */
 int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count,
                      CUstream stream);
 void launch_args_clear(LaunchArgs *launch);
 
-/* Copies the values one behind the other with their natural alignment. Returns the bytes, or (size_t)-1 when
+/* Copies the values one after the other with their natural alignment. Returns the bytes, or (size_t)-1 when
  * they are more than `room`. */
 size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t room);
 

@@ -15,7 +15,7 @@
 static const char capsule_name[] = "pycuda._driver.HostCall";
 
 /* Shared by the driver, until it has called, and a capsule, which lives until the stream is found idle, or
- * failed, behind the call. */
+ * failed, after the call. */
 typedef struct HostCall {
     atomic_int owners;
     ModuleState *state;

@@ -209,7 +209,7 @@ static bool add_product(size_t *sum, size_t a, size_t b)
     return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*sum, product, sum);
 }
 
-/* The byte behind the last that the copy touches at this end, from its address on. SIZE_MAX when it is beyond
+/* The byte after the last that the copy touches at this end, from its address on. SIZE_MAX when it is beyond
  * all memory. */
 static size_t reach(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end)
 {

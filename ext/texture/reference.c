@@ -317,7 +317,7 @@ static int device_limit(ReferenceObject *self, CUdevice_attribute attribute, siz
     return -1;
 }
 
-/* The address of memory with so many bytes behind it, as far as the driver knows. */
+/* The address of memory with so many bytes from it on, as far as the driver knows. */
 static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, const char *routine,
                        CUdeviceptr *out)
 {
@@ -352,7 +352,7 @@ static int check_linear(ReferenceObject *self, size_t bytes, size_t offset, bool
                      bytes / element, bytes);
     else if (offset && !allow_offset)
         raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,
-                     "the address is %zu bytes behind a multiple of TEXTURE_ALIGNMENT: that offset is returned "
+                     "the address is %zu bytes after a multiple of TEXTURE_ALIGNMENT: that offset is returned "
                      "with allow_offset=True, to be added in the kernel",
                      offset);
     else

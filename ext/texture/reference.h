@@ -63,7 +63,7 @@ typedef struct Reference {
     /* Under the module's lock: */
     PyObject *written;              /* owned: the object whose handle the variable has */
     CUstream stream;                /* where that was written */
-    bool pending;                   /* the write may be under way: only that stream is behind it */
+    bool pending;                   /* the write may be under way: only that stream comes after it */
     bool busy, elsewhere;           /* launches that use it may be under way there, in other streams */
 } Reference;
 
