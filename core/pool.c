@@ -185,7 +185,7 @@ PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream)
     return block;
 }
 
-IN_CALL CUresult pool_take_behind(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order)
+IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order)
 {
     *order = in_order;
     pthread_mutex_lock(&pool->streams);
@@ -375,17 +375,17 @@ IN_CALL CUresult pool_clear(Pool *pool, bool with_driver)
 
 /* ---- A stream ends ---- */
 
-static bool is_behind(const PoolBlock *block, CUstream stream)
+static bool is_after(const PoolBlock *block, CUstream stream)
 {
     return block->stream == stream && !block->ready;
 }
 
-static bool any_behind_locked(const Pool *pool, CUstream stream)
+static bool any_after_locked(const Pool *pool, CUstream stream)
 {
     unsigned count = pool->now.held_blocks ? pool_bin_count(pool->bits) : 0;
     for (unsigned bin = 0; bin < count; bin++)
         for (const PoolBlock *block = pool->bins[bin]; block; block = block->next)
-            if (is_behind(block, stream)) return true;
+            if (is_after(block, stream)) return true;
     return false;
 }
 
@@ -395,7 +395,7 @@ static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
     unsigned count = pool->now.held_blocks ? pool_bin_count(pool->bits) : 0;
     for (unsigned bin = 0; bin < count; bin++) {
         for (PoolBlock *block = pool->bins[bin]; block; block = block->next) {
-            if (!is_behind(block, stream)) continue;
+            if (!is_after(block, stream)) continue;
             block->stream = POOL_NO_STREAM;
             block->ready = event;
             if (event) event->users++;
@@ -411,7 +411,7 @@ IN_CALL CUresult pool_stream_gone(Pool *pool, CUstream stream)
     PoolEvent *event = NULL;
     pthread_mutex_lock(&pool->streams);
     lock_pool(pool);
-    bool asked = any_behind_locked(pool, stream);
+    bool asked = any_after_locked(pool, stream);
     unlock_pool(pool);
     if (asked && !(event = record_event(pool, stream, &order))) driver.cuStreamSynchronize(stream);
     lock_pool(pool);

@@ -5,7 +5,7 @@
  *
  * Order. A block belongs to a stream, on which its last work was queued. Taken again on that stream it can be
  * used at once (pool_take). Taken on another one, that stream first waits for an event after the work
- * (pool_take_behind). A stream that is destroyed leaves such an event in its place (pool_stream_gone).
+ * (pool_take_after). A stream that is destroyed leaves such an event in its place (pool_stream_gone).
  *
  * Two locks a pool. `lock` guards its fields; the driver is never called under it, so it is never held for long. Under
  * `streams` work of streams is asked for that the caller does not own: whoever destroys a stream takes the lock first, and
@@ -87,7 +87,7 @@ typedef struct PoolOrder {
 
 /* A held block for `size` bytes, now active and of this stream, which waits for the block's last work. *out is NULL when
  * there is none. After an error the block is good for pool_drop only. */
-IN_CALL CUresult pool_take_behind(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order);
+IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order);
 
 /* A block of new memory, active, of this stream. */
 IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out);

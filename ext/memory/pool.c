@@ -164,12 +164,12 @@ void memory_pool_give(MemoryPool *pool, PoolBlock *block)
 
 /* A held block, after its last work. The context is current. NULL with an exception when that failed, without when there
  * is none. */
-static PoolBlock *take_behind(MemoryPool *pool, size_t size, CUstream stream)
+static PoolBlock *take_after(MemoryPool *pool, size_t size, CUstream stream)
 {
     PoolBlock *block = NULL;
     PoolOrder order = {CUDA_ERROR_NOT_PERMITTED, "cuStreamWaitEvent"};
     CUresult result;
-    CALL_UNLOCKED(result, pool_take_behind(&pool->core, size, stream, &block, &order));
+    CALL_UNLOCKED(result, pool_take_after(&pool->core, size, stream, &block, &order));
     if (result == CUDA_SUCCESS) return block;
     raise_driver(pool->state, order.result, order.call, "while a pool handed memory on to another stream");
     if (block) memory_pool_discard(pool, block);
@@ -228,7 +228,7 @@ static PoolBlock *allocate_new(MemoryPool *pool, size_t size, CUstream stream)
     CUresult result = add_block(pool, size, stream, &block);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_collect(pool->state);
-        block = take_behind(pool, size, stream);
+        block = take_after(pool, size, stream);
         if (block || PyErr_Occurred()) return block;
         result = add_after_shortage(pool, size, stream, &block);
     }
@@ -242,7 +242,7 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
     if (!context_enter(pool->context, &scope))
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "memory_pool::allocate",
                                          "the context of the pool cannot be made current");
-    PoolBlock *block = take_behind(pool, size, stream);
+    PoolBlock *block = take_after(pool, size, stream);
     if (!block && !PyErr_Occurred()) block = allocate_new(pool, size, stream);
     context_leave(&scope);
     return block;
