@@ -114,6 +114,7 @@ C_FILES = $(shell git ls-files '*.c' '*.h')
 
 format: $(VENV)/.tools ## lay out the sources
 	$(BIN)/clang-format -i $(C_FILES)
+	$(BIN)/python tools/columns.py $(C_FILES) $(shell git ls-files '*.md')
 	$(BIN)/ruff format -q pycuda tests benchmarks examples tools
 	$(BIN)/ruff check -q --fix pycuda tests benchmarks examples tools
 

@@ -21,7 +21,7 @@ enum {
 };
 
 typedef struct NvrtcTable {
-    void *handle;       /* from dlopen, never closed */
+    void *handle; /* from dlopen, never closed */
     int major, minor;
 #define NVRTC_FN(returns, name, needed, params) returns(*name) params;
 #include "abi/nvrtc_functions.def"
@@ -40,15 +40,15 @@ typedef struct NvrtcJob {
     int option_count;
     const char *const *options;
     NvrtcOutput want;
-    atomic_bool *abandoned;             /* NULL, or true once nobody wants the product any more */
+    atomic_bool *abandoned; /* NULL, or true once nobody wants the product any more */
 } NvrtcJob;
 
 /* What came of it; to be freed by nvrtc_product_free. */
 typedef struct NvrtcProduct {
-    int result;             /* of the first call that failed */
-    const char *failed;     /* that call's name, or NULL */
-    char *code, *log;       /* owned; code is NULL on failure, log may be NULL */
-    size_t code_size;       /* without the NUL that follows PTX */
+    int result; /* of the first call that failed */
+    const char *failed; /* that call's name, or NULL */
+    char *code, *log; /* owned; code is NULL on failure, log may be NULL */
+    size_t code_size; /* without the NUL that follows PTX */
 } NvrtcProduct;
 
 /* True on success. Blocks for as long as the compiler needs and may be called from several threads. */

@@ -152,7 +152,8 @@ static bool needs_no_wait(const PoolBlock *block, CUstream stream)
     return !block->ready && (block->stream == stream || block->stream == POOL_NO_STREAM);
 }
 
-/* The link to a block that needs no wait; with any_order else to the oldest one seen, whose work is most likely done. */
+/* The link to a block that needs no wait; with any_order else to the oldest one seen, whose work is most
+ * likely done. */
 static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order)
 {
     PoolBlock **link = &pool->bins[bin], **last = NULL;
@@ -403,8 +404,8 @@ static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
     }
 }
 
-/* Nobody queues work on the stream any more, so that one event serves blocks that are given back meanwhile, too. Those
- * that were taken meanwhile were put in order under the same lock. */
+/* Nobody queues work on the stream any more, so that one event serves blocks that are given back meanwhile,
+ * too. Those that were taken meanwhile were put in order under the same lock. */
 IN_CALL CUresult pool_stream_gone(Pool *pool, CUstream stream)
 {
     PoolOrder order;

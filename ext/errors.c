@@ -155,8 +155,9 @@ static void raise_message(ModuleState *state, CUresult result, const char *routi
     Py_XDECREF(text);
 }
 
-static const char fork_text[] = "CUDA was initialised before this process was forked and cannot be used in the "
-                                "child: start processes with the \"spawn\" or \"forkserver\" method";
+static const char fork_text[] =
+    "CUDA was initialised before this process was forked and cannot be used in the "
+    "child: start processes with the \"spawn\" or \"forkserver\" method";
 
 static const char host_function_text[] = "driver calls are not allowed in a host function "
                                          "(Stream.launch_host_func): make them in the thread that waits "
@@ -188,8 +189,8 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
     else if (!*caller && !problem)
         errors_skip_log(state);
     snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine,
-             problem ? problem : errors_text(state, result), *given ? " - " : "", given, *log ? " - " : "", log,
-             *caller ? " - " : "", caller);
+             problem ? problem : errors_text(state, result), *given ? " - " : "", given, *log ? " - " : "",
+             log, *caller ? " - " : "", caller);
     raise_message(state, result, routine, message);
     return NULL;
 }
@@ -264,8 +265,8 @@ static PyObject **exception_slot(ModuleState *state, size_t field)
     return (PyObject **)((char *)state + field);
 }
 
-static int add_exception(PyObject *module, PyObject **slot, const char *name, const char *doc, PyObject *bases,
-                         PyObject *members)
+static int add_exception(PyObject *module, PyObject **slot, const char *name, const char *doc,
+                         PyObject *bases, PyObject *members)
 {
     *slot = PyErr_NewExceptionWithDoc(name, doc, bases, members);
     return *slot ? PyModule_AddObjectRef(module, strrchr(name, '.') + 1, *slot) : -1;
@@ -296,11 +297,12 @@ static int add_base(PyObject *module, ModuleState *state)
 static int add_kernel_error(PyObject *module, ModuleState *state)
 {
     PyObject *bases = PyTuple_Pack(2, state->LaunchError, state->LogicError);
-    int status = bases ? add_exception(module, &state->KernelError, "pycuda._driver.KernelError",
-                                       "A running kernel failed: the context is lost. Both a LaunchError and a "
-                                       "LogicError.",
-                                       bases, NULL)
-                       : -1;
+    int status = bases
+                     ? add_exception(module, &state->KernelError, "pycuda._driver.KernelError",
+                                     "A running kernel failed: the context is lost. Both a LaunchError and a "
+                                     "LogicError.",
+                                     bases, NULL)
+                     : -1;
     Py_XDECREF(bases);
     return status;
 }

@@ -1,5 +1,5 @@
-/* The end of a program, while the interpreter is still there: queued work runs, compilations end, what was put off
- * is released. */
+/* The end of a program, while the interpreter is still there: queued work runs, compilations end, what was
+ * put off is released. */
 #include <time.h>
 
 #include "ext/code/compilation.h"

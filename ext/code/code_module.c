@@ -35,8 +35,8 @@ static PyObject *raise_load(ModuleState *state, CUresult result, const char *rou
     return raise_driver(state, result, routine, NULL);
 }
 
-PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options, PyObject *message_handler,
-                           const char *routine)
+PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options,
+                           PyObject *message_handler, const char *routine)
 {
     JitRequest request;
     CUmodule handle = NULL;
@@ -93,17 +93,18 @@ static void module_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-PyDoc_STRVAR(get_function_doc, "get_function($self, name)\n--\n\n"
-                               "Find a kernel of the module.\n"
-                               "\nParameters\n----------\n"
-                               "name : str\n"
-                               "    As the compiler wrote it: C++ names are mangled unless ``extern \"C\"``.\n"
-                               "\nReturns\n-------\n"
-                               "Function\n"
-                               "\nRaises\n------\n"
-                               "LogicError\n    The module has no kernel of this name.\n"
-                               "\nNotes\n-----\n"
-                               "Calls cuModuleGetFunction.");
+PyDoc_STRVAR(get_function_doc,
+             "get_function($self, name)\n--\n\n"
+             "Find a kernel of the module.\n"
+             "\nParameters\n----------\n"
+             "name : str\n"
+             "    As the compiler wrote it: C++ names are mangled unless ``extern \"C\"``.\n"
+             "\nReturns\n-------\n"
+             "Function\n"
+             "\nRaises\n------\n"
+             "LogicError\n    The module has no kernel of this name.\n"
+             "\nNotes\n-----\n"
+             "Calls cuModuleGetFunction.");
 
 static PyObject *get_function(PyObject *self, FAST_PARAMETERS)
 {
@@ -202,7 +203,8 @@ static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
 
 /* Loading */
 
-/* Drivers are not told the size of an image: one cut off in its header gets zeros for the rest. Takes bytes over. */
+/* Drivers are not told the size of an image: one cut off in its header gets zeros for the rest. Takes bytes
+ * over. */
 static PyObject *with_header(PyObject *bytes)
 {
     enum { HEADER = 64 };
@@ -283,8 +285,8 @@ static void explain_file(ModuleState *state, PyObject *path, char *log, size_t s
     bool is_ptx = content && !memchr(PyBytes_AS_STRING(content), 0, (size_t)PyBytes_GET_SIZE(content));
     if (is_ptx && jit_request_open(&request, NULL, false) == 0) {
         const void *image = PyBytes_AS_STRING(content);
-        CALL_UNLOCKED(
-            result, driver.cuModuleLoadDataEx(&handle, image, request.count, request.options, request.values));
+        CALL_UNLOCKED(result, driver.cuModuleLoadDataEx(&handle, image, request.count, request.options,
+                                                        request.values));
         if (result == CUDA_SUCCESS) CALL_QUIET(state, driver.cuModuleUnload(handle));
         snprintf(log, size, "%s%s", request.error[0] ? ":\n" : "", request.error);
         jit_request_close(&request);

@@ -9,15 +9,16 @@ typedef struct CodeModuleObject {
     ModuleState *state;
     ContextObject *context;     /* held */
     CUmodule handle;
-    struct References *references; /* owned: the texture and surface references; NULL until one is asked for */
+    struct References
+        *references; /* owned: the texture and surface references; NULL until one is asked for */
     PyObject *weak_references;
 } CodeModuleObject;
 
 static inline CodeModuleObject *code_module_cast(PyObject *object) { return (CodeModuleObject *)object; }
 
 /* Loads an image: PTX that ends with NUL, a cubin or a fatbin. NULL with an exception. */
-PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options, PyObject *message_handler,
-                           const char *routine);
+PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options,
+                           PyObject *message_handler, const char *routine);
 
 /* Options for the driver's compiler: the caller's, and the two logs that are always asked for. */
 enum { JIT_LOG_BYTES = 32768, JIT_MAX_OPTIONS = 64 };

@@ -1,4 +1,5 @@
-/* Linker: several pieces of code linked by the driver into one module. Link states belong to a thread (one_thread.h). */
+/* Linker: several pieces of code linked by the driver into one module. Link states belong to a thread
+ * (one_thread.h). */
 #include <string.h>
 
 #include "core/one_thread.h"
@@ -63,7 +64,10 @@ IN_CALL static CUresult complete(void *data)
     return driver.cuLinkComplete(step->linker->handle, &step->image, &step->size);
 }
 
-IN_CALL static CUresult destroy(void *data) { return driver.cuLinkDestroy(((LinkStep *)data)->linker->handle); }
+IN_CALL static CUresult destroy(void *data)
+{
+    return driver.cuLinkDestroy(((LinkStep *)data)->linker->handle);
+}
 
 static CUresult take_step(CUresult (*call)(void *data), LinkStep *step)
 {
@@ -107,15 +111,16 @@ static int open_request(LinkerObject *linker, PyObject *options, PyObject *log_v
     return jit_request_open(linker->request, options, verbose);
 }
 
-PyDoc_STRVAR(linker_doc, "Linker(message_handler=None, options=None, log_verbose=False)\n--\n\n"
-                         "Link PTX, cubins, objects and libraries to one Module.\n"
-                         "\nParameters\n----------\n"
-                         "message_handler : callable\n"
-                         "    Called as ``message_handler(ok, info, error)`` with the logs when linking ends.\n"
-                         "options : iterable of (jit_option, int)\n"
-                         "log_verbose : bool\n    Longer logs.\n"
-                         "\nNotes\n-----\n"
-                         "Calls cuLinkCreate.");
+PyDoc_STRVAR(linker_doc,
+             "Linker(message_handler=None, options=None, log_verbose=False)\n--\n\n"
+             "Link PTX, cubins, objects and libraries to one Module.\n"
+             "\nParameters\n----------\n"
+             "message_handler : callable\n"
+             "    Called as ``message_handler(ok, info, error)`` with the logs when linking ends.\n"
+             "options : iterable of (jit_option, int)\n"
+             "log_verbose : bool\n    Longer logs.\n"
+             "\nNotes\n-----\n"
+             "Calls cuLinkCreate.");
 
 static int linker_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -176,7 +181,8 @@ static bool is_open(LinkerObject *linker)
 /* A failed step ends the linker: the handler hears of it, the exception carries the log. */
 static PyObject *fail(LinkerObject *linker, CUresult result, const char *routine)
 {
-    if (!PyErr_Occurred() && jit_request_tell(linker->request, linker->message_handler, false) < 0) return NULL;
+    if (!PyErr_Occurred() && jit_request_tell(linker->request, linker->message_handler, false) < 0)
+        return NULL;
     if (linker->request->error[0])
         return raise_driver(linker->state, result, routine, "%s", linker->request->error);
     return raise_driver(linker->state, result, routine, NULL);

@@ -97,7 +97,8 @@ static PyObject *device_name(PyObject *self, PyObject *Py_UNUSED(none))
     CUresult result;
     CALL_NEAR(device_cast(self)->state, result,
               driver.cuDeviceGetName(name, sizeof name, device_cast(self)->handle));
-    if (result != CUDA_SUCCESS) return raise_driver(device_cast(self)->state, result, "cuDeviceGetName", NULL);
+    if (result != CUDA_SUCCESS)
+        return raise_driver(device_cast(self)->state, result, "cuDeviceGetName", NULL);
     return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strnlen(name, sizeof name), "replace");
 }
 
@@ -157,7 +158,8 @@ static PyObject *device_total_memory(PyObject *self, PyObject *Py_UNUSED(none))
     size_t bytes;
     CUresult result;
     CALL_NEAR(device_cast(self)->state, result, driver.cuDeviceTotalMem(&bytes, device_cast(self)->handle));
-    if (result != CUDA_SUCCESS) return raise_driver(device_cast(self)->state, result, "cuDeviceTotalMem", NULL);
+    if (result != CUDA_SUCCESS)
+        return raise_driver(device_cast(self)->state, result, "cuDeviceTotalMem", NULL);
     return PyLong_FromSize_t(bytes);
 }
 
@@ -189,12 +191,14 @@ static PyObject *device_get_attribute(PyObject *self, PyObject *attribute)
     int value = 0;
     if (convert_unsigned(attribute, "attr", &number) < 0) return NULL;
     CUresult result = read_attribute(self, number, &value);
-    return result == CUDA_SUCCESS ? attribute_value(state, number, value)
-                                  : raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
+    return result == CUDA_SUCCESS
+               ? attribute_value(state, number, value)
+               : raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
 }
 
 /* Puts one attribute into the dict, or its name into the list of those refused. */
-static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values, PyObject *refused)
+static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values,
+                         PyObject *refused)
 {
     ModuleState *state = device_cast(self)->state;
     unsigned number = 0;
@@ -217,9 +221,9 @@ static int warn_refused(PyObject *refused)
 {
     if (PyList_GET_SIZE(refused) == 0) return 0;
     PyObject *comma = PyUnicode_FromString(", "), *names = comma ? PyUnicode_Join(comma, refused) : NULL;
-    int status =
-        names ? PyErr_WarnFormat(PyExc_UserWarning, 1, "the driver does not answer these attributes: %U", names)
-              : -1;
+    int status = names ? PyErr_WarnFormat(PyExc_UserWarning, 1,
+                                          "the driver does not answer these attributes: %U", names)
+                       : -1;
     Py_XDECREF(comma);
     Py_XDECREF(names);
     return status;

@@ -13,7 +13,8 @@
 /* Keeps the objects (each may be NULL) until the work now queued on this stream of the current context is
  * done. Takes references of its own. -1 with MemoryError, before which nothing was kept. Call it before the
  * work is queued when failing then would be too late. */
-int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first, PyObject *second);
+int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
+               PyObject *second);
 
 /* Around a wait or a query: what is kept for the stream, or for the whole context when stream is
  * KEEP_ALIVE_ALL, is taken out before, and afterwards let go when the work is done or put back when it is

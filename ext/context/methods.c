@@ -53,8 +53,8 @@ static PyObject *context_detach_py(PyObject *self, PyObject *Py_UNUSED(none))
     return context_detach(context_cast(self)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* `with device.make_context()` enters by the push that make_context made, so that the end of the block undoes it:
- * as long as nothing was made in the context, which is then used without `with` as well. */
+/* `with device.make_context()` enters by the push that make_context made, so that the end of the block undoes
+ * it: as long as nothing was made in the context, which is then used without `with` as well. */
 static PyObject *context_enter_py(PyObject *self, PyObject *Py_UNUSED(none))
 {
     ContextObject *context = context_cast(self);
@@ -217,18 +217,20 @@ PREFERENCE(cache_config, CacheConfig, CUfunc_cache, func_cache, "cc")
 PREFERENCE(shared_config, SharedMemConfig, CUsharedconfig, shared_config, "sc")
 #undef PREFERENCE
 
-PyDoc_STRVAR(get_cache_config_doc, "get_cache_config($type)\n--\n\n"
-                                   "Read the current context's preference between L1 cache and shared memory.\n"
-                                   "\nReturns\n-------\n"
-                                   "func_cache\n"
-                                   "\nNotes\n-----\n"
-                                   "Calls cuCtxGetCacheConfig.");
-PyDoc_STRVAR(set_cache_config_doc, "set_cache_config($type, cc, /)\n--\n\n"
-                                   "Set the current context's preference between L1 cache and shared memory.\n"
-                                   "\nParameters\n----------\n"
-                                   "cc : func_cache\n"
-                                   "\nNotes\n-----\n"
-                                   "Calls cuCtxSetCacheConfig.");
+PyDoc_STRVAR(get_cache_config_doc,
+             "get_cache_config($type)\n--\n\n"
+             "Read the current context's preference between L1 cache and shared memory.\n"
+             "\nReturns\n-------\n"
+             "func_cache\n"
+             "\nNotes\n-----\n"
+             "Calls cuCtxGetCacheConfig.");
+PyDoc_STRVAR(set_cache_config_doc,
+             "set_cache_config($type, cc, /)\n--\n\n"
+             "Set the current context's preference between L1 cache and shared memory.\n"
+             "\nParameters\n----------\n"
+             "cc : func_cache\n"
+             "\nNotes\n-----\n"
+             "Calls cuCtxSetCacheConfig.");
 PyDoc_STRVAR(get_shared_config_doc, "get_shared_config($type)\n--\n\n"
                                     "Read the bank size of shared memory.\n"
                                     "\nReturns\n-------\n"

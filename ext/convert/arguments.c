@@ -1,8 +1,8 @@
 /* Positional and keyword arguments sorted into an array, without building a tuple or a dict.
  *
- * What a callable takes is said once, in the text signature with which its docstring begins: inspect.signature
- * and help() read it, and so does this file. "memcpy_dtod_async(dest, src, size, stream=None)": three parameters
- * that are required and one that is not.
+ * What a callable takes is said once, in the text signature with which its docstring begins:
+ * inspect.signature and help() read it, and so does this file. "memcpy_dtod_async(dest, src, size,
+ * stream=None)": three parameters that are required and one that is not.
  */
 #include "ext/convert/convert.h"
 
@@ -67,8 +67,8 @@ static const char *name_of(const char *signature, char name[NAME_MAX_SIZE])
 }
 
 /* Sorts what came by position. A call that gives everything so never looks at the signature. */
-static int take_positional(const char *signature, PyObject *const *args, Py_ssize_t arg_count, PyObject **given,
-                           int total)
+static int take_positional(const char *signature, PyObject *const *args, Py_ssize_t arg_count,
+                           PyObject **given, int total)
 {
     char name[NAME_MAX_SIZE];
     for (int i = 0; i < total; i++) given[i] = i < arg_count ? args[i] : NULL;
@@ -103,7 +103,8 @@ static int find_alias(const char *signature, const char *keyword, int total)
     return -1;
 }
 
-static int take_keyword(const char *signature, PyObject *keyword, PyObject *value, PyObject **given, int total)
+static int take_keyword(const char *signature, PyObject *keyword, PyObject *value, PyObject **given,
+                        int total)
 {
     const char *name = PyUnicode_AsUTF8(keyword);
     char function[NAME_MAX_SIZE];

@@ -7,9 +7,9 @@
 struct ContextObject;
 struct _PyArray_Descr;
 
-/* Sorts positional and keyword arguments into given[], one borrowed reference a parameter, NULL where not given.
- * signature is the callable's docstring, "name($self, a, b=None)\n--\n\n...": parameters without a default are
- * required, each may be passed by keyword, and there are `total`. */
+/* Sorts positional and keyword arguments into given[], one borrowed reference a parameter, NULL where not
+ * given. signature is the callable's docstring, "name($self, a, b=None)\n--\n\n...": parameters without a
+ * default are required, each may be passed by keyword, and there are `total`. */
 int convert_arguments(const char *signature, FAST_PARAMETERS, PyObject **given, int total);
 
 /* The same for tp_new, tp_init and tp_call. */

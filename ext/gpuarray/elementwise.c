@@ -1,5 +1,6 @@
-/* See elementwise.h. In the order of a call: operands are read, dtypes found, shapes broadcast, results allocated, the
- * loop is planned (core/loop_plan.h), its kernel found, the parameter block filled, the launch made. */
+/* See elementwise.h. In the order of a call: operands are read, dtypes found, shapes broadcast, results
+ * allocated, the loop is planned (core/loop_plan.h), its kernel found, the parameter block filled, the launch
+ * made. */
 #include "ext/gpuarray/elementwise.h"
 
 #include <string.h>
@@ -176,7 +177,8 @@ static int broadcast(Work *work)
     return 0;
 }
 
-/* The operand whose class, allocator and order of axes results take: the first of the result's shape, else the first. */
+/* The operand whose class, allocator and order of axes results take: the first of the result's shape, else
+ * the first. */
 static GPUArrayObject *model(const Work *work)
 {
     GPUArrayObject *first = NULL;
@@ -237,7 +239,8 @@ static int make_results(Work *work)
     for (int k = 0; k < work->outputs; k++) {
         GPUArrayObject *out = work->arrays[k];
         if (out && strides_may_overlap(out->ndim, out->shape, out->strides, out->itemsize)) {
-            PyErr_SetString(PyExc_ValueError, "several elements of out share memory: it cannot be written to");
+            PyErr_SetString(PyExc_ValueError,
+                            "several elements of out share memory: it cannot be written to");
             return -1;
         }
         bool blocked = false;
@@ -362,8 +365,8 @@ static int launch(Work *work)
     LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}};
     int failed = use_arrays(work);
     if (!failed)
-        failed = function_launch_buffer(function_cast(kernel.function), &shape, NULL, work->mode.stream, block,
-                                        bytes);
+        failed = function_launch_buffer(function_cast(kernel.function), &shape, NULL, work->mode.stream,
+                                        block, bytes);
     Py_DECREF(kernel.function);
     return failed;
 }

@@ -191,7 +191,8 @@ static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     HostArrayForm form;
     char order = 'C';
-    if (convert_call(gpuarray_doc, args, kwargs, GIVEN(given)) < 0 || read_order(given[GIVEN_ORDER], &order) < 0
+    if (convert_call(gpuarray_doc, args, kwargs, GIVEN(given)) < 0
+        || read_order(given[GIVEN_ORDER], &order) < 0
         || read_form(array->state, given[GIVEN_SHAPE], given[GIVEN_DTYPE], &form) < 0)
         return -1;
     PyObject *allocator = given_or_null(given[GIVEN_ALLOCATOR]), *base = given_or_null(given[GIVEN_BASE]);
@@ -253,7 +254,8 @@ PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const
 
 bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, const Py_ssize_t *shape)
 {
-    return array->ndim == ndim && (ndim == 0 || memcmp(array->shape, shape, (size_t)ndim * sizeof *shape) == 0);
+    return array->ndim == ndim
+           && (ndim == 0 || memcmp(array->shape, shape, (size_t)ndim * sizeof *shape) == 0);
 }
 
 int gpuarray_check_memory(GPUArrayObject *array)
@@ -489,8 +491,8 @@ static PyGetSetDef gpuarray_getset[] = {
     {"shape", get_shape, NULL, "Lengths of the axes.", NULL},
     {"strides", get_strides, NULL, "Bytes from one element to the next along each axis.", NULL},
     {"dtype", get_dtype, NULL, "NumPy's description of an element.", NULL},
-    {"allocator", get_allocator, set_allocator, "What makes memory for this array and for what is made of it.",
-     NULL},
+    {"allocator", get_allocator, set_allocator,
+     "What makes memory for this array and for what is made of it.", NULL},
     {"base", get_base, set_base, "The object that keeps the memory, None when the array does.", NULL},
     {"gpudata", get_gpudata, set_gpudata,
      "The memory: an allocation, or an address as int; None without elements.", NULL},
@@ -503,17 +505,18 @@ static PyGetSetDef gpuarray_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* Element by element it will be. Until then an answer would be that of identity, which is another question; only
- * None is no array and never equal. */
+/* Element by element it will be. Until then an answer would be that of identity, which is another question;
+ * only None is no array and never equal. */
 static PyObject *gpuarray_compare(PyObject *Py_UNUSED(self), PyObject *other, int operation)
 {
     static const char *const signs[] = {
         [Py_LT] = "<", [Py_LE] = "<=", [Py_EQ] = "==", [Py_NE] = "!=", [Py_GT] = ">", [Py_GE] = ">="};
     if (other == Py_None && (operation == Py_EQ || operation == Py_NE)) Py_RETURN_NOTIMPLEMENTED;
-    return PyErr_Format(PyExc_TypeError,
-                        "GPUArray %s %s: comparisons are not there yet in this version. Compare a.get() on the "
-                        "host; `a is b` asks whether two are one",
-                        signs[operation], Py_TYPE(other)->tp_name);
+    return PyErr_Format(
+        PyExc_TypeError,
+        "GPUArray %s %s: comparisons are not there yet in this version. Compare a.get() on the "
+        "host; `a is b` asks whether two are one",
+        signs[operation], Py_TYPE(other)->tp_name);
 }
 
 static PyType_Slot gpuarray_slots[] = {

@@ -123,7 +123,8 @@ static int read_shape(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape
     if (ndim > STRIDES_MAX_DIMS)
         PyErr_Format(PyExc_ValueError, "an array has at most %d axes", STRIDES_MAX_DIMS);
     for (Py_ssize_t i = 0; i < ndim && !PyErr_Occurred(); i++)
-        shape[i] = PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
+        shape[i] =
+            PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
     Py_DECREF(items);
     return PyErr_Occurred() ? -1 : (int)ndim;
 }
@@ -239,8 +240,8 @@ PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS)
         if (axis < 0 || new_size == 0 || shape[axis] * old_size % new_size) {
             Py_DECREF(dtype);
             return PyErr_Format(PyExc_ValueError,
-                                "elements of %zd bytes cannot be seen as elements of %zd bytes here", old_size,
-                                new_size);
+                                "elements of %zd bytes cannot be seen as elements of %zd bytes here",
+                                old_size, new_size);
         }
         shape[axis] = shape[axis] * old_size / new_size;
         strides[axis] = new_size;
@@ -282,8 +283,8 @@ static int take_integer(Indexing *view_of, PyObject *index)
     Py_ssize_t length = view_of->array->shape[view_of->axis], i = PyNumber_AsSsize_t(index, PyExc_IndexError);
     if (i == -1 && PyErr_Occurred()) return -1;
     if (i < -length || i >= length) {
-        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d of length %zd", i, view_of->axis,
-                     length);
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d of length %zd", i,
+                     view_of->axis, length);
         return -1;
     }
     view_of->offset += (i < 0 ? i + length : i) * view_of->array->strides[view_of->axis++];
@@ -295,7 +296,8 @@ static int take_one(Indexing *view_of, PyObject *item, int rest)
     if (item == Py_None) return add_axis(view_of, 1, 0);
     if (item == Py_Ellipsis) {
         for (; view_of->axis < view_of->array->ndim - rest; view_of->axis++)
-            if (add_axis(view_of, view_of->array->shape[view_of->axis], view_of->array->strides[view_of->axis])
+            if (add_axis(view_of, view_of->array->shape[view_of->axis],
+                         view_of->array->strides[view_of->axis])
                 < 0)
                 return -1;
         return 0;
@@ -305,7 +307,8 @@ static int take_one(Indexing *view_of, PyObject *item, int rest)
         return -1;
     }
     if (PySlice_Check(item)) return take_slice(view_of, item);
-    if (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item)) return take_integer(view_of, item);
+    if (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item))
+        return take_integer(view_of, item);
     PyErr_Format(PyExc_IndexError, "an index is an integer, a slice, ... or None, not %.200s",
                  Py_TYPE(item)->tp_name);
     return -1;

@@ -288,11 +288,12 @@ PyDoc_STRVAR(in_doc, "In(ary)\n--\n\n"
                      "\nParameters\n----------\n"
                      "ary : numpy.ndarray or bytes-like");
 
-PyDoc_STRVAR(out_doc, "Out(ary)\n--\n\n"
-                      "A host array that is filled from the device after the launch, which then waits for the\n"
-                      "kernel.\n"
-                      "\nParameters\n----------\n"
-                      "ary : numpy.ndarray or bytes-like");
+PyDoc_STRVAR(out_doc,
+             "Out(ary)\n--\n\n"
+             "A host array that is filled from the device after the launch, which then waits for the\n"
+             "kernel.\n"
+             "\nParameters\n----------\n"
+             "ary : numpy.ndarray or bytes-like");
 
 PyDoc_STRVAR(in_out_doc, "InOut(ary)\n--\n\n"
                          "A host array that is copied to the device before the launch and back after it.\n"

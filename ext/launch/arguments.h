@@ -52,8 +52,8 @@ void launch_args_clear(LaunchArgs *launch);
  * they are more than `room`. */
 size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t room);
 
-/* An allocation as an argument of this function: LogicError (-1) when it was freed, or its context was. What of
- * another context's memory a kernel reaches is for the driver to say. */
+/* An allocation as an argument of this function: LogicError (-1) when it was freed, or its context was. What
+ * of another context's memory a kernel reaches is for the driver to say. */
 int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
                                  DeviceAllocationObject *allocation);
 

@@ -19,8 +19,8 @@ const char *function_name(FunctionObject *function)
 }
 
 /* Why the driver refused, as far as can be told from outside. */
-IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
-                                size_t size)
+IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *shape, CUresult result,
+                                char *text, size_t size)
 {
     CUcontext current = NULL;
     size_t used = strlen(text);
@@ -108,7 +108,8 @@ int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
     CUresult result;
     *timer = (LaunchTimer){0};
     CALL(state, result, driver.cuEventCreate(&timer->start, CU_EVENT_DEFAULT));
-    if (result == CUDA_SUCCESS) CALL_NEAR(state, result, driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT));
+    if (result == CUDA_SUCCESS)
+        CALL_NEAR(state, result, driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT));
     if (result != CUDA_SUCCESS) return start_error(state, timer, result, "cuEventCreate");
     CALL(state, result, driver.cuEventRecord(timer->start, stream));
     return result == CUDA_SUCCESS ? 0 : start_error(state, timer, result, "cuEventRecord");
@@ -202,7 +203,8 @@ static void function_dealloc(PyObject *self)
 static PyObject *function_repr(PyObject *self)
 {
     FunctionObject *function = function_cast(self);
-    return PyUnicode_FromFormat("<pycuda.driver.Function %R at %p>", function->name, (void *)function->handle);
+    return PyUnicode_FromFormat("<pycuda.driver.Function %R at %p>", function->name,
+                                (void *)function->handle);
 }
 
 static PyObject *read_attribute(FunctionObject *function, int attribute)
@@ -295,7 +297,8 @@ static PyObject *set_shared_config(PyObject *self, FAST_PARAMETERS)
         || convert_unsigned(given[0], "sc", &config) < 0)
         return NULL;
     CALL(function->state, result, driver.cuFuncSetSharedMemConfig(function->handle, config));
-    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncSetSharedMemConfig", NULL);
+    if (result != CUDA_SUCCESS)
+        return raise_driver(function->state, result, "cuFuncSetSharedMemConfig", NULL);
     Py_RETURN_NONE;
 }
 

@@ -39,11 +39,11 @@ typedef struct FunctionObject {
     CUfunction handle;
     PyObject *name;
     KernelLayout layout;        /* not changed after creation */
-    _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT];    /* the kind of argument seen last at each position */
-    Prepared *prepared;         /* held; NULL before prepare() */
-    PyObject *arg_format, *texrefs;     /* as prepare() was given them; NULL before */
-    StatefulLaunch *stateful;   /* owned; NULL until used */
-    PyObject *attributes;       /* __dict__ */
+    _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT]; /* the kind of argument seen last at each position */
+    Prepared *prepared; /* held; NULL before prepare() */
+    PyObject *arg_format, *texrefs; /* as prepare() was given them; NULL before */
+    StatefulLaunch *stateful; /* owned; NULL until used */
+    PyObject *attributes; /* __dict__ */
     PyObject *weak_references;
 } FunctionObject;
 
@@ -55,8 +55,8 @@ PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction 
 /* The name for messages, never NULL. */
 const char *function_name(FunctionObject *function);
 
-/* What a launch asks for beyond its shape (ext/launch/attributes.c): the keywords as given, each may be NULL, and
- * what the driver is told. */
+/* What a launch asks for beyond its shape (ext/launch/attributes.c): the keywords as given, each may be NULL,
+ * and what the driver is told. */
 typedef struct LaunchExtraKeywords {
     PyObject *cooperative, *cluster, *programmatic, *priority, *carveout;
 } LaunchExtraKeywords;

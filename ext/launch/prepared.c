@@ -64,8 +64,8 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
     } else if (!tiles_parameters(prepared, layout)) {
         if (wrong < 0)
             PyErr_Format(PyExc_TypeError, "prepare: kernel '%s' takes %u argument%s, %zd type%s given",
-                         function_name(function), layout->count, layout->count == 1 ? "" : "s", prepared->count,
-                         prepared->count == 1 ? "" : "s");
+                         function_name(function), layout->count, layout->count == 1 ? "" : "s",
+                         prepared->count, prepared->count == 1 ? "" : "s");
         else
             PyErr_Format(PyExc_TypeError,
                          "prepare: argument %zd of kernel '%s' has %u bytes by its type ('%c'), the "
@@ -82,7 +82,8 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
 static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
 {
     if (convert_native(dtype, "prepare") < 0) return NULL;
-    if (strchr("biufc", dtype->kind) && pack_code(dtype->type)) return PyUnicode_FromFormat("%c", dtype->type);
+    if (strchr("biufc", dtype->kind) && pack_code(dtype->type))
+        return PyUnicode_FromFormat("%c", dtype->type);
     if (dtype->kind == 'V' && !PyDataType_REFCHK(dtype))
         return PyUnicode_FromFormat("%zds", (Py_ssize_t)PyDataType_ELSIZE(dtype));
     PyErr_Format(PyExc_TypeError, "prepare: argument %zd: kernels take no %S", position, (PyObject *)dtype);
@@ -91,7 +92,8 @@ static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
 
 static bool is_pointer_type(ModuleState *state, PyTypeObject *type)
 {
-    return PyType_IsSubtype(type, state->DeviceAllocation_type) || PyType_IsSubtype(type, state->GPUArray_type)
+    return PyType_IsSubtype(type, state->DeviceAllocation_type)
+           || PyType_IsSubtype(type, state->GPUArray_type)
            || PyType_IsSubtype(type, state->PointerHolderBase_type)
            || PyType_IsSubtype(type, state->ArgumentHandler_type);
 }
@@ -327,9 +329,9 @@ typedef struct TimedCallObject {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     ModuleState *state;
-    ContextObject *context;     /* held: the events belong to it */
-    LaunchTimer timer;          /* until deallocation: several threads may read it at once */
-    double seconds;             /* negative until it was asked */
+    ContextObject *context; /* held: the events belong to it */
+    LaunchTimer timer; /* until deallocation: several threads may read it at once */
+    double seconds; /* negative until it was asked */
 } TimedCallObject;
 
 static TimedCallObject *timed_call_cast(PyObject *object) { return (TimedCallObject *)object; }

@@ -160,8 +160,8 @@ static int write_bytes(ModuleState *state, const PackCode *code, size_t length, 
     Py_DECREF(lender);
     if (failed) {
         PyErr_Clear();
-        return raise_pack(state, "format code '%c' takes bytes or a contiguous buffer, not %.200s", code->code,
-                          Py_TYPE(value)->tp_name);
+        return raise_pack(state, "format code '%c' takes bytes or a contiguous buffer, not %.200s",
+                          code->code, Py_TYPE(value)->tp_name);
     }
     bool pascal = code->kind == PACK_PASCAL;
     size_t room = pascal && length ? length - 1 : length;
@@ -177,7 +177,8 @@ static int write_pointer(ModuleState *state, PyObject *value, unsigned char *out
 {
     CUdeviceptr address;
     if (convert_pointer(state, value, &address) < 0) {
-        if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_OverflowError)) return -1;
+        if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_OverflowError))
+            return -1;
         PyErr_Clear();
         return raise_pack(state, "format code 'P' takes an address, not %.200s", Py_TYPE(value)->tp_name);
     }
@@ -227,7 +228,8 @@ static PyObject *read_number(const PackCode *code, const unsigned char *in)
 {
     float narrow[2];
     double wide[2];
-    if (code->kind == PACK_HALF) return PyFloat_FromDouble(PyFloat_Unpack2((const char *)in, PY_LITTLE_ENDIAN));
+    if (code->kind == PACK_HALF)
+        return PyFloat_FromDouble(PyFloat_Unpack2((const char *)in, PY_LITTLE_ENDIAN));
     bool is_complex = code->kind == PACK_COMPLEX;
     if (code->size == (is_complex ? sizeof narrow : sizeof *narrow)) {
         memcpy(narrow, in, code->size);

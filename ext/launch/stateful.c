@@ -32,7 +32,8 @@ static int check_count(const char *method, Py_ssize_t given, Py_ssize_t wanted)
 }
 
 /* Writes into the parameter space, which grows as needed unless param_set_size fixed it. */
-static int put(FunctionObject *function, StatefulLaunch *launch, size_t offset, const void *bytes, size_t size)
+static int put(FunctionObject *function, StatefulLaunch *launch, size_t offset, const void *bytes,
+               size_t size)
 {
     if (offset > sizeof launch->bytes || size > sizeof launch->bytes - offset) {
         PyErr_Format(PyExc_ValueError, "kernel '%s': the parameter space ends at %d bytes",
@@ -188,17 +189,18 @@ static PyObject *launch_grid_async(PyObject *self, PyObject *const *args, Py_ssi
     StatefulLaunch *set = stateful(function_cast(self), "launch_grid_async");
     unsigned width, height;
     CUstream stream;
-    if (!set || check_count("launch_grid_async", count, 3) < 0 || convert_unsigned(args[0], "width", &width) < 0
-        || convert_unsigned(args[1], "height", &height) < 0
+    if (!set || check_count("launch_grid_async", count, 3) < 0
+        || convert_unsigned(args[0], "width", &width) < 0 || convert_unsigned(args[1], "height", &height) < 0
         || launch_read_stream(function_cast(self)->state, args[2], &stream) < 0)
         return NULL;
     return launch_grid_on(function_cast(self), set, width, height, stream);
 }
 
-PyDoc_STRVAR(launch_kernel_doc, "_launch_kernel($self, grid, block, arg_bytes, shared_bytes, stream, /)\n--\n\n"
-                                "Launch with arguments that are packed already.\n"
-                                "\nNotes\n-----\n"
-                                "Calls cuLaunchKernel.");
+PyDoc_STRVAR(launch_kernel_doc,
+             "_launch_kernel($self, grid, block, arg_bytes, shared_bytes, stream, /)\n--\n\n"
+             "Launch with arguments that are packed already.\n"
+             "\nNotes\n-----\n"
+             "Calls cuLaunchKernel.");
 
 static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
@@ -225,7 +227,8 @@ static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t
 /* Each under its public name and, as older PyCUDA had it, with an underscore: X(name, parameters, text). */
 #define STATEFUL_METHODS(X) \
     X(set_block_shape, "$self, x, y, z, /", \
-      "Set the block of the next launch.\n\nDeprecated: call the function with block= and grid=, or prepare " \
+      "Set the block of the next launch.\n\nDeprecated: call the function with block= and grid=, or " \
+      "prepare " \
       "it.\n" \
       "\nParameters\n----------\n" \
       "x, y, z : int\n    Threads.") \

@@ -247,8 +247,9 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
         || prepare_device_copy(state, given, async, given[5], &copy) < 0)
         goto done;
     if (copy.size && async)
-        CALL(state, result,
-             driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
+        CALL(
+            state, result,
+            driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
     else if (copy.size)
         CALL_WAITING(state, result, ON_CONTEXT,
                      driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));

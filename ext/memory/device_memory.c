@@ -166,8 +166,8 @@ static void release_late(PyObject *capsule)
     PyMem_Free(late);
 }
 
-/* Whether the release is put off, in the current context: it would wait for what a signal has made the program
- * leave. */
+/* Whether the release is put off, in the current context: it would wait for what a signal has made the
+ * program leave. */
 static bool is_put_off(ContextObject *context, CUdeviceptr pointer)
 {
     ModuleState *state = context->state;
@@ -252,16 +252,17 @@ static PyObject *allocation_free(PyObject *self, PyObject *Py_UNUSED(none))
                         "it was freed before");
 }
 
-PyDoc_STRVAR(as_buffer_doc, "as_buffer($self, size, offset=0)\n--\n\n"
-                            "The device address as a buffer, for interfaces that take such. On a GPU the host\n"
-                            "cannot access it.\n"
-                            "\nParameters\n----------\n"
-                            "size : int\n    Bytes.\n"
-                            "offset : int\n    Bytes from the address to the first one of the buffer.\n"
-                            "\nReturns\n-------\n"
-                            "memoryview\n    Writable.\n"
-                            "\nRaises\n------\n"
-                            "ValueError\n    It would go beyond the allocation.");
+PyDoc_STRVAR(as_buffer_doc,
+             "as_buffer($self, size, offset=0)\n--\n\n"
+             "The device address as a buffer, for interfaces that take such. On a GPU the host\n"
+             "cannot access it.\n"
+             "\nParameters\n----------\n"
+             "size : int\n    Bytes.\n"
+             "offset : int\n    Bytes from the address to the first one of the buffer.\n"
+             "\nReturns\n-------\n"
+             "memoryview\n    Writable.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    It would go beyond the allocation.");
 
 static PyObject *allocation_as_buffer(PyObject *self, FAST_PARAMETERS)
 {
@@ -430,7 +431,8 @@ static PyObject *mem_alloc_pitch(PyObject *module, FAST_PARAMETERS)
         if (__builtin_mul_overflow(width, height, &size)) size = SIZE_MAX;
         return device_memory_raise(state, result, "cuMemAllocPitch", size);
     }
-    return Py_BuildValue("(Nn)", device_allocation_own(allocation, pointer, pitch * height), (Py_ssize_t)pitch);
+    return Py_BuildValue("(Nn)", device_allocation_own(allocation, pointer, pitch * height),
+                         (Py_ssize_t)pitch);
 }
 
 PyDoc_STRVAR(mem_get_info_doc, "mem_get_info()\n--\n\n"

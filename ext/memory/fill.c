@@ -65,7 +65,8 @@ static int read_value(PyObject *data, int bits, unsigned *out)
 }
 
 /* Sorts the arguments into `fill` and returns those that are objects to keep. */
-static int read_arguments(const FillForm *form, FAST_PARAMETERS, Fill *fill, PyObject **dest, PyObject **stream)
+static int read_arguments(const FillForm *form, FAST_PARAMETERS, Fill *fill, PyObject **dest,
+                          PyObject **stream)
 {
     PyObject *given[6] = {NULL};
     int count = form->shaped ? 5 : 3, data = form->shaped ? 2 : 1;

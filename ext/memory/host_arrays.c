@@ -58,17 +58,18 @@ static PyObject *make_like(PyObject *module, AllocateFn allocate, const char *si
     return make_array(module_state(module), allocate, &form, given[1], zeroed);
 }
 
-PyDoc_STRVAR(pagelocked_empty_doc, "pagelocked_empty(shape, dtype, order=\"C\", mem_flags=0)\n--\n\n"
-                                   "Allocate an array in page-locked memory, which asynchronous copies need.\n"
-                                   "\nParameters\n----------\n"
-                                   "shape : int or sequence of int\n"
-                                   "dtype : dtype-like\n"
-                                   "order : {\"C\", \"F\"}\n"
-                                   "mem_flags : host_alloc_flags\n"
-                                   "\nReturns\n-------\n"
-                                   "numpy.ndarray\n    Its base is a PagelockedHostAllocation.\n"
-                                   "\nNotes\n-----\n"
-                                   "Calls cuMemHostAlloc.");
+PyDoc_STRVAR(pagelocked_empty_doc,
+             "pagelocked_empty(shape, dtype, order=\"C\", mem_flags=0)\n--\n\n"
+             "Allocate an array in page-locked memory, which asynchronous copies need.\n"
+             "\nParameters\n----------\n"
+             "shape : int or sequence of int\n"
+             "dtype : dtype-like\n"
+             "order : {\"C\", \"F\"}\n"
+             "mem_flags : host_alloc_flags\n"
+             "\nReturns\n-------\n"
+             "numpy.ndarray\n    Its base is a PagelockedHostAllocation.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemHostAlloc.");
 
 PyDoc_STRVAR(pagelocked_zeros_doc, "pagelocked_zeros(shape, dtype, order=\"C\", mem_flags=0)\n--\n\n"
                                    "Allocate an array in page-locked memory, filled with zeros.\n"

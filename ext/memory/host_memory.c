@@ -162,12 +162,13 @@ static bool check_held(HostMemoryObject *memory)
     return !memory->context || context_check(memory->context, "HostPointer");
 }
 
-PyDoc_STRVAR(get_device_pointer_doc, "get_device_pointer($self)\n--\n\n"
-                                     "The address by which the device accesses this memory, if it was mapped.\n"
-                                     "\nReturns\n-------\n"
-                                     "int\n"
-                                     "\nNotes\n-----\n"
-                                     "Calls cuMemHostGetDevicePointer.");
+PyDoc_STRVAR(get_device_pointer_doc,
+             "get_device_pointer($self)\n--\n\n"
+             "The address by which the device accesses this memory, if it was mapped.\n"
+             "\nReturns\n-------\n"
+             "int\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemHostGetDevicePointer.");
 
 static PyObject *memory_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -325,7 +326,8 @@ int host_memory_setup(PyObject *module, ModuleState *state)
                < 0
         || state_add_type(module, &state->AlignedHostAllocation_type, &aligned_spec, state->HostPointer_type)
                < 0
-        || state_add_type(module, &state->RegisteredHostMemory_type, &registered_spec, state->HostPointer_type)
+        || state_add_type(module, &state->RegisteredHostMemory_type, &registered_spec,
+                          state->HostPointer_type)
                < 0)
         return -1;
     return PyModule_AddObjectRef(module, "HostAllocation", (PyObject *)state->PagelockedHostAllocation_type);

@@ -149,7 +149,8 @@ static PyMethodDef pooled_host_methods[] = {
 };
 
 static PyType_Slot pooled_host_slots[] = {
-    {Py_tp_doc, "Page-locked memory from a PageLockedMemoryPool, the base of its arrays. len() is the bytes."},
+    {Py_tp_doc,
+     "Page-locked memory from a PageLockedMemoryPool, the base of its arrays. len() is the bytes."},
     {Py_tp_dealloc, AS_SLOT(pooled_host_dealloc)},
     {Py_tp_traverse, AS_SLOT(pooled_host_traverse)},
     {Py_tp_methods, pooled_host_methods},
@@ -241,7 +242,8 @@ static PyType_Spec host_pool_spec = {
 int host_pool_setup(PyObject *module, ModuleState *state)
 {
     if (state_add_type(module, &state->PageLockedAllocator_type, &allocator_spec, NULL) < 0
-        || state_add_type(module, &state->PooledHostAllocation_type, &pooled_host_spec, state->HostPointer_type)
+        || state_add_type(module, &state->PooledHostAllocation_type, &pooled_host_spec,
+                          state->HostPointer_type)
                < 0)
         return -1;
     return state_add_type(module, &state->PageLockedMemoryPool_type, &host_pool_spec, state->MemoryPool_type);

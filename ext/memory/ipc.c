@@ -75,8 +75,8 @@ static PyObject *ipc_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     CUipcMemHandle handle;
     unsigned flags = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
     CUresult result;
-    if (convert_call(ipc_doc, args, kwargs, GIVEN(given)) < 0 || convert_unsigned(given[1], "flags", &flags) < 0
-        || read_handle(state, given[0], &handle) < 0)
+    if (convert_call(ipc_doc, args, kwargs, GIVEN(given)) < 0
+        || convert_unsigned(given[1], "flags", &flags) < 0 || read_handle(state, given[0], &handle) < 0)
         return NULL;
     IPCMemoryObject *memory = ipc_cast(type->tp_alloc(type, 0));
     if (!memory) return NULL;

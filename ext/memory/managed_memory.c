@@ -198,7 +198,8 @@ static PyMethodDef functions[] = {
 
 int managed_memory_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type) < 0
+    if (state_add_type(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type)
+            < 0
         || PyModule_AddObjectRef(module, "ManagedAllocationOrStub", (PyObject *)state->ManagedAllocation_type)
                < 0)
         return -1;

@@ -72,7 +72,8 @@ static PyObject *pointer_get_attribute(PyObject *module, FAST_PARAMETERS)
     CUdeviceptr pointer;
     CUresult result;
     if (convert_arguments(pointer_get_attribute_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "attr", &attribute) < 0 || convert_pointer(state, given[1], &pointer) < 0)
+        || convert_unsigned(given[0], "attr", &attribute) < 0
+        || convert_pointer(state, given[1], &pointer) < 0)
         return NULL;
     CALL(state, result, driver.cuPointerGetAttribute(&answer, attribute, pointer));
     return result == CUDA_SUCCESS ? show(state, attribute, &answer)

@@ -76,10 +76,11 @@ static PyMemberDef holder_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(holder_doc, "PointerHolderBase()\n--\n\n"
-                         "Base class for objects that stand for device memory allocated elsewhere.\n\n"
-                         "A subclass defines get_pointer(), which returns the address; its objects are taken\n"
-                         "wherever a DeviceAllocation is.");
+PyDoc_STRVAR(holder_doc,
+             "PointerHolderBase()\n--\n\n"
+             "Base class for objects that stand for device memory allocated elsewhere.\n\n"
+             "A subclass defines get_pointer(), which returns the address; its objects are taken\n"
+             "wherever a DeviceAllocation is.");
 
 static PyType_Slot holder_slots[] = {
     {Py_tp_doc, (void *)holder_doc},

@@ -97,7 +97,8 @@ static int read_bits(PyObject *value, unsigned *bits)
 {
     if (convert_unsigned(value, "leading_bits_in_bin_id", bits) < 0) return -1;
     if (*bits <= POOL_MAX_BITS) return 0;
-    PyErr_Format(PyExc_ValueError, "leading_bits_in_bin_id is %u: it may be at most %d", *bits, POOL_MAX_BITS);
+    PyErr_Format(PyExc_ValueError, "leading_bits_in_bin_id is %u: it may be at most %d", *bits,
+                 POOL_MAX_BITS);
     return -1;
 }
 
@@ -116,7 +117,8 @@ int pool_start(PyObject *self, const PoolSource *source, unsigned flags, PyObjec
 MemoryPool *pool_of(PyObject *self)
 {
     MemoryPool *pool = pool_cast(self)->pool;
-    if (!pool) raise_logic(state_of_type(Py_TYPE(self)), "%s.__init__ was not called", Py_TYPE(self)->tp_name);
+    if (!pool)
+        raise_logic(state_of_type(Py_TYPE(self)), "%s.__init__ was not called", Py_TYPE(self)->tp_name);
     return pool;
 }
 
@@ -162,8 +164,8 @@ void memory_pool_give(MemoryPool *pool, PoolBlock *block)
     memory_pool_discard(pool, block);
 }
 
-/* A held block, after its last work. The context is current. NULL with an exception when that failed, without when there
- * is none. */
+/* A held block, after its last work. The context is current. NULL with an exception when that failed, without
+ * when there is none. */
 static PoolBlock *take_after(MemoryPool *pool, size_t size, CUstream stream)
 {
     PoolBlock *block = NULL;
@@ -322,7 +324,8 @@ static PyObject *pool_get_alloc_size(PyObject *self, PyObject *value)
     const MemoryPool *pool = pool_of(self);
     unsigned bin = 0;
     if (!pool || convert_unsigned(value, "bin", &bin) < 0) return NULL;
-    if (bin < pool_bin_count(pool->core.bits)) return PyLong_FromSize_t(pool_alloc_size(pool->core.bits, bin));
+    if (bin < pool_bin_count(pool->core.bits))
+        return PyLong_FromSize_t(pool_alloc_size(pool->core.bits, bin));
     return PyErr_Format(PyExc_ValueError, "bin is %u: this pool has %u bins", bin,
                         pool_bin_count(pool->core.bits));
 }

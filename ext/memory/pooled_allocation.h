@@ -27,8 +27,8 @@ static inline bool pooled_in_use(ModuleState *state)
 }
 
 /* Costs that load as long as no pool is used. */
-static inline int pooled_note(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
-                              CUstream handle)
+static inline int pooled_note(ModuleState *state, PyObject *const *objects, Py_ssize_t count,
+                              PyObject *stream, CUstream handle)
 {
     if (!pooled_in_use(state)) return 0;
     return pooled_note_objects(state, objects, count, stream, handle);

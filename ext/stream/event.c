@@ -96,7 +96,8 @@ static PyObject *event_record(PyObject *self, FAST_PARAMETERS)
         || !context_check(event->context, "cuEventRecord"))
         return NULL;
     CALL(event->state, result, driver.cuEventRecord(event->handle, stream));
-    return result == CUDA_SUCCESS ? Py_NewRef(self) : raise_driver(event->state, result, "cuEventRecord", NULL);
+    return result == CUDA_SUCCESS ? Py_NewRef(self)
+                                  : raise_driver(event->state, result, "cuEventRecord", NULL);
 }
 
 PyDoc_STRVAR(synchronize_doc, "synchronize($self)\n--\n\n"

@@ -10,8 +10,9 @@
 
 /* ---- The object ---- */
 
-PyDoc_STRVAR(doc_2d, "Memcpy2D()\n--\n\n"
-                     "A copy of rows: set both ends and the fields, then call it. All fields are 0 at first.");
+PyDoc_STRVAR(doc_2d,
+             "Memcpy2D()\n--\n\n"
+             "A copy of rows: set both ends and the fields, then call it. All fields are 0 at first.");
 
 PyDoc_STRVAR(doc_3d, "Memcpy3D()\n--\n\n"
                      "A copy of planes of rows: Memcpy2D with a third dimension; depth must be set.");
@@ -216,14 +217,15 @@ static PyObject *shaped_call_2d(PyObject *self, PyObject *args, PyObject *kwargs
     return copy(shaped_cast(self), given[1], !aligned);
 }
 
-PyDoc_STRVAR(call_3d_doc, "__call__($self, stream=None)\n--\n\n"
-                          "Copy and wait, or queue the copy on a stream.\n"
-                          "\nParameters\n----------\n"
-                          "stream : Stream\n    Queue the copy; what it needs stays alive until it is done.\n"
-                          "\nRaises\n------\n"
-                          "ValueError\n    The copy would leave the memory of either end; nothing is copied.\n"
-                          "\nNotes\n-----\n"
-                          "Calls cuMemcpy3D, cuMemcpy3DAsync, cuMemcpy3DPeer, cuMemcpy3DPeerAsync.");
+PyDoc_STRVAR(call_3d_doc,
+             "__call__($self, stream=None)\n--\n\n"
+             "Copy and wait, or queue the copy on a stream.\n"
+             "\nParameters\n----------\n"
+             "stream : Stream\n    Queue the copy; what it needs stays alive until it is done.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    The copy would leave the memory of either end; nothing is copied.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemcpy3D, cuMemcpy3DAsync, cuMemcpy3DPeer, cuMemcpy3DPeerAsync.");
 
 static PyObject *shaped_call_3d(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -269,7 +271,10 @@ static size_t *field_of(PyObject *self, const SizeField *field)
     return (size_t *)(void *)((char *)&shaped_cast(self)->copy + field->offset);
 }
 
-static PyObject *size_get(PyObject *self, void *closure) { return PyLong_FromSize_t(*field_of(self, closure)); }
+static PyObject *size_get(PyObject *self, void *closure)
+{
+    return PyLong_FromSize_t(*field_of(self, closure));
+}
 
 static int refuse_deletion(const char *name)
 {

@@ -12,9 +12,9 @@ typedef enum ShapedKind { SHAPED_2D, SHAPED_3D, SHAPED_PEER } ShapedKind;
 typedef enum ShapedSide { SHAPED_SRC, SHAPED_DST } ShapedSide;
 
 typedef struct ShapedEnd {
-    PyObject *object;       /* owned: the Array, the device object, or what holds the host memory; or NULL */
-    size_t room;            /* bytes from the address on, SIZE_MAX when not known */
-    PyObject *context;      /* owned, a Context or NULL: of Memcpy3DPeer */
+    PyObject *object; /* owned: the Array, the device object, or what holds the host memory; or NULL */
+    size_t room; /* bytes from the address on, SIZE_MAX when not known */
+    PyObject *context; /* owned, a Context or NULL: of Memcpy3DPeer */
 } ShapedEnd;
 
 typedef struct ShapedCopyObject {
@@ -22,7 +22,7 @@ typedef struct ShapedCopyObject {
     ModuleState *state;
     ShapedKind kind;
     CUDA_MEMCPY3D_PEER copy;
-    ShapedEnd ends[2];      /* by ShapedSide */
+    ShapedEnd ends[2]; /* by ShapedSide */
 } ShapedCopyObject;
 
 static inline ShapedCopyObject *shaped_cast(PyObject *object) { return (ShapedCopyObject *)object; }

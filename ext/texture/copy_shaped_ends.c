@@ -256,8 +256,8 @@ static int check_end(ShapedCopyObject *self, ShapedSide side)
     EndShape end = end_shape(&self->copy, side);
     if (end.type == 0) {
         raise_logic(self->state,
-                    "the copy has no %s: call set_%s_host, set_%s_device, set_%s_array or set_%s_unified", name,
-                    name, name, name, name);
+                    "the copy has no %s: call set_%s_host, set_%s_device, set_%s_array or set_%s_unified",
+                    name, name, name, name, name);
         return -1;
     }
     if (check_alive(self, side, end.type) < 0) return -1;

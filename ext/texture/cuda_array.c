@@ -278,10 +278,11 @@ static void cuda_array_dealloc(PyObject *self)
     Py_DECREF((PyObject *)type);
 }
 
-PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
-                       "Free the memory now and not with the last reference; nothing happens the second time.\n"
-                       "\nNotes\n-----\n"
-                       "Calls cuArrayDestroy.");
+PyDoc_STRVAR(free_doc,
+             "free($self)\n--\n\n"
+             "Free the memory now and not with the last reference; nothing happens the second time.\n"
+             "\nNotes\n-----\n"
+             "Calls cuArrayDestroy.");
 
 static PyObject *cuda_array_free(PyObject *self, PyObject *Py_UNUSED(none))
 {

@@ -71,7 +71,8 @@ static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
     CUstream stream;
     size_t size = 0;
     CUresult result = CUDA_SUCCESS;
-    if (convert_arguments(to_array ? memcpy_dtoa_doc : memcpy_atod_doc, args, arg_count, keywords, GIVEN(given))
+    if (convert_arguments(to_array ? memcpy_dtoa_doc : memcpy_atod_doc, args, arg_count, keywords,
+                          GIVEN(given))
             < 0
         || read_place(state, given[array], "ary", given[array + 1], "index", &place) < 0
         || convert_size(given[3], "len", &size) < 0
@@ -96,7 +97,8 @@ static PyObject *copy_host(PyObject *module, bool to_array, FAST_PARAMETERS)
     ArrayPlace place;
     HostBuffer host;
     CUresult result = CUDA_SUCCESS;
-    if (convert_arguments(to_array ? memcpy_htoa_doc : memcpy_atoh_doc, args, arg_count, keywords, GIVEN(given))
+    if (convert_arguments(to_array ? memcpy_htoa_doc : memcpy_atoh_doc, args, arg_count, keywords,
+                          GIVEN(given))
             < 0
         || read_place(state, given[array], "ary", given[array + 1], "index", &place) < 0
         || (to_array ? buffers_read(given[2], "src", &host) : buffers_write(given[0], "dest", &host)) < 0)
@@ -169,7 +171,8 @@ static int add_alias(PyObject *module, const char *alias, const char *name)
 
 int cuda_array_copy_setup(PyObject *module, ModuleState *Py_UNUSED(state))
 {
-    if (PyModule_AddFunctions(module, functions) < 0 || add_alias(module, "py_memcpy_htoa", "memcpy_htoa") < 0)
+    if (PyModule_AddFunctions(module, functions) < 0
+        || add_alias(module, "py_memcpy_htoa", "memcpy_htoa") < 0)
         return -1;
     return add_alias(module, "py_memcpy_atoh", "memcpy_atoh");
 }

@@ -1,5 +1,5 @@
-/* TextureObject: an Array or linear memory that kernels read by coordinates, with filtering and with modes for
- * what lies outside. */
+/* TextureObject: an Array or linear memory that kernels read by coordinates, with filtering and with modes
+ * for what lies outside. */
 #include "ext/texture/texture.h"
 
 #include <string.h>
@@ -46,8 +46,9 @@ int texture_traverse(PyObject *self, visitproc visit, void *arg)
 PyObject *texture_int(PyObject *self)
 {
     unsigned long long handle = 0;
-    return texture_argument(texture_cast(self)->state, self, &handle) < 0 ? NULL
-                                                                          : PyLong_FromUnsignedLongLong(handle);
+    return texture_argument(texture_cast(self)->state, self, &handle) < 0
+               ? NULL
+               : PyLong_FromUnsignedLongLong(handle);
 }
 
 /* ---- What is read ---- */
@@ -73,7 +74,8 @@ int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D
         PyErr_Format(PyExc_ValueError, "pitch is %zu, but a row has %zu bytes", pitch, row);
         return -1;
     }
-    if (__builtin_mul_overflow(pitch, shape->Height - 1, &bytes) || __builtin_add_overflow(bytes, row, &bytes))
+    if (__builtin_mul_overflow(pitch, shape->Height - 1, &bytes)
+        || __builtin_add_overflow(bytes, row, &bytes))
         bytes = SIZE_MAX;
     out->resType = CU_RESOURCE_TYPE_PITCH2D;
     out->res.pitch2D.format = shape->Format;
@@ -173,7 +175,8 @@ static int read_format(ModuleState *state, const CUDA_RESOURCE_DESC *resource, C
     return 0;
 }
 
-/* Integers that are read as such: drivers take a linear filter for them, and what then is read is not said. */
+/* Integers that are read as such: drivers take a linear filter for them, and what then is read is not said.
+ */
 static int check_filter(ModuleState *state, const CUDA_RESOURCE_DESC *resource,
                         const CUDA_TEXTURE_DESC *sampling, const char *what, const char *name)
 {

@@ -9,7 +9,8 @@
 /* ---- Shared with SurfaceReference ---- */
 
 /* Takes over a reference that belongs to no module. */
-PyObject *reference_wrap(ModuleState *state, PyTypeObject *type, CodeModuleObject *module, Reference *reference)
+PyObject *reference_wrap(ModuleState *state, PyTypeObject *type, CodeModuleObject *module,
+                         Reference *reference)
 {
     ReferenceObject *self = reference_cast(type->tp_alloc(type, 0));
     if (!self) {
@@ -195,13 +196,15 @@ static PyObject *set_format(PyObject *self, FAST_PARAMETERS)
         || convert_unsigned(given[0], "fmt", &format) < 0
         || convert_unsigned(given[1], "num_components", &channels) < 0)
         return NULL;
-    if (!cuda_array_element_size(format, 1)) return refuse(self, "cuTexRefSetFormat", "fmt is no array_format");
+    if (!cuda_array_element_size(format, 1))
+        return refuse(self, "cuTexRefSetFormat", "fmt is no array_format");
     if (channels != 1 && channels != 2 && channels != 4)
         return refuse(self, "cuTexRefSetFormat", "num_components is 1, 2 or 4");
     const Binding *now = reference->binding;
     bool same = format == now->format && channels == now->channels;
     if (!same && now->source && now->resource.resType != CU_RESOURCE_TYPE_LINEAR)
-        return refuse(self, "cuTexRefSetFormat", "an Array and 2D memory have the format of their descriptor");
+        return refuse(self, "cuTexRefSetFormat",
+                      "an Array and 2D memory have the format of their descriptor");
     Binding *former, *binding = reference_renew(reference, &former);
     if (!binding) return NULL;
     binding->format = format;
@@ -319,8 +322,8 @@ static PyObject *get_format(PyObject *self, PyObject *Py_UNUSED(none))
 {
     const ReferenceObject *object = reference_cast(self);
     unsigned channels = object->reference->binding->channels;
-    PyObject *format =
-        constants_member(object->state, object->state->array_format, (long)object->reference->binding->format);
+    PyObject *format = constants_member(object->state, object->state->array_format,
+                                        (long)object->reference->binding->format);
     return format ? Py_BuildValue("(NI)", format, channels) : NULL;
 }
 
