@@ -20,6 +20,7 @@ help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 $(BIN)/python:
+	@$(PYTHON) tools/prerequisites.py
 	$(PYTHON) -m venv $(VENV)
 
 $(SETUP): pyproject.toml | $(BIN)/python
@@ -33,14 +34,17 @@ setup: $(SETUP) ## make a virtual environment in .venv and build into it
 demo: setup ## run the matrix multiplication of examples/demo_matmul.py
 	$(BIN)/python examples/demo_matmul.py
 
-test: setup test-c ## run every test, on the GPU where there is one, else on the CPU device
-	$(BIN)/pytest -n $(JOBS)
+test: setup test-c ## run every test, on the GPU where there is one, else on the CPU device; prints which took longest
+	$(BIN)/pytest -n $(JOBS) $(SLOWEST)
 
 test-c: setup
 	$(MESON) test -C $(BUILD) --print-errorlogs -q
 
+# The slowest tests, as `make test` prints them.
+SLOWEST = --durations 15 --durations-min 2
+
 test-gpu: setup ## run every test on the GPU; fails where there is none
-	PYCUDA_DEVICE=gpu $(BIN)/pytest -n 1
+	PYCUDA_DEVICE=gpu $(BIN)/pytest -n 1 $(SLOWEST)
 
 # A build with sanitizers gets an environment of its own that borrows the packages of the first one.
 $(SANITIZED)/venv: | $(SETUP)
@@ -100,22 +104,25 @@ acceptance: setup ## compare with ptxas what the CPU device takes and refuses, t
 
 docs: setup ## build the documentation into docs/_build
 	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser
-	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -b html docs docs/_build
+	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 
-$(VENV)/.tools: | $(SETUP)
-	$(BIN)/python -m pip install -q ruff==0.8.4 clang-format==19.1.7 clang-tidy==19.1.0.1
+$(VENV)/.tools: Makefile | $(SETUP)
+	$(BIN)/python -m pip install -q ruff==0.8.4 clang-format==19.1.7 clang-tidy==19.1.0.1 mypy==2.4.1
 	touch $@
 
 C_FILES = $(shell git ls-files '*.c' '*.h')
 
 format: $(VENV)/.tools ## lay out the sources
 	$(BIN)/clang-format -i $(C_FILES)
+	$(BIN)/python tools/columns.py $(C_FILES) $(shell git ls-files '*.md')
 	$(BIN)/ruff format -q pycuda tests benchmarks examples tools
 	$(BIN)/ruff check -q --fix pycuda tests benchmarks examples tools
 
-lint: $(VENV)/.tools ## compile with warnings as errors, check layout, clang-tidy, ruff
+lint: $(VENV)/.tools ## compile with warnings as errors, check layout, types and stubs, clang-tidy, ruff
 	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
 	$(BIN)/ruff check pycuda tests benchmarks examples tools
+	PYCUDA_DEVICE=cpu MYPYPATH=. $(BIN)/python -m mypy.stubtest pycuda --mypy-config-file pyproject.toml \
+	  --ignore-disjoint-bases --allowlist tools/stubtest_allowlist.txt
 	$(BIN)/python tools/lint_c.py $(BIN) $(BUILD)
 
 clean: ## remove what was built

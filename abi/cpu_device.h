@@ -1,5 +1,5 @@
-/* What the CPU device tells pycuda beyond the driver API: it exports a function `cpuDeviceTable` of this type. A
- * library without one is another driver. */
+/* What the CPU device tells pycuda beyond the driver API: it exports a function `cpuDeviceTable` of this
+ * type. A library without one is another driver. */
 #ifndef ABI_CPU_DEVICE_H
 #define ABI_CPU_DEVICE_H
 

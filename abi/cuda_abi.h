@@ -1,7 +1,7 @@
 /* The types of the CUDA driver API that this project passes across the driver's ABI.
  *
- * Written out here so that building needs no CUDA installation. Names, numbers and layouts are those of cuda.h:
- * tests/layout/check_abi.c compares them with the real header where one is installed (it defines
+ * Written out here so that building needs no CUDA installation. Names, numbers and layouts are those of
+ * cuda.h: tests/layout/check_abi.c compares them with the real header where one is installed (it defines
  * ABI_USE_CUDA_H, and then this file only includes that header).
  */
 #ifndef ABI_CUDA_ABI_H

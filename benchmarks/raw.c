@@ -1,7 +1,7 @@
 /* The floor: what the same calls cost from C, in the same process, context and library as the Python side.
  *
- * Built as a shared library by common.py and called through ctypes; the driver's functions come in as pointers,
- * so that both sides measure the very same library.
+ * Built as a shared library by common.py and called through ctypes; the driver's functions come in as
+ * pointers, so that both sides measure the very same library.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -27,8 +27,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median nanoseconds of one launch over `rounds` rounds of `burst` launches, each after a synchronise. Negative: a
- * call failed with that error. */
+/* Median nanoseconds of one launch over `rounds` rounds of `burst` launches, each after a synchronise.
+ * Negative: a call failed with that error. */
 double raw_launch(Launch launch, Plain synchronize, void *function, unsigned grid, unsigned block,
                   void **params, int burst, int rounds)
 {
@@ -55,7 +55,8 @@ typedef int (*Free)(uint64_t pointer);
 
 /* Nanoseconds of one allocation and its release on the default stream, by the driver's own pool. Negative:
  * a call failed with that error. */
-double raw_allocate_async(AllocateAsync allocate, FreeAsync release, Plain synchronize, size_t size, int burst)
+double raw_allocate_async(AllocateAsync allocate, FreeAsync release, Plain synchronize, size_t size,
+                          int burst)
 {
     uint64_t pointer;
     int error = synchronize();
@@ -130,7 +131,8 @@ void raw_mandelbrot(int size, int limit, int *out)
 {
     for (int row = 0; row < size; row++)
         for (int column = 0; column < size; column++) {
-            float cr = -2.0f + 3.0f * (float)column / (float)size, ci = -1.5f + 3.0f * (float)row / (float)size;
+            float cr = -2.0f + 3.0f * (float)column / (float)size,
+                  ci = -1.5f + 3.0f * (float)row / (float)size;
             float zr = 0, zi = 0;
             int i = 0;
             while (i < limit && zr * zr + zi * zi < 4.0f) {

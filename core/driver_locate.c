@@ -79,8 +79,8 @@ static bool has_device(const DriverLibrary *library, char *problem, size_t probl
     CUresult result = init && get_count ? init(0) : CUDA_ERROR_NOT_FOUND;
     if (result == CUDA_SUCCESS) result = get_count(&count);
     if (result == CUDA_SUCCESS && count > 0) return true;
-    snprintf(problem, problem_size, "NVIDIA's driver is installed but shows no device (cuInit gives error %d)",
-             (int)result);
+    snprintf(problem, problem_size,
+             "NVIDIA's driver is installed but shows no device (cuInit gives error %d)", (int)result);
     return false;
 }
 
@@ -118,11 +118,11 @@ static CUresult locate_default(DriverLibrary *library, char *problem, size_t pro
     if (open_nvidia(library, reason, sizeof reason) && has_device(library, reason, sizeof reason))
         return CUDA_SUCCESS;
     if (!open_cpu(library, problem, problem_size)) return CUDA_ERROR_NO_DEVICE;
-    snprintf(
-        notice, sizeof notice,
-        "%s: kernels run on the CPU device. PYCUDA_DEVICE=cpu says that this is meant, PYCUDA_DEVICE=gpu makes "
-        "it an error.",
-        reason);
+    snprintf(notice, sizeof notice,
+             "%s: kernels run on the CPU device. PYCUDA_DEVICE=cpu says that this is meant, "
+             "PYCUDA_DEVICE=gpu makes "
+             "it an error.",
+             reason);
     atomic_store(&notice_waits, true);
     return CUDA_SUCCESS;
 }

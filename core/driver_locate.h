@@ -1,11 +1,13 @@
-/* Finds the library that is the CUDA driver: the only place that chooses between NVIDIA's and the CPU device. */
+/* Finds the library that is the CUDA driver: the only place that chooses between NVIDIA's and the CPU device.
+ */
 #ifndef CORE_DRIVER_LOCATE_H
 #define CORE_DRIVER_LOCATE_H
 
 #include <stdbool.h>
 #include "abi/cpu_device.h"
 
-typedef CUresult (*GetProcAddressFn)(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
+typedef CUresult (*GetProcAddressFn)(const char *, void **, int, cuuint64_t,
+                                     CUdriverProcAddressQueryResult *);
 
 typedef struct DriverLibrary {
     void *handle; /* from dlopen, never closed */

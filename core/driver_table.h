@@ -1,9 +1,9 @@
 /* The driver as a table of function pointers, one per row of abi/cuda_functions.def.
  *
- * `driver.cuMemAlloc(...)` calls whatever library was found (driver_locate.h). The table starts out filled with
- * functions that load the driver on the first call, so importing costs nothing and no caller has to ask whether
- * the driver is there. A function the driver lacks is never a NULL pointer: the stub in its place returns an
- * error and driver_problem() says which function, and which CUDA version brings it.
+ * `driver.cuMemAlloc(...)` calls whatever library was found (driver_locate.h). The table starts out filled
+ * with functions that load the driver on the first call, so importing costs nothing and no caller has to ask
+ * whether the driver is there. A function the driver lacks is never a NULL pointer: the stub in its place
+ * returns an error and driver_problem() says which function, and which CUDA version brings it.
  */
 #ifndef CORE_DRIVER_TABLE_H
 #define CORE_DRIVER_TABLE_H
@@ -20,7 +20,8 @@ typedef struct DriverTable {
 /* Written once, when the driver is loaded; read-only from then on. */
 extern DriverTable driver;
 
-/* Loads the driver if that has not happened. Thread safe. CUDA_SUCCESS, or the error that every call will give. */
+/* Loads the driver if that has not happened. Thread safe. CUDA_SUCCESS, or the error that every call will
+ * give. */
 CUresult driver_load(void);
 
 /* True when the driver has this function: driver_has(offsetof(DriverTable, cuLaunchKernelEx)). */

@@ -74,8 +74,8 @@ bool fault_hides(const char *name)
     return false;
 }
 
-/* Not counted: they cannot fail in a way that matters, error messages are made with them, and how often a wait
- * is cut into pieces is not the same from run to run. */
+/* Not counted: they cannot fail in a way that matters, error messages are made with them, and how often a
+ * wait is cut into pieces is not the same from run to run. */
 static void keep_uncounted(DriverTable *table)
 {
     table->cuPycudaSetPatience = real.cuPycudaSetPatience;

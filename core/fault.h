@@ -1,10 +1,9 @@
-/* Makes the n-th driver call fail, to test that every error path cleans up; makes calls of one function slow, to
- * test who waits for them.
+/* Makes the n-th driver call fail, to test that every error path cleans up; makes calls of one function slow,
+ * to test who waits for them.
  *
- * PYCUDA_FAULT_CALL=n and PYCUDA_FAULT_CODE=c (a CUresult, 2 by default) replace every pointer of the table by a
- * function that counts and, at call n, returns c without calling the driver; what releases something does so and
- * returns c, as drivers do. Without them the table is untouched
- * and nothing is paid.
+ * PYCUDA_FAULT_CALL=n and PYCUDA_FAULT_CODE=c (a CUresult, 2 by default) replace every pointer of the table
+ * by a function that counts and, at call n, returns c without calling the driver; what releases something
+ * does so and returns c, as drivers do. Without them the table is untouched and nothing is paid.
  */
 #ifndef CORE_FAULT_H
 #define CORE_FAULT_H
@@ -22,14 +21,15 @@ unsigned long fault_calls(void);
 /* Calls of that function that succeeded; -1 when not installed, or when there is no such function. */
 long fault_count(const char *name);
 
-/* From now on the n-th further call fails with this code; n == 0 switches faults off. False when not installed. */
+/* From now on the n-th further call fails with this code; n == 0 switches faults off. False when not
+ * installed. */
 bool fault_arm(unsigned long n, CUresult code);
 
 /* The function whose call failed since fault_arm with n > 0; NULL when none did. */
 const char *fault_failed(void);
 
-/* From now on every call of that function takes so many milliseconds longer. False when not installed, or when
- * there is no such function. */
+/* From now on every call of that function takes so many milliseconds longer. False when not installed, or
+ * when there is no such function. */
 bool fault_delay(const char *name, unsigned milliseconds);
 
 #endif

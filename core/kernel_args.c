@@ -17,9 +17,10 @@ static bool add_param(KernelLayout *layout, uint32_t *room, size_t offset, size_
     return true;
 }
 
-/* A driver has no word for "behind the last parameter" but CUDA_ERROR_INVALID_VALUE. It says that every time
+/* A driver has no word for "after the last parameter" but CUDA_ERROR_INVALID_VALUE. It says that every time
  * it is asked, a call that failed for once does not: the second answer counts. */
-IN_CALL static CUresult next_param(CUfunction function, uint32_t index, size_t *offset, size_t *size, bool *end)
+IN_CALL static CUresult next_param(CUfunction function, uint32_t index, size_t *offset, size_t *size,
+                                   bool *end)
 {
     CUresult result = driver.cuFuncGetParamInfo(function, index, offset, size);
     if (result == CUDA_ERROR_INVALID_VALUE) result = driver.cuFuncGetParamInfo(function, index, offset, size);

@@ -40,8 +40,8 @@ IN_CALL static bool explain_threads(const LaunchShape *shape, CUfunction functio
     bool by_kernel = kernel > 0 && (device <= 0 || kernel < device);
     int limit = by_kernel ? kernel : device;
     if (limit <= 0 || threads <= (unsigned long long)limit) return false;
-    snprintf(text, size, "a block of %ux%ux%u is %llu threads: %s allows %d", shape->block[0], shape->block[1],
-             shape->block[2], threads,
+    snprintf(text, size, "a block of %ux%ux%u is %llu threads: %s allows %d", shape->block[0],
+             shape->block[1], shape->block[2], threads,
              by_kernel ? "this kernel (its registers or launch bounds)" : "this device", limit);
     return true;
 }

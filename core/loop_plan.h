@@ -1,8 +1,8 @@
-/* A loop over the elements of several arrays at once: shapes broadcast against each other, axes brought into the
- * order of memory and merged, so that most loops have one or two axes.
+/* A loop over the elements of several arrays at once: shapes broadcast against each other, axes brought into
+ * the order of memory and merged, so that most loops have one or two axes.
  *
- * Operand 0 is what is written. Strides are in bytes; an axis along which an operand repeats has stride 0. Nothing
- * here reads memory.
+ * Operand 0 is what is written. Strides are in bytes; an axis along which an operand repeats has stride 0.
+ * Nothing here reads memory.
  */
 #ifndef CORE_LOOP_PLAN_H
 #define CORE_LOOP_PLAN_H
@@ -32,7 +32,8 @@ void loop_start(LoopPlan *plan, int ndim, const ptrdiff_t *shape);
 /* One more operand, whose shape broadcasts to the loop's. */
 void loop_add(LoopPlan *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides);
 
-/* Drops axes of length 1, turns axes on which operand 0 runs backwards, sorts by operand 0 (ties by the next), merges. */
+/* Drops axes of length 1, turns axes on which operand 0 runs backwards, sorts by operand 0 (ties by the
+ * next), merges. */
 void loop_collapse(LoopPlan *plan);
 
 /* Division of 0 <= x < 2^31 by a constant d > 0: (umulhi(x, factor) + x) >> shift. */

@@ -65,9 +65,9 @@ typedef int (*CodeFn)(NvrtcProgram, char *);
 
 static bool fetch_code(const NvrtcTable *table, NvrtcProgram program, NvrtcOutput want, NvrtcProduct *product)
 {
-    static const char *const names[] = {"nvrtcGetPTX", "nvrtcGetCUBIN", "nvrtcGetLTOIR"};
-    const SizeFn sizes[] = {table->nvrtcGetPTXSize, table->nvrtcGetCUBINSize, table->nvrtcGetLTOIRSize};
-    const CodeFn codes[] = {table->nvrtcGetPTX, table->nvrtcGetCUBIN, table->nvrtcGetLTOIR};
+    static const char *const names[] = {"nvrtcGetPTX", "nvrtcGetCUBIN"};
+    const SizeFn sizes[] = {table->nvrtcGetPTXSize, table->nvrtcGetCUBINSize};
+    const CodeFn codes[] = {table->nvrtcGetPTX, table->nvrtcGetCUBIN};
     size_t size = 0;
     if (!sizes[want] || !codes[want]) return check(product, NVRTC_ERROR_INVALID_INPUT, names[want]);
     if (!check(product, sizes[want](program, &size), names[want])) return false;
@@ -78,34 +78,6 @@ static bool fetch_code(const NvrtcTable *table, NvrtcProgram program, NvrtcOutpu
     if (!check(product, codes[want](program, product->code), names[want])) return false;
     product->code[size] = '\0';
     product->code_size = want == NVRTC_PTX && product->code[size - 1] == '\0' ? size - 1 : size;
-    return true;
-}
-
-static bool add_expressions(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job,
-                            NvrtcProduct *product)
-{
-    for (int i = 0; i < job->expression_count; i++)
-        if (!check(product, table->nvrtcAddNameExpression(program, job->expressions[i]),
-                   "nvrtcAddNameExpression"))
-            return false;
-    return true;
-}
-
-static bool fetch_names(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job,
-                        NvrtcProduct *product)
-{
-    if (job->expression_count == 0) return true;
-    product->lowered = calloc((size_t)job->expression_count, sizeof *product->lowered);
-    if (!product->lowered) return check(product, NVRTC_ERROR_OUT_OF_MEMORY, "nvrtcGetLoweredName");
-    product->lowered_count = job->expression_count;
-    for (int i = 0; i < job->expression_count; i++) {
-        const char *name = NULL;
-        if (!check(product, table->nvrtcGetLoweredName(program, job->expressions[i], &name),
-                   "nvrtcGetLoweredName"))
-            return false;
-        product->lowered[i] = strdup(name);
-        if (!product->lowered[i]) return check(product, NVRTC_ERROR_OUT_OF_MEMORY, "nvrtcGetLoweredName");
-    }
     return true;
 }
 
@@ -128,25 +100,18 @@ bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *p
 {
     NvrtcProgram program = NULL;
     *product = (NvrtcProduct){0};
-    if (!check(product,
-               table->nvrtcCreateProgram(&program, job->source, job->name, job->header_count, job->headers,
-                                         job->header_names),
+    if (!check(product, table->nvrtcCreateProgram(&program, job->source, job->name, 0, NULL, NULL),
                "nvrtcCreateProgram"))
         return false;
-    bool done = add_expressions(table, program, job, product);
-    if (done) {
-        done = compile(table, program, job, product);
-        fetch_log(table, program, product);
-    }
-    done = done && fetch_code(table, program, job->want, product) && fetch_names(table, program, job, product);
+    bool done = compile(table, program, job, product);
+    fetch_log(table, program, product);
+    done = done && fetch_code(table, program, job->want, product);
     table->nvrtcDestroyProgram(&program);
     return done;
 }
 
 void nvrtc_product_free(NvrtcProduct *product)
 {
-    for (int i = 0; i < product->lowered_count; i++) free(product->lowered[i]);
-    free(product->lowered);
     free(product->code);
     free(product->log);
     *product = (NvrtcProduct){0};

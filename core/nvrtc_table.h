@@ -21,7 +21,7 @@ enum {
 };
 
 typedef struct NvrtcTable {
-    void *handle;       /* from dlopen, never closed */
+    void *handle; /* from dlopen, never closed */
     int major, minor;
 #define NVRTC_FN(returns, name, needed, params) returns(*name) params;
 #include "abi/nvrtc_functions.def"
@@ -32,28 +32,23 @@ typedef struct NvrtcTable {
  * or is not an NVRTC. Loading the same path again is cheap. */
 bool nvrtc_load(NvrtcTable *table, const char *path, char *problem, size_t problem_size);
 
-typedef enum NvrtcOutput { NVRTC_PTX, NVRTC_CUBIN, NVRTC_LTOIR } NvrtcOutput;
+typedef enum NvrtcOutput { NVRTC_PTX, NVRTC_CUBIN } NvrtcOutput;
 
 /* What to compile. All strings end with NUL and belong to the caller. */
 typedef struct NvrtcJob {
     const char *source, *name;
-    int header_count, option_count, expression_count;
-    const char *const *headers;         /* contents */
-    const char *const *header_names;    /* as #include spells them */
+    int option_count;
     const char *const *options;
-    const char *const *expressions;     /* kernels of templates, whose lowered names are wanted */
     NvrtcOutput want;
-    atomic_bool *abandoned;             /* NULL, or true once nobody wants the product any more */
+    atomic_bool *abandoned; /* NULL, or true once nobody wants the product any more */
 } NvrtcJob;
 
 /* What came of it; to be freed by nvrtc_product_free. */
 typedef struct NvrtcProduct {
-    int result;             /* of the first call that failed */
-    const char *failed;     /* that call's name, or NULL */
-    char *code, *log;       /* owned; code is NULL on failure, log may be NULL */
-    size_t code_size;       /* without the NUL that follows PTX */
-    char **lowered;         /* owned: one name per expression, NULL on failure */
-    int lowered_count;
+    int result; /* of the first call that failed */
+    const char *failed; /* that call's name, or NULL */
+    char *code, *log; /* owned; code is NULL on failure, log may be NULL */
+    size_t code_size; /* without the NUL that follows PTX */
 } NvrtcProduct;
 
 /* True on success. Blocks for as long as the compiler needs and may be called from several threads. */

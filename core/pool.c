@@ -72,7 +72,7 @@ static void push_event(Pool *pool, PoolEvent *event)
     unlock_pool(pool);
 }
 
-/* An event behind all that is queued on the stream, with one user. NULL with the error. */
+/* An event after all that is queued on the stream, with one user. NULL with the error. */
 IN_CALL static PoolEvent *record_event(Pool *pool, CUstream stream, PoolOrder *order)
 {
     lock_pool(pool);
@@ -152,7 +152,8 @@ static bool needs_no_wait(const PoolBlock *block, CUstream stream)
     return !block->ready && (block->stream == stream || block->stream == POOL_NO_STREAM);
 }
 
-/* The link to a block that needs no wait; with any_order else to the oldest one seen, whose work is most likely done. */
+/* The link to a block that needs no wait; with any_order else to the oldest one seen, whose work is most
+ * likely done. */
 static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order)
 {
     PoolBlock **link = &pool->bins[bin], **last = NULL;
@@ -185,7 +186,7 @@ PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream)
     return block;
 }
 
-IN_CALL CUresult pool_take_behind(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order)
+IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order)
 {
     *order = in_order;
     pthread_mutex_lock(&pool->streams);
@@ -223,7 +224,7 @@ IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **
 /* ---- More streams than one ---- */
 
 /* `later` waits for what is queued on `earlier`. */
-IN_CALL static PoolOrder put_behind(Pool *pool, CUstream later, CUstream earlier)
+IN_CALL static PoolOrder order_after(Pool *pool, CUstream later, CUstream earlier)
 {
     PoolOrder order = in_order;
     PoolEvent *event = record_event(pool, earlier, &order);
@@ -236,14 +237,14 @@ IN_CALL static PoolOrder put_behind(Pool *pool, CUstream later, CUstream earlier
 IN_CALL CUresult pool_follow(Pool *pool, const PoolBlock *block, CUstream other, PoolOrder *order)
 {
     *order = block->ready    ? wait_event(other, block->ready)
-             : block->reused ? put_behind(pool, other, block->stream)
+             : block->reused ? order_after(pool, other, block->stream)
                              : in_order;
     return order->result;
 }
 
 IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolOrder *order)
 {
-    *order = put_behind(pool, block->stream, other);
+    *order = order_after(pool, block->stream, other);
     return order->result;
 }
 
@@ -262,7 +263,7 @@ IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order)
 
 /* ---- Giving back ---- */
 
-/* What its stream waited for is behind the block, unless an event stands for the stream. */
+/* A block of a stream needs no event: the stream has waited for it. */
 bool pool_put(Pool *pool, PoolBlock *block)
 {
     lock_pool(pool);
@@ -375,17 +376,17 @@ IN_CALL CUresult pool_clear(Pool *pool, bool with_driver)
 
 /* ---- A stream ends ---- */
 
-static bool is_behind(const PoolBlock *block, CUstream stream)
+static bool is_after(const PoolBlock *block, CUstream stream)
 {
     return block->stream == stream && !block->ready;
 }
 
-static bool any_behind_locked(const Pool *pool, CUstream stream)
+static bool any_after_locked(const Pool *pool, CUstream stream)
 {
     unsigned count = pool->now.held_blocks ? pool_bin_count(pool->bits) : 0;
     for (unsigned bin = 0; bin < count; bin++)
         for (const PoolBlock *block = pool->bins[bin]; block; block = block->next)
-            if (is_behind(block, stream)) return true;
+            if (is_after(block, stream)) return true;
     return false;
 }
 
@@ -395,7 +396,7 @@ static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
     unsigned count = pool->now.held_blocks ? pool_bin_count(pool->bits) : 0;
     for (unsigned bin = 0; bin < count; bin++) {
         for (PoolBlock *block = pool->bins[bin]; block; block = block->next) {
-            if (!is_behind(block, stream)) continue;
+            if (!is_after(block, stream)) continue;
             block->stream = POOL_NO_STREAM;
             block->ready = event;
             if (event) event->users++;
@@ -403,15 +404,15 @@ static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
     }
 }
 
-/* Nobody queues work on the stream any more, so that one event serves blocks that are given back meanwhile, too. Those
- * that were taken meanwhile were put in order under the same lock. */
+/* Nobody queues work on the stream any more, so that one event serves blocks that are given back meanwhile,
+ * too. Those that were taken meanwhile were put in order under the same lock. */
 IN_CALL CUresult pool_stream_gone(Pool *pool, CUstream stream)
 {
     PoolOrder order;
     PoolEvent *event = NULL;
     pthread_mutex_lock(&pool->streams);
     lock_pool(pool);
-    bool asked = any_behind_locked(pool, stream);
+    bool asked = any_after_locked(pool, stream);
     unlock_pool(pool);
     if (asked && !(event = record_event(pool, stream, &order))) driver.cuStreamSynchronize(stream);
     lock_pool(pool);

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether all are what they may be; if not, says of the first that is wrong its name, its value and what it may
- * be. */
+/* Whether all are what they may be; if not, says of the first that is wrong its name, its value and what it
+ * may be. */
 bool settings_are_good(char *problem, size_t size);
 
 /* The same of one. */

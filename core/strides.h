@@ -70,7 +70,7 @@ typedef struct StridedCopy {
 bool strides_plan_copy(StridedCopy *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to,
                        const ptrdiff_t *from, ptrdiff_t itemsize);
 
-/* Steps to the next pitched copy: index[] counts the outer axes, the offsets move along. False behind the
+/* Steps to the next pitched copy: index[] counts the outer axes, the offsets move along. False after the
  * last. */
 bool strides_next(const StridedCopy *plan, ptrdiff_t *index, ptrdiff_t *to_offset, ptrdiff_t *from_offset);
 

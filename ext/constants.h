@@ -8,6 +8,4 @@
  * exception. A new reference. */
 PyObject *constants_member(ModuleState *state, PyObject *cls, long value);
 
-int constants_setup(PyObject *module, ModuleState *state);
-
 #endif

@@ -98,7 +98,7 @@ void errors_skip_log(ModuleState *state)
     if (result == CUDA_SUCCESS) atomic_store(&state->log_position, position);
 }
 
-/* NVIDIA's driver ends what it has to say of a call with a line of this form, which tells no news. */
+/* NVIDIA's driver ends what it has to say of a call with a line of this form, which says nothing new. */
 static const char call_ends[] = "] Returning ";
 
 /* Keeps what was said of the last call: earlier ones failed where that was expected. */
@@ -155,8 +155,9 @@ static void raise_message(ModuleState *state, CUresult result, const char *routi
     Py_XDECREF(text);
 }
 
-static const char fork_text[] = "CUDA was initialised before this process was forked and cannot be used in the "
-                                "child: start processes with the \"spawn\" or \"forkserver\" method";
+static const char fork_text[] =
+    "CUDA was initialised before this process was forked and cannot be used in the "
+    "child: start processes with the \"spawn\" or \"forkserver\" method";
 
 static const char host_function_text[] = "driver calls are not allowed in a host function "
                                          "(Stream.launch_host_func): make them in the thread that waits "
@@ -188,8 +189,8 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
     else if (!*caller && !problem)
         errors_skip_log(state);
     snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine,
-             problem ? problem : errors_text(state, result), *given ? " - " : "", given, *log ? " - " : "", log,
-             *caller ? " - " : "", caller);
+             problem ? problem : errors_text(state, result), *given ? " - " : "", given, *log ? " - " : "",
+             log, *caller ? " - " : "", caller);
     raise_message(state, result, routine, message);
     return NULL;
 }
@@ -264,24 +265,31 @@ static PyObject **exception_slot(ModuleState *state, size_t field)
     return (PyObject **)((char *)state + field);
 }
 
-static int add_exception(PyObject *module, PyObject **slot, const char *name, const char *doc, PyObject *bases,
-                         PyObject *members)
+static int add_exception(PyObject *module, PyObject **slot, const char *name, const char *doc,
+                         PyObject *bases, PyObject *members)
 {
     *slot = PyErr_NewExceptionWithDoc(name, doc, bases, members);
     return *slot ? PyModule_AddObjectRef(module, strrchr(name, '.') + 1, *slot) : -1;
 }
 
+PyDoc_STRVAR(error_doc,
+             "Error(*args)\n--\n\n"
+             "Base class of all errors of this package.\n"
+             "\nAttributes\n----------\n"
+             "code : int or None\n    The CUresult; None when the error is not the driver's, as below.\n"
+             "name : str or None\n    Its name, for instance \"CUDA_ERROR_OUT_OF_MEMORY\".\n"
+             "routine : str or None\n    The driver function that failed.");
+
+/* A class made by a call keeps its text signature, but leaves it in __doc__. */
 static int add_base(PyObject *module, ModuleState *state)
 {
     PyObject *members = Py_BuildValue("{sOsOsO}", "code", Py_None, "name", Py_None, "routine", Py_None);
-    int status = members ? add_exception(module, &state->Error, "pycuda._driver.Error",
-                                         "Base class of all errors of this package.\n\n"
-                                         "code     the CUresult as an int\n"
-                                         "name     its name, like \"CUDA_ERROR_OUT_OF_MEMORY\"\n"
-                                         "routine  the driver function that failed\n\n"
-                                         "Each is None when the error is not the driver's.",
-                                         NULL, members)
-                         : -1;
+    PyObject *doc = PyUnicode_FromString(strstr(error_doc, "--\n\n") + strlen("--\n\n"));
+    int status = -1;
+    if (members && doc
+        && add_exception(module, &state->Error, "pycuda._driver.Error", error_doc, NULL, members) == 0)
+        status = PyObject_SetAttrString(state->Error, "__doc__", doc);
+    Py_XDECREF(doc);
     Py_XDECREF(members);
     return status;
 }
@@ -289,11 +297,12 @@ static int add_base(PyObject *module, ModuleState *state)
 static int add_kernel_error(PyObject *module, ModuleState *state)
 {
     PyObject *bases = PyTuple_Pack(2, state->LaunchError, state->LogicError);
-    int status = bases ? add_exception(module, &state->KernelError, "pycuda._driver.KernelError",
-                                       "A running kernel failed: the context is lost. Both a LaunchError and a "
-                                       "LogicError.",
-                                       bases, NULL)
-                       : -1;
+    int status = bases
+                     ? add_exception(module, &state->KernelError, "pycuda._driver.KernelError",
+                                     "A running kernel failed: the context is lost. Both a LaunchError and a "
+                                     "LogicError.",
+                                     bases, NULL)
+                     : -1;
     Py_XDECREF(bases);
     return status;
 }

@@ -3,18 +3,18 @@
  * Two channels: raise where there is a caller to tell, report where there is none (deallocation, exit).
  * Messages are "cuMemAlloc failed: out of memory - detail"; exceptions carry .code, .name and .routine.
  *
- * Every call into the driver lies in one of the CALL macros, which decide about the GIL; a function that makes
- * driver calls on behalf of one is marked IN_CALL and used nowhere else. tests/layout finds any other.
+ * Every call into the driver lies in one of the CALL macros, which decide about the GIL; a function that
+ * makes driver calls on behalf of one is marked IN_CALL and used nowhere else. tests/layout finds any other.
  *
- *   CALL            what only queues or asks: keeps the GIL, unless Python functions are outstanding in streams
+ *   CALL            what only queues or asks: keeps the GIL, unless streams have Python functions to run
  *   CALL_BLOCKING   what may wait: always without the GIL
  *   CALL_NEAR, CALL_UNLOCKED   the same two for releases and for calls that need no context: one attempt
  *
- * CALL and CALL_BLOCKING make the default context when the thread has none, and call again. At each of the macros
- * other threads may run: what was read from shared objects before is to be owned or read again.
+ * CALL and CALL_BLOCKING make the default context when the thread has none, and call again. At each of the
+ * macros other threads may run: what was read from shared objects before is to be owned or read again.
  *
- * Why: a driver may hold a lock of its own while it waits for a stream. A Python function in that stream needs the
- * GIL, so a thread that holds the GIL and waits for that lock is a deadlock.
+ * Why: a driver may hold a lock of its own while it waits for a stream. A Python function in that stream
+ * needs the GIL, so a thread that holds the GIL and waits for that lock is a deadlock.
  */
 #ifndef EXT_ERRORS_H
 #define EXT_ERRORS_H
@@ -55,8 +55,6 @@ int errors_give_notice(void);
 
 /* Brings *position to the end of the driver's log: what follows belongs to later calls. */
 void errors_skip_log(ModuleState *state);
-
-int errors_setup(PyObject *module, ModuleState *state);
 
 /* context.c. True in a child forked after CUDA was initialised: there no driver call is made. */
 bool context_forked(void);
@@ -99,7 +97,8 @@ int context_make_default(ModuleState *state, CUresult result);
 
 /* One thread at a time counts, or a count is lost that another one makes up for. */
 #define CALL_COUNTED(state) \
-    atomic_store_explicit(&(state)->queued, atomic_load_explicit(&(state)->queued, memory_order_relaxed) + 1, \
+    atomic_store_explicit(&(state)->queued, \
+                          atomic_load_explicit(&(state)->queued, memory_order_relaxed) + 1, \
                           memory_order_relaxed)
 
 #define CALL(state, result, expression) \

@@ -33,6 +33,10 @@
 #define AS_SLOT(function) ((void *)(function))
 #define FAST_KEYWORDS (METH_FASTCALL | METH_KEYWORDS)
 
+/* A row of tp_methods that gives tp_call a signature: without it inspect sees (*args, **kwargs). */
+#define CALL_ROW(function, doc) \
+    {"__call__", AS_METHOD(function), METH_VARARGS | METH_KEYWORDS | METH_COEXIST, doc}
+
 /* The parameters of a function of the kind METH_FASTCALL | METH_KEYWORDS. */
 #define FAST_PARAMETERS PyObject *const *args, Py_ssize_t arg_count, PyObject *keywords
 

@@ -1,5 +1,5 @@
-/* The end of a program, while the interpreter is still there: queued work runs, compilations end, what was put off
- * is released. */
+/* The end of a program, while the interpreter is still there: queued work runs, compilations end, what was
+ * put off is released. */
 #include <time.h>
 
 #include "ext/code/compilation.h"
@@ -47,7 +47,8 @@ static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
 
 static PyMethodDef functions[] = {
     {"_finish", finish, METH_NOARGS,
-     "_finish()\n--\n\nWait for the work of the current context, and for the functions of "
+     "_finish()\n--\n\n"
+     "Wait for the work of the current context, and for the functions of\n"
      "Stream.launch_host_func."},
     {NULL, NULL, 0, NULL},
 };

@@ -17,7 +17,4 @@
 bool gate_enter(void);
 void gate_leave(bool ends_interpreter);
 
-int gate_setup(PyObject *module, ModuleState *state);
-int finish_setup(PyObject *module, ModuleState *state); /* finish.c: the end of a program */
-
 #endif

@@ -9,10 +9,6 @@
 #include "ext/deferred.h"
 #include "ext/errors.h"
 
-#define SETUP(name) int name##_setup(PyObject *module, ModuleState *state);
-#include "ext/module_setups.def"
-#undef SETUP
-
 typedef int (*SetupFn)(PyObject *module, ModuleState *state);
 
 static const SetupFn setups[] = {
@@ -59,18 +55,23 @@ int state_add_type(PyObject *module, PyTypeObject **slot, PyType_Spec *spec, PyT
     return *slot ? PyModule_AddObjectRef(module, strrchr(spec->name, '.') + 1, (PyObject *)*slot) : -1;
 }
 
-PyDoc_STRVAR(get_version_doc, "get_version() -> (major, minor, revision)\n--\n\n"
-                              "The CUDA version whose driver interface this package speaks. Drivers older "
-                              "and newer than that work as well.");
+PyDoc_STRVAR(get_version_doc, "get_version()\n--\n\n"
+                              "The CUDA version whose driver interface this package speaks.\n\n"
+                              "Drivers older and newer than that work as well.\n"
+                              "\nReturns\n-------\n"
+                              "(major, minor, revision) : tuple of int");
 
 static PyObject *get_version(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
     return Py_BuildValue("(iii)", 13, 0, 0);
 }
 
-PyDoc_STRVAR(get_driver_version_doc,
-             "get_driver_version() -> int\n--\n\n"
-             "The newest CUDA version that the loaded driver serves: 12040 is CUDA 12.4 (cuDriverGetVersion).");
+PyDoc_STRVAR(get_driver_version_doc, "get_driver_version()\n--\n\n"
+                                     "The newest CUDA version that the loaded driver serves.\n"
+                                     "\nReturns\n-------\n"
+                                     "int\n    12040 is CUDA 12.4.\n"
+                                     "\nNotes\n-----\n"
+                                     "Calls cuDriverGetVersion.");
 
 static PyObject *get_driver_version(PyObject *module, PyObject *Py_UNUSED(none))
 {
@@ -82,8 +83,10 @@ static PyObject *get_driver_version(PyObject *module, PyObject *Py_UNUSED(none))
     return errors_give_notice() < 0 ? NULL : PyLong_FromLong(version);
 }
 
-PyDoc_STRVAR(live_objects_doc, "_live_objects() -> dict\n--\n\n"
-                               "How many objects of each type own something of the driver's now.");
+PyDoc_STRVAR(live_objects_doc, "_live_objects()\n--\n\n"
+                               "Count the objects of each type that own a resource of the driver now.\n"
+                               "\nReturns\n-------\n"
+                               "dict");
 
 static PyObject *live_objects(PyObject *module, PyObject *Py_UNUSED(none))
 {
@@ -99,34 +102,38 @@ static PyObject *live_objects(PyObject *module, PyObject *Py_UNUSED(none))
     return counts;
 }
 
-PyDoc_STRVAR(fault_arm_doc, "_fault_arm(n, code=2) -> bool\n--\n\n"
-                            "The n-th driver call from now fails with this CUresult; n=0 ends that. False "
-                            "unless the process was started with\n"
-                            "PYCUDA_FAULT_CALL set.");
+PyDoc_STRVAR(fault_arm_doc, "_fault_arm(n, code=2)\n--\n\n"
+                            "Let the n-th driver call from now fail; 0 ends that.\n"
+                            "\nParameters\n----------\n"
+                            "n : int\n"
+                            "code : int\n    The CUresult.\n"
+                            "\nReturns\n-------\n"
+                            "bool\n    False unless the process was started with PYCUDA_FAULT_CALL set.");
 
 static PyObject *fault_arm_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
 {
-    static const char *const names[] = {"n", "code", NULL};
     PyObject *given[2];
     size_t n = 0;
     int code = CUDA_ERROR_OUT_OF_MEMORY;
-    if (convert_arguments("_fault_arm", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(fault_arm_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_size(given[0], "n", &n) < 0 || convert_int(given[1], "code", &code) < 0)
         return NULL;
     return PyBool_FromLong(fault_arm((unsigned long)n, (CUresult)code));
 }
 
-PyDoc_STRVAR(fault_delay_doc, "_fault_delay(name, milliseconds) -> bool\n--\n\n"
-                              "Every call of this driver function takes so much longer from now on. False as "
-                              "_fault_arm, and when there is no\n"
-                              "such function.");
+PyDoc_STRVAR(fault_delay_doc, "_fault_delay(name, milliseconds)\n--\n\n"
+                              "Let every call of a driver function take longer from now on.\n"
+                              "\nParameters\n----------\n"
+                              "name : str\n"
+                              "milliseconds : int\n"
+                              "\nReturns\n-------\n"
+                              "bool\n    False as for _fault_arm, and when there is no such function.");
 
 static PyObject *fault_delay_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
 {
-    static const char *const names[] = {"name", "milliseconds", NULL};
     PyObject *given[2];
     unsigned milliseconds = 0;
-    if (convert_arguments("_fault_delay", names, 2, args, arg_count, keywords, given) < 0
+    if (convert_arguments(fault_delay_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[1], "milliseconds", &milliseconds) < 0)
         return NULL;
     const char *name = PyUnicode_AsUTF8(given[0]);
@@ -138,8 +145,12 @@ static PyObject *fault_calls_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     return PyLong_FromUnsignedLong(fault_calls());
 }
 
-PyDoc_STRVAR(fault_count_doc, "_fault_count(name) -> int\n--\n\n"
-                              "Calls of this driver function that succeeded; -1 where _fault_delay is False.");
+PyDoc_STRVAR(fault_count_doc, "_fault_count(name, /)\n--\n\n"
+                              "Count the calls of a driver function that succeeded.\n"
+                              "\nParameters\n----------\n"
+                              "name : str\n"
+                              "\nReturns\n-------\n"
+                              "int\n    -1 where _fault_delay is False.");
 
 static PyObject *fault_count_py(PyObject *Py_UNUSED(module), PyObject *name_object)
 {
@@ -159,10 +170,17 @@ static PyMethodDef module_methods[] = {
     {"_live_objects", live_objects, METH_NOARGS, live_objects_doc},
     {"_fault_arm", AS_METHOD(fault_arm_py), FAST_KEYWORDS, fault_arm_doc},
     {"_fault_delay", AS_METHOD(fault_delay_py), FAST_KEYWORDS, fault_delay_doc},
-    {"_fault_calls", fault_calls_py, METH_NOARGS, "_fault_calls() -> int\n--\n\nDriver calls counted so far."},
+    {"_fault_calls", fault_calls_py, METH_NOARGS,
+     "_fault_calls()\n--\n\n"
+     "Count the driver calls so far.\n"
+     "\nReturns\n-------\n"
+     "int"},
     {"_fault_count", fault_count_py, METH_O, fault_count_doc},
     {"_fault_failed", fault_failed_py, METH_NOARGS,
-     "_fault_failed() -> str or None\n--\n\nThe function whose call failed since faults were last armed."},
+     "_fault_failed()\n--\n\n"
+     "The function whose call failed since faults were last armed.\n"
+     "\nReturns\n-------\n"
+     "str or None"},
     {NULL, NULL, 0, NULL},
 };
 

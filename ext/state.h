@@ -36,14 +36,14 @@ struct ModuleState {
     GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */
     int give_back_count;
 
-    struct Deferred *deferred;          /* releases that wait for a thread that may make them (deferred.h) */
-    bool deferred_asked;                /* the main thread was asked to make them */
-    struct Compilation *left;           /* compilations that nobody waits for any more (compilation.h) */
-    unsigned long main_thread;          /* where Python runs signal handlers (wait.h) */
+    struct Deferred *deferred; /* releases that wait for a thread that may make them (deferred.h) */
+    bool deferred_asked; /* the main thread was asked to make them */
+    struct Compilation *left; /* compilations that nobody waits for any more (compilation.h) */
+    unsigned long main_thread; /* where Python runs signal handlers (wait.h) */
     atomic_int wait_mode;
-    atomic_ulong queued;                /* counts the calls that may have queued work */
-    unsigned long queued_before;        /* of these, the main thread's: when its wait began */
-    unsigned long idle_at;              /* when all work of the context below was waited for */
+    atomic_ulong queued; /* counts the calls that may have queued work */
+    unsigned long queued_before; /* of these, the main thread's: when its wait began */
+    unsigned long idle_at; /* when all work of the context below was waited for */
     CUcontext idle_context, waiting_context;
     atomic_bool left_running; /* a wait was left while the work went on: releases may not wait for it */
     atomic_bool given_up; /* the program ends before its work: no driver call may wait for that */
@@ -53,6 +53,11 @@ struct ModuleState {
     atomic_uint log_position; /* in the driver's log, up to where it was shown */
     atomic_bool fault_shown; /* a kernel's fault was raised or reported: later calls repeat it */
 };
+
+/* One a file that adds to the module, called in the order of the list. */
+#define SETUP(name) int name##_setup(PyObject *module, ModuleState *state);
+#include "ext/module_setups.def"
+#undef SETUP
 
 #define LIVE_MORE(state, name) atomic_fetch_add(&(state)->live_##name, 1)
 #define LIVE_LESS(state, name) atomic_fetch_sub(&(state)->live_##name, 1)

@@ -5,7 +5,7 @@
 
 enum {
     SLICE_MICROSECONDS = 50000,      /* between two looks for signals */
-    SPIN_MICROSECONDS = 5000,        /* then a poll sleeps: sleeping costs the end of a short wait too much */
+    SPIN_MICROSECONDS = 5000, /* then a poll sleeps: sleeping costs the end of a short wait too much */
     SLEEP_MOST_MICROSECONDS = 2000
 };
 
@@ -52,7 +52,8 @@ static void pause_for(uint64_t elapsed)
 
 IN_CALL static CUresult ask(const WaitPlace *place)
 {
-    return place->kind == WAIT_STREAM ? driver.cuStreamQuery(place->stream) : driver.cuEventQuery(place->event);
+    return place->kind == WAIT_STREAM ? driver.cuStreamQuery(place->stream)
+                                      : driver.cuEventQuery(place->event);
 }
 
 /* Asks until the place is idle, for one slice of a wait that began at `start`. */
@@ -86,9 +87,9 @@ IN_CALL static CUresult record_mark(CUcontext context, CUevent event)
     return driver.cuEventRecord(event, CU_STREAM_LEGACY);
 }
 
-/* An event after all that is queued in the context now, for this wait alone: one that is kept would outlive its context.
- * Before CUDA 12.5 it stands in the default stream: streams that take no turns with that one are left to the call that
- * follows. */
+/* An event after all that is queued in the context now, for this wait alone: one that is kept would outlive
+ * its context. Before CUDA 12.5 it stands in the default stream: streams that take no turns with that one are
+ * left to the call that follows. */
 IN_CALL static CUresult mark_context(CUevent *event)
 {
     CUcontext context = NULL;
@@ -230,8 +231,8 @@ WaitLimit wait_limit(void)
 
 bool wait_is_over(const WaitLimit *limit) { return microseconds() >= limit->end; }
 
-/* Each call of the driver waits for what is queued when it begins. Daemon threads may go on queuing: so that one call
- * sees the end of that, the slices grow with the wait. */
+/* Each call of the driver waits for what is queued when it begins. Daemon threads may go on queuing: so that
+ * one call sees the end of that, the slices grow with the wait. */
 static CUresult wait_slice(ModuleState *state, const WaitPlace *place, uint64_t start)
 {
     enum { LONGEST_MICROSECONDS = 2000000 };

@@ -56,11 +56,9 @@ bool wait_is_over(const WaitLimit *limit);
 /* cuCtxSynchronize up to the limit: CUDA_ERROR_NOT_READY when that comes first, or a signal with its
  * exception. */
 CUresult wait_for_current(ModuleState *state, const WaitLimit *limit);
-/* Gives up what still runs: where the driver can end it, it is ended, else no call is made any more. Says so on
- * stderr, unless a signal asked for it. */
+/* Gives up what still runs: where the driver can end it, it is ended, else no call is made any more. Says so
+ * on stderr, unless a signal asked for it. */
 void wait_give_up(ModuleState *state, const WaitLimit *limit);
-
-int wait_setup(PyObject *module, ModuleState *state);
 
 /* CALL_BLOCKING for a call that waits for the work of a place. */
 #define CALL_WAITING(state, result, place, expression) \

@@ -20,8 +20,21 @@ _AS_INTEGERS = {np.dtype(np.complex64): 2, np.dtype(np.float64): 2, np.dtype(np.
 
 
 def dtype_to_array_format(dtype):
-    """dtype_to_array_format(dtype) -> array_format: of 8, 16 and 32-bit integers and float32. TypeError for
-    others.
+    """The array_format of a dtype.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+        Integers of 8, 16 and 32 bits, and float32.
+
+    Returns
+    -------
+    array_format
+
+    Raises
+    ------
+    TypeError
+        There is none.
     """
     try:
         return _FORMATS[np.dtype(dtype)]
@@ -61,9 +74,27 @@ def _filled(descr, set_source, row_bytes):
 
 
 def matrix_to_array(matrix, order, allow_double_hack=False):
-    """matrix_to_array(matrix, order, allow_double_hack=False) -> Array of two dimensions. With order "C" a
-    texture at (x, y) is matrix[y, x], with "F" it is matrix[x, y]. With allow_double_hack a float64 becomes
-    two 32-bit integers.
+    """Copy a matrix to an Array of two dimensions.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray
+        Of two dimensions.
+    order : {"C", "F"}
+        With "C" a texture at (x, y) is matrix[y, x], with "F" it is matrix[x, y].
+    allow_double_hack : bool
+        A float64 becomes two integers of 32 bits.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    LogicError
+        The order or the number of dimensions is wrong.
+    TypeError
+        Textures have no such elements.
     """
     _check_order(order)
     matrix = np.asarray(matrix, order=order)
@@ -95,10 +126,26 @@ def _describe_like(shape, dtype, order, surface):
 
 
 def np_to_array(nparray, order, allowSurfaceBind=False):
-    """np_to_array(nparray, order, allowSurfaceBind=False) -> Array of two or three dimensions: a texture at
-    (x, y, z) is nparray[z, y, x] with order "C" and nparray[x, y, z] with "F". complex64 and float64 become
-    two, complex128 four 32-bit integers. allowSurfaceBind makes it one that kernels can write; of two
-    dimensions it is then a layered one with a single layer.
+    """Copy a numpy array to an Array of two or three dimensions.
+
+    Parameters
+    ----------
+    nparray : numpy.ndarray
+        complex64 and float64 become two, complex128 four integers of 32 bits.
+    order : {"C", "F"}
+        With "C" a texture at (x, y, z) is nparray[z, y, x], with "F" it is nparray[x, y,
+        z].
+    allowSurfaceBind : bool
+        Kernels can write it. One of two dimensions is then layered, with a single layer.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    LogicError
+        The order or the number of dimensions is wrong.
     """
     _check_order(order)
     nparray = np.asarray(nparray, order=order)
@@ -107,8 +154,25 @@ def np_to_array(nparray, order, allowSurfaceBind=False):
 
 
 def gpuarray_to_array(gpuarray, order, allowSurfaceBind=False):
-    """gpuarray_to_array(gpuarray, order, allowSurfaceBind=False) -> Array: np_to_array for a GPUArray, which
-    must be contiguous in this order (LogicError).
+    """Copy a GPUArray to an Array of two or three dimensions.
+
+    Parameters
+    ----------
+    gpuarray : GPUArray
+        Contiguous in this order.
+    order : {"C", "F"}
+        As in np_to_array.
+    allowSurfaceBind : bool
+        As in np_to_array.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    LogicError
+        The array is not contiguous in this order.
     """
     _check_order(order)
     if not (gpuarray.flags.c_contiguous if order == "C" else gpuarray.flags.f_contiguous):
@@ -118,8 +182,23 @@ def gpuarray_to_array(gpuarray, order, allowSurfaceBind=False):
 
 
 def make_multichannel_2d_array(ndarray, order):
-    """make_multichannel_2d_array(ndarray, order) -> Array of two dimensions with several channels. The shape
-    is (height, width, channels) with order "C" and (channels, width, height) with "F".
+    """Copy a numpy array to an Array of two dimensions with several channels.
+
+    Parameters
+    ----------
+    ndarray : numpy.ndarray
+        Of shape (height, width, channels) with order "C", (channels, width, height) with
+        "F".
+    order : {"C", "F"}
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    LogicError
+        The order or the number of dimensions is wrong.
     """
     _check_order(order)
     ndarray = np.asarray(ndarray, order=order)
@@ -131,8 +210,13 @@ def make_multichannel_2d_array(ndarray, order):
 
 
 def bind_array_to_texref(ary, texref):
-    """bind_array_to_texref(ary, texref): the texture reads this Array, without filtering; outside it the
-    nearest element counts.
+    """Bind an Array to a texture reference, without filtering; outside it the nearest
+    element counts.
+
+    Parameters
+    ----------
+    ary : Array
+    texref : TextureReference
     """
     if not hasattr(texref, "set_array"):
         raise TypeError(f"texref must be a TextureReference, not {type(texref).__name__}")
@@ -143,5 +227,14 @@ def bind_array_to_texref(ary, texref):
 
 
 def matrix_to_texref(matrix, texref, order):
-    """matrix_to_texref(matrix, texref, order): matrix_to_array, bound to a texture reference."""
+    """Copy a matrix to an Array and bind that to a texture reference.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray
+        As in matrix_to_array.
+    texref : TextureReference
+    order : {"C", "F"}
+        As in matrix_to_array.
+    """
     bind_array_to_texref(matrix_to_array(matrix, order), texref)

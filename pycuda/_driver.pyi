@@ -1,7 +1,10 @@
-"""The native module. Everything public in it is pycuda.driver's too."""
+"""The native module. Everything public in it is pycuda.driver's too.
+
+Parameters and defaults are those of the docstrings in ext/: stubtest, a part of `make lint`, compares them.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -22,9 +25,10 @@ _Grid: TypeAlias = Sequence[int]
 # ---- errors
 
 class Error(Exception):
-    code: int
-    name: str
-    routine: str
+    # None when the error is not the driver's.
+    code: int | None
+    name: str | None
+    routine: str | None
 
 class MemoryError(Error): ...
 class LogicError(Error): ...
@@ -32,24 +36,21 @@ class LaunchError(Error): ...
 class RuntimeError(Error): ...
 class KernelError(LaunchError, LogicError): ...
 
-class CompileError(Error):
-    msg: str
-    command_line: list[str]
-    stdout: str | None
-    stderr: str | None
-    def __init__(
-        self, msg: str, command_line: list[str], stdout: str | None = None, stderr: str | None = None
-    ) -> None: ...
-
 # ---- the driver
 
 def init(flags: int = 0) -> None: ...
 def get_version() -> tuple[int, int, int]: ...
 def get_driver_version() -> int: ...
 def _live_objects() -> dict[str, int]: ...
+def _finish() -> None: ...
+def _fault_arm(n: int, code: int = 2) -> bool: ...
+def _fault_delay(name: str, milliseconds: int) -> bool: ...
+def _fault_calls() -> int: ...
+def _fault_count(name: str, /) -> int: ...
+def _fault_failed() -> str | None: ...
 
 class Device:
-    def __init__(self, number: int | str, /) -> None: ...
+    def __new__(cls, number: int | str) -> Self: ...
     @classmethod
     def count(cls) -> int: ...
     @property
@@ -66,8 +67,9 @@ class Device:
     # The attributes by name, in lower case.
     def __getattr__(self, name: str) -> int: ...
     def __hash__(self) -> int: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
 
+@final
 class Context:
     @property
     def handle(self) -> int: ...
@@ -77,7 +79,7 @@ class Context:
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> None: ...
     def __hash__(self) -> int: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
     @classmethod
     def pop(cls) -> None: ...
     @classmethod
@@ -93,11 +95,11 @@ class Context:
     @classmethod
     def get_limit(cls, limit: int) -> int: ...
     @classmethod
-    def set_cache_config(cls, cc: int) -> None: ...
+    def set_cache_config(cls, cc: int, /) -> None: ...
     @classmethod
     def get_cache_config(cls) -> func_cache: ...
     @classmethod
-    def set_shared_config(cls, sc: int) -> None: ...
+    def set_shared_config(cls, sc: int, /) -> None: ...
     @classmethod
     def get_shared_config(cls) -> shared_config: ...
     @classmethod
@@ -108,7 +110,7 @@ class Context:
     def disable_peer_access(cls, peer: Context, flags: int = 0) -> None: ...
 
 class Stream:
-    def __init__(self, flags: int = 0, priority: int = 0) -> None: ...
+    def __new__(cls, flags: int = 0, priority: int | None = None) -> Self: ...
     @property
     def handle(self) -> int: ...
     @property
@@ -123,7 +125,7 @@ class Stream:
     def __cuda_stream__(self) -> tuple[int, int]: ...
 
 class Event:
-    def __init__(self, flags: int = 0) -> None: ...
+    def __new__(cls, flags: int = 0) -> Self: ...
     @property
     def handle(self) -> int: ...
     def record(self, stream: _Stream = None) -> Self: ...
@@ -143,8 +145,10 @@ class DeviceAllocation:
     def free(self) -> None: ...
     def as_buffer(self, size: int, offset: int = 0) -> memoryview: ...
     def __int__(self) -> int: ...
+    def __long__(self) -> int: ...
     def __index__(self) -> int: ...
 
+@final
 class ManagedAllocation(DeviceAllocation):
     def get_device_pointer(self) -> int: ...
     def attach(self, mem_flags: int, stream: _Stream = None) -> None: ...
@@ -169,6 +173,7 @@ class DeviceMemoryPool(MemoryPool):
     def __init__(self, leading_bits_in_bin_id: int = 4) -> None: ...
     def allocate(self, size: int, stream: _Stream = None) -> PooledDeviceAllocation: ...
 
+@final
 class PooledDeviceAllocation(DeviceAllocation):
     def free(self, stream: _Stream = None) -> None: ...
     def __len__(self) -> int: ...
@@ -179,14 +184,15 @@ class PointerHolderBase:
     def get_pointer(self) -> int: ...
     def as_buffer(self, size: int, offset: int = 0) -> memoryview: ...
     def __int__(self) -> int: ...
+    def __long__(self) -> int: ...
     def __index__(self) -> int: ...
 
-def mem_alloc(bytes: _Index, /) -> DeviceAllocation: ...
+def mem_alloc(bytes: _Index) -> DeviceAllocation: ...
 def mem_alloc_like(ary: Any, /) -> DeviceAllocation: ...
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]: ...
 def mem_get_info() -> tuple[int, int]: ...
 def mem_get_address_range(ptr: _Pointer, /) -> tuple[int, int]: ...
-def to_device(bf_obj: Buffer) -> DeviceAllocation: ...
+def to_device(bf: Buffer, /) -> DeviceAllocation: ...
 def from_device(
     devptr: _Pointer, shape: _Shape, dtype: DTypeLike, order: str = "C"
 ) -> np.ndarray[Any, Any]: ...
@@ -222,6 +228,7 @@ class HostPointer:
     def size(self) -> int: ...
     def get_device_pointer(self) -> int: ...
 
+@final
 class PagelockedHostAllocation(HostPointer):
     def free(self) -> None: ...
     def get_flags(self) -> int: ...
@@ -229,7 +236,7 @@ class PagelockedHostAllocation(HostPointer):
 HostAllocation = PagelockedHostAllocation
 
 class PageLockedAllocator:
-    def __init__(self, flags: int = 0) -> None: ...
+    def __new__(cls, flags: int = 0) -> Self: ...
     @property
     def flags(self) -> int: ...
 
@@ -239,13 +246,16 @@ class PageLockedMemoryPool(MemoryPool):
     ) -> None: ...
     def allocate(self, shape: _Shape, dtype: DTypeLike, order: str = "C") -> np.ndarray[Any, Any]: ...
 
+@final
 class PooledHostAllocation(HostPointer):
     def free(self) -> None: ...
     def __len__(self) -> int: ...
 
+@final
 class AlignedHostAllocation(HostPointer):
     def free(self) -> None: ...
 
+@final
 class RegisteredHostMemory(HostPointer):
     @property
     def base(self) -> Any: ...
@@ -273,12 +283,12 @@ def memcpy_peer_async(
     src_context: Context | None = None,
     stream: _Stream = None,
 ) -> None: ...
-def memset_d8(dest: _Pointer, data: int, count: int) -> None: ...
-def memset_d16(dest: _Pointer, data: int, count: int) -> None: ...
-def memset_d32(dest: _Pointer, data: int, count: int) -> None: ...
-def memset_d8_async(dest: _Pointer, data: int, count: int, stream: _Stream = None) -> None: ...
-def memset_d16_async(dest: _Pointer, data: int, count: int, stream: _Stream = None) -> None: ...
-def memset_d32_async(dest: _Pointer, data: int, count: int, stream: _Stream = None) -> None: ...
+def memset_d8(dest: _Pointer, data: int, size: int) -> None: ...
+def memset_d16(dest: _Pointer, data: int, size: int) -> None: ...
+def memset_d32(dest: _Pointer, data: int, size: int) -> None: ...
+def memset_d8_async(dest: _Pointer, data: int, size: int, stream: _Stream = None) -> None: ...
+def memset_d16_async(dest: _Pointer, data: int, size: int, stream: _Stream = None) -> None: ...
+def memset_d32_async(dest: _Pointer, data: int, size: int, stream: _Stream = None) -> None: ...
 def memset_d2d8(dest: _Pointer, pitch: int, data: int, width: int, height: int) -> None: ...
 def memset_d2d8_async(
     dest: _Pointer, pitch: int, data: int, width: int, height: int, stream: _Stream = None
@@ -293,7 +303,7 @@ def memset_d2d32_async(
 ) -> None: ...
 def pointer_get_attribute(attr: int, ptr: _Pointer) -> Any: ...
 def mem_get_ipc_handle(devptr: _Pointer) -> bytearray: ...
-
+@final
 class IPCMemoryHandle(PointerHolderBase):
     def __init__(self, ipc_handle: bytes | bytearray, flags: int = 1) -> None: ...
     def close(self) -> None: ...
@@ -315,14 +325,14 @@ class ArrayDescriptor3D:
     flags: int
 
 class Array:
-    def __init__(self, descriptor: ArrayDescriptor | ArrayDescriptor3D) -> None: ...
+    def __new__(cls, descriptor: ArrayDescriptor | ArrayDescriptor3D) -> Self: ...
     @property
     def handle(self) -> int: ...
     def free(self) -> None: ...
     def get_descriptor(self) -> ArrayDescriptor: ...
     def get_descriptor_3d(self) -> ArrayDescriptor3D: ...
     def __hash__(self) -> int: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
 
 def memcpy_dtoa(ary: Array, index: int, src: _Pointer, len: int) -> None: ...
 def memcpy_atod(dest: _Pointer, ary: Array, index: int, len: int) -> None: ...
@@ -424,18 +434,19 @@ TRSF_NORMALIZED_COORDINATES: int
 TRSF_SRGB: int
 TR_DEFAULT: int
 
+@final
 class TextureObject:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         source: Array | _Pointer,
         descr: ArrayDescriptor | None = None,
         pitch: int = 0,
-        address_mode: int | Sequence[int] | None = None,
+        address_mode: int | Sequence[int] = 1,
         filter_mode: int = 0,
         flags: int = 0,
-        border_color: Sequence[float] | None = None,
+        border_color: Sequence[float] = (0, 0, 0, 0),
         max_anisotropy: int = 0,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def source(self) -> Any: ...
     @property
@@ -444,8 +455,9 @@ class TextureObject:
     def __int__(self) -> int: ...
     def __index__(self) -> int: ...
 
+@final
 class SurfaceObject:
-    def __init__(self, array: Array) -> None: ...
+    def __new__(cls, array: Array) -> Self: ...
     @property
     def array(self) -> Array: ...
     @property
@@ -454,6 +466,7 @@ class SurfaceObject:
     def __int__(self) -> int: ...
     def __index__(self) -> int: ...
 
+@final
 class TextureReference:
     def __init__(self) -> None: ...
     def set_array(self, array: Array) -> None: ...
@@ -470,6 +483,7 @@ class TextureReference:
     def get_format(self) -> tuple[array_format, int]: ...
     def get_flags(self) -> int: ...
 
+@final
 class SurfaceReference:
     def set_array(self, array: Array, flags: int = 0) -> None: ...
     def get_array(self) -> Array: ...
@@ -485,18 +499,19 @@ def stop() -> None: ...
 
 _MessageHandler: TypeAlias = Callable[[bool, str, str], object]
 
+@final
 class Module:
     @property
     def handle(self) -> int: ...
-    def get_function(self, name: str, /) -> Function: ...
-    def get_global(self, name: str, /) -> tuple[int, int]: ...
-    def get_texref(self, name: str, /) -> TextureReference: ...
-    def get_surfref(self, name: str, /) -> SurfaceReference: ...
+    def get_function(self, name: str) -> Function: ...
+    def get_global(self, name: str) -> tuple[int, int]: ...
+    def get_texref(self, name: str) -> TextureReference: ...
+    def get_surfref(self, name: str) -> SurfaceReference: ...
 
-def module_from_file(filename: str, /) -> Module: ...
+def module_from_file(filename: str) -> Module: ...
 def module_from_buffer(
     buffer: Buffer,
-    options: Iterable[tuple[int, int]] = [],
+    options: Iterable[tuple[int, int]] = (),
     message_handler: _MessageHandler | None = None,
 ) -> Module: ...
 
@@ -511,11 +526,14 @@ class Linker:
     def add_file(self, filename: str, input_type: int) -> None: ...
     def link_module(self) -> Module: ...
 
+@final
 class Function:
     arg_format: str
     texrefs: list[TextureReference]
     @property
     def name(self) -> str: ...
+    @property
+    def __name__(self) -> str: ...
     @property
     def handle(self) -> int: ...
     def __call__(
@@ -543,6 +561,7 @@ class Function:
         self,
         grid: _Grid,
         block: _Grid,
+        /,
         *args: Any,
         shared_size: int = 0,
         cooperative: bool = False,
@@ -556,6 +575,7 @@ class Function:
         grid: _Grid,
         block: _Grid,
         stream: _Stream,
+        /,
         *args: Any,
         shared_size: int = 0,
         cooperative: bool = False,
@@ -568,6 +588,7 @@ class Function:
         self,
         grid: _Grid,
         block: _Grid,
+        /,
         *args: Any,
         shared_size: int = 0,
         cooperative: bool = False,
@@ -576,10 +597,10 @@ class Function:
         priority: int | None = None,
         carveout: int | None = None,
     ) -> Callable[[], float]: ...
-    def get_attribute(self, attr: int, /) -> int: ...
-    def set_attribute(self, attr: int, value: int, /) -> None: ...
-    def set_cache_config(self, fc: int, /) -> None: ...
-    def set_shared_config(self, sc: int, /) -> None: ...
+    def get_attribute(self, attr: int) -> int: ...
+    def set_attribute(self, attr: int, value: int) -> None: ...
+    def set_cache_config(self, fc: int) -> None: ...
+    def set_shared_config(self, sc: int) -> None: ...
     def param_set_texref(self, texref: TextureReference, /) -> None: ...
     # The attributes by name, in lower case.
     @property
@@ -621,7 +642,7 @@ class Function:
     def param_set_size(self, bytes: int, /) -> None: ...
     def param_seti(self, offset: int, value: int, /) -> None: ...
     def param_setf(self, offset: int, value: float, /) -> None: ...
-    def param_setv(self, offset: int, value: Buffer, /) -> None: ...
+    def param_setv(self, offset: int, buffer: Buffer, /) -> None: ...
     def launch(self) -> None: ...
     def launch_grid(self, width: int, height: int, /) -> None: ...
     def launch_grid_async(self, width: int, height: int, stream: _Stream, /) -> None: ...
@@ -629,7 +650,7 @@ class Function:
 class ArgumentHandler:
     array: Any
     dev_alloc: DeviceAllocation | None
-    def __init__(self, array: Any, /) -> None: ...
+    def __init__(self, ary: Any) -> None: ...
     def get_device_alloc(self) -> DeviceAllocation | None: ...
     def pre_call(self, stream: _Stream, /) -> None: ...
 
@@ -651,7 +672,7 @@ class GPUArray:
         self,
         shape: _Shape,
         dtype: DTypeLike,
-        allocator: Callable[[int], Any] = mem_alloc,
+        allocator: Callable[[int], Any] | None = None,
         base: Any = None,
         gpudata: Any = None,
         strides: Sequence[int] | None = None,
@@ -681,6 +702,7 @@ class GPUArray:
     def T(self) -> GPUArray: ...
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    __array_priority__: ClassVar[float]
     gpudata: Any
     base: Any
     allocator: Any
@@ -868,21 +890,62 @@ class GPUArray:
     def __getitem__(self, index: Any) -> GPUArray: ...
     def __setitem__(self, index: Any, value: Any) -> None: ...
 
+def _to_gpu(
+    ary: np.ndarray[Any, Any] | GPUArray, allocator: Callable[[int], Any] | None = None
+) -> GPUArray: ...
+def _to_gpu_async(
+    ary: np.ndarray[Any, Any] | GPUArray,
+    allocator: Callable[[int], Any] | None = None,
+    stream: _Stream = None,
+) -> GPUArray: ...
+
+# ---- what the package itself uses
+
+def _elementwise(
+    name: str,
+    operands: tuple[Any, ...],
+    out: Any = None,
+    dtype: DTypeLike | None = None,
+    stream: _Stream = None,
+    allocator: Callable[[int], Any] | None = None,
+    unsafe: bool = False,
+) -> Any: ...
+def _forget_kernels() -> None: ...
+
+class _PackError(TypeError): ...
+
+@final
+class _PackStruct:
+    def __new__(cls, format: str | bytes) -> Self: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    def pack(self, /, *values: Any) -> bytes: ...
+    def pack_into(self, buffer: Buffer, offset: int, /, *values: Any) -> None: ...
+    def unpack(self, buffer: Buffer, /) -> tuple[Any, ...]: ...
+    def unpack_from(self, buffer: Buffer, offset: int = 0) -> tuple[Any, ...]: ...
+
+def _nvrtc_open(path: str, /) -> tuple[int, int]: ...
+def _nvrtc_compile(
+    source: str | bytes, name: str, options: Iterable[str], want: str
+) -> tuple[bytes | None, str]: ...
+
 # ---- constants
 
-class _Constant(int):
-    @property
-    def name(self) -> str: ...
+class Constant(int):
+    def __new__(cls, value: int, /) -> Self: ...
+    name: str | None
     names: ClassVar[dict[str, Any]]
     values: ClassVar[dict[int, Any]]
 
-class address_mode(_Constant):
+class address_mode(Constant):
     WRAP: ClassVar[address_mode]
     CLAMP: ClassVar[address_mode]
     MIRROR: ClassVar[address_mode]
     BORDER: ClassVar[address_mode]
 
-class array_cubemap_face(_Constant):
+class array_cubemap_face(Constant):
     POSITIVE_X: ClassVar[array_cubemap_face]
     NEGATIVE_X: ClassVar[array_cubemap_face]
     POSITIVE_Y: ClassVar[array_cubemap_face]
@@ -890,7 +953,7 @@ class array_cubemap_face(_Constant):
     POSITIVE_Z: ClassVar[array_cubemap_face]
     NEGATIVE_Z: ClassVar[array_cubemap_face]
 
-class array_format(_Constant):
+class array_format(Constant):
     UNSIGNED_INT8: ClassVar[array_format]
     UNSIGNED_INT16: ClassVar[array_format]
     UNSIGNED_INT32: ClassVar[array_format]
@@ -943,13 +1006,13 @@ class array_format(_Constant):
     YUV444_16bit_SemiPlanar: ClassVar[array_format]
     UNORM_INT_101010_2: ClassVar[array_format]
 
-class compute_mode(_Constant):
+class compute_mode(Constant):
     DEFAULT: ClassVar[compute_mode]
     EXCLUSIVE: ClassVar[compute_mode]
     PROHIBITED: ClassVar[compute_mode]
     EXCLUSIVE_PROCESS: ClassVar[compute_mode]
 
-class ctx_flags(_Constant):
+class ctx_flags(Constant):
     SCHED_AUTO: ClassVar[ctx_flags]
     SCHED_SPIN: ClassVar[ctx_flags]
     SCHED_YIELD: ClassVar[ctx_flags]
@@ -963,7 +1026,7 @@ class ctx_flags(_Constant):
     SYNC_MEMOPS: ClassVar[ctx_flags]
     FLAGS_MASK: ClassVar[ctx_flags]
 
-class device_attribute(_Constant):
+class device_attribute(Constant):
     MAX_THREADS_PER_BLOCK: ClassVar[device_attribute]
     MAX_BLOCK_DIM_X: ClassVar[device_attribute]
     MAX_BLOCK_DIM_Y: ClassVar[device_attribute]
@@ -1118,23 +1181,23 @@ class device_attribute(_Constant):
     HOST_ALLOC_DMA_BUF_SUPPORTED: ClassVar[device_attribute]
     ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED: ClassVar[device_attribute]
 
-class event_flags(_Constant):
+class event_flags(Constant):
     DEFAULT: ClassVar[event_flags]
     BLOCKING_SYNC: ClassVar[event_flags]
     DISABLE_TIMING: ClassVar[event_flags]
     INTERPROCESS: ClassVar[event_flags]
 
-class filter_mode(_Constant):
+class filter_mode(Constant):
     POINT: ClassVar[filter_mode]
     LINEAR: ClassVar[filter_mode]
 
-class func_cache(_Constant):
+class func_cache(Constant):
     PREFER_NONE: ClassVar[func_cache]
     PREFER_SHARED: ClassVar[func_cache]
     PREFER_L1: ClassVar[func_cache]
     PREFER_EQUAL: ClassVar[func_cache]
 
-class function_attribute(_Constant):
+class function_attribute(Constant):
     MAX_THREADS_PER_BLOCK: ClassVar[function_attribute]
     SHARED_SIZE_BYTES: ClassVar[function_attribute]
     CONST_SIZE_BYTES: ClassVar[function_attribute]
@@ -1153,26 +1216,26 @@ class function_attribute(_Constant):
     CLUSTER_SCHEDULING_POLICY_PREFERENCE: ClassVar[function_attribute]
     MAX: ClassVar[function_attribute]
 
-class graphics_map_flags(_Constant):
+class graphics_map_flags(Constant):
     NONE: ClassVar[graphics_map_flags]
     READ_ONLY: ClassVar[graphics_map_flags]
     WRITE_DISCARD: ClassVar[graphics_map_flags]
 
-class graphics_register_flags(_Constant):
+class graphics_register_flags(Constant):
     NONE: ClassVar[graphics_register_flags]
     READ_ONLY: ClassVar[graphics_register_flags]
     WRITE_DISCARD: ClassVar[graphics_register_flags]
     SURFACE_LDST: ClassVar[graphics_register_flags]
     TEXTURE_GATHER: ClassVar[graphics_register_flags]
 
-class ipc_mem_flags(_Constant):
+class ipc_mem_flags(Constant):
     LAZY_ENABLE_PEER_ACCESS: ClassVar[ipc_mem_flags]
 
-class jit_fallback(_Constant):
+class jit_fallback(Constant):
     PREFER_PTX: ClassVar[jit_fallback]
     PREFER_BINARY: ClassVar[jit_fallback]
 
-class jit_input_type(_Constant):
+class jit_input_type(Constant):
     CUBIN: ClassVar[jit_input_type]
     PTX: ClassVar[jit_input_type]
     FATBINARY: ClassVar[jit_input_type]
@@ -1180,7 +1243,7 @@ class jit_input_type(_Constant):
     LIBRARY: ClassVar[jit_input_type]
     NVVM: ClassVar[jit_input_type]
 
-class jit_option(_Constant):
+class jit_option(Constant):
     MAX_REGISTERS: ClassVar[jit_option]
     THREADS_PER_BLOCK: ClassVar[jit_option]
     WALL_TIME: ClassVar[jit_option]
@@ -1217,7 +1280,7 @@ class jit_option(_Constant):
     OVERRIDE_DIRECTIVE_VALUES: ClassVar[jit_option]
     SPLIT_COMPILE: ClassVar[jit_option]
 
-class jit_target(_Constant):
+class jit_target(Constant):
     COMPUTE_10: ClassVar[jit_target]
     COMPUTE_11: ClassVar[jit_target]
     COMPUTE_12: ClassVar[jit_target]
@@ -1259,7 +1322,7 @@ class jit_target(_Constant):
     COMPUTE_120F: ClassVar[jit_target]
     COMPUTE_121F: ClassVar[jit_target]
 
-class limit(_Constant):
+class limit(Constant):
     STACK_SIZE: ClassVar[limit]
     PRINTF_FIFO_SIZE: ClassVar[limit]
     MALLOC_HEAP_SIZE: ClassVar[limit]
@@ -1271,7 +1334,7 @@ class limit(_Constant):
     CIG_ENABLED: ClassVar[limit]
     CIG_SHMEM_FALLBACK_ENABLED: ClassVar[limit]
 
-class mem_advise(_Constant):
+class mem_advise(Constant):
     SET_READ_MOSTLY: ClassVar[mem_advise]
     UNSET_READ_MOSTLY: ClassVar[mem_advise]
     SET_PREFERRED_LOCATION: ClassVar[mem_advise]
@@ -1279,18 +1342,18 @@ class mem_advise(_Constant):
     SET_ACCESSED_BY: ClassVar[mem_advise]
     UNSET_ACCESSED_BY: ClassVar[mem_advise]
 
-class mem_attach_flags(_Constant):
+class mem_attach_flags(Constant):
     GLOBAL: ClassVar[mem_attach_flags]
     HOST: ClassVar[mem_attach_flags]
     SINGLE: ClassVar[mem_attach_flags]
 
-class memory_type(_Constant):
+class memory_type(Constant):
     HOST: ClassVar[memory_type]
     DEVICE: ClassVar[memory_type]
     ARRAY: ClassVar[memory_type]
     UNIFIED: ClassVar[memory_type]
 
-class pointer_attribute(_Constant):
+class pointer_attribute(Constant):
     CONTEXT: ClassVar[pointer_attribute]
     MEMORY_TYPE: ClassVar[pointer_attribute]
     DEVICE_POINTER: ClassVar[pointer_attribute]
@@ -1313,22 +1376,22 @@ class pointer_attribute(_Constant):
     MEMORY_BLOCK_ID: ClassVar[pointer_attribute]
     IS_HW_DECOMPRESS_CAPABLE: ClassVar[pointer_attribute]
 
-class profiler_output_mode(_Constant):
+class profiler_output_mode(Constant):
     KEY_VALUE_PAIR: ClassVar[profiler_output_mode]
     CSV: ClassVar[profiler_output_mode]
 
-class resource_type(_Constant):
+class resource_type(Constant):
     ARRAY: ClassVar[resource_type]
     MIPMAPPED_ARRAY: ClassVar[resource_type]
     LINEAR: ClassVar[resource_type]
     PITCH2D: ClassVar[resource_type]
 
-class shared_config(_Constant):
+class shared_config(Constant):
     DEFAULT_BANK_SIZE: ClassVar[shared_config]
     FOUR_BYTE_BANK_SIZE: ClassVar[shared_config]
     EIGHT_BYTE_BANK_SIZE: ClassVar[shared_config]
 
-class stream_flags(_Constant):
+class stream_flags(Constant):
     DEFAULT: ClassVar[stream_flags]
     NON_BLOCKING: ClassVar[stream_flags]
 

@@ -11,24 +11,50 @@ from pycuda.tools import context_dependent_memoize
 
 
 def platform_bits() -> int:
-    """platform_bits() -> 32 or 64: the size of a pointer of this process."""
+    """The size of a pointer of this process.
+
+    Returns
+    -------
+    int
+        32 or 64.
+    """
     return struct.calcsize("P") * 8
 
 
 def has_stack() -> bool:
-    """has_stack() -> bool: whether kernels may recurse (compute capability 2.0)."""
+    """Whether kernels may recurse (compute capability 2.0).
+
+    Returns
+    -------
+    bool
+    """
     return drv.Context.get_device().compute_capability() >= (2, 0)
 
 
 def has_double_support() -> bool:
-    """has_double_support() -> bool: whether kernels may use double (compute capability 1.3)."""
+    """Whether kernels may use double (compute capability 1.3).
+
+    Returns
+    -------
+    bool
+    """
     return drv.Context.get_device().compute_capability() >= (1, 3)
 
 
 @context_dependent_memoize
 def sizeof(type_name: str, preamble: str = "") -> int:
-    """sizeof(type_name, preamble="") -> int: bytes of a C type on the device, asked of a kernel; preamble
-    declares the type.
+    """The size of a C type on the device, asked of a kernel.
+
+    Parameters
+    ----------
+    type_name : str
+    preamble : str
+        Declares the type.
+
+    Returns
+    -------
+    int
+        Bytes.
     """
     from pycuda.compiler import SourceModule
 

@@ -43,8 +43,17 @@ _memory: dict = {}
 
 
 def get_nvcc_version(nvcc: str) -> str:
-    """get_nvcc_version(nvcc) -> str: what `nvcc --version` prints. A UserWarning, and "", when it cannot be
-    run.
+    """What ``nvcc --version`` prints.
+
+    Parameters
+    ----------
+    nvcc : str
+        The command.
+
+    Returns
+    -------
+    str
+        Empty, with a UserWarning, when it cannot be run.
     """
     path = finder.find_nvcc(_arguments.path(nvcc, "nvcc"))
     try:
@@ -57,8 +66,23 @@ def get_nvcc_version(nvcc: str) -> str:
 
 
 def preprocess_source(source: str, options, nvcc: str) -> str:
-    """preprocess_source(source, options, nvcc) -> str: the source after nvcc's preprocessor. CompileError
-    when that fails.
+    """The source after nvcc's preprocessor.
+
+    Parameters
+    ----------
+    source : str
+    options : sequence of str
+    nvcc : str
+        The command.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    CompileError
+        The preprocessor failed.
     """
     source, options = _arguments.source(source), _arguments.options(options)
     path = finder.find_nvcc(_arguments.path(nvcc, "nvcc"))
@@ -101,10 +125,29 @@ def _run(key, job: build.Job) -> build.Product:
 
 
 def compile_plain(source, options, keep, nvcc, cache_dir, target="cubin") -> bytes:
-    """compile_plain(source, options, keep, nvcc, cache_dir, target="cubin") -> bytes
+    """Compile a source as it stands: no extern "C", no architecture but one among the
+    options.
 
-    Compile source as it stands, with these options and no others: no extern "C", no architecture but one
-    among the options.
+    Parameters
+    ----------
+    source : str
+    options : sequence of str
+    keep : bool
+        Leave the compiler's files in a folder and print its path.
+    nvcc : str
+        The command.
+    cache_dir : str or False
+        The cache folder; False is none.
+    target : {"cubin", "ptx", "fatbin"}
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    CompileError
+        The source does not compile.
     """
     source, options, nvcc = (
         _arguments.source(source),
@@ -128,17 +171,19 @@ def _with_architecture(options, arch, code, device) -> tuple[str, ...]:
 
 
 class _Request(NamedTuple):
-    """What SourceModule and compile are asked for, under the names of their parameters."""
+    """What SourceModule and compile are asked for, under the names of their parameters, as _checked returns
+    it.
+    """
 
-    source: str | bytes
+    source: str
     nvcc: str
-    options: Sequence[str] | None
+    options: Sequence[str]
     keep: bool
     no_extern_c: bool
     arch: str | None
     code: str | None
     cache_dir: str | bool | None
-    include_dirs: Sequence[str] | None
+    include_dirs: Sequence[str]
     target: str = "cubin"
 
 
@@ -198,12 +243,39 @@ def compile(
     include_dirs=None,
     target="cubin",
 ) -> bytes:
-    """compile(source, nvcc="nvcc", options=None, keep=False, no_extern_c=False, arch=None, code=None,
-    cache_dir=None, include_dirs=None, target="cubin") -> bytes
+    """Compile as SourceModule does and return the code.
 
-    Compile as SourceModule does and return the code, unloaded. target is "cubin" (machine code), "ptx" or
-    "fatbin" (by nvcc). On the CPU device, which loads PTX, "cubin" gives PTX text; so does a virtual arch
-    such as "compute_75". CompileError when it does not compile.
+    Parameters
+    ----------
+    source : str or bytes
+        CUDA C.
+    nvcc : str
+        The command; another than "nvcc" is run in place of NVRTC.
+    options : sequence of str
+        nvcc's; None is DEFAULT_NVCC_FLAGS.
+    keep : bool
+        Leave the compiler's files in a folder and print its path.
+    no_extern_c : bool
+        Do not wrap the source in extern "C".
+    arch : str
+        For instance "sm_90"; None is the device's.
+    code : str
+        As nvcc's -code.
+    cache_dir : str or False
+        The cache folder; False is none.
+    include_dirs : sequence of str
+    target : {"cubin", "ptx", "fatbin"}
+        On the CPU device, which loads PTX, "cubin" gives PTX; so does a virtual arch such
+        as "compute_75". "fatbin" is nvcc's.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    CompileError
+        The source does not compile.
     """
     return _compile(
         _Request(source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target)
@@ -215,7 +287,7 @@ def _dotted(version) -> str:
 
 
 class CudaModule:
-    """What modules made from source have in common. `module` is the pycuda.driver.Module."""
+    """What modules made from source have in common. ``module`` is the pycuda.driver.Module."""
 
     module: drv.Module | None = None
 
@@ -225,26 +297,83 @@ class CudaModule:
         return self.module
 
     def get_function(self, name):
-        """get_function(name) -> pycuda.driver.Function. LogicError when the module has no kernel of that name
-        (cuModuleGetFunction).
+        """Find a kernel of the module.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        pycuda.driver.Function
+
+        Raises
+        ------
+        LogicError
+            The module has no kernel of this name.
+
+        Notes
+        -----
+        Calls cuModuleGetFunction.
         """
         return self._loaded().get_function(name)
 
     def get_global(self, name):
-        """get_global(name) -> (address, size in bytes) of a __device__ or __constant__ variable
-        (cuModuleGetGlobal).
+        """Find a __device__ or __constant__ variable of the module.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        (address, size) : tuple of int
+            The device address and the size in bytes.
+
+        Raises
+        ------
+        LogicError
+            The module has no variable of this name.
+
+        Notes
+        -----
+        Calls cuModuleGetGlobal.
         """
         return self._loaded().get_global(name)
 
     def get_texref(self, name):
-        """get_texref(name) -> pycuda.driver.TextureReference: the texture<> of that name. LogicError when
-        the module has none.
+        """Find a ``texture<>`` variable of the module.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        pycuda.driver.TextureReference
+
+        Raises
+        ------
+        LogicError
+            The module has no texture of this name.
         """
         return self._loaded().get_texref(name)
 
     def get_surfref(self, name):
-        """get_surfref(name) -> pycuda.driver.SurfaceReference: the surface<> of that name. LogicError when
-        the module has none.
+        """Find a ``surface<>`` variable of the module.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        pycuda.driver.SurfaceReference
+
+        Raises
+        ------
+        LogicError
+            The module has no surface of this name.
         """
         return self._loaded().get_surfref(name)
 
@@ -274,15 +403,34 @@ def _load(product: build.Product, options):
 
 
 class SourceModule(CudaModule):
-    """SourceModule(source, nvcc="nvcc", options=None, keep=False, no_extern_c=False, arch=None, code=None,
-    cache_dir=None, include_dirs=None)
+    """CUDA C compiled and loaded into the current context.
 
-    The CUDA C source compiled and loaded into the current context. Unless no_extern_c is true it is wrapped
-    in extern "C", so that kernels keep their names; options are nvcc's (a sequence of str, or one str for one
-    option; None stands for DEFAULT_NVCC_FLAGS); include_dirs is a sequence of folders, or one; arch defaults
-    to the device's; keep leaves the compiler's files in a folder and prints "*** compiler output in" and its
-    path; cache_dir names the cache folder, False means none. CompileError when the source does not compile;
-    it carries the compiler's messages with the lines of source.
+    Parameters
+    ----------
+    source : str or bytes
+        Wrapped in extern "C", so that kernels keep their names, unless no_extern_c is
+        true.
+    nvcc : str
+        The command; another than "nvcc" is run in place of NVRTC.
+    options : sequence of str, or str
+        nvcc's; None is DEFAULT_NVCC_FLAGS.
+    keep : bool
+        Leave the compiler's files in a folder and print ``*** compiler output in`` and its
+        path.
+    no_extern_c : bool
+    arch : str
+        For instance "sm_90"; None is the device's.
+    code : str
+        As nvcc's -code.
+    cache_dir : str or False
+        The cache folder; False is none.
+    include_dirs : sequence of str, or str
+
+    Raises
+    ------
+    CompileError
+        The source does not compile; the message has the compiler's messages with the
+        lines of source.
     """
 
     def __init__(
@@ -305,11 +453,28 @@ class SourceModule(CudaModule):
 
 
 class DynamicModule(CudaModule):
-    """DynamicModule(nvcc="nvcc", link_options=None, keep=False, no_extern_c=False, arch=None, code=None,
-    cache_dir=None, include_dirs=None, message_handler=None, log_verbose=False, cuda_libdir=None)
+    """A module linked at run time from several sources, objects and libraries: add them in
+    any order, then link().
 
-    A module linked at run time from several sources, objects and libraries: add_*() in any order, then
-    link().
+    Parameters
+    ----------
+    nvcc : str
+        As in SourceModule.
+    link_options : iterable of (jit_option, int)
+    keep, no_extern_c : bool
+        As in SourceModule.
+    arch, code : str
+        As in SourceModule.
+    cache_dir : str or False
+        As in SourceModule.
+    include_dirs : sequence of str
+        As in SourceModule.
+    message_handler : callable
+        As in pycuda.driver.Linker.
+    log_verbose : bool
+        As in pycuda.driver.Linker.
+    cuda_libdir : str
+        The folder of the toolkit's libraries.
     """
 
     def __init__(
@@ -352,7 +517,20 @@ class DynamicModule(CudaModule):
         return self.linker
 
     def add_source(self, source, nvcc_options=None, name="kernel.ptx"):
-        """add_source(source, nvcc_options=None, name="kernel.ptx") -> self: compile to PTX and add it."""
+        """Compile a source to PTX and add it.
+
+        Parameters
+        ----------
+        source : str or bytes
+        nvcc_options : sequence of str
+        name : str
+            For messages.
+
+        Returns
+        -------
+        DynamicModule
+            Itself.
+        """
         linker = self._open_linker()
         request = _Request(
             source, self.nvcc, nvcc_options, self.keep, self.no_extern_c, self.arch, self.code,
@@ -362,18 +540,57 @@ class DynamicModule(CudaModule):
         return self
 
     def add_data(self, data, input_type, name="unknown"):
-        """add_data(data, input_type, name="unknown") -> self: add bytes of a jit_input_type."""
+        """Add code from a buffer.
+
+        Parameters
+        ----------
+        data : bytes-like
+        input_type : jit_input_type
+        name : str
+            For messages.
+
+        Returns
+        -------
+        DynamicModule
+            Itself.
+        """
         self._open_linker().add_data(data, input_type, name)
         return self
 
     def add_file(self, filename, input_type):
-        """add_file(filename, input_type) -> self: add a file of a jit_input_type."""
+        """Add code from a file.
+
+        Parameters
+        ----------
+        filename : str
+        input_type : jit_input_type
+
+        Returns
+        -------
+        DynamicModule
+            Itself.
+        """
         self._open_linker().add_file(filename, input_type)
         return self
 
     def add_stdlib(self, libname):
-        """add_stdlib(libname) -> self: add a static library of the toolkit, such as "cudadevrt". OSError when
-        it is not found. The CPU device, which takes no libraries, has what cudadevrt holds of its own.
+        """Add a static library of the toolkit. The CPU device has what cudadevrt holds of its
+        own.
+
+        Parameters
+        ----------
+        libname : str
+            For instance "cudadevrt".
+
+        Returns
+        -------
+        DynamicModule
+            Itself.
+
+        Raises
+        ------
+        OSError
+            It is not found.
         """
         device = _target.current()
         if libname == "cudadevrt" and device is not None and device.takes_ptx:
@@ -386,7 +603,13 @@ class DynamicModule(CudaModule):
         return self.add_file(path, drv.jit_input_type.LIBRARY)
 
     def link(self):
-        """link() -> self: link what was added and load it; then the getters work."""
+        """Link what was added and load it; then the getters work.
+
+        Returns
+        -------
+        DynamicModule
+            Itself.
+        """
         self.module = self._open_linker().link_module()
         self.linker = None
         return self
@@ -420,9 +643,27 @@ def _library_folder(cuda_libdir, nvcc, pattern) -> str:
 
 
 class DynamicSourceModule(DynamicModule):
-    """DynamicSourceModule(source, nvcc="nvcc", options=None, ..., include_dirs=None, cuda_libdir=None)
+    """A SourceModule whose kernels may launch kernels: compiled with -rdc=true and linked
+    with cudadevrt.
 
-    A SourceModule whose kernels may launch kernels: compiled with -rdc=true and linked with cudadevrt.
+    Parameters
+    ----------
+    source : str or bytes
+        As in SourceModule.
+    nvcc : str
+        As in SourceModule.
+    options : sequence of str
+        As in SourceModule.
+    keep, no_extern_c : bool
+        As in SourceModule.
+    arch, code : str
+        As in SourceModule.
+    cache_dir : str or False
+        As in SourceModule.
+    include_dirs : sequence of str
+        As in SourceModule.
+    cuda_libdir : str
+        The folder of the toolkit's libraries.
     """
 
     def __init__(

@@ -10,7 +10,17 @@ import sys
 
 
 def main(arguments=None) -> int:
-    """Run the script that the arguments name."""
+    """Run the script that the arguments name.
+
+    Parameters
+    ----------
+    arguments : list of str
+        None is those of this process.
+
+    Returns
+    -------
+    int
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments:
         print("usage: python -m pycuda.debug SCRIPT ARGUMENTS...", file=sys.stderr)

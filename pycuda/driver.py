@@ -25,21 +25,36 @@ CUDA_DEBUGGING = False
 
 
 def set_debugging(flag: bool = True) -> None:
-    """set_debugging(flag=True): compile every kernel from now on for cuda-gdb (-g -G), uncached, its files
-    kept.
+    """Compile every kernel from now on for cuda-gdb (-g -G), uncached, its files kept.
+
+    Parameters
+    ----------
+    flag : bool
     """
     global CUDA_DEBUGGING
     CUDA_DEBUGGING = flag
 
 
 def have_gl_ext() -> bool:
-    """have_gl_ext() -> bool: whether pycuda.gl is there to share buffers with OpenGL. It is not yet."""
+    """Whether pycuda.gl is there to share buffers with OpenGL. It is not yet.
+
+    Returns
+    -------
+    bool
+    """
     return False
 
 
 class CompileError(Error):  # noqa: F405
-    """CompileError(msg, command_line, stdout=None, stderr=None): the compiler's arguments and all that it
-    wrote.
+    """The source does not compile.
+
+    Parameters
+    ----------
+    msg : str
+    command_line : list of str
+        The compiler's arguments.
+    stdout, stderr : str
+        All that it wrote.
     """
 
     def __init__(self, msg, command_line, stdout=None, stderr=None):
@@ -59,5 +74,4 @@ class CompileError(Error):  # noqa: F405
         return "\n".join(parts)
 
 
-_driver.CompileError = CompileError
 atexit.register(_driver._finish)

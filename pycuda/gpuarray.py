@@ -10,6 +10,8 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda import _later
 from pycuda._driver import GPUArray
+from pycuda._driver import _to_gpu as to_gpu  # noqa: F401
+from pycuda._driver import _to_gpu_async as to_gpu_async  # noqa: F401
 from pycuda.compyte.array import ArrayFlags, get_common_dtype  # noqa: F401
 from pycuda.tools import get_or_register_dtype
 
@@ -60,6 +62,7 @@ def _create_vector_types() -> None:
             get_or_register_dtype(f"{name}{count}", dtype)
             make = _vector_maker(dtype, fields)
             make.__name__ = f"make_{name}{count}"
+            make.__doc__ = f"A value of vec.{name}{count}; fields that are not given are 0."
             setattr(vec, f"{name}{count}", dtype)
             setattr(vec, make.__name__, staticmethod(make))
 
@@ -105,24 +108,6 @@ def _order_strides(ary):
         strides[axis] = stride
         stride *= builtins.max(ary.shape[axis], 1)
     return tuple(strides)
-
-
-def to_gpu(ary, allocator=drv.mem_alloc):
-    """to_gpu(ary, allocator=pycuda.driver.mem_alloc) -> GPUArray: a copy of a NumPy array, with the same axis
-    order and no gaps.
-    """
-    result = GPUArray(ary.shape, ary.dtype, allocator, strides=_order_strides(ary))
-    result.set(ary)
-    return result
-
-
-def to_gpu_async(ary, allocator=drv.mem_alloc, stream=None):
-    """to_gpu_async(ary, allocator=pycuda.driver.mem_alloc, stream=None) -> GPUArray: the same, the copy
-    queued on a stream.
-    """
-    result = GPUArray(ary.shape, ary.dtype, allocator, strides=_order_strides(ary))
-    result.set_async(ary, stream)
-    return result
 
 
 def zeros(shape, dtype=np.float64, allocator=drv.mem_alloc, order="C"):

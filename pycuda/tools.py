@@ -38,9 +38,15 @@ get_or_register_dtype("pycuda::complex<double>", np.complex128)
 
 
 class DebugMemoryPool(DeviceMemoryPool):
-    """DebugMemoryPool(interactive=True, logfile=None): a DeviceMemoryPool that tells where each allocation
-    was asked for, and what is in use by then. It writes to logfile (standard output by default) and, when
-    interactive, waits for the return key each time.
+    """A DeviceMemoryPool that tells where each allocation was asked for, and what is in use
+    by then.
+
+    Parameters
+    ----------
+    interactive : bool
+        Wait for the return key each time.
+    logfile : file
+        None is standard output.
     """
 
     def __init__(self, interactive=True, logfile=None):
@@ -50,7 +56,18 @@ class DebugMemoryPool(DeviceMemoryPool):
         self._origins = weakref.WeakKeyDictionary()
 
     def allocate(self, size, stream=None):
-        """allocate(size, stream=None) -> PooledDeviceAllocation, told about."""
+        """Allocate device memory for use on a stream, and tell about it.
+
+        Parameters
+        ----------
+        size : int
+            Bytes.
+        stream : Stream
+
+        Returns
+        -------
+        PooledDeviceAllocation
+        """
         caller = sys._getframe(1)
         origin = f"{caller.f_code.co_name} ({caller.f_code.co_filename}:{caller.f_lineno})"
         counts = Counter((len(block), where) for block, where in self._origins.items())
@@ -78,11 +95,24 @@ def _first_working(make):
 
 
 def make_default_context(ctx_maker=None):
-    """make_default_context(ctx_maker=None) -> Context
+    """Make a context on the device that CUDA_DEVICE or ~/.cuda_device names, else on the
+    first that allows it.
 
-    Make a context on the device that CUDA_DEVICE or ~/.cuda_device names, else on the first that allows it.
-    ctx_maker(device) makes it; by default device.make_context(). pycuda.driver.init() must have been called.
-    RuntimeError when no device works.
+    pycuda.driver.init() must have been called.
+
+    Parameters
+    ----------
+    ctx_maker : callable
+        ctx_maker(device) makes it; None is device.make_context().
+
+    Returns
+    -------
+    Context
+
+    Raises
+    ------
+    RuntimeError
+        No device works.
     """
     make = ctx_maker or (lambda device: device.make_context())
     number = default_ordinal()
@@ -90,7 +120,16 @@ def make_default_context(ctx_maker=None):
 
 
 def get_default_device(default=0):
-    """get_default_device(default=0) -> Device. Deprecated: make_default_context also tries other devices."""
+    """Deprecated: make_default_context also tries other devices.
+
+    Parameters
+    ----------
+    default : int
+
+    Returns
+    -------
+    Device
+    """
     warnings.warn(
         "get_default_device() is deprecated, use make_default_context()", DeprecationWarning, stacklevel=2
     )
@@ -104,8 +143,17 @@ context_dependent_memoized_functions: list = []
 
 
 def context_dependent_memoize(func):
-    """Decorator: remember results per current context and arguments, which must be hashable, until
+    """Decorator: remember results per current context and arguments until
     clear_context_caches().
+
+    Parameters
+    ----------
+    func : callable
+        Its arguments must be hashable.
+
+    Returns
+    -------
+    callable
     """
     cache: dict = {}
 
@@ -149,7 +197,17 @@ def init_cuda_context_fixture():
 
 
 def mark_cuda_test(f):
-    """Decorator of a test: run it in a default context, with the pytest mark `cuda` where pytest is there."""
+    """Decorator of a test: run it in a default context, with the pytest mark ``cuda`` where
+    pytest is there.
+
+    Parameters
+    ----------
+    f : callable
+
+    Returns
+    -------
+    callable
+    """
 
     @functools.wraps(f)
     def wrapper(*args, **kwargs):
@@ -179,7 +237,13 @@ def _attribute(device, name, default):
 
 
 class DeviceData:
-    """DeviceData(dev=None): limits of a device, the current one by default, for hand-made launch shapes."""
+    """Limits of a device, for hand-made launch shapes.
+
+    Parameters
+    ----------
+    dev : Device
+        None is the current one.
+    """
 
     def __init__(self, dev=None):
         dev = drv.Context.get_device() if dev is None else dev
@@ -207,34 +271,93 @@ class DeviceData:
         self.smem_granularity = 32
 
     def align(self, bytes, word_size=4):
-        """align(bytes, word_size=4) -> int: rounded up to what one coalesced access covers."""
+        """Round up to what one coalesced access covers.
+
+        Parameters
+        ----------
+        bytes : int
+        word_size : int
+            Bytes of a word.
+
+        Returns
+        -------
+        int
+            Bytes.
+        """
         unit = self.align_bytes(word_size)
         return -(-bytes // unit) * unit
 
     def align_dtype(self, elements, dtype_size):
-        """align_dtype(elements, dtype_size) -> int: elements, rounded up so that a row ends at a coalesced
-        access.
+        """Round elements up so that a row ends at a coalesced access.
+
+        Parameters
+        ----------
+        elements : int
+        dtype_size : int
+            Bytes of an element.
+
+        Returns
+        -------
+        int
+            Elements.
         """
         return self.align(elements * dtype_size, dtype_size) // dtype_size
 
     def align_words(self, word_size):
-        """align_words(word_size) -> int: words in one coalesced access."""
+        """Words in one coalesced access.
+
+        Parameters
+        ----------
+        word_size : int
+            Bytes of a word.
+
+        Returns
+        -------
+        int
+        """
         return self.align_bytes(word_size) // word_size
 
     def align_bytes(self, word_size=4):
-        """align_bytes(word_size=4) -> int: bytes in one coalesced access of words of 4, 8 or 16 bytes."""
+        """Bytes in one coalesced access.
+
+        Parameters
+        ----------
+        word_size : {4, 8, 16}
+            Bytes of a word.
+
+        Returns
+        -------
+        int
+        """
         if word_size not in (4, 8, 16):
             raise ValueError(f"a word has 4, 8 or 16 bytes, not {word_size}")
         return 64 if word_size == 4 else 128
 
     def coalesce(self, thread_count):
-        """coalesce(thread_count) -> int: rounded up to a half warp."""
+        """Round up to a half warp.
+
+        Parameters
+        ----------
+        thread_count : int
+
+        Returns
+        -------
+        int
+        """
         return -(-thread_count // 16) * 16
 
     @staticmethod
     def make_valid_tex_channel_count(size):
-        """make_valid_tex_channel_count(size) -> 1, 2 or 4: the channels a texture of `size` channels
-        takes.
+        """The channels that a texture of this many channels takes.
+
+        Parameters
+        ----------
+        size : int
+
+        Returns
+        -------
+        int
+            1, 2 or 4.
         """
         for count in (1, 2, 4):
             if 0 < size <= count:
@@ -259,11 +382,25 @@ def _round_up(value, unit):
 
 
 class OccupancyRecord:
-    """OccupancyRecord(devdata, threads, shared_mem=0, registers=0)
+    """How many blocks of a shape a multiprocessor holds at once.
 
-    How many blocks of this shape a multiprocessor holds at once: tb_per_mp, warps_per_mp, occupancy (0 to 1),
-    limited_by ("device", "warps", "regs" or "smem") and tb_per_mp_limits, a list of (blocks, reason).
-    ValueError when one block alone does not fit, TypeError and ValueError for what is no number of these.
+    Its attributes are tb_per_mp, warps_per_mp, occupancy (0 to 1), limited_by ("device",
+    "warps", "regs" or "smem") and tb_per_mp_limits, a list of (blocks, reason).
+
+    Parameters
+    ----------
+    devdata : DeviceData
+    threads : int
+        Of a block.
+    shared_mem : int
+        Bytes of a block.
+    registers : int
+        Of a thread.
+
+    Raises
+    ------
+    ValueError
+        One block alone does not fit.
     """
 
     def __init__(self, devdata, threads, shared_mem=0, registers=0):
@@ -310,15 +447,35 @@ _TEXTURE_TYPES = {
 
 
 def dtype_to_ctype(dtype, with_fp_tex_hack=False) -> str:
-    """dtype_to_ctype(dtype, with_fp_tex_hack=False) -> str: the C type of a dtype in kernels; ValueError when
-    it has none.
+    """The C type of a dtype in kernels.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+    with_fp_tex_hack : bool
+        The types of pycuda-helpers.hpp for textures of float64 and complex numbers.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        It has none.
     """
     name = _dtypes.dtype_to_ctype(dtype)
     return _TEXTURE_TYPES.get(name, name) if with_fp_tex_hack else name
 
 
 class Argument:
-    """Argument(dtype, name): one argument of a kernel. struct_char is its code in an argument format."""
+    """An argument of a kernel. struct_char is its code in an argument format.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+    name : str
+    """
 
     def __init__(self, dtype, name):
         self.dtype = np.dtype(dtype)
@@ -334,7 +491,12 @@ class VectorArg(Argument):
     struct_char = "P"
 
     def declarator(self) -> str:
-        """declarator() -> str, as in "float *x"."""
+        """The declaration in C, as in "float *x".
+
+        Returns
+        -------
+        str
+        """
         return f"{dtype_to_ctype(self.dtype)} *{self.name}"
 
 
@@ -342,7 +504,12 @@ class ScalarArg(Argument):
     """A value of dtype."""
 
     def declarator(self) -> str:
-        """declarator() -> str, as in "float x"."""
+        """The declaration in C, as in "float x".
+
+        Returns
+        -------
+        str
+        """
         return f"{dtype_to_ctype(self.dtype)} {self.name}"
 
     @property
@@ -352,12 +519,34 @@ class ScalarArg(Argument):
 
 
 def parse_c_arg(c_arg: str):
-    """parse_c_arg(c_arg) -> VectorArg for a pointer or an array, else ScalarArg. ValueError when it is no
-    declaration of a known type.
+    """Read the declaration of an argument in C.
+
+    Parameters
+    ----------
+    c_arg : str
+
+    Returns
+    -------
+    VectorArg or ScalarArg
+        A VectorArg for a pointer or an array.
+
+    Raises
+    ------
+    ValueError
+        It is no declaration of a known type.
     """
     return _dtypes.parse_c_arg_backend(re.sub(r"\s+", " ", c_arg), ScalarArg, VectorArg)
 
 
 def get_arg_type(c_arg: str) -> str:
-    """get_arg_type(c_arg) -> str: the struct code of an argument declared in C."""
+    """The struct code of an argument declared in C.
+
+    Parameters
+    ----------
+    c_arg : str
+
+    Returns
+    -------
+    str
+    """
     return parse_c_arg(c_arg).struct_char

@@ -35,8 +35,8 @@ static PyObject *raise_load(ModuleState *state, CUresult result, const char *rou
     return raise_driver(state, result, routine, NULL);
 }
 
-PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options, PyObject *message_handler,
-                           const char *routine)
+PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options,
+                           PyObject *message_handler, const char *routine)
 {
     JitRequest request;
     CUmodule handle = NULL;
@@ -94,18 +94,26 @@ static void module_dealloc(PyObject *self)
 }
 
 PyDoc_STRVAR(get_function_doc,
-             "get_function(name) -> Function\n--\n\n"
-             "The kernel of this name (cuModuleGetFunction). LogicError when the module has none.");
+             "get_function($self, name)\n--\n\n"
+             "Find a kernel of the module.\n"
+             "\nParameters\n----------\n"
+             "name : str\n"
+             "    As the compiler wrote it: C++ names are mangled unless ``extern \"C\"``.\n"
+             "\nReturns\n-------\n"
+             "Function\n"
+             "\nRaises\n------\n"
+             "LogicError\n    The module has no kernel of this name.\n"
+             "\nNotes\n-----\n"
+             "Calls cuModuleGetFunction.");
 
 static PyObject *get_function(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"name", NULL};
     CodeModuleObject *module = code_module_cast(self);
     PyObject *given[1];
     CUfunction handle;
     CUresult result;
     const char *name;
-    if (convert_arguments("get_function", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(get_function_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !(name = PyUnicode_AsUTF8(given[0])))
         return NULL;
     CALL_BLOCKING(module->state, result, driver.cuModuleGetFunction(&handle, module->handle, name));
@@ -114,20 +122,26 @@ static PyObject *get_function(PyObject *self, FAST_PARAMETERS)
     return function_new(module->state, module, handle, given[0]);
 }
 
-PyDoc_STRVAR(get_global_doc, "get_global(name) -> (address, size)\n--\n\n"
-                             "Address and size in bytes of a global or constant variable "
-                             "(cuModuleGetGlobal). LogicError when there is none.");
+PyDoc_STRVAR(get_global_doc, "get_global($self, name)\n--\n\n"
+                             "Find a global or constant variable of the module.\n"
+                             "\nParameters\n----------\n"
+                             "name : str\n"
+                             "\nReturns\n-------\n"
+                             "(address, size) : tuple of int\n    The device address and the size in bytes.\n"
+                             "\nRaises\n------\n"
+                             "LogicError\n    The module has no variable of this name.\n"
+                             "\nNotes\n-----\n"
+                             "Calls cuModuleGetGlobal.");
 
 static PyObject *get_global(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"name", NULL};
     CodeModuleObject *module = code_module_cast(self);
     PyObject *given[1];
     CUdeviceptr address = 0;
     size_t size = 0;
     CUresult result;
     const char *name;
-    if (convert_arguments("get_global", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(get_global_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !(name = PyUnicode_AsUTF8(given[0])))
         return NULL;
     CALL_BLOCKING(module->state, result, driver.cuModuleGetGlobal(&address, &size, module->handle, name));
@@ -136,22 +150,36 @@ static PyObject *get_global(PyObject *self, FAST_PARAMETERS)
     return Py_BuildValue("(Kn)", (unsigned long long)address, (Py_ssize_t)size);
 }
 
-PyDoc_STRVAR(
-    get_texref_doc,
-    "get_texref(name) -> TextureReference\n--\n\n"
-    "The texture<> of this name. What it is bound to holds for the whole module, whichever object it was "
-    "bound\nthrough. LogicError when the module has none.");
+PyDoc_STRVAR(get_texref_doc,
+             "get_texref($self, name)\n--\n\n"
+             "Find a ``texture<>`` variable of the module.\n"
+             "\nParameters\n----------\n"
+             "name : str\n"
+             "\nReturns\n-------\n"
+             "TextureReference\n"
+             "    What it is bound to holds for the whole module, whichever object it was bound\n"
+             "    through.\n"
+             "\nRaises\n------\n"
+             "LogicError\n    The module has no texture of this name.\n"
+             "\nNotes\n-----\n"
+             "Calls cuModuleGetTexRef, where the driver has the texture.");
 
-PyDoc_STRVAR(get_surfref_doc,
-             "get_surfref(name) -> SurfaceReference\n--\n\n"
-             "The surface<> of this name, as get_texref. LogicError when the module has none.");
+PyDoc_STRVAR(get_surfref_doc, "get_surfref($self, name)\n--\n\n"
+                              "Find a ``surface<>`` variable of the module.\n"
+                              "\nParameters\n----------\n"
+                              "name : str\n"
+                              "\nReturns\n-------\n"
+                              "SurfaceReference\n    What it is bound to holds for the whole module.\n"
+                              "\nRaises\n------\n"
+                              "LogicError\n    The module has no surface of this name.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuModuleGetSurfRef, where the driver has the surface.");
 
-static PyObject *get_reference(PyObject *self, const char *method, bool surface, FAST_PARAMETERS)
+static PyObject *get_reference(PyObject *self, const char *signature, bool surface, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"name", NULL};
     PyObject *given[1];
     const char *name;
-    if (convert_arguments(method, names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(signature, args, arg_count, keywords, GIVEN(given)) < 0
         || !(name = PyUnicode_AsUTF8(given[0])))
         return NULL;
     return surface ? surface_reference_new(code_module_cast(self), name)
@@ -160,12 +188,12 @@ static PyObject *get_reference(PyObject *self, const char *method, bool surface,
 
 static PyObject *get_texref(PyObject *self, FAST_PARAMETERS)
 {
-    return get_reference(self, "get_texref", false, args, arg_count, keywords);
+    return get_reference(self, get_texref_doc, false, args, arg_count, keywords);
 }
 
 static PyObject *get_surfref(PyObject *self, FAST_PARAMETERS)
 {
-    return get_reference(self, "get_surfref", true, args, arg_count, keywords);
+    return get_reference(self, get_surfref_doc, true, args, arg_count, keywords);
 }
 
 static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
@@ -175,14 +203,8 @@ static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
 
 /* Loading */
 
-PyDoc_STRVAR(module_from_buffer_doc,
-             "module_from_buffer(buffer, options=[], message_handler=None) -> Module\n--\n\n"
-             "Loads PTX, a cubin or a fatbin from a buffer (cuModuleLoadDataEx).\n\n"
-             "options holds (jit_option, int) pairs. message_handler(ok, info, error) gets the two logs of "
-             "the driver's compiler.\n"
-             "LogicError or RuntimeError, with the error log, when the code cannot be loaded.");
-
-/* Drivers are not told the size of an image: one cut off in its header gets zeros for the rest. Takes bytes over. */
+/* Drivers are not told the size of an image: one cut off in its header gets zeros for the rest. Takes bytes
+ * over. */
 static PyObject *with_header(PyObject *bytes)
 {
     enum { HEADER = 64 };
@@ -196,19 +218,35 @@ static PyObject *with_header(PyObject *bytes)
     return longer;
 }
 
-/* The bytes of a buffer and a NUL behind them, for PTX. A bytes object has that already. */
+/* The bytes of a buffer and a NUL after them, for PTX. A bytes object has that already. */
 static PyObject *with_end(PyObject *buffer)
 {
     if (PyBytes_CheckExact(buffer)) return with_header(Py_NewRef(buffer));
     return with_header(PyUnicode_Check(buffer) ? PyUnicode_AsUTF8String(buffer) : PyBytes_FromObject(buffer));
 }
 
+PyDoc_STRVAR(module_from_buffer_doc,
+             "module_from_buffer(buffer, options=(), message_handler=None)\n--\n\n"
+             "Load PTX, a cubin or a fatbin from a buffer.\n"
+             "\nParameters\n----------\n"
+             "buffer : bytes-like\n"
+             "options : iterable of (jit_option, int)\n"
+             "message_handler : callable\n"
+             "    Called as ``message_handler(ok, info, error)`` with the two logs of the driver's\n"
+             "    compiler.\n"
+             "\nReturns\n-------\n"
+             "Module\n"
+             "\nRaises\n------\n"
+             "LogicError, RuntimeError\n"
+             "    The code cannot be loaded; the message has the error log.\n"
+             "\nNotes\n-----\n"
+             "Calls cuModuleLoadDataEx.");
+
 static PyObject *module_from_buffer(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"buffer", "options", "message_handler", NULL};
     ModuleState *state = module_state(self);
     PyObject *given[3];
-    if (convert_arguments("module_from_buffer", names, 1, args, arg_count, keywords, given) < 0) return NULL;
+    if (convert_arguments(module_from_buffer_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     PyObject *image = with_end(given[0]);
     if (!image) return NULL;
     PyObject *module = NULL;
@@ -219,11 +257,6 @@ static PyObject *module_from_buffer(PyObject *self, FAST_PARAMETERS)
     Py_DECREF(image);
     return module;
 }
-
-PyDoc_STRVAR(module_from_file_doc, "module_from_file(filename) -> Module\n--\n\n"
-                                   "Loads a file of PTX, a cubin or a fatbin (cuModuleLoad). RuntimeError when "
-                                   "the file is not there; when its\n"
-                                   "code cannot be loaded, errors as module_from_buffer.");
 
 /* The content of a file as bytes, or NULL without an exception. */
 static PyObject *read_file(PyObject *path)
@@ -252,8 +285,8 @@ static void explain_file(ModuleState *state, PyObject *path, char *log, size_t s
     bool is_ptx = content && !memchr(PyBytes_AS_STRING(content), 0, (size_t)PyBytes_GET_SIZE(content));
     if (is_ptx && jit_request_open(&request, NULL, false) == 0) {
         const void *image = PyBytes_AS_STRING(content);
-        CALL_UNLOCKED(
-            result, driver.cuModuleLoadDataEx(&handle, image, request.count, request.options, request.values));
+        CALL_UNLOCKED(result, driver.cuModuleLoadDataEx(&handle, image, request.count, request.options,
+                                                        request.values));
         if (result == CUDA_SUCCESS) CALL_QUIET(state, driver.cuModuleUnload(handle));
         snprintf(log, size, "%s%s", request.error[0] ? ":\n" : "", request.error);
         jit_request_close(&request);
@@ -272,14 +305,26 @@ static void raise_file(ModuleState *state, CUresult result, PyObject *path)
     PyMem_Free(log);
 }
 
+PyDoc_STRVAR(module_from_file_doc,
+             "module_from_file(filename)\n--\n\n"
+             "Load a file of PTX, a cubin or a fatbin.\n"
+             "\nParameters\n----------\n"
+             "filename : str or path-like\n"
+             "\nReturns\n-------\n"
+             "Module\n"
+             "\nRaises\n------\n"
+             "RuntimeError\n    There is no such file.\n"
+             "LogicError, RuntimeError\n    The code cannot be loaded, as in module_from_buffer.\n"
+             "\nNotes\n-----\n"
+             "Calls cuModuleLoad.");
+
 static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"filename", NULL};
     ModuleState *state = module_state(self);
     PyObject *given[1], *path;
     CUmodule handle = NULL;
     CUresult result;
-    if (convert_arguments("module_from_file", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(module_from_file_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !PyUnicode_FSConverter(given[0], &path))
         return NULL;
     ContextObject *context = context_hold_current(state);

@@ -9,15 +9,16 @@ typedef struct CodeModuleObject {
     ModuleState *state;
     ContextObject *context;     /* held */
     CUmodule handle;
-    struct References *references; /* owned: the texture and surface references; NULL until one is asked for */
+    struct References
+        *references; /* owned: the texture and surface references; NULL until one is asked for */
     PyObject *weak_references;
 } CodeModuleObject;
 
 static inline CodeModuleObject *code_module_cast(PyObject *object) { return (CodeModuleObject *)object; }
 
 /* Loads an image: PTX that ends with NUL, a cubin or a fatbin. NULL with an exception. */
-PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options, PyObject *message_handler,
-                           const char *routine);
+PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options,
+                           PyObject *message_handler, const char *routine);
 
 /* Options for the driver's compiler: the caller's, and the two logs that are always asked for. */
 enum { JIT_LOG_BYTES = 32768, JIT_MAX_OPTIONS = 64 };
@@ -37,13 +38,5 @@ void jit_request_close(JitRequest *request);
 
 /* Calls message_handler(ok, info, error); None and NULL are no handler. -1 with its exception. */
 int jit_request_tell(JitRequest *request, PyObject *message_handler, bool ok);
-
-/* linker.c */
-int linker_setup(PyObject *module, ModuleState *state);
-
-/* nvrtc.c */
-int nvrtc_setup(PyObject *module, ModuleState *state);
-
-int code_module_setup(PyObject *module, ModuleState *state);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct StringList {
 
 typedef struct JobTexts {
     PyObject *owner;
-    StringList headers, header_names, options, expressions;
+    StringList options;
 } JobTexts;
 
 typedef struct Compilation {

@@ -1,4 +1,5 @@
-/* Linker: several pieces of code linked by the driver into one module. Link states belong to a thread (one_thread.h). */
+/* Linker: several pieces of code linked by the driver into one module. Link states belong to a thread
+ * (one_thread.h). */
 #include <string.h>
 
 #include "core/one_thread.h"
@@ -63,7 +64,10 @@ IN_CALL static CUresult complete(void *data)
     return driver.cuLinkComplete(step->linker->handle, &step->image, &step->size);
 }
 
-IN_CALL static CUresult destroy(void *data) { return driver.cuLinkDestroy(((LinkStep *)data)->linker->handle); }
+IN_CALL static CUresult destroy(void *data)
+{
+    return driver.cuLinkDestroy(((LinkStep *)data)->linker->handle);
+}
 
 static CUresult take_step(CUresult (*call)(void *data), LinkStep *step)
 {
@@ -107,12 +111,22 @@ static int open_request(LinkerObject *linker, PyObject *options, PyObject *log_v
     return jit_request_open(linker->request, options, verbose);
 }
 
+PyDoc_STRVAR(linker_doc,
+             "Linker(message_handler=None, options=None, log_verbose=False)\n--\n\n"
+             "Link PTX, cubins, objects and libraries to one Module.\n"
+             "\nParameters\n----------\n"
+             "message_handler : callable\n"
+             "    Called as ``message_handler(ok, info, error)`` with the logs when linking ends.\n"
+             "options : iterable of (jit_option, int)\n"
+             "log_verbose : bool\n    Longer logs.\n"
+             "\nNotes\n-----\n"
+             "Calls cuLinkCreate.");
+
 static int linker_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"message_handler", "options", "log_verbose", NULL};
     LinkerObject *linker = linker_cast(self);
     PyObject *given[3];
-    if (convert_call("Linker", names, 0, args, kwargs, given) < 0
+    if (convert_call(linker_doc, args, kwargs, GIVEN(given)) < 0
         || host_function_refuses(linker->state, "cuLinkCreate") || !is_free(linker))
         return -1;
     release(linker);
@@ -167,7 +181,8 @@ static bool is_open(LinkerObject *linker)
 /* A failed step ends the linker: the handler hears of it, the exception carries the log. */
 static PyObject *fail(LinkerObject *linker, CUresult result, const char *routine)
 {
-    if (!PyErr_Occurred() && jit_request_tell(linker->request, linker->message_handler, false) < 0) return NULL;
+    if (!PyErr_Occurred() && jit_request_tell(linker->request, linker->message_handler, false) < 0)
+        return NULL;
     if (linker->request->error[0])
         return raise_driver(linker->state, result, routine, "%s", linker->request->error);
     return raise_driver(linker->state, result, routine, NULL);
@@ -183,23 +198,31 @@ static PyObject *add(LinkerObject *linker, CUresult (*call)(void *data), LinkSte
     return answer;
 }
 
-PyDoc_STRVAR(add_data_doc, "add_data(data, input_type, name=\"unknown\")\n--\n\n"
-                           "Adds code from a buffer (cuLinkAddData); input_type is one of jit_input_type.");
+PyDoc_STRVAR(add_data_doc, "add_data($self, data, input_type, name=\"unknown\")\n--\n\n"
+                           "Add code from a buffer.\n"
+                           "\nParameters\n----------\n"
+                           "data : bytes-like\n"
+                           "input_type : jit_input_type\n"
+                           "name : str\n    For messages.\n"
+                           "\nRaises\n------\n"
+                           "LogicError, RuntimeError\n"
+                           "    The code cannot be linked, or link_module was called before.\n"
+                           "\nNotes\n-----\n"
+                           "Calls cuLinkAddData.");
 
 static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"data", "input_type", "name", NULL};
     LinkerObject *linker = linker_cast(self);
     PyObject *given[3], *bytes;
     unsigned type;
     const char *name = "unknown";
-    if (convert_arguments("add_data", names, 2, args, arg_count, keywords, given) < 0
+    if (convert_arguments(add_data_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[1], "input_type", &type) < 0 || !is_open(linker)
         || (given[2] && !(name = PyUnicode_AsUTF8(given[2]))))
         return NULL;
     bytes = PyUnicode_Check(given[0]) ? PyUnicode_AsUTF8String(given[0]) : PyBytes_FromObject(given[0]);
     if (!bytes) return NULL;
-    /* PTX ends with NUL, which counts; a bytes object has one behind its end. */
+    /* PTX ends with NUL, which counts; a bytes object has one after its end. */
     size_t size = (size_t)PyBytes_GET_SIZE(bytes) + (type == CU_JIT_INPUT_PTX);
     LinkStep step = {linker, type, PyBytes_AS_STRING(bytes), name, size, NULL};
     PyObject *answer = add(linker, add_bytes, &step, "cuLinkAddData");
@@ -207,16 +230,23 @@ static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
     return answer;
 }
 
-PyDoc_STRVAR(add_file_doc, "add_file(filename, input_type)\n--\n\n"
-                           "Adds code from a file (cuLinkAddFile); input_type is one of jit_input_type.");
+PyDoc_STRVAR(add_file_doc, "add_file($self, filename, input_type)\n--\n\n"
+                           "Add code from a file.\n"
+                           "\nParameters\n----------\n"
+                           "filename : str or path-like\n"
+                           "input_type : jit_input_type\n"
+                           "\nRaises\n------\n"
+                           "LogicError, RuntimeError\n"
+                           "    The file cannot be linked, or link_module was called before.\n"
+                           "\nNotes\n-----\n"
+                           "Calls cuLinkAddFile.");
 
 static PyObject *add_file(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"filename", "input_type", NULL};
     LinkerObject *linker = linker_cast(self);
     PyObject *given[2], *path;
     unsigned type;
-    if (convert_arguments("add_file", names, 2, args, arg_count, keywords, given) < 0
+    if (convert_arguments(add_file_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[1], "input_type", &type) < 0 || !is_open(linker)
         || !PyUnicode_FSConverter(given[0], &path))
         return NULL;
@@ -226,10 +256,14 @@ static PyObject *add_file(PyObject *self, FAST_PARAMETERS)
     return answer;
 }
 
-PyDoc_STRVAR(
-    link_module_doc,
-    "link_module() -> Module\n--\n\n"
-    "Links what was added and loads it (cuLinkComplete, cuModuleLoadData). The Linker is used up by this.");
+PyDoc_STRVAR(link_module_doc, "link_module($self)\n--\n\n"
+                              "Link what was added and load it. The Linker cannot be used again.\n"
+                              "\nReturns\n-------\n"
+                              "Module\n"
+                              "\nRaises\n------\n"
+                              "LogicError, RuntimeError\n    Linking failed.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuLinkComplete, cuModuleLoadData.");
 
 static PyObject *link_module(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -255,10 +289,7 @@ static PyMethodDef linker_methods[] = {
 };
 
 static PyType_Slot linker_slots[] = {
-    {Py_tp_doc,
-     (void *)"Linker(message_handler=None, options=None, log_verbose=False)\n--\n\n"
-             "Links PTX, cubins, objects and libraries into one module. message_handler(ok, info, error)\n"
-             "is called once, with the driver's logs."},
+    {Py_tp_doc, (void *)linker_doc},
     {Py_tp_new, AS_SLOT(linker_new)},
     {Py_tp_init, AS_SLOT(linker_init)},
     {Py_tp_dealloc, AS_SLOT(linker_dealloc)},

@@ -10,10 +10,14 @@ static const char table_name[] = "pycuda._driver.nvrtc";
 
 static void free_table(PyObject *capsule) { PyMem_Free(PyCapsule_GetPointer(capsule, table_name)); }
 
-PyDoc_STRVAR(nvrtc_open_doc, "_nvrtc_open(path) -> (major, minor)\n--\n\n"
-                             "Loads the NVRTC at this path, which _nvrtc_compile uses from now on. OSError, "
-                             "with the reason, when it cannot be\n"
-                             "loaded; then the one before stays in use.");
+PyDoc_STRVAR(nvrtc_open_doc, "_nvrtc_open(path, /)\n--\n\n"
+                             "Load the NVRTC library at this path, which _nvrtc_compile then uses.\n"
+                             "\nParameters\n----------\n"
+                             "path : str\n"
+                             "\nReturns\n-------\n"
+                             "(major, minor) : tuple of int\n    Its version.\n"
+                             "\nRaises\n------\n"
+                             "OSError\n    It cannot be loaded; the library opened before stays in use.");
 
 static PyObject *nvrtc_open(PyObject *module, PyObject *path)
 {
@@ -58,24 +62,18 @@ static const char *hold_string(PyObject *owner, PyObject *item)
     return failed ? NULL : text;
 }
 
-/* An iterable of str or bytes; NULL is none. With `part` 0 or 1 the items are pairs, of which that part is
- * taken. */
-static int read_strings(PyObject *items, int part, StringList *out)
+/* An iterable of str or bytes. */
+static int read_strings(PyObject *items, StringList *out)
 {
     *out = (StringList){0};
-    if (!items || items == Py_None) return 0;
-    PyObject *sequence = PySequence_Fast(items, "options, headers and name expressions are sequences");
+    PyObject *sequence = PySequence_Fast(items, "options must be a sequence");
     if (!sequence) return -1;
     out->count = (int)PySequence_Fast_GET_SIZE(sequence);
     out->strings = PyMem_Calloc((size_t)out->count + 1, sizeof *out->strings);
     out->owner = PyList_New(0);
     int failed = !out->strings || !out->owner;
-    for (int i = 0; i < out->count && !failed; i++) {
-        PyObject *item = PySequence_Fast_GET_ITEM(sequence, i);
-        PyObject *text = part < 0 ? Py_NewRef(item) : PySequence_GetItem(item, part);
-        failed = !text || !(out->strings[i] = hold_string(out->owner, text));
-        Py_XDECREF(text);
-    }
+    for (int i = 0; i < out->count && !failed; i++)
+        failed = !(out->strings[i] = hold_string(out->owner, PySequence_Fast_GET_ITEM(sequence, i)));
     Py_DECREF(sequence);
     if (failed && !PyErr_Occurred()) PyErr_NoMemory();
     if (failed) clear_strings(out);
@@ -84,14 +82,14 @@ static int read_strings(PyObject *items, int part, StringList *out)
 
 static int read_output(PyObject *want, NvrtcOutput *out)
 {
-    static const char *const names[] = {"ptx", "cubin", "ltoir"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const names[] = {"ptx", "cubin"};
+    for (int i = 0; i < 2; i++) {
         if (PyUnicode_Check(want) && PyUnicode_CompareWithASCIIString(want, names[i]) == 0) {
             *out = (NvrtcOutput)i;
             return 0;
         }
     }
-    PyErr_Format(PyExc_ValueError, "want is 'ptx', 'cubin' or 'ltoir', not %R", want);
+    PyErr_Format(PyExc_ValueError, "want must be 'ptx' or 'cubin', not %R", want);
     return -1;
 }
 
@@ -104,60 +102,33 @@ static PyObject *describe_log(const NvrtcTable *table, const NvrtcProduct *produ
     return PyUnicode_DecodeUTF8(log, (Py_ssize_t)strlen(log), "replace");
 }
 
-/* (code or None, log, lowered names). */
+/* (code or None, log). */
 static PyObject *describe(const NvrtcTable *table, const NvrtcProduct *product, bool done)
 {
-    PyObject *lowered = PyList_New(0);
-    for (int i = 0; lowered && done && i < product->lowered_count; i++) {
-        PyObject *name =
-            PyUnicode_DecodeUTF8(product->lowered[i], (Py_ssize_t)strlen(product->lowered[i]), "replace");
-        if (!name || PyList_Append(lowered, name) < 0) Py_CLEAR(lowered);
-        Py_XDECREF(name);
-    }
     PyObject *log = describe_log(table, product);
     PyObject *code =
         done ? PyBytes_FromStringAndSize(product->code, (Py_ssize_t)product->code_size) : Py_NewRef(Py_None);
-    if (lowered && log && code) return Py_BuildValue("(NNN)", code, log, lowered);
-    Py_XDECREF(lowered);
+    if (log && code) return Py_BuildValue("(NN)", code, log);
     Py_XDECREF(log);
     Py_XDECREF(code);
     return NULL;
 }
 
-PyDoc_STRVAR(
-    nvrtc_compile_doc,
-    "_nvrtc_compile(source, name, headers, options, want, name_expressions=()) -> (code, log, lowered "
-    "names)\n--\n\n"
-    "Compiles with the library opened last. headers holds (name, contents) pairs; want is 'ptx', 'cubin' or "
-    "'ltoir'.\n"
-    "code is bytes, or None when the compiler failed; then the log says why. Other threads run meanwhile.");
-
 static int read_job(PyObject *const *given, NvrtcJob *job, JobTexts *texts)
 {
-    if (read_output(given[4], &job->want) < 0 || !(texts->owner = PyList_New(0))
+    if (read_output(given[3], &job->want) < 0 || !(texts->owner = PyList_New(0))
         || !(job->source = hold_string(texts->owner, given[0]))
-        || !(job->name = hold_string(texts->owner, given[1]))
-        || read_strings(given[2], 0, &texts->header_names) < 0 || read_strings(given[2], 1, &texts->headers) < 0
-        || read_strings(given[3], -1, &texts->options) < 0
-        || read_strings(given[5], -1, &texts->expressions) < 0)
+        || !(job->name = hold_string(texts->owner, given[1])) || read_strings(given[2], &texts->options) < 0)
         return -1;
-    job->headers = texts->headers.strings;
-    job->header_names = texts->header_names.strings;
-    job->header_count = texts->headers.count;
     job->options = texts->options.strings;
     job->option_count = texts->options.count;
-    job->expressions = texts->expressions.strings;
-    job->expression_count = texts->expressions.count;
     return 0;
 }
 
 static void clear_texts(JobTexts *texts)
 {
     Py_XDECREF(texts->owner);
-    clear_strings(&texts->headers);
-    clear_strings(&texts->header_names);
     clear_strings(&texts->options);
-    clear_strings(&texts->expressions);
 }
 
 static void free_compilation(Compilation *compilation)
@@ -185,13 +156,22 @@ static Compilation *new_compilation(ModuleState *state, PyObject *const *given)
     return NULL;
 }
 
+PyDoc_STRVAR(nvrtc_compile_doc, "_nvrtc_compile(source, name, options, want)\n--\n\n"
+                                "Compile with the library opened last. Other threads run meanwhile.\n"
+                                "\nParameters\n----------\n"
+                                "source : bytes or str\n"
+                                "name : str\n    File name for messages.\n"
+                                "options : iterable of str\n"
+                                "want : {\"ptx\", \"cubin\"}\n"
+                                "\nReturns\n-------\n"
+                                "(code, log) : tuple\n"
+                                "    code is None when the compiler failed; the log says why.");
+
 static PyObject *nvrtc_compile_py(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"source",           "name", "headers", "options", "want",
-                                        "name_expressions", NULL};
     ModuleState *state = module_state(module);
-    PyObject *given[6];
-    if (convert_arguments("_nvrtc_compile", names, 5, args, arg_count, keywords, given) < 0) return NULL;
+    PyObject *given[4];
+    if (convert_arguments(nvrtc_compile_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     Compilation *compilation = new_compilation(state, given);
     if (!compilation || compilation_run(state, compilation) < 0) return NULL;
     PyObject *answer = describe(compilation->table, &compilation->product, compilation->compiled);

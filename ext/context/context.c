@@ -143,8 +143,8 @@ ContextObject *context_current(ModuleState *state)
 /* The scopes that this thread is in: Python code that runs inside of one may detach the context. */
 static _Thread_local ContextScope *innermost;
 
-/* Releases that other threads have begun in the context end before it does: afterwards its handles and addresses may be
- * somebody else's. */
+/* Releases that other threads have begun in the context end before it does: afterwards its handles and
+ * addresses may be somebody else's. */
 static void wait_until_left(ContextObject *context)
 {
     struct timespec moment = {0, 50000};
@@ -166,7 +166,8 @@ static void end_in_driver(ContextObject *context)
         CALL_RELEASING(context->state, result, driver.cuCtxDestroy(context->handle));
     else if (kind == CONTEXT_PRIMARY)
         CALL_RELEASING(context->state, result, driver.cuDevicePrimaryCtxRelease(context->device));
-    report_driver(context->state, result, kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
+    report_driver(context->state, result,
+                  kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
 }
 
 /* The driver's part of the end, once. */
@@ -220,7 +221,8 @@ ContextObject *context_hold(ContextObject *context)
 
 void context_drop(ContextObject *context)
 {
-    if (atomic_fetch_sub(&context->resources, 1) == 1 && atomic_load(&context->detached)) end_context(context);
+    if (atomic_fetch_sub(&context->resources, 1) == 1 && atomic_load(&context->detached))
+        end_context(context);
     Py_DECREF((PyObject *)context);
 }
 
@@ -234,8 +236,8 @@ ContextObject *context_hold_current(ModuleState *state)
 
 /* ---- Working in it ---- */
 
-/* What a context that ends takes with it, page-locks for instance, is there until the driver has ended it: who finds it
- * dead goes on when it is over. */
+/* What a context that ends takes with it, page-locks for instance, is there until the driver has ended it:
+ * who finds it dead goes on when it is over. */
 static void wait_until_over(ContextObject *context)
 {
     struct timespec moment = {0, 50000};

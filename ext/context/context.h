@@ -49,12 +49,12 @@ typedef struct ContextScope {
     ContextObject *context; /* borrowed; entered, else NULL */
     struct ContextScope *outer; /* of this thread */
     bool pushed;
-    CUcontext before;   /* what was current then */
+    CUcontext before; /* what was current then */
 } ContextScope;
 
-/* Makes the context current for a while, in which it is not destroyed: another thread that detaches it waits for
- * context_leave. False, and nothing is to be called, when the context is gone, in a forked child, in a host function and
- * when the interpreter or the driver shuts down; other failures are reported. */
+/* Makes the context current for a while, in which it is not destroyed: another thread that detaches it waits
+ * for context_leave. False, and nothing is to be called, when the context is gone, in a forked child, in a
+ * host function and when the interpreter or the driver shuts down; other failures are reported. */
 bool context_enter(ContextObject *context, ContextScope *scope);
 void context_leave(ContextScope *scope);
 
@@ -85,11 +85,8 @@ void context_note_initialised(ModuleState *state);
 
 void context_dealloc(PyObject *self);
 
-/* ext/context/methods.c */
-int context_setup(PyObject *module, ModuleState *state);
-
-/* ext/context/stack.c: the stack of contexts of this thread, of which the driver sees the top only. 0, or -1 with
- * an exception. */
+/* ext/context/stack.c: the stack of contexts of this thread, of which the driver sees the top only. 0, or -1
+ * with an exception. */
 int context_stack_push(ContextObject *context);
 int context_stack_pop(ModuleState *state);
 int context_stack_forget(ContextObject *context); /* after it was detached: the next one becomes current */

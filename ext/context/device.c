@@ -25,14 +25,24 @@ PyObject *device_new(ModuleState *state, CUdevice handle)
     return new_of_type(state->Device_type, state, handle);
 }
 
+PyDoc_STRVAR(device_doc, "Device(number)\n--\n\n"
+                         "A device. Devices are equal when they are the same.\n"
+                         "\nParameters\n----------\n"
+                         "number : int or str\n"
+                         "    The ordinal, or the PCI address like \"0000:01:00.0\" (the keyword may be\n"
+                         "    ``pci_bus_id``).\n"
+                         "\nRaises\n------\n"
+                         "LogicError\n    There is no such device.\n"
+                         "\nNotes\n-----\n"
+                         "Calls cuDeviceGet, cuDeviceGetByPCIBusId.");
+
 static PyObject *device_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"number|pci_bus_id", NULL};
     ModuleState *state = state_of_type(type);
     PyObject *given[1];
     CUdevice handle;
     int number = 0;
-    if (convert_call("Device", names, 1, args, kwargs, given) < 0) return NULL;
+    if (convert_call(device_doc, args, kwargs, GIVEN(given)) < 0) return NULL;
     if (PyUnicode_Check(given[0])) {
         const char *bus = PyUnicode_AsUTF8(given[0]);
         if (!bus) return NULL;
@@ -55,8 +65,14 @@ static void device_dealloc(PyObject *self)
     Py_DECREF((PyObject *)type);
 }
 
-PyDoc_STRVAR(count_doc,
-             "count() -> int\n--\n\nHow many devices there are (cuDeviceGetCount). LogicError before init().");
+PyDoc_STRVAR(count_doc, "count($type)\n--\n\n"
+                        "Count the devices.\n"
+                        "\nReturns\n-------\n"
+                        "int\n"
+                        "\nRaises\n------\n"
+                        "LogicError\n    init() was not called.\n"
+                        "\nNotes\n-----\n"
+                        "Calls cuDeviceGetCount.");
 
 static PyObject *device_count(PyObject *cls, PyObject *Py_UNUSED(none))
 {
@@ -68,7 +84,12 @@ static PyObject *device_count(PyObject *cls, PyObject *Py_UNUSED(none))
     return PyLong_FromLong(count);
 }
 
-PyDoc_STRVAR(name_doc, "name() -> str\n--\n\nThe name of the device (cuDeviceGetName).");
+PyDoc_STRVAR(name_doc, "name($self)\n--\n\n"
+                       "Read the name of the device.\n"
+                       "\nReturns\n-------\n"
+                       "str\n"
+                       "\nNotes\n-----\n"
+                       "Calls cuDeviceGetName.");
 
 static PyObject *device_name(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -76,12 +97,17 @@ static PyObject *device_name(PyObject *self, PyObject *Py_UNUSED(none))
     CUresult result;
     CALL_NEAR(device_cast(self)->state, result,
               driver.cuDeviceGetName(name, sizeof name, device_cast(self)->handle));
-    if (result != CUDA_SUCCESS) return raise_driver(device_cast(self)->state, result, "cuDeviceGetName", NULL);
+    if (result != CUDA_SUCCESS)
+        return raise_driver(device_cast(self)->state, result, "cuDeviceGetName", NULL);
     return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strnlen(name, sizeof name), "replace");
 }
 
-PyDoc_STRVAR(pci_bus_id_doc,
-             "pci_bus_id() -> str\n--\n\nThe device's address like \"0000:01:00.0\" (cuDeviceGetPCIBusId).");
+PyDoc_STRVAR(pci_bus_id_doc, "pci_bus_id($self)\n--\n\n"
+                             "Read the PCI address of the device.\n"
+                             "\nReturns\n-------\n"
+                             "str\n    For instance \"0000:01:00.0\".\n"
+                             "\nNotes\n-----\n"
+                             "Calls cuDeviceGetPCIBusId.");
 
 static PyObject *device_pci_bus_id(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -102,9 +128,12 @@ static CUresult read_attribute(PyObject *self, unsigned attribute, int *value)
     return result;
 }
 
-PyDoc_STRVAR(
-    compute_capability_doc,
-    "compute_capability() -> (major, minor)\n--\n\nThe architecture of the device (cuDeviceGetAttribute).");
+PyDoc_STRVAR(compute_capability_doc, "compute_capability($self)\n--\n\n"
+                                     "Read the compute capability of the device.\n"
+                                     "\nReturns\n-------\n"
+                                     "(major, minor) : tuple of int\n"
+                                     "\nNotes\n-----\n"
+                                     "Calls cuDeviceGetAttribute.");
 
 static PyObject *device_compute_capability(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -117,14 +146,20 @@ static PyObject *device_compute_capability(PyObject *self, PyObject *Py_UNUSED(n
     return Py_BuildValue("(ii)", major, minor);
 }
 
-PyDoc_STRVAR(total_memory_doc, "total_memory() -> int\n--\n\nThe device's memory in bytes (cuDeviceTotalMem).");
+PyDoc_STRVAR(total_memory_doc, "total_memory($self)\n--\n\n"
+                               "Read the size of the device's memory.\n"
+                               "\nReturns\n-------\n"
+                               "int\n    Bytes.\n"
+                               "\nNotes\n-----\n"
+                               "Calls cuDeviceTotalMem.");
 
 static PyObject *device_total_memory(PyObject *self, PyObject *Py_UNUSED(none))
 {
     size_t bytes;
     CUresult result;
     CALL_NEAR(device_cast(self)->state, result, driver.cuDeviceTotalMem(&bytes, device_cast(self)->handle));
-    if (result != CUDA_SUCCESS) return raise_driver(device_cast(self)->state, result, "cuDeviceTotalMem", NULL);
+    if (result != CUDA_SUCCESS)
+        return raise_driver(device_cast(self)->state, result, "cuDeviceTotalMem", NULL);
     return PyLong_FromSize_t(bytes);
 }
 
@@ -137,9 +172,17 @@ static PyObject *attribute_value(ModuleState *state, unsigned attribute, int val
 }
 
 PyDoc_STRVAR(get_attribute_doc,
-             "get_attribute(attr) -> int\n--\n\n"
-             "The value of a device_attribute; COMPUTE_MODE is a compute_mode (cuDeviceGetAttribute).\n"
-             "Each is an attribute of the Device as well, in lower case: dev.warp_size.");
+             "get_attribute($self, attr, /)\n--\n\n"
+             "Read an attribute of the device.\n\n"
+             "Each is an attribute of the Device as well, in lower case: ``dev.warp_size``.\n"
+             "\nParameters\n----------\n"
+             "attr : device_attribute\n"
+             "\nReturns\n-------\n"
+             "int\n    For COMPUTE_MODE a compute_mode.\n"
+             "\nRaises\n------\n"
+             "LogicError\n    The driver does not know the attribute.\n"
+             "\nNotes\n-----\n"
+             "Calls cuDeviceGetAttribute.");
 
 static PyObject *device_get_attribute(PyObject *self, PyObject *attribute)
 {
@@ -148,12 +191,14 @@ static PyObject *device_get_attribute(PyObject *self, PyObject *attribute)
     int value = 0;
     if (convert_unsigned(attribute, "attr", &number) < 0) return NULL;
     CUresult result = read_attribute(self, number, &value);
-    return result == CUDA_SUCCESS ? attribute_value(state, number, value)
-                                  : raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
+    return result == CUDA_SUCCESS
+               ? attribute_value(state, number, value)
+               : raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
 }
 
 /* Puts one attribute into the dict, or its name into the list of those refused. */
-static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values, PyObject *refused)
+static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values,
+                         PyObject *refused)
 {
     ModuleState *state = device_cast(self)->state;
     unsigned number = 0;
@@ -176,17 +221,20 @@ static int warn_refused(PyObject *refused)
 {
     if (PyList_GET_SIZE(refused) == 0) return 0;
     PyObject *comma = PyUnicode_FromString(", "), *names = comma ? PyUnicode_Join(comma, refused) : NULL;
-    int status =
-        names ? PyErr_WarnFormat(PyExc_UserWarning, 1, "the driver does not answer these attributes: %U", names)
-              : -1;
+    int status = names ? PyErr_WarnFormat(PyExc_UserWarning, 1,
+                                          "the driver does not answer these attributes: %U", names)
+                       : -1;
     Py_XDECREF(comma);
     Py_XDECREF(names);
     return status;
 }
 
-PyDoc_STRVAR(get_attributes_doc,
-             "get_attributes() -> dict\n--\n\n"
-             "All attributes that the driver answers, by device_attribute; a warning names the others.");
+PyDoc_STRVAR(get_attributes_doc, "get_attributes($self)\n--\n\n"
+                                 "Read all attributes. A warning names those that the driver does not know.\n"
+                                 "\nReturns\n-------\n"
+                                 "dict\n    From device_attribute to int.\n"
+                                 "\nNotes\n-----\n"
+                                 "Calls cuDeviceGetAttribute.");
 
 static PyObject *device_get_attributes(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -240,20 +288,23 @@ static PyObject *device_getattro(PyObject *self, PyObject *name)
 
 /* ---- Contexts ---- */
 
-PyDoc_STRVAR(
-    make_context_doc,
-    "make_context(flags=0) -> Context\n--\n\n"
-    "A new context on the device, pushed on the calling thread's stack; flags are of ctx_flags (cuCtxCreate).\n"
-    "To share memory with other libraries, use retain_primary_context. A `with` block over a context in which "
-    "nothing\n"
-    "was made yet ends by taking it off the stack again.");
+PyDoc_STRVAR(make_context_doc,
+             "make_context($self, flags=0)\n--\n\n"
+             "Create a context and push it on the calling thread's stack.\n\n"
+             "To share memory with other libraries, use retain_primary_context. A ``with`` block\n"
+             "over a context in which nothing was made yet ends by taking it off the stack again.\n"
+             "\nParameters\n----------\n"
+             "flags : ctx_flags\n"
+             "\nReturns\n-------\n"
+             "Context\n"
+             "\nNotes\n-----\n"
+             "Calls cuCtxCreate.");
 
 static PyObject *device_make_context(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"flags", NULL};
     PyObject *given[1];
     unsigned flags = 0;
-    if (convert_arguments("make_context", names, 0, args, arg_count, keywords, given) < 0
+    if (convert_arguments(make_context_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
     if (context_forked())
@@ -261,10 +312,15 @@ static PyObject *device_make_context(PyObject *self, FAST_PARAMETERS)
     return context_create(device_cast(self)->state, device_cast(self)->handle, flags);
 }
 
-PyDoc_STRVAR(retain_primary_context_doc, "retain_primary_context() -> Context\n--\n\n"
-                                         "The device's primary context, shared with every library that uses "
-                                         "CUDA's runtime. It is not made current:\n"
-                                         "call push() or use `with` (cuDevicePrimaryCtxRetain).");
+PyDoc_STRVAR(retain_primary_context_doc,
+             "retain_primary_context($self)\n--\n\n"
+             "Retain the device's primary context, which every library that uses the CUDA runtime\n"
+             "shares.\n\n"
+             "It is not made current: call push() or use ``with``.\n"
+             "\nReturns\n-------\n"
+             "Context\n"
+             "\nNotes\n-----\n"
+             "Calls cuDevicePrimaryCtxRetain.");
 
 static PyObject *device_retain_primary_context(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -274,9 +330,14 @@ static PyObject *device_retain_primary_context(PyObject *self, PyObject *Py_UNUS
     return context_retain_primary(device_cast(self)->state, device_cast(self)->handle);
 }
 
-PyDoc_STRVAR(can_access_peer_doc,
-             "can_access_peer(dev) -> bool\n--\n\n"
-             "Whether contexts of this device can reach the memory of Device dev (cuDeviceCanAccessPeer).");
+PyDoc_STRVAR(can_access_peer_doc, "can_access_peer($self, dev, /)\n--\n\n"
+                                  "Ask whether contexts of this device can access the memory of another.\n"
+                                  "\nParameters\n----------\n"
+                                  "dev : Device\n"
+                                  "\nReturns\n-------\n"
+                                  "bool\n"
+                                  "\nNotes\n-----\n"
+                                  "Calls cuDeviceCanAccessPeer.");
 
 static PyObject *device_can_access_peer(PyObject *self, PyObject *peer)
 {
@@ -336,12 +397,6 @@ static PyGetSetDef device_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-PyDoc_STRVAR(
-    device_doc,
-    "Device(number)\nDevice(pci_bus_id)\n\n"
-    "A device by its number or its address like \"0000:01:00.0\" (cuDeviceGet, cuDeviceGetByPCIBusId).\n"
-    "LogicError when there is none. Devices are equal when they are the same.");
-
 static PyType_Slot device_slots[] = {
     {Py_tp_doc, (void *)device_doc},
     {Py_tp_new, AS_SLOT(device_tp_new)},
@@ -363,16 +418,20 @@ static PyType_Spec device_spec = {
 };
 
 PyDoc_STRVAR(init_doc, "init(flags=0)\n--\n\n"
-                       "Load the driver and initialise it (cuInit). May be repeated. A RuntimeWarning says "
-                       "so when the CPU device stands\n"
-                       "in for a GPU. RuntimeError when there is no device.");
+                       "Load the driver and initialise it. May be repeated.\n\n"
+                       "A RuntimeWarning says so when the CPU device stands in for a GPU.\n"
+                       "\nParameters\n----------\n"
+                       "flags : int\n    Must be 0.\n"
+                       "\nRaises\n------\n"
+                       "RuntimeError\n    There is no device.\n"
+                       "\nNotes\n-----\n"
+                       "Calls cuInit.");
 
 static PyObject *init(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"flags", NULL};
     PyObject *given[1];
     unsigned flags = 0;
-    if (convert_arguments("init", names, 0, args, arg_count, keywords, given) < 0
+    if (convert_arguments(init_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
     return context_init_driver(module_state(module), flags) < 0 ? NULL : Py_NewRef(Py_None);

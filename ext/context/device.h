@@ -15,6 +15,4 @@ static inline DeviceObject *device_cast(PyObject *object) { return (DeviceObject
 /* A new Device. NULL with an exception. */
 PyObject *device_new(ModuleState *state, CUdevice handle);
 
-int device_setup(PyObject *module, ModuleState *state);
-
 #endif

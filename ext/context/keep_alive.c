@@ -9,7 +9,7 @@ typedef struct KeepBatch {
     struct KeepBatch *next;         /* in ModuleState.kept */
     ContextObject *context;         /* a reference */
     CUstream stream;
-    CUevent event;                  /* behind the last work when the batch is sealed, else NULL */
+    CUevent event;                  /* after the last work when the batch is sealed, else NULL */
     int count;
     PyObject *objects[BATCH_SIZE];  /* references */
 } KeepBatch;

@@ -2,7 +2,7 @@
  *
  * An asynchronous copy puts its host buffer and its device object here. They are let go when the stream or
  * the context is next synchronised or found idle. So that a program which never waits does not collect them
- * without end, they lie in batches: a full batch gets an event recorded behind it, and later calls let go of
+ * without end, they lie in batches: a full batch gets an event recorded after it, and later calls let go of
  * the batches whose events have come. No callback runs in a driver's thread.
  */
 #ifndef EXT_CONTEXT_KEEP_ALIVE_H
@@ -13,7 +13,8 @@
 /* Keeps the objects (each may be NULL) until the work now queued on this stream of the current context is
  * done. Takes references of its own. -1 with MemoryError, before which nothing was kept. Call it before the
  * work is queued when failing then would be too late. */
-int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first, PyObject *second);
+int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
+               PyObject *second);
 
 /* Around a wait or a query: what is kept for the stream, or for the whole context when stream is
  * KEEP_ALIVE_ALL, is taken out before, and afterwards let go when the work is done or put back when it is

@@ -12,40 +12,49 @@ static ModuleState *state_of_class(PyObject *cls) { return state_of_type((PyType
 
 /* ---- The stack ---- */
 
-PyDoc_STRVAR(
-    push_doc,
-    "push()\n--\n\n"
-    "Make this context current in the calling thread, on top of its stack. May be repeated, in any thread.\n"
-    "LogicError after detach().");
+PyDoc_STRVAR(push_doc, "push($self)\n--\n\n"
+                       "Make this context current in the calling thread, on top of its stack.\n\n"
+                       "May be repeated, in any thread.\n"
+                       "\nRaises\n------\n"
+                       "LogicError\n    After detach().\n"
+                       "\nNotes\n-----\n"
+                       "Calls cuCtxPushCurrent.");
 
 static PyObject *context_push(PyObject *self, PyObject *Py_UNUSED(none))
 {
     return context_stack_push(context_cast(self)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(pop_doc, "pop()\n--\n\n"
-                      "Remove the top of the calling thread's stack; the context below becomes current. "
-                      "LogicError when it is empty.");
+PyDoc_STRVAR(pop_doc, "pop($type)\n--\n\n"
+                      "Remove the top of the calling thread's stack; the context below becomes current.\n"
+                      "\nRaises\n------\n"
+                      "LogicError\n    The stack is empty.\n"
+                      "\nNotes\n-----\n"
+                      "Calls cuCtxPopCurrent.");
 
 static PyObject *context_pop(PyObject *cls, PyObject *Py_UNUSED(none))
 {
     return context_stack_pop(state_of_class(cls)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(detach_doc, "detach()\n--\n\n"
-                         "Give the context up: one made by Device.make_context is destroyed with everything "
-                         "in it, a primary one is\n"
-                         "released as soon as nothing made through it remains. If it was current, the next "
-                         "on the stack becomes current.\n"
-                         "LogicError the second time (cuCtxDestroy, cuDevicePrimaryCtxRelease).");
+PyDoc_STRVAR(detach_doc,
+             "detach($self)\n--\n\n"
+             "Give the context up.\n\n"
+             "One made by Device.make_context is destroyed with everything in it, a primary one is\n"
+             "released as soon as nothing made through it remains. If it was current, the next one\n"
+             "on the stack becomes current.\n"
+             "\nRaises\n------\n"
+             "LogicError\n    The second time.\n"
+             "\nNotes\n-----\n"
+             "Calls cuCtxDestroy, cuDevicePrimaryCtxRelease.");
 
 static PyObject *context_detach_py(PyObject *self, PyObject *Py_UNUSED(none))
 {
     return context_detach(context_cast(self)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* `with device.make_context()` enters by the push that make_context made, so that the end of the block undoes it:
- * as long as nothing was made in the context, which is then used without `with` as well. */
+/* `with device.make_context()` enters by the push that make_context made, so that the end of the block undoes
+ * it: as long as nothing was made in the context, which is then used without `with` as well. */
 static PyObject *context_enter_py(PyObject *self, PyObject *Py_UNUSED(none))
 {
     ContextObject *context = context_cast(self);
@@ -66,9 +75,12 @@ static PyObject *context_exit_py(PyObject *self, PyObject *Py_UNUSED(args))
     return context_stack_pop(context->state) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(get_current_doc,
-             "get_current() -> Context or None\n--\n\n"
-             "The calling thread's current context, whoever made it current (cuCtxGetCurrent).");
+PyDoc_STRVAR(get_current_doc, "get_current($type)\n--\n\n"
+                              "Return the calling thread's current context, whoever made it current.\n"
+                              "\nReturns\n-------\n"
+                              "Context or None\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuCtxGetCurrent.");
 
 static PyObject *context_get_current(PyObject *cls, PyObject *Py_UNUSED(none))
 {
@@ -81,21 +93,28 @@ static PyObject *context_get_current(PyObject *cls, PyObject *Py_UNUSED(none))
     return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(attach_doc, "attach(flags=0) -> Context\n--\n\n"
-                         "The current context; kept for programs written for CUDA 2.");
+PyDoc_STRVAR(attach_doc, "attach($type, flags=0)\n--\n\n"
+                         "Return the current context; for programs written for CUDA 2.\n"
+                         "\nParameters\n----------\n"
+                         "flags : int\n    Ignored.\n"
+                         "\nReturns\n-------\n"
+                         "Context");
 
 static PyObject *context_attach(PyObject *cls, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"flags", NULL};
     PyObject *given[1];
-    if (convert_arguments("attach", names, 0, args, arg_count, keywords, given) < 0) return NULL;
+    if (convert_arguments(attach_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     return (PyObject *)context_current(state_of_class(cls));
 }
 
 /* ---- Of the current context ---- */
 
-PyDoc_STRVAR(get_device_doc,
-             "get_device() -> Device\n--\n\nThe device of the current context (cuCtxGetDevice).");
+PyDoc_STRVAR(get_device_doc, "get_device($type)\n--\n\n"
+                             "Return the device of the current context.\n"
+                             "\nReturns\n-------\n"
+                             "Device\n"
+                             "\nNotes\n-----\n"
+                             "Calls cuCtxGetDevice.");
 
 static PyObject *context_get_device(PyObject *cls, PyObject *Py_UNUSED(none))
 {
@@ -107,9 +126,12 @@ static PyObject *context_get_device(PyObject *cls, PyObject *Py_UNUSED(none))
                                   : raise_driver(state, result, "cuCtxGetDevice", NULL);
 }
 
-PyDoc_STRVAR(synchronize_doc, "synchronize()\n--\n\n"
-                              "Wait until all work in the current context is done; raises the error of work "
-                              "that failed (cuCtxSynchronize).");
+PyDoc_STRVAR(synchronize_doc, "synchronize($type)\n--\n\n"
+                              "Wait until all work in the current context is done.\n"
+                              "\nRaises\n------\n"
+                              "LaunchError, LogicError\n    Work failed.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuCtxSynchronize.");
 
 static PyObject *context_synchronize(PyObject *cls, PyObject *Py_UNUSED(none))
 {
@@ -125,37 +147,45 @@ static PyObject *context_synchronize(PyObject *cls, PyObject *Py_UNUSED(none))
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(
-    set_limit_doc,
-    "set_limit(limit, value)\n--\n\nSet one of the limits in `limit`, in bytes or counts (cuCtxSetLimit).");
+PyDoc_STRVAR(set_limit_doc, "set_limit($type, limit, value)\n--\n\n"
+                            "Set a limit of the current context.\n"
+                            "\nParameters\n----------\n"
+                            "limit : limit\n"
+                            "value : int\n    In bytes or as a count.\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuCtxSetLimit.");
 
 static PyObject *context_set_limit(PyObject *cls, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"limit", "value", NULL};
     ModuleState *state = state_of_class(cls);
     PyObject *given[2];
     unsigned limit = 0;
     size_t value = 0;
     CUresult result;
-    if (convert_arguments("set_limit", names, 2, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_limit_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "limit", &limit) < 0 || convert_size(given[1], "value", &value) < 0)
         return NULL;
     CALL_BLOCKING(state, result, driver.cuCtxSetLimit(limit, value));
     return none_or_raise(state, result, "cuCtxSetLimit");
 }
 
-PyDoc_STRVAR(get_limit_doc,
-             "get_limit(limit) -> int\n--\n\nThe value of one of the limits in `limit` (cuCtxGetLimit).");
+PyDoc_STRVAR(get_limit_doc, "get_limit($type, limit)\n--\n\n"
+                            "Read a limit of the current context.\n"
+                            "\nParameters\n----------\n"
+                            "limit : limit\n"
+                            "\nReturns\n-------\n"
+                            "int\n    In bytes or as a count.\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuCtxGetLimit.");
 
 static PyObject *context_get_limit(PyObject *cls, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"limit", NULL};
     ModuleState *state = state_of_class(cls);
     PyObject *given[1];
     unsigned limit = 0;
     size_t value = 0;
     CUresult result;
-    if (convert_arguments("get_limit", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(get_limit_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "limit", &limit) < 0)
         return NULL;
     CALL(state, result, driver.cuCtxGetLimit(&value, limit));
@@ -188,21 +218,40 @@ PREFERENCE(shared_config, SharedMemConfig, CUsharedconfig, shared_config, "sc")
 #undef PREFERENCE
 
 PyDoc_STRVAR(get_cache_config_doc,
-             "get_cache_config() -> func_cache\n--\n\n"
-             "The context's preference between L1 cache and shared memory (cuCtxGetCacheConfig).");
+             "get_cache_config($type)\n--\n\n"
+             "Read the current context's preference between L1 cache and shared memory.\n"
+             "\nReturns\n-------\n"
+             "func_cache\n"
+             "\nNotes\n-----\n"
+             "Calls cuCtxGetCacheConfig.");
 PyDoc_STRVAR(set_cache_config_doc,
-             "set_cache_config(cc)\n--\n\nSet the context's preference, a func_cache (cuCtxSetCacheConfig).");
-PyDoc_STRVAR(
-    get_shared_config_doc,
-    "get_shared_config() -> shared_config\n--\n\nThe bank size of shared memory (cuCtxGetSharedMemConfig).");
-PyDoc_STRVAR(set_shared_config_doc,
-             "set_shared_config(sc)\n--\n\nSet the bank size, a shared_config (cuCtxSetSharedMemConfig).");
+             "set_cache_config($type, cc, /)\n--\n\n"
+             "Set the current context's preference between L1 cache and shared memory.\n"
+             "\nParameters\n----------\n"
+             "cc : func_cache\n"
+             "\nNotes\n-----\n"
+             "Calls cuCtxSetCacheConfig.");
+PyDoc_STRVAR(get_shared_config_doc, "get_shared_config($type)\n--\n\n"
+                                    "Read the bank size of shared memory.\n"
+                                    "\nReturns\n-------\n"
+                                    "shared_config\n"
+                                    "\nNotes\n-----\n"
+                                    "Calls cuCtxGetSharedMemConfig.");
+PyDoc_STRVAR(set_shared_config_doc, "set_shared_config($type, sc, /)\n--\n\n"
+                                    "Set the bank size of shared memory.\n"
+                                    "\nParameters\n----------\n"
+                                    "sc : shared_config\n"
+                                    "\nNotes\n-----\n"
+                                    "Calls cuCtxSetSharedMemConfig.");
 
-PyDoc_STRVAR(
-    get_stream_priority_range_doc,
-    "get_stream_priority_range() -> (least, greatest)\n--\n\n"
-    "The priorities that Stream(priority=) tells apart: of the lowest urgency, a greater number, to that "
-    "of the\nhighest (cuCtxGetStreamPriorityRange).");
+PyDoc_STRVAR(get_stream_priority_range_doc,
+             "get_stream_priority_range($type)\n--\n\n"
+             "Read the range of stream priorities.\n"
+             "\nReturns\n-------\n"
+             "(least, greatest) : tuple of int\n"
+             "    Of the lowest and of the highest priority: the lower number has priority.\n"
+             "\nNotes\n-----\n"
+             "Calls cuCtxGetStreamPriorityRange.");
 
 static PyObject *context_get_stream_priority_range(PyObject *cls, PyObject *Py_UNUSED(none))
 {
@@ -215,12 +264,11 @@ static PyObject *context_get_stream_priority_range(PyObject *cls, PyObject *Py_U
 }
 
 /* peer and flags of the two methods. The context, borrowed, or NULL with an exception. */
-static ContextObject *read_peer(PyObject *cls, const char *method, FAST_PARAMETERS, unsigned *flags)
+static ContextObject *read_peer(PyObject *cls, const char *signature, FAST_PARAMETERS, unsigned *flags)
 {
-    static const char *const names[] = {"peer", "flags", NULL};
     ModuleState *state = state_of_class(cls);
     PyObject *given[2];
-    if (convert_arguments(method, names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(signature, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[1], "flags", flags) < 0)
         return NULL;
     if (PyObject_TypeCheck(given[0], state->Context_type))
@@ -229,29 +277,39 @@ static ContextObject *read_peer(PyObject *cls, const char *method, FAST_PARAMETE
     return NULL;
 }
 
-PyDoc_STRVAR(enable_peer_access_doc,
-             "enable_peer_access(peer, flags=0)\n--\n\n"
-             "Let the current context reach the memory of the Context `peer` (cuCtxEnablePeerAccess).");
+PyDoc_STRVAR(enable_peer_access_doc, "enable_peer_access($type, peer, flags=0)\n--\n\n"
+                                     "Let the current context access the memory of another one.\n"
+                                     "\nParameters\n----------\n"
+                                     "peer : Context\n"
+                                     "flags : int\n    Must be 0.\n"
+                                     "\nRaises\n------\n"
+                                     "LogicError\n    Access is not possible, or was enabled before.\n"
+                                     "\nNotes\n-----\n"
+                                     "Calls cuCtxEnablePeerAccess.");
 
 static PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
 {
     unsigned flags = 0;
     CUresult result;
-    ContextObject *peer = read_peer(cls, "enable_peer_access", args, arg_count, keywords, &flags);
+    ContextObject *peer = read_peer(cls, enable_peer_access_doc, args, arg_count, keywords, &flags);
     if (!peer) return NULL;
     CALL_BLOCKING(peer->state, result, driver.cuCtxEnablePeerAccess(peer->handle, flags));
     return none_or_raise(peer->state, result, "cuCtxEnablePeerAccess");
 }
 
-PyDoc_STRVAR(disable_peer_access_doc,
-             "disable_peer_access(peer, flags=0)\n--\n\nEnd what enable_peer_access began; flags are ignored "
-             "(cuCtxDisablePeerAccess).");
+PyDoc_STRVAR(disable_peer_access_doc, "disable_peer_access($type, peer, flags=0)\n--\n\n"
+                                      "End what enable_peer_access began.\n"
+                                      "\nParameters\n----------\n"
+                                      "peer : Context\n"
+                                      "flags : int\n    Ignored.\n"
+                                      "\nNotes\n-----\n"
+                                      "Calls cuCtxDisablePeerAccess.");
 
 static PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
 {
     unsigned ignored = 0;
     CUresult result;
-    ContextObject *peer = read_peer(cls, "disable_peer_access", args, arg_count, keywords, &ignored);
+    ContextObject *peer = read_peer(cls, disable_peer_access_doc, args, arg_count, keywords, &ignored);
     if (!peer) return NULL;
     CALL_BLOCKING(peer->state, result, driver.cuCtxDisablePeerAccess(peer->handle));
     return none_or_raise(peer->state, result, "cuCtxDisablePeerAccess");
@@ -259,8 +317,12 @@ static PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
 
 /* ---- Of this context ---- */
 
-PyDoc_STRVAR(get_api_version_doc, "get_api_version() -> int\n--\n\nThe version of the interface that made this "
-                                  "context (cuCtxGetApiVersion).");
+PyDoc_STRVAR(get_api_version_doc, "get_api_version($self)\n--\n\n"
+                                  "Read the version of the interface that made this context.\n"
+                                  "\nReturns\n-------\n"
+                                  "int\n"
+                                  "\nNotes\n-----\n"
+                                  "Calls cuCtxGetApiVersion.");
 
 static PyObject *context_get_api_version(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -307,8 +369,14 @@ static PyMethodDef context_methods[] = {
     {"push", context_push, METH_NOARGS, push_doc},
     {"detach", context_detach_py, METH_NOARGS, detach_doc},
     {"get_api_version", context_get_api_version, METH_NOARGS, get_api_version_doc},
-    {"__enter__", context_enter_py, METH_NOARGS, "Push the context."},
-    {"__exit__", context_exit_py, METH_VARARGS, "Pop the context."},
+    {"__enter__", context_enter_py, METH_NOARGS,
+     "__enter__($self)\n--\n\n"
+     "Push the context.\n"
+     "\nReturns\n-------\n"
+     "Context"},
+    {"__exit__", context_exit_py, METH_VARARGS,
+     "__exit__($self, *exception)\n--\n\n"
+     "Pop the context."},
     OF_CLASS(pop, METH_NOARGS),
     OF_CLASS(get_current, METH_NOARGS),
     OF_CLASS(attach, FAST_KEYWORDS),

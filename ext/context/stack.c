@@ -111,7 +111,10 @@ int context_stack_pop(ModuleState *state)
     return activate_top(state);
 }
 
-int context_stack_forget(ContextObject *context) { return context_forked() ? 0 : activate_top(context->state); }
+int context_stack_forget(ContextObject *context)
+{
+    return context_forked() ? 0 : activate_top(context->state);
+}
 
 bool context_stack_is_top(ContextObject *context)
 {

@@ -1,92 +1,161 @@
-/* Positional and keyword arguments sorted into an array, without building a tuple or a dict. */
+/* Positional and keyword arguments sorted into an array, without building a tuple or a dict.
+ *
+ * What a callable takes is said once, in the text signature with which its docstring begins:
+ * inspect.signature and help() read it, and so does this file. "memcpy_dtod_async(dest, src, size,
+ * stream=None)": three parameters that are required and one that is not.
+ */
 #include "ext/convert/convert.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { ALTERNATIVE_MAX = 64 };
+enum { NAME_MAX_SIZE = 64 };
 
-/* True when the keyword is one of the names in "size|count". */
-static bool keyword_is(PyObject *keyword, const char *names)
+typedef struct Parameter {
+    const char *name;
+    size_t length;
+    bool optional;
+} Parameter;
+
+/* Keywords that PyCUDA takes, or took once, besides the name in the signature. */
+typedef struct Alias {
+    const char *function, *parameter, *alias;
+} Alias;
+
+static const Alias aliases[] = {
+    {"Device", "number", "pci_bus_id"}, {"IPCMemoryHandle", "ipc_handle", "handle"},
+    {"allocate", "size", "bytes"},      {"mem_alloc", "bytes", "size"},
+    {"memcpy_dtod", "size", "count"},   {"memcpy_dtod_async", "size", "count"},
+    {"memcpy_peer", "size", "count"},   {"memcpy_peer_async", "size", "count"},
+    {"memset_d8", "size", "count"},     {"memset_d8_async", "size", "count"},
+    {"memset_d16", "size", "count"},    {"memset_d16_async", "size", "count"},
+    {"memset_d32", "size", "count"},    {"memset_d32_async", "size", "count"},
+};
+
+/* Where the parameters of a signature begin: after "(", or after "($self, ". */
+static const char *first_parameter(const char *signature)
 {
-    char name[ALTERNATIVE_MAX];
-    while (*names) {
-        size_t length = strcspn(names, "|");
-        if (length < sizeof name) {
-            memcpy(name, names, length);
-            name[length] = '\0';
-            if (PyUnicode_CompareWithASCIIString(keyword, name) == 0) return true;
-        }
-        names += length + (names[length] == '|');
-    }
-    return false;
+    const char *at = strchr(signature, '(') + 1;
+    if (*at == '$') at += strcspn(at, ",)");
+    return at;
 }
 
-static int parameter_count(const char *const *names)
+/* Reads the parameter at *at, and moves past it. False at the end of the signature. */
+static bool next_parameter(const char **at, Parameter *out)
 {
-    int count = 0;
-    while (names[count]) count++;
-    return count;
+    const char *end = *at;
+    int depth = 0;
+    while (*end == ',' || *end == ' ') end++;
+    if (*end == ')') return false;
+    out->name = end;
+    while (*end != '=' && *end != ',' && *end != ')') end++;
+    out->length = (size_t)(end - out->name);
+    out->optional = *end == '=';
+    for (; depth > 0 || (*end != ',' && *end != ')'); end++) depth += (*end == '(') - (*end == ')');
+    *at = end;
+    return true;
 }
 
-static int take_positional(const char *function, int total, PyObject *const *args, Py_ssize_t count,
-                           PyObject **out)
+/* The callable's name for messages. */
+static const char *name_of(const char *signature, char name[NAME_MAX_SIZE])
 {
-    if (count > total) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %d arguments (%zd given)", function, total, count);
-        return -1;
-    }
-    for (int i = 0; i < total; i++) out[i] = i < count ? args[i] : NULL;
-    return 0;
+    size_t length = strcspn(signature, "(");
+    if (length >= NAME_MAX_SIZE) length = NAME_MAX_SIZE - 1;
+    memcpy(name, signature, length);
+    name[length] = '\0';
+    return name;
 }
 
-static int take_keyword(const char *function, const char *const *names, PyObject *keyword, PyObject *value,
-                        PyObject **out)
+/* Sorts what came by position. A call that gives everything so never looks at the signature. */
+static int take_positional(const char *signature, PyObject *const *args, Py_ssize_t arg_count,
+                           PyObject **given, int total)
 {
-    for (int i = 0; names[i]; i++) {
-        if (!keyword_is(keyword, names[i])) continue;
-        if (out[i]) {
-            PyErr_Format(PyExc_TypeError, "%s() got several values for argument '%U'", function, keyword);
-            return -1;
-        }
-        out[i] = value;
-        return 0;
-    }
-    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", function, keyword);
+    char name[NAME_MAX_SIZE];
+    for (int i = 0; i < total; i++) given[i] = i < arg_count ? args[i] : NULL;
+    if (arg_count <= total) return 0;
+    PyErr_Format(PyExc_TypeError, "%s() takes at most %d argument%s (%zd given)", name_of(signature, name),
+                 total, total == 1 ? "" : "s", arg_count);
     return -1;
 }
 
-static int check_required(const char *function, const char *const *names, int required, PyObject *const *out)
+/* Where among the parameters the name is; -1 when it is none of them. */
+static int find_parameter(const char *signature, const char *name, int total)
 {
-    for (int i = 0; i < required; i++) {
-        char name[ALTERNATIVE_MAX];
-        if (out[i]) continue;
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(names[i], "|"), names[i]);
-        PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", function, name);
+    const char *at = first_parameter(signature);
+    size_t length = strlen(name);
+    Parameter parameter;
+    int i = 0;
+    for (; i < total && next_parameter(&at, &parameter); i++)
+        if (length == parameter.length && memcmp(name, parameter.name, length) == 0) return i;
+    if (i != total || next_parameter(&at, &parameter))
+        PyErr_Format(PyExc_SystemError, "%d arguments are read of %.200s", total, signature);
+    return -1;
+}
+
+/* The parameter that the keyword is another name for, else -1. */
+static int find_alias(const char *signature, const char *keyword, int total)
+{
+    char function[NAME_MAX_SIZE];
+    name_of(signature, function);
+    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
+        if (strcmp(aliases[i].function, function) == 0 && strcmp(aliases[i].alias, keyword) == 0)
+            return find_parameter(signature, aliases[i].parameter, total);
+    return -1;
+}
+
+static int take_keyword(const char *signature, PyObject *keyword, PyObject *value, PyObject **given,
+                        int total)
+{
+    const char *name = PyUnicode_AsUTF8(keyword);
+    char function[NAME_MAX_SIZE];
+    if (!name) return -1;
+    int found = find_parameter(signature, name, total);
+    if (found < 0 && !PyErr_Occurred()) found = find_alias(signature, name, total);
+    if (found >= 0 && !given[found]) {
+        given[found] = value;
+        return 0;
+    }
+    if (PyErr_Occurred()) return -1;
+    name_of(signature, function);
+    if (found >= 0)
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", function, keyword);
+    else
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", function, keyword);
+    return -1;
+}
+
+static int check_required(const char *signature, PyObject *const *given, int total)
+{
+    const char *at = first_parameter(signature);
+    char function[NAME_MAX_SIZE], name[NAME_MAX_SIZE];
+    Parameter parameter;
+    for (int i = 0; i < total && next_parameter(&at, &parameter) && !parameter.optional; i++) {
+        if (given[i]) continue;
+        snprintf(name, sizeof name, "%.*s", (int)parameter.length, parameter.name);
+        PyErr_Format(PyExc_TypeError, "%s() missing required argument '%s' (pos %d)",
+                     name_of(signature, function), name, i + 1);
         return -1;
     }
     return 0;
 }
 
-int convert_arguments(const char *function, const char *const *names, int required, FAST_PARAMETERS,
-                      PyObject **out)
+int convert_arguments(const char *signature, FAST_PARAMETERS, PyObject **given, int total)
 {
     Py_ssize_t keyword_count = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-    if (take_positional(function, parameter_count(names), args, arg_count, out) < 0) return -1;
+    if (take_positional(signature, args, arg_count, given, total) < 0) return -1;
     for (Py_ssize_t i = 0; i < keyword_count; i++)
-        if (take_keyword(function, names, PyTuple_GET_ITEM(keywords, i), args[arg_count + i], out) < 0)
+        if (take_keyword(signature, PyTuple_GET_ITEM(keywords, i), args[arg_count + i], given, total) < 0)
             return -1;
-    return check_required(function, names, required, out);
+    return arg_count == total ? 0 : check_required(signature, given, total);
 }
 
-int convert_call(const char *function, const char *const *names, int required, PyObject *args, PyObject *kwargs,
-                 PyObject **out)
+int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObject **given, int total)
 {
     PyObject *keyword, *value;
-    Py_ssize_t position = 0;
+    Py_ssize_t position = 0, arg_count = PyTuple_GET_SIZE(args);
     PyObject *const *items = &PyTuple_GET_ITEM(args, 0);
-    if (take_positional(function, parameter_count(names), items, PyTuple_GET_SIZE(args), out) < 0) return -1;
+    if (take_positional(signature, items, arg_count, given, total) < 0) return -1;
     while (kwargs && PyDict_Next(kwargs, &position, &keyword, &value))
-        if (take_keyword(function, names, keyword, value, out) < 0) return -1;
-    return check_required(function, names, required, out);
+        if (take_keyword(signature, keyword, value, given, total) < 0) return -1;
+    return arg_count == total ? 0 : check_required(signature, given, total);
 }

@@ -54,9 +54,15 @@ static int lend(PyObject *object, const char *what, bool writable, HostBuffer *o
                                  : lend_buffer(object, what, writable, out);
 }
 
-int buffers_read(PyObject *object, const char *what, HostBuffer *out) { return lend(object, what, false, out); }
+int buffers_read(PyObject *object, const char *what, HostBuffer *out)
+{
+    return lend(object, what, false, out);
+}
 
-int buffers_write(PyObject *object, const char *what, HostBuffer *out) { return lend(object, what, true, out); }
+int buffers_write(PyObject *object, const char *what, HostBuffer *out)
+{
+    return lend(object, what, true, out);
+}
 
 static int copy_to_bytes(PyObject *object, HostBuffer *out)
 {

@@ -11,7 +11,7 @@
 typedef struct HostBuffer {
     void *pointer;
     size_t size;
-    PyObject *owner;    /* a reference that keeps the memory, the object or its memoryview; NULL when empty */
+    PyObject *owner; /* a reference that keeps the memory, the object or its memoryview; NULL when empty */
 } HostBuffer;
 
 /* -1 with BufferError, ValueError or TypeError when the object lends no contiguous memory, or none to write.

@@ -130,13 +130,15 @@ static bool is_managed_array(ModuleState *state, PyObject *value)
 
 static int refuse_stranger(PyObject *value)
 {
-    PyErr_Format(PyExc_TypeError, "a device pointer is expected (DeviceAllocation, GPUArray, int, ...), not %s",
+    PyErr_Format(PyExc_TypeError,
+                 "a device pointer is expected (DeviceAllocation, GPUArray, int, ...), not %s",
                  Py_TYPE(value)->tp_name);
     return -1;
 }
 
 /* Neither an integer of Python's nor an object of ours. consumer: NULL when no stream is known. */
-static int address_of_stranger(ModuleState *state, PyObject *value, const CUstream *consumer, CUdeviceptr *out)
+static int address_of_stranger(ModuleState *state, PyObject *value, const CUstream *consumer,
+                               CUdeviceptr *out)
 {
     ForeignArray array;
     int found = foreign_find(state, value, &array);

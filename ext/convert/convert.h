@@ -7,15 +7,17 @@
 struct ContextObject;
 struct _PyArray_Descr;
 
-/* Sorts positional and keyword arguments into out[], one borrowed reference a parameter, NULL where not
- * given. names ends with NULL; a name "size|count" takes either keyword. The first `required` must be given.
- */
-int convert_arguments(const char *function, const char *const *names, int required, FAST_PARAMETERS,
-                      PyObject **out);
+/* Sorts positional and keyword arguments into given[], one borrowed reference a parameter, NULL where not
+ * given. signature is the callable's docstring, "name($self, a, b=None)\n--\n\n...": parameters without a
+ * default are required, each may be passed by keyword, and there are `total`. */
+int convert_arguments(const char *signature, FAST_PARAMETERS, PyObject **given, int total);
 
-/* The same for tp_new and tp_init. */
-int convert_call(const char *function, const char *const *names, int required, PyObject *args, PyObject *kwargs,
-                 PyObject **out);
+/* The same for tp_new, tp_init and tp_call. */
+int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObject **given, int total);
+
+/* An array and its length, for the two above. */
+#define GIVEN(array) (array), (int)(sizeof(array) / sizeof((array)[0]))
+#define NOTHING_GIVEN NULL, 0
 
 /* Integers: Python and NumPy ints and everything else with __index__; no floats. NULL leaves *out as it is.
  */
@@ -31,7 +33,7 @@ int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out);
 /* The same for a copy or fill of `size` bytes that starts there: ValueError when the allocation is known to
  * be smaller. */
 int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out);
-/* And for one that is queued on a stream: of other libraries' arrays it comes behind their owners' work. The
+/* And for one that is queued on a stream: of other libraries' arrays it comes after their owners' work. The
  * two above wait for that. */
 int convert_range_on(ModuleState *state, PyObject *value, const char *what, size_t size, CUstream consumer,
                      CUdeviceptr *out);
@@ -42,21 +44,21 @@ int convert_native(struct _PyArray_Descr *dtype, const char *what);
 /* block (exactly 3) and grid (1 to 3, missing ones are 1): sequences of integers. */
 int convert_block(PyObject *value, unsigned out[3]);
 int convert_grid(PyObject *value, unsigned out[3]);
-int convert_cluster(PyObject *value, unsigned out[3]);  /* as grid */
+int convert_cluster(PyObject *value, unsigned out[3]); /* as grid */
 
 /* None or NULL is the legacy default stream; Stream; objects with __cuda_stream__. */
 int convert_stream(ModuleState *state, PyObject *value, CUstream *out);
 
 /* Shape (an int or an iterable of ints), dtype and order ("C" or "F") of a host array to make. */
 typedef struct HostArrayForm {
-    struct _PyArray_Descr *dtype;   /* owned until convert_form_clear or an array takes it */
+    struct _PyArray_Descr *dtype; /* owned until convert_form_clear or an array takes it */
     Py_ssize_t shape[64];
     int rank;
     bool fortran;
     size_t bytes;
 } HostArrayForm;
 int convert_form(ModuleState *state, PyObject *shape, PyObject *dtype, PyObject *order, HostArrayForm *out);
-int convert_form_like(PyObject *array, HostArrayForm *out);     /* ValueError unless C- or F-contiguous */
+int convert_form_like(PyObject *array, HostArrayForm *out); /* ValueError unless C- or F-contiguous */
 void convert_form_clear(HostArrayForm *form);
 
 /* An array of this form over memory that `owner` holds (a new reference, given away), or over memory of

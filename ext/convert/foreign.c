@@ -74,7 +74,7 @@ int foreign_wait(ModuleState *state, const ForeignArray *array)
     return result == CUDA_SUCCESS ? 0 : raise_stream(state, result, "cuStreamSynchronize", array);
 }
 
-/* An event behind the owner's work, for the consumer to wait for. A stream of another context takes no event
+/* An event after the owner's work, for the consumer to wait for. A stream of another context takes no event
  * of ours: its work is waited for here. */
 int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consumer)
 {

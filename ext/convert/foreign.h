@@ -15,7 +15,7 @@ typedef struct ForeignArray {
  * Looked at before integers: some owners (tensors of torch) are integers to Python. */
 int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out);
 
-/* What is queued on `consumer` from now on comes behind the owner's work. -1 with an exception. */
+/* What is queued on `consumer` from now on comes after the owner's work. -1 with an exception. */
 int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consumer);
 
 /* Waits for the owner's work: for who does not know a stream yet. -1 with an exception. */

@@ -102,12 +102,14 @@ void convert_form_clear(HostArrayForm *form)
 PyObject *convert_make_array(HostArrayForm *form, void *memory, PyObject *owner)
 {
     int order = form->fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS;
-    int flags = memory ? NPY_ARRAY_WRITEABLE | order : form->fortran; /* without data any flag means Fortran */
+    int flags =
+        memory ? NPY_ARRAY_WRITEABLE | order : form->fortran; /* without data any flag means Fortran */
     PyArray_Descr *dtype = form->dtype;
     npy_intp shape[64];
     for (int i = 0; i < form->rank; i++) shape[i] = (npy_intp)form->shape[i];
     form->dtype = NULL;
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype, form->rank, shape, NULL, memory, flags, NULL);
+    PyObject *array =
+        PyArray_NewFromDescr(&PyArray_Type, dtype, form->rank, shape, NULL, memory, flags, NULL);
     if (!array) {
         Py_XDECREF(owner);
         return NULL;

@@ -1,5 +1,6 @@
-/* See elementwise.h. In the order of a call: operands are read, dtypes found, shapes broadcast, results allocated, the
- * loop is planned (core/loop_plan.h), its kernel found, the parameter block filled, the launch made. */
+/* See elementwise.h. In the order of a call: operands are read, dtypes found, shapes broadcast, results
+ * allocated, the loop is planned (core/loop_plan.h), its kernel found, the parameter block filled, the launch
+ * made. */
 #include "ext/gpuarray/elementwise.h"
 
 #include <string.h>
@@ -176,7 +177,8 @@ static int broadcast(Work *work)
     return 0;
 }
 
-/* The operand whose class, allocator and order of axes results take: the first of the result's shape, else the first. */
+/* The operand whose class, allocator and order of axes results take: the first of the result's shape, else
+ * the first. */
 static GPUArrayObject *model(const Work *work)
 {
     GPUArrayObject *first = NULL;
@@ -237,7 +239,8 @@ static int make_results(Work *work)
     for (int k = 0; k < work->outputs; k++) {
         GPUArrayObject *out = work->arrays[k];
         if (out && strides_may_overlap(out->ndim, out->shape, out->strides, out->itemsize)) {
-            PyErr_SetString(PyExc_ValueError, "several elements of out share memory: it cannot be written to");
+            PyErr_SetString(PyExc_ValueError,
+                            "several elements of out share memory: it cannot be written to");
             return -1;
         }
         bool blocked = false;
@@ -362,8 +365,8 @@ static int launch(Work *work)
     LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}};
     int failed = use_arrays(work);
     if (!failed)
-        failed = function_launch_buffer(function_cast(kernel.function), &shape, NULL, work->mode.stream, block,
-                                        bytes);
+        failed = function_launch_buffer(function_cast(kernel.function), &shape, NULL, work->mode.stream,
+                                        block, bytes);
     Py_DECREF(kernel.function);
     return failed;
 }
@@ -416,12 +419,15 @@ PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
 
 /* ---- For Python ---- */
 
+PyDoc_STRVAR(
+    elementwise_doc,
+    "_elementwise(name, operands, out=None, dtype=None, stream=None, allocator=None, unsafe=False)\n--\n\n"
+    "See pycuda._array.elementwise.apply.");
+
 static PyObject *elementwise_py(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"name",   "operands",  "out",    "dtype",
-                                        "stream", "allocator", "unsafe", NULL};
     PyObject *given[7];
-    if (convert_arguments("_elementwise", names, 2, args, arg_count, keywords, given) < 0) return NULL;
+    if (convert_arguments(elementwise_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!PyUnicode_Check(given[0]) || !PyTuple_Check(given[1]))
         return PyErr_Format(PyExc_TypeError, "_elementwise takes a name and a tuple of operands");
     PyObject *name = Py_NewRef(given[0]);
@@ -448,12 +454,9 @@ static PyObject *forget_py(PyObject *module, PyObject *Py_UNUSED(none))
 }
 
 static PyMethodDef functions[] = {
-    {"_elementwise", AS_METHOD(elementwise_py), FAST_KEYWORDS,
-     "_elementwise($module, name, operands, out=None, dtype=None, stream=None, allocator=None, "
-     "unsafe=False)\n--\n\n"
-     "See pycuda._array.elementwise.apply."},
+    {"_elementwise", AS_METHOD(elementwise_py), FAST_KEYWORDS, elementwise_doc},
     {"_forget_kernels", forget_py, METH_NOARGS,
-     "_forget_kernels($module)\n--\n\nLet go of the kernels of elementwise operations, of all contexts."},
+     "_forget_kernels()\n--\n\nLet go of the kernels of elementwise operations, of all contexts."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,7 +1,8 @@
 /* Elementwise operations on GPUArrays and scalars: operands broadcast, a kernel is found or made, launched.
  *
- * What decides about dtypes, and the kernels' source, are Python (pycuda/_kernels/elementwise.py). Both are asked for
- * once for each combination of operation, dtypes and layout in a context; after that a call makes no Python call.
+ * What decides about dtypes, and the kernels' source, are Python (pycuda/_kernels/elementwise.py). Both are
+ * asked for once for each combination of operation, dtypes and layout in a context; after that a call makes
+ * no Python call.
  */
 #ifndef EXT_GPUARRAY_ELEMENTWISE_H
 #define EXT_GPUARRAY_ELEMENTWISE_H
@@ -19,13 +20,11 @@ typedef struct ElementwiseCall {
     bool unsafe;                    /* results are cast to the dtype of out whatever is lost */
 } ElementwiseCall;
 
-/* The result (a tuple where there are several), or NotImplemented when an operand is neither a GPUArray nor a scalar. NULL
- * with an exception: TypeError for dtypes, ValueError for shapes. */
+/* The result (a tuple where there are several), or NotImplemented when an operand is neither a GPUArray nor a
+ * scalar. NULL with an exception: TypeError for dtypes, ValueError for shapes. */
 PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call);
 
 /* Forgets the kernels of one context, or of all (NULL). */
 void elementwise_forget(ModuleState *state, PyObject *context);
-
-int elementwise_setup(PyObject *module, ModuleState *state);
 
 #endif

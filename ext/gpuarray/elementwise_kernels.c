@@ -61,7 +61,8 @@ static int take_dtypes(PyObject *tuple, PyArray_Descr **out, int most)
 /* Asks what the operation gives on these dtypes. A capsule; NULL with an exception. */
 static PyObject *resolve(ModuleState *state, const ElementwiseKey *key)
 {
-    PyObject *function = maker(state, "resolve"), *pairs = operand_pairs(key), *outputs = NULL, *answer = NULL;
+    PyObject *function = maker(state, "resolve"), *pairs = operand_pairs(key), *outputs = NULL,
+             *answer = NULL;
     PyObject *capsule = NULL;
     ElementwiseLoop *loop = PyMem_Calloc(1, sizeof *loop);
     if (!loop) PyErr_NoMemory();

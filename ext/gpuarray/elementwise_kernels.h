@@ -4,8 +4,8 @@
 
 #include "ext/gpuarray/elementwise.h"
 
-/* Flat with 16-byte accesses, flat without, then strided kernels by number of axes (the numbers of _kernels/elementwise.py),
- * with 32-bit and with 64-bit indices. */
+/* Flat with 16-byte accesses, flat without, then strided kernels by number of axes (the numbers of
+ * _kernels/elementwise.py), with 32-bit and with 64-bit indices. */
 enum {
     LAYOUT_VECTOR,
     LAYOUT_FLAT,

@@ -96,27 +96,54 @@ static int read_flag(PyObject *value, bool *out)
     return truth < 0 ? -1 : 0;
 }
 
+const char gpuarray_get_doc[] =
+    PyDoc_STR("get($self, ary=None, pagelocked=False, async_=False, stream=None)\n--\n\n"
+              "Copy the array to the host.\n"
+              "\nParameters\n----------\n"
+              "ary : numpy.ndarray\n"
+              "    Where to; None is a new array with the same order of axes and no gaps.\n"
+              "pagelocked : bool\n    Make the new array page-locked.\n"
+              "async_ : bool\n    Queue the copy on the stream.\n"
+              "stream : Stream\n"
+              "\nReturns\n-------\n"
+              "numpy.ndarray\n"
+              "\nRaises\n------\n"
+              "ValueError\n    The size of ary differs.\n"
+              "TypeError\n    The dtype of ary differs.\n"
+              "\nNotes\n-----\n"
+              "Calls cuMemcpyDtoH, cuMemcpyDtoHAsync.");
+
 PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"ary", "pagelocked", "async_", "stream", NULL};
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[4];
     TransferMode mode = {0};
     bool locked;
-    if (convert_arguments("get", names, 0, args, arg_count, keywords, given) < 0
+    if (convert_arguments(gpuarray_get_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || read_flag(given[1], &locked) < 0 || read_flag(given[2], &mode.async) < 0
         || transfer_stream(array->state, given[3], &mode) < 0)
         return NULL;
     return get_into(array, given[0], locked, mode);
 }
 
+const char gpuarray_get_async_doc[] =
+    PyDoc_STR("get_async($self, stream=None, ary=None)\n--\n\n"
+              "Queue a copy of the array to the host; the result is there when the stream was waited\n"
+              "for.\n"
+              "\nParameters\n----------\n"
+              "stream : Stream\n"
+              "ary : numpy.ndarray\n    As for get.\n"
+              "\nReturns\n-------\n"
+              "numpy.ndarray\n"
+              "\nNotes\n-----\n"
+              "Calls cuMemcpyDtoHAsync.");
+
 PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"stream", "ary", NULL};
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[2];
     TransferMode mode = {.async = true};
-    if (convert_arguments("get_async", names, 0, args, arg_count, keywords, given) < 0
+    if (convert_arguments(gpuarray_get_async_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || transfer_stream(array->state, given[0], &mode) < 0)
         return NULL;
     return get_into(array, given[1], false, mode);
@@ -174,45 +201,77 @@ static PyObject *set_from(GPUArrayObject *array, PyObject *ary, TransferMode mod
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
+const char gpuarray_set_doc[] = PyDoc_STR("set($self, ary, async_=False, stream=None)\n--\n\n"
+                                          "Fill the array from another one of the same size and dtype.\n"
+                                          "\nParameters\n----------\n"
+                                          "ary : numpy.ndarray or GPUArray\n"
+                                          "async_ : bool\n    Queue the copy on the stream.\n"
+                                          "stream : Stream\n"
+                                          "\nRaises\n------\n"
+                                          "ValueError\n    Size or dtype differs.\n"
+                                          "\nNotes\n-----\n"
+                                          "Calls cuMemcpyHtoD, cuMemcpyHtoDAsync.");
+
 PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"ary", "async_", "stream", NULL};
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[3];
     TransferMode mode = {0};
-    if (convert_arguments("set", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(gpuarray_set_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || read_flag(given[1], &mode.async) < 0 || transfer_stream(array->state, given[2], &mode) < 0)
         return NULL;
     return set_from(array, given[0], mode);
 }
 
+const char gpuarray_set_async_doc[] = PyDoc_STR("set_async($self, ary, stream=None)\n--\n\n"
+                                                "Queue a copy to the array.\n"
+                                                "\nParameters\n----------\n"
+                                                "ary : numpy.ndarray or GPUArray\n    As for set.\n"
+                                                "stream : Stream\n"
+                                                "\nNotes\n-----\n"
+                                                "Calls cuMemcpyHtoDAsync.");
+
 PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"ary", "stream", NULL};
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[2];
     TransferMode mode = {.async = true};
-    if (convert_arguments("set_async", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(gpuarray_set_async_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || transfer_stream(array->state, given[1], &mode) < 0)
         return NULL;
     return set_from(array, given[0], mode);
 }
 
-PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS)
+const char gpuarray_copy_doc[] =
+    PyDoc_STR("copy($self)\n--\n\n"
+              "A new array with the same elements and order of axes, without gaps.\n"
+              "\nReturns\n-------\n"
+              "GPUArray");
+
+PyObject *gpuarray_copy(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    static const char *const names[] = {NULL};
-    PyObject *given[1];
-    if (convert_arguments("copy", names, 0, args, arg_count, keywords, given) < 0) return NULL;
     return transfer_copy(gpuarray_cast(self), 'K', (TransferMode){0});
 }
 
 /* to_gpu */
 
+static PyObject *copy_from_device(GPUArrayObject *source, PyObject *allocator, TransferMode mode)
+{
+    Py_ssize_t strides[STRIDES_MAX_DIMS];
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)source->dtype);
+    strides_pack_like(source->ndim, source->shape, source->strides, source->itemsize, strides);
+    PyObject *array = gpuarray_new(source->state, dtype, source->ndim, source->shape, strides, allocator);
+    if (array && transfer_on_device(gpuarray_cast(array), source, mode) < 0) Py_CLEAR(array);
+    return array;
+}
+
 static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, TransferMode mode)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
+    if (gpuarray_check(state, ary)) return copy_from_device(gpuarray_cast(ary), allocator, mode);
     if (!PyArray_Check(ary)) {
-        PyErr_Format(PyExc_TypeError, "to_gpu takes a numpy array, not %.200s", Py_TYPE(ary)->tp_name);
+        PyErr_Format(PyExc_TypeError, "ary must be a numpy array or a GPUArray, not %.200s",
+                     Py_TYPE(ary)->tp_name);
         return NULL;
     }
     PyArrayObject *host = (PyArrayObject *)ary;
@@ -224,67 +283,64 @@ static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, 
     return array;
 }
 
-PyDoc_STRVAR(to_gpu_doc, "_to_gpu(ary, allocator=mem_alloc) -> GPUArray\n--\n\n"
-                         "A new array with the elements and the order of axes of a numpy array, without gaps.");
+PyDoc_STRVAR(to_gpu_doc, "to_gpu(ary, allocator=None)\n--\n\n"
+                         "Copy a host array to a new GPUArray with the same order of axes and no gaps.\n"
+                         "\nParameters\n----------\n"
+                         "ary : numpy.ndarray or GPUArray\n"
+                         "allocator : callable\n    None is mem_alloc.\n"
+                         "\nReturns\n-------\n"
+                         "GPUArray\n"
+                         "\nNotes\n-----\n"
+                         "Calls cuMemcpyHtoD.");
 
 static PyObject *to_gpu_py(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"ary", "allocator", NULL};
     PyObject *given[2];
-    if (convert_arguments("to_gpu", names, 1, args, arg_count, keywords, given) < 0) return NULL;
+    if (convert_arguments(to_gpu_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     return to_gpu(module_state(module), given[0], given[1], (TransferMode){0});
 }
 
-PyDoc_STRVAR(to_gpu_async_doc, "_to_gpu_async(ary, allocator=mem_alloc, stream=None) -> GPUArray\n--\n\n"
-                               "to_gpu that returns at once. The numpy array stays alive until the stream "
-                               "has copied it, and must not change before.");
+PyDoc_STRVAR(to_gpu_async_doc,
+             "to_gpu_async(ary, allocator=None, stream=None)\n--\n\n"
+             "Queue a copy of a host array to a new GPUArray with the same order of axes and no\n"
+             "gaps.\n"
+             "\nParameters\n----------\n"
+             "ary : numpy.ndarray or GPUArray\n"
+             "    Stays alive until the stream has copied it; must not change before.\n"
+             "allocator : callable\n    None is mem_alloc.\n"
+             "stream : Stream\n"
+             "\nReturns\n-------\n"
+             "GPUArray\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemcpyHtoDAsync.");
 
 static PyObject *to_gpu_async_py(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"ary", "allocator", "stream", NULL};
     PyObject *given[3];
     TransferMode mode = {.async = true};
-    if (convert_arguments("to_gpu_async", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(to_gpu_async_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || transfer_stream(module_state(module), given[2], &mode) < 0)
         return NULL;
     return to_gpu(module_state(module), given[0], given[1], mode);
 }
 
-PyDoc_STRVAR(gpuarray_zero_doc,
-             "_array_zero(array, stream=None)\n--\n\n"
-             "Sets every byte of a packed array to 0 (cuMemsetD8Async). ValueError for an array with gaps.");
+/* pycuda.gpuarray has them under their names. */
+static PyMethodDef to_gpu_row = {"to_gpu", AS_METHOD(to_gpu_py), FAST_KEYWORDS, to_gpu_doc};
+static PyMethodDef to_gpu_async_row = {"to_gpu_async", AS_METHOD(to_gpu_async_py), FAST_KEYWORDS,
+                                       to_gpu_async_doc};
 
-static PyObject *gpuarray_zero(PyObject *module, FAST_PARAMETERS)
+static int add_function(PyObject *module, const char *name, PyMethodDef *row)
 {
-    static const char *const names[] = {"array", "stream", NULL};
-    ModuleState *state = module_state(module);
-    PyObject *given[2];
-    TransferMode mode = {.async = true};
-    CUresult result;
-    if (convert_arguments("_array_zero", names, 1, args, arg_count, keywords, given) < 0
-        || transfer_stream(state, given[1], &mode) < 0)
-        return NULL;
-    if (!gpuarray_check(state, given[0]))
-        return PyErr_Format(PyExc_TypeError, "a GPUArray is needed, not %.200s", Py_TYPE(given[0])->tp_name);
-    GPUArrayObject *array = gpuarray_cast(given[0]);
-    if (!strides_is_packed(array->ndim, array->shape, array->strides, array->itemsize))
-        return PyErr_Format(PyExc_ValueError, "the array has gaps");
-    if (array->nbytes == 0) Py_RETURN_NONE;
-    if (transfer_use(array, mode) < 0) return NULL;
-    CALL(state, result, driver.cuMemsetD8Async(array->pointer, 0, (size_t)array->nbytes, mode.stream));
-    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemsetD8Async", NULL);
-    Py_RETURN_NONE;
+    PyObject *home = PyUnicode_FromString("pycuda.gpuarray");
+    PyObject *function = home ? PyCFunction_NewEx(row, module, home) : NULL;
+    int status = function ? PyModule_AddObjectRef(module, name, function) : -1;
+    Py_XDECREF(home);
+    Py_XDECREF(function);
+    return status;
 }
 
-static PyMethodDef gpuarray_functions[] = {
-    {"_to_gpu", AS_METHOD(to_gpu_py), FAST_KEYWORDS, to_gpu_doc},
-    {"_to_gpu_async", AS_METHOD(to_gpu_async_py), FAST_KEYWORDS, to_gpu_async_doc},
-    {"_array_zero", AS_METHOD(gpuarray_zero), FAST_KEYWORDS, gpuarray_zero_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-int gpuarray_get_set_setup(PyObject *module, ModuleState *state)
+int gpuarray_get_set_setup(PyObject *module, ModuleState *Py_UNUSED(state))
 {
-    (void)state;
-    return PyModule_AddFunctions(module, gpuarray_functions);
+    if (add_function(module, "_to_gpu", &to_gpu_row) < 0) return -1;
+    return add_function(module, "_to_gpu_async", &to_gpu_async_row);
 }

@@ -49,7 +49,7 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
     return 0;
 }
 
-/* Bytes of memory that the array needs behind its element 0; fewer than 0 before it never happens for new
+/* Bytes of memory that the array needs from its element 0 on; fewer than 0 before it never happens for new
  * memory. */
 static Py_ssize_t bytes_needed(GPUArrayObject *array)
 {
@@ -170,16 +170,30 @@ enum {
 
 static PyObject *given_or_null(PyObject *value) { return value == Py_None ? NULL : value; }
 
+PyDoc_STRVAR(
+    gpuarray_doc,
+    "GPUArray(shape, dtype, allocator=None, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
+    "An array in device memory.\n"
+    "\nParameters\n----------\n"
+    "shape : int or sequence of int\n"
+    "dtype : dtype-like\n"
+    "allocator : callable\n"
+    "    Asked for the bytes where there is no gpudata; None is mem_alloc.\n"
+    "base : object\n    Kept alive.\n"
+    "gpudata : device address\n    The memory.\n"
+    "strides : sequence of int\n    Bytes; None is packed in the order given.\n"
+    "order : {\"C\", \"F\"}\n"
+    "\nRaises\n------\n"
+    "ValueError\n    A bad shape or order.");
+
 static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"shape",   "dtype",   "allocator", "base",
-                                        "gpudata", "strides", "order",     NULL};
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[GIVEN_COUNT];
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     HostArrayForm form;
     char order = 'C';
-    if (convert_call("GPUArray", names, 2, args, kwargs, given) < 0
+    if (convert_call(gpuarray_doc, args, kwargs, GIVEN(given)) < 0
         || read_order(given[GIVEN_ORDER], &order) < 0
         || read_form(array->state, given[GIVEN_SHAPE], given[GIVEN_DTYPE], &form) < 0)
         return -1;
@@ -242,7 +256,8 @@ PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const
 
 bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, const Py_ssize_t *shape)
 {
-    return array->ndim == ndim && (ndim == 0 || memcmp(array->shape, shape, (size_t)ndim * sizeof *shape) == 0);
+    return array->ndim == ndim
+           && (ndim == 0 || memcmp(array->shape, shape, (size_t)ndim * sizeof *shape) == 0);
 }
 
 int gpuarray_check_memory(GPUArrayObject *array)
@@ -489,8 +504,8 @@ static PyGetSetDef gpuarray_getset[] = {
     {"shape", get_shape, NULL, "Lengths of the axes.", NULL},
     {"strides", get_strides, NULL, "Bytes from one element to the next along each axis.", NULL},
     {"dtype", get_dtype, NULL, "NumPy's description of an element.", NULL},
-    {"allocator", get_allocator, set_allocator, "What makes memory for this array and for what is made of it.",
-     NULL},
+    {"allocator", get_allocator, set_allocator,
+     "What makes memory for this array and for what is made of it.", NULL},
     {"base", get_base, set_base, "The object that keeps the memory, None when the array does.", NULL},
     {"gpudata", get_gpudata, set_gpudata,
      "The memory: an allocation, or an address as int; None without elements.", NULL},
@@ -505,13 +520,6 @@ static PyGetSetDef gpuarray_getset[] = {
     {"__cuda_array_interface__", get_interface, NULL, "Version 3 of the CUDA array interface.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
-
-PyDoc_STRVAR(
-    gpuarray_doc,
-    "GPUArray(shape, dtype, allocator=None, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
-    "An array in device memory. Without gpudata, which is an allocation or an address, `allocator`\n"
-    "(mem_alloc when None) is asked for the bytes. order \"C\" or \"F\" makes packed strides; explicit ones\n"
-    "are in bytes. ValueError for a bad shape or order.");
 
 /* operators.h has the others. */
 static const PyType_Slot gpuarray_slots[] = {

@@ -65,6 +65,8 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_ravel(PyObject *self, PyObject *none);
 PyObject *gpuarray_squeeze(PyObject *self, PyObject *none);
 PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS);
+extern const char gpuarray_transpose_doc[], gpuarray_reshape_doc[], gpuarray_ravel_doc[],
+    gpuarray_squeeze_doc[], gpuarray_view_doc[];
 
 /* ext/gpuarray/methods.c */
 extern const PyMethodDef gpuarray_methods[];
@@ -77,9 +79,8 @@ PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS);
-PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS);
-int gpuarray_get_set_setup(PyObject *module, ModuleState *state);
-
-int gpuarray_setup(PyObject *module, ModuleState *state);
+PyObject *gpuarray_copy(PyObject *self, PyObject *none);
+extern const char gpuarray_get_doc[], gpuarray_get_async_doc[], gpuarray_set_doc[], gpuarray_set_async_doc[],
+    gpuarray_copy_doc[];
 
 #endif

@@ -47,59 +47,17 @@ PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char 
 #include "ext/gpuarray/methods.def"
 #undef METHOD
 
-PyDoc_STRVAR(get_doc, "get(ary=None, pagelocked=False, async_=False, stream=None) -> numpy.ndarray\n--\n\n"
-                      "Copies the array to the host: into `ary`, or into a new array with the same order of "
-                      "axes and no gaps. ValueError when\n"
-                      "the size of `ary` differs, TypeError when its dtype does. With async_ the copy is "
-                      "queued on the stream.");
-
-PyDoc_STRVAR(get_async_doc, "get_async(stream=None, ary=None) -> numpy.ndarray\n--\n\n"
-                            "get that returns at once; the result is there when the stream has come so far.");
-
-PyDoc_STRVAR(
-    set_doc,
-    "set(ary, async_=False, stream=None)\n--\n\n"
-    "Fills the array from a host array or a GPUArray of the same size and dtype (ValueError otherwise).");
-
-PyDoc_STRVAR(set_async_doc, "set_async(ary, stream=None)\n--\n\n"
-                            "set that returns at once.");
-
-PyDoc_STRVAR(copy_doc, "copy() -> GPUArray\n--\n\n"
-                       "A new array with the same elements and order of axes, without gaps.");
-
-PyDoc_STRVAR(transpose_doc, "transpose(axes=None) -> GPUArray\n--\n\n"
-                            "A view with the axes in another order, reversed by default; transpose(2, 0, 1) "
-                            "is transpose((2, 0, 1)). ValueError\n"
-                            "unless axes is a permutation.");
-
-PyDoc_STRVAR(reshape_doc, "reshape(*shape, order=\"C\") -> GPUArray\n--\n\n"
-                          "The same elements, read in `order`, in another shape; one length may be -1. A "
-                          "view where strides allow it, else a\n"
-                          "copy. ValueError when the number of elements differs.");
-
-PyDoc_STRVAR(ravel_doc,
-             "ravel() -> GPUArray\n--\n\n"
-             "The elements in row-major order along one axis: a view where strides allow it, else a copy.");
-
-PyDoc_STRVAR(squeeze_doc, "squeeze() -> GPUArray\n--\n\n"
-                          "A view without the axes of length 1.");
-
-PyDoc_STRVAR(view_doc, "view(dtype=None) -> GPUArray\n--\n\n"
-                       "The same memory as another dtype. When its size differs, the axis whose elements lie "
-                       "side by side changes its length.\n"
-                       "ValueError when that does not come out even.");
-
 const PyMethodDef gpuarray_methods[] = {
-    {"get", AS_METHOD(gpuarray_get), FAST_KEYWORDS, get_doc},
-    {"get_async", AS_METHOD(gpuarray_get_async), FAST_KEYWORDS, get_async_doc},
-    {"set", AS_METHOD(gpuarray_set), FAST_KEYWORDS, set_doc},
-    {"set_async", AS_METHOD(gpuarray_set_async), FAST_KEYWORDS, set_async_doc},
-    {"copy", AS_METHOD(gpuarray_copy), FAST_KEYWORDS, copy_doc},
-    {"transpose", AS_METHOD(gpuarray_transpose_py), FAST_KEYWORDS, transpose_doc},
-    {"reshape", AS_METHOD(gpuarray_reshape), FAST_KEYWORDS, reshape_doc},
-    {"ravel", gpuarray_ravel, METH_NOARGS, ravel_doc},
-    {"squeeze", gpuarray_squeeze, METH_NOARGS, squeeze_doc},
-    {"view", AS_METHOD(gpuarray_view), FAST_KEYWORDS, view_doc},
+    {"get", AS_METHOD(gpuarray_get), FAST_KEYWORDS, gpuarray_get_doc},
+    {"get_async", AS_METHOD(gpuarray_get_async), FAST_KEYWORDS, gpuarray_get_async_doc},
+    {"set", AS_METHOD(gpuarray_set), FAST_KEYWORDS, gpuarray_set_doc},
+    {"set_async", AS_METHOD(gpuarray_set_async), FAST_KEYWORDS, gpuarray_set_async_doc},
+    {"copy", gpuarray_copy, METH_NOARGS, gpuarray_copy_doc},
+    {"transpose", AS_METHOD(gpuarray_transpose_py), FAST_KEYWORDS, gpuarray_transpose_doc},
+    {"reshape", AS_METHOD(gpuarray_reshape), FAST_KEYWORDS, gpuarray_reshape_doc},
+    {"ravel", gpuarray_ravel, METH_NOARGS, gpuarray_ravel_doc},
+    {"squeeze", gpuarray_squeeze, METH_NOARGS, gpuarray_squeeze_doc},
+    {"view", AS_METHOD(gpuarray_view), FAST_KEYWORDS, gpuarray_view_doc},
 #define METHOD(name, module, signature, doc) \
     {#name, AS_METHOD(method_##name), FAST_KEYWORDS, #name signature "\n--\n\n" doc},
 #include "ext/gpuarray/methods.def"

@@ -137,8 +137,9 @@ static PyObject *only_element(PyObject *self, const char *what)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     if (array->size != 1)
-        return PyErr_Format(PyExc_TypeError, "only arrays of one element can be converted to %s, this has %zd",
-                            what, array->size);
+        return PyErr_Format(PyExc_TypeError,
+                            "only arrays of one element can be converted to %s, this has %zd", what,
+                            array->size);
     PyObject *host = PyObject_CallMethodNoArgs(self, array->state->str_get);
     PyObject *item = host ? PyObject_CallMethod(host, "item", NULL) : NULL;
     Py_XDECREF(host);

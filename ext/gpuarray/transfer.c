@@ -125,7 +125,8 @@ static PyArrayObject *host_array(GPUArrayObject *like, const Py_ssize_t *strides
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)like->dtype);
     PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype, like->ndim, like->shape, strides, data,
                                            data ? NPY_ARRAY_WRITEABLE : 0, NULL);
-    if (array && owner && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0) Py_CLEAR(array);
+    if (array && owner && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(owner)) < 0)
+        Py_CLEAR(array);
     return (PyArrayObject *)array;
 }
 
@@ -147,7 +148,8 @@ static bool is_packed(GPUArrayObject *array)
 
 static bool same_layout(GPUArrayObject *array, PyArrayObject *host)
 {
-    return strides_equal(array->ndim, array->shape, array->strides, PyArray_STRIDES(host)) && is_packed(array);
+    return strides_equal(array->ndim, array->shape, array->strides, PyArray_STRIDES(host))
+           && is_packed(array);
 }
 
 static Side device_side(GPUArrayObject *array) { return (Side){true, array->pointer}; }
@@ -219,8 +221,8 @@ int transfer_to_host(GPUArrayObject *from, PyObject *host_object, TransferMode m
     if (same_layout(from, host))
         return transfer_direct(from, host_object, host_side(host), device_side(from), mode);
     strides_extent(from->ndim, from->shape, from->strides, from->itemsize, &low, &high);
-    bool planned =
-        strides_plan_copy(&plan, from->ndim, from->shape, PyArray_STRIDES(host), from->strides, from->itemsize);
+    bool planned = strides_plan_copy(&plan, from->ndim, from->shape, PyArray_STRIDES(host), from->strides,
+                                     from->itemsize);
     if (planned && (plan.calls * plan.height <= FEW_CALLS || high - low > 2 * from->nbytes + STAGED_EXTRA))
         return copy_plan(from->state, host_side(host), device_side(from), &plan, mode);
     return to_host_by_block(from, host, low, high, mode);
@@ -245,7 +247,8 @@ int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode m
     StridedCopy plan;
     if (to->size == 0 || to->itemsize == 0) return 0;
     if (transfer_use(to, mode) < 0) return -1;
-    if (same_layout(to, host)) return transfer_direct(to, host_object, device_side(to), host_side(host), mode);
+    if (same_layout(to, host))
+        return transfer_direct(to, host_object, device_side(to), host_side(host), mode);
     if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(host), to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
         return -1;

@@ -57,16 +57,26 @@ static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+const char gpuarray_transpose_doc[] =
+    PyDoc_STR("transpose($self, axes=None)\n--\n\n"
+              "A view with the axes in another order.\n"
+              "\nParameters\n----------\n"
+              "axes : sequence of int\n"
+              "    Reversed by default; transpose(2, 0, 1) is transpose((2, 0, 1)).\n"
+              "\nReturns\n-------\n"
+              "GPUArray\n"
+              "\nRaises\n------\n"
+              "ValueError\n    axes is no permutation.");
+
 PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"axes", NULL};
     PyObject *given[1] = {NULL}, *many = NULL;
     int axes[STRIDES_MAX_DIMS];
     if (!keywords && arg_count && PyIndex_Check(args[0]) && !PyArray_Check(args[0])) {
         if (!(many = PyTuple_New(arg_count))) return NULL;
         for (Py_ssize_t i = 0; i < arg_count; i++) PyTuple_SET_ITEM(many, i, Py_NewRef(args[i]));
         given[0] = many;
-    } else if (convert_arguments("transpose", names, 0, args, arg_count, keywords, given) < 0) {
+    } else if (convert_arguments(gpuarray_transpose_doc, args, arg_count, keywords, GIVEN(given)) < 0) {
         return NULL;
     }
     PyObject *view;
@@ -113,7 +123,8 @@ static int read_shape(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape
     if (ndim > STRIDES_MAX_DIMS)
         PyErr_Format(PyExc_ValueError, "an array has at most %d axes", STRIDES_MAX_DIMS);
     for (Py_ssize_t i = 0; i < ndim && !PyErr_Occurred(); i++)
-        shape[i] = PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
+        shape[i] =
+            PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
     Py_DECREF(items);
     return PyErr_Occurred() ? -1 : (int)ndim;
 }
@@ -128,6 +139,17 @@ static char read_order(PyObject *value)
     PyErr_Format(PyExc_ValueError, "order must be \"C\" or \"F\", not %R", value);
     return 0;
 }
+
+const char gpuarray_reshape_doc[] =
+    PyDoc_STR("reshape($self, /, *shape, order=\"C\")\n--\n\n"
+              "The same elements in another shape: a view where strides allow it, else a copy.\n"
+              "\nParameters\n----------\n"
+              "*shape : int or sequence of int\n    One length may be -1.\n"
+              "order : {\"C\", \"F\"}\n    In which the elements are read.\n"
+              "\nReturns\n-------\n"
+              "GPUArray\n"
+              "\nRaises\n------\n"
+              "ValueError\n    The number of elements differs.");
 
 PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
 {
@@ -146,10 +168,22 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
     return gpuarray_reshape_to(array, ndim, shape, order);
 }
 
+const char gpuarray_ravel_doc[] =
+    PyDoc_STR("ravel($self)\n--\n\n"
+              "The elements in row-major order along one axis: a view where strides allow it, else a\n"
+              "copy.\n"
+              "\nReturns\n-------\n"
+              "GPUArray");
+
 PyObject *gpuarray_ravel(PyObject *self, PyObject *Py_UNUSED(none))
 {
     return gpuarray_reshape_to(gpuarray_cast(self), 1, &gpuarray_cast(self)->size, 'C');
 }
+
+const char gpuarray_squeeze_doc[] = PyDoc_STR("squeeze($self)\n--\n\n"
+                                              "A view without the axes of length 1.\n"
+                                              "\nReturns\n-------\n"
+                                              "GPUArray");
 
 PyObject *gpuarray_squeeze(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -175,14 +209,25 @@ static int packed_axis(GPUArrayObject *array)
     return -1;
 }
 
+const char gpuarray_view_doc[] =
+    PyDoc_STR("view($self, dtype=None)\n--\n\n"
+              "The same memory as another dtype.\n"
+              "\nParameters\n----------\n"
+              "dtype : dtype-like\n"
+              "    When its size differs, the axis whose elements lie side by side changes its\n"
+              "    length.\n"
+              "\nReturns\n-------\n"
+              "GPUArray\n"
+              "\nRaises\n------\n"
+              "ValueError\n    That does not come out even.");
+
 PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"dtype", NULL};
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[1];
     PyArray_Descr *dtype = NULL;
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
-    if (convert_arguments("view", names, 0, args, arg_count, keywords, given) < 0) return NULL;
+    if (convert_arguments(gpuarray_view_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!given[0] || given[0] == Py_None)
         return gpuarray_new_view(array, own_dtype(array), array->ndim, array->shape, array->strides,
                                  array->pointer);
@@ -195,8 +240,8 @@ PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS)
         if (axis < 0 || new_size == 0 || shape[axis] * old_size % new_size) {
             Py_DECREF(dtype);
             return PyErr_Format(PyExc_ValueError,
-                                "elements of %zd bytes cannot be seen as elements of %zd bytes here", old_size,
-                                new_size);
+                                "elements of %zd bytes cannot be seen as elements of %zd bytes here",
+                                old_size, new_size);
         }
         shape[axis] = shape[axis] * old_size / new_size;
         strides[axis] = new_size;
@@ -238,8 +283,8 @@ static int take_integer(Indexing *view_of, PyObject *index)
     Py_ssize_t length = view_of->array->shape[view_of->axis], i = PyNumber_AsSsize_t(index, PyExc_IndexError);
     if (i == -1 && PyErr_Occurred()) return -1;
     if (i < -length || i >= length) {
-        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d of length %zd", i, view_of->axis,
-                     length);
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d of length %zd", i,
+                     view_of->axis, length);
         return -1;
     }
     view_of->offset += (i < 0 ? i + length : i) * view_of->array->strides[view_of->axis++];
@@ -251,7 +296,8 @@ static int take_one(Indexing *view_of, PyObject *item, int rest)
     if (item == Py_None) return add_axis(view_of, 1, 0);
     if (item == Py_Ellipsis) {
         for (; view_of->axis < view_of->array->ndim - rest; view_of->axis++)
-            if (add_axis(view_of, view_of->array->shape[view_of->axis], view_of->array->strides[view_of->axis])
+            if (add_axis(view_of, view_of->array->shape[view_of->axis],
+                         view_of->array->strides[view_of->axis])
                 < 0)
                 return -1;
         return 0;
@@ -293,7 +339,8 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *items)
 static bool is_basic_item(ModuleState *state, PyObject *item)
 {
     return item == Py_None || item == Py_Ellipsis || PySlice_Check(item)
-           || (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item) && !gpuarray_check(state, item));
+           || (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item)
+               && !gpuarray_check(state, item));
 }
 
 static bool is_basic(ModuleState *state, PyObject *index)
@@ -307,7 +354,8 @@ static bool is_basic(ModuleState *state, PyObject *index)
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index)
 {
     ModuleState *state = gpuarray_cast(self)->state;
-    if (!is_basic(state, index)) return gpuarray_call_body(state, "indexing", "getitem", self, &index, 1, NULL);
+    if (!is_basic(state, index))
+        return gpuarray_call_body(state, "indexing", "getitem", self, &index, 1, NULL);
     PyObject *items = PyTuple_Check(index) ? Py_NewRef(index) : PyTuple_Pack(1, index);
     PyObject *result = items ? index_view(gpuarray_cast(self), items) : NULL;
     Py_XDECREF(items);

@@ -32,11 +32,15 @@ static PyObject *handler_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyOb
     return (PyObject *)handler;
 }
 
+PyDoc_STRVAR(handler_doc, "ArgumentHandler(ary)\n--\n\n"
+                          "A host array as a kernel argument. Subclasses define pre_call and post_call.\n"
+                          "\nParameters\n----------\n"
+                          "ary : numpy.ndarray or bytes-like");
+
 static int handler_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"ary", NULL};
     PyObject *given[1];
-    if (convert_call("ArgumentHandler", names, 1, args, kwargs, given) < 0) return -1;
+    if (convert_call(handler_doc, args, kwargs, GIVEN(given)) < 0) return -1;
     Py_XSETREF(handler_cast(self)->array, Py_NewRef(given[0]));
     Py_XSETREF(handler_cast(self)->dev_alloc, Py_NewRef(Py_None));
     return 0;
@@ -68,10 +72,15 @@ static void handler_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-PyDoc_STRVAR(get_device_alloc_doc, "get_device_alloc() -> DeviceAllocation or None\n--\n\n"
-                                   "The device memory for the array: array.nbytes bytes, allocated at the "
-                                   "first call. None for an array without elements.\n"
-                                   "TypeError when the array has no nbytes.");
+PyDoc_STRVAR(get_device_alloc_doc,
+             "get_device_alloc($self)\n--\n\n"
+             "The device memory for the array, allocated at the first call.\n"
+             "\nReturns\n-------\n"
+             "DeviceAllocation or None\n    array.nbytes bytes; None for an array without elements.\n"
+             "\nRaises\n------\n"
+             "TypeError\n    The array has no nbytes.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemAlloc.");
 
 static PyObject *get_device_alloc(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -169,14 +178,19 @@ static PyObject *transfer(PyObject *self, PyObject *stream_object, BufferFn borr
     return found < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(no_pre_call_doc, "pre_call(stream)\n--\n\n"
-                              "Called before the launch, with its stream or None. Does nothing here.");
+PyDoc_STRVAR(no_pre_call_doc, "pre_call($self, stream, /)\n--\n\n"
+                              "Called before the launch. Does nothing here.\n"
+                              "\nParameters\n----------\n"
+                              "stream : Stream or None\n    That of the launch.");
 
 static PyObject *no_pre_call(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(stream)) { Py_RETURN_NONE; }
 
-PyDoc_STRVAR(pre_call_doc,
-             "pre_call(stream)\n--\n\n"
-             "Copies the array to the device (cuMemcpyHtoD), in order with the work on the stream.");
+PyDoc_STRVAR(pre_call_doc, "pre_call($self, stream, /)\n--\n\n"
+                           "Copy the array to the device, after the work on the stream.\n"
+                           "\nParameters\n----------\n"
+                           "stream : Stream or None\n"
+                           "\nNotes\n-----\n"
+                           "Calls cuMemcpyHtoD, cuMemcpyHtoDAsync.");
 
 static PyObject *pre_call(PyObject *self, PyObject *stream)
 {
@@ -184,8 +198,12 @@ static PyObject *pre_call(PyObject *self, PyObject *stream)
 }
 
 PyDoc_STRVAR(out_pre_call_doc,
-             "pre_call(stream)\n--\n\n"
-             "Refuses an array that the result could not be copied to, before the kernel runs.");
+             "pre_call($self, stream, /)\n--\n\n"
+             "Refuse an array that the result could not be copied to, before the kernel runs.\n"
+             "\nParameters\n----------\n"
+             "stream : Stream or None\n"
+             "\nRaises\n------\n"
+             "TypeError, ValueError\n    The array is no writable, contiguous buffer.");
 
 static PyObject *out_pre_call(PyObject *self, PyObject *Py_UNUSED(stream))
 {
@@ -195,11 +213,13 @@ static PyObject *out_pre_call(PyObject *self, PyObject *Py_UNUSED(stream))
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(
-    in_out_pre_call_doc,
-    "pre_call(stream)\n--\n\n"
-    "Copies the array, which must be writable, to the device (cuMemcpyHtoD), in order with the work on the "
-    "stream.");
+PyDoc_STRVAR(in_out_pre_call_doc,
+             "pre_call($self, stream, /)\n--\n\n"
+             "Copy the array, which must be writable, to the device, after the work on the stream.\n"
+             "\nParameters\n----------\n"
+             "stream : Stream or None\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemcpyHtoD, cuMemcpyHtoDAsync.");
 
 static PyObject *in_out_pre_call(PyObject *self, PyObject *stream)
 {
@@ -209,9 +229,12 @@ static PyObject *in_out_pre_call(PyObject *self, PyObject *stream)
     return pre_call(self, stream);
 }
 
-PyDoc_STRVAR(post_call_doc,
-             "post_call(stream)\n--\n\n"
-             "Copies the result back to the array (cuMemcpyDtoH), behind the work on the stream.");
+PyDoc_STRVAR(post_call_doc, "post_call($self, stream, /)\n--\n\n"
+                            "Copy the result back to the array, after the work on the stream.\n"
+                            "\nParameters\n----------\n"
+                            "stream : Stream or None\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuMemcpyDtoH, cuMemcpyDtoHAsync.");
 
 static PyObject *post_call(PyObject *self, PyObject *stream)
 {
@@ -249,9 +272,7 @@ static PyMethodDef in_out_methods[] = {
 };
 
 static PyType_Slot handler_slots[] = {
-    {Py_tp_doc,
-     (void *)"ArgumentHandler(ary)\n--\n\n"
-             "A host array as a kernel argument. Subclasses define pre_call(stream) and post_call(stream)."},
+    {Py_tp_doc, (void *)handler_doc},
     {Py_tp_new, AS_SLOT(handler_new)},
     {Py_tp_init, AS_SLOT(handler_init)},
     {Py_tp_dealloc, AS_SLOT(handler_dealloc)},
@@ -262,14 +283,29 @@ static PyType_Slot handler_slots[] = {
     {0, NULL},
 };
 
-#define SUBTYPE_SLOTS(name, doc) \
-    static PyType_Slot name##_slots[] = {{Py_tp_doc, (void *)doc}, {Py_tp_methods, name##_methods}, {0, NULL}};
-SUBTYPE_SLOTS(in, "In(ary)\n--\n\nThe array is copied to the device before the launch.")
-SUBTYPE_SLOTS(
-    out,
-    "Out(ary)\n--\n\nThe array is filled from the device after the launch, which then waits for the kernel.")
-SUBTYPE_SLOTS(in_out,
-              "InOut(ary)\n--\n\nThe array is copied to the device before the launch and back after it.")
+PyDoc_STRVAR(in_doc, "In(ary)\n--\n\n"
+                     "A host array that is copied to the device before the launch.\n"
+                     "\nParameters\n----------\n"
+                     "ary : numpy.ndarray or bytes-like");
+
+PyDoc_STRVAR(out_doc,
+             "Out(ary)\n--\n\n"
+             "A host array that is filled from the device after the launch, which then waits for the\n"
+             "kernel.\n"
+             "\nParameters\n----------\n"
+             "ary : numpy.ndarray or bytes-like");
+
+PyDoc_STRVAR(in_out_doc, "InOut(ary)\n--\n\n"
+                         "A host array that is copied to the device before the launch and back after it.\n"
+                         "\nParameters\n----------\n"
+                         "ary : numpy.ndarray or bytes-like");
+
+#define SUBTYPE_SLOTS(name) \
+    static PyType_Slot name##_slots[] = { \
+        {Py_tp_doc, (void *)name##_doc}, {Py_tp_methods, name##_methods}, {0, NULL}};
+SUBTYPE_SLOTS(in)
+SUBTYPE_SLOTS(out)
+SUBTYPE_SLOTS(in_out)
 #undef SUBTYPE_SLOTS
 
 /* The subtypes inherit Py_TPFLAGS_HAVE_GC together with what it asks for. */

@@ -63,8 +63,8 @@ static int refuse(FunctionObject *function, Py_ssize_t position, PyObject *argum
     else if (argument == Py_None)
         advice = ": a null pointer is numpy.intp(0)";
     PyErr_Format(PyExc_TypeError,
-                 "invalid type on parameter #%zd of kernel '%s' (0-based): %.200s cannot be passed%s", position,
-                 function_name(function), Py_TYPE(argument)->tp_name, advice);
+                 "invalid type on parameter #%zd of kernel '%s' (0-based): %.200s cannot be passed%s",
+                 position, function_name(function), Py_TYPE(argument)->tp_name, advice);
     return -1;
 }
 
@@ -77,8 +77,8 @@ int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
         return -1;
     }
     if (atomic_load_explicit(&allocation->context->dead, memory_order_relaxed)) {
-        raise_logic(function->state, "argument %zd of kernel '%s': the memory went with its context", position,
-                    function_name(function));
+        raise_logic(function->state, "argument %zd of kernel '%s': the memory went with its context",
+                    position, function_name(function));
         return -1;
     }
     return 0;
@@ -194,7 +194,8 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
         return -1;
     }
     if (convert_native(PyArray_DESCR(array), "a kernel's argument") < 0) return -1;
-    size_t size = (size_t)PyArray_NBYTES(array), alignment = (size_t)PyDataType_ALIGNMENT(PyArray_DESCR(array));
+    size_t size = (size_t)PyArray_NBYTES(array),
+           alignment = (size_t)PyDataType_ALIGNMENT(PyArray_DESCR(array));
     if (alignment <= 1) alignment = kernel_args_natural_alignment((size_t)PyArray_ITEMSIZE(array));
     *out = (ArgumentValue){PyArray_DATA(array), (uint32_t)size, (uint32_t)alignment};
     return 0;
@@ -210,7 +211,8 @@ static int read_handler(LaunchArgs *launch, Py_ssize_t position, PyObject *handl
     int failed = allocation == Py_None ? 0 : convert_pointer(state, allocation, &address);
     if (!failed && device_allocation_check(state, allocation))
         failed = launch_args_check_allocation(function, position, device_allocation_cast(allocation));
-    if (!failed) failed = keep(&launch->handlers, handler) < 0 || keep(&launch->keep, allocation) < 0 ? -1 : 0;
+    if (!failed)
+        failed = keep(&launch->handlers, handler) < 0 || keep(&launch->keep, allocation) < 0 ? -1 : 0;
     Py_DECREF(allocation);
     use_address(out, &launch->scratch[position], address);
     return failed;
@@ -233,8 +235,8 @@ static int address_of_gpudata(FunctionObject *function, Py_ssize_t position, PyO
 
 /* Everything that stands for an address but integers. 1 when the argument was one, 0 when not, -1 with an
  * exception. */
-static int address_of_object(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUstream stream,
-                             CUdeviceptr *out)
+static int address_of_object(FunctionObject *function, Py_ssize_t position, PyObject *argument,
+                             CUstream stream, CUdeviceptr *out)
 {
     ModuleState *state = function->state;
     ForeignArray array;
@@ -378,8 +380,8 @@ static bool fits_bytes(PyObject *number, size_t size, CUdeviceptr *out)
     return value < 0 ? value >= LLONG_MIN >> unused : (CUdeviceptr)value <= ULLONG_MAX >> unused;
 }
 
-/* NumPy's integers of another size than the parameter's: a size does not tell an integer from a double, so only
- * where the driver knows that the parameter is one. 1 when the value was taken. */
+/* NumPy's integers of another size than the parameter's: a size does not tell an integer from a double, so
+ * only where the driver knows that the parameter is one. 1 when the value was taken. */
 static int resize_integer(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *value)
 {
     uint32_t size = launch->function->layout.params[position].size;
@@ -416,8 +418,9 @@ int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *con
         ArgumentValue *value = &launch->values[i];
         uint8_t hint =
             i < KERNEL_ARGS_STACK_COUNT ? atomic_load_explicit(&function->hints[i], memory_order_relaxed) : 0;
-        int failed = kinds[hint].type == Py_TYPE(args[i]) ? read_kind(function, i, args[i], &kinds[hint], value)
-                                                          : read_argument(launch, i, args[i], value);
+        int failed = kinds[hint].type == Py_TYPE(args[i])
+                         ? read_kind(function, i, args[i], &kinds[hint], value)
+                         : read_argument(launch, i, args[i], value);
         if (failed) return -1;
         if (layout->known && value->size != layout->params[i].size
             && refuse_size(launch, i, args[i], value) < 0)
@@ -458,8 +461,8 @@ static void fill_kinds(ModuleState *state, ArgumentKind *kinds)
     kinds[KIND_POOLED_ALLOCATION] = kinds[KIND_ALLOCATION];
     kinds[KIND_POOLED_ALLOCATION].type = state->PooledDeviceAllocation_type;
 #define X(name, type) \
-    kinds[KIND_##name] = (ArgumentKind){&Py##name##ArrType_Type, ARGUMENT_VALUE, sizeof(type), _Alignof(type), \
-                                        offsetof(Py##name##ScalarObject, obval)};
+    kinds[KIND_##name] = (ArgumentKind){&Py##name##ArrType_Type, ARGUMENT_VALUE, sizeof(type), \
+                                        _Alignof(type), offsetof(Py##name##ScalarObject, obval)};
     NUMPY_SCALARS(X)
 #undef X
 }

@@ -42,18 +42,18 @@ typedef struct LaunchArgs {
 } LaunchArgs;
 
 /* Finds the bytes of all arguments and compares number and sizes with the kernel's own; the launch to come on
- * the stream is put behind the work of other libraries' arrays. -1 with an exception.
+ * the stream is ordered after the work of other libraries' arrays. -1 with an exception.
  * launch_args_clear is due in either case. */
 int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count,
                      CUstream stream);
 void launch_args_clear(LaunchArgs *launch);
 
-/* Copies the values one behind the other with their natural alignment. Returns the bytes, or (size_t)-1 when
+/* Copies the values one after the other with their natural alignment. Returns the bytes, or (size_t)-1 when
  * they are more than `room`. */
 size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t room);
 
-/* An allocation as an argument of this function: LogicError (-1) when it was freed, or its context was. What of
- * another context's memory a kernel reaches is for the driver to say. */
+/* An allocation as an argument of this function: LogicError (-1) when it was freed, or its context was. What
+ * of another context's memory a kernel reaches is for the driver to say. */
 int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
                                  DeviceAllocationObject *allocation);
 
@@ -61,7 +61,5 @@ int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
  * position, or with LogicError as above. */
 int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject *argument, CUstream stream,
                         CUdeviceptr *out);
-
-int launch_args_setup(PyObject *module, ModuleState *state);
 
 #endif

@@ -122,7 +122,8 @@ IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *
         || driver.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device)
                != CUDA_SUCCESS)
         return false;
-    snprintf(text, size, "the blocks of a cooperative launch run at the same time: at most %d of this size do",
+    snprintf(text, size,
+             "the blocks of a cooperative launch run at the same time: at most %d of this size do",
              blocks * multiprocessors);
     return true;
 }

@@ -19,8 +19,8 @@ const char *function_name(FunctionObject *function)
 }
 
 /* Why the driver refused, as far as can be told from outside. */
-IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *shape, CUresult result, char *text,
-                                size_t size)
+IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *shape, CUresult result,
+                                char *text, size_t size)
 {
     CUcontext current = NULL;
     size_t used = strlen(text);
@@ -108,7 +108,8 @@ int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
     CUresult result;
     *timer = (LaunchTimer){0};
     CALL(state, result, driver.cuEventCreate(&timer->start, CU_EVENT_DEFAULT));
-    if (result == CUDA_SUCCESS) CALL_NEAR(state, result, driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT));
+    if (result == CUDA_SUCCESS)
+        CALL_NEAR(state, result, driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT));
     if (result != CUDA_SUCCESS) return start_error(state, timer, result, "cuEventCreate");
     CALL(state, result, driver.cuEventRecord(timer->start, stream));
     return result == CUDA_SUCCESS ? 0 : start_error(state, timer, result, "cuEventRecord");
@@ -202,7 +203,8 @@ static void function_dealloc(PyObject *self)
 static PyObject *function_repr(PyObject *self)
 {
     FunctionObject *function = function_cast(self);
-    return PyUnicode_FromFormat("<pycuda.driver.Function %R at %p>", function->name, (void *)function->handle);
+    return PyUnicode_FromFormat("<pycuda.driver.Function %R at %p>", function->name,
+                                (void *)function->handle);
 }
 
 static PyObject *read_attribute(FunctionObject *function, int attribute)
@@ -214,34 +216,42 @@ static PyObject *read_attribute(FunctionObject *function, int attribute)
     return PyLong_FromLong(value);
 }
 
-PyDoc_STRVAR(get_attribute_doc, "get_attribute(attr) -> int\n--\n\n"
-                                "An attribute of the kernel, one of function_attribute (cuFuncGetAttribute). "
-                                "The attributes can also be read as\n"
-                                "lower-case attributes of the function: func.num_regs.");
+PyDoc_STRVAR(get_attribute_doc, "get_attribute($self, attr)\n--\n\n"
+                                "Read an attribute of the kernel.\n\n"
+                                "The attributes can also be read as lower-case attributes of the function:\n"
+                                "``func.num_regs``.\n"
+                                "\nParameters\n----------\n"
+                                "attr : function_attribute\n"
+                                "\nReturns\n-------\n"
+                                "int\n"
+                                "\nNotes\n-----\n"
+                                "Calls cuFuncGetAttribute.");
 
 static PyObject *get_attribute(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"attr", NULL};
     PyObject *given[1];
     int attribute;
-    if (convert_arguments("get_attribute", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(get_attribute_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_int(given[0], "attr", &attribute) < 0)
         return NULL;
     return read_attribute(function_cast(self), attribute);
 }
 
-PyDoc_STRVAR(set_attribute_doc, "set_attribute(attr, value)\n--\n\n"
-                                "Sets an attribute of the kernel, e.g. "
-                                "function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES (cuFuncSetAttribute).");
+PyDoc_STRVAR(set_attribute_doc, "set_attribute($self, attr, value)\n--\n\n"
+                                "Set an attribute of the kernel.\n"
+                                "\nParameters\n----------\n"
+                                "attr : function_attribute\n    For instance MAX_DYNAMIC_SHARED_SIZE_BYTES.\n"
+                                "value : int\n"
+                                "\nNotes\n-----\n"
+                                "Calls cuFuncSetAttribute.");
 
 static PyObject *set_attribute(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"attr", "value", NULL};
     FunctionObject *function = function_cast(self);
     PyObject *given[2];
     int attribute, value;
     CUresult result;
-    if (convert_arguments("set_attribute", names, 2, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_attribute_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_int(given[0], "attr", &attribute) < 0 || convert_int(given[1], "value", &value) < 0)
         return NULL;
     CALL(function->state, result, driver.cuFuncSetAttribute(function->handle, attribute, value));
@@ -249,18 +259,20 @@ static PyObject *set_attribute(PyObject *self, FAST_PARAMETERS)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(set_cache_config_doc,
-             "set_cache_config(fc)\n--\n\n"
-             "How the kernel would like on-chip memory to be split, one of func_cache (cuFuncSetCacheConfig).");
+PyDoc_STRVAR(set_cache_config_doc, "set_cache_config($self, fc)\n--\n\n"
+                                   "Set the kernel's preference between L1 cache and shared memory.\n"
+                                   "\nParameters\n----------\n"
+                                   "fc : func_cache\n"
+                                   "\nNotes\n-----\n"
+                                   "Calls cuFuncSetCacheConfig.");
 
 static PyObject *set_cache_config(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"fc", NULL};
     FunctionObject *function = function_cast(self);
     PyObject *given[1];
     unsigned config;
     CUresult result;
-    if (convert_arguments("set_cache_config", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_cache_config_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "fc", &config) < 0)
         return NULL;
     CALL(function->state, result, driver.cuFuncSetCacheConfig(function->handle, config));
@@ -268,30 +280,35 @@ static PyObject *set_cache_config(PyObject *self, FAST_PARAMETERS)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(
-    set_shared_config_doc,
-    "set_shared_config(sc)\n--\n\n"
-    "The width of shared memory banks for this kernel, one of shared_config (cuFuncSetSharedMemConfig).");
+PyDoc_STRVAR(set_shared_config_doc, "set_shared_config($self, sc)\n--\n\n"
+                                    "Set the bank size of shared memory for this kernel.\n"
+                                    "\nParameters\n----------\n"
+                                    "sc : shared_config\n"
+                                    "\nNotes\n-----\n"
+                                    "Calls cuFuncSetSharedMemConfig.");
 
 static PyObject *set_shared_config(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"sc", NULL};
     FunctionObject *function = function_cast(self);
     PyObject *given[1];
     unsigned config;
     CUresult result;
-    if (convert_arguments("set_shared_config", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_shared_config_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "sc", &config) < 0)
         return NULL;
     CALL(function->state, result, driver.cuFuncSetSharedMemConfig(function->handle, config));
-    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncSetSharedMemConfig", NULL);
+    if (result != CUDA_SUCCESS)
+        return raise_driver(function->state, result, "cuFuncSetSharedMemConfig", NULL);
     Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(param_set_texref_doc,
-             "param_set_texref(texref)\n--\n\n"
-             "Makes a TextureReference available to the kernel, which all of its module are already. TypeError "
-             "for\nanything else, LogicError for one of another module.");
+             "param_set_texref($self, texref, /)\n--\n\n"
+             "Make a texture reference available to the kernel, as all of its module are already.\n"
+             "\nParameters\n----------\n"
+             "texref : TextureReference\n"
+             "\nRaises\n------\n"
+             "LogicError\n    It belongs to another module.");
 
 static PyObject *param_set_texref(PyObject *self, PyObject *texref)
 {
@@ -368,26 +385,80 @@ static PyMemberDef function_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(prepare_doc, "prepare(arg_types, shared=None, texrefs=None) -> self\n--\n\n"
-                          "Fixes the types of the arguments for prepared_call and its relatives.\n\n"
-                          "arg_types is a string of format codes as the struct module has them (i, f, P ...; "
-                          "F and D are complex), or a\n"
-                          "sequence of such strings, numpy dtypes and numpy scalar types. TypeError when "
-                          "they do not fit the kernel.");
+/* Of every launch: launch_extra_slot reads them. */
+#define EXTRA_KEYWORDS "cooperative=False, cluster=None, programmatic=False, priority=None, carveout=None"
 
 PyDoc_STRVAR(prepared_call_doc,
-             "prepared_call(grid, block, *args, shared_size=0)\n--\n\n"
-             "Launches the kernel on the default stream (cuLaunchKernel) with arguments of the types given to "
+             "prepared_call($self, grid, block, /, *args, shared_size=0, " EXTRA_KEYWORDS ")\n--\n\n"
+             "Launch the kernel on the default stream with arguments of the types given to\n"
              "prepare().\n"
-             "cooperative, cluster, programmatic, priority and carveout are as in a plain call.");
+             "\nParameters\n----------\n"
+             "grid : tuple of int\n    Blocks along 1 to 3 axes.\n"
+             "block : tuple of int\n    Threads along 3 axes.\n"
+             "*args : object\n"
+             "shared_size : int\n    Bytes of dynamic shared memory.\n"
+             "cooperative, cluster, programmatic, priority, carveout\n    As in a plain call.\n"
+             "\nRaises\n------\n"
+             "AttributeError\n    prepare() was not called.\n"
+             "\nNotes\n-----\n"
+             "Calls cuLaunchKernel, cuLaunchKernelEx.");
 
-PyDoc_STRVAR(prepared_async_call_doc, "prepared_async_call(grid, block, stream, *args, shared_size=0)\n--\n\n"
-                                      "prepared_call on a stream; None is the default stream.");
+PyDoc_STRVAR(prepared_async_call_doc,
+             "prepared_async_call($self, grid, block, stream, /, *args, shared_size=0, " EXTRA_KEYWORDS
+             ")\n--\n\n"
+             "Launch the kernel as prepared_call does, on a stream.\n"
+             "\nParameters\n----------\n"
+             "grid, block : tuple of int\n"
+             "stream : Stream or None\n"
+             "*args : object\n"
+             "shared_size : int\n    Bytes of dynamic shared memory.\n"
+             "cooperative, cluster, programmatic, priority, carveout\n    As in a plain call.\n"
+             "\nNotes\n-----\n"
+             "Calls cuLaunchKernel, cuLaunchKernelEx.");
 
 PyDoc_STRVAR(prepared_timed_call_doc,
-             "prepared_timed_call(grid, block, *args, shared_size=0) -> callable\n--\n\n"
-             "prepared_call between two events. The result, when called, waits for the kernel and returns "
-             "its time in seconds.");
+             "prepared_timed_call($self, grid, block, /, *args, shared_size=0, " EXTRA_KEYWORDS ")\n--\n\n"
+             "Launch the kernel as prepared_call does, between two events.\n"
+             "\nParameters\n----------\n"
+             "grid, block : tuple of int\n"
+             "*args : object\n"
+             "shared_size : int\n    Bytes of dynamic shared memory.\n"
+             "cooperative, cluster, programmatic, priority, carveout\n    As in a plain call.\n"
+             "\nReturns\n-------\n"
+             "callable\n    Waits for the kernel and returns its time in seconds.\n"
+             "\nNotes\n-----\n"
+             "Calls cuLaunchKernel, cuLaunchKernelEx, cuEventElapsedTime.");
+
+PyDoc_STRVAR(call_doc, "__call__($self, /, *args, block, grid=(1, 1), "
+                       "stream=None, shared=0, texrefs=(), time_kernel=False, " EXTRA_KEYWORDS ")\n--\n\n"
+                       "Launch the kernel.\n"
+                       "\nParameters\n----------\n"
+                       "*args : object\n"
+                       "    numpy scalars, DeviceAllocation, GPUArray, In, Out and InOut of host arrays,\n"
+                       "    objects with ``__cuda_array_interface__``. Number and sizes are checked against\n"
+                       "    the kernel's own where the driver can tell.\n"
+                       "block : tuple of int\n    Threads along 3 axes.\n"
+                       "grid : tuple of int\n    Blocks along 1 to 3 axes.\n"
+                       "stream : Stream or None\n"
+                       "shared : int\n    Bytes of dynamic shared memory.\n"
+                       "texrefs : sequence of TextureReference\n    Checked to be bound.\n"
+                       "time_kernel : bool\n    Wait for the kernel and return its time.\n"
+                       "cooperative : bool\n"
+                       "    Run all blocks at the same time, so that they may wait for each other.\n"
+                       "cluster : tuple of int\n"
+                       "    Blocks of a cluster along 1 to 3 axes; the grid must be a multiple of it.\n"
+                       "programmatic : bool\n"
+                       "    Begin before the launch before it in the stream has ended (griddepcontrol).\n"
+                       "priority : int\n    As of streams.\n"
+                       "carveout : int\n    Percent of on-chip memory to use as shared memory.\n"
+                       "\nReturns\n-------\n"
+                       "float or None\n    Seconds with time_kernel, else None.\n"
+                       "\nRaises\n------\n"
+                       "TypeError\n    The arguments do not fit the kernel's parameters.\n"
+                       "LogicError, LaunchError\n"
+                       "    The driver refused the launch; the message says what of the shape is to blame.\n"
+                       "\nNotes\n-----\n"
+                       "Calls cuLaunchKernel, cuLaunchKernelEx.");
 
 static PyMethodDef function_methods[] = {
     {"get_attribute", AS_METHOD(get_attribute), FAST_KEYWORDS, get_attribute_doc},
@@ -399,27 +470,11 @@ static PyMethodDef function_methods[] = {
     {"prepared_call", AS_METHOD(prepared_call), FAST_KEYWORDS, prepared_call_doc},
     {"prepared_async_call", AS_METHOD(prepared_async_call), FAST_KEYWORDS, prepared_async_call_doc},
     {"prepared_timed_call", AS_METHOD(prepared_timed_call), FAST_KEYWORDS, prepared_timed_call_doc},
+    CALL_ROW(PyVectorcall_Call, call_doc),
     {NULL, NULL, 0, NULL},
 };
 
-PyDoc_STRVAR(function_doc,
-             "A kernel of a Module; made by Module.get_function.\n\n"
-             "func(argument, ..., block=, grid=(1, 1), stream=None, shared=0, texrefs=[], time_kernel=False,\n"
-             "     cooperative=False, cluster=None, programmatic=False, priority=None, carveout=None)\n\n"
-             "Launches it with `block` threads a block (3 numbers) and `grid` blocks (1 to 3 numbers). "
-             "Arguments are numpy\n"
-             "scalars, DeviceAllocation, GPUArray, In/Out/InOut of host arrays, and objects with "
-             "__cuda_array_interface__; their\n"
-             "number and sizes are checked against the kernel's own where the driver can tell. Returns None, "
-             "or the kernel's time\n"
-             "in seconds with time_kernel=True.\n\n"
-             "cooperative=True runs all blocks at the same time, so that they may wait for each other. "
-             "cluster=(x, y, z) groups\n"
-             "neighbouring blocks; the grid must be a multiple of it. programmatic=True lets the launch begin "
-             "before the one\n"
-             "in front of it in the stream has ended (griddepcontrol). priority is as of streams. carveout is "
-             "the share of\n"
-             "on-chip memory, in percent, to use as shared memory (cuLaunchKernelEx).");
+PyDoc_STRVAR(function_doc, "A kernel of a Module; made by Module.get_function.");
 
 static PyType_Slot function_slots[] = {
     {Py_tp_doc, (void *)function_doc},

@@ -39,11 +39,11 @@ typedef struct FunctionObject {
     CUfunction handle;
     PyObject *name;
     KernelLayout layout;        /* not changed after creation */
-    _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT];    /* the kind of argument seen last at each position */
-    Prepared *prepared;         /* held; NULL before prepare() */
-    PyObject *arg_format, *texrefs;     /* as prepare() was given them; NULL before */
-    StatefulLaunch *stateful;   /* owned; NULL until used */
-    PyObject *attributes;       /* __dict__ */
+    _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT]; /* the kind of argument seen last at each position */
+    Prepared *prepared; /* held; NULL before prepare() */
+    PyObject *arg_format, *texrefs; /* as prepare() was given them; NULL before */
+    StatefulLaunch *stateful; /* owned; NULL until used */
+    PyObject *attributes; /* __dict__ */
     PyObject *weak_references;
 } FunctionObject;
 
@@ -55,8 +55,8 @@ PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction 
 /* The name for messages, never NULL. */
 const char *function_name(FunctionObject *function);
 
-/* What a launch asks for beyond its shape (ext/launch/attributes.c): the keywords as given, each may be NULL, and
- * what the driver is told. */
+/* What a launch asks for beyond its shape (ext/launch/attributes.c): the keywords as given, each may be NULL,
+ * and what the driver is told. */
 typedef struct LaunchExtraKeywords {
     PyObject *cooperative, *cluster, *programmatic, *priority, *carveout;
 } LaunchExtraKeywords;
@@ -117,19 +117,14 @@ int launch_read_grid(PyObject *value, unsigned out[3]);
 int launch_read_stream(ModuleState *state, PyObject *value, CUstream *out);
 
 /* prepared.c */
+extern const char prepare_doc[];
 PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_timed_call(PyObject *self, FAST_PARAMETERS);
 void prepared_drop(Prepared *prepared); /* NULL is nothing */
-int prepared_setup(PyObject *module, ModuleState *state);
 
 /* ext/launch/stateful.c: param_set, launch_grid and the like. */
 int stateful_setup(PyObject *module, ModuleState *state);
-
-/* argument_handlers.c: In, Out, InOut. */
-int argument_handlers_setup(PyObject *module, ModuleState *state);
-
-int function_setup(PyObject *module, ModuleState *state);
 
 #endif

@@ -183,8 +183,8 @@ PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t co
     if (!failed && !timed && !values.handlers)
         failed = launch(&values, &shape, asked, stream);
     else if (!failed)
-        failed = (seconds =
-                      launch_full(&values, &shape, asked, stream, given.stream ? given.stream : Py_None, timed))
+        failed = (seconds = launch_full(&values, &shape, asked, stream, given.stream ? given.stream : Py_None,
+                                        timed))
                  < 0;
     launch_args_clear(&values);
     if (failed) return NULL;

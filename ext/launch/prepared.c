@@ -64,8 +64,8 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
     } else if (!tiles_parameters(prepared, layout)) {
         if (wrong < 0)
             PyErr_Format(PyExc_TypeError, "prepare: kernel '%s' takes %u argument%s, %zd type%s given",
-                         function_name(function), layout->count, layout->count == 1 ? "" : "s", prepared->count,
-                         prepared->count == 1 ? "" : "s");
+                         function_name(function), layout->count, layout->count == 1 ? "" : "s",
+                         prepared->count, prepared->count == 1 ? "" : "s");
         else
             PyErr_Format(PyExc_TypeError,
                          "prepare: argument %zd of kernel '%s' has %u bytes by its type ('%c'), the "
@@ -82,7 +82,8 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
 static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
 {
     if (convert_native(dtype, "prepare") < 0) return NULL;
-    if (strchr("biufc", dtype->kind) && pack_code(dtype->type)) return PyUnicode_FromFormat("%c", dtype->type);
+    if (strchr("biufc", dtype->kind) && pack_code(dtype->type))
+        return PyUnicode_FromFormat("%c", dtype->type);
     if (dtype->kind == 'V' && !PyDataType_REFCHK(dtype))
         return PyUnicode_FromFormat("%zds", (Py_ssize_t)PyDataType_ELSIZE(dtype));
     PyErr_Format(PyExc_TypeError, "prepare: argument %zd: kernels take no %S", position, (PyObject *)dtype);
@@ -91,7 +92,8 @@ static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
 
 static bool is_pointer_type(ModuleState *state, PyTypeObject *type)
 {
-    return PyType_IsSubtype(type, state->DeviceAllocation_type) || PyType_IsSubtype(type, state->GPUArray_type)
+    return PyType_IsSubtype(type, state->DeviceAllocation_type)
+           || PyType_IsSubtype(type, state->GPUArray_type)
            || PyType_IsSubtype(type, state->PointerHolderBase_type)
            || PyType_IsSubtype(type, state->ArgumentHandler_type);
 }
@@ -139,14 +141,27 @@ static PyObject *read_texrefs(FunctionObject *function, PyObject *texrefs)
     return list;
 }
 
+const char prepare_doc[] =
+    PyDoc_STR("prepare($self, arg_types, shared=None, texrefs=None)\n--\n\n"
+              "Fix the types of the arguments for prepared_call and its relatives.\n"
+              "\nParameters\n----------\n"
+              "arg_types : str or sequence\n"
+              "    Format codes of the struct module (i, f, P ...; F and D are complex), or a\n"
+              "    sequence of such strings, numpy dtypes and numpy scalar types.\n"
+              "shared : int\n    Ignored; prepared_call takes ``shared_size``.\n"
+              "texrefs : sequence of TextureReference\n"
+              "\nReturns\n-------\n"
+              "Function\n    Itself.\n"
+              "\nRaises\n------\n"
+              "TypeError\n    The types do not fit the kernel's parameters.");
+
 PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"arg_types", "shared", "texrefs", NULL};
     FunctionObject *function = function_cast(self);
     PackFormat format;
     Prepared *prepared = NULL, *former = NULL;
     PyObject *given[3], *text, *texrefs;
-    if (convert_arguments("prepare", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(prepare_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !(text = read_types(function->state, given[0])))
         return NULL;
     if (pack_read_format(function->state, text, &format) == 0) {
@@ -314,9 +329,9 @@ typedef struct TimedCallObject {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     ModuleState *state;
-    ContextObject *context;     /* held: the events belong to it */
-    LaunchTimer timer;          /* until deallocation: several threads may read it at once */
-    double seconds;             /* negative until it was asked */
+    ContextObject *context; /* held: the events belong to it */
+    LaunchTimer timer; /* until deallocation: several threads may read it at once */
+    double seconds; /* negative until it was asked */
 } TimedCallObject;
 
 static TimedCallObject *timed_call_cast(PyObject *object) { return (TimedCallObject *)object; }

@@ -160,8 +160,8 @@ static int write_bytes(ModuleState *state, const PackCode *code, size_t length, 
     Py_DECREF(lender);
     if (failed) {
         PyErr_Clear();
-        return raise_pack(state, "format code '%c' takes bytes or a contiguous buffer, not %.200s", code->code,
-                          Py_TYPE(value)->tp_name);
+        return raise_pack(state, "format code '%c' takes bytes or a contiguous buffer, not %.200s",
+                          code->code, Py_TYPE(value)->tp_name);
     }
     bool pascal = code->kind == PACK_PASCAL;
     size_t room = pascal && length ? length - 1 : length;
@@ -177,7 +177,8 @@ static int write_pointer(ModuleState *state, PyObject *value, unsigned char *out
 {
     CUdeviceptr address;
     if (convert_pointer(state, value, &address) < 0) {
-        if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_OverflowError)) return -1;
+        if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_OverflowError))
+            return -1;
         PyErr_Clear();
         return raise_pack(state, "format code 'P' takes an address, not %.200s", Py_TYPE(value)->tp_name);
     }
@@ -227,7 +228,8 @@ static PyObject *read_number(const PackCode *code, const unsigned char *in)
 {
     float narrow[2];
     double wide[2];
-    if (code->kind == PACK_HALF) return PyFloat_FromDouble(PyFloat_Unpack2((const char *)in, PY_LITTLE_ENDIAN));
+    if (code->kind == PACK_HALF)
+        return PyFloat_FromDouble(PyFloat_Unpack2((const char *)in, PY_LITTLE_ENDIAN));
     bool is_complex = code->kind == PACK_COMPLEX;
     if (code->size == (is_complex ? sizeof narrow : sizeof *narrow)) {
         memcpy(narrow, in, code->size);
@@ -313,11 +315,15 @@ static PyObject *struct_new(ModuleState *state, PyObject *text)
     return (PyObject *)self;
 }
 
+PyDoc_STRVAR(struct_doc, "Struct(format)\n--\n\n"
+                         "Values packed for a kernel, with the alignment of C.\n"
+                         "\nParameters\n----------\n"
+                         "format : str or bytes");
+
 static PyObject *struct_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"format", NULL};
     PyObject *given[1];
-    if (convert_call("Struct", names, 1, args, kwargs, given) < 0) return NULL;
+    if (convert_call(struct_doc, args, kwargs, GIVEN(given)) < 0) return NULL;
     return struct_new(state_of_type(type), given[0]);
 }
 
@@ -381,14 +387,21 @@ static PyObject *struct_unpack(PyObject *object, PyObject *value)
     return values;
 }
 
+PyDoc_STRVAR(unpack_from_doc, "unpack_from($self, buffer, offset=0)\n--\n\n"
+                              "Unpack a part of a buffer.\n"
+                              "\nParameters\n----------\n"
+                              "buffer : bytes-like\n"
+                              "offset : int\n    Bytes; a negative one counts from the end.\n"
+                              "\nReturns\n-------\n"
+                              "tuple");
+
 static PyObject *struct_unpack_from(PyObject *object, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"buffer", "offset", NULL};
     PackStructObject *self = pack_struct_cast(object);
     PyObject *given[2];
     Py_buffer buffer;
     Py_ssize_t offset = 0;
-    if (convert_arguments("unpack_from", names, 1, args, arg_count, keywords, given) < 0) return NULL;
+    if (convert_arguments(unpack_from_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (given[1] && (offset = PyNumber_AsSsize_t(given[1], PyExc_IndexError)) == -1 && PyErr_Occurred())
         return NULL;
     if (PyObject_GetBuffer(given[0], &buffer, PyBUF_SIMPLE) < 0) return NULL;
@@ -415,20 +428,32 @@ static PyGetSetDef struct_getset[] = {
 };
 
 static PyMethodDef struct_methods[] = {
-    {"pack", AS_METHOD(struct_pack), METH_FASTCALL, "pack(*values) -> bytes"},
-    {"pack_into", AS_METHOD(struct_pack_into), METH_FASTCALL, "pack_into(buffer, offset, *values)"},
-    {"unpack", struct_unpack, METH_O, "unpack(buffer) -> tuple; the buffer has exactly `size` bytes."},
-    {"unpack_from", AS_METHOD(struct_unpack_from), FAST_KEYWORDS, "unpack_from(buffer, offset=0) -> tuple"},
+    {"pack", AS_METHOD(struct_pack), METH_FASTCALL,
+     "pack($self, /, *values)\n--\n\n"
+     "Pack values.\n"
+     "\nReturns\n-------\n"
+     "bytes"},
+    {"pack_into", AS_METHOD(struct_pack_into), METH_FASTCALL,
+     "pack_into($self, buffer, offset, /, *values)\n--\n\n"
+     "Pack values into a writable buffer.\n"
+     "\nParameters\n----------\n"
+     "buffer : bytes-like\n"
+     "offset : int\n    Bytes; a negative one counts from the end."},
+    {"unpack", struct_unpack, METH_O,
+     "unpack($self, buffer, /)\n--\n\n"
+     "Unpack a buffer of exactly ``size`` bytes.\n"
+     "\nParameters\n----------\n"
+     "buffer : bytes-like\n"
+     "\nReturns\n-------\n"
+     "tuple"},
+    {"unpack_from", AS_METHOD(struct_unpack_from), FAST_KEYWORDS, unpack_from_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot struct_slots[] = {
-    {Py_tp_doc, (void *)"Struct(format)\n--\n\nValues packed for a kernel, with the alignment of C."},
-    {Py_tp_new, AS_SLOT(struct_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(struct_dealloc)},
-    {Py_tp_getset, struct_getset},
-    {Py_tp_methods, struct_methods},
-    {0, NULL},
+    {Py_tp_doc, (void *)struct_doc},          {Py_tp_new, AS_SLOT(struct_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(struct_dealloc)}, {Py_tp_getset, struct_getset},
+    {Py_tp_methods, struct_methods},          {0, NULL},
 };
 
 static PyType_Spec struct_spec = {

@@ -14,6 +14,4 @@ int pack_write(ModuleState *state, const PackCode *code, size_t length, PyObject
 /* Reads one value. NULL with an exception. */
 PyObject *pack_read(const PackCode *code, size_t length, const unsigned char *in);
 
-int pvt_struct_setup(PyObject *module, ModuleState *state);
-
 #endif

@@ -32,7 +32,8 @@ static int check_count(const char *method, Py_ssize_t given, Py_ssize_t wanted)
 }
 
 /* Writes into the parameter space, which grows as needed unless param_set_size fixed it. */
-static int put(FunctionObject *function, StatefulLaunch *launch, size_t offset, const void *bytes, size_t size)
+static int put(FunctionObject *function, StatefulLaunch *launch, size_t offset, const void *bytes,
+               size_t size)
 {
     if (offset > sizeof launch->bytes || size > sizeof launch->bytes - offset) {
         PyErr_Format(PyExc_ValueError, "kernel '%s': the parameter space ends at %d bytes",
@@ -188,15 +189,18 @@ static PyObject *launch_grid_async(PyObject *self, PyObject *const *args, Py_ssi
     StatefulLaunch *set = stateful(function_cast(self), "launch_grid_async");
     unsigned width, height;
     CUstream stream;
-    if (!set || check_count("launch_grid_async", count, 3) < 0 || convert_unsigned(args[0], "width", &width) < 0
-        || convert_unsigned(args[1], "height", &height) < 0
+    if (!set || check_count("launch_grid_async", count, 3) < 0
+        || convert_unsigned(args[0], "width", &width) < 0 || convert_unsigned(args[1], "height", &height) < 0
         || launch_read_stream(function_cast(self)->state, args[2], &stream) < 0)
         return NULL;
     return launch_grid_on(function_cast(self), set, width, height, stream);
 }
 
-PyDoc_STRVAR(launch_kernel_doc, "_launch_kernel(grid, block, arg_bytes, shared_bytes, stream)\n--\n\n"
-                                "Launches with arguments that are packed already (cuLaunchKernel).");
+PyDoc_STRVAR(launch_kernel_doc,
+             "_launch_kernel($self, grid, block, arg_bytes, shared_bytes, stream, /)\n--\n\n"
+             "Launch with arguments that are packed already.\n"
+             "\nNotes\n-----\n"
+             "Calls cuLaunchKernel.");
 
 static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
@@ -220,25 +224,66 @@ static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-/* Each under its public name and, as older PyCUDA had it, with an underscore. */
+/* Each under its public name and, as older PyCUDA had it, with an underscore: X(name, parameters, text). */
 #define STATEFUL_METHODS(X) \
-    X(set_block_shape, "set_block_shape(x, y, z)\n--\n\nDeprecated. The block of the next launch.") \
-    X(set_shared_size, "set_shared_size(bytes)\n--\n\nDeprecated. Dynamic shared memory of the next launch.") \
-    X(param_set, "param_set(*args)\n--\n\nDeprecated. The arguments of the next launch.") \
-    X(param_set_size, "param_set_size(bytes)\n--\n\nDeprecated. The size of the parameter space.") \
-    X(param_seti, "param_seti(offset, value)\n--\n\nDeprecated. Writes an int into the parameter space.") \
-    X(param_setf, "param_setf(offset, value)\n--\n\nDeprecated. Writes a float into the parameter space.") \
-    X(param_setv, "param_setv(offset, buffer)\n--\n\nDeprecated. Writes bytes into the parameter space.") \
-    X(launch, "launch()\n--\n\nDeprecated. Launches one block.") \
-    X(launch_grid, "launch_grid(width, height)\n--\n\nDeprecated. Launches width x height blocks.") \
-    X(launch_grid_async, "launch_grid_async(width, height, stream)\n--\n\nDeprecated. launch_grid on a " \
-                         "stream.")
+    X(set_block_shape, "$self, x, y, z, /", \
+      "Set the block of the next launch.\n\nDeprecated: call the function with block= and grid=, or " \
+      "prepare " \
+      "it.\n" \
+      "\nParameters\n----------\n" \
+      "x, y, z : int\n    Threads.") \
+    X(set_shared_size, "$self, bytes, /", \
+      "Set the dynamic shared memory of the next launch.\n\nDeprecated: call the function with block= and " \
+      "grid=, or prepare it.\n" \
+      "\nParameters\n----------\n" \
+      "bytes : int") \
+    X(param_set, "$self, /, *args", \
+      "Set the arguments of the next launch.\n\nDeprecated: call the function with block= and grid=, or " \
+      "prepare it.\n" \
+      "\nParameters\n----------\n" \
+      "*args : object\n    As of a plain call.") \
+    X(param_set_size, "$self, bytes, /", \
+      "Set the size of the parameter space.\n\nDeprecated: call the function with block= and grid=, or " \
+      "prepare it.\n" \
+      "\nParameters\n----------\n" \
+      "bytes : int") \
+    X(param_seti, "$self, offset, value, /", \
+      "Write an int into the parameter space.\n\nDeprecated: call the function with block= and grid=, or " \
+      "prepare it.\n" \
+      "\nParameters\n----------\n" \
+      "offset : int\n    Bytes.\n" \
+      "value : int\n    Of 32 bits.") \
+    X(param_setf, "$self, offset, value, /", \
+      "Write a float into the parameter space.\n\nDeprecated: call the function with block= and grid=, or " \
+      "prepare it.\n" \
+      "\nParameters\n----------\n" \
+      "offset : int\n    Bytes.\n" \
+      "value : float\n    Of 32 bits.") \
+    X(param_setv, "$self, offset, buffer, /", \
+      "Write bytes into the parameter space.\n\nDeprecated: call the function with block= and grid=, or " \
+      "prepare it.\n" \
+      "\nParameters\n----------\n" \
+      "offset : int\n    Bytes.\n" \
+      "buffer : bytes-like") \
+    X(launch, "$self", \
+      "Launch one block.\n\nDeprecated: call the function with block= and grid=, or prepare it.") \
+    X(launch_grid, "$self, width, height, /", \
+      "Launch blocks and wait.\n\nDeprecated: call the function with block= and grid=, or prepare it.\n" \
+      "\nParameters\n----------\n" \
+      "width, height : int\n    Blocks along two axes.") \
+    X(launch_grid_async, "$self, width, height, stream, /", \
+      "Launch blocks on a stream.\n\nDeprecated: call the function with block= and grid=, or prepare it.\n" \
+      "\nParameters\n----------\n" \
+      "width, height : int\n    Blocks along two axes.\n" \
+      "stream : Stream or None")
 
 static PyMethodDef stateful_methods[] = {
-#define X(name, doc) \
-    {#name, AS_METHOD(name), METH_FASTCALL, doc}, {"_" #name, AS_METHOD(name), METH_FASTCALL, doc},
+#define ROW(name, text, parameters, doc) \
+    {text, AS_METHOD(name), METH_FASTCALL, text "(" parameters ")\n--\n\n" doc},
+#define X(name, parameters, doc) ROW(name, #name, parameters, doc) ROW(name, "_" #name, parameters, doc)
     STATEFUL_METHODS(X)
 #undef X
+#undef ROW
         {"_launch_kernel", AS_METHOD(launch_kernel), METH_FASTCALL, launch_kernel_doc},
 };
 

@@ -48,7 +48,7 @@ typedef struct Transfer {
 
 /* One of the four functions. */
 typedef struct TransferForm {
-    const char *function, *routine;
+    const char *signature, *routine;
     bool to_device, async;
     CUresult (*run)(const Transfer *copy);
 } TransferForm;
@@ -73,15 +73,11 @@ static int prepare_transfer(ModuleState *state, const TransferForm *form, PyObje
 
 static PyObject *transfer(PyObject *module, const TransferForm *form, FAST_PARAMETERS)
 {
-    static const char *const plain_names[] = {"dest", "src", NULL};
-    static const char *const async_names[] = {"dest", "src", "stream", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[3] = {NULL};
     Transfer copy;
     CUresult result = CUDA_SUCCESS;
-    if (convert_arguments(form->function, form->async ? async_names : plain_names, 2, args, arg_count, keywords,
-                          given)
-            < 0
+    if (convert_arguments(form->signature, args, arg_count, keywords, given, form->async ? 3 : 2) < 0
         || prepare_transfer(state, form, given, &copy) < 0)
         return NULL;
     if (copy.host.size && form->async)
@@ -92,11 +88,57 @@ static PyObject *transfer(PyObject *module, const TransferForm *form, FAST_PARAM
     return none_or_raise(state, result, form->routine);
 }
 
+PyDoc_STRVAR(memcpy_htod_doc, "memcpy_htod(dest, src)\n--\n\n"
+                              "Copy from host to device and wait.\n"
+                              "\nParameters\n----------\n"
+                              "dest : device address\n"
+                              "src : bytes-like\n    Contiguous.\n"
+                              "\nRaises\n------\n"
+                              "ValueError\n    src is larger than the allocation.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuMemcpyHtoD.");
+
+PyDoc_STRVAR(memcpy_dtoh_doc, "memcpy_dtoh(dest, src)\n--\n\n"
+                              "Copy from device to host and wait.\n"
+                              "\nParameters\n----------\n"
+                              "dest : bytes-like\n    Contiguous and writable: all of it is filled.\n"
+                              "src : device address\n"
+                              "\nRaises\n------\n"
+                              "ValueError\n    dest is larger than the allocation.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuMemcpyDtoH.");
+
+PyDoc_STRVAR(memcpy_htod_async_doc,
+             "memcpy_htod_async(dest, src, stream=None)\n--\n\n"
+             "Queue a copy from host to device. dest and src are kept alive until it is done.\n"
+             "\nParameters\n----------\n"
+             "dest : device address\n"
+             "src : bytes-like\n    Contiguous; should be page-locked.\n"
+             "stream : Stream\n"
+             "\nRaises\n------\n"
+             "ValueError\n    src is larger than the allocation.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemcpyHtoDAsync.");
+
+PyDoc_STRVAR(memcpy_dtoh_async_doc,
+             "memcpy_dtoh_async(dest, src, stream=None)\n--\n\n"
+             "Queue a copy from device to host. dest and src are kept alive until it is done.\n"
+             "\nParameters\n----------\n"
+             "dest : bytes-like\n"
+             "    Contiguous and writable; should be page-locked. Holds the data once the stream was\n"
+             "    waited for.\n"
+             "src : device address\n"
+             "stream : Stream\n"
+             "\nRaises\n------\n"
+             "ValueError\n    dest is larger than the allocation.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemcpyDtoHAsync.");
+
 #define TRANSFER(name, routine, to_device, async, ...) \
     static CUresult run_##name(const Transfer *copy) { return driver.routine(__VA_ARGS__); } \
     static PyObject *name(PyObject *module, FAST_PARAMETERS) \
     { \
-        static const TransferForm form = {#name, #routine, to_device, async, run_##name}; \
+        static const TransferForm form = {name##_doc, #routine, to_device, async, run_##name}; \
         return transfer(module, &form, args, arg_count, keywords); \
     }
 TRANSFER(memcpy_htod, cuMemcpyHtoD, true, false, copy->device, copy->host.pointer, copy->host.size)
@@ -106,24 +148,6 @@ TRANSFER(memcpy_htod_async, cuMemcpyHtoDAsync, true, true, copy->device, copy->h
 TRANSFER(memcpy_dtoh_async, cuMemcpyDtoHAsync, false, true, copy->host.pointer, copy->device, copy->host.size,
          copy->stream)
 #undef TRANSFER
-
-PyDoc_STRVAR(memcpy_htod_doc, "memcpy_htod(dest, src)\n--\n\n"
-                              "Copy the bytes of a contiguous host buffer to the device and wait. ValueError "
-                              "when they are more than the\n"
-                              "allocation has (cuMemcpyHtoD).");
-PyDoc_STRVAR(
-    memcpy_dtoh_doc,
-    "memcpy_dtoh(dest, src)\n--\n\n"
-    "Fill a contiguous, writable host buffer from the device and wait. ValueError when it is larger than the\n"
-    "allocation (cuMemcpyDtoH).");
-PyDoc_STRVAR(memcpy_htod_async_doc, "memcpy_htod_async(dest, src, stream=None)\n--\n\n"
-                                    "memcpy_htod queued on a stream. src should be page-locked. It and dest "
-                                    "are kept alive until the copy is done\n"
-                                    "(cuMemcpyHtoDAsync).");
-PyDoc_STRVAR(memcpy_dtoh_async_doc, "memcpy_dtoh_async(dest, src, stream=None)\n--\n\n"
-                                    "memcpy_dtoh queued on a stream. dest should be page-locked and holds "
-                                    "the data once the stream was waited for. It\n"
-                                    "and src are kept alive until then (cuMemcpyDtoHAsync).");
 
 /* ---- Between devices ---- */
 
@@ -146,18 +170,23 @@ static int prepare_device_copy(ModuleState *state, PyObject *const *given, bool 
                : 0;
 }
 
-PyDoc_STRVAR(memcpy_dtod_doc,
-             "memcpy_dtod(dest, src, size)\n--\n\n"
-             "Copy `size` bytes within the device. ValueError when an allocation has fewer (cuMemcpyDtoD).");
+PyDoc_STRVAR(memcpy_dtod_doc, "memcpy_dtod(dest, src, size)\n--\n\n"
+                              "Copy within the device.\n"
+                              "\nParameters\n----------\n"
+                              "dest, src : device address\n"
+                              "size : int\n    Bytes (the keyword may be ``count``).\n"
+                              "\nRaises\n------\n"
+                              "ValueError\n    An allocation has fewer bytes.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuMemcpyDtoD.");
 
 static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"dest", "src", "size|count", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[3];
     DeviceCopy copy = {.stream = NULL};
     CUresult result = CUDA_SUCCESS;
-    if (convert_arguments("memcpy_dtod", names, 3, args, arg_count, keywords, given) < 0
+    if (convert_arguments(memcpy_dtod_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || prepare_device_copy(state, given, false, NULL, &copy) < 0)
         return NULL;
     if (copy.size)
@@ -165,19 +194,25 @@ static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
     return none_or_raise(state, result, "cuMemcpyDtoD");
 }
 
-PyDoc_STRVAR(
-    memcpy_dtod_async_doc,
-    "memcpy_dtod_async(dest, src, size, stream=None)\n--\n\n"
-    "memcpy_dtod queued on a stream; both objects are kept alive until it is done (cuMemcpyDtoDAsync).");
+PyDoc_STRVAR(memcpy_dtod_async_doc,
+             "memcpy_dtod_async(dest, src, size, stream=None)\n--\n\n"
+             "Queue a copy within the device. dest and src are kept alive until it is done.\n"
+             "\nParameters\n----------\n"
+             "dest, src : device address\n"
+             "size : int\n    Bytes (the keyword may be ``count``).\n"
+             "stream : Stream\n"
+             "\nRaises\n------\n"
+             "ValueError\n    An allocation has fewer bytes.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemcpyDtoDAsync.");
 
 static PyObject *memcpy_dtod_async(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"dest", "src", "size|count", "stream", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[4];
     DeviceCopy copy;
     CUresult result = CUDA_SUCCESS;
-    if (convert_arguments("memcpy_dtod_async", names, 3, args, arg_count, keywords, given) < 0
+    if (convert_arguments(memcpy_dtod_async_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || prepare_device_copy(state, given, true, given[3], &copy) < 0)
         return NULL;
     if (copy.size) CALL(state, result, driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
@@ -212,8 +247,9 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
         || prepare_device_copy(state, given, async, given[5], &copy) < 0)
         goto done;
     if (copy.size && async)
-        CALL(state, result,
-             driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
+        CALL(
+            state, result,
+            driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
     else if (copy.size)
         CALL_WAITING(state, result, ON_CONTEXT,
                      driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
@@ -225,35 +261,54 @@ done:
 }
 
 PyDoc_STRVAR(memcpy_peer_doc, "memcpy_peer(dest, src, size, dest_context=None, src_context=None)\n--\n\n"
-                              "Copy `size` bytes between contexts; None is the current one (cuMemcpyPeer).");
+                              "Copy between contexts.\n"
+                              "\nParameters\n----------\n"
+                              "dest, src : device address\n"
+                              "size : int\n    Bytes (the keyword may be ``count``).\n"
+                              "dest_context, src_context : Context\n    None is the current one.\n"
+                              "\nRaises\n------\n"
+                              "ValueError\n    An allocation has fewer bytes.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuMemcpyPeer.");
 
 static PyObject *memcpy_peer(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"dest", "src", "size|count", "dest_context", "src_context", NULL};
     PyObject *given[6] = {NULL};
-    if (convert_arguments("memcpy_peer", names, 3, args, arg_count, keywords, given) < 0) return NULL;
+    if (convert_arguments(memcpy_peer_doc, args, arg_count, keywords, given, 5) < 0) return NULL;
     return copy_peer(module_state(module), given, false);
 }
 
 PyDoc_STRVAR(memcpy_peer_async_doc,
              "memcpy_peer_async(dest, src, size, dest_context=None, src_context=None, stream=None)\n--\n\n"
-             "memcpy_peer queued on a stream (cuMemcpyPeerAsync).");
+             "Queue a copy between contexts. dest and src are kept alive until it is done.\n"
+             "\nParameters\n----------\n"
+             "dest, src : device address\n"
+             "size : int\n    Bytes (the keyword may be ``count``).\n"
+             "dest_context, src_context : Context\n    None is the current one.\n"
+             "stream : Stream\n"
+             "\nRaises\n------\n"
+             "ValueError\n    An allocation has fewer bytes.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemcpyPeerAsync.");
 
 static PyObject *memcpy_peer_async(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"dest",        "src",    "size|count", "dest_context",
-                                        "src_context", "stream", NULL};
     PyObject *given[6];
-    if (convert_arguments("memcpy_peer_async", names, 3, args, arg_count, keywords, given) < 0) return NULL;
+    if (convert_arguments(memcpy_peer_async_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     return copy_peer(module_state(module), given, true);
 }
 
 /* ---- With allocation ---- */
 
-PyDoc_STRVAR(to_device_doc, "to_device(bf) -> DeviceAllocation\n--\n\n"
-                            "New device memory with the bytes of a buffer, which need not be contiguous: "
-                            "they are taken in C order of its\n"
-                            "indices.");
+PyDoc_STRVAR(to_device_doc, "to_device(bf, /)\n--\n\n"
+                            "Allocate device memory with the bytes of a buffer.\n"
+                            "\nParameters\n----------\n"
+                            "bf : bytes-like\n"
+                            "    Need not be contiguous: the bytes are taken in C order of its indices.\n"
+                            "\nReturns\n-------\n"
+                            "DeviceAllocation\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuMemAlloc, cuMemcpyHtoD.");
 
 static PyObject *to_device(PyObject *module, PyObject *object)
 {
@@ -291,31 +346,49 @@ static PyObject *fetch(ModuleState *state, PyObject *device, HostArrayForm *form
     return raise_driver(state, result, "cuMemcpyDtoH", NULL);
 }
 
-PyDoc_STRVAR(from_device_doc, "from_device(devptr, shape, dtype, order=\"C\") -> ndarray\n--\n\n"
-                              "A new host array with what lies at a device address.");
+PyDoc_STRVAR(from_device_doc, "from_device(devptr, shape, dtype, order=\"C\")\n--\n\n"
+                              "Copy from the device to a new host array.\n"
+                              "\nParameters\n----------\n"
+                              "devptr : device address\n"
+                              "shape : int or sequence of int\n"
+                              "dtype : dtype-like\n"
+                              "order : {\"C\", \"F\"}\n"
+                              "\nReturns\n-------\n"
+                              "numpy.ndarray\n"
+                              "\nRaises\n------\n"
+                              "ValueError\n    The allocation is smaller.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuMemcpyDtoH.");
 
 static PyObject *from_device(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"devptr", "shape", "dtype", "order", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[4];
     HostArrayForm form;
-    if (convert_arguments("from_device", names, 3, args, arg_count, keywords, given) < 0
+    if (convert_arguments(from_device_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_form(state, given[1], given[2], given[3], &form) < 0)
         return NULL;
     return fetch(state, given[0], &form);
 }
 
-PyDoc_STRVAR(from_device_like_doc, "from_device_like(devptr, other_ary) -> ndarray\n--\n\n"
-                                   "A new host array of the shape, dtype and order of a contiguous array, with "
-                                   "what lies at a device address.");
+PyDoc_STRVAR(from_device_like_doc,
+             "from_device_like(devptr, other_ary)\n--\n\n"
+             "Copy from the device to a new host array like another one.\n"
+             "\nParameters\n----------\n"
+             "devptr : device address\n"
+             "other_ary : numpy.ndarray\n    Contiguous: its shape, dtype and order are taken.\n"
+             "\nReturns\n-------\n"
+             "numpy.ndarray\n"
+             "\nRaises\n------\n"
+             "ValueError\n    The allocation is smaller, or other_ary is not contiguous.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemcpyDtoH.");
 
 static PyObject *from_device_like(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"devptr", "other_ary", NULL};
     PyObject *given[2];
     HostArrayForm form;
-    if (convert_arguments("from_device_like", names, 2, args, arg_count, keywords, given) < 0
+    if (convert_arguments(from_device_like_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_form_like(given[1], &form) < 0)
         return NULL;
     return fetch(module_state(module), given[0], &form);

@@ -166,8 +166,8 @@ static void release_late(PyObject *capsule)
     PyMem_Free(late);
 }
 
-/* Whether the release is put off, in the current context: it would wait for what a signal has made the program
- * leave. */
+/* Whether the release is put off, in the current context: it would wait for what a signal has made the
+ * program leave. */
 static bool is_put_off(ContextObject *context, CUdeviceptr pointer)
 {
     ModuleState *state = context->state;
@@ -237,10 +237,12 @@ void device_allocation_dealloc(PyObject *self)
     Py_DECREF((PyObject *)type);
 }
 
-PyDoc_STRVAR(
-    free_doc,
-    "free()\n--\n\n"
-    "Give the memory back now and not with the last reference. LogicError the second time (cuMemFree).");
+PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
+                       "Free the memory now and not with the last reference.\n"
+                       "\nRaises\n------\n"
+                       "LogicError\n    The second time.\n"
+                       "\nNotes\n-----\n"
+                       "Calls cuMemFree.");
 
 static PyObject *allocation_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -250,19 +252,25 @@ static PyObject *allocation_free(PyObject *self, PyObject *Py_UNUSED(none))
                         "it was freed before");
 }
 
-PyDoc_STRVAR(as_buffer_doc, "as_buffer(size, offset=0) -> memoryview\n--\n\n"
-                            "The device address as a writable buffer of `size` bytes, for interfaces that "
-                            "take such. On a GPU the host cannot\n"
-                            "read it. ValueError when it would go beyond the allocation.");
+PyDoc_STRVAR(as_buffer_doc,
+             "as_buffer($self, size, offset=0)\n--\n\n"
+             "The device address as a buffer, for interfaces that take such. On a GPU the host\n"
+             "cannot access it.\n"
+             "\nParameters\n----------\n"
+             "size : int\n    Bytes.\n"
+             "offset : int\n    Bytes from the address to the first one of the buffer.\n"
+             "\nReturns\n-------\n"
+             "memoryview\n    Writable.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    It would go beyond the allocation.");
 
 static PyObject *allocation_as_buffer(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"size", "offset", NULL};
     DeviceAllocationObject *allocation = device_allocation_cast(self);
     PyObject *given[2];
     size_t size = 0, offset = 0;
     CUdeviceptr pointer;
-    if (convert_arguments("as_buffer", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(as_buffer_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_size(given[0], "size", &size) < 0 || convert_size(given[1], "offset", &offset) < 0
         || device_allocation_address(allocation, &pointer) < 0)
         return NULL;
@@ -297,7 +305,11 @@ static PyObject *allocation_repr(PyObject *self)
 static PyMethodDef allocation_methods[] = {
     {"free", allocation_free, METH_NOARGS, free_doc},
     {"as_buffer", AS_METHOD(allocation_as_buffer), FAST_KEYWORDS, as_buffer_doc},
-    {"__long__", allocation_long, METH_NOARGS, "__long__()\n--\n\nThe address."},
+    {"__long__", allocation_long, METH_NOARGS,
+     "__long__($self)\n--\n\n"
+     "The device address.\n"
+     "\nReturns\n-------\n"
+     "int"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -311,7 +323,7 @@ static PyMemberDef allocation_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(allocation_doc, "Device memory, given back with the last reference. int() is its address.");
+PyDoc_STRVAR(allocation_doc, "Device memory, freed with the last reference. int() is its address.");
 
 static PyType_Slot allocation_slots[] = {
     {Py_tp_doc, (void *)allocation_doc},
@@ -335,25 +347,37 @@ static PyType_Spec allocation_spec = {
 /* ---- Functions ---- */
 
 PyDoc_STRVAR(mem_alloc_doc,
-             "mem_alloc(bytes) -> DeviceAllocation\n--\n\n"
-             "Device memory of this many bytes. When there is too little, unused memory is collected first "
-             "and the driver asked\n"
-             "again; then MemoryError says how much is free. LogicError for 0 bytes (cuMemAlloc).");
+             "mem_alloc(bytes)\n--\n\n"
+             "Allocate device memory.\n\n"
+             "When there is too little, unused memory is collected first and the driver asked again.\n"
+             "\nParameters\n----------\n"
+             "bytes : int\n    The size (the keyword may be ``size``).\n"
+             "\nReturns\n-------\n"
+             "DeviceAllocation\n"
+             "\nRaises\n------\n"
+             "MemoryError\n    There is too little; the message says how much is free.\n"
+             "LogicError\n    The size is 0.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemAlloc.");
 
 static PyObject *mem_alloc(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"bytes|size", NULL};
     PyObject *given[1];
     size_t size = 0;
-    if (convert_arguments("mem_alloc", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(mem_alloc_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_size(given[0], "bytes", &size) < 0)
         return NULL;
     return device_allocation_new(module_state(module), size);
 }
 
-PyDoc_STRVAR(
-    mem_alloc_like_doc,
-    "mem_alloc_like(ary) -> DeviceAllocation\n--\n\nDevice memory of ary.nbytes bytes. Nothing is copied.");
+PyDoc_STRVAR(mem_alloc_like_doc, "mem_alloc_like(ary, /)\n--\n\n"
+                                 "Allocate ``ary.nbytes`` bytes of device memory. Nothing is copied.\n"
+                                 "\nParameters\n----------\n"
+                                 "ary : numpy.ndarray\n"
+                                 "\nReturns\n-------\n"
+                                 "DeviceAllocation\n"
+                                 "\nNotes\n-----\n"
+                                 "Calls cuMemAlloc.");
 
 static PyObject *mem_alloc_like(PyObject *module, PyObject *array)
 {
@@ -377,20 +401,25 @@ static CUresult allocate_pitch(ModuleState *state, CUdeviceptr *pointer, size_t 
 }
 
 PyDoc_STRVAR(mem_alloc_pitch_doc,
-             "mem_alloc_pitch(width, height, access_size) -> (DeviceAllocation, pitch)\n--\n\n"
-             "Device memory for `height` rows of at least `width` bytes; pitch is the distance of the rows "
-             "in bytes, so that\n"
-             "each is aligned for elements of access_size (4, 8 or 16) bytes (cuMemAllocPitch).");
+             "mem_alloc_pitch(width, height, access_size)\n--\n\n"
+             "Allocate device memory for rows that are aligned.\n"
+             "\nParameters\n----------\n"
+             "width : int\n    Bytes of a row.\n"
+             "height : int\n    Rows.\n"
+             "access_size : {4, 8, 16}\n    Bytes of the elements that kernels access.\n"
+             "\nReturns\n-------\n"
+             "(DeviceAllocation, pitch) : tuple\n    pitch is the distance of two rows in bytes.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemAllocPitch.");
 
 static PyObject *mem_alloc_pitch(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"width", "height", "access_size", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[3];
     size_t width = 0, height = 0, pitch = 0, size = SIZE_MAX;
     unsigned element = 0;
     CUdeviceptr pointer;
-    if (convert_arguments("mem_alloc_pitch", names, 3, args, arg_count, keywords, given) < 0
+    if (convert_arguments(mem_alloc_pitch_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_size(given[0], "width", &width) < 0 || convert_size(given[1], "height", &height) < 0
         || convert_unsigned(given[2], "access_size", &element) < 0)
         return NULL;
@@ -402,11 +431,16 @@ static PyObject *mem_alloc_pitch(PyObject *module, FAST_PARAMETERS)
         if (__builtin_mul_overflow(width, height, &size)) size = SIZE_MAX;
         return device_memory_raise(state, result, "cuMemAllocPitch", size);
     }
-    return Py_BuildValue("(Nn)", device_allocation_own(allocation, pointer, pitch * height), (Py_ssize_t)pitch);
+    return Py_BuildValue("(Nn)", device_allocation_own(allocation, pointer, pitch * height),
+                         (Py_ssize_t)pitch);
 }
 
-PyDoc_STRVAR(mem_get_info_doc, "mem_get_info() -> (free, total)\n--\n\nFree and total bytes of the current "
-                               "context's device (cuMemGetInfo).");
+PyDoc_STRVAR(mem_get_info_doc, "mem_get_info()\n--\n\n"
+                               "Read how much memory the current context's device has.\n"
+                               "\nReturns\n-------\n"
+                               "(free, total) : tuple of int\n    Bytes.\n"
+                               "\nNotes\n-----\n"
+                               "Calls cuMemGetInfo.");
 
 static PyObject *mem_get_info(PyObject *module, PyObject *Py_UNUSED(none))
 {
@@ -419,10 +453,16 @@ static PyObject *mem_get_info(PyObject *module, PyObject *Py_UNUSED(none))
     return Py_BuildValue("(nn)", (Py_ssize_t)free_size, (Py_ssize_t)total);
 }
 
-PyDoc_STRVAR(mem_get_address_range_doc,
-             "mem_get_address_range(ptr) -> (base, size)\n--\n\n"
-             "Address and bytes of the allocation in which the pointer lies. LogicError when there is none\n"
-             "(cuMemGetAddressRange).");
+PyDoc_STRVAR(mem_get_address_range_doc, "mem_get_address_range(ptr, /)\n--\n\n"
+                                        "Find the allocation in which an address lies.\n"
+                                        "\nParameters\n----------\n"
+                                        "ptr : device address\n"
+                                        "\nReturns\n-------\n"
+                                        "(base, size) : tuple of int\n    The address and the bytes.\n"
+                                        "\nRaises\n------\n"
+                                        "LogicError\n    There is none.\n"
+                                        "\nNotes\n-----\n"
+                                        "Calls cuMemGetAddressRange.");
 
 static PyObject *mem_get_address_range(PyObject *module, PyObject *value)
 {

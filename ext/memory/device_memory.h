@@ -58,10 +58,4 @@ int device_memory_on_shortage(ModuleState *state, GiveBackFn give_back);
 /* Shared with ManagedAllocation. */
 void device_allocation_dealloc(PyObject *self);
 
-int device_memory_setup(PyObject *module, ModuleState *state);
-int managed_memory_setup(PyObject *module, ModuleState *state);
-int pointer_holder_setup(PyObject *module, ModuleState *state);
-int pointer_attributes_setup(PyObject *module, ModuleState *state);
-int ipc_setup(PyObject *module, ModuleState *state);
-
 #endif

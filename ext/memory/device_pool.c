@@ -3,28 +3,40 @@
 #include "ext/errors.h"
 #include "ext/memory/pooled_allocation.h"
 
+PyDoc_STRVAR(device_pool_doc,
+             "DeviceMemoryPool(leading_bits_in_bin_id=4)\n--\n\n"
+             "Keep device memory that is no longer used for later requests, in the current context.\n\n"
+             "``allocate`` may be the allocator of a GPUArray.\n"
+             "\nParameters\n----------\n"
+             "leading_bits_in_bin_id : int\n"
+             "    Sizes with the same leading bits share memory: with n bits, at most 8, a block is\n"
+             "    larger than asked for by less than one part in 2**n.");
+
 static int device_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"leading_bits_in_bin_id", NULL};
     PyObject *given[1];
-    if (convert_call("DeviceMemoryPool", names, 0, args, kwargs, given) < 0) return -1;
+    if (convert_call(device_pool_doc, args, kwargs, GIVEN(given)) < 0) return -1;
     return pool_start(self, &pool_device_memory, 0, given[0]);
 }
 
-PyDoc_STRVAR(
-    allocate_doc,
-    "allocate(size, stream=None) -> PooledDeviceAllocation\n--\n\n"
-    "Device memory of `size` bytes, 0 included, for use on the stream. Memory that was given back on the "
-    "same stream can\n"
-    "be used at once; otherwise the stream first waits for the work on it. When there is too little, the "
-    "pool gives back\n"
-    "what it holds, the largest blocks first, then the other pools of the device; then MemoryError says how "
-    "much is\n"
-    "free (cuMemAlloc).");
+PyDoc_STRVAR(allocate_doc,
+             "allocate($self, size, stream=None)\n--\n\n"
+             "Allocate device memory for use on a stream.\n\n"
+             "Memory that was given back on the same stream can be used at once; otherwise the\n"
+             "stream first waits for the work on it. When there is too little, the pool frees what\n"
+             "it holds, the largest blocks first, then the other pools of the device do.\n"
+             "\nParameters\n----------\n"
+             "size : int\n    Bytes, 0 included (the keyword may be ``bytes``).\n"
+             "stream : Stream\n"
+             "\nReturns\n-------\n"
+             "PooledDeviceAllocation\n"
+             "\nRaises\n------\n"
+             "MemoryError\n    There is too little; the message says how much is free.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemAlloc.");
 
 static PyObject *device_pool_allocate(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"size|bytes", "stream", NULL};
     MemoryPool *pool = pool_of(self);
     PyObject *given[2] = {NULL};
     size_t size = 0;
@@ -32,7 +44,7 @@ static PyObject *device_pool_allocate(PyObject *self, FAST_PARAMETERS)
     if (!pool) return NULL;
     if (arg_count == 1 && !keywords)
         given[0] = args[0];
-    else if (convert_arguments("allocate", names, 1, args, arg_count, keywords, given) < 0
+    else if (convert_arguments(allocate_doc, args, arg_count, keywords, GIVEN(given)) < 0
              || pool_stream(pool, given[1], &handle) < 0)
         return NULL;
     if (convert_size(given[0], "size", &size) < 0) return NULL;
@@ -43,15 +55,6 @@ static PyMethodDef device_pool_methods[] = {
     {"allocate", AS_METHOD(device_pool_allocate), FAST_KEYWORDS, allocate_doc},
     {NULL, NULL, 0, NULL},
 };
-
-PyDoc_STRVAR(
-    device_pool_doc,
-    "DeviceMemoryPool(leading_bits_in_bin_id=4)\n--\n\n"
-    "Keeps device memory that is no longer used for the next request, in the current context. allocate "
-    "may be the\n"
-    "allocator of a GPUArray. Sizes with the same leading bits share memory: with n bits, a block is larger "
-    "than asked for\n"
-    "by less than one part in 2**n (n is at most 8).");
 
 static PyType_Slot device_pool_slots[] = {
     {Py_tp_doc, (void *)device_pool_doc},

@@ -38,14 +38,11 @@ FILL_FUNCTIONS(32, unsigned int)
 
 /* One of the twelve functions. */
 typedef struct FillForm {
-    const char *function, *routine;
+    const char *signature, *routine;
     int bits;
     bool shaped, async;
     FillFn run;
 } FillForm;
-
-static const char *const plain_names[] = {"dest", "data", "size|count", "stream", NULL};
-static const char *const shaped_names[] = {"dest", "pitch", "data", "width", "height", "stream", NULL};
 
 /* Bytes from the first to the last one written; SIZE_MAX when that is no size. */
 static size_t extent(const Fill *fill, int bits)
@@ -68,17 +65,12 @@ static int read_value(PyObject *data, int bits, unsigned *out)
 }
 
 /* Sorts the arguments into `fill` and returns those that are objects to keep. */
-static int read_arguments(const FillForm *form, FAST_PARAMETERS, Fill *fill, PyObject **dest, PyObject **stream)
+static int read_arguments(const FillForm *form, FAST_PARAMETERS, Fill *fill, PyObject **dest,
+                          PyObject **stream)
 {
-    const char *const *names = form->shaped ? shaped_names : plain_names;
-    const char *without_stream[6];
     PyObject *given[6] = {NULL};
     int count = form->shaped ? 5 : 3, data = form->shaped ? 2 : 1;
-    for (int i = 0; i < count; i++) without_stream[i] = names[i];
-    without_stream[count] = NULL;
-    if (convert_arguments(form->function, form->async ? names : without_stream, count, args, arg_count,
-                          keywords, given)
-        < 0)
+    if (convert_arguments(form->signature, args, arg_count, keywords, given, count + form->async) < 0)
         return -1;
     *fill = (Fill){.height = 1};
     *dest = given[0];
@@ -111,47 +103,55 @@ static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAME
     return none_or_raise(state, result, form->routine);
 }
 
-#define MEMSET(form, routine, bits, shaped, async) \
+#define DEST "\nParameters\n----------\ndest : device address\n"
+#define DATA(bits) "data : int\n    Of " #bits " bits.\n"
+#define SIZE "size : int\n    How many values to write (the keyword may be ``count``).\n"
+#define SHAPE \
+    "width : int\n    Values of a row.\n" \
+    "height : int\n    Rows.\n"
+#define PITCH "pitch : int\n    Bytes from row to row.\n"
+#define STREAM "stream : Stream\n"
+#define END(routine) \
+    "\nRaises\n------\nValueError\n    The allocation is smaller.\n\nNotes\n-----\nCalls " routine "."
+
+/* The four functions for values of one size: a run of them or rows of them, and each queued on a stream. */
+#define MEMSETS(bits) \
+    MEMSET(d##bits, "cuMemsetD" #bits, bits, false, false, \
+           "memset_d" #bits \
+           "(dest, data, size)\n--\n\nFill device memory with a value and wait.\n" DEST DATA(bits) \
+               SIZE END("cuMemsetD" #bits)) \
+    MEMSET(d##bits##_async, "cuMemsetD" #bits "Async", bits, false, true, \
+           "memset_d" #bits "_async(dest, data, size, stream=None)\n--\n\n" \
+           "Queue a fill of device memory with a value.\n" DEST DATA(bits) \
+               SIZE STREAM END("cuMemsetD" #bits "Async")) \
+    MEMSET(d2d##bits, "cuMemsetD2D" #bits, bits, true, false, \
+           "memset_d2d" #bits "(dest, pitch, data, width, height)\n--\n\n" \
+           "Fill rows of device memory with a value and wait.\n" DEST PITCH DATA(bits) \
+               SHAPE END("cuMemsetD2D" #bits)) \
+    MEMSET(d2d##bits##_async, "cuMemsetD2D" #bits "Async", bits, true, true, \
+           "memset_d2d" #bits "_async(dest, pitch, data, width, height, stream=None)\n--\n\n" \
+           "Queue a fill of rows of device memory with a value.\n" DEST PITCH DATA(bits) \
+               SHAPE STREAM END("cuMemsetD2D" #bits "Async"))
+
+#define MEMSET(form, routine, bits, shaped, async, text) \
+    PyDoc_STRVAR(memset_##form##_doc, text); \
     static PyObject *memset_##form(PyObject *module, FAST_PARAMETERS) \
     { \
-        static const FillForm row = {"memset_" #form, routine, bits, shaped, async, fill_##form}; \
+        static const FillForm row = {memset_##form##_doc, routine, bits, shaped, async, fill_##form}; \
         return fill_memory(module, &row, args, arg_count, keywords); \
     }
-MEMSET(d8, "cuMemsetD8", 8, false, false)
-MEMSET(d16, "cuMemsetD16", 16, false, false)
-MEMSET(d32, "cuMemsetD32", 32, false, false)
-MEMSET(d2d8, "cuMemsetD2D8", 8, true, false)
-MEMSET(d2d16, "cuMemsetD2D16", 16, true, false)
-MEMSET(d2d32, "cuMemsetD2D32", 32, true, false)
-MEMSET(d8_async, "cuMemsetD8Async", 8, false, true)
-MEMSET(d16_async, "cuMemsetD16Async", 16, false, true)
-MEMSET(d32_async, "cuMemsetD32Async", 32, false, true)
-MEMSET(d2d8_async, "cuMemsetD2D8Async", 8, true, true)
-MEMSET(d2d16_async, "cuMemsetD2D16Async", 16, true, true)
-MEMSET(d2d32_async, "cuMemsetD2D32Async", 32, true, true)
+MEMSETS(8)
+MEMSETS(16)
+MEMSETS(32)
 #undef MEMSET
 
-#define PLAIN(bits) \
-    {"memset_d" #bits, AS_METHOD(memset_d##bits), FAST_KEYWORDS, \
-     "memset_d" #bits "(dest, data, size)\n--\n\n" \
-     "Write the " #bits "-bit value `data` `size` times, and wait. ValueError when the allocation is\n" \
-     "smaller (cuMemsetD" #bits "). The keyword may be `count`."}, \
-        {"memset_d" #bits "_async", AS_METHOD(memset_d##bits##_async), FAST_KEYWORDS, \
-         "memset_d" #bits "_async(dest, data, size, stream=None)\n--\n\n" \
-         "memset_d" #bits " queued on a stream (cuMemsetD" #bits "Async)."}
-#define SHAPED(bits) \
-    {"memset_d2d" #bits, AS_METHOD(memset_d2d##bits), FAST_KEYWORDS, \
-     "memset_d2d" #bits "(dest, pitch, data, width, height)\n--\n\n" \
-     "Write the " #bits "-bit value `data` `width` times in each of `height` rows, `pitch` bytes apart\n" \
-     "(cuMemsetD2D" #bits ")."}, \
-        {"memset_d2d" #bits "_async", AS_METHOD(memset_d2d##bits##_async), FAST_KEYWORDS, \
-         "memset_d2d" #bits "_async(dest, pitch, data, width, height, stream=None)\n--\n\n" \
-         "memset_d2d" #bits " queued on a stream (cuMemsetD2D" #bits "Async)."}
+#define MEMSET(form, routine, bits, shaped, async, text) \
+    {"memset_" #form, AS_METHOD(memset_##form), FAST_KEYWORDS, memset_##form##_doc},
 static PyMethodDef functions[] = {
-    PLAIN(8), PLAIN(16), PLAIN(32), SHAPED(8), SHAPED(16), SHAPED(32), {NULL, NULL, 0, NULL},
+    MEMSETS(8) MEMSETS(16) MEMSETS(32){NULL, NULL, 0, NULL},
 };
-#undef PLAIN
-#undef SHAPED
+#undef MEMSET
+#undef MEMSETS
 
 int fill_setup(PyObject *module, ModuleState *Py_UNUSED(state))
 {

@@ -6,12 +6,8 @@
 #include "ext/memory/host_memory.h"
 #include "ext/numpy_api.h"
 
-/* One family of the four functions: how it gets memory, and what its last parameter is. */
-typedef struct Family {
-    const char *const *names;           /* of the form (shape, dtype, order, option) */
-    const char *const *like_names;      /* (array, option) */
-    PyObject *(*allocate)(ModuleState *state, size_t size, PyObject *option);
-} Family;
+/* How a family of four functions gets memory; `option` is their last parameter. */
+typedef PyObject *(*AllocateFn)(ModuleState *state, size_t size, PyObject *option);
 
 static PyObject *allocate_pagelocked(ModuleState *state, size_t size, PyObject *option)
 {
@@ -27,18 +23,10 @@ static PyObject *allocate_aligned(ModuleState *state, size_t size, PyObject *opt
                                                              : host_memory_aligned(state, size, alignment);
 }
 
-static const char *const pagelocked_names[] = {"shape", "dtype", "order", "mem_flags", NULL};
-static const char *const pagelocked_like_names[] = {"array", "mem_flags", NULL};
-static const char *const aligned_names[] = {"shape", "dtype", "order", "alignment", NULL};
-static const char *const aligned_like_names[] = {"array", "alignment", NULL};
-
-static const Family pagelocked_family = {pagelocked_names, pagelocked_like_names, allocate_pagelocked};
-static const Family aligned_family = {aligned_names, aligned_like_names, allocate_aligned};
-
-static PyObject *make_array(ModuleState *state, const Family *family, HostArrayForm *form, PyObject *option,
+static PyObject *make_array(ModuleState *state, AllocateFn allocate, HostArrayForm *form, PyObject *option,
                             bool zeroed)
 {
-    PyObject *memory = family->allocate(state, form->bytes, option), *array = NULL;
+    PyObject *memory = allocate(state, form->bytes, option), *array = NULL;
     if (memory) {
         if (zeroed) memset(host_memory_cast(memory)->memory, 0, form->bytes);
         array = convert_make_array(form, host_memory_cast(memory)->memory, memory);
@@ -47,33 +35,124 @@ static PyObject *make_array(ModuleState *state, const Family *family, HostArrayF
     return array;
 }
 
-static PyObject *make_new(PyObject *module, const Family *family, const char *function, bool zeroed,
+static PyObject *make_new(PyObject *module, AllocateFn allocate, const char *signature, bool zeroed,
                           FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
     PyObject *given[4];
     HostArrayForm form;
-    if (convert_arguments(function, family->names, 2, args, arg_count, keywords, given) < 0
+    if (convert_arguments(signature, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_form(state, given[0], given[1], given[2], &form) < 0)
         return NULL;
-    return make_array(state, family, &form, given[3], zeroed);
+    return make_array(state, allocate, &form, given[3], zeroed);
 }
 
-static PyObject *make_like(PyObject *module, const Family *family, const char *function, bool zeroed,
+static PyObject *make_like(PyObject *module, AllocateFn allocate, const char *signature, bool zeroed,
                            FAST_PARAMETERS)
 {
     PyObject *given[2];
     HostArrayForm form;
-    if (convert_arguments(function, family->like_names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(signature, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_form_like(given[0], &form) < 0)
         return NULL;
-    return make_array(module_state(module), family, &form, given[1], zeroed);
+    return make_array(module_state(module), allocate, &form, given[1], zeroed);
 }
+
+PyDoc_STRVAR(pagelocked_empty_doc,
+             "pagelocked_empty(shape, dtype, order=\"C\", mem_flags=0)\n--\n\n"
+             "Allocate an array in page-locked memory, which asynchronous copies need.\n"
+             "\nParameters\n----------\n"
+             "shape : int or sequence of int\n"
+             "dtype : dtype-like\n"
+             "order : {\"C\", \"F\"}\n"
+             "mem_flags : host_alloc_flags\n"
+             "\nReturns\n-------\n"
+             "numpy.ndarray\n    Its base is a PagelockedHostAllocation.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemHostAlloc.");
+
+PyDoc_STRVAR(pagelocked_zeros_doc, "pagelocked_zeros(shape, dtype, order=\"C\", mem_flags=0)\n--\n\n"
+                                   "Allocate an array in page-locked memory, filled with zeros.\n"
+                                   "\nParameters\n----------\n"
+                                   "shape : int or sequence of int\n"
+                                   "dtype : dtype-like\n"
+                                   "order : {\"C\", \"F\"}\n"
+                                   "mem_flags : host_alloc_flags\n"
+                                   "\nReturns\n-------\n"
+                                   "numpy.ndarray\n    Its base is a PagelockedHostAllocation.\n"
+                                   "\nNotes\n-----\n"
+                                   "Calls cuMemHostAlloc.");
+
+PyDoc_STRVAR(pagelocked_empty_like_doc, "pagelocked_empty_like(array, mem_flags=0)\n--\n\n"
+                                        "Allocate an array in page-locked memory like another one.\n"
+                                        "\nParameters\n----------\n"
+                                        "array : numpy.ndarray\n    Its shape, dtype and order are taken.\n"
+                                        "mem_flags : host_alloc_flags\n"
+                                        "\nReturns\n-------\n"
+                                        "numpy.ndarray\n    Its base is a PagelockedHostAllocation.\n"
+                                        "\nRaises\n------\n"
+                                        "ValueError\n    array is not contiguous.\n"
+                                        "\nNotes\n-----\n"
+                                        "Calls cuMemHostAlloc.");
+
+PyDoc_STRVAR(pagelocked_zeros_like_doc,
+             "pagelocked_zeros_like(array, mem_flags=0)\n--\n\n"
+             "Allocate an array in page-locked memory like another one, filled with zeros.\n"
+             "\nParameters\n----------\n"
+             "array : numpy.ndarray\n    Its shape, dtype and order are taken.\n"
+             "mem_flags : host_alloc_flags\n"
+             "\nReturns\n-------\n"
+             "numpy.ndarray\n    Its base is a PagelockedHostAllocation.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    array is not contiguous.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemHostAlloc.");
+
+PyDoc_STRVAR(aligned_empty_doc, "aligned_empty(shape, dtype, order=\"C\", alignment=4096)\n--\n\n"
+                                "Allocate an array in aligned memory.\n"
+                                "\nParameters\n----------\n"
+                                "shape : int or sequence of int\n"
+                                "dtype : dtype-like\n"
+                                "order : {\"C\", \"F\"}\n"
+                                "alignment : int\n    Bytes, a power of two.\n"
+                                "\nReturns\n-------\n"
+                                "numpy.ndarray\n    Its base is an AlignedHostAllocation.");
+
+PyDoc_STRVAR(aligned_zeros_doc, "aligned_zeros(shape, dtype, order=\"C\", alignment=4096)\n--\n\n"
+                                "Allocate an array in aligned memory, filled with zeros.\n"
+                                "\nParameters\n----------\n"
+                                "shape : int or sequence of int\n"
+                                "dtype : dtype-like\n"
+                                "order : {\"C\", \"F\"}\n"
+                                "alignment : int\n    Bytes, a power of two.\n"
+                                "\nReturns\n-------\n"
+                                "numpy.ndarray\n    Its base is an AlignedHostAllocation.");
+
+PyDoc_STRVAR(aligned_empty_like_doc, "aligned_empty_like(array, alignment=4096)\n--\n\n"
+                                     "Allocate an array in aligned memory like another one.\n"
+                                     "\nParameters\n----------\n"
+                                     "array : numpy.ndarray\n    Its shape, dtype and order are taken.\n"
+                                     "alignment : int\n    Bytes, a power of two.\n"
+                                     "\nReturns\n-------\n"
+                                     "numpy.ndarray\n    Its base is an AlignedHostAllocation.\n"
+                                     "\nRaises\n------\n"
+                                     "ValueError\n    array is not contiguous.");
+
+PyDoc_STRVAR(aligned_zeros_like_doc,
+             "aligned_zeros_like(array, alignment=4096)\n--\n\n"
+             "Allocate an array in aligned memory like another one, filled with zeros.\n"
+             "\nParameters\n----------\n"
+             "array : numpy.ndarray\n    Its shape, dtype and order are taken.\n"
+             "alignment : int\n    Bytes, a power of two.\n"
+             "\nReturns\n-------\n"
+             "numpy.ndarray\n    Its base is an AlignedHostAllocation.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    array is not contiguous.");
 
 #define ARRAY_FUNCTION(family, name, make, zeroed) \
     static PyObject *family##_##name(PyObject *module, FAST_PARAMETERS) \
     { \
-        return make(module, &family##_family, #family "_" #name, zeroed, args, arg_count, keywords); \
+        return make(module, allocate_##family, family##_##name##_doc, zeroed, args, arg_count, keywords); \
     }
 ARRAY_FUNCTION(pagelocked, empty, make_new, false)
 ARRAY_FUNCTION(pagelocked, zeros, make_new, true)
@@ -84,13 +163,6 @@ ARRAY_FUNCTION(aligned, zeros, make_new, true)
 ARRAY_FUNCTION(aligned, empty_like, make_like, false)
 ARRAY_FUNCTION(aligned, zeros_like, make_like, true)
 #undef ARRAY_FUNCTION
-
-PyDoc_STRVAR(register_host_memory_doc, "register_host_memory(ary, flags=0) -> ndarray\n--\n\n"
-                                       "An array over the memory of a C-contiguous array, which stays "
-                                       "page-locked as long as the result lives. Its base\n"
-                                       "is a RegisteredHostMemory, whose base is ary; flags are of "
-                                       "mem_host_register_flags. LogicError when ary is not\n"
-                                       "contiguous or empty (cuMemHostRegister).");
 
 static PyObject *register_array(ModuleState *state, PyArrayObject *array, unsigned flags)
 {
@@ -110,13 +182,26 @@ static PyObject *register_array(ModuleState *state, PyArrayObject *array, unsign
     return result;
 }
 
+PyDoc_STRVAR(register_host_memory_doc,
+             "register_host_memory(ary, flags=0)\n--\n\n"
+             "Page-lock the memory of an array as long as the result lives.\n"
+             "\nParameters\n----------\n"
+             "ary : numpy.ndarray\n    C-contiguous and not empty.\n"
+             "flags : mem_host_register_flags\n"
+             "\nReturns\n-------\n"
+             "numpy.ndarray\n"
+             "    Over the same memory. Its base is a RegisteredHostMemory, whose base is ary.\n"
+             "\nRaises\n------\n"
+             "LogicError\n    ary is not contiguous, or empty.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemHostRegister.");
+
 static PyObject *register_host_memory(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"ary", "flags", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[2];
     unsigned flags = 0;
-    if (convert_arguments("register_host_memory", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(register_host_memory_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[1], "flags", &flags) < 0)
         return NULL;
     if (!PyArray_Check(given[0]))
@@ -126,31 +211,13 @@ static PyObject *register_host_memory(PyObject *module, FAST_PARAMETERS)
     return register_array(state, (PyArrayObject *)given[0], flags);
 }
 
-#define ARRAY_ROW(name, doc) {#name, AS_METHOD(name), FAST_KEYWORDS, doc}
+#define ARRAY_ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}
 static PyMethodDef functions[] = {
-    ARRAY_ROW(pagelocked_empty,
-              "pagelocked_empty(shape, dtype, order=\"C\", mem_flags=0) -> ndarray\n--\n\n"
-              "An array in page-locked memory, which asynchronous copies need; its base is a\n"
-              "PagelockedHostAllocation. mem_flags are of host_alloc_flags (cuMemHostAlloc)."),
-    ARRAY_ROW(pagelocked_zeros, "pagelocked_zeros(shape, dtype, order=\"C\", mem_flags=0) -> ndarray\n--\n\n"
-                                "pagelocked_empty, filled with zeros."),
-    ARRAY_ROW(pagelocked_empty_like,
-              "pagelocked_empty_like(array, mem_flags=0) -> ndarray\n--\n\n"
-              "pagelocked_empty with the shape, dtype and order of a contiguous array. ValueError for others."),
-    ARRAY_ROW(pagelocked_zeros_like, "pagelocked_zeros_like(array, mem_flags=0) -> ndarray\n--\n\n"
-                                     "pagelocked_empty_like, filled with zeros."),
-    ARRAY_ROW(aligned_empty,
-              "aligned_empty(shape, dtype, order=\"C\", alignment=4096) -> ndarray\n--\n\n"
-              "An array whose data is aligned to a power of two; its base is an AlignedHostAllocation."),
-    ARRAY_ROW(aligned_zeros, "aligned_zeros(shape, dtype, order=\"C\", alignment=4096) -> ndarray\n--\n\n"
-                             "aligned_empty, filled with zeros."),
-    ARRAY_ROW(aligned_empty_like,
-              "aligned_empty_like(array, alignment=4096) -> ndarray\n--\n\n"
-              "aligned_empty with the shape, dtype and order of a contiguous array. ValueError for others."),
-    ARRAY_ROW(aligned_zeros_like, "aligned_zeros_like(array, alignment=4096) -> ndarray\n--\n\n"
-                                  "aligned_empty_like, filled with zeros."),
-    ARRAY_ROW(register_host_memory, register_host_memory_doc),
-    {NULL, NULL, 0, NULL},
+    ARRAY_ROW(pagelocked_empty),      ARRAY_ROW(pagelocked_zeros),
+    ARRAY_ROW(pagelocked_empty_like), ARRAY_ROW(pagelocked_zeros_like),
+    ARRAY_ROW(aligned_empty),         ARRAY_ROW(aligned_zeros),
+    ARRAY_ROW(aligned_empty_like),    ARRAY_ROW(aligned_zeros_like),
+    ARRAY_ROW(register_host_memory),  {NULL, NULL, 0, NULL},
 };
 #undef ARRAY_ROW
 

@@ -162,10 +162,13 @@ static bool check_held(HostMemoryObject *memory)
     return !memory->context || context_check(memory->context, "HostPointer");
 }
 
-PyDoc_STRVAR(
-    get_device_pointer_doc,
-    "get_device_pointer() -> int\n--\n\n"
-    "The address by which the device reaches this memory, if it was mapped (cuMemHostGetDevicePointer).");
+PyDoc_STRVAR(get_device_pointer_doc,
+             "get_device_pointer($self)\n--\n\n"
+             "The address by which the device accesses this memory, if it was mapped.\n"
+             "\nReturns\n-------\n"
+             "int\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemHostGetDevicePointer.");
 
 static PyObject *memory_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -178,8 +181,12 @@ static PyObject *memory_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(n
                                   : raise_driver(memory->state, result, "cuMemHostGetDevicePointer", NULL);
 }
 
-PyDoc_STRVAR(get_flags_doc,
-             "get_flags() -> int\n--\n\nThe host_alloc_flags of this memory (cuMemHostGetFlags).");
+PyDoc_STRVAR(get_flags_doc, "get_flags($self)\n--\n\n"
+                            "Read the host_alloc_flags of this memory.\n"
+                            "\nReturns\n-------\n"
+                            "int\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuMemHostGetFlags.");
 
 static PyObject *memory_get_flags(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -205,7 +212,20 @@ static PyObject *memory_get_base(PyObject *self, void *Py_UNUSED(closure))
 
 /* ---- The types ---- */
 
-#define FREE_ROW(doc) {"free", memory_free, METH_NOARGS, doc}
+PyDoc_STRVAR(pagelocked_free_doc, "free($self)\n--\n\n"
+                                  "Free the memory now; its arrays must not be used again.\n"
+                                  "\nRaises\n------\n"
+                                  "LogicError\n    The second time.\n"
+                                  "\nNotes\n-----\n"
+                                  "Calls cuMemFreeHost.");
+
+PyDoc_STRVAR(aligned_free_doc, "free($self)\n--\n\n"
+                               "Free the memory now; its arrays must not be used again.\n"
+                               "\nRaises\n------\n"
+                               "LogicError\n    The second time.");
+
+PyDoc_STRVAR(registered_free_doc, "free($self)\n--\n\n"
+                                  "Another name of unregister.");
 
 static PyMethodDef pointer_methods[] = {
     {"get_device_pointer", memory_get_device_pointer, METH_NOARGS, get_device_pointer_doc},
@@ -233,8 +253,7 @@ static PyType_Slot pointer_slots[] = {
 };
 
 static PyMethodDef pagelocked_methods[] = {
-    FREE_ROW("free()\n--\n\nGive the memory back now; its arrays must not be used again. LogicError the second "
-             "time (cuMemFreeHost)."),
+    {"free", memory_free, METH_NOARGS, pagelocked_free_doc},
     {"get_flags", memory_get_flags, METH_NOARGS, get_flags_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -248,8 +267,7 @@ static PyType_Slot pagelocked_slots[] = {
 };
 
 static PyMethodDef aligned_methods[] = {
-    FREE_ROW("free()\n--\n\nGive the memory back now; its arrays must not be used again. LogicError the "
-             "second time."),
+    {"free", memory_free, METH_NOARGS, aligned_free_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -263,9 +281,13 @@ static PyType_Slot aligned_slots[] = {
 
 static PyMethodDef registered_methods[] = {
     {"unregister", memory_unregister, METH_NOARGS,
-     "unregister()\n--\n\nEnd the page-lock; the memory stays. LogicError the second time "
-     "(cuMemHostUnregister)."},
-    FREE_ROW("free()\n--\n\nThe same as unregister()."),
+     "unregister($self)\n--\n\n"
+     "End the page-lock; the memory stays.\n"
+     "\nRaises\n------\n"
+     "LogicError\n    The second time.\n"
+     "\nNotes\n-----\n"
+     "Calls cuMemHostUnregister."},
+    {"free", memory_free, METH_NOARGS, registered_free_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -304,7 +326,8 @@ int host_memory_setup(PyObject *module, ModuleState *state)
                < 0
         || state_add_type(module, &state->AlignedHostAllocation_type, &aligned_spec, state->HostPointer_type)
                < 0
-        || state_add_type(module, &state->RegisteredHostMemory_type, &registered_spec, state->HostPointer_type)
+        || state_add_type(module, &state->RegisteredHostMemory_type, &registered_spec,
+                          state->HostPointer_type)
                < 0)
         return -1;
     return PyModule_AddObjectRef(module, "HostAllocation", (PyObject *)state->PagelockedHostAllocation_type);

@@ -25,7 +25,4 @@ PyObject *host_memory_pagelocked(ModuleState *state, size_t size, unsigned flags
 PyObject *host_memory_aligned(ModuleState *state, size_t size, size_t alignment);
 PyObject *host_memory_register(ModuleState *state, PyObject *base, void *memory, size_t size, unsigned flags);
 
-int host_memory_setup(PyObject *module, ModuleState *state);
-int host_arrays_setup(PyObject *module, ModuleState *state);
-
 #endif

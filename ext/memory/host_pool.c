@@ -14,12 +14,18 @@ typedef struct AllocatorObject {
     unsigned flags;
 } AllocatorObject;
 
+PyDoc_STRVAR(allocator_doc, "PageLockedAllocator(flags=0)\n--\n\n"
+                            "Where a PageLockedMemoryPool gets its memory from.\n"
+                            "\nParameters\n----------\n"
+                            "flags : host_alloc_flags\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuMemHostAlloc.");
+
 static PyObject *allocator_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"flags", NULL};
     PyObject *given[1];
     unsigned flags = 0;
-    if (convert_call("PageLockedAllocator", names, 0, args, kwargs, given) < 0
+    if (convert_call(allocator_doc, args, kwargs, GIVEN(given)) < 0
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
     PyObject *self = type->tp_alloc(type, 0);
@@ -40,9 +46,7 @@ static PyMemberDef allocator_members[] = {
 };
 
 static PyType_Slot allocator_slots[] = {
-    {Py_tp_doc, "PageLockedAllocator(flags=0)\n--\n\n"
-                "Where a PageLockedMemoryPool gets memory: page-locked, with these host_alloc_flags "
-                "(cuMemHostAlloc)."},
+    {Py_tp_doc, (void *)allocator_doc},
     {Py_tp_new, AS_SLOT(allocator_new)},
     {Py_tp_dealloc, AS_SLOT(allocator_dealloc)},
     {Py_tp_members, allocator_members},
@@ -137,14 +141,16 @@ static Py_ssize_t pooled_host_length(PyObject *self) { return (Py_ssize_t)host_m
 
 static PyMethodDef pooled_host_methods[] = {
     {"free", pooled_host_free, METH_NOARGS,
-     "free()\n--\n\nGive the memory back to its pool now; its arrays must not be used again. LogicError the "
-     "second "
-     "time."},
+     "free($self)\n--\n\n"
+     "Give the memory back to its pool now; its arrays must not be used again.\n"
+     "\nRaises\n------\n"
+     "LogicError\n    The second time."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot pooled_host_slots[] = {
-    {Py_tp_doc, "Page-locked memory from a PageLockedMemoryPool, the base of its arrays. len() is the bytes."},
+    {Py_tp_doc,
+     "Page-locked memory from a PageLockedMemoryPool, the base of its arrays. len() is the bytes."},
     {Py_tp_dealloc, AS_SLOT(pooled_host_dealloc)},
     {Py_tp_traverse, AS_SLOT(pooled_host_traverse)},
     {Py_tp_methods, pooled_host_methods},
@@ -161,13 +167,20 @@ static PyType_Spec pooled_host_spec = {
 
 /* ---- PageLockedMemoryPool ---- */
 
+PyDoc_STRVAR(host_pool_doc,
+             "PageLockedMemoryPool(allocator=None, leading_bits_in_bin_id=4)\n--\n\n"
+             "Keep page-locked memory that is no longer used for later requests, in the current\n"
+             "context.\n"
+             "\nParameters\n----------\n"
+             "allocator : PageLockedAllocator\n    None is one without flags.\n"
+             "leading_bits_in_bin_id : int\n    As for DeviceMemoryPool.");
+
 static int host_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"allocator", "leading_bits_in_bin_id", NULL};
     PyTypeObject *wanted = state_of_type(Py_TYPE(self))->PageLockedAllocator_type;
     PyObject *given[2];
     unsigned flags = 0;
-    if (convert_call("PageLockedMemoryPool", names, 0, args, kwargs, given) < 0) return -1;
+    if (convert_call(host_pool_doc, args, kwargs, GIVEN(given)) < 0) return -1;
     if (given[0] && given[0] != Py_None) {
         if (!PyObject_TypeCheck(given[0], wanted)) {
             PyErr_Format(PyExc_TypeError, "allocator must be a PageLockedAllocator, not %s",
@@ -179,19 +192,25 @@ static int host_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
     return pool_start(self, &pool_host_memory, flags, given[1]);
 }
 
-PyDoc_STRVAR(allocate_doc,
-             "allocate(shape, dtype, order=\"C\") -> ndarray\n--\n\n"
-             "An array in page-locked memory; its base is a PooledHostAllocation. MemoryError when the "
-             "host has no more\n"
-             "(cuMemHostAlloc).");
+PyDoc_STRVAR(allocate_doc, "allocate($self, shape, dtype, order=\"C\")\n--\n\n"
+                           "Allocate an array in page-locked memory.\n"
+                           "\nParameters\n----------\n"
+                           "shape : int or sequence of int\n"
+                           "dtype : dtype-like\n"
+                           "order : {\"C\", \"F\"}\n"
+                           "\nReturns\n-------\n"
+                           "numpy.ndarray\n    Its base is a PooledHostAllocation.\n"
+                           "\nRaises\n------\n"
+                           "MemoryError\n    The host has no more.\n"
+                           "\nNotes\n-----\n"
+                           "Calls cuMemHostAlloc.");
 
 static PyObject *host_pool_allocate(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"shape", "dtype", "order", NULL};
     MemoryPool *pool = pool_of(self);
     PyObject *given[3], *array = NULL;
     HostArrayForm form;
-    if (!pool || convert_arguments("allocate", names, 2, args, arg_count, keywords, given) < 0
+    if (!pool || convert_arguments(allocate_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_form(pool->state, given[0], given[1], given[2], &form) < 0)
         return NULL;
     PyObject *memory = new_pooled_host(pool, form.bytes);
@@ -206,11 +225,7 @@ static PyMethodDef host_pool_methods[] = {
 };
 
 static PyType_Slot host_pool_slots[] = {
-    {Py_tp_doc,
-     "PageLockedMemoryPool(allocator=None, leading_bits_in_bin_id=4)\n--\n\n"
-     "Keeps page-locked memory that is no longer used for the next request, in the current context. allocator "
-     "is a\n"
-     "PageLockedAllocator; None stands for one without flags."},
+    {Py_tp_doc, (void *)host_pool_doc},
     {Py_tp_new, AS_SLOT(PyType_GenericNew)},
     {Py_tp_init, AS_SLOT(host_pool_init)},
     {Py_tp_methods, host_pool_methods},
@@ -227,7 +242,8 @@ static PyType_Spec host_pool_spec = {
 int host_pool_setup(PyObject *module, ModuleState *state)
 {
     if (state_add_type(module, &state->PageLockedAllocator_type, &allocator_spec, NULL) < 0
-        || state_add_type(module, &state->PooledHostAllocation_type, &pooled_host_spec, state->HostPointer_type)
+        || state_add_type(module, &state->PooledHostAllocation_type, &pooled_host_spec,
+                          state->HostPointer_type)
                < 0)
         return -1;
     return state_add_type(module, &state->PageLockedMemoryPool_type, &host_pool_spec, state->MemoryPool_type);

@@ -9,18 +9,23 @@
 #include "ext/errors.h"
 
 PyDoc_STRVAR(mem_get_ipc_handle_doc,
-             "mem_get_ipc_handle(devptr) -> bytearray\n--\n\n"
-             "What another process gives to IPCMemoryHandle to reach this allocation (cuIpcGetMemHandle).");
+             "mem_get_ipc_handle(devptr)\n--\n\n"
+             "Make the handle by which another process opens an allocation with IPCMemoryHandle.\n"
+             "\nParameters\n----------\n"
+             "devptr : device address\n"
+             "\nReturns\n-------\n"
+             "bytearray\n"
+             "\nNotes\n-----\n"
+             "Calls cuIpcGetMemHandle.");
 
 static PyObject *mem_get_ipc_handle(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"devptr", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[1];
     CUipcMemHandle handle;
     CUdeviceptr pointer;
     CUresult result;
-    if (convert_arguments("mem_get_ipc_handle", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(mem_get_ipc_handle_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_pointer(state, given[0], &pointer) < 0)
         return NULL;
     CALL(state, result, driver.cuIpcGetMemHandle(&handle, pointer));
@@ -53,15 +58,24 @@ static int read_handle(ModuleState *state, PyObject *value, CUipcMemHandle *out)
     return fits ? 0 : -1;
 }
 
+PyDoc_STRVAR(ipc_doc, "IPCMemoryHandle(ipc_handle, flags=1)\n--\n\n"
+                      "Device memory of another process, taken wherever a DeviceAllocation is. int() is its\n"
+                      "address.\n"
+                      "\nParameters\n----------\n"
+                      "ipc_handle : bytes or bytearray\n"
+                      "    What mem_get_ipc_handle returned there (the keyword may be ``handle``).\n"
+                      "flags : ipc_mem_flags\n    1 is LAZY_ENABLE_PEER_ACCESS.\n"
+                      "\nNotes\n-----\n"
+                      "Calls cuIpcOpenMemHandle.");
+
 static PyObject *ipc_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"ipc_handle|handle", "flags", NULL};
     ModuleState *state = state_of_type(type);
     PyObject *given[2];
     CUipcMemHandle handle;
     unsigned flags = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
     CUresult result;
-    if (convert_call("IPCMemoryHandle", names, 1, args, kwargs, given) < 0
+    if (convert_call(ipc_doc, args, kwargs, GIVEN(given)) < 0
         || convert_unsigned(given[1], "flags", &flags) < 0 || read_handle(state, given[0], &handle) < 0)
         return NULL;
     IPCMemoryObject *memory = ipc_cast(type->tp_alloc(type, 0));
@@ -141,9 +155,19 @@ static int ipc_init(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args), PyObje
 
 static PyMethodDef ipc_methods[] = {
     {"close", ipc_close, METH_NOARGS,
-     "close()\n--\n\nLet go of the memory now. LogicError the second time (cuIpcCloseMemHandle)."},
+     "close($self)\n--\n\n"
+     "Unmap the memory now.\n"
+     "\nRaises\n------\n"
+     "LogicError\n    The second time.\n"
+     "\nNotes\n-----\n"
+     "Calls cuIpcCloseMemHandle."},
     {"get_pointer", ipc_get_pointer, METH_NOARGS,
-     "get_pointer() -> int\n--\n\nThe address in this process. LogicError when it was closed."},
+     "get_pointer($self)\n--\n\n"
+     "The device address in this process.\n"
+     "\nReturns\n-------\n"
+     "int\n"
+     "\nRaises\n------\n"
+     "LogicError\n    It was closed."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -151,11 +175,6 @@ static PyMemberDef ipc_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(IPCMemoryObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
-
-PyDoc_STRVAR(ipc_doc,
-             "IPCMemoryHandle(ipc_handle, flags=ipc_mem_flags.LAZY_ENABLE_PEER_ACCESS)\n--\n\n"
-             "Memory of another process, from the bytes of mem_get_ipc_handle() there. It is taken wherever a\n"
-             "DeviceAllocation is; int() is its address (cuIpcOpenMemHandle).");
 
 static PyType_Slot ipc_slots[] = {
     {Py_tp_doc, (void *)ipc_doc},

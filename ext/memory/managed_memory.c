@@ -24,8 +24,10 @@ static PyObject *new_managed(ModuleState *state, size_t size, unsigned flags)
     return NULL;
 }
 
-PyDoc_STRVAR(get_device_pointer_doc,
-             "get_device_pointer() -> int\n--\n\nThe address, which is the same on host and device.");
+PyDoc_STRVAR(get_device_pointer_doc, "get_device_pointer($self)\n--\n\n"
+                                     "The address, which is the same on host and device.\n"
+                                     "\nReturns\n-------\n"
+                                     "int");
 
 static PyObject *managed_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -34,20 +36,23 @@ static PyObject *managed_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(
     return PyLong_FromUnsignedLongLong(pointer);
 }
 
-PyDoc_STRVAR(attach_doc, "attach(mem_flags, stream=None)\n--\n\n"
-                         "Say who uses the memory from here on in the stream; flags are of mem_attach_flags "
-                         "(cuStreamAttachMemAsync).");
+PyDoc_STRVAR(attach_doc, "attach($self, mem_flags, stream=None)\n--\n\n"
+                         "Say who uses the memory from here on in the stream.\n"
+                         "\nParameters\n----------\n"
+                         "mem_flags : mem_attach_flags\n"
+                         "stream : Stream\n"
+                         "\nNotes\n-----\n"
+                         "Calls cuStreamAttachMemAsync.");
 
 static PyObject *managed_attach(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"mem_flags", "stream", NULL};
     ModuleState *state = device_allocation_cast(self)->state;
     PyObject *given[2];
     unsigned flags = 0;
     CUstream stream;
     CUdeviceptr pointer;
     CUresult result;
-    if (convert_arguments("attach", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(attach_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "mem_flags", &flags) < 0 || convert_stream(state, given[1], &stream) < 0
         || device_allocation_address(device_allocation_cast(self), &pointer) < 0)
         return NULL;
@@ -93,68 +98,108 @@ static PyObject *make_array(ModuleState *state, HostArrayForm *form, PyObject *m
     return array;
 }
 
-static PyObject *managed_new(PyObject *module, const char *function, bool zeroed, FAST_PARAMETERS)
+static PyObject *managed_new(PyObject *module, const char *signature, bool zeroed, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"shape", "dtype", "order", "mem_flags", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[4];
     HostArrayForm form;
-    if (convert_arguments(function, names, 2, args, arg_count, keywords, given) < 0
+    if (convert_arguments(signature, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_form(state, given[0], given[1], given[2], &form) < 0)
         return NULL;
     return make_array(state, &form, given[3], zeroed);
 }
 
-static PyObject *managed_like(PyObject *module, const char *function, bool zeroed, FAST_PARAMETERS)
+static PyObject *managed_like(PyObject *module, const char *signature, bool zeroed, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"array", "mem_flags", NULL};
     PyObject *given[2];
     HostArrayForm form;
-    if (convert_arguments(function, names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(signature, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_form_like(given[0], &form) < 0)
         return NULL;
     return make_array(module_state(module), &form, given[1], zeroed);
 }
 
+PyDoc_STRVAR(managed_empty_doc, "managed_empty(shape, dtype, order=\"C\", mem_flags=1)\n--\n\n"
+                                "Allocate an array in managed memory.\n"
+                                "\nParameters\n----------\n"
+                                "shape : int or sequence of int\n"
+                                "dtype : dtype-like\n"
+                                "order : {\"C\", \"F\"}\n"
+                                "mem_flags : mem_attach_flags\n    1 is GLOBAL.\n"
+                                "\nReturns\n-------\n"
+                                "numpy.ndarray\n    Its base is a ManagedAllocation.\n"
+                                "\nNotes\n-----\n"
+                                "Calls cuMemAllocManaged.");
+
 static PyObject *managed_empty(PyObject *module, FAST_PARAMETERS)
 {
-    return managed_new(module, "managed_empty", false, args, arg_count, keywords);
+    return managed_new(module, managed_empty_doc, false, args, arg_count, keywords);
 }
+
+PyDoc_STRVAR(managed_zeros_doc, "managed_zeros(shape, dtype, order=\"C\", mem_flags=1)\n--\n\n"
+                                "Allocate an array in managed memory, filled with zeros.\n"
+                                "\nParameters\n----------\n"
+                                "shape : int or sequence of int\n"
+                                "dtype : dtype-like\n"
+                                "order : {\"C\", \"F\"}\n"
+                                "mem_flags : mem_attach_flags\n    1 is GLOBAL.\n"
+                                "\nReturns\n-------\n"
+                                "numpy.ndarray\n    Its base is a ManagedAllocation.\n"
+                                "\nNotes\n-----\n"
+                                "Calls cuMemAllocManaged.");
 
 static PyObject *managed_zeros(PyObject *module, FAST_PARAMETERS)
 {
-    return managed_new(module, "managed_zeros", true, args, arg_count, keywords);
+    return managed_new(module, managed_zeros_doc, true, args, arg_count, keywords);
 }
+
+PyDoc_STRVAR(managed_empty_like_doc, "managed_empty_like(array, mem_flags=1)\n--\n\n"
+                                     "Allocate an array in managed memory like another one.\n"
+                                     "\nParameters\n----------\n"
+                                     "array : numpy.ndarray\n    Its shape, dtype and order are taken.\n"
+                                     "mem_flags : mem_attach_flags\n    1 is GLOBAL.\n"
+                                     "\nReturns\n-------\n"
+                                     "numpy.ndarray\n    Its base is a ManagedAllocation.\n"
+                                     "\nRaises\n------\n"
+                                     "ValueError\n    array is not contiguous.\n"
+                                     "\nNotes\n-----\n"
+                                     "Calls cuMemAllocManaged.");
 
 static PyObject *managed_empty_like(PyObject *module, FAST_PARAMETERS)
 {
-    return managed_like(module, "managed_empty_like", false, args, arg_count, keywords);
+    return managed_like(module, managed_empty_like_doc, false, args, arg_count, keywords);
 }
+
+PyDoc_STRVAR(managed_zeros_like_doc,
+             "managed_zeros_like(array, mem_flags=1)\n--\n\n"
+             "Allocate an array in managed memory like another one, filled with zeros.\n"
+             "\nParameters\n----------\n"
+             "array : numpy.ndarray\n    Its shape, dtype and order are taken.\n"
+             "mem_flags : mem_attach_flags\n    1 is GLOBAL.\n"
+             "\nReturns\n-------\n"
+             "numpy.ndarray\n    Its base is a ManagedAllocation.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    array is not contiguous.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemAllocManaged.");
 
 static PyObject *managed_zeros_like(PyObject *module, FAST_PARAMETERS)
 {
-    return managed_like(module, "managed_zeros_like", true, args, arg_count, keywords);
+    return managed_like(module, managed_zeros_like_doc, true, args, arg_count, keywords);
 }
 
 static PyMethodDef functions[] = {
-    {"managed_empty", AS_METHOD(managed_empty), FAST_KEYWORDS,
-     "managed_empty(shape, dtype, order=\"C\", mem_flags=mem_attach_flags.GLOBAL) -> ndarray\n--\n\n"
-     "An array in managed memory; its base is a ManagedAllocation (cuMemAllocManaged)."},
-    {"managed_zeros", AS_METHOD(managed_zeros), FAST_KEYWORDS,
-     "managed_zeros(shape, dtype, order=\"C\", mem_flags=mem_attach_flags.GLOBAL) -> ndarray\n--\n\n"
-     "managed_empty, filled with zeros."},
-    {"managed_empty_like", AS_METHOD(managed_empty_like), FAST_KEYWORDS,
-     "managed_empty_like(array, mem_flags=mem_attach_flags.GLOBAL) -> ndarray\n--\n\n"
-     "managed_empty with the shape, dtype and order of a contiguous array. ValueError for others."},
-    {"managed_zeros_like", AS_METHOD(managed_zeros_like), FAST_KEYWORDS,
-     "managed_zeros_like(array, mem_flags=mem_attach_flags.GLOBAL) -> ndarray\n--\n\n"
-     "managed_empty_like, filled with zeros."},
+    {"managed_empty", AS_METHOD(managed_empty), FAST_KEYWORDS, managed_empty_doc},
+    {"managed_zeros", AS_METHOD(managed_zeros), FAST_KEYWORDS, managed_zeros_doc},
+    {"managed_empty_like", AS_METHOD(managed_empty_like), FAST_KEYWORDS, managed_empty_like_doc},
+    {"managed_zeros_like", AS_METHOD(managed_zeros_like), FAST_KEYWORDS, managed_zeros_like_doc},
     {NULL, NULL, 0, NULL},
 };
 
 int managed_memory_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type) < 0
+    if (state_add_type(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type)
+            < 0
         || PyModule_AddObjectRef(module, "ManagedAllocationOrStub", (PyObject *)state->ManagedAllocation_type)
                < 0)
         return -1;

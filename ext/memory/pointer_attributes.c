@@ -51,25 +51,29 @@ static PyObject *show(ModuleState *state, unsigned attribute, const Answer *answ
     }
 }
 
-PyDoc_STRVAR(
-    pointer_get_attribute_doc,
-    "pointer_get_attribute(attr, ptr)\n--\n\n"
-    "What the driver knows of a device pointer or of page-locked memory, one of pointer_attribute: a "
-    "memory_type,\n"
-    "a bool, or an int (handles and addresses too). LogicError for addresses that are not the driver's\n"
-    "(cuPointerGetAttribute).");
+PyDoc_STRVAR(pointer_get_attribute_doc, "pointer_get_attribute(attr, ptr)\n--\n\n"
+                                        "Ask the driver about device memory or page-locked memory.\n"
+                                        "\nParameters\n----------\n"
+                                        "attr : pointer_attribute\n"
+                                        "ptr : device address\n"
+                                        "\nReturns\n-------\n"
+                                        "memory_type, bool or int\n    Handles and addresses are ints.\n"
+                                        "\nRaises\n------\n"
+                                        "LogicError\n    The driver does not know the address.\n"
+                                        "\nNotes\n-----\n"
+                                        "Calls cuPointerGetAttribute.");
 
 static PyObject *pointer_get_attribute(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"attr", "ptr", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[2];
     unsigned attribute = 0;
     Answer answer = {0};
     CUdeviceptr pointer;
     CUresult result;
-    if (convert_arguments("pointer_get_attribute", names, 2, args, arg_count, keywords, given) < 0
-        || convert_unsigned(given[0], "attr", &attribute) < 0 || convert_pointer(state, given[1], &pointer) < 0)
+    if (convert_arguments(pointer_get_attribute_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_unsigned(given[0], "attr", &attribute) < 0
+        || convert_pointer(state, given[1], &pointer) < 0)
         return NULL;
     CALL(state, result, driver.cuPointerGetAttribute(&answer, attribute, pointer));
     return result == CUDA_SUCCESS ? show(state, attribute, &answer)

@@ -36,13 +36,20 @@ static PyObject *holder_int(PyObject *self)
 
 static PyObject *holder_long(PyObject *self, PyObject *Py_UNUSED(none)) { return holder_int(self); }
 
+PyDoc_STRVAR(as_buffer_doc, "as_buffer($self, size, offset=0)\n--\n\n"
+                            "The device address as a buffer, unchecked.\n"
+                            "\nParameters\n----------\n"
+                            "size : int\n    Bytes.\n"
+                            "offset : int\n    Bytes from the address to the first one of the buffer.\n"
+                            "\nReturns\n-------\n"
+                            "memoryview\n    Writable.");
+
 static PyObject *holder_as_buffer(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"size", "offset", NULL};
     PyObject *given[2];
     size_t size = 0, offset = 0;
     CUdeviceptr pointer;
-    if (convert_arguments("as_buffer", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(as_buffer_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_size(given[0], "size", &size) < 0 || convert_size(given[1], "offset", &offset) < 0
         || convert_pointer(state_of_type(Py_TYPE(self)), self, &pointer) < 0)
         return NULL;
@@ -51,10 +58,16 @@ static PyObject *holder_as_buffer(PyObject *self, FAST_PARAMETERS)
 
 static PyMethodDef holder_methods[] = {
     {"get_pointer", holder_get_pointer, METH_NOARGS,
-     "get_pointer() -> int\n--\n\nThe device address: to be defined by the subclass."},
-    {"as_buffer", AS_METHOD(holder_as_buffer), FAST_KEYWORDS,
-     "as_buffer(size, offset=0) -> memoryview\n--\n\nThe device address as a writable buffer, unchecked."},
-    {"__long__", holder_long, METH_NOARGS, "__long__()\n--\n\nThe address."},
+     "get_pointer($self)\n--\n\n"
+     "The device address: to be defined by the subclass.\n"
+     "\nReturns\n-------\n"
+     "int"},
+    {"as_buffer", AS_METHOD(holder_as_buffer), FAST_KEYWORDS, as_buffer_doc},
+    {"__long__", holder_long, METH_NOARGS,
+     "__long__($self)\n--\n\n"
+     "The device address.\n"
+     "\nReturns\n-------\n"
+     "int"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -63,10 +76,11 @@ static PyMemberDef holder_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(holder_doc, "PointerHolderBase()\n--\n\n"
-                         "Base class for objects that stand for device memory allocated elsewhere. A "
-                         "subclass defines get_pointer(), which\n"
-                         "returns the address; its objects are taken wherever a DeviceAllocation is.");
+PyDoc_STRVAR(holder_doc,
+             "PointerHolderBase()\n--\n\n"
+             "Base class for objects that stand for device memory allocated elsewhere.\n\n"
+             "A subclass defines get_pointer(), which returns the address; its objects are taken\n"
+             "wherever a DeviceAllocation is.");
 
 static PyType_Slot holder_slots[] = {
     {Py_tp_doc, (void *)holder_doc},

@@ -97,7 +97,8 @@ static int read_bits(PyObject *value, unsigned *bits)
 {
     if (convert_unsigned(value, "leading_bits_in_bin_id", bits) < 0) return -1;
     if (*bits <= POOL_MAX_BITS) return 0;
-    PyErr_Format(PyExc_ValueError, "leading_bits_in_bin_id is %u: it may be at most %d", *bits, POOL_MAX_BITS);
+    PyErr_Format(PyExc_ValueError, "leading_bits_in_bin_id is %u: it may be at most %d", *bits,
+                 POOL_MAX_BITS);
     return -1;
 }
 
@@ -116,7 +117,8 @@ int pool_start(PyObject *self, const PoolSource *source, unsigned flags, PyObjec
 MemoryPool *pool_of(PyObject *self)
 {
     MemoryPool *pool = pool_cast(self)->pool;
-    if (!pool) raise_logic(state_of_type(Py_TYPE(self)), "%s.__init__ was not called", Py_TYPE(self)->tp_name);
+    if (!pool)
+        raise_logic(state_of_type(Py_TYPE(self)), "%s.__init__ was not called", Py_TYPE(self)->tp_name);
     return pool;
 }
 
@@ -162,14 +164,14 @@ void memory_pool_give(MemoryPool *pool, PoolBlock *block)
     memory_pool_discard(pool, block);
 }
 
-/* A held block, after its last work. The context is current. NULL with an exception when that failed, without when there
- * is none. */
-static PoolBlock *take_behind(MemoryPool *pool, size_t size, CUstream stream)
+/* A held block, after its last work. The context is current. NULL with an exception when that failed, without
+ * when there is none. */
+static PoolBlock *take_after(MemoryPool *pool, size_t size, CUstream stream)
 {
     PoolBlock *block = NULL;
     PoolOrder order = {CUDA_ERROR_NOT_PERMITTED, "cuStreamWaitEvent"};
     CUresult result;
-    CALL_UNLOCKED(result, pool_take_behind(&pool->core, size, stream, &block, &order));
+    CALL_UNLOCKED(result, pool_take_after(&pool->core, size, stream, &block, &order));
     if (result == CUDA_SUCCESS) return block;
     raise_driver(pool->state, order.result, order.call, "while a pool handed memory on to another stream");
     if (block) memory_pool_discard(pool, block);
@@ -228,7 +230,7 @@ static PoolBlock *allocate_new(MemoryPool *pool, size_t size, CUstream stream)
     CUresult result = add_block(pool, size, stream, &block);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_collect(pool->state);
-        block = take_behind(pool, size, stream);
+        block = take_after(pool, size, stream);
         if (block || PyErr_Occurred()) return block;
         result = add_after_shortage(pool, size, stream, &block);
     }
@@ -242,7 +244,7 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
     if (!context_enter(pool->context, &scope))
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "memory_pool::allocate",
                                          "the context of the pool cannot be made current");
-    PoolBlock *block = take_behind(pool, size, stream);
+    PoolBlock *block = take_after(pool, size, stream);
     if (!block && !PyErr_Occurred()) block = allocate_new(pool, size, stream);
     context_leave(&scope);
     return block;
@@ -322,7 +324,8 @@ static PyObject *pool_get_alloc_size(PyObject *self, PyObject *value)
     const MemoryPool *pool = pool_of(self);
     unsigned bin = 0;
     if (!pool || convert_unsigned(value, "bin", &bin) < 0) return NULL;
-    if (bin < pool_bin_count(pool->core.bits)) return PyLong_FromSize_t(pool_alloc_size(pool->core.bits, bin));
+    if (bin < pool_bin_count(pool->core.bits))
+        return PyLong_FromSize_t(pool_alloc_size(pool->core.bits, bin));
     return PyErr_Format(PyExc_ValueError, "bin is %u: this pool has %u bins", bin,
                         pool_bin_count(pool->core.bits));
 }
@@ -335,17 +338,29 @@ static PyObject *pool_statistic(PyObject *self, void *closure)
     return PyLong_FromSize_t(*(size_t *)((char *)&now + (uintptr_t)closure));
 }
 
-PyDoc_STRVAR(free_held_doc,
-             "free_held()\n--\n\n"
-             "Give the blocks that wait for reuse back to the driver (cuMemFree, cuMemFreeHost).");
-PyDoc_STRVAR(stop_holding_doc, "stop_holding()\n--\n\n"
-                               "free_held(), and from now on blocks that are given back go to the driver.");
-PyDoc_STRVAR(bin_number_doc, "bin_number(size, /) -> int\n--\n\n"
-                             "The bin for requests of `size` bytes: a block serves requests of its own bin.");
-PyDoc_STRVAR(alloc_size_doc,
-             "alloc_size(bin, /) -> int\n--\n\n"
-             "Bytes of the blocks of a bin, the largest size in it. ValueError when there is no "
-             "such bin.");
+PyDoc_STRVAR(free_held_doc, "free_held($self)\n--\n\n"
+                            "Free the blocks that wait for reuse.\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuMemFree, cuMemFreeHost.");
+PyDoc_STRVAR(stop_holding_doc,
+             "stop_holding($self)\n--\n\n"
+             "Free the blocks that wait for reuse, and from now on every block that is given back.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemFree, cuMemFreeHost.");
+PyDoc_STRVAR(bin_number_doc, "bin_number($self, size, /)\n--\n\n"
+                             "The bin for requests of a size: a block serves requests of its own bin.\n"
+                             "\nParameters\n----------\n"
+                             "size : int\n    Bytes.\n"
+                             "\nReturns\n-------\n"
+                             "int");
+PyDoc_STRVAR(alloc_size_doc, "alloc_size($self, bin, /)\n--\n\n"
+                             "The size of the blocks of a bin, the largest request in it.\n"
+                             "\nParameters\n----------\n"
+                             "bin : int\n"
+                             "\nReturns\n-------\n"
+                             "int\n    Bytes.\n"
+                             "\nRaises\n------\n"
+                             "ValueError\n    There is no such bin.");
 
 static PyMethodDef pool_methods[] = {
     {"free_held", pool_free_held, METH_NOARGS, free_held_doc},
@@ -386,7 +401,12 @@ static PyType_Spec pool_spec = {
     .slots = pool_slots,
 };
 
-PyDoc_STRVAR(bitlog2_doc, "bitlog2(n, /) -> int\n--\n\nThe logarithm to base 2, rounded down; 0 for 0.");
+PyDoc_STRVAR(bitlog2_doc, "bitlog2(n, /)\n--\n\n"
+                          "The logarithm to base 2, rounded down.\n"
+                          "\nParameters\n----------\n"
+                          "n : int\n"
+                          "\nReturns\n-------\n"
+                          "int\n    0 for 0.");
 
 static PyObject *bitlog2(PyObject *Py_UNUSED(module), PyObject *value)
 {

@@ -60,9 +60,4 @@ void memory_pool_discard(MemoryPool *pool, PoolBlock *block);
 /* The stream is about to be destroyed; its context is current. */
 void memory_pools_stream_gone(ModuleState *state, const ContextObject *context, CUstream stream);
 
-int pool_setup(PyObject *module, ModuleState *state);
-int device_pool_setup(PyObject *module, ModuleState *state);
-int pooled_allocation_setup(PyObject *module, ModuleState *state);
-int host_pool_setup(PyObject *module, ModuleState *state);
-
 #endif

@@ -60,8 +60,8 @@ static bool is_foreign(ModuleState *state, PyObject *stream)
     return stream && !PyObject_TypeCheck(stream, state->Stream_type);
 }
 
-/* Whether its work and that on the default stream come after each other in the order in which they are queued,
- * by the rules of that stream. */
+/* Whether its work and that on the default stream come after each other in the order in which they are
+ * queued, by the rules of that stream. */
 static bool follows_default_stream(ModuleState *state, PyObject *stream)
 {
     return stream && !is_foreign(state, stream) && !stream_cast(stream)->non_blocking;
@@ -96,8 +96,9 @@ static int add_used(PooledAllocationObject *allocation, PyObject *stream, CUstre
     return 0;
 }
 
-/* The first launch on a stream that is not the block's: it comes after the block's former life. Other threads may launch
- * with the allocation meanwhile, or free it: the driver sees a copy of the block, and its stream is owned. */
+/* The first launch on a stream that is not the block's: it comes after the block's former life. Other threads
+ * may launch with the allocation meanwhile, or free it: the driver sees a copy of the block, and its stream
+ * is owned. */
 static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     MemoryPool *pool = allocation->pool;
@@ -193,8 +194,8 @@ IN_CALL static CUresult gather(PooledAllocationObject *allocation, bool foreign,
     return foreign && result == CUDA_SUCCESS ? pool_seal(pool, allocation->block, order) : result;
 }
 
-/* Brings all streams of the block to one, or to an event. False when that failed. The allocation is freed: no launch
- * notes anything in it any more. */
+/* Brings all streams of the block to one, or to an event. False when that failed. The allocation is freed: no
+ * launch notes anything in it any more. */
 static bool gather_streams(PooledAllocationObject *allocation)
 {
     MemoryPool *pool = allocation->pool;
@@ -256,21 +257,23 @@ static void allocation_dealloc(PyObject *self)
 /* ---- Methods ---- */
 
 PyDoc_STRVAR(free_doc,
-             "free(stream=None)\n--\n\n"
-             "Give the memory back to its pool now and not with the last reference. With a stream it "
-             "goes back behind the\n"
-             "work of that stream, and the caller vouches that no other uses it; without, behind that of "
-             "the stream it was\n"
-             "allocated on and of those on which launches used it. LogicError the second time.");
+             "free($self, stream=None)\n--\n\n"
+             "Give the memory back to its pool now and not with the last reference.\n"
+             "\nParameters\n----------\n"
+             "stream : Stream\n"
+             "    It is used again after the work on this stream, and the caller vouches that no\n"
+             "    other uses it; without one, after the work on the stream it was allocated on and\n"
+             "    on those on which launches used it.\n"
+             "\nRaises\n------\n"
+             "LogicError\n    The second time.");
 
 static PyObject *allocation_free(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"stream", NULL};
     PooledAllocationObject *allocation = pooled_cast(self);
     ModuleState *state = allocation->memory.state;
     PyObject *given[1];
     CUstream handle;
-    if (convert_arguments("free", names, 0, args, arg_count, keywords, given) < 0
+    if (convert_arguments(free_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || pool_stream(allocation->pool, given[0], &handle) < 0)
         return NULL;
     if (release(allocation, given[0] ? stream_or_null(given[0]) : NULL, handle)) Py_RETURN_NONE;
@@ -286,9 +289,9 @@ static PyMethodDef allocation_methods[] = {
 };
 
 PyDoc_STRVAR(allocation_doc,
-             "Device memory from a DeviceMemoryPool, given back to it with the last reference. int() "
-             "is its address, len() the\n"
-             "bytes that were asked for. It may be passed wherever a DeviceAllocation may.");
+             "Device memory from a DeviceMemoryPool, given back to it with the last reference.\n\n"
+             "int() is its address, len() the bytes that were asked for. It is taken wherever a\n"
+             "DeviceAllocation is.");
 
 static PyType_Slot allocation_slots[] = {
     {Py_tp_doc, (void *)allocation_doc},

@@ -1,8 +1,8 @@
 /* Device memory from a pool: a DeviceAllocation whose memory goes back to the pool.
  *
- * It belongs to a stream, the default one unless the user names another, and goes back behind the work of
+ * It belongs to a stream, the default one unless the user names another, and goes back after the work of
  * that stream. Launches, copies and fills note on which other streams it is used: these, too, first wait
- * for what the memory was used for before, and the memory goes back behind their work as well. When nobody
+ * for what the memory was used for before, and the memory goes back after their work as well. When nobody
  * named a stream, the first that is used is the one. Not seen is what only gets the address as a number.
  */
 #ifndef EXT_MEMORY_POOLED_ALLOCATION_H
@@ -27,8 +27,8 @@ static inline bool pooled_in_use(ModuleState *state)
 }
 
 /* Costs that load as long as no pool is used. */
-static inline int pooled_note(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
-                              CUstream handle)
+static inline int pooled_note(ModuleState *state, PyObject *const *objects, Py_ssize_t count,
+                              PyObject *stream, CUstream handle)
 {
     if (!pooled_in_use(state)) return 0;
     return pooled_note_objects(state, objects, count, stream, handle);

@@ -31,15 +31,22 @@ static PyObject *finish_event(EventObject *event, CUevent handle, CUresult resul
     return NULL;
 }
 
+PyDoc_STRVAR(event_doc, "Event(flags=0)\n--\n\n"
+                        "A point in a stream's work, to wait for and to take times between.\n\n"
+                        "It belongs to the current context.\n"
+                        "\nParameters\n----------\n"
+                        "flags : event_flags\n"
+                        "\nNotes\n-----\n"
+                        "Calls cuEventCreate.");
+
 static PyObject *event_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"flags", NULL};
     ModuleState *state = state_of_type(type);
     PyObject *given[1];
     unsigned flags = 0;
     CUevent handle = NULL;
     CUresult result;
-    if (convert_call("Event", names, 0, args, kwargs, given) < 0
+    if (convert_call(event_doc, args, kwargs, GIVEN(given)) < 0
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
     EventObject *event = new_event(type, state);
@@ -69,26 +76,38 @@ static void event_dealloc(PyObject *self)
     Py_DECREF((PyObject *)type);
 }
 
-PyDoc_STRVAR(record_doc, "record(stream=None) -> Event\n--\n\n"
-                         "Mark the end of the work now queued on the stream. Returns self (cuEventRecord).");
+PyDoc_STRVAR(record_doc, "record($self, stream=None)\n--\n\n"
+                         "Record the end of the work now queued on a stream.\n"
+                         "\nParameters\n----------\n"
+                         "stream : Stream\n"
+                         "\nReturns\n-------\n"
+                         "Event\n    Itself.\n"
+                         "\nNotes\n-----\n"
+                         "Calls cuEventRecord.");
 
 static PyObject *event_record(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"stream", NULL};
     EventObject *event = event_cast(self);
     PyObject *given[1];
     CUstream stream;
     CUresult result;
-    if (convert_arguments("record", names, 0, args, arg_count, keywords, given) < 0
+    if (convert_arguments(record_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_stream(event->state, given[0], &stream) < 0
         || !context_check(event->context, "cuEventRecord"))
         return NULL;
     CALL(event->state, result, driver.cuEventRecord(event->handle, stream));
-    return result == CUDA_SUCCESS ? Py_NewRef(self) : raise_driver(event->state, result, "cuEventRecord", NULL);
+    return result == CUDA_SUCCESS ? Py_NewRef(self)
+                                  : raise_driver(event->state, result, "cuEventRecord", NULL);
 }
 
-PyDoc_STRVAR(synchronize_doc, "synchronize() -> Event\n--\n\n"
-                              "Wait for the work that the event marks. Returns self (cuEventSynchronize).");
+PyDoc_STRVAR(synchronize_doc, "synchronize($self)\n--\n\n"
+                              "Wait for the work that the event recorded.\n"
+                              "\nReturns\n-------\n"
+                              "Event\n    Itself.\n"
+                              "\nRaises\n------\n"
+                              "LaunchError, LogicError\n    Work failed.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuEventSynchronize.");
 
 static PyObject *event_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -101,7 +120,14 @@ static PyObject *event_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(self);
 }
 
-PyDoc_STRVAR(query_doc, "query() -> bool\n--\n\nWhether the work that the event marks is done (cuEventQuery).");
+PyDoc_STRVAR(query_doc, "query($self)\n--\n\n"
+                        "Ask whether the work that the event recorded is done.\n"
+                        "\nReturns\n-------\n"
+                        "bool\n"
+                        "\nRaises\n------\n"
+                        "LaunchError, LogicError\n    Work failed.\n"
+                        "\nNotes\n-----\n"
+                        "Calls cuEventQuery.");
 
 static PyObject *event_query(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -134,11 +160,16 @@ static bool is_event(ModuleState *state, PyObject *value)
     return false;
 }
 
-PyDoc_STRVAR(
-    time_since_doc,
-    "time_since(event) -> float\n--\n\n"
-    "Milliseconds from `event` to this one. Errors of the driver when either was not reached or has no timing\n"
-    "(cuEventElapsedTime).");
+PyDoc_STRVAR(time_since_doc, "time_since($self, event, /)\n--\n\n"
+                             "Time from another event to this one.\n"
+                             "\nParameters\n----------\n"
+                             "event : Event\n"
+                             "\nReturns\n-------\n"
+                             "float\n    Milliseconds.\n"
+                             "\nRaises\n------\n"
+                             "LogicError\n    One of them was not reached or has no timing.\n"
+                             "\nNotes\n-----\n"
+                             "Calls cuEventElapsedTime.");
 
 static PyObject *event_time_since(PyObject *self, PyObject *other)
 {
@@ -146,8 +177,16 @@ static PyObject *event_time_since(PyObject *self, PyObject *other)
     return is_event(state, other) ? elapsed(state, other, self) : NULL;
 }
 
-PyDoc_STRVAR(time_till_doc, "time_till(event) -> float\n--\n\n"
-                            "Milliseconds from this event to `event`. Errors as time_since.");
+PyDoc_STRVAR(time_till_doc, "time_till($self, event, /)\n--\n\n"
+                            "Time from this event to another one.\n"
+                            "\nParameters\n----------\n"
+                            "event : Event\n"
+                            "\nReturns\n-------\n"
+                            "float\n    Milliseconds.\n"
+                            "\nRaises\n------\n"
+                            "LogicError\n    One of them was not reached or has no timing.\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuEventElapsedTime.");
 
 static PyObject *event_time_till(PyObject *self, PyObject *other)
 {
@@ -155,8 +194,12 @@ static PyObject *event_time_till(PyObject *self, PyObject *other)
     return is_event(state, other) ? elapsed(state, self, other) : NULL;
 }
 
-PyDoc_STRVAR(ipc_handle_doc, "ipc_handle() -> bytearray\n--\n\n"
-                             "What another process gives to from_ipc_handle (cuIpcGetEventHandle).");
+PyDoc_STRVAR(ipc_handle_doc, "ipc_handle($self)\n--\n\n"
+                             "Make the handle that another process gives to from_ipc_handle.\n"
+                             "\nReturns\n-------\n"
+                             "bytearray\n"
+                             "\nNotes\n-----\n"
+                             "Calls cuIpcGetEventHandle.");
 
 static PyObject *event_ipc_handle(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -182,9 +225,14 @@ static int read_ipc_handle(ModuleState *state, PyObject *value, CUipcEventHandle
     return fits ? 0 : -1;
 }
 
-PyDoc_STRVAR(from_ipc_handle_doc,
-             "from_ipc_handle(handle) -> Event\n--\n\n"
-             "An event of another process, from the bytes of ipc_handle() there (cuIpcOpenEventHandle).");
+PyDoc_STRVAR(from_ipc_handle_doc, "from_ipc_handle($type, handle, /)\n--\n\n"
+                                  "Open an event of another process.\n"
+                                  "\nParameters\n----------\n"
+                                  "handle : bytes or bytearray\n    What ipc_handle() returned there.\n"
+                                  "\nReturns\n-------\n"
+                                  "Event\n"
+                                  "\nNotes\n-----\n"
+                                  "Calls cuIpcOpenEventHandle.");
 
 static PyObject *event_from_ipc_handle(PyObject *cls, PyObject *value)
 {
@@ -225,12 +273,6 @@ static PyMemberDef event_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(EventObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
-
-PyDoc_STRVAR(
-    event_doc,
-    "Event(flags=0)\n--\n\n"
-    "A mark in a stream's work, to wait for and to take times between, in the current context. flags are of\n"
-    "event_flags (cuEventCreate).");
 
 static PyType_Slot event_slots[] = {
     {Py_tp_doc, (void *)event_doc},

@@ -15,7 +15,7 @@
 static const char capsule_name[] = "pycuda._driver.HostCall";
 
 /* Shared by the driver, until it has called, and a capsule, which lives until the stream is found idle, or
- * failed, behind the call. */
+ * failed, after the call. */
 typedef struct HostCall {
     atomic_int owners;
     ModuleState *state;
@@ -127,5 +127,6 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
         return NULL; /* the capsule is given up: the call is still to come */
     if (result != CUDA_SUCCESS) leave_call(call); /* the driver has no share in it */
     Py_DECREF(capsule);
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, "cuLaunchHostFunc", NULL);
+    return result == CUDA_SUCCESS ? Py_NewRef(Py_None)
+                                  : raise_driver(state, result, "cuLaunchHostFunc", NULL);
 }

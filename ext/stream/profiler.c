@@ -2,20 +2,24 @@
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 
-PyDoc_STRVAR(
-    initialize_profiler_doc,
-    "initialize_profiler(config_file, output_file, output_mode)\n--\n\n"
-    "Set up the profiler that drivers up to CUDA 11 had built in. output_mode is a profiler_output_mode.\n"
-    "LogicError where the driver has none (cuProfilerInitialize).");
+PyDoc_STRVAR(initialize_profiler_doc, "initialize_profiler(config_file, output_file, output_mode)\n--\n\n"
+                                      "Set up the profiler that drivers up to CUDA 11 had built in.\n"
+                                      "\nParameters\n----------\n"
+                                      "config_file : str\n"
+                                      "output_file : str\n"
+                                      "output_mode : profiler_output_mode\n"
+                                      "\nRaises\n------\n"
+                                      "LogicError\n    The driver has none.\n"
+                                      "\nNotes\n-----\n"
+                                      "Calls cuProfilerInitialize.");
 
 static PyObject *initialize_profiler(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"config_file", "output_file", "output_mode", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[3], *config = NULL, *output = NULL, *answer = NULL;
     unsigned mode = 0;
     CUresult result;
-    if (convert_arguments("initialize_profiler", names, 3, args, arg_count, keywords, given) < 0
+    if (convert_arguments(initialize_profiler_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[2], "output_mode", &mode) < 0 || !PyUnicode_FSConverter(given[0], &config))
         return NULL;
     if (PyUnicode_FSConverter(given[1], &output)) {
@@ -28,8 +32,10 @@ static PyObject *initialize_profiler(PyObject *module, FAST_PARAMETERS)
     return answer;
 }
 
-PyDoc_STRVAR(start_profiler_doc,
-             "start_profiler()\n--\n\nThe profiler of this process records from here on (cuProfilerStart).");
+PyDoc_STRVAR(start_profiler_doc, "start_profiler()\n--\n\n"
+                                 "Start the profiler of this process.\n"
+                                 "\nNotes\n-----\n"
+                                 "Calls cuProfilerStart.");
 
 static PyObject *start_profiler(PyObject *module, PyObject *Py_UNUSED(none))
 {
@@ -39,8 +45,10 @@ static PyObject *start_profiler(PyObject *module, PyObject *Py_UNUSED(none))
     return none_or_raise(state, result, "cuProfilerStart");
 }
 
-PyDoc_STRVAR(stop_profiler_doc,
-             "stop_profiler()\n--\n\nThe profiler of this process records no more (cuProfilerStop).");
+PyDoc_STRVAR(stop_profiler_doc, "stop_profiler()\n--\n\n"
+                                "Stop the profiler of this process.\n"
+                                "\nNotes\n-----\n"
+                                "Calls cuProfilerStop.");
 
 static PyObject *stop_profiler(PyObject *module, PyObject *Py_UNUSED(none))
 {
@@ -50,7 +58,8 @@ static PyObject *stop_profiler(PyObject *module, PyObject *Py_UNUSED(none))
     return none_or_raise(state, result, "cuProfilerStop");
 }
 
-PyDoc_STRVAR(stop_doc, "stop()\n--\n\nstop_profiler under its first name.");
+PyDoc_STRVAR(stop_doc, "stop()\n--\n\n"
+                       "The first name of stop_profiler.");
 
 static PyMethodDef functions[] = {
     {"initialize_profiler", AS_METHOD(initialize_profiler), FAST_KEYWORDS, initialize_profiler_doc},

@@ -13,15 +13,25 @@ IN_CALL static CUresult create_stream(CUstream *handle, unsigned flags, bool has
                         : driver.cuStreamCreate(handle, flags);
 }
 
+PyDoc_STRVAR(stream_doc,
+             "Stream(flags=0, priority=None)\n--\n\n"
+             "A queue of work that runs in order, in the current context.\n\n"
+             "Host buffers and device objects of copies queued on it stay alive until the stream is\n"
+             "next found idle, by synchronize() or is_done(), or by later copies.\n"
+             "\nParameters\n----------\n"
+             "flags : stream_flags\n"
+             "priority : int\n    The lower number has priority; None is the default, 0.\n"
+             "\nNotes\n-----\n"
+             "Calls cuStreamCreate, cuStreamCreateWithPriority.");
+
 static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"flags", "priority", NULL};
     ModuleState *state = state_of_type(type);
     PyObject *given[2];
     unsigned flags = 0;
     int priority = 0;
     CUresult result;
-    if (convert_call("Stream", names, 0, args, kwargs, given) < 0
+    if (convert_call(stream_doc, args, kwargs, GIVEN(given)) < 0
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
     bool has_priority = given[1] && given[1] != Py_None;
@@ -69,10 +79,12 @@ static void stream_dealloc(PyObject *self)
     Py_DECREF((PyObject *)type);
 }
 
-PyDoc_STRVAR(
-    synchronize_doc,
-    "synchronize()\n--\n\n"
-    "Wait until all work on the stream is done; raises the error of work that failed (cuStreamSynchronize).");
+PyDoc_STRVAR(synchronize_doc, "synchronize($self)\n--\n\n"
+                              "Wait until all work on the stream is done.\n"
+                              "\nRaises\n------\n"
+                              "LaunchError, LogicError\n    Work failed.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuStreamSynchronize.");
 
 static PyObject *stream_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -87,9 +99,14 @@ static PyObject *stream_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(is_done_doc,
-             "is_done() -> bool\n--\n\n"
-             "Whether all work on the stream is done; raises the error of work that failed (cuStreamQuery).");
+PyDoc_STRVAR(is_done_doc, "is_done($self)\n--\n\n"
+                          "Ask whether all work on the stream is done.\n"
+                          "\nReturns\n-------\n"
+                          "bool\n"
+                          "\nRaises\n------\n"
+                          "LaunchError, LogicError\n    Work failed.\n"
+                          "\nNotes\n-----\n"
+                          "Calls cuStreamQuery.");
 
 static PyObject *stream_is_done(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -105,9 +122,12 @@ static PyObject *stream_is_done(PyObject *self, PyObject *Py_UNUSED(none))
     return PyBool_FromLong(result == CUDA_SUCCESS);
 }
 
-PyDoc_STRVAR(wait_for_event_doc,
-             "wait_for_event(evt)\n--\n\n"
-             "Work queued from now on waits for what the Event last recorded (cuStreamWaitEvent).");
+PyDoc_STRVAR(wait_for_event_doc, "wait_for_event($self, evt, /)\n--\n\n"
+                                 "Let work queued from now on wait for what an event last recorded.\n"
+                                 "\nParameters\n----------\n"
+                                 "evt : Event\n"
+                                 "\nNotes\n-----\n"
+                                 "Calls cuStreamWaitEvent.");
 
 static PyObject *stream_wait_for_event(PyObject *self, PyObject *event)
 {
@@ -156,16 +176,19 @@ static PyObject *stream_get_flags(PyObject *self, void *Py_UNUSED(closure))
                                   : raise_driver(stream->state, result, "cuStreamGetFlags", NULL);
 }
 
-PyDoc_STRVAR(
-    launch_host_func_doc,
-    "launch_host_func(function, *args)\n--\n\n"
-    "Call function(*args) when the work queued so far is done; later work waits for it. It runs in a "
-    "thread of\n"
-    "the driver's and may make no driver calls: they raise LogicError. What it lets go of is released right "
-    "after it,\n"
-    "by another thread; what it raises goes to sys.unraisablehook. It is not called when work before it "
-    "failed. What is\n"
-    "queued when the program ends still runs (cuLaunchHostFunc).");
+PyDoc_STRVAR(launch_host_func_doc,
+             "launch_host_func($self, function, /, *args)\n--\n\n"
+             "Call a function when the work queued so far is done; later work waits for it.\n\n"
+             "It is not called when work before it failed. What is queued when the program ends\n"
+             "still runs.\n"
+             "\nParameters\n----------\n"
+             "function : callable\n"
+             "    Runs in a thread of the driver's and may make no driver calls: they raise\n"
+             "    LogicError. Exceptions go to sys.unraisablehook.\n"
+             "*args : object\n    Its arguments.\n"
+             "\nNotes\n-----\n"
+             "Calls cuLaunchHostFunc. Objects that the function was the last to hold are released\n"
+             "after it by another thread.");
 
 static PyMethodDef stream_methods[] = {
     {"synchronize", stream_synchronize, METH_NOARGS, synchronize_doc},
@@ -173,9 +196,13 @@ static PyMethodDef stream_methods[] = {
     {"wait_for_event", stream_wait_for_event, METH_O, wait_for_event_doc},
     {"launch_host_func", AS_METHOD(stream_launch_host_func), METH_FASTCALL, launch_host_func_doc},
     {"add_callback", AS_METHOD(stream_launch_host_func), METH_FASTCALL,
-     "add_callback(function, *args)\n--\n\nAnother name of launch_host_func."},
+     "add_callback($self, function, /, *args)\n--\n\n"
+     "Another name of launch_host_func."},
     {"__cuda_stream__", stream_cuda_stream, METH_NOARGS,
-     "__cuda_stream__()\n--\n\nThe pair (0, handle) by which libraries share streams."},
+     "__cuda_stream__($self)\n--\n\n"
+     "The protocol by which libraries share streams.\n"
+     "\nReturns\n-------\n"
+     "(version, handle) : tuple of int\n    (0, the CUstream)."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -190,14 +217,6 @@ static PyMemberDef stream_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(StreamObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
-
-PyDoc_STRVAR(stream_doc, "Stream(flags=0, priority=None)\n--\n\n"
-                         "A queue of work that runs in order, in the current context. flags are of "
-                         "stream_flags; lower priorities go\n"
-                         "first (cuStreamCreate, cuStreamCreateWithPriority).\n\n"
-                         "Host buffers and device objects of copies queued on it stay alive until the stream "
-                         "is next found idle, by\n"
-                         "synchronize() or is_done(), or by later copies.");
 
 static PyType_Slot stream_slots[] = {
     {Py_tp_doc, (void *)stream_doc},

@@ -28,7 +28,4 @@ static inline EventObject *event_cast(PyObject *object) { return (EventObject *)
 /* Stream.launch_host_func (host_function.c). */
 PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-int stream_setup(PyObject *module, ModuleState *state);
-int event_setup(PyObject *module, ModuleState *state);
-
 #endif

@@ -10,17 +10,29 @@
 
 /* ---- The object ---- */
 
+PyDoc_STRVAR(doc_2d,
+             "Memcpy2D()\n--\n\n"
+             "A copy of rows: set both ends and the fields, then call it. All fields are 0 at first.");
+
+PyDoc_STRVAR(doc_3d, "Memcpy3D()\n--\n\n"
+                     "A copy of planes of rows: Memcpy2D with a third dimension; depth must be set.");
+
+PyDoc_STRVAR(doc_peer, "Memcpy3DPeer()\n--\n\n"
+                       "Memcpy3D between two contexts, set by set_src_context and set_dst_context.");
+
 static PyObject *shaped_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {NULL};
+    static const char *const signatures[] = {
+        [SHAPED_2D] = doc_2d, [SHAPED_3D] = doc_3d, [SHAPED_PEER] = doc_peer};
     ModuleState *state = state_of_type(type);
-    if (convert_call(type->tp_name, names, 0, args, kwargs, NULL) < 0) return NULL;
+    ShapedKind kind = PyType_IsSubtype(type, state->Memcpy2D_type)   ? SHAPED_2D
+                      : PyType_IsSubtype(type, state->Memcpy3D_type) ? SHAPED_3D
+                                                                     : SHAPED_PEER;
+    if (convert_call(signatures[kind], args, kwargs, NOTHING_GIVEN) < 0) return NULL;
     ShapedCopyObject *self = shaped_cast(type->tp_alloc(type, 0));
     if (!self) return NULL;
     self->state = state;
-    self->kind = PyType_IsSubtype(type, state->Memcpy2D_type)   ? SHAPED_2D
-                 : PyType_IsSubtype(type, state->Memcpy3D_type) ? SHAPED_3D
-                                                                : SHAPED_PEER;
+    self->kind = kind;
     self->copy.Depth = self->kind == SHAPED_2D;
     self->ends[SHAPED_SRC].room = self->ends[SHAPED_DST].room = SIZE_MAX;
     return (PyObject *)self;
@@ -178,13 +190,25 @@ static PyObject *copy(ShapedCopyObject *self, PyObject *stream, bool unaligned)
     return answer;
 }
 
+PyDoc_STRVAR(call_2d_doc,
+             "__call__($self, aligned=True, stream=None)\n--\n\n"
+             "Copy and wait, or queue the copy on a stream.\n"
+             "\nParameters\n----------\n"
+             "aligned : bool or Stream\n"
+             "    False for pitches that the device has no alignment for. A stream may be given in\n"
+             "    its place.\n"
+             "stream : Stream\n    Queue the copy; what it needs stays alive until it is done.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    The copy would leave the memory of either end; nothing is copied.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemcpy2D, cuMemcpy2DUnaligned, cuMemcpy2DAsync.");
+
 /* copy(), copy(aligned) or copy(stream) */
 static PyObject *shaped_call_2d(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"aligned", "stream", NULL};
     PyObject *given[2];
     int aligned = 1;
-    if (convert_call("Memcpy2D", names, 0, args, kwargs, given) < 0) return NULL;
+    if (convert_call(call_2d_doc, args, kwargs, GIVEN(given)) < 0) return NULL;
     if (given[0] && !given[1] && !PyBool_Check(given[0]) && !PyLong_Check(given[0])) {
         given[1] = given[0];
         given[0] = NULL;
@@ -193,11 +217,20 @@ static PyObject *shaped_call_2d(PyObject *self, PyObject *args, PyObject *kwargs
     return copy(shaped_cast(self), given[1], !aligned);
 }
 
+PyDoc_STRVAR(call_3d_doc,
+             "__call__($self, stream=None)\n--\n\n"
+             "Copy and wait, or queue the copy on a stream.\n"
+             "\nParameters\n----------\n"
+             "stream : Stream\n    Queue the copy; what it needs stays alive until it is done.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    The copy would leave the memory of either end; nothing is copied.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemcpy3D, cuMemcpy3DAsync, cuMemcpy3DPeer, cuMemcpy3DPeerAsync.");
+
 static PyObject *shaped_call_3d(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"stream", NULL};
     PyObject *given[1];
-    if (convert_call(Py_TYPE(self)->tp_name, names, 0, args, kwargs, given) < 0) return NULL;
+    if (convert_call(call_3d_doc, args, kwargs, GIVEN(given)) < 0) return NULL;
     return copy(shaped_cast(self), given[0], false);
 }
 
@@ -238,7 +271,10 @@ static size_t *field_of(PyObject *self, const SizeField *field)
     return (size_t *)(void *)((char *)&shaped_cast(self)->copy + field->offset);
 }
 
-static PyObject *size_get(PyObject *self, void *closure) { return PyLong_FromSize_t(*field_of(self, closure)); }
+static PyObject *size_get(PyObject *self, void *closure)
+{
+    return PyLong_FromSize_t(*field_of(self, closure));
+}
 
 static int refuse_deletion(const char *name)
 {
@@ -309,13 +345,14 @@ static PyGetSetDef properties_3d[] = {
 /* ---- Setters ---- */
 
 #define SETTERS(X) \
-    X(host, buffer, "Any buffer in host memory; pitch and height tell how it is walked from its address on.") \
-    X(array, array, "An Array.") \
-    X(device, devptr, "A device address: int, DeviceAllocation, GPUArray, ...") \
-    X(unified, buffer, "A contiguous buffer or a device address; the driver finds out which it is.")
-#define SETTERS_PEER(X) X(context, ctx, "The Context of this end; without it, or with None, the current one.")
+    X(host, buffer, "bytes-like", \
+      "Need not be contiguous: pitch and height tell how it is walked from its address on.") \
+    X(array, array, "Array", "Kept alive while it is set.") \
+    X(device, devptr, "device address", "An object is kept alive while it is set.") \
+    X(unified, buffer, "bytes-like or device address", "The driver finds out which it is.")
+#define SETTERS_PEER(X) X(context, ctx, "Context or None", "None is the current one.")
 
-#define X(kind, parameter, doc) \
+#define X(kind, parameter, type, text) \
     static PyObject *set_src_##kind(PyObject *self, PyObject *value) \
     { \
         return shaped_set_##kind(shaped_cast(self), SHAPED_SRC, value) < 0 ? NULL : Py_NewRef(Py_None); \
@@ -328,41 +365,29 @@ SETTERS(X)
 SETTERS_PEER(X)
 #undef X
 
-#define X(kind, parameter, doc) \
-    {"set_src_" #kind, set_src_##kind, METH_O, \
-     "set_src_" #kind "(" #parameter ")\n--\n\nThe source. " doc " It is kept alive while it is set."}, \
-        {"set_dst_" #kind, set_dst_##kind, METH_O, \
-         "set_dst_" #kind "(" #parameter ")\n--\n\nThe destination. " doc \
-         " It is kept alive while it is set."},
-static PyMethodDef methods_plain[] = {
+#define SETTER(side, end, kind, parameter, type, text) \
+    {"set_" #side "_" #kind, set_##side##_##kind, METH_O, \
+     "set_" #side "_" #kind "($self, " #parameter ", /)\n--\n\nSet the " end ".\n" \
+     "\nParameters\n----------\n" #parameter " : " type "\n    " text}
+#define X(...) SETTER(src, "source", __VA_ARGS__), SETTER(dst, "destination", __VA_ARGS__),
+static PyMethodDef methods_2d[] = {
+    CALL_ROW(shaped_call_2d, call_2d_doc),
+    SETTERS(X){NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef methods_3d[] = {
+    CALL_ROW(shaped_call_3d, call_3d_doc),
     SETTERS(X){NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef methods_peer[] = {
+    CALL_ROW(shaped_call_3d, call_3d_doc),
     SETTERS(X) SETTERS_PEER(X){NULL, NULL, 0, NULL},
 };
 #undef X
+#undef SETTER
 
 /* ---- Types ---- */
-
-PyDoc_STRVAR(
-    doc_2d,
-    "Memcpy2D()\n--\n\n"
-    "A copy of rows: set both ends and the fields, then call it. All fields are 0 at first.\n\n"
-    "copy(aligned=True) copies and waits; False is for pitches the device has no alignment for (cuMemcpy2D,\n"
-    "cuMemcpy2DUnaligned). copy(stream) queues it; what it needs stays alive until it is done\n"
-    "(cuMemcpy2DAsync). ValueError, before anything is copied, when it would leave the memory of either end.");
-
-PyDoc_STRVAR(
-    doc_3d,
-    "Memcpy3D()\n--\n\n"
-    "A copy of planes of rows: Memcpy2D with a third dimension; depth must be set. copy() copies and waits,\n"
-    "copy(stream) queues it (cuMemcpy3D, cuMemcpy3DAsync).");
-
-PyDoc_STRVAR(doc_peer,
-             "Memcpy3DPeer()\n--\n\n"
-             "Memcpy3D between two contexts, set by set_src_context and set_dst_context (cuMemcpy3DPeer,\n"
-             "cuMemcpy3DPeerAsync).");
 
 #define SLOTS(doc, call, methods, properties) \
     { \
@@ -384,8 +409,8 @@ PyDoc_STRVAR(doc_peer,
         .slots = slot_list, \
     }
 
-static PyType_Slot slots_2d[] = SLOTS(doc_2d, shaped_call_2d, methods_plain, properties_2d);
-static PyType_Slot slots_3d[] = SLOTS(doc_3d, shaped_call_3d, methods_plain, properties_3d);
+static PyType_Slot slots_2d[] = SLOTS(doc_2d, shaped_call_2d, methods_2d, properties_2d);
+static PyType_Slot slots_3d[] = SLOTS(doc_3d, shaped_call_3d, methods_3d, properties_3d);
 static PyType_Slot slots_peer[] = SLOTS(doc_peer, shaped_call_3d, methods_peer, properties_3d);
 
 static PyType_Spec spec_2d = SPEC("Memcpy2D", slots_2d);

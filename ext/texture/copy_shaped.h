@@ -12,9 +12,9 @@ typedef enum ShapedKind { SHAPED_2D, SHAPED_3D, SHAPED_PEER } ShapedKind;
 typedef enum ShapedSide { SHAPED_SRC, SHAPED_DST } ShapedSide;
 
 typedef struct ShapedEnd {
-    PyObject *object;       /* owned: the Array, the device object, or what holds the host memory; or NULL */
-    size_t room;            /* bytes from the address on, SIZE_MAX when not known */
-    PyObject *context;      /* owned, a Context or NULL: of Memcpy3DPeer */
+    PyObject *object; /* owned: the Array, the device object, or what holds the host memory; or NULL */
+    size_t room; /* bytes from the address on, SIZE_MAX when not known */
+    PyObject *context; /* owned, a Context or NULL: of Memcpy3DPeer */
 } ShapedEnd;
 
 typedef struct ShapedCopyObject {
@@ -22,7 +22,7 @@ typedef struct ShapedCopyObject {
     ModuleState *state;
     ShapedKind kind;
     CUDA_MEMCPY3D_PEER copy;
-    ShapedEnd ends[2];      /* by ShapedSide */
+    ShapedEnd ends[2]; /* by ShapedSide */
 } ShapedCopyObject;
 
 static inline ShapedCopyObject *shaped_cast(PyObject *object) { return (ShapedCopyObject *)object; }
@@ -39,7 +39,5 @@ int shaped_set_address(ShapedCopyObject *self, ShapedSide side, PyObject *pointe
 
 /* -1 with an exception when an end is not set, was freed meanwhile, or is smaller than the copy. */
 int shaped_check(ShapedCopyObject *self);
-
-int copy_shaped_setup(PyObject *module, ModuleState *state);
 
 #endif

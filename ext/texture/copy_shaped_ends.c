@@ -209,7 +209,7 @@ static bool add_product(size_t *sum, size_t a, size_t b)
     return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*sum, product, sum);
 }
 
-/* The byte behind the last that the copy touches at this end, from its address on. SIZE_MAX when it is beyond
+/* The byte after the last that the copy touches at this end, from its address on. SIZE_MAX when it is beyond
  * all memory. */
 static size_t reach(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end)
 {
@@ -256,8 +256,8 @@ static int check_end(ShapedCopyObject *self, ShapedSide side)
     EndShape end = end_shape(&self->copy, side);
     if (end.type == 0) {
         raise_logic(self->state,
-                    "the copy has no %s: call set_%s_host, set_%s_device, set_%s_array or set_%s_unified", name,
-                    name, name, name, name);
+                    "the copy has no %s: call set_%s_host, set_%s_device, set_%s_array or set_%s_unified",
+                    name, name, name, name, name);
         return -1;
     }
     if (check_alive(self, side, end.type) < 0) return -1;

@@ -32,11 +32,21 @@ static ArrayDescriptorObject *new_descriptor(ModuleState *state, PyTypeObject *t
     return descriptor;
 }
 
+PyDoc_STRVAR(descriptor_doc,
+             "ArrayDescriptor()\n--\n\n"
+             "The shape and format of an Array of one or two dimensions. All fields are 0 at first\n"
+             "and can be set.");
+
+PyDoc_STRVAR(descriptor_3d_doc,
+             "ArrayDescriptor3D()\n--\n\n"
+             "The shape, format and flags of any Array. All fields are 0 at first and can be set.");
+
 static PyObject *descriptor_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {NULL};
-    if (convert_call(type->tp_name, names, 0, args, kwargs, NULL) < 0) return NULL;
-    return (PyObject *)new_descriptor(state_of_type(type), type);
+    ModuleState *state = state_of_type(type);
+    bool deep = PyType_IsSubtype(type, state->ArrayDescriptor3D_type);
+    if (convert_call(deep ? descriptor_3d_doc : descriptor_doc, args, kwargs, NOTHING_GIVEN) < 0) return NULL;
+    return (PyObject *)new_descriptor(state, type);
 }
 
 static void descriptor_dealloc(PyObject *self)
@@ -122,14 +132,6 @@ static PyGetSetDef descriptor_3d_properties[] = {
 };
 #undef ROW
 
-PyDoc_STRVAR(descriptor_doc, "ArrayDescriptor()\n--\n\n"
-                             "The shape and format of an Array of one or two dimensions. All fields are 0 at "
-                             "first and can be set.");
-
-PyDoc_STRVAR(descriptor_3d_doc, "ArrayDescriptor3D()\n--\n\n"
-                                "The shape, format and flags of any Array. All fields are 0 at first and can "
-                                "be set.");
-
 static PyType_Slot descriptor_slots[] = {
     {Py_tp_doc, (void *)descriptor_doc},          {Py_tp_new, AS_SLOT(descriptor_tp_new)},
     {Py_tp_dealloc, AS_SLOT(descriptor_dealloc)}, {Py_tp_getset, descriptor_properties},
@@ -200,12 +202,24 @@ static PyObject *raise_create(ModuleState *state, CUresult result, const CUDA_AR
                         shape->Height, shape->Depth, shape->Format, shape->NumChannels, shape->Flags);
 }
 
+PyDoc_STRVAR(cuda_array_doc,
+             "Array(descriptor)\n--\n\n"
+             "Memory of one to three dimensions in the layout of textures, in the current context.\n\n"
+             "It is filled and read with Memcpy2D, Memcpy3D and the memcpy functions that have an\n"
+             "\"a\" in their name, and by kernels through textures and surfaces.\n"
+             "\nParameters\n----------\n"
+             "descriptor : ArrayDescriptor or ArrayDescriptor3D\n"
+             "\nRaises\n------\n"
+             "LogicError\n    The driver refuses the description.\n"
+             "MemoryError\n    There is too little memory.\n"
+             "\nNotes\n-----\n"
+             "Calls cuArrayCreate, cuArray3DCreate.");
+
 static PyObject *cuda_array_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"descriptor", NULL};
     ModuleState *state = state_of_type(type);
     PyObject *given[1];
-    if (convert_call("Array", names, 1, args, kwargs, given) < 0 || !is_descriptor(state, given[0]))
+    if (convert_call(cuda_array_doc, args, kwargs, GIVEN(given)) < 0 || !is_descriptor(state, given[0]))
         return NULL;
     CUDA_ARRAY3D_DESCRIPTOR shape = cuda_array_descriptor_cast(given[0])->value;
     bool deep = PyObject_TypeCheck(given[0], state->ArrayDescriptor3D_type);
@@ -264,9 +278,11 @@ static void cuda_array_dealloc(PyObject *self)
     Py_DECREF((PyObject *)type);
 }
 
-PyDoc_STRVAR(free_doc, "free()\n--\n\n"
-                       "Give the memory back now and not with the last reference; nothing happens the second "
-                       "time (cuArrayDestroy).");
+PyDoc_STRVAR(free_doc,
+             "free($self)\n--\n\n"
+             "Free the memory now and not with the last reference; nothing happens the second time.\n"
+             "\nNotes\n-----\n"
+             "Calls cuArrayDestroy.");
 
 static PyObject *cuda_array_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -274,9 +290,14 @@ static PyObject *cuda_array_free(PyObject *self, PyObject *Py_UNUSED(none))
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(get_descriptor_doc,
-             "get_descriptor() -> ArrayDescriptor\n--\n\n"
-             "Width, height, format and channels (cuArrayGetDescriptor). LogicError when it was freed.");
+PyDoc_STRVAR(get_descriptor_doc, "get_descriptor($self)\n--\n\n"
+                                 "Read width, height, format and channels.\n"
+                                 "\nReturns\n-------\n"
+                                 "ArrayDescriptor\n"
+                                 "\nRaises\n------\n"
+                                 "LogicError\n    It was freed.\n"
+                                 "\nNotes\n-----\n"
+                                 "Calls cuArrayGetDescriptor.");
 
 static PyObject *cuda_array_get_descriptor(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -303,9 +324,14 @@ int cuda_array_describe(ModuleState *state, CUarray handle, CUDA_ARRAY3D_DESCRIP
     return -1;
 }
 
-PyDoc_STRVAR(get_descriptor_3d_doc,
-             "get_descriptor_3d() -> ArrayDescriptor3D\n--\n\n"
-             "Shape, format, channels and flags (cuArray3DGetDescriptor). LogicError when it was freed.");
+PyDoc_STRVAR(get_descriptor_3d_doc, "get_descriptor_3d($self)\n--\n\n"
+                                    "Read shape, format, channels and flags.\n"
+                                    "\nReturns\n-------\n"
+                                    "ArrayDescriptor3D\n"
+                                    "\nRaises\n------\n"
+                                    "LogicError\n    It was freed.\n"
+                                    "\nNotes\n-----\n"
+                                    "Calls cuArray3DGetDescriptor.");
 
 static PyObject *cuda_array_get_descriptor_3d(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -355,16 +381,6 @@ static PyMemberDef cuda_array_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(CudaArrayObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
-
-PyDoc_STRVAR(
-    cuda_array_doc,
-    "Array(descriptor)\n--\n\n"
-    "Memory of one to three dimensions in the layout of textures, in the current context, as an "
-    "ArrayDescriptor\n"
-    "or ArrayDescriptor3D says. It is filled and read with Memcpy2D, Memcpy3D and the memcpy functions that\n"
-    "have an \"a\" in their name, and by kernels through textures and surfaces. LogicError when the driver "
-    "refuses\n"
-    "the description, MemoryError when there is too little (cuArrayCreate, cuArray3DCreate).");
 
 static PyType_Slot cuda_array_slots[] = {
     {Py_tp_doc, (void *)cuda_array_doc},

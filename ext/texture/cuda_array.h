@@ -41,6 +41,4 @@ size_t cuda_array_element_size(CUarray_format format, unsigned channels);
 /* ext/texture/cuda_array_copy.c: memcpy_dtoa and its relatives. */
 int cuda_array_copy_setup(PyObject *module, ModuleState *state);
 
-int cuda_array_setup(PyObject *module, ModuleState *state);
-
 #endif

@@ -22,11 +22,47 @@ static int read_place(ModuleState *state, PyObject *array, const char *cuda_arra
                : 0;
 }
 
+PyDoc_STRVAR(memcpy_dtoa_doc, "memcpy_dtoa(ary, index, src, len)\n--\n\n"
+                              "Copy from the device to an Array.\n"
+                              "\nParameters\n----------\n"
+                              "ary : Array\n"
+                              "index : int\n    Byte of the Array to begin at.\n"
+                              "src : device address\n"
+                              "len : int\n    Bytes.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuMemcpyDtoA.");
+
+PyDoc_STRVAR(memcpy_atod_doc, "memcpy_atod(dest, ary, index, len)\n--\n\n"
+                              "Copy from an Array to the device.\n"
+                              "\nParameters\n----------\n"
+                              "dest : device address\n"
+                              "ary : Array\n"
+                              "index : int\n    Byte of the Array to begin at.\n"
+                              "len : int\n    Bytes.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuMemcpyAtoD.");
+
+PyDoc_STRVAR(memcpy_htoa_doc, "memcpy_htoa(ary, index, src)\n--\n\n"
+                              "Copy from the host to an Array.\n"
+                              "\nParameters\n----------\n"
+                              "ary : Array\n"
+                              "index : int\n    Byte of the Array to begin at.\n"
+                              "src : bytes-like\n    Contiguous.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuMemcpyHtoA.");
+
+PyDoc_STRVAR(memcpy_atoh_doc, "memcpy_atoh(dest, ary, index)\n--\n\n"
+                              "Copy from an Array to the host.\n"
+                              "\nParameters\n----------\n"
+                              "dest : bytes-like\n    Contiguous and writable: all of it is filled.\n"
+                              "ary : Array\n"
+                              "index : int\n    Byte of the Array to begin at.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuMemcpyAtoH.");
+
 /* Between an Array and device memory, of which pools are told. */
 static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
 {
-    static const char *const to_names[] = {"ary", "index", "src", "len", NULL};
-    static const char *const from_names[] = {"dest", "ary", "index", "len", NULL};
     ModuleState *state = module_state(module);
     int array = to_array ? 0 : 1, memory = to_array ? 2 : 0;
     PyObject *given[4];
@@ -35,8 +71,8 @@ static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
     CUstream stream;
     size_t size = 0;
     CUresult result = CUDA_SUCCESS;
-    if (convert_arguments(to_array ? "memcpy_dtoa" : "memcpy_atod", to_array ? to_names : from_names, 4, args,
-                          arg_count, keywords, given)
+    if (convert_arguments(to_array ? memcpy_dtoa_doc : memcpy_atod_doc, args, arg_count, keywords,
+                          GIVEN(given))
             < 0
         || read_place(state, given[array], "ary", given[array + 1], "index", &place) < 0
         || convert_size(given[3], "len", &size) < 0
@@ -55,16 +91,14 @@ static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
 /* Between an Array and a host buffer. */
 static PyObject *copy_host(PyObject *module, bool to_array, FAST_PARAMETERS)
 {
-    static const char *const to_names[] = {"ary", "index", "src", NULL};
-    static const char *const from_names[] = {"dest", "ary", "index", NULL};
     ModuleState *state = module_state(module);
     int array = to_array ? 0 : 1;
     PyObject *given[3];
     ArrayPlace place;
     HostBuffer host;
     CUresult result = CUDA_SUCCESS;
-    if (convert_arguments(to_array ? "memcpy_htoa" : "memcpy_atoh", to_array ? to_names : from_names, 3, args,
-                          arg_count, keywords, given)
+    if (convert_arguments(to_array ? memcpy_htoa_doc : memcpy_atoh_doc, args, arg_count, keywords,
+                          GIVEN(given))
             < 0
         || read_place(state, given[array], "ary", given[array + 1], "index", &place) < 0
         || (to_array ? buffers_read(given[2], "src", &host) : buffers_write(given[0], "dest", &host)) < 0)
@@ -90,33 +124,25 @@ DIRECTION(memcpy_htoa, copy_host, true)
 DIRECTION(memcpy_atoh, copy_host, false)
 #undef DIRECTION
 
-PyDoc_STRVAR(memcpy_dtoa_doc,
-             "memcpy_dtoa(ary, index, src, len)\n--\n\n"
-             "Copy `len` bytes from the device to byte `index` of the Array `ary` (cuMemcpyDtoA).");
-PyDoc_STRVAR(memcpy_atod_doc,
-             "memcpy_atod(dest, ary, index, len)\n--\n\n"
-             "Copy `len` bytes from byte `index` of the Array `ary` to the device (cuMemcpyAtoD).");
-PyDoc_STRVAR(memcpy_htoa_doc,
-             "memcpy_htoa(ary, index, src)\n--\n\n"
-             "Copy the bytes of a contiguous host buffer to byte `index` of the Array `ary` (cuMemcpyHtoA).");
-PyDoc_STRVAR(memcpy_atoh_doc,
-             "memcpy_atoh(dest, ary, index)\n--\n\n"
-             "Fill a contiguous, writable host buffer from byte `index` of the Array `ary` (cuMemcpyAtoH).");
-
-PyDoc_STRVAR(
-    memcpy_atoa_doc,
-    "memcpy_atoa(dest, dest_index, src, src_index, len)\n--\n\n"
-    "Copy `len` bytes from byte `src_index` of one Array to byte `dest_index` of another (cuMemcpyAtoA).");
+PyDoc_STRVAR(memcpy_atoa_doc, "memcpy_atoa(dest, dest_index, src, src_index, len)\n--\n\n"
+                              "Copy from one Array to another.\n"
+                              "\nParameters\n----------\n"
+                              "dest : Array\n"
+                              "dest_index : int\n    Byte of dest to begin at.\n"
+                              "src : Array\n"
+                              "src_index : int\n    Byte of src to begin at.\n"
+                              "len : int\n    Bytes.\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuMemcpyAtoA.");
 
 static PyObject *memcpy_atoa(PyObject *module, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"dest", "dest_index", "src", "src_index", "len", NULL};
     ModuleState *state = module_state(module);
     PyObject *given[5];
     ArrayPlace to, from;
     size_t size = 0;
     CUresult result = CUDA_SUCCESS;
-    if (convert_arguments("memcpy_atoa", names, 5, args, arg_count, keywords, given) < 0
+    if (convert_arguments(memcpy_atoa_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || read_place(state, given[0], "dest", given[1], "dest_index", &to) < 0
         || read_place(state, given[2], "src", given[3], "src_index", &from) < 0
         || convert_size(given[4], "len", &size) < 0)
@@ -127,16 +153,26 @@ static PyObject *memcpy_atoa(PyObject *module, FAST_PARAMETERS)
     return none_or_raise(state, result, "cuMemcpyAtoA");
 }
 
-#define COPY_ROW(python_name, name) {python_name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}
+#define COPY_ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}
 static PyMethodDef functions[] = {
-    COPY_ROW("memcpy_dtoa", memcpy_dtoa),    COPY_ROW("memcpy_atod", memcpy_atod),
-    COPY_ROW("memcpy_htoa", memcpy_htoa),    COPY_ROW("memcpy_atoh", memcpy_atoh),
-    COPY_ROW("memcpy_atoa", memcpy_atoa),    COPY_ROW("py_memcpy_htoa", memcpy_htoa),
-    COPY_ROW("py_memcpy_atoh", memcpy_atoh), {NULL, NULL, 0, NULL},
+    COPY_ROW(memcpy_dtoa), COPY_ROW(memcpy_atod), COPY_ROW(memcpy_htoa),
+    COPY_ROW(memcpy_atoh), COPY_ROW(memcpy_atoa), {NULL, NULL, 0, NULL},
 };
 #undef COPY_ROW
 
+/* Older PyCUDA's name of a function. */
+static int add_alias(PyObject *module, const char *alias, const char *name)
+{
+    PyObject *function = PyObject_GetAttrString(module, name);
+    int status = function ? PyModule_AddObjectRef(module, alias, function) : -1;
+    Py_XDECREF(function);
+    return status;
+}
+
 int cuda_array_copy_setup(PyObject *module, ModuleState *Py_UNUSED(state))
 {
-    return PyModule_AddFunctions(module, functions);
+    if (PyModule_AddFunctions(module, functions) < 0
+        || add_alias(module, "py_memcpy_htoa", "memcpy_htoa") < 0)
+        return -1;
+    return add_alias(module, "py_memcpy_atoh", "memcpy_atoh");
 }

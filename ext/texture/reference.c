@@ -109,9 +109,10 @@ static int raise_absent(CodeModuleObject *module, const char *name, bool surface
 {
     const char *routine = surface ? "cuModuleGetSurfRef" : "cuModuleGetTexRef";
     if (result == CUDA_ERROR_NOT_FOUND && is_of_the_driver(module, name, surface))
-        raise_driver(module->state, CUDA_ERROR_NOT_SUPPORTED, routine,
-                     "%s reference '%s' is of a compiler before CUDA 12: compile its source with SourceModule",
-                     kind_name(surface), name);
+        raise_driver(
+            module->state, CUDA_ERROR_NOT_SUPPORTED, routine,
+            "%s reference '%s' is of a compiler before CUDA 12: compile its source with SourceModule",
+            kind_name(surface), name);
     else
         raise_driver(module->state, result, routine, "%s reference '%s'", kind_name(surface), name);
     return -1;
@@ -233,7 +234,8 @@ static int check_shape(ReferenceObject *self, unsigned shape, const char *routin
                  && (shape == REFERENCE_CUBE || shape == REFERENCE_CUBE_LAYERED);
     if (!reference->where || declared == shape || faces) return 0;
     raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine, "%s '%s' was declared as %s, the %s is %s%s",
-                 kind_name(reference->surface), reference->name, shape_name(declared), what, shape_name(shape),
+                 kind_name(reference->surface), reference->name, shape_name(declared), what,
+                 shape_name(shape),
                  declared == REFERENCE_1D && shape == REFERENCE_2D ? " (of 1D is an Array of height 0)" : "");
     return -1;
 }
@@ -317,7 +319,7 @@ static int device_limit(ReferenceObject *self, CUdevice_attribute attribute, siz
     return -1;
 }
 
-/* The address of memory with so many bytes behind it, as far as the driver knows. */
+/* The address of memory with so many bytes from it on, as far as the driver knows. */
 static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, const char *routine,
                        CUdeviceptr *out)
 {
@@ -335,8 +337,8 @@ static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, co
         return -1;
     }
     if (result != CUDA_SUCCESS || bytes <= size - (*out - base)) return 0;
-    PyErr_Format(PyExc_ValueError, "devptr: %zu bytes are asked for, but the allocation ends after %zu", bytes,
-                 size - (size_t)(*out - base));
+    PyErr_Format(PyExc_ValueError, "devptr: %zu bytes are asked for, but the allocation ends after %zu",
+                 bytes, size - (size_t)(*out - base));
     return -1;
 }
 
@@ -351,10 +353,11 @@ static int check_linear(ReferenceObject *self, size_t bytes, size_t offset, bool
                      "linear memory of a texture has 1 to %zu elements, not %zu (%zu bytes)", most,
                      bytes / element, bytes);
     else if (offset && !allow_offset)
-        raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,
-                     "the address is %zu bytes behind a multiple of TEXTURE_ALIGNMENT: that offset is returned "
-                     "with allow_offset=True, to be added in the kernel",
-                     offset);
+        raise_driver(
+            self->state, CUDA_ERROR_INVALID_VALUE, routine,
+            "the address is %zu bytes after a multiple of TEXTURE_ALIGNMENT: that offset is returned "
+            "with allow_offset=True, to be added in the kernel",
+            offset);
     else
         return 0;
     return -1;
@@ -385,7 +388,8 @@ int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *des
     CUdeviceptr address;
     size_t alignment, step;
     if (!PyObject_TypeCheck(descriptor, state->ArrayDescriptor_type)) {
-        PyErr_Format(PyExc_TypeError, "descr must be an ArrayDescriptor, not %s", Py_TYPE(descriptor)->tp_name);
+        PyErr_Format(PyExc_TypeError, "descr must be an ArrayDescriptor, not %s",
+                     Py_TYPE(descriptor)->tp_name);
         return -1;
     }
     CUDA_ARRAY3D_DESCRIPTOR shape = cuda_array_descriptor_cast(descriptor)->value;

@@ -50,41 +50,41 @@ typedef struct Binding {
     CUDA_TEXTURE_DESC sampling;
     CUarray_format format;          /* of linear memory */
     unsigned channels;
-    PyObject *object;               /* owned: its TextureObject or SurfaceObject, made by the first launch */
+    PyObject *object; /* owned: its TextureObject or SurfaceObject, made by the first launch */
 } Binding;
 
 typedef struct Reference {
-    struct Reference *next;         /* in References; never taken out while the module lives */
-    char *name;                     /* owned */
+    struct Reference *next; /* in References; never taken out while the module lives */
+    char *name; /* owned */
     bool surface;
-    CUdeviceptr where;              /* the variable; 0 of a reference that belongs to no module */
+    CUdeviceptr where; /* the variable; 0 of a reference that belongs to no module */
     ReferenceDeclaration declared;
-    Binding *binding;               /* held */
+    Binding *binding; /* held */
     /* Under the module's lock: */
-    PyObject *written;              /* owned: the object whose handle the variable has */
-    CUstream stream;                /* where that was written */
-    bool pending;                   /* the write may be under way: only that stream is behind it */
-    bool busy, elsewhere;           /* launches that use it may be under way there, in other streams */
+    PyObject *written; /* owned: the object whose handle the variable has */
+    CUstream stream; /* where that was written */
+    bool pending; /* the write may be under way: only that stream comes after it */
+    bool busy, elsewhere; /* launches that use it may be under way there, in other streams */
 } Reference;
 
 /* The references of a module that were asked for, and the lock of their variables. The thread that has it
  * may take it again, for Python code may run on the way. Nobody waits for it with the GIL, so that it may
  * be kept in driver calls. */
 typedef struct References {
-    Reference *first;               /* owned */
-    struct Replaced *replaced;      /* owned: objects whose handles were overwritten, for references_end */
+    Reference *first; /* owned */
+    struct Replaced *replaced; /* owned: objects whose handles were overwritten, for references_end */
     Py_ssize_t replaced_count;
     PyThread_type_lock lock;
-    unsigned long owner;            /* the thread that has it, while depth > 0 */
+    unsigned long owner; /* the thread that has it, while depth > 0 */
     int depth;
-    unsigned long turns;            /* how often it was taken */
+    unsigned long turns; /* how often it was taken */
 } References;
 
 /* TextureReference and SurfaceReference. */
 typedef struct ReferenceObject {
     PyObject_HEAD
     ModuleState *state;
-    CodeModuleObject *module;       /* owned; NULL: the reference belongs to this object alone */
+    CodeModuleObject *module; /* owned; NULL: the reference belongs to this object alone */
     Reference *reference;
     PyObject *weak_references;
 } ReferenceObject;
@@ -138,8 +138,5 @@ PyObject *reference_wrap(ModuleState *state, PyTypeObject *type, CodeModuleObjec
 PyObject *reference_get_array(PyObject *self, PyObject *none);
 int reference_traverse(PyObject *self, visitproc visit, void *arg);
 void reference_dealloc(PyObject *self);
-
-int texture_reference_setup(PyObject *module, ModuleState *state);
-int surface_reference_setup(PyObject *module, ModuleState *state);
 
 #endif

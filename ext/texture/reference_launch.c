@@ -126,7 +126,8 @@ static int wait_for_context(CodeModuleObject *module, const Reference *reference
         if (references->turns == turns + open) note_idle(references);
         return 0;
     }
-    raise_driver(module->state, result, "cuCtxSynchronize", "'%s' is used in several streams", reference->name);
+    raise_driver(module->state, result, "cuCtxSynchronize", "'%s' is used in several streams",
+                 reference->name);
     return -1;
 }
 
@@ -316,8 +317,8 @@ static int check_binding(FunctionObject *function, const Reference *reference)
     const Binding *binding = reference->binding;
     bool stale = binding->source && binding_is_stale(function->state, binding);
     if (binding->source && !stale) return 0;
-    raise_logic(function->state, "kernel '%s': texture reference '%s' is bound to %s", function_name(function),
-                reference->name,
+    raise_logic(function->state, "kernel '%s': texture reference '%s' is bound to %s",
+                function_name(function), reference->name,
                 stale ? "memory that was freed" : "nothing: set_array or set_address does that");
     return -1;
 }
@@ -331,7 +332,8 @@ static int check_item(FunctionObject *function, PyObject *item, bool for_launch)
         return -1;
     }
     const ReferenceObject *object = reference_cast(item);
-    if (object->module == function->module) return for_launch ? check_binding(function, object->reference) : 0;
+    if (object->module == function->module)
+        return for_launch ? check_binding(function, object->reference) : 0;
     raise_logic(state, "kernel '%s': texture reference '%s' belongs to %s", function_name(function),
                 object->reference->name,
                 object->module ? "another module" : "no module: Module.get_texref gives those of one");

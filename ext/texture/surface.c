@@ -34,13 +34,22 @@ static int check_storable(ModuleState *state, CUarray handle)
     return -1;
 }
 
+PyDoc_STRVAR(surface_doc, "SurfaceObject(array)\n--\n\n"
+                          "A surface over an Array, in the current context. Kernels take it as a\n"
+                          "cudaSurfaceObject_t.\n"
+                          "\nParameters\n----------\n"
+                          "array : Array\n    Made with array3d_flags.SURFACE_LDST.\n"
+                          "\nRaises\n------\n"
+                          "LogicError\n    The Array has no such flag.\n"
+                          "\nNotes\n-----\n"
+                          "Calls cuSurfObjectCreate.");
+
 static PyObject *surface_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"array", NULL};
     ModuleState *state = state_of_type(type);
     PyObject *given[1];
     CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
-    if (convert_call("SurfaceObject", names, 1, args, kwargs, given) < 0
+    if (convert_call(surface_doc, args, kwargs, GIVEN(given)) < 0
         || cuda_array_handle(state, given[0], "array", &resource.res.array.hArray) < 0
         || check_storable(state, resource.res.array.hArray) < 0)
         return NULL;
@@ -90,8 +99,10 @@ static PyObject *surface_free(PyObject *self, PyObject *Py_UNUSED(none))
 
 static PyMethodDef surface_methods[] = {
     {"free", surface_free, METH_NOARGS,
-     "free()\n--\n\nGive the surface back now; the array stays. Nothing happens the second time\n"
-     "(cuSurfObjectDestroy)."},
+     "free($self)\n--\n\n"
+     "Destroy the surface now; the array stays. Nothing happens the second time.\n"
+     "\nNotes\n-----\n"
+     "Calls cuSurfObjectDestroy."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -101,13 +112,6 @@ static PyMemberDef surface_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(TextureObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
-
-PyDoc_STRVAR(
-    surface_doc,
-    "SurfaceObject(array)\n--\n\n"
-    "A surface over an Array made with array3d_flags.SURFACE_LDST, in the current context. Kernels take it as\n"
-    "an argument of type cudaSurfaceObject_t. LogicError when the Array has no such flag "
-    "(cuSurfObjectCreate).");
 
 static PyType_Slot surface_slots[] = {
     {Py_tp_doc, (void *)surface_doc},

@@ -10,20 +10,23 @@ PyObject *surface_reference_new(CodeModuleObject *module, const char *name)
                      : NULL;
 }
 
-PyDoc_STRVAR(
-    set_array_doc,
-    "set_array(array, flags=0)\n--\n\n"
-    "Binds it to an Array made with array3d_flags.SURFACE_LDST, which stays alive while it is bound; flags "
-    "must be 0.\nLogicError when the Array has no such flag or other dimensions than the surface<> "
-    "(cuSurfRefSetArray).");
+PyDoc_STRVAR(set_array_doc, "set_array($self, array, flags=0)\n--\n\n"
+                            "Bind it to an Array, which stays alive while it is bound.\n"
+                            "\nParameters\n----------\n"
+                            "array : Array\n    Made with array3d_flags.SURFACE_LDST.\n"
+                            "flags : int\n    Must be 0.\n"
+                            "\nRaises\n------\n"
+                            "LogicError\n"
+                            "    The Array has no such flag or other dimensions than the ``surface<>``.\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuSurfRefSetArray.");
 
 static PyObject *set_array(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"array", "flags", NULL};
     ReferenceObject *object = reference_cast(self);
     PyObject *given[2];
     unsigned flags = 0;
-    if (convert_arguments("set_array", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_array_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[1], "flags", &flags) < 0)
         return NULL;
     if (flags)
@@ -36,8 +39,14 @@ static PyObject *set_array(PyObject *self, FAST_PARAMETERS)
 static PyMethodDef surface_reference_methods[] = {
     {"set_array", AS_METHOD(set_array), FAST_KEYWORDS, set_array_doc},
     {"get_array", reference_get_array, METH_NOARGS,
-     "get_array() -> Array\n--\n\nThe Array that it is bound to; LogicError when there is none "
-     "(cuSurfRefGetArray)."},
+     "get_array($self)\n--\n\n"
+     "The Array that it is bound to.\n"
+     "\nReturns\n-------\n"
+     "Array\n"
+     "\nRaises\n------\n"
+     "LogicError\n    It is not bound.\n"
+     "\nNotes\n-----\n"
+     "Calls cuSurfRefGetArray."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -46,10 +55,10 @@ static PyMemberDef surface_reference_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(
-    surface_reference_doc,
-    "What a surface<> variable of a module reads and writes; made by Module.get_surfref. Launches of the "
-    "module's\nkernels use what it is bound to when they are made.");
+PyDoc_STRVAR(surface_reference_doc,
+             "What a ``surface<>`` variable of a module reads and writes; made by\n"
+             "Module.get_surfref.\n\n"
+             "Launches of the module's kernels use what it is bound to when they are made.");
 
 static PyType_Slot surface_reference_slots[] = {
     {Py_tp_doc, (void *)surface_reference_doc},    {Py_tp_dealloc, AS_SLOT(reference_dealloc)},

@@ -1,5 +1,5 @@
-/* TextureObject: an Array or linear memory that kernels read by coordinates, with filtering and with modes for
- * what lies outside. */
+/* TextureObject: an Array or linear memory that kernels read by coordinates, with filtering and with modes
+ * for what lies outside. */
 #include "ext/texture/texture.h"
 
 #include <string.h>
@@ -46,8 +46,9 @@ int texture_traverse(PyObject *self, visitproc visit, void *arg)
 PyObject *texture_int(PyObject *self)
 {
     unsigned long long handle = 0;
-    return texture_argument(texture_cast(self)->state, self, &handle) < 0 ? NULL
-                                                                          : PyLong_FromUnsignedLongLong(handle);
+    return texture_argument(texture_cast(self)->state, self, &handle) < 0
+               ? NULL
+               : PyLong_FromUnsignedLongLong(handle);
 }
 
 /* ---- What is read ---- */
@@ -73,7 +74,8 @@ int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D
         PyErr_Format(PyExc_ValueError, "pitch is %zu, but a row has %zu bytes", pitch, row);
         return -1;
     }
-    if (__builtin_mul_overflow(pitch, shape->Height - 1, &bytes) || __builtin_add_overflow(bytes, row, &bytes))
+    if (__builtin_mul_overflow(pitch, shape->Height - 1, &bytes)
+        || __builtin_add_overflow(bytes, row, &bytes))
         bytes = SIZE_MAX;
     out->resType = CU_RESOURCE_TYPE_PITCH2D;
     out->res.pitch2D.format = shape->Format;
@@ -173,7 +175,8 @@ static int read_format(ModuleState *state, const CUDA_RESOURCE_DESC *resource, C
     return 0;
 }
 
-/* Integers that are read as such: drivers take a linear filter for them, and what then is read is not said. */
+/* Integers that are read as such: drivers take a linear filter for them, and what then is read is not said.
+ */
 static int check_filter(ModuleState *state, const CUDA_RESOURCE_DESC *resource,
                         const CUDA_TEXTURE_DESC *sampling, const char *what, const char *name)
 {
@@ -214,16 +217,32 @@ PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
     return (PyObject *)texture;
 }
 
+PyDoc_STRVAR(texture_doc,
+             "TextureObject(source, descr=None, pitch=0, address_mode=1, filter_mode=0, flags=0, "
+             "border_color=(0, 0, 0, 0), max_anisotropy=0)\n--\n\n"
+             "A texture over an Array or device memory. Kernels take it as a cudaTextureObject_t.\n"
+             "\nParameters\n----------\n"
+             "source : Array or device address\n"
+             "descr : ArrayDescriptor\n    Of device memory: one row where its height is 0.\n"
+             "pitch : int\n    Bytes from row to row of device memory.\n"
+             "address_mode : address_mode or sequence of it\n"
+             "    One for all dimensions or for each; 1 is CLAMP.\n"
+             "filter_mode : filter_mode\n    0 is POINT.\n"
+             "flags : int\n    TRSF_READ_AS_INTEGER, TRSF_NORMALIZED_COORDINATES and TRSF_SRGB.\n"
+             "border_color : sequence of float\n    Four numbers.\n"
+             "max_anisotropy : int\n"
+             "\nRaises\n------\n"
+             "LogicError\n    The driver refuses the combination.\n"
+             "\nNotes\n-----\n"
+             "Calls cuTexObjectCreate.");
+
 static PyObject *texture_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"source",       "descr",          "pitch",
-                                        "address_mode", "filter_mode",    "flags",
-                                        "border_color", "max_anisotropy", NULL};
     ModuleState *state = state_of_type(type);
     PyObject *given[8];
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC sampling;
-    if (convert_call("TextureObject", names, 1, args, kwargs, given) < 0
+    if (convert_call(texture_doc, args, kwargs, GIVEN(given)) < 0
         || read_resource(state, given[0], given[1], given[2], &resource) < 0
         || read_sampling(given + 3, &sampling) < 0)
         return NULL;
@@ -273,8 +292,10 @@ static PyObject *texture_free(PyObject *self, PyObject *Py_UNUSED(none))
 
 static PyMethodDef texture_methods[] = {
     {"free", texture_free, METH_NOARGS,
-     "free()\n--\n\nGive the texture back now; its memory stays. Nothing happens the second time\n"
-     "(cuTexObjectDestroy)."},
+     "free($self)\n--\n\n"
+     "Destroy the texture now; its memory stays. Nothing happens the second time.\n"
+     "\nNotes\n-----\n"
+     "Calls cuTexObjectDestroy."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -284,18 +305,6 @@ static PyMemberDef texture_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(TextureObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
-
-PyDoc_STRVAR(texture_doc,
-             "TextureObject(source, descr=None, pitch=0, address_mode=address_mode.CLAMP, "
-             "filter_mode=filter_mode.POINT,\n"
-             "flags=0, border_color=(0, 0, 0, 0), max_anisotropy=0)\n--\n\n"
-             "A texture over an Array, or over device memory that an ArrayDescriptor describes: one row where "
-             "its height\n"
-             "is 0, else rows that are `pitch` bytes apart. Kernels take it as an argument of type "
-             "cudaTextureObject_t.\n"
-             "address_mode may be a sequence, one for each dimension; flags are TRSF_READ_AS_INTEGER,\n"
-             "TRSF_NORMALIZED_COORDINATES and TRSF_SRGB. LogicError when the driver refuses the combination\n"
-             "(cuTexObjectCreate).");
 
 static PyType_Slot texture_slots[] = {
     {Py_tp_doc, (void *)texture_doc},

@@ -20,8 +20,8 @@ static inline TextureObject *texture_cast(PyObject *object) { return (TextureObj
  * was freed or its context is gone. */
 int texture_argument(ModuleState *state, PyObject *value, unsigned long long *out);
 
-/* New objects over a resource, in the current context, which keep the source alive. reference: the name of the
- * texture or surface reference that they are for, for messages; else NULL. NULL with an exception. */
+/* New objects over a resource, in the current context, which keep the source alive. reference: the name of
+ * the texture or surface reference that they are for, for messages; else NULL. NULL with an exception. */
 PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *source,
                          const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling,
                          const char *reference);
@@ -37,8 +37,5 @@ int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D
 TextureObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *source);
 int texture_traverse(PyObject *self, visitproc visit, void *arg);
 PyObject *texture_int(PyObject *self);
-
-int texture_setup(PyObject *module, ModuleState *state);
-int surface_setup(PyObject *module, ModuleState *state);
 
 #endif

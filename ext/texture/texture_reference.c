@@ -9,7 +9,8 @@
 /* ---- Shared with SurfaceReference ---- */
 
 /* Takes over a reference that belongs to no module. */
-PyObject *reference_wrap(ModuleState *state, PyTypeObject *type, CodeModuleObject *module, Reference *reference)
+PyObject *reference_wrap(ModuleState *state, PyTypeObject *type, CodeModuleObject *module,
+                         Reference *reference)
 {
     ReferenceObject *self = reference_cast(type->tp_alloc(type, 0));
     if (!self) {
@@ -67,31 +68,60 @@ PyObject *texture_reference_new(CodeModuleObject *module, const char *name)
                      : NULL;
 }
 
+PyDoc_STRVAR(texture_reference_doc,
+             "TextureReference()\n--\n\n"
+             "What a ``texture<>`` variable of a module reads; made by Module.get_texref.\n\n"
+             "Launches of the module's kernels read what it is bound to when they are made. One made\n"
+             "by this constructor belongs to no module.");
+
 static PyObject *texture_reference_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {NULL};
-    if (convert_call("TextureReference", names, 0, args, kwargs, NULL) < 0) return NULL;
+    if (convert_call(texture_reference_doc, args, kwargs, NOTHING_GIVEN) < 0) return NULL;
     Reference *reference = reference_new("", false);
     return reference ? reference_wrap(state_of_type(type), type, NULL, reference) : NULL;
 }
 
+PyDoc_STRVAR(set_array_doc, "set_array($self, array)\n--\n\n"
+                            "Bind it to an Array, which stays alive while it is bound.\n"
+                            "\nParameters\n----------\n"
+                            "array : Array\n    Its format is taken.\n"
+                            "\nRaises\n------\n"
+                            "LogicError\n    The Array has other dimensions than the ``texture<>``.\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuTexRefSetArray.");
+
 static PyObject *set_array(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"array", NULL};
     PyObject *given[1];
-    if (convert_arguments("set_array", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_array_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || reference_set_array(reference_cast(self), given[0]) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(set_address_doc,
+             "set_address($self, devptr, bytes, allow_offset=False)\n--\n\n"
+             "Bind it to linear memory, which kernels read with tex1Dfetch.\n\n"
+             "The format is that of set_format, at first that of the ``texture<>``.\n"
+             "\nParameters\n----------\n"
+             "devptr : device address\n    An object stays alive while it is bound.\n"
+             "bytes : int\n"
+             "allow_offset : bool\n    Take an address that is no multiple of TEXTURE_ALIGNMENT.\n"
+             "\nReturns\n-------\n"
+             "int\n"
+             "    Bytes from the multiple of TEXTURE_ALIGNMENT before devptr, to be added in the\n"
+             "    kernel.\n"
+             "\nRaises\n------\n"
+             "LogicError\n    That is not 0 and allow_offset is false.\n"
+             "\nNotes\n-----\n"
+             "Calls cuTexRefSetAddress.");
+
 static PyObject *set_address(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"devptr", "bytes", "allow_offset", NULL};
     PyObject *given[3];
     size_t bytes = 0, offset = 0;
     int allow_offset = 0;
-    if (convert_arguments("set_address", names, 2, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_address_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_size(given[1], "bytes", &bytes) < 0
         || (given[2] && (allow_offset = PyObject_IsTrue(given[2])) < 0)
         || reference_set_linear(reference_cast(self), given[0], bytes, allow_offset, &offset) < 0)
@@ -99,12 +129,22 @@ static PyObject *set_address(PyObject *self, FAST_PARAMETERS)
     return PyLong_FromSize_t(offset);
 }
 
+PyDoc_STRVAR(set_address_2d_doc, "set_address_2d($self, devptr, descr, pitch)\n--\n\n"
+                                 "Bind it to rows of device memory.\n"
+                                 "\nParameters\n----------\n"
+                                 "devptr : device address\n"
+                                 "descr : ArrayDescriptor\n"
+                                 "pitch : int\n    Bytes from row to row.\n"
+                                 "\nRaises\n------\n"
+                                 "LogicError\n    The address or the pitch is not aligned.\n"
+                                 "\nNotes\n-----\n"
+                                 "Calls cuTexRefSetAddress2D.");
+
 static PyObject *set_address_2d(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"devptr", "descr", "pitch", NULL};
     PyObject *given[3];
     size_t pitch = 0;
-    if (convert_arguments("set_address_2d", names, 3, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_address_2d_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_size(given[2], "pitch", &pitch) < 0
         || reference_set_pitched(reference_cast(self), given[0], given[1], pitch) < 0)
         return NULL;
@@ -139,23 +179,32 @@ static PyObject *refuse(PyObject *self, const char *routine, const char *why)
     return raise_driver(reference_cast(self)->state, CUDA_ERROR_INVALID_VALUE, routine, "%s", why);
 }
 
+PyDoc_STRVAR(set_format_doc, "set_format($self, fmt, num_components)\n--\n\n"
+                             "Set the format of linear memory.\n"
+                             "\nParameters\n----------\n"
+                             "fmt : array_format\n"
+                             "num_components : {1, 2, 4}\n    Channels.\n"
+                             "\nNotes\n-----\n"
+                             "Calls cuTexRefSetFormat.");
+
 static PyObject *set_format(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"fmt", "num_components", NULL};
     Reference *reference = reference_cast(self)->reference;
     PyObject *given[2];
     unsigned format, channels;
-    if (convert_arguments("set_format", names, 2, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_format_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "fmt", &format) < 0
         || convert_unsigned(given[1], "num_components", &channels) < 0)
         return NULL;
-    if (!cuda_array_element_size(format, 1)) return refuse(self, "cuTexRefSetFormat", "fmt is no array_format");
+    if (!cuda_array_element_size(format, 1))
+        return refuse(self, "cuTexRefSetFormat", "fmt is no array_format");
     if (channels != 1 && channels != 2 && channels != 4)
         return refuse(self, "cuTexRefSetFormat", "num_components is 1, 2 or 4");
     const Binding *now = reference->binding;
     bool same = format == now->format && channels == now->channels;
     if (!same && now->source && now->resource.resType != CU_RESOURCE_TYPE_LINEAR)
-        return refuse(self, "cuTexRefSetFormat", "an Array and 2D memory have the format of their descriptor");
+        return refuse(self, "cuTexRefSetFormat",
+                      "an Array and 2D memory have the format of their descriptor");
     Binding *former, *binding = reference_renew(reference, &former);
     if (!binding) return NULL;
     binding->format = format;
@@ -172,14 +221,21 @@ static int read_axis(PyObject *self, PyObject *value, const char *routine, int *
     return -1;
 }
 
+PyDoc_STRVAR(set_address_mode_doc, "set_address_mode($self, dim, am)\n--\n\n"
+                                   "Set how coordinates outside are treated.\n"
+                                   "\nParameters\n----------\n"
+                                   "dim : {0, 1, 2}\n"
+                                   "am : address_mode\n"
+                                   "\nNotes\n-----\n"
+                                   "Calls cuTexRefSetAddressMode.");
+
 static PyObject *set_address_mode(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"dim", "am", NULL};
     Reference *reference = reference_cast(self)->reference;
     PyObject *given[2];
     unsigned mode;
     int axis;
-    if (convert_arguments("set_address_mode", names, 2, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_address_mode_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || read_axis(self, given[0], "cuTexRefSetAddressMode", &axis) < 0
         || convert_unsigned(given[1], "am", &mode) < 0)
         return NULL;
@@ -189,13 +245,19 @@ static PyObject *set_address_mode(PyObject *self, FAST_PARAMETERS)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(set_filter_mode_doc, "set_filter_mode($self, fm)\n--\n\n"
+                                  "Set the filter.\n"
+                                  "\nParameters\n----------\n"
+                                  "fm : filter_mode\n"
+                                  "\nNotes\n-----\n"
+                                  "Calls cuTexRefSetFilterMode.");
+
 static PyObject *set_filter_mode(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"fm", NULL};
     Reference *reference = reference_cast(self)->reference;
     PyObject *given[1];
     unsigned mode;
-    if (convert_arguments("set_filter_mode", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_filter_mode_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "fm", &mode) < 0)
         return NULL;
     if (mode > CU_TR_FILTER_MODE_LINEAR) return refuse(self, "cuTexRefSetFilterMode", "fm is no filter_mode");
@@ -203,14 +265,23 @@ static PyObject *set_filter_mode(PyObject *self, FAST_PARAMETERS)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(set_flags_doc,
+             "set_flags($self, flags)\n--\n\n"
+             "Set the flags.\n"
+             "\nParameters\n----------\n"
+             "flags : int\n"
+             "    TRSF_NORMALIZED_COORDINATES, TRSF_SRGB and TRSF_READ_AS_INTEGER, combined with\n"
+             "    ``|``. How a ``texture<>`` of integers is read, its declaration decides.\n"
+             "\nNotes\n-----\n"
+             "Calls cuTexRefSetFlags.");
+
 static PyObject *set_flags(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"flags", NULL};
     enum { KNOWN = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB };
     Reference *reference = reference_cast(self)->reference;
     PyObject *given[1];
     unsigned flags;
-    if (convert_arguments("set_flags", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(set_flags_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
     if (flags & ~(unsigned)KNOWN)
@@ -219,13 +290,21 @@ static PyObject *set_flags(PyObject *self, FAST_PARAMETERS)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(get_address_mode_doc, "get_address_mode($self, dim)\n--\n\n"
+                                   "How coordinates outside are treated.\n"
+                                   "\nParameters\n----------\n"
+                                   "dim : {0, 1, 2}\n"
+                                   "\nReturns\n-------\n"
+                                   "address_mode\n"
+                                   "\nNotes\n-----\n"
+                                   "Calls cuTexRefGetAddressMode.");
+
 static PyObject *get_address_mode(PyObject *self, FAST_PARAMETERS)
 {
-    static const char *const names[] = {"dim", NULL};
     const ReferenceObject *object = reference_cast(self);
     PyObject *given[1];
     int axis;
-    if (convert_arguments("get_address_mode", names, 1, args, arg_count, keywords, given) < 0
+    if (convert_arguments(get_address_mode_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || read_axis(self, given[0], "cuTexRefGetAddressMode", &axis) < 0)
         return NULL;
     return constants_member(object->state, object->state->address_mode,
@@ -243,8 +322,8 @@ static PyObject *get_format(PyObject *self, PyObject *Py_UNUSED(none))
 {
     const ReferenceObject *object = reference_cast(self);
     unsigned channels = object->reference->binding->channels;
-    PyObject *format =
-        constants_member(object->state, object->state->array_format, (long)object->reference->binding->format);
+    PyObject *format = constants_member(object->state, object->state->array_format,
+                                        (long)object->reference->binding->format);
     return format ? Py_BuildValue("(NI)", format, channels) : NULL;
 }
 
@@ -255,61 +334,54 @@ static PyObject *get_flags(PyObject *self, PyObject *Py_UNUSED(none))
 
 /* ---- The class ---- */
 
-PyDoc_STRVAR(
-    set_array_doc,
-    "set_array(array)\n--\n\n"
-    "Binds it to an Array, whose format it takes, and which stays alive while it is bound. LogicError when "
-    "the\nArray has other dimensions than the texture<> (cuTexRefSetArray).");
-
-PyDoc_STRVAR(
-    set_address_doc,
-    "set_address(devptr, bytes, allow_offset=False) -> int\n--\n\n"
-    "Binds it to linear memory of the format set by set_format, which at first is that of the texture<>; "
-    "kernels read it\nwith tex1Dfetch. Textures begin at multiples of TEXTURE_ALIGNMENT: the result is the "
-    "number of bytes from there to\ndevptr, to be added in the kernel. LogicError when that is not 0 and "
-    "allow_offset is false. An object given as\ndevptr stays alive while it is bound (cuTexRefSetAddress).");
-
-PyDoc_STRVAR(
-    set_address_2d_doc,
-    "set_address_2d(devptr, descr, pitch)\n--\n\n"
-    "Binds it to rows of memory that are `pitch` bytes apart, as an ArrayDescriptor says. LogicError when "
-    "address or\npitch are not aligned (cuTexRefSetAddress2D).");
-
-PyDoc_STRVAR(set_format_doc, "set_format(fmt, num_components)\n--\n\n"
-                             "An array_format and 1, 2 or 4 channels, of linear memory (cuTexRefSetFormat).");
-
-PyDoc_STRVAR(set_address_mode_doc, "set_address_mode(dim, am)\n--\n\n"
-                                   "The address_mode on axis 0, 1 or 2 (cuTexRefSetAddressMode).");
-
-PyDoc_STRVAR(
-    set_flags_doc,
-    "set_flags(flags)\n--\n\n"
-    "TRSF_NORMALIZED_COORDINATES, TRSF_SRGB and TRSF_READ_AS_INTEGER, combined with |. Of a texture<> of "
-    "integers\nthe declaration has the last word on how these are read (cuTexRefSetFlags).");
-
 static PyMethodDef texture_reference_methods[] = {
     {"set_array", AS_METHOD(set_array), FAST_KEYWORDS, set_array_doc},
     {"set_address", AS_METHOD(set_address), FAST_KEYWORDS, set_address_doc},
     {"set_address_2d", AS_METHOD(set_address_2d), FAST_KEYWORDS, set_address_2d_doc},
     {"set_format", AS_METHOD(set_format), FAST_KEYWORDS, set_format_doc},
     {"set_address_mode", AS_METHOD(set_address_mode), FAST_KEYWORDS, set_address_mode_doc},
-    {"set_filter_mode", AS_METHOD(set_filter_mode), FAST_KEYWORDS,
-     "set_filter_mode(fm)\n--\n\nA filter_mode (cuTexRefSetFilterMode)."},
+    {"set_filter_mode", AS_METHOD(set_filter_mode), FAST_KEYWORDS, set_filter_mode_doc},
     {"set_flags", AS_METHOD(set_flags), FAST_KEYWORDS, set_flags_doc},
     {"get_array", reference_get_array, METH_NOARGS,
-     "get_array() -> Array\n--\n\nThe Array that it is bound to; LogicError when there is none "
-     "(cuTexRefGetArray)."},
+     "get_array($self)\n--\n\n"
+     "The Array that it is bound to.\n"
+     "\nReturns\n-------\n"
+     "Array\n"
+     "\nRaises\n------\n"
+     "LogicError\n    It is not bound to one.\n"
+     "\nNotes\n-----\n"
+     "Calls cuTexRefGetArray."},
     {"get_address", get_address, METH_NOARGS,
-     "get_address() -> int\n--\n\nThe address at which the texture begins; LogicError when it is bound to no "
-     "memory\n(cuTexRefGetAddress)."},
-    {"get_address_mode", AS_METHOD(get_address_mode), FAST_KEYWORDS,
-     "get_address_mode(dim) -> address_mode\n--\n\nOf axis 0, 1 or 2 (cuTexRefGetAddressMode)."},
+     "get_address($self)\n--\n\n"
+     "The address at which the texture begins.\n"
+     "\nReturns\n-------\n"
+     "int\n"
+     "\nRaises\n------\n"
+     "LogicError\n    It is bound to no memory.\n"
+     "\nNotes\n-----\n"
+     "Calls cuTexRefGetAddress."},
+    {"get_address_mode", AS_METHOD(get_address_mode), FAST_KEYWORDS, get_address_mode_doc},
     {"get_filter_mode", get_filter_mode, METH_NOARGS,
-     "get_filter_mode() -> filter_mode\n--\n\n(cuTexRefGetFilterMode)."},
+     "get_filter_mode($self)\n--\n\n"
+     "The filter.\n"
+     "\nReturns\n-------\n"
+     "filter_mode\n"
+     "\nNotes\n-----\n"
+     "Calls cuTexRefGetFilterMode."},
     {"get_format", get_format, METH_NOARGS,
-     "get_format() -> (array_format, channels)\n--\n\n(cuTexRefGetFormat)."},
+     "get_format($self)\n--\n\n"
+     "The format of linear memory.\n"
+     "\nReturns\n-------\n"
+     "(array_format, channels) : tuple\n"
+     "\nNotes\n-----\n"
+     "Calls cuTexRefGetFormat."},
     {"get_flags", get_flags, METH_NOARGS,
-     "get_flags() -> int\n--\n\nTRSF_ values combined with | (cuTexRefGetFlags)."},
+     "get_flags($self)\n--\n\n"
+     "The flags.\n"
+     "\nReturns\n-------\n"
+     "int\n    ``TRSF_`` values combined with ``|``.\n"
+     "\nNotes\n-----\n"
+     "Calls cuTexRefGetFlags."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -317,12 +389,6 @@ static PyMemberDef texture_reference_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(ReferenceObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
-
-PyDoc_STRVAR(texture_reference_doc,
-             "TextureReference()\n--\n\n"
-             "What a texture<> variable of a module reads; made by Module.get_texref. Launches of the module's "
-             "kernels read what\nit is bound to when they are made. One made by this constructor belongs to no "
-             "module.");
 
 static PyType_Slot texture_reference_slots[] = {
     {Py_tp_doc, (void *)texture_reference_doc},

@@ -15,6 +15,7 @@ import pycuda
 
 from . import cache, finder, includes, nvcc, nvrtc, options, report, textures
 from .source import NAME, USERS_NAME, lines_of
+from .target import Target
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DEVICE_HEADERS = os.path.join(_PACKAGE, "cuda")
@@ -35,7 +36,7 @@ class Job(NamedTuple):
     nvcc: str
     keep: bool
     cache_dir: object
-    device: object  # a target.Target or None
+    device: Target | None
     users: str | None = None  # the source before it was wrapped, for a debugger to show
 
 
@@ -228,8 +229,9 @@ def _with_nvrtc(
 
 def _reads(job: Job):
     """The version of PTX that _for_device keeps to; None: as a driver of CUDA 13 the CPU device reads any."""
-    poses = job.device is not None and job.device.takes_ptx and job.device.driver < (13, 0)
-    return job.device.ptx_version if poses else None
+    if job.device is None or not job.device.takes_ptx or job.device.driver >= (13, 0):
+        return None
+    return job.device.ptx_version
 
 
 def _for_device(job: Job, code: bytes) -> bytes:

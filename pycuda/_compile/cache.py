@@ -34,9 +34,10 @@ def digest(*parts: bytes) -> str:
 
 
 def _user_cache_folder() -> str:
+    """As platformdirs says. On Linux without it: to import it takes longer than to load a cached kernel."""
     if sys.platform.startswith("linux"):
-        base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
-        return os.path.join(base, "pycuda")
+        base = os.environ.get("XDG_CACHE_HOME", "").strip()
+        return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.cache"), "pycuda")
     import platformdirs
 
     return platformdirs.user_cache_dir("pycuda", "pycuda")

@@ -195,8 +195,9 @@ def _from_record(data: bytes | None) -> Compiler | None:
     """The compiler of a record, if its files are as they were."""
     if data is None:
         return None
-    path, version, identity, headers, *folders = data.decode("utf-8", "surrogateescape").split("\n")
-    version = tuple(int(part) for part in version.split("."))
+    path, number, identity, headers, *folders = data.decode("utf-8", "surrogateescape").split("\n")
+    major, minor = number.split(".")
+    version = int(major), int(minor)
     if _file_identity(path, version) != identity or _header_identity(folders) != headers:
         return None
     return Compiler(path, version, identity, tuple(folders), headers)
@@ -257,7 +258,7 @@ def find_nvcc(nvcc: str) -> str | None:
 
 def what_to_install(driver_major: int | None) -> str:
     """The sentence for an error that finds no compiler."""
-    extra = {11: "cu12", 12: "cu12"}.get(driver_major, "cu13")
+    extra = "cu12" if driver_major in (11, 12) else "cu13"
     other = "cu12" if extra == "cu13" else "cu13"
     return (
         f"install NVIDIA's run-time compiler with: pip install pycuda[{extra}] (or pycuda[{other}]), or "

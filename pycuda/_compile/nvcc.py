@@ -87,8 +87,8 @@ def compile_source(path: str, source: str, options, target: str, keep: bool, use
             command, cwd=folder, capture_output=True, text=True, errors="replace", env=_environment()
         )
         code = _result(os.path.join(folder, f"{NAME.partition('.')[0]}.{target}"), done.returncode)
-        said = [text.replace(shown, NAME) for text in (done.stdout, done.stderr)]
-        return Outcome(code, command, *said, folder if keep else None)
+        stdout, stderr = (text.replace(shown, NAME) for text in (done.stdout, done.stderr))
+        return Outcome(code, command, stdout, stderr, folder if keep else None)
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)

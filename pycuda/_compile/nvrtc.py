@@ -26,14 +26,14 @@ def open_library(path: str) -> tuple[int, int]:
     """Load NVRTC from path and make it the one in use; its version. Raises what the loader says."""
     global _current
     version = _driver._nvrtc_open(path)
-    _opened[path] = tuple(version)[:2]
+    _opened[path] = version
     _current = path
     return _opened[path]
 
 
 def _run(source: str, options, want: str, folder: str | None):
     program = os.path.join(folder, NAME) if folder else _PROGRAM
-    code, log, _ = _driver._nvrtc_compile(source, program, (), list(options), want, ())
+    code, log = _driver._nvrtc_compile(source, program, list(options), want)
     log = (log or "").replace(program, NAME).strip("\0\n")
     return code, log.replace(os.path.join(folder, USERS_NAME), NAME) if folder else log
 

@@ -255,7 +255,7 @@ def parse(options) -> Parsed:
     parser = _Parser()
     for item, row, value in _pairs(options):
         action = row.action if row else None
-        (_ACTIONS.get(action) or getattr(_Parser, action))(parser, item, row, value)
+        (_ACTIONS.get(action) or getattr(_Parser, str(action)))(parser, item, row, value)
     return Parsed(parser.nvrtc, parser.folders, parser.forced, parser.arch, parser.code, parser.needs_nvcc)
 
 

@@ -33,10 +33,19 @@ class Target(NamedTuple):
 
 
 def default_ordinal() -> int | None:
-    """The device number from CUDA_DEVICE or ~/.cuda_device; None when neither says one.
+    """The device number from CUDA_DEVICE or ~/.cuda_device.
 
-    A CUDA_DEVICE that is no number is a ValueError; a file that cannot be read, or says no number, is
-    ignored.
+    A file that cannot be read, or says no number, is ignored.
+
+    Returns
+    -------
+    int or None
+        None when neither says one.
+
+    Raises
+    ------
+    ValueError
+        CUDA_DEVICE is no number.
     """
     text = os.environ.get("CUDA_DEVICE")
     if text:

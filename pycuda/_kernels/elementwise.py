@@ -75,7 +75,7 @@ def _loop_dtypes(row: Function, operands: tuple, dtype):
     return row.rule.resolve_dtypes((*operands, *(None,) * row.rule.nout), signature=signature)
 
 
-def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: str) -> None:
+def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) -> None:
     if not np.can_cast(result, out, casting):
         raise TypeError(
             f"{row.name} gives {result}, which is not cast to {out} under the rule {casting!r}: "

@@ -72,7 +72,7 @@ def first(a, b):
     return dtype, dtype, dtype
 
 
-_clip = getattr(np, "_core", getattr(np, "core", None)).umath.clip
+_clip = (np._core if hasattr(np, "_core") else np.core).umath.clip
 
 # ---- the table
 

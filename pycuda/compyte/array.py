@@ -6,7 +6,18 @@ import numpy as np
 
 
 def f_contiguous_strides(itemsize, shape) -> tuple[int, ...]:
-    """Strides in bytes of a packed Fortran-ordered array; axes of length 0 count as 1."""
+    """Strides in bytes of a packed Fortran-ordered array; axes of length 0 count as 1.
+
+    Parameters
+    ----------
+    itemsize : int
+        Bytes.
+    shape : sequence of int
+
+    Returns
+    -------
+    tuple of int
+    """
     strides, stride = [], itemsize
     for length in shape:
         strides.append(stride)
@@ -15,13 +26,33 @@ def f_contiguous_strides(itemsize, shape) -> tuple[int, ...]:
 
 
 def c_contiguous_strides(itemsize, shape) -> tuple[int, ...]:
-    """Strides in bytes of a packed C-ordered array; axes of length 0 count as 1."""
+    """Strides in bytes of a packed C-ordered array; axes of length 0 count as 1.
+
+    Parameters
+    ----------
+    itemsize : int
+        Bytes.
+    shape : sequence of int
+
+    Returns
+    -------
+    tuple of int
+    """
     return f_contiguous_strides(itemsize, tuple(shape)[::-1])[::-1]
 
 
 def equal_strides(strides1, strides2, shape) -> bool:
-    """Whether two strides address an array of this shape alike: axes of length 1, and empty arrays, do not
-    count.
+    """Whether two strides address an array of this shape alike: axes of length 1, and empty
+    arrays, do not count.
+
+    Parameters
+    ----------
+    strides1, strides2 : sequence of int
+    shape : sequence of int
+
+    Returns
+    -------
+    bool
     """
     if len(strides1) != len(strides2) or len(strides2) != len(shape):
         return False
@@ -31,17 +62,47 @@ def equal_strides(strides1, strides2, shape) -> bool:
 
 
 def is_f_contiguous_strides(strides, itemsize, shape) -> bool:
-    """Whether these are the strides of a packed Fortran-ordered array."""
+    """Whether these are the strides of a packed Fortran-ordered array.
+
+    Parameters
+    ----------
+    strides : sequence of int
+    itemsize : int
+        Bytes.
+    shape : sequence of int
+
+    Returns
+    -------
+    bool
+    """
     return equal_strides(strides, f_contiguous_strides(itemsize, shape), shape)
 
 
 def is_c_contiguous_strides(strides, itemsize, shape) -> bool:
-    """Whether these are the strides of a packed C-ordered array."""
+    """Whether these are the strides of a packed C-ordered array.
+
+    Parameters
+    ----------
+    strides : sequence of int
+    itemsize : int
+        Bytes.
+    shape : sequence of int
+
+    Returns
+    -------
+    bool
+    """
     return equal_strides(strides, c_contiguous_strides(itemsize, shape), shape)
 
 
 class ArrayFlags:
-    """ArrayFlags(array): c_contiguous, f_contiguous and forc of anything with strides, shape and dtype."""
+    """The attributes c_contiguous, f_contiguous and forc of an array.
+
+    Parameters
+    ----------
+    ary : object
+        Anything with strides, shape and dtype.
+    """
 
     def __init__(self, ary):
         itemsize = ary.dtype.itemsize
@@ -54,14 +115,35 @@ class ArrayFlags:
 
 
 def get_common_dtype(obj1, obj2, allow_double) -> np.dtype:
-    """The dtype that results of both go into; without allow_double, double precision becomes single."""
+    """The dtype that results of both go into.
+
+    Parameters
+    ----------
+    obj1, obj2 : array or scalar
+    allow_double : bool
+        Without it double precision becomes single.
+
+    Returns
+    -------
+    numpy.dtype
+    """
     result = np.result_type(*(each.dtype if hasattr(each, "dtype") else each for each in (obj1, obj2)))
     narrow = {np.dtype(np.float64): np.float32, np.dtype(np.complex128): np.complex64}
     return np.dtype(result if allow_double else narrow.get(result, result))
 
 
 def bound(a):
-    """(lowest address, one past the highest) of an array's memory."""
+    """The memory of an array.
+
+    Parameters
+    ----------
+    a : numpy.ndarray or GPUArray
+
+    Returns
+    -------
+    (low, high) : tuple of int
+        The lowest address, and one past the highest.
+    """
     low = high = a.ctypes.data if isinstance(a, np.ndarray) else int(a.gpudata)
     for length, stride in zip(a.shape, a.strides, strict=True):
         low, high = low + min(0, (length - 1) * stride), high + max(0, (length - 1) * stride)
@@ -69,5 +151,17 @@ def bound(a):
 
 
 def as_strided(x, shape=None, strides=None):
-    """A view of a NumPy array with another shape and strides."""
+    """A view of a NumPy array with another shape and strides.
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+    shape : sequence of int
+    strides : sequence of int
+        Bytes.
+
+    Returns
+    -------
+    numpy.ndarray
+    """
     return np.lib.stride_tricks.as_strided(x, shape, strides)

@@ -29,11 +29,25 @@ class DTypeRegistry:
         self.dtype_to_name: dict[np.dtype, str] = {}
 
     def get_or_register_dtype(self, c_names, dtype=None) -> np.dtype:
-        """The dtype registered for these names, after registering it when dtype is given.
+        """The dtype registered for these names, after registering it when one is given.
 
-        With dtype None the first name is looked up (TypeNameNotKnown when nothing knows it). A name that
-        stands for another dtype is a RuntimeError. An equal dtype registered before is returned in place of
-        the given one.
+        Parameters
+        ----------
+        c_names : str or sequence of str
+        dtype : dtype-like
+            None: the first name is looked up.
+
+        Returns
+        -------
+        numpy.dtype
+            An equal one that was registered before is returned in place of the given one.
+
+        Raises
+        ------
+        TypeNameNotKnown
+            Nothing knows the name.
+        RuntimeError
+            A name stands for another dtype.
         """
         names = _list_of_names(c_names)
         if dtype is None:
@@ -52,7 +66,21 @@ class DTypeRegistry:
         return dtype
 
     def dtype_to_ctype(self, dtype) -> str:
-        """The C name of a dtype; ValueError when it has none."""
+        """The C name of a dtype.
+
+        Parameters
+        ----------
+        dtype : dtype-like
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            It has none.
+        """
         if dtype is None:
             raise ValueError("dtype may not be None")
         dtype = np.dtype(dtype)
@@ -70,15 +98,25 @@ dtype_to_ctype = TYPE_REGISTRY.dtype_to_ctype
 
 
 def register_dtype(dtype, c_names, alias_ok=False) -> None:
-    """The older form of get_or_register_dtype. RuntimeError for a dtype that has a name already, unless
-    alias_ok.
+    """The older form of get_or_register_dtype.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+    c_names : str or sequence of str
+    alias_ok : bool
+
+    Raises
+    ------
+    RuntimeError
+        The dtype has a name already, unless alias_ok.
     """
     if not alias_ok and np.dtype(dtype) in TYPE_REGISTRY.dtype_to_name:
         raise RuntimeError(f"{np.dtype(dtype)} is already registered")
     TYPE_REGISTRY.get_or_register_dtype(c_names, dtype)
 
 
-_INTEGER_NAMES = (
+_INTEGER_NAMES: tuple[tuple[type, tuple[str, ...]], ...] = (
     (np.int8, ("signed char",)),
     (np.uint8, ("unsigned char",)),
     (np.int16, ("short", "signed short", "signed short int", "short signed int")),
@@ -89,7 +127,15 @@ _INTEGER_NAMES = (
 
 
 def fill_registry_with_c_types(registry, respect_windows, include_bool=True) -> None:
-    """Register the types of C under their usual names."""
+    """Register the types of C under their usual names.
+
+    Parameters
+    ----------
+    registry : DTypeRegistry
+    respect_windows : bool
+        On Windows a long has 32 bits.
+    include_bool : bool
+    """
     if include_bool:
         registry.get_or_register_dtype("bool", np.dtype(bool))
     for dtype, names in _INTEGER_NAMES:
@@ -107,7 +153,12 @@ def fill_registry_with_c_types(registry, respect_windows, include_bool=True) -> 
 
 
 def fill_registry_with_opencl_c_types(registry) -> None:
-    """Register OpenCL's scalar names."""
+    """Register OpenCL's scalar names.
+
+    Parameters
+    ----------
+    registry : DTypeRegistry
+    """
     for names, dtype in (
         (("char", "signed char"), np.int8),
         (("uchar", "unsigned char"), np.uint8),
@@ -124,14 +175,24 @@ def fill_registry_with_opencl_c_types(registry) -> None:
 
 
 def fill_registry_with_c99_stdint_types(registry) -> None:
-    """Register int8_t and its kin."""
+    """Register int8_t and its like.
+
+    Parameters
+    ----------
+    registry : DTypeRegistry
+    """
     for kind in ("int", "uint"):
         for bits in (8, 16, 32, 64):
             registry.get_or_register_dtype(f"{kind}{bits}_t", np.dtype(f"{kind}{bits}"))
 
 
 def fill_registry_with_c99_complex_types(registry) -> None:
-    """Register C99's complex types."""
+    """Register C99's complex types.
+
+    Parameters
+    ----------
+    registry : DTypeRegistry
+    """
     registry.get_or_register_dtype(("float complex",), np.complex64)
     registry.get_or_register_dtype(("double complex",), np.complex128)
 
@@ -143,11 +204,27 @@ _DECLARATION = re.compile(
 
 
 def parse_c_arg_backend(c_arg, scalar_factory, vec_factory, name_to_dtype=None):
-    """The declaration of one C argument, made into vec_factory(dtype, name) for pointers and arrays, else
-    scalar_factory(dtype, name).
+    """Read the declaration of an argument in C.
 
-    name_to_dtype maps a C type name to a dtype (a DTypeRegistry, a dict or a function). ValueError when the
-    text is no declaration of a known type.
+    Parameters
+    ----------
+    c_arg : str
+    scalar_factory : callable
+        Called with (dtype, name) for values.
+    vec_factory : callable
+        Called with (dtype, name) for pointers and arrays.
+    name_to_dtype : DTypeRegistry, dict or callable
+        From a C type name to a dtype.
+
+    Returns
+    -------
+    object
+        What the factory returned.
+
+    Raises
+    ------
+    ValueError
+        It is no declaration of a known type.
     """
     text = _QUALIFIERS.sub(" ", c_arg)
     match = _DECLARATION.match(text.replace("*", " * "))

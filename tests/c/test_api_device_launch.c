@@ -24,10 +24,12 @@
 #define CHILD KERNEL("child", "atom.global.add.u32 %r, [%out], 1;\n")
 #define BROKEN KERNEL("broken", "trap;\n")
 #define PARENT KERNEL("parent", LAUNCH("child", "2", "0") LAUNCH("child", "1", "3"))
-#define GRAND KERNEL("grand", LAUNCH("parent", "1", "4") LAUNCH("parent", "2", "4") LAUNCH("parent", "1", "0"))
+#define GRAND \
+    KERNEL("grand", LAUNCH("parent", "1", "4") LAUNCH("parent", "2", "4") LAUNCH("parent", "1", "0"))
 #define GREAT KERNEL("great", LAUNCH("grand", "4", "4") LAUNCH("grand", "1", "3"))
 #define WRONG KERNEL("wrong", LAUNCH("child", "0", "0") LAUNCH("child", "1", "0"))
-#define SPOILT KERNEL("spoilt", LAUNCH("child", "1", "0") LAUNCH("broken", "1", "0") LAUNCH("child", "1", "3"))
+#define SPOILT \
+    KERNEL("spoilt", LAUNCH("child", "1", "0") LAUNCH("broken", "1", "0") LAUNCH("child", "1", "3"))
 /* Adds without an atomic operation. */
 #define PLAIN KERNEL("plain", "ld.global.u32 %r, [%out];\nadd.u32 %r, %r, 1;\nst.global.u32 [%out], %r;\n")
 /* Each block has its own number to add to, four times. */

@@ -12,7 +12,8 @@
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
 
 /* As a program gets them. */
-static CUresult (*mem_free)(CUdeviceptr), (*mem_get_info)(size_t *, size_t *), (*stream_synchronize)(CUstream);
+static CUresult (*mem_free)(CUdeviceptr), (*mem_get_info)(size_t *, size_t *),
+    (*stream_synchronize)(CUstream);
 
 static void get(const char *name, void *function)
 {
@@ -67,8 +68,8 @@ static void *ask(void *data)
     return NULL;
 }
 
-/* While the waiter waits for a host function: whether another call got through. The host function, which makes
- * a call of its own, comes to its end in both cases. */
+/* While the waiter waits for a host function: whether another call got through. The host function, which
+ * makes a call of its own, comes to its end in both cases. */
 static int others_pass(void *(*waiter)(void *))
 {
     pthread_t waiting, asking;

@@ -310,8 +310,8 @@ static void test_destroyed_pool(void)
     CHECK_EQUAL(free_bytes(), before);
 }
 
-/* In a context of its own: a kernel of after the free faults, although the memory is somebody else's by the time
- * it was asked for. */
+/* In a context of its own: a kernel of after the free faults, although the memory is somebody else's by the
+ * time it was asked for. */
 static void test_use_after_free(void)
 {
     CUcontext context;

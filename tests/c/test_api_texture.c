@@ -111,10 +111,12 @@ static void test_refused_memory(void)
 static void test_references(void)
 {
     static const char *const sources[] = {
-        ".version 7.5\n.target sm_75\n.address_size 64\n.global .texref t;\n.visible .entry k()\n{\n.reg .f32 "
+        ".version 7.5\n.target sm_75\n.address_size 64\n.global .texref t;\n.visible .entry k()\n{\n.reg "
+        ".f32 "
         "%f<5>;\n"
         "mov.f32 %f0, 0f00000000;\ntex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f0,%f0}];\nret;\n}\n",
-        ".version 7.5\n.target sm_75\n.address_size 64\n.global .surfref t;\n.visible .entry k()\n{\n.reg .b32 "
+        ".version 7.5\n.target sm_75\n.address_size 64\n.global .surfref t;\n.visible .entry k()\n{\n.reg "
+        ".b32 "
         "%r<5>;\n"
         "mov.b32 %r0, 0;\nsuld.b.1d.b32.trap %r1, [t, {%r0}];\nret;\n}\n"};
     for (int k = 0; k < 2; k++) {
@@ -128,7 +130,8 @@ static void test_references(void)
     }
 }
 
-/* A handle of its own in every lane, under a guard, with results that nobody wants and the predicate behind. */
+/* A handle of its own in every lane, under a guard, with results that nobody wants and the predicate behind.
+ */
 static const char mixed_source[] =
     ".version 7.5\n.target sm_75\n.address_size 64\n"
     ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 out)\n{\n"

@@ -392,7 +392,8 @@ static void test_blocks_wait(void)
     emit(&kernel, OP_exit, NONE, NONE, NONE, NONE);
     CHECK(run(&cells, (BuildRun){.blocks = 10, .threads = 40}, &fault) == 0);
     CHECK(cells.count == 360);
-    CHECK(run(&cells, (BuildRun){.blocks = 10, .threads = 40, .cooperative = true, .workers = 4}, &fault) == 0);
+    CHECK(run(&cells, (BuildRun){.blocks = 10, .threads = 40, .cooperative = true, .workers = 4}, &fault)
+          == 0);
     CHECK(cells.count == 360);
 }
 

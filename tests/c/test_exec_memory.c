@@ -143,7 +143,8 @@ static void check_store(unsigned op, uint32_t size, int shape, uint32_t threads)
     address_row(R(0));
     emit(&kernel, OP_add_b32, R(1), R(8), u32(100), NONE);
     emit(&kernel, OP_cvt_u64_u32, R(2), R(1), NONE, NONE);
-    emit(&kernel, op, NONE, R(0), op == OP_st_generic_b64_64 ? R(2) : R(1), NONE)->imm = offsetof(Memory, out);
+    emit(&kernel, op, NONE, R(0), op == OP_st_generic_b64_64 ? R(2) : R(1), NONE)->imm =
+        offsetof(Memory, out);
     CHECK(run(threads, 0, sizeof memory) == 0);
     for (uint32_t l = 0; l < threads; l++) {
         uint64_t value = l + 100;

@@ -12,7 +12,7 @@ static bool has_info = true;
 static KernelParam told[40];
 static size_t told_count;
 static CUresult told_failure;
-static bool told_once;      /* the failure is one call's */
+static bool told_once; /* the failure is one call's */
 
 static CUresult param_info(CUfunction function, size_t index, size_t *offset, size_t *size)
 {
@@ -37,7 +37,8 @@ static void test_layout(void)
     driver.cuFuncGetParamInfo = param_info;
     for (told_count = 0; told_count <= 40; told_count++) {
         for (size_t i = 0; i < told_count; i++) told[i] = (KernelParam){(uint32_t)(8 * i), i % 2 ? 8 : 4};
-        CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && layout.known && layout.count == told_count);
+        CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && layout.known
+              && layout.count == told_count);
         for (uint32_t i = 0; i < layout.count; i++)
             CHECK(layout.params[i].offset == told[i].offset && layout.params[i].size == told[i].size);
         uint32_t last = told_count ? told[told_count - 1].offset + told[told_count - 1].size : 0;

@@ -115,7 +115,7 @@ static PoolBlock *get(Pool *pool, size_t size, CUstream stream)
 {
     PoolOrder order;
     PoolBlock *block = pool_take(pool, size, stream);
-    if (!block) CHECK_EQUAL(pool_take_behind(pool, size, stream, &block, &order), CUDA_SUCCESS);
+    if (!block) CHECK_EQUAL(pool_take_after(pool, size, stream, &block, &order), CUDA_SUCCESS);
     if (!block) return pool_add(pool, size, stream, &block) == CUDA_SUCCESS ? block : NULL;
     return block;
 }
@@ -369,7 +369,7 @@ static void test_order_that_fails(void)
         PoolOrder order;
         CHECK(!pool_take(&pool, 100, stream_b));
         *(i ? &wait_result : &record_result) = CUDA_ERROR_UNKNOWN;
-        CHECK_EQUAL(pool_take_behind(&pool, 100, stream_b, &taken, &order), CUDA_ERROR_UNKNOWN);
+        CHECK_EQUAL(pool_take_after(&pool, 100, stream_b, &taken, &order), CUDA_ERROR_UNKNOWN);
         CHECK(taken == block);
         CHECK(!strcmp(order.call, i ? "cuStreamWaitEvent" : "cuEventRecord"));
         CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);

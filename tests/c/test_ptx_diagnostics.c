@@ -36,8 +36,9 @@ static void instructions(void)
                AT("1") "unknown instruction 'ad.f32'\n    ad.f32 f1, f2, f3;\n    ^\n");
     CHECK_TEXT(body("add.frob.f32 f1, f2, f3;"),
                AT("4") "unknown modifier '.frob' of 'add'\n    add.frob.f32 f1, f2, f3;\n       ^\n");
-    CHECK_TEXT(body("add.f32.approx f1, f2, f3;"),
-               AT("8") "'.approx' is not a modifier of 'add'\n    add.f32.approx f1, f2, f3;\n           ^\n");
+    CHECK_TEXT(
+        body("add.f32.approx f1, f2, f3;"),
+        AT("8") "'.approx' is not a modifier of 'add'\n    add.f32.approx f1, f2, f3;\n           ^\n");
     CHECK_TEXT(body("\tadd.ftz.s32 r1, r2, r3;"), AT("2") "'add.ftz.s32' is not an instruction: a modifier "
                                                           "or type is missing, or they do not go together\n"
                                                           "    \tadd.ftz.s32 r1, r2, r3;\n    \t^\n");
@@ -51,9 +52,10 @@ static void instructions(void)
     CHECK_TEXT(body("add.f32 f1, f2, 3;"),
                AT("17") "operand 3 of 'add.f32': expected a value of type .f32, found an integer constant\n"
                         "    add.f32 f1, f2, 3;\n                    ^\n");
-    CHECK_TEXT(body("ld.global.f32 f1, q1;"),
-               AT("19") "operand 2 of 'ld.global.f32': expected an address in brackets, found q1 of type .b64\n"
-                        "    ld.global.f32 f1, q1;\n                      ^\n");
+    CHECK_TEXT(
+        body("ld.global.f32 f1, q1;"),
+        AT("19") "operand 2 of 'ld.global.f32': expected an address in brackets, found q1 of type .b64\n"
+                 "    ld.global.f32 f1, q1;\n                      ^\n");
     CHECK_TEXT(
         body("and.pred p1, p2, !% ;p3;"),
         AT("19") "expected a register, found '%'\n    and.pred p1, p2, !% ;p3;\n                      ^\n");
@@ -75,8 +77,9 @@ static void declarations(void)
     CHECK_TEXT(message(HEAD ".global .u32 x[2] = {1, 2, 3};"),
                "test.ptx:4:28: error: more values than 'x' has elements\n    .global .u32 x[2] = {1, 2, 3};\n"
                "                               ^\n");
-    CHECK_TEXT(message(HEAD ".entry k("), "test.ptx:4:10: error: expected '.param', found the end of the text\n"
-                                          "    .entry k(\n             ^\n");
+    CHECK_TEXT(message(HEAD ".entry k("),
+               "test.ptx:4:10: error: expected '.param', found the end of the text\n"
+               "    .entry k(\n             ^\n");
     CHECK_TEXT(message(HEAD ".entry k() {\nret;"),
                "test.ptx:5:5: error: expected a statement, found the end of the text\n    ret;\n        ^\n");
     CHECK_TEXT(message(HEAD ".global .align 3 .u32 x;"),

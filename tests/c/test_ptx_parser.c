@@ -8,9 +8,10 @@
 
 #define HEAD ".version 8.3\n.target sm_90\n.address_size 64\n"
 #define BODY \
-    HEAD ".global .align 8 .u32 g[4];\n.visible .entry k(.param .u64 a, .param .u32 n)\n{\n" \
-         ".reg .pred p<4>; .reg .b16 h<9>; .reg .b32 r<9>; .reg .f32 f<9>; .reg .f64 d<9>; .reg .b64 q<9>;\n" \
-         ".reg .u32 u<9>; .reg .s32 s<9>; .shared .align 4 .b8 sh[64]; .reg .f16 e<3>; .reg .b128 w<2>;\n"
+    HEAD \
+        ".global .align 8 .u32 g[4];\n.visible .entry k(.param .u64 a, .param .u32 n)\n{\n" \
+        ".reg .pred p<4>; .reg .b16 h<9>; .reg .b32 r<9>; .reg .f32 f<9>; .reg .f64 d<9>; .reg .b64 q<9>;\n" \
+        ".reg .u32 u<9>; .reg .s32 s<9>; .shared .align 4 .b8 sh[64]; .reg .f16 e<3>; .reg .b128 w<2>;\n"
 
 static PtxLog last;
 
@@ -77,8 +78,10 @@ static void entry(void)
     CHECK(k && k->minnctapersm == 3 && k->maxnreg == 32 && k->reqntid[0] == 0);
     CHECK(j && j->reqntid[0] == 64 && j->reqntid[2] == 1 && j->insn_count == 0
           && j->linkage == PTX_LINKAGE_INTERNAL);
-    const PtxVariable *a = k ? k->params[0] : NULL, *b = k ? k->params[1] : NULL, *c = k ? k->params[2] : NULL;
-    CHECK(a && a->is_pointer && a->pointer_space == PTX_SPACE_GLOBAL && a->pointer_align == 16 && a->size == 8);
+    const PtxVariable *a = k ? k->params[0] : NULL, *b = k ? k->params[1] : NULL,
+                      *c = k ? k->params[2] : NULL;
+    CHECK(a && a->is_pointer && a->pointer_space == PTX_SPACE_GLOBAL && a->pointer_align == 16
+          && a->size == 8);
     CHECK(b && b->size == 24 && b->align == 8 && b->type == PTX_b8 && b->dim_count == 1);
     CHECK(c && c->size == 4 && c->align == 4 && c->type == PTX_f32 && c->space == PTX_SPACE_PARAM);
     ptx_module_free(m);
@@ -110,7 +113,8 @@ static void operands(void)
     CHECK(i[4].operands[1].kind == PTX_OPERAND_VARIABLE && i[4].operands[1].variable == m->globals[0]);
     CHECK(i[4].operands[1].offset == 8);
     CHECK(i[5].operands[0].kind == PTX_OPERAND_PAIR && i[5].operands[0].items[1].type == PTX_pred);
-    CHECK(i[5].operands[2].type == PTX_f32 && i[5].operands[2].bits == 0x40000000 && i[5].operands[3].negated);
+    CHECK(i[5].operands[2].type == PTX_f32 && i[5].operands[2].bits == 0x40000000
+          && i[5].operands[3].negated);
     CHECK(i[6].operands[0].kind == PTX_OPERAND_VECTOR && i[6].operands[1].type == PTX_b64);
     CHECK(i[7].operands[1].special == PTX_SPECIAL_envreg && i[7].operands[1].component == 7);
     CHECK(i[8].operands[1].variable == k->params[0] && i[8].line == i[0].line + 8 && i[8].column == 1);
@@ -134,7 +138,8 @@ static void modifiers(void)
     CHECK(!ptx_has(i[0].form, PTX_MOD_sat) && i[1].form->types[0] == PTX_f32 && i[1].form->type_count == 1);
     CHECK(i[3].form->opcode == PTX_OP_ld && i[3].form->group[PTX_GROUP_SEMANTICS] == PTX_MOD_volatile);
     CHECK(i[3].form->spaces[0] == PTX_SPACE_GLOBAL && i[3].form->space_count == 1);
-    CHECK(i[4].form->group[PTX_GROUP_HALF] == PTX_MOD_lo && i[4].form->group[PTX_GROUP_ROUND] == PTX_MOD_NONE);
+    CHECK(i[4].form->group[PTX_GROUP_HALF] == PTX_MOD_lo
+          && i[4].form->group[PTX_GROUP_ROUND] == PTX_MOD_NONE);
     CHECK(i[5].form->types[0] == PTX_f32 && i[5].form->types[1] == PTX_s32);
     CHECK(i[5].form->group[PTX_GROUP_ROUND] == PTX_MOD_rn);
     CHECK(i[6].form->group[PTX_GROUP_OPERATION] == PTX_MOD_add
@@ -178,7 +183,8 @@ static void numbered(void)
     const PtxFunction *k = function(m, "k");
     CHECK(k && k->insn_count == 8);
     if (k && k->insn_count == 8) {
-        static const uint8_t types[] = {PTX_b32, PTX_b32, PTX_b64, PTX_b16, PTX_b32, PTX_b32, PTX_b32, PTX_b32};
+        static const uint8_t types[] = {PTX_b32, PTX_b32, PTX_b64, PTX_b16,
+                                        PTX_b32, PTX_b32, PTX_b32, PTX_b32};
         const PtxInsn *i = k->insns;
         for (int n = 0; n < 8; n++) CHECK(k->registers[i[n].operands[0].reg].type == types[n]);
         CHECK(k->registers[i[0].operands[0].reg].number == 3);
@@ -221,7 +227,8 @@ static void labels(void)
     ptx_module_free(m);
     m = parse_body("T: .branchtargets A, B, A;\nbrx.idx r1, T;\nA: ret;\nB: ret;\n");
     k = function(m, "k");
-    CHECK(k && k->insns[0].operands[1].kind == PTX_OPERAND_TABLE && k->insns[0].operands[1].table->count == 3);
+    CHECK(k && k->insns[0].operands[1].kind == PTX_OPERAND_TABLE
+          && k->insns[0].operands[1].table->count == 3);
     CHECK(k && k->insns[0].operands[1].table->labels[1]->position == 2);
     CHECK(k && k->insns[0].operands[1].table->labels[0] == k->insns[0].operands[1].table->labels[2]);
     ptx_module_free(m);
@@ -246,7 +253,8 @@ static void calls(void)
              ".func (.param .b64 r) f(.param .b64 x) .noreturn { ret; }\n");
     const PtxFunction *k = function(m, "k"), *f = function(m, "f"), *v = function(m, "vprintf");
     CHECK(m && m->function_count == 4);
-    CHECK(v && !v->defined && v->linkage == PTX_LINKAGE_EXTERN && v->return_count == 1 && v->param_count == 2);
+    CHECK(v && !v->defined && v->linkage == PTX_LINKAGE_EXTERN && v->return_count == 1
+          && v->param_count == 2);
     CHECK(f && f->defined && f->insn_count == 1 && f->noreturn);
     CHECK(k && k->insn_count == 5 && k->variable_count == 4);
     if (k && k->insn_count == 5) {
@@ -285,7 +293,8 @@ static void initialisers(void)
     CHECK(g[3]->dims[0] == 3 && g[3]->size == 6 && g[3]->initial[4] == 3);
     CHECK(g[4]->relocation_count == 2 && g[4]->relocations[0].variable == g[1]
           && g[4]->relocations[0].offset == 0);
-    CHECK(g[4]->relocations[1].generic && g[4]->relocations[1].addend == 4 && g[4]->relocations[1].offset == 8);
+    CHECK(g[4]->relocations[1].generic && g[4]->relocations[1].addend == 4
+          && g[4]->relocations[1].offset == 8);
     CHECK(!g[4]->relocations[0].generic && g[4]->initial[16] == 9 && g[4]->linkage == PTX_LINKAGE_VISIBLE);
     CHECK(g[5]->relocations[1].size == 1 && g[5]->relocations[1].shift == 8
           && g[5]->relocations[1].offset == 1);
@@ -367,7 +376,8 @@ static void immediates(void)
 {
     PtxOperand decimal = {.kind = PTX_OPERAND_IMMEDIATE, .type = PTX_f64, .bits = 0x3ff8000000000000};
     PtxOperand minus = {.kind = PTX_OPERAND_IMMEDIATE, .type = PTX_s64, .bits = UINT64_MAX};
-    PtxOperand tiny = {.kind = PTX_OPERAND_IMMEDIATE, .type = PTX_f64, .bits = 0x3e70000000000000}; /* 2^-24 */
+    PtxOperand tiny = {
+        .kind = PTX_OPERAND_IMMEDIATE, .type = PTX_f64, .bits = 0x3e70000000000000}; /* 2^-24 */
     PtxOperand half_tie = {
         .kind = PTX_OPERAND_IMMEDIATE, .type = PTX_f64, .bits = 0x40a0020000000000}; /* 2049 */
     PtxOperand single = {.kind = PTX_OPERAND_IMMEDIATE, .type = PTX_f32, .bits = 0x3fc00000};

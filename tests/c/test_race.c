@@ -1,4 +1,5 @@
-/* Races against a model: each access has all that happened before it, as a set of clocks of single threads. */
+/* Races against a model: each access has all that happened before it, as a set of clocks of single threads.
+ */
 #include "check.h"
 
 #include <stdlib.h>
@@ -16,7 +17,8 @@ static uint32_t below(uint32_t limit)
     return (uint32_t)(random_state >> 11) % limit;
 }
 
-/* --- the model: every access of the trace, and of each thread how many of each other's it knows ------------- */
+/* --- the model: every access of the trace, and of each thread how many of each other's it knows
+ * ------------- */
 
 typedef struct Past {
     uint32_t thread, time, offset, bytes;

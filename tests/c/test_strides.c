@@ -150,7 +150,7 @@ static void test_copies(void)
         StridedCopy plan;
         strides_fill(random_below(2) ? 'C' : 'F', ndim, shape, itemsize, other);
         if (random_below(2) && ndim)
-            other[random_below(ndim)] *= random_below(3) - 1;      /* a source may repeat or run backwards */
+            other[random_below(ndim)] *= random_below(3) - 1; /* a source may repeat or run backwards */
         CHECK(strides_plan_copy(&plan, ndim, shape, strides, other, itemsize));
         memset(got, 0, sizeof got);
         memset(expected, 0, sizeof expected);

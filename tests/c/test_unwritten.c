@@ -1,4 +1,5 @@
-/* Bits of bytes that nothing has written: a random walk against an array, and what the memory map makes of them. */
+/* Bits of bytes that nothing has written: a random walk against an array, and what the memory map makes of
+ * them. */
 #include "check.h"
 
 #include <stdlib.h>

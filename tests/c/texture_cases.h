@@ -19,7 +19,18 @@ enum { POINT = 0, LINEAR = 1, WRAP = 0, CLAMP = 1, MIRROR = 2, BORDER = 3 };
 enum { INTEGER = CU_TRSF_READ_AS_INTEGER, NORMALIZED = CU_TRSF_NORMALIZED_COORDINATES };
 enum { U8 = 1, U16 = 2, U32 = 3, S8 = 8, S16 = 9, S32 = 10, F16 = 16, F32 = 32 };
 
-typedef enum Geometry { G_LINEAR, G_PITCH, G_1D, G_2D, G_3D, G_A1D, G_A2D, G_CUBE, G_ACUBE, G_COUNT } Geometry;
+typedef enum Geometry {
+    G_LINEAR,
+    G_PITCH,
+    G_1D,
+    G_2D,
+    G_3D,
+    G_A1D,
+    G_A2D,
+    G_CUBE,
+    G_ACUBE,
+    G_COUNT
+} Geometry;
 static const char *const geometry_names[G_COUNT] = {"linear", "pitch", "1d", "2d",   "3d",
                                                     "a1d",    "a2d",   "",   "acube"};
 
@@ -188,7 +199,8 @@ static inline void texture_add_surfaces(void)
         for (unsigned k = 0; k < 2 * SURFACE_ACCESSES; k++) {
             unsigned a = k / 2, bound = k % 2 ? 2 : a == 2 ? 0 : 1;
             if (g != G_2D && k % 2 && a > 4) continue;
-            snprintf(op, sizeof op, "suld.b.%s.%s.%s", texture_dim(g), surface_accesses[a].type, bounds[bound]);
+            snprintf(op, sizeof op, "suld.b.%s.%s.%s", texture_dim(g), surface_accesses[a].type,
+                     bounds[bound]);
             texture_add(op, g, 0, surface_accesses[a].format, surface_accesses[a].channels, 0, 0, 0);
             memcpy(op, "sust", 4);
             texture_add(op, g, 0, surface_accesses[a].format, surface_accesses[a].channels, 0, 0, 0);
@@ -234,7 +246,8 @@ static inline void texture_add_extremes(void)
                         wrap ? WRAP : CLAMP, linear ? LINEAR : POINT, NORMALIZED | (linear ? 0 : INTEGER));
         c->size[0] = widths[k / 4];
     }
-    TextureCase *c = texture_add("tex.2d.v4.f32.f32", G_2D, 0, U8, 4, CLAMP, POINT, NORMALIZED | CU_TRSF_SRGB);
+    TextureCase *c =
+        texture_add("tex.2d.v4.f32.f32", G_2D, 0, U8, 4, CLAMP, POINT, NORMALIZED | CU_TRSF_SRGB);
     c->size[0] = 64;
     c->size[1] = 16;
 }

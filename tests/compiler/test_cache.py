@@ -250,15 +250,16 @@ def test_explicit_folder_is_created(folder, compilations, tmp_path):
     assert len(compilations) == 1 and entries(tmp_path / "made" / "here") and not folder.exists()
 
 
-def test_default_folder(monkeypatch, tmp_path):
+@pytest.mark.parametrize("variable", [None, "", " ", "/somewhere", "relative"])
+def test_default_folder(monkeypatch, variable):
     platformdirs = pytest.importorskip("platformdirs")
     monkeypatch.delenv("PYCUDA_CACHE_DIR", raising=False)
     monkeypatch.delenv("PYCUDA_DISABLE_CACHE", raising=False)
-    for variable in (None, str(tmp_path)):
-        monkeypatch.setenv("XDG_CACHE_HOME", variable) if variable else monkeypatch.delenv(
-            "XDG_CACHE_HOME", raising=False
-        )
-        assert os.path.dirname(cache.folder(None)) == platformdirs.user_cache_dir("pycuda", "pycuda")
+    if variable is None:
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    else:
+        monkeypatch.setenv("XDG_CACHE_HOME", variable)
+    assert os.path.dirname(cache.folder(None)) == platformdirs.user_cache_dir("pycuda", "pycuda")
 
 
 def test_unusable_folder_warns_once(tmp_path, compilations):

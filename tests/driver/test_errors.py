@@ -59,9 +59,9 @@ def test_bad_device():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: drv.mem_alloc(), "misses its argument 'bytes'"),
+        (lambda: drv.mem_alloc(), "missing required argument 'bytes'"),
         (lambda: drv.mem_alloc(1, 2), "at most 1 arguments"),
-        (lambda: drv.mem_alloc(1, bytes=2), "several values for argument 'bytes'"),
+        (lambda: drv.mem_alloc(1, bytes=2), "multiple values for argument 'bytes'"),
         (lambda: drv.mem_alloc(nonsense=2), "unexpected keyword argument 'nonsense'"),
         (lambda: drv.mem_alloc(1.5), "must be an integer, not float"),
         (lambda: drv.mem_alloc("1"), "must be an integer, not str"),

@@ -14,12 +14,11 @@ import pytest
 
 TABLE = Path(__file__).with_name("names.txt")
 ROOT = TABLE.parents[2]
-ROW = re.compile(r"(later )?(\w+) ([\w.]+)(?:\((.*)\))?(?:: (.*)| < (\w+))?")
+ROW = re.compile(r"(\w+) ([\w.]+)(?:\((.*)\))?(?:: (.*)| < (\w+))?")
 
 
 class Row(NamedTuple):
     module: str
-    later: bool
     kind: str
     name: str
     parameters: list[str] | None
@@ -36,11 +35,9 @@ def read_table():
         if line.startswith("module "):
             module = line.split()[1]
             continue
-        later, kind, name, parameters, members, base = ROW.fullmatch(line).groups()
+        kind, name, parameters, members, base = ROW.fullmatch(line).groups()
         names = re.findall(r"\w+", parameters) if parameters is not None else None
-        yield Row(
-            module, bool(later), kind, name, names, "/" in (parameters or ""), (members or "").split(), base
-        )
+        yield Row(module, kind, name, names, "/" in (parameters or ""), (members or "").split(), base)
 
 
 ROWS = list(read_table())
@@ -59,18 +56,6 @@ def find(row):
 
 def of_kind(*kinds):
     return [pytest.param(row, id=label(row)) for row in ROWS if row.kind in kinds]
-
-
-def present(row):
-    """The value of a name. One that belongs to a later part may be missing, and is looked at once it is
-    there.
-    """
-    try:
-        return find(row)
-    except AttributeError:
-        if row.later:
-            pytest.skip("belongs to a part that is not there yet")
-        raise
 
 
 class Unusable:
@@ -142,26 +127,26 @@ def test_values(row):
 
 @pytest.mark.parametrize("row", of_kind("attribute"))
 def test_attributes(row):
-    assert present(row).__doc__
+    assert find(row).__doc__
 
 
 @pytest.mark.parametrize("row", of_kind("function"))
 def test_functions(row):
-    function = present(row)
+    function = find(row)
     assert callable(function) and function.__doc__
     assert row.by_position or takes(function, row.parameters)
 
 
 @pytest.mark.parametrize("row", of_kind("class"))
 def test_classes(row):
-    cls = present(row)
+    cls = find(row)
     assert inspect.isclass(cls) and cls.__doc__
     assert row.by_position or not row.parameters or takes(cls, row.parameters)
 
 
 @pytest.mark.parametrize("row", of_kind("method"))
 def test_methods(row):
-    method = present(row)
+    method = find(row)
     assert callable(method) and method.__doc__
 
 
@@ -200,7 +185,7 @@ def test_parameters_of_methods():
     wrong = []
     for row in ROWS:
         cls, _, method = row.name.partition(".")
-        if row.kind != "method" or row.later or row.by_position or not row.parameters:
+        if row.kind != "method" or row.by_position or not row.parameters:
             continue
         if row.module != "pycuda.driver":
             assert takes(find(row), row.parameters), row.name
@@ -253,15 +238,6 @@ def test_stubs():
         names = [f"{row.name}.{member}" for member in row.members if member.isidentifier()] or [row.name]
         missing += [name for name in names if name not in stubs and not re.search(r"\._|^_", name)]
     assert not missing, " ".join(missing)
-
-
-def test_signatures_can_be_asked_for():
-    """Of whatever has one; help(), editors and Sphinx ask."""
-    for module in ("pycuda._driver", "pycuda.gpuarray"):
-        for thing in list(vars(importlib.import_module(module)).values()):
-            for found in (thing, *(vars(thing).values() if inspect.isclass(thing) else ())):
-                if getattr(found, "__text_signature__", None):
-                    inspect.signature(found)
 
 
 def public_parts():

@@ -1,7 +1,6 @@
 /* Compares abi/ with NVIDIA's own headers. Built twice and linked into one program: with CHECK_REAL from
- * cuda.h, without from our tables; main compares the two lists of numbers. Function signatures are compared by
- * the compiler.
- */
+ * cuda.h, without from our tables; main compares the two lists of numbers. Function signatures are compared
+ * by the compiler. */
 #ifdef CHECK_REAL
 #define ABI_USE_CUDA_H
 #define LIST real_facts

@@ -1,0 +1,90 @@
+"""Breaks lines of comments and paragraphs that are longer than 110 columns, as clang-format and ruff do not.
+
+Usage: columns.py FILE...   C sources and headers (block comments), Markdown (paragraphs and items of lists).
+Code, tables and comments beside code are left as they are.
+"""
+
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+COLUMNS = 110
+
+
+def too_long(text):
+    return any(len(line) > COLUMNS for line in text.split("\n"))
+
+
+def wrapped(words, first, rest):
+    return textwrap.fill(
+        words,
+        COLUMNS,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def comment(match):
+    """A block comment that begins its line. Paragraphs stay; one with a list or a drawing in it is left."""
+    text, indent = match[0], match[1]
+    if not too_long(text):
+        return text
+    inner = re.sub(r"\n[ \t]*\*? ?", "\n", text.strip()[2:-2].strip())
+    paragraphs = inner.split("\n\n")
+    if any(re.search(r"^[ \t]{2,}|^- ", part, re.M) for part in paragraphs):
+        return text
+    filled = [wrapped(" ".join(part.split()), indent + " * ", indent + " * ") for part in paragraphs]
+    body = f"\n{indent} *\n".join(filled)
+    body = indent + "/*" + body[len(indent) + 2 :]
+    # The end in its line where there is room, as in a comment of one paragraph.
+    last = body.split("\n")[-1]
+    return body + (" */" if len(last) + 3 <= COLUMNS and len(paragraphs) == 1 else f"\n{indent} */")
+
+
+def c_source(text):
+    return re.sub(r"(?m)^([ \t]*)/\*(?:(?!\*/).)*\*/(?=[ \t]*$)", comment, text, flags=re.S)
+
+
+def paragraph(text):
+    """One block between empty lines: headings, then a paragraph or the items of a list."""
+    heading = re.match(r"(?:#+ [^\n]*(?:\n|\Z))*", text)[0]
+    text = text[len(heading) :]
+    if not too_long(text) or re.match(r"\s*(\||<|```|\{)", text):
+        return heading + text
+    items = []
+    for line in text.split("\n"):
+        if not items or re.match(r"\s*([-*]|\d+\.) ", line):
+            items.append([])
+        items[-1].append(line)
+    return heading + "\n".join(map(item, items))
+
+
+def item(lines):
+    """Code in backticks stays on one line."""
+    lead = re.match(r"\s*(?:(?:[-*]|\d+\.) )?", lines[0])[0]
+    words = " ".join(" ".join(lines).split())[len(lead.strip()) :].strip()
+    words = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), words)
+    return wrapped(words, lead, " " * len(lead)).replace("\0", " ")
+
+
+def markdown(text):
+    """Outside of fenced programs."""
+    parts = re.split(r"(^```.*?^```[^\n]*$)", text, flags=re.M | re.S)
+    for i in range(0, len(parts), 2):
+        parts[i] = "\n\n".join(paragraph(part) for part in parts[i].split("\n\n"))
+    return "".join(parts)
+
+
+def main(names):
+    for name in map(Path, names):
+        text = name.read_text()
+        new = markdown(text) if name.suffix == ".md" else c_source(text)
+        if new != text:
+            name.write_text(new)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
