@@ -51,7 +51,7 @@ class _Reading(NamedTuple):
 class _Plan(NamedTuple):
     """What a call with arguments of one form launches."""
 
-    launch: object
+    launch: object  # None where stream_from decides
     grid: tuple
     block: tuple
     tail: tuple
@@ -227,13 +227,12 @@ class ElementwiseKernel:
         if walk.size == 0:
             plan = _Plan(_nothing, (1, 1), (1, 1, 1), (), None, count)
         else:
-            launch = self._function(("strided", walk.signature) if walk.geometry else ("plain",))
-            grid, block = gpuarray.splay(walk.size)
-            tail = (walk.size, walk.geometry) if walk.geometry else (walk.size,)
             analysis = self._reading.analysis
             streams = walk.size >= source.STREAMING_FROM and not (analysis.own_loop or analysis.stateful)
-            streaming = _Streams(self, forms, walk) if streams else None
-            plan = _Plan(launch, grid, block, tail, streaming, count)
+            launch = None if streams else self._function(_variant(walk))
+            grid, block = gpuarray.splay(walk.size)
+            tail = (walk.size, walk.geometry) if walk.geometry else (walk.size,)
+            plan = _Plan(launch, grid, block, tail, _Streams(self, forms, walk) if streams else None, count)
         self._plans[key] = plan
         return plan
 
@@ -341,6 +340,11 @@ class ElementwiseKernel:
         return self.generate_stride_kernel_and_types(use_range)[0].get_texref(name)
 
 
+def _variant(walk: layout.Walk) -> tuple:
+    """The kernel for arrays that may overlap."""
+    return ("strided", walk.signature) if walk.geometry else ("plain",)
+
+
 def _not_read_yet(_args):
     raise LookupError
 
@@ -378,13 +382,14 @@ class _Streams:
     def __call__(self, plan: _Plan, args) -> _Plan:
         same, walk = self._same(self.kernel._reading.pick(args)), self.walk
         if same is None:
-            return plan
+            return plan._replace(launch=self.kernel._function(_variant(walk)))
         try:
             variant = ("streaming", same, self.shape) if walk.plain else ("apart", walk.signature, same)
             launch = self.kernel._function(variant)
         except drv.CompileError:
             # What reads as read-only may be none after all: the plain kernel has no such assumption.
-            self.kernel._plans[self.kernel._key(args)] = plan._replace(stream_from=None)
+            plan = plan._replace(launch=self.kernel._function(_variant(walk)), stream_from=None)
+            self.kernel._plans[self.kernel._key(args)] = plan
             return plan
         tile = (self.shape if walk.plain else source.APART).tile
         grid = min(max(walk.size // tile, 1), _LARGEST_GRID), 1

@@ -56,6 +56,9 @@ def leaves_nothing_behind(request):
     """No test ends with driver objects that it did not start with."""
     before = live_objects()
     yield
+    from pycuda.tools import clear_context_caches
+
+    clear_context_caches()
     request.node.funcargs.clear()  # pytest holds the values of finished fixtures there
     after = live_objects()
     left = {name: count - before.get(name, 0) for name, count in after.items() if count > before.get(name, 0)}

@@ -66,7 +66,7 @@ class _Check:
 
 def on_device(host, stream=None) -> GPUArray:
     """A copy of a host array, there when this returns."""
-    host = np.ascontiguousarray(host)
+    host = np.asarray(host, order="C")
     result = GPUArray(host.shape, host.dtype)
     result.set(host, stream=stream)
     return result

@@ -13,22 +13,28 @@ template <int N> struct Bytes { unsigned char byte[N]; };
 // What becomes of a number that no element has.
 enum Mode { RAISE, WRAP, CLIP, OFFSET }; // OFFSET: numbers are bytes, and were checked
 
+template <class I> __device__ __forceinline__ bool negative(const I &i) { return i < I(0); }
+__device__ __forceinline__ bool negative(unsigned char) { return false; }
+__device__ __forceinline__ bool negative(unsigned short) { return false; }
+__device__ __forceinline__ bool negative(unsigned) { return false; }
+__device__ __forceinline__ bool negative(unsigned long long) { return false; }
+
 // Where element number i of `length` is, negative ones counted from the end; -1 for none.
 template <Mode MODE, class I> __device__ __forceinline__ index_t element_number(I number, index_t length, int *error)
 {
     if (MODE == OFFSET) return (index_t)number;
     if (MODE == WRAP) {
-        if (number < I(0)) {
+        if (negative(number)) {
             index_t rest = (index_t)number % length;
             return rest < 0 ? rest + length : rest;
         }
         return (index_t)((unsigned long long)number % (unsigned long long)length);
     }
     if (MODE == CLIP) {
-        if (number < I(0)) return 0;
+        if (negative(number)) return 0;
         return (unsigned long long)number < (unsigned long long)length ? (index_t)number : length - 1;
     }
-    index_t at = number < I(0) ? (index_t)number + length : (index_t)number;
+    index_t at = negative(number) ? (index_t)number + length : (index_t)number;
     if ((unsigned long long)at < (unsigned long long)length) return at;
     *error = 1;
     return -1;

@@ -438,3 +438,16 @@ def test_module_variables_have_one_module():
         assert (x.get() == 7).all()
     with pytest.raises(RuntimeError, match="variables of the module"):
         kernel(x[::2], x[::2])
+
+
+def test_a_reference_that_writes_is_found_by_the_compiler():
+    """A function of a header may change what it is given: that is not to be read off the text."""
+    kernel = ElementwiseKernel("int *x", "BUMP(x[i])", "bumped", preamble="#define BUMP(v) (v)++")
+    through = ElementwiseKernel(
+        "int *x", "bump(x[i])", preamble="template <class T> __device__ void bump(T &v) { v++; }"
+    )
+    for size in (10, LONG):
+        x = gpuarray.zeros(size, np.int32)
+        for each in (kernel, through, through):
+            each(x)
+        assert (x.get() == 3).all()

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from pycuda import _driver
 from pycuda.tools import clear_context_caches
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -14,3 +15,4 @@ sys.path.insert(0, os.path.dirname(__file__))
 def no_kernels_left(leaves_nothing_behind):
     yield
     clear_context_caches()
+    _driver._forget_kernels()

@@ -11,7 +11,7 @@ import pycuda.gpuarray as gpuarray
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -56,7 +56,7 @@ def on_device(index):
 @few
 @given(st.data())
 def test_get(data):
-    host, array = data.draw(arrays("f", least=1))
+    host, array = data.draw(arrays("f", least=1, most=3))
     index = data.draw(indices(host.shape))
     expected = host[index]
     for each in (index, on_device(index)):
@@ -72,7 +72,7 @@ def test_set(data):
     host, array = data.draw(layouts(np.arange(np.prod(shape), dtype=np.float32).reshape(shape)))
     index = data.draw(indices(host.shape, True))
     # Numbers that occur twice: any of the values would be right, so all are the same.
-    value = data.draw(st.sampled_from([7, 2.5, np.float64(3), [4.0]]))
+    value = data.draw(st.sampled_from([7, 2.5, np.float64(3), np.array(4)]))
     host[index] = value
     array[on_device(index) if data.draw(st.booleans()) else index] = value
     np.testing.assert_array_equal(array.get(), host)
@@ -111,6 +111,7 @@ def test_overlapping_assignment():
     np.testing.assert_array_equal(array.get(), host[::-1])
     array[np.arange(20)[::-1].copy()] = array
     np.testing.assert_array_equal(array.get(), host)
+    drv.Context.synchronize()  # lets go of the temporaries
 
 
 def test_single_truths_and_empty_lists():
@@ -149,9 +150,9 @@ def test_out_of_bounds(wrong, of_device):
         with pytest.raises(IndexError, match="out of bounds"):
             use()
     assert array[[3]].get() == 3  # the next call knows nothing of it
-    for mode in ("wrap", "clip"):
-        expected = np.take(host, [1, wrong, 2], mode=mode)
-        np.testing.assert_array_equal(array.take(index, mode=mode).get(), expected)
+    array = gpuarray.to_gpu(host)  # assignment to the others may have happened
+    for mode, at in ("wrap", wrong % 6), ("clip", min(max(wrong, 0), 5)):
+        np.testing.assert_array_equal(array.take(index, mode=mode).get(), host[[1, at, 2]])
 
 
 def test_unsigned_indices():
@@ -183,7 +184,7 @@ def test_bad_indices():
 @few
 @given(st.data())
 def test_nonzero(data):
-    host, array = data.draw(arrays("i", least=1))
+    host, array = data.draw(arrays("i", least=1, most=2))
     for got, expected in zip(array.nonzero(), host.nonzero(), strict=True):
         np.testing.assert_array_equal(got.get(), expected)
     np.testing.assert_array_equal(array[gpuarray.to_gpu(host != 0)].get(), host[host != 0])
