@@ -89,8 +89,8 @@ static bool ptx_check_register(PtxCheck *c, const PtxOperandRule *rule, const Pt
 {
     if (!ptx_type_fits(rule, (PtxType)rule->type, (PtxType)operand->type))
         return ptx_mismatch(c, operand, (PtxType)rule->type, NULL);
-    if (operand->negated && !rule->negatable)
-        return ptx_mismatch(c, operand, (PtxType)rule->type, "an operand without '!' or '-'");
+    if (operand->negated && operand->type != PTX_pred)
+        return ptx_mismatch(c, operand, (PtxType)rule->type, "an operand without '-'");
     if (operand->selector.unit) return ptx_mismatch(c, operand, (PtxType)rule->type, "a whole register");
     return true;
 }
@@ -102,7 +102,8 @@ static bool ptx_special_fits(const PtxOperandRule *rule, const PtxOperand *opera
     PtxType want = (PtxType)rule->type, have = (PtxType)operand->type;
     bool older = operand->special == PTX_SPECIAL_gridid && ptx_types[want].class <= PTX_SIGNED
                  && ptx_type_bits(want) >= 16 && ptx_type_bits(want) <= 64;
-    return older || ptx_type_fits(rule, want, have) || (want == PTX_u16 && have == PTX_u32);
+    bool lower_half = have == PTX_u32 && ptx_type_bits(want) == 16 && ptx_types[want].class <= PTX_SIGNED;
+    return older || ptx_type_fits(rule, want, have) || lower_half;
 }
 
 /* One value: a register, a number, or for mov and cvt a special register. */
@@ -414,6 +415,8 @@ static _Noreturn void ptx_fail_operand(PtxParser *p, const PtxRule *rule, const 
     ptx_describe(p, bad->got, got, sizeof got);
     if (bad->wanted)
         snprintf(wanted, sizeof wanted, "%s", bad->wanted);
+    else if (bad->type == PTX_TYPE_NONE)
+        snprintf(wanted, sizeof wanted, "one value");
     else
         snprintf(wanted, sizeof wanted, "a value of type .%s", ptx_types[bad->type].name);
     ptx_fail(p, insn->line, column, "operand %u of '%s': expected %s, found %s", (unsigned)bad->index + 1,

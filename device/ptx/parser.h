@@ -198,7 +198,7 @@ typedef struct PtxOperandRule {
     uint8_t type;        /* PtxType, PTX_TYPE_NONE: any */
     uint8_t vector;      /* values; 1: a single one; 0: one or a vector of any length */
     uint8_t space;       /* of an address */
-    bool optional, negatable, pair, sink, relaxed;
+    bool optional, pair, sink, relaxed;
     bool pair_only;      /* a pair, whose predicate is no sink */
     bool register_only;  /* no number */
     uint32_t limit;      /* an immediate is less; 0: any */
