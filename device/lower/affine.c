@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-typedef enum Rule { RULE_NONE, RULE_SUM, RULE_PRODUCT, RULE_SHIFT, RULE_LEVEL, RULE_COMPARE, RULE_ACCESS } Rule;
+typedef enum Rule { RULE_NONE, RULE_SUM, RULE_PRODUCT, RULE_SHIFT, RULE_UNIFORM, RULE_COMPARE, RULE_ACCESS } Rule;
 
 typedef struct Form {
     uint16_t op;    /* on numbers */
@@ -24,7 +24,7 @@ static const Form forms[OP_COUNT] = {
 
 /* What a register's rows may be at most. */
 typedef uint8_t Kind;
-enum { KIND_EVEN, KIND_LINE, KIND_ANY };
+enum { KIND_UNIFORM, KIND_LINE, KIND_ANY };
 
 typedef struct Affinity {
     LowerFunction *f;
@@ -41,9 +41,9 @@ static Kind kind_of(const Affinity *a, Ref ref)
     case REF_FRAME: return a->kinds[ref_number(ref)];
     case REF_CONST:
     case REF_PARAM:
-    case REF_BLOCK: return KIND_EVEN;
+    case REF_BLOCK: return KIND_UNIFORM;
     case REF_WARP: return KIND_LINE;
-    default: return KIND_EVEN; /* absent */
+    default: return KIND_UNIFORM; /* absent */
     }
 }
 
@@ -55,9 +55,9 @@ static Kind result_kind(const Affinity *a, const LowerInsn *i)
     if (most == KIND_ANY) return KIND_ANY;
     switch (forms[i->op].rule) {
     case RULE_SUM: return most;
-    case RULE_PRODUCT: return x != KIND_EVEN && y != KIND_EVEN ? KIND_ANY : most;
-    case RULE_SHIFT: return y != KIND_EVEN ? KIND_ANY : x;
-    case RULE_LEVEL: return most != KIND_EVEN ? KIND_ANY : KIND_EVEN;
+    case RULE_PRODUCT: return x != KIND_UNIFORM && y != KIND_UNIFORM ? KIND_ANY : most;
+    case RULE_SHIFT: return y != KIND_UNIFORM ? KIND_ANY : x;
+    case RULE_UNIFORM: return most != KIND_UNIFORM ? KIND_ANY : KIND_UNIFORM;
     default: return KIND_ANY;
     }
 }

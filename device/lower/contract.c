@@ -14,18 +14,18 @@ typedef struct Product {
 } Product;
 
 /* Operations of a type. Approximate quotients are products by a reciprocal. */
-typedef struct Family {
+typedef struct FloatOps {
     Product products[3];
     uint16_t add, sub, neg;
-    uint16_t flush; /* changes nothing of a product of the family, or OP_COUNT */
+    uint16_t flush; /* changes nothing of a product of the ops, or OP_COUNT */
     uint8_t class;
-} Family;
+} FloatOps;
 
 #define PRODUCT(suffix) {OP_mul_##suffix, OP_fma_##suffix}
 #define QUOTIENT(suffix) {OP_div_##suffix, OP_div_add_##suffix}
-#define FAMILY(suffix, class) \
+#define FLOAT_OPS(suffix, class) \
     {{PRODUCT(suffix)}, OP_add_##suffix, OP_sub_##suffix, OP_neg_##suffix, OP_COUNT, class}
-static const Family families[] = {
+static const FloatOps float_ops[] = {
     {{PRODUCT(f32), QUOTIENT(approx_f32), QUOTIENT(full_f32)},
      OP_add_f32,
      OP_sub_f32,
@@ -38,13 +38,13 @@ static const Family families[] = {
      OP_neg_f32,
      OP_flush_f32,
      CLASS_32},
-    FAMILY(f32x2, CLASS_64),
+    FLOAT_OPS(f32x2, CLASS_64),
     {{PRODUCT(ftz_f32x2)}, OP_add_ftz_f32x2, OP_sub_ftz_f32x2, OP_neg_f32x2, OP_flush_f32x2, CLASS_64},
-    FAMILY(f64, CLASS_64),
-    FAMILY(f16, CLASS_16),
-    FAMILY(f16x2, CLASS_32),
-    FAMILY(bf16, CLASS_16),
-    FAMILY(bf16x2, CLASS_32),
+    FLOAT_OPS(f64, CLASS_64),
+    FLOAT_OPS(f16, CLASS_16),
+    FLOAT_OPS(f16x2, CLASS_32),
+    FLOAT_OPS(bf16, CLASS_16),
+    FLOAT_OPS(bf16x2, CLASS_32),
 };
 
 enum { ROLE_OTHER, ROLE_PRODUCT, ROLE_SUM, ROLE_SIGN };
@@ -54,7 +54,7 @@ enum { TAKES_NOTHING = 2, LONGEST_CHAIN = 8 };
 
 /* What is known of an instruction. */
 typedef struct Node {
-    const Family *family;
+    const FloatOps *ops;
     uint8_t role;
     bool spoiled; /* a product or its sign is read by something else as well */
     uint8_t takes; /* of a sum: the operand whose product went into it */
@@ -100,11 +100,11 @@ static bool next_stretch(Contraction *c)
 
 static void begin(Contraction *c) { c->end = c->block = 0; }
 
-/* OP_COUNT: that is no product of the family. */
-static uint16_t fma_of(const Family *family, uint16_t op)
+/* OP_COUNT: that is no product of the ops. */
+static uint16_t fma_of(const FloatOps *ops, uint16_t op)
 {
     for (int k = 0; k < 3; k++)
-        if (family->products[k].op == op && family->products[k].fma) return family->products[k].fma;
+        if (ops->products[k].op == op && ops->products[k].fma) return ops->products[k].fma;
     return OP_COUNT;
 }
 
@@ -113,23 +113,23 @@ static void find_role(const LowerInsn *i, Node *node)
     bool loose = i->flags & FLAG_NO_ROUNDING, always = i->guard == REF_ABSENT;
     *node = (Node){
         .takes = TAKES_NOTHING, .from = {NONE, NONE}, .last_sum = NONE, .kept = {REF_ABSENT, REF_ABSENT}};
-    for (size_t k = 0; k < sizeof families / sizeof *families && loose; k++) {
-        const Family *family = &families[k];
-        if (always && fma_of(family, i->op) != OP_COUNT) node->role = ROLE_PRODUCT;
-        if (i->op == family->add || i->op == family->sub) node->role = ROLE_SUM;
+    for (size_t k = 0; k < sizeof float_ops / sizeof *float_ops && loose; k++) {
+        const FloatOps *ops = &float_ops[k];
+        if (always && fma_of(ops, i->op) != OP_COUNT) node->role = ROLE_PRODUCT;
+        if (i->op == ops->add || i->op == ops->sub) node->role = ROLE_SUM;
         if (node->role == ROLE_OTHER) continue;
-        node->family = family;
+        node->ops = ops;
         return;
     }
 }
 
-/* A change of sign belongs to the family of what it reads. */
+/* A change of sign belongs to the ops of what it reads. */
 static void find_sign(const LowerInsn *i, const Node *source, Node *node)
 {
-    bool same = i->op == source->family->neg || i->op == source->family->flush;
+    bool same = i->op == source->ops->neg || i->op == source->ops->flush;
     if (!same || i->guard != REF_ABSENT) return;
     node->role = ROLE_SIGN;
-    node->family = source->family;
+    node->ops = source->ops;
 }
 
 static void note_crossing(void *closure, Ref *ref, bool read, bool written)
@@ -166,7 +166,7 @@ static void note_read(void *closure, Ref *ref, bool read, bool written)
     Node *source = &c->nodes[maker];
     source->readers++;
     if (node->role == ROLE_OTHER && ref == &i->a) find_sign(i, source, node);
-    bool fits = node->family == source->family;
+    bool fits = node->ops == source->ops;
     if (fits && node->role == ROLE_SUM && (ref == &i->a || ref == &i->b))
         node->from[ref == &i->b] = maker;
     else if (fits && node->role == ROLE_SIGN && ref == &i->a)
@@ -198,7 +198,7 @@ static uint32_t product_of(const Contraction *c, uint32_t maker, bool *negative)
     for (int hops = 0; maker != NONE && hops < LONGEST_CHAIN; hops++) {
         const Node *node = &c->nodes[maker];
         if (node->role == ROLE_PRODUCT) return maker;
-        *negative ^= c->text[maker].op == node->family->neg;
+        *negative ^= c->text[maker].op == node->ops->neg;
         maker = node->from[0];
     }
     return NONE;
@@ -269,7 +269,7 @@ static void take(Contraction *c, uint32_t sum, bool single)
     if (other != NONE) c->nodes[other].spoiled = true;
     for (int k = 0; k < 2; k++)
         if (node->stale[node->takes] >> k & 1 && c->nodes[taken].kept[k] == REF_ABSENT)
-            c->nodes[taken].kept[k] = lower_new_register(c->f, node->family->class);
+            c->nodes[taken].kept[k] = lower_new_register(c->f, node->ops->class);
 }
 
 static void decide(Contraction *c)
@@ -280,10 +280,10 @@ static void decide(Contraction *c)
 
 /* --- the new text --- */
 
-static Ref negated(Contraction *c, const Family *family, Ref source, uint32_t line)
+static Ref negated(Contraction *c, const FloatOps *ops, Ref source, uint32_t line)
 {
-    Ref d = lower_new_register(c->f, family->class);
-    LowerInsn *neg = lower_new_insn(c->f, family->neg, line);
+    Ref d = lower_new_register(c->f, ops->class);
+    LowerInsn *neg = lower_new_insn(c->f, ops->neg, line);
     neg->flags = FLAG_PURE;
     neg->a = source;
     neg->d = d;
@@ -296,7 +296,7 @@ static void keep_sources(Contraction *c, const LowerInsn *mul, const Node *node)
         [CLASS_16] = OP_mov_b16, [CLASS_32] = OP_mov_b32, [CLASS_64] = OP_mov_b64};
     for (int k = 0; k < 2; k++) {
         if (node->kept[k] == REF_ABSENT) continue;
-        LowerInsn *copy = lower_new_insn(c->f, copies[node->family->class], mul->line);
+        LowerInsn *copy = lower_new_insn(c->f, copies[node->ops->class], mul->line);
         copy->flags = FLAG_PURE | FLAG_COPY;
         copy->d = node->kept[k];
         copy->a = k ? mul->b : mul->a;
@@ -305,17 +305,17 @@ static void keep_sources(Contraction *c, const LowerInsn *mul, const Node *node)
 
 static void write_fma(Contraction *c, const LowerInsn *sum, const Node *node)
 {
-    bool negative, minus = sum->op == node->family->sub;
+    bool negative, minus = sum->op == node->ops->sub;
     uint32_t product = product_of(c, node->from[node->takes], &negative);
     const Node *source = &c->nodes[product];
     const LowerInsn *mul = &c->text[product];
     LowerInsn fma = *sum;
-    fma.op = fma_of(node->family, mul->op);
+    fma.op = fma_of(node->ops, mul->op);
     fma.a = node->stale[node->takes] & 1 ? source->kept[0] : mul->a;
     fma.b = node->stale[node->takes] & 2 ? source->kept[1] : mul->b;
     fma.c = node->takes ? sum->a : sum->b;
-    if (negative != (minus && node->takes)) fma.a = negated(c, node->family, fma.a, sum->line);
-    if (minus && !node->takes) fma.c = negated(c, node->family, fma.c, sum->line);
+    if (negative != (minus && node->takes)) fma.a = negated(c, node->ops, fma.a, sum->line);
+    if (minus && !node->takes) fma.c = negated(c, node->ops, fma.c, sum->line);
     *lower_add_insn(c->f) = fma;
 }
 

@@ -30,8 +30,8 @@ static bool is_long(const PtxForm *form)
 static bool keeps_guard(const PtxForm *form)
 {
     switch (form->opcode) {
-#define ALU(opcode, shape) case PTX_OP_##opcode:
-#define FAMILY(opcode, name)
+#define ALU(opcode) case PTX_OP_##opcode:
+#define SELECT(opcode, name)
 #include "lower/select.def"
     case PTX_OP_cvt:
     case PTX_OP_cvta:

@@ -7,7 +7,7 @@
 #define DEVICE_LOWER_IR_H
 
 #include "exec/code.h"
-#include "lower/arena.h"
+#include "ptx/arena.h"
 
 typedef enum RegisterClass {
     CLASS_PREDICATE,
@@ -118,7 +118,7 @@ void lower_reserve(LowerFunction *f, uint32_t capacity);
 /* Appends an instruction that is still to be written. */
 static inline LowerInsn *lower_add_insn(LowerFunction *f)
 {
-    f->insns = lower_arena_grow(f->scratch, f->insns, f->insn_count, &f->insn_capacity, sizeof *f->insns);
+    f->insns = arena_grow(f->scratch, f->insns, f->insn_count, &f->insn_capacity, sizeof *f->insns);
     return &f->insns[f->insn_count++];
 }
 /* Appends an instruction with all operands absent. */

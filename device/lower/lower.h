@@ -32,7 +32,4 @@ CodeModule *lower_module(const PtxModule *tree, const LowerHost *host, PtxLog *l
 /* Frees the code; the memory of the variables stays the host's. NULL is fine. */
 void code_module_free(CodeModule *module);
 
-/* The decoded code as text, one instruction a line. */
-void lower_dump(FILE *out, const CodeModule *module);
-
 #endif

@@ -2,7 +2,7 @@
 #ifndef DEVICE_LOWER_MODULE_H
 #define DEVICE_LOWER_MODULE_H
 
-#include "lower/arena.h"
+#include "ptx/arena.h"
 #include "lower/ir.h"
 #include "lower/lower.h"
 
@@ -47,7 +47,6 @@ typedef struct FunctionFacts {
 #define NO_ENTRY UINT32_MAX
 
 typedef struct Recipe Recipe;
-typedef struct FoundComparison FoundComparison;
 
 typedef struct Lower {
     const PtxModule *tree;
@@ -63,7 +62,6 @@ typedef struct Lower {
     uint64_t **reach; /* for each entry the set of functions that it may run, by id */
     uint32_t entry_count;
     const Recipe **recipes; /* by PtxForm.id */
-    const FoundComparison **comparisons; /* by PtxForm.id */
     Constants constants;
 } Lower;
 

@@ -59,7 +59,7 @@ LowerInsn *select_emit(Select *s, uint16_t op);
 /* An instruction without side effects whose result d is a new register: needs no guard. */
 LowerInsn *select_temp(Select *s, uint16_t op, RegisterClass class);
 /* select_temp by the operation's name, sources given; unsupported when there is no such operation. */
-Ref select_compute(Select *s, const char *name, RegisterClass class, Ref a, Ref b, Ref c);
+Ref select_compute(Select *s, uint16_t op, RegisterClass class, Ref a, Ref b, Ref c);
 /* d = a of the same class. */
 void select_copy(Select *s, Ref d, Ref a);
 /* The same for a value computed just now and used nowhere else: computes it into d where that can be. */
@@ -90,8 +90,9 @@ const CodeFunction *select_function(Select *s, const PtxOperand *operand);
 Ref select_dest(Select *s, const PtxOperand *operand, RegisterClass class);
 /* The same, but absent for a sink or no operand. */
 Ref select_optional_dest(Select *s, const PtxOperand *operand, RegisterClass class);
-/* Operation by printf-like name; OP_COUNT when there is none. */
-uint16_t select_find(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The operation that clamps a result under .sat and .relu; OP_COUNT when there is none. */
+uint16_t select_sat_op(PtxType type);
+uint16_t select_relu_op(PtxType type);
 
 /* Address operands: row (or absent) plus offset in a space. */
 typedef struct Address {
@@ -121,7 +122,7 @@ uint16_t select_load_op(PtxSpace space, bool vector, PtxType type, RegisterClass
 uint16_t select_store_op(PtxSpace space, bool vector, PtxType type, RegisterClass class);
 
 /* The families. */
-void select_alu(Select *s, const char *shape);
+void select_alu(Select *s);
 bool select_has_operation(Select *s); /* that select_alu would take */
 void select_minmax(Select *s);
 void select_mov(Select *s);

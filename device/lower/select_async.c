@@ -51,7 +51,7 @@ static Ref wide_address(Select *s, const PtxOperand *o, PtxSpace space, bool *sh
     if (shared) *shared = a.space == PTX_SPACE_SHARED;
     if (a.row == REF_ABSENT) return lower_constant(s->lower, CLASS_64, (uint64_t)a.offset, 0);
     Ref value = select_address_value(s, &a, &wide);
-    return wide ? value : select_compute(s, "cvt_u64_u32", CLASS_64, value, REF_ABSENT, REF_ABSENT);
+    return wide ? value : select_compute(s, OP_cvt_u64_u32, CLASS_64, value, REF_ABSENT, REF_ABSENT);
 }
 
 /* Copies to a cluster's shared memory: clusters are of one block. */

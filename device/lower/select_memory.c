@@ -240,17 +240,38 @@ void select_st(Select *s)
 
 /* ---- atomics ---- */
 
-static const char *atomic_type(const PtxForm *form)
+/* Bitwise ones by size; add by size, but for floats; the others by type. */
+static uint16_t atomic_op(PtxModifier what, PtxType type)
 {
-    PtxType type = form->types[0];
-    PtxModifier what = form->group[PTX_GROUP_OPERATION];
-    bool is_float = ptx_types[type].class == PTX_FLOAT;
-    unsigned bits = ptx_type_bits(type);
-    bool bitwise = what == PTX_MOD_and || what == PTX_MOD_or || what == PTX_MOD_xor || what == PTX_MOD_exch
-                   || what == PTX_MOD_cas;
-    if (bitwise) return bits == 16 ? "b16" : bits == 32 ? "b32" : bits == 64 ? "b64" : "b128";
-    if (what == PTX_MOD_add && !is_float) return bits == 32 ? "u32" : "u64";
-    return ptx_types[type].name;
+#define BY(what, case_, name) \
+    case PTX_##case_: return OP_atom_##what##_##name;
+#define BY_BITS(what) BY(what, b32, b32) BY(what, b64, b64)
+#define BY_FLOATS(what) BY(what, f16, f16) BY(what, f16x2, f16x2) BY(what, bf16, bf16) BY(what, bf16x2, bf16x2)
+#define BY_ORDER(what) BY(what, s32, s32) BY(what, u32, u32) BY(what, s64, s64) BY(what, u64, u64) BY_FLOATS(what)
+#define ON(what, rows) \
+    case PTX_MOD_##what: \
+        switch (type) { \
+            rows \
+        default: return OP_COUNT; \
+        }
+    switch (what) {
+        ON(and, BY_BITS(and))
+        ON(or, BY_BITS(or))
+        ON(xor, BY_BITS(xor))
+        ON(exch, BY_BITS(exch) BY(exch, b128, b128))
+        ON(cas, BY(cas, b16, b16) BY_BITS(cas) BY(cas, b128, b128))
+        ON(add, BY(add, u32, u32) BY(add, s32, u32) BY(add, u64, u64) BY(add, f32, f32) BY(add, f64, f64) BY_FLOATS(add))
+        ON(inc, BY(inc, u32, u32))
+        ON(dec, BY(dec, u32, u32))
+        ON(min, BY_ORDER(min))
+        ON(max, BY_ORDER(max))
+    default: return OP_COUNT;
+    }
+#undef ON
+#undef BY_ORDER
+#undef BY_FLOATS
+#undef BY_BITS
+#undef BY
 }
 
 typedef struct Atomic {
@@ -281,7 +302,7 @@ void select_atom(Select *s)
     const PtxForm *form = s->insn->form;
     PtxModifier what = form->group[PTX_GROUP_OPERATION];
     Atomic x = {.type = form->types[0], .returns = form->opcode == PTX_OP_atom, .swaps = what == PTX_MOD_cas};
-    x.op = select_find("atom_%s_%s", ptx_modifiers[what].spelling, atomic_type(form));
+    x.op = atomic_op(what, x.type);
     if (x.op == OP_COUNT || ptx_has(form, PTX_MOD_async)) {
         select_unsupported(s, "");
         return;

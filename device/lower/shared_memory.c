@@ -37,7 +37,7 @@ static void add_entries(Layout *l, SharedVariable *v, uint32_t function)
 static SharedVariable *add_variable(Layout *l, const PtxVariable *v, uint64_t *offset)
 {
     Arena *arena = &l->lower->scratch;
-    l->variables = lower_arena_grow(arena, l->variables, l->count, &l->capacity, sizeof *l->variables);
+    l->variables = arena_grow(arena, l->variables, l->count, &l->capacity, sizeof *l->variables);
     SharedVariable *shared = &l->variables[l->count++];
     *shared = (SharedVariable){v->name, offset, v->size, v->align ? v->align : 1,
                                ARENA_ZEROS(arena, uint64_t, l->words)};
@@ -174,7 +174,7 @@ static void name_variables(Layout *l, const FunctionFacts *facts)
     for (uint32_t i = 0, n = 0; i < l->count; i++) {
         const SharedVariable *v = &l->variables[i];
         if (is_in(v, facts->entry))
-            code->shared[n++] = (CodeShared){lower_arena_string(keep, v->name), *v->offset, v->size};
+            code->shared[n++] = (CodeShared){arena_string(keep, v->name), *v->offset, v->size};
     }
 }
 

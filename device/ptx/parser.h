@@ -228,7 +228,7 @@ typedef struct PtxParser {
     PtxModule *module;
     PtxLog *log;
     PtxOptions options;
-    PtxArena *arena;
+    Arena *arena;
     /* lexer.c */
     const char *at, *end, *line_start;
     uint32_t line;
