@@ -1,4 +1,4 @@
-/* Rows on a line: each half of 16 lanes starts somewhere and rises by one step from lane to lane.
+/* Rows on a line: each half of 16 lanes starts somewhere and rises by one stride from lane to lane.
  *
  * Indices, addresses, loop counters and everything that is equal in all lanes are such rows. A row of a
  * register that may be one (lower/affine.c decides), of a constant, a parameter or a special register has an
@@ -13,7 +13,7 @@
 
 typedef struct Affine {
     int64_t low, high; /* lanes 0 and 16, modulo the width of the row */
-    int64_t step;      /* from a lane to the next one of its half */
+    int64_t stride;      /* from a lane to the next one of its half */
     uint32_t known;    /* 1: these numbers are the row */
     uint32_t spread;   /* 1: the row holds it as well */
     uint8_t unused[32];
@@ -24,7 +24,7 @@ enum { AFFINE_BYTES = sizeof(Affine) }; /* between the start of an Affine and it
 static inline Affine *affine_of(void *row) { return (Affine *)((uint8_t *)row - AFFINE_BYTES); }
 
 /* The same value in all lanes, in the row already. */
-static inline void affine_set_even(void *row, uint64_t value)
+static inline void affine_set_uniform(void *row, uint64_t value)
 {
     *affine_of(row) = (Affine){.low = (int64_t)value, .high = (int64_t)value, .known = 1, .spread = 1};
 }

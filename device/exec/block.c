@@ -110,7 +110,7 @@ static bool warp_begin(Warp *warp, Worker *worker)
 }
 
 /* Oracle: a few instructions of one lane, then another lane. */
-static void warp_run_scattered(Warp *warp, const Insn *insn)
+static void warp_run_randomized(Warp *warp, const Insn *insn)
 {
     uint32_t steps = 1 + worker_random(warp->worker) % SCATTER_STEPS;
     while (insn) {
@@ -126,8 +126,8 @@ static void warp_run(Warp *warp)
 {
     const Insn *insn = warp->current ? warp->current->pc : group_next(warp);
     warp->spinning = warp->watching = false;
-    if (warp->scattered) {
-        warp_run_scattered(warp, insn);
+    if (warp->randomized) {
+        warp_run_randomized(warp, insn);
         return;
     }
     while (insn) insn = insn->run[warp->full](warp, insn);
@@ -142,11 +142,11 @@ static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t roo
     exec_place(g->function, g->pc, place, sizeof place);
     if (g->state == GROUP_BARRIER)
         count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at barrier %u, %s", warp->index, g->mask,
-                         g->member_mask, place);
+                         g->barrier, place);
     else if (g->state == GROUP_MBARRIER)
         count = snprintf(out, room,
                          "; warp %u, lanes 0x%08x wait for the mbarrier at offset 0x%x of shared memory, %s",
-                         warp->index, g->mask, g->member_mask, place);
+                         warp->index, g->mask, g->mbarrier, place);
     else
         count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at %s for lanes 0x%08x, %s", warp->index,
                          g->mask, exec_op_names[g->pc->op], g->member_mask & warp->live & ~g->mask, place);
@@ -162,7 +162,7 @@ static void fault_stuck(Block *block)
         for (uint32_t n = 0; !warp->done && n < warp->group_count && used < sizeof waits; n++)
             used += tell_group(warp, &warp->groups[n], waits + used, sizeof waits - used);
     }
-    exec_fault_plain(block->grid, 719,
+    exec_fault_plain(block->grid, CUDA_ERROR_LAUNCH_FAILED,
                      "kernel %s, block (%u,%u,%u): its threads wait for each other for ever%s",
                      block->grid->function->name, block->id[0], block->id[1], block->id[2], waits);
 }
@@ -172,13 +172,13 @@ static void fault_stuck(Block *block)
 static bool turn_of(Warp *warp, Worker *worker, bool *failed)
 {
     if (!warp->started && !warp_begin(warp, worker)) {
-        exec_fault_plain(warp->block->grid, 2, "kernel %s: no memory for registers or local memory of a warp",
+        exec_fault_plain(warp->block->grid, CUDA_ERROR_OUT_OF_MEMORY, "kernel %s: no memory for registers or local memory of a warp",
                          warp->block->grid->function->name);
         *failed = true;
         return false;
     }
     if (warp->parked) return false;
-    if (!warp->scattered || worker_random(worker) & 1) warp_run(warp);
+    if (!warp->randomized || worker_random(worker) & 1) warp_run(warp);
     *failed = grid_stops(warp->block->grid, worker);
     return true;
 }
@@ -197,7 +197,7 @@ static bool go_on_without(Block *block)
 static bool is_waiting(const Warp *warp)
 {
     if (warp->done || warp->watching || !(warp->parked || warp->spinning)) warp->block->stuck = 0;
-    return warp->scattered || (!warp->parked && warp->spinning);
+    return warp->randomized || (!warp->parked && warp->spinning);
 }
 
 static bool has_spun(Block *block)
@@ -259,13 +259,13 @@ static void block_free(Block *block)
 }
 
 /* Whether the row is affine in its first lanes: the others are beyond the block. */
-static void find_line(SpecialRow *row, uint32_t lanes)
+static void find_affine(SpecialRow *row, uint32_t lanes)
 {
     const uint32_t *lane = row->lane, step = lane[1] - lane[0];
     bool known = true;
     for (uint32_t l = 0; l < lanes && l < WARP_LANES; l++) known &= lane[l] == lane[l & 16] + step * (l & 15);
     row->affine =
-        (Affine){.low = lane[0], .high = lane[16], .step = (int32_t)step, .known = known, .spread = 1};
+        (Affine){.low = lane[0], .high = lane[16], .stride = (int32_t)step, .known = known, .spread = 1};
 }
 
 static void fill_tids(Block *block, const uint32_t dims[3])
@@ -285,7 +285,7 @@ static void fill_tids(Block *block, const uint32_t dims[3])
         z++;
     }
     for (uint32_t k = 0; k < block->warp_count * WARP_ROWS; k++)
-        find_line(&block->warps[k / WARP_ROWS].rows[k % WARP_ROWS],
+        find_affine(&block->warps[k / WARP_ROWS].rows[k % WARP_ROWS],
                   block->threads - k / WARP_ROWS * WARP_LANES);
     memcpy(block->dims, dims, sizeof block->dims);
 }
@@ -312,7 +312,7 @@ static bool make_room(Block *block, uint32_t warps, size_t shared)
 static void fill_even(SpecialRow *row, uint32_t value)
 {
     for (int l = 0; l < WARP_LANES; l++) row->lane[l] = value;
-    affine_set_even(row->lane, value);
+    affine_set_uniform(row->lane, value);
 }
 
 /* One value for each axis, in three rows. */
@@ -349,7 +349,7 @@ Block *block_take(Worker *worker, Grid *grid)
         warp->block = block;
         warp->worker = worker;
         warp->index = k;
-        warp->scattered = worker->random != 0;
+        warp->randomized = worker->random != 0;
         warp_set_base(warp, REF_PARAM, grid->param_rows);
         warp_set_base(warp, REF_NONE, zeros);
         warp_set_base(warp, REF_WARP, warp->rows);

@@ -35,14 +35,14 @@ static bool room_for(Warp *warp, const Insn *insn, const CodeFunction *callee)
         (size_t)g->frame + g->function->frame_size + 2 * WARP_CALL_HEADER + callee->frame_size + WARP_CALL_ROWS;
     size_t local = (size_t)g->local + g->function->local_size + callee->local_size + g->dynamic;
     if (local > grid->local_size) {
-        exec_fault(warp, insn, first_lane(warp->mask), 719,
+        exec_fault(warp, insn, first_lane(warp->mask), CUDA_ERROR_LAUNCH_FAILED,
                    "stack overflow: calling %s needs %zu bytes of local memory, a thread has %u (see the stack "
                    "size limit)",
                    callee->name, local, grid->local_size);
         return false;
     }
     if (registers > REGISTERS_LIMIT || (registers > warp->registers_size && !store_grow(warp, registers))) {
-        exec_fault(warp, insn, first_lane(warp->mask), 719, "stack overflow: calling %s at depth %u",
+        exec_fault(warp, insn, first_lane(warp->mask), CUDA_ERROR_LAUNCH_FAILED, "stack overflow: calling %s at depth %u",
                    callee->name, g->depth + 1);
         return false;
     }
@@ -92,7 +92,7 @@ const Insn *call_indirect(Warp *warp, const Insn *insn, uint32_t lanes)
         if (address[l] == value) same |= 1u << l;
     }
     if (!is_function(warp->current->function->module, value))
-        return exec_fault(warp, insn, first_lane(lanes), 700, "call through 0x%llx, which is no function",
+        return exec_fault(warp, insn, first_lane(lanes), CUDA_ERROR_ILLEGAL_ADDRESS, "call through 0x%llx, which is no function",
                           (unsigned long long)value);
     if (lanes & ~same) {
         group_fork(warp, lanes & ~same, insn);
@@ -151,7 +151,7 @@ const Insn *call_table(Warp *warp, const Insn *insn)
     for (uint32_t rest = g->mask; rest; rest &= rest - 1) {
         int l = first_lane(rest);
         if (index[l] >= table->count)
-            return exec_fault(warp, insn, l, 719, "brx.idx with index %u of a table of %u targets", index[l],
+            return exec_fault(warp, insn, l, CUDA_ERROR_LAUNCH_FAILED, "brx.idx with index %u of a table of %u targets", index[l],
                               table->count);
     }
     for (;;) {

@@ -77,7 +77,7 @@ struct Worker {
     WarpStore *free_stores;
     uint64_t share_next, share_end; /* blocks taken of the grid and not begun */
     uint32_t index;            /* shown as %smid */
-    uint64_t random;           /* state of the oracle's generator; 0: no oracle */
+    uint64_t random;           /* state of the random scheduler's generator; 0: no random scheduler */
     uint32_t heeds;            /* GridStop */
     struct GridRun *run;       /* room for the grid that it leads, or NULL */
 };
@@ -193,7 +193,6 @@ void worker_pool_call(WorkerPool *pool, PoolJob *job, uint64_t threads);
 void worker_pool_finish(WorkerPool *pool, PoolJob *job);
 /* Whether a thread of the pool has nothing to do and could be called; a hint. */
 bool worker_pool_sleepers(WorkerPool *pool);
-uint64_t worker_pool_seed(const WorkerPool *pool);
 pthread_mutex_t *worker_pool_print_lock(WorkerPool *pool);
 pthread_mutex_t *worker_pool_fault_lock(WorkerPool *pool);
 uint64_t exec_now_ns(void);
@@ -201,10 +200,10 @@ uint64_t exec_now_ns(void);
 /* --- fault.c -------------------------------------------------------------------------------------------- */
 
 /* Records a fault of one lane; the first of a launch wins. Always returns NULL. */
-const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, int code, const char *format, ...)
+const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* Records a text that is complete already (kernel named, no place added). */
-void exec_fault_plain(Grid *grid, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void exec_fault_plain(Grid *grid, CUresult code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size,
                               bool write);
 const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,

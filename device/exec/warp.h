@@ -20,7 +20,7 @@ typedef enum {
     GROUP_READY,    /* may run */
     GROUP_BARRIER,  /* waits at a block barrier */
     GROUP_SYNC,     /* waits at a .sync collective for the lanes of its member mask */
-    GROUP_MBARRIER, /* waits for a phase of a barrier in shared memory */
+    GROUP_MBARRIER, /* waits for a phase of an mbarrier in shared memory */
     GROUP_SLEEP     /* until a time: nanosleep */
 } GroupState;
 
@@ -33,11 +33,13 @@ typedef struct Group {
     uint32_t dynamic;      /* bytes of alloca, taken from the top of each lane's local memory */
     const CodeFunction *function;
     GroupState state;
-    /* Of the collective it waits at; the number of the block barrier, or the offset of the barrier in shared
-     * memory, that it waits at. */
-    uint32_t member_mask;
-    uint32_t waited; /* order of waiting, for fairness */
-    uint64_t until; /* when it wakes, GROUP_SLEEP */
+    union {                /* what it waits for, by its state */
+        uint32_t member_mask; /* GROUP_SYNC: of the collective */
+        uint32_t barrier;     /* GROUP_BARRIER: the barrier's number */
+        uint32_t mbarrier;    /* GROUP_MBARRIER: the offset of the mbarrier in shared memory */
+        uint64_t wake_at;     /* GROUP_SLEEP: the time */
+    };
+    uint32_t waited;       /* order of waiting, for fairness */
 } Group;
 
 struct Warp {
@@ -53,11 +55,11 @@ struct Warp {
     uint32_t live; /* lanes that have not exited */
     uint32_t index; /* %warpid within the block */
     uint32_t carry; /* CC.CF of each lane (add.cc, addc, sub.cc, madc ...) */
-    uint32_t fuel; /* backward branches left before another group or warp gets its turn */
+    uint32_t fuel; /* time slice: backward branches left before another group or warp gets its turn */
     uintptr_t next_pc; /* lowest pc of the waiting groups at this depth: labels compare with it */
     uint32_t turn; /* counts switches, for Group.waited */
-    bool sticky; /* the current group runs although another has a lower pc, so as not to starve */
-    bool scattered; /* oracle: one lane a group, never merged, picked at random */
+    bool pinned; /* the current group keeps running although another has a lower pc, so that it does not starve */
+    bool randomized; /* random scheduler: every lane is a group of its own, never merged, picked at random */
     bool started, parked, done;
     bool spinning; /* gave its turn up in a loop that waits for other threads */
     bool watching; /* in this turn, looked at memory that others may write */

@@ -23,7 +23,7 @@ struct WorkerPool {
     uint32_t thread_count;        /* without the callers of grid_run */
     pthread_t *threads;
     pthread_mutex_t print_lock, fault_lock;
-    uint64_t seed;                /* of the oracle's schedule; 0: no oracle */
+    uint64_t seed;                /* of the random scheduler; 0: none */
 };
 
 uint64_t exec_now_ns(void)
@@ -33,7 +33,6 @@ uint64_t exec_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-uint64_t worker_pool_seed(const WorkerPool *pool) { return pool->seed; }
 
 pthread_mutex_t *worker_pool_print_lock(WorkerPool *pool) { return &pool->print_lock; }
 

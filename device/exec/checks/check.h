@@ -36,10 +36,10 @@ static inline bool check_is_on(const Block *block, unsigned check)
 }
 
 /* Bytes of a lane that an operation is about to read, write or both: false when that is an error, recorded. */
-bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, TouchKind kind);
+bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, AccessKind kind);
 
 /* barrier.c, groups.c, collective_ops.c and mbarrier.c tell where threads meet, and when they end. */
-void check_handed_on(const Warp *warp, uint32_t barrier);
+void check_publish(const Warp *warp, uint32_t barrier);
 void check_barrier(Block *block, uint32_t barrier);
 void check_warp_sync(const Warp *warp, uint32_t lanes);
 void check_exit(const Warp *warp, uint32_t lanes);
@@ -55,7 +55,7 @@ bool copies_fit(const Copies *copies, uint32_t warps, uint32_t shared_size);
 /* All are over. */
 void copies_forget(Copies *copies);
 /* False when the bytes of an access are those of a copy that is not over: a fault is recorded. */
-bool copies_touch(const Copies *copies, const RaceTouch *touch);
+bool copies_access(const Copies *copies, const RaceAccess *access);
 
 /* A lane has issued a copy to shared memory; false without memory, with a fault. */
 bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, uint32_t bytes);
@@ -77,7 +77,7 @@ void check_complete(Block *block, uint32_t barrier);
 void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared, uint64_t bytes,
                             uint64_t first);
 /* Bytes at that offset are touched, to which that thread copies and has not waited. */
-void check_report_copy(const RaceTouch *touch, uint32_t offset, const Insn *copy, uint32_t thread);
+void check_report_copy(const RaceAccess *access, uint32_t offset, const Insn *copy, uint32_t thread);
 /* A group waits at a barrier, other lanes of its warp do not: "did not" come to it, and the like. */
 void check_report_divergence(const Warp *warp, const Group *waiting, uint32_t others, const char *what);
 

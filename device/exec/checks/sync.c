@@ -7,7 +7,7 @@
  */
 #include "exec/checks/check.h"
 
-enum { STEPS_TO_END = 4, LAUNCH_FAILED = 719 };
+enum { STEPS_TO_END = 4 };
 
 static bool is_aligned(const Insn *insn) { return !(insn->mods & BAR_APART); }
 
@@ -37,7 +37,7 @@ static bool count_is_good(Warp *warp, const Insn *insn, int l)
     if (insn->b != REF_ABSENT) {
         count = ROW(const uint32_t, warp, insn->b)[l];
         if (!count || count % WARP_LANES) {
-            exec_fault(warp, insn, l, LAUNCH_FAILED, "barrier %u of %u threads: a count is a multiple of %d",
+            exec_fault(warp, insn, l, CUDA_ERROR_LAUNCH_FAILED, "barrier %u of %u threads: a count is a multiple of %d",
                        number, count, WARP_LANES);
             return false;
         }
@@ -45,7 +45,7 @@ static bool count_is_good(Warp *warp, const Insn *insn, int l)
     if (number >= BARRIER_COUNT || !block->barriers[number].arrived) return true;
     if (block->barriers[number].expected) others = block->barriers[number].expected;
     if (others == count) return true;
-    exec_fault(warp, insn, l, LAUNCH_FAILED, "barrier %u of %u threads, and others wait there for %u", number,
+    exec_fault(warp, insn, l, CUDA_ERROR_LAUNCH_FAILED, "barrier %u of %u threads, and others wait there for %u", number,
                count, others);
     return false;
 }
@@ -69,7 +69,7 @@ bool check_arrival(Warp *warp, const Insn *insn)
             check_report_divergence(warp, g, warp->mask, "to another one");
             return false;
         }
-        if (!waits(g) && !has_returned(g) && !warp->scattered) checker->missed[warp->index] |= g->mask;
+        if (!waits(g) && !has_returned(g) && !warp->randomized) checker->missed[warp->index] |= g->mask;
     }
     return true;
 }
@@ -80,7 +80,7 @@ static void check_warp_at(const Warp *warp, uint32_t barrier)
     uint32_t here = 0, elsewhere = 0;
     for (uint32_t n = 0; n < warp->group_count; n++) {
         const Group *g = &warp->groups[n];
-        bool comes = waits(g) && g->member_mask == barrier;
+        bool comes = waits(g) && g->barrier == barrier;
         if (comes && is_aligned(g->pc)) first = g;
         if (comes)
             here |= g->mask;

@@ -31,7 +31,7 @@ static uint8_t *place_of(const Collective *all, unsigned lane, uint64_t address,
 static uint8_t *checked(const Collective *all, unsigned lane, uint8_t *place, uint32_t bytes, bool write)
 {
     if (!place || !all->warp->block->checker) return place;
-    TouchKind kind = write ? TOUCH_WRITE : TOUCH_READ;
+    AccessKind kind = write ? ACCESS_WRITE : ACCESS_READ;
     return check_reach(all->warp, all->insn[lane], (int)lane, place, bytes, kind) ? place : NULL;
 }
 
@@ -149,7 +149,7 @@ static bool find_stored(Stored *s, const Collective *all, bool write)
     s->bits = matrix_type_bits(f->type);
     for (unsigned l = 1; l < WARP_LANES; l++) {
         if (address_of(all, l) == s->address && stride_of(all, l, access) == s->stride) continue;
-        exec_fault(all->warp, all->insn[l], (int)l, 719,
+        exec_fault(all->warp, all->insn[l], (int)l, CUDA_ERROR_LAUNCH_FAILED,
                    "the lanes of a warp give different addresses or strides of one matrix");
         return false;
     }
@@ -229,7 +229,7 @@ void matrix_execute(const Collective *all)
     int first = __builtin_ctz(all->lanes);
     const Insn *insn = all->insn[first];
     if (all->lanes != FULL_MASK || !is_one_form(all)) {
-        exec_fault(all->warp, insn, first, 719, "%s is for all 32 threads of a warp, at one instruction",
+        exec_fault(all->warp, insn, first, CUDA_ERROR_LAUNCH_FAILED, "%s is for all 32 threads of a warp, at one instruction",
                    exec_op_names[insn->op]);
         return;
     }

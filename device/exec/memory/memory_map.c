@@ -431,14 +431,6 @@ static bool overlaps_locked(const MemoryMap *map, uint64_t address, uint64_t siz
     return false;
 }
 
-bool memory_map_overlaps(MemoryMap *map, uint64_t address, uint64_t size)
-{
-    pthread_rwlock_rdlock(&map->lock);
-    bool overlaps = overlaps_locked(map, address, size ? size : 1);
-    pthread_rwlock_unlock(&map->lock);
-    return overlaps;
-}
-
 static bool meets(const Region *region, uint64_t base, uint64_t size)
 {
     return base < region->start + region->size && base + size > region->start;

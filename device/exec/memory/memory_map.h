@@ -98,8 +98,6 @@ MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest 
  * where they find it no more. */
 void memory_map_begin(MemoryMap *map, const MemoryRange *range);
 void memory_map_end(MemoryMap *map, const MemoryRange *range);
-/* Whether any live range of the map intersects [address, address + size). */
-bool memory_map_overlaps(MemoryMap *map, uint64_t address, uint64_t size);
 /* Whether the address lies in the map's own reservations, where nothing but its ranges may be touched. */
 bool memory_map_reserves(const MemoryMap *map, uint64_t address);
 /* How another process finds a range: this process's descriptor of the file behind it, the file's inode, by

@@ -14,10 +14,10 @@
         Affine *s = AFFINE_AT(w, ref); \
         b##bits *row = ROW(b##bits, w, ref); \
         if (!(s->known & ~s->spread & 1)) return; \
-        const b##bits low = (b##bits)s->low, high = (b##bits)s->high, step = (b##bits)s->step; \
+        const b##bits low = (b##bits)s->low, high = (b##bits)s->high, stride = (b##bits)s->stride; \
         for (int l = 0; l < WARP_LANES / 2; l++) { \
-            row[l] = low + step * (b##bits)l; \
-            row[l + WARP_LANES / 2] = high + step * (b##bits)l; \
+            row[l] = low + stride * (b##bits)l; \
+            row[l + WARP_LANES / 2] = high + stride * (b##bits)l; \
         } \
         s->spread = 1; \
     }

@@ -156,7 +156,7 @@ LANE_FN Places places_of_sum(const Warp *w, const Insn *i, uint32_t size, bool w
     const Affine *a = AFFINE_AT(w, i[1].a), *b = AFFINE_AT(w, i[1].b);
     const Affine sum = {.low = (s64)((u64)a->low + (u64)b->low),
                         .high = (s64)((u64)a->high + (u64)b->high),
-                        .step = (s64)((u64)a->step + (u64)b->step),
+                        .stride = (s64)((u64)a->stride + (u64)b->stride),
                         .known = a->known & b->known};
     return places_generic_of(w, i + 2, &sum, size, write);
 }

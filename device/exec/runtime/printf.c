@@ -280,7 +280,7 @@ const Insn *print_formatted(Warp *warp, const Insn *insn)
         result[__builtin_ctz(rest)] = counts[__builtin_ctz(rest)];
     hand_out(warp->block->grid, &text);
     free(text.bytes);
-    if (text.failed) return exec_fault(warp, insn, reader.lane, 2, "no memory for the text of printf");
+    if (text.failed) return exec_fault(warp, insn, reader.lane, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the text of printf");
     return reader.failed ? NULL : insn + 1;
 }
 
@@ -314,7 +314,7 @@ const Insn *print_assert(Warp *warp, const Insn *insn)
     if (text.count) fwrite(text.bytes, 1, text.count, stderr);
     pthread_mutex_unlock(block->grid->print_lock);
     if (!reader.failed)
-        exec_fault(warp, insn, __builtin_ctz(warp->mask), 710, "%.*s",
+        exec_fault(warp, insn, __builtin_ctz(warp->mask), CUDA_ERROR_ASSERT, "%.*s",
                    (int)strcspn(text.bytes ? text.bytes : "", "\n"), text.bytes ? text.bytes : "");
     free(text.bytes);
     return NULL;
