@@ -1,4 +1,4 @@
-/* Who calls whom, and what each kernel can reach: found by one walk over all operands. */
+/* The call graph, and what each kernel can reach: found by one walk over all operands. */
 #include "lower/module.h"
 
 #include <string.h>

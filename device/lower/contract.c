@@ -1,23 +1,24 @@
-/* Products that go into sums: a mul and an add or sub that name no rounding become one fma, as a GPU's compiler
- * makes them; so results have a GPU's last bits.
+/* FMA contraction within a basic block: a mul and an add or sub that name no rounding become one fma, as
+ * ptxas makes them, so that results have a GPU's last bits.
  *
- * All that reads such a product is such sums in its stretch, each once, directly or through a change of sign.
- * Products that one sum reads go first, then the others; of two in a sum the one that is read less goes, or
- * the first. A sum that took one product reads the other: that one can go nowhere else. (ptxas 13.0 does so in
- * every one of a thousand generated programs; the manual, section "add", leaves it open.)
+ * A product is contracted when all its uses are sums in its block, each of which uses it once, directly or
+ * through a negation. Products that only one sum uses go first, then the others; of the two products of a sum
+ * the one with fewer uses is contracted, or the first. A sum that took one product reads the other, which is
+ * then a use that is no contraction. (ptxas 13.0 does so in every one of a thousand generated programs; the
+ * manual, section "add", leaves it open.)
  */
 #include "lower/ir.h"
 
-/* A product, and the same with a number added. */
+/* A product, and its fma. */
 typedef struct Product {
     uint16_t op, fma;
 } Product;
 
-/* Operations of a type. Approximate quotients are products by a reciprocal. */
+/* The operations of one floating-point type. Approximate quotients are products by a reciprocal. */
 typedef struct FloatOps {
     Product products[3];
     uint16_t add, sub, neg;
-    uint16_t flush; /* changes nothing of a product of the ops, or OP_COUNT */
+    uint16_t flush; /* .ftz, which changes nothing of such a product; or OP_COUNT */
     uint8_t class;
 } FloatOps;
 
@@ -56,12 +57,12 @@ enum { TAKES_NOTHING = 2, LONGEST_CHAIN = 8 };
 typedef struct Node {
     const FloatOps *ops;
     uint8_t role;
-    bool spoiled; /* a product or its sign is read by something else as well */
+    bool spoiled; /* a product or its negation has another use */
     uint8_t takes; /* of a sum: the operand whose product went into it */
     uint8_t stale[2]; /* of a sum, for each operand: sources of its product written since, bits 1 and 2 */
     uint32_t from[2]; /* of a sum and a sign: the product or sign that its operand is, or NONE */
-    uint32_t readers; /* of a product and a sign: how many instructions */
-    uint32_t sums; /* of a product: how many of them, through signs */
+    uint32_t readers; /* of a product and a negation: uses */
+    uint32_t sums; /* of a product: sums among its uses, also through negations */
     uint32_t last_sum; /* of a product: the last one counted */
     uint32_t versions[2]; /* of a product: how often its sources had been written */
     Ref kept[2]; /* of a product: copies of its sources, or REF_ABSENT */
@@ -71,18 +72,19 @@ typedef struct Contraction {
     LowerFunction *f;
     const LowerInsn *text; /* as it was given */
     Node *nodes; /* by instruction of it */
-    uint32_t *made; /* by register: the instruction that wrote it last in this stretch */
-    uint32_t *stamp; /* by register: number of the stretch for which `made` holds */
+    uint32_t *made; /* by register: the instruction that wrote it last in this region */
+    uint32_t *stamp; /* by register: number of the region for which `made` holds */
     uint32_t *version; /* by register: writes so far */
-    bool *crosses; /* by register: some stretch reads it before it writes it */
-    uint32_t first, end, number; /* of this stretch */
+    bool *crosses; /* by register: some region reads it before it writes it */
+    uint32_t first, end, number; /* of this region */
     uint32_t block, insn; /* being visited */
     bool any; /* product was taken */
 } Contraction;
 
-/* A stretch is a block, or what lies in it between instructions of which a GPU's compiler makes several blocks.
+/* A region is a basic block of the GPU's compiler: a block, or what lies in it between instructions that are
+ * several blocks there (cuts.c).
  * Goes on to the next one. */
-static bool next_stretch(Contraction *c)
+static bool next_region(Contraction *c)
 {
     const LowerFunction *f = c->f;
     uint32_t end = 0;
@@ -100,7 +102,7 @@ static bool next_stretch(Contraction *c)
 
 static void begin(Contraction *c) { c->end = c->block = 0; }
 
-/* OP_COUNT: that is no product of the ops. */
+/* OP_COUNT: no product of this type. */
 static uint16_t fma_of(const FloatOps *ops, uint16_t op)
 {
     for (int k = 0; k < 3; k++)
@@ -123,7 +125,7 @@ static void find_role(const LowerInsn *i, Node *node)
     }
 }
 
-/* A change of sign belongs to the ops of what it reads. */
+/* A negation is of the type of what it reads. */
 static void find_sign(const LowerInsn *i, const Node *source, Node *node)
 {
     bool same = i->op == source->ops->neg || i->op == source->ops->flush;
@@ -142,11 +144,11 @@ static void note_crossing(void *closure, Ref *ref, bool read, bool written)
 
 static void find_crossing(Contraction *c)
 {
-    for (begin(c); next_stretch(c);)
+    for (begin(c); next_region(c);)
         for (uint32_t n = c->first; n < c->end; n++) lower_visit(c->f, &c->f->insns[n], note_crossing, c);
 }
 
-/* The product or sign that a register is here, or NONE. */
+/* The product or negation that defines a register here, or NONE. */
 static uint32_t maker_of(const Contraction *c, Ref ref)
 {
     uint32_t r = ref_number(ref);
@@ -191,7 +193,7 @@ static uint32_t version_of(const Contraction *c, Ref ref)
     return ref_is_register(ref) ? c->version[ref_number(ref)] : 0;
 }
 
-/* The product behind changes of sign, or NONE; whether its own sign changes. */
+/* The product below negations, or NONE; whether it is negated. */
 static uint32_t product_of(const Contraction *c, uint32_t maker, bool *negative)
 {
     *negative = false;
@@ -220,7 +222,7 @@ static void note_sum(Contraction *c, Node *node)
     }
 }
 
-/* Who reads what in a stretch. */
+/* Uses in a region. */
 static void scan(Contraction *c)
 {
     LowerFunction *f = c->f;
@@ -235,7 +237,7 @@ static void scan(Contraction *c)
     }
 }
 
-/* Products whose value leaves the stretch, or is read by more than sums. */
+/* Products that are live out of the region, or have uses other than sums. */
 static void spoil(Contraction *c)
 {
     for (uint32_t n = c->end; n-- > c->first;) {
@@ -338,7 +340,7 @@ static void rewrite(Contraction *c)
     }
 }
 
-/* Is there a product, and a sum behind it? */
+/* Is there a product, and a sum after it? */
 static bool has_candidates(const LowerFunction *f)
 {
     bool product = false;
@@ -363,12 +365,12 @@ void lower_contract(LowerFunction *f)
     c.crosses = ARENA_ZEROS(f->scratch, bool, f->register_count);
     for (uint32_t n = 0; n < f->insn_count; n++) find_role(&f->insns[n], &c.nodes[n]);
     find_crossing(&c);
-    for (begin(&c); next_stretch(&c);) {
+    for (begin(&c); next_region(&c);) {
         scan(&c);
         spoil(&c);
         decide(&c);
     }
     if (!c.any) return;
     rewrite(&c);
-    lower_dead(f); /* the products that nobody reads any more */
+    lower_dead(f); /* the products without a use */
 }

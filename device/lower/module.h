@@ -65,15 +65,15 @@ typedef struct Lower {
     Constants constants;
 } Lower;
 
-/* Operations by name: OP_COUNT when there is none. */
+/* The operation with a name that was made of a mnemonic; OP_COUNT when there is none. */
 uint16_t lower_find_op(const char *name);
 
 /* The row of a constant. A predicate's value is 0 or 1. */
 Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t high);
 void lower_finish_constants(Lower *lower);
 
-/* Whether a variable's memory is this module's. An .extern one with a size that nothing defines is, unless modules are
- * linked, as for ptxas; without a size it is dynamic shared memory, or missing. */
+/* Whether a variable's memory is this module's. An .extern one with a size that nothing defines is, unless
+ * modules are linked, as for ptxas; without a size it is dynamic shared memory, or missing. */
 static inline bool lower_owns(const Lower *lower, const PtxVariable *v)
 {
     if (v->space == PTX_SPACE_SHARED) return v->size != 0;

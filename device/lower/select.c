@@ -1,5 +1,5 @@
-/* Goes through the instructions of a function and hands each to its family; the helpers that all families
- * use. */
+/* Instruction selection: each instruction of a function to the select_* of its opcode; the helpers they
+ * share. */
 #include "lower/select.h"
 
 #include <stdio.h>
@@ -188,7 +188,7 @@ static void keep_tables(Select *s)
     code->barrier_count = s->barrier_count;
 }
 
-/* The passes for speed. Code whose accesses are checked goes without: each is looked at by itself. */
+/* The optimizing passes. Code whose accesses are checked goes without: each access is checked by itself. */
 static void lower_fast(LowerFunction *f, bool is_entry)
 {
     if (is_entry) lower_affine(f);

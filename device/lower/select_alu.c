@@ -1,8 +1,8 @@
 /* Arithmetic and logic: the operation's name is made of the mnemonic's words, looked up once for each form.
  *
- * The name is opcode[_half][_mode][_flags][_variant]_type. Integer types without a sign of their own fall back to b16,
- * b32 ... What the name cannot say is done around the operation: .ftz flushes the sources and the result,
- * .sat and .relu clamp the result.
+ * The name is opcode[_half][_mode][_flags][_variant]_type. Integer types without a sign of their own fall
+ * back to b16, b32 ... What the name cannot say is done around the operation: .ftz flushes the sources and
+ * the result, .sat and .relu clamp the result.
  */
 #include "lower/select.h"
 
@@ -143,34 +143,17 @@ static uint16_t rounding_of(const PtxForm *form)
     }
 }
 
-#define OF_TYPE(stem, type) \
-    case PTX_##type: return OP_##stem##_##type;
-#define OF_HALVES(stem) OF_TYPE(stem, f16) OF_TYPE(stem, f16x2) OF_TYPE(stem, bf16) OF_TYPE(stem, bf16x2)
-
-static uint16_t flush_op(PtxType type)
-{
-    switch (type) {
-        OF_HALVES(flush) OF_TYPE(flush, f32) OF_TYPE(flush, f32x2)
-    default: return OP_COUNT;
-    }
-}
-
-uint16_t select_sat_op(PtxType type)
-{
-    switch (type) {
-        OF_HALVES(sat) OF_TYPE(sat, f32) OF_TYPE(sat, f64)
-    default: return OP_COUNT;
-    }
-}
-
+#define OF_TYPE(stem, type) [PTX_##type] = OP_##stem##_##type
+#define OF_HALVES(stem) OF_TYPE(stem, f16), OF_TYPE(stem, f16x2), OF_TYPE(stem, bf16), OF_TYPE(stem, bf16x2)
+static const uint16_t flush_ops[PTX_TYPE_COUNT] = {OF_HALVES(flush), OF_TYPE(flush, f32),
+                                                   OF_TYPE(flush, f32x2)};
+static const uint16_t sat_ops[PTX_TYPE_COUNT] = {OF_HALVES(sat), OF_TYPE(sat, f32), OF_TYPE(sat, f64)};
 /* Of integers the larger one of the result and 0. */
-uint16_t select_relu_op(PtxType type)
-{
-    switch (type) {
-        OF_HALVES(relu) OF_TYPE(max, s32) OF_TYPE(max, s16x2)
-    default: return OP_COUNT;
-    }
-}
+static const uint16_t relu_ops[PTX_TYPE_COUNT] = {OF_HALVES(relu), OF_TYPE(max, s32), OF_TYPE(max, s16x2)};
+
+static uint16_t flush_op(PtxType type) { return op_or_none(flush_ops[type]); }
+uint16_t select_sat_op(PtxType type) { return op_or_none(sat_ops[type]); }
+uint16_t select_relu_op(PtxType type) { return op_or_none(relu_ops[type]); }
 
 static void after(Recipe *recipe, uint16_t op)
 {
@@ -225,7 +208,8 @@ static const Recipe *recipe_of(Select *s)
 
 bool select_has_operation(Select *s) { return recipe_of(s)->op != OP_COUNT; }
 
-/* Sources are flushed where the operation does not do it: slct's is what it tests, not what it chooses from. */
+/* Sources are flushed where the operation does not do it: slct's is what it tests, not what it chooses from.
+ */
 static Ref flushed(Select *s, const Recipe *recipe, Ref source, uint32_t index)
 {
     const PtxForm *form = s->insn->form;
@@ -244,8 +228,8 @@ static Ref alu_source(Select *s, const Recipe *recipe, uint32_t index)
     Ref source = select_source(s, &s->insn->operands[index], type);
     bool half = type == PTX_f16 || type == PTX_bf16;
     if (half && form->types[0] == PTX_f32)
-        return select_compute(s, type == PTX_f16 ? OP_cvt_f32_f16 : OP_cvt_f32_bf16, CLASS_32, source, REF_ABSENT,
-                              REF_ABSENT);
+        return select_compute(s, type == PTX_f16 ? OP_cvt_f32_f16 : OP_cvt_f32_bf16, CLASS_32, source,
+                              REF_ABSENT, REF_ABSENT);
     return flushed(s, recipe, source, index);
 }
 

@@ -1,4 +1,4 @@
-/* cp.async and barriers in shared memory. */
+/* cp.async, cp.async.bulk and mbarriers. */
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"
 #include "lower/select.h"
@@ -79,7 +79,7 @@ static void select_bulk(Select *s)
 
 /* --- barriers ------------------------------------------------------------------------------------------- */
 
-/* An operation on the barrier at an operand's address; NULL and an error when that is elsewhere. */
+/* An operation on the mbarrier at an operand's address; NULL and an error in another state space. */
 static LowerInsn *emit_barrier(Select *s, uint16_t op, uint32_t index, uint16_t mods)
 {
     Address a;
@@ -117,7 +117,7 @@ static void select_arrive(Select *s)
     barrier_with_count(s, OP_mbarrier_arrive, has_state, mods, d);
 }
 
-/* A group that waits is parked: not behind a guard. The hint how long to wait is left aside. */
+/* A group that waits is parked, so no guard precedes it. The time limit is a hint and ignored. */
 static void select_wait(Select *s)
 {
     bool parity = ptx_has(s->insn->form, PTX_MOD_parity);
@@ -171,8 +171,9 @@ static void end_copies(Select *s, uint32_t kept)
     if (s->lower->host->checks & CHECK_RACE) select_emit(s, OP_cp_async_end)->imm = kept;
 }
 
-/* Copies are done when they are issued: there is nothing to wait for, and an arrival that they would make is made
- * by the thread. Without .noinc the barrier would first count one arrival more: nothing is left of it. */
+/* Copies are done when they are issued: there is nothing to wait for, and an arrival that they would make is
+ * made by the thread. Without .noinc the barrier would first count one arrival more: nothing is left of it.
+ */
 void select_cp(Select *s)
 {
     const PtxForm *form = s->insn->form;

@@ -13,63 +13,59 @@ static PtxModifier comparison(const PtxForm *form)
 }
 
 /* Operations by comparison, then type: equality of integers by their size, order by their sign too. */
+#define BY(how, type, name) [PTX_##type] = OP_setp_##how##_##name
+#define FLOATS(how) \
+    BY(how, f16, f16), BY(how, f16x2, f16x2), BY(how, bf16, bf16), BY(how, bf16x2, bf16x2), BY(how, f32, f32), \
+        BY(how, f64, f64)
+#define EQUALITY(how) \
+    BY(how, b16, b16), BY(how, u16, b16), BY(how, s16, b16), BY(how, b32, b32), BY(how, u32, b32), \
+        BY(how, s32, b32), BY(how, b64, b64), BY(how, u64, b64), BY(how, s64, b64)
+#define ORDER(how) \
+    BY(how, u16, u16), BY(how, s16, s16), BY(how, u32, u32), BY(how, s32, s32), BY(how, u64, u64), \
+        BY(how, s64, s64)
+#define COMPARISON(how, ...) \
+    { \
+        PTX_MOD_##how, OP_setp_##how##_ftz_f32, { FLOATS(how), __VA_ARGS__ } \
+    }
+#define UNORDERED(how) \
+    { \
+        PTX_MOD_##how, OP_setp_##how##_ftz_f32, { FLOATS(how) } \
+    }
+static const struct {
+    uint16_t how, ftz_f32;
+    uint16_t ops[PTX_TYPE_COUNT];
+} comparisons[] = {
+    COMPARISON(eq, EQUALITY(eq)),
+    COMPARISON(ne, EQUALITY(ne)),
+    COMPARISON(lt, ORDER(lt)),
+    COMPARISON(le, ORDER(le)),
+    COMPARISON(gt, ORDER(gt)),
+    COMPARISON(ge, ORDER(ge)),
+    UNORDERED(equ),
+    UNORDERED(neu),
+    UNORDERED(ltu),
+    UNORDERED(leu),
+    UNORDERED(gtu),
+    UNORDERED(geu),
+    UNORDERED(num),
+    UNORDERED(nan),
+};
+
 static uint16_t comparison_op(PtxModifier how, PtxType type, bool ftz)
 {
-#define BY(how, kind, name) \
-    case PTX_##kind: return OP_setp_##how##_##name;
-#define FLOATS(how) \
-    BY(how, f16, f16) BY(how, f16x2, f16x2) BY(how, bf16, bf16) BY(how, bf16x2, bf16x2) BY(how, f64, f64) \
-    case PTX_f32: return ftz ? OP_setp_##how##_ftz_f32 : OP_setp_##how##_f32;
-#define EQUALITY(how) \
-    BY(how, b16, b16) BY(how, u16, b16) BY(how, s16, b16) BY(how, b32, b32) BY(how, u32, b32) BY(how, s32, b32) \
-    BY(how, b64, b64) BY(how, u64, b64) BY(how, s64, b64)
-#define ORDER(how) \
-    BY(how, u16, u16) BY(how, s16, s16) BY(how, u32, u32) BY(how, s32, s32) BY(how, u64, u64) BY(how, s64, s64)
-#define ON(how, rows) \
-    case PTX_MOD_##how: \
-        switch (type) { \
-            rows FLOATS(how) \
-        default: return OP_COUNT; \
-        }
-    switch (how) {
-        ON(eq, EQUALITY(eq))
-        ON(ne, EQUALITY(ne))
-        ON(lt, ORDER(lt))
-        ON(le, ORDER(le))
-        ON(gt, ORDER(gt))
-        ON(ge, ORDER(ge))
-        ON(equ, )
-        ON(neu, )
-        ON(ltu, )
-        ON(leu, )
-        ON(gtu, )
-        ON(geu, )
-        ON(num, )
-        ON(nan, )
-    default: return OP_COUNT;
-    }
-#undef ON
-#undef ORDER
-#undef EQUALITY
-#undef FLOATS
-#undef BY
+    size_t i = 0, count = sizeof comparisons / sizeof *comparisons;
+    while (i < count && comparisons[i].how != how) i++;
+    if (i == count) return OP_COUNT;
+    return ftz && type == PTX_f32 ? comparisons[i].ftz_f32 : op_or_none(comparisons[i].ops[type]);
 }
 
-/* Flushes subnormal sources. */
-static uint16_t ftz_op(PtxType type)
-{
-    switch (type) {
-    case PTX_f16: return OP_ftz_f16;
-    case PTX_f16x2: return OP_ftz_f16x2;
-    case PTX_f32: return OP_ftz_f32;
-    default: return OP_COUNT;
-    }
-}
+/* Flush subnormal sources; f32 is flushed by the comparison. */
+static const uint16_t ftz_ops[PTX_TYPE_COUNT] = {[PTX_f16] = OP_ftz_f16, [PTX_f16x2] = OP_ftz_f16x2};
 
 static Ref flush(Select *s, Ref source, PtxType type, bool wanted)
 {
     if (!wanted) return source;
-    return select_compute(s, ftz_op(type), class_of(type), source, REF_ABSENT, REF_ABSENT);
+    return select_compute(s, op_or_none(ftz_ops[type]), class_of(type), source, REF_ABSENT, REF_ABSENT);
 }
 
 static bool is_pair_type(PtxType type) { return type == PTX_f16x2 || type == PTX_bf16x2; }

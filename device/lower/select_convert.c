@@ -229,8 +229,7 @@ static void packed(Select *s)
 {
     const PtxForm *form = s->insn->form;
     PtxType to = form->types[0], from = form->types[1];
-    uint16_t op =
-        form->type_count > 2 ? OP_COUNT : conversion(HOW_cvt, to, from);
+    uint16_t op = form->type_count > 2 ? OP_COUNT : conversion(HOW_cvt, to, from);
     bool odd_rounding = form->group[PTX_GROUP_ROUND] == PTX_MOD_rs;
     if (op == OP_COUNT || odd_rounding || ptx_has(form, PTX_MOD_sat) || s->insn->operand_count > 3) {
         select_unsupported(s, "");

@@ -240,38 +240,34 @@ void select_st(Select *s)
 
 /* ---- atomics ---- */
 
-/* Bitwise ones by size; add by size, but for floats; the others by type. */
+/* Bitwise ones by size, sums of integers too; the others by type. */
+#define BY(what, type, name) [PTX_##type] = OP_atom_##what##_##name
+#define BITS(what) BY(what, b32, b32), BY(what, b64, b64)
+#define HALVES(what) BY(what, f16, f16), BY(what, f16x2, f16x2), BY(what, bf16, bf16), BY(what, bf16x2, bf16x2)
+#define ORDER(what) BY(what, s32, s32), BY(what, u32, u32), BY(what, s64, s64), BY(what, u64, u64), HALVES(what)
+static const struct {
+    uint16_t what;
+    uint16_t ops[PTX_TYPE_COUNT];
+} atomics[] = {
+    {PTX_MOD_and, {BITS(and)}},
+    {PTX_MOD_or, {BITS(or)}},
+    {PTX_MOD_xor, {BITS(xor)}},
+    {PTX_MOD_exch, {BITS(exch), BY(exch, b128, b128)}},
+    {PTX_MOD_cas, {BY(cas, b16, b16), BITS(cas), BY(cas, b128, b128)}},
+    {PTX_MOD_add,
+     {BY(add, u32, u32), BY(add, s32, u32), BY(add, u64, u64), BY(add, s64, u64), BY(add, f32, f32),
+      BY(add, f64, f64), HALVES(add)}},
+    {PTX_MOD_inc, {BY(inc, u32, u32)}},
+    {PTX_MOD_dec, {BY(dec, u32, u32)}},
+    {PTX_MOD_min, {ORDER(min)}},
+    {PTX_MOD_max, {ORDER(max)}},
+};
+
 static uint16_t atomic_op(PtxModifier what, PtxType type)
 {
-#define BY(what, case_, name) \
-    case PTX_##case_: return OP_atom_##what##_##name;
-#define BY_BITS(what) BY(what, b32, b32) BY(what, b64, b64)
-#define BY_FLOATS(what) BY(what, f16, f16) BY(what, f16x2, f16x2) BY(what, bf16, bf16) BY(what, bf16x2, bf16x2)
-#define BY_ORDER(what) BY(what, s32, s32) BY(what, u32, u32) BY(what, s64, s64) BY(what, u64, u64) BY_FLOATS(what)
-#define ON(what, rows) \
-    case PTX_MOD_##what: \
-        switch (type) { \
-            rows \
-        default: return OP_COUNT; \
-        }
-    switch (what) {
-        ON(and, BY_BITS(and))
-        ON(or, BY_BITS(or))
-        ON(xor, BY_BITS(xor))
-        ON(exch, BY_BITS(exch) BY(exch, b128, b128))
-        ON(cas, BY(cas, b16, b16) BY_BITS(cas) BY(cas, b128, b128))
-        ON(add, BY(add, u32, u32) BY(add, s32, u32) BY(add, u64, u64) BY(add, f32, f32) BY(add, f64, f64) BY_FLOATS(add))
-        ON(inc, BY(inc, u32, u32))
-        ON(dec, BY(dec, u32, u32))
-        ON(min, BY_ORDER(min))
-        ON(max, BY_ORDER(max))
-    default: return OP_COUNT;
-    }
-#undef ON
-#undef BY_ORDER
-#undef BY_FLOATS
-#undef BY_BITS
-#undef BY
+    for (size_t i = 0; i < sizeof atomics / sizeof *atomics; i++)
+        if (atomics[i].what == what) return op_or_none(atomics[i].ops[type]);
+    return OP_COUNT;
 }
 
 typedef struct Atomic {

@@ -12,8 +12,10 @@ static uint16_t op_of_sizes(const uint16_t (*table)[3], unsigned count, unsigned
 #define PACK(bits, part) {bits, part, OP_pack_b##bits##_b##part}
 #define EXTRACT(bits, part) {bits, part, OP_extract_b##part##_b##bits}
 #define UNPACK(bits, part) {bits, part, OP_unpack_b##part##_b##bits}
-static const uint16_t packs[][3] = {PACK(16, 8), PACK(32, 8), PACK(32, 16), PACK(64, 16), PACK(64, 32), PACK(128, 64)};
-static const uint16_t extracts[][3] = {EXTRACT(16, 8), EXTRACT(32, 8), EXTRACT(32, 16), EXTRACT(64, 16), EXTRACT(64, 32)};
+static const uint16_t packs[][3] = {PACK(16, 8),  PACK(32, 8),  PACK(32, 16),
+                                    PACK(64, 16), PACK(64, 32), PACK(128, 64)};
+static const uint16_t extracts[][3] = {EXTRACT(16, 8), EXTRACT(32, 8), EXTRACT(32, 16), EXTRACT(64, 16),
+                                       EXTRACT(64, 32)};
 static const uint16_t unpacks[][3] = {UNPACK(16, 8), UNPACK(32, 16), UNPACK(64, 32), UNPACK(128, 64)};
 
 /* mov d, {a, b, ...} */

@@ -8,22 +8,35 @@ RegisterClass select_class(const Select *s, Ref ref) { return s->f->classes[ref_
 static Ref register_ref(const PtxOperand *operand) { return REF_MAKE(REF_FRAME, operand->reg); }
 
 /* Special registers by operation; what has none here is not supported. */
-static uint16_t special_op(PtxSpecial special)
-{
-    switch (special) {
-    case PTX_SPECIAL_clusterid: return OP_sreg_ctaid;
-    case PTX_SPECIAL_nclusterid: return OP_sreg_nctaid;
-#define READ(name) \
-    case PTX_SPECIAL_##name: return OP_sreg_##name;
-        READ(tid) READ(ntid) READ(ctaid) READ(nctaid)
-        READ(laneid) READ(warpid) READ(nwarpid) READ(smid) READ(nsmid) READ(gridid)
-        READ(lanemask_eq) READ(lanemask_le) READ(lanemask_lt) READ(lanemask_ge) READ(lanemask_gt)
-        READ(clock) READ(clock_hi) READ(clock64) READ(globaltimer) READ(globaltimer_lo) READ(globaltimer_hi)
-        READ(total_smem_size) READ(dynamic_smem_size) READ(envreg)
-#undef READ
-    default: return OP_COUNT;
-    }
-}
+#define READ(name) [PTX_SPECIAL_##name] = OP_sreg_##name
+static const uint16_t special_ops[PTX_SPECIAL_COUNT] = {
+    [PTX_SPECIAL_clusterid] = OP_sreg_ctaid,
+    [PTX_SPECIAL_nclusterid] = OP_sreg_nctaid,
+    READ(tid),
+    READ(ntid),
+    READ(ctaid),
+    READ(nctaid),
+    READ(laneid),
+    READ(warpid),
+    READ(nwarpid),
+    READ(smid),
+    READ(nsmid),
+    READ(gridid),
+    READ(lanemask_eq),
+    READ(lanemask_le),
+    READ(lanemask_lt),
+    READ(lanemask_ge),
+    READ(lanemask_gt),
+    READ(clock),
+    READ(clock_hi),
+    READ(clock64),
+    READ(globaltimer),
+    READ(globaltimer_lo),
+    READ(globaltimer_hi),
+    READ(total_smem_size),
+    READ(dynamic_smem_size),
+    READ(envreg),
+};
 
 /* Clusters are of one block; the fourth component is 0, or 1 where it is a count. */
 static bool special_constant(const PtxOperand *o, uint64_t *value)
@@ -68,7 +81,7 @@ static Ref read_special(Select *s, const PtxOperand *o)
     uint64_t value;
     if (special_constant(o, &value)) return lower_constant(s->lower, class, value, 0);
     if (special_row(o) != REF_ABSENT) return special_row(o);
-    uint16_t op = special_op(o->special);
+    uint16_t op = op_or_none(special_ops[o->special]);
     if (op == OP_COUNT) {
         select_error(s, o->column, "%%%s is not supported by the CPU device", ptx_specials[o->special].name);
         return lower_constant(s->lower, class, 0, 0);

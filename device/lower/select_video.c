@@ -1,14 +1,13 @@
 /* Video instructions, composed of ordinary ones: parts of words are taken out and widened so far that nothing
  * overflows, the operation done, its result clamped under .sat, and put in its place.
  *
- * GPUs have had no such instructions for long: their compiler composes them too, and where its results are not
- * those of the manual (words without sign mostly), ours are the GPU's. Such places say so.
+ * GPUs have had no such instructions for long: their compiler composes them too, and where its results are
+ * not those of the manual (words without sign mostly), ours are the GPU's. Such places say so.
  *
- * The scalar ones work on a word or one byte or half of it, in 64 bits. The SIMD ones work on two halves or four
- * bytes, each in 32 bits; the few that compilers emit have operations of their own (select_alu.c).
+ * The scalar ones work on a word or one byte or half of it, in 64 bits. The SIMD ones work on two halves or
+ * four bytes, each in 32 bits; the few that compilers emit have operations of their own (select_alu.c).
  */
 #include "lower/select.h"
-
 
 typedef struct Video {
     Select *s;
@@ -71,7 +70,8 @@ static Ref destination(Video *v)
 static Ref field(Video *v, Ref from, unsigned at, unsigned bits, bool with_sign)
 {
     if (bits == 32) return from;
-    return select_compute(v->s, with_sign ? OP_bfe_s32 : OP_bfe_u32, CLASS_32, from, word(v, at), word(v, bits));
+    return select_compute(v->s, with_sign ? OP_bfe_s32 : OP_bfe_u32, CLASS_32, from, word(v, at),
+                          word(v, bits));
 }
 
 /* A word with the low bits of `part` put in from `at` on. */
@@ -103,7 +103,8 @@ static void saturate(Video *v, Ref *value, unsigned bits)
 /* The mean, halves rounded away from zero: a sum below zero is shifted as it is, others one up. */
 static Ref average(Video *v, Ref a, Ref b)
 {
-    Ref sum = compute_2(v, OF_WIDTH(add_b), a, b), sign = compute_2(v, OF_WIDTH(shr_s), sum, word(v, width(v) - 1));
+    Ref sum = compute_2(v, OF_WIDTH(add_b), a, b),
+        sign = compute_2(v, OF_WIDTH(shr_s), sum, word(v, width(v) - 1));
     Ref moved = compute_2(v, OF_WIDTH(add_b), compute_2(v, OF_WIDTH(add_b), sum, sign), constant(v, 1));
     return compute_2(v, OF_WIDTH(shr_s), moved, word(v, 1));
 }
@@ -243,10 +244,12 @@ static Ref second_operation(Video *v, Ref value)
     if (what == PTX_MOD_add)
         return select_compute(v->s, OP_add_b32, CLASS_32, low_word(v, value), whole(v, 3), REF_ABSENT);
     if (one_word) value = widened(v, low_word(v, value), true);
-    return low_word(v, compute_2(v, what == PTX_MOD_min ? smaller : larger, value, widened(v, whole(v, 3), with_sign)));
+    return low_word(
+        v, compute_2(v, what == PTX_MOD_min ? smaller : larger, value, widened(v, whole(v, 3), with_sign)));
 }
 
-/* c, with the result in the part of it that is meant. As GPUs do it: .h1 gets the upper half of the result. */
+/* c, with the result in the part of it that is meant. As GPUs do it: .h1 gets the upper half of the result.
+ */
 static Ref merged(Video *v, Ref value, unsigned at, unsigned bits)
 {
     Ref c = whole(v, 3);
@@ -281,8 +284,8 @@ static bool vmad_signs(Select *s, bool minus, bool minus_c)
     return true;
 }
 
-/* vmad: a * b + c (and 1), scaled. As GPUs do it: whole words are multiplied and added with a sign whatever their
- * type; only the shift and the clamping heed it. */
+/* vmad: a * b + c (and 1), scaled. As GPUs do it: whole words are multiplied and added with a sign whatever
+ * their type; only the shift and the clamping heed it. */
 void select_vmad(Select *s)
 {
     Video v = video_of(s, CLASS_64);
@@ -357,7 +360,8 @@ static void select_parts(Select *s, unsigned count)
     for (unsigned part = 0; part < count; part++) {
         if (!(written >> part & 1)) continue;
         Ref value = one_part(&v, count, part);
-        result = added ? compute_2(&v, OF_WIDTH(add_b), result, value) : insert(&v, result, value, part * bits, bits);
+        result = added ? compute_2(&v, OF_WIDTH(add_b), result, value)
+                       : insert(&v, result, value, part * bits, bits);
     }
     select_deliver(s, destination(&v), result);
 }

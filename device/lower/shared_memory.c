@@ -1,7 +1,7 @@
 /* Offsets of .shared variables.
  *
  * A function may run under several kernels, so a variable has one offset for all of them; two variables may
- * overlap where no kernel reaches both. Extern arrays start behind what their kernel uses: where a function
+ * overlap where no kernel reaches both. Extern arrays start after what their kernel uses: where a function
  * that is not a kernel names one, all kernels that reach it agree on the start.
  */
 #include "lower/module.h"
@@ -135,7 +135,7 @@ static bool inherit_shared(Lower *lower, FunctionFacts *facts, bool by_pointer)
     return true;
 }
 
-/* Which functions, or what they call, name shared memory: to and fro until nothing changes. */
+/* Which functions, or what they call, name shared memory: to the fixed point. */
 static void find_needs(Lower *lower)
 {
     uint32_t count = lower->tree->function_count;

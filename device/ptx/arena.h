@@ -1,8 +1,8 @@
 /* An arena: memory that is taken in pieces and given back all at once.
  *
- * It takes blocks from chunks.h, each twice as large as the one before up to a limit, and hands them out from front to
- * back. When memory runs out it jumps to on_failure, so that the passes of lower/ need no check at each of their
- * arrays; an arena without on_failure returns NULL.
+ * It takes blocks from chunks.h, each twice as large as the one before up to a limit, and hands them out from
+ * front to back. When memory runs out it jumps to on_failure, so that the passes of lower/ need no check at
+ * each of their arrays; an arena without on_failure returns NULL.
  */
 #ifndef DEVICE_PTX_ARENA_H
 #define DEVICE_PTX_ARENA_H
@@ -29,7 +29,8 @@ void *arena_zeros(Arena *arena, size_t count, size_t size);
 const char *arena_string(Arena *arena, const char *text);
 /* A growing array, moved to where it has room for more. */
 void *arena_larger(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size);
-/* At least one more element of room in a growing array: returns the array, moved if need be. Needs on_failure. */
+/* At least one more element of room in a growing array: returns the array, moved if need be. Needs
+ * on_failure. */
 static inline void *arena_grow(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size)
 {
     return count < *capacity ? array : arena_larger(arena, array, count, capacity, size);

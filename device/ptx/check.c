@@ -37,7 +37,8 @@ static bool ptx_is_packed_integer(PtxType type)
     return type == PTX_u16x2 || type == PTX_s16x2 || type == PTX_u8x4 || type == PTX_s8x4;
 }
 
-/* Packed types share no register with others of their size, but for the untyped, which .f16x2 is to integers. */
+/* Packed types share no register with others of their size, but for the untyped, which .f16x2 is to integers.
+ */
 static bool ptx_class_fits(PtxType want, PtxType have)
 {
     unsigned a = ptx_types[want].class, b = ptx_types[have].class;
@@ -95,8 +96,8 @@ static bool ptx_check_register(PtxCheck *c, const PtxOperandRule *rule, const Pt
     return true;
 }
 
-/* A 16-bit mov takes the lower half of a 32-bit special register, as PTX before 2.0 had them; %gridid had 16 bits
- * once, and 32 later. */
+/* A 16-bit mov takes the lower half of a 32-bit special register, as PTX before 2.0 had them; %gridid had 16
+ * bits once, and 32 later. */
 static bool ptx_special_fits(const PtxOperandRule *rule, const PtxOperand *operand)
 {
     PtxType want = (PtxType)rule->type, have = (PtxType)operand->type;

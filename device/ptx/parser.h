@@ -1,11 +1,10 @@
 /* Inside the front end: the parser's state and the functions its files share.
  *
  * In pipeline order: lexer.c (text to tokens), names.c and vocabulary.c (interned names), symbols.c (scopes),
- * directives.c (module level), initialiser.c and constant.c, statement.c (bodies), operand.c, form.c (mnemonics)
- * with form_rules.c and gates.c, check.c (operands against the rows). The parser goes forward only, with one
- * token of lookahead, `tok`.
- * An error does not return: ptx_fail stores the message and jumps to the one exit in parse.c; the arena
- * and the scratch vectors know all memory, so nothing is lost.
+ * directives.c (module level), initialiser.c and constant.c, statement.c (bodies), operand.c, form.c
+ * (mnemonics) with form_rules.c and gates.c, check.c (operands against the rows). The parser goes forward
+ * only, with one token of lookahead, `tok`. An error does not return: ptx_fail stores the message and jumps
+ * to the one exit in parse.c; the arena and the scratch vectors know all memory, so nothing is lost.
  */
 #ifndef DEVICE_PTX_PARSER_H
 #define DEVICE_PTX_PARSER_H

@@ -1,6 +1,6 @@
-/* What spellings mean by themselves: opcodes, words of mnemonics, directives, special registers, and the sets of
- * words that the rows of instructions.def name. It follows from the tables alone, so it is made once, by the
- * first thread that reads PTX, and never changes.
+/* What spellings mean by themselves: opcodes, words of mnemonics, directives, special registers, and the sets
+ * of words that the rows of instructions.def name. It follows from the tables alone, so it is made once, by
+ * the first thread that reads PTX, and never changes.
  */
 #include <pthread.h>
 #include <string.h>
