@@ -51,7 +51,7 @@ static void barrier_free(Block *block, uint32_t number)
     block->stuck = 0;
 }
 
-/* After exits: a barrier that waited for the exited only is full now. */
+/* After exits: a barrier whose missing threads have all exited is complete now. */
 void barrier_exit(Block *block)
 {
     for (uint32_t busy = block->barriers_busy; busy; busy &= busy - 1) {
@@ -105,12 +105,14 @@ const Insn *barrier_arrive(Warp *warp, const Insn *insn)
 {
     Block *block = warp->block;
     int first = __builtin_ctz(warp->mask);
-    uint32_t same = is_uniform(insn->a) && is_uniform(insn->b) ? warp->mask : alike(warp, insn, warp->mask, first);
+    uint32_t same =
+        is_uniform(insn->a) && is_uniform(insn->b) ? warp->mask : alike(warp, insn, warp->mask, first);
     uint32_t number = ROW(const uint32_t, warp, insn->a)[first];
     uint32_t expected = insn->b == REF_ABSENT ? 0 : ROW(const uint32_t, warp, insn->b)[first];
     Barrier *barrier;
     if (number >= BARRIER_COUNT)
-        return exec_fault(warp, insn, first, CUDA_ERROR_LAUNCH_FAILED, "barrier %u: a block has %d", number, BARRIER_COUNT);
+        return exec_fault(warp, insn, first, CUDA_ERROR_LAUNCH_FAILED, "barrier %u: a block has %d", number,
+                          BARRIER_COUNT);
     if (same != warp->mask) {
         group_fork(warp, warp->mask & ~same, insn);
         warp_set_mask(warp, same);

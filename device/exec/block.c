@@ -1,9 +1,9 @@
 /* Runs one block: its warps in turn, each until it parks, ends, or has spent its fuel.
  *
- * A warp is set up when its first turn comes and borrows registers and local memory from the worker until
- * its end. A pass in which every warp only spins counts as waiting for another block: after some of these
- * the worker is told. When no warp can run and some have not ended, nothing ever will: that is a fault
- * which says where they wait.
+ * A warp is set up when its first turn comes and borrows registers and local memory from the worker until its
+ * end. A pass in which every warp only spins counts as waiting for another block: after some of these the
+ * worker is told. When no warp can run and some have not ended, the block is deadlocked: a fault that says
+ * where each group waits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,7 @@
 /* Blocks of a cooperative grid wait for each other as a rule: they go round sooner. */
 enum { SPIN_PASSES = 64, SPIN_PASSES_COOPERATIVE = 4, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
 
-/* A block is stuck when waits for barriers in shared memory have ended in vain for so many passes and so
- * long. */
+/* A block is deadlocked when waits for mbarriers have timed out for so many passes and so long. */
 enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
 #define STUCK_NS UINT64_C(1000000000)
 
@@ -109,7 +108,7 @@ static bool warp_begin(Warp *warp, Worker *worker)
     return true;
 }
 
-/* Oracle: a few instructions of one lane, then another lane. */
+/* Random scheduler: a few instructions of one lane, then another lane. */
 static void warp_run_randomized(Warp *warp, const Insn *insn)
 {
     uint32_t steps = 1 + worker_random(warp->worker) % SCATTER_STEPS;
@@ -133,7 +132,7 @@ static void warp_run(Warp *warp)
     while (insn) insn = insn->run[warp->full](warp, insn);
 }
 
-/* --- the end that never comes --------------------------------------------------------------------------- */
+/* --- deadlock --------------------------------------------------------------------------- */
 
 static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t room)
 {
@@ -163,7 +162,7 @@ static void fault_stuck(Block *block)
             used += tell_group(warp, &warp->groups[n], waits + used, sizeof waits - used);
     }
     exec_fault_plain(block->grid, CUDA_ERROR_LAUNCH_FAILED,
-                     "kernel %s, block (%u,%u,%u): its threads wait for each other for ever%s",
+                     "kernel %s, block (%u,%u,%u): deadlock, its threads wait for each other%s",
                      block->grid->function->name, block->id[0], block->id[1], block->id[2], waits);
 }
 
@@ -172,7 +171,8 @@ static void fault_stuck(Block *block)
 static bool turn_of(Warp *warp, Worker *worker, bool *failed)
 {
     if (!warp->started && !warp_begin(warp, worker)) {
-        exec_fault_plain(warp->block->grid, CUDA_ERROR_OUT_OF_MEMORY, "kernel %s: no memory for registers or local memory of a warp",
+        exec_fault_plain(warp->block->grid, CUDA_ERROR_OUT_OF_MEMORY,
+                         "kernel %s: no memory for registers or local memory of a warp",
                          warp->block->grid->function->name);
         *failed = true;
         return false;
@@ -183,7 +183,7 @@ static bool turn_of(Warp *warp, Worker *worker, bool *failed)
     return true;
 }
 
-/* No warp could run: waits for barriers in shared memory end, unless that has gone on for long. */
+/* No warp could run: waits for mbarriers time out, unless that has gone on for long. */
 static bool go_on_without(Block *block)
 {
     if (block->stuck == 0) block->stuck_since = exec_now_ns();
@@ -258,7 +258,7 @@ static void block_free(Block *block)
     free(block);
 }
 
-/* Whether the row is affine in its first lanes: the others are beyond the block. */
+/* Finds out whether the row is affine in its first lanes: the others are beyond the block. */
 static void find_affine(SpecialRow *row, uint32_t lanes)
 {
     const uint32_t *lane = row->lane, step = lane[1] - lane[0];
@@ -286,7 +286,7 @@ static void fill_tids(Block *block, const uint32_t dims[3])
     }
     for (uint32_t k = 0; k < block->warp_count * WARP_ROWS; k++)
         find_affine(&block->warps[k / WARP_ROWS].rows[k % WARP_ROWS],
-                  block->threads - k / WARP_ROWS * WARP_LANES);
+                    block->threads - k / WARP_ROWS * WARP_LANES);
     memcpy(block->dims, dims, sizeof block->dims);
 }
 

@@ -111,19 +111,20 @@ const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t a
 {
     char near[384];
     if (address & (size - 1))
-        return exec_fault(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned %s %u bytes at 0x%llx", verb(insn, write), size,
-                          (unsigned long long)address);
+        return exec_fault(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned %s %u bytes at 0x%llx",
+                          verb(insn, write), size, (unsigned long long)address);
     exec_tell_nearest(warp->block->grid->launch, address, size, write, near, sizeof near);
-    return exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid %s %u bytes at 0x%llx: %s", verb(insn, write), size,
-                      (unsigned long long)address, near);
+    return exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid %s %u bytes at 0x%llx: %s",
+                      verb(insn, write), size, (unsigned long long)address, near);
 }
 
 const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
                               uint32_t size, uint64_t limit, bool write)
 {
     if (offset & (size - 1))
-        return exec_fault(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned %s %u bytes of %s memory at offset 0x%llx",
-                          verb(insn, write), size, space, (unsigned long long)offset);
+        return exec_fault(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS,
+                          "misaligned %s %u bytes of %s memory at offset 0x%llx", verb(insn, write), size,
+                          space, (unsigned long long)offset);
     return exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
                       "invalid %s %u bytes of %s memory at offset 0x%llx: it has %llu bytes", verb(insn, write),
                       size, space, (unsigned long long)offset, (unsigned long long)limit);

@@ -51,7 +51,8 @@ static size_t lane_stride(uint32_t size)
     return size ? (lines | 1) * 64 : 0;
 }
 
-/* Blocks that a worker takes at a time: several of many, so that the counter does not go to and fro for each. */
+/* Blocks that a worker takes at a time: several of many, so that the counter does not go to and fro for each.
+ */
 static uint32_t share_of(const Grid *grid)
 {
     uint64_t share = grid->block_count / ((uint64_t)worker_pool_threads(grid->pool) * SHARES_EACH);
@@ -115,7 +116,8 @@ static Block *next_block(Grid *grid, Worker *worker, bool *failed)
     if (!take_number(grid, worker, &linear)) return NULL;
     block = block_take(worker, grid);
     if (!block) {
-        exec_fault_plain(grid, CUDA_ERROR_OUT_OF_MEMORY, "kernel %s: no memory for the state of a block", grid->function->name);
+        exec_fault_plain(grid, CUDA_ERROR_OUT_OF_MEMORY, "kernel %s: no memory for the state of a block",
+                         grid->function->name);
         *failed = true;
         return NULL;
     }
@@ -189,8 +191,8 @@ static void drop_all(Worker *worker)
 static bool is_to_go_on(Grid *grid)
 {
     if (atomic_load(grid->stop) & GRID_CANCEL)
-        exec_fault_plain(grid, CUDA_ERROR_LAUNCH_FAILED, "kernel %s was interrupted by its program before it ended",
-                         grid->function->name);
+        exec_fault_plain(grid, CUDA_ERROR_LAUNCH_FAILED,
+                         "kernel %s was interrupted by its program before it ended", grid->function->name);
     return !atomic_load(&grid->faulted);
 }
 

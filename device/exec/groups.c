@@ -1,11 +1,11 @@
 /* Divergence: which lanes of a warp run, and when.
  *
  * The lanes of a warp are a list of groups that share pc, call depth and frame. The group with the deepest
- * call runs, then the one with the lowest pc: code is laid out so that this order makes diverged lanes meet
- * again. Lanes that spin would run for ever under that rule, so each turn has fuel, counted in backward
- * branches; when it is spent the group that waited longest takes over and keeps its turn ("pinned") until
- * it meets another group, parks, exits or has spent its own fuel. The running group's pc is kept by the run
- * loop and is stored only when it is switched away.
+ * call runs, then the one with the lowest pc: code is laid out so that under this order diverged lanes
+ * reconverge at the post-dominator. Lanes that spin would starve the others, so each turn has fuel, counted
+ * in backward branches; when it is spent the group that waited longest takes over and keeps its turn
+ * ("pinned") until it meets another group, parks, exits or has spent its own fuel. The running group's pc is
+ * kept by the run loop and is stored only when it is switched away.
  */
 #include "exec/checks/check.h"
 
@@ -40,7 +40,7 @@ static void group_remove(Warp *warp, Group *g)
     if (warp->current == last) warp->current = g;
 }
 
-/* Takes every group that stands where the running one stands into it. */
+/* Reconvergence: merges every group at the running one's pc into it. */
 static bool group_absorb(Warp *warp)
 {
     bool met = false;
@@ -97,7 +97,7 @@ static Group *group_best(Warp *warp)
     return best;
 }
 
-/* The next group by the rule; NULL parks the warp, or ends it when no group is left. */
+/* Schedules the next group; NULL parks the warp, or ends it when no group is left. */
 const Insn *group_next(Warp *warp)
 {
     Group *best = group_best(warp);
@@ -108,7 +108,7 @@ const Insn *group_next(Warp *warp)
     return NULL;
 }
 
-/* Oracle: every lane a group of its own. */
+/* Random scheduler: every lane is a group of its own. */
 static void group_randomize(Warp *warp)
 {
     Group whole = warp->groups[0];
@@ -138,7 +138,7 @@ void group_start(Warp *warp, uint32_t mask)
     if (warp->randomized) group_randomize(warp);
 }
 
-/* Parts some lanes of the running group from it, as a group of their own. */
+/* Splits some lanes off the running group, as a group of their own. */
 Group *group_divide(Warp *warp, uint32_t mask, const Insn *pc)
 {
     Group *part = &warp->groups[warp->group_count++];
@@ -163,7 +163,7 @@ void group_fork(Warp *warp, uint32_t mask, const Insn *pc)
     }
 }
 
-/* A branch that divides: other_mask goes on at other, the rest at here; the lower pc runs. */
+/* A divergent branch: other_mask goes on at other, the rest at here; the lower pc runs. */
 const Insn *group_split(Warp *warp, const Insn *here, const Insn *other, uint32_t other_mask)
 {
     uint32_t rest = warp->current->mask & ~other_mask;
@@ -199,7 +199,7 @@ const Insn *group_reach(Warp *warp, const Insn *label)
     return group_meet(warp, label) ? label + 1 : group_next(warp);
 }
 
-/* Behind an instruction that may have divided the group: the parts that are through already wait there. */
+/* After an instruction that may have split the group: the parts that have done it already wait there. */
 const Insn *group_rejoin(Warp *warp, const Insn *next)
 {
     return group_meet(warp, next) ? next : group_next(warp);
@@ -223,7 +223,7 @@ const Insn *group_yield(Warp *warp, const Insn *pc)
     return NULL;
 }
 
-/* Oracle: puts the running group back and takes any. */
+/* Random scheduler: puts the running group back and takes any. */
 const Insn *group_preempt(Warp *warp, const Insn *pc)
 {
     warp->current->pc = pc;

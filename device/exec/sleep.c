@@ -1,6 +1,8 @@
-/* nanosleep: lanes that sleep are parked until their time has come; other lanes, warps and blocks run meanwhile.
+/* nanosleep: lanes that sleep are parked until their time has come; other lanes, warps and blocks run
+ * meanwhile.
  *
- * A worker whose blocks are all asleep sleeps too, the last part of the time awake: the host's clock is coarse.
+ * A worker whose blocks are all asleep sleeps too, the last part of the time awake: the host's clock is
+ * coarse.
  */
 #include <sched.h>
 #include <time.h>

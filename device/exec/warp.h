@@ -1,7 +1,8 @@
 /* The state of a running warp: what every handler sees (blocks, grids and workers are in state.h).
  *
  * Registers are rows of 32 lanes. A warp is a short list of groups of lanes, each with its own pc, call depth
- * and frame; the group that runs is kept unpacked in the warp (mask, lanes, base), the others wait in the list.
+ * and frame; the group that runs is kept unpacked in the warp (mask, lanes, base), the others wait in the
+ * list.
  */
 #ifndef DEVICE_EXEC_WARP_H
 #define DEVICE_EXEC_WARP_H
@@ -58,11 +59,11 @@ struct Warp {
     uint32_t fuel; /* time slice: backward branches left before another group or warp gets its turn */
     uintptr_t next_pc; /* lowest pc of the waiting groups at this depth: labels compare with it */
     uint32_t turn; /* counts switches, for Group.waited */
-    bool pinned; /* the current group keeps running although another has a lower pc, so that it does not starve */
+    bool pinned; /* the current group keeps running although another has a lower pc: fairness */
     bool randomized; /* random scheduler: every lane is a group of its own, never merged, picked at random */
     bool started, parked, done;
-    bool spinning; /* gave its turn up in a loop that waits for other threads */
-    bool watching; /* in this turn, looked at memory that others may write */
+    bool spinning; /* gave its turn up in a spin wait */
+    bool watching; /* in this turn, read memory that others may write */
     Group groups[WARP_LANES];
     uint32_t group_count;
     uint32_t erred; /* lanes with an error of the device runtime that nobody has taken yet */
@@ -75,12 +76,13 @@ struct Warp {
     _Alignas(64) SpecialRow rows[WARP_ROWS]; /* by enum WarpRow */
 };
 
-/* Calls. A callee's frame starts WARP_CALL_HEADER bytes after the end of its caller's; the header keeps the lanes'
- * return addresses. Scalar arguments and results may be kept in rows at fixed offsets from the callee's frame start:
- * the caller addresses row r of the callee as REF_FRAME offset (own frame_size + WARP_CALL_HEADER + r), before the call
- * (arguments) and right after it (results). The first WARP_CALL_ROWS bytes of a callee's frame may be addressed so.
- * The callee's local frame starts at the end of the caller's (local_size), so byte k of it is the caller's
- * ld_local/st_local offset local_size + k: arguments in memory go there. */
+/* Calls. A callee's frame starts WARP_CALL_HEADER bytes after the end of its caller's; the header keeps the
+ * lanes' return addresses. Scalar arguments and results may be kept in rows at fixed offsets from the
+ * callee's frame start: the caller addresses row r of the callee as REF_FRAME offset (own frame_size +
+ * WARP_CALL_HEADER + r), before the call (arguments) and right after it (results). The first WARP_CALL_ROWS
+ * bytes of a callee's frame may be addressed so. The callee's local frame starts at the end of the caller's
+ * (local_size), so byte k of it is the caller's ld_local/st_local offset local_size + k: arguments in memory
+ * go there. */
 enum { WARP_CALL_HEADER = 768, WARP_CALL_ROWS = 16384 };
 
 /* The base less the bits that choose it, so that an operand's address is one addition. */

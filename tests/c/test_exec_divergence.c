@@ -396,7 +396,7 @@ static void test_blocks_wait(void)
     CHECK(cells.count == 360);
 }
 
-/* Lanes spin in a loop that divides and joins again within; the lane that would end the loop stands behind
+/* Lanes spin in a loop that divides and joins again within; the lane that would end the loop stands after
  * it. */
 static void test_divided_spin(void)
 {

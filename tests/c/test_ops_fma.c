@@ -1,5 +1,6 @@
-/* Fused multiply-adds, which one instruction set builds of products and sums, against the C library's: millions
- * of ties that a tiny part breaks, results that are subnormal, huge or cancelled, zeros with signs, NaNs.
+/* Fused multiply-adds, which one instruction set builds of products and sums, against the C library's:
+ * millions of ties that a tiny part breaks, results that are subnormal, huge or cancelled, zeros with signs,
+ * NaNs.
  *
  * A row has hard cases in some lanes and tame ones in the others, so that the way of tame rows runs too.
  */
@@ -41,7 +42,8 @@ static double odd(unsigned bits, int exponent)
     return ldexp((double)((draw() & (top - 1)) | top | 1), exponent - (int)bits + 1);
 }
 
-/* The format of the operands: bits of the significand, least exponent of normal numbers, greatest exponent. */
+/* The format of the operands: bits of the significand, least exponent of normal numbers, greatest exponent.
+ */
 typedef struct Format {
     unsigned bits;
     int least, greatest;
@@ -59,8 +61,8 @@ static Three tie_of_product(const Format *f)
     return (Three){a, b, below(4) ? sign() * (f == &floats ? (double)(float)beside : beside) : 0};
 }
 
-/* A sum whose exact product is half a unit of c's last place, less or more a little; that of subnormal numbers,
- * too. */
+/* A sum whose exact product is half a unit of c's last place, less or more a little; that of subnormal
+ * numbers, too. */
 static Three tie_of_sum(const Format *f)
 {
     const int bits = (int)f->bits, e = below(3) ? around(20) : f->least - 1 - (int)below(4);
@@ -200,8 +202,8 @@ static uint64_t expected_f32(int l)
 
 static float flushed(double x) { return fabs(x) < 0x1p-126 ? copysignf(0, (float)x) : (float)x; }
 
-/* Rounded to 24 bits it would lie below the normal numbers. The sum is exact, or has the sign of the exact one
- * less the bound. */
+/* Rounded to 24 bits it would lie below the normal numbers. The sum is exact, or has the sign of the exact
+ * one less the bound. */
 static bool is_tiny(float a, float b, float c)
 {
     const double bound = 0x1.ffffffp-127, sum = (double)a * b + c, s = copysign(1, sum);
@@ -273,7 +275,8 @@ static void fuse(Insn *insns, bool swapped)
     }
 }
 
-/* What the lanes of a row are multiplied by in each step. A sum waits for its own factors while zeros are added. */
+/* What the lanes of a row are multiplied by in each step. A sum waits for its own factors while zeros are
+ * added. */
 static void set_factors(void)
 {
     const unsigned own = below(PRODUCTS);

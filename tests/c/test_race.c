@@ -1,4 +1,5 @@
-/* Races against a model: each access has all that happened before it, as a set of clocks of single threads. */
+/* Races against a model: each access has all that happened before it, as a set of clocks of single threads.
+ */
 #include "check.h"
 
 #include <stdlib.h>
@@ -114,11 +115,11 @@ static bool step_touch(Race *race)
         races |= model_touch(warp->index * 32 + (uint32_t)__builtin_ctz(rest), offset, bytes, kind, &plainly);
     atomic_store(&grid.faulted, false);
     found = !race_access(race, &(RaceAccess){.warp = warp,
-                                           .insn = &insns[below(4)],
-                                           .lanes = lanes,
-                                           .offset = offset,
-                                           .bytes = bytes,
-                                           .kind = kind});
+                                             .insn = &insns[below(4)],
+                                             .lanes = lanes,
+                                             .offset = offset,
+                                             .bytes = bytes,
+                                             .kind = kind});
     if (found) CHECK(races && fault.code == CUDA_ERROR_LAUNCH_FAILED);
     if (plainly) CHECK(found); /* of atomic operations, one after a hand-over may be missed */
     return !races;

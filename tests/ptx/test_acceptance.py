@@ -82,9 +82,12 @@ def test_statements(at_capability, ptxas, seed):
 
 
 def wrong_refusals(statement):
-    """What the device may say of a right statement if it has the words, the number or the type of operands wrong."""
+    """What the device may say of a right statement if it has the words or the operands wrong."""
     mnemonic, _, operands = statement.rstrip(";").partition(" ")
-    yield "words", f"'{mnemonic}' is not an instruction: a modifier or type is missing, or they do not go together"
+    yield (
+        "words",
+        f"'{mnemonic}' is not an instruction: a modifier or type is missing, or they do not go together",
+    )
     yield "count", f"'{mnemonic}' takes 3 operands, found 4"
     for at, operand in enumerate(re.findall(r"[\[{].*?[\]}](?=, |$)|[^,\s]+", operands), 1):
         got = {"[": "an address", "{": "a vector"}.get(operand[0], f"{operand} of type .b32")
@@ -92,11 +95,13 @@ def wrong_refusals(statement):
 
 
 def test_no_row_hides_behind_a_known_difference(ptxas):
-    """If the device refused what a row of the tables says, the tests above would tell: of the statements of each row
-    that ptxas takes one at least is no known difference."""
+    """If the device refused what a row of the tables says, the tests above would tell: at least one statement
+    of each row that ptxas takes is no known difference."""
     rows, rng = tables.instruction_rows(), random.Random(5)
     made = [[statements.spelled(each) for each in statements.seeds_of(row, rng, 2)] for row in rows]
-    theirs = verdicts(lambda target: judges.Ptxas(ptxas, target), list({s: None for row in made for s in row}))
+    theirs = verdicts(
+        lambda target: judges.Ptxas(ptxas, target), list({s: None for row in made for s in row})
+    )
     right = [[statement for statement in row if theirs[statement] is None] for row in made]
     assert sum(map(bool, right)) > 0.92 * len(rows)
     hidden = []

@@ -155,12 +155,13 @@ def halves_beside_floats():
             f"ld.global.b16 h0, [from]; ld.global.b16 h1, [from+2]; ld.global.f32 f0, [from+4];"
             f" add.f32.{kind} f1, h0, f0; sub.rn.f32.{kind} f2, h1, f0; fma.rn.f32.{kind} f3, h0, h1, f0;"
             f" add.rn.sat.f32.{kind} f4, h0, f0;"
-            " st.global.f32 [to], f1; st.global.f32 [to+4], f2; st.global.f32 [to+8], f3; st.global.f32 [to+12], f4;"
+            " st.global.f32 [to], f1; st.global.f32 [to+4], f2; st.global.f32 [to+8], f3;"
+            " st.global.f32 [to+12], f4;"
         )
         given = np.array([int(bits[0]) | int(bits[1]) << 16, single.view(np.uint32)], np.uint32)
         got = run(body, given, np.float32, version="9.0", target="sm_100")[:4]
         exact = np.float32(np.float64(a) * np.float64(b) + np.float64(single))
-        assert got.tolist() == [a + single, b - single, exact, min(max(a + single, np.float32(0)), np.float32(1))]
+        assert got.tolist() == [a + single, b - single, exact, np.clip(a + single, 0, 1)]
 
 
 def test_halves_beside_floats(at_capability):

@@ -1,4 +1,5 @@
-/* Which instructions are checked, and what they access: a form for each operation, its lanes one after the other. */
+/* Which instructions are checked, and what they access: a form for each operation, its lanes one after the
+ * other. */
 #include "exec/checks/check.h"
 
 #include <stdlib.h>
@@ -11,8 +12,8 @@ typedef struct Form {
     uint8_t row; /* of an element of the row that is stored */
     uint8_t kind; /* AccessKind */
     bool shared; /* by an offset in shared memory */
-    bool blind; /* an atomic operation that does not look at what is there */
-    bool apart; /* whoever asks passes the clocks on */
+    bool blind; /* an atomic operation that does not read the old value */
+    bool apart; /* the caller does acquire and release */
 } Form;
 
 static const Form forms[OP_COUNT] = {
@@ -54,7 +55,7 @@ static bool read_unwritten(const CheckedAccess *x, bool shared, uint64_t first)
     return false;
 }
 
-/* Whether what is there matters: to loads, and to atomic operations but exchanges and stores. */
+/* Whether the old value is read: by loads, and by atomic operations other than exchanges and stores. */
 static bool looks(const CheckedAccess *x)
 {
     bool blind = x->form->blind || x->form->kind == ACCESS_WRITE;
@@ -79,7 +80,7 @@ static void take_value(const CheckedAccess *x, uint8_t *value)
     }
 }
 
-/* An atomic operation hands clocks on; one whose result is not wanted takes none. */
+/* An atomic operation releases the thread's clock, and acquires unless its result is not wanted. */
 static void pass_clocks(const CheckedAccess *x, Race *race, uint32_t offset)
 {
     bool atomic = x->form->kind == ACCESS_ATOMIC;
@@ -94,12 +95,12 @@ static void pass_clocks(const CheckedAccess *x, Race *race, uint32_t offset)
 static bool race_free(const CheckedAccess *x, Race *race, uint32_t offset, const uint8_t *value)
 {
     const RaceAccess access = {.warp = x->warp,
-                             .insn = x->insn,
-                             .lanes = x->lanes,
-                             .offset = offset,
-                             .bytes = x->bytes,
-                             .kind = x->kind,
-                             .value = value};
+                               .insn = x->insn,
+                               .lanes = x->lanes,
+                               .offset = offset,
+                               .bytes = x->bytes,
+                               .kind = x->kind,
+                               .value = value};
     const Copies *copies = x->warp->block->checker->copies;
     if (copies && !copies_access(copies, &access)) return false;
     if (!race_access(race, &access)) return false;
@@ -107,7 +108,8 @@ static bool race_free(const CheckedAccess *x, Race *race, uint32_t offset, const
     return true;
 }
 
-/* A store is carried out at once, so that the next lane sees what is there; the operation itself does it again. */
+/* A store is carried out at once, so that the next lane sees what is there; the operation itself does it
+ * again. */
 static bool access_shared(const CheckedAccess *x, uint32_t offset)
 {
     const Block *block = x->warp->block;
@@ -156,7 +158,8 @@ static uint64_t address_of(const Warp *w, const Insn *i, int l)
     return address + (uint64_t)i->imm;
 }
 
-/* The lanes of rest that are at one place with the first of them, as far as they are neighbours or a half apart. */
+/* The lanes of rest that are at one place with the first of them, as far as they are neighbours or a half
+ * apart. */
 static uint32_t together(const uint64_t *address, uint32_t rest)
 {
     int first = __builtin_ctz(rest);
@@ -172,7 +175,8 @@ static bool access_lanes(Warp *w, const Insn *i)
 {
     const Form *form = &forms[i->op];
     bool vector = form->kind != ACCESS_ATOMIC && i->mods & MEM_COUNT;
-    CheckedAccess x = {.warp = w, .insn = i, .form = form, .bytes = form->bytes, .kind = (AccessKind)form->kind};
+    CheckedAccess x = {
+        .warp = w, .insn = i, .form = form, .bytes = form->bytes, .kind = (AccessKind)form->kind};
     uint64_t address[WARP_LANES];
     x.is_offset = form->shared || (form->kind == ACCESS_ATOMIC && i->mods & MEM_SHARED);
     VectorPart part = {0, 1};
@@ -195,12 +199,12 @@ bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint6
 {
     const Form form = {.bytes = 1, .kind = ACCESS_ATOMIC, .apart = true};
     const CheckedAccess x = {.warp = warp,
-                      .insn = insn,
-                      .form = &form,
-                      .lanes = 1u << lane,
-                      .bytes = (uint32_t)bytes,
-                      .address = (uintptr_t)host,
-                      .kind = kind};
+                             .insn = insn,
+                             .form = &form,
+                             .lanes = 1u << lane,
+                             .bytes = (uint32_t)bytes,
+                             .address = (uintptr_t)host,
+                             .kind = kind};
     return check_access(&x);
 }
 
@@ -215,7 +219,7 @@ static const Insn *run_access(Warp *w, const Insn *i) { return access_lanes(w, i
 
 static const Insn *run_arrival(Warp *w, const Insn *i) { return check_arrival(w, i) ? original(w, i) : NULL; }
 
-/* Always in its general form, which tells who has met. */
+/* Always in its general form, which reports the synchronisation. */
 static const Insn *run_warp_sync(Warp *w, const Insn *i) { return collective_enter(w, i, i->a); }
 
 /* Memory of the device's heap is new each time. */
@@ -303,7 +307,7 @@ void checker_free(Checker *checker)
     free(checker);
 }
 
-/* --- where threads meet ----------------------------------------------------------------------------- */
+/* --- synchronisation ----------------------------------------------------------------------------- */
 
 void check_publish(const Warp *warp, uint32_t barrier)
 {

@@ -1,7 +1,9 @@
-/* Copies to shared memory (cp.async) that are not waited for. Here they are done when they are issued; a program must
- * not count on that: until the thread that issued one has waited for it, nobody may access where it goes.
+/* Asynchronous copies to shared memory (cp.async) in flight. Here they are done when they are issued; a
+ * program must not count on that: until the thread that issued one has waited for it, nobody may access where
+ * it goes.
  *
- * The groups of a thread's copies are counted on from block to block, so that what is left of one is over in the next.
+ * The groups of a thread's copies are counted on from block to block, so that what is left of one is over in
+ * the next.
  */
 #include "exec/checks/check.h"
 
@@ -76,7 +78,8 @@ bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, ui
     if (!checker->copies) {
         checker->copies = copies_create(block->warp_count, block->shared_size);
         if (!checker->copies) {
-            exec_fault_plain(block->grid, CUDA_ERROR_OUT_OF_MEMORY, "kernel %s: no memory for what racecheck keeps of copies",
+            exec_fault_plain(block->grid, CUDA_ERROR_OUT_OF_MEMORY,
+                             "kernel %s: no memory for what racecheck keeps of copies",
                              block->grid->function->name);
             return false;
         }

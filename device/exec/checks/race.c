@@ -1,4 +1,4 @@
-/* The accesses that are kept of shared memory, and which of them race. */
+/* Shadow memory: the recorded accesses to shared memory, and which of them race. */
 #include "exec/checks/race.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 enum { WORD = 4, RECORDS_FIRST = 1024 };
 
-/* What is kept of a word, or of a byte: a list of records of each kind. */
+/* The shadow cell of a word, or of a byte: a list of records of each kind. */
 typedef struct Cell {
     uint32_t interval : 31, divided : 1; /* divided: its bytes have cells of their own */
     uint32_t lists[ACCESS_KINDS];
@@ -137,8 +137,8 @@ static void list_add(Race *race, uint32_t *list, const RaceAccess *access)
 
 /* --- cells ------------------------------------------------------------------------------------------ */
 
-/* A lane of the record whose access the thread cannot know to be over; -1: there is none. */
-static int unknown(const Race *race, const RaceRecord *r, const RaceAccess *access, int lane)
+/* A lane of the record whose access does not happen before the thread's; -1: there is none. */
+static int unordered(const Race *race, const RaceRecord *r, const RaceAccess *access, int lane)
 {
     uint32_t others = r->lanes & ~(r->warp == access->warp->index ? 1u << lane : 0);
     const VectorClock *clock = clock_of(&race->clocks, access->warp, lane);
@@ -168,7 +168,7 @@ static bool look_at(const Race *race, Look *look, int lane, uint32_t list, Acces
 {
     for (; list; list = race->records[list].next) {
         const RaceRecord *r = &race->records[list];
-        int other = unknown(race, r, look->access, lane);
+        int other = unordered(race, r, look->access, lane);
         if (other < 0) continue;
         if (kind != ACCESS_WRITE || !is_silent(look->access, look->offset, look->bytes)) {
             race_report(look->access, lane, look->offset, r, other, kind);
@@ -222,7 +222,8 @@ static bool access_word(Race *race, const RaceAccess *access, uint32_t offset, u
         return true;
     }
     for (uint32_t b = offset; b < offset + bytes; b++)
-        if (!access_cell(race, &race->bytes[b], &(Look){.access = access, .offset = b, .bytes = 1})) return false;
+        if (!access_cell(race, &race->bytes[b], &(Look){.access = access, .offset = b, .bytes = 1}))
+            return false;
     return true;
 }
 
@@ -230,12 +231,13 @@ static bool access_word(Race *race, const RaceAccess *access, uint32_t offset, u
 static bool has_memory(const Race *race, const Warp *warp)
 {
     if (!race->clocks.failed) return true;
-    exec_fault_plain(warp->block->grid, CUDA_ERROR_OUT_OF_MEMORY, "kernel %s: no memory for what racecheck keeps of a block",
+    exec_fault_plain(warp->block->grid, CUDA_ERROR_OUT_OF_MEMORY,
+                     "kernel %s: no memory for what racecheck keeps of a block",
                      warp->block->grid->function->name);
     return false;
 }
 
-/* Most reads: of a word that the warp has read already, or nobody has touched. */
+/* The fast path: reads of a word that nobody has written in this interval. */
 static bool read_quickly(Race *race, const RaceAccess *access)
 {
     Cell *cell = &race->words[access->offset / WORD];
@@ -262,7 +264,7 @@ bool race_access(Race *race, const RaceAccess *access)
     return has_memory(race, access->warp);
 }
 
-/* --- where threads meet ----------------------------------------------------------------------------- */
+/* --- synchronisation ----------------------------------------------------------------------------- */
 
 void race_acquire(Race *race, const Warp *warp, int lane, uint32_t offset)
 {
@@ -295,7 +297,7 @@ void race_barrier(Race *race, const Block *block, uint32_t barrier)
         threads += lane_count(rendezvous.lanes[w]);
     }
     if (threads == (block->barriers[barrier].expected ? block->threads : block->live))
-        race_new_interval(race); /* without a count, threads that have ended count as come */
+        race_new_interval(race); /* without a count, threads that have ended count as arrived */
     else
         clocks_synchronize(&race->clocks, &rendezvous);
     clocks_drop_barrier(&race->clocks, barrier);

@@ -1,4 +1,4 @@
-/* Who knows of whose accesses: clocks of threads, handed on where they meet. */
+/* Vector clocks of threads: joined where threads synchronise, released and acquired at barriers and words. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,8 +81,8 @@ void clocks_close(Clocks *c)
     free(c->used);
 }
 
-/* A thread's clock, and that it has come as far as now itself, is added to the one at a place. */
-static void publish(Clocks *c, uint32_t thread, VectorClock **place)
+/* Joins a thread's clock, with its own time, into the clock at a place. */
+static void release(Clocks *c, uint32_t thread, VectorClock **place)
 {
     VectorClock *clock = clock_own(c, place);
     if (!clock) return;
@@ -95,7 +95,7 @@ static uint32_t thread_of(const Warp *warp, int lane) { return warp->index * WAR
 void clocks_release(Clocks *c, const Warp *warp, int lane, uint32_t word)
 {
     if (!c->of_word[word]) c->used[c->used_count++] = word;
-    publish(c, thread_of(warp, lane), &c->of_word[word]);
+    release(c, thread_of(warp, lane), &c->of_word[word]);
     if (!c->of_word[word]) c->used_count--;
 }
 
@@ -109,12 +109,12 @@ void clocks_acquire(Clocks *c, const Warp *warp, int lane, uint32_t word)
 void clocks_arrive(Clocks *c, const Warp *warp, uint32_t barrier)
 {
     for (uint32_t rest = warp->mask; rest; rest &= rest - 1)
-        publish(c, thread_of(warp, __builtin_ctz(rest)), &c->of_barrier[barrier]);
+        release(c, thread_of(warp, __builtin_ctz(rest)), &c->of_barrier[barrier]);
 }
 
 void clocks_drop_barrier(Clocks *c, uint32_t barrier) { clock_drop(c, &c->of_barrier[barrier]); }
 
-/* --- threads that meet ------------------------------------------------------------------------------ */
+/* --- synchronisation ------------------------------------------------------------------------------ */
 
 /* The one clock that all of them have already, and nobody else; else NULL. */
 static VectorClock *common(const Clocks *c, const Rendezvous *m)

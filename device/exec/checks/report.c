@@ -97,7 +97,7 @@ void check_report_copy(const RaceAccess *access, uint32_t offset, const Insn *co
         offset, variable, access->bytes, kinds[access->kind], name, place);
 }
 
-/* --- what nothing has written ----------------------------------------------------------------------- */
+/* --- uninitialised memory ----------------------------------------------------------------------- */
 
 static void tell_range(const Block *block, uint64_t address, char *out, size_t room)
 {
@@ -116,9 +116,10 @@ void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared,
         tell_variable(warp->block, first, where, sizeof where);
     else
         tell_range(warp->block, first, where, sizeof where);
-    exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED, "%llu-byte read of what was never written: %s 0x%llx%s%s: %s",
-               (unsigned long long)bytes, shared ? "offset" : "the byte at", (unsigned long long)first,
-               shared ? " of shared memory" : "", where,
+    exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED,
+               "%llu-byte read of uninitialised memory: %s 0x%llx%s%s: %s", (unsigned long long)bytes,
+               shared ? "offset" : "the byte at", (unsigned long long)first, shared ? " of shared memory" : "",
+               where,
                shared ? "a thread of the block must write it first"
                       : "a kernel, a copy or a fill must write it first");
 }

@@ -1,4 +1,4 @@
-/* Barriers in shared memory. Lanes arrive one after the other; the memory belongs to the block's worker alone. */
+/* mbarrier objects. Lanes arrive one after the other; the memory belongs to the block's worker alone. */
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"
 
@@ -87,8 +87,8 @@ static bool check(const Place *p, AccessKind kind)
 
 static bool fetch(Place *p) { return locate(p) && read_state(p) && check(p, ACCESS_ATOMIC); }
 
-/* What the lane did before is seen by those who wait for the phase. */
-static void publish(const Place *p)
+/* Release: what the lane did before happens before what follows a wait for the phase. */
+static void release_clock(const Place *p)
 {
     if (p->warp->block->checker) check_release(p->warp, p->lane, p->offset);
 }
@@ -134,7 +134,7 @@ bool mbarrier_expire(Block *block)
     return any;
 }
 
-/* Those who wait there go on: with the phase that is over, or to look again. */
+/* Releases those who wait there: the phase is complete, or they look again. */
 static void wake(const Place *p, bool result)
 {
     bool any = false;
@@ -143,7 +143,7 @@ static void wake(const Place *p, bool result)
     if (any && p->warp->current) group_refresh(p->warp);
 }
 
-/* Ends the phase if nothing is to come. */
+/* Completes the phase if nothing is pending. */
 static void settle(Place *p)
 {
     Mbarrier *m = &p->state;
@@ -157,7 +157,7 @@ static void settle(Place *p)
     if (over) wake(p, true);
 }
 
-/* True when the phase that the lane waits for is over. */
+/* True when the phase that the lane waits for is complete. */
 static bool is_over(const Place *p)
 {
     if (p->insn->mods & MBARRIER_PARITY)
@@ -252,7 +252,7 @@ static bool tx_step(Place *p)
     int64_t bytes = ROW(const uint32_t, p->warp, p->insn->b)[p->lane];
     bool complete = p->insn->mods & MBARRIER_COMPLETE;
     if (!fetch(p) || !add_bytes(p, complete ? -bytes : bytes)) return false;
-    publish(p);
+    release_clock(p);
     if (complete)
         settle(p);
     else
@@ -272,7 +272,7 @@ static bool arrive_step(Place *p)
     }
     uint32_t most = p->state.pending - (insn->mods & MBARRIER_NO_COMPLETE && p->state.pending ? 1 : 0);
     if (!check_count(p, count, most)) return false;
-    publish(p);
+    release_clock(p);
     p->state.pending -= count;
     if (insn->mods & MBARRIER_DROP) p->state.threads -= count;
     settle(p);
@@ -284,7 +284,7 @@ bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t offset, u
     Place p = {.warp = warp, .insn = insn, .lane = lane, .offset = offset};
     if (!is_place(&p) || !read_state(&p) || !check(&p, ACCESS_ATOMIC) || !add_bytes(&p, -(int64_t)bytes))
         return false;
-    publish(&p);
+    release_clock(&p);
     settle(&p);
     return true;
 }

@@ -1,7 +1,7 @@
 /* Arithmetic and comparison of affine rows: three numbers where they are known and the result is affine too,
  * else the operation on rows that the name comes from.
  *
- * Numbers of 32-bit rows are kept as the row has them: starts without sign, the stride with it.
+ * Numbers of 32-bit rows are kept as the row has them: bases unsigned, the stride signed.
  */
 #include "exec/ops/affine_rows.h"
 
@@ -11,7 +11,7 @@
 
 #define NOINLINE static __attribute__((noinline))
 
-/* --- results: false where they are not on a line ------------------------------------------------------------ */
+/* --- results: false where they are not affine ------------------------------------------------------------ */
 
 LANE_FN bool affine_copy(const Affine *a, Affine *r)
 {
@@ -259,7 +259,7 @@ EQUAL(setp_ne_b32, 32, !=)
 EQUAL(setp_eq_b64, 64, ==)
 EQUAL(setp_ne_b64, 64, !=)
 
-/* --- rows for the others ------------------------------------------------------------------------------------------ */
+/* --- expansion ------------------------------------------------------------------------------------------ */
 
 #define SPREAD_OP(bits) \
     HANDLER(spread_b##bits, full) { spread_##bits(w, i->a); return i + 1; } \

@@ -1,4 +1,5 @@
-/* What the handlers of affine rows share: see affine.h. Included by files compiled for each instruction set. */
+/* What the handlers of affine rows share: see affine.h. Included by files compiled for each instruction set.
+ */
 #ifndef DEVICE_EXEC_OPS_AFFINE_ROWS_H
 #define DEVICE_EXEC_OPS_AFFINE_ROWS_H
 
@@ -7,7 +8,7 @@
 
 #define AFFINE_AT(w, ref) affine_of(ref_rows(w, ref))
 
-/* Brings the row up to date. What a slot holds that no lane has written yet is nobody's. */
+/* Expands the Affine into its row. What a slot holds that no lane has written yet is undefined. */
 #define SPREAD_FN(bits) \
     LANE_FN void spread_##bits(Warp *w, Ref ref) \
     { \

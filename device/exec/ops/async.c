@@ -1,5 +1,5 @@
-/* Copies from global to shared memory that a program takes for asynchronous: done at once, which is one of the times
- * they may be done at, so that waiting for them is nothing. Barriers in shared memory are in mbarrier.c. */
+/* cp.async: done when it is issued, which is one of the orders that an asynchronous copy allows, so that
+ * waiting for it does nothing. */
 #include "exec/ops/addresses.h"
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"

@@ -1,6 +1,6 @@
 /* Branches, calls, exits, guards, barriers: the ops that choose what runs next.
  *
- * A branch on which all lanes agree is a jump. Everything else is in groups.c and calls.c.
+ * A uniform branch is a jump. Everything else is in groups.c and calls.c.
  */
 #include <stdatomic.h>
 

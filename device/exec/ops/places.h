@@ -6,15 +6,15 @@
 #include "exec/ops/addresses.h"
 #include "exec/ops/affine_rows.h"
 
-/* The host addresses of both halves' first lanes, at one place (even) or side by side (dense). Not found: of
- * another shape, misaligned, or not in the range at hand. */
+/* The host addresses of both halves' first lanes, at one place (uniform) or consecutive (dense). Not found:
+ * of another shape, misaligned, or not in the range at hand. */
 typedef struct Places {
     uint8_t *low, *high;
     bool dense, found;
 } Places;
 
-/* With the offset least added; with every other one up to most they are in the range as well. shift makes host
- * addresses of those in the range. */
+/* With the offset least added; with every other one up to most they are in the range as well. shift makes
+ * host addresses of those in the range. */
 LANE_FN Places find_places(const Affine *a, int64_t least, int64_t most, uint32_t size, const RangeEntry *range,
                            uint64_t shift)
 {

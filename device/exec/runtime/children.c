@@ -1,4 +1,4 @@
-/* The launches of one grid's threads: opened, launched, put into an order. */
+/* The launches of one grid's threads: opened, launched, queued. */
 #include "exec/runtime/children.h"
 
 #include <stdlib.h>

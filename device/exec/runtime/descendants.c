@@ -1,9 +1,9 @@
-/* Runs what grids have launched, and what that launches in turn: the tree of one launch of the host.
+/* Runs what grids have launched, and what that launches in turn: the tree of launches below one of the host.
  *
- * A child that waits for nothing is ready. The thread that runs the host's launch takes one after the other, the
- * one made ready last first, so that few are under way; threads of the pool join in when there are several.
- * Nothing here recurses: a child that is done makes the next of its queue ready, or is its parent's last one,
- * which may then be done itself.
+ * A child that waits for nothing is ready. The thread that runs the host's launch takes one after the other,
+ * the one made ready last first, so that few are under way; threads of the pool join in when there are
+ * several. Nothing here recurses: a child that is done makes the next of its queue ready, or is its parent's
+ * last one, which may then be done itself.
  */
 #include <stdlib.h>
 #include <string.h>

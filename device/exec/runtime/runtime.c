@@ -1,4 +1,5 @@
-/* CUDA's device runtime: what device code calls to launch kernels, and the streams and events that go with it.
+/* CUDA's device runtime: what device code calls to launch kernels, and the streams and events that go with
+ * it.
  *
  * A stream is a number that tells launches apart; each block has its own NULL stream. To wait for an event is
  * to wait for all launches before (children.h). The last error is each thread's own.
@@ -215,7 +216,8 @@ const Insn *runtime_call(Warp *warp, const Insn *insn)
     RuntimeFunction f = (RuntimeFunction)insn->imm;
     RuntimeCall c = {.warp = warp, .insn = insn};
     if (!runtime_launch(&c)->runtime)
-        return exec_fault(warp, insn, __builtin_ctz(warp->mask), CUDA_ERROR_LAUNCH_FAILED, "kernels cannot launch kernels here");
+        return exec_fault(warp, insn, __builtin_ctz(warp->mask), CUDA_ERROR_LAUNCH_FAILED,
+                          "kernels cannot launch kernels here");
     for (uint32_t rest = warp->mask; rest && !c.faulted; rest &= rest - 1) {
         c.lane = __builtin_ctz(rest);
         read_values(&c, warp->current->function->refs + insn->more, functions[f].arguments);

@@ -1,6 +1,7 @@
-"""Where the CPU device and ptxas knowingly disagree. Few, and each says so exactly: (the statement, what the one who
-refuses it says, why). A statement that is refused for another reason is not known, nor one that is right by the
-tables: test_acceptance.py holds that no row of them hides behind a difference."""
+"""Where the CPU device and ptxas knowingly disagree. Few, and each says so exactly: (the statement, what the
+one who refuses it says, why). A statement that is refused for another reason is not known, nor one that is
+right by the tables: test_acceptance.py holds that no row of them hides behind a difference.
+"""
 
 import re
 
@@ -73,7 +74,11 @@ STRICT = [
         r"expected an address of 64 bits, found b32_\d",
         "generic and global addresses have 64 bits: one of 32 reaches no memory",
     ),
-    (r"^atom\.\S*exch\S* [^,]+, [^,]+, [^,]+, ", r"takes 3 operands, found 4", "a fourth operand that nothing describes"),
+    (
+        r"^atom\.\S*exch\S* [^,]+, [^,]+, [^,]+, ",
+        r"takes 3 operands, found 4",
+        "a fourth operand that nothing describes",
+    ),
     (
         r"^(red|st|mbarrier|cp|atom|multimem)\.\S* (.*, )?_",
         r"expected an address in brackets, found '_'",
@@ -105,7 +110,8 @@ STRICT = [
         "the same as .b16 alone",
     ),
     (
-        r"^(mbarrier|txq|cp\.async|createpolicy)\.\S* .*\{|^clusterlaunchcontrol\.\S* \w+, \{|^tex\.level\.\S* .*\], \{",
+        r"^(mbarrier|txq|cp\.async|createpolicy)\.\S* .*\{"
+        r"|^clusterlaunchcontrol\.\S* \w+, \{|^tex\.level\.\S* .*\], \{",
         r"found a vector",
         "ptxas takes a vector in places where one value belongs",
     ),
@@ -132,7 +138,11 @@ STRICT = [
         "what the manual does not have: neither .ftz for .f64 nor directed rounding for .bf16",
     ),
     (r"^multimem\.st\.\S* gv\[", r"expected an address in brackets", "an address has brackets"),
-    (r"^stmatrix\.\S*\.row|^mapa\.\S*s64|^vset\.\S*\.(lo|ls|hi|hs)\b", r"is not a modifier", "words that say nothing"),
+    (
+        r"^stmatrix\.\S*\.row|^mapa\.\S*s64|^vset\.\S*\.(lo|ls|hi|hs)\b",
+        r"is not a modifier",
+        "words that say nothing",
+    ),
     (r"^multimem\.\S*\.e[45]m\dx4", r"is not a modifier", "types that no multimem instruction here has"),
     (r"^bar(rier)?\.", r"expected a barrier from 0 to 15, found an integer", "there are 16 barriers"),
     (r"^fence\.\S* \[f64_", r"expected an address in an integer register", "an address is an integer"),
@@ -155,7 +165,7 @@ STRICT = [
     ),
     (
         r"^(suld|sust|sured)\.",
-        r"found a vector|expected a vector in braces|expected a value of type \.\w+, found \w*64_|found b128_",
+        r"found a vector|expected a vector in braces|of type \.\w+, found (\w*64|b128)_",
         "registers wider or more than what a surface holds",
     ),
     (r"^istypep\.\S* pred_\d, [^b]", r"a handle in a 64-bit register", "a handle is held in a register"),
