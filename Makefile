@@ -55,7 +55,8 @@ $(SANITIZED)/venv: | $(SETUP)
 # Optimised a little: that compiles fast and runs fast enough.
 CHECKED = -Doptimization=1 -Ddebug=true -Db_lundef=false
 
-asan: setup $(SANITIZED)/venv ## C tests and Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
+ASAN_TESTS ?=
+asan: setup $(SANITIZED)/venv ## C tests and Python tests with Address- and UndefinedBehaviorSanitizer (ASAN_TESTS="..." for some)
 	$(BIN)/python -m pip --python $(SANITIZED)/venv/bin/python install -q --no-deps --no-build-isolation \
 	  --force-reinstall -Cbuild-dir=$(SANITIZED)/build -Ccompile-args=-j$(JOBS) \
 	  $(addprefix -Csetup-args=,-Dbuildtype=debug -Dctests=true $(CHECKED) -Db_sanitize=address,undefined) .
@@ -64,7 +65,7 @@ asan: setup $(SANITIZED)/venv ## C tests and Python tests under AddressSanitizer
 	  $(MESON) test -C $(SANITIZED)/build --no-rebuild --print-errorlogs --timeout-multiplier 5
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
-	  $(SANITIZED)/venv/bin/python $(BIN)/pytest -n $(JOBS)
+	  $(SANITIZED)/venv/bin/python $(BIN)/pytest -n $(JOBS) $(ASAN_TESTS)
 
 tsan: setup ## C tests under ThreadSanitizer
 	test -d build/tsan || $(MESON) setup build/tsan -Dextension=false -Dctests=true -Dbuildtype=debug $(CHECKED) -Db_sanitize=thread
@@ -120,6 +121,7 @@ format: $(VENV)/.tools ## lay out the sources
 
 lint: $(VENV)/.tools ## compile with warnings as errors, check layout, types and stubs, clang-tidy, ruff
 	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
+	$(BIN)/ruff format -q --check pycuda tests benchmarks examples tools
 	$(BIN)/ruff check pycuda tests benchmarks examples tools
 	PYCUDA_DEVICE=cpu MYPYPATH=. $(BIN)/python -m mypy.stubtest pycuda --mypy-config-file pyproject.toml \
 	  --ignore-disjoint-bases --allowlist tools/stubtest_allowlist.txt

@@ -1,3 +1,4 @@
+/* See driver_locate.h. */
 #define _GNU_SOURCE
 #include "core/driver_locate.h"
 

@@ -1,3 +1,4 @@
+/* See driver_table.h. */
 #include "core/driver_table.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* See fault.h. */
 #include "core/fault.h"
 
 #include <stdatomic.h>

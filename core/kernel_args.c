@@ -1,3 +1,4 @@
+/* See kernel_args.h. */
 #include "core/kernel_args.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* See launch_shape.h. */
 #include "core/launch_shape.h"
 
 #include <stdio.h>

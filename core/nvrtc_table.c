@@ -1,3 +1,4 @@
+/* See nvrtc_table.h. */
 #include "core/nvrtc_table.h"
 
 #include <dlfcn.h>

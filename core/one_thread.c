@@ -1,3 +1,4 @@
+/* See one_thread.h. */
 #include "core/one_thread.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* See pack_format.h. */
 #include "core/pack_format.h"
 
 #include <complex.h>

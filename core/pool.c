@@ -1,3 +1,4 @@
+/* See pool.h. */
 #include "core/pool.h"
 
 #include <stdint.h>

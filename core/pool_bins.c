@@ -1,3 +1,4 @@
+/* See pool_bins.h. */
 #include "core/pool_bins.h"
 
 enum { SIZE_BITS = 8 * sizeof(size_t) };

@@ -1,3 +1,4 @@
+/* See strides.h. */
 #include "core/strides.h"
 
 #include <stdlib.h>

@@ -35,7 +35,7 @@
  * ptx/
  *   ptx.h tree.h                       the interface and the tree
  *   link.c                             several trees become one
- *   chunks.[ch]                        memory of loads, kept for the next
+ *   arena.[ch] chunks.[ch]             memory of a load: given back at once, kept for the next
  *   types.def spaces.def modifiers.def instructions.def special.def    one row per fact of the PTX manual
  *   gates.def targets.def              what needs which target and version
  *

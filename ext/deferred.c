@@ -1,3 +1,4 @@
+/* See deferred.h. */
 #include "ext/deferred.h"
 
 #include "ext/errors.h"

@@ -1,3 +1,4 @@
+/* See errors.h. */
 #include "ext/errors.h"
 
 #include <stdarg.h>

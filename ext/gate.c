@@ -1,3 +1,4 @@
+/* See gate.h. */
 #include "ext/gate.h"
 
 #include "ext/errors.h"

@@ -1,3 +1,4 @@
+/* See wait.h. */
 #include "ext/wait.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Contexts: making, closing, checking, their sticky fault, and the text that their kernels print. */
+/* Contexts: making, closing, checking, their sticky error, and the text that their kernels print. */
 #include "api/context.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 enum { INLINE_BYTES = 1 << 16, STAGED_BYTES = 1 << 20 };
 
-/* Bytes from the first to behind the last; false when that overflows. */
+/* Bytes from the first to one past the last; false when that overflows. */
 static bool extent(const CopyJob *job, const CopySide *side, uint64_t *bytes)
 {
     uint64_t rows, layers;

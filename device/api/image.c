@@ -21,7 +21,7 @@ typedef struct LinkHeader {
     uint64_t count;
     CodeOptions options;
     bool linked;
-    uint64_t lengths[];     /* of the texts; each has a NUL and a name with a NUL behind it */
+    uint64_t lengths[];     /* of the texts; each has a NUL and a name with a NUL after it */
 } LinkHeader;
 
 /* What nvcc puts around a fat binary in a host program. */

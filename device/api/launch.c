@@ -28,7 +28,7 @@ static GridRun *begin_launch(LaunchTask *task, Stream *stream)
     Context *context = stream->object.context;
     WorkerPool *workers = driver_workers(context->device);
     uint64_t stack = atomic_load(&context->limits[CU_LIMIT_STACK_SIZE]);
-    task->fault.code = 0;
+    task->fault.code = CUDA_SUCCESS;
     if (!workers) {
         context_fail(context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the device's worker threads");
         return NULL;
@@ -64,7 +64,7 @@ static void run_launch(Task *self, Stream *stream)
     if (!task->run) task->run = begin_launch(task, stream);
     self->unfinished = task->run && !grid_go_on(task->run, stream->lent);
     if (!self->unfinished && task->fault.code)
-        context_fail(stream->object.context, (CUresult)task->fault.code, task->fault.text);
+        context_fail(stream->object.context, task->fault.code, task->fault.text);
 }
 
 static void free_launch(Task *self)

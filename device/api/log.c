@@ -1,4 +1,4 @@
-/* The log behind cuLogsCurrent, cuLogsDumpToFile, cuLogsDumpToMemory and cuLogsRegisterCallback: the newest
+/* The log of cuLogsCurrent, cuLogsDumpToFile, cuLogsDumpToMemory and cuLogsRegisterCallback: the newest
  * entries, each a line of text. An iterator is the number of entries there had been when it was made. */
 #include "api/log.h"
 

@@ -61,8 +61,6 @@ void object_put(Object *object);
 bool object_retire(Object *object);
 /* Retires all live objects of a context. */
 void object_retire_context(const Context *context);
-/* How many live objects of that kind a context has. */
-unsigned object_count(ObjectKind kind, const Context *context);
 
 #define OBJECT(pointer) (&(pointer)->object)
 #define PUT(pointer) object_put(OBJECT(pointer))

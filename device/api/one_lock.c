@@ -1,3 +1,4 @@
+/* See one_lock.h. */
 #define _GNU_SOURCE
 #include "api/one_lock.h"
 

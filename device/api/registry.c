@@ -132,14 +132,3 @@ void object_retire_context(const Context *context)
 {
     for (Object *object; (object = any_of(context)) != NULL; object_put(object)) object_retire(object);
 }
-
-unsigned object_count(ObjectKind kind, const Context *context)
-{
-    unsigned count = 0;
-    pthread_rwlock_rdlock(&registry_lock);
-    for (size_t b = 0; b < bucket_count; b++)
-        for (const Object *object = buckets[b]; object; object = object->chain)
-            count += object->kind == kind && object->context == context;
-    pthread_rwlock_unlock(&registry_lock);
-    return count;
-}

@@ -1,6 +1,6 @@
 /* Barriers of a block count threads, not warps; threads that have exited count as arrived.
  *
- * A group that waits is parked in GROUP_BARRIER with the barrier's number in member_mask. The last arrival
+ * A group that waits is parked in GROUP_BARRIER with the barrier's number. The last arrival
  * frees all who wait, each at its own pc, and hands them what bar.red has combined. Threads that bring
  * different barrier numbers or counts divide first.
  */
@@ -39,7 +39,7 @@ static void barrier_free(Block *block, uint32_t number)
         if (!warp->started || warp->done) continue;
         for (uint32_t n = 0; n < warp->group_count; n++) {
             Group *g = &warp->groups[n];
-            if (g->state != GROUP_BARRIER || g->member_mask != number) continue;
+            if (g->state != GROUP_BARRIER || g->barrier != number) continue;
             deliver(warp, g, barrier);
             g->state = GROUP_READY;
             g->pc++;
@@ -51,7 +51,7 @@ static void barrier_free(Block *block, uint32_t number)
     block->stuck = 0;
 }
 
-/* After exits: a barrier that waited for the exited only is full now. */
+/* After exits: a barrier whose missing threads have all exited is complete now. */
 void barrier_exit(Block *block)
 {
     for (uint32_t busy = block->barriers_busy; busy; busy &= busy - 1) {
@@ -61,8 +61,8 @@ void barrier_exit(Block *block)
     }
 }
 
-/* True for rows that hold one value whatever the lane. */
-static bool is_even(Ref ref)
+/* Operands that are uniform by their kind: constants and parameters. */
+static bool is_uniform(Ref ref)
 {
     uint32_t base = ref >> REF_BASE_SHIFT;
     return base != REF_FRAME && base != REF_WARP;
@@ -95,7 +95,7 @@ static const Insn *park_at(Warp *warp, const Insn *insn, uint32_t number)
     Group *g = warp->current;
     g->pc = insn;
     g->state = GROUP_BARRIER;
-    g->member_mask = number;
+    g->barrier = number;
     g->waited = ++warp->turn;
     if (barrier_full(block, &block->barriers[number])) barrier_free(block, number);
     return group_next(warp);
@@ -105,12 +105,14 @@ const Insn *barrier_arrive(Warp *warp, const Insn *insn)
 {
     Block *block = warp->block;
     int first = __builtin_ctz(warp->mask);
-    uint32_t same = is_even(insn->a) && is_even(insn->b) ? warp->mask : alike(warp, insn, warp->mask, first);
+    uint32_t same =
+        is_uniform(insn->a) && is_uniform(insn->b) ? warp->mask : alike(warp, insn, warp->mask, first);
     uint32_t number = ROW(const uint32_t, warp, insn->a)[first];
     uint32_t expected = insn->b == REF_ABSENT ? 0 : ROW(const uint32_t, warp, insn->b)[first];
     Barrier *barrier;
     if (number >= BARRIER_COUNT)
-        return exec_fault(warp, insn, first, 719, "barrier %u: a block has %d", number, BARRIER_COUNT);
+        return exec_fault(warp, insn, first, CUDA_ERROR_LAUNCH_FAILED, "barrier %u: a block has %d", number,
+                          BARRIER_COUNT);
     if (same != warp->mask) {
         group_fork(warp, warp->mask & ~same, insn);
         warp_set_mask(warp, same);
@@ -121,7 +123,7 @@ const Insn *barrier_arrive(Warp *warp, const Insn *insn)
     block->barriers_busy |= 1u << number;
     count_arrivals(warp, insn, barrier);
     if (insn->op != OP_bar_arrive) return park_at(warp, insn, number);
-    if (block->checker) check_handed_on(warp, number);
+    if (block->checker) check_publish(warp, number);
     if (barrier_full(block, barrier)) barrier_free(block, number);
     return insn + 1;
 }

@@ -1,9 +1,9 @@
 /* Runs one block: its warps in turn, each until it parks, ends, or has spent its fuel.
  *
- * A warp is set up when its first turn comes and borrows registers and local memory from the worker until
- * its end. A pass in which every warp only spins counts as waiting for another block: after some of these
- * the worker is told. When no warp can run and some have not ended, nothing ever will: that is a fault
- * which says where they wait.
+ * A warp is set up when its first turn comes and borrows registers and local memory from the worker until its
+ * end. A pass in which every warp only spins counts as waiting for another block: after some of these the
+ * worker is told. When no warp can run and some have not ended, the block is deadlocked: a fault that says
+ * where each group waits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,7 @@
 /* Blocks of a cooperative grid wait for each other as a rule: they go round sooner. */
 enum { SPIN_PASSES = 64, SPIN_PASSES_COOPERATIVE = 4, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
 
-/* A block is stuck when waits for barriers in shared memory have ended in vain for so many passes and so
- * long. */
+/* A block is deadlocked when waits for mbarriers have timed out for so many passes and so long. */
 enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
 #define STUCK_NS UINT64_C(1000000000)
 
@@ -109,8 +108,8 @@ static bool warp_begin(Warp *warp, Worker *worker)
     return true;
 }
 
-/* Oracle: a few instructions of one lane, then another lane. */
-static void warp_run_scattered(Warp *warp, const Insn *insn)
+/* Random scheduler: a few instructions of one lane, then another lane. */
+static void warp_run_randomized(Warp *warp, const Insn *insn)
 {
     uint32_t steps = 1 + worker_random(warp->worker) % SCATTER_STEPS;
     while (insn) {
@@ -126,14 +125,14 @@ static void warp_run(Warp *warp)
 {
     const Insn *insn = warp->current ? warp->current->pc : group_next(warp);
     warp->spinning = warp->watching = false;
-    if (warp->scattered) {
-        warp_run_scattered(warp, insn);
+    if (warp->randomized) {
+        warp_run_randomized(warp, insn);
         return;
     }
     while (insn) insn = insn->run[warp->full](warp, insn);
 }
 
-/* --- the end that never comes --------------------------------------------------------------------------- */
+/* --- deadlock --------------------------------------------------------------------------- */
 
 static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t room)
 {
@@ -142,11 +141,11 @@ static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t roo
     exec_place(g->function, g->pc, place, sizeof place);
     if (g->state == GROUP_BARRIER)
         count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at barrier %u, %s", warp->index, g->mask,
-                         g->member_mask, place);
+                         g->barrier, place);
     else if (g->state == GROUP_MBARRIER)
         count = snprintf(out, room,
                          "; warp %u, lanes 0x%08x wait for the mbarrier at offset 0x%x of shared memory, %s",
-                         warp->index, g->mask, g->member_mask, place);
+                         warp->index, g->mask, g->mbarrier, place);
     else
         count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at %s for lanes 0x%08x, %s", warp->index,
                          g->mask, exec_op_names[g->pc->op], g->member_mask & warp->live & ~g->mask, place);
@@ -162,8 +161,8 @@ static void fault_stuck(Block *block)
         for (uint32_t n = 0; !warp->done && n < warp->group_count && used < sizeof waits; n++)
             used += tell_group(warp, &warp->groups[n], waits + used, sizeof waits - used);
     }
-    exec_fault_plain(block->grid, 719,
-                     "kernel %s, block (%u,%u,%u): its threads wait for each other for ever%s",
+    exec_fault_plain(block->grid, CUDA_ERROR_LAUNCH_FAILED,
+                     "kernel %s, block (%u,%u,%u): deadlock, its threads wait for each other%s",
                      block->grid->function->name, block->id[0], block->id[1], block->id[2], waits);
 }
 
@@ -172,18 +171,19 @@ static void fault_stuck(Block *block)
 static bool turn_of(Warp *warp, Worker *worker, bool *failed)
 {
     if (!warp->started && !warp_begin(warp, worker)) {
-        exec_fault_plain(warp->block->grid, 2, "kernel %s: no memory for registers or local memory of a warp",
+        exec_fault_plain(warp->block->grid, CUDA_ERROR_OUT_OF_MEMORY,
+                         "kernel %s: no memory for registers or local memory of a warp",
                          warp->block->grid->function->name);
         *failed = true;
         return false;
     }
     if (warp->parked) return false;
-    if (!warp->scattered || worker_random(worker) & 1) warp_run(warp);
+    if (!warp->randomized || worker_random(worker) & 1) warp_run(warp);
     *failed = grid_stops(warp->block->grid, worker);
     return true;
 }
 
-/* No warp could run: waits for barriers in shared memory end, unless that has gone on for long. */
+/* No warp could run: waits for mbarriers time out, unless that has gone on for long. */
 static bool go_on_without(Block *block)
 {
     if (block->stuck == 0) block->stuck_since = exec_now_ns();
@@ -197,7 +197,7 @@ static bool go_on_without(Block *block)
 static bool is_waiting(const Warp *warp)
 {
     if (warp->done || warp->watching || !(warp->parked || warp->spinning)) warp->block->stuck = 0;
-    return warp->scattered || (!warp->parked && warp->spinning);
+    return warp->randomized || (!warp->parked && warp->spinning);
 }
 
 static bool has_spun(Block *block)
@@ -258,14 +258,14 @@ static void block_free(Block *block)
     free(block);
 }
 
-/* Whether the row is affine in its first lanes: the others are beyond the block. */
-static void find_line(SpecialRow *row, uint32_t lanes)
+/* Finds out whether the row is affine in its first lanes: the others are beyond the block. */
+static void find_affine(SpecialRow *row, uint32_t lanes)
 {
     const uint32_t *lane = row->lane, step = lane[1] - lane[0];
     bool known = true;
     for (uint32_t l = 0; l < lanes && l < WARP_LANES; l++) known &= lane[l] == lane[l & 16] + step * (l & 15);
     row->affine =
-        (Affine){.low = lane[0], .high = lane[16], .step = (int32_t)step, .known = known, .spread = 1};
+        (Affine){.low = lane[0], .high = lane[16], .stride = (int32_t)step, .known = known, .spread = 1};
 }
 
 static void fill_tids(Block *block, const uint32_t dims[3])
@@ -285,8 +285,8 @@ static void fill_tids(Block *block, const uint32_t dims[3])
         z++;
     }
     for (uint32_t k = 0; k < block->warp_count * WARP_ROWS; k++)
-        find_line(&block->warps[k / WARP_ROWS].rows[k % WARP_ROWS],
-                  block->threads - k / WARP_ROWS * WARP_LANES);
+        find_affine(&block->warps[k / WARP_ROWS].rows[k % WARP_ROWS],
+                    block->threads - k / WARP_ROWS * WARP_LANES);
     memcpy(block->dims, dims, sizeof block->dims);
 }
 
@@ -312,7 +312,7 @@ static bool make_room(Block *block, uint32_t warps, size_t shared)
 static void fill_even(SpecialRow *row, uint32_t value)
 {
     for (int l = 0; l < WARP_LANES; l++) row->lane[l] = value;
-    affine_set_even(row->lane, value);
+    affine_set_uniform(row->lane, value);
 }
 
 /* One value for each axis, in three rows. */
@@ -349,7 +349,7 @@ Block *block_take(Worker *worker, Grid *grid)
         warp->block = block;
         warp->worker = worker;
         warp->index = k;
-        warp->scattered = worker->random != 0;
+        warp->randomized = worker->random != 0;
         warp_set_base(warp, REF_PARAM, grid->param_rows);
         warp_set_base(warp, REF_NONE, zeros);
         warp_set_base(warp, REF_WARP, warp->rows);

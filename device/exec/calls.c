@@ -1,6 +1,6 @@
 /* Calls, returns and jumps through tables: every lane has its own return address.
  *
- * The header in front of a callee's frame holds, lane by lane, where the lane goes on, in which function
+ * The header before a callee's frame holds, lane by lane, where the lane goes on, in which function
  * and local frame. Groups that return to different places divide there, so lanes may run a callee together
  * whoever called it.
  */
@@ -35,21 +35,21 @@ static bool room_for(Warp *warp, const Insn *insn, const CodeFunction *callee)
         (size_t)g->frame + g->function->frame_size + 2 * WARP_CALL_HEADER + callee->frame_size + WARP_CALL_ROWS;
     size_t local = (size_t)g->local + g->function->local_size + callee->local_size + g->dynamic;
     if (local > grid->local_size) {
-        exec_fault(warp, insn, first_lane(warp->mask), 719,
+        exec_fault(warp, insn, first_lane(warp->mask), CUDA_ERROR_LAUNCH_FAILED,
                    "stack overflow: calling %s needs %zu bytes of local memory, a thread has %u (see the stack "
                    "size limit)",
                    callee->name, local, grid->local_size);
         return false;
     }
     if (registers > REGISTERS_LIMIT || (registers > warp->registers_size && !store_grow(warp, registers))) {
-        exec_fault(warp, insn, first_lane(warp->mask), 719, "stack overflow: calling %s at depth %u",
-                   callee->name, g->depth + 1);
+        exec_fault(warp, insn, first_lane(warp->mask), CUDA_ERROR_LAUNCH_FAILED,
+                   "stack overflow: calling %s at depth %u", callee->name, g->depth + 1);
         return false;
     }
     return true;
 }
 
-/* Calls for some lanes of the running group; the others wait behind the call. */
+/* Calls for some lanes of the running group; the others wait after the call. */
 const Insn *call_enter(Warp *warp, const Insn *insn, const CodeFunction *callee, uint32_t lanes)
 {
     Group *g = warp->current;
@@ -92,8 +92,8 @@ const Insn *call_indirect(Warp *warp, const Insn *insn, uint32_t lanes)
         if (address[l] == value) same |= 1u << l;
     }
     if (!is_function(warp->current->function->module, value))
-        return exec_fault(warp, insn, first_lane(lanes), 700, "call through 0x%llx, which is no function",
-                          (unsigned long long)value);
+        return exec_fault(warp, insn, first_lane(lanes), CUDA_ERROR_ILLEGAL_ADDRESS,
+                          "call through 0x%llx, which is no function", (unsigned long long)value);
     if (lanes & ~same) {
         group_fork(warp, lanes & ~same, insn);
         lanes = same;
@@ -126,7 +126,7 @@ static uint32_t lanes_with_return(const CallHeader *header, uint32_t lanes, int 
     return same;
 }
 
-/* Returns for some lanes of the running group; the others go on behind the ret. */
+/* Returns for some lanes of the running group; the others go on after the ret. */
 const Insn *call_return(Warp *warp, const Insn *insn, uint32_t lanes)
 {
     Group *g = warp->current;
@@ -151,8 +151,8 @@ const Insn *call_table(Warp *warp, const Insn *insn)
     for (uint32_t rest = g->mask; rest; rest &= rest - 1) {
         int l = first_lane(rest);
         if (index[l] >= table->count)
-            return exec_fault(warp, insn, l, 719, "brx.idx with index %u of a table of %u targets", index[l],
-                              table->count);
+            return exec_fault(warp, insn, l, CUDA_ERROR_LAUNCH_FAILED,
+                              "brx.idx with index %u of a table of %u targets", index[l], table->count);
     }
     for (;;) {
         const Insn *target = table->targets[index[first_lane(g->mask)]];

@@ -1,7 +1,7 @@
 /* Decoded code: what lower/ makes of a checked PTX tree and what exec/ runs.
  *
  * A function is a flat array of Insn, blocks laid out in weak topological order (Bourdoncle), so that
- * running the lowest pc first makes diverged lanes meet again at the post-dominator. Operands are
+ * running the lowest pc first makes diverged lanes reconverge at the post-dominator. Operands are
  * references to rows: a row holds one value for each of the 32 lanes of a warp ([row][lane]).
  */
 #ifndef DEVICE_EXEC_CODE_H
@@ -207,7 +207,8 @@ void exec_bind(CodeModule *module);
 /* Sets stack_size of every function; exec_bind calls it. */
 void exec_measure(CodeModule *module);
 
-/* The elements of a vector load that somebody reads: of `first` and `count` ones after it. Others need not be there. */
+/* The elements of a vector load that somebody reads: of `first` and `count` ones after it. Others need not be
+ * there. */
 typedef struct VectorPart {
     uint32_t first, count;
 } VectorPart;

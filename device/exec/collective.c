@@ -52,7 +52,7 @@ static bool complete(Warp *warp, Group *like)
     return true;
 }
 
-/* After exits: collectives that waited for the exited only. */
+/* After exits: collectives whose missing lanes have all exited. */
 void collective_exit(Warp *warp)
 {
     for (uint32_t k = 0; k < warp->group_count; k++) {
@@ -71,13 +71,13 @@ static uint32_t members_here(const Warp *warp, const uint32_t *member)
     return found;
 }
 
-/* Whether the lanes that the running ones name are all elsewhere: to hardware an illegal instruction. With the
- * lanes scattered, who is elsewhere says nothing. */
+/* Whether the lanes that the running ones name are all elsewhere: to hardware an illegal instruction. With
+ * the random scheduler, who is elsewhere says nothing. */
 static bool is_lost(const Warp *warp, const uint32_t *member)
 {
     uint32_t named = 0;
     for (uint32_t rest = warp->mask; rest; rest &= rest - 1) named |= member[__builtin_ctz(rest)];
-    return !warp->scattered && !(named & warp->mask) && (named & warp->live);
+    return !warp->randomized && !(named & warp->mask) && (named & warp->live);
 }
 
 /* Leaves the lanes running whose member mask is this one, and those that are no members;
@@ -100,7 +100,7 @@ static const Insn *enter_outside(Warp *warp, const Insn *insn, const uint32_t *m
 {
     int first = __builtin_ctz(warp->mask);
     if (is_lost(warp, member))
-        return exec_fault(warp, insn, first, 715,
+        return exec_fault(warp, insn, first, CUDA_ERROR_ILLEGAL_INSTRUCTION,
                           "%s by lane %d, while the lanes of its member mask 0x%08x are elsewhere",
                           exec_op_names[insn->op], first, member[first]);
     collective_now(warp, insn);
@@ -114,8 +114,9 @@ const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
     uint32_t own = members_here(warp, member), outside = warp->mask & ~own;
     int first = outside ? __builtin_ctz(outside) : 0;
     if (outside && check_is_on(warp->block, CHECK_SYNC))
-        return exec_fault(warp, insn, first, 719, "%s by lane %d, which its member mask 0x%08x leaves out",
-                          exec_op_names[insn->op], first, member[first]);
+        return exec_fault(warp, insn, first, CUDA_ERROR_LAUNCH_FAILED,
+                          "%s by lane %d, which its member mask 0x%08x leaves out", exec_op_names[insn->op],
+                          first, member[first]);
     if (!own) return enter_outside(warp, insn, member);
     uint32_t wanted = member[__builtin_ctz(own)];
     take_alike(warp, insn, member, wanted, outside);

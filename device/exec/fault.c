@@ -32,7 +32,7 @@ const char *exec_place(const CodeFunction *function, const Insn *insn, char *out
     return out;
 }
 
-void exec_fault_plain(Grid *grid, int code, const char *format, ...)
+void exec_fault_plain(Grid *grid, CUresult code, const char *format, ...)
 {
     va_list arguments;
     if (!claim(grid)) return;
@@ -42,7 +42,7 @@ void exec_fault_plain(Grid *grid, int code, const char *format, ...)
     va_end(arguments);
 }
 
-const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, int code, const char *format, ...)
+const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, const char *format, ...)
 {
     const Block *block = warp->block;
     const CodeFunction *function = warp->current ? warp->current->function : block->grid->function;
@@ -111,20 +111,21 @@ const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t a
 {
     char near[384];
     if (address & (size - 1))
-        return exec_fault(warp, insn, lane, 716, "misaligned %s %u bytes at 0x%llx", verb(insn, write), size,
-                          (unsigned long long)address);
+        return exec_fault(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned %s %u bytes at 0x%llx",
+                          verb(insn, write), size, (unsigned long long)address);
     exec_tell_nearest(warp->block->grid->launch, address, size, write, near, sizeof near);
-    return exec_fault(warp, insn, lane, 700, "invalid %s %u bytes at 0x%llx: %s", verb(insn, write), size,
-                      (unsigned long long)address, near);
+    return exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid %s %u bytes at 0x%llx: %s",
+                      verb(insn, write), size, (unsigned long long)address, near);
 }
 
 const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
                               uint32_t size, uint64_t limit, bool write)
 {
     if (offset & (size - 1))
-        return exec_fault(warp, insn, lane, 716, "misaligned %s %u bytes of %s memory at offset 0x%llx",
-                          verb(insn, write), size, space, (unsigned long long)offset);
-    return exec_fault(warp, insn, lane, 700,
+        return exec_fault(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS,
+                          "misaligned %s %u bytes of %s memory at offset 0x%llx", verb(insn, write), size,
+                          space, (unsigned long long)offset);
+    return exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
                       "invalid %s %u bytes of %s memory at offset 0x%llx: it has %llu bytes", verb(insn, write),
                       size, space, (unsigned long long)offset, (unsigned long long)limit);
 }

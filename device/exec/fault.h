@@ -4,8 +4,10 @@
 
 #include <stdint.h>
 
+#include "abi/cuda_abi.h"
+
 typedef struct ExecFault {
-    int code; /* CUresult: 700 illegal address, 716 misaligned, 710 assert, 719 launch failed ... */
+    CUresult code; /* CUDA_SUCCESS: none */
     char text[1024]; /* kernel, block, thread, source or PTX line, access, address, nearest allocation */
 } ExecFault;
 

@@ -40,7 +40,7 @@ static void fill_param_rows(const CodeFunction *function, const void *params, ui
         const CodeParamLoad *load = &function->param_loads[k];
         uint64_t value = param_value(load, params);
         fill_row(rows + load->row, load->element, value);
-        if (load->affine) affine_set_even(rows + load->row, load->element == 4 ? (uint32_t)value : value);
+        if (load->affine) affine_set_uniform(rows + load->row, load->element == 4 ? (uint32_t)value : value);
     }
 }
 
@@ -51,7 +51,8 @@ static size_t lane_stride(uint32_t size)
     return size ? (lines | 1) * 64 : 0;
 }
 
-/* Blocks that a worker takes at a time: several of many, so that the counter does not go to and fro for each. */
+/* Blocks that a worker takes at a time: several of many, so that the counter does not go to and fro for each.
+ */
 static uint32_t share_of(const Grid *grid)
 {
     uint64_t share = grid->block_count / ((uint64_t)worker_pool_threads(grid->pool) * SHARES_EACH);
@@ -115,7 +116,8 @@ static Block *next_block(Grid *grid, Worker *worker, bool *failed)
     if (!take_number(grid, worker, &linear)) return NULL;
     block = block_take(worker, grid);
     if (!block) {
-        exec_fault_plain(grid, 2, "kernel %s: no memory for the state of a block", grid->function->name);
+        exec_fault_plain(grid, CUDA_ERROR_OUT_OF_MEMORY, "kernel %s: no memory for the state of a block",
+                         grid->function->name);
         *failed = true;
         return NULL;
     }
@@ -189,8 +191,8 @@ static void drop_all(Worker *worker)
 static bool is_to_go_on(Grid *grid)
 {
     if (atomic_load(grid->stop) & GRID_CANCEL)
-        exec_fault_plain(grid, 719, "kernel %s was interrupted by its program before it ended",
-                         grid->function->name);
+        exec_fault_plain(grid, CUDA_ERROR_LAUNCH_FAILED,
+                         "kernel %s was interrupted by its program before it ended", grid->function->name);
     return !atomic_load(&grid->faulted);
 }
 
@@ -278,11 +280,11 @@ static GridRun *start(WorkerPool *pool, const GridLaunch *launch, Children *chil
     size_t size = ((size_t)launch->function->param_rows_size + 63) / 64 * 64;
     Worker *worker = acquire_leader(pool);
     uint8_t *rows = !worker ? NULL : size <= PARAM_ROWS_KEPT ? worker->run->rows : aligned_alloc(64, size);
-    fault->code = 0;
+    fault->code = CUDA_SUCCESS;
     fault->text[0] = '\0';
     if (!rows) {
         if (worker) worker_release(pool, worker);
-        *fault = (ExecFault){.code = 2};
+        *fault = (ExecFault){.code = CUDA_ERROR_OUT_OF_MEMORY};
         snprintf(fault->text, sizeof fault->text, "kernel %s: no memory for a worker or its parameters", name);
         return NULL;
     }

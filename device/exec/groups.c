@@ -1,11 +1,11 @@
 /* Divergence: which lanes of a warp run, and when.
  *
  * The lanes of a warp are a list of groups that share pc, call depth and frame. The group with the deepest
- * call runs, then the one with the lowest pc: code is laid out so that this order makes diverged lanes meet
- * again. Lanes that spin would run for ever under that rule, so each turn has fuel, counted in backward
- * branches; when it is spent the group that waited longest takes over and keeps its turn ("sticky") until
- * it meets another group, parks, exits or has spent its own fuel. The running group's pc is kept by the run
- * loop and is stored only when it is switched away.
+ * call runs, then the one with the lowest pc: code is laid out so that under this order diverged lanes
+ * reconverge at the post-dominator. Lanes that spin would starve the others, so each turn has fuel, counted
+ * in backward branches; when it is spent the group that waited longest takes over and keeps its turn
+ * ("pinned") until it meets another group, parks, exits or has spent its own fuel. The running group's pc is
+ * kept by the run loop and is stored only when it is switched away.
  */
 #include "exec/checks/check.h"
 
@@ -24,7 +24,7 @@ void group_refresh(Warp *warp)
         warp->next_pc = lowest;
         return;
     }
-    for (uint32_t k = 0; k < warp->group_count && !warp->scattered; k++) {
+    for (uint32_t k = 0; k < warp->group_count && !warp->randomized; k++) {
         const Group *g = &warp->groups[k];
         if (g != current && g->state == GROUP_READY && g->depth == current->depth && (uintptr_t)g->pc < lowest)
             lowest = (uintptr_t)g->pc;
@@ -40,11 +40,11 @@ static void group_remove(Warp *warp, Group *g)
     if (warp->current == last) warp->current = g;
 }
 
-/* Takes every group that stands where the running one stands into it. */
+/* Reconvergence: merges every group at the running one's pc into it. */
 static bool group_absorb(Warp *warp)
 {
     bool met = false;
-    for (uint32_t k = warp->group_count; k-- > 0 && !warp->scattered;) {
+    for (uint32_t k = warp->group_count; k-- > 0 && !warp->randomized;) {
         Group *g = &warp->groups[k];
         if (g == warp->current || !may_merge(g, warp->current)) continue;
         warp->current->mask |= g->mask;
@@ -56,11 +56,11 @@ static bool group_absorb(Warp *warp)
 }
 
 /* Makes g the running group. Fuel is the warp's: changes of group within a turn do not fill it up. */
-static const Insn *group_load(Warp *warp, Group *g, bool sticky)
+static const Insn *group_load(Warp *warp, Group *g, bool pinned)
 {
     warp->current = g;
-    warp->sticky = sticky;
-    if (warp->group_count > 1 && group_absorb(warp)) warp->sticky = false;
+    warp->pinned = pinned;
+    if (warp->group_count > 1 && group_absorb(warp)) warp->pinned = false;
     g = warp->current;
     warp->base[REF_FRAME] = warp->registers + g->frame;
     warp_set_base(warp, REF_CONST, g->function->module->constants);
@@ -88,7 +88,7 @@ static Group *group_random(Warp *warp)
 static Group *group_best(Warp *warp)
 {
     Group *best = NULL;
-    if (warp->scattered) return group_random(warp);
+    if (warp->randomized) return group_random(warp);
     if (warp->group_count == 1) return warp->groups[0].state == GROUP_READY ? warp->groups : NULL;
     for (uint32_t k = 0; k < warp->group_count; k++) {
         Group *g = &warp->groups[k];
@@ -97,7 +97,7 @@ static Group *group_best(Warp *warp)
     return best;
 }
 
-/* The next group by the rule; NULL parks the warp, or ends it when no group is left. */
+/* Schedules the next group; NULL parks the warp, or ends it when no group is left. */
 const Insn *group_next(Warp *warp)
 {
     Group *best = group_best(warp);
@@ -108,8 +108,8 @@ const Insn *group_next(Warp *warp)
     return NULL;
 }
 
-/* Oracle: every lane a group of its own. */
-static void group_scatter(Warp *warp)
+/* Random scheduler: every lane is a group of its own. */
+static void group_randomize(Warp *warp)
 {
     Group whole = warp->groups[0];
     warp->group_count = 0;
@@ -129,16 +129,16 @@ void group_start(Warp *warp, uint32_t mask)
     warp->groups[0] = (Group){.pc = function->insns, .mask = mask, .function = function};
     warp->group_count = 1;
     warp->current = &warp->groups[0];
-    warp->sticky = warp->spinning = false;
+    warp->pinned = warp->spinning = false;
     warp->base[REF_FRAME] = warp->registers;
     warp_set_base(warp, REF_CONST, function->module->constants);
     warp->fuel = FUEL_PLAIN;
     warp->next_pc = UINTPTR_MAX;
     if (warp->mask != mask) warp_set_mask(warp, mask);
-    if (warp->scattered) group_scatter(warp);
+    if (warp->randomized) group_randomize(warp);
 }
 
-/* Parts some lanes of the running group from it, as a group of their own. */
+/* Splits some lanes off the running group, as a group of their own. */
 Group *group_divide(Warp *warp, uint32_t mask, const Insn *pc)
 {
     Group *part = &warp->groups[warp->group_count++];
@@ -154,7 +154,7 @@ Group *group_divide(Warp *warp, uint32_t mask, const Insn *pc)
 void group_fork(Warp *warp, uint32_t mask, const Insn *pc)
 {
     Group *part = group_divide(warp, mask, pc);
-    for (Group *g = warp->groups; g != part && !warp->scattered; g++) {
+    for (Group *g = warp->groups; g != part && !warp->randomized; g++) {
         if (g == warp->current || !may_merge(g, part)) continue;
         g->mask |= mask;
         if (part->dynamic > g->dynamic) g->dynamic = part->dynamic;
@@ -163,11 +163,11 @@ void group_fork(Warp *warp, uint32_t mask, const Insn *pc)
     }
 }
 
-/* A branch that divides: other_mask goes on at other, the rest at here; the lower pc runs. */
+/* A divergent branch: other_mask goes on at other, the rest at here; the lower pc runs. */
 const Insn *group_split(Warp *warp, const Insn *here, const Insn *other, uint32_t other_mask)
 {
     uint32_t rest = warp->current->mask & ~other_mask;
-    bool sticky = warp->sticky;
+    bool pinned = warp->pinned;
     if (here < other) {
         group_fork(warp, other_mask, other);
     } else {
@@ -175,8 +175,8 @@ const Insn *group_split(Warp *warp, const Insn *here, const Insn *other, uint32_
         here = other;
     }
     warp->current->pc = here;
-    if (!sticky && (uintptr_t)here > warp->next_pc) return group_next(warp);
-    return group_load(warp, warp->current, sticky);
+    if (!pinned && (uintptr_t)here > warp->next_pc) return group_next(warp);
+    return group_load(warp, warp->current, pinned);
 }
 
 /* The running group comes to pc, at or past which another waits: merge, or let the lower one run (false). */
@@ -184,11 +184,11 @@ static bool group_meet(Warp *warp, const Insn *pc)
 {
     warp->current->pc = pc;
     if (group_absorb(warp)) {
-        warp->sticky = false;
+        warp->pinned = false;
         warp_set_mask(warp, warp->current->mask);
         group_refresh(warp);
     }
-    if (warp->sticky || warp->next_pc >= (uintptr_t)pc) return true;
+    if (warp->pinned || warp->next_pc >= (uintptr_t)pc) return true;
     warp->current->waited = ++warp->turn;
     return false;
 }
@@ -199,7 +199,7 @@ const Insn *group_reach(Warp *warp, const Insn *label)
     return group_meet(warp, label) ? label + 1 : group_next(warp);
 }
 
-/* Behind an instruction that may have divided the group: the parts that are through already wait there. */
+/* After an instruction that may have split the group: the parts that have done it already wait there. */
 const Insn *group_rejoin(Warp *warp, const Insn *next)
 {
     return group_meet(warp, next) ? next : group_next(warp);
@@ -223,7 +223,7 @@ const Insn *group_yield(Warp *warp, const Insn *pc)
     return NULL;
 }
 
-/* Oracle: puts the running group back and takes any. */
+/* Random scheduler: puts the running group back and takes any. */
 const Insn *group_preempt(Warp *warp, const Insn *pc)
 {
     warp->current->pc = pc;

@@ -1,6 +1,8 @@
-/* nanosleep: lanes that sleep are parked until their time has come; other lanes, warps and blocks run meanwhile.
+/* nanosleep: lanes that sleep are parked until their time has come; other lanes, warps and blocks run
+ * meanwhile.
  *
- * A worker whose blocks are all asleep sleeps too, the last part of the time awake: the host's clock is coarse.
+ * A worker whose blocks are all asleep sleeps too, the last part of the time awake: the host's clock is
+ * coarse.
  */
 #include <sched.h>
 #include <time.h>
@@ -34,10 +36,10 @@ const Insn *sleep_enter(Warp *warp, const Insn *insn)
     if (!wanted) return group_yield(warp, insn + 1);
     g->pc = insn + 1;
     g->state = GROUP_SLEEP;
-    g->until = exec_now_ns() + wanted;
+    g->wake_at = exec_now_ns() + wanted;
     g->waited = ++warp->turn;
     warp->fuel = FUEL_PLAIN; /* for its next turn */
-    note(warp->block, g->until);
+    note(warp->block, g->wake_at);
     return group_next(warp);
 }
 
@@ -51,8 +53,8 @@ void sleep_wake(Block *block)
         for (uint32_t n = 0; warp->started && !warp->done && n < warp->group_count; n++) {
             Group *g = &warp->groups[n];
             if (g->state != GROUP_SLEEP) continue;
-            if (g->until > now) {
-                note(block, g->until);
+            if (g->wake_at > now) {
+                note(block, g->wake_at);
                 continue;
             }
             g->state = GROUP_READY;

@@ -18,7 +18,7 @@
 
 enum { BARRIER_COUNT = 16, RANGE_SLOTS = 16, ENVREG_COUNT = 32 };
 
-/* Backward branches before a turn ends: in plain loops, in loops with atomics, in loops that look like
+/* Time slices, in backward branches: in plain loops, in loops with atomics, in loops that look like
  * waiting. */
 enum { FUEL_PLAIN = 16384, FUEL_ATOMIC = 64, FUEL_SPIN = 16, FUEL_SLEEP = 1 };
 
@@ -46,18 +46,18 @@ struct Block {
     uint64_t linear;
     uint8_t *shared;
     size_t shared_capacity;
-    uint32_t shared_size;      /* bytes a thread may touch */
+    uint32_t shared_size;      /* bytes a thread may access */
     Warp *warps;
     uint32_t warp_count, warp_capacity;
     uint32_t dims[3];          /* block shape that the warps' tid rows are made for */
     uint32_t threads, live;    /* threads in all, and not yet exited */
     uint32_t barriers_busy;    /* bit b: barrier b has arrivals */
     uint32_t spins;            /* passes in which no warp did more than wait */
-    uint32_t stuck;            /* passes in a row that did nothing but end waits without success */
+    uint32_t stuck;            /* passes in a row that did nothing but time out waits */
     uint64_t stuck_since;      /* when the first of them was */
     uint64_t wake_at;          /* when the first of the groups that sleep wakes; 0: none does */
     bool asleep;               /* nothing of it could run when it was given up */
-    bool mbarrier_waits;       /* some group may wait for a barrier in shared memory */
+    bool mbarrier_waits;       /* some group may wait for an mbarrier */
     Barrier barriers[BARRIER_COUNT];
     struct Checker *checker;   /* NULL where nothing is checked (check.h) */
 };
@@ -77,7 +77,7 @@ struct Worker {
     WarpStore *free_stores;
     uint64_t share_next, share_end; /* blocks taken of the grid and not begun */
     uint32_t index;            /* shown as %smid */
-    uint64_t random;           /* state of the oracle's generator; 0: no oracle */
+    uint64_t random;           /* state of the random scheduler's generator; 0: no random scheduler */
     uint32_t heeds;            /* GridStop */
     struct GridRun *run;       /* room for the grid that it leads, or NULL */
 };
@@ -106,7 +106,7 @@ struct Grid {
     WorkerPool *pool;
     bool called;               /* the pool was asked for help */
     Children *children;        /* what its threads launch */
-    _Alignas(64) _Atomic uint64_t next_block; /* a line of its own: all workers write it */
+    _Alignas(64) _Atomic uint64_t next_block; /* a cache line of its own: all workers write it */
     _Alignas(64) atomic_bool faulted;
     const _Atomic uint32_t *stop; /* the launch's, never NULL */
     _Alignas(64) uint32_t workspace[32]; /* of grid-wide barriers: %envreg1 and 2 point at it */
@@ -157,8 +157,8 @@ Worker *worker_create(uint32_t index);
 void worker_destroy(Worker *worker);
 uint32_t worker_random(Worker *worker);
 
-/* The host's address of bytes of shared memory at an offset that is aligned for `unit`, a power of two; NULL where
- * they are not all there. */
+/* The host's address of bytes of shared memory at an offset that is aligned for `unit`, a power of two; NULL
+ * where they are not all there. */
 static inline uint8_t *block_shared_at(const Block *block, uint64_t offset, uint64_t bytes, uint32_t unit)
 {
     bool inside = offset < block->shared_size && offset + bytes <= block->shared_size;
@@ -167,7 +167,7 @@ static inline uint8_t *block_shared_at(const Block *block, uint64_t offset, uint
 
 /* --- grid.c --------------------------------------------------------------------------------------------- */
 
-/* Whether the worker is to stop after this turn: a fault, or a word from outside that it heeds. */
+/* Whether the worker is to stop after this turn: after a fault, or as GridStop says. */
 static inline bool grid_stops(const Grid *grid, const Worker *worker)
 {
     return atomic_load_explicit(&grid->faulted, memory_order_relaxed)
@@ -193,7 +193,6 @@ void worker_pool_call(WorkerPool *pool, PoolJob *job, uint64_t threads);
 void worker_pool_finish(WorkerPool *pool, PoolJob *job);
 /* Whether a thread of the pool has nothing to do and could be called; a hint. */
 bool worker_pool_sleepers(WorkerPool *pool);
-uint64_t worker_pool_seed(const WorkerPool *pool);
 pthread_mutex_t *worker_pool_print_lock(WorkerPool *pool);
 pthread_mutex_t *worker_pool_fault_lock(WorkerPool *pool);
 uint64_t exec_now_ns(void);
@@ -201,10 +200,10 @@ uint64_t exec_now_ns(void);
 /* --- fault.c -------------------------------------------------------------------------------------------- */
 
 /* Records a fault of one lane; the first of a launch wins. Always returns NULL. */
-const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, int code, const char *format, ...)
+const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* Records a text that is complete already (kernel named, no place added). */
-void exec_fault_plain(Grid *grid, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void exec_fault_plain(Grid *grid, CUresult code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size,
                               bool write);
 const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
@@ -261,14 +260,14 @@ static inline uint32_t pred_lanes(const Warp *warp, Ref ref, uint32_t mods)
     return (mods & MODS_NEGATE) ? ~word : word;
 }
 
-/* Tells that the running loop may be waiting, so that its turn ends sooner. */
+/* The running loop may be a spin wait: its time slice ends sooner. */
 static inline void warp_rest(Warp *warp, uint32_t fuel)
 {
     if (warp->fuel > fuel) warp->fuel = fuel;
     warp->spinning = true;
 }
 
-/* The same of a loop that looks at memory another thread may write. */
+/* The same of a loop that reads memory another thread may write. */
 static inline void warp_may_spin(Warp *warp, uint32_t fuel)
 {
     warp_rest(warp, fuel);

@@ -1,7 +1,8 @@
 /* The state of a running warp: what every handler sees (blocks, grids and workers are in state.h).
  *
  * Registers are rows of 32 lanes. A warp is a short list of groups of lanes, each with its own pc, call depth
- * and frame; the group that runs is kept unpacked in the warp (mask, lanes, base), the others wait in the list.
+ * and frame; the group that runs is kept unpacked in the warp (mask, lanes, base), the others wait in the
+ * list.
  */
 #ifndef DEVICE_EXEC_WARP_H
 #define DEVICE_EXEC_WARP_H
@@ -20,7 +21,7 @@ typedef enum {
     GROUP_READY,    /* may run */
     GROUP_BARRIER,  /* waits at a block barrier */
     GROUP_SYNC,     /* waits at a .sync collective for the lanes of its member mask */
-    GROUP_MBARRIER, /* waits for a phase of a barrier in shared memory */
+    GROUP_MBARRIER, /* waits for a phase of an mbarrier in shared memory */
     GROUP_SLEEP     /* until a time: nanosleep */
 } GroupState;
 
@@ -33,11 +34,13 @@ typedef struct Group {
     uint32_t dynamic;      /* bytes of alloca, taken from the top of each lane's local memory */
     const CodeFunction *function;
     GroupState state;
-    /* Of the collective it waits at; the number of the block barrier, or the offset of the barrier in shared
-     * memory, that it waits at. */
-    uint32_t member_mask;
-    uint32_t waited; /* order of waiting, for fairness */
-    uint64_t until; /* when it wakes, GROUP_SLEEP */
+    union {                /* what it waits for, by its state */
+        uint32_t member_mask; /* GROUP_SYNC: of the collective */
+        uint32_t barrier;     /* GROUP_BARRIER: the barrier's number */
+        uint32_t mbarrier;    /* GROUP_MBARRIER: the offset of the mbarrier in shared memory */
+        uint64_t wake_at;     /* GROUP_SLEEP: the time */
+    };
+    uint32_t waited;       /* order of waiting, for fairness */
 } Group;
 
 struct Warp {
@@ -53,14 +56,14 @@ struct Warp {
     uint32_t live; /* lanes that have not exited */
     uint32_t index; /* %warpid within the block */
     uint32_t carry; /* CC.CF of each lane (add.cc, addc, sub.cc, madc ...) */
-    uint32_t fuel; /* backward branches left before another group or warp gets its turn */
+    uint32_t fuel; /* time slice: backward branches left before another group or warp gets its turn */
     uintptr_t next_pc; /* lowest pc of the waiting groups at this depth: labels compare with it */
     uint32_t turn; /* counts switches, for Group.waited */
-    bool sticky; /* the current group runs although another has a lower pc, so as not to starve */
-    bool scattered; /* oracle: one lane a group, never merged, picked at random */
+    bool pinned; /* the current group keeps running although another has a lower pc: fairness */
+    bool randomized; /* random scheduler: every lane is a group of its own, never merged, picked at random */
     bool started, parked, done;
-    bool spinning; /* gave its turn up in a loop that waits for other threads */
-    bool watching; /* in this turn, looked at memory that others may write */
+    bool spinning; /* gave its turn up in a spin wait */
+    bool watching; /* in this turn, read memory that others may write */
     Group groups[WARP_LANES];
     uint32_t group_count;
     uint32_t erred; /* lanes with an error of the device runtime that nobody has taken yet */
@@ -73,12 +76,13 @@ struct Warp {
     _Alignas(64) SpecialRow rows[WARP_ROWS]; /* by enum WarpRow */
 };
 
-/* Calls. A callee's frame starts WARP_CALL_HEADER bytes after the end of its caller's; the header keeps the lanes'
- * return addresses. Scalar arguments and results may be kept in rows at fixed offsets from the callee's frame start:
- * the caller addresses row r of the callee as REF_FRAME offset (own frame_size + WARP_CALL_HEADER + r), before the call
- * (arguments) and right after it (results). The first WARP_CALL_ROWS bytes of a callee's frame may be addressed so.
- * The callee's local frame starts at the end of the caller's (local_size), so byte k of it is the caller's
- * ld_local/st_local offset local_size + k: arguments in memory go there. */
+/* Calls. A callee's frame starts WARP_CALL_HEADER bytes after the end of its caller's; the header keeps the
+ * lanes' return addresses. Scalar arguments and results may be kept in rows at fixed offsets from the
+ * callee's frame start: the caller addresses row r of the callee as REF_FRAME offset (own frame_size +
+ * WARP_CALL_HEADER + r), before the call (arguments) and right after it (results). The first WARP_CALL_ROWS
+ * bytes of a callee's frame may be addressed so. The callee's local frame starts at the end of the caller's
+ * (local_size), so byte k of it is the caller's ld_local/st_local offset local_size + k: arguments in memory
+ * go there. */
 enum { WARP_CALL_HEADER = 768, WARP_CALL_ROWS = 16384 };
 
 /* The base less the bits that choose it, so that an operand's address is one addition. */

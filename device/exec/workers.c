@@ -1,8 +1,8 @@
 /* The threads that help to run grids, and the worker states that threads borrow while they do.
  *
- * A grid is run by the thread that launched it; it is put into the list of jobs, for the pool's threads to join
- * in, when it looks long or has taken some microseconds: most small kernels are over before a thread could
- * be woken. The grids that a grid has launched are a job, too.
+ * A grid is run by the thread that launched it; it is put into the list of jobs, for the pool's threads to
+ * join in, when it looks long or has taken some microseconds: most small kernels are over before a thread
+ * could be woken. The grids that a grid has launched are a job, too.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct WorkerPool {
     uint32_t thread_count;        /* without the callers of grid_run */
     pthread_t *threads;
     pthread_mutex_t print_lock, fault_lock;
-    uint64_t seed;                /* of the oracle's schedule; 0: no oracle */
+    uint64_t seed;                /* of the random scheduler; 0: none */
 };
 
 uint64_t exec_now_ns(void)
@@ -32,8 +32,6 @@ uint64_t exec_now_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
-
-uint64_t worker_pool_seed(const WorkerPool *pool) { return pool->seed; }
 
 pthread_mutex_t *worker_pool_print_lock(WorkerPool *pool) { return &pool->print_lock; }
 

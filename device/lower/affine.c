@@ -1,15 +1,25 @@
-/* Registers that may hold affine rows (exec/affine.h), and the operations that keep them so.
+/* Which registers may hold affine rows (exec/affine.h), and the operations on them.
  *
- * A register may be affine when all that is ever written to it is computed from constants, parameters, indices
- * and other such registers by operations that keep rows on a line: the greatest such set. Of these only those are
- * taken that an address is computed from (a counter alone is as fast as a row, and faster where lanes leave a
- * loop one by one); they get rows with room for the numbers, and whatever else reads one has it spread first. Only kernels are looked at: what they call shares its frames.
+ * A dataflow analysis to the greatest fixed point: a register may be affine when everything written to it is
+ * computed from constants, parameters, thread indices and other such registers by operations that keep rows
+ * affine. Only those are taken that an address is computed from (a counter alone is as fast as a row, and
+ * faster where lanes leave a loop one by one); they get rows with room for the Affine, and other operations
+ * have it expanded before they read one. Only kernels are analysed: the functions they call share their
+ * frames.
  */
 #include "lower/ir.h"
 
 #include <string.h>
 
-typedef enum Rule { RULE_NONE, RULE_SUM, RULE_PRODUCT, RULE_SHIFT, RULE_LEVEL, RULE_COMPARE, RULE_ACCESS } Rule;
+typedef enum Rule {
+    RULE_NONE,
+    RULE_SUM,
+    RULE_PRODUCT,
+    RULE_SHIFT,
+    RULE_UNIFORM,
+    RULE_COMPARE,
+    RULE_ACCESS
+} Rule;
 
 typedef struct Form {
     uint16_t op;    /* on numbers */
@@ -22,15 +32,15 @@ static const Form forms[OP_COUNT] = {
 #undef AFFINE
 };
 
-/* What a register's rows may be at most. */
+/* The lattice: what a register's rows may be at most. */
 typedef uint8_t Kind;
-enum { KIND_EVEN, KIND_LINE, KIND_ANY };
+enum { KIND_UNIFORM, KIND_LINE, KIND_ANY };
 
 typedef struct Affinity {
     LowerFunction *f;
     Kind *kinds;        /* by register */
     uint8_t *wanted;
-    uint32_t *spread;   /* block + 1 in which the register's row is up to date */
+    uint32_t *spread;   /* block + 1 in which the register's row is expanded */
     bool changed;
     uint32_t block, line;
 } Affinity;
@@ -41,9 +51,9 @@ static Kind kind_of(const Affinity *a, Ref ref)
     case REF_FRAME: return a->kinds[ref_number(ref)];
     case REF_CONST:
     case REF_PARAM:
-    case REF_BLOCK: return KIND_EVEN;
+    case REF_BLOCK: return KIND_UNIFORM;
     case REF_WARP: return KIND_LINE;
-    default: return KIND_EVEN; /* absent */
+    default: return KIND_UNIFORM; /* absent */
     }
 }
 
@@ -55,9 +65,9 @@ static Kind result_kind(const Affinity *a, const LowerInsn *i)
     if (most == KIND_ANY) return KIND_ANY;
     switch (forms[i->op].rule) {
     case RULE_SUM: return most;
-    case RULE_PRODUCT: return x != KIND_EVEN && y != KIND_EVEN ? KIND_ANY : most;
-    case RULE_SHIFT: return y != KIND_EVEN ? KIND_ANY : x;
-    case RULE_LEVEL: return most != KIND_EVEN ? KIND_ANY : KIND_EVEN;
+    case RULE_PRODUCT: return x != KIND_UNIFORM && y != KIND_UNIFORM ? KIND_ANY : most;
+    case RULE_SHIFT: return y != KIND_UNIFORM ? KIND_ANY : x;
+    case RULE_UNIFORM: return most != KIND_UNIFORM ? KIND_ANY : KIND_UNIFORM;
     default: return KIND_ANY;
     }
 }
@@ -75,7 +85,7 @@ static void set_any(void *closure, Ref *ref, bool read, bool written)
     if (written) a->kinds[ref_number(*ref)] = KIND_ANY;
 }
 
-/* Down to a fixed point: an operation that is not one of ours leaves nothing on a line. */
+/* Down to the fixed point: any other operation gives rows that are not affine. */
 static void find_kinds(Affinity *a)
 {
     LowerFunction *f = a->f;
@@ -110,7 +120,7 @@ static bool is_access(const Affinity *a, const LowerInsn *i)
     return forms[i->op].rule == RULE_ACCESS && affine(a, i->a) && !(i->mods & MEM_STRONG);
 }
 
-/* Of rows that are wanted for an address, or are one value. */
+/* Of rows that addresses are computed from, or that are uniform. */
 static bool is_comparison(const Affinity *a, const LowerInsn *i)
 {
     return forms[i->op].rule == RULE_COMPARE && (!ref_is_register(i->a) || is_wanted(a, i->a))

@@ -1,4 +1,4 @@
-/* Who calls whom, and what each kernel can reach: found by one walk over all operands. */
+/* The call graph, and what each kernel can reach: found by one walk over all operands. */
 #include "lower/module.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static void add_number(Lower *lower, uint32_t **list, uint32_t *count, uint32_t 
 {
     for (uint32_t i = 0; i < *count; i++)
         if ((*list)[i] == number) return;
-    *list = lower_arena_grow(&lower->scratch, *list, *count, capacity, sizeof(uint32_t));
+    *list = arena_grow(&lower->scratch, *list, *count, capacity, sizeof(uint32_t));
     (*list)[(*count)++] = number;
 }
 
@@ -81,7 +81,7 @@ static void use_insn(Lower *lower, FunctionFacts *facts, const PtxInsn *insn)
 static CodeFunction *new_function(Lower *lower, const PtxFunction *tree)
 {
     CodeFunction *code = ARENA_ZEROS(lower->keep, CodeFunction, 1);
-    code->name = lower_arena_string(lower->keep, tree->name);
+    code->name = arena_string(lower->keep, tree->name);
     code->module = lower->code;
     code->is_entry = tree->is_entry;
     memcpy(code->maxntid, tree->maxntid, sizeof code->maxntid);

@@ -86,14 +86,14 @@ Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t hig
 void lower_finish_constants(Lower *lower)
 {
     const Constants *c = &lower->constants;
-    uint8_t *bytes = lower_arena_alloc(lower->keep, c->size ? c->size : 64, 64);
+    uint8_t *bytes = arena_alloc(lower->keep, c->size ? c->size : 64, 64);
     for (uint32_t n = 0; n < c->table_size; n++) {
         const ConstantRow *row = &c->table[n];
         if (!row->class) continue;
         RegisterClass class = (RegisterClass)(row->class - 1);
         uint8_t *at = bytes + (row->ref & REF_OFFSET_MASK);
         fill_row(at, class, row->low, row->high);
-        if (is_affine(class)) affine_set_even(at, row->low);
+        if (is_affine(class)) affine_set_uniform(at, row->low);
     }
     lower->code->constants = bytes;
     lower->code->constants_size = c->size;

@@ -1,31 +1,32 @@
-/* Products that go into sums: a mul and an add or sub that name no rounding become one fma, as a GPU's compiler
- * makes them; so results have a GPU's last bits.
+/* FMA contraction within a basic block: a mul and an add or sub that name no rounding become one fma, as
+ * ptxas makes them, so that results have a GPU's last bits.
  *
- * All that reads such a product is such sums in its stretch, each once, directly or through a change of sign.
- * Products that one sum reads go first, then the others; of two in a sum the one that is read less goes, or
- * the first. A sum that took one product reads the other: that one can go nowhere else. (ptxas 13.0 does so in
- * every one of a thousand generated programs; the manual, section "add", leaves it open.)
+ * A product is contracted when all its uses are sums in its block, each of which uses it once, directly or
+ * through a negation. Products that only one sum uses go first, then the others; of the two products of a sum
+ * the one with fewer uses is contracted, or the first. A sum that took one product reads the other, which is
+ * then a use that is no contraction. (ptxas 13.0 does so in every one of a thousand generated programs; the
+ * manual, section "add", leaves it open.)
  */
 #include "lower/ir.h"
 
-/* A product, and the same with a number added. */
+/* A product, and its fma. */
 typedef struct Product {
     uint16_t op, fma;
 } Product;
 
-/* Operations of a type. Approximate quotients are products by a reciprocal. */
-typedef struct Family {
+/* The operations of one floating-point type. Approximate quotients are products by a reciprocal. */
+typedef struct FloatOps {
     Product products[3];
     uint16_t add, sub, neg;
-    uint16_t flush; /* changes nothing of a product of the family, or OP_COUNT */
+    uint16_t flush; /* .ftz, which changes nothing of such a product; or OP_COUNT */
     uint8_t class;
-} Family;
+} FloatOps;
 
 #define PRODUCT(suffix) {OP_mul_##suffix, OP_fma_##suffix}
 #define QUOTIENT(suffix) {OP_div_##suffix, OP_div_add_##suffix}
-#define FAMILY(suffix, class) \
+#define FLOAT_OPS(suffix, class) \
     {{PRODUCT(suffix)}, OP_add_##suffix, OP_sub_##suffix, OP_neg_##suffix, OP_COUNT, class}
-static const Family families[] = {
+static const FloatOps float_ops[] = {
     {{PRODUCT(f32), QUOTIENT(approx_f32), QUOTIENT(full_f32)},
      OP_add_f32,
      OP_sub_f32,
@@ -38,13 +39,13 @@ static const Family families[] = {
      OP_neg_f32,
      OP_flush_f32,
      CLASS_32},
-    FAMILY(f32x2, CLASS_64),
+    FLOAT_OPS(f32x2, CLASS_64),
     {{PRODUCT(ftz_f32x2)}, OP_add_ftz_f32x2, OP_sub_ftz_f32x2, OP_neg_f32x2, OP_flush_f32x2, CLASS_64},
-    FAMILY(f64, CLASS_64),
-    FAMILY(f16, CLASS_16),
-    FAMILY(f16x2, CLASS_32),
-    FAMILY(bf16, CLASS_16),
-    FAMILY(bf16x2, CLASS_32),
+    FLOAT_OPS(f64, CLASS_64),
+    FLOAT_OPS(f16, CLASS_16),
+    FLOAT_OPS(f16x2, CLASS_32),
+    FLOAT_OPS(bf16, CLASS_16),
+    FLOAT_OPS(bf16x2, CLASS_32),
 };
 
 enum { ROLE_OTHER, ROLE_PRODUCT, ROLE_SUM, ROLE_SIGN };
@@ -54,14 +55,14 @@ enum { TAKES_NOTHING = 2, LONGEST_CHAIN = 8 };
 
 /* What is known of an instruction. */
 typedef struct Node {
-    const Family *family;
+    const FloatOps *ops;
     uint8_t role;
-    bool spoiled; /* a product or its sign is read by something else as well */
+    bool spoiled; /* a product or its negation has another use */
     uint8_t takes; /* of a sum: the operand whose product went into it */
     uint8_t stale[2]; /* of a sum, for each operand: sources of its product written since, bits 1 and 2 */
     uint32_t from[2]; /* of a sum and a sign: the product or sign that its operand is, or NONE */
-    uint32_t readers; /* of a product and a sign: how many instructions */
-    uint32_t sums; /* of a product: how many of them, through signs */
+    uint32_t readers; /* of a product and a negation: uses */
+    uint32_t sums; /* of a product: sums among its uses, also through negations */
     uint32_t last_sum; /* of a product: the last one counted */
     uint32_t versions[2]; /* of a product: how often its sources had been written */
     Ref kept[2]; /* of a product: copies of its sources, or REF_ABSENT */
@@ -71,18 +72,19 @@ typedef struct Contraction {
     LowerFunction *f;
     const LowerInsn *text; /* as it was given */
     Node *nodes; /* by instruction of it */
-    uint32_t *made; /* by register: the instruction that wrote it last in this stretch */
-    uint32_t *stamp; /* by register: number of the stretch for which `made` holds */
+    uint32_t *made; /* by register: the instruction that wrote it last in this region */
+    uint32_t *stamp; /* by register: number of the region for which `made` holds */
     uint32_t *version; /* by register: writes so far */
-    bool *crosses; /* by register: some stretch reads it before it writes it */
-    uint32_t first, end, number; /* of this stretch */
+    bool *crosses; /* by register: some region reads it before it writes it */
+    uint32_t first, end, number; /* of this region */
     uint32_t block, insn; /* being visited */
     bool any; /* product was taken */
 } Contraction;
 
-/* A stretch is a block, or what lies in it between instructions of which a GPU's compiler makes several blocks.
+/* A region is a basic block of the GPU's compiler: a block, or what lies in it between instructions that are
+ * several blocks there (cuts.c).
  * Goes on to the next one. */
-static bool next_stretch(Contraction *c)
+static bool next_region(Contraction *c)
 {
     const LowerFunction *f = c->f;
     uint32_t end = 0;
@@ -100,11 +102,11 @@ static bool next_stretch(Contraction *c)
 
 static void begin(Contraction *c) { c->end = c->block = 0; }
 
-/* OP_COUNT: that is no product of the family. */
-static uint16_t fma_of(const Family *family, uint16_t op)
+/* OP_COUNT: no product of this type. */
+static uint16_t fma_of(const FloatOps *ops, uint16_t op)
 {
     for (int k = 0; k < 3; k++)
-        if (family->products[k].op == op && family->products[k].fma) return family->products[k].fma;
+        if (ops->products[k].op == op && ops->products[k].fma) return ops->products[k].fma;
     return OP_COUNT;
 }
 
@@ -113,23 +115,23 @@ static void find_role(const LowerInsn *i, Node *node)
     bool loose = i->flags & FLAG_NO_ROUNDING, always = i->guard == REF_ABSENT;
     *node = (Node){
         .takes = TAKES_NOTHING, .from = {NONE, NONE}, .last_sum = NONE, .kept = {REF_ABSENT, REF_ABSENT}};
-    for (size_t k = 0; k < sizeof families / sizeof *families && loose; k++) {
-        const Family *family = &families[k];
-        if (always && fma_of(family, i->op) != OP_COUNT) node->role = ROLE_PRODUCT;
-        if (i->op == family->add || i->op == family->sub) node->role = ROLE_SUM;
+    for (size_t k = 0; k < sizeof float_ops / sizeof *float_ops && loose; k++) {
+        const FloatOps *ops = &float_ops[k];
+        if (always && fma_of(ops, i->op) != OP_COUNT) node->role = ROLE_PRODUCT;
+        if (i->op == ops->add || i->op == ops->sub) node->role = ROLE_SUM;
         if (node->role == ROLE_OTHER) continue;
-        node->family = family;
+        node->ops = ops;
         return;
     }
 }
 
-/* A change of sign belongs to the family of what it reads. */
+/* A negation is of the type of what it reads. */
 static void find_sign(const LowerInsn *i, const Node *source, Node *node)
 {
-    bool same = i->op == source->family->neg || i->op == source->family->flush;
+    bool same = i->op == source->ops->neg || i->op == source->ops->flush;
     if (!same || i->guard != REF_ABSENT) return;
     node->role = ROLE_SIGN;
-    node->family = source->family;
+    node->ops = source->ops;
 }
 
 static void note_crossing(void *closure, Ref *ref, bool read, bool written)
@@ -142,11 +144,11 @@ static void note_crossing(void *closure, Ref *ref, bool read, bool written)
 
 static void find_crossing(Contraction *c)
 {
-    for (begin(c); next_stretch(c);)
+    for (begin(c); next_region(c);)
         for (uint32_t n = c->first; n < c->end; n++) lower_visit(c->f, &c->f->insns[n], note_crossing, c);
 }
 
-/* The product or sign that a register is here, or NONE. */
+/* The product or negation that defines a register here, or NONE. */
 static uint32_t maker_of(const Contraction *c, Ref ref)
 {
     uint32_t r = ref_number(ref);
@@ -166,7 +168,7 @@ static void note_read(void *closure, Ref *ref, bool read, bool written)
     Node *source = &c->nodes[maker];
     source->readers++;
     if (node->role == ROLE_OTHER && ref == &i->a) find_sign(i, source, node);
-    bool fits = node->family == source->family;
+    bool fits = node->ops == source->ops;
     if (fits && node->role == ROLE_SUM && (ref == &i->a || ref == &i->b))
         node->from[ref == &i->b] = maker;
     else if (fits && node->role == ROLE_SIGN && ref == &i->a)
@@ -191,14 +193,14 @@ static uint32_t version_of(const Contraction *c, Ref ref)
     return ref_is_register(ref) ? c->version[ref_number(ref)] : 0;
 }
 
-/* The product behind changes of sign, or NONE; whether its own sign changes. */
+/* The product below negations, or NONE; whether it is negated. */
 static uint32_t product_of(const Contraction *c, uint32_t maker, bool *negative)
 {
     *negative = false;
     for (int hops = 0; maker != NONE && hops < LONGEST_CHAIN; hops++) {
         const Node *node = &c->nodes[maker];
         if (node->role == ROLE_PRODUCT) return maker;
-        *negative ^= c->text[maker].op == node->family->neg;
+        *negative ^= c->text[maker].op == node->ops->neg;
         maker = node->from[0];
     }
     return NONE;
@@ -220,7 +222,7 @@ static void note_sum(Contraction *c, Node *node)
     }
 }
 
-/* Who reads what in a stretch. */
+/* Uses in a region. */
 static void scan(Contraction *c)
 {
     LowerFunction *f = c->f;
@@ -235,7 +237,7 @@ static void scan(Contraction *c)
     }
 }
 
-/* Products whose value leaves the stretch, or is read by more than sums. */
+/* Products that are live out of the region, or have uses other than sums. */
 static void spoil(Contraction *c)
 {
     for (uint32_t n = c->end; n-- > c->first;) {
@@ -269,7 +271,7 @@ static void take(Contraction *c, uint32_t sum, bool single)
     if (other != NONE) c->nodes[other].spoiled = true;
     for (int k = 0; k < 2; k++)
         if (node->stale[node->takes] >> k & 1 && c->nodes[taken].kept[k] == REF_ABSENT)
-            c->nodes[taken].kept[k] = lower_new_register(c->f, node->family->class);
+            c->nodes[taken].kept[k] = lower_new_register(c->f, node->ops->class);
 }
 
 static void decide(Contraction *c)
@@ -280,10 +282,10 @@ static void decide(Contraction *c)
 
 /* --- the new text --- */
 
-static Ref negated(Contraction *c, const Family *family, Ref source, uint32_t line)
+static Ref negated(Contraction *c, const FloatOps *ops, Ref source, uint32_t line)
 {
-    Ref d = lower_new_register(c->f, family->class);
-    LowerInsn *neg = lower_new_insn(c->f, family->neg, line);
+    Ref d = lower_new_register(c->f, ops->class);
+    LowerInsn *neg = lower_new_insn(c->f, ops->neg, line);
     neg->flags = FLAG_PURE;
     neg->a = source;
     neg->d = d;
@@ -296,7 +298,7 @@ static void keep_sources(Contraction *c, const LowerInsn *mul, const Node *node)
         [CLASS_16] = OP_mov_b16, [CLASS_32] = OP_mov_b32, [CLASS_64] = OP_mov_b64};
     for (int k = 0; k < 2; k++) {
         if (node->kept[k] == REF_ABSENT) continue;
-        LowerInsn *copy = lower_new_insn(c->f, copies[node->family->class], mul->line);
+        LowerInsn *copy = lower_new_insn(c->f, copies[node->ops->class], mul->line);
         copy->flags = FLAG_PURE | FLAG_COPY;
         copy->d = node->kept[k];
         copy->a = k ? mul->b : mul->a;
@@ -305,17 +307,17 @@ static void keep_sources(Contraction *c, const LowerInsn *mul, const Node *node)
 
 static void write_fma(Contraction *c, const LowerInsn *sum, const Node *node)
 {
-    bool negative, minus = sum->op == node->family->sub;
+    bool negative, minus = sum->op == node->ops->sub;
     uint32_t product = product_of(c, node->from[node->takes], &negative);
     const Node *source = &c->nodes[product];
     const LowerInsn *mul = &c->text[product];
     LowerInsn fma = *sum;
-    fma.op = fma_of(node->family, mul->op);
+    fma.op = fma_of(node->ops, mul->op);
     fma.a = node->stale[node->takes] & 1 ? source->kept[0] : mul->a;
     fma.b = node->stale[node->takes] & 2 ? source->kept[1] : mul->b;
     fma.c = node->takes ? sum->a : sum->b;
-    if (negative != (minus && node->takes)) fma.a = negated(c, node->family, fma.a, sum->line);
-    if (minus && !node->takes) fma.c = negated(c, node->family, fma.c, sum->line);
+    if (negative != (minus && node->takes)) fma.a = negated(c, node->ops, fma.a, sum->line);
+    if (minus && !node->takes) fma.c = negated(c, node->ops, fma.c, sum->line);
     *lower_add_insn(c->f) = fma;
 }
 
@@ -338,7 +340,7 @@ static void rewrite(Contraction *c)
     }
 }
 
-/* Is there a product, and a sum behind it? */
+/* Is there a product, and a sum after it? */
 static bool has_candidates(const LowerFunction *f)
 {
     bool product = false;
@@ -363,12 +365,12 @@ void lower_contract(LowerFunction *f)
     c.crosses = ARENA_ZEROS(f->scratch, bool, f->register_count);
     for (uint32_t n = 0; n < f->insn_count; n++) find_role(&f->insns[n], &c.nodes[n]);
     find_crossing(&c);
-    for (begin(&c); next_stretch(&c);) {
+    for (begin(&c); next_region(&c);) {
         scan(&c);
         spoil(&c);
         decide(&c);
     }
     if (!c.any) return;
     rewrite(&c);
-    lower_dead(f); /* the products that nobody reads any more */
+    lower_dead(f); /* the products without a use */
 }

@@ -1,8 +1,8 @@
-/* Copies propagated.
+/* Copy propagation.
  *
  * A register with one definition, unguarded, that copies a constant or a parameter row is that row
  * everywhere. A copy of another register holds within its block as long as neither is written again. The
- * copies that nobody reads any more are dead then, so that ld.param and cvta.to.global cost nothing.
+ * copies without a use are dead then, so that ld.param and cvta.to.global cost nothing.
  */
 #include "lower/ir.h"
 

@@ -1,6 +1,6 @@
-/* Instructions of which a GPU's compiler makes several blocks, so that no product before one goes into a sum
- * behind it: divisions and roots with a slow path, fences, and what a guard jumps over. As ptxas 13.0 was seen to
- * do; it keeps guards on arithmetic.
+/* Instructions of which a GPU's compiler makes several blocks, so that no product before one is contracted
+ * with a sum after it: divisions and roots with a slow path, fences, and what a guard jumps over. As ptxas
+ * 13.0 was seen to do; it keeps guards on arithmetic.
  */
 #include "lower/select.h"
 
@@ -30,8 +30,8 @@ static bool is_long(const PtxForm *form)
 static bool keeps_guard(const PtxForm *form)
 {
     switch (form->opcode) {
-#define ALU(opcode, shape) case PTX_OP_##opcode:
-#define FAMILY(opcode, name)
+#define ALU(opcode) case PTX_OP_##opcode:
+#define SELECT(opcode, name)
 #include "lower/select.def"
     case PTX_OP_cvt:
     case PTX_OP_cvta:

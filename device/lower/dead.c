@@ -1,5 +1,5 @@
-/* Instructions dropped that have no effect but to write what nobody reads, old values of atomic operations, elements
- * of vector loads. */
+/* Dead code elimination: instructions, old values of atomic operations and elements of vector loads without a
+ * use. */
 #include <string.h>
 
 #include "lower/ir.h"
@@ -40,7 +40,7 @@ static bool is_dead(Readers *r, LowerInsn *i)
     return r->unread;
 }
 
-/* An atomic operation whose old value nobody reads is a reduction. */
+/* An atomic operation whose old value has no use is a reduction. */
 static void drop_old_value(const Readers *r, LowerInsn *i)
 {
     bool atomic = i->op >= OP_atom_add_u32 && i->op <= OP_atom_cas_b128;

@@ -1,7 +1,7 @@
 /* Fused operations, put before the instructions that they run (exec/ops/fused.c).
  *
- * What a fused operation does not write, nobody else may read: the registers between its instructions have one
- * definition and one use. The instructions themselves stay, for when it cannot run.
+ * What a fused operation does not write, nobody else may read: the registers between its instructions have
+ * one definition and one use. The instructions themselves stay, for when it cannot run.
  */
 #include "exec/ops/fused.h"
 #include "lower/ir.h"
@@ -73,7 +73,7 @@ static uint32_t dot_length(const Fusion *x, const LowerInsn *i, uint32_t limit, 
     return count;
 }
 
-/* The fused operation for an addition whose sum is the address of the access behind it, and nothing else;
+/* The fused operation for an addition whose sum is the address of the access after it, and nothing else;
  * OP_COUNT: none. */
 static uint16_t fused_access(const Fusion *x, const LowerInsn *i)
 {

@@ -3,7 +3,7 @@
 
 Ref lower_new_register(LowerFunction *f, RegisterClass class)
 {
-    f->classes = lower_arena_grow(f->scratch, f->classes, f->register_count, &f->register_capacity, 1);
+    f->classes = arena_grow(f->scratch, f->classes, f->register_count, &f->register_capacity, 1);
     f->classes[f->register_count] = (uint8_t)class;
     return REF_MAKE(REF_FRAME, f->register_count++);
 }
@@ -33,7 +33,7 @@ uint32_t lower_new_refs(LowerFunction *f, const Ref *refs, uint32_t count)
 {
     uint32_t first = f->ref_count;
     for (uint32_t i = 0; i < count; i++) {
-        f->refs = lower_arena_grow(f->scratch, f->refs, f->ref_count, &f->ref_capacity, sizeof(Ref));
+        f->refs = arena_grow(f->scratch, f->refs, f->ref_count, &f->ref_capacity, sizeof(Ref));
         f->refs[f->ref_count++] = refs[i];
     }
     return first;

@@ -7,7 +7,7 @@
 #define DEVICE_LOWER_IR_H
 
 #include "exec/code.h"
-#include "lower/arena.h"
+#include "ptx/arena.h"
 
 typedef enum RegisterClass {
     CLASS_PREDICATE,
@@ -21,7 +21,7 @@ typedef enum RegisterClass {
 
 enum {
     FLAG_E_WRITTEN = 1,   /* e is a destination */
-    FLAG_PURE = 2,        /* may be dropped when nobody reads what it writes */
+    FLAG_PURE = 2,        /* dead when its results have no use */
     FLAG_GUARD_NOT = 4,   /* runs where the guard is false */
     FLAG_COPY = 8,        /* d = a, the bits as they are */
     FLAG_BRANCH = 16,     /* goes to block `target`, if its predicate a says so */
@@ -84,7 +84,7 @@ typedef struct LowerFunction {
     uint32_t block_count;
     uint32_t *start, *next; /* successors, as in BlockGraph */
     LiveRange *ranges;
-    uint32_t pools[FRAME_POOLS]; /* bytes of the frame's pools, one behind the other: see registers.c */
+    uint32_t pools[FRAME_POOLS]; /* bytes of the frame's pools, one after the other: see registers.c */
     uint32_t frame_size, peak_rows;
 } LowerFunction;
 
@@ -118,7 +118,7 @@ void lower_reserve(LowerFunction *f, uint32_t capacity);
 /* Appends an instruction that is still to be written. */
 static inline LowerInsn *lower_add_insn(LowerFunction *f)
 {
-    f->insns = lower_arena_grow(f->scratch, f->insns, f->insn_count, &f->insn_capacity, sizeof *f->insns);
+    f->insns = arena_grow(f->scratch, f->insns, f->insn_count, &f->insn_capacity, sizeof *f->insns);
     return &f->insns[f->insn_count++];
 }
 /* Appends an instruction with all operands absent. */
@@ -128,10 +128,10 @@ uint32_t lower_new_refs(LowerFunction *f, const Ref *refs, uint32_t count);
 
 /* The passes over one function, in their order. */
 void lower_blocks(LowerFunction *f);      /* labels and branches to blocks, their order, jumps between them */
-void lower_copies(LowerFunction *f);      /* copies propagated */
-void lower_contract(LowerFunction *f);    /* products into sums */
-void lower_dead(LowerFunction *f);        /* what nobody reads dropped */
-void lower_affine(LowerFunction *f);      /* of kernels: rows kept as numbers */
+void lower_copies(LowerFunction *f);      /* copy propagation */
+void lower_contract(LowerFunction *f);    /* FMA contraction */
+void lower_dead(LowerFunction *f);        /* dead code elimination */
+void lower_affine(LowerFunction *f);      /* of kernels: affine rows */
 void lower_fuse(LowerFunction *f);        /* fused operations before what they run */
 void lower_liveness(LowerFunction *f);    /* live ranges */
 bool lower_registers(LowerFunction *f); /* virtual registers to rows; false when the frame grows too large */

@@ -1,4 +1,4 @@
-/* Live ranges: for each virtual register the stretch of instructions, in layout order, on which some lane
+/* Live ranges: for each virtual register the range of instructions, in layout order, in which some lane
  * may still need its value.
  *
  * Rows are blended lane by lane and each lane goes its own way through the graph, so the liveness of one
@@ -27,7 +27,8 @@ static void widen(LiveRange *range, uint32_t at)
     if (range->last == UINT32_MAX || at > range->last) range->last = at;
 }
 
-/* Every use is in its register's range; a register read in a block before it was written there crosses blocks. */
+/* Every use is in its register's range; a register read in a block before it was written there crosses
+ * blocks. */
 static void find_uses(void *closure, Ref *ref, bool read, bool written)
 {
     Liveness *l = closure;

@@ -21,7 +21,7 @@ typedef struct LowerHost {
     /* Gives back what allocate gave, when lowering fails afterwards. */
     void (*release)(void *closure, uint64_t address);
     Chunks *chunks;        /* where memory comes from and goes to, or NULL */
-    bool as_written;       /* no product goes into a sum: optimization level 0, code to be debugged */
+    bool as_written;       /* no FMA contraction: optimization level 0, code to be debugged */
     unsigned checks;       /* CHECK_*: what the code shall be checked for */
     bool linked;           /* by the driver's linker: what no kernel reaches may lack a definition */
 } LowerHost;
@@ -31,8 +31,5 @@ CodeModule *lower_module(const PtxModule *tree, const LowerHost *host, PtxLog *l
 
 /* Frees the code; the memory of the variables stays the host's. NULL is fine. */
 void code_module_free(CodeModule *module);
-
-/* The decoded code as text, one instruction a line. */
-void lower_dump(FILE *out, const CodeModule *module);
 
 #endif

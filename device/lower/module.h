@@ -2,7 +2,7 @@
 #ifndef DEVICE_LOWER_MODULE_H
 #define DEVICE_LOWER_MODULE_H
 
-#include "lower/arena.h"
+#include "ptx/arena.h"
 #include "lower/ir.h"
 #include "lower/lower.h"
 
@@ -47,7 +47,6 @@ typedef struct FunctionFacts {
 #define NO_ENTRY UINT32_MAX
 
 typedef struct Recipe Recipe;
-typedef struct FoundComparison FoundComparison;
 
 typedef struct Lower {
     const PtxModule *tree;
@@ -63,19 +62,18 @@ typedef struct Lower {
     uint64_t **reach; /* for each entry the set of functions that it may run, by id */
     uint32_t entry_count;
     const Recipe **recipes; /* by PtxForm.id */
-    const FoundComparison **comparisons; /* by PtxForm.id */
     Constants constants;
 } Lower;
 
-/* Operations by name: OP_COUNT when there is none. */
+/* The operation with a name that was made of a mnemonic; OP_COUNT when there is none. */
 uint16_t lower_find_op(const char *name);
 
 /* The row of a constant. A predicate's value is 0 or 1. */
 Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t high);
 void lower_finish_constants(Lower *lower);
 
-/* Whether a variable's memory is this module's. An .extern one with a size that nothing defines is, unless modules are
- * linked, as for ptxas; without a size it is dynamic shared memory, or missing. */
+/* Whether a variable's memory is this module's. An .extern one with a size that nothing defines is, unless
+ * modules are linked, as for ptxas; without a size it is dynamic shared memory, or missing. */
 static inline bool lower_owns(const Lower *lower, const PtxVariable *v)
 {
     if (v->space == PTX_SPACE_SHARED) return v->size != 0;

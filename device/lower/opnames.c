@@ -1,5 +1,5 @@
-/* Operations by name: the tables of exec/ are the vocabulary, so a new row there is found here at once. The index
- * follows from them alone: it is made once and never changes. */
+/* Operations by the names that select_alu.c makes of mnemonics: an index of the tables of exec/ops/, made
+ * once. */
 #include "lower/module.h"
 
 #include <pthread.h>

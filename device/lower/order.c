@@ -38,7 +38,7 @@ static uint32_t successor_count(const BlockGraph *graph, uint32_t block)
 
 static void search_push(Search *s, uint32_t block)
 {
-    s->visits = lower_arena_grow(s->scratch, s->visits, s->visit_count, &s->visit_capacity, sizeof(Visit));
+    s->visits = arena_grow(s->scratch, s->visits, s->visit_count, &s->visit_capacity, sizeof(Visit));
     s->number[block] = ++s->discovered;
     s->stack[s->stack_count++] = block;
     s->visits[s->visit_count++] =

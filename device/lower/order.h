@@ -2,7 +2,7 @@
 #ifndef DEVICE_LOWER_ORDER_H
 #define DEVICE_LOWER_ORDER_H
 
-#include "lower/arena.h"
+#include "ptx/arena.h"
 
 /* The successors of block b are next[start[b]] up to next[start[b + 1]]; block 0 is the entry. */
 typedef struct BlockGraph {

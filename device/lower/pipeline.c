@@ -16,10 +16,9 @@ static void describe_module(Lower *lower)
     code->files = ARENA_ARRAY(lower->keep, const char *, tree->file_count + 1);
     code->files[0] = "";
     for (uint32_t i = 0; i < tree->file_count; i++)
-        code->files[i + 1] = lower_arena_string(lower->keep, tree->files[i].name);
+        code->files[i + 1] = arena_string(lower->keep, tree->files[i].name);
     code->file_count = tree->file_count + 1;
     lower->recipes = ARENA_ZEROS(&lower->scratch, const Recipe *, tree->form_count);
-    lower->comparisons = ARENA_ZEROS(&lower->scratch, const FoundComparison *, tree->form_count);
 }
 
 /* The linker drops what no kernel can come to. */
@@ -68,8 +67,8 @@ CodeModule *lower_module(const PtxModule *tree, const LowerHost *host, PtxLog *l
     owned->arena.on_failure = lower.scratch.on_failure = lower.body.on_failure = &owned->on_failure;
     bool whole = run_passes(&lower);
     if (!whole) lower_release_symbols(&lower);
-    lower_arena_free(&lower.scratch);
-    lower_arena_free(&lower.body);
+    arena_free(&lower.scratch);
+    arena_free(&lower.body);
     if (whole) return &owned->code;
     code_module_free(&owned->code);
     return NULL;
@@ -79,6 +78,6 @@ void code_module_free(CodeModule *module)
 {
     if (!module) return;
     OwnedModule *owned = (OwnedModule *)module;
-    lower_arena_free(&owned->arena);
+    arena_free(&owned->arena);
     free(owned);
 }

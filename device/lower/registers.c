@@ -54,7 +54,7 @@ static uint64_t run_starts(uint64_t free, uint32_t count)
 
 static void grow_slots(Arena *arena, SlotSet *set)
 {
-    set->free = lower_arena_grow(arena, set->free, set->words, &set->words_capacity, sizeof *set->free);
+    set->free = arena_grow(arena, set->free, set->words, &set->words_capacity, sizeof *set->free);
     set->free[set->words++] = ~UINT64_C(0);
 }
 

@@ -1,8 +1,7 @@
-/* Goes through the instructions of a function and hands each to its family; the helpers that all families
- * use. */
+/* Instruction selection: each instruction of a function to the select_* of its opcode; the helpers they
+ * share. */
 #include "lower/select.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,12 +41,10 @@ LowerInsn *select_temp(Select *s, uint16_t op, RegisterClass class)
     return insn;
 }
 
-Ref select_compute(Select *s, const char *name, RegisterClass class, Ref a, Ref b, Ref c)
+Ref select_compute(Select *s, uint16_t op, RegisterClass class, Ref a, Ref b, Ref c)
 {
-    uint16_t op = lower_find_op(name);
     if (op == OP_COUNT) {
-        if (!s->failed)
-            select_error(s, 0, "needs the operation %s, which is not supported by the CPU device", name);
+        if (!s->failed) select_unsupported(s, "a step of it");
         return lower_new_register(s->f, class);
     }
     LowerInsn *insn = select_temp(s, op, class);
@@ -57,25 +54,10 @@ Ref select_compute(Select *s, const char *name, RegisterClass class, Ref a, Ref 
     return insn->d;
 }
 
-uint16_t select_find(const char *format, ...)
-{
-    char name[96];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(name, sizeof name, format, list);
-    va_end(list);
-    return lower_find_op(name);
-}
-
 void select_copy(Select *s, Ref d, Ref a)
 {
-    static const char *const names[] = {"mov_pred", "mov_b16", "mov_b32", "mov_b64", "mov_b128"};
-    uint16_t op = lower_find_op(names[select_class(s, d)]);
-    if (op == OP_COUNT) {
-        select_unsupported(s, "a copy of this width");
-        return;
-    }
-    LowerInsn *insn = select_emit(s, op);
+    static const uint16_t moves[] = {OP_mov_pred, OP_mov_b16, OP_mov_b32, OP_mov_b64, OP_mov_b128};
+    LowerInsn *insn = select_emit(s, moves[select_class(s, d)]);
     insn->flags |= FLAG_PURE | FLAG_COPY;
     insn->d = d;
     insn->a = a;
@@ -95,7 +77,7 @@ void select_deliver(Select *s, Ref d, Ref value)
 static uint32_t new_label(Select *s)
 {
     LowerFunction *f = s->f;
-    f->labels = lower_arena_grow(f->scratch, f->labels, f->label_count, &s->label_capacity, sizeof(uint32_t));
+    f->labels = arena_grow(f->scratch, f->labels, f->label_count, &s->label_capacity, sizeof(uint32_t));
     f->labels[f->label_count] = 0;
     return f->label_count++;
 }
@@ -132,7 +114,7 @@ static void select_line(Select *s)
     file = file < s->lower->tree->file_count ? file + 1 : 0;
     CodeLine line = {insn->line, file, insn->source_line};
     if (s->line_count && !memcmp(&s->lines[s->line_count - 1], &line, sizeof line)) return;
-    s->lines = lower_arena_grow(s->f->scratch, s->lines, s->line_count, &s->line_capacity, sizeof(CodeLine));
+    s->lines = arena_grow(s->f->scratch, s->lines, s->line_count, &s->line_capacity, sizeof(CodeLine));
     s->line = s->line_count;
     s->lines[s->line_count++] = line;
 }
@@ -140,9 +122,9 @@ static void select_line(Select *s)
 static void select_insn(Select *s)
 {
     switch (s->insn->form->opcode) {
-#define ALU(opcode, shape) \
-    case PTX_OP_##opcode: select_alu(s, shape); break;
-#define FAMILY(opcode, name) \
+#define ALU(opcode) \
+    case PTX_OP_##opcode: select_alu(s); break;
+#define SELECT(opcode, name) \
     case PTX_OP_##opcode: select_##name(s); break;
 #include "lower/select.def"
     default: select_unsupported(s, "");
@@ -206,7 +188,7 @@ static void keep_tables(Select *s)
     code->barrier_count = s->barrier_count;
 }
 
-/* The passes for speed. Code whose accesses are checked goes without: each is looked at by itself. */
+/* The optimizing passes. Code whose accesses are checked goes without: each access is checked by itself. */
 static void lower_fast(LowerFunction *f, bool is_entry)
 {
     if (is_entry) lower_affine(f);
@@ -219,7 +201,7 @@ void lower_function(Lower *lower, FunctionFacts *facts)
     LowerFunction f = {.scratch = &lower->body};
     Select s = {
         .lower = lower, .facts = facts, .tree = facts->tree, .code = facts->code, .f = &f, .guard = REF_ABSENT};
-    lower_arena_free(&lower->body);
+    arena_free(&lower->body);
     lower_reserve(&f, facts->tree->insn_count + facts->tree->insn_count / 4 + 16);
     select_registers(&s);
     select_labels(&s);

@@ -58,8 +58,8 @@ static inline const PtxOperand *operand_at(const Select *s, uint32_t index)
 LowerInsn *select_emit(Select *s, uint16_t op);
 /* An instruction without side effects whose result d is a new register: needs no guard. */
 LowerInsn *select_temp(Select *s, uint16_t op, RegisterClass class);
-/* select_temp by the operation's name, sources given; unsupported when there is no such operation. */
-Ref select_compute(Select *s, const char *name, RegisterClass class, Ref a, Ref b, Ref c);
+/* select_temp with its sources; unsupported for OP_COUNT. */
+Ref select_compute(Select *s, uint16_t op, RegisterClass class, Ref a, Ref b, Ref c);
 /* d = a of the same class. */
 void select_copy(Select *s, Ref d, Ref a);
 /* The same for a value computed just now and used nowhere else: computes it into d where that can be. */
@@ -76,7 +76,7 @@ Detour select_detour(Select *s);
 void select_detour_end(Select *s, Detour detour);
 
 /* --- cuts.c --- */
-/* Whether a GPU's compiler makes several blocks of an instruction. */
+/* Whether ptxas expands an instruction to several basic blocks. */
 bool select_cuts(const PtxInsn *insn);
 
 RegisterClass select_class(const Select *s, Ref ref);
@@ -90,8 +90,12 @@ const CodeFunction *select_function(Select *s, const PtxOperand *operand);
 Ref select_dest(Select *s, const PtxOperand *operand, RegisterClass class);
 /* The same, but absent for a sink or no operand. */
 Ref select_optional_dest(Select *s, const PtxOperand *operand, RegisterClass class);
-/* Operation by printf-like name; OP_COUNT when there is none. */
-uint16_t select_find(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* An entry of a table of operations, in which 0 (guard, which no table has) stands for none: OP_COUNT. */
+_Static_assert(OP_guard == 0, "no table has a guard");
+static inline uint16_t op_or_none(uint16_t op) { return op ? op : OP_COUNT; }
+/* The operation that clamps a result under .sat and .relu; OP_COUNT when there is none. */
+uint16_t select_sat_op(PtxType type);
+uint16_t select_relu_op(PtxType type);
 
 /* Address operands: row (or absent) plus offset in a space. */
 typedef struct Address {
@@ -121,7 +125,7 @@ uint16_t select_load_op(PtxSpace space, bool vector, PtxType type, RegisterClass
 uint16_t select_store_op(PtxSpace space, bool vector, PtxType type, RegisterClass class);
 
 /* The families. */
-void select_alu(Select *s, const char *shape);
+void select_alu(Select *s);
 bool select_has_operation(Select *s); /* that select_alu would take */
 void select_minmax(Select *s);
 void select_mov(Select *s);

@@ -198,7 +198,7 @@ Ref select_address_value(Select *s, const Address *a, bool *wide)
     Ref offset = lower_constant(s->lower, class, (uint64_t)a->offset, 0);
     if (a->row == REF_ABSENT) return offset;
     if (!a->offset) return a->row;
-    return select_compute(s, *wide ? "add_b64" : "add_b32", class, a->row, offset, REF_ABSENT);
+    return select_compute(s, *wide ? OP_add_b64 : OP_add_b32, class, a->row, offset, REF_ABSENT);
 }
 
 Ref select_variable_address(Select *s, const PtxOperand *o, RegisterClass class)
@@ -229,7 +229,7 @@ Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass c
     load.affine = class != CLASS_16;
     load.row = s->code->param_rows_size + (load.affine ? AFFINE_BYTES : 0);
     s->code->param_rows_size = load.row + 32u * load.element;
-    s->loads = lower_arena_grow(s->f->scratch, s->loads, s->load_count, &s->load_capacity, sizeof load);
+    s->loads = arena_grow(s->f->scratch, s->loads, s->load_count, &s->load_capacity, sizeof load);
     s->loads[s->load_count++] = load;
     return REF_MAKE(REF_PARAM, load.row);
 }

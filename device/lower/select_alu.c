@@ -1,8 +1,8 @@
-/* Arithmetic and logic: the operation's name is made of the mnemonic's parts, looked up once for each form.
+/* Arithmetic and logic: the operation's name is made of the mnemonic's words, looked up once for each form.
  *
- * The name is opcode[_half][_mode][_flags]_type. Integer types without a sign of their own fall back to b16,
- * b32 ... What the name cannot say is done around the operation: .ftz flushes the sources and the result,
- * .sat and .relu clamp the result.
+ * The name is opcode[_half][_mode][_flags][_variant]_type. Integer types without a sign of their own fall
+ * back to b16, b32 ... What the name cannot say is done around the operation: .ftz flushes the sources and
+ * the result, .sat and .relu clamp the result.
  */
 #include "lower/select.h"
 
@@ -99,20 +99,29 @@ static uint16_t find_sign_free(const char *stem, PtxType type)
     return lower_find_op(name);
 }
 
-static uint16_t find_with(const PtxForm *form, const char *variant)
+/* What an operation does besides, in its name. Each word is shown in an operation that has it. */
+typedef enum Variant { PLAIN, ROUND, FTZ, ROUND_FTZ, APPROX, APPROX_FTZ, FULL, FULL_FTZ } Variant;
+#define VARIANT(opcode, word, type) (OP_##opcode##_##word##_##type != OP_COUNT ? "_" #word : "")
+static const char *const variants[] = {
+    [PLAIN] = "",
+    [ROUND] = VARIANT(add, round, f32),
+    [FTZ] = VARIANT(add, ftz, f32),
+    [ROUND_FTZ] = VARIANT(div, round_ftz, f32),
+    [APPROX] = VARIANT(div, approx, f32),
+    [APPROX_FTZ] = VARIANT(div, approx_ftz, f32),
+    [FULL] = VARIANT(div, full, f32),
+    [FULL_FTZ] = VARIANT(div, full_ftz, f32),
+};
+
+static uint16_t find_with(const PtxForm *form, Variant variant)
 {
     Name name = {.length = 0};
     bool fused = form->opcode == PTX_OP_mad && is_float(form->types[0]);
     name_add(&name, ptx_opcode_names[fused ? PTX_OP_fma : form->opcode]);
     memmove(name.text, name.text + 1, name.length--);
     name_add_modifiers(&name, form);
-    for (const char *part = variant; *part;) {
-        size_t length = strcspn(part, " ");
-        char word[16];
-        snprintf(word, sizeof word, "%.*s", (int)length, part);
-        if (length) name_add(&name, word);
-        part += length + (part[length] == ' ');
-    }
+    size_t room = sizeof name.text - name.length;
+    name.length += (size_t)snprintf(name.text + name.length, room, "%s", variants[variant]);
     char stem[NAME_SIZE];
     snprintf(stem, sizeof stem, "%s", name.text);
     name_add_type(&name, form);
@@ -134,12 +143,17 @@ static uint16_t rounding_of(const PtxForm *form)
     }
 }
 
-static uint16_t find_on_type(const char *stem, PtxType type)
-{
-    char name[NAME_SIZE];
-    snprintf(name, sizeof name, "%s_%s", stem, ptx_types[type].name);
-    return lower_find_op(name);
-}
+#define OF_TYPE(stem, type) [PTX_##type] = OP_##stem##_##type
+#define OF_HALVES(stem) OF_TYPE(stem, f16), OF_TYPE(stem, f16x2), OF_TYPE(stem, bf16), OF_TYPE(stem, bf16x2)
+static const uint16_t flush_ops[PTX_TYPE_COUNT] = {OF_HALVES(flush), OF_TYPE(flush, f32),
+                                                   OF_TYPE(flush, f32x2)};
+static const uint16_t sat_ops[PTX_TYPE_COUNT] = {OF_HALVES(sat), OF_TYPE(sat, f32), OF_TYPE(sat, f64)};
+/* Of integers the larger one of the result and 0. */
+static const uint16_t relu_ops[PTX_TYPE_COUNT] = {OF_HALVES(relu), OF_TYPE(max, s32), OF_TYPE(max, s16x2)};
+
+static uint16_t flush_op(PtxType type) { return op_or_none(flush_ops[type]); }
+uint16_t select_sat_op(PtxType type) { return op_or_none(sat_ops[type]); }
+uint16_t select_relu_op(PtxType type) { return op_or_none(relu_ops[type]); }
 
 static void after(Recipe *recipe, uint16_t op)
 {
@@ -153,25 +167,25 @@ static void fill_recipe(const PtxForm *form, Recipe *r)
     PtxType type = form->types[0];
     uint16_t rounding = rounding_of(form);
     bool ftz = ptx_has(form, PTX_MOD_ftz) && (type != PTX_f64 || form->opcode == PTX_OP_slct);
-    const char *round = rounding != MODS_RN ? "round" : "";
+    bool rounds = rounding != MODS_RN;
     *r = (Recipe){.op = OP_COUNT, .mods = rounding, .before = OP_COUNT, .pure = true};
     bool full = ptx_has(form, PTX_MOD_full), approximate = full || ptx_has(form, PTX_MOD_approx);
-    if (approximate && ptx_has(form, PTX_MOD_ftz)) r->op = find_with(form, full ? "full ftz" : "approx ftz");
+    if (approximate && ptx_has(form, PTX_MOD_ftz)) r->op = find_with(form, full ? FULL_FTZ : APPROX_FTZ);
     bool named_ftz = r->op != OP_COUNT;
     if (!named_ftz && ptx_has(form, PTX_MOD_ftz)) {
-        r->op = find_with(form, *round ? "round ftz" : "ftz");
+        r->op = find_with(form, rounds ? ROUND_FTZ : FTZ);
         named_ftz = r->op != OP_COUNT;
     }
-    if (r->op == OP_COUNT && approximate) r->op = find_with(form, full ? "full" : "approx");
-    if (r->op == OP_COUNT) r->op = find_with(form, round);
+    if (r->op == OP_COUNT && approximate) r->op = find_with(form, full ? FULL : APPROX);
+    if (r->op == OP_COUNT) r->op = find_with(form, rounds ? ROUND : PLAIN);
     if (ftz && !named_ftz && form->opcode == PTX_OP_slct) {
-        r->before = find_on_type("flush", form->types[1]);
+        r->before = flush_op(form->types[1]);
     } else if (ftz && !named_ftz) {
-        r->before = find_on_type("flush", type);
+        r->before = flush_op(type);
         after(r, r->before);
     }
-    if (ptx_has(form, PTX_MOD_sat) && is_float(type)) after(r, find_on_type("sat", type));
-    if (ptx_has(form, PTX_MOD_relu)) after(r, find_on_type(is_float(type) ? "relu" : "max", type));
+    if (ptx_has(form, PTX_MOD_sat) && is_float(type)) after(r, select_sat_op(type));
+    if (ptx_has(form, PTX_MOD_relu)) after(r, select_relu_op(type));
     bool carries = ptx_has(form, PTX_MOD_cc) || form->opcode == PTX_OP_addc || form->opcode == PTX_OP_subc
                    || form->opcode == PTX_OP_madc;
     r->pure = !carries;
@@ -194,29 +208,29 @@ static const Recipe *recipe_of(Select *s)
 
 bool select_has_operation(Select *s) { return recipe_of(s)->op != OP_COUNT; }
 
-static PtxType type_of_letter(const PtxForm *form, char letter)
+/* Sources are flushed where the operation does not do it: slct's is what it tests, not what it chooses from.
+ */
+static Ref flushed(Select *s, const Recipe *recipe, Ref source, uint32_t index)
 {
-    static const uint8_t wider[PTX_TYPE_COUNT] = {
-        [PTX_s16] = PTX_s32, [PTX_u16] = PTX_u32, [PTX_s32] = PTX_s64, [PTX_u32] = PTX_u64};
-    switch (letter) {
-    case 'u': return PTX_b32;
-    case 'p': return PTX_pred;
-    case '1': return form->types[1];
-    case 'w':
-        if (ptx_has(form, PTX_MOD_wide)) return wider[form->types[0]]; /* fallthrough */
-    default: return form->types[0];
-    }
-}
-
-/* slct flushes what it tests (type 1 of the mnemonic), not what it chooses from. */
-static Ref flushed(Select *s, const Recipe *recipe, Ref source, char letter)
-{
-    bool tested = s->insn->form->opcode == PTX_OP_slct;
-    PtxType type = type_of_letter(s->insn->form, letter);
-    if (recipe->before == OP_COUNT || tested != (letter == '1')) return source;
-    LowerInsn *flush = select_temp(s, recipe->before, class_of(type));
+    const PtxForm *form = s->insn->form;
+    bool tested = form->opcode == PTX_OP_slct;
+    if (recipe->before == OP_COUNT || (tested && index != 3)) return source;
+    LowerInsn *flush = select_temp(s, recipe->before, class_of(tested ? form->types[1] : form->types[0]));
     flush->a = source;
     return flush->d;
+}
+
+/* Source number `index` as the operation reads it: sums and products of .f32 widen halves first, exactly. */
+static Ref alu_source(Select *s, const Recipe *recipe, uint32_t index)
+{
+    const PtxForm *form = s->insn->form;
+    PtxType type = form->operand_types[index];
+    Ref source = select_source(s, &s->insn->operands[index], type);
+    bool half = type == PTX_f16 || type == PTX_bf16;
+    if (half && form->types[0] == PTX_f32)
+        return select_compute(s, type == PTX_f16 ? OP_cvt_f32_f16 : OP_cvt_f32_bf16, CLASS_32, source,
+                              REF_ABSENT, REF_ABSENT);
+    return flushed(s, recipe, source, index);
 }
 
 /* A result in d after the last of what follows the operation. */
@@ -233,20 +247,18 @@ static void finish(Select *s, const Recipe *recipe, Ref value, Ref d, RegisterCl
     }
 }
 
-void select_alu(Select *s, const char *shape)
+void select_alu(Select *s)
 {
     const PtxForm *form = s->insn->form;
     const Recipe *recipe = recipe_of(s);
-    if (recipe->op == OP_COUNT || s->insn->operand_count > strlen(shape)) {
+    if (recipe->op == OP_COUNT || s->insn->operand_count > PTX_TYPED_OPERANDS) {
         select_unsupported(s, "");
         return;
     }
     Ref sources[4] = {REF_ABSENT, REF_ABSENT, REF_ABSENT, REF_ABSENT};
-    for (uint32_t i = 1; i < s->insn->operand_count && i < 5; i++) {
-        PtxType type = type_of_letter(form, shape[i]);
-        sources[i - 1] = flushed(s, recipe, select_source(s, &s->insn->operands[i], type), shape[i]);
-    }
-    RegisterClass class = class_of(type_of_letter(form, shape[0]));
+    for (uint32_t i = 1; i < s->insn->operand_count && i < PTX_TYPED_OPERANDS; i++)
+        sources[i - 1] = alu_source(s, recipe, i);
+    RegisterClass class = class_of(form->operand_types[0]);
     Ref d = select_dest(s, operand_at(s, 0), class);
     LowerInsn *insn = recipe->after_count ? select_temp(s, recipe->op, class) : select_emit(s, recipe->op);
     if (recipe->pure) insn->flags |= FLAG_PURE;
@@ -273,11 +285,11 @@ void select_minmax(Select *s)
         select_unsupported(s, "");
         return;
     }
-    Ref value = flushed(s, recipe, select_source(s, operand_at(s, 1), type), '0');
+    Ref value = alu_source(s, recipe, 1);
     uint32_t count = s->insn->operand_count;
     Ref d = select_dest(s, operand_at(s, 0), class);
     for (uint32_t i = 2; i < count; i++) {
-        Ref other = flushed(s, recipe, select_source(s, &s->insn->operands[i], type), '0');
+        Ref other = flushed(s, recipe, select_source(s, &s->insn->operands[i], type), i);
         bool last = i + 1 == count && !recipe->after_count;
         LowerInsn *insn = last ? select_emit(s, recipe->op) : select_temp(s, recipe->op, class);
         insn->flags |= FLAG_PURE;

@@ -1,4 +1,4 @@
-/* cp.async and barriers in shared memory. */
+/* cp.async, cp.async.bulk and mbarriers. */
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"
 #include "lower/select.h"
@@ -51,7 +51,7 @@ static Ref wide_address(Select *s, const PtxOperand *o, PtxSpace space, bool *sh
     if (shared) *shared = a.space == PTX_SPACE_SHARED;
     if (a.row == REF_ABSENT) return lower_constant(s->lower, CLASS_64, (uint64_t)a.offset, 0);
     Ref value = select_address_value(s, &a, &wide);
-    return wide ? value : select_compute(s, "cvt_u64_u32", CLASS_64, value, REF_ABSENT, REF_ABSENT);
+    return wide ? value : select_compute(s, OP_cvt_u64_u32, CLASS_64, value, REF_ABSENT, REF_ABSENT);
 }
 
 /* Copies to a cluster's shared memory: clusters are of one block. */
@@ -79,7 +79,7 @@ static void select_bulk(Select *s)
 
 /* --- barriers ------------------------------------------------------------------------------------------- */
 
-/* An operation on the barrier at an operand's address; NULL and an error when that is elsewhere. */
+/* An operation on the mbarrier at an operand's address; NULL and an error in another state space. */
 static LowerInsn *emit_barrier(Select *s, uint16_t op, uint32_t index, uint16_t mods)
 {
     Address a;
@@ -117,7 +117,7 @@ static void select_arrive(Select *s)
     barrier_with_count(s, OP_mbarrier_arrive, has_state, mods, d);
 }
 
-/* A group that waits is parked: not behind a guard. The hint how long to wait is left aside. */
+/* A group that waits is parked, so no guard precedes it. The time limit is a hint and ignored. */
 static void select_wait(Select *s)
 {
     bool parity = ptx_has(s->insn->form, PTX_MOD_parity);
@@ -171,8 +171,9 @@ static void end_copies(Select *s, uint32_t kept)
     if (s->lower->host->checks & CHECK_RACE) select_emit(s, OP_cp_async_end)->imm = kept;
 }
 
-/* Copies are done when they are issued: there is nothing to wait for, and an arrival that they would make is made
- * by the thread. Without .noinc the barrier would first count one arrival more: nothing is left of it. */
+/* Copies are done when they are issued: there is nothing to wait for, and an arrival that they would make is
+ * made by the thread. Without .noinc the barrier would first count one arrival more: nothing is left of it.
+ */
 void select_cp(Select *s)
 {
     const PtxForm *form = s->insn->form;

@@ -1,4 +1,4 @@
-/* Instructions for caches, of which there are none: operands are checked, policies are made, all else is nothing. */
+/* Cache hints, which have no effect here: operands are checked, createpolicy makes its policies. */
 #include "exec/memory/policy.h"
 #include "lower/select.h"
 
@@ -12,7 +12,7 @@ void select_cache_line(Select *s)
     if (size->bits != LINE_BYTES) select_error(s, size->column, "the size is %d bytes", LINE_BYTES);
 }
 
-/* The priorities by their order: the first is the primary one. */
+/* The eviction priorities in their order: the first is the primary one. */
 static uint16_t priorities(const PtxForm *form)
 {
     uint16_t mods = 0;

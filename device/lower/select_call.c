@@ -158,12 +158,12 @@ static void move_value(Select *s, bool store, Ref row, uint32_t offset, PtxType 
     Ref zero = lower_constant(s->lower, CLASS_16, 0, 0);
     if (store) {
         Ref one = lower_constant(s->lower, CLASS_16, 1, 0);
-        local_access(s, true, select_compute(s, "selp_b16", CLASS_16, one, zero, row), offset, PTX_b8);
+        local_access(s, true, select_compute(s, OP_selp_b16, CLASS_16, one, zero, row), offset, PTX_b8);
         return;
     }
     Ref value = lower_new_register(s->f, CLASS_16);
     local_access(s, false, value, offset, PTX_b8);
-    select_copy(s, row, select_compute(s, "setp_ne_b16", CLASS_PREDICATE, value, zero, REF_ABSENT));
+    select_copy(s, row, select_compute(s, OP_setp_ne_b16, CLASS_PREDICATE, value, zero, REF_ABSENT));
 }
 
 /* One register of an argument or a result. */

@@ -1,56 +1,71 @@
 /* setp and set: a comparison, combined with a predicate, into predicates or values. */
 #include "lower/select.h"
 
-#include <stdio.h>
-
 /* lo ls hi hs are the unsigned lt le gt ge. */
-static const char *comparison(const PtxForm *form)
+static PtxModifier comparison(const PtxForm *form)
 {
     switch (form->group[PTX_GROUP_COMPARE]) {
-    case PTX_MOD_NONE:
-        return form->group[PTX_GROUP_HALF] == PTX_MOD_lo   ? "lt"
-               : form->group[PTX_GROUP_HALF] == PTX_MOD_hi ? "gt"
-                                                           : "";
-    case PTX_MOD_ls: return "le";
-    case PTX_MOD_hs: return "ge";
-    default: return ptx_modifiers[form->group[PTX_GROUP_COMPARE]].spelling;
+    case PTX_MOD_NONE: return form->group[PTX_GROUP_HALF] == PTX_MOD_lo ? PTX_MOD_lt : PTX_MOD_gt;
+    case PTX_MOD_ls: return PTX_MOD_le;
+    case PTX_MOD_hs: return PTX_MOD_ge;
+    default: return form->group[PTX_GROUP_COMPARE];
     }
 }
 
-static uint16_t comparison_op(const PtxForm *form, PtxType type, bool ftz)
-{
-    const char *how = comparison(form);
-    uint16_t op = select_find("setp_%s_%s%s", how, ftz ? "ftz_" : "", ptx_types[type].name);
-    if (op == OP_COUNT && ptx_types[type].class != PTX_FLOAT)
-        op = select_find("setp_%s_b%u", how, ptx_type_bits(type));
-    return op;
-}
-
-/* Looked up once for each form. */
-struct FoundComparison {
-    uint16_t op;
-    bool flushes;          /* the sources first: the operation does not */
+/* Operations by comparison, then type: equality of integers by their size, order by their sign too. */
+#define BY(how, type, name) [PTX_##type] = OP_setp_##how##_##name
+#define FLOATS(how) \
+    BY(how, f16, f16), BY(how, f16x2, f16x2), BY(how, bf16, bf16), BY(how, bf16x2, bf16x2), BY(how, f32, f32), \
+        BY(how, f64, f64)
+#define EQUALITY(how) \
+    BY(how, b16, b16), BY(how, u16, b16), BY(how, s16, b16), BY(how, b32, b32), BY(how, u32, b32), \
+        BY(how, s32, b32), BY(how, b64, b64), BY(how, u64, b64), BY(how, s64, b64)
+#define ORDER(how) \
+    BY(how, u16, u16), BY(how, s16, s16), BY(how, u32, u32), BY(how, s32, s32), BY(how, u64, u64), \
+        BY(how, s64, s64)
+#define COMPARISON(how, ...) \
+    { \
+        PTX_MOD_##how, OP_setp_##how##_ftz_f32, { FLOATS(how), __VA_ARGS__ } \
+    }
+#define UNORDERED(how) \
+    { \
+        PTX_MOD_##how, OP_setp_##how##_ftz_f32, { FLOATS(how) } \
+    }
+static const struct {
+    uint16_t how, ftz_f32;
+    uint16_t ops[PTX_TYPE_COUNT];
+} comparisons[] = {
+    COMPARISON(eq, EQUALITY(eq)),
+    COMPARISON(ne, EQUALITY(ne)),
+    COMPARISON(lt, ORDER(lt)),
+    COMPARISON(le, ORDER(le)),
+    COMPARISON(gt, ORDER(gt)),
+    COMPARISON(ge, ORDER(ge)),
+    UNORDERED(equ),
+    UNORDERED(neu),
+    UNORDERED(ltu),
+    UNORDERED(leu),
+    UNORDERED(gtu),
+    UNORDERED(geu),
+    UNORDERED(num),
+    UNORDERED(nan),
 };
 
-static const FoundComparison *find_comparison(Select *s, PtxType type)
+static uint16_t comparison_op(PtxModifier how, PtxType type, bool ftz)
 {
-    const PtxForm *form = s->insn->form;
-    const FoundComparison **place = &s->lower->comparisons[form->id];
-    if (*place) return *place;
-    bool ftz = ptx_has(form, PTX_MOD_ftz) && type != PTX_f64;
-    FoundComparison *found = ARENA_ARRAY(&s->lower->scratch, FoundComparison, 1);
-    found->op = comparison_op(form, type, ftz);
-    found->flushes = ftz && found->op == OP_COUNT;
-    if (found->flushes) found->op = comparison_op(form, type, false);
-    return *place = found;
+    size_t i = 0, count = sizeof comparisons / sizeof *comparisons;
+    while (i < count && comparisons[i].how != how) i++;
+    if (i == count) return OP_COUNT;
+    return ftz && type == PTX_f32 ? comparisons[i].ftz_f32 : op_or_none(comparisons[i].ops[type]);
 }
+
+/* Flush subnormal sources; f32 is flushed by the comparison. */
+static const uint16_t ftz_ops[PTX_TYPE_COUNT] = {[PTX_f16] = OP_ftz_f16, [PTX_f16x2] = OP_ftz_f16x2};
 
 static Ref flush(Select *s, Ref source, PtxType type, bool wanted)
 {
-    char name[32];
     if (!wanted) return source;
-    snprintf(name, sizeof name, "ftz_%s", ptx_types[type].name);
-    return select_compute(s, name, class_of(type), source, REF_ABSENT, REF_ABSENT);
+    return select_compute(s, op_or_none(ftz_ops[type]), class_of(type), source, REF_ABSENT, REF_ABSENT);
 }
 
 static bool is_pair_type(PtxType type) { return type == PTX_f16x2 || type == PTX_bf16x2; }
@@ -63,15 +78,16 @@ typedef struct Comparison {
 
 static bool prepare(Select *s, PtxType type, Comparison *c)
 {
-    const FoundComparison *found = find_comparison(s, type);
+    const PtxForm *form = s->insn->form;
+    bool ftz = ptx_has(form, PTX_MOD_ftz), flushes = ftz && ptx_type_bits(type) != 64 && type != PTX_f32;
     c->type = type;
-    c->op = found->op;
+    c->op = comparison_op(comparison(form), type, ftz);
     if (c->op == OP_COUNT) {
         select_unsupported(s, "");
         return false;
     }
-    c->a = flush(s, select_source(s, operand_at(s, 1), type), type, found->flushes);
-    c->b = flush(s, select_source(s, operand_at(s, 2), type), type, found->flushes);
+    c->a = flush(s, select_source(s, operand_at(s, 1), type), type, flushes);
+    c->b = flush(s, select_source(s, operand_at(s, 2), type), type, flushes);
     return true;
 }
 
@@ -175,7 +191,7 @@ static void set_pair(Select *s, const Comparison *c, PtxType to)
         high = q;
     }
     uint32_t ones = to == PTX_f16x2 ? 0x3c003c00 : to == PTX_bf16x2 ? 0x3f803f80 : 0xffffffff;
-    Ref halves = select_compute(s, "set_x2", CLASS_32, low, high, REF_ABSENT);
+    Ref halves = select_compute(s, OP_set_x2, CLASS_32, low, high, REF_ABSENT);
     Ref d = select_dest(s, operand_at(s, 0), CLASS_32);
     LowerInsn *insn = select_emit(s, OP_and_b32);
     insn->flags |= FLAG_PURE;

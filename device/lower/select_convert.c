@@ -6,8 +6,6 @@
  */
 #include "lower/select.h"
 
-#include <stdio.h>
-
 typedef struct Conversion {
     Select *s;
     const PtxForm *form;
@@ -30,34 +28,49 @@ static PtxType integer_type(unsigned bits, bool with_sign)
     }
 }
 
-static void step_with(Conversion *c, const char *name, PtxType result, Ref b, uint16_t mods)
+/* How a conversion rounds: as the rows of alu.def say. */
+typedef enum How { HOW_cvt, HOW_cvt_round, HOW_cvt_odd, HOW_cvt_rni } How;
+
+static const struct {
+    uint8_t how, to, from;
+    uint16_t op;
+} conversions[] = {
+#define OP(name)
+#define CVT(how, to, from) {HOW_##how, PTX_##to, PTX_##from, OP_##how##_##to##_##from},
+#include "exec/ops/alu.def"
+#undef OP
+};
+
+static uint16_t conversion(How how, PtxType to, PtxType from)
+{
+    for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
+        if (conversions[i].how == how && conversions[i].to == to && conversions[i].from == from)
+            return conversions[i].op;
+    return OP_COUNT;
+}
+
+static void step_with(Conversion *c, uint16_t op, PtxType result, Ref b, uint16_t mods)
 {
     if (c->s->failed) return;
-    c->value = select_compute(c->s, name, class_of(result), c->value, b, REF_ABSENT);
+    c->value = select_compute(c->s, op, class_of(result), c->value, b, REF_ABSENT);
     if (!c->s->failed) c->s->f->insns[c->s->f->insn_count - 1].mods = mods;
 }
 
-static void step(Conversion *c, const char *name, PtxType result) { step_with(c, name, result, REF_ABSENT, 0); }
+static void step(Conversion *c, uint16_t op, PtxType result) { step_with(c, op, result, REF_ABSENT, 0); }
 
-/* <prefix>_<to> or <prefix>_<to>_<from> */
-static void step_named(Conversion *c, const char *prefix, PtxType to, PtxType from, uint16_t mods)
+static void convert(Conversion *c, How how, PtxType to, PtxType from, uint16_t mods)
 {
-    char name[64];
-    if (from == PTX_TYPE_NONE)
-        snprintf(name, sizeof name, "%s_%s", prefix, ptx_types[to].name);
-    else
-        snprintf(name, sizeof name, "%s_%s_%s", prefix, ptx_types[to].name, ptx_types[from].name);
-    step_with(c, name, to, REF_ABSENT, mods);
+    step_with(c, conversion(how, to, from), to, REF_ABSENT, mods);
 }
 
 /* ---- integers ---- */
 
 static void cut(Conversion *c, unsigned from_bits, unsigned to_bits)
 {
-    static const char *const names[3][3] = {{NULL, "cvt_b16_b32", "cvt_b16_b64"}, {NULL, NULL, "cvt_b32_b64"}};
+    static const uint16_t cuts[3][3] = {{0, OP_cvt_b16_b32, OP_cvt_b16_b64}, {0, 0, OP_cvt_b32_b64}};
     if (to_bits == 64) return;
     unsigned to = to_bits <= 16 ? 0 : 1, from = from_bits <= 16 ? 0 : from_bits == 32 ? 1 : 2;
-    if (names[to][from]) step(c, names[to][from], integer_type(to_bits <= 16 ? 16 : 32, false));
+    if (cuts[to][from]) step(c, cuts[to][from], integer_type(to_bits <= 16 ? 16 : 32, false));
 }
 
 /* From a natural row of `from` to a natural row of more bits; 8 bits fill their 16-bit row by extension. */
@@ -67,7 +80,7 @@ static void extend(Conversion *c, PtxType from, unsigned to_bits)
     unsigned bits = ptx_type_bits(from);
     if (to_bits < 16) to_bits = 16;
     if (bits >= to_bits) return;
-    step_named(c, "cvt", integer_type(to_bits, with_sign), integer_type(bits, with_sign), 0);
+    convert(c, HOW_cvt, integer_type(to_bits, with_sign), integer_type(bits, with_sign), 0);
 }
 
 /* The bounds of `to` as a clamp in 64 bits. */
@@ -82,11 +95,11 @@ static void saturate(Conversion *c, PtxType from, PtxType to)
     Lower *lower = c->s->lower;
     extend(c, from, 64);
     if (!is_signed(from)) {
-        step_with(c, "min_u64", PTX_u64, lower_constant(lower, CLASS_64, most, 0), 0);
+        step_with(c, OP_min_u64, PTX_u64, lower_constant(lower, CLASS_64, most, 0), 0);
         return;
     }
-    step_with(c, "max_s64", PTX_s64, lower_constant(lower, CLASS_64, least, 0), 0);
-    if (bits < 64) step_with(c, "min_s64", PTX_s64, lower_constant(lower, CLASS_64, most, 0), 0);
+    step_with(c, OP_max_s64, PTX_s64, lower_constant(lower, CLASS_64, least, 0), 0);
+    if (bits < 64) step_with(c, OP_min_s64, PTX_s64, lower_constant(lower, CLASS_64, most, 0), 0);
 }
 
 static void integer_to_integer(Conversion *c)
@@ -118,37 +131,37 @@ static uint16_t rounding(const PtxForm *form)
 /* Source of half precision to f32, exactly; the f32 source flushed under .ftz, but not on its way to f16. */
 static PtxType widen_half(Conversion *c)
 {
-    if (c->ftz && c->from == PTX_f32 && c->to != PTX_f16) step_named(c, "ftz", c->from, PTX_TYPE_NONE, 0);
+    if (c->ftz && c->from == PTX_f32 && c->to != PTX_f16) step(c, OP_ftz_f32, PTX_f32);
     if (c->from != PTX_f16 && c->from != PTX_bf16) return c->from;
-    step_named(c, "cvt", PTX_f32, c->from, 0);
+    convert(c, HOW_cvt, PTX_f32, c->from, 0);
     return PTX_f32;
 }
 
 /* .rni .rzi .rmi .rpi: to an integral value of the same type; toward zero is what cvt does by itself. */
 static void make_integral(Conversion *c, PtxType type, bool to_integer)
 {
-    const char *name = NULL;
+    bool wide = type == PTX_f64;
     switch (c->form->group[PTX_GROUP_INTROUND]) {
-    case PTX_MOD_rni: name = "rint"; break;
-    case PTX_MOD_rmi: name = "floor"; break;
-    case PTX_MOD_rpi: name = "ceil"; break;
-    case PTX_MOD_rzi: name = to_integer ? NULL : "trunc"; break;
+    case PTX_MOD_rni: step(c, wide ? OP_rint_f64 : OP_rint_f32, type); break;
+    case PTX_MOD_rmi: step(c, wide ? OP_floor_f64 : OP_floor_f32, type); break;
+    case PTX_MOD_rpi: step(c, wide ? OP_ceil_f64 : OP_ceil_f32, type); break;
+    case PTX_MOD_rzi:
+        if (!to_integer) step(c, wide ? OP_trunc_f64 : OP_trunc_f32, type);
+        break;
     default: break;
     }
-    if (name) step_named(c, name, type, PTX_TYPE_NONE, 0);
 }
 
 static void float_to_integer(Conversion *c)
 {
     PtxType from = widen_half(c);
     bool nearest = c->form->group[PTX_GROUP_INTROUND] == PTX_MOD_rni;
-    uint16_t direct = select_find("cvt_rni_%s_%s", ptx_types[c->to].name, ptx_types[from].name);
-    if (nearest && direct != OP_COUNT) {
-        step_named(c, "cvt_rni", c->to, from, 0);
+    if (nearest && conversion(HOW_cvt_rni, c->to, from) != OP_COUNT) {
+        convert(c, HOW_cvt_rni, c->to, from, 0);
         return;
     }
     make_integral(c, from, true);
-    step_named(c, "cvt", c->to, from, 0);
+    convert(c, HOW_cvt, c->to, from, 0);
 }
 
 /* From f32, f64 or an integer of 32 or 64 bits: rounded once. */
@@ -156,18 +169,18 @@ static void to_half(Conversion *c, PtxType from)
 {
     uint16_t round = rounding(c->form);
     if (from == PTX_f64) {
-        step_named(c, "cvt", c->to, from, round);
+        convert(c, HOW_cvt, c->to, from, round);
         return;
     }
-    if (from != PTX_f32) step_named(c, "cvt_odd", PTX_f32, from, 0);
-    step_named(c, round == MODS_RN ? "cvt" : "cvt_round", c->to, PTX_f32, round);
+    if (from != PTX_f32) convert(c, HOW_cvt_odd, PTX_f32, from, 0);
+    convert(c, round == MODS_RN ? HOW_cvt : HOW_cvt_round, c->to, PTX_f32, round);
 }
 
 static void clamp_result(Conversion *c)
 {
-    if (c->ftz && c->to == PTX_f32) step_named(c, "flush", c->to, PTX_TYPE_NONE, 0);
-    if (c->sat) step_named(c, "sat", c->to, PTX_TYPE_NONE, 0);
-    if (c->relu) step_named(c, "relu", c->to, PTX_TYPE_NONE, 0);
+    if (c->ftz && c->to == PTX_f32) step(c, OP_flush_f32, PTX_f32);
+    if (c->sat) step(c, select_sat_op(c->to), c->to);
+    if (c->relu) step(c, select_relu_op(c->to), c->to);
 }
 
 static void integer_to_float(Conversion *c)
@@ -179,7 +192,7 @@ static void integer_to_float(Conversion *c)
     if (c->to == PTX_f16 || c->to == PTX_bf16)
         to_half(c, from);
     else
-        step_named(c, round == MODS_RN || exact ? "cvt" : "cvt_round", c->to, from, exact ? 0 : round);
+        convert(c, round == MODS_RN || exact ? HOW_cvt : HOW_cvt_round, c->to, from, exact ? 0 : round);
     clamp_result(c);
 }
 
@@ -187,7 +200,7 @@ static void float_to_float(Conversion *c)
 {
     uint16_t round = rounding(c->form);
     if (c->to == PTX_f64 && c->from == PTX_f16) {
-        step(c, "cvt_f64_f16", PTX_f64);
+        step(c, OP_cvt_f64_f16, PTX_f64);
         clamp_result(c);
         return;
     }
@@ -196,9 +209,9 @@ static void float_to_float(Conversion *c)
     if (c->to == PTX_f16 || c->to == PTX_bf16)
         to_half(c, from);
     else if (c->to == PTX_f64 && from == PTX_f32)
-        step(c, "cvt_f64_f32", PTX_f64);
+        step(c, OP_cvt_f64_f32, PTX_f64);
     else if (c->to == PTX_f32 && from == PTX_f64)
-        step_named(c, round == MODS_RN ? "cvt" : "cvt_round", PTX_f32, PTX_f64, round);
+        convert(c, round == MODS_RN ? HOW_cvt : HOW_cvt_round, PTX_f32, PTX_f64, round);
     clamp_result(c);
 }
 
@@ -216,8 +229,7 @@ static void packed(Select *s)
 {
     const PtxForm *form = s->insn->form;
     PtxType to = form->types[0], from = form->types[1];
-    uint16_t op =
-        form->type_count > 2 ? OP_COUNT : select_find("cvt_%s_%s", ptx_types[to].name, ptx_types[from].name);
+    uint16_t op = form->type_count > 2 ? OP_COUNT : conversion(HOW_cvt, to, from);
     bool odd_rounding = form->group[PTX_GROUP_ROUND] == PTX_MOD_rs;
     if (op == OP_COUNT || odd_rounding || ptx_has(form, PTX_MOD_sat) || s->insn->operand_count > 3) {
         select_unsupported(s, "");

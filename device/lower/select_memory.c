@@ -240,17 +240,34 @@ void select_st(Select *s)
 
 /* ---- atomics ---- */
 
-static const char *atomic_type(const PtxForm *form)
+/* Bitwise ones by size, sums of integers too; the others by type. */
+#define BY(what, type, name) [PTX_##type] = OP_atom_##what##_##name
+#define BITS(what) BY(what, b32, b32), BY(what, b64, b64)
+#define HALVES(what) BY(what, f16, f16), BY(what, f16x2, f16x2), BY(what, bf16, bf16), BY(what, bf16x2, bf16x2)
+#define ORDER(what) BY(what, s32, s32), BY(what, u32, u32), BY(what, s64, s64), BY(what, u64, u64), HALVES(what)
+static const struct {
+    uint16_t what;
+    uint16_t ops[PTX_TYPE_COUNT];
+} atomics[] = {
+    {PTX_MOD_and, {BITS(and)}},
+    {PTX_MOD_or, {BITS(or)}},
+    {PTX_MOD_xor, {BITS(xor)}},
+    {PTX_MOD_exch, {BITS(exch), BY(exch, b128, b128)}},
+    {PTX_MOD_cas, {BY(cas, b16, b16), BITS(cas), BY(cas, b128, b128)}},
+    {PTX_MOD_add,
+     {BY(add, u32, u32), BY(add, s32, u32), BY(add, u64, u64), BY(add, s64, u64), BY(add, f32, f32),
+      BY(add, f64, f64), HALVES(add)}},
+    {PTX_MOD_inc, {BY(inc, u32, u32)}},
+    {PTX_MOD_dec, {BY(dec, u32, u32)}},
+    {PTX_MOD_min, {ORDER(min)}},
+    {PTX_MOD_max, {ORDER(max)}},
+};
+
+static uint16_t atomic_op(PtxModifier what, PtxType type)
 {
-    PtxType type = form->types[0];
-    PtxModifier what = form->group[PTX_GROUP_OPERATION];
-    bool is_float = ptx_types[type].class == PTX_FLOAT;
-    unsigned bits = ptx_type_bits(type);
-    bool bitwise = what == PTX_MOD_and || what == PTX_MOD_or || what == PTX_MOD_xor || what == PTX_MOD_exch
-                   || what == PTX_MOD_cas;
-    if (bitwise) return bits == 16 ? "b16" : bits == 32 ? "b32" : bits == 64 ? "b64" : "b128";
-    if (what == PTX_MOD_add && !is_float) return bits == 32 ? "u32" : "u64";
-    return ptx_types[type].name;
+    for (size_t i = 0; i < sizeof atomics / sizeof *atomics; i++)
+        if (atomics[i].what == what) return op_or_none(atomics[i].ops[type]);
+    return OP_COUNT;
 }
 
 typedef struct Atomic {
@@ -281,7 +298,7 @@ void select_atom(Select *s)
     const PtxForm *form = s->insn->form;
     PtxModifier what = form->group[PTX_GROUP_OPERATION];
     Atomic x = {.type = form->types[0], .returns = form->opcode == PTX_OP_atom, .swaps = what == PTX_MOD_cas};
-    x.op = select_find("atom_%s_%s", ptx_modifiers[what].spelling, atomic_type(form));
+    x.op = atomic_op(what, x.type);
     if (x.op == OP_COUNT || ptx_has(form, PTX_MOD_async)) {
         select_unsupported(s, "");
         return;

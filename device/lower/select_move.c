@@ -1,12 +1,29 @@
 /* Moves, packing and unpacking, lop3, conversions between address spaces, the stack pointer. */
 #include "lower/select.h"
 
+/* The operation that makes a value of so many bits of parts of so many, or the other way round. */
+static uint16_t op_of_sizes(const uint16_t (*table)[3], unsigned count, unsigned bits, unsigned part)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (table[i][0] == bits && table[i][1] == part) return table[i][2];
+    return OP_COUNT;
+}
+#define SIZES(table, bits, part) op_of_sizes(table, sizeof(table) / sizeof *(table), bits, part)
+#define PACK(bits, part) {bits, part, OP_pack_b##bits##_b##part}
+#define EXTRACT(bits, part) {bits, part, OP_extract_b##part##_b##bits}
+#define UNPACK(bits, part) {bits, part, OP_unpack_b##part##_b##bits}
+static const uint16_t packs[][3] = {PACK(16, 8),  PACK(32, 8),  PACK(32, 16),
+                                    PACK(64, 16), PACK(64, 32), PACK(128, 64)};
+static const uint16_t extracts[][3] = {EXTRACT(16, 8), EXTRACT(32, 8), EXTRACT(32, 16), EXTRACT(64, 16),
+                                       EXTRACT(64, 32)};
+static const uint16_t unpacks[][3] = {UNPACK(16, 8), UNPACK(32, 16), UNPACK(64, 32), UNPACK(128, 64)};
+
 /* mov d, {a, b, ...} */
 static void pack(Select *s, PtxType type)
 {
     const PtxOperand *vector = operand_at(s, 1);
     unsigned bits = ptx_type_bits(type), part = bits / vector->count;
-    uint16_t op = select_find("pack_b%u_b%u", bits, part);
+    uint16_t op = SIZES(packs, bits, part);
     if (op == OP_COUNT || vector->count > 4) {
         select_unsupported(s, "this packing");
         return;
@@ -27,7 +44,7 @@ static void pack(Select *s, PtxType type)
 /* One part of a value, by shifting. */
 static void extract(Select *s, const PtxOperand *item, Ref value, unsigned bits, unsigned part, unsigned index)
 {
-    uint16_t op = select_find("extract_b%u_b%u", part, bits);
+    uint16_t op = SIZES(extracts, bits, part);
     if (op == OP_COUNT) {
         select_unsupported(s, "this unpacking");
         return;
@@ -53,7 +70,7 @@ static void unpack(Select *s, PtxType type)
             if (vector->items[i].kind != PTX_OPERAND_SINK) extract(s, &vector->items[i], value, bits, part, i);
         return;
     }
-    uint16_t op = select_find("unpack_b%u_b%u", part, bits);
+    uint16_t op = SIZES(unpacks, bits, part);
     if (op == OP_COUNT || vector->count != 2) {
         select_unsupported(s, "this unpacking");
         return;
@@ -120,7 +137,7 @@ void select_lop3(Select *s)
     }
     Ref value = insn->d;
     Ref zero = lower_constant(s->lower, CLASS_32, 0, 0);
-    Ref nonzero = select_compute(s, "setp_ne_b32", CLASS_PREDICATE, value, zero, REF_ABSENT);
+    Ref nonzero = select_compute(s, OP_setp_ne_b32, CLASS_PREDICATE, value, zero, REF_ABSENT);
     Ref q = select_predicate(s, operand_at(s, 5));
     Ref d = select_dest(s, &to->items[0], CLASS_32), p = select_dest(s, &to->items[1], CLASS_PREDICATE);
     bool both = ptx_has(form, PTX_MOD_and);
@@ -175,12 +192,24 @@ void select_cvta(Select *s)
     insn->a = source;
 }
 
+static uint16_t isspacep_op(PtxSpace space)
+{
+    switch (space) {
+    case PTX_SPACE_SHARED:
+    case PTX_SPACE_SHARED_CTA:
+    case PTX_SPACE_SHARED_CLUSTER: return OP_isspacep_shared;
+    case PTX_SPACE_PARAM:
+    case PTX_SPACE_PARAM_ENTRY: return OP_isspacep_param;
+    case PTX_SPACE_GLOBAL: return OP_isspacep_global;
+    case PTX_SPACE_CONST: return OP_isspacep_const;
+    case PTX_SPACE_LOCAL: return OP_isspacep_local;
+    default: return OP_COUNT;
+    }
+}
+
 void select_isspacep(Select *s)
 {
-    PtxSpace space = s->insn->form->spaces[0];
-    if (space == PTX_SPACE_SHARED_CTA || space == PTX_SPACE_SHARED_CLUSTER) space = PTX_SPACE_SHARED;
-    if (space == PTX_SPACE_PARAM_ENTRY) space = PTX_SPACE_PARAM;
-    uint16_t op = select_find("isspacep_%s", ptx_space_names[space]);
+    uint16_t op = isspacep_op(s->insn->form->spaces[0]);
     if (op == OP_COUNT) {
         select_unsupported(s, "");
         return;

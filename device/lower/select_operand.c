@@ -8,15 +8,35 @@ RegisterClass select_class(const Select *s, Ref ref) { return s->f->classes[ref_
 static Ref register_ref(const PtxOperand *operand) { return REF_MAKE(REF_FRAME, operand->reg); }
 
 /* Special registers by operation; what has none here is not supported. */
-static uint16_t special_op(PtxSpecial special)
-{
-    switch (special) {
-    case PTX_SPECIAL_clusterid: return OP_sreg_ctaid;
-    case PTX_SPECIAL_nclusterid: return OP_sreg_nctaid;
-    case PTX_SPECIAL_clock_hi: return OP_sreg_clock_hi;
-    default: return select_find("sreg_%s", ptx_specials[special].name);
-    }
-}
+#define READ(name) [PTX_SPECIAL_##name] = OP_sreg_##name
+static const uint16_t special_ops[PTX_SPECIAL_COUNT] = {
+    [PTX_SPECIAL_clusterid] = OP_sreg_ctaid,
+    [PTX_SPECIAL_nclusterid] = OP_sreg_nctaid,
+    READ(tid),
+    READ(ntid),
+    READ(ctaid),
+    READ(nctaid),
+    READ(laneid),
+    READ(warpid),
+    READ(nwarpid),
+    READ(smid),
+    READ(nsmid),
+    READ(gridid),
+    READ(lanemask_eq),
+    READ(lanemask_le),
+    READ(lanemask_lt),
+    READ(lanemask_ge),
+    READ(lanemask_gt),
+    READ(clock),
+    READ(clock_hi),
+    READ(clock64),
+    READ(globaltimer),
+    READ(globaltimer_lo),
+    READ(globaltimer_hi),
+    READ(total_smem_size),
+    READ(dynamic_smem_size),
+    READ(envreg),
+};
 
 /* Clusters are of one block; the fourth component is 0, or 1 where it is a count. */
 static bool special_constant(const PtxOperand *o, uint64_t *value)
@@ -61,7 +81,7 @@ static Ref read_special(Select *s, const PtxOperand *o)
     uint64_t value;
     if (special_constant(o, &value)) return lower_constant(s->lower, class, value, 0);
     if (special_row(o) != REF_ABSENT) return special_row(o);
-    uint16_t op = special_op(o->special);
+    uint16_t op = op_or_none(special_ops[o->special]);
     if (op == OP_COUNT) {
         select_error(s, o->column, "%%%s is not supported by the CPU device", ptx_specials[o->special].name);
         return lower_constant(s->lower, class, 0, 0);
@@ -90,16 +110,16 @@ static Ref function_address(Select *s, const PtxOperand *o)
 /* A narrower or wider register than the type asks for: cut, or extended with zeros. */
 static Ref resize(Select *s, Ref ref, RegisterClass have, RegisterClass want, uint32_t column)
 {
-    static const char *const names[5][5] = {
-        [CLASS_16][CLASS_32] = "cvt_u32_u16", [CLASS_16][CLASS_64] = "cvt_u64_u16",
-        [CLASS_32][CLASS_16] = "cvt_b16_b32", [CLASS_32][CLASS_64] = "cvt_u64_u32",
-        [CLASS_64][CLASS_16] = "cvt_b16_b64", [CLASS_64][CLASS_32] = "cvt_b32_b64"};
+    static const uint16_t resizes[5][5] = {
+        [CLASS_16][CLASS_32] = OP_cvt_u32_u16, [CLASS_16][CLASS_64] = OP_cvt_u64_u16,
+        [CLASS_32][CLASS_16] = OP_cvt_b16_b32, [CLASS_32][CLASS_64] = OP_cvt_u64_u32,
+        [CLASS_64][CLASS_16] = OP_cvt_b16_b64, [CLASS_64][CLASS_32] = OP_cvt_b32_b64};
     if (have == want) return ref;
-    if (!names[have][want]) {
+    if (!resizes[have][want]) {
         select_error(s, column, "an operand of this width is not supported by the CPU device");
         return lower_new_register(s->f, want);
     }
-    return select_compute(s, names[have][want], want, ref, REF_ABSENT, REF_ABSENT);
+    return select_compute(s, resizes[have][want], want, ref, REF_ABSENT, REF_ABSENT);
 }
 
 Ref select_predicate(Select *s, const PtxOperand *o)
@@ -111,7 +131,7 @@ Ref select_predicate(Select *s, const PtxOperand *o)
         return lower_constant(s->lower, CLASS_PREDICATE, 0, 0);
     }
     if (!o->negated) return register_ref(o);
-    return select_compute(s, "not_pred", CLASS_PREDICATE, register_ref(o), REF_ABSENT, REF_ABSENT);
+    return select_compute(s, OP_not_pred, CLASS_PREDICATE, register_ref(o), REF_ABSENT, REF_ABSENT);
 }
 
 Ref select_source(Select *s, const PtxOperand *o, PtxType type)

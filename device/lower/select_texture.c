@@ -92,7 +92,7 @@ static LowerInsn *emit(Select *s, uint16_t op, const TextureOperands *t, unsigne
     return insn;
 }
 
-/* The results of tex and tld4, with the predicate behind them. */
+/* The results of tex and tld4, with the predicate after them. */
 static bool read_results(Select *s, TextureOperands *t, Ref *resident)
 {
     const PtxOperand *o = operand_at(s, 0);

@@ -1,15 +1,13 @@
 /* Video instructions, composed of ordinary ones: parts of words are taken out and widened so far that nothing
  * overflows, the operation done, its result clamped under .sat, and put in its place.
  *
- * GPUs have had no such instructions for long: their compiler composes them too, and where its results are not
- * those of the manual (words without sign mostly), ours are the GPU's. Such places say so.
+ * GPUs have had no such instructions for long: their compiler composes them too, and where its results are
+ * not those of the manual (words without sign mostly), ours are the GPU's. Such places say so.
  *
- * The scalar ones work on a word or one byte or half of it, in 64 bits. The SIMD ones work on two halves or four
- * bytes, each in 32 bits; the few that compilers emit have operations of their own (select_alu.c).
+ * The scalar ones work on a word or one byte or half of it, in 64 bits. The SIMD ones work on two halves or
+ * four bytes, each in 32 bits; the few that compilers emit have operations of their own (select_alu.c).
  */
 #include "lower/select.h"
-
-#include <stdio.h>
 
 typedef struct Video {
     Select *s;
@@ -27,14 +25,18 @@ static Ref constant(Video *v, int64_t value)
     return lower_constant(v->s->lower, v->class, v->class == CLASS_64 ? (uint64_t)value : (uint32_t)value, 0);
 }
 
-/* <stem>32 or <stem>64 */
-static Ref compute(Video *v, const char *stem, Ref a, Ref b, Ref c)
+/* An operation on rows of 32 bits and the same on rows of 64. */
+typedef struct OpPair {
+    uint16_t op_32, op_64;
+} OpPair;
+#define OF_WIDTH(stem) ((OpPair){OP_##stem##32, OP_##stem##64})
+
+static uint16_t of_width(const Video *v, OpPair ops) { return v->class == CLASS_64 ? ops.op_64 : ops.op_32; }
+static Ref compute(Video *v, OpPair ops, Ref a, Ref b, Ref c)
 {
-    char name[48];
-    snprintf(name, sizeof name, "%s%u", stem, width(v));
-    return select_compute(v->s, name, v->class, a, b, c);
+    return select_compute(v->s, of_width(v, ops), v->class, a, b, c);
 }
-static Ref compute_2(Video *v, const char *stem, Ref a, Ref b) { return compute(v, stem, a, b, REF_ABSENT); }
+static Ref compute_2(Video *v, OpPair ops, Ref a, Ref b) { return compute(v, ops, a, b, REF_ABSENT); }
 
 static Video video_of(Select *s, RegisterClass class)
 {
@@ -68,21 +70,22 @@ static Ref destination(Video *v)
 static Ref field(Video *v, Ref from, unsigned at, unsigned bits, bool with_sign)
 {
     if (bits == 32) return from;
-    return select_compute(v->s, with_sign ? "bfe_s32" : "bfe_u32", CLASS_32, from, word(v, at), word(v, bits));
+    return select_compute(v->s, with_sign ? OP_bfe_s32 : OP_bfe_u32, CLASS_32, from, word(v, at),
+                          word(v, bits));
 }
 
 /* A word with the low bits of `part` put in from `at` on. */
 static Ref insert(Video *v, Ref into, Ref part, unsigned at, unsigned bits)
 {
-    Ref d = select_compute(v->s, "bfi_b32", CLASS_32, part, into, word(v, at));
+    Ref d = select_compute(v->s, OP_bfi_b32, CLASS_32, part, into, word(v, at));
     if (!v->s->failed) v->s->f->insns[v->s->f->insn_count - 1].e = word(v, bits);
     return d;
 }
 
 static void clamp(Video *v, Ref *value, int64_t least, int64_t most)
 {
-    *value = compute_2(v, "max_s", *value, constant(v, least));
-    *value = compute_2(v, "min_s", *value, constant(v, most));
+    *value = compute_2(v, OF_WIDTH(max_s), *value, constant(v, least));
+    *value = compute_2(v, OF_WIDTH(min_s), *value, constant(v, most));
 }
 
 /* To the range of d's type in so many bits. */
@@ -100,27 +103,31 @@ static void saturate(Video *v, Ref *value, unsigned bits)
 /* The mean, halves rounded away from zero: a sum below zero is shifted as it is, others one up. */
 static Ref average(Video *v, Ref a, Ref b)
 {
-    Ref sum = compute_2(v, "add_b", a, b), sign = compute_2(v, "shr_s", sum, word(v, width(v) - 1));
-    Ref moved = compute_2(v, "add_b", compute_2(v, "add_b", sum, sign), constant(v, 1));
-    return compute_2(v, "shr_s", moved, word(v, 1));
+    Ref sum = compute_2(v, OF_WIDTH(add_b), a, b),
+        sign = compute_2(v, OF_WIDTH(shr_s), sum, word(v, width(v) - 1));
+    Ref moved = compute_2(v, OF_WIDTH(add_b), compute_2(v, OF_WIDTH(add_b), sum, sign), constant(v, 1));
+    return compute_2(v, OF_WIDTH(shr_s), moved, word(v, 1));
 }
 
 static Ref compare(Video *v, Ref a, Ref b)
 {
     PtxModifier how = v->form->group[PTX_GROUP_COMPARE];
-    bool equality = how == PTX_MOD_eq || how == PTX_MOD_ne;
-    char name[32];
-    snprintf(name, sizeof name, "setp_%s_%c%u", ptx_modifiers[how].spelling, equality ? 'b' : 's', width(v));
-    Ref holds = select_compute(v->s, name, CLASS_PREDICATE, a, b, REF_ABSENT);
-    return compute(v, "selp_b", constant(v, 1), constant(v, 0), holds);
+    OpPair ops = how == PTX_MOD_eq   ? OF_WIDTH(setp_eq_b)
+                 : how == PTX_MOD_ne ? OF_WIDTH(setp_ne_b)
+                 : how == PTX_MOD_lt ? OF_WIDTH(setp_lt_s)
+                 : how == PTX_MOD_le ? OF_WIDTH(setp_le_s)
+                 : how == PTX_MOD_gt ? OF_WIDTH(setp_gt_s)
+                                     : OF_WIDTH(setp_ge_s);
+    Ref holds = select_compute(v->s, of_width(v, ops), CLASS_PREDICATE, a, b, REF_ABSENT);
+    return compute(v, OF_WIDTH(selp_b), constant(v, 1), constant(v, 0), holds);
 }
 
 static Ref shift(Video *v, Ref a, Ref count, bool left)
 {
     bool wraps = ptx_has(v->form, PTX_MOD_wrap);
-    count = select_compute(v->s, wraps ? "and_b32" : "min_u32", CLASS_32, count, word(v, wraps ? 31 : 32),
+    count = select_compute(v->s, wraps ? OP_and_b32 : OP_min_u32, CLASS_32, count, word(v, wraps ? 31 : 32),
                            REF_ABSENT);
-    return compute_2(v, left ? "shl_b" : "shr_s", a, count);
+    return compute_2(v, left ? OF_WIDTH(shl_b) : OF_WIDTH(shr_s), a, count);
 }
 
 static Ref operate(Video *v, Ref a, Ref b)
@@ -128,19 +135,19 @@ static Ref operate(Video *v, Ref a, Ref b)
     switch (v->form->opcode) {
     case PTX_OP_vadd:
     case PTX_OP_vadd2:
-    case PTX_OP_vadd4: return compute_2(v, "add_b", a, b);
+    case PTX_OP_vadd4: return compute_2(v, OF_WIDTH(add_b), a, b);
     case PTX_OP_vsub:
     case PTX_OP_vsub2:
-    case PTX_OP_vsub4: return compute_2(v, "sub_b", a, b);
+    case PTX_OP_vsub4: return compute_2(v, OF_WIDTH(sub_b), a, b);
     case PTX_OP_vabsdiff:
     case PTX_OP_vabsdiff2:
-    case PTX_OP_vabsdiff4: return compute(v, "sad_s", a, b, constant(v, 0));
+    case PTX_OP_vabsdiff4: return compute(v, OF_WIDTH(sad_s), a, b, constant(v, 0));
     case PTX_OP_vmin:
     case PTX_OP_vmin2:
-    case PTX_OP_vmin4: return compute_2(v, "min_s", a, b);
+    case PTX_OP_vmin4: return compute_2(v, OF_WIDTH(min_s), a, b);
     case PTX_OP_vmax:
     case PTX_OP_vmax2:
-    case PTX_OP_vmax4: return compute_2(v, "max_s", a, b);
+    case PTX_OP_vmax4: return compute_2(v, OF_WIDTH(max_s), a, b);
     case PTX_OP_vavrg2:
     case PTX_OP_vavrg4: return average(v, a, b);
     case PTX_OP_vshl: return shift(v, a, b, true);
@@ -196,7 +203,7 @@ static Ref part_word(Video *v, uint32_t index, bool with_sign)
 
 static Ref widened(Video *v, Ref value, bool with_sign)
 {
-    return select_compute(v->s, with_sign ? "cvt_s64_s32" : "cvt_u64_u32", CLASS_64, value, REF_ABSENT,
+    return select_compute(v->s, with_sign ? OP_cvt_s64_s32 : OP_cvt_u64_u32, CLASS_64, value, REF_ABSENT,
                           REF_ABSENT);
 }
 
@@ -209,12 +216,12 @@ static bool shifts(const Video *v) { return v->form->opcode == PTX_OP_vshl || v-
 static void saturate_scalar(Video *v, Ref *value, unsigned bits)
 {
     if (shifts(v)) {
-        *value = compute_2(v, "shr_s", compute_2(v, "shl_b", *value, word(v, 30)), word(v, 30));
+        *value = compute_2(v, OF_WIDTH(shr_s), compute_2(v, OF_WIDTH(shl_b), *value, word(v, 30)), word(v, 30));
         saturate(v, value, 32);
     } else if (bits < 32) {
-        *value = compute_2(v, "min_u", *value, constant(v, (INT64_C(1) << (bits - v->d_signed)) - 1));
+        *value = compute_2(v, OF_WIDTH(min_u), *value, constant(v, (INT64_C(1) << (bits - v->d_signed)) - 1));
     } else if (!v->d_signed) {
-        *value = compute_2(v, "max_s", *value, constant(v, 0));
+        *value = compute_2(v, OF_WIDTH(max_s), *value, constant(v, 0));
     } else {
         saturate(v, value, 32);
     }
@@ -222,7 +229,7 @@ static void saturate_scalar(Video *v, Ref *value, unsigned bits)
 
 static Ref low_word(Video *v, Ref value)
 {
-    return select_compute(v->s, "cvt_b32_b64", CLASS_32, value, REF_ABSENT, REF_ABSENT);
+    return select_compute(v->s, OP_cvt_b32_b64, CLASS_32, value, REF_ABSENT, REF_ABSENT);
 }
 
 /* The second operation, on what the first gave and c, which is widened as the type of d says (of a for vset).
@@ -232,15 +239,17 @@ static Ref second_operation(Video *v, Ref value)
     PtxModifier what = v->form->group[PTX_GROUP_OPERATION];
     bool with_sign = v->form->opcode == PTX_OP_vset ? v->a_signed : v->d_signed;
     bool one_word = sums(v) || (shifts(v) && ptx_has(v->form, PTX_MOD_sat));
-    char name[32];
-    snprintf(name, sizeof name, "%s_%c", ptx_modifiers[what].spelling, with_sign ? 's' : 'u');
+    OpPair smaller = with_sign ? OF_WIDTH(min_s) : OF_WIDTH(min_u);
+    OpPair larger = with_sign ? OF_WIDTH(max_s) : OF_WIDTH(max_u);
     if (what == PTX_MOD_add)
-        return select_compute(v->s, "add_b32", CLASS_32, low_word(v, value), whole(v, 3), REF_ABSENT);
+        return select_compute(v->s, OP_add_b32, CLASS_32, low_word(v, value), whole(v, 3), REF_ABSENT);
     if (one_word) value = widened(v, low_word(v, value), true);
-    return low_word(v, compute_2(v, name, value, widened(v, whole(v, 3), with_sign)));
+    return low_word(
+        v, compute_2(v, what == PTX_MOD_min ? smaller : larger, value, widened(v, whole(v, 3), with_sign)));
 }
 
-/* c, with the result in the part of it that is meant. As GPUs do it: .h1 gets the upper half of the result. */
+/* c, with the result in the part of it that is meant. As GPUs do it: .h1 gets the upper half of the result.
+ */
 static Ref merged(Video *v, Ref value, unsigned at, unsigned bits)
 {
     Ref c = whole(v, 3);
@@ -264,7 +273,7 @@ void select_video(Select *s)
 
 static Ref negated(Video *v, Ref value, bool negate)
 {
-    return negate ? compute_2(v, "neg_b", value, REF_ABSENT) : value;
+    return negate ? compute_2(v, OF_WIDTH(neg_b), value, REF_ABSENT) : value;
 }
 
 static bool vmad_signs(Select *s, bool minus, bool minus_c)
@@ -275,8 +284,8 @@ static bool vmad_signs(Select *s, bool minus, bool minus_c)
     return true;
 }
 
-/* vmad: a * b + c (and 1), scaled. As GPUs do it: whole words are multiplied and added with a sign whatever their
- * type; only the shift and the clamping heed it. */
+/* vmad: a * b + c (and 1), scaled. As GPUs do it: whole words are multiplied and added with a sign whatever
+ * their type; only the shift and the clamping heed it. */
 void select_vmad(Select *s)
 {
     Video v = video_of(s, CLASS_64);
@@ -284,12 +293,12 @@ void select_vmad(Select *s)
     if (!scalar_operands(s) || !vmad_signs(s, minus, minus_c)) return;
     Ref a = widened(&v, part_word(&v, 1, v.a_signed), true),
         b = widened(&v, part_word(&v, 2, v.b_signed), true);
-    Ref value = negated(&v, compute_2(&v, "mul_lo_b", a, b), minus);
-    value = compute_2(&v, "add_b", value, negated(&v, widened(&v, whole(&v, 3), true), minus_c));
-    if (ptx_has(v.form, PTX_MOD_po)) value = compute_2(&v, "add_b", value, constant(&v, 1));
+    Ref value = negated(&v, compute_2(&v, OF_WIDTH(mul_lo_b), a, b), minus);
+    value = compute_2(&v, OF_WIDTH(add_b), value, negated(&v, widened(&v, whole(&v, 3), true), minus_c));
+    if (ptx_has(v.form, PTX_MOD_po)) value = compute_2(&v, OF_WIDTH(add_b), value, constant(&v, 1));
     v.d_signed = v.a_signed || v.b_signed || minus || minus_c;
     unsigned scale = ptx_has(v.form, PTX_MOD_shr7) ? 7 : ptx_has(v.form, PTX_MOD_shr15) ? 15 : 0;
-    if (scale) value = compute_2(&v, v.d_signed ? "shr_s" : "shr_u", value, word(&v, scale));
+    if (scale) value = compute_2(&v, v.d_signed ? OF_WIDTH(shr_s) : OF_WIDTH(shr_u), value, word(&v, scale));
     if (ptx_has(v.form, PTX_MOD_sat)) saturate(&v, &value, 32);
     select_deliver(s, destination(&v), low_word(&v, value));
 }
@@ -351,7 +360,8 @@ static void select_parts(Select *s, unsigned count)
     for (unsigned part = 0; part < count; part++) {
         if (!(written >> part & 1)) continue;
         Ref value = one_part(&v, count, part);
-        result = added ? compute_2(&v, "add_b", result, value) : insert(&v, result, value, part * bits, bits);
+        result = added ? compute_2(&v, OF_WIDTH(add_b), result, value)
+                       : insert(&v, result, value, part * bits, bits);
     }
     select_deliver(s, destination(&v), result);
 }
@@ -369,7 +379,7 @@ static void select_simd(Select *s, unsigned count)
     if (ptx_has(s->insn->form, PTX_MOD_sat) && ptx_has(s->insn->form, PTX_MOD_add))
         refused(s, 0, ".sat and .add exclude each other");
     else if (is_plain(s))
-        select_alu(s, "uuuu");
+        select_alu(s);
     else
         select_parts(s, count);
 }
@@ -389,7 +399,7 @@ void select_pack(Select *s)
     saturate(&v, &b, bits);
     Ref high = bits == 16
                    ? word(&v, 0)
-                   : select_compute(s, "shl_b32", CLASS_32, whole(&v, 3), word(&v, 2 * bits), REF_ABSENT);
+                   : select_compute(s, OP_shl_b32, CLASS_32, whole(&v, 3), word(&v, 2 * bits), REF_ABSENT);
     Ref value = insert(&v, insert(&v, high, b, 0, bits), a, bits, bits);
     select_deliver(s, destination(&v), value);
 }

@@ -28,13 +28,10 @@ static LowerInsn *emit_collective(Select *s, uint16_t op, Ref d, Ref e)
 void select_shfl(Select *s)
 {
     const PtxForm *form = s->insn->form;
-    uint16_t op = select_find("shfl_%s", ptx_modifiers[form->group[PTX_GROUP_MODE]].spelling);
-    for (int i = 0; op == OP_COUNT && i < form->modifier_count; i++)
-        op = select_find("shfl_%s", ptx_modifiers[form->modifiers[i]].spelling);
-    if (op == OP_COUNT) {
-        select_unsupported(s, "");
-        return;
-    }
+    uint16_t op = ptx_has(form, PTX_MOD_up)     ? OP_shfl_up
+                  : ptx_has(form, PTX_MOD_down) ? OP_shfl_down
+                  : ptx_has(form, PTX_MOD_bfly) ? OP_shfl_bfly
+                                                : OP_shfl_idx;
     Detour detour = select_detour(s);
     Ref d, p;
     pair_dest(s, operand_at(s, 0), CLASS_32, &d, &p);
@@ -88,13 +85,24 @@ void select_match(Select *s)
     select_detour_end(s, detour);
 }
 
+static uint16_t reduction(PtxModifier what, bool with_sign)
+{
+    switch (what) {
+    case PTX_MOD_add: return OP_redux_add_b32;
+    case PTX_MOD_min: return with_sign ? OP_redux_min_s32 : OP_redux_min_u32;
+    case PTX_MOD_max: return with_sign ? OP_redux_max_s32 : OP_redux_max_u32;
+    case PTX_MOD_and: return OP_redux_and_b32;
+    case PTX_MOD_or: return OP_redux_or_b32;
+    case PTX_MOD_xor: return OP_redux_xor_b32;
+    default: return OP_COUNT;
+    }
+}
+
 void select_redux(Select *s)
 {
     const PtxForm *form = s->insn->form;
     PtxModifier what = form->group[PTX_GROUP_OPERATION];
-    bool ordered = what == PTX_MOD_min || what == PTX_MOD_max;
-    const char *type = ordered ? ptx_types[form->types[0]].name : "b32";
-    uint16_t op = select_find("redux_%s_%s", ptx_modifiers[what].spelling, type);
+    uint16_t op = reduction(what, ptx_types[form->types[0]].class == PTX_SIGNED);
     if (op == OP_COUNT || ptx_types[form->types[0]].class == PTX_FLOAT) {
         select_unsupported(s, "");
         return;

@@ -1,7 +1,7 @@
 /* Offsets of .shared variables.
  *
  * A function may run under several kernels, so a variable has one offset for all of them; two variables may
- * overlap where no kernel reaches both. Extern arrays start behind what their kernel uses: where a function
+ * overlap where no kernel reaches both. Extern arrays start after what their kernel uses: where a function
  * that is not a kernel names one, all kernels that reach it agree on the start.
  */
 #include "lower/module.h"
@@ -37,7 +37,7 @@ static void add_entries(Layout *l, SharedVariable *v, uint32_t function)
 static SharedVariable *add_variable(Layout *l, const PtxVariable *v, uint64_t *offset)
 {
     Arena *arena = &l->lower->scratch;
-    l->variables = lower_arena_grow(arena, l->variables, l->count, &l->capacity, sizeof *l->variables);
+    l->variables = arena_grow(arena, l->variables, l->count, &l->capacity, sizeof *l->variables);
     SharedVariable *shared = &l->variables[l->count++];
     *shared = (SharedVariable){v->name, offset, v->size, v->align ? v->align : 1,
                                ARENA_ZEROS(arena, uint64_t, l->words)};
@@ -135,7 +135,7 @@ static bool inherit_shared(Lower *lower, FunctionFacts *facts, bool by_pointer)
     return true;
 }
 
-/* Which functions, or what they call, name shared memory: to and fro until nothing changes. */
+/* Which functions, or what they call, name shared memory: to the fixed point. */
 static void find_needs(Lower *lower)
 {
     uint32_t count = lower->tree->function_count;
@@ -174,7 +174,7 @@ static void name_variables(Layout *l, const FunctionFacts *facts)
     for (uint32_t i = 0, n = 0; i < l->count; i++) {
         const SharedVariable *v = &l->variables[i];
         if (is_in(v, facts->entry))
-            code->shared[n++] = (CodeShared){lower_arena_string(keep, v->name), *v->offset, v->size};
+            code->shared[n++] = (CodeShared){arena_string(keep, v->name), *v->offset, v->size};
     }
 }
 

@@ -26,7 +26,7 @@ static void take_memory(Lower *lower, const PtxVariable *v, CodeGlobal *global)
 static void place_variable(Lower *lower, const PtxVariable *v)
 {
     CodeGlobal *global = &lower->code->globals[lower->code->global_count];
-    *global = (CodeGlobal){.name = lower_arena_string(lower->keep, v->name),
+    *global = (CodeGlobal){.name = arena_string(lower->keep, v->name),
                            .align = v->align ? v->align : 1,
                            .is_const = v->space == PTX_SPACE_CONST};
     take_memory(lower, v, global);
@@ -63,7 +63,7 @@ static void initialise(Lower *lower, const PtxVariable *v, CodeGlobal *global)
         memset((void *)(uintptr_t)global->address, 0, global->size);
         return;
     }
-    uint8_t *bytes = lower_arena_zeros(lower->keep, v->size, 1);
+    uint8_t *bytes = arena_zeros(lower->keep, v->size, 1);
     if (v->initial) memcpy(bytes, v->initial, v->size);
     for (uint32_t r = 0; r < v->relocation_count; r++) relocate(lower, v, &v->relocations[r], bytes);
     global->initial = bytes;

@@ -1,53 +1,80 @@
-/* The arena: a list of blocks that double in size up to a limit, each handed out from front to back. */
+/* See arena.h. */
 #include "ptx/arena.h"
 
-#include <stdint.h>
 #include <string.h>
 
-enum { FIRST_BLOCK = 16 << 10, LARGEST_BLOCK = 1 << 20, ALIGNMENT = 16 };
+enum { FIRST_BLOCK = 16 << 10, LARGEST_BLOCK = 256 << 10, ALIGN_MOST = 64, ALIGN_ANY = 16 };
 
-typedef struct PtxBlock {
-    struct PtxBlock *older;
+typedef struct ArenaBlock {
+    struct ArenaBlock *older;
     size_t size;           /* with this */
-    _Alignas(ALIGNMENT) char bytes[];
-} PtxBlock;
+} ArenaBlock;
 
-static int ptx_arena_grow(PtxArena *arena, size_t size)
+static void *failed(const Arena *arena)
 {
-    size_t wanted = arena->blocks ? arena->blocks->size * 2 : FIRST_BLOCK;
+    if (arena->on_failure) longjmp(*arena->on_failure, 1);
+    return NULL;
+}
+
+static bool add_block(Arena *arena, size_t size)
+{
+    if (size > SIZE_MAX / 4) return false;
+    size_t least = sizeof(ArenaBlock) + size + ALIGN_MOST;
+    size_t wanted = arena->newest ? arena->newest->size * 2 : FIRST_BLOCK;
     if (wanted > LARGEST_BLOCK) wanted = LARGEST_BLOCK;
-    if (wanted < sizeof(PtxBlock) + size) wanted = sizeof(PtxBlock) + size;
-    PtxBlock *block = chunks_take(arena->chunks, &wanted);
-    if (!block) return -1;
-    block->older = arena->blocks;
+    if (wanted < least) wanted = least;
+    ArenaBlock *block = chunks_take(arena->chunks, &wanted);
+    if (!block) return false;
+    block->older = arena->newest;
     block->size = wanted;
-    arena->blocks = block;
-    arena->next = block->bytes;
-    arena->end = (char *)block + wanted;
-    return 0;
+    arena->newest = block;
+    arena->next = (uint8_t *)(block + 1);
+    arena->end = (uint8_t *)block + wanted;
+    return true;
 }
 
-void *ptx_arena_get(PtxArena *arena, size_t size)
+void *arena_alloc(Arena *arena, size_t size, size_t align)
 {
-    if (size > SIZE_MAX / 4) return NULL;
-    size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    if ((size_t)(arena->end - arena->next) < size && ptx_arena_grow(arena, size)) return NULL;
-    void *result = arena->next;
-    arena->next += size;
-    return result;
+    size_t pad = -(uintptr_t)arena->next & (align - 1), room = (size_t)(arena->end - arena->next);
+    if (!arena->next || room < pad || room - pad < size) {
+        if (!add_block(arena, size)) return failed(arena);
+        pad = -(uintptr_t)arena->next & (align - 1);
+    }
+    void *memory = arena->next + pad;
+    arena->next += pad + size;
+    return memory;
 }
 
-void *ptx_arena_zeros(PtxArena *arena, size_t size)
+void *arena_zeros(Arena *arena, size_t count, size_t size)
 {
-    void *result = ptx_arena_get(arena, size);
-    return result ? memset(result, 0, size) : NULL;
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) return failed(arena);
+    void *memory = arena_alloc(arena, bytes, ALIGN_ANY);
+    return memory ? memset(memory, 0, bytes) : NULL;
 }
 
-void ptx_arena_free(PtxArena *arena)
+const char *arena_string(Arena *arena, const char *text)
 {
-    for (PtxBlock *block = arena->blocks, *older; block; block = older) {
+    size_t size = strlen(text) + 1;
+    char *copy = arena_alloc(arena, size, 1);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+void *arena_larger(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size)
+{
+    uint32_t larger = *capacity ? *capacity * 2 : 16;
+    void *moved = arena_alloc(arena, (size_t)larger * size, ALIGN_ANY);
+    if (count) memcpy(moved, array, (size_t)count * size);
+    *capacity = larger;
+    return moved;
+}
+
+void arena_free(Arena *arena)
+{
+    for (ArenaBlock *block = arena->newest, *older; block; block = older) {
         older = block->older;
         chunks_give(arena->chunks, block, block->size);
     }
-    *arena = (PtxArena){.chunks = arena->chunks};
+    arena->newest = NULL;
+    arena->next = arena->end = NULL;
 }

@@ -1,19 +1,45 @@
-/* Memory of a module: taken in pieces from blocks, freed all at once. */
+/* An arena: memory that is taken in pieces and given back all at once.
+ *
+ * It takes blocks from chunks.h, each twice as large as the one before up to a limit, and hands them out from
+ * front to back. When memory runs out it jumps to on_failure, so that the passes of lower/ need no check at
+ * each of their arrays; an arena without on_failure returns NULL.
+ */
 #ifndef DEVICE_PTX_ARENA_H
 #define DEVICE_PTX_ARENA_H
 
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "ptx/chunks.h"
 
-typedef struct PtxArena {
-    struct PtxBlock *blocks; /* newest first */
-    char *next, *end;        /* free part of the newest block */
-    Chunks *chunks;          /* where blocks come from, or NULL */
-} PtxArena;
+typedef struct Arena {
+    struct ArenaBlock *newest;
+    uint8_t *next, *end;   /* free part of the newest block */
+    jmp_buf *on_failure;   /* or NULL */
+    Chunks *chunks;        /* where blocks come from, or NULL */
+} Arena;
 
-/* Aligned for any object, with anything in it; NULL when memory is out. */
-void *ptx_arena_get(PtxArena *arena, size_t size);
-/* The same, zeroed. */
-void *ptx_arena_zeros(PtxArena *arena, size_t size);
-void ptx_arena_free(PtxArena *arena);
+/* Bytes with anything in them, aligned for `align`, a power of two up to 64. */
+void *arena_alloc(Arena *arena, size_t size, size_t align);
+/* Zeroed memory for count elements, aligned for any object. */
+void *arena_zeros(Arena *arena, size_t count, size_t size);
+/* A copy of a string. */
+const char *arena_string(Arena *arena, const char *text);
+/* A growing array, moved to where it has room for more. */
+void *arena_larger(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size);
+/* At least one more element of room in a growing array: returns the array, moved if need be. Needs
+ * on_failure. */
+static inline void *arena_grow(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size)
+{
+    return count < *capacity ? array : arena_larger(arena, array, count, capacity, size);
+}
+/* Frees everything; the arena may be used again. */
+void arena_free(Arena *arena);
+
+#define ARENA_ARRAY(arena, type, count) \
+    ((type *)arena_alloc((arena), (size_t)(count) * sizeof(type), _Alignof(type)))
+#define ARENA_ZEROS(arena, type, count) ((type *)arena_zeros((arena), (count), sizeof(type)))
 
 #endif

@@ -37,7 +37,8 @@ static bool ptx_is_packed_integer(PtxType type)
     return type == PTX_u16x2 || type == PTX_s16x2 || type == PTX_u8x4 || type == PTX_s8x4;
 }
 
-/* Packed types share no register with others of their size, but for the untyped, which .f16x2 is to integers. */
+/* Packed types share no register with others of their size, but for the untyped, which .f16x2 is to integers.
+ */
 static bool ptx_class_fits(PtxType want, PtxType have)
 {
     unsigned a = ptx_types[want].class, b = ptx_types[have].class;
@@ -89,20 +90,21 @@ static bool ptx_check_register(PtxCheck *c, const PtxOperandRule *rule, const Pt
 {
     if (!ptx_type_fits(rule, (PtxType)rule->type, (PtxType)operand->type))
         return ptx_mismatch(c, operand, (PtxType)rule->type, NULL);
-    if (operand->negated && !rule->negatable)
-        return ptx_mismatch(c, operand, (PtxType)rule->type, "an operand without '!' or '-'");
+    if (operand->negated && operand->type != PTX_pred)
+        return ptx_mismatch(c, operand, (PtxType)rule->type, "an operand without '-'");
     if (operand->selector.unit) return ptx_mismatch(c, operand, (PtxType)rule->type, "a whole register");
     return true;
 }
 
-/* A 16-bit mov takes the lower half of a 32-bit special register, as PTX before 2.0 had them; %gridid had 16 bits
- * once, and 32 later. */
+/* A 16-bit mov takes the lower half of a 32-bit special register, as PTX before 2.0 had them; %gridid had 16
+ * bits once, and 32 later. */
 static bool ptx_special_fits(const PtxOperandRule *rule, const PtxOperand *operand)
 {
     PtxType want = (PtxType)rule->type, have = (PtxType)operand->type;
     bool older = operand->special == PTX_SPECIAL_gridid && ptx_types[want].class <= PTX_SIGNED
                  && ptx_type_bits(want) >= 16 && ptx_type_bits(want) <= 64;
-    return older || ptx_type_fits(rule, want, have) || (want == PTX_u16 && have == PTX_u32);
+    bool lower_half = have == PTX_u32 && ptx_type_bits(want) == 16 && ptx_types[want].class <= PTX_SIGNED;
+    return older || ptx_type_fits(rule, want, have) || lower_half;
 }
 
 /* One value: a register, a number, or for mov and cvt a special register. */
@@ -414,6 +416,8 @@ static _Noreturn void ptx_fail_operand(PtxParser *p, const PtxRule *rule, const 
     ptx_describe(p, bad->got, got, sizeof got);
     if (bad->wanted)
         snprintf(wanted, sizeof wanted, "%s", bad->wanted);
+    else if (bad->type == PTX_TYPE_NONE)
+        snprintf(wanted, sizeof wanted, "one value");
     else
         snprintf(wanted, sizeof wanted, "a value of type .%s", ptx_types[bad->type].name);
     ptx_fail(p, insn->line, column, "operand %u of '%s': expected %s, found %s", (unsigned)bad->index + 1,

@@ -171,6 +171,9 @@ static void ptx_add_signatures(PtxParser *p, const PtxMnemonic *m, PtxRule *rule
         rule->signatures[i].row = rows[i];
         ptx_signature(p, &rule->form, ptx_row_operands[rows[i]], &rule->signatures[i]);
     }
+    const PtxSignature *first = &rule->signatures[0];
+    for (uint32_t i = 0; i < first->count && i < PTX_TYPED_OPERANDS; i++)
+        rule->form.operand_types[i] = first->operands[i].type;
 }
 
 static bool ptx_is_known(PtxParser *p, const PtxMnemonic *m, const PtxForm *form)

@@ -297,8 +297,8 @@ static Counts count_all(PtxModule *const *parts, uint32_t part_count)
 /* An empty module with room for everything; NULL without memory. */
 static PtxModule *new_whole(const Counts *counts, uint32_t part_count)
 {
-    PtxArena *arena = calloc(1, sizeof *arena);
-    PtxModule *whole = arena ? ptx_arena_zeros(arena, sizeof *whole) : NULL;
+    Arena *arena = calloc(1, sizeof *arena);
+    PtxModule *whole = arena ? arena_zeros(arena, 1, sizeof *whole) : NULL;
     if (!whole) {
         free(arena);
         return NULL;
@@ -306,11 +306,11 @@ static PtxModule *new_whole(const Counts *counts, uint32_t part_count)
     whole->arena = arena;
     whole->name = "the linked module";
     whole->address_size = 64;
-    whole->functions = ptx_arena_zeros(arena, (counts->functions + 1) * sizeof *whole->functions);
-    whole->globals = ptx_arena_zeros(arena, (counts->globals + 1) * sizeof *whole->globals);
-    whole->forms = ptx_arena_zeros(arena, (counts->forms + 1) * sizeof *whole->forms);
-    whole->files = ptx_arena_zeros(arena, (counts->files + 1) * sizeof *whole->files);
-    whole->parts = ptx_arena_zeros(arena, (part_count + 1) * sizeof *whole->parts);
+    whole->functions = arena_zeros(arena, counts->functions + 1, sizeof *whole->functions);
+    whole->globals = arena_zeros(arena, counts->globals + 1, sizeof *whole->globals);
+    whole->forms = arena_zeros(arena, counts->forms + 1, sizeof *whole->forms);
+    whole->files = arena_zeros(arena, counts->files + 1, sizeof *whole->files);
+    whole->parts = arena_zeros(arena, part_count + 1, sizeof *whole->parts);
     if (whole->functions && whole->globals && whole->forms && whole->files && whole->parts) return whole;
     ptx_module_free(whole);
     return NULL;

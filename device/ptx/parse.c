@@ -39,7 +39,7 @@ void ptx_fail_expected(PtxParser *p, const char *what)
 
 void *ptx_new(PtxParser *p, size_t size)
 {
-    void *result = ptx_arena_zeros(p->arena, size);
+    void *result = arena_zeros(p->arena, 1, size);
     if (!result) ptx_fail_memory(p);
     return result;
 }
@@ -64,7 +64,7 @@ void *ptx_take(PtxParser *p, PtxVector *vector, uint32_t from, size_t item_size)
     uint32_t count = vector->count - from;
     vector->count = from;
     if (!count) return NULL;
-    void *items = ptx_arena_get(p->arena, count * item_size);
+    void *items = arena_alloc(p->arena, count * item_size, 16);
     if (!items) ptx_fail_memory(p);
     return memcpy(items, (char *)vector->items + from * item_size, count * item_size);
 }
@@ -81,16 +81,16 @@ void ptx_leave(PtxParser *p) { p->depth--; }
 /* A module with a copy of the text; NULL when memory is out. */
 static PtxModule *ptx_module_new(const char *text, size_t length, const PtxOptions *options)
 {
-    PtxArena *arena = calloc(1, sizeof *arena);
+    Arena *arena = calloc(1, sizeof *arena);
     if (!arena) return NULL;
     const char *name = options->name ? options->name : "ptx";
     size_t name_size = strlen(name) + 1;
     arena->chunks = options->chunks;
-    PtxModule *module = ptx_arena_zeros(arena, sizeof *module);
-    char *name_copy = module ? ptx_arena_get(arena, name_size) : NULL;
-    char *copy = name_copy && length < SIZE_MAX / 8 ? ptx_arena_get(arena, length + 1) : NULL;
+    PtxModule *module = arena_zeros(arena, 1, sizeof *module);
+    char *name_copy = module ? arena_alloc(arena, name_size, 1) : NULL;
+    char *copy = name_copy && length < SIZE_MAX / 8 ? arena_alloc(arena, length + 1, 1) : NULL;
     if (!copy) {
-        ptx_arena_free(arena);
+        arena_free(arena);
         free(arena);
         return NULL;
     }
@@ -162,8 +162,8 @@ PtxModule *ptx_parse(const char *text, size_t length, const PtxOptions *options,
 void ptx_module_free(PtxModule *module)
 {
     if (!module) return;
-    PtxArena *arena = module->arena;
+    Arena *arena = module->arena;
     for (uint32_t i = 0; i < module->part_count; i++) ptx_module_free(module->parts[i]);
-    ptx_arena_free(arena);
+    arena_free(arena);
     free(arena);
 }

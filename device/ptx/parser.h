@@ -1,11 +1,10 @@
 /* Inside the front end: the parser's state and the functions its files share.
  *
  * In pipeline order: lexer.c (text to tokens), names.c and vocabulary.c (interned names), symbols.c (scopes),
- * directives.c (module level), initialiser.c and constant.c, statement.c (bodies), operand.c, form.c (mnemonics)
- * with form_rules.c and gates.c, check.c (operands against the rows). The parser goes forward only, with one
- * token of lookahead, `tok`.
- * An error does not return: ptx_fail stores the message and jumps to the one exit in parse.c; the arena
- * and the scratch vectors know all memory, so nothing is lost.
+ * directives.c (module level), initialiser.c and constant.c, statement.c (bodies), operand.c, form.c
+ * (mnemonics) with form_rules.c and gates.c, check.c (operands against the rows). The parser goes forward
+ * only, with one token of lookahead, `tok`. An error does not return: ptx_fail stores the message and jumps
+ * to the one exit in parse.c; the arena and the scratch vectors know all memory, so nothing is lost.
  */
 #ifndef DEVICE_PTX_PARSER_H
 #define DEVICE_PTX_PARSER_H
@@ -198,7 +197,7 @@ typedef struct PtxOperandRule {
     uint8_t type;        /* PtxType, PTX_TYPE_NONE: any */
     uint8_t vector;      /* values; 1: a single one; 0: one or a vector of any length */
     uint8_t space;       /* of an address */
-    bool optional, negatable, pair, sink, relaxed;
+    bool optional, pair, sink, relaxed;
     bool pair_only;      /* a pair, whose predicate is no sink */
     bool register_only;  /* no number */
     uint32_t limit;      /* an immediate is less; 0: any */
@@ -228,7 +227,7 @@ typedef struct PtxParser {
     PtxModule *module;
     PtxLog *log;
     PtxOptions options;
-    PtxArena *arena;
+    Arena *arena;
     /* lexer.c */
     const char *at, *end, *line_start;
     uint32_t line;

@@ -76,16 +76,15 @@ static PtxShape ptx_rule_shape(const char *at, size_t length)
     return *at == 'd' ? PTX_SHAPE_DESTINATION : PTX_SHAPE_SOURCE;
 }
 
-/* operand = ("[" name "]" | "{" name (":" type)? "}" | "#" name | ("!" | "=")? name (":" type)?) suffix* */
+/* operand = ("[" name "]" | "{" name (":" type)? "}" | "#" name | "="? name (":" type)?) suffix* */
 static const char *ptx_operand_rule(const PtxForm *form, const char *at, PtxOperandRule *rule)
 {
     rule->vector = 1;
     rule->type = form->types[0];
     if (*at == '[') return ptx_rule_suffixes(form, ptx_rule_address(form, at, rule), rule);
     bool braces = *at == '{', immediate = *at == '#';
-    rule->negatable = *at == '!';
     rule->register_only = *at == '=';
-    at += braces || immediate || rule->negatable || rule->register_only;
+    at += braces || immediate || rule->register_only;
     size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz");
     rule->shape = (uint8_t)(immediate ? PTX_SHAPE_IMMEDIATE : ptx_rule_shape(at, length));
     at += length;

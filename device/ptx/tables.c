@@ -29,7 +29,7 @@ const char *const ptx_opcode_names[PTX_OP_COUNT] = {
 const PtxSpecialInfo ptx_specials[PTX_SPECIAL_COUNT] = {
     [PTX_SPECIAL_NONE] = {"", PTX_TYPE_NONE, 0, false},
 #define SPECIAL(name, type, components) [PTX_SPECIAL_##name] = {#name, PTX_##type, components, false},
-#define FAMILY(name, type, count) [PTX_SPECIAL_##name] = {#name, PTX_##type, count, true},
+#define NUMBERED(name, type, count) [PTX_SPECIAL_##name] = {#name, PTX_##type, count, true},
 #include "ptx/special.def"
 };
 

@@ -94,7 +94,7 @@ extern const char *const ptx_space_names[PTX_SPACE_COUNT];
 typedef enum PtxSpecial {
     PTX_SPECIAL_NONE,
 #define SPECIAL(name, type, components) PTX_SPECIAL_##name,
-#define FAMILY(name, type, count) PTX_SPECIAL_##name,
+#define NUMBERED(name, type, count) PTX_SPECIAL_##name,
 #include "ptx/special.def"
     PTX_SPECIAL_COUNT
 } PtxSpecial;
@@ -110,6 +110,7 @@ extern const PtxSpecialInfo ptx_specials[PTX_SPECIAL_COUNT];
 
 #define PTX_MAX_MODIFIERS 16
 #define PTX_MAX_TYPES 6
+#define PTX_TYPED_OPERANDS 5
 #define PTX_MOD_WORDS ((PTX_MOD_COUNT + 63) / 64)
 
 /* A decoded mnemonic, shared by all instructions that spell it the same. */
@@ -122,6 +123,7 @@ typedef struct PtxForm {
     uint16_t modifiers[PTX_MAX_MODIFIERS]; /* PtxModifier in the order written; no types, no spaces */
     uint8_t types[PTX_MAX_TYPES]; /* PtxType in the order written; unused ones PTX_TYPE_NONE */
     uint8_t spaces[4];            /* PtxSpace in the order written; unused ones PTX_SPACE_NONE */
+    uint8_t operand_types[PTX_TYPED_OPERANDS]; /* PtxType of each operand, as the first matching row has it */
     uint16_t group[PTX_GROUP_COUNT]; /* first modifier of each group, or PTX_MOD_NONE */
     uint64_t set[PTX_MOD_WORDS];  /* bit m: modifier m was given */
     uint32_t row;                 /* index of the matching row of instructions.def */
@@ -343,7 +345,7 @@ typedef struct PtxModule {
     uint32_t form_count;
     const char *text;
     size_t length; /* copy of the source, for messages */
-    struct PtxArena *arena;
+    struct Arena *arena;
     struct PtxModule **parts; /* of a joined module: it owns them, and has no text itself */
     uint32_t part_count;
 } PtxModule;

@@ -1,6 +1,6 @@
-/* What spellings mean by themselves: opcodes, words of mnemonics, directives, special registers, and the sets of
- * words that the rows of instructions.def name. It follows from the tables alone, so it is made once, by the
- * first thread that reads PTX, and never changes.
+/* What spellings mean by themselves: opcodes, words of mnemonics, directives, special registers, and the sets
+ * of words that the rows of instructions.def name. It follows from the tables alone, so it is made once, by
+ * the first thread that reads PTX, and never changes.
  */
 #include <pthread.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "ptx/parser.h"
 
 enum {
-    FAMILY_MEMBERS = 0
+    NUMBERED_MEMBERS = 0
 #define SPECIAL(name, type, components)
-#define FAMILY(name, type, count) +(count)
+#define NUMBERED(name, type, count) +(count)
 #include "ptx/special.def"
     ,
     CLASS_COUNT = 0
@@ -18,11 +18,11 @@ enum {
 #include "ptx/classes.def"
     ,
     MOST_WORDS = PTX_OP_COUNT + PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT + PTX_DIRECTIVE_COUNT + 3
-                 + PTX_SPECIAL_COUNT + FAMILY_MEMBERS + CLASS_COUNT,
+                 + PTX_SPECIAL_COUNT + NUMBERED_MEMBERS + CLASS_COUNT,
     SLOTS = 4096,
     MOST_TEXT = 0 /* "%", the name and its NUL; of a family two digits more, and "_64" */
 #define SPECIAL(name, type, components) +(1 + sizeof #name)
-#define FAMILY(name, type, count) +(count) * (1 + sizeof #name + 2 + 3)
+#define NUMBERED(name, type, count) +(count) * (1 + sizeof #name + 2 + 3)
 #include "ptx/special.def"
 };
 _Static_assert(MOST_WORDS < SLOTS / 2, "a table for all words");

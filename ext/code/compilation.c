@@ -1,3 +1,4 @@
+/* See compilation.h. */
 #include "ext/code/compilation.h"
 
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* See context.h. */
 #include "ext/context/context.h"
 
 #include <time.h>

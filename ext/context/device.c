@@ -1,3 +1,4 @@
+/* See device.h. */
 #include "ext/context/device.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* See keep_alive.h. */
 #include "ext/context/keep_alive.h"
 
 #include "ext/deferred.h"

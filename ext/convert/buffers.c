@@ -1,3 +1,4 @@
+/* See buffers.h. */
 #include "ext/convert/buffers.h"
 
 #include "ext/convert/convert.h"

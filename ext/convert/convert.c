@@ -1,3 +1,4 @@
+/* See convert.h. */
 #include "ext/convert/convert.h"
 
 #include <limits.h>

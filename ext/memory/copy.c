@@ -1,3 +1,4 @@
+/* See copy.h. */
 #include "ext/memory/copy.h"
 
 #include "ext/convert/convert.h"

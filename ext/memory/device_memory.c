@@ -1,3 +1,4 @@
+/* See device_memory.h. */
 #include "ext/memory/device_memory.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* DeviceMemoryPool. */
+/* DeviceMemoryPool: what Python sees of a pool of device memory. */
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/memory/pooled_allocation.h"

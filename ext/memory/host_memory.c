@@ -1,3 +1,4 @@
+/* See host_memory.h. */
 #include "ext/memory/host_memory.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* See pooled_allocation.h. */
 #include "ext/memory/pooled_allocation.h"
 
 #include "ext/gpuarray/gpuarray.h"

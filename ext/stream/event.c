@@ -1,3 +1,4 @@
+/* Events: points in a stream that can be waited for and whose distance in time can be asked. */
 #include <string.h>
 
 #include "ext/convert/buffers.h"

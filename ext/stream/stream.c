@@ -1,3 +1,4 @@
+/* See stream.h. */
 #include "ext/stream/stream.h"
 
 #include "ext/convert/convert.h"

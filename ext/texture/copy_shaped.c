@@ -1,3 +1,4 @@
+/* See copy_shaped.h. */
 #include "ext/texture/copy_shaped.h"
 
 #include <string.h>

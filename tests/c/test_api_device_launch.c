@@ -36,7 +36,7 @@
 #define OWN_NUMBER "mov.u32 %r, %ctaid.x;\nmul.wide.u32 %f, %r, 4;\nadd.u64 %out, %out, %f;\n"
 #define TWICE LAUNCH("plain", "1", "0") LAUNCH("plain", "1", "1")
 #define CHAIN KERNEL("chain", OWN_NUMBER TWICE TWICE)
-/* Four bytes of 7 at %out, and a copy of them behind it; of the value 0x107 the low byte counts. */
+/* Four bytes of 7 at %out, and a copy of them after it; of the value 0x107 the low byte counts. */
 #define FILL \
     "{\n.param .b64 p0;\n.param .b32 p1;\n.param .b64 p2;\n.param .b64 p3;\n.param .b32 q;\n" \
     "st.param.b64 [p0+0], %out;\nst.param.b32 [p1+0], 0x107;\nst.param.b64 [p2+0], 4;\n" \

@@ -35,7 +35,7 @@ static int run(Cells *cells, BuildRun how, ExecFault *fault)
     how.address = (uintptr_t)cells;
     code = build_run(&module, &kernel, &how, fault);
     memory_map_destroy(map);
-    if (code && code != 719) printf("fault %d: %s\n", code, fault->text);
+    if (code && code != CUDA_ERROR_LAUNCH_FAILED) printf("fault %d: %s\n", code, fault->text);
     return code;
 }
 
@@ -205,7 +205,7 @@ static void test_stuck(void)
     emit(&kernel, OP_selp_b32, R(1), u32(1), u32(2), P(0));
     emit(&kernel, OP_bar_sync, NONE, R(1), NONE, NONE);
     emit(&kernel, OP_exit, NONE, NONE, NONE, NONE);
-    CHECK(run(&cells, (BuildRun){.blocks = 1, .threads = 64}, &fault) == 719);
+    CHECK(run(&cells, (BuildRun){.blocks = 1, .threads = 64}, &fault) == CUDA_ERROR_LAUNCH_FAILED);
     CHECK(strstr(fault.text, "barrier 1") && strstr(fault.text, "PTX line 4"));
     CHECK(getenv("PYCUDA_CPU_SCHEDULE") || strstr(fault.text, "barrier 2"));
 }
@@ -320,7 +320,7 @@ static void test_endless_recursion(void)
     emit(&callee, OP_ret, NONE, NONE, NONE, NONE);
     emit(&kernel, OP_call, NONE, NONE, NONE, NONE)->pointer = &callee.function;
     emit(&kernel, OP_exit, NONE, NONE, NONE, NONE);
-    CHECK(run(&cells, (BuildRun){.blocks = 1, .threads = 32}, &fault) == 719);
+    CHECK(run(&cells, (BuildRun){.blocks = 1, .threads = 32}, &fault) == CUDA_ERROR_LAUNCH_FAILED);
     CHECK(strstr(fault.text, "stack overflow"));
 }
 
@@ -397,7 +397,7 @@ static void test_blocks_wait(void)
     CHECK(cells.count == 360);
 }
 
-/* Lanes spin in a loop that divides and joins again within; the lane that would end the loop stands behind
+/* Lanes spin in a loop that divides and joins again within; the lane that would end the loop stands after
  * it. */
 static void test_divided_spin(void)
 {

@@ -382,35 +382,36 @@ static void faulty(unsigned op, int64_t offset, uint64_t size, int code, const c
 
 static void test_faults(void)
 {
-    faulty(OP_ld_generic_b32_32, 0, 64 * 4 - 1, 700, "thread (63,0,0)");
-    faulty(OP_ld_generic_b32_32, 0, 64 * 4 - 1, 700, "invalid read of 4 bytes");
-    faulty(OP_st_generic_b32_32, 0, 64 * 4 - 4, 700, "0 bytes past the end of the registered");
-    faulty(OP_st_generic_b32_32, 0, 50 * 4, 700, "thread (50,0,0)");
-    faulty(OP_st_generic_b32_32, -4, 64 * 4, 700, "thread (0,0,0)");
-    faulty(OP_st_generic_b32_32, -4, 64 * 4, 700, "4 bytes before");
-    faulty(OP_ld_generic_b32_32, 2, 4096, 716, "misaligned read of 4 bytes");
-    faulty(OP_ld_generic_b64_64, 0, 4096, 716, "thread (1,0,0)");
-    faulty(OP_atom_add_u32, 128, 64 * 4, 700, "thread (32,0,0)");
-    faulty(OP_atom_add_u32, 128, 64 * 4, 700, "atomic operation on 4 bytes");
+    faulty(OP_ld_generic_b32_32, 0, 64 * 4 - 1, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (63,0,0)");
+    faulty(OP_ld_generic_b32_32, 0, 64 * 4 - 1, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid read of 4 bytes");
+    faulty(OP_st_generic_b32_32, 0, 64 * 4 - 4, CUDA_ERROR_ILLEGAL_ADDRESS,
+           "0 bytes past the end of the registered");
+    faulty(OP_st_generic_b32_32, 0, 50 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (50,0,0)");
+    faulty(OP_st_generic_b32_32, -4, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (0,0,0)");
+    faulty(OP_st_generic_b32_32, -4, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "4 bytes before");
+    faulty(OP_ld_generic_b32_32, 2, 4096, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned read of 4 bytes");
+    faulty(OP_ld_generic_b64_64, 0, 4096, CUDA_ERROR_MISALIGNED_ADDRESS, "thread (1,0,0)");
+    faulty(OP_atom_add_u32, 128, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (32,0,0)");
+    faulty(OP_atom_add_u32, 128, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "atomic operation on 4 bytes");
 }
 
 static void test_null_and_shared(void)
 {
     begin();
     emit(&kernel, OP_ld_generic_b32_32, R(0), NONE, NONE, NONE)->imm = 16;
-    CHECK(run(32, 0, 64) == 700);
+    CHECK(run(32, 0, 64) == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(strstr(fault.text, "null pointer"));
     begin();
     emit(&kernel, OP_sreg_tid, R(0), NONE, NONE, NONE);
     emit(&kernel, OP_shl_b32, R(1), R(0), u32(2), NONE);
     emit(&kernel, OP_st_shared_b32_32, NONE, R(1), R(0), NONE)->mods = MEM_ADDR32;
-    CHECK(run(32, 127, 64) == 700);
+    CHECK(run(32, 127, 64) == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(strstr(fault.text, "shared memory at offset 0x7c: it has 127 bytes")
           && strstr(fault.text, "thread (31,0,0)"));
     begin();
     emit(&kernel, OP_cvta_shared, R(0), NONE, NONE, NONE)->imm = 60;
     emit(&kernel, OP_ld_generic_b32_32, R(1), R(0), NONE, NONE)->imm = 4;
-    CHECK(run(32, 64, 64) == 700);
+    CHECK(run(32, 64, 64) == CUDA_ERROR_ILLEGAL_ADDRESS);
     begin();
     emit(&kernel, OP_cvta_shared, R(0), NONE, NONE, NONE)->imm = 60;
     emit(&kernel, OP_ld_generic_b32_32, R(1), R(0), NONE, NONE);

@@ -127,7 +127,7 @@ static void test_variables(void)
     host_free(&host);
 }
 
-/* Kernels overlap in shared memory; what a function uses keeps its place; extern arrays start behind it all.
+/* Kernels overlap in shared memory; what a function uses keeps its place; extern arrays start after it all.
  */
 static void test_shared_memory(void)
 {

@@ -69,7 +69,7 @@ static uint32_t order_case(const Case *c, uint32_t *order)
     start[c->count] = edge;
     BlockGraph graph = {c->count, start, next};
     uint32_t count = lower_order(&arena, &graph, order);
-    lower_arena_free(&arena);
+    arena_free(&arena);
     return count;
 }
 
@@ -153,7 +153,7 @@ static void test_deep(void)
     BlockGraph graph = {DEEP, start, next};
     CHECK(lower_order(&arena, &graph, order) == DEEP);
     CHECK(order[0] == 0 && order[DEEP - 1] == DEEP - 1);
-    lower_arena_free(&arena);
+    arena_free(&arena);
 }
 
 int main(void)

@@ -273,7 +273,7 @@ static bool run_programs(Arena *arena, Machine *before, Machine *after, uint32_t
         random_program(&f);
         right = check_program(&f, before, after);
         *outputs += after->out_count;
-        lower_arena_free(arena);
+        arena_free(arena);
     }
     return right;
 }
@@ -290,7 +290,7 @@ static void test_random_programs(void)
     else
         CHECK(run_programs(&arena, before, after, &outputs));
     CHECK(outputs > 10000);
-    lower_arena_free(&arena);
+    arena_free(&arena);
     free(before);
     free(after);
 }
@@ -321,7 +321,7 @@ static void test_reuse(void)
     CHECK(lower_registers(&f));
     CHECK(f.frame_size == 256);
     CHECK(f.peak_rows == 2);
-    lower_arena_free(&arena);
+    arena_free(&arena);
 }
 
 int main(void)

@@ -22,7 +22,7 @@ static uint32_t below(uint32_t limit)
 
 typedef struct Past {
     uint32_t thread, time, offset, bytes;
-    TouchKind kind;
+    AccessKind kind;
 } Past;
 
 static Past history[HISTORY];
@@ -44,29 +44,29 @@ static void model_clear(void)
     memset(at_barrier, 0, sizeof at_barrier);
 }
 
-static bool conflict(TouchKind a, TouchKind b) { return a == TOUCH_WRITE || b == TOUCH_WRITE || (a != b); }
+static bool conflict(AccessKind a, AccessKind b) { return a == ACCESS_WRITE || b == ACCESS_WRITE || (a != b); }
 
 /* Adds the access; whether it races, and with something that is no atomic operation. */
-static bool model_touch(uint32_t thread, uint32_t offset, uint32_t bytes, TouchKind kind, bool *plainly)
+static bool model_touch(uint32_t thread, uint32_t offset, uint32_t bytes, AccessKind kind, bool *plainly)
 {
     bool races = false;
     for (uint32_t n = 0; n < history_count; n++) {
         const Past *p = &history[n];
         if (p->thread == thread || p->offset + p->bytes <= offset || offset + bytes <= p->offset) continue;
-        if (!conflict(p->kind, kind) || (p->kind == TOUCH_READ && kind == TOUCH_READ)) continue;
+        if (!conflict(p->kind, kind) || (p->kind == ACCESS_READ && kind == ACCESS_READ)) continue;
         if (knows[thread][p->thread] >= p->time) continue;
         races = true;
-        *plainly |= p->kind != TOUCH_ATOMIC;
+        *plainly |= p->kind != ACCESS_ATOMIC;
     }
     history[history_count++] = (Past){thread, ++times[thread], offset, bytes, kind};
     knows[thread][thread] = times[thread];
     return races;
 }
 
-static void model_meet(const uint32_t lanes[WARPS], const uint32_t *handed_on)
+static void model_meet(const uint32_t lanes[WARPS], const uint32_t *published)
 {
     uint32_t all[THREADS] = {0};
-    if (handed_on) join(all, handed_on);
+    if (published) join(all, published);
     for (uint32_t t = 0; t < THREADS; t++)
         if (lanes[t / 32] >> t % 32 & 1) join(all, knows[t]);
     for (uint32_t t = 0; t < THREADS; t++)
@@ -109,19 +109,19 @@ static bool step_touch(Race *race)
     static const uint32_t sizes[] = {1, 2, 4, 4, 4, 8};
     Warp *warp = &warps[below(WARPS)];
     uint32_t bytes = sizes[below(6)], offset = below(BYTES / bytes) * bytes, lanes = 1u << below(4);
-    TouchKind kind = (TouchKind)below(3);
+    AccessKind kind = (AccessKind)below(3);
     bool races = false, plainly = false, found;
-    if (kind == TOUCH_READ && below(2)) lanes |= 1u << below(4);
+    if (kind == ACCESS_READ && below(2)) lanes |= 1u << below(4);
     for (uint32_t rest = lanes; rest; rest &= rest - 1)
         races |= model_touch(warp->index * 32 + (uint32_t)__builtin_ctz(rest), offset, bytes, kind, &plainly);
     atomic_store(&grid.faulted, false);
-    found = !race_touch(race, &(RaceTouch){.warp = warp,
-                                           .insn = &insns[below(4)],
-                                           .lanes = lanes,
-                                           .offset = offset,
-                                           .bytes = bytes,
-                                           .kind = kind});
-    if (found) CHECK(races && fault.code == 719);
+    found = !race_access(race, &(RaceAccess){.warp = warp,
+                                             .insn = &insns[below(4)],
+                                             .lanes = lanes,
+                                             .offset = offset,
+                                             .bytes = bytes,
+                                             .kind = kind});
+    if (found) CHECK(races && fault.code == CUDA_ERROR_LAUNCH_FAILED);
     if (plainly) CHECK(found); /* of atomic operations, one after a hand-over may be missed */
     return !races;
 }
@@ -148,7 +148,7 @@ static void step_barrier(Race *race)
     }
     for (uint32_t w = 0; w < WARPS; w++) {
         lanes[w] = below(4) ? below(15) + 1 : ~0u;
-        warps[w].groups[0] = (Group){.mask = lanes[w], .state = GROUP_BARRIER, .member_mask = 3};
+        warps[w].groups[0] = (Group){.mask = lanes[w], .state = GROUP_BARRIER, .barrier = 3};
     }
     block.barriers[3].expected = below(2) ? 64 : 0;
     model_meet(lanes, at_barrier);
@@ -175,7 +175,7 @@ static void step_place(Race *race)
 static void run_trace(Race *race)
 {
     model_clear();
-    race_new_era(race);
+    race_new_interval(race);
     for (int step = 0; step < STEPS; step++) {
         switch (below(6)) {
         case 0: step_warp(race); break;
@@ -201,17 +201,17 @@ static void test_silent_writes(void)
 {
     Race *race = race_create(WARPS, BYTES);
     uint8_t ones[4] = {1, 0, 0, 0}, twos[4] = {2, 0, 0, 0};
-    RaceTouch touch = {.warp = &warps[0], .insn = insns, .lanes = 1, .bytes = 4, .kind = TOUCH_WRITE};
-    race_new_era(race);
-    touch.value = ones;
-    CHECK(race_touch(race, &touch));
+    RaceAccess access = {.warp = &warps[0], .insn = insns, .lanes = 1, .bytes = 4, .kind = ACCESS_WRITE};
+    race_new_interval(race);
+    access.value = ones;
+    CHECK(race_access(race, &access));
     memcpy(shared, ones, 4);
-    touch.warp = &warps[1];
-    CHECK(race_touch(race, &touch));
-    touch.warp = &warps[0], touch.lanes = 2, touch.value = twos;
-    CHECK(!race_touch(race, &touch));
-    touch.lanes = 1, touch.kind = TOUCH_READ, touch.value = NULL;
-    CHECK(!race_touch(race, &touch)); /* of its own value, and of the other's */
+    access.warp = &warps[1];
+    CHECK(race_access(race, &access));
+    access.warp = &warps[0], access.lanes = 2, access.value = twos;
+    CHECK(!race_access(race, &access));
+    access.lanes = 1, access.kind = ACCESS_READ, access.value = NULL;
+    CHECK(!race_access(race, &access)); /* of its own value, and of the other's */
     race_destroy(race);
 }
 

@@ -344,22 +344,16 @@ def test_text(pair):
 
 
 @pytest.mark.parametrize("operation", ["eq", "ne", "lt", "le", "gt", "ge"])
-def test_comparisons_are_not_there_yet(pair, operation):
+def test_comparisons_refuse_what_is_no_operand(pair, operation):
     """Identity would be an answer to another question."""
     compare = getattr(operator, operation)
-    for other in (gpuarray.zeros(3, np.float32), pair[0], 1, 2.5, np.float32(1), [1], "a", object()):
-        for arguments in ((pair[1], other), (other, pair[1])):
-            with pytest.raises(TypeError, match=r"not there yet.*a\.get\(\)"):
-                compare(*arguments)
-
-
-def test_array_in_a_list(pair):
-    first, second = gpuarray.zeros(3, np.float32), gpuarray.zeros(3, np.float32)
-    assert first in [first] and [first].index(first) == 0
-    with pytest.raises(TypeError, match=r"a\.get\(\)"):
-        first in [second]  # noqa: B015
-    assert first != None  # noqa: E711
-    assert not (first == None)  # noqa: E711, SIM201
+    for other in (pair[0], object(), [1], "a"):
+        if operation in ("eq", "ne") and not isinstance(other, np.ndarray):
+            continue  # Python compares identities where neither side knows the other
+        with pytest.raises(TypeError):
+            compare(pair[1], other)
+    assert pair[1] != None  # noqa: E711
+    assert not (pair[1] == None)  # noqa: E711
 
 
 def test_not_hashable(pair):

@@ -115,13 +115,36 @@ def test_no_heavy_words_in_the_tree():
     assert not found
 
 
+def opens_with_its_idea(path):
+    """A comment of at least a few words, before anything else; "/* See x.h. */" where the header of the same
+    name opens with one."""
+    comment = re.match(r"/\*(.*?)\*/", path.read_text(), re.S)
+    words = comment[1].split() if comment else []
+    if words[:1] == ["See"] and len(words) == 2:
+        header = path.with_suffix(".h")
+        return words[1] == f"{header.name}." and header.is_file() and opens_with_its_idea(header)
+    return len(words) > 2
+
+
 def test_every_file_opens_with_its_idea():
-    wrong = [
-        path.relative_to(ROOT).as_posix()
-        for path in sources("core", "ext", "device", suffixes=(".c", ".h"))
-        if not path.read_text().lstrip().startswith(("/*", "#include", "#define _GNU_SOURCE"))
-    ]
+    files = sources("core", "ext", "device", "tests", suffixes=(".c", ".h"))
+    wrong = [path.relative_to(ROOT).as_posix() for path in files if not opens_with_its_idea(path)]
     assert not wrong
+
+
+def test_operations_are_named_by_enumerators():
+    """A misspelled one does not build. Only names that are made of a mnemonic's words are looked up."""
+    tables = [ROOT / "device" / "exec" / "ops" / name for name in ("core.def", "alu.def")]
+    text = "".join(path.read_text() for path in tables)
+    names = set(re.findall(r"\bOP\((\w+)\)", text))
+    names |= {"_".join(row) for row in re.findall(r"\bCVT\((\w+), (\w+), (\w+)\)", text)}
+    assert len(names) > 500
+    literals = {
+        path.name: names & set(re.findall(r'"(\w+)"', path.read_text())) for path in sources("device/lower")
+    }
+    assert {name: found for name, found in literals.items() if found} == {}
+    users = [path.name for path in sources("device") if "lower_find_op(" in path.read_text()]
+    assert users == ["module.h", "opnames.c", "select_alu.c"]
 
 
 def test_every_environment_variable_of_ours_has_a_row():

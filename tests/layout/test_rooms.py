@@ -1,4 +1,4 @@
-"""The folders: each is named where readers look, knows only those that it may know, holds what its name says."""
+"""The folders: each is named where readers look, knows only those it may know, holds what its name says."""
 
 import re
 from pathlib import Path

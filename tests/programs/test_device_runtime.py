@@ -87,7 +87,7 @@ def numbers(count, seed=1):
 
 
 SIZES = np.int32([0, 1, 2, 3, 5, 8, 13, 64, 255, 256, 1000, 4099])
-PLACES = np.int32(np.cumsum(SIZES + 7) - SIZES)  # behind each other with gaps
+PLACES = np.int32(np.cumsum(SIZES + 7) - SIZES)  # one after the other with gaps
 
 
 def test_copies_of_bytes(copies):
@@ -175,7 +175,7 @@ def test_filled_boxes(copies, size):
 
 
 def test_copies_come_in_the_order_of_their_stream():
-    """Between kernels, and behind an event in another stream; what the launcher itself writes comes first."""
+    """Between kernels, and after an event in another stream; what the launcher itself writes comes first."""
     out = run(
         build(
             """

@@ -83,7 +83,7 @@ class Contracted:
         return [] if value in self.stored or len(set(found)) < len(found) else found
 
     def product(self, value):
-        """(the product behind changes of sign or None, whether its sign changes)"""
+        """(the product below negations or None, whether its sign changes)"""
         negative = False
         while value in self.steps and self.steps[value][0] == "neg":
             value, negative = self.steps[value][2], not negative

@@ -139,9 +139,9 @@ def test_of_9(at_capability, check):
     at_capability((9, 0), check)
 
 
-@pytest.mark.cpu("only the CPU device has an oracle")
+@pytest.mark.cpu("only the CPU device has a random scheduler")
 def test_lane_by_lane(at_capability, monkeypatch):
-    """The oracle: lanes come one by one."""
+    """Under the random scheduler: lanes come one by one."""
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", "random:5")
     at_capability((9, 0), check_loads)
     at_capability((9, 0), check_transpose)

@@ -219,9 +219,9 @@ def test_all(at_capability, check):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.cpu("only the CPU device has an oracle")
+@pytest.mark.cpu("only the CPU device has a random scheduler")
 def test_lane_by_lane(at_capability, monkeypatch, seed):
-    """The oracle: every lane on its own, in a random order."""
+    """Under the random scheduler: every lane on its own, in a random order."""
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", f"random:{seed}")
     at_capability((9, 0), check_exchange)
     at_capability((9, 0), check_poll)
@@ -257,7 +257,7 @@ def test_never(at_capability, wait, sleep):
         f"again: mbarrier.{wait}.shared.b64 p, [bars], s;\n{sleep} @!p bra again;\ndone: bar.sync 0;"
     )
     message = (
-        "its threads wait for each other for ever; warp 0, lanes 0xffffffff wait at barrier 0, PTX line 17;"
+        "deadlock, its threads wait for each other; warp 0, lanes 0xffffffff wait at barrier 0, PTX line 17;"
         " warp 1, lanes 0xffffffff wait for the mbarrier at offset 0x0 of shared memory, PTX line 15"
     )
     at_capability((9, 0), check_fault, text, message)

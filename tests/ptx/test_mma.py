@@ -22,7 +22,7 @@ BITS = ["m8n8k128", "m16n8k128", "m16n8k256"]
 
 
 def product(shape, kinds, a, b, c, words=("", ""), sm=80, before=""):
-    """What mma makes of matrices; kinds of d, a, b, c; words stand before and behind them."""
+    """What mma makes of matrices; kinds of d, a, b, c; words stand before and after them."""
     given = {
         role: matrices.registers(x, shape, kind, role)
         for role, x, kind in zip("abc", (a, b, c), kinds[1:], strict=True)
@@ -248,9 +248,9 @@ def test_all_of_9(at_capability, check):
     at_capability((9, 0), check)
 
 
-@pytest.mark.cpu("only the CPU device has an oracle")
+@pytest.mark.cpu("only the CPU device has a random scheduler")
 def test_lane_by_lane(at_capability, monkeypatch):
-    """The oracle: lanes come one by one, the last of them makes the product."""
+    """Under the random scheduler: lanes come one by one, the last of them makes the product."""
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", "random:3")
     at_capability((8, 0), check_exact_reals)
     at_capability((8, 0), check_guard)

@@ -75,6 +75,22 @@ def test_warp_size_negated():
     assert run("mov.u32 u0, -WARP_SZ; st.global.u32 [to], u0;")[0] == 2**32 - 32
 
 
+@pytest.mark.parametrize(("p", "q"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_a_predicate_is_negated_where_it_is_read(p, q):
+    forms = ["and.pred p2, !p0, p1;", "or.pred p2, p0, !p1;", "xor.pred p2, !p0, !p1;", "not.pred p2, !p0;"]
+    forms += ["mov.pred p2, !p1;", "@!p0 mov.pred p2, !p1;"]
+    body = f"setp.ne.u32 p0, {p}, 0; setp.ne.u32 p1, {q}, 0;"
+    for at, form in enumerate(forms):
+        body += f"setp.eq.u32 p2, 0, 0; {form} selp.u32 u0, 1, 2, !p2; st.global.u32 [to+{4 * at}], u0;"
+    results = [not p and q, p or not q, p != q, p, not q, p or not q]
+    assert run(body)[: len(forms)].tolist() == [2 if result else 1 for result in results]
+
+
+@pytest.mark.parametrize("kind", ["b16", "u16", "s16"])
+def test_lower_half_of_a_special_register(kind):
+    assert run(f".reg .{kind} x; mov.{kind} x, %ntid.x; st.global.{kind} [to], x;")[0] == 1
+
+
 def test_f16x2_registers_hold_integers():
     got = run(
         ".reg .f16x2 x; mov.u32 u0, 5; add.u32 x, u0, 7; min.u32 u1, x, u0; st.global.u32 [to], u1;"
@@ -125,6 +141,31 @@ def widened_bfloats():
     )
     got = run(body, np.array([0xC049], np.uint32), target="sm_90")
     assert got.view(np.float32)[0] == -3.140625 and got.view(np.float64)[1] == -3.140625
+
+
+def halves_beside_floats():
+    """add, sub and fma of .f32 with sources of 16 bits: widened exactly, then one operation of .f32."""
+    halves, single = np.array([1.5, -0.3], np.float16), np.float32(2.7)
+    for kind, wide in (("f16", halves.astype(np.float32)), ("bf16", None)):
+        bits = halves.view(np.uint16)
+        if wide is None:
+            wide = (bits.astype(np.uint32) << 16).view(np.float32)
+        a, b = wide
+        body = (
+            f"ld.global.b16 h0, [from]; ld.global.b16 h1, [from+2]; ld.global.f32 f0, [from+4];"
+            f" add.f32.{kind} f1, h0, f0; sub.rn.f32.{kind} f2, h1, f0; fma.rn.f32.{kind} f3, h0, h1, f0;"
+            f" add.rn.sat.f32.{kind} f4, h0, f0;"
+            " st.global.f32 [to], f1; st.global.f32 [to+4], f2; st.global.f32 [to+8], f3;"
+            " st.global.f32 [to+12], f4;"
+        )
+        given = np.array([int(bits[0]) | int(bits[1]) << 16, single.view(np.uint32)], np.uint32)
+        got = run(body, given, np.float32, version="9.0", target="sm_100")[:4]
+        exact = np.float32(np.float64(a) * np.float64(b) + np.float64(single))
+        assert got.tolist() == [a + single, b - single, exact, np.clip(a + single, 0, 1)]
+
+
+def test_halves_beside_floats(at_capability):
+    at_capability((10, 0), halves_beside_floats)
 
 
 @pytest.mark.parametrize("check", [set_gives_a_bfloat, widened_bfloats], ids=lambda check: check.__name__)

@@ -1,4 +1,5 @@
-/* Which instructions are checked, and what they access: a form for each operation, its lanes one after the other. */
+/* Which instructions are checked, and what they access: a form for each operation, its lanes one after the
+ * other. */
 #include "exec/checks/check.h"
 
 #include <stdlib.h>
@@ -9,25 +10,25 @@
 typedef struct Form {
     uint8_t bytes; /* of an element in memory; 0: not looked at */
     uint8_t row; /* of an element of the row that is stored */
-    uint8_t kind; /* TouchKind */
+    uint8_t kind; /* AccessKind */
     bool shared; /* by an offset in shared memory */
-    bool blind; /* an atomic operation that does not look at what is there */
-    bool apart; /* whoever asks passes the clocks on */
+    bool blind; /* an atomic operation that does not read the old value */
+    bool apart; /* the caller does acquire and release */
 } Form;
 
 static const Form forms[OP_COUNT] = {
 #define LOAD(name, size) \
-    [OP_ld_generic_##name] = {.bytes = size, .kind = TOUCH_READ}, \
-    [OP_ldv_generic_##name] = {.bytes = size, .kind = TOUCH_READ}, \
-    [OP_ld_shared_##name] = {.bytes = size, .kind = TOUCH_READ, .shared = true}, \
-    [OP_ldv_shared_##name] = {.bytes = size, .kind = TOUCH_READ, .shared = true},
+    [OP_ld_generic_##name] = {.bytes = size, .kind = ACCESS_READ}, \
+    [OP_ldv_generic_##name] = {.bytes = size, .kind = ACCESS_READ}, \
+    [OP_ld_shared_##name] = {.bytes = size, .kind = ACCESS_READ, .shared = true}, \
+    [OP_ldv_shared_##name] = {.bytes = size, .kind = ACCESS_READ, .shared = true},
 #define STORE(name, size, element) \
-    [OP_st_generic_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE}, \
-    [OP_stv_generic_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE}, \
-    [OP_st_shared_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE, .shared = true}, \
-    [OP_stv_shared_##name] = {.bytes = size, .row = element, .kind = TOUCH_WRITE, .shared = true},
-#define ATOMIC(name, size) [OP_atom_##name] = {.bytes = size, .kind = TOUCH_ATOMIC},
-#define EXCHANGE(name, size) [OP_atom_##name] = {.bytes = size, .kind = TOUCH_ATOMIC, .blind = true},
+    [OP_st_generic_##name] = {.bytes = size, .row = element, .kind = ACCESS_WRITE}, \
+    [OP_stv_generic_##name] = {.bytes = size, .row = element, .kind = ACCESS_WRITE}, \
+    [OP_st_shared_##name] = {.bytes = size, .row = element, .kind = ACCESS_WRITE, .shared = true}, \
+    [OP_stv_shared_##name] = {.bytes = size, .row = element, .kind = ACCESS_WRITE, .shared = true},
+#define ATOMIC(name, size) [OP_atom_##name] = {.bytes = size, .kind = ACCESS_ATOMIC},
+#define EXCHANGE(name, size) [OP_atom_##name] = {.bytes = size, .kind = ACCESS_ATOMIC, .blind = true},
 #include "exec/checks/check.def"
 };
 
@@ -36,33 +37,33 @@ static const Form forms[OP_COUNT] = {
 enum { VALUE_MOST = 64 };
 
 /* What some lanes of an instruction access at one address. */
-typedef struct Access {
+typedef struct CheckedAccess {
     Warp *warp;
     const Insn *insn;
     const Form *form;
     uint32_t lanes, bytes;
     uint64_t address; /* generic, or an offset in shared memory */
     bool is_offset;
-    TouchKind kind;
-} Access;
+    AccessKind kind;
+} CheckedAccess;
 
-static int first_lane(const Access *x) { return __builtin_ctz(x->lanes); }
+static int first_lane(const CheckedAccess *x) { return __builtin_ctz(x->lanes); }
 
-static bool read_unwritten(const Access *x, bool shared, uint64_t first)
+static bool read_unwritten(const CheckedAccess *x, bool shared, uint64_t first)
 {
     check_report_unwritten(x->warp, x->insn, first_lane(x), shared, x->bytes, first);
     return false;
 }
 
-/* Whether what is there matters: to loads, and to atomic operations but exchanges and stores. */
-static bool looks(const Access *x)
+/* Whether the old value is read: by loads, and by atomic operations other than exchanges and stores. */
+static bool looks(const CheckedAccess *x)
 {
-    bool blind = x->form->blind || x->form->kind == TOUCH_WRITE;
-    return x->kind == TOUCH_READ || (x->kind == TOUCH_ATOMIC && !blind);
+    bool blind = x->form->blind || x->form->kind == ACCESS_WRITE;
+    return x->kind == ACCESS_READ || (x->kind == ACCESS_ATOMIC && !blind);
 }
 
 /* The bytes that a lane of a store puts there. */
-static void take_value(const Access *x, uint8_t *value)
+static void take_value(const CheckedAccess *x, uint8_t *value)
 {
     uint32_t count = x->insn->mods & MEM_COUNT ? x->insn->mods & MEM_COUNT : 1;
     const Ref *refs =
@@ -79,36 +80,37 @@ static void take_value(const Access *x, uint8_t *value)
     }
 }
 
-/* An atomic operation hands clocks on; one whose result is not wanted takes none. */
-static void pass_clocks(const Access *x, Race *race, uint32_t offset)
+/* An atomic operation releases the thread's clock, and acquires unless its result is not wanted. */
+static void pass_clocks(const CheckedAccess *x, Race *race, uint32_t offset)
 {
-    bool atomic = x->form->kind == TOUCH_ATOMIC;
+    bool atomic = x->form->kind == ACCESS_ATOMIC;
     for (uint32_t rest = x->lanes; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
-        if (x->form->kind == TOUCH_READ || (atomic && x->insn->d != REF_ABSENT))
+        if (x->form->kind == ACCESS_READ || (atomic && x->insn->d != REF_ABSENT))
             race_acquire(race, x->warp, l, offset);
-        if (x->form->kind != TOUCH_READ) race_release(race, x->warp, l, offset);
+        if (x->form->kind != ACCESS_READ) race_release(race, x->warp, l, offset);
     }
 }
 
-static bool race_free(const Access *x, Race *race, uint32_t offset, const uint8_t *value)
+static bool race_free(const CheckedAccess *x, Race *race, uint32_t offset, const uint8_t *value)
 {
-    const RaceTouch touch = {.warp = x->warp,
-                             .insn = x->insn,
-                             .lanes = x->lanes,
-                             .offset = offset,
-                             .bytes = x->bytes,
-                             .kind = x->kind,
-                             .value = value};
+    const RaceAccess access = {.warp = x->warp,
+                               .insn = x->insn,
+                               .lanes = x->lanes,
+                               .offset = offset,
+                               .bytes = x->bytes,
+                               .kind = x->kind,
+                               .value = value};
     const Copies *copies = x->warp->block->checker->copies;
-    if (copies && !copies_touch(copies, &touch)) return false;
-    if (!race_touch(race, &touch)) return false;
-    if (x->kind == TOUCH_ATOMIC && !x->form->apart) pass_clocks(x, race, offset);
+    if (copies && !copies_access(copies, &access)) return false;
+    if (!race_access(race, &access)) return false;
+    if (x->kind == ACCESS_ATOMIC && !x->form->apart) pass_clocks(x, race, offset);
     return true;
 }
 
-/* A store is carried out at once, so that the next lane sees what is there; the operation itself does it again. */
-static bool touch_shared(const Access *x, uint32_t offset)
+/* A store is carried out at once, so that the next lane sees what is there; the operation itself does it
+ * again. */
+static bool access_shared(const CheckedAccess *x, uint32_t offset)
 {
     const Block *block = x->warp->block;
     const Checker *checker = block->checker;
@@ -117,17 +119,17 @@ static bool touch_shared(const Access *x, uint32_t offset)
     if (checker->checks & CHECK_INIT_SHARED) {
         if (looks(x) && unwritten_find(&checker->unwritten, offset, x->bytes, &first))
             return read_unwritten(x, true, first);
-        if (x->kind != TOUCH_READ) unwritten_clear(&checker->unwritten, offset, x->bytes);
+        if (x->kind != ACCESS_READ) unwritten_clear(&checker->unwritten, offset, x->bytes);
     }
     if (!(checker->checks & CHECK_RACE)) return true;
-    bool known = x->form->kind == TOUCH_WRITE;
+    bool known = x->form->kind == ACCESS_WRITE;
     if (known) take_value(x, value);
     if (!race_free(x, checker->race, offset, known ? value : NULL)) return false;
     if (known) memcpy(block->shared + offset, value, x->bytes);
     return true;
 }
 
-static bool touch_global(const Access *x)
+static bool access_global(const CheckedAccess *x)
 {
     const Block *block = x->warp->block;
     struct MemoryMap *memory = block->grid->launch->memory;
@@ -135,19 +137,19 @@ static bool touch_global(const Access *x)
     if (!(block->checker->checks & CHECK_INIT) || !memory) return true;
     if (looks(x) && memory_map_unwritten(memory, x->address, x->bytes, &first))
         return read_unwritten(x, false, first);
-    if (x->kind != TOUCH_READ) memory_map_written(memory, x->address, x->bytes);
+    if (x->kind != ACCESS_READ) memory_map_written(memory, x->address, x->bytes);
     return true;
 }
 
 /* What is not there, or misaligned, is left to the operation to find. */
-static bool touch(const Access *x)
+static bool check_access(const CheckedAccess *x)
 {
     const Block *block = x->warp->block;
     uint64_t offset = x->is_offset ? x->address : x->address - (uintptr_t)block->shared;
     if (x->address & (x->form->bytes - 1u)) return true;
     if (offset < block->shared_size && offset + x->bytes <= block->shared_size)
-        return touch_shared(x, (uint32_t)offset);
-    return x->is_offset || touch_global(x);
+        return access_shared(x, (uint32_t)offset);
+    return x->is_offset || access_global(x);
 }
 
 static uint64_t address_of(const Warp *w, const Insn *i, int l)
@@ -156,7 +158,8 @@ static uint64_t address_of(const Warp *w, const Insn *i, int l)
     return address + (uint64_t)i->imm;
 }
 
-/* The lanes of rest that are at one place with the first of them, as far as they are neighbours or a half apart. */
+/* The lanes of rest that are at one place with the first of them, as far as they are neighbours or a half
+ * apart. */
 static uint32_t together(const uint64_t *address, uint32_t rest)
 {
     int first = __builtin_ctz(rest);
@@ -168,40 +171,41 @@ static uint32_t together(const uint64_t *address, uint32_t rest)
 }
 
 /* Lanes that read one place are taken together. */
-static bool touch_lanes(Warp *w, const Insn *i)
+static bool access_lanes(Warp *w, const Insn *i)
 {
     const Form *form = &forms[i->op];
-    bool vector = form->kind != TOUCH_ATOMIC && i->mods & MEM_COUNT;
-    Access x = {.warp = w, .insn = i, .form = form, .bytes = form->bytes, .kind = (TouchKind)form->kind};
+    bool vector = form->kind != ACCESS_ATOMIC && i->mods & MEM_COUNT;
+    CheckedAccess x = {
+        .warp = w, .insn = i, .form = form, .bytes = form->bytes, .kind = (AccessKind)form->kind};
     uint64_t address[WARP_LANES];
-    x.is_offset = form->shared || (form->kind == TOUCH_ATOMIC && i->mods & MEM_SHARED);
+    x.is_offset = form->shared || (form->kind == ACCESS_ATOMIC && i->mods & MEM_SHARED);
     VectorPart part = {0, 1};
     if (vector) part = (VectorPart){0, i->mods & MEM_COUNT};
-    if (vector && form->kind == TOUCH_READ) part = vector_part(w->current->function, i);
+    if (vector && form->kind == ACCESS_READ) part = vector_part(w->current->function, i);
     if (!part.count) return true;
     x.bytes *= part.count;
-    if (i->mods & MEM_ATOMIC) x.kind = TOUCH_ATOMIC;
+    if (i->mods & MEM_ATOMIC) x.kind = ACCESS_ATOMIC;
     for (int l = 0; l < WARP_LANES; l++) address[l] = address_of(w, i, l) + part.first * form->bytes;
     for (uint32_t rest = w->mask; rest; rest &= ~x.lanes) {
-        x.lanes = form->kind == TOUCH_READ ? together(address, rest) : rest & -rest;
+        x.lanes = form->kind == ACCESS_READ ? together(address, rest) : rest & -rest;
         x.address = address[__builtin_ctz(rest)];
-        if (!touch(&x)) return false;
+        if (!check_access(&x)) return false;
     }
-    if (x.kind == TOUCH_ATOMIC && check_is_on(w->block, CHECK_RACE)) race_tick(w->block->checker->race, w);
+    if (x.kind == ACCESS_ATOMIC && check_is_on(w->block, CHECK_RACE)) race_tick(w->block->checker->race, w);
     return true;
 }
 
-bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, TouchKind kind)
+bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, AccessKind kind)
 {
-    const Form form = {.bytes = 1, .kind = TOUCH_ATOMIC, .apart = true};
-    const Access x = {.warp = warp,
-                      .insn = insn,
-                      .form = &form,
-                      .lanes = 1u << lane,
-                      .bytes = (uint32_t)bytes,
-                      .address = (uintptr_t)host,
-                      .kind = kind};
-    return touch(&x);
+    const Form form = {.bytes = 1, .kind = ACCESS_ATOMIC, .apart = true};
+    const CheckedAccess x = {.warp = warp,
+                             .insn = insn,
+                             .form = &form,
+                             .lanes = 1u << lane,
+                             .bytes = (uint32_t)bytes,
+                             .address = (uintptr_t)host,
+                             .kind = kind};
+    return check_access(&x);
 }
 
 /* --- handlers --------------------------------------------------------------------------------------- */
@@ -211,11 +215,11 @@ static const Insn *original(Warp *w, const Insn *i)
     return w->current->function->module->handlers[i->op][w->full](w, i);
 }
 
-static const Insn *run_access(Warp *w, const Insn *i) { return touch_lanes(w, i) ? original(w, i) : NULL; }
+static const Insn *run_access(Warp *w, const Insn *i) { return access_lanes(w, i) ? original(w, i) : NULL; }
 
 static const Insn *run_arrival(Warp *w, const Insn *i) { return check_arrival(w, i) ? original(w, i) : NULL; }
 
-/* Always in its general form, which tells who has met. */
+/* Always in its general form, which reports the synchronisation. */
 static const Insn *run_warp_sync(Warp *w, const Insn *i) { return collective_enter(w, i, i->a); }
 
 /* Memory of the device's heap is new each time. */
@@ -289,7 +293,7 @@ void checker_begin(Block *block)
 {
     Checker *checker = block->checker;
     memset(checker->missed, 0, sizeof checker->missed);
-    if (checker->checks & CHECK_RACE) race_new_era(checker->race);
+    if (checker->checks & CHECK_RACE) race_new_interval(checker->race);
     if (checker->copies) copies_forget(checker->copies);
     if (checker->checks & CHECK_INIT_SHARED) unwritten_set(&checker->unwritten, 0, block->shared_size);
 }
@@ -303,9 +307,9 @@ void checker_free(Checker *checker)
     free(checker);
 }
 
-/* --- where threads meet ----------------------------------------------------------------------------- */
+/* --- synchronisation ----------------------------------------------------------------------------- */
 
-void check_handed_on(const Warp *warp, uint32_t barrier)
+void check_publish(const Warp *warp, uint32_t barrier)
 {
     const Checker *checker = warp->block->checker;
     if (checker->checks & CHECK_RACE) race_arrive(checker->race, warp, barrier);

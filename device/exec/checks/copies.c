@@ -1,7 +1,9 @@
-/* Copies to shared memory (cp.async) that are not waited for. Here they are done when they are issued; a program must
- * not count on that: until the thread that issued one has waited for it, nobody may touch where it goes.
+/* Asynchronous copies to shared memory (cp.async) in flight. Here they are done when they are issued; a
+ * program must not count on that: until the thread that issued one has waited for it, nobody may access where
+ * it goes.
  *
- * The groups of a thread's copies are counted on from block to block, so that what is left of one is over in the next.
+ * The groups of a thread's copies are counted on from block to block, so that what is left of one is over in
+ * the next.
  */
 #include "exec/checks/check.h"
 
@@ -56,12 +58,12 @@ void copies_forget(Copies *copies)
 
 static uint32_t thread_of(const Warp *warp, int lane) { return warp->index * WARP_LANES + (uint32_t)lane; }
 
-bool copies_touch(const Copies *copies, const RaceTouch *touch)
+bool copies_access(const Copies *copies, const RaceAccess *access)
 {
-    for (uint32_t w = touch->offset / WORD; w <= (touch->offset + touch->bytes - 1) / WORD; w++) {
+    for (uint32_t w = access->offset / WORD; w <= (access->offset + access->bytes - 1) / WORD; w++) {
         const Copy *copy = &copies->to[w];
         if (!copy->insn || copy->group < copies->done[copy->thread]) continue;
-        check_report_copy(touch, w * WORD, copy->insn, copy->thread);
+        check_report_copy(access, w * WORD, copy->insn, copy->thread);
         return false;
     }
     return true;
@@ -76,7 +78,8 @@ bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, ui
     if (!checker->copies) {
         checker->copies = copies_create(block->warp_count, block->shared_size);
         if (!checker->copies) {
-            exec_fault_plain(block->grid, 2, "kernel %s: no memory for what racecheck keeps of copies",
+            exec_fault_plain(block->grid, CUDA_ERROR_OUT_OF_MEMORY,
+                             "kernel %s: no memory for what racecheck keeps of copies",
                              block->grid->function->name);
             return false;
         }

@@ -1,4 +1,4 @@
-/* The accesses that are kept of shared memory, and which of them race. */
+/* Shadow memory: the recorded accesses to shared memory, and which of them race. */
 #include "exec/checks/race.h"
 
 #include <stdlib.h>
@@ -6,16 +6,16 @@
 
 enum { WORD = 4, RECORDS_FIRST = 1024 };
 
-/* What is kept of a word, or of a byte: a list of records of each kind. */
+/* The shadow cell of a word, or of a byte: a list of records of each kind. */
 typedef struct Cell {
-    uint32_t era : 31, divided : 1; /* divided: its bytes have cells of their own */
-    uint32_t lists[TOUCH_KINDS];
+    uint32_t interval : 31, divided : 1; /* divided: its bytes have cells of their own */
+    uint32_t lists[ACCESS_KINDS];
 } Cell;
-#define ERA_LAST ((UINT32_C(1) << 31) - 1)
+#define INTERVAL_LAST ((UINT32_C(1) << 31) - 1)
 
 struct Race {
     Clocks clocks;
-    uint32_t era;
+    uint32_t interval;
     uint32_t due;          /* warps whose time goes on before their next read or write */
     Cell *words, *bytes;   /* bytes: NULL until the first word is divided */
     RaceRecord *records;   /* [0] is none */
@@ -50,15 +50,15 @@ bool race_fits(const Race *race, uint32_t warps, uint32_t shared_size)
     return race && race->clocks.warps >= warps && (uint64_t)race->clocks.words * WORD >= shared_size;
 }
 
-void race_new_era(Race *race)
+void race_new_interval(Race *race)
 {
     clocks_forget(&race->clocks);
     race->due = 0;
     race->count = 1;
     race->free = 0;
-    if (race->era++ < ERA_LAST) return;
+    if (race->interval++ < INTERVAL_LAST) return;
     memset(race->words, 0, race->clocks.words * sizeof *race->words);
-    race->era = 1;
+    race->interval = 1;
 }
 
 /* --- records ---------------------------------------------------------------------------------------- */
@@ -105,17 +105,17 @@ static uint32_t list_copy(Race *race, uint32_t list)
     return copy;
 }
 
-/* Adds the touch's lanes; what they did before is covered by what they do now. */
-static void list_add(Race *race, uint32_t *list, const RaceTouch *touch)
+/* Adds the access's lanes; what they did before is covered by what they do now. */
+static void list_add(Race *race, uint32_t *list, const RaceAccess *access)
 {
-    uint32_t warp = touch->warp->index, now = race->clocks.now[warp], *place = list, found = 0;
+    uint32_t warp = access->warp->index, now = race->clocks.now[warp], *place = list, found = 0;
     while (*place) {
         RaceRecord *r = &race->records[*place];
-        bool same = r->warp == warp && r->time == now && r->insn == touch->insn;
+        bool same = r->warp == warp && r->time == now && r->insn == access->insn;
         if (same)
             found = *place;
         else if (r->warp == warp)
-            r->lanes &= ~touch->lanes;
+            r->lanes &= ~access->lanes;
         if (r->lanes) {
             place = &r->next;
             continue;
@@ -127,21 +127,21 @@ static void list_add(Race *race, uint32_t *list, const RaceTouch *touch)
     }
     if (!found && (found = record_new(race)) != 0) {
         race->records[found] =
-            (RaceRecord){.insn = touch->insn, .time = now, .warp = (uint16_t)warp, .next = *list};
+            (RaceRecord){.insn = access->insn, .time = now, .warp = (uint16_t)warp, .next = *list};
         *list = found;
     }
     if (!found) return;
-    race->records[found].lanes |= touch->lanes;
-    race->records[found].bytes = (uint16_t)touch->bytes;
+    race->records[found].lanes |= access->lanes;
+    race->records[found].bytes = (uint16_t)access->bytes;
 }
 
 /* --- cells ------------------------------------------------------------------------------------------ */
 
-/* A lane of the record whose access the thread cannot know to be over; -1: there is none. */
-static int unknown(const Race *race, const RaceRecord *r, const RaceTouch *touch, int lane)
+/* A lane of the record whose access does not happen before the thread's; -1: there is none. */
+static int unordered(const Race *race, const RaceRecord *r, const RaceAccess *access, int lane)
 {
-    uint32_t others = r->lanes & ~(r->warp == touch->warp->index ? 1u << lane : 0);
-    const Clock *clock = clock_of(&race->clocks, touch->warp, lane);
+    uint32_t others = r->lanes & ~(r->warp == access->warp->index ? 1u << lane : 0);
+    const VectorClock *clock = clock_of(&race->clocks, access->warp, lane);
     for (; others; others &= others - 1) {
         int other = __builtin_ctz(others);
         if (!clock || clock->at[r->warp * WARP_LANES + (uint32_t)other] < r->time) return other;
@@ -150,28 +150,28 @@ static int unknown(const Race *race, const RaceRecord *r, const RaceTouch *touch
 }
 
 /* A write that changes nothing. */
-static bool is_silent(const RaceTouch *touch, uint32_t offset, uint32_t bytes)
+static bool is_silent(const RaceAccess *access, uint32_t offset, uint32_t bytes)
 {
-    const uint8_t *shared = touch->warp->block->shared;
-    return touch->kind == TOUCH_WRITE && touch->value
-           && memcmp(shared + offset, touch->value + (offset - touch->offset), bytes) == 0;
+    const uint8_t *shared = access->warp->block->shared;
+    return access->kind == ACCESS_WRITE && access->value
+           && memcmp(shared + offset, access->value + (offset - access->offset), bytes) == 0;
 }
 
 typedef struct Look {
-    const RaceTouch *touch;
+    const RaceAccess *access;
     uint32_t offset, bytes; /* of the cell */
     bool overlaps; /* a write of the same value that some other may not come before */
 } Look;
 
 /* One lane against one list; false: a race, recorded. */
-static bool look_at(const Race *race, Look *look, int lane, uint32_t list, TouchKind kind)
+static bool look_at(const Race *race, Look *look, int lane, uint32_t list, AccessKind kind)
 {
     for (; list; list = race->records[list].next) {
         const RaceRecord *r = &race->records[list];
-        int other = unknown(race, r, look->touch, lane);
+        int other = unordered(race, r, look->access, lane);
         if (other < 0) continue;
-        if (kind != TOUCH_WRITE || !is_silent(look->touch, look->offset, look->bytes)) {
-            race_report(look->touch, lane, look->offset, r, other, kind);
+        if (kind != ACCESS_WRITE || !is_silent(look->access, look->offset, look->bytes)) {
+            race_report(look->access, lane, look->offset, r, other, kind);
             return false;
         }
         look->overlaps = true;
@@ -179,22 +179,22 @@ static bool look_at(const Race *race, Look *look, int lane, uint32_t list, Touch
     return true;
 }
 
-static bool touch_cell(Race *race, Cell *cell, Look *look)
+static bool access_cell(Race *race, Cell *cell, Look *look)
 {
-    static const bool against[TOUCH_KINDS][TOUCH_KINDS] = {
-        [TOUCH_READ] = {[TOUCH_WRITE] = true, [TOUCH_ATOMIC] = true},
-        [TOUCH_WRITE] = {[TOUCH_READ] = true, [TOUCH_WRITE] = true, [TOUCH_ATOMIC] = true},
-        [TOUCH_ATOMIC] = {[TOUCH_READ] = true, [TOUCH_WRITE] = true}};
-    const RaceTouch *touch = look->touch;
+    static const bool against[ACCESS_KINDS][ACCESS_KINDS] = {
+        [ACCESS_READ] = {[ACCESS_WRITE] = true, [ACCESS_ATOMIC] = true},
+        [ACCESS_WRITE] = {[ACCESS_READ] = true, [ACCESS_WRITE] = true, [ACCESS_ATOMIC] = true},
+        [ACCESS_ATOMIC] = {[ACCESS_READ] = true, [ACCESS_WRITE] = true}};
+    const RaceAccess *access = look->access;
     look->overlaps = false;
-    for (int kind = 0; kind < TOUCH_KINDS; kind++) {
-        if (!cell->lists[kind] || !against[touch->kind][kind]) continue;
-        for (uint32_t rest = touch->lanes; rest; rest &= rest - 1)
-            if (!look_at(race, look, __builtin_ctz(rest), cell->lists[kind], (TouchKind)kind)) return false;
+    for (int kind = 0; kind < ACCESS_KINDS; kind++) {
+        if (!cell->lists[kind] || !against[access->kind][kind]) continue;
+        for (uint32_t rest = access->lanes; rest; rest &= rest - 1)
+            if (!look_at(race, look, __builtin_ctz(rest), cell->lists[kind], (AccessKind)kind)) return false;
     }
-    for (int kind = 0; touch->kind == TOUCH_WRITE && kind < TOUCH_KINDS; kind++)
-        if (kind != TOUCH_WRITE || !look->overlaps) list_drop(race, &cell->lists[kind]);
-    list_add(race, &cell->lists[touch->kind], touch);
+    for (int kind = 0; access->kind == ACCESS_WRITE && kind < ACCESS_KINDS; kind++)
+        if (kind != ACCESS_WRITE || !look->overlaps) list_drop(race, &cell->lists[kind]);
+    list_add(race, &cell->lists[access->kind], access);
     return true;
 }
 
@@ -204,25 +204,26 @@ static bool divide(Race *race, uint32_t word)
     if (!race->bytes) race->bytes = calloc((size_t)race->clocks.words * WORD, sizeof *race->bytes);
     if (!race->bytes) return false;
     for (uint32_t b = 0; b < WORD; b++)
-        for (int kind = 0; kind < TOUCH_KINDS; kind++)
+        for (int kind = 0; kind < ACCESS_KINDS; kind++)
             race->bytes[word * WORD + b].lists[kind] = list_copy(race, whole->lists[kind]);
     whole->divided = true;
     return true;
 }
 
 /* Part of a word, or all of it. */
-static bool touch_word(Race *race, const RaceTouch *touch, uint32_t offset, uint32_t bytes)
+static bool access_word(Race *race, const RaceAccess *access, uint32_t offset, uint32_t bytes)
 {
     Cell *cell = &race->words[offset / WORD];
-    if (cell->era != race->era) *cell = (Cell){.era = race->era & ERA_LAST};
+    if (cell->interval != race->interval) *cell = (Cell){.interval = race->interval & INTERVAL_LAST};
     if (bytes == WORD && !cell->divided)
-        return touch_cell(race, cell, &(Look){.touch = touch, .offset = offset, .bytes = WORD});
+        return access_cell(race, cell, &(Look){.access = access, .offset = offset, .bytes = WORD});
     if (!cell->divided && !divide(race, offset / WORD)) {
         race->clocks.failed = true;
         return true;
     }
     for (uint32_t b = offset; b < offset + bytes; b++)
-        if (!touch_cell(race, &race->bytes[b], &(Look){.touch = touch, .offset = b, .bytes = 1})) return false;
+        if (!access_cell(race, &race->bytes[b], &(Look){.access = access, .offset = b, .bytes = 1}))
+            return false;
     return true;
 }
 
@@ -230,39 +231,40 @@ static bool touch_word(Race *race, const RaceTouch *touch, uint32_t offset, uint
 static bool has_memory(const Race *race, const Warp *warp)
 {
     if (!race->clocks.failed) return true;
-    exec_fault_plain(warp->block->grid, 2, "kernel %s: no memory for what racecheck keeps of a block",
+    exec_fault_plain(warp->block->grid, CUDA_ERROR_OUT_OF_MEMORY,
+                     "kernel %s: no memory for what racecheck keeps of a block",
                      warp->block->grid->function->name);
     return false;
 }
 
-/* Most reads: of a word that the warp has read already, or nobody has touched. */
-static bool read_quickly(Race *race, const RaceTouch *touch)
+/* The fast path: reads of a word that nobody has written in this interval. */
+static bool read_quickly(Race *race, const RaceAccess *access)
 {
-    Cell *cell = &race->words[touch->offset / WORD];
-    if (touch->kind != TOUCH_READ || touch->bytes != WORD) return false;
-    if (cell->era != race->era) *cell = (Cell){.era = race->era & ERA_LAST};
-    if (cell->divided || cell->lists[TOUCH_WRITE] || cell->lists[TOUCH_ATOMIC]) return false;
-    list_add(race, &cell->lists[TOUCH_READ], touch);
+    Cell *cell = &race->words[access->offset / WORD];
+    if (access->kind != ACCESS_READ || access->bytes != WORD) return false;
+    if (cell->interval != race->interval) *cell = (Cell){.interval = race->interval & INTERVAL_LAST};
+    if (cell->divided || cell->lists[ACCESS_WRITE] || cell->lists[ACCESS_ATOMIC]) return false;
+    list_add(race, &cell->lists[ACCESS_READ], access);
     return true;
 }
 
-bool race_touch(Race *race, const RaceTouch *touch)
+bool race_access(Race *race, const RaceAccess *access)
 {
-    uint32_t bit = 1u << touch->warp->index;
-    if (race->due & bit && touch->kind != TOUCH_ATOMIC) {
-        race->clocks.now[touch->warp->index]++;
+    uint32_t bit = 1u << access->warp->index;
+    if (race->due & bit && access->kind != ACCESS_ATOMIC) {
+        race->clocks.now[access->warp->index]++;
         race->due &= ~bit;
     }
-    if (read_quickly(race, touch)) return has_memory(race, touch->warp);
-    uint32_t end = touch->offset + touch->bytes, bytes;
-    for (uint32_t at = touch->offset; at < end; at += bytes) {
+    if (read_quickly(race, access)) return has_memory(race, access->warp);
+    uint32_t end = access->offset + access->bytes, bytes;
+    for (uint32_t at = access->offset; at < end; at += bytes) {
         bytes = WORD - at % WORD < end - at ? WORD - at % WORD : end - at;
-        if (!touch_word(race, touch, at, bytes)) return false;
+        if (!access_word(race, access, at, bytes)) return false;
     }
-    return has_memory(race, touch->warp);
+    return has_memory(race, access->warp);
 }
 
-/* --- where threads meet ----------------------------------------------------------------------------- */
+/* --- synchronisation ----------------------------------------------------------------------------- */
 
 void race_acquire(Race *race, const Warp *warp, int lane, uint32_t offset)
 {
@@ -284,26 +286,26 @@ void race_arrive(Race *race, const Warp *warp, uint32_t barrier)
 
 void race_barrier(Race *race, const Block *block, uint32_t barrier)
 {
-    Meeting meeting = {.handed_on = race->clocks.of_barrier[barrier]};
+    Rendezvous rendezvous = {.published = race->clocks.of_barrier[barrier]};
     uint32_t threads = 0;
     for (uint32_t w = 0; w < block->warp_count; w++) {
         const Warp *warp = &block->warps[w];
         for (uint32_t n = 0; warp->started && !warp->done && n < warp->group_count; n++) {
             const Group *g = &warp->groups[n];
-            if (g->state == GROUP_BARRIER && g->member_mask == barrier) meeting.lanes[w] |= g->mask;
+            if (g->state == GROUP_BARRIER && g->barrier == barrier) rendezvous.lanes[w] |= g->mask;
         }
-        threads += lane_count(meeting.lanes[w]);
+        threads += lane_count(rendezvous.lanes[w]);
     }
     if (threads == (block->barriers[barrier].expected ? block->threads : block->live))
-        race_new_era(race); /* without a count, threads that have ended count as come */
+        race_new_interval(race); /* without a count, threads that have ended count as arrived */
     else
-        clocks_meet(&race->clocks, &meeting);
+        clocks_synchronize(&race->clocks, &rendezvous);
     clocks_drop_barrier(&race->clocks, barrier);
 }
 
 void race_warp(Race *race, const Warp *warp, uint32_t lanes)
 {
-    Meeting meeting = {0};
-    meeting.lanes[warp->index] = lanes;
-    clocks_meet(&race->clocks, &meeting);
+    Rendezvous rendezvous = {0};
+    rendezvous.lanes[warp->index] = lanes;
+    clocks_synchronize(&race->clocks, &rendezvous);
 }

@@ -1,12 +1,12 @@
-/* Who knows of whose accesses: clocks of threads, handed on where they meet. */
+/* Vector clocks of threads: joined where threads synchronise, released and acquired at barriers and words. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec/checks/race.h"
 
-static Clock *clock_new(Clocks *c)
+static VectorClock *clock_new(Clocks *c)
 {
-    Clock *clock = c->free;
+    VectorClock *clock = c->free;
     if (clock)
         c->free = clock->next;
     else
@@ -20,16 +20,16 @@ static Clock *clock_new(Clocks *c)
     return clock;
 }
 
-static void clock_drop(Clocks *c, Clock **place)
+static void clock_drop(Clocks *c, VectorClock **place)
 {
-    Clock *clock = *place;
+    VectorClock *clock = *place;
     *place = NULL;
     if (!clock || --clock->owners) return;
     clock->next = c->free;
     c->free = clock;
 }
 
-static void clock_join(const Clocks *c, Clock *into, const Clock *from)
+static void clock_join(const Clocks *c, VectorClock *into, const VectorClock *from)
 {
     if (!from || from == into) return;
     for (uint32_t t = 0; t < c->threads; t++)
@@ -37,10 +37,10 @@ static void clock_join(const Clocks *c, Clock *into, const Clock *from)
 }
 
 /* The clock at a place, for it alone to change; NULL without memory. */
-static Clock *clock_own(Clocks *c, Clock **place)
+static VectorClock *clock_own(Clocks *c, VectorClock **place)
 {
     if (*place && (*place)->owners == 1) return *place;
-    Clock *own = clock_new(c);
+    VectorClock *own = clock_new(c);
     if (!own) return NULL;
     clock_join(c, own, *place);
     clock_drop(c, place);
@@ -71,7 +71,7 @@ void clocks_close(Clocks *c)
 {
     if (c->of_thread && c->now && c->of_word && c->used) clocks_forget(c);
     while (c->free) {
-        Clock *next = c->free->next;
+        VectorClock *next = c->free->next;
         free(c->free);
         c->free = next;
     }
@@ -81,10 +81,10 @@ void clocks_close(Clocks *c)
     free(c->used);
 }
 
-/* A thread's clock, and that it has come as far as now itself, is added to the one at a place. */
-static void hand_on(Clocks *c, uint32_t thread, Clock **place)
+/* Joins a thread's clock, with its own time, into the clock at a place. */
+static void release(Clocks *c, uint32_t thread, VectorClock **place)
 {
-    Clock *clock = clock_own(c, place);
+    VectorClock *clock = clock_own(c, place);
     if (!clock) return;
     clock_join(c, clock, c->of_thread[thread]);
     clock->at[thread] = c->now[thread / WARP_LANES];
@@ -95,35 +95,35 @@ static uint32_t thread_of(const Warp *warp, int lane) { return warp->index * WAR
 void clocks_release(Clocks *c, const Warp *warp, int lane, uint32_t word)
 {
     if (!c->of_word[word]) c->used[c->used_count++] = word;
-    hand_on(c, thread_of(warp, lane), &c->of_word[word]);
+    release(c, thread_of(warp, lane), &c->of_word[word]);
     if (!c->of_word[word]) c->used_count--;
 }
 
 void clocks_acquire(Clocks *c, const Warp *warp, int lane, uint32_t word)
 {
     if (!c->of_word[word]) return;
-    Clock *own = clock_own(c, &c->of_thread[thread_of(warp, lane)]);
+    VectorClock *own = clock_own(c, &c->of_thread[thread_of(warp, lane)]);
     if (own) clock_join(c, own, c->of_word[word]);
 }
 
 void clocks_arrive(Clocks *c, const Warp *warp, uint32_t barrier)
 {
     for (uint32_t rest = warp->mask; rest; rest &= rest - 1)
-        hand_on(c, thread_of(warp, __builtin_ctz(rest)), &c->of_barrier[barrier]);
+        release(c, thread_of(warp, __builtin_ctz(rest)), &c->of_barrier[barrier]);
 }
 
 void clocks_drop_barrier(Clocks *c, uint32_t barrier) { clock_drop(c, &c->of_barrier[barrier]); }
 
-/* --- threads that meet ------------------------------------------------------------------------------ */
+/* --- synchronisation ------------------------------------------------------------------------------ */
 
 /* The one clock that all of them have already, and nobody else; else NULL. */
-static Clock *common(const Clocks *c, const Meeting *m)
+static VectorClock *common(const Clocks *c, const Rendezvous *m)
 {
-    Clock *first = NULL;
+    VectorClock *first = NULL;
     uint32_t count = 0;
     for (uint32_t w = 0; w < c->warps; w++) {
         for (uint32_t rest = m->lanes[w]; rest; rest &= rest - 1) {
-            Clock *clock = c->of_thread[w * WARP_LANES + (uint32_t)__builtin_ctz(rest)];
+            VectorClock *clock = c->of_thread[w * WARP_LANES + (uint32_t)__builtin_ctz(rest)];
             if (!clock || (count && clock != first)) return NULL;
             first = clock;
             count++;
@@ -132,9 +132,9 @@ static Clock *common(const Clocks *c, const Meeting *m)
     return first && first->owners == count ? first : NULL;
 }
 
-static void gather(Clocks *c, const Meeting *m, Clock *into)
+static void gather(Clocks *c, const Rendezvous *m, VectorClock *into)
 {
-    const Clock *last = NULL;
+    const VectorClock *last = NULL;
     for (uint32_t w = 0; w < c->warps; w++) {
         for (uint32_t rest = m->lanes[w]; rest; rest &= rest - 1) {
             uint32_t thread = w * WARP_LANES + (uint32_t)__builtin_ctz(rest);
@@ -144,18 +144,18 @@ static void gather(Clocks *c, const Meeting *m, Clock *into)
     }
 }
 
-void clocks_meet(Clocks *c, const Meeting *m)
+void clocks_synchronize(Clocks *c, const Rendezvous *m)
 {
-    Clock *clock = common(c, m);
+    VectorClock *clock = common(c, m);
     bool fresh = !clock;
     if (fresh && !(clock = clock_new(c))) return;
     gather(c, m, clock);
-    clock_join(c, clock, m->handed_on);
+    clock_join(c, clock, m->published);
     for (uint32_t w = 0; w < c->warps; w++) {
         if (!m->lanes[w]) continue;
         c->now[w]++;
         for (uint32_t rest = m->lanes[w]; fresh && rest; rest &= rest - 1) {
-            Clock **place = &c->of_thread[w * WARP_LANES + (uint32_t)__builtin_ctz(rest)];
+            VectorClock **place = &c->of_thread[w * WARP_LANES + (uint32_t)__builtin_ctz(rest)];
             clock_drop(c, place);
             *place = clock;
             clock->owners++;

@@ -5,8 +5,6 @@
 
 #include "exec/checks/check.h"
 
-enum { LAUNCH_FAILED = 719 };
-
 /* "file:line (PTX line n)" of an instruction of any function of the kernel's module. */
 static const char *place_of(const Block *block, const Insn *insn, char *out, size_t room)
 {
@@ -62,44 +60,44 @@ static void tell_thread(const Warp *warp, int lane, char *out, size_t room)
 
 /* --- races ------------------------------------------------------------------------------------------ */
 
-static const char *const kinds[TOUCH_KINDS] =
-    {[TOUCH_READ] = "read", [TOUCH_WRITE] = "write", [TOUCH_ATOMIC] = "atomic operation"};
+static const char *const kinds[ACCESS_KINDS] =
+    {[ACCESS_READ] = "read", [ACCESS_WRITE] = "write", [ACCESS_ATOMIC] = "atomic operation"};
 
-void race_report(const RaceTouch *touch, int lane, uint32_t offset, const RaceRecord *other, int other_lane,
-                 TouchKind other_kind)
+void race_report(const RaceAccess *access, int lane, uint32_t offset, const RaceRecord *other, int other_lane,
+                 AccessKind other_kind)
 {
-    Block *block = touch->warp->block;
+    Block *block = access->warp->block;
     char variable[128], thread[48], place[256];
-    bool same_warp = other->warp == touch->warp->index;
-    bool at_once = same_warp && other->insn == touch->insn && other_kind == TOUCH_WRITE;
+    bool same_warp = other->warp == access->warp->index;
+    bool at_once = same_warp && other->insn == access->insn && other_kind == ACCESS_WRITE;
     tell_variable(block, offset, variable, sizeof variable);
     tell_thread(&block->warps[other->warp], other_lane, thread, sizeof thread);
     place_of(block, other->insn, place, sizeof place);
     exec_fault(
-        touch->warp, touch->insn, lane, LAUNCH_FAILED,
+        access->warp, access->insn, lane, CUDA_ERROR_LAUNCH_FAILED,
         "race at offset 0x%x of shared memory%s: this %u-byte %s, and %s %u-byte %s by thread %s, %s: %s",
-        offset, variable, touch->bytes, kinds[touch->kind], other->bytes == 8 ? "an" : "a", other->bytes,
+        offset, variable, access->bytes, kinds[access->kind], other->bytes == 8 ? "an" : "a", other->bytes,
         kinds[other_kind], thread, place,
         at_once     ? "threads of a warp write different values to one place"
         : same_warp ? "no __syncwarp() or __syncthreads() lies between them"
                     : "no __syncthreads() lies between them");
 }
 
-void check_report_copy(const RaceTouch *touch, uint32_t offset, const Insn *copy, uint32_t thread)
+void check_report_copy(const RaceAccess *access, uint32_t offset, const Insn *copy, uint32_t thread)
 {
-    Block *block = touch->warp->block;
+    Block *block = access->warp->block;
     char variable[128], name[48], place[256];
     tell_variable(block, offset, variable, sizeof variable);
     tell_thread(&block->warps[thread / WARP_LANES], (int)(thread % WARP_LANES), name, sizeof name);
     place_of(block, copy, place, sizeof place);
     exec_fault(
-        touch->warp, touch->insn, __builtin_ctz(touch->lanes), LAUNCH_FAILED,
+        access->warp, access->insn, __builtin_ctz(access->lanes), CUDA_ERROR_LAUNCH_FAILED,
         "race at offset 0x%x of shared memory%s: this %u-byte %s, and an asynchronous copy by thread %s, %s: "
         "that thread has not waited for it (cp.async.wait_group, __pipeline_wait_prior())",
-        offset, variable, touch->bytes, kinds[touch->kind], name, place);
+        offset, variable, access->bytes, kinds[access->kind], name, place);
 }
 
-/* --- what nothing has written ----------------------------------------------------------------------- */
+/* --- uninitialised memory ----------------------------------------------------------------------- */
 
 static void tell_range(const Block *block, uint64_t address, char *out, size_t room)
 {
@@ -118,9 +116,10 @@ void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared,
         tell_variable(warp->block, first, where, sizeof where);
     else
         tell_range(warp->block, first, where, sizeof where);
-    exec_fault(warp, insn, lane, LAUNCH_FAILED, "%llu-byte read of what was never written: %s 0x%llx%s%s: %s",
-               (unsigned long long)bytes, shared ? "offset" : "the byte at", (unsigned long long)first,
-               shared ? " of shared memory" : "", where,
+    exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED,
+               "%llu-byte read of uninitialised memory: %s 0x%llx%s%s: %s", (unsigned long long)bytes,
+               shared ? "offset" : "the byte at", (unsigned long long)first, shared ? " of shared memory" : "",
+               where,
                shared ? "a thread of the block must write it first"
                       : "a kernel, a copy or a fill must write it first");
 }
@@ -133,7 +132,7 @@ void check_report_divergence(const Warp *warp, const Group *waiting, uint32_t ot
     char place[256];
     place_of(block, waiting->pc, place, sizeof place);
     exec_fault_plain(
-        block->grid, LAUNCH_FAILED,
+        block->grid, CUDA_ERROR_LAUNCH_FAILED,
         "kernel %s, block (%u,%u,%u), warp %u, %s: divergent threads at a barrier: lanes 0x%08x came "
         "to it, lanes 0x%08x %s; all threads of a warp must come to the same __syncthreads()",
         block->grid->function->name, block->id[0], block->id[1], block->id[2], warp->index, place,

@@ -1,13 +1,13 @@
-/* Barriers that only part of a warp comes to, or that are given what they cannot use.
+/* Divergent barriers, and barriers with a thread count that is wrong.
  *
  * The aligned forms (bar.*, which __syncthreads() is) want all threads of a warp that have not ended, at one
- * instruction. Lanes may come there in several groups all the same, as the interpreter runs them: what
- * counts is where the others are when the barrier is complete, or when they end. Lanes that have nothing left to do
+ * instruction. Lanes may come there in several groups all the same, as the interpreter runs them: what counts
+ * is where the others are when the barrier is complete, or when they end. Lanes that have nothing left to do
  * but to end when others come to the barrier have returned early, which is no error.
  */
 #include "exec/checks/check.h"
 
-enum { STEPS_TO_END = 4, LAUNCH_FAILED = 719 };
+enum { STEPS_TO_END = 4 };
 
 static bool is_aligned(const Insn *insn) { return !(insn->mods & BAR_APART); }
 
@@ -37,16 +37,16 @@ static bool count_is_good(Warp *warp, const Insn *insn, int l)
     if (insn->b != REF_ABSENT) {
         count = ROW(const uint32_t, warp, insn->b)[l];
         if (!count || count % WARP_LANES) {
-            exec_fault(warp, insn, l, LAUNCH_FAILED, "barrier %u of %u threads: a count is a multiple of %d",
-                       number, count, WARP_LANES);
+            exec_fault(warp, insn, l, CUDA_ERROR_LAUNCH_FAILED,
+                       "barrier %u of %u threads: a count is a multiple of %d", number, count, WARP_LANES);
             return false;
         }
     }
     if (number >= BARRIER_COUNT || !block->barriers[number].arrived) return true;
     if (block->barriers[number].expected) others = block->barriers[number].expected;
     if (others == count) return true;
-    exec_fault(warp, insn, l, LAUNCH_FAILED, "barrier %u of %u threads, and others wait there for %u", number,
-               count, others);
+    exec_fault(warp, insn, l, CUDA_ERROR_LAUNCH_FAILED,
+               "barrier %u of %u threads, and others wait there for %u", number, count, others);
     return false;
 }
 
@@ -69,7 +69,7 @@ bool check_arrival(Warp *warp, const Insn *insn)
             check_report_divergence(warp, g, warp->mask, "to another one");
             return false;
         }
-        if (!waits(g) && !has_returned(g) && !warp->scattered) checker->missed[warp->index] |= g->mask;
+        if (!waits(g) && !has_returned(g) && !warp->randomized) checker->missed[warp->index] |= g->mask;
     }
     return true;
 }
@@ -80,7 +80,7 @@ static void check_warp_at(const Warp *warp, uint32_t barrier)
     uint32_t here = 0, elsewhere = 0;
     for (uint32_t n = 0; n < warp->group_count; n++) {
         const Group *g = &warp->groups[n];
-        bool comes = waits(g) && g->member_mask == barrier;
+        bool comes = waits(g) && g->barrier == barrier;
         if (comes && is_aligned(g->pc)) first = g;
         if (comes)
             here |= g->mask;

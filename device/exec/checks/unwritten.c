@@ -1,4 +1,4 @@
-/* Bits of bytes that nothing has written. */
+/* Shadow bits of uninitialised bytes: see unwritten.h. */
 #define _GNU_SOURCE
 #include "exec/checks/unwritten.h"
 

@@ -1,7 +1,8 @@
-/* Which bytes of a range of addresses nothing has written: one bit a byte, set where that is so.
+/* Shadow memory for uninitialised bytes: one bit a byte of a range of addresses, set where nothing was
+ * written.
  *
- * Bits of a large range are pages that appear when they are first set. Several threads may set and clear
- * bits at a time.
+ * Bits of a large range are pages that appear when they are first set. Several threads may set and clear bits
+ * at a time.
  */
 #ifndef DEVICE_EXEC_CHECKS_UNWRITTEN_H
 #define DEVICE_EXEC_CHECKS_UNWRITTEN_H

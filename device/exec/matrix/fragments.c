@@ -1,5 +1,5 @@
-/* Fragments of matrices to and from memory, and across the lanes of a warp: ldmatrix, stmatrix, movmatrix, wmma.load
- * and wmma.store. All 32 lanes take part, or there is a fault. */
+/* Fragments of matrices to and from memory, and across the lanes of a warp: ldmatrix, stmatrix, movmatrix,
+ * wmma.load and wmma.store. All 32 lanes take part, or there is a fault. */
 #include <string.h>
 
 #include "exec/checks/check.h"
@@ -17,7 +17,8 @@ static uint64_t address_of(const Collective *all, unsigned lane)
                                    : ((const uint64_t *)(const void *)row)[lane];
 }
 
-/* The host's address of bytes, aligned for `unit`; NULL and, unless it only asks, a fault where there are none. */
+/* The host's address of bytes, aligned for `unit`; NULL and, unless it only asks, a fault where there are
+ * none. */
 static uint8_t *place_of(const Collective *all, unsigned lane, uint64_t address, uint64_t bytes, uint32_t unit,
                          bool write, bool ask)
 {
@@ -31,7 +32,7 @@ static uint8_t *place_of(const Collective *all, unsigned lane, uint64_t address,
 static uint8_t *checked(const Collective *all, unsigned lane, uint8_t *place, uint32_t bytes, bool write)
 {
     if (!place || !all->warp->block->checker) return place;
-    TouchKind kind = write ? TOUCH_WRITE : TOUCH_READ;
+    AccessKind kind = write ? ACCESS_WRITE : ACCESS_READ;
     return check_reach(all->warp, all->insn[lane], (int)lane, place, bytes, kind) ? place : NULL;
 }
 
@@ -149,7 +150,7 @@ static bool find_stored(Stored *s, const Collective *all, bool write)
     s->bits = matrix_type_bits(f->type);
     for (unsigned l = 1; l < WARP_LANES; l++) {
         if (address_of(all, l) == s->address && stride_of(all, l, access) == s->stride) continue;
-        exec_fault(all->warp, all->insn[l], (int)l, 719,
+        exec_fault(all->warp, all->insn[l], (int)l, CUDA_ERROR_LAUNCH_FAILED,
                    "the lanes of a warp give different addresses or strides of one matrix");
         return false;
     }
@@ -229,8 +230,8 @@ void matrix_execute(const Collective *all)
     int first = __builtin_ctz(all->lanes);
     const Insn *insn = all->insn[first];
     if (all->lanes != FULL_MASK || !is_one_form(all)) {
-        exec_fault(all->warp, insn, first, 719, "%s is for all 32 threads of a warp, at one instruction",
-                   exec_op_names[insn->op]);
+        exec_fault(all->warp, insn, first, CUDA_ERROR_LAUNCH_FAILED,
+                   "%s is for all 32 threads of a warp, at one instruction", exec_op_names[insn->op]);
         return;
     }
     switch (insn->op) {

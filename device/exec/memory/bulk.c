@@ -1,5 +1,5 @@
-/* cp.async.bulk: a lane copies many bytes between global and shared memory. Done at once, like all copies that a
- * program takes for asynchronous. */
+/* cp.async.bulk: a lane copies many bytes between global and shared memory. Done when it is issued, like
+ * cp.async. */
 #include <string.h>
 
 #include "exec/checks/check.h"
@@ -11,7 +11,8 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
 {
     uint32_t bytes = ROW(const uint32_t, warp, insn->c)[lane];
     if (bytes % BULK_UNIT) {
-        exec_fault(warp, insn, lane, 719, "a copy of %u bytes, which is no multiple of %d", bytes, BULK_UNIT);
+        exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED, "a copy of %u bytes, which is no multiple of %d",
+                   bytes, BULK_UNIT);
         return false;
     }
     if (bytes) {
@@ -28,8 +29,8 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
         uint8_t *to = from ? range_reach(warp, insn, lane, &target) : NULL;
         if (!to) return false;
         if (warp->block->checker
-            && (!check_reach(warp, insn, lane, from, bytes, TOUCH_READ)
-                || !check_reach(warp, insn, lane, to, bytes, TOUCH_WRITE)))
+            && (!check_reach(warp, insn, lane, from, bytes, ACCESS_READ)
+                || !check_reach(warp, insn, lane, to, bytes, ACCESS_WRITE)))
             return false;
         memmove(to, from, bytes);
     }

@@ -1,4 +1,4 @@
-/* Barriers in shared memory. Lanes arrive one after the other; the memory belongs to the block's worker alone. */
+/* mbarrier objects. Lanes arrive one after the other; the memory belongs to the block's worker alone. */
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"
 
@@ -71,24 +71,24 @@ static bool read_state(Place *p)
     memcpy(&word, p->warp->block->shared + p->offset, sizeof word);
     p->state = unpack(word);
     if (p->state.valid) return true;
-    exec_fault(p->warp, p->insn, p->lane, 719,
+    exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_LAUNCH_FAILED,
                "the mbarrier at offset 0x%llx of shared memory was not initialised, or written over",
                (unsigned long long)p->offset);
     return false;
 }
 
 /* False where a check finds a fault. */
-static bool check(const Place *p, TouchKind kind)
+static bool check(const Place *p, AccessKind kind)
 {
     const Block *block = p->warp->block;
     return !block->checker
            || check_reach(p->warp, p->insn, p->lane, block->shared + p->offset, sizeof(uint64_t), kind);
 }
 
-static bool fetch(Place *p) { return locate(p) && read_state(p) && check(p, TOUCH_ATOMIC); }
+static bool fetch(Place *p) { return locate(p) && read_state(p) && check(p, ACCESS_ATOMIC); }
 
-/* What the lane did before is seen by those who wait for the phase. */
-static void hand_on(const Place *p)
+/* Release: what the lane did before happens before what follows a wait for the phase. */
+static void release_clock(const Place *p)
 {
     if (p->warp->block->checker) check_release(p->warp, p->lane, p->offset);
 }
@@ -105,7 +105,7 @@ static void store(const Place *p)
 static void release(Warp *warp, Group *g, bool result)
 {
     uint32_t *word = (uint32_t *)(void *)(warp->registers + g->frame + (g->pc->d & REF_OFFSET_MASK));
-    if (result && warp->block->checker) check_acquire(warp, g->mask, g->member_mask);
+    if (result && warp->block->checker) check_acquire(warp, g->mask, g->mbarrier);
     *word = (*word & ~g->mask) | (result ? g->mask : 0);
     g->state = GROUP_READY;
     g->pc++;
@@ -119,7 +119,7 @@ static void release_all(Block *block, uint64_t offset, bool every, bool result, 
         if (!warp->started || warp->done) continue;
         for (uint32_t n = 0; n < warp->group_count; n++) {
             Group *g = &warp->groups[n];
-            if (g->state != GROUP_MBARRIER || (!every && g->member_mask != offset)) continue;
+            if (g->state != GROUP_MBARRIER || (!every && g->mbarrier != offset)) continue;
             release(warp, g, result);
             *any = true;
         }
@@ -134,7 +134,7 @@ bool mbarrier_expire(Block *block)
     return any;
 }
 
-/* Those who wait there go on: with the phase that is over, or to look again. */
+/* Releases those who wait there: the phase is complete, or they look again. */
 static void wake(const Place *p, bool result)
 {
     bool any = false;
@@ -143,7 +143,7 @@ static void wake(const Place *p, bool result)
     if (any && p->warp->current) group_refresh(p->warp);
 }
 
-/* Ends the phase if nothing is to come. */
+/* Completes the phase if nothing is pending. */
 static void settle(Place *p)
 {
     Mbarrier *m = &p->state;
@@ -157,7 +157,7 @@ static void settle(Place *p)
     if (over) wake(p, true);
 }
 
-/* True when the phase that the lane waits for is over. */
+/* True when the phase that the lane waits for is complete. */
 static bool is_over(const Place *p)
 {
     if (p->insn->mods & MBARRIER_PARITY)
@@ -184,7 +184,7 @@ const Insn *mbarrier_wait(Warp *warp, const Insn *insn)
         Group *g = warp->current;
         g->pc = insn;
         g->state = GROUP_MBARRIER;
-        g->member_mask = (uint32_t)first;
+        g->mbarrier = (uint32_t)first;
         g->waited = ++warp->turn;
         warp->fuel = FUEL_PLAIN; /* for its next turn */
         warp->block->mbarrier_waits = true;
@@ -200,7 +200,7 @@ const Insn *mbarrier_wait(Warp *warp, const Insn *insn)
 static bool check_count(const Place *p, uint32_t count, uint32_t most)
 {
     if (count >= 1 && count <= most) return true;
-    exec_fault(p->warp, p->insn, p->lane, 719,
+    exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_LAUNCH_FAILED,
                "%u threads at the mbarrier at offset 0x%llx of shared memory, where 1 to %u are possible",
                count, (unsigned long long)p->offset, most);
     return false;
@@ -211,7 +211,7 @@ static bool add_bytes(Place *p, int64_t bytes)
     int64_t sum = p->state.tx + bytes;
     p->state.tx = (int32_t)sum;
     if (sum >= -COUNT_MOST && sum <= COUNT_MOST) return true;
-    exec_fault(p->warp, p->insn, p->lane, 719,
+    exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_LAUNCH_FAILED,
                "the mbarrier at offset 0x%llx of shared memory would wait for %lld bytes: it counts to %d",
                (unsigned long long)p->offset, (long long)sum, COUNT_MOST);
     return false;
@@ -231,7 +231,7 @@ static const Insn *each_lane(Warp *warp, const Insn *insn, bool (*step)(Place *)
 static bool init_step(Place *p)
 {
     uint32_t count = ROW(const uint32_t, p->warp, p->insn->b)[p->lane];
-    if (!locate(p) || !check_count(p, count, COUNT_MOST) || !check(p, TOUCH_WRITE)) return false;
+    if (!locate(p) || !check_count(p, count, COUNT_MOST) || !check(p, ACCESS_WRITE)) return false;
     p->state = (Mbarrier){.threads = count, .pending = count, .valid = true};
     store(p);
     wake(p, false);
@@ -252,7 +252,7 @@ static bool tx_step(Place *p)
     int64_t bytes = ROW(const uint32_t, p->warp, p->insn->b)[p->lane];
     bool complete = p->insn->mods & MBARRIER_COMPLETE;
     if (!fetch(p) || !add_bytes(p, complete ? -bytes : bytes)) return false;
-    hand_on(p);
+    release_clock(p);
     if (complete)
         settle(p);
     else
@@ -272,7 +272,7 @@ static bool arrive_step(Place *p)
     }
     uint32_t most = p->state.pending - (insn->mods & MBARRIER_NO_COMPLETE && p->state.pending ? 1 : 0);
     if (!check_count(p, count, most)) return false;
-    hand_on(p);
+    release_clock(p);
     p->state.pending -= count;
     if (insn->mods & MBARRIER_DROP) p->state.threads -= count;
     settle(p);
@@ -282,9 +282,9 @@ static bool arrive_step(Place *p)
 bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t offset, uint32_t bytes)
 {
     Place p = {.warp = warp, .insn = insn, .lane = lane, .offset = offset};
-    if (!is_place(&p) || !read_state(&p) || !check(&p, TOUCH_ATOMIC) || !add_bytes(&p, -(int64_t)bytes))
+    if (!is_place(&p) || !read_state(&p) || !check(&p, ACCESS_ATOMIC) || !add_bytes(&p, -(int64_t)bytes))
         return false;
-    hand_on(&p);
+    release_clock(&p);
     settle(&p);
     return true;
 }

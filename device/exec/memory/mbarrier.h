@@ -1,9 +1,9 @@
-/* Barriers that programs keep in shared memory, 64 bits each: how many threads and bytes of copies are still to
- * come in the running phase, how many threads a phase waits for, and the phase's parity.
+/* mbarrier objects in shared memory, 64 bits each: the pending count and the pending bytes (tx-count) of the
+ * current phase, the expected count of a phase, and the phase's parity.
  *
- * A thread that waits for a phase is parked like one at a block's barrier, and set free by the arrival that
- * completes it. Waits have an end: where nothing else can run they come back false, as a program may go on
- * without. Only when a block has done nothing but that for long is it told to be stuck. */
+ * A thread that waits for a phase is parked like one at a block's barrier, and released by the arrival that
+ * completes it. Waits time out, as try_wait may: where nothing else can run they return false. Only a block
+ * that has done nothing but time out for long is deadlocked. */
 #ifndef DEVICE_EXEC_MEMORY_MBARRIER_H
 #define DEVICE_EXEC_MEMORY_MBARRIER_H
 
@@ -27,13 +27,13 @@ const Insn *mbarrier_arrive(Warp *warp, const Insn *insn);
 const Insn *mbarrier_wait(Warp *warp, const Insn *insn);
 const Insn *mbarrier_pending(Warp *warp, const Insn *insn);
 
-/* Copies many bytes; then they arrive at a barrier, if there is one. */
+/* cp.async.bulk: copies, then complete_tx at an mbarrier, if there is one. */
 const Insn *bulk_copy(Warp *warp, const Insn *insn);
 
-/* Bytes of a lane's copy have come: false after a fault. */
+/* complete_tx: bytes of a lane's copy have arrived; false after a fault. */
 bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t offset, uint32_t bytes);
 
-/* Ends the waits of the block's parked groups with false; true when there were any. */
+/* Times out the waits of the block's parked groups; true when there were any. */
 bool mbarrier_expire(Block *block);
 
 #endif

@@ -73,8 +73,8 @@ struct MemoryMap {
 
 static uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
 
-/* The bin for slots of at least need bytes; *slot_size becomes the size of its slots, for which the bin is the
- * same. */
+/* The bin for slots of at least need bytes; *slot_size becomes the size of its slots, for which the bin is
+ * the same. */
 static int bin_of(uint64_t need, uint64_t *slot_size)
 {
     if (need >= HUGE_PAGE) need = align_up(need, HUGE_PAGE);
@@ -90,7 +90,7 @@ static int bin_of(uint64_t need, uint64_t *slot_size)
     return FINE_BINS + (power - 15) * 8 + (int)eighths;
 }
 
-static uint64_t gap_behind(uint64_t size)
+static uint64_t gap_after(uint64_t size)
 {
     if (size < 64 * KIB) return ALIGN;
     return size < MIB ? PAGE : 64 * KIB;
@@ -206,9 +206,9 @@ static bool reserve_locked(MemoryMap *map)
 /* There is room: reserve_locked was asked. */
 static void insert_locked(MemoryMap *map, Entry *entry)
 {
-    size_t at = count_upto_locked(map, entry->range.base), behind = map->count - at;
-    memmove(map->bases + at + 1, map->bases + at, behind * sizeof *map->bases);
-    memmove(map->entries + at + 1, map->entries + at, behind * sizeof *map->entries);
+    size_t at = count_upto_locked(map, entry->range.base), later = map->count - at;
+    memmove(map->bases + at + 1, map->bases + at, later * sizeof *map->bases);
+    memmove(map->entries + at + 1, map->entries + at, later * sizeof *map->entries);
     map->bases[at] = entry->range.base;
     map->entries[at] = entry;
     map->count++;
@@ -216,9 +216,9 @@ static void insert_locked(MemoryMap *map, Entry *entry)
 
 static void remove_locked(MemoryMap *map, const Entry *entry)
 {
-    size_t at = count_upto_locked(map, entry->range.base) - 1, behind = map->count - at - 1;
-    memmove(map->bases + at, map->bases + at + 1, behind * sizeof *map->bases);
-    memmove(map->entries + at, map->entries + at + 1, behind * sizeof *map->entries);
+    size_t at = count_upto_locked(map, entry->range.base) - 1, later = map->count - at - 1;
+    memmove(map->bases + at, map->bases + at + 1, later * sizeof *map->bases);
+    memmove(map->entries + at, map->entries + at + 1, later * sizeof *map->entries);
     map->count--;
 }
 
@@ -349,7 +349,7 @@ static MemoryRange describe(MemoryMap *map, uint64_t base, const MemoryRequest *
 /* The room for a range of that size. Large slots start at a huge page, others at a multiple of ALIGN. */
 static uint64_t slot_for(uint64_t size, uint64_t align)
 {
-    uint64_t need = size + gap_behind(size);
+    uint64_t need = size + gap_after(size);
     if (size > LARGE && need < HUGE_PAGE) need = HUGE_PAGE;
     return align > (need < HUGE_PAGE ? ALIGN : HUGE_PAGE) ? need + align : need;
 }
@@ -381,7 +381,8 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
     return base;
 }
 
-/* Poisons a freed range, or gives the pages of a large one back: those of a file by cutting them out of it. */
+/* Poisons a freed range, or gives the pages of a large one back: those of a file by cutting them out of it.
+ */
 static void spoil(const MemoryRange *range)
 {
     uint8_t *start = (uint8_t *)(uintptr_t)range->base;
@@ -429,14 +430,6 @@ static bool overlaps_locked(const MemoryMap *map, uint64_t address, uint64_t siz
         if (range->state == MEMORY_LIVE) return true;
     }
     return false;
-}
-
-bool memory_map_overlaps(MemoryMap *map, uint64_t address, uint64_t size)
-{
-    pthread_rwlock_rdlock(&map->lock);
-    bool overlaps = overlaps_locked(map, address, size ? size : 1);
-    pthread_rwlock_unlock(&map->lock);
-    return overlaps;
 }
 
 static bool meets(const Region *region, uint64_t base, uint64_t size)

@@ -1,7 +1,7 @@
 /* The memory map: every range of addresses that a kernel or a copy may touch.
  *
  * Allocations come from large reservations of address space, with their exact sizes remembered and a gap
- * behind each, so that an access one element past the end is found. Freed ranges are poisoned and kept in
+ * after each, so that an access one element past the end is found. Freed ranges are poisoned and kept in
  * quarantine before their addresses are used again. Host memory that the program registers is entered under
  * its own addresses. One map serves all virtual devices of the process (unified addressing):
  * MemoryRange.device tells them apart.
@@ -85,8 +85,8 @@ bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out);
 /* The live range that contains [address, address + size); size 0 counts as 1. */
 bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
 
-/* A pool's memory is freed and handed out again in the order of streams, while the program is ahead of them. So
- * there are two views of a range: what calls of the program are told, and what kernels find when they run.
+/* A pool's memory is freed and handed out again in the order of streams, while the program is ahead of them.
+ * So there are two views of a range: what calls of the program are told, and what kernels find when they run.
  * The functions above give the second; for all other memory both are the same. */
 /* The range that contains [address, address + size) as calls see it; size 0 counts as 1. */
 bool memory_map_told(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
@@ -94,12 +94,10 @@ bool memory_map_told(MemoryMap *map, uint64_t address, uint64_t size, MemoryRang
 bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out);
 /* Calls find a new range at base, where a pool's range was withdrawn. Returns it. */
 MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest *request);
-/* The stream has come to where kernels find that range (unless one of the same place has come since), and to
- * where they find it no more. */
+/* The stream has reached the point from which kernels find that range (unless one of the same place has come
+ * since), and the point from which they find it no more. */
 void memory_map_begin(MemoryMap *map, const MemoryRange *range);
 void memory_map_end(MemoryMap *map, const MemoryRange *range);
-/* Whether any live range of the map intersects [address, address + size). */
-bool memory_map_overlaps(MemoryMap *map, uint64_t address, uint64_t size);
 /* Whether the address lies in the map's own reservations, where nothing but its ranges may be touched. */
 bool memory_map_reserves(const MemoryMap *map, uint64_t address);
 /* How another process finds a range: this process's descriptor of the file behind it, the file's inode, by
@@ -124,8 +122,8 @@ bool memory_map_watch(MemoryMap *map);
 void memory_map_written(MemoryMap *map, uint64_t address, uint64_t size);
 void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size);
 void memory_map_moved(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size);
-/* Managed memory was discarded: unwritten, until a call or a kernel writes it, or the host, which shows in the
- * bytes that are put there. */
+/* Managed memory was discarded: unwritten, until a call or a kernel writes it, or the host, which shows in
+ * the bytes that are put there. */
 void memory_map_discarded(MemoryMap *map, uint64_t address, uint64_t size);
 /* True when nothing has written some of these bytes; *first is the first of them. */
 bool memory_map_unwritten(MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first);

@@ -1,4 +1,4 @@
-/* Which addresses a lane may touch: the memory map's ranges, and what belongs to the launch itself.
+/* Which addresses a lane may access: the memory map's ranges, and what belongs to the launch itself.
  *
  * Workers keep the range that each load or store hit last; what is not in there comes here. The cache is
  * emptied when a range of the map has gone away and when the worker turns to another block.

@@ -84,7 +84,7 @@ LANE_FN f32 mufu_sqrt_of(f32 x, f64 value)
     return mufu_root(x, mufu_scaled(value, mufu_exponent(f32_bits(x)) >> 1), 0, F32_INF);
 }
 
-/* 2^t = 2^n 2^f, of t the first 23 bits behind the point; a negative one that has such bits becomes the
+/* 2^t = 2^n 2^f, of t the first 23 bits after the point; a negative one that has such bits becomes the
  * complement of its size. */
 LANE_FN s32 mufu_ex2_fixed(f32 x)
 {
@@ -100,7 +100,7 @@ LANE_FN f32 mufu_ex2_of(f32 x, f64 value)
     return x != x ? f32_from(F32_NAN) : r;
 }
 
-/* log2(m) + n: the logarithm has 36 bits behind the point; a negative sum is complemented, not negated. */
+/* log2(m) + n: the logarithm has 36 bits after the point; a negative sum is complemented, not negated. */
 LANE_FN b32 mufu_lg2_place(f32 x) { return f32_bits(x) & 0x7fffff; }
 LANE_FN f32 mufu_lg2_of(f32 x, f64 value)
 {
@@ -114,7 +114,7 @@ LANE_FN f32 mufu_lg2_of(f32 x, f64 value)
     return (bits & F32_INF) == 0 ? -__builtin_inff() : r;
 }
 
-/* sin of x / (2 pi) turns, cut to a float, and of those the first 25 bits behind the point: two for the
+/* sin of x / (2 pi) turns, cut to a float, and of those the first 25 bits after the point: two for the
  * quadrant, to which first is added, the others complemented in every second one. */
 LANE_FN u32 mufu_turns(f32 x)
 {

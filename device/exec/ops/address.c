@@ -102,7 +102,7 @@ static const Insn *take_stack(Warp *w, const Insn *i)
     }
     top = limit - g->dynamic;
     if (most > top || ((top - most) & ~(align - 1)) < g->local + g->function->local_size)
-        return exec_fault(w, i, __builtin_ctz(w->mask), 719,
+        return exec_fault(w, i, __builtin_ctz(w->mask), CUDA_ERROR_LAUNCH_FAILED,
                           "stack overflow: alloca of %llu bytes, a thread has %llu in all (see the stack "
                           "size limit)", (unsigned long long)most, (unsigned long long)limit);
     top = (top - most) & ~(align - 1);

@@ -1,7 +1,7 @@
 /* Addresses of a warp, half a warp (16 lanes) at a time: what they have in common decides how fast an
  * access is.
  *
- * Of 16 addresses that are all the same (even) or follow each other (dense) only one check and one vector
+ * Of 16 addresses that are all the same (uniform) or consecutive (dense) only one check and one vector
  * move is needed; others are checked together and gathered. Halves, because tiles of 16 columns are what
  * kernels use.
  * A lane's host address is always base + address: generic addresses have base imm, shared ones the block's

@@ -1,7 +1,7 @@
 /* Arithmetic and comparison of affine rows: three numbers where they are known and the result is affine too,
  * else the operation on rows that the name comes from.
  *
- * Numbers of 32-bit rows are kept as the row has them: starts without sign, the step with it.
+ * Numbers of 32-bit rows are kept as the row has them: bases unsigned, the stride signed.
  */
 #include "exec/ops/affine_rows.h"
 
@@ -11,13 +11,13 @@
 
 #define NOINLINE static __attribute__((noinline))
 
-/* --- results: false where they are not on a line ------------------------------------------------------------ */
+/* --- results: false where they are not affine ------------------------------------------------------------ */
 
 LANE_FN bool affine_copy(const Affine *a, Affine *r)
 {
     r->low = a->low;
     r->high = a->high;
-    r->step = a->step;
+    r->stride = a->stride;
     return true;
 }
 
@@ -25,7 +25,7 @@ LANE_FN bool affine_add(const Affine *a, const Affine *b, Affine *r)
 {
     r->low = (s64)((u64)a->low + (u64)b->low);
     r->high = (s64)((u64)a->high + (u64)b->high);
-    r->step = (s64)((u64)a->step + (u64)b->step);
+    r->stride = (s64)((u64)a->stride + (u64)b->stride);
     return true;
 }
 
@@ -33,7 +33,7 @@ LANE_FN bool affine_sub(const Affine *a, const Affine *b, Affine *r)
 {
     r->low = (s64)((u64)a->low - (u64)b->low);
     r->high = (s64)((u64)a->high - (u64)b->high);
-    r->step = (s64)((u64)a->step - (u64)b->step);
+    r->stride = (s64)((u64)a->stride - (u64)b->stride);
     return true;
 }
 
@@ -41,20 +41,20 @@ LANE_FN bool affine_scale(const Affine *a, s64 factor, Affine *r)
 {
     r->low = (s64)((u64)a->low * (u64)factor);
     r->high = (s64)((u64)a->high * (u64)factor);
-    r->step = (s64)((u64)a->step * (u64)factor);
+    r->stride = (s64)((u64)a->stride * (u64)factor);
     return true;
 }
 
-LANE_FN bool is_even(const Affine *a) { return a->step == 0 && a->low == a->high; }
+LANE_FN bool is_uniform(const Affine *a) { return a->stride == 0 && a->low == a->high; }
 
 LANE_FN bool affine_mul(const Affine *a, const Affine *b, Affine *r)
 {
-    if (is_even(b)) return affine_scale(a, b->low, r);
-    if (is_even(a)) return affine_scale(b, a->low, r);
-    if (a->step != 0 || b->step != 0) return false;
+    if (is_uniform(b)) return affine_scale(a, b->low, r);
+    if (is_uniform(a)) return affine_scale(b, a->low, r);
+    if (a->stride != 0 || b->stride != 0) return false;
     r->low = (s64)((u64)a->low * (u64)b->low);
     r->high = (s64)((u64)a->high * (u64)b->high);
-    r->step = 0;
+    r->stride = 0;
     return true;
 }
 
@@ -67,7 +67,7 @@ LANE_FN bool affine_mad(const Affine *a, const Affine *b, const Affine *c, Affin
 LANE_FN bool affine_shift_left(const Affine *a, const Affine *b, unsigned bits, Affine *r)
 {
     const u32 by = (u32)b->low;
-    return is_even(b) && affine_scale(a, by < bits ? (s64)((u64)1 << by) : 0, r);
+    return is_uniform(b) && affine_scale(a, by < bits ? (s64)((u64)1 << by) : 0, r);
 }
 
 /* A row of 32 bits as one of 64, extended by T: no half may run over the end of T's range. */
@@ -76,15 +76,15 @@ LANE_FN bool affine_shift_left(const Affine *a, const Affine *b, unsigned bits, 
     { \
         r->low = (T)a->low; \
         r->high = (T)a->high; \
-        r->step = a->step; \
-        const s64 rise = 15 * a->step, low = r->low + rise, high = r->high + rise; \
+        r->stride = a->stride; \
+        const s64 rise = 15 * a->stride, low = r->low + rise, high = r->high + rise; \
         return low == (T)low && high == (T)high; \
     } \
     LANE_FN bool wide_mul_##T(const Affine *a, const Affine *b, Affine *r) \
     { \
         Affine x; \
-        if (is_even(b)) return widen_##T(a, &x) && affine_scale(&x, (T)b->low, r); \
-        return is_even(a) && widen_##T(b, &x) && affine_scale(&x, (T)a->low, r); \
+        if (is_uniform(b)) return widen_##T(a, &x) && affine_scale(&x, (T)b->low, r); \
+        return is_uniform(a) && widen_##T(b, &x) && affine_scale(&x, (T)a->low, r); \
     } \
     LANE_FN bool wide_mad_##T(const Affine *a, const Affine *b, const Affine *c, Affine *r) \
     { \
@@ -94,8 +94,8 @@ LANE_FN bool affine_shift_left(const Affine *a, const Affine *b, unsigned bits, 
 WIDEN_FN(s32)
 WIDEN_FN(u32)
 
-#define LEVEL(x) (a->step | b->step ? false : (r->low = LEVEL_OF(x, low), r->high = LEVEL_OF(x, high), r->step = 0, true))
-#define LEVEL_OF(x, at) x((u32)a->at, (u32)b->at)
+#define UNIFORM(x) (a->stride | b->stride ? false : (r->low = UNIFORM_OF(x, low), r->high = UNIFORM_OF(x, high), r->stride = 0, true))
+#define UNIFORM_OF(x, at) x((u32)a->at, (u32)b->at)
 #define AND(x, y) ((x) & (y))
 #define OR(x, y) ((x) | (y))
 #define SHR_U(x, y) ((y) > 31 ? 0 : (x) >> ((y) & 31))
@@ -109,8 +109,8 @@ WIDEN_FN(u32)
 
 /* --- handlers ------------------------------------------------------------------------------------------------- */
 
-#define STORE_32(d, r) ((d)->low = (u32)(r).low, (d)->high = (u32)(r).high, (d)->step = (s32)(r).step)
-#define STORE_64(d, r) ((d)->low = (r).low, (d)->high = (r).high, (d)->step = (r).step)
+#define STORE_32(d, r) ((d)->low = (u32)(r).low, (d)->high = (u32)(r).high, (d)->stride = (s32)(r).stride)
+#define STORE_64(d, r) ((d)->low = (r).low, (d)->high = (r).high, (d)->stride = (r).stride)
 #define SOURCE_0(ref) a
 #define SOURCE_32(ref) AFFINE_AT(w, ref)
 #define SOURCE_64(ref) AFFINE_AT(w, ref)
@@ -170,37 +170,37 @@ ON_NUMBERS(mad_wide_s32, 64, 32, 32, 64, wide_mad_s32(a, b, c, r))
 ON_NUMBERS(mad_wide_u32, 64, 32, 32, 64, wide_mad_u32(a, b, c, r))
 ON_NUMBERS(shl_b32, 32, 32, 32, 0, affine_shift_left(a, b, 32, r))
 ON_NUMBERS(shl_b64, 64, 64, 32, 0, affine_shift_left(a, b, 64, r))
-ON_NUMBERS(and_b32, 32, 32, 32, 0, LEVEL(AND))
-ON_NUMBERS(or_b32, 32, 32, 32, 0, LEVEL(OR))
-ON_NUMBERS(shr_s32, 32, 32, 32, 0, LEVEL(SHR_S))
-ON_NUMBERS(shr_u32, 32, 32, 32, 0, LEVEL(SHR_U))
-ON_NUMBERS(min_s32, 32, 32, 32, 0, LEVEL(MIN_S))
-ON_NUMBERS(max_s32, 32, 32, 32, 0, LEVEL(MAX_S))
-ON_NUMBERS(min_u32, 32, 32, 32, 0, LEVEL(MIN_U))
-ON_NUMBERS(max_u32, 32, 32, 32, 0, LEVEL(MAX_U))
+ON_NUMBERS(and_b32, 32, 32, 32, 0, UNIFORM(AND))
+ON_NUMBERS(or_b32, 32, 32, 32, 0, UNIFORM(OR))
+ON_NUMBERS(shr_s32, 32, 32, 32, 0, UNIFORM(SHR_S))
+ON_NUMBERS(shr_u32, 32, 32, 32, 0, UNIFORM(SHR_U))
+ON_NUMBERS(min_s32, 32, 32, 32, 0, UNIFORM(MIN_S))
+ON_NUMBERS(max_s32, 32, 32, 32, 0, UNIFORM(MAX_S))
+ON_NUMBERS(min_u32, 32, 32, 32, 0, UNIFORM(MIN_U))
+ON_NUMBERS(max_u32, 32, 32, 32, 0, UNIFORM(MAX_U))
 
 /* --- comparisons ------------------------------------------------------------------------------------------------ */
 
 /* The last lane of a half; false where the half runs over the end of T's range. */
 #define LAST_FN(T) \
-    LANE_FN bool last_##T(s64 start, s64 step, T *last) \
+    LANE_FN bool last_##T(s64 start, s64 stride, T *last) \
     { \
-        const s64 end = (s64)(T)start + 15 * step; \
+        const s64 end = (s64)(T)start + 15 * stride; \
         *last = (T)end; \
         return end == (T)end; \
     }
 LAST_FN(s32)
 LAST_FN(u32)
-LANE_FN bool last_s64(s64 start, s64 step, s64 *last)
+LANE_FN bool last_s64(s64 start, s64 stride, s64 *last)
 {
     s64 rise;
-    return !__builtin_mul_overflow(step, 15, &rise) && !__builtin_add_overflow(start, rise, last);
+    return !__builtin_mul_overflow(stride, 15, &rise) && !__builtin_add_overflow(start, rise, last);
 }
-LANE_FN bool last_u64(s64 start, s64 step, u64 *last)
+LANE_FN bool last_u64(s64 start, s64 stride, u64 *last)
 {
     s64 end = 0;
-    bool fits = step == 0 || (start >= 0 && last_s64(start, step, &end) && end >= 0);
-    *last = step == 0 ? (u64)start : (u64)end;
+    bool fits = stride == 0 || (start >= 0 && last_s64(start, stride, &end) && end >= 0);
+    *last = stride == 0 ? (u64)start : (u64)end;
     return fits;
 }
 
@@ -209,7 +209,7 @@ LANE_FN bool last_u64(s64 start, s64 step, u64 *last)
     LANE_FN bool order_##name(const Affine *a, const Affine *b, u32 *word) \
     { \
         T low, high; \
-        if (b->step != 0 || !last_##T(a->low, a->step, &low) || !last_##T(a->high, a->step, &high)) return false; \
+        if (b->stride != 0 || !last_##T(a->low, a->stride, &low) || !last_##T(a->high, a->stride, &high)) return false; \
         const bool first = (T)a->low operator (T)b->low, second = (T)a->high operator (T)b->high; \
         *word = (first ? 0xffffu : 0) | (second ? 0xffff0000u : 0); \
         return first == (low operator (T)b->low) && second == (high operator (T)b->high); \
@@ -219,7 +219,7 @@ LANE_FN bool last_u64(s64 start, s64 step, u64 *last)
     LANE_FN bool equal_##name(const Affine *a, const Affine *b, u32 *word) \
     { \
         *word = (a->low operator b->low ? 0xffffu : 0) | (a->high operator b->high ? 0xffff0000u : 0); \
-        return (a->step | b->step) == 0; \
+        return (a->stride | b->stride) == 0; \
     } \
     COMPARISON(name, wa, equal_##name(a, b, &word))
 #define COMPARISON(name, wa, known_word) \
@@ -259,7 +259,7 @@ EQUAL(setp_ne_b32, 32, !=)
 EQUAL(setp_eq_b64, 64, ==)
 EQUAL(setp_ne_b64, 64, !=)
 
-/* --- rows for the others ------------------------------------------------------------------------------------------ */
+/* --- expansion ------------------------------------------------------------------------------------------ */
 
 #define SPREAD_OP(bits) \
     HANDLER(spread_b##bits, full) { spread_##bits(w, i->a); return i + 1; } \

@@ -1,4 +1,4 @@
-/* Loads and stores at affine addresses: where the lanes lie is known, no address is looked at.
+/* Loads and stores at affine addresses: no lane's address is computed.
  *
  * What is neither the same place nor dense within each half, what is not all there, and what only some lanes
  * do goes to the handler for rows of addresses, which also finds who is at fault.

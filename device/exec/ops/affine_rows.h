@@ -1,4 +1,5 @@
-/* What the handlers of affine rows share: see affine.h. Included by files compiled for each instruction set. */
+/* What the handlers of affine rows share: see affine.h. Included by files compiled for each instruction set.
+ */
 #ifndef DEVICE_EXEC_OPS_AFFINE_ROWS_H
 #define DEVICE_EXEC_OPS_AFFINE_ROWS_H
 
@@ -7,17 +8,17 @@
 
 #define AFFINE_AT(w, ref) affine_of(ref_rows(w, ref))
 
-/* Brings the row up to date. What a slot holds that no lane has written yet is nobody's. */
+/* Expands the Affine into its row. What a slot holds that no lane has written yet is undefined. */
 #define SPREAD_FN(bits) \
     LANE_FN void spread_##bits(Warp *w, Ref ref) \
     { \
         Affine *s = AFFINE_AT(w, ref); \
         b##bits *row = ROW(b##bits, w, ref); \
         if (!(s->known & ~s->spread & 1)) return; \
-        const b##bits low = (b##bits)s->low, high = (b##bits)s->high, step = (b##bits)s->step; \
+        const b##bits low = (b##bits)s->low, high = (b##bits)s->high, stride = (b##bits)s->stride; \
         for (int l = 0; l < WARP_LANES / 2; l++) { \
-            row[l] = low + step * (b##bits)l; \
-            row[l + WARP_LANES / 2] = high + step * (b##bits)l; \
+            row[l] = low + stride * (b##bits)l; \
+            row[l + WARP_LANES / 2] = high + stride * (b##bits)l; \
         } \
         s->spread = 1; \
     }

@@ -1,5 +1,5 @@
-/* Copies from global to shared memory that a program takes for asynchronous: done at once, which is one of the times
- * they may be done at, so that waiting for them is nothing. Barriers in shared memory are in mbarrier.c. */
+/* cp.async: done when it is issued, which is one of the orders that an asynchronous copy allows, so that
+ * waiting for it does nothing. */
 #include "exec/ops/addresses.h"
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"
@@ -25,7 +25,7 @@ LANE_FN bool copy_lane(const Access *x, int l)
     const uint32_t count = bytes_read(x, l);
     uint8_t element[16] = {0};
     if (count > x->size) {
-        exec_fault(x->w, x->i, l, 719, "cp.async of %u bytes reads %u", x->size, count);
+        exec_fault(x->w, x->i, l, CUDA_ERROR_LAUNCH_FAILED, "cp.async of %u bytes reads %u", x->size, count);
         return false;
     }
     if (count) {
@@ -34,13 +34,13 @@ LANE_FN bool copy_lane(const Access *x, int l)
             fault_generic(x, l, from);
             return false;
         }
-        if (x->w->block->checker && !check_reach(x->w, x->i, l, p, count, TOUCH_READ)) return false;
+        if (x->w->block->checker && !check_reach(x->w, x->i, l, p, count, ACCESS_READ)) return false;
         memcpy(element, p, count);
     }
     const Reach reach = {.address = to, .bytes = x->size, .unit = x->size, .shared = true, .write = true};
     uint8_t *place = range_reach(x->w, x->i, l, &reach);
     if (place && x->w->block->checker
-        && !(check_reach(x->w, x->i, l, place, x->size, TOUCH_WRITE) && check_copy(x->w, x->i, l, place, x->size)))
+        && !(check_reach(x->w, x->i, l, place, x->size, ACCESS_WRITE) && check_copy(x->w, x->i, l, place, x->size)))
         return false;
     if (place) memcpy(place, element, x->size);
     return place != NULL;

@@ -1,13 +1,14 @@
 /* Several instructions at once. A fused operation stands before those that it runs and takes their operands;
- * where it cannot run them all it does nothing, and they follow one by one. So a fault, a part of the lanes and
- * addresses without a pattern are theirs alone.
+ * where it cannot run them all it does nothing, and they follow one by one. So a fault, a part of the lanes
+ * and addresses without a pattern are theirs alone.
  */
 #include "exec/ops/fused.h"
 
 #include "exec/numbers/fma.h"
 #include "exec/ops/places.h"
 
-/* A vector of lanes, two or one to a half. Elsewhere nothing is fused: the plain loops would not be faster. */
+/* A vector of lanes, two or one to a half. Elsewhere nothing is fused: the plain loops would not be faster.
+ */
 #if defined(__AVX512F__)
 typedef __m512 Lanes;
 #define LANES_EACH 16
@@ -32,8 +33,8 @@ typedef __m256 Lanes;
 #if HAVE_LANES
 enum { PARTS = HALF / LANES_EACH }; /* vectors of a half */
 
-/* A sum of products, both halves at a time: at x the lanes' values lie side by side, at y too (dense) or there is
- * one. The offsets are those of the instructions at i and j. */
+/* A sum of products, both halves at a time: at x the lanes' values lie side by side, at y too (dense) or
+ * there is one. The offsets are those of the instructions at i and j. */
 #define DOT_STEPS(SECOND, step) \
     for (; count; count--, i += 3, j += 3) { \
         const int64_t in_x = i->imm, in_y = j->imm; \
@@ -94,9 +95,9 @@ LANE_FN void dot_step(float *r, const Places *x, int64_t in_x, const Places *y, 
     if (in_doubt(doubt)) dot_again(r, &a, &b, c);
 }
 
-/* Only in every second step the sums' sizes are looked at. A tiny sum that is not exact in double has a product
- * with bits far below its own, of at most 1/32 of its size: the sum before was as tiny. So one of any two
- * steps shows it, and where it is the first one, the second is in doubt as well. */
+/* Only in every second step the sums' sizes are looked at. A tiny sum that is not exact in double has a
+ * product with bits far below its own, of at most 1/32 of its size: the sum before was as tiny. So one of any
+ * two steps shows it, and where it is the first one, the second is in doubt as well. */
 LANE_FN void dot_steps(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, bool dense,
                        const float *c, float *d)
 {
@@ -156,7 +157,7 @@ LANE_FN Places places_of_sum(const Warp *w, const Insn *i, uint32_t size, bool w
     const Affine *a = AFFINE_AT(w, i[1].a), *b = AFFINE_AT(w, i[1].b);
     const Affine sum = {.low = (s64)((u64)a->low + (u64)b->low),
                         .high = (s64)((u64)a->high + (u64)b->high),
-                        .step = (s64)((u64)a->step + (u64)b->step),
+                        .stride = (s64)((u64)a->stride + (u64)b->stride),
                         .known = a->known & b->known};
     return places_generic_of(w, i + 2, &sum, size, write);
 }

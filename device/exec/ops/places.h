@@ -6,26 +6,26 @@
 #include "exec/ops/addresses.h"
 #include "exec/ops/affine_rows.h"
 
-/* The host addresses of both halves' first lanes, at one place (even) or side by side (dense). Not found: of
- * another shape, misaligned, or not in the range at hand. */
+/* The host addresses of both halves' first lanes, at one place (uniform) or consecutive (dense). Not found:
+ * of another shape, misaligned, or not in the range at hand. */
 typedef struct Places {
     uint8_t *low, *high;
     bool dense, found;
 } Places;
 
-/* With the offset least added; with every other one up to most they are in the range as well. shift makes host
- * addresses of those in the range. */
+/* With the offset least added; with every other one up to most they are in the range as well. shift makes
+ * host addresses of those in the range. */
 LANE_FN Places find_places(const Affine *a, int64_t least, int64_t most, uint32_t size, const RangeEntry *range,
                            uint64_t shift)
 {
     const uint64_t low = (uint64_t)a->low + (uint64_t)least - range->base;
     const uint64_t high = (uint64_t)a->high + (uint64_t)least - range->base;
-    const uint64_t last = range->size - (uint64_t)(most - least) - (a->step != 0 ? HALF * size : size);
-    const bool shaped = (a->known & 1) && (a->step == 0 || a->step == size);
+    const uint64_t last = range->size - (uint64_t)(most - least) - (a->stride != 0 ? HALF * size : size);
+    const bool shaped = (a->known & 1) && (a->stride == 0 || a->stride == size);
     const bool inside = (int64_t)(low | high | last | (last - low) | (last - high)) >= 0;
     const bool aligned = (((uint64_t)a->low | (uint64_t)a->high | (uint64_t)least) & (size - 1)) == 0;
     shift += range->base;
-    return (Places){(uint8_t *)(uintptr_t)(low + shift), (uint8_t *)(uintptr_t)(high + shift), a->step != 0,
+    return (Places){(uint8_t *)(uintptr_t)(low + shift), (uint8_t *)(uintptr_t)(high + shift), a->stride != 0,
                     shaped && inside && aligned};
 }
 

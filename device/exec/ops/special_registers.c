@@ -18,8 +18,8 @@
         return i + 1; \
     }
 
-/* The same value in all lanes, made once. */
-#define SREG_EVEN(name, T, value) \
+/* Uniform: read once. */
+#define SREG_UNIFORM(name, T, value) \
     HANDLER(sreg_##name, full) \
     { \
         T *d = ROW(T, w, i->d); \
@@ -61,20 +61,20 @@ static uint32_t envreg(const Warp *w, int64_t number)
     return number == 1 ? (uint32_t)(address >> 32) : number == 2 ? (uint32_t)address : 0;
 }
 
-SREG_EVEN(ntid, uint32_t, launch_of(w)->block[i->imm])
-SREG_EVEN(ctaid, uint32_t, w->block->id[i->imm])
-SREG_EVEN(nctaid, uint32_t, launch_of(w)->grid[i->imm])
-SREG_EVEN(warpid, uint32_t, w->index)
-SREG_EVEN(nwarpid, uint32_t, w->block->warp_count)
-SREG_EVEN(smid, uint32_t, w->worker->index % multiprocessors(w))
-SREG_EVEN(nsmid, uint32_t, multiprocessors(w))
-SREG_EVEN(gridid, uint64_t, launch_of(w)->grid_id)
-SREG_EVEN(clock, uint32_t, exec_now_ns())
-SREG_EVEN(clock_hi, uint32_t, exec_now_ns() >> 32)
-SREG_EVEN(clock64, uint64_t, exec_now_ns())
-SREG_EVEN(globaltimer, uint64_t, exec_now_ns())
-SREG_EVEN(globaltimer_lo, uint32_t, exec_now_ns())
-SREG_EVEN(globaltimer_hi, uint32_t, exec_now_ns() >> 32)
-SREG_EVEN(dynamic_smem_size, uint32_t, launch_of(w)->dynamic_shared)
-SREG_EVEN(total_smem_size, uint32_t, w->block->shared_size)
-SREG_EVEN(envreg, uint32_t, envreg(w, i->imm))
+SREG_UNIFORM(ntid, uint32_t, launch_of(w)->block[i->imm])
+SREG_UNIFORM(ctaid, uint32_t, w->block->id[i->imm])
+SREG_UNIFORM(nctaid, uint32_t, launch_of(w)->grid[i->imm])
+SREG_UNIFORM(warpid, uint32_t, w->index)
+SREG_UNIFORM(nwarpid, uint32_t, w->block->warp_count)
+SREG_UNIFORM(smid, uint32_t, w->worker->index % multiprocessors(w))
+SREG_UNIFORM(nsmid, uint32_t, multiprocessors(w))
+SREG_UNIFORM(gridid, uint64_t, launch_of(w)->grid_id)
+SREG_UNIFORM(clock, uint32_t, exec_now_ns())
+SREG_UNIFORM(clock_hi, uint32_t, exec_now_ns() >> 32)
+SREG_UNIFORM(clock64, uint64_t, exec_now_ns())
+SREG_UNIFORM(globaltimer, uint64_t, exec_now_ns())
+SREG_UNIFORM(globaltimer_lo, uint32_t, exec_now_ns())
+SREG_UNIFORM(globaltimer_hi, uint32_t, exec_now_ns() >> 32)
+SREG_UNIFORM(dynamic_smem_size, uint32_t, launch_of(w)->dynamic_shared)
+SREG_UNIFORM(total_smem_size, uint32_t, w->block->shared_size)
+SREG_UNIFORM(envreg, uint32_t, envreg(w, i->imm))

@@ -7,26 +7,26 @@
 #include "exec/texture/texture.h"
 
 /* The operands beyond the handle: refs[more ...] are values, then coordinates. */
-typedef struct Access {
+typedef struct TexelAccess {
     Warp *w;
     const Insn *i;
     Ref values[4], coordinates[4];
     Texture texture;
     u64 handle;            /* that texture is of */
     bool known;
-} Access;
+} TexelAccess;
 
-static Access access_of(Warp *w, const Insn *i)
+static TexelAccess access_of(Warp *w, const Insn *i)
 {
     const Ref *refs = w->current->function->refs + i->more;
-    Access a = {.w = w, .i = i};
+    TexelAccess a = {.w = w, .i = i};
     memcpy(a.values, refs, sizeof a.values);
     memcpy(a.coordinates, refs + 4, sizeof a.coordinates);
     return a;
 }
 
 /* The object of a lane. false: a fault was recorded. */
-static bool find(Access *a, int lane, bool surface)
+static bool find(TexelAccess *a, int lane, bool surface)
 {
     const GridLaunch *launch = a->w->block->grid->launch;
     u64 handle = ROW(const u64, a->w, a->i->a)[lane];
@@ -35,15 +35,15 @@ static bool find(Access *a, int lane, bool surface)
     if (a->known && handle == a->handle) return true;
     a->known = false;
     if (!handle) {
-        exec_fault(a->w, a->i, lane, 700, "the kernel uses a %s that is bound to nothing", kind);
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "the kernel uses a %s that is bound to nothing", kind);
         return false;
     }
     if (!launch->find_texture || !launch->find_texture(handle, surface, &a->texture)) {
-        exec_fault(a->w, a->i, lane, 700, "0x%llx is not a live %s object", (unsigned long long)handle, kind);
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "0x%llx is not a live %s object", (unsigned long long)handle, kind);
         return false;
     }
     if (!memory_map_find(launch->memory, a->texture.storage, &range) || range.id != a->texture.range) {
-        exec_fault(a->w, a->i, lane, 700, "the memory of the %s object 0x%llx was freed", kind,
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "the memory of the %s object 0x%llx was freed", kind,
                    (unsigned long long)handle);
         return false;
     }
@@ -53,29 +53,29 @@ static bool find(Access *a, int lane, bool surface)
 }
 
 /* The same for an instruction of a shape. */
-static bool find_shaped(Access *a, int lane, bool surface)
+static bool find_shaped(TexelAccess *a, int lane, bool surface)
 {
     TextureShape shape = (TextureShape)(a->i->mods & TEX_SHAPE);
     if (!find(a, lane, surface)) return false;
     if (a->texture.shape == TEXTURE_LINEAR && a->i->op == OP_tex && !(a->i->mods & TEX_WHOLE)) {
-        exec_fault(a->w, a->i, lane, 719,
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_LAUNCH_FAILED,
                    "a texture in linear memory is read with integer coordinates only (tex.1d ... .s32)");
         return false;
     }
     if (texture_accepts(&a->texture, shape)) return true;
-    exec_fault(a->w, a->i, lane, 719, "the instruction is for %s, the %s object 0x%llx is %s",
+    exec_fault(a->w, a->i, lane, CUDA_ERROR_LAUNCH_FAILED, "the instruction is for %s, the %s object 0x%llx is %s",
                texture_shape_name(shape), surface ? "surface" : "texture", (unsigned long long)a->handle,
                texture_shape_name((TextureShape)a->texture.shape));
     return false;
 }
 
-static void coordinates_of(const Access *a, int lane, u32 out[4])
+static void coordinates_of(const TexelAccess *a, int lane, u32 out[4])
 {
     for (int k = 0; k < 4; k++)
         out[k] = a->coordinates[k] == REF_ABSENT ? 0 : ROW(const u32, a->w, a->coordinates[k])[lane];
 }
 
-static void deliver(const Access *a, int lane, const u32 out[4])
+static void deliver(const TexelAccess *a, int lane, const u32 out[4])
 {
     for (int k = 0; k < 4; k++)
         if (a->values[k] != REF_ABSENT) ROW(u32, a->w, a->values[k])[lane] = out[k];
@@ -84,7 +84,7 @@ static void deliver(const Access *a, int lane, const u32 out[4])
 /* tex, or tld4 with gather. */
 static const Insn *run_tex(Warp *w, const Insn *i, bool gather)
 {
-    Access a = access_of(w, i);
+    TexelAccess a = access_of(w, i);
     for (int l = 0; l < WARP_LANES; l++) {
         u32 at[4], out[4];
         if (!w->lanes[l]) continue;
@@ -102,7 +102,7 @@ static const Insn *run_tex(Warp *w, const Insn *i, bool gather)
 
 static const Insn *run_txq(Warp *w, const Insn *i, bool surface)
 {
-    Access a = {.w = w, .i = i};
+    TexelAccess a = {.w = w, .i = i};
     u32 *d = ROW(u32, w, i->d);
     for (int l = 0; l < WARP_LANES; l++) {
         if (!w->lanes[l]) continue;
@@ -115,7 +115,7 @@ static const Insn *run_txq(Warp *w, const Insn *i, bool surface)
 /* --- surfaces: imm is bytes of an element, mods the number of elements and what happens outside ------- */
 
 /* Where a lane reads or writes; false: a fault. */
-static bool place(Access *a, int lane, uint32_t bytes, bool scaled, SurfacePlace *out)
+static bool place(TexelAccess *a, int lane, uint32_t bytes, bool scaled, SurfacePlace *out)
 {
     u32 at[4];
     if (!find_shaped(a, lane, true)) return false;
@@ -123,13 +123,13 @@ static bool place(Access *a, int lane, uint32_t bytes, bool scaled, SurfacePlace
     *out = surface_place(&a->texture, at, bytes, scaled, a->i->mods & TEX_CLAMP);
     if (out->outside && !(a->i->mods & (TEX_CLAMP | TEX_ZERO))) {
         const uint32_t *size = a->texture.size;
-        exec_fault(a->w, a->i, lane, 700,
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
                    "coordinates (%d, %d, %d) are outside of the surface of %u x %u x %u elements", (int)at[0],
                    (int)at[1], (int)at[2], size[0], size[1], size[2]);
         return false;
     }
     if (!scaled && at[a->texture.shape >= TEXTURE_A1D] % bytes) {
-        exec_fault(a->w, a->i, lane, 716, "misaligned access of %u bytes at byte %d of a row of a surface",
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned access of %u bytes at byte %d of a row of a surface",
                    bytes, (int)at[a->texture.shape >= TEXTURE_A1D]);
         return false;
     }
@@ -137,7 +137,7 @@ static bool place(Access *a, int lane, uint32_t bytes, bool scaled, SurfacePlace
 }
 
 /* An element of a lane in a row of 16, 32 or 64 bits. */
-static void put_element(const Access *a, int lane, int k, u64 value)
+static void put_element(const TexelAccess *a, int lane, int k, u64 value)
 {
     if (a->values[k] == REF_ABSENT) return;
     unsigned row = a->i->mods >> TEX_ROW_SHIFT & 3;
@@ -146,7 +146,7 @@ static void put_element(const Access *a, int lane, int k, u64 value)
     if (row == 2) ROW(u64, a->w, a->values[k])[lane] = value;
 }
 
-static u64 get_element(const Access *a, int lane, int k)
+static u64 get_element(const TexelAccess *a, int lane, int k)
 {
     unsigned row = a->i->mods >> TEX_ROW_SHIFT & 3;
     if (row == 0) return ROW(const u16, a->w, a->values[k])[lane];
@@ -158,7 +158,7 @@ static unsigned element_count(const Insn *i) { return 1u << (i->mods >> TEX_COUN
 
 static const Insn *run_suld(Warp *w, const Insn *i)
 {
-    Access a = access_of(w, i);
+    TexelAccess a = access_of(w, i);
     uint32_t bytes = (uint32_t)i->imm;
     for (int l = 0; l < WARP_LANES; l++) {
         SurfacePlace p;
@@ -175,7 +175,7 @@ static const Insn *run_suld(Warp *w, const Insn *i)
 
 static const Insn *run_sust(Warp *w, const Insn *i)
 {
-    Access a = access_of(w, i);
+    TexelAccess a = access_of(w, i);
     uint32_t bytes = (uint32_t)i->imm;
     for (int l = 0; l < WARP_LANES; l++) {
         SurfacePlace p;
@@ -191,7 +191,7 @@ static const Insn *run_sust(Warp *w, const Insn *i)
 
 static const Insn *run_sust_p(Warp *w, const Insn *i)
 {
-    Access a = access_of(w, i);
+    TexelAccess a = access_of(w, i);
     for (int l = 0; l < WARP_LANES; l++) {
         SurfacePlace p;
         u32 words[4] = {0};
@@ -234,11 +234,11 @@ static void reduce_64(u64 *p, SurfaceReduction what, u64 b, bool is_signed)
 }
 
 /* sured.p is for surfaces whose elements are as wide as the operand, of whole numbers of 32 bits. */
-static bool fits_reduction(const Access *a, int lane, uint32_t bytes)
+static bool fits_reduction(const TexelAccess *a, int lane, uint32_t bytes)
 {
     const Texture *t = &a->texture;
     if ((t->format == TEXTURE_U32 || t->format == TEXTURE_S32) && t->element == bytes) return true;
-    exec_fault(a->w, a->i, lane, 719,
+    exec_fault(a->w, a->i, lane, CUDA_ERROR_LAUNCH_FAILED,
                "sured.p of %u bits on a surface whose elements are not integers of 32 bits that fill them",
                8 * bytes);
     return false;
@@ -246,7 +246,7 @@ static bool fits_reduction(const Access *a, int lane, uint32_t bytes)
 
 static const Insn *run_sured(Warp *w, const Insn *i)
 {
-    Access a = access_of(w, i);
+    TexelAccess a = access_of(w, i);
     const uint32_t bytes = (uint32_t)i->imm & SURFACE_BYTES;
     const bool own = i->imm & SURFACE_OWN_FORMAT;
     SurfaceReduction what = (SurfaceReduction)(i->imm >> SURFACE_REDUCTION_SHIFT);

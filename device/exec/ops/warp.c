@@ -89,7 +89,7 @@ LANE_FN const Insn *ballot(Warp *w, const Insn *i)
 
 BOTH(vote_ballot, return ballot(w, i);)
 
-/* --- the rest: no hurry --------------------------------------------------------------------------------- */
+/* --- the rest, always in the general form --------------------------------------------------------------------------------- */
 
 static const Insn *general(Warp *w, const Insn *i)
 {

@@ -1,4 +1,4 @@
-/* The launches of one grid's threads: opened, launched, put into an order. */
+/* The launches of one grid's threads: opened, launched, queued. */
 #include "exec/runtime/children.h"
 
 #include <stdlib.h>
@@ -33,9 +33,9 @@ void children_init(Children *children)
     children->open = NULL;
     child_list_init(&children->launched);
     child_list_init(&children->tail);
-    children->next_lane = 0;
+    children->next_queue = 0;
     children->after_all = false;
-    for (int k = 0; k < CHILD_LANES; k++) child_list_init(&children->lanes[k]);
+    for (int k = 0; k < CHILD_QUEUES; k++) child_list_init(&children->queues[k]);
     children->unfinished = 0;
 }
 
@@ -134,25 +134,25 @@ static Child *take_open_locked(Children *children, uint64_t buffer, bool told)
     return NULL;
 }
 
-static void launch_locked(Children *children, Child *child, ChildOrder order, uint64_t lane)
+static void launch_locked(Children *children, Child *child, ChildOrder order, uint64_t queue)
 {
     bool tail = order == CHILD_TAIL;
-    if (order == CHILD_FREE) lane = children->next_lane++;
-    child->lane = tail ? 0 : (uint32_t)(lane % CHILD_LANES);
+    if (order == CHILD_FREE) queue = children->next_queue++;
+    child->queue = tail ? 0 : (uint32_t)(queue % CHILD_QUEUES);
     child->after_all = tail || children->after_all;
     if (!tail) children->after_all = false;
     child_list_append(tail ? &children->tail : &children->launched, child);
 }
 
-static void put_launched(Children *children, Child *child, ChildOrder order, uint64_t lane)
+static void put_launched(Children *children, Child *child, ChildOrder order, uint64_t queue)
 {
     pthread_mutex_lock(&children->lock);
-    launch_locked(children, child, order, lane);
+    launch_locked(children, child, order, queue);
     pthread_mutex_unlock(&children->lock);
 }
 
 int children_launch(Children *children, const GridLaunch *parent, uint64_t buffer, const ChildCall *call,
-                    ChildOrder order, uint64_t lane)
+                    ChildOrder order, uint64_t queue)
 {
     DeviceRuntime *runtime = parent->runtime;
     const CodeFunction *code = NULL;
@@ -172,18 +172,18 @@ int children_launch(Children *children, const GridLaunch *parent, uint64_t buffe
     }
     memcpy(child->params, (const void *)(uintptr_t)buffer, child->function->param_size);
     device_heap_free(runtime->buffers(runtime->closure), buffer);
-    put_launched(children, child, order, lane);
+    put_launched(children, child, order, queue);
     return 0;
 }
 
 int children_transfer(Children *children, const GridLaunch *parent, const Transfer *transfer, ChildOrder order,
-                      uint64_t lane)
+                      uint64_t queue)
 {
     int error;
     Child *child = child_new(children, parent->runtime, sizeof *transfer, &error);
     if (!child) return error;
     memcpy(child->params, transfer, sizeof *transfer);
-    put_launched(children, child, order, lane);
+    put_launched(children, child, order, queue);
     return 0;
 }
 

@@ -1,12 +1,12 @@
-/* What the threads of a grid launch: gathered while its blocks run, run after them (descendants.c).
- * Copies and fills that they ask for are launches, too.
+/* What the threads of a grid launch: gathered while its blocks run, run after them (descendants.c). Copies
+ * and fills that they ask for are launches, too.
  *
  * A launch is opened (its shape known, a buffer for its parameters given out), then launched (the parameters
  * copied). It counts as pending until it and all that it launches in turn are done.
  *
- * What must run in an order shares a lane: the launches of one stream do, and so do those of two streams that
- * share a lane by chance. Waiting for an event puts all that is launched later behind all that was launched
- * before, whatever their streams. Tail launches come one by one after all others.
+ * Launches are ordered by queues: those of one stream share a queue, and so do those of two streams whose
+ * numbers fall on one queue. Waiting for an event orders all that is launched later after all that was
+ * launched before, whatever their streams. Tail launches come one by one after all others.
  */
 #ifndef DEVICE_EXEC_RUNTIME_CHILDREN_H
 #define DEVICE_EXEC_RUNTIME_CHILDREN_H
@@ -16,7 +16,7 @@
 #include "exec/grid.h"
 #include "exec/runtime/transfer.h"
 
-enum { CHILD_LANES = 16 };
+enum { CHILD_QUEUES = 16 };
 
 typedef struct Child Child;
 
@@ -29,11 +29,12 @@ typedef struct Children {
     pthread_mutex_t lock;       /* while its blocks run */
     Child *open;                /* not launched yet */
     ChildList launched, tail;
-    uint32_t next_lane;         /* for one that goes with no other */
+    uint32_t next_queue;        /* for one that is ordered with no other */
     bool after_all;             /* what is launched next waits for all before it */
 
-    ChildList lanes[CHILD_LANES]; /* when its blocks are done: what waits for others, under the family's lock */
-    uint32_t unfinished; /* of those in the lanes, under way included */
+    /* When its blocks are done, under the launch tree's lock. */
+    ChildList queues[CHILD_QUEUES]; /* what waits for others */
+    uint32_t unfinished;        /* of those in the queues, running ones included */
 } Children;
 
 typedef struct ChildShape {
@@ -53,17 +54,17 @@ struct Child {
     ChildShape shape;
     uint64_t buffer; /* where its parameters are written; given back at the launch */
     uint32_t size; /* of the buffer and of params */
-    uint32_t lane;
+    uint32_t queue;
     bool after_all;
     _Alignas(16) uint8_t params[]; /* or a Transfer */
 };
 
 void children_init(Children *children);
-/* In which order a launch is with others. */
+/* After which others a launch runs. */
 typedef enum ChildOrder {
-    CHILD_OF_LANE, /* behind those of the same lane */
-    CHILD_FREE, /* behind none */
-    CHILD_TAIL /* behind all */
+    CHILD_QUEUED, /* after those of the same queue */
+    CHILD_FREE, /* after none */
+    CHILD_TAIL /* after all */
 } ChildOrder;
 
 /* The address of a buffer for the call's parameters; 0 and *error when the launch cannot be. Errors are those
@@ -74,9 +75,9 @@ uint64_t children_reserve(Children *children, const GridLaunch *parent, uint64_t
                           int *error);
 /* Launches what was opened with that buffer, or the call with the buffer that was reserved. */
 int children_launch(Children *children, const GridLaunch *parent, uint64_t buffer, const ChildCall *call,
-                    ChildOrder order, uint64_t lane);
+                    ChildOrder order, uint64_t queue);
 int children_transfer(Children *children, const GridLaunch *parent, const Transfer *transfer, ChildOrder order,
-                      uint64_t lane);
+                      uint64_t queue);
 /* What is launched from now on comes after what was launched so far. */
 void children_wait(Children *children);
 /* Drops what was not launched, once the blocks are done. */
@@ -87,8 +88,8 @@ void child_list_append(ChildList *list, Child *child);
 /* NULL when there is none. */
 Child *child_list_take(ChildList *list);
 
-/* descendants.c: runs what the grid of the host's launch has launched, and all that comes from it; after a fault
- * (of that grid, already in *fault, or of one of them) drops the rest. */
+/* descendants.c: runs what the grid of the host's launch has launched, and all that comes from it; after a
+ * fault (of that grid, already in *fault, or of one of them) drops the rest. */
 int descendants_run(Children *root, const GridLaunch *launch, WorkerPool *pool, ExecFault *fault);
 
 #endif

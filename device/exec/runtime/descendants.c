@@ -1,9 +1,9 @@
-/* Runs what grids have launched, and what that launches in turn: the family of one launch of the host.
+/* Runs what grids have launched, and what that launches in turn: the tree of launches below one of the host.
  *
- * A child that waits for nothing is ready. The thread that runs the host's launch takes one after the other, the
- * one made ready last first, so that few are under way; threads of the pool join in when there are several.
- * Nothing here recurses: a child that is done makes the next of its lane ready, or is its parent's last one,
- * which may then be done itself.
+ * A child that waits for nothing is ready. The thread that runs the host's launch takes one after the other,
+ * the one made ready last first, so that few are under way; threads of the pool join in when there are
+ * several. Nothing here recurses: a child that is done makes the next of its queue ready, or is its parent's
+ * last one, which may then be done itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "exec/runtime/children.h"
 #include "exec/state.h"
 
-typedef struct Family {
+typedef struct LaunchTree {
     PoolJob job;                /* first; open: how many are ready */
     pthread_mutex_t lock;       /* of the fields below and of what the children know of each other */
     pthread_cond_t changed;     /* something is ready, or all is done */
@@ -22,68 +22,68 @@ typedef struct Family {
     Child *ready;
     uint64_t started_ns;
     bool done;
-} Family;
+} LaunchTree;
 
-static void make_ready_locked(Family *family, Child *child)
+static void make_ready_locked(LaunchTree *tree, Child *child)
 {
-    child->next = family->ready;
-    family->ready = child;
-    atomic_fetch_add(&family->job.open, 1);
-    pthread_cond_signal(&family->changed);
+    child->next = tree->ready;
+    tree->ready = child;
+    atomic_fetch_add(&tree->job.open, 1);
+    pthread_cond_signal(&tree->changed);
 }
 
-static Child *take_ready_locked(Family *family)
+static Child *take_ready_locked(LaunchTree *tree)
 {
-    Child *child = family->ready;
+    Child *child = tree->ready;
     if (!child) return NULL;
-    family->ready = child->next;
-    atomic_fetch_sub(&family->job.open, 1);
+    tree->ready = child->next;
+    atomic_fetch_sub(&tree->job.open, 1);
     return child;
 }
 
-/* Puts launches into their lanes, up to one that waits for all others; false when none is left. */
-static bool start_next_locked(Family *family, Children *own)
+/* Puts launches into their queues, up to one that waits for all others; false when none is left. */
+static bool start_next_locked(LaunchTree *tree, Children *own)
 {
     ChildList *from = own->launched.first ? &own->launched : &own->tail;
     if (!from->first) return false;
     do {
         Child *child = child_list_take(from);
-        child_list_append(&own->lanes[child->lane], child);
+        child_list_append(&own->queues[child->queue], child);
         own->unfinished++;
     } while (from->first && !from->first->after_all);
-    for (int k = CHILD_LANES - 1; k >= 0; k--) {
-        Child *first = child_list_take(&own->lanes[k]);
-        if (first) make_ready_locked(family, first);
+    for (int k = CHILD_QUEUES - 1; k >= 0; k--) {
+        Child *first = child_list_take(&own->queues[k]);
+        if (first) make_ready_locked(tree, first);
     }
     return true;
 }
 
 /* The blocks of the grid that launched these are done; it ends with the last of them, and its parent perhaps
  * with it. */
-static void go_on_locked(Family *family, Children *own)
+static void go_on_locked(LaunchTree *tree, Children *own)
 {
-    while (!start_next_locked(family, own)) {
-        if (own == family->root) {
-            family->done = true;
-            pthread_cond_broadcast(&family->changed);
+    while (!start_next_locked(tree, own)) {
+        if (own == tree->root) {
+            tree->done = true;
+            pthread_cond_broadcast(&tree->changed);
             return;
         }
         Child *child = (Child *)own;
         Children *siblings = child->siblings;
-        Child *next = child_list_take(&siblings->lanes[child->lane]);
-        atomic_fetch_sub(&family->launch->runtime->pending, 1);
+        Child *next = child_list_take(&siblings->queues[child->queue]);
+        atomic_fetch_sub(&tree->launch->runtime->pending, 1);
         free(child);
         siblings->unfinished--;
-        if (next) make_ready_locked(family, next);
+        if (next) make_ready_locked(tree, next);
         if (siblings->unfinished) return;
         own = siblings;
     }
 }
 
-static void run_child(const Family *family, Child *child, ExecFault *fault)
+static void run_child(const LaunchTree *tree, Child *child, ExecFault *fault)
 {
-    DeviceRuntime *runtime = family->launch->runtime;
-    GridLaunch launch = *family->launch;
+    DeviceRuntime *runtime = tree->launch->runtime;
+    GridLaunch launch = *tree->launch;
     if (!child->function) {
         transfer_run((const Transfer *)(const void *)child->params, &launch, fault);
         return;
@@ -95,48 +95,48 @@ static void run_child(const Family *family, Child *child, ExecFault *fault)
     launch.params = child->params;
     launch.cooperative = false;
     launch.grid_id = runtime->next_grid_id(runtime->closure);
-    grid_run_blocks(family->pool, &launch, &child->own, fault);
+    grid_run_blocks(tree->pool, &launch, &child->own, fault);
 }
 
 /* Threads of the pool are asked in when something waits for a thread and the whole takes long enough. */
-static void ask_help(Family *family)
+static void ask_help(LaunchTree *tree)
 {
-    uint32_t open = atomic_load(&family->job.open);
-    if (!open || !worker_pool_sleepers(family->pool)) return;
-    if (!family->job.queued && exec_now_ns() - family->started_ns < HELP_AFTER_NS) return;
-    worker_pool_call(family->pool, &family->job, open);
+    uint32_t open = atomic_load(&tree->job.open);
+    if (!open || !worker_pool_sleepers(tree->pool)) return;
+    if (!tree->job.queued && exec_now_ns() - tree->started_ns < HELP_AFTER_NS) return;
+    worker_pool_call(tree->pool, &tree->job, open);
 }
 
 /* Runs what is ready until all is done; a helper leaves when nothing is. */
-static void work(Family *family, bool helper)
+static void work(LaunchTree *tree, bool helper)
 {
     ExecFault fault;
-    pthread_mutex_lock(&family->lock);
-    while (!family->done) {
-        Child *child = take_ready_locked(family);
+    pthread_mutex_lock(&tree->lock);
+    while (!tree->done) {
+        Child *child = take_ready_locked(tree);
         if (!child && helper) break;
         if (!child) {
-            pthread_cond_wait(&family->changed, &family->lock);
+            pthread_cond_wait(&tree->changed, &tree->lock);
             continue;
         }
-        if (!family->fault->code) {
-            pthread_mutex_unlock(&family->lock);
-            ask_help(family);
-            run_child(family, child, &fault);
-            pthread_mutex_lock(&family->lock);
-            if (fault.code && !family->fault->code) *family->fault = fault;
+        if (!tree->fault->code) {
+            pthread_mutex_unlock(&tree->lock);
+            ask_help(tree);
+            run_child(tree, child, &fault);
+            pthread_mutex_lock(&tree->lock);
+            if (fault.code && !tree->fault->code) *tree->fault = fault;
         }
-        go_on_locked(family, &child->own);
+        go_on_locked(tree, &child->own);
     }
-    pthread_mutex_unlock(&family->lock);
+    pthread_mutex_unlock(&tree->lock);
 }
 
-static void help(PoolJob *job) { work((Family *)job, true); }
+static void help(PoolJob *job) { work((LaunchTree *)job, true); }
 
 int descendants_run(Children *root, const GridLaunch *launch, WorkerPool *pool, ExecFault *fault)
 {
     if (!root->launched.first && !root->tail.first) return fault->code;
-    Family family = {
+    LaunchTree tree = {
         .job = {.work = help},
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .changed = PTHREAD_COND_INITIALIZER,
@@ -146,10 +146,10 @@ int descendants_run(Children *root, const GridLaunch *launch, WorkerPool *pool, 
         .fault = fault,
         .started_ns = exec_now_ns(),
     };
-    start_next_locked(&family, root);
-    work(&family, false);
-    worker_pool_finish(pool, &family.job);
-    pthread_mutex_destroy(&family.lock);
-    pthread_cond_destroy(&family.changed);
+    start_next_locked(&tree, root);
+    work(&tree, false);
+    worker_pool_finish(pool, &tree.job);
+    pthread_mutex_destroy(&tree.lock);
+    pthread_cond_destroy(&tree.changed);
     return fault->code;
 }

@@ -1,6 +1,6 @@
 /* printf and assert of device code: texts made from a format and a buffer of arguments in device memory.
  *
- * The format is C's as CUDA documents it. Arguments lie one behind the other, each aligned to its size: 4
+ * The format is C's as CUDA documents it. Arguments lie one after the other, each aligned to its size: 4
  * bytes for int and smaller, 8 for the rest. Lanes print in ascending order; the text of a warp is handed
  * out in one piece.
  */
@@ -131,7 +131,7 @@ static const char *parse_number(const char *p, int *number, Arguments *arguments
     return p;
 }
 
-/* What follows a %; returns the character behind it, or NULL for what is no conversion. */
+/* What follows a %; returns the character after it, or NULL for what is no conversion. */
 static const char *parse_conversion(const char *p, Conversion *c, Arguments *arguments)
 {
     size_t flags = 0;
@@ -231,7 +231,7 @@ static void print_lane(Text *text, const char *format, Arguments *arguments)
     while (*format && !arguments->reader->failed && !text->failed) {
         size_t plain = strcspn(format, "%");
         Conversion conversion;
-        const char *behind;
+        const char *after;
         text_add(text, format, plain);
         format += plain;
         if (!*format) break;
@@ -240,12 +240,12 @@ static void print_lane(Text *text, const char *format, Arguments *arguments)
             format += 2;
             continue;
         }
-        behind = parse_conversion(format + 1, &conversion, arguments);
-        if (behind)
+        after = parse_conversion(format + 1, &conversion, arguments);
+        if (after)
             print_conversion(text, &conversion, arguments);
         else
             text_add(text, format, 1);
-        format = behind ? behind : format + 1;
+        format = after ? after : format + 1;
     }
 }
 
@@ -280,7 +280,9 @@ const Insn *print_formatted(Warp *warp, const Insn *insn)
         result[__builtin_ctz(rest)] = counts[__builtin_ctz(rest)];
     hand_out(warp->block->grid, &text);
     free(text.bytes);
-    if (text.failed) return exec_fault(warp, insn, reader.lane, 2, "no memory for the text of printf");
+    if (text.failed)
+        return exec_fault(warp, insn, reader.lane, CUDA_ERROR_OUT_OF_MEMORY,
+                          "no memory for the text of printf");
     return reader.failed ? NULL : insn + 1;
 }
 
@@ -314,7 +316,7 @@ const Insn *print_assert(Warp *warp, const Insn *insn)
     if (text.count) fwrite(text.bytes, 1, text.count, stderr);
     pthread_mutex_unlock(block->grid->print_lock);
     if (!reader.failed)
-        exec_fault(warp, insn, __builtin_ctz(warp->mask), 710, "%.*s",
+        exec_fault(warp, insn, __builtin_ctz(warp->mask), CUDA_ERROR_ASSERT, "%.*s",
                    (int)strcspn(text.bytes ? text.bytes : "", "\n"), text.bytes ? text.bytes : "");
     free(text.bytes);
     return NULL;

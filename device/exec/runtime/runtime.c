@@ -1,4 +1,5 @@
-/* CUDA's device runtime: what device code calls to launch kernels, and the streams and events that go with it.
+/* CUDA's device runtime: what device code calls to launch kernels, and the streams and events that go with
+ * it.
  *
  * A stream is a number that tells launches apart; each block has its own NULL stream. To wait for an event is
  * to wait for all launches before (children.h). The last error is each thread's own.
@@ -47,12 +48,12 @@ static bool is_handle(const RuntimeCall *c, uint64_t handle)
     return handle - FIRST_HANDLE < atomic_load(&runtime_launch(c)->runtime->handles);
 }
 
-int runtime_order(const RuntimeCall *c, uint64_t stream, ChildOrder *order, uint64_t *lane)
+int runtime_order(const RuntimeCall *c, uint64_t stream, ChildOrder *order, uint64_t *queue)
 {
     bool own = stream > STREAM_LAST;
     if (own && !is_handle(c, stream)) return RUNTIME_INVALID_HANDLE;
-    *order = stream == STREAM_TAIL ? CHILD_TAIL : stream == STREAM_FREE ? CHILD_FREE : CHILD_OF_LANE;
-    *lane = own ? stream : c->warp->block->linear;
+    *order = stream == STREAM_TAIL ? CHILD_TAIL : stream == STREAM_FREE ? CHILD_FREE : CHILD_QUEUED;
+    *queue = own ? stream : c->warp->block->linear;
     return 0;
 }
 
@@ -119,9 +120,9 @@ static ChildShape shape_of(const uint64_t *values)
 static uint64_t launch(RuntimeCall *c, uint64_t buffer, const ChildCall *call, uint64_t stream)
 {
     ChildOrder order;
-    uint64_t lane;
-    int error = runtime_order(c, stream, &order, &lane);
-    if (!error) error = children_launch(children_of(c), runtime_launch(c), buffer, call, order, lane);
+    uint64_t queue;
+    int error = runtime_order(c, stream, &order, &queue);
+    if (!error) error = children_launch(children_of(c), runtime_launch(c), buffer, call, order, queue);
     return (uint64_t)error;
 }
 
@@ -215,7 +216,8 @@ const Insn *runtime_call(Warp *warp, const Insn *insn)
     RuntimeFunction f = (RuntimeFunction)insn->imm;
     RuntimeCall c = {.warp = warp, .insn = insn};
     if (!runtime_launch(&c)->runtime)
-        return exec_fault(warp, insn, __builtin_ctz(warp->mask), 719, "kernels cannot launch kernels here");
+        return exec_fault(warp, insn, __builtin_ctz(warp->mask), CUDA_ERROR_LAUNCH_FAILED,
+                          "kernels cannot launch kernels here");
     for (uint32_t rest = warp->mask; rest && !c.faulted; rest &= rest - 1) {
         c.lane = __builtin_ctz(rest);
         read_values(&c, warp->current->function->refs + insn->more, functions[f].arguments);

@@ -35,7 +35,7 @@ static bool may_touch(const Transfer *transfer, const TransferSide *side, const 
         && range_is_open(launch, &range, write))
         return true;
     exec_tell_nearest(launch, side->address, span, write, near, sizeof near);
-    fault->code = 700;
+    fault->code = CUDA_ERROR_ILLEGAL_ADDRESS;
     snprintf(fault->text, sizeof fault->text, "%s called by kernel %s: invalid %s %llu bytes at 0x%llx: %s",
              transfer->name, transfer->kernel, write ? "write of" : "read of", (unsigned long long)span,
              (unsigned long long)side->address, near);
@@ -58,7 +58,7 @@ static void move_row(const Transfer *transfer, struct MemoryMap *memory, uint64_
 
 void transfer_run(const Transfer *transfer, const GridLaunch *launch, ExecFault *fault)
 {
-    fault->code = 0;
+    fault->code = CUDA_SUCCESS;
     fault->text[0] = '\0';
     if (!transfer->fill && !may_touch(transfer, &transfer->from, launch, false, fault)) return;
     if (!may_touch(transfer, &transfer->to, launch, true, fault)) return;

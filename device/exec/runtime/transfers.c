@@ -31,15 +31,15 @@ static uint64_t submit(RuntimeCall *c, uint64_t stream, Transfer *transfer)
 {
     Grid *grid = c->warp->block->grid;
     ChildOrder order;
-    uint64_t lane;
-    int error = runtime_order(c, stream, &order, &lane);
+    uint64_t queue;
+    int error = runtime_order(c, stream, &order, &queue);
     if (error) return (uint64_t)error;
     if (is_empty(transfer)) return 0;
     if (rows_overlap(transfer, &transfer->to) || (!transfer->fill && rows_overlap(transfer, &transfer->from)))
         return RUNTIME_INVALID_PITCH;
     if (!transfer_is_sound(transfer)) return RUNTIME_INVALID_VALUE;
     transfer->kernel = grid->function->name;
-    return (uint64_t)children_transfer(grid->children, grid->launch, transfer, order, lane);
+    return (uint64_t)children_transfer(grid->children, grid->launch, transfer, order, queue);
 }
 
 uint64_t runtime_MemcpyAsync(RuntimeCall *c)

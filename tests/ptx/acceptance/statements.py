@@ -104,7 +104,7 @@ class Form:
                 space = which
             return self.address(at, space)
         if text.startswith("#"):
-            return "16"
+            return match[1] if (match := re.match(r"#\w+=(\d+)", text)) else "16" if "<" not in text else "1"
         if text in ("label", "table", "call", "video", "mov", "dmov"):
             kind = carrier(self.types[0]) if self.types else "b32"
             return {"label": "end", "table": "end", "call": "(b32_0), fn, (b32_1)", "video": f"b32_{at}"}.get(
@@ -113,7 +113,7 @@ class Form:
         if match := re.match(r"\{(\w+):?(\w*)\}", text):
             count = next((SIZES[w] for w in self.words if w in SIZES), self.vector)
             return braces(carrier(self.type(match[2])), count)
-        match = re.match(r"[!=]?([a-z]+)(?::([a-z0-9]+))?(.*)", text)
+        match = re.match(r"=?([a-z]+)(?::([a-z0-9]+))?(.*)", text)
         kind, suffix = carrier(self.type(match[2] or "")), match[3]
         if "%" in suffix and self.vector > 1:
             return braces(kind, self.vector, at)
@@ -137,6 +137,12 @@ def seed(row, choose):
     return row.opcode, words, operands_of(row, words, choose(None))
 
 
+def complemented(statement):
+    """The same with every predicate that is read negated."""
+    opcode, words, operands = statement
+    return opcode, words, operands[:1] + [re.sub(r"^pred_", "!pred_", operand) for operand in operands[1:]]
+
+
 def spelled(statement):
     opcode, words, operands = statement
     return opcode + "".join(words) + (" " + ", ".join(operands) if operands else "") + ";"
@@ -146,6 +152,7 @@ def seeds_of(row, rng, count):
     """At least one statement with each word of the row, and `count` at random."""
     plain = seed(row, lambda e: None if e is None or e.optional else e.words[0])
     found = [plain, seed(row, lambda e: e is None or (None if e.optional else e.words[0]))]
+    found += [complemented(statement) for statement in found]
     for element in row.elements:
         for word in element.words:
             found.append(
@@ -162,6 +169,8 @@ def seeds_of(row, rng, count):
                     ),
                 )
             )
+            if word == ".pred":
+                found.append(complemented(found[-1]))
     for _ in range(count):
         found.append(
             seed(

@@ -12,7 +12,7 @@ def rows(name):
     """(word, arguments) of a table, strings joined and without their quotes."""
     text = re.sub(r"/\*.*?\*/", "", (FOLDER / name).read_text(), flags=re.S)
     for word, arguments in ROW.findall(text):
-        joined = re.sub(r'"\s*"', "", arguments)
+        joined = re.sub(r'"\s+"', "", arguments)
         yield word, [part.strip().strip('"') for part in re.findall(r'"[^"]*"|[^,]+', joined)]
 
 
