@@ -10,9 +10,9 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda import _later
 from pycuda._driver import GPUArray
-from pycuda._driver import _to_gpu as to_gpu  # noqa: F401
-from pycuda._driver import _to_gpu_async as to_gpu_async  # noqa: F401
-from pycuda.compyte.array import ArrayFlags, get_common_dtype  # noqa: F401
+from pycuda._driver import _to_gpu as to_gpu
+from pycuda._driver import _to_gpu_async as to_gpu_async
+from pycuda.compyte.array import ArrayFlags, get_common_dtype
 from pycuda.tools import get_or_register_dtype
 
 __getattr__ = _later.getter(__name__)
@@ -146,18 +146,57 @@ def zeros_like(other_ary, dtype=None, order="K"):
 
 # ruff: noqa: E402, F401
 from pycuda._array.choosing import (
-    clip, if_positive, logical_and, logical_not, logical_or, maximum, minimum, round, where,
+    clip,
+    if_positive,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    round,
+    where,
 )  # fmt: skip
 from pycuda._array.creation import (
-    arange, eye, full, full_like, identity, linspace, meshgrid, ones, ones_like, tri, tril, triu,
+    arange,
+    eye,
+    full,
+    full_like,
+    identity,
+    linspace,
+    meshgrid,
+    ones,
+    ones_like,
+    tri,
+    tril,
+    triu,
 )  # fmt: skip
 from pycuda._array.facade_indexing import multi_put, multi_take, multi_take_put, take
 from pycuda._array.facade_reductions import (
-    all, any, dot, max, min, subset_dot, subset_max, subset_min, subset_sum, sum,
+    all,
+    any,
+    dot,
+    max,
+    min,
+    subset_dot,
+    subset_max,
+    subset_min,
+    subset_sum,
+    sum,
 )  # fmt: skip
 from pycuda._array.indexing import compress, nonzero, put, take_along_axis
 from pycuda._array.joining import (
-    broadcast_to, concatenate, flip, hstack, repeat, reshape, roll, split, stack, tile, transpose, vstack,
+    broadcast_to,
+    concatenate,
+    flip,
+    hstack,
+    repeat,
+    reshape,
+    roll,
+    split,
+    stack,
+    tile,
+    transpose,
+    vstack,
 )  # fmt: skip
 from pycuda._array.linalg import matmul
 from pycuda._array.reductions import argmax, argmin, count_nonzero, mean, prod, std, var

@@ -83,7 +83,8 @@ def _read_range(args, kwargs) -> _Range:
 
 
 def arange(*args, **kwargs) -> GPUArray:
-    """arange([start,] stop[, step][, dtype], *, allocator=None, stream=None): the numbers start, start + step, ...
+    """arange([start,] stop[, step][, dtype], *, allocator=None, stream=None): the numbers start, start +
+    step, ...
     before stop.
 
     Parameters
@@ -91,8 +92,8 @@ def arange(*args, **kwargs) -> GPUArray:
     start, stop, step : number
         start is 0 and step 1 by default.
     dtype : dtype, optional
-        By position only as a numpy.dtype. Without it the dtype of the numbers, with a warning where that is not
-        float32.
+        By position only as a numpy.dtype. Without it the dtype of the numbers, with a warning where that is
+        not float32.
     allocator : callable, optional
     stream : pycuda.driver.Stream, optional
 
@@ -115,7 +116,9 @@ def arange(*args, **kwargs) -> GPUArray:
     count = max(0, math.ceil(steps.real if isinstance(steps, complex | np.complexfloating) else steps))
     result = new((count,), dtype, asked.allocator)
     if count:
-        number = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind != "i" and dtype.kind != "u" else dtype
+        number = (
+            np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind != "i" and dtype.kind != "u" else dtype
+        )
         start, step = (np.asarray(each).astype(number)[()] for each in (asked.start, asked.step))
         function = creation.arange(dtype)
         function.prepared_async_call(_grid(count), _BLOCK, asked.stream, result, start, step, count)
@@ -179,7 +182,9 @@ def tri(N, M=None, k=0, dtype=np.float64, *, allocator=None, stream=None) -> GPU
     columns = rows if M is None else operator.index(M)
     result = new((rows, columns), dtype, allocator)
     if result.size:
-        apply("copy", _below(rows, columns, k, allocator, stream), out=result, stream=stream, casting="unsafe")
+        apply(
+            "copy", _below(rows, columns, k, allocator, stream), out=result, stream=stream, casting="unsafe"
+        )
     return result
 
 

@@ -1,7 +1,7 @@
 """Indexing with arrays of numbers and of truths, and assignment to any index, as NumPy has them.
 
-Of numbers that occur twice in an assignment one wins, it is not said which. Indices that are on the device are
-checked there: see pycuda._array.picking.
+Of numbers that occur twice in an assignment one wins, it is not said which. Indices that are on the device
+are checked there: see pycuda._array.picking.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def _completed(items, ndim: int) -> list:
 
 
 def _read(a, index) -> _Index:
-    items = _completed([_read_item(item) for item in (index if isinstance(index, tuple) else (index,))], a.ndim)
+    items = _completed(
+        [_read_item(item) for item in (index if isinstance(index, tuple) else (index,))], a.ndim
+    )
     basic, picked, axis, outside = [], [], 0, 0
     place, gaps, last = None, 0, None
     for position, item in enumerate(items):
@@ -210,7 +212,9 @@ def _values_for(value, a, shape, stream=None) -> GPUArray:
         return on_device(host.reshape(_check_broadcast(host.shape, shape)), stream)
     short = _check_broadcast(value.shape, shape)
     if value.dtype != a.dtype or overlap(value, a):
-        value = apply("copy", value, out=new(value.shape, a.dtype, a.allocator), stream=stream, casting="unsafe")
+        value = apply(
+            "copy", value, out=new(value.shape, a.dtype, a.allocator), stream=stream, casting="unsafe"
+        )
     return value if value.shape == short else value.reshape(short)
 
 
@@ -244,7 +248,8 @@ def _assign_raw(view, value, stream) -> None:
         raise TypeError(f"elements of {value.dtype} do not become {view.dtype}")
     steps = broadcast_strides(value, view.shape)
     axes = [
-        (length, stride, 0, step) for length, stride, step in zip(view.shape, view.strides, steps, strict=True)
+        (length, stride, 0, step)
+        for length, stride, step in zip(view.shape, view.strides, steps, strict=True)
     ]
     zero = on_device(np.zeros((), np.int64), stream)
     pick(view, Numbers(zero, "OFFSET"), axes, value, True, stream)
@@ -282,8 +287,7 @@ def _is_array_item(item) -> bool:
     return not (
         item is None
         or item is Ellipsis
-        or isinstance(item, slice | int | np.integer)
-        and not isinstance(item, bool)
+        or (isinstance(item, slice | int | np.integer) and not isinstance(item, bool))
     )
 
 
@@ -338,9 +342,7 @@ def take(self, indices, axis=None, out=None, mode="raise", *, stream=None, alloc
     result = out if direct else new(shape, self.dtype, allocator or self.allocator)
     kept = [(stride, 0) for stride in self.strides]
     strides = [*kept[:axis], *((0, step) for step in numbers.array.strides), *kept[axis + 1 :]]
-    axes = [
-        (length, *pair, step) for length, pair, step in zip(shape, strides, result.strides, strict=True)
-    ]
+    axes = [(length, *pair, step) for length, pair, step in zip(shape, strides, result.strides, strict=True)]
     pick(self, numbers, axes, result, False, stream)
     return result if direct or out is None else _into(result, out, stream)
 
@@ -358,13 +360,17 @@ def _values_along(a, indices, axis):
 
 
 def take_along_axis(a, indices, axis=-1, *, stream=None) -> GPUArray:
-    """The elements along an axis whose numbers are in `indices`, as numpy.take_along_axis: one array of numbers for
+    """The elements along an axis whose numbers are in `indices`, as numpy.take_along_axis: one array of
+    numbers for
     each place along the other axes.
     """
     indices = _numbers(indices)
     a, axis = _values_along(a, indices, axis)
     others = np.broadcast_shapes(
-        *(tuple(1 if each == axis else n for each, n in enumerate(shape)) for shape in (a.shape, indices.shape))
+        *(
+            tuple(1 if each == axis else n for each, n in enumerate(shape))
+            for shape in (a.shape, indices.shape)
+        )
     )
     shape = tuple(indices.shape[axis] if each == axis else n for each, n in enumerate(others))
     numbers = _along(indices, a.shape[axis], a.strides[axis], "RAISE", stream)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 
 import numpy as np
@@ -219,9 +220,7 @@ def split(a, parts, axis=0) -> list[GPUArray]:
         places = list(parts)
     edges = [0, *places, None]
     before = (slice(None),) * axis
-    return [
-        a[(*before, slice(start, end))] for start, end in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    return [a[(*before, slice(start, end))] for start, end in itertools.pairwise(edges)]
 
 
 def flatten(self, order="C", *, stream=None) -> GPUArray:

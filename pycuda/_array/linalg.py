@@ -45,7 +45,9 @@ def matmul(x1, x2, /, out=None, *, dtype=None, stream=None, allocator=None) -> G
             raise TypeError(f"matmul takes GPUArrays, not {type(operand).__name__}")
     a, b = _as_matrix(x1, False), _as_matrix(x2, True)
     if a.shape[-1] != b.shape[-2]:
-        raise ValueError(f"matmul of shapes {x1.shape} and {x2.shape}: {a.shape[-1]} columns for {b.shape[-2]} rows")
+        raise ValueError(
+            f"matmul of shapes {x1.shape} and {x2.shape}: {a.shape[-1]} columns for {b.shape[-2]} rows"
+        )
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     whole = (*batch, a.shape[-2], b.shape[-1])
     gone = [len(whole) - 2] * (x1.ndim == 1) + [len(whole) - 1] * (x2.ndim == 1)

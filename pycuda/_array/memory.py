@@ -1,4 +1,5 @@
-"""Small things about the memory of arrays: new ones, whether two share some, results by way of another array."""
+"""Small things about the memory of arrays: new ones, whether two share some, results by way of another
+array."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Elements of arrays picked by number: what indexing, take and put are made of.
 
 Numbers that are on the host are checked there. Numbers on the device are checked by the kernel, which touches
-nothing for a wrong one and says so in a word of host memory; so a call with such numbers waits for its stream,
-unless mode is "wrap" or "clip", which have no wrong numbers.
+nothing for a wrong one and says so in a word of host memory; so a call with such numbers waits for its
+stream, unless mode is "wrap" or "clip", which have no wrong numbers.
 """
 
 from __future__ import annotations
@@ -103,9 +103,7 @@ def pick(array, numbers: Numbers, axes, other, put=False, stream=None) -> None:
         raise IndexError("an index is out of bounds: the array has no elements along this axis")
     axes = indexing.merged(axes)
     rooms = layout.room(len(axes))
-    function = indexing.pick(
-        array.itemsize, elements.stored(numbers.array.dtype), numbers.mode, put, rooms
-    )
+    function = indexing.pick(array.itemsize, elements.stored(numbers.array.dtype), numbers.mode, put, rooms)
     plan = indexing.picking(count, numbers.length, numbers.step, axes, rooms)
     with _Check(numbers.mode, stream) as error:
         function.prepared_async_call(

@@ -69,14 +69,17 @@ def _implementations():
     from pycuda import gpuarray
     from pycuda._driver import GPUArray
 
-    methods = """sum prod max min any all mean var std argmax argmin cumsum cumprod nonzero take repeat round clip
+    methods = """sum prod max min any all mean var std argmax argmin cumsum cumprod nonzero take repeat round
+    clip
         count_nonzero"""
     found = {}
     for name in methods.split():
         if hasattr(np, name) and hasattr(GPUArray, name):
             found[getattr(np, name)] = getattr(GPUArray, name)
-    functions = """concatenate stack vstack hstack where transpose reshape ravel squeeze zeros_like ones_like empty_like
-        full_like tile flip roll expand_dims broadcast_to swapaxes moveaxis take_along_axis tril triu dot outer"""
+    functions = """concatenate stack vstack hstack where transpose reshape ravel squeeze zeros_like ones_like
+    empty_like
+        full_like tile flip roll expand_dims broadcast_to swapaxes moveaxis take_along_axis tril triu dot
+        outer"""
     for name in functions.split():
         if hasattr(np, name) and hasattr(gpuarray, name):
             found[getattr(np, name)] = getattr(gpuarray, name)

@@ -23,7 +23,9 @@ from pycuda._kernels.plan_memory import context_memory
 def sum_dtype(dtype, wanted):
     """NumPy's dtype of sums and products: small integers become the default one."""
     if wanted is None:
-        wanted = {"b": np.dtype(np.int_), "i": np.dtype(np.int_), "u": np.dtype(np.uint)}.get(dtype.kind, dtype)
+        wanted = {"b": np.dtype(np.int_), "i": np.dtype(np.int_), "u": np.dtype(np.uint)}.get(
+            dtype.kind, dtype
+        )
         wanted = wanted if wanted.itemsize >= dtype.itemsize else dtype
     return wanted
 
@@ -152,7 +154,7 @@ def _check_empty(name, shape, axes, result) -> None:
     message = _RULES[name].empty
     if not message or 0 not in shape:
         return
-    if name in _NUMBERED and any(shape[axis] == 0 for axis in axes) or 0 not in result:
+    if (name in _NUMBERED and any(shape[axis] == 0 for axis in axes)) or 0 not in result:
         raise ValueError(message)
 
 
@@ -160,9 +162,7 @@ def _recipe(name, dtype, shape, strides, address, axis, wanted, keepdims, out_st
     axes = tuple(sorted(normalized_axes(axis, len(shape))))
     number, result = _RULES[name].dtypes(dtype, wanted)
     final = result_shape(shape, axes, keepdims)
-    types = reduction.Types(
-        elements.stored(dtype), None, elements.computed(number), elements.stored(result)
-    )
+    types = reduction.Types(elements.stored(dtype), None, elements.computed(number), elements.stored(result))
     _check_empty(name, shape, axes, final)
     if 0 in final:
         return _Recipe(final, result, None, None, None, 0)

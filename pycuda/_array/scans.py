@@ -21,9 +21,7 @@ def _recipe(name, dtype, shape, strides, address, axis, result, out_strides):
         if number != axis
     ]
     along = Axis(shape[axis], strides[axis], out_strides[axis])
-    types = reduction.Types(
-        elements.stored(dtype), None, elements.computed(result), elements.stored(result)
-    )
+    types = reduction.Types(elements.stored(dtype), None, elements.computed(result), elements.stored(result))
     acc_size = reduction.SIZES[types.number]
     plan = axis_scan.plan(address, dtype.itemsize, acc_size, kept, along)
     return plan, axis_scan.kernels(name, types, plan.shape), plan.partials * acc_size

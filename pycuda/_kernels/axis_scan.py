@@ -1,4 +1,5 @@
-"""Scans along an axis: cumulative sums, products, maxima. The source of their kernels and the plans of launches."""
+"""Scans along an axis: cumulative sums, products, maxima. The source of their kernels and the plans of
+launches."""
 
 from __future__ import annotations
 
@@ -62,7 +63,10 @@ extern "C" __global__ void __launch_bounds__(256)
 }}
 """
 # (kernel, phase): without segments there is one.
-_PHASES = {False: (("scan", "WHOLE"),), True: (("totals", "TOTALS"), ("between", "BETWEEN"), ("scan", "REST"))}
+_PHASES = {
+    False: (("scan", "WHOLE"),),
+    True: (("totals", "TOTALS"), ("between", "BETWEEN"), ("scan", "REST")),
+}
 
 
 def source(name: str, types: reduction.Types, shape: Shape) -> str:

@@ -19,8 +19,8 @@ extern "C" __global__ void arange({stored} *z, {number} start, {number} step, in
 """
 _LINSPACE = """#include "pycuda-reduce-ops.hpp"
 using namespace pycuda;
-extern "C" __global__ void linspace(double *z, double start, double stop, double step, index_t count, int last)
-{
+extern "C" __global__ void linspace(double *z, double start, double stop, double step, index_t count, int
+last) {
     index_t stride = (index_t)gridDim.x * blockDim.x;
     for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
         z[i] = last && i == count - 1 ? stop : __dadd_rn(__dmul_rn((double)i, step), start);
@@ -41,7 +41,8 @@ def arange(dtype):
 
 @context_dependent_memoize
 def linspace():
-    """Function(z, start, stop, step, count, last): z[i] is start + i * step, the last of them stop if so said."""
+    """Function(z, start, stop, step, count, last): z[i] is start + i * step, the last of them stop if so
+    said."""
     function = SourceModule(_LINSPACE, options=[], no_extern_c=True).get_function("linspace")
     function.prepare("Pdddqi")
     return function

@@ -85,8 +85,10 @@ def infinity(c_type: str, sign: str) -> str:
         return "false" if sign else "true"
     if not is_float(c_type):
         limits = np.iinfo(_INTEGERS[c_type])
-        return f"({c_type})({limits.min + 1}LL - 1)" if sign and limits.min else (
-            f"({c_type}){0 if sign else limits.max}ULL"
+        return (
+            f"({c_type})({limits.min + 1}LL - 1)"
+            if sign and limits.min
+            else (f"({c_type}){0 if sign else limits.max}ULL")
         )
     part = f"{sign}__int_as_float(0x7f800000)"
     return f"{c_type}({part}, {part})" if "complex" in c_type else f"{c_type}({part})"
@@ -99,8 +101,6 @@ def nan(c_type: str) -> str:
 
 
 _INTEGERS = {
-    name: np.dtype(code)
-    for code, name in _PLAIN.items()
-    if isinstance(name, str) and code[0] in "iu"
+    name: np.dtype(code) for code, name in _PLAIN.items() if isinstance(name, str) and code[0] in "iu"
 }
 _CODES = {computed(np.dtype(each)): each for each in "?bhiqBHIQfdFD"}

@@ -1,8 +1,9 @@
 """Elementwise operations: from name and dtypes to a compiled kernel.
 
-ext/gpuarray/elementwise.c asks twice, and remembers: `resolve` for the dtypes of the loop, `build` for the kernel of
-one layout. Kernels are of two kinds (pycuda/cuda/pycuda-elementwise.hpp has their parameter blocks): flat ones, for
-operands that are dense in one order, read 16 bytes at a time; strided ones take any strides.
+ext/gpuarray/elementwise.c asks twice, and remembers: `resolve` for the dtypes of the loop, `build` for the
+kernel of one layout. Kernels are of two kinds (pycuda/cuda/pycuda-elementwise.hpp has their parameter
+blocks): flat ones, for operands that are dense in one order, read 16 bytes at a time; strided ones take any
+strides.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from pycuda._kernels.functions import TABLE, Function
 
 THREADS = 256
 
-# Kinds of kernels, in the order of C's enum Layout: flat with 16-byte accesses, flat without, then strided ones by number
-# of axes, first with indices of 32 bits, then of 64.
+# Kinds of kernels, in the order of C's enum Layout: flat with 16-byte accesses, flat without, then strided
+# ones by number # of axes, first with indices of 32 bits, then of 64.
 STRIDED_AXES = (1, 2, 3, 4, 8, 64)
 
 _STORAGE = {
@@ -86,8 +87,8 @@ def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) 
 def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
     """(loop, dtypes of new outputs, dtypes that scalars are given in).
 
-    operands: a dtype for each array and NumPy scalar, int, float or complex for Python's numbers, and a second tuple
-    entry that tells scalars. outputs: the dtypes of `out`, None for what is to be made.
+    operands: a dtype for each array and NumPy scalar, int, float or complex for Python's numbers, and a
+    second tuple entry that tells scalars. outputs: the dtypes of `out`, None for what is to be made.
     """
     row = TABLE.get(name)
     if row is None:
@@ -133,7 +134,8 @@ def _operation(loop: Loop) -> str:
 
 
 def _types(loop: Loop) -> str:
-    """T0.. of what is stored (outputs first), X and L of what is computed, R1 the real type of the first operand."""
+    """T0.. of what is stored (outputs first), X and L of what is computed, R1 the real type of the first
+    operand."""
     outputs = loop.function.outputs
     lines = [f"typedef {storage_type(dtype)} T{k};" for k, dtype in enumerate(loop.storage)]
     for k, dtype in enumerate(loop.compute):
@@ -169,6 +171,11 @@ def _scalars(loop: Loop) -> str:
 
 def _flat(loop: Loop, name: str, vector: int, rounds: int) -> str:
     count = len(loop.storage)
+    single = _step(
+        loop,
+        "pycuda::load<T{k}, 1>(p, {k}, i).at[0]",
+        "pycuda::slot_address<T{k}>(p.slots[{k}])[i] = {value};",
+    )
     arrays = [k for k, scalar in enumerate(loop.scalars) if not scalar]
     inputs = [k for k in arrays if k >= loop.function.outputs]
     loads = "".join(
@@ -192,7 +199,7 @@ def _flat(loop: Loop, name: str, vector: int, rounds: int) -> str:
 {stores}        }}
     }} else {{
         for (unsigned long long i = first + threadIdx.x; i < p.n; i += {THREADS}) {{
-            {_step(loop, "pycuda::load<T{k}, 1>(p, {k}, i).at[0]", "pycuda::slot_address<T{k}>(p.slots[{k}])[i] = {value};")}
+            {single}
         }}
     }}
 }}
@@ -203,7 +210,8 @@ def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int) -> str:
     count = len(loop.storage)
     address = "*(const T{k} *)(pycuda::slot_address<const char>(p.slots[{k}]) + at[{k}])"
     target = "*(T{k} *)(pycuda::slot_address<char>(p.slots[{k}]) + at[{k}]) = {value};"
-    return f"""extern "C" __global__ void __launch_bounds__({THREADS}) {name}(const pycuda::Strided<{count}, {axes}> p)
+    return f"""extern "C" __global__ void __launch_bounds__({THREADS})
+{name}(const pycuda::Strided<{count}, {axes}> p)
 {{
     const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x;
 {_scalars(loop)}#pragma unroll

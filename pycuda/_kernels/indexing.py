@@ -57,9 +57,7 @@ def _flag(value: bool) -> str:
 @context_dependent_memoize
 def pick(itemsize: int, number: str, mode: str, put: bool, rooms: int):
     """Function(array, numbers, other, error, plan): gather, or scatter."""
-    text = _PICK.format(
-        element=elements.raw(itemsize), number=number, mode=mode, put=_flag(put), rooms=rooms
-    )
+    text = _PICK.format(element=elements.raw(itemsize), number=number, mode=mode, put=_flag(put), rooms=rooms)
     function = SourceModule(text, options=[], no_extern_c=True).get_function("pick")
     function.prepare(f"PPPP{_walk_size(rooms)}s")
     return function
@@ -112,7 +110,10 @@ def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], roo
 def coordinate_axes(shape, strides) -> list[Axis]:
     """Axes for true_places with coordinates: `other` is the number of the axis, -1 for padding."""
     rooms = layout.room(max(len(shape), 1))
-    axes = [Axis(length, stride, number) for number, (length, stride) in enumerate(zip(shape, strides, strict=True))]
+    axes = [
+        Axis(length, stride, number)
+        for number, (length, stride) in enumerate(zip(shape, strides, strict=True))
+    ]
     return [Axis(1, 0, -1)] * (rooms - len(axes)) + axes
 
 

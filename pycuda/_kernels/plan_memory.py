@@ -9,7 +9,8 @@ _current = drv.Context.get_current
 
 
 def context_memory(make, limit: int):
-    """make(*args), remembered for the current context; at most `limit` results, the oldest go first. Forgotten
+    """make(*args), remembered for the current context; at most `limit` results, the oldest go first.
+    Forgotten
     by pycuda.tools.clear_context_caches.
     """
     known: dict = {}

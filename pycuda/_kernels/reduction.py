@@ -1,9 +1,10 @@
 """Reductions: one row each, the source of their kernels, and how their work is cut into blocks.
 
-The cut follows from shape and item size alone (arrays that are walked the same way in memory), so that results
-have the same bits everywhere. Sums of floats are trees: of the elements of a thread, of the threads of a block,
-of blocks; only steps of one thread (at most 64 here) are added one after the other. The relative error of a
-sum of n elements of one sign is below about (40 + n / 2**27) units in the last place of the accumulator.
+The cut follows from shape and item size alone (arrays that are walked the same way in memory), so that
+results have the same bits everywhere. Sums of floats are trees: of the elements of a thread, of the threads
+of a block, of blocks; only steps of one thread (at most 64 here) are added one after the other. The relative
+error of a sum of n elements of one sign is below about (40 + n / 2**27) units in the last place of the
+accumulator.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ ROWS = {
     "mean": Row("A", "x", "zero<A>()", "A(a + b)", "mean(a, count)"),
     # With the mean of each result.
     "var": Row("R", "square(A(x - mean))", "zero<R>()", "a + b", "variance(a, count, parameter)", "A"),
-    "std": Row("R", "square(A(x - mean))", "zero<R>()", "a + b", "::sqrt(variance(a, count, parameter))", "A"),
+    "std": Row("R", "square(A(x - mean))", "zero<R>()", "a + b", "::sqrt(variance(a, count, parameter))",
+    "A"),
     # With a second array, whose element is `s`.
     "dot": Row("A", "A(x * To<A>::from(value(s)))", "zero<A>()", "A(a + b)", "count ? a : A(0)"),
 }  # fmt: skip
@@ -109,9 +111,10 @@ struct Op {{
     typedef {local} Local;
     static const bool second = {has_second};
     static __device__ __forceinline__ Acc neutral() {{ return {neutral}; }}
-    static __device__ __forceinline__ Local local(const char *second, index_t result) {{ return {find_local}; }}
-    static __device__ __forceinline__ Acc map(const Element &stored, const Second &s, index_t other, Local mean)
-    {{
+    static __device__ __forceinline__ Local local(const char *second, index_t result) {{ return {find_local};
+    }}
+    static __device__ __forceinline__ Acc map(const Element &stored, const Second &s, index_t other, Local
+    mean) {{
         E e = value(stored);
         A x = To<A>::from(e);
         return {map};
@@ -223,8 +226,10 @@ def _aligned(address: int, axes: list[Axis], vector: int, itemsize: int) -> bool
     """Whether `vector` elements along the last axis can be loaded as one, wherever the others lead."""
     unit = min(vector * itemsize, 16)
     *outer, last = axes
-    return unit > 8 * (vector == 1) and last.stride == itemsize and not any(
-        number % unit for number in (address, *(axis.stride for axis in outer))
+    return (
+        unit > 8 * (vector == 1)
+        and last.stride == itemsize
+        and not any(number % unit for number in (address, *(axis.stride for axis in outer)))
     )
 
 
@@ -292,7 +297,9 @@ def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> P
     shape = Shape(True, vector, aligned, splits > 1, *rooms)
     axes = layout.packed(kept, rooms[0])
     arguments = (
-        _header(offset, results, count, tile, splits, 0, lanes, parameter) + axes + layout.packed(reduced, rooms[1])
+        _header(offset, results, count, tile, splits, 0, lanes, parameter)
+        + axes
+        + layout.packed(reduced, rooms[1])
     )
     grid = layout.ceil_div(results, THREADS // lanes), splits
     # Partial results lie result by result; one block combines those of one result.

@@ -267,7 +267,8 @@ static void test_assert(void)
     kernel.refs[3] = R(5);
     emit(&kernel, OP_call_assertfail, NONE, NONE, NONE, NONE);
     CHECK(run(1) == CUDA_ERROR_ASSERT);
-    CHECK(strstr(fault.text, "file.cu:12: file.cu: block: [0,0,0], thread: [0,0,0] Assertion `x > 0` failed."));
+    CHECK(
+        strstr(fault.text, "file.cu:12: file.cu: block: [0,0,0], thread: [0,0,0] Assertion `x > 0` failed."));
 }
 
 /* Every lane mallocs, writes, reads back and frees; a second free is a fault. */

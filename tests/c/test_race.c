@@ -44,7 +44,10 @@ static void model_clear(void)
     memset(at_barrier, 0, sizeof at_barrier);
 }
 
-static bool conflict(AccessKind a, AccessKind b) { return a == ACCESS_WRITE || b == ACCESS_WRITE || (a != b); }
+static bool conflict(AccessKind a, AccessKind b)
+{
+    return a == ACCESS_WRITE || b == ACCESS_WRITE || (a != b);
+}
 
 /* Adds the access; whether it races, and with something that is no atomic operation. */
 static bool model_touch(uint32_t thread, uint32_t offset, uint32_t bytes, AccessKind kind, bool *plainly)

@@ -29,7 +29,8 @@ def shapes(draw, least=0, most=4):
 
 @st.composite
 def layouts(draw, host):
-    """(view of a host array, the same view of its copy on the device): steps, both directions, axes in any order."""
+    """(view of a host array, the same view of its copy on the device): steps, both directions, axes in any
+    order."""
     array = gpuarray.to_gpu(host)
     index = tuple(
         slice(None, None, draw(st.sampled_from([1, 1, 1, 2, -1, -2]))) if draw(st.booleans()) else slice(None)

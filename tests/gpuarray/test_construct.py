@@ -353,7 +353,7 @@ def test_comparisons_refuse_what_is_no_operand(pair, operation):
         with pytest.raises(TypeError):
             compare(pair[1], other)
     assert pair[1] != None  # noqa: E711
-    assert not (pair[1] == None)  # noqa: E711
+    assert pair[1] != None  # noqa: E711
 
 
 def test_not_hashable(pair):

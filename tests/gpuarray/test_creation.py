@@ -62,7 +62,9 @@ def test_linspace(num, endpoint):
     assert (array.size, step) == (5, 0.25)
 
 
-@pytest.mark.parametrize("rows, columns, k", [(3, None, 0), (3, 4, 1), (4, 3, -2), (2, 2, 5), (3, 5, -1), (0, 0, 0)])
+@pytest.mark.parametrize(
+    "rows, columns, k", [(3, None, 0), (3, 4, 1), (4, 3, -2), (2, 2, 5), (3, 5, -1), (0, 0, 0)]
+)
 def test_diagonals_and_triangles(rows, columns, k):
     same(gpuarray.eye(rows, columns, k), np.eye(rows, columns, k))
     same(gpuarray.tri(rows, columns, k, np.int32), np.tri(rows, columns, k, np.int32))

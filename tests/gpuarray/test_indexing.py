@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from drawing import arrays, layouts, numbers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from drawing import arrays, layouts, numbers
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
@@ -83,8 +83,8 @@ def test_set(data):
     "index",
     [
         0, slice(None), (..., 1), (slice(None, None, -2), slice(1, 4)), (None, 2), (slice(4, 1),),
-        (slice(None), np.array([2, 0])), (np.array([[1], [3]]), np.array([0, 4, 2])), np.arange(30).reshape(5, 6) % 3 == 0,
-        (np.array([True, False, True, True, False]),),
+        (slice(None), np.array([2, 0])), (np.array([[1], [3]]), np.array([0, 4, 2])),
+        np.arange(30).reshape(5, 6) % 3 == 0, (np.array([True, False, True, True, False]),),
     ],
 )  # fmt: skip
 def test_set_from_arrays(index, of_device):
@@ -209,7 +209,9 @@ def test_take_along_axis_put_and_compress():
     np.testing.assert_array_equal(got.get(), np.take_along_axis(host, first, 1))
     for axis in (None, 0, 2):
         indices = np.array([[0, 3], [-1, 2]])
-        np.testing.assert_array_equal(array.take(gpuarray.to_gpu(indices), axis).get(), host.take(indices, axis))
+        np.testing.assert_array_equal(
+            array.take(gpuarray.to_gpu(indices), axis).get(), host.take(indices, axis)
+        )
     condition = np.array([1, 0, 1, 1, 0], bool)
     np.testing.assert_array_equal(array.compress(condition, 1).get(), host.compress(condition, 1))
     array.transpose(2, 0, 1).put([0, 7, -1], [5, 6])

@@ -77,7 +77,9 @@ def test_flip(array, axis):
     assert gpuarray.flip(array, axis).base is array
 
 
-@pytest.mark.parametrize("shift, axis", [(5, None), (1, 0), ((1, -2), (1, 2)), (-1, -1), ((1, 1), (2, 2)), (0, 1)])
+@pytest.mark.parametrize(
+    "shift, axis", [(5, None), (1, 0), ((1, -2), (1, 2)), (-1, -1), ((1, 1), (2, 2)), (0, 1)]
+)
 def test_roll(array, shift, axis):
     same(gpuarray.roll(array, shift, axis), np.roll(HOST, shift, axis))
 
@@ -141,7 +143,8 @@ def test_matmul(shapes, dtype):
 
 
 @pytest.mark.parametrize(
-    "shapes", [((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 2)), ((3, 0), (0, 2)), ((0, 3), (3, 2)), ((4,), (2, 4, 3))]
+    "shapes",
+    [((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 2)), ((3, 0), (0, 2)), ((0, 3), (3, 2)), ((4,), (2, 4, 3))],
 )
 def test_matmul_of_vectors_and_of_nothing(shapes):
     a, b = (np.arange(np.prod(shape), dtype=np.float64).reshape(shape) for shape in shapes)

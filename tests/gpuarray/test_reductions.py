@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
+from drawing import arrays, axes_of, numbers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from drawing import arrays, axes_of, numbers
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
@@ -74,7 +74,11 @@ def test_numbers_of_elements_in_any_layout(data):
 @pytest.mark.parametrize(
     "name, dtype",
     [("sum", each) for each in ALL]
-    + [(name, each) for name, some in {"max": "?BqeF", "mean": "?qeF", "argmin": "?ed", "any": "eD"}.items() for each in some],
+    + [
+        (name, each)
+        for name, some in {"max": "?BqeF", "mean": "?qeF", "argmin": "?ed", "any": "eD"}.items()
+        for each in some
+    ],
 )
 def test_every_dtype(name, dtype):
     host = numbers(np.random.default_rng(ord(dtype)), (3, 70), dtype)
@@ -97,7 +101,8 @@ def test_every_function(name, dtype):
     "shape, axis",
     [
         ((1_000_003,), None), ((4, 100_000), 1), ((4, 100_000), 0), ((100_000, 4), 0), ((100_000, 3), 1),
-        ((700, 900), 0), ((700, 900), 1), ((40, 50, 300), 1), ((40, 50, 300), (0, 2)), ((2, 3, 5, 7, 11), (1, 3)),
+        ((700, 900), 0), ((700, 900), 1), ((40, 50, 300), 1), ((40, 50, 300), (0, 2)), ((2, 3, 5, 7, 11), (1,
+        3)),
     ],
 )  # fmt: skip
 def test_shapes_that_are_cut_differently(shape, axis):
@@ -151,7 +156,10 @@ def test_out():
     double = gpuarray.zeros(7, np.float64)
     same(array.sum(0, out=double).get(), host.sum(0, dtype="d"))
     assert array.max(0, out=array[2])[3].get() == host[:, 3].max()
-    for wrong, error in ((gpuarray.zeros(5, np.float32), ValueError), (gpuarray.zeros(6, np.int32), TypeError)):
+    for wrong, error in (
+        (gpuarray.zeros(5, np.float32), ValueError),
+        (gpuarray.zeros(6, np.int32), TypeError),
+    ):
         with pytest.raises(error):
             array.mean(1, out=wrong)
     with pytest.raises(TypeError):
@@ -160,7 +168,12 @@ def test_out():
 
 def test_bad_axes():
     array = gpuarray.zeros((2, 3), np.float32)
-    for axis, error in ((2, np.exceptions.AxisError), ((0, 0), ValueError), ([0], TypeError), ("a", TypeError)):
+    for axis, error in (
+        (2, np.exceptions.AxisError),
+        ((0, 0), ValueError),
+        ([0], TypeError),
+        ("a", TypeError),
+    ):
         with pytest.raises(error):
             array.sum(axis)
     with pytest.raises(TypeError):
@@ -221,7 +234,9 @@ def test_scans_of_every_dtype(dtype):
     check("cumsum", host, gpuarray.to_gpu(host), axis=1)
 
 
-@pytest.mark.parametrize("shape, axis", [((300_000,), 0), ((3, 50_000), 1), ((50_000, 3), 0), ((9000, 64), 0)])
+@pytest.mark.parametrize(
+    "shape, axis", [((300_000,), 0), ((3, 50_000), 1), ((50_000, 3), 0), ((9000, 64), 0)]
+)
 def test_long_scans(shape, axis):
     host = np.random.default_rng(1).integers(-9, 9, shape).astype(np.int32)
     check("cumsum", host, gpuarray.to_gpu(host), axis=axis)
