@@ -106,8 +106,8 @@ static PyObject *matrix_multiply(PyObject *a, PyObject *b)
     return gpuarray_call_body(state, "linalg", "matmul", a, &b, 1, NULL);
 }
 
-/* A Python int that fits no element of the array's dtype: the answer is the same for all elements, and the result of
- * comparing 0-d NumPy arrays, whose int64 holds more. */
+/* A Python int that fits no element of the array's dtype: the answer is the same for all elements, and the
+ * result of comparing 0-d NumPy arrays, whose int64 holds more. */
 static PyObject *compare(PyObject *self, PyObject *other, int operation)
 {
     ModuleState *state = gpuarray_cast(self)->state;

@@ -87,8 +87,8 @@ def arange(*args, **kwargs) -> GPUArray:
     step, ...
     before stop.
 
-    Parameters
-    ----------
+    Other Parameters
+    ----------------
     start, stop, step : number
         start is 0 and step 1 by default.
     dtype : dtype, optional

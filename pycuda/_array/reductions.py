@@ -16,7 +16,8 @@ def _plain(name):
     def method(self, axis=None, dtype=None, out=None, keepdims=False, *, stream=None, allocator=None):
         return reduce(name, self, axis, dtype, out, keepdims, stream, allocator)
 
-    method.__name__ = name
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"As numpy.{name}, with `stream` and `allocator`."
     return method
 
 
@@ -26,7 +27,8 @@ def _ordered(name):
     def method(self, axis=None, out=None, keepdims=False, *, stream=None, allocator=None):
         return reduce(name, self, axis, None, out, keepdims, stream, allocator)
 
-    method.__name__ = name
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"As numpy.{name}, with `stream` and `allocator`."
     return method
 
 
@@ -42,7 +44,8 @@ def _one_axis(name):
             axis = operator.index(axis)
         return reduce(name, self, axis, None, out, keepdims, stream, allocator)
 
-    method.__name__ = name
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"As numpy.{name}, with `stream` and `allocator`."
     return method
 
 
@@ -79,7 +82,8 @@ def _spread(name):
             warnings.warn("degrees of freedom <= 0 for a slice", RuntimeWarning, stacklevel=2)
         return reduce(name, self, axis, dtype, out, keepdims, stream, allocator, float(ddof))
 
-    method.__name__ = name
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"As numpy.{name}, with `stream` and `allocator`."
     return method
 
 
