@@ -138,6 +138,9 @@ def repeat(self, repeats, axis=None, *, stream=None, allocator=None) -> GPUArray
         One number for all, or one for each.
     axis : int, optional
         The flattened array by default.
+    stream : Stream, optional
+    allocator : callable, optional
+        For the result.
     """
     if axis is None:
         self, axis = self.ravel(), 0
