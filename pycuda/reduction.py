@@ -308,7 +308,7 @@ class ReductionKernel:
         plan = _Plan(launch, (blocks, 1), (walk.size, tile), room, (walk.geometry,) if walk.geometry else ())
         if len(self._plans) >= _PLANS:
             self._plans.clear()
-        self._plans[_current(), *forms] = plan
+        self._plans[(_current(), *forms)] = plan
         return plan
 
     def _function(self, signature):
