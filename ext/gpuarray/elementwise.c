@@ -340,7 +340,7 @@ static int launch(Work *work)
     LoopPlan plan;
     uint64_t uniform;
     _Alignas(SLOT) unsigned char block[BLOCK_BYTES];
-    int operand[MAX_OPERANDS], axes = 0, count = work->outputs + work->inputs;
+    int operand[MAX_OPERANDS] = {0}, axes = 0, count = work->outputs + work->inputs;
     ElementwiseKernel kernel;
     loop_start(&plan, work->ndim, work->shape);
     for (int k = 0; k < count; k++) {
