@@ -256,15 +256,22 @@ static int make_results(Work *work)
 
 /* ---- The launch ---- */
 
+/* An array in the loop's plan: which operand it is, and what the kernel is told of it. */
+typedef struct Member {
+    int operand;
+    Py_ssize_t itemsize;
+    CUdeviceptr pointer;
+} Member;
+
 /* True when the loop is dense for every operand; *uniform: those of which all elements are one. */
-static bool is_flat(const Work *work, const LoopPlan *plan, uint64_t *uniform, const int *operand)
+static bool is_flat(const LoopPlan *plan, const Member *members, uint64_t *uniform)
 {
     *uniform = 0;
     if (plan->ndim > 1) return false;
     for (int j = 0; j < plan->count && plan->ndim; j++) {
         if (plan->strides[j][0] == 0)
-            *uniform |= UINT64_C(1) << operand[j];
-        else if (plan->strides[j][0] != work->arrays[operand[j]]->itemsize)
+            *uniform |= UINT64_C(1) << members[j].operand;
+        else if (plan->strides[j][0] != members[j].itemsize)
             return false;
     }
     return true;
@@ -284,7 +291,7 @@ static void put(unsigned char *block, size_t *at, const void *value, size_t size
     *at += size;
 }
 
-static size_t put_head(const Work *work, const LoopPlan *plan, const int *operand, uint64_t uniform,
+static size_t put_head(const Work *work, const LoopPlan *plan, const Member *members, uint64_t uniform,
                        unsigned char *block)
 {
     uint64_t n = (uint64_t)plan->size;
@@ -294,20 +301,20 @@ static size_t put_head(const Work *work, const LoopPlan *plan, const int *operan
     int count = work->outputs + work->inputs;
     memcpy(block + at, work->scalars, (size_t)count * SLOT);
     for (int j = 0; j < plan->count; j++) {
-        uint64_t address = work->arrays[operand[j]]->pointer + (CUdeviceptr)plan->start[j];
-        memcpy(block + at + SLOT * operand[j], &address, sizeof address);
+        uint64_t address = members[j].pointer + (CUdeviceptr)plan->start[j];
+        memcpy(block + at + SLOT * members[j].operand, &address, sizeof address);
     }
     return at + SLOT * (size_t)count;
 }
 
 /* Strides, lengths and dividers of `axes` axes, of which the first may be made up. */
-static size_t put_axes(const Work *work, const LoopPlan *plan, const int *operand, int axes, size_t at,
+static size_t put_axes(const Work *work, const LoopPlan *plan, const Member *members, int axes, size_t at,
                        unsigned char *block)
 {
     int missing = axes - plan->ndim, count = work->outputs + work->inputs;
     int64_t strides[MAX_OPERANDS][STRIDES_MAX_DIMS] = {{0}};
     for (int j = 0; j < plan->count; j++)
-        for (int i = 0; i < plan->ndim; i++) strides[operand[j]][missing + i] = plan->strides[j][i];
+        for (int i = 0; i < plan->ndim; i++) strides[members[j].operand][missing + i] = plan->strides[j][i];
     for (int k = 0; k < count; k++) put(block, &at, strides[k], (size_t)axes * sizeof **strides);
     for (int i = 0; i < axes; i++) {
         uint64_t length = i < missing ? 1 : (uint64_t)plan->shape[i - missing];
@@ -340,21 +347,22 @@ static int launch(Work *work)
     LoopPlan plan;
     uint64_t uniform;
     _Alignas(SLOT) unsigned char block[BLOCK_BYTES];
-    int operand[MAX_OPERANDS] = {0}, axes = 0, count = work->outputs + work->inputs;
+    Member members[MAX_OPERANDS] = {{0}};
+    int axes = 0, count = work->outputs + work->inputs;
     ElementwiseKernel kernel;
     loop_start(&plan, work->ndim, work->shape);
     for (int k = 0; k < count; k++) {
         const GPUArrayObject *array = work->arrays[k];
         if (!array) continue;
-        operand[plan.count] = k;
+        members[plan.count] = (Member){k, array->itemsize, array->pointer};
         loop_add(&plan, array->ndim, array->shape, array->strides);
     }
     if (plan.size == 0) return 0;
     loop_collapse(&plan);
-    bool flat = is_flat(work, &plan, &uniform, operand);
+    bool flat = is_flat(&plan, members, &uniform);
     int layout = flat ? (is_aligned(work) ? LAYOUT_VECTOR : LAYOUT_FLAT) : strided_layout(&plan, &axes);
-    size_t bytes = put_head(work, &plan, operand, flat ? uniform : 0, block);
-    if (!flat) bytes = put_axes(work, &plan, operand, axes, bytes, block);
+    size_t bytes = put_head(work, &plan, members, flat ? uniform : 0, block);
+    if (!flat) bytes = put_axes(work, &plan, members, axes, bytes, block);
     if (bytes > BLOCK_MOST) {
         PyErr_SetString(PyExc_ValueError,
                         "so many axes of different strides do not fit into a kernel's parameters");
