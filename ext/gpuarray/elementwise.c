@@ -385,9 +385,10 @@ static int launch(Work *work)
 static PyObject *take_results(Work *work)
 {
     PyObject *results[ELEMENTWISE_MAX_OUTPUTS] = {NULL};
+    TransferMode mode = work->mode;
+    mode.async = false; /* the temporary's memory is given back after the copy in any case */
     for (int k = 0; k < work->outputs; k++) {
-        if (work->later[k]
-            && transfer_on_device(gpuarray_cast(work->later[k]), work->arrays[k], work->mode) < 0)
+        if (work->later[k] && transfer_on_device(gpuarray_cast(work->later[k]), work->arrays[k], mode) < 0)
             return NULL;
         results[k] = work->later[k] ? work->later[k] : (PyObject *)work->arrays[k];
     }

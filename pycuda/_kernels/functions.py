@@ -103,7 +103,7 @@ _ROWS = (
     Function("float_power", np.float_power, _kinds(f="pow(a, b)", c="pow(a, b)")),
     Function("negative", np.negative, _kinds(ifc="-a")),
     Function("positive", np.positive, _kinds(ifc="a")),
-    Function("absolute", np.absolute, _kinds(b="a", i="a < 0 ? -a : a", f="fabs(a)", c="abs(a)")),
+    Function("absolute", np.absolute, _kinds(b="a", i="pycuda::absolute(a)", f="fabs(a)", c="abs(a)")),
     Function("fabs", np.fabs, _kinds(f="fabs(a)")),
     Function("sign", np.sign, _kinds(i="pycuda::sign(a)", f="pycuda::sign(a)")),
     Function("reciprocal", np.reciprocal, _kinds(i="a ? L1(1) / a : L1(0)", f="L1(1) / a", c="R1(1) / a")),

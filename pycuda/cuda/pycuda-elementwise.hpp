@@ -165,6 +165,8 @@ PYCUDA_INLINE void store(const Flat<N> &p, int k, unsigned long long i, const Ve
 
 template <class T> struct is_signed { static const bool value = T(-1) < T(0); };
 
+template <class T> PYCUDA_INLINE T absolute(T a) { return is_signed<T>::value && a < T(0) ? (T)-a : a; }
+
 template <class T> PYCUDA_INLINE T floor_divide(T a, T b)
 {
     if (b == 0) return 0;

@@ -131,9 +131,7 @@ def test_an_address_that_is_not_aligned(module):
     data = gpuarray.to_gpu(np.arange(64, dtype=np.float32))
     texref = module.get_texref("row")
     alignment = drv.Context.get_device().get_attribute(drv.device_attribute.TEXTURE_ALIGNMENT)
-    with pytest.raises(
-        drv.LogicError, match=r"^cuTexRefSetAddress failed: .* 20 bytes after .*allow_offset"
-    ):
+    with pytest.raises(drv.LogicError, match=r"^cuTexRefSetAddress failed: .* 20 bytes after .*allow_offset"):
         texref.set_address(data.ptr + 20, 100)
     offset = texref.set_address(data.ptr + 20, 100, allow_offset=True)
     assert offset == 20 and texref.get_address() == data.ptr and data.ptr % alignment == 0

@@ -11,6 +11,8 @@ from pycuda import cumath, gpuarray
 from pycuda._array.elementwise import apply
 from pycuda._kernels.functions import TABLE
 
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about what is divided by 0
+
 CHARS = "?bBilefdFD"
 LENGTH = 37
 # Of the result: units in the last place of half, float and double that CUDA and NumPy may differ by.
@@ -19,7 +21,7 @@ UFUNCS = [row for row in TABLE.values() if isinstance(row.rule, np.ufunc)]
 
 
 def sample(dtype, seed=0):
-    """Numbers of every sign, and what is special among floats."""
+    """Numbers of every sign, and what is special among floats; complex ones are finite."""
     rng, dtype = np.random.default_rng(seed), np.dtype(dtype)
     if dtype.kind == "b":
         return rng.integers(0, 2, LENGTH).astype(bool)
@@ -29,7 +31,7 @@ def sample(dtype, seed=0):
     if dtype.kind == "f":
         special = [0, -0.0, np.inf, -np.inf, np.nan, 1]
         return np.concatenate([rng.normal(size=LENGTH - 6) * 3, special]).astype(dtype)
-    return (sample("f8", seed) + 1j * np.roll(sample("f8", seed), 3)).astype(dtype)
+    return (rng.normal(size=LENGTH) * 3 + 1j * rng.normal(size=LENGTH)).astype(dtype)
 
 
 def check(got, want):
@@ -64,7 +66,7 @@ def test_function(index):
                 want = row.rule(*operands)
             except (TypeError, ValueError):
                 want = None
-        if want is None:
+        if want is None or (np.dtype(char).kind == "c" and "c" not in row.body):  # refused, not wrong
             with pytest.raises(TypeError):
                 apply(row.name, *arrays)
             continue
