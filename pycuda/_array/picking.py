@@ -20,7 +20,7 @@ from pycuda._driver import GPUArray
 from pycuda._kernels import axes as layout
 from pycuda._kernels import elements, indexing
 from pycuda._kernels.axes import Axis
-from pycuda._kernels.plan_memory import context_memory
+from pycuda._kernels.caches import context_memory
 
 _BLOCK = (indexing.THREADS, 1, 1)
 MODES = {"raise": "RAISE", "wrap": "WRAP", "clip": "CLIP"}

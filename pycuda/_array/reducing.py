@@ -15,7 +15,7 @@ from pycuda._array.memory import new, overlap, write_back
 from pycuda._driver import GPUArray
 from pycuda._kernels import elements, reduction
 from pycuda._kernels.axes import Axis
-from pycuda._kernels.plan_memory import context_memory
+from pycuda._kernels.caches import context_memory
 
 # ---- dtypes
 

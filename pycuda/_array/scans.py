@@ -11,7 +11,7 @@ from pycuda._array.reducing import normalized_axes, sum_dtype
 from pycuda._driver import GPUArray
 from pycuda._kernels import axis_scan, elements, reduction
 from pycuda._kernels.axes import Axis
-from pycuda._kernels.plan_memory import context_memory
+from pycuda._kernels.caches import context_memory
 
 
 def _recipe(name, dtype, shape, strides, address, axis, result, out_strides):

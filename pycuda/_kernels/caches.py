@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 
+import pycuda.driver as drv
 from pycuda.tools import context_dependent_memoized_functions
 
 
@@ -31,3 +32,24 @@ class _All:
 
 
 context_dependent_memoized_functions.append(_All)
+
+_current = drv.Context.get_current
+
+
+def context_memory(make, limit: int):
+    """make(*args), remembered for the current context; at most `limit` results, the oldest go first."""
+    known = ContextCache()
+
+    def recall(*args):
+        key = _current(), args
+        try:
+            return known[key]
+        except KeyError:
+            pass
+        result = make(*args)
+        while len(known) >= limit:
+            known.pop(next(iter(known)), None)
+        known[key] = result
+        return result
+
+    return recall

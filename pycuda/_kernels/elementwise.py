@@ -101,9 +101,7 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
         results = [np.dtype(dtype)] * len(results)
     if _kind(inputs[0]) not in row.body:
         raise TypeError(f"{name} is not defined for {inputs[0]}")
-    compute = (*results, *inputs)
-    if not isinstance(row.rule, np.ufunc):
-        compute = (*found[len(kinds) :], *inputs)
+    compute = (*found[len(kinds) :], *inputs)
     storage = []
     for given, result in zip(outputs, results, strict=True):
         if given is not None:

@@ -10,6 +10,7 @@ import itertools
 import weakref
 
 import pycuda.driver as drv
+from pycuda._kernels.axes import power_at_least
 from pycuda._kernels.caches import ContextCache
 
 WORDS = 256  # bytes of an area that are 0 between kernels
@@ -44,7 +45,7 @@ def area(stream, nbytes: int):
     areas, key = (by_none, None) if stream is None else (by_stream, stream)
     found = areas.get(key)
     if found is None or found.size < WORDS + nbytes:
-        size = max(_LEAST, 1 << (WORDS + nbytes - 1).bit_length())
+        size = max(_LEAST, power_at_least(WORDS + nbytes))
         found = areas[key] = _new(size, stream)
     return found
 
@@ -72,10 +73,6 @@ class States:
         return number if number < self._LAUNCHES else 0
 
 
-def _rounded(number: int) -> int:
-    return 1 << max(number - 1, 0).bit_length()
-
-
 def states(stream, count: int, room: int) -> tuple[States, int]:
     """States with at least so many entries and bytes, and the number of a launch."""
     if stream is not None and not isinstance(stream, drv.Stream):
@@ -88,5 +85,7 @@ def states(stream, count: int, room: int) -> tuple[States, int]:
         number = found.launch()
         if number:
             return found, number
-    found = known[key] = States(stream, _rounded(max(count, 1 << 10)), _rounded(max(room, 1 << 12)))
+    found = known[key] = States(
+        stream, power_at_least(max(count, 1 << 10)), power_at_least(max(room, 1 << 12))
+    )
     return found, found.launch()
