@@ -222,7 +222,8 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
     if (like && Py_TYPE(like) != work->state->GPUArray_type)
         return new_of_class(Py_TYPE(like), dtype, work->ndim, work->shape, strides, allocator);
     Py_INCREF(dtype);
-    return gpuarray_new(work->state, dtype, work->ndim, work->shape, strides, allocator);
+    return gpuarray_new(work->state, dtype, work->ndim, work->shape, strides, allocator,
+                        work->mode.stream_object);
 }
 
 /* Whether writing one while reading the other can go wrong. The same elements in the same places cannot. */
@@ -458,7 +459,7 @@ static PyObject *elementwise_py(PyObject *module, FAST_PARAMETERS)
 
 static PyObject *forget_py(PyObject *module, PyObject *Py_UNUSED(none))
 {
-    elementwise_forget(module_state(module), NULL);
+    PyDict_Clear(module_state(module)->elementwise);
     Py_RETURN_NONE;
 }
 
@@ -472,5 +473,6 @@ static PyMethodDef functions[] = {
 int elementwise_setup(PyObject *module, ModuleState *state)
 {
     state->elementwise = PyDict_New();
-    return state->elementwise ? PyModule_AddFunctions(module, functions) : -1;
+    if (!state->elementwise || context_on_end(state, elementwise_forget) < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
 }

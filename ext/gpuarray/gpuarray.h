@@ -25,7 +25,7 @@ typedef struct GPUArrayObject {
     Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
     Py_ssize_t dims[2 * GPUARRAY_INLINE_DIMS];
     PyObject *gpudata;                      /* owned; NULL: made of `pointer` when asked for */
-    PyObject *base, *allocator;             /* owned; NULL is None, and for the allocator mem_alloc */
+    PyObject *base, *allocator;             /* owned; NULL is None, and the default pool */
     PyObject *attributes;                   /* __dict__ */
     PyObject *weak_references;
 } GPUArrayObject;
@@ -48,10 +48,10 @@ int gpuarray_check_memory(GPUArrayObject *array);
 PyObject *gpuarray_new_view(GPUArrayObject *parent, struct _PyArray_Descr *dtype, int ndim,
                             const Py_ssize_t *shape, const Py_ssize_t *strides, CUdeviceptr pointer);
 
-/* A new packed GPUArray with memory from `allocator` (NULL: mem_alloc). strides NULL: order 'C'. dtype as
- * above. */
+/* A new packed GPUArray with memory from `allocator` (NULL, None: the default pool) for work on `stream` (the
+ * same: the default one). strides NULL: order 'C'. dtype as above. */
 PyObject *gpuarray_new(ModuleState *state, struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
-                       const Py_ssize_t *strides, PyObject *allocator);
+                       const Py_ssize_t *strides, PyObject *allocator, PyObject *stream);
 
 /* ext/gpuarray/views.c */
 PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes);      /* NULL: reversed */
