@@ -260,8 +260,7 @@ PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const
     array->state = state;
     array->shape = array->strides = array->dims;
     set_allocator(array, allocator);
-    if (describe(array, dtype, ndim, shape, strides, 'C') < 0 || allocate(array, stream) < 0)
-        Py_CLEAR(array);
+    if (describe(array, dtype, ndim, shape, strides, 'C') < 0 || allocate(array, stream) < 0) Py_CLEAR(array);
     return (PyObject *)array;
 }
 

@@ -314,8 +314,8 @@ PyObject *transfer_copy(GPUArrayObject *array, char order, PyObject *allocator, 
     else
         strides_fill(order, array->ndim, array->shape, array->itemsize, strides);
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
-    PyObject *copy = gpuarray_new(array->state, dtype, array->ndim, array->shape, strides, allocator,
-                                  mode.stream_object);
+    PyObject *copy =
+        gpuarray_new(array->state, dtype, array->ndim, array->shape, strides, allocator, mode.stream_object);
     if (copy && transfer_on_device(gpuarray_cast(copy), array, mode) < 0) Py_CLEAR(copy);
     return copy;
 }

@@ -170,8 +170,7 @@ static int prepare_device_copy(ModuleState *state, PyObject *const *given, bool 
                                DeviceCopy *copy)
 {
     stream = async ? stream_or_current(state, stream) : NULL;
-    return convert_size(given[2], "size", &copy->size) < 0
-                   || convert_stream(state, stream, &copy->stream) < 0
+    return convert_size(given[2], "size", &copy->size) < 0 || convert_stream(state, stream, &copy->stream) < 0
                    || convert_range_on(state, given[0], "dest", copy->size, copy->stream, &copy->dest) < 0
                    || convert_range_on(state, given[1], "src", copy->size, copy->stream, &copy->src) < 0
                    || copy_begin(state, async, stream, &copy->stream, given[0], given[1]) < 0

@@ -1,5 +1,5 @@
-/* The default pool: where arrays get their memory that are given no allocator. A context has one, from the first
- * such array on; it ends with the context. */
+/* The default pool: where arrays get their memory that are given no allocator. A context has one, from the
+ * first such array on; it ends with the context. */
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
@@ -73,19 +73,18 @@ PyObject *default_pool_allocate(ModuleState *state, size_t size, PyObject *strea
     return memory;
 }
 
-PyDoc_STRVAR(allocate_doc,
-             "default_allocate(size, stream=None)\n--\n\n"
-             "Allocate device memory from the default pool of the current context.\n\n"
-             "What arrays do that are given no allocator.\n"
-             "\nParameters\n----------\n"
-             "size : int\n    Bytes, 0 included.\n"
-             "stream : Stream\n"
-             "\nReturns\n-------\n"
-             "PooledDeviceAllocation\n"
-             "\nRaises\n------\n"
-             "MemoryError\n    There is too little; the message says how much is free.\n"
-             "\nNotes\n-----\n"
-             "Calls cuMemAlloc when no block of the size is held.");
+PyDoc_STRVAR(allocate_doc, "default_allocate(size, stream=None)\n--\n\n"
+                           "Allocate device memory from the default pool of the current context.\n\n"
+                           "What arrays do that are given no allocator.\n"
+                           "\nParameters\n----------\n"
+                           "size : int\n    Bytes, 0 included.\n"
+                           "stream : Stream\n"
+                           "\nReturns\n-------\n"
+                           "PooledDeviceAllocation\n"
+                           "\nRaises\n------\n"
+                           "MemoryError\n    There is too little; the message says how much is free.\n"
+                           "\nNotes\n-----\n"
+                           "Calls cuMemAlloc when no block of the size is held.");
 
 static PyObject *allocate(PyObject *module, FAST_PARAMETERS)
 {

@@ -30,8 +30,8 @@ static void unlink_pool(MemoryPool *pool)
     unlock_state(pool->state);
 }
 
-/* A pool whose last reference went is in the list until its end gets the lock, and a default pool whose context
- * had its last. */
+/* A pool whose last reference went is in the list until its end gets the lock, and a default pool whose
+ * context had its last. */
 static bool hold_if_alive(MemoryPool *pool)
 {
     long count = atomic_load(&pool->references);

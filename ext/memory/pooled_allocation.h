@@ -20,8 +20,8 @@ PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream,
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
                         CUstream handle);
 
-/* Whether the object's memory is a pool's, given back after the work that is noted: it need not be kept alive for
- * that. */
+/* Whether the object's memory is a pool's, given back after the work that is noted: it need not be kept alive
+ * for that. */
 bool pooled_check(ModuleState *state, PyObject *object);
 
 /* One load. */

@@ -55,7 +55,8 @@ PyObject *stream_exit(PyObject *self, PyObject *const *Py_UNUSED(exception), Py_
     if (!entry) return NULL;
     int failed = -1;
     if (entry == Py_None || PyTuple_GET_ITEM(entry, 0) != self)
-        raise_logic(state, "the stream is not the current one: `with` blocks of streams end in the reverse order");
+        raise_logic(state,
+                    "the stream is not the current one: `with` blocks of streams end in the reverse order");
     else
         failed = write_entry(state, PyTuple_GET_ITEM(entry, 1));
     Py_DECREF(entry);

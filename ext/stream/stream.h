@@ -25,14 +25,13 @@ static inline StreamObject *stream_cast(PyObject *object) { return (StreamObject
 
 static inline EventObject *event_cast(PyObject *object) { return (EventObject *)object; }
 
-/* What a `stream` argument says: where it is None or missing (NULL) the stream of the innermost `with` block, if
- * that belongs to the current context; else what was given. Borrowed. One load where there is no block. */
+/* What a `stream` argument says: where it is None or missing (NULL) the stream of the innermost `with` block,
+ * if that belongs to the current context; else what was given. Borrowed. One load where there is no block. */
 PyObject *stream_of_block(ModuleState *state);
 
 static inline PyObject *stream_or_current(ModuleState *state, PyObject *given)
 {
-    if ((given && given != Py_None)
-        || !atomic_load_explicit(&state->streams_entered, memory_order_relaxed))
+    if ((given && given != Py_None) || !atomic_load_explicit(&state->streams_entered, memory_order_relaxed))
         return given;
     PyObject *current = stream_of_block(state);
     return current ? current : given;

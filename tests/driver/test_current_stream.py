@@ -10,8 +10,6 @@ import pycuda.driver as drv
 from pycuda import gpuarray
 from pycuda.compiler import SourceModule
 
-# Says on which stream it runs: the other stream is held up by a host function, so that what runs on it has not
-# run yet.
 MODULE = """
 __global__ void write(int *out, int value) { *out = value; }
 """
@@ -143,7 +141,7 @@ def scan(write, out):
 
 @pytest.mark.parametrize("queue", [launch, prepared, prepared_async, copy, fill, assign, add, scan])
 def test_work_is_queued_on_it(write, stream, queue):
-    write.one = drv.pagelocked_zeros(1, np.int32)  # not within the block: releasing it would wait for all work
+    write.one = drv.pagelocked_zeros(1, np.int32)  # released after the block: it waits for all work
     write.one[:] = 1
     out, read = drv.mem_alloc(4), np.zeros(1, np.int32)
     drv.memset_d32(out, 0, 1)

@@ -1,9 +1,11 @@
-"""The default pool: memory of arrays that are given no allocator is taken again, in its context only, and given
-back with it."""
+"""The default pool: memory of arrays that are given no allocator is taken again, in its context only, and
+given back with it."""
 
 import gc
 import random
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,8 +149,8 @@ def test_a_long_loop_needs_two_blocks(pool):
 
 
 def owners_of_blocks(pool, streams, turns, seed):
-    """Random arrays that live for a while, each filled with its own number on some stream; True if each still has
-    its number when it dies."""
+    """Random arrays that live for a while, each filled with its own number on some stream; True if each still
+    has its number when it dies."""
     choose, live, right = random.Random(seed), [], True
     for number in range(turns):
         stream = choose.choice(streams)
@@ -191,3 +193,12 @@ def test_too_much_is_a_memory_error_and_all_goes_on(pool):
     with pytest.raises(drv.MemoryError, match="free"):
         GPUArray(1 << 50, np.uint8)
     assert ((kept + 1).get() == np.arange(1, 101)).all()
+
+
+def test_a_short_soak(pool):
+    """tests/soak/pool.py, which may be given millions."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "soak"))
+    from pool import soak
+
+    wrong, ratio = soak(20_000)
+    assert not wrong and ratio < 8
