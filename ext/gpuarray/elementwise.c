@@ -257,7 +257,7 @@ static int make_results(Work *work)
 
 /* ---- The launch ---- */
 
-/* An array in the loop's plan: which operand it is, and what the kernel is told of it. */
+/* An array in the loop's plan: which operand it is, and what the kernel gets of it. */
 typedef struct Member {
     int operand;
     Py_ssize_t itemsize;

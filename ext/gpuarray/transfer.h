@@ -19,8 +19,8 @@ int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode);
 /* That of a call that is given no stream, and waits. */
 TransferMode transfer_now(ModuleState *state);
 
-/* Before work on the array is queued: its memory was not freed, and if a pool's, that is told the stream.
- * -1 with an exception. */
+/* Before work on the array is queued: its memory was not freed; memory of a pool notes the stream. -1 with an
+ * exception. */
 int transfer_use(GPUArrayObject *array, TransferMode mode);
 
 /* The host array has the shape and dtype of the device array. 0, or -1 with an exception. */

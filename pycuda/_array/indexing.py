@@ -361,8 +361,7 @@ def _values_along(a, indices, axis):
 
 def take_along_axis(a, indices, axis=-1, *, stream=None) -> GPUArray:
     """The elements along an axis whose numbers are in `indices`, as numpy.take_along_axis: one array of
-    numbers for
-    each place along the other axes.
+    numbers for each place along the other axes.
     """
     indices = _numbers(indices)
     a, axis = _values_along(a, indices, axis)

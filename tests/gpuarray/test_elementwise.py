@@ -232,3 +232,17 @@ def test_cumath_pairs():
     check(cumath.ldexp(significand, exponent), host)
     check(cumath.fmod(array, array * 0 + 2), np.fmod(host, 2))
     check(cumath.sqrt(gpuarray.to_gpu(np.array([1, 4, 10]))), np.array([1, 2, 3]))
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((), (3,))]
+)
+def test_numpys_dot(shapes):
+    """The matrix product; that of pycuda.gpuarray, of all elements, is another."""
+    left, right = (np.arange(1, np.prod(shape) + 1, dtype=np.float32).reshape(shape) for shape in shapes)
+    check(np.dot(gpuarray.to_gpu(left), gpuarray.to_gpu(right)), np.dot(left, right))
+
+
+def test_numpys_dot_of_more_axes():
+    with pytest.raises(TypeError, match="at most two axes"):
+        np.dot(gpuarray.zeros((2, 3, 4), np.float32), gpuarray.zeros(4, np.float32))
