@@ -361,7 +361,8 @@ static int launch(Work *work)
     if (plan.size == 0) return 0;
     loop_collapse(&plan);
     bool flat = is_flat(&plan, members, &uniform);
-    int layout = flat ? (is_aligned(work) ? LAYOUT_VECTOR : LAYOUT_FLAT) : strided_layout(&plan, &axes);
+    int layout =
+        flat ? (!uniform && is_aligned(work) ? LAYOUT_VECTOR : LAYOUT_FLAT) : strided_layout(&plan, &axes);
     size_t bytes = put_head(work, &plan, members, flat ? uniform : 0, block);
     if (!flat) bytes = put_axes(work, &plan, members, axes, bytes, block);
     if (bytes > BLOCK_MOST) {

@@ -151,7 +151,7 @@ def _step(loop: Loop, read: str, write: str) -> str:
     lines = [f"X{k} x{k};" for k in range(outputs)]
     operands = []
     for k in range(outputs, len(loop.storage)):
-        value = f"s{k}" if loop.scalars[k] else read.format(k=k)
+        value = f"p.s{k}" if loop.scalars[k] else read.format(k=k)
         lines.append(f"const L{k - outputs + 1} a{k} = pycuda::convert<L{k - outputs + 1}>({value});")
         operands.append(f"a{k}")
     lines.append(f"operation({', '.join([f'x{k}' for k in range(outputs)] + operands)});")
@@ -159,46 +159,70 @@ def _step(loop: Loop, read: str, write: str) -> str:
     return " ".join(lines)
 
 
-def _scalars(loop: Loop) -> str:
-    return "".join(
-        f"    const T{k} s{k} = pycuda::slot_value<T{k}>(p.slots[{k}]);\n"
-        for k, scalar in enumerate(loop.scalars)
-        if scalar
-    )
+def _parameters(loop: Loop, axes: int = 0) -> str:
+    """The parameter block, as ext/gpuarray/elementwise.c fills it. uniform: a bit for each operand that is
+    one element for all.
+    """
+    slots = []
+    for k, scalar in enumerate(loop.scalars):
+        slots.append(
+            f"alignas(16) {'' if k < loop.function.outputs else 'const '}T{k} {'' if scalar else '*'}s{k};"
+        )
+    places = f"    pycuda::Axes<{len(loop.storage)}, {axes}> axes;\n" if axes else ""
+    return f"""struct Parameters {{
+    unsigned long long n, uniform;
+    {" ".join(slots)}
+{places}}};
+"""
 
 
-def _flat(loop: Loop, name: str, vector: int, rounds: int) -> str:
-    count = len(loop.storage)
-    single = _step(
-        loop,
-        "pycuda::load<T{k}, 1>(p, {k}, i).at[0]",
-        "pycuda::slot_address<T{k}>(p.slots[{k}])[i] = {value};",
-    )
-    arrays = [k for k, scalar in enumerate(loop.scalars) if not scalar]
-    inputs = [k for k in arrays if k >= loop.function.outputs]
-    loads = "".join(
-        f"            const pycuda::Vector<T{k}, V> v{k} = pycuda::load<T{k}, V>(p, {k}, i);\n"
-        for k in inputs
-    )
-    results = "".join(f"            pycuda::Vector<T{k}, V> v{k};\n" for k in range(loop.function.outputs))
+def _head(name: str) -> str:
+    return f'extern "C" __global__ void __launch_bounds__({THREADS}) {name}(const Parameters p)'
+
+
+def _vectors(loop: Loop, name: str, vector: int, rounds: int) -> str:
+    """Dense arrays that start at a multiple of 16 bytes."""
+    outputs = loop.function.outputs
+    inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
+    vectors = "".join(f"        pycuda::Vector<T{k}, V> v{k}[U];\n" for k in [*range(outputs), *inputs])
+    loads = "".join(f"            v{k}[u] = pycuda::vector_at<V>(p.s{k} + first + at(u));\n" for k in inputs)
     stores = "".join(
-        f"            pycuda::store<T{k}, V>(p, {k}, i, v{k});\n" for k in range(loop.function.outputs)
+        f"            pycuda::vector_at<V>(p.s{k} + first + at(u)) = v{k}[u];\n" for k in range(outputs)
     )
-    return f"""extern "C" __global__ void __launch_bounds__({THREADS}) {name}(const pycuda::Flat<{count}> p)
+    return f"""{_parameters(loop)}{_head(name)}
 {{
     const int V = {vector}, U = {rounds};
     const unsigned long long first = blockIdx.x * ({THREADS}ull * V * U);
-{_scalars(loop)}    if (first + {THREADS}ull * V * U <= p.n) {{
+    auto at = [](int u) {{ return (u * {THREADS} + threadIdx.x) * V; }};
+    if (first + {THREADS}ull * V * U <= p.n) {{
+        // All loads come before the first store, which may be to the same arrays for all the compiler knows.
+{vectors}#pragma unroll
+        for (int u = 0; u < U; u++) {{
+{loads}        }}
 #pragma unroll
         for (int u = 0; u < U; u++) {{
-            const unsigned long long i = first + (u * {THREADS} + threadIdx.x) * V;
-{loads}{results}#pragma unroll
-            for (int v = 0; v < V; v++) {{ {_step(loop, "v{k}.at[v]", "v{k}.at[v] = {value};")} }}
+#pragma unroll
+            for (int v = 0; v < V; v++) {{ {_step(loop, "v{k}[u].at[v]", "v{k}[u].at[v] = {value};")} }}
 {stores}        }}
     }} else {{
+#pragma unroll 1
         for (unsigned long long i = first + threadIdx.x; i < p.n; i += {THREADS}) {{
-            {single}
+            {_step(loop, "p.s{k}[i]", "p.s{k}[i] = {value};")}
         }}
+    }}
+}}
+"""
+
+
+def _dense(loop: Loop, name: str, rounds: int) -> str:
+    """Dense arrays, and arrays of one element."""
+    return f"""{_parameters(loop)}{_head(name)}
+{{
+    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x;
+#pragma unroll
+    for (int u = 0; u < {rounds}; u++) {{
+        const unsigned long long i = first + u * {THREADS};
+        if (i < p.n) {{ {_step(loop, "p.s{k}[p.uniform >> {k} & 1 ? 0 : i]", "p.s{k}[i] = {value};")} }}
     }}
 }}
 """
@@ -206,18 +230,17 @@ def _flat(loop: Loop, name: str, vector: int, rounds: int) -> str:
 
 def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int) -> str:
     count = len(loop.storage)
-    address = "*(const T{k} *)(pycuda::slot_address<const char>(p.slots[{k}]) + at[{k}])"
-    target = "*(T{k} *)(pycuda::slot_address<char>(p.slots[{k}]) + at[{k}]) = {value};"
-    return f"""extern "C" __global__ void __launch_bounds__({THREADS})
-{name}(const pycuda::Strided<{count}, {axes}> p)
+    address = "*(const T{k} *)((const char *)p.s{k} + at[{k}])"
+    target = "*(T{k} *)((char *)p.s{k} + at[{k}]) = {value};"
+    return f"""{_parameters(loop, axes)}{_head(name)}
 {{
     const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x;
-{_scalars(loop)}#pragma unroll
+#pragma unroll
     for (int u = 0; u < {rounds}; u++) {{
         const unsigned long long i = first + u * {THREADS};
         if (i < p.n) {{
             long long at[{count}];
-            pycuda::find_offsets<{str(wide).lower()}>(p, i, at);
+            pycuda::find_offsets<{str(wide).lower()}>(p.axes, i, at);
             {_step(loop, address, target)}
         }}
     }}
@@ -233,10 +256,12 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     if any(dtype.kind == "c" for dtype in (*loop.storage, *loop.compute)):
         head = '#include "pycuda-complex.hpp"\n' + head
     head += _types(loop) + _operation(loop)
-    if layout < 2:
-        vector = max(1, 16 // widest) if layout == 0 else 1
+    if layout == 0:
+        vector = max(1, 16 // widest)
         rounds = max(1, 8 // vector) if widest < 16 else 4
-        return head + _flat(loop, name, vector, rounds), name, THREADS * vector * rounds
+        return head + _vectors(loop, name, vector, rounds), name, THREADS * vector * rounds
+    if layout == 1:
+        return head + _dense(loop, name, 8), name, THREADS * 8
     wide, which = divmod(layout - 2, len(STRIDED_AXES))
     rounds = 4
     return head + _strided(loop, name, STRIDED_AXES[which], bool(wide), rounds), name, THREADS * rounds

@@ -15,35 +15,21 @@ template <int N, class Word> struct bytes { Word words[N]; };
 
 template <class T, int N> struct alignas(N == 1 ? alignof(T) : sizeof(T) * N) Vector { T at[N]; };
 
-// One operand: an address, or the value of a scalar.
-struct alignas(16) Slot { unsigned char bytes[16]; };
-
-template <class T> PYCUDA_INLINE T slot_value(const Slot &slot) { return *(const T *)slot.bytes; }
-template <class T> PYCUDA_INLINE T *slot_address(const Slot &slot) { return *(T *const *)slot.bytes; }
-
 // x / divisor for x < 2^31
 struct Divider {
     unsigned divisor, factor, shift;
     PYCUDA_INLINE unsigned divide(unsigned x) const { return (__umulhi(x, factor) + x) >> shift; }
 };
 
-// Every operand is dense in the same order, or one element for all (uniform: a bit each).
-template <int N> struct Flat {
-    unsigned long long n, uniform;
-    Slot slots[N];
-};
-
 // N operands over D axes, the innermost last; strides in bytes.
-template <int N, int D> struct Strided {
-    unsigned long long n, uniform;
-    Slot slots[N];
+template <int N, int D> struct Axes {
     long long strides[N][D];
     unsigned long long shape[D];
     Divider dividers[D];
 };
 
 template <bool Wide, int N, int D>
-PYCUDA_INLINE void find_offsets(const Strided<N, D> &p, unsigned long long i, long long (&offsets)[N])
+PYCUDA_INLINE void find_offsets(const Axes<N, D> &p, unsigned long long i, long long (&offsets)[N])
 {
 #pragma unroll
     for (int k = 0; k < N; k++) offsets[k] = 0;
@@ -139,26 +125,10 @@ PYCUDA_NARROW(unsigned short, double)
 
 template <class To, class From> PYCUDA_INLINE To convert(const From &x) { return Convert<To, From>::from(x); }
 
-// ---- loads and stores of the flat kernel
-
-template <class T, int V, int N>
-PYCUDA_INLINE Vector<T, V> load(const Flat<N> &p, int k, unsigned long long i)
+template <int V, class T> PYCUDA_INLINE Vector<T, V> &vector_at(T *at) { return *(Vector<T, V> *)at; }
+template <int V, class T> PYCUDA_INLINE const Vector<T, V> &vector_at(const T *at)
 {
-    const T *address = slot_address<const T>(p.slots[k]);
-    if (p.uniform >> k & 1) {
-        Vector<T, V> all;
-        const T one = *address;
-#pragma unroll
-        for (int v = 0; v < V; v++) all.at[v] = one;
-        return all;
-    }
-    return *(const Vector<T, V> *)(address + i);
-}
-
-template <class T, int V, int N>
-PYCUDA_INLINE void store(const Flat<N> &p, int k, unsigned long long i, const Vector<T, V> &values)
-{
-    *(Vector<T, V> *)(slot_address<T>(p.slots[k]) + i) = values;
+    return *(const Vector<T, V> *)at;
 }
 
 // ---- integers
