@@ -184,6 +184,7 @@ from pycuda._array.facade_reductions import (
     sum,
 )  # fmt: skip
 from pycuda._array.indexing import compress, nonzero, put, take_along_axis
+from pycuda._array.interchange import taking_arrays as _taking_arrays
 from pycuda._array.joining import (
     broadcast_to,
     concatenate,
@@ -201,3 +202,5 @@ from pycuda._array.joining import (
 from pycuda._array.linalg import matmul
 from pycuda._array.reductions import argmax, argmin, count_nonzero, mean, prod, std, var
 from pycuda._array.scans import cumprod, cumsum
+
+_taking_arrays(globals())

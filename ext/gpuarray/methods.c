@@ -1,5 +1,5 @@
 /* The methods of GPUArray. Those of methods.def have bodies in Python, imported with the first call. */
-#include "ext/gpuarray/gpuarray.h"
+#include "ext/gpuarray/foreign_arguments.h"
 
 #include <string.h>
 
@@ -32,7 +32,10 @@ PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char 
     PyObject *function = Py_XNewRef(body_of(state, module, name)), *result = NULL;
     all[0] = self;
     if (count > 1) memcpy(all + 1, args, (size_t)(count - 1) * sizeof *all);
-    if (function) result = PyObject_Vectorcall(function, all, (size_t)(1 + arg_count), keywords);
+    if (function && foreign_among(state, all, count))
+        result = foreign_call(state, function, all, 1 + arg_count, keywords);
+    else if (function)
+        result = PyObject_Vectorcall(function, all, (size_t)(1 + arg_count), keywords);
     Py_XDECREF(function);
     if (all != few) PyMem_Free(all);
     return result;
