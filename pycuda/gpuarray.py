@@ -184,6 +184,7 @@ from pycuda._array.facade_reductions import (
     sum,
 )  # fmt: skip
 from pycuda._array.indexing import compress, nonzero, put, take_along_axis
+from pycuda._array.interchange import from_dlpack
 from pycuda._array.interchange import taking_arrays as _taking_arrays
 from pycuda._array.joining import (
     broadcast_to,

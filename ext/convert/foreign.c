@@ -2,6 +2,7 @@
 #include "ext/convert/foreign.h"
 
 #include "ext/convert/convert.h"
+#include "ext/convert/dlpack.h"
 #include "ext/errors.h"
 #include "ext/wait.h"
 
@@ -59,10 +60,33 @@ int foreign_read_interface(ModuleState *state, PyObject *object, PyObject *inter
                                                                                                        : 0;
 }
 
+/* The object keeps the memory: a tensor that is a copy would not outlive this. The consumer's stream is not
+ * known here, and every stream can be made to wait for the default one. */
+static int find_by_dlpack(ModuleState *state, PyObject *object, ForeignArray *out)
+{
+    ForeignForm form;
+    form.dtype = NULL;
+    form.owner = NULL;
+    form.is_copy = false;
+    int found = dlpack_describe_exchanged(state, object, out, &form);
+    if (found == 0) {
+        found = dlpack_describe_exported(state, object, LEGACY, out, &form);
+        out->has_stream = true;
+        out->stream = LEGACY;
+    }
+    if (found > 0 && form.is_copy) {
+        PyErr_SetString(PyExc_BufferError, "__dlpack__() made a copy: pass what from_dlpack() gives");
+        found = -1;
+    }
+    if (found != 0) foreign_form_clear(&form);
+    return found;
+}
+
 int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out)
 {
     PyObject *interface;
     int found = convert_find_attribute(object, state->str___cuda_array_interface__, &interface);
+    if (found == 0 && foreign_is_possible(state, object)) return find_by_dlpack(state, object, out);
     if (found <= 0) return found;
     if (foreign_read_interface(state, object, interface, out) < 0) found = -1;
     Py_DECREF(interface);

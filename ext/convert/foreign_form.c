@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ext/convert/convert.h"
+#include "ext/convert/dlpack.h"
 #include "ext/convert/foreign.h"
 #include "ext/errors.h"
 #include "ext/numpy_api.h"
@@ -137,7 +138,7 @@ static int check_place(ModuleState *state, const ForeignArray *array)
     return -1;
 }
 
-static int check_pointer(ModuleState *state, ForeignArray *array, const ForeignForm *form)
+int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignForm *form)
 {
     if (strides_count(form->ndim, form->shape, PyDataType_ELSIZE(form->dtype)) == 0) return 0;
     if (!array->pointer) {
@@ -152,21 +153,38 @@ static int check_pointer(ModuleState *state, ForeignArray *array, const ForeignF
     return check_place(state, array);
 }
 
-int foreign_describe(ModuleState *state, PyObject *object, ForeignArray *out, ForeignForm *form)
+static int describe_interface(ModuleState *state, PyObject *object, ForeignArray *out, ForeignForm *form)
 {
     PyObject *interface;
     memset(form, 0, offsetof(ForeignForm, shape));
     form->owner = NULL;
-    form->read_only = false;
+    form->read_only = form->is_copy = false;
     int found = convert_find_attribute(object, state->str___cuda_array_interface__, &interface);
     if (found <= 0) return found;
     if (foreign_read_interface(state, object, interface, out) < 0 || !(form->dtype = read_dtype(interface))
         || read_shape(interface, form) < 0 || read_flags(interface, form) < 0
-        || check_pointer(state, out, form) < 0)
+        || foreign_check_pointer(state, out, form) < 0)
         found = -1;
     else
         form->owner = Py_NewRef(object);
     Py_DECREF(interface);
     if (found < 0) foreign_form_clear(form);
     return found;
+}
+
+/* By the cheapest way that tells most. */
+int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
+                     ForeignForm *form)
+{
+    int found = dlpack_describe_exchanged(state, object, out, form);
+    if (found == 0) found = describe_interface(state, object, out, form);
+    if (found == 0) found = dlpack_describe_exported(state, object, consumer, out, form);
+    return found;
+}
+
+bool foreign_is_array(ModuleState *state, PyObject *object)
+{
+    return foreign_is_possible(state, object)
+           && (PyObject_HasAttr(object, state->str___cuda_array_interface__)
+               || dlpack_is_array(state, object));
 }

@@ -271,7 +271,22 @@ static PyType_Spec array_function_spec = {
     .slots = array_function_slots,
 };
 
+PyDoc_STRVAR(from_capsule_doc, "_from_capsule(capsule, stream=None)\n--\n\n"
+                               "A GPUArray over the tensor in a capsule of DLPack, for work on the stream.");
+
+static PyObject *from_capsule_py(PyObject *module, FAST_PARAMETERS)
+{
+    PyObject *given[2];
+    TransferMode mode = {0};
+    ModuleState *state = module_state(module);
+    if (convert_arguments(from_capsule_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || transfer_stream(state, given[1], &mode) < 0)
+        return NULL;
+    return foreign_view_of_capsule(state, given[0], mode);
+}
+
 static PyMethodDef functions[] = {
+    {"_from_capsule", AS_METHOD(from_capsule_py), FAST_KEYWORDS, from_capsule_doc},
     {"_views", AS_METHOD(views_py), FAST_KEYWORDS, views_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -3,6 +3,7 @@
 
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
+#include "ext/convert/dlpack.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/numpy_api.h"
@@ -136,22 +137,24 @@ static int refuse_host(PyObject *object)
     return -1;
 }
 
+PyObject *foreign_view_of_capsule(ModuleState *state, PyObject *capsule, TransferMode mode)
+{
+    ForeignArray array;
+    ForeignForm form;
+    return dlpack_take(state, capsule, &array, &form) < 0 ? NULL
+                                                          : foreign_view_of(state, &array, &form, mode);
+}
+
 int foreign_view(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out)
 {
     ForeignArray array;
     ForeignForm form;
     if (PyArray_CheckExact(object)) return refuse_host(object);
     if (!foreign_is_possible(state, object)) return 0;
-    int found = foreign_describe(state, object, &array, &form);
+    int found = foreign_describe(state, object, mode.stream, &array, &form);
     if (found <= 0) return found;
     *out = foreign_view_of(state, &array, &form, mode);
     return *out ? 1 : -1;
-}
-
-bool foreign_is_array(ModuleState *state, PyObject *object)
-{
-    return foreign_is_possible(state, object)
-           && PyObject_HasAttr(object, state->str___cuda_array_interface__);
 }
 
 PyObject *foreign_out(ModuleState *state, PyObject *object, TransferMode mode)

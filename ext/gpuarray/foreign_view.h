@@ -14,9 +14,6 @@
  * says to_gpu, for an array of NumPy's. */
 int foreign_view(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out);
 
-/* Whether it is one, as far as its attributes tell. No exception is set. */
-bool foreign_is_array(ModuleState *state, PyObject *object);
-
 /* The array, a new reference, or a view of it. NULL with an exception: TypeError when it is no array on a
  * device, ValueError when it is read-only. */
 PyObject *foreign_out(ModuleState *state, PyObject *object, TransferMode mode);
@@ -24,5 +21,8 @@ PyObject *foreign_out(ModuleState *state, PyObject *object, TransferMode mode);
 /* A view of what was described; the form is used up. NULL with an exception. */
 PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, ForeignForm *form,
                           TransferMode mode);
+
+/* A view of the tensor in a capsule of DLPack, which is taken. NULL with an exception. */
+PyObject *foreign_view_of_capsule(ModuleState *state, PyObject *capsule, TransferMode mode);
 
 #endif

@@ -414,12 +414,10 @@ static PyObject *get_ptr(PyObject *self, void *Py_UNUSED(closure))
     return gpuarray_check_memory(array) < 0 ? NULL : PyLong_FromUnsignedLongLong(array->pointer);
 }
 
-/* Where work on the array may be under way: on the stream of its memory, else on the default one, which comes
- * after the streams that block. */
-static PyObject *interface_stream(GPUArrayObject *array)
+CUstream gpuarray_stream(const GPUArrayObject *array)
 {
     CUstream stream = pooled_stream(array->allocation);
-    return PyLong_FromUnsignedLongLong(stream ? (unsigned long long)(uintptr_t)stream : 1);
+    return stream ? stream : (CUstream)(uintptr_t)1;
 }
 
 static PyObject *get_interface(PyObject *self, void *Py_UNUSED(closure))
@@ -427,10 +425,11 @@ static PyObject *get_interface(PyObject *self, void *Py_UNUSED(closure))
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *dtype = (PyObject *)array->dtype;
     if (gpuarray_check_memory(array) < 0) return NULL;
-    return Py_BuildValue("{sNsNsNs(KO)sisN}", "shape", get_shape(self, NULL), "strides",
+    return Py_BuildValue("{sNsNsNs(KO)sisK}", "shape", get_shape(self, NULL), "strides",
                          get_strides(self, NULL), "typestr", PyObject_GetAttrString(dtype, "str"), "data",
-                         (unsigned long long)array->pointer, array->read_only ? Py_True : Py_False, "version",
-                         3, "stream", interface_stream(array));
+                         array->size ? (unsigned long long)array->pointer : 0ULL,
+                         array->read_only ? Py_True : Py_False, "version", 3, "stream",
+                         (unsigned long long)(uintptr_t)gpuarray_stream(array));
 }
 
 static PyObject *get_transposed(PyObject *self, void *Py_UNUSED(closure))

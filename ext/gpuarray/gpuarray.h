@@ -47,6 +47,10 @@ int gpuarray_check_memory(GPUArrayObject *array);
 /* ValueError (-1) when it may not be written to. */
 int gpuarray_check_writable(const GPUArrayObject *array);
 
+/* Where work on the array may be under way: on the stream of its memory, else on the default one (the handle
+ * 1), which comes after the streams that block. */
+CUstream gpuarray_stream(const GPUArrayObject *array);
+
 /* A plain GPUArray over memory that `owner` keeps, or nothing does. dtype as below. */
 PyObject *gpuarray_new_over(ModuleState *state, struct _PyArray_Descr *dtype, int ndim,
                             const Py_ssize_t *shape, const Py_ssize_t *strides, CUdeviceptr pointer,
@@ -63,7 +67,7 @@ PyObject *gpuarray_new(ModuleState *state, struct _PyArray_Descr *dtype, int ndi
                        const Py_ssize_t *strides, PyObject *allocator);
 
 /* ext/gpuarray/views.c */
-PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes);      /* NULL: reversed */
+PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes); /* NULL: reversed */
 /* A view where strides can give the shape, else a copy. The number of elements must be the same. */
 PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order);
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index);

@@ -1,4 +1,5 @@
 /* The methods of GPUArray. Those of methods.def have bodies in Python, imported with the first call. */
+#include "ext/gpuarray/dlpack.h"
 #include "ext/gpuarray/foreign_arguments.h"
 
 #include <string.h>
@@ -61,6 +62,8 @@ const PyMethodDef gpuarray_methods[] = {
     {"ravel", gpuarray_ravel, METH_NOARGS, gpuarray_ravel_doc},
     {"squeeze", gpuarray_squeeze, METH_NOARGS, gpuarray_squeeze_doc},
     {"view", AS_METHOD(gpuarray_view), FAST_KEYWORDS, gpuarray_view_doc},
+    {"__dlpack__", AS_METHOD(gpuarray_dlpack), FAST_KEYWORDS, gpuarray_dlpack_doc},
+    {"__dlpack_device__", gpuarray_dlpack_device, METH_NOARGS, gpuarray_dlpack_device_doc},
 #define METHOD(name, module, signature, doc) \
     {#name, AS_METHOD(method_##name), FAST_KEYWORDS, #name signature "\n--\n\n" doc},
 #include "ext/gpuarray/methods.def"
