@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from pycuda._array.elementwise import apply
+from pycuda._array.interchange import taking_arrays as _taking_arrays
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 _FUNCTIONS = """fabs ceil floor exp log log10 sqrt sin cos tan asin acos atan sinh cosh tanh""".split()
@@ -157,3 +158,6 @@ def modf(arg, stream=None):
     (GPUArray, GPUArray)
     """
     return apply("modf", arg, stream=stream)
+
+
+_taking_arrays(globals())

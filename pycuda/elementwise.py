@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pycuda.driver as drv
 from pycuda import gpuarray
+from pycuda._driver import _views
 from pycuda._kernels import elementwise_ready as _ready
 from pycuda._kernels import layout, operands, user
 from pycuda._kernels import user_elementwise as source
@@ -137,7 +138,7 @@ class ElementwiseKernel:
         Parameters
         ----------
         *args
-            As declared: GPUArrays (or arrays with ``__cuda_array_interface__``) and numbers. More than were
+            As declared: GPUArrays, other libraries' arrays on the device, and numbers. More than were
             declared are ignored, as PyCUDA does.
         range : slice, optional
             Indices ``start, stop, step`` in place of all; negative steps go downwards.
@@ -171,6 +172,10 @@ class ElementwiseKernel:
                     self._describe(args)  # says it better
                     raise
                 return
+        views = _views(args, stream)
+        if views is not args:
+            self(*views, range=range, slice=slice, stream=stream)
+            return
         self._call(args, range, slice, stream)
 
     def _call(self, args, range_, slice_, stream) -> None:
@@ -202,8 +207,9 @@ class ElementwiseKernel:
     def _describe(self, args) -> list:
         """The forms of the vectors among the arguments. TypeError as __call__ says."""
         reading = self._reading
+        uses = reading.analysis.uses
         return [
-            operands.describe(value, argument, self.name)
+            operands.describe(value, argument, self.name, uses[argument.name].written)
             for value, argument in zip(reading.pick(args), reading.vectors, strict=True)
         ]
 

@@ -117,7 +117,10 @@ def zeros(shape, dtype=np.float64, allocator=None, order="C"):
 
 def _zeroed(result):
     if result.nbytes:
-        drv.memset_d8_async(result.gpudata, 0, result.nbytes)
+        if drv.current_stream() is None:
+            drv.memset_d8(result.gpudata, 0, result.nbytes)
+        else:
+            drv.memset_d8_async(result.gpudata, 0, result.nbytes)
     return result
 
 
@@ -184,6 +187,8 @@ from pycuda._array.facade_reductions import (
     sum,
 )  # fmt: skip
 from pycuda._array.indexing import compress, nonzero, put, take_along_axis
+from pycuda._array.interchange import from_dlpack
+from pycuda._array.interchange import taking_arrays as _taking_arrays
 from pycuda._array.joining import (
     broadcast_to,
     concatenate,
@@ -201,3 +206,5 @@ from pycuda._array.joining import (
 from pycuda._array.linalg import matmul
 from pycuda._array.reductions import argmax, argmin, count_nonzero, mean, prod, std, var
 from pycuda._array.scans import cumprod, cumsum
+
+_taking_arrays(globals())

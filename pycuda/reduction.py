@@ -9,10 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._driver import _views
 from pycuda._kernels import layout, operands, scratch, user
 from pycuda._kernels import user_axis as along
 from pycuda._kernels import user_reduction as source
 from pycuda._kernels.caches import ContextCache
+from pycuda._kernels.operands import check_writable
 from pycuda._kernels.user_elementwise import vectors_of
 from pycuda._kernels.user_reduction import get_reduction_kernel_and_types, get_reduction_module
 from pycuda.driver import GPUArray
@@ -153,7 +155,7 @@ class ReductionKernel:
         Parameters
         ----------
         *args
-            As declared: GPUArrays (or arrays with ``__cuda_array_interface__``) and numbers.
+            As declared: GPUArrays, other libraries' arrays on the device, and numbers.
         stream : Stream, optional
             Where the kernel is queued.
         out : GPUArray, optional
@@ -183,12 +185,23 @@ class ReductionKernel:
         numpy.exceptions.AxisError
             There is no such axis.
         """
-        if axis is not None:
-            return self._along(args, axis, bool(keepdims), stream, out, allocator, kernel_wrapper)
         try:
-            plan = self._plans[self._key(args)]
+            plan = self._plans[self._key(args)] if axis is None else None
         except (LookupError, AttributeError):
             plan = None
+        if plan is None or out is not None:
+            given = (*args, out)
+            views = _views(given, stream)
+            if views is not given:
+                result = self(
+                    *views[:-1], stream=stream, out=views[-1], allocator=allocator,
+                    kernel_wrapper=kernel_wrapper, axis=axis, keepdims=keepdims,
+                )  # fmt: skip
+                return out if result is views[-1] else result
+            if out is not None:
+                check_writable(out)
+        if axis is not None:
+            return self._along(args, axis, bool(keepdims), stream, out, allocator, kernel_wrapper)
         if plan is None or len(args) != len(self._arguments):
             args = args[: len(self._arguments)]
             plan = self._plan(args)

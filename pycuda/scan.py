@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._driver import _views
 from pycuda._kernels import operands, scratch
 from pycuda._kernels import user_scan as source
 from pycuda._kernels.caches import ContextCache
@@ -125,6 +126,11 @@ class _ScanKernel:
         TypeError
             An array of another dtype.
         """
+        given = input_ary, output_ary, segments
+        views = _views(given, stream)
+        if views is not given:
+            result = self(*views[:2], allocator, stream, segments=views[2])
+            return next((each for each, view in zip(given, views, strict=True) if view is result), result)
         shape, strides = self._checked(input_ary, "input_ary", self.dtype)
         if isinstance(output_ary, str):
             if output_ary != "new":
@@ -133,6 +139,7 @@ class _ScanKernel:
             output_ary = GPUArray(shape, self.dtype, allocator)
         elif output_ary is None:
             output_ary = input_ary
+        operands.check_writable(output_ary)
         out_shape, out_strides = self._checked(output_ary, "output_ary", self.dtype)
         if out_shape != shape:
             raise ValueError(f"the input has shape {shape}, the output {out_shape}")

@@ -2,6 +2,7 @@
 #include "ext/convert/foreign.h"
 
 #include "ext/convert/convert.h"
+#include "ext/convert/dlpack.h"
 #include "ext/errors.h"
 #include "ext/wait.h"
 
@@ -30,8 +31,8 @@ static int read_pointer(ModuleState *state, PyObject *interface, CUdeviceptr *ou
     return failed;
 }
 
-/* None, and no entry, mean that no work is outstanding. 1 and 2 are the two default streams; 0, which the
- * interface forbids, can only be meant for the first. */
+/* None, and no entry, mean that no work is outstanding. 1 and 2 are the two default streams, 0 is no stream.
+ */
 static int read_stream(ModuleState *state, PyObject *interface, ForeignArray *out)
 {
     unsigned long long number = 0;
@@ -40,25 +41,59 @@ static int read_stream(ModuleState *state, PyObject *interface, ForeignArray *ou
     out->has_stream = stream && stream != Py_None;
     int failed =
         out->has_stream ? convert_bits(stream, "the stream in __cuda_array_interface__", 64, &number) : 0;
-    out->stream = number ? (CUstream)(uintptr_t)number : LEGACY;
+    out->stream = (CUstream)(uintptr_t)number;
     Py_XDECREF(stream);
-    return failed;
+    if (failed || !out->has_stream || number) return failed;
+    PyErr_SetString(PyExc_ValueError,
+                    "the stream in __cuda_array_interface__ is 0, which is none: 1 is the "
+                    "default stream, 2 that of the thread, None says that no work is queued");
+    return -1;
+}
+
+int foreign_read_interface(ModuleState *state, PyObject *object, PyObject *interface, ForeignArray *out)
+{
+    if (!PyMapping_Check(interface)) {
+        PyErr_Format(PyExc_TypeError, "__cuda_array_interface__ of %s is no dict", Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    return read_pointer(state, interface, &out->pointer) < 0 || read_stream(state, interface, out) < 0 ? -1
+                                                                                                       : 0;
+}
+
+/* The object keeps the memory: a tensor that is a copy would not outlive this. The consumer's stream is not
+ * known here, and every stream can be made to wait for the default one. */
+static int find_by_dlpack(ModuleState *state, PyObject *object, ForeignArray *out)
+{
+    ForeignForm form;
+    form.dtype = NULL;
+    form.owner = NULL;
+    form.is_copy = false;
+    int found = dlpack_describe_exchanged(state, object, out, &form);
+    if (found == 0) {
+        found = dlpack_describe_exported(state, object, LEGACY, out, &form);
+        out->has_stream = true;
+        out->stream = LEGACY;
+    }
+    if (found > 0 && form.is_copy) {
+        PyErr_SetString(PyExc_BufferError, "__dlpack__() made a copy: pass what from_dlpack() gives");
+        found = -1;
+    }
+    if (found != 0) foreign_form_clear(&form);
+    return found;
 }
 
 int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out)
 {
     PyObject *interface;
     int found = convert_find_attribute(object, state->str___cuda_array_interface__, &interface);
+    if (found == 0 && foreign_is_possible(state, object)) return find_by_dlpack(state, object, out);
     if (found <= 0) return found;
-    if (!PyMapping_Check(interface)) {
-        PyErr_Format(PyExc_TypeError, "__cuda_array_interface__ of %s is no dict", Py_TYPE(object)->tp_name);
-        found = -1;
-    } else if (read_pointer(state, interface, &out->pointer) < 0 || read_stream(state, interface, out) < 0) {
-        found = -1;
-    }
+    if (foreign_read_interface(state, object, interface, out) < 0) found = -1;
     Py_DECREF(interface);
     return found;
 }
+
+bool foreign_same_stream(CUstream a, CUstream b) { return (a ? a : LEGACY) == (b ? b : LEGACY); }
 
 static int raise_stream(ModuleState *state, CUresult result, const char *routine, const ForeignArray *array)
 {
@@ -80,7 +115,7 @@ int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consum
 {
     CUevent event = NULL;
     CUresult result;
-    if (!array->has_stream || array->stream == (consumer ? consumer : LEGACY)) return 0;
+    if (!array->has_stream || foreign_same_stream(array->stream, consumer)) return 0;
     CALL(state, result, driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     if (result != CUDA_SUCCESS) return raise_stream(state, result, "cuEventCreate", array);
     CALL_NEAR(state, result, driver.cuEventRecord(event, array->stream));

@@ -1,19 +1,50 @@
-/* Device arrays of other libraries, by their __cuda_array_interface__: where they are, and the work that
- * must be done before anybody looks at them. */
+/* Device arrays of other libraries, by their __cuda_array_interface__ or DLPack: where they are, the work
+ * that must be done before anybody looks at them, and what they are arrays of. */
 #ifndef EXT_CONVERT_FOREIGN_H
 #define EXT_CONVERT_FOREIGN_H
 
+#include "core/strides.h"
 #include "ext/ext.h"
+
+struct _PyArray_Descr;
 
 typedef struct ForeignArray {
     CUdeviceptr pointer;
-    bool has_stream;        /* the owner has queued work on it there (version 3 and later) */
+    bool has_stream; /* the owner has queued work on it there (version 3 and later) */
     CUstream stream;
 } ForeignArray;
 
 /* 1 when the object has the interface, 0 when not, -1 with an exception: TypeError when it is malformed.
  * Looked at before integers: some owners (tensors of torch) are integers to Python. */
 int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out);
+
+/* An array as NumPy describes one. */
+typedef struct ForeignForm {
+    struct _PyArray_Descr *dtype; /* owned until foreign_form_clear; in the order of bytes of devices */
+    int ndim;
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS]; /* strides in bytes */
+    bool read_only, is_copy;
+    PyObject *owner; /* owned: keeps the memory */
+} ForeignForm;
+
+/* The whole array, for work on the consumer's stream: 1, 0 or -1 with an exception. Elements are in memory
+ * that the current context reaches. */
+int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
+                     ForeignForm *form);
+/* The part that asks whether kernels can use the memory. -1 with ValueError. */
+int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignForm *form);
+void foreign_form_clear(ForeignForm *form);
+
+/* Whether it may be one: false, at little cost, for what callables are given besides arrays. */
+bool foreign_is_possible(ModuleState *state, PyObject *object);
+/* Whether it is one, as far as its attributes tell. No exception is set. */
+bool foreign_is_array(ModuleState *state, PyObject *object);
+
+/* The part of it that reads the interface, for foreign_describe. */
+int foreign_read_interface(ModuleState *state, PyObject *object, PyObject *interface, ForeignArray *out);
+
+/* The handles 0 and 1 are both the legacy default stream. */
+bool foreign_same_stream(CUstream a, CUstream b);
 
 /* What is queued on `consumer` from now on comes after the owner's work. -1 with an exception. */
 int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consumer);

@@ -9,6 +9,7 @@
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/gpuarray/elementwise_kernels.h"
+#include "ext/gpuarray/foreign_view.h"
 #include "ext/gpuarray/transfer.h"
 #include "ext/launch/function.h"
 #include "ext/numpy_api.h"
@@ -31,6 +32,7 @@ typedef struct Work {
     ElementwiseLoop *loop;
     PyObject *loop_owner; /* owned */
     PyObject *dtypes[ELEMENTWISE_MAX_INPUTS]; /* owned: of NumPy's scalars */
+    PyObject *views[ELEMENTWISE_MAX_INPUTS]; /* owned: of other libraries' arrays */
     GPUArrayObject *arrays[MAX_OPERANDS]; /* outputs owned, inputs borrowed; NULL for scalars */
     PyObject *later[ELEMENTWISE_MAX_OUTPUTS]; /* owned: the `out` that a temporary stands for */
     unsigned char scalars[MAX_OPERANDS][SLOT];
@@ -70,6 +72,16 @@ static int read_scalar(Work *work, int i, PyObject *value)
     return 1;
 }
 
+/* The same for another library's array. */
+static int read_foreign(Work *work, int i, PyObject *value)
+{
+    int found = foreign_view(work->state, value, work->mode, &work->views[i]);
+    if (found <= 0) return found;
+    work->arrays[work->outputs + i] = gpuarray_cast(work->views[i]);
+    work->key.kinds[i] = (PyObject *)work->arrays[work->outputs + i]->dtype;
+    return 1;
+}
+
 static int read_operands(Work *work)
 {
     const ElementwiseCall *call = work->call;
@@ -81,6 +93,7 @@ static int read_operands(Work *work)
             continue;
         }
         int known = read_scalar(work, i, value);
+        if (known == 0) known = read_foreign(work, i, value);
         if (known <= 0) return known;
     }
     work->key.inputs = (uint16_t)call->count;
@@ -101,11 +114,9 @@ static int read_out(Work *work)
     for (int k = 0; k < work->outputs; k++) {
         PyObject *one = many ? PyTuple_GET_ITEM(out, k) : out;
         if (!one || one == Py_None) continue;
-        if (!gpuarray_check(work->state, one)) {
-            PyErr_Format(PyExc_TypeError, "out must be a GPUArray, not %.200s", Py_TYPE(one)->tp_name);
-            return -1;
-        }
-        work->arrays[k] = gpuarray_cast(Py_NewRef(one));
+        PyObject *array = foreign_out(work->state, one, work->mode);
+        if (!array) return -1;
+        work->arrays[k] = gpuarray_cast(array);
         work->key.outs[k] = (PyObject *)work->arrays[k]->dtype;
     }
     work->key.outputs = (uint16_t)work->outputs;
@@ -386,13 +397,14 @@ static int launch(Work *work)
 /* The results, or the arrays that temporaries stood for, which get them now. */
 static PyObject *take_results(Work *work)
 {
-    PyObject *results[ELEMENTWISE_MAX_OUTPUTS] = {NULL};
+    PyObject *results[ELEMENTWISE_MAX_OUTPUTS] = {NULL}, *out = work->call->out;
     TransferMode mode = work->mode;
     mode.async = false; /* the temporary's memory is given back after the copy in any case */
     for (int k = 0; k < work->outputs; k++) {
         if (work->later[k] && transfer_on_device(gpuarray_cast(work->later[k]), work->arrays[k], mode) < 0)
             return NULL;
-        results[k] = work->later[k] ? work->later[k] : (PyObject *)work->arrays[k];
+        PyObject *given = out && PyTuple_Check(out) ? PyTuple_GET_ITEM(out, k) : out;
+        results[k] = given && given != Py_None ? given : (PyObject *)work->arrays[k];
     }
     return work->outputs == 1 ? Py_NewRef(results[0]) : PyTuple_Pack(2, results[0], results[1]);
 }
@@ -423,7 +435,10 @@ PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
         if (k < work.outputs) Py_XDECREF((PyObject *)work.arrays[k]);
         Py_XDECREF(work.later[k]);
     }
-    for (int i = 0; i < ELEMENTWISE_MAX_INPUTS; i++) Py_XDECREF(work.dtypes[i]);
+    for (int i = 0; i < ELEMENTWISE_MAX_INPUTS; i++) {
+        Py_XDECREF(work.dtypes[i]);
+        Py_XDECREF(work.views[i]);
+    }
     Py_XDECREF(work.loop_owner);
     return result;
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/strides.h"
-#include "ext/gpuarray/transfer.h"
+#include "ext/gpuarray/foreign_view.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/numpy_api.h"
@@ -190,14 +190,17 @@ static int set_from_device(GPUArrayObject *array, GPUArrayObject *source, Transf
 
 static PyObject *set_from(GPUArrayObject *array, PyObject *ary, TransferMode mode)
 {
-    int failed = -1;
-    if (gpuarray_check(array->state, ary))
-        failed = set_from_device(array, gpuarray_cast(ary), mode);
+    PyObject *view = NULL;
+    int failed = -1, found = PyArray_Check(ary) ? 0 : foreign_view(array->state, ary, mode, &view);
+    if (found < 0) return NULL;
+    if (found || gpuarray_check(array->state, ary))
+        failed = set_from_device(array, gpuarray_cast(found ? view : ary), mode);
     else if (PyArray_Check(ary))
         failed = set_from_host(array, (PyArrayObject *)ary, mode);
     else
         PyErr_Format(PyExc_TypeError, "a GPUArray is set from a numpy array or a GPUArray, not from %.200s",
                      Py_TYPE(ary)->tp_name);
+    Py_XDECREF(view);
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
@@ -259,7 +262,14 @@ PyObject *gpuarray_copy(PyObject *self, PyObject *Py_UNUSED(none))
 static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, TransferMode mode)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
+    PyObject *view = NULL;
     if (gpuarray_check(state, ary)) return transfer_copy(gpuarray_cast(ary), 'K', allocator, mode);
+    int found = PyArray_Check(ary) ? 0 : foreign_view(state, ary, mode, &view);
+    if (found) {
+        PyObject *copy = found > 0 ? transfer_copy(gpuarray_cast(view), 'K', allocator, mode) : NULL;
+        Py_XDECREF(view);
+        return copy;
+    }
     if (!PyArray_Check(ary)) {
         PyErr_Format(PyExc_TypeError, "ary must be a numpy array or a GPUArray, not %.200s",
                      Py_TYPE(ary)->tp_name);

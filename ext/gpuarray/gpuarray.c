@@ -9,7 +9,7 @@
 #include "ext/errors.h"
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/operators.h"
-#include "ext/memory/pool.h"
+#include "ext/memory/pooled_allocation.h"
 #include "ext/numpy_api.h"
 
 /* Gives the array room for its axes and describes it. dtype is taken over, also on failure. -1 with an
@@ -226,27 +226,37 @@ static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
     return gpudata ? use_memory(array, gpudata) : allocate(array, NULL);
 }
 
-PyObject *gpuarray_new_view(GPUArrayObject *parent, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
-                            const Py_ssize_t *strides, CUdeviceptr pointer)
+PyObject *gpuarray_new_over(ModuleState *state, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
+                            const Py_ssize_t *strides, CUdeviceptr pointer, PyObject *owner)
 {
-    PyTypeObject *type = parent->state->GPUArray_type;
-    GPUArrayObject *view = gpuarray_cast(type->tp_alloc(type, 0));
-    if (!view) {
+    GPUArrayObject *array = gpuarray_cast(state->GPUArray_type->tp_alloc(state->GPUArray_type, 0));
+    if (!array) {
         Py_DECREF(dtype);
         return NULL;
     }
-    view->state = parent->state;
-    view->shape = view->strides = view->dims;
-    if (describe(view, dtype, ndim, shape, strides, 'C') < 0) {
-        Py_DECREF(view);
+    array->state = state;
+    array->shape = array->strides = array->dims;
+    if (describe(array, dtype, ndim, shape, strides, 'C') < 0) {
+        Py_DECREF(array);
         return NULL;
     }
-    view->pointer = pointer;
+    array->pointer = pointer;
+    array->base = Py_XNewRef(owner);
+    return (PyObject *)array;
+}
+
+PyObject *gpuarray_new_view(GPUArrayObject *parent, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
+                            const Py_ssize_t *strides, CUdeviceptr pointer)
+{
+    PyObject *array =
+        gpuarray_new_over(parent->state, dtype, ndim, shape, strides, pointer, (PyObject *)parent);
+    if (!array) return NULL;
+    GPUArrayObject *view = gpuarray_cast(array);
     view->allocation = (DeviceAllocationObject *)Py_XNewRef((PyObject *)parent->allocation);
     view->gpudata = pointer == parent->pointer ? Py_XNewRef(parent->gpudata) : NULL;
-    view->base = Py_NewRef((PyObject *)parent);
     view->allocator = Py_XNewRef(parent->allocator);
-    return (PyObject *)view;
+    view->read_only = parent->read_only;
+    return array;
 }
 
 PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
@@ -274,6 +284,13 @@ int gpuarray_check_memory(GPUArrayObject *array)
 {
     if (!array->allocation || !atomic_load(&array->allocation->freed)) return 0;
     raise_logic(array->state, "the memory of this GPUArray was freed");
+    return -1;
+}
+
+int gpuarray_check_writable(const GPUArrayObject *array)
+{
+    if (!array->read_only) return 0;
+    PyErr_SetString(PyExc_ValueError, "this array is read-only: the library that its memory is from said so");
     return -1;
 }
 
@@ -343,6 +360,22 @@ static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure))
     return Py_NewRef((PyObject *)gpuarray_cast(self)->dtype);
 }
 
+/* What kernels are chosen by. Only our arrays have it, and of these only what can be written to: others are
+ * looked at closely. */
+static PyObject *get_form(PyObject *self, void *closure)
+{
+    if (gpuarray_cast(self)->read_only) {
+        PyErr_SetString(PyExc_AttributeError, "_form");
+        return NULL;
+    }
+    PyObject *shape = get_shape(self, closure), *strides = get_strides(self, closure);
+    PyObject *form =
+        shape && strides ? PyTuple_Pack(3, shape, strides, (PyObject *)gpuarray_cast(self)->dtype) : NULL;
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    return form;
+}
+
 static PyObject *get_allocator(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = gpuarray_cast(self);
@@ -390,14 +423,22 @@ static PyObject *get_ptr(PyObject *self, void *Py_UNUSED(closure))
     return gpuarray_check_memory(array) < 0 ? NULL : PyLong_FromUnsignedLongLong(array->pointer);
 }
 
+CUstream gpuarray_stream(const GPUArrayObject *array)
+{
+    CUstream stream = pooled_stream(array->allocation);
+    return stream ? stream : (CUstream)(uintptr_t)1;
+}
+
 static PyObject *get_interface(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *dtype = (PyObject *)array->dtype;
     if (gpuarray_check_memory(array) < 0) return NULL;
-    return Py_BuildValue("{sNsNsNs(KO)sisO}", "shape", get_shape(self, NULL), "strides",
+    return Py_BuildValue("{sNsNsNs(KO)sisK}", "shape", get_shape(self, NULL), "strides",
                          get_strides(self, NULL), "typestr", PyObject_GetAttrString(dtype, "str"), "data",
-                         (unsigned long long)array->pointer, Py_False, "version", 3, "stream", Py_None);
+                         array->size ? (unsigned long long)array->pointer : 0ULL,
+                         array->read_only ? Py_True : Py_False, "version", 3, "stream",
+                         (unsigned long long)(uintptr_t)gpuarray_stream(array));
 }
 
 static PyObject *get_transposed(PyObject *self, void *Py_UNUSED(closure))
@@ -440,6 +481,7 @@ static PyStructSequence_Field flags_fields[] = {
     {"c_contiguous", "row-major without gaps"},
     {"f_contiguous", "column-major without gaps"},
     {"forc", "either of them"},
+    {"writeable", "unless another library's memory is not to be written to"},
     {NULL, NULL},
 };
 
@@ -453,9 +495,10 @@ static PyStructSequence_Desc flags_description = {
 static PyObject *get_flags(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = gpuarray_cast(self);
-    const bool values[] = {array->layout & GPUARRAY_C, array->layout & GPUARRAY_F, array->layout != 0};
+    const bool values[] = {array->layout & GPUARRAY_C, array->layout & GPUARRAY_F, array->layout != 0,
+                           !array->read_only};
     PyObject *flags = PyStructSequence_New(array->state->ArrayFlags_type);
-    for (int i = 0; flags && i < 3; i++) PyStructSequence_SetItem(flags, i, PyBool_FromLong(values[i]));
+    for (int i = 0; flags && i < 4; i++) PyStructSequence_SetItem(flags, i, PyBool_FromLong(values[i]));
     return flags;
 }
 
@@ -514,13 +557,14 @@ static PyGetSetDef gpuarray_getset[] = {
     {"shape", get_shape, NULL, "Lengths of the axes.", NULL},
     {"strides", get_strides, NULL, "Bytes from one element to the next along each axis.", NULL},
     {"dtype", get_dtype, NULL, "NumPy's description of an element.", NULL},
+    {"_form", get_form, NULL, "(shape, strides, dtype).", NULL},
     {"allocator", get_allocator, set_allocator_py,
      "What makes memory for this array and for what is made of it.", NULL},
     {"base", get_base, set_base, "The object that keeps the memory, None when the array does.", NULL},
     {"gpudata", get_gpudata, set_gpudata,
      "The memory: an allocation, or an address as int; None without elements.", NULL},
     {"ptr", get_ptr, NULL, "Address of element 0. AttributeError when there are no elements.", NULL},
-    {"flags", get_flags, NULL, "c_contiguous, f_contiguous, forc.", NULL},
+    {"flags", get_flags, NULL, "c_contiguous, f_contiguous, forc; writeable by name.", NULL},
     {"real", get_part, NULL, "The real parts: a new array, or the array itself when it is not complex.",
      "real"},
     {"imag", get_part, NULL, "The imaginary parts, a new array.", NULL},

@@ -22,6 +22,7 @@ typedef struct GPUArrayObject {
     struct _PyArray_Descr *dtype;           /* owned; NULL before __init__ */
     Py_ssize_t size, nbytes, itemsize;      /* nbytes is size * itemsize, whatever the strides */
     int ndim, layout;                       /* layout: GPUARRAY_C | GPUARRAY_F */
+    bool read_only;                         /* another library's, which said so */
     Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
     Py_ssize_t dims[2 * GPUARRAY_INLINE_DIMS];
     PyObject *gpudata;                      /* owned; NULL: made of `pointer` when asked for */
@@ -43,6 +44,18 @@ bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, const Py_ssize_t 
 /* LogicError (-1) when the memory was freed. */
 int gpuarray_check_memory(GPUArrayObject *array);
 
+/* ValueError (-1) when it may not be written to. */
+int gpuarray_check_writable(const GPUArrayObject *array);
+
+/* Where work on the array may be under way: on the stream of its memory, else on the default one (the handle
+ * 1), which comes after the streams that block. */
+CUstream gpuarray_stream(const GPUArrayObject *array);
+
+/* A plain GPUArray over memory that `owner` keeps, or nothing does. dtype as below. */
+PyObject *gpuarray_new_over(ModuleState *state, struct _PyArray_Descr *dtype, int ndim,
+                            const Py_ssize_t *shape, const Py_ssize_t *strides, CUdeviceptr pointer,
+                            PyObject *owner);
+
 /* A plain GPUArray over part of the memory of `parent`, which it keeps. dtype is a new reference given away,
  * also on failure. NULL with an exception. */
 PyObject *gpuarray_new_view(GPUArrayObject *parent, struct _PyArray_Descr *dtype, int ndim,
@@ -54,7 +67,7 @@ PyObject *gpuarray_new(ModuleState *state, struct _PyArray_Descr *dtype, int ndi
                        const Py_ssize_t *strides, PyObject *allocator, PyObject *stream);
 
 /* ext/gpuarray/views.c */
-PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes);      /* NULL: reversed */
+PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes); /* NULL: reversed */
 /* A view where strides can give the shape, else a copy. The number of elements must be the same. */
 PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order);
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index);

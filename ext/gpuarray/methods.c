@@ -1,5 +1,6 @@
 /* The methods of GPUArray. Those of methods.def have bodies in Python, imported with the first call. */
-#include "ext/gpuarray/gpuarray.h"
+#include "ext/gpuarray/dlpack.h"
+#include "ext/gpuarray/foreign_arguments.h"
 
 #include <string.h>
 
@@ -32,7 +33,10 @@ PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char 
     PyObject *function = Py_XNewRef(body_of(state, module, name)), *result = NULL;
     all[0] = self;
     if (count > 1) memcpy(all + 1, args, (size_t)(count - 1) * sizeof *all);
-    if (function) result = PyObject_Vectorcall(function, all, (size_t)(1 + arg_count), keywords);
+    if (function && foreign_among(state, all, count))
+        result = foreign_call(state, function, all, 1 + arg_count, keywords);
+    else if (function)
+        result = PyObject_Vectorcall(function, all, (size_t)(1 + arg_count), keywords);
     Py_XDECREF(function);
     if (all != few) PyMem_Free(all);
     return result;
@@ -58,6 +62,8 @@ const PyMethodDef gpuarray_methods[] = {
     {"ravel", gpuarray_ravel, METH_NOARGS, gpuarray_ravel_doc},
     {"squeeze", gpuarray_squeeze, METH_NOARGS, gpuarray_squeeze_doc},
     {"view", AS_METHOD(gpuarray_view), FAST_KEYWORDS, gpuarray_view_doc},
+    {"__dlpack__", AS_METHOD(gpuarray_dlpack), FAST_KEYWORDS, gpuarray_dlpack_doc},
+    {"__dlpack_device__", gpuarray_dlpack_device, METH_NOARGS, gpuarray_dlpack_device_doc},
 #define METHOD(name, module, signature, doc) \
     {#name, AS_METHOD(method_##name), FAST_KEYWORDS, #name signature "\n--\n\n" doc},
 #include "ext/gpuarray/methods.def"

@@ -3,6 +3,7 @@
 
 #include "ext/errors.h"
 #include "ext/gpuarray/elementwise.h"
+#include "ext/gpuarray/foreign_view.h"
 #include "ext/numpy_api.h"
 
 static PyObject *operate(ModuleState *state, PyObject *name, PyObject *a, PyObject *b, PyObject *out)
@@ -102,8 +103,10 @@ static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 static PyObject *matrix_multiply(PyObject *a, PyObject *b)
 {
     ModuleState *state = state_of(a, b);
-    if (!gpuarray_check(state, a) || !gpuarray_check(state, b)) Py_RETURN_NOTIMPLEMENTED;
-    return gpuarray_call_body(state, "linalg", "matmul", a, &b, 1, NULL);
+    bool both = (gpuarray_check(state, a) || foreign_is_array(state, a))
+                && (gpuarray_check(state, b) || foreign_is_array(state, b));
+    return both ? gpuarray_call_body(state, "linalg", "matmul", a, &b, 1, NULL)
+                : Py_NewRef(Py_NotImplemented);
 }
 
 /* A Python int that fits no element of the array's dtype: the answer is the same for all elements, and the

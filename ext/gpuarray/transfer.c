@@ -222,13 +222,11 @@ static int to_host_by_block(GPUArrayObject *from, PyArrayObject *host, ptrdiff_t
     return failed;
 }
 
-int transfer_to_host(GPUArrayObject *from, PyObject *host_object, TransferMode mode)
+static int copy_to_host(GPUArrayObject *from, PyObject *host_object, TransferMode mode)
 {
     PyArrayObject *host = (PyArrayObject *)host_object;
     StridedCopy plan;
     ptrdiff_t low, high;
-    if (from->size == 0 || from->itemsize == 0) return 0;
-    if (transfer_use(from, mode) < 0) return -1;
     if (same_layout(from, host))
         return transfer_direct(from, host_object, host_side(host), device_side(from), mode);
     strides_extent(from->ndim, from->shape, from->strides, from->itemsize, &low, &high);
@@ -237,6 +235,21 @@ int transfer_to_host(GPUArrayObject *from, PyObject *host_object, TransferMode m
     if (planned && (plan.calls * plan.height <= FEW_CALLS || high - low > 2 * from->nbytes + STAGED_EXTRA))
         return copy_plan(from->state, host_side(host), device_side(from), &plan, mode);
     return to_host_by_block(from, host, low, high, mode);
+}
+
+/* A copy that waits for its stream lets go of what the work before it needed. */
+int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode)
+{
+    if (from->size == 0 || from->itemsize == 0) return 0;
+    if (transfer_use(from, mode) < 0) return -1;
+    if (mode.async || !from->state->kept) return copy_to_host(from, host, mode);
+    ContextObject *context = context_current(from->state);
+    if (!context) return -1;
+    struct KeepBatch *taken = keep_alive_take(from->state, context, mode.stream);
+    int failed = copy_to_host(from, host, mode);
+    keep_alive_finish(from->state, taken, failed == 0);
+    Py_DECREF((PyObject *)context);
+    return failed;
 }
 
 /* Rearranges on the host, into the order in which the elements lie on the device. */
@@ -257,7 +270,7 @@ int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode m
     PyArrayObject *host = (PyArrayObject *)host_object;
     StridedCopy plan;
     if (to->size == 0 || to->itemsize == 0) return 0;
-    if (transfer_use(to, mode) < 0) return -1;
+    if (gpuarray_check_writable(to) < 0 || transfer_use(to, mode) < 0) return -1;
     if (same_layout(to, host))
         return transfer_direct(to, host_object, device_side(to), host_side(host), mode);
     if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(host), to->itemsize)) {
@@ -295,7 +308,8 @@ int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mo
 {
     StridedCopy plan;
     if (to->size == 0 || to->itemsize == 0) return 0;
-    if (transfer_use(to, mode) < 0 || transfer_use(from, mode) < 0) return -1;
+    if (gpuarray_check_writable(to) < 0 || transfer_use(to, mode) < 0 || transfer_use(from, mode) < 0)
+        return -1;
     if (transfer_shares_memory(to, from)) return by_host(to, from, mode);
     if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, from->strides, to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");

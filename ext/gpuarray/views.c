@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/strides.h"
-#include "ext/gpuarray/transfer.h"
+#include "ext/gpuarray/foreign_view.h"
 #include "ext/convert/convert.h"
 #include "ext/numpy_api.h"
 
@@ -338,9 +338,9 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *items)
 /* Integers, slices, one Ellipsis and None make views; the rest is for pycuda/_array/indexing.py. */
 static bool is_basic_item(ModuleState *state, PyObject *item)
 {
-    return item == Py_None || item == Py_Ellipsis || PySlice_Check(item)
+    return item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || PyLong_CheckExact(item)
            || (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item)
-               && !gpuarray_check(state, item));
+               && !gpuarray_check(state, item) && !foreign_is_array(state, item));
 }
 
 static bool is_basic(ModuleState *state, PyObject *index)

@@ -55,6 +55,12 @@ PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream,
 
 /* ---- Streams ---- */
 
+CUstream pooled_stream(const DeviceAllocationObject *allocation)
+{
+    if (!allocation || !allocation->pooled || atomic_load(&allocation->freed)) return NULL;
+    return ((const PooledAllocationObject *)allocation)->block->stream;
+}
+
 /* Nobody tells when the stream of another library is destroyed. */
 static bool is_foreign(ModuleState *state, PyObject *stream)
 {

@@ -15,6 +15,10 @@
  * with an exception. */
 PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream, CUstream handle);
 
+/* The stream that the memory belongs to: NULL for the default one, and for what is not from a pool. The
+ * allocation may be NULL. */
+CUstream pooled_stream(const DeviceAllocationObject *allocation);
+
 /* Work on this stream is about to be queued that uses the objects, of which each may be NULL. -1 with an
  * exception. Call pooled_note. */
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycuda._array.memory import new, overlap
+from pycuda._array.memory import check_writable, new, overlap
 from pycuda._array.picking import (
     MODES,
     Numbers,
@@ -337,6 +337,8 @@ def take(self, indices, axis=None, out=None, mode="raise", *, stream=None, alloc
     (axis,) = normalized_axes(operator.index(axis), self.ndim)
     numbers = _along(indices, self.shape[axis], self.strides[axis], mode, stream)
     shape = (*self.shape[:axis], *indices.shape, *self.shape[axis + 1 :])
+    if isinstance(out, GPUArray):
+        check_writable(out)
     fits = isinstance(out, GPUArray) and out.shape == shape and out.dtype == self.dtype
     direct = fits and not overlap(out, self) and not overlap(out, numbers.array)
     result = out if direct else new(shape, self.dtype, allocator or self.allocator)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pycuda._array.memory import new, overlap, write_back
+from pycuda._array.memory import check_writable, new, overlap, write_back
 from pycuda._array.picking import broadcast_strides
 from pycuda._driver import GPUArray
 from pycuda._kernels import matmul as kernels
@@ -57,6 +57,8 @@ def matmul(x1, x2, /, out=None, *, dtype=None, stream=None, allocator=None) -> G
         raise ValueError(f"out has the shape {out.shape}, the product has {shape}")
     if out is not None and not np.can_cast(result, out.dtype, "same_kind"):
         raise TypeError(f"the product is of {result}, which cannot become the dtype of out, {out.dtype}")
+    if out is not None:
+        check_writable(out)
     direct = out is not None and out.dtype == result and not overlap(out, x1) and not overlap(out, x2)
     c = out if direct else new(shape, result, allocator or x1.allocator)
     if c.size:

@@ -4,6 +4,7 @@ array."""
 from __future__ import annotations
 
 from pycuda._driver import GPUArray
+from pycuda._kernels.operands import check_writable as check_writable
 
 
 def new(shape, dtype, allocator=None, order="C") -> GPUArray:

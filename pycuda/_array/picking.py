@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._array.memory import new
+from pycuda._array.memory import check_writable, new
 from pycuda._array.scans import scan
 from pycuda._driver import GPUArray
 from pycuda._kernels import axes as layout
@@ -96,6 +96,8 @@ def broadcast_strides(array, shape) -> tuple[int, ...]:
 
 def pick(array, numbers: Numbers, axes, other, put=False, stream=None) -> None:
     """Move elements between `array` and `other`: axes are (length, stride in array, in numbers, in other)."""
+    if put:
+        check_writable(array)
     count = math.prod(axis[0] for axis in axes)
     if count == 0:
         return

@@ -56,8 +56,11 @@ def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
             left @ right if type(left) is not np.ndarray and type(right) is not np.ndarray else NotImplemented
         )
     if method == "__call__" and ufunc in _BY_UFUNC:
-        if any(isinstance(each, np.ndarray) and each.ndim for each in inputs):
-            return NotImplemented
+        if any(type(each) is np.ndarray and each.ndim for each in inputs):
+            raise TypeError(
+                f"np.{ufunc.__name__} of a GPUArray and an array of NumPy, which is in host memory: "
+                "pycuda.gpuarray.to_gpu() makes a GPUArray of it"
+            )
         return _call(ufunc, inputs, **kwargs)
     if (method == "reduce" and ufunc in _REDUCTIONS) or (method == "accumulate" and ufunc in _CUMULATIVE):
         return _reduce(ufunc, method, *inputs, **kwargs)

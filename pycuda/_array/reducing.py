@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from pycuda._array.memory import new, overlap, write_back
+from pycuda._array.memory import check_writable, new, overlap, write_back
 from pycuda._driver import GPUArray
 from pycuda._kernels import elements, reduction
 from pycuda._kernels.axes import Axis
@@ -238,6 +238,7 @@ def _reduce_into(key, a, out, stream, allocator) -> GPUArray:
     name, given, shape, strides, address, axis, dtype, keepdims, _, parameter = key
     if not isinstance(out, GPUArray):
         raise TypeError(f"out is a GPUArray, not {type(out).__name__}")
+    check_writable(out)
     if dtype is None and name in ("sum", "prod"):
         dtype = out.dtype
         if not np.can_cast(given, dtype, "same_kind"):

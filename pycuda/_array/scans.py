@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from pycuda._array.memory import new, overlap, write_back
+from pycuda._array.memory import check_writable, new, overlap, write_back
 from pycuda._array.reducing import normalized_axes, sum_dtype
 from pycuda._driver import GPUArray
 from pycuda._kernels import axis_scan, elements, reduction
@@ -68,6 +68,7 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
     else:
         if not np.can_cast(result, out.dtype, "same_kind"):
             raise TypeError(f"the scan gives {result}, which cannot become the dtype of out, {out.dtype}")
+        check_writable(out)
         fits = result == out.dtype and not overlap(a, out)
         direct = out if fits else GPUArray(a.shape, result, allocator)
     if a.size:

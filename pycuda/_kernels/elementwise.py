@@ -168,7 +168,7 @@ def _parameters(loop: Loop, axes: int = 0) -> str:
         slots.append(
             f"alignas(16) {'' if k < loop.function.outputs else 'const '}T{k} {'' if scalar else '*'}s{k};"
         )
-    places = f"    pycuda::Axes<{len(loop.storage)}, {axes}> axes;\n" if axes else ""
+    places = f"    alignas(16) pycuda::Axes<{len(loop.storage)}, {axes}> axes;\n" if axes else ""
     return f"""struct Parameters {{
     unsigned long long n, uniform;
     {" ".join(slots)}

@@ -7,11 +7,10 @@ from operator import attrgetter
 import numpy as np
 
 from pycuda._kernels import user
-from pycuda.compyte.array import c_contiguous_strides
 from pycuda.driver import Context, GPUArray
 
 _current = Context.get_current
-form = attrgetter("shape", "strides", "dtype")
+form = attrgetter("_form")
 
 
 def key_maker(positions):
@@ -28,32 +27,31 @@ def key_maker(positions):
     return lambda args: (_current(), *[form(args[position]) for position in positions])
 
 
-def _foreign_form(interface):
-    """The form of another library's array."""
-    shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
-    descr = interface.get("descr")
-    if dtype.kind == "V" and descr:
-        dtype = np.dtype([tuple(field) for field in descr])
-    return shape, interface.get("strides") or c_contiguous_strides(dtype.itemsize, shape), dtype
+def check_writable(array) -> None:
+    """ValueError for memory of a library that said it is read-only."""
+    if isinstance(array, GPUArray) and not array.flags.writeable:
+        raise ValueError("this array is read-only: the library that its memory is from said so")
 
 
-def describe(value, argument, kernel: str):
-    """(shape, strides, dtype) of what was passed for a VectorArg. TypeError, which names the argument, when
-    it is no array on the device or one of other elements.
+def describe(value, argument, kernel: str, written=False):
+    """(shape, strides, dtype) of what was passed for a VectorArg; other libraries' arrays were made views
+    before. TypeError, which names the argument, when it is no array on the device or one of other elements.
     """
     if isinstance(value, GPUArray):
-        shape, strides, dtype = form(value)
+        shape, strides, dtype = value.shape, value.strides, value.dtype
+        if written and not value.flags.writeable:
+            raise ValueError(
+                f"{kernel}: the argument {argument.name!r} is written to, and the array is read-only"
+            )
     elif isinstance(value, np.ndarray):
         raise TypeError(
             f"{kernel}: the argument {argument.name!r} is a NumPy array, in host memory: "
             "pycuda.gpuarray.to_gpu() makes a GPUArray of it"
         )
-    elif hasattr(value, "__cuda_array_interface__"):
-        shape, strides, dtype = _foreign_form(value.__cuda_array_interface__)
     else:
         raise TypeError(
             f"{kernel}: the argument {argument.name!r} is {type(value).__name__}: it must be a GPUArray or "
-            "have __cuda_array_interface__"
+            "another library's array on the device"
         )
     if not user.fits(argument.dtype, dtype):
         raise TypeError(
@@ -65,9 +63,7 @@ def describe(value, argument, kernel: str):
 
 def address(value) -> int:
     """The address of element 0; 0 without elements."""
-    if isinstance(value, GPUArray):
-        return value.ptr if value.size else 0
-    return value.__cuda_array_interface__["data"][0]
+    return value.ptr if value.size else 0
 
 
 def extent(start: int, shape, strides, itemsize: int) -> tuple[int, int]:

@@ -221,7 +221,7 @@ def test_cuda_array_interface(pair):
     _host, array = pair
     for view in (array, array.T, array[1::2, ::-1]):
         interface = view.__cuda_array_interface__
-        assert interface["version"] == 3 and interface["stream"] is None
+        assert interface["version"] == 3 and interface["stream"] == 1
         assert interface["typestr"] == "<f4" and interface["data"] == (view.ptr, False)
         assert interface["shape"] == view.shape and interface["strides"] == view.strides
 

@@ -1,0 +1,251 @@
+/* Arrays of other libraries by DLPack: a type's exchange table, or the method __dlpack__. See dlpack.h. */
+#include "ext/convert/convert.h"
+#include "ext/convert/dlpack.h"
+#include "ext/errors.h"
+#include "ext/numpy_api.h"
+
+#define OWNER_PLAIN "pycuda.dlpack"
+#define OWNER_VERSIONED "pycuda.dlpack_versioned"
+
+/* ---- What gives a tensor back ---- */
+
+static void give_back_plain(DLPackPlain *managed)
+{
+    if (managed->deleter) managed->deleter(managed);
+}
+
+static void give_back_versioned(DLPackVersioned *managed)
+{
+    if (managed->deleter) managed->deleter(managed);
+}
+
+/* Deleters run code of others: an exception on its way stays. */
+static void plain_destructor(PyObject *capsule)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    give_back_plain(PyCapsule_GetPointer(capsule, OWNER_PLAIN));
+    PyErr_Restore(type, value, traceback);
+}
+
+static void versioned_destructor(PyObject *capsule)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    give_back_versioned(PyCapsule_GetPointer(capsule, OWNER_VERSIONED));
+    PyErr_Restore(type, value, traceback);
+}
+
+/* ---- Reading ---- */
+
+static int check_kind(DLPackDevice device)
+{
+    if (device.kind == DLPACK_CUDA || device.kind == DLPACK_CUDA_HOST || device.kind == DLPACK_CUDA_MANAGED)
+        return 0;
+    if (device.kind == DLPACK_CPU)
+        PyErr_SetString(PyExc_BufferError,
+                        "the array is in host memory: pycuda.gpuarray.to_gpu() copies NumPy's "
+                        "arrays, from_dlpack(..., copy=True) any library's");
+    else
+        PyErr_Format(PyExc_BufferError, "the array is on a device of DLPack's kind %d, which is not CUDA's",
+                     device.kind);
+    return -1;
+}
+
+static int read_layout(const DLPackTensor *tensor, ForeignForm *form)
+{
+    Py_ssize_t itemsize = PyDataType_ELSIZE(form->dtype);
+    if (tensor->ndim < 0 || tensor->ndim > STRIDES_MAX_DIMS) {
+        PyErr_Format(PyExc_BufferError, "%d axes: at most %d are taken", tensor->ndim, STRIDES_MAX_DIMS);
+        return -1;
+    }
+    form->ndim = tensor->ndim;
+    for (int i = 0; i < tensor->ndim; i++) form->shape[i] = (Py_ssize_t)tensor->shape[i];
+    if (strides_count(form->ndim, form->shape, itemsize) < 0) {
+        PyErr_SetString(PyExc_BufferError, "the shape has a negative length or too many elements");
+        return -1;
+    }
+    if (!tensor->strides) strides_fill('C', form->ndim, form->shape, itemsize, form->strides);
+    for (int i = 0; tensor->strides && i < tensor->ndim; i++)
+        if (__builtin_mul_overflow((Py_ssize_t)tensor->strides[i], itemsize, &form->strides[i])) {
+            PyErr_SetString(PyExc_BufferError, "a stride is too large");
+            return -1;
+        }
+    return 0;
+}
+
+/* All but the owner. -1 with an exception, and nothing to clear. */
+static int read_tensor(ModuleState *state, const DLPackTensor *tensor, ForeignArray *out, ForeignForm *form)
+{
+    form->owner = NULL;
+    form->read_only = form->is_copy = false;
+    form->dtype = NULL;
+    *out = (ForeignArray){.pointer = (CUdeviceptr)(uintptr_t)tensor->data + tensor->byte_offset};
+    if (check_kind(tensor->device) < 0 || !(form->dtype = dlpack_dtype_read(tensor->dtype))) return -1;
+    if (read_layout(tensor, form) == 0 && foreign_check_pointer(state, out, form) == 0) return 0;
+    foreign_form_clear(form);
+    return -1;
+}
+
+/* ---- Exchange tables ---- */
+
+/* The table of the object's type: 1, 0 when it has none that is known here, -1 with an exception. */
+static int find_exchange(ModuleState *state, PyObject *object, DLPackExchange **out)
+{
+    PyObject *capsule;
+    int found =
+        convert_find_attribute((PyObject *)Py_TYPE(object), state->str___dlpack_c_exchange_api__, &capsule);
+    if (found <= 0) return found;
+    *out =
+        PyCapsule_IsValid(capsule, DLPACK_EXCHANGE) ? PyCapsule_GetPointer(capsule, DLPACK_EXCHANGE) : NULL;
+    while (*out && (*out)->version.major != DLPACK_MAJOR) *out = (*out)->previous;
+    Py_DECREF(capsule);
+    return *out != NULL;
+}
+
+static int answered(int result, const char *what)
+{
+    if (result && !PyErr_Occurred())
+        PyErr_Format(PyExc_BufferError, "%s of a DLPack exchange table failed without an exception", what);
+    return result ? -1 : 0;
+}
+
+/* The library's work, and the release of its memory, are on its current stream. */
+static int read_current_stream(const DLPackExchange *table, DLPackDevice device, ForeignArray *out)
+{
+    void *stream = NULL;
+    if (answered(table->current_stream(device.kind, device.number, &stream), "current_work_stream") < 0)
+        return -1;
+    out->has_stream = true;
+    out->stream = stream ? (CUstream)stream : (CUstream)(uintptr_t)1;
+    return 0;
+}
+
+/* Without a reference of its own: the object keeps the memory. */
+static int describe_borrowed(ModuleState *state, const DLPackExchange *table, PyObject *object,
+                             ForeignArray *out, ForeignForm *form)
+{
+    DLPackTensor tensor;
+    if (answered(table->export_borrowed(object, &tensor), "dltensor_from_py_object") < 0
+        || read_tensor(state, &tensor, out, form) < 0)
+        return -1;
+    if (read_current_stream(table, tensor.device, out) < 0) {
+        foreign_form_clear(form);
+        return -1;
+    }
+    form->owner = Py_NewRef(object);
+    return 1;
+}
+
+int dlpack_describe_exchanged(ModuleState *state, PyObject *object, ForeignArray *out, ForeignForm *form)
+{
+    DLPackExchange *table = NULL;
+    DLPackVersioned *managed = NULL;
+    int found = find_exchange(state, object, &table);
+    if (found <= 0) return found;
+    if (table->export_borrowed) return describe_borrowed(state, table, object, out, form);
+    if (answered(table->export_managed(object, &managed), "managed_tensor_from_py_object") < 0) return -1;
+    DLPackDevice device = managed->tensor.device;
+    if (dlpack_take_versioned(state, managed, out, form) < 0) return -1;
+    if (read_current_stream(table, device, out) == 0) return 1;
+    foreign_form_clear(form);
+    return -1;
+}
+
+/* ---- Capsules ---- */
+
+int dlpack_take_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out, ForeignForm *form)
+{
+    if (managed->version.major != DLPACK_MAJOR) {
+        PyErr_Format(PyExc_BufferError, "the array comes in version %u.%u of DLPack, version %d is read here",
+                     managed->version.major, managed->version.minor, DLPACK_MAJOR);
+    } else if (read_tensor(state, &managed->tensor, out, form) == 0) {
+        form->read_only = managed->flags & DLPACK_READ_ONLY;
+        form->is_copy = managed->flags & DLPACK_IS_COPIED;
+        form->owner = PyCapsule_New(managed, OWNER_VERSIONED, versioned_destructor);
+        if (form->owner) return 0;
+        foreign_form_clear(form);
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    give_back_versioned(managed);
+    PyErr_Restore(type, value, traceback);
+    return -1;
+}
+
+static int take_plain(ModuleState *state, DLPackPlain *managed, ForeignArray *out, ForeignForm *form)
+{
+    if (read_tensor(state, &managed->tensor, out, form) == 0) {
+        form->owner = PyCapsule_New(managed, OWNER_PLAIN, plain_destructor);
+        if (form->owner) return 0;
+        foreign_form_clear(form);
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    give_back_plain(managed);
+    PyErr_Restore(type, value, traceback);
+    return -1;
+}
+
+int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignForm *form)
+{
+    bool versioned = PyCapsule_IsValid(capsule, DLPACK_VERSIONED);
+    if (!versioned && !PyCapsule_IsValid(capsule, DLPACK_PLAIN)) {
+        const char *name = PyCapsule_CheckExact(capsule) ? PyCapsule_GetName(capsule) : NULL;
+        PyErr_Format(name ? PyExc_BufferError : PyExc_TypeError,
+                     "__dlpack__() must return a capsule with a tensor, not %.100s: each is taken once",
+                     name ? name : Py_TYPE(capsule)->tp_name);
+        return -1;
+    }
+    void *managed = PyCapsule_GetPointer(capsule, versioned ? DLPACK_VERSIONED : DLPACK_PLAIN);
+    if (!managed || PyCapsule_SetName(capsule, versioned ? DLPACK_VERSIONED_USED : DLPACK_PLAIN_USED) < 0)
+        return -1;
+    return versioned ? dlpack_take_versioned(state, managed, out, form)
+                     : take_plain(state, managed, out, form);
+}
+
+/* ---- __dlpack__ ---- */
+
+/* CUDA's streams as numbers of DLPack: 1 is the default one. */
+static PyObject *stream_number(CUstream stream)
+{
+    return PyLong_FromUnsignedLongLong(stream ? (unsigned long long)(uintptr_t)stream : 1);
+}
+
+/* Libraries of DLPack before 1.0 do not know max_version. */
+static PyObject *call_export(PyObject *method, CUstream consumer)
+{
+    PyObject *stream = stream_number(consumer), *nothing = PyTuple_New(0), *capsule = NULL;
+    PyObject *keywords =
+        stream ? Py_BuildValue("{sOs(ii)}", "stream", stream, "max_version", DLPACK_MAJOR, DLPACK_MINOR)
+               : NULL;
+    if (keywords && nothing) capsule = PyObject_Call(method, nothing, keywords);
+    if (!capsule && keywords && nothing && PyErr_ExceptionMatches(PyExc_TypeError)
+        && PyDict_DelItemString(keywords, "max_version") == 0) {
+        PyErr_Clear();
+        capsule = PyObject_Call(method, nothing, keywords);
+    }
+    Py_XDECREF(keywords);
+    Py_XDECREF(nothing);
+    Py_XDECREF(stream);
+    return capsule;
+}
+
+int dlpack_describe_exported(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
+                             ForeignForm *form)
+{
+    PyObject *method;
+    int found = convert_find_attribute(object, state->str___dlpack__, &method);
+    if (found <= 0) return found;
+    PyObject *capsule = call_export(method, consumer);
+    found = capsule && dlpack_take(state, capsule, out, form) == 0 ? 1 : -1;
+    Py_XDECREF(capsule);
+    Py_DECREF(method);
+    return found;
+}
+
+bool dlpack_is_array(ModuleState *state, PyObject *object)
+{
+    return PyObject_HasAttr((PyObject *)Py_TYPE(object), state->str___dlpack_c_exchange_api__)
+           || PyObject_HasAttr(object, state->str___dlpack__);
+}

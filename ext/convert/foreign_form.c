@@ -1,0 +1,190 @@
+/* What another library's array is an array of, from its __cuda_array_interface__. See foreign.h. */
+#include <string.h>
+
+#include "ext/convert/convert.h"
+#include "ext/convert/dlpack.h"
+#include "ext/convert/foreign.h"
+#include "ext/errors.h"
+#include "ext/numpy_api.h"
+
+void foreign_form_clear(ForeignForm *form)
+{
+    Py_CLEAR(form->dtype);
+    Py_CLEAR(form->owner);
+}
+
+bool foreign_is_possible(ModuleState *state, PyObject *object)
+{
+    return !(Py_TYPE(object) == state->GPUArray_type || object == Py_None || object == Py_Ellipsis
+             || PyLong_Check(object) || PyFloat_Check(object) || PyComplex_CheckExact(object)
+             || PyUnicode_Check(object) || PyBytes_Check(object) || PyTuple_Check(object)
+             || PyList_Check(object) || PyDict_Check(object) || PyType_Check(object) || PySlice_Check(object)
+             || PyCFunction_Check(object) || PyFunction_Check(object) || PyMethod_Check(object)
+             || PyArray_Check(object) || PyArray_IsScalar(object, Generic) || PyArray_DescrCheck(object)
+             || Py_TYPE(object) == state->Stream_type || PyObject_TypeCheck(object, state->GPUArray_type));
+}
+
+/* An entry of the interface, a new reference; NULL without an exception when it is None or not there. */
+static PyObject *entry(PyObject *interface, const char *name)
+{
+    PyObject *value = PyMapping_GetItemString(interface, name);
+    if (!value && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
+    if (value == Py_None) Py_CLEAR(value);
+    return value;
+}
+
+/* A tuple of integers. Their number, or -1 with an exception. */
+static int read_numbers(PyObject *value, const char *what, Py_ssize_t *out)
+{
+    PyObject *items = value ? PySequence_Tuple(value) : NULL;
+    if (!items) {
+        if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "__cuda_array_interface__ has no \"%s\"", what);
+        return -1;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(items);
+    if (count > STRIDES_MAX_DIMS)
+        PyErr_Format(PyExc_ValueError, "__cuda_array_interface__: %zd axes, at most %d are taken", count,
+                     STRIDES_MAX_DIMS);
+    for (Py_ssize_t i = 0; i < count && !PyErr_Occurred(); i++)
+        out[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items, i), PyExc_OverflowError);
+    Py_DECREF(items);
+    return PyErr_Occurred() ? -1 : (int)count;
+}
+
+/* typestr says all but the fields of structures, which are in descr. */
+static PyArray_Descr *read_dtype(PyObject *interface)
+{
+    PyArray_Descr *dtype = NULL;
+    PyObject *text = entry(interface, "typestr"), *fields = NULL;
+    if (!text || !PyUnicode_Check(text)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__ has no \"typestr\" that is a str");
+    } else if (PyArray_DescrConverter(text, &dtype) && dtype->type_num == NPY_VOID
+               && (fields = entry(interface, "descr"))) {
+        Py_CLEAR(dtype);
+        if (!PyArray_DescrConverter(fields, &dtype)) dtype = NULL;
+    }
+    Py_XDECREF(fields);
+    Py_XDECREF(text);
+    if (PyErr_Occurred() || (dtype && convert_native(dtype, "__cuda_array_interface__") < 0)) Py_CLEAR(dtype);
+    if (dtype && PyDataType_REFCHK(dtype)) {
+        PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__: elements are Python objects");
+        Py_CLEAR(dtype);
+    }
+    return dtype;
+}
+
+static int read_shape(PyObject *interface, ForeignForm *form)
+{
+    PyObject *shape = entry(interface, "shape"), *strides = NULL;
+    int ndim = form->ndim = read_numbers(shape, "shape", form->shape), status = ndim < 0 ? -1 : 0;
+    Py_ssize_t itemsize = PyDataType_ELSIZE(form->dtype);
+    if (!status && strides_count(ndim, form->shape, itemsize) < 0) {
+        PyErr_SetString(PyExc_ValueError, "__cuda_array_interface__: the shape has a negative length or too "
+                                          "many elements");
+        status = -1;
+    }
+    if (!status) strides = entry(interface, "strides");
+    if (status || PyErr_Occurred()) {
+        status = -1;
+    } else if (!strides) {
+        strides_fill('C', ndim, form->shape, itemsize, form->strides);
+    } else {
+        int count = read_numbers(strides, "strides", form->strides);
+        if (count >= 0 && count != ndim)
+            PyErr_Format(PyExc_ValueError, "__cuda_array_interface__: %d strides for %d axes", count, ndim);
+        status = count == ndim ? 0 : -1;
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    return status;
+}
+
+static int read_flags(PyObject *interface, ForeignForm *form)
+{
+    PyObject *data = entry(interface, "data"), *mask = entry(interface, "mask");
+    if (data && PyTuple_Check(data) && PyTuple_GET_SIZE(data) > 1)
+        form->read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1)) > 0;
+    if (mask && !PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError,
+                        "an array with a mask is not taken: its __cuda_array_interface__ says "
+                        "that some elements are not valid");
+    Py_XDECREF(data);
+    Py_XDECREF(mask);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Memory of another device is only of use where the current context reaches it. */
+static int check_place(ModuleState *state, const ForeignArray *array)
+{
+    CUresult result;
+    CUdevice here = 0;
+    int there = 0;
+    CUdeviceptr reached;
+    CALL(state, result, driver.cuCtxGetDevice(&here));
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetDevice", NULL) ? 0 : -1;
+    CALL_NEAR(state, result,
+              driver.cuPointerGetAttribute(&there, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, array->pointer));
+    if (result != CUDA_SUCCESS || there == here)
+        return 0; /* what the driver does not know may be the host's */
+    CALL_NEAR(state, result,
+              driver.cuPointerGetAttribute(&reached, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, array->pointer));
+    if (result == CUDA_SUCCESS) return 0;
+    PyErr_Format(
+        PyExc_ValueError,
+        "the array is in memory of device %d, which the current context, of device %d, does not reach: "
+        "copy it, or enable peer access",
+        there, here);
+    return -1;
+}
+
+int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignForm *form)
+{
+    if (strides_count(form->ndim, form->shape, PyDataType_ELSIZE(form->dtype)) == 0) return 0;
+    if (!array->pointer) {
+        PyErr_SetString(PyExc_ValueError, "an array with elements whose address is 0");
+        return -1;
+    }
+    if (array->pointer % (CUdeviceptr)PyDataType_ALIGNMENT(form->dtype)) {
+        PyErr_Format(PyExc_ValueError, "the array begins at 0x%llx, which is not aligned for elements of %S",
+                     (unsigned long long)array->pointer, (PyObject *)form->dtype);
+        return -1;
+    }
+    return check_place(state, array);
+}
+
+static int describe_interface(ModuleState *state, PyObject *object, ForeignArray *out, ForeignForm *form)
+{
+    PyObject *interface;
+    memset(form, 0, offsetof(ForeignForm, shape));
+    form->owner = NULL;
+    form->read_only = form->is_copy = false;
+    int found = convert_find_attribute(object, state->str___cuda_array_interface__, &interface);
+    if (found <= 0) return found;
+    if (foreign_read_interface(state, object, interface, out) < 0 || !(form->dtype = read_dtype(interface))
+        || read_shape(interface, form) < 0 || read_flags(interface, form) < 0
+        || foreign_check_pointer(state, out, form) < 0)
+        found = -1;
+    else
+        form->owner = Py_NewRef(object);
+    Py_DECREF(interface);
+    if (found < 0) foreign_form_clear(form);
+    return found;
+}
+
+/* By the cheapest way that tells most. */
+int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
+                     ForeignForm *form)
+{
+    int found = dlpack_describe_exchanged(state, object, out, form);
+    if (found == 0) found = describe_interface(state, object, out, form);
+    if (found == 0) found = dlpack_describe_exported(state, object, consumer, out, form);
+    return found;
+}
+
+bool foreign_is_array(ModuleState *state, PyObject *object)
+{
+    return foreign_is_possible(state, object)
+           && (PyObject_HasAttr(object, state->str___cuda_array_interface__)
+               || dlpack_is_array(state, object));
+}

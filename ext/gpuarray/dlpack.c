@@ -1,0 +1,410 @@
+/* __dlpack__ and __dlpack_device__ of GPUArray.
+ *
+ * A tensor keeps its array by a reference. Its deleter may be called by any thread, with or without the GIL,
+ * in a host function of the driver, and when the interpreter or the context is gone: then memory of the
+ * process is all that is left to give back.
+ */
+#include "ext/gpuarray/dlpack.h"
+
+#include <stdlib.h>
+
+#include "core/strides.h"
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/gpuarray/transfer.h"
+#include "ext/memory/pooled_allocation.h"
+#include "ext/numpy_api.h"
+#include "ext/wait.h"
+
+#define LEGACY ((CUstream)(uintptr_t)1)
+#define PER_THREAD ((CUstream)(uintptr_t)2)
+
+/* ---- What a tensor is made of ---- */
+
+/* In memory of malloc, which needs no interpreter. */
+typedef struct Export {
+    union {
+        DLPackPlain plain;
+        DLPackVersioned versioned;
+    } tensor;
+    PyObject *array;    /* owned: a GPUArray, or an array of NumPy */
+    int64_t numbers[];  /* shape and strides */
+} Export;
+
+static void free_export(Export *export)
+{
+    if (Py_IsInitialized() && !ext_is_finalizing()) {
+        PyGILState_STATE held = PyGILState_Ensure();
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        Py_DECREF(export->array);
+        PyErr_Restore(type, value, traceback);
+        PyGILState_Release(held);
+    }
+    free(export);
+}
+
+static void delete_plain(DLPackPlain *self) { free_export(self->owner); }
+
+static void delete_versioned(DLPackVersioned *self) { free_export(self->owner); }
+
+static void drop_plain(PyObject *capsule)
+{
+    if (PyCapsule_IsValid(capsule, DLPACK_PLAIN)) delete_plain(PyCapsule_GetPointer(capsule, DLPACK_PLAIN));
+}
+
+static void drop_versioned(PyObject *capsule)
+{
+    if (PyCapsule_IsValid(capsule, DLPACK_VERSIONED))
+        delete_versioned(PyCapsule_GetPointer(capsule, DLPACK_VERSIONED));
+}
+
+static Export *new_export(PyObject *array, int ndim)
+{
+    Export *export = calloc(1, sizeof *export + 2 * (size_t)ndim * sizeof(int64_t));
+    if (!export) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    export->array = Py_NewRef(array);
+    return export;
+}
+
+/* ---- Where memory is ---- */
+
+/* Memory that is not from an allocation of ours: the driver knows. */
+static int ask_device(GPUArrayObject *array, DLPackDevice *out)
+{
+    ModuleState *state = array->state;
+    CUresult result;
+    unsigned kind = CU_MEMORYTYPE_DEVICE, managed = 0;
+    CUdevice device = 0;
+    CALL(state, result, driver.cuCtxGetDevice(&device));
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetDevice", NULL) ? 0 : -1;
+    *out = (DLPackDevice){DLPACK_CUDA, device};
+    if (!array->pointer) return 0;
+    CALL_NEAR(state, result,
+              driver.cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, array->pointer));
+    if (result != CUDA_SUCCESS) return 0; /* what it does not know it takes for its own */
+    CALL_NEAR(state, result,
+              driver.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, array->pointer));
+    if (result == CUDA_SUCCESS && managed) {
+        out->kind = DLPACK_CUDA_MANAGED;
+    } else if (kind == CU_MEMORYTYPE_HOST) {
+        *out = (DLPackDevice){DLPACK_CUDA_HOST, 0};
+        return 0;
+    }
+    CALL_NEAR(state, result,
+              driver.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, array->pointer));
+    if (result == CUDA_SUCCESS && device >= 0) out->number = device;
+    return 0;
+}
+
+static int find_device(GPUArrayObject *array, DLPackDevice *out)
+{
+    const DeviceAllocationObject *allocation = array->allocation;
+    if (gpuarray_check_memory(array) < 0) return -1;
+    if (!allocation || !allocation->context) return ask_device(array, out);
+    *out =
+        (DLPackDevice){allocation->managed ? DLPACK_CUDA_MANAGED : DLPACK_CUDA, allocation->context->device};
+    return 0;
+}
+
+static bool host_sees(DLPackDevice device) { return device.kind != DLPACK_CUDA; }
+
+/* ---- Filling in ---- */
+
+/* Strides of axes along which nothing moves may be anything. */
+static int fill_layout(int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, Py_ssize_t itemsize,
+                       Py_ssize_t size, int64_t *numbers, DLPackTensor *out)
+{
+    out->ndim = ndim;
+    out->shape = ndim ? numbers : NULL;
+    out->strides = ndim ? numbers + ndim : NULL;
+    for (int i = 0; i < ndim; i++) {
+        bool matters = size && shape[i] > 1;
+        if (matters && (!itemsize || strides[i] % itemsize)) {
+            PyErr_Format(
+                PyExc_BufferError,
+                "a stride of %zd bytes is no multiple of the %zd bytes of an element, which DLPack counts in",
+                strides[i], itemsize);
+            return -1;
+        }
+        numbers[i] = shape[i];
+        numbers[ndim + i] = itemsize ? strides[i] / itemsize : 0;
+    }
+    return 0;
+}
+
+int dlpack_fill(GPUArrayObject *array, int64_t *numbers, DLPackTensor *out)
+{
+    *out = (DLPackTensor){.data = array->size ? (void *)(uintptr_t)array->pointer : NULL};
+    if (find_device(array, &out->device) < 0 || dlpack_dtype_of(array->dtype, &out->dtype) < 0) return -1;
+    return fill_layout(array->ndim, array->shape, array->strides, array->itemsize, array->size, numbers, out);
+}
+
+static int fill_host(PyArrayObject *array, int64_t *numbers, DLPackTensor *out)
+{
+    *out = (DLPackTensor){.data = PyArray_DATA(array), .device = {DLPACK_CPU, 0}};
+    if (dlpack_dtype_of(PyArray_DESCR(array), &out->dtype) < 0) return -1;
+    return fill_layout(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
+                       PyArray_ITEMSIZE(array), PyArray_SIZE(array), numbers, out);
+}
+
+static int fill(PyObject *array, int64_t *numbers, DLPackTensor *out)
+{
+    return PyArray_Check(array) ? fill_host((PyArrayObject *)array, numbers, out)
+                                : dlpack_fill(gpuarray_cast(array), numbers, out);
+}
+
+static int ndim_of(PyObject *array)
+{
+    return PyArray_Check(array) ? PyArray_NDIM((PyArrayObject *)array) : gpuarray_cast(array)->ndim;
+}
+
+static Export *export_versioned(PyObject *array, uint64_t flags)
+{
+    Export *export = new_export(array, ndim_of(array));
+    if (!export) return NULL;
+    DLPackVersioned *tensor = &export->tensor.versioned;
+    if (fill(array, export->numbers, &tensor->tensor) < 0) {
+        free_export(export);
+        return NULL;
+    }
+    tensor->version = (DLPackVersion){DLPACK_MAJOR, DLPACK_MINOR};
+    tensor->owner = export;
+    tensor->deleter = delete_versioned;
+    tensor->flags = flags;
+    return export;
+}
+
+static Export *export_plain(PyObject *array)
+{
+    Export *export = new_export(array, ndim_of(array));
+    if (!export) return NULL;
+    DLPackPlain *tensor = &export->tensor.plain;
+    if (fill(array, export->numbers, &tensor->tensor) < 0) {
+        free_export(export);
+        return NULL;
+    }
+    tensor->owner = export;
+    tensor->deleter = delete_plain;
+    return export;
+}
+
+DLPackVersioned *dlpack_export(GPUArrayObject *array)
+{
+    Export *export = export_versioned((PyObject *)array, array->read_only ? DLPACK_READ_ONLY : 0);
+    return export ? &export->tensor.versioned : NULL;
+}
+
+/* ---- The request ---- */
+
+typedef struct Request {
+    DLPackDevice device;    /* of the tensor */
+    bool versioned, converts, copies, keeps; /* to the host; copy=True; copy=False */
+    CUstream consumer;
+    bool ordered, host;     /* to be ordered with the consumer's stream, or it may be the host */
+} Request;
+
+/* -1: no order. None is the default stream, but of memory that the host sees the host itself may be meant. */
+static int read_stream(PyObject *value, Request *request)
+{
+    unsigned long long number = 0;
+    request->ordered = true;
+    request->consumer = LEGACY;
+    request->host = !value || value == Py_None;
+    if (request->host) return 0;
+    if (PyBool_Check(value) || !PyLong_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "stream must be None or an int (1, 2, -1 or a CUstream), not %.100s",
+                     Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    if (PyLong_AsLongLong(value) == -1 && !PyErr_Occurred()) {
+        request->ordered = false;
+        return 0;
+    }
+    PyErr_Clear();
+    if (convert_bits(value, "stream", 64, &number) < 0) return -1;
+    request->consumer = (CUstream)(uintptr_t)number;
+    if (number) return 0;
+    PyErr_SetString(PyExc_ValueError,
+                    "stream is 0, which is ambiguous: 1 is the default stream, 2 a thread's");
+    return -1;
+}
+
+static int read_pair(PyObject *value, const char *what, long out[2])
+{
+    PyObject *items = PyTuple_Check(value) && PyTuple_GET_SIZE(value) == 2 ? value : NULL;
+    for (int i = 0; items && i < 2; i++) out[i] = PyLong_AsLong(PyTuple_GET_ITEM(items, i));
+    if (!items && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s must be a tuple of two integers, not %R", what, value);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_wanted_device(PyObject *value, Request *request)
+{
+    long wanted[2];
+    if (!value || value == Py_None) return 0;
+    if (read_pair(value, "dl_device", wanted) < 0) return -1;
+    if (wanted[0] == request->device.kind && wanted[1] == request->device.number) return 0;
+    if (wanted[0] == DLPACK_CPU) {
+        request->converts = true;
+        return 0;
+    }
+    PyErr_Format(PyExc_BufferError, "the array is on device (%d, %d) of DLPack, not on (%ld, %ld)",
+                 request->device.kind, request->device.number, wanted[0], wanted[1]);
+    return -1;
+}
+
+static int read_request(GPUArrayObject *array, PyObject *const given[4], Request *request)
+{
+    long version[2] = {0, 0};
+    *request = (Request){0};
+    if (find_device(array, &request->device) < 0 || read_stream(given[0], request) < 0) return -1;
+    if (given[1] && given[1] != Py_None && read_pair(given[1], "max_version", version) < 0) return -1;
+    request->versioned = version[0] >= DLPACK_MAJOR;
+    if (read_wanted_device(given[2], request) < 0) return -1;
+    if (given[3] && given[3] != Py_None) {
+        int copy = PyObject_IsTrue(given[3]);
+        if (copy < 0) return -1;
+        request->copies = copy;
+        request->keeps = !copy;
+    }
+    if (!request->converts || !request->keeps || host_sees(request->device)) return 0;
+    PyErr_SetString(PyExc_BufferError,
+                    "an array in device memory comes to the host by a copy only: copy is False");
+    return -1;
+}
+
+/* ---- Order ---- */
+
+static int wait_for(ModuleState *state, CUstream stream)
+{
+    CUresult result;
+    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
+    return result == CUDA_SUCCESS || raise_driver(state, result, "cuStreamSynchronize", NULL) ? 0 : -1;
+}
+
+/* Memory of a pool may be used on the consumer's stream until that is told otherwise. The default streams
+ * stay; of others nobody says when they end, and who takes a tensor keeps it until its work is done. */
+static int note_consumer(GPUArrayObject *array, CUstream consumer)
+{
+    PyObject *object = (PyObject *)array;
+    if (consumer != LEGACY && consumer != PER_THREAD) return 0;
+    return pooled_note(array->state, &object, 1, NULL, consumer == LEGACY ? NULL : consumer);
+}
+
+static int order(GPUArrayObject *array, const Request *request)
+{
+    ContextScope scope;
+    ModuleState *state = array->state;
+    ForeignArray work = {.has_stream = true, .stream = gpuarray_stream(array)};
+    if (!array->size || !request->ordered) return 0;
+    if (request->host && host_sees(request->device)) return wait_for(state, gpuarray_stream(array));
+    if (!array->allocation || !array->allocation->context)
+        return foreign_order(state, &work, request->consumer);
+    if (!context_enter(array->allocation->context, &scope)) return 0;
+    int failed = foreign_order(state, &work, request->consumer);
+    context_leave(&scope);
+    return failed ? -1 : note_consumer(array, request->consumer);
+}
+
+/* ---- Capsules ---- */
+
+static PyObject *new_capsule(PyObject *array, bool versioned, uint64_t flags)
+{
+    if (!versioned && flags & DLPACK_READ_ONLY)
+        return PyErr_Format(PyExc_BufferError, "a read-only array needs max_version=(1, 0) or later");
+    Export *export = versioned ? export_versioned(array, flags) : export_plain(array);
+    if (!export) return NULL;
+    PyObject *capsule = versioned ? PyCapsule_New(&export->tensor, DLPACK_VERSIONED, drop_versioned)
+                                  : PyCapsule_New(&export->tensor, DLPACK_PLAIN, drop_plain);
+    if (!capsule) free_export(export);
+    return capsule;
+}
+
+/* On the host: a copy, but of memory that the host sees anyway. */
+static PyObject *export_to_host(GPUArrayObject *array, const Request *request)
+{
+    PyObject *host;
+    bool copies = !host_sees(request->device) || request->copies;
+    if (copies) {
+        host = PyObject_CallMethodNoArgs((PyObject *)array, array->state->str_get);
+    } else {
+        if (wait_for(array->state, gpuarray_stream(array)) < 0) return NULL;
+        PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
+        host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, array->strides,
+                                    (void *)(uintptr_t)array->pointer, NPY_ARRAY_WRITEABLE, NULL);
+        if (host && PyArray_SetBaseObject((PyArrayObject *)host, Py_NewRef((PyObject *)array)) < 0)
+            Py_CLEAR(host);
+    }
+    uint64_t flags = copies ? DLPACK_IS_COPIED : array->read_only ? DLPACK_READ_ONLY : 0;
+    PyObject *capsule = host ? new_capsule(host, request->versioned, flags) : NULL;
+    Py_XDECREF(host);
+    return capsule;
+}
+
+static PyObject *export_copy(GPUArrayObject *array, Request *request)
+{
+    PyObject *copy = transfer_copy(array, 'K', array->allocator, transfer_now(array->state));
+    PyObject *capsule = NULL;
+    if (copy && find_device(gpuarray_cast(copy), &request->device) == 0
+        && order(gpuarray_cast(copy), request) == 0)
+        capsule = new_capsule(copy, request->versioned, DLPACK_IS_COPIED);
+    Py_XDECREF(copy);
+    return capsule;
+}
+
+const char gpuarray_dlpack_doc[] = PyDoc_STR(
+    "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+    "The array for another library, as the Python specification of DLPack says.\n"
+    "\nParameters\n----------\n"
+    "stream : int\n"
+    "    Of the consumer, whose work comes after the array's: a CUstream; 1 and None are the\n"
+    "    default stream, 2 is that of the thread, -1 leaves the order to the consumer.\n"
+    "max_version : (int, int)\n"
+    "    (1, 0) or later gives a capsule \"dltensor_versioned\".\n"
+    "dl_device : (int, int)\n    (1, 0), the host, gives a copy there.\n"
+    "copy : bool\n"
+    "\nReturns\n-------\n"
+    "capsule\n"
+    "\nRaises\n------\n"
+    "BufferError\n"
+    "    DLPack has no such dtype or strides, or what is asked for takes a copy that is not wanted.\n"
+    "\nNotes\n-----\n"
+    "Memory that the host sees, managed or page-locked, is waited for when stream is None: the\n"
+    "consumer may be NumPy.");
+
+static const char dlpack_arguments[] =
+    "__dlpack__($self, stream=None, max_version=None, dl_device=None, copy=None)";
+
+PyObject *gpuarray_dlpack(PyObject *self, FAST_PARAMETERS)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    PyObject *given[4];
+    Request request;
+    if (arg_count) return PyErr_Format(PyExc_TypeError, "__dlpack__() takes arguments by name only");
+    if (convert_arguments(dlpack_arguments, args, arg_count, keywords, GIVEN(given)) < 0
+        || read_request(array, given, &request) < 0)
+        return NULL;
+    if (request.converts) return export_to_host(array, &request);
+    if (request.copies) return export_copy(array, &request);
+    PyObject *capsule = new_capsule(self, request.versioned, array->read_only ? DLPACK_READ_ONLY : 0);
+    if (capsule && order(array, &request) < 0) Py_CLEAR(capsule);
+    return capsule;
+}
+
+const char gpuarray_dlpack_device_doc[] =
+    PyDoc_STR("__dlpack_device__($self)\n--\n\n"
+              "Kind and number of the device, as DLPack counts them.\n"
+              "\nReturns\n-------\n"
+              "(int, int)\n"
+              "    2 is CUDA, 3 page-locked memory, 13 managed memory.");
+
+PyObject *gpuarray_dlpack_device(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    DLPackDevice device;
+    if (find_device(gpuarray_cast(self), &device) < 0) return NULL;
+    return Py_BuildValue("(ii)", device.kind, device.number);
+}

@@ -1,0 +1,298 @@
+/* See foreign_arguments.h. */
+#include "ext/gpuarray/foreign_arguments.h"
+
+#include <string.h>
+
+#include "ext/convert/convert.h"
+
+enum { DEPTH = 3 }; /* __array_function__ is called with a tuple of arguments, of which one may be a list */
+
+/* ---- Looking ---- */
+
+static bool holds_foreign(ModuleState *state, PyObject *value, int depth);
+
+static bool any_foreign(ModuleState *state, PyObject *const *values, Py_ssize_t count, int depth)
+{
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (holds_foreign(state, values[i], depth)) return true;
+    return false;
+}
+
+static bool holds_foreign(ModuleState *state, PyObject *value, int depth)
+{
+    if (PyList_CheckExact(value) || PyTuple_CheckExact(value))
+        return depth
+               && any_foreign(state, PySequence_Fast_ITEMS(value), PySequence_Fast_GET_SIZE(value),
+                              depth - 1);
+    if (PyDict_CheckExact(value)) {
+        PyObject *key, *item;
+        Py_ssize_t at = 0;
+        while (depth && PyDict_Next(value, &at, &key, &item))
+            if (holds_foreign(state, item, depth - 1)) return true;
+        return false;
+    }
+    return foreign_is_possible(state, value);
+}
+
+bool foreign_among(ModuleState *state, PyObject *const *values, Py_ssize_t count)
+{
+    return any_foreign(state, values, count, DEPTH);
+}
+
+/* ---- Replacing ---- */
+
+typedef struct Replacing {
+    ModuleState *state;
+    TransferMode mode;
+    PyObject *pairs; /* owned: a list of a view, what it is a view of, ... */
+} Replacing;
+
+static PyObject *replaced(Replacing *work, PyObject *value, int depth);
+
+static PyObject *replaced_items(Replacing *work, PyObject *value, int depth)
+{
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
+    bool list = PyList_CheckExact(value);
+    PyObject *result = list ? PyList_New(count) : PyTuple_New(count);
+    for (Py_ssize_t i = 0; result && i < count && i < PySequence_Fast_GET_SIZE(value); i++) {
+        PyObject *item = replaced(work, PySequence_Fast_GET_ITEM(value, i), depth);
+        if (item && list)
+            PyList_SET_ITEM(result, i, item);
+        else if (item)
+            PyTuple_SET_ITEM(result, i, item);
+        else
+            Py_CLEAR(result);
+    }
+    return result;
+}
+
+static PyObject *replaced_values(Replacing *work, PyObject *value, int depth)
+{
+    PyObject *result = PyDict_New(), *keys = result ? PyDict_Keys(value) : NULL;
+    for (Py_ssize_t i = 0; keys && result && i < PyList_GET_SIZE(keys); i++) {
+        PyObject *key = PyList_GET_ITEM(keys, i), *given = PyDict_GetItemWithError(value, key);
+        PyObject *item = given ? replaced(work, given, depth) : NULL;
+        if (!item || PyDict_SetItem(result, key, item) < 0) Py_CLEAR(result);
+        Py_XDECREF(item);
+    }
+    if (!keys) Py_CLEAR(result);
+    Py_XDECREF(keys);
+    return result;
+}
+
+/* The value, or a view of it, or a container of the kind with views; a new reference. NULL with an exception.
+ */
+static PyObject *replaced(Replacing *work, PyObject *value, int depth)
+{
+    PyObject *view = NULL;
+    if (!holds_foreign(work->state, value, depth)) return Py_NewRef(value);
+    if (PyDict_CheckExact(value)) return replaced_values(work, value, depth - 1);
+    if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) return replaced_items(work, value, depth - 1);
+    int found = foreign_view(work->state, value, work->mode, &view);
+    if (found == 0) return Py_NewRef(value);
+    if (found > 0 && (PyList_Append(work->pairs, view) < 0 || PyList_Append(work->pairs, value) < 0))
+        Py_CLEAR(view);
+    return view;
+}
+
+static bool is_stream(ModuleState *state, PyObject *value)
+{
+    return PyObject_TypeCheck(value, state->Stream_type)
+           || (foreign_is_possible(state, value) && PyObject_HasAttr(value, state->str___cuda_stream__));
+}
+
+/* The stream among the arguments. */
+static int find_stream(Replacing *work, PyObject *const *args, Py_ssize_t arg_count, PyObject *keywords)
+{
+    PyObject *found = NULL;
+    Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+    for (Py_ssize_t i = 0; i < named; i++)
+        if (PyTuple_GET_ITEM(keywords, i) == work->state->str_stream) found = args[arg_count + i];
+    for (Py_ssize_t i = 0; i < arg_count && !found; i++)
+        if (is_stream(work->state, args[i])) found = args[i];
+    return transfer_stream(work->state, found, &work->mode);
+}
+
+/* Of a view that was made here what it is a view of. Takes the reference. */
+static PyObject *given_back(const Replacing *work, PyObject *result)
+{
+    for (Py_ssize_t i = 0; result && i < PyList_GET_SIZE(work->pairs); i += 2) {
+        if (PyList_GET_ITEM(work->pairs, i) != result) continue;
+        Py_DECREF(result);
+        return Py_NewRef(PyList_GET_ITEM(work->pairs, i + 1));
+    }
+    return result;
+}
+
+PyObject *foreign_call(ModuleState *state, PyObject *function, FAST_PARAMETERS)
+{
+    Py_ssize_t total = arg_count + (keywords ? PyTuple_GET_SIZE(keywords) : 0), done = 0;
+    Replacing work = {.state = state, .pairs = PyList_New(0)};
+    PyObject *result = NULL, **values = PyMem_New(PyObject *, (size_t)(total ? total : 1));
+    if (!values) PyErr_NoMemory();
+    if (values && work.pairs && find_stream(&work, args, arg_count, keywords) == 0)
+        while (done < total && (values[done] = replaced(&work, args[done], DEPTH))) done++;
+    if (!PyErr_Occurred())
+        result = given_back(&work, PyObject_Vectorcall(function, values, (size_t)arg_count, keywords));
+    while (done > 0) Py_DECREF(values[--done]);
+    PyMem_Free(values);
+    Py_XDECREF(work.pairs);
+    return result;
+}
+
+PyDoc_STRVAR(views_doc, "_views(values, stream=None)\n--\n\n"
+                        "The tuple, with GPUArrays in place of other libraries' arrays, for work on the\n"
+                        "stream; the same one where there are none.");
+
+static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
+{
+    PyObject *given[2];
+    Replacing work = {.state = module_state(module)};
+    if (convert_arguments(views_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    if (!PyTuple_CheckExact(given[0])) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
+    if (!foreign_among(work.state, given, 1)) return Py_NewRef(given[0]);
+    if (transfer_stream(work.state, given[1], &work.mode) < 0 || !(work.pairs = PyList_New(0))) return NULL;
+    PyObject *result = replaced(&work, given[0], 1);
+    if (result && !PyList_GET_SIZE(work.pairs)) Py_SETREF(result, Py_NewRef(given[0]));
+    Py_DECREF(work.pairs);
+    return result;
+}
+
+/* ---- Functions that take them ---- */
+
+/* A function of Python, which is called with views of such arrays. */
+typedef struct ArrayFunctionObject {
+    PyObject_HEAD
+    vectorcallfunc call;
+    ModuleState *state;
+    PyObject *function; /* owned */
+    PyObject *attributes; /* __dict__ */
+    PyObject *weak_references;
+} ArrayFunctionObject;
+
+static ArrayFunctionObject *array_function_cast(PyObject *object) { return (ArrayFunctionObject *)object; }
+
+static PyObject *call_array_function(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
+{
+    ArrayFunctionObject *outer = array_function_cast(self);
+    Py_ssize_t count = PyVectorcall_NARGS(flags), total = count + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
+    if (!foreign_among(outer->state, args, total))
+        return PyObject_Vectorcall(outer->function, args, flags, keywords);
+    return foreign_call(outer->state, outer->function, args, count, keywords);
+}
+
+static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *function;
+    if (kwargs || !PyArg_ParseTuple(args, "O:_ArrayFunction", &function)) return NULL;
+    ArrayFunctionObject *outer = array_function_cast(type->tp_alloc(type, 0));
+    if (!outer) return NULL;
+    outer->call = call_array_function;
+    outer->state = state_of_type(type);
+    outer->function = Py_NewRef(function);
+    return (PyObject *)outer;
+}
+
+static int array_function_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(array_function_cast(self)->function);
+    Py_VISIT(array_function_cast(self)->attributes);
+    return 0;
+}
+
+static int array_function_clear(PyObject *self)
+{
+    Py_CLEAR(array_function_cast(self)->function);
+    Py_CLEAR(array_function_cast(self)->attributes);
+    return 0;
+}
+
+static void array_function_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (array_function_cast(self)->weak_references) PyObject_ClearWeakRefs(self);
+    array_function_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *array_function_repr(PyObject *self)
+{
+    PyObject *name = PyObject_GetAttrString(self, "__qualname__");
+    PyObject *module = name ? PyObject_GetAttrString(self, "__module__") : NULL;
+    PyObject *text = module ? PyUnicode_FromFormat("<function %S.%S>", module, name) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(name);
+    return text;
+}
+
+/* Pickled by its name, as functions are. */
+static PyObject *array_function_reduce(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return PyObject_GetAttrString(self, "__qualname__");
+}
+
+static PyMethodDef array_function_methods[] = {
+    {"__reduce__", array_function_reduce, METH_NOARGS, "__reduce__($self)\n--\n\nIts name."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef array_function_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(ArrayFunctionObject, call), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(ArrayFunctionObject, attributes), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ArrayFunctionObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef array_function_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot array_function_slots[] = {
+    {Py_tp_new, AS_SLOT(array_function_new)},
+    {Py_tp_call, AS_SLOT(PyVectorcall_Call)},
+    {Py_tp_dealloc, AS_SLOT(array_function_dealloc)},
+    {Py_tp_traverse, AS_SLOT(array_function_traverse)},
+    {Py_tp_clear, AS_SLOT(array_function_clear)},
+    {Py_tp_repr, AS_SLOT(array_function_repr)},
+    {Py_tp_methods, array_function_methods},
+    {Py_tp_members, array_function_members},
+    {Py_tp_getset, array_function_getset},
+    {0, NULL},
+};
+
+static PyType_Spec array_function_spec = {
+    .name = "pycuda._driver._ArrayFunction",
+    .basicsize = sizeof(ArrayFunctionObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .slots = array_function_slots,
+};
+
+PyDoc_STRVAR(from_capsule_doc, "_from_capsule(capsule, stream=None)\n--\n\n"
+                               "A GPUArray over the tensor in a capsule of DLPack, for work on the stream.");
+
+static PyObject *from_capsule_py(PyObject *module, FAST_PARAMETERS)
+{
+    PyObject *given[2];
+    TransferMode mode = {0};
+    ModuleState *state = module_state(module);
+    if (convert_arguments(from_capsule_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || transfer_stream(state, given[1], &mode) < 0)
+        return NULL;
+    return foreign_view_of_capsule(state, given[0], mode);
+}
+
+static PyMethodDef functions[] = {
+    {"_from_capsule", AS_METHOD(from_capsule_py), FAST_KEYWORDS, from_capsule_doc},
+    {"_views", AS_METHOD(views_py), FAST_KEYWORDS, views_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int foreign_arguments_setup(PyObject *module, ModuleState *state)
+{
+    if (PyModule_AddFunctions(module, functions) < 0) return -1;
+    return state_add_type(module, &state->_ArrayFunction_type, &array_function_spec, NULL);
+}

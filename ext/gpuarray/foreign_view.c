@@ -1,0 +1,169 @@
+/* See foreign_view.h. */
+#include "ext/gpuarray/foreign_view.h"
+
+#include "ext/context/keep_alive.h"
+#include "ext/convert/convert.h"
+#include "ext/convert/dlpack.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/numpy_api.h"
+
+/* ---- What keeps the owner ---- */
+
+enum { LARGE = 1 << 20 }; /* bytes that are not to lie about until the stream is waited for */
+
+/* The base of a view on whose stream the owner does not release memory by itself: lets go of the owner when
+ * the work queued there at the end of the view is done. */
+typedef struct BorrowedObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context; /* a reference */
+    CUstream stream;
+    PyObject *stream_object, *owner; /* owned; the first may be NULL */
+    bool large;
+} BorrowedObject;
+
+static BorrowedObject *borrowed_cast(PyObject *object) { return (BorrowedObject *)object; }
+
+static int borrowed_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(borrowed_cast(self)->owner);
+    Py_VISIT(borrowed_cast(self)->stream_object);
+    return 0;
+}
+
+/* Keeping may fail for want of memory: then the work is let finish under the owner's own rules. */
+static void keep_owner(BorrowedObject *borrowed)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (keep_alive(borrowed->state, borrowed->context, borrowed->stream, borrowed->owner,
+                   borrowed->stream_object)
+        < 0)
+        PyErr_WriteUnraisable(NULL);
+    else if (borrowed->large)
+        keep_alive_seal(borrowed->state, borrowed->context, borrowed->stream);
+    PyErr_Restore(type, value, traceback);
+}
+
+static int borrowed_clear(PyObject *self)
+{
+    BorrowedObject *borrowed = borrowed_cast(self);
+    if (borrowed->owner && !atomic_load(&borrowed->context->dead) && !context_forked()
+        && !ext_is_finalizing())
+        keep_owner(borrowed);
+    Py_CLEAR(borrowed->owner);
+    Py_CLEAR(borrowed->stream_object);
+    return 0;
+}
+
+static void borrowed_dealloc(PyObject *self)
+{
+    BorrowedObject *borrowed = borrowed_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (borrowed->state && deferred_dealloc(borrowed->state, borrowed_dealloc, self)) return;
+    borrowed_clear(self);
+    Py_XDECREF((PyObject *)borrowed->context);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot borrowed_slots[] = {
+    {Py_tp_doc, "Keeps another library's array until the work queued with it is done."},
+    {Py_tp_dealloc, AS_SLOT(borrowed_dealloc)},
+    {Py_tp_traverse, AS_SLOT(borrowed_traverse)},
+    {Py_tp_clear, AS_SLOT(borrowed_clear)},
+    {0, NULL},
+};
+
+static PyType_Spec borrowed_spec = {
+    .name = "pycuda._driver.Borrowed",
+    .basicsize = sizeof(BorrowedObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = borrowed_slots,
+};
+
+int foreign_view_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->Borrowed_type, &borrowed_spec, NULL);
+}
+
+static PyObject *borrow(ModuleState *state, PyObject *owner, Py_ssize_t bytes, TransferMode mode)
+{
+    ContextObject *context = context_current(state);
+    if (!context) return NULL;
+    BorrowedObject *borrowed = borrowed_cast(state->Borrowed_type->tp_alloc(state->Borrowed_type, 0));
+    if (!borrowed) {
+        Py_DECREF((PyObject *)context);
+        return NULL;
+    }
+    borrowed->state = state;
+    borrowed->context = context;
+    borrowed->stream = mode.stream;
+    borrowed->stream_object = mode.stream_object == Py_None ? NULL : Py_XNewRef(mode.stream_object);
+    borrowed->owner = Py_NewRef(owner);
+    borrowed->large = bytes >= LARGE;
+    return (PyObject *)borrowed;
+}
+
+/* ---- Views ---- */
+
+PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, ForeignForm *form, TransferMode mode)
+{
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)form->dtype);
+    Py_ssize_t bytes = strides_count(form->ndim, form->shape, PyDataType_ELSIZE(dtype));
+    bool released_in_order = array->has_stream && foreign_same_stream(array->stream, mode.stream);
+    PyObject *view = NULL, *owner = NULL;
+    if (foreign_order(state, array, mode.stream) == 0)
+        owner = released_in_order ? Py_NewRef(form->owner)
+                                  : borrow(state, form->owner, bytes * PyDataType_ELSIZE(dtype), mode);
+    if (owner)
+        view = gpuarray_new_over(state, dtype, form->ndim, form->shape, form->strides,
+                                 bytes ? array->pointer : 0, owner);
+    else
+        Py_DECREF((PyObject *)dtype);
+    if (view) gpuarray_cast(view)->read_only = form->read_only;
+    Py_XDECREF(owner);
+    foreign_form_clear(form);
+    return view;
+}
+
+static int refuse_host(PyObject *object)
+{
+    PyErr_Format(PyExc_TypeError, "%s is in host memory: pycuda.gpuarray.to_gpu() makes a GPUArray of it",
+                 Py_TYPE(object)->tp_name);
+    return -1;
+}
+
+PyObject *foreign_view_of_capsule(ModuleState *state, PyObject *capsule, TransferMode mode)
+{
+    ForeignArray array;
+    ForeignForm form;
+    return dlpack_take(state, capsule, &array, &form) < 0 ? NULL
+                                                          : foreign_view_of(state, &array, &form, mode);
+}
+
+int foreign_view(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out)
+{
+    ForeignArray array;
+    ForeignForm form;
+    if (PyArray_CheckExact(object)) return refuse_host(object);
+    if (!foreign_is_possible(state, object)) return 0;
+    int found = foreign_describe(state, object, mode.stream, &array, &form);
+    if (found <= 0) return found;
+    *out = foreign_view_of(state, &array, &form, mode);
+    return *out ? 1 : -1;
+}
+
+PyObject *foreign_out(ModuleState *state, PyObject *object, TransferMode mode)
+{
+    PyObject *array = NULL;
+    if (gpuarray_check(state, object))
+        array = Py_NewRef(object);
+    else if (foreign_view(state, object, mode, &array) == 0)
+        PyErr_Format(PyExc_TypeError, "out must be a GPUArray, not %.200s", Py_TYPE(object)->tp_name);
+    if (array && gpuarray_check_writable(gpuarray_cast(array)) < 0) Py_CLEAR(array);
+    return array;
+}

@@ -1,0 +1,28 @@
+/* Arrays of other libraries as GPUArrays: the one place where an operand, an index or an out= that is not
+ * ours becomes an array that kernels work on.
+ *
+ * A view is made for work on one stream: what the owner has queued comes before that work, and the owner is
+ * kept until it is done, if need be longer than the view. Its memory may not be ours to write to.
+ */
+#ifndef EXT_GPUARRAY_FOREIGN_VIEW_H
+#define EXT_GPUARRAY_FOREIGN_VIEW_H
+
+#include "ext/convert/foreign.h"
+#include "ext/gpuarray/transfer.h"
+
+/* 1 and a new GPUArray, 0 when the object is no array on a device. -1 with an exception: TypeError, which
+ * says to_gpu, for an array of NumPy's. */
+int foreign_view(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out);
+
+/* The array, a new reference, or a view of it. NULL with an exception: TypeError when it is no array on a
+ * device, ValueError when it is read-only. */
+PyObject *foreign_out(ModuleState *state, PyObject *object, TransferMode mode);
+
+/* A view of what was described; the form is used up. NULL with an exception. */
+PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, ForeignForm *form,
+                          TransferMode mode);
+
+/* A view of the tensor in a capsule of DLPack, which is taken. NULL with an exception. */
+PyObject *foreign_view_of_capsule(ModuleState *state, PyObject *capsule, TransferMode mode);
+
+#endif

@@ -1,0 +1,112 @@
+"""Arrays of other libraries: what takes them, and how they become GPUArrays."""
+
+from __future__ import annotations
+
+import functools
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._driver import GPUArray, _ArrayFunction, _from_capsule
+
+_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # kinds of devices, as DLPack counts them
+_VERSION = 1, 3
+_LEGACY = 1
+
+
+def taking_arrays(namespace: dict[str, Any]) -> None:
+    """Every public function of a module takes other libraries' arrays wherever it takes GPUArrays; those of
+    this module are about them.
+    """
+    for name, value in list(namespace.items()):
+        ours = (
+            isinstance(value, FunctionType)
+            and value.__module__.startswith("pycuda.")
+            and value.__module__ != __name__
+        )
+        if ours and not name.startswith("_"):
+            function = functools.update_wrapper(_ArrayFunction(value), value)
+            function.__module__ = namespace["__name__"]
+            namespace[name] = function
+
+
+def _is_here(device) -> bool:
+    """Whether device= of from_dlpack is that of the current context."""
+    if isinstance(device, tuple):
+        kind, number = device
+        if kind not in (_CUDA, _CUDA_MANAGED, _CUDA_HOST):
+            return False
+        device = drv.Device(number)
+    if not isinstance(device, drv.Device):
+        raise TypeError(f"device must be a pycuda.driver.Device or a pair of DLPack's, not {device!r}")
+    return bool(device == drv.Context.get_device())
+
+
+def _stream_number(stream) -> int:
+    """A stream as DLPack counts them."""
+    return (stream.__cuda_stream__()[1] if stream is not None else 0) or _LEGACY
+
+
+def _capsule(x, stream, copy):
+    """x.__dlpack__() for work on the stream; libraries of DLPack before 1.0 know the stream only."""
+    asked = {"stream": _stream_number(stream), "max_version": _VERSION}
+    if copy is not None:
+        asked["copy"] = copy
+    try:
+        return x.__dlpack__(**asked)
+    except TypeError:
+        if copy is not None:
+            raise
+        return x.__dlpack__(stream=asked["stream"])
+
+
+def from_dlpack(x, /, *, device=None, copy=None, stream=None) -> GPUArray:
+    """An array of another library as a GPUArray, in the same memory where that is on the device.
+
+    Parameters
+    ----------
+    x : object
+        With the methods ``__dlpack__`` and ``__dlpack_device__``.
+    device : pycuda.driver.Device or (int, int), optional
+        Where the result is to be: the device of the current context. With it arrays in host memory are
+        copied there.
+    copy : bool, optional
+        True: always copy, from host memory too. False: never. By default only when `device` takes one.
+    stream : pycuda.driver.Stream, optional
+        What is done with the result on this stream comes after what `x` waits for; the default stream
+        otherwise.
+
+    Returns
+    -------
+    GPUArray
+        It keeps `x` alive, beyond its own end until the work then on the stream is done. Where `x` is
+        read-only, ``flags.writeable`` is False.
+
+    Raises
+    ------
+    BufferError
+        `x` is in host memory and nothing asks for a copy, on a device that is not CUDA's, or of a dtype that
+        NumPy has not got; or `copy` is False and there is no other way.
+    ValueError
+        `x` is on a device that the current context does not reach.
+    """
+    if device is not None and not _is_here(device):
+        raise BufferError("device= is not the device of the current context, where GPUArrays are made")
+    kind, _ = x.__dlpack_device__()
+    if kind == _CPU:
+        if copy is False or (copy is None and device is None):
+            raise BufferError("the array is in host memory: copy=True copies it to the device")
+        from pycuda.gpuarray import to_gpu_async
+
+        return to_gpu_async(np.array(np.from_dlpack(x)), stream=stream)
+    if kind not in (_CUDA, _CUDA_HOST, _CUDA_MANAGED):
+        raise BufferError(f"the array is on a device of DLPack's kind {int(kind)}, which is not CUDA's")
+    if not copy:
+        return _from_capsule(_capsule(x, stream, copy), stream)
+    from pycuda._array.elementwise import apply
+    from pycuda.gpuarray import empty_like
+
+    view = _from_capsule(_capsule(x, stream, None), stream)
+    return apply("copy", view, out=empty_like(view), stream=stream)

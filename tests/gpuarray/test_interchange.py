@@ -1,0 +1,413 @@
+"""Arrays of other libraries: taken wherever a GPUArray is, in the order of streams, kept until not needed."""
+
+import gc
+import pickle
+import threading
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+from pycuda import cumath, gpuarray
+from pycuda._driver import Stream
+from pycuda.elementwise import ElementwiseKernel
+from pycuda.reduction import ReductionKernel
+from pycuda.scan import InclusiveScanKernel
+
+PTX = Path(__file__).parents[1].joinpath("driver", "late.ptx").read_bytes()
+NON_BLOCKING = 1
+
+
+class Foreign:
+    """What another library's array shows of memory that a GPUArray holds for it."""
+
+    def __init__(self, array, **more):
+        self.array = array
+        interface = {"version": 3, "shape": array.shape, "typestr": array.dtype.str, "strides": None}
+        interface |= {"data": (array.ptr if array.size else 0, False), "stream": None}
+        if not array.flags.c_contiguous:
+            interface["strides"] = array.strides
+        self.__cuda_array_interface__ = {**interface, **more}
+
+    def __index__(self):
+        raise TypeError("a tensor of several elements is no integer")
+
+
+@pytest.fixture(autouse=True)
+def nothing_in_flight():
+    """Owners are kept until work is done."""
+    yield
+    drv.Context.synchronize()
+
+
+@pytest.fixture
+def host():
+    return np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.fixture
+def ours(host):
+    return gpuarray.to_gpu(host)
+
+
+@pytest.fixture
+def theirs(host):
+    return Foreign(gpuarray.to_gpu(host[::-1].copy()))
+
+
+# ---- where they are taken
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda a, t: a + t,
+        lambda a, t: t + a,
+        lambda a, t: t - a,
+        lambda a, t: a**t,
+        lambda a, t: t**a,
+        lambda a, t: a // t,
+        lambda a, t: divmod(t, a)[1],
+        lambda a, t: a < t,
+        lambda a, t: a == t,
+    ],
+)
+def test_operators(host, ours, theirs, operation):
+    expected = operation(host, host[::-1])
+    result = operation(ours, theirs)
+    assert type(result) is gpuarray.GPUArray and result.dtype == expected.dtype
+    np.testing.assert_allclose(result.get(), expected, rtol=1e-6)
+
+
+def test_matrix_product(host, ours, theirs):
+    assert (ours @ Foreign(ours.T)).get().tolist() == (host @ host.T).tolist()
+    assert (theirs @ ours.T).get().tolist() == (host[::-1] @ host.T).tolist()
+
+
+def test_in_place(host, ours, theirs):
+    ours += theirs
+    assert (ours.get() == host + host[::-1]).all()
+    ours[...] = theirs
+    assert (ours.get() == host[::-1]).all()
+    ours[1] = Foreign(gpuarray.to_gpu(np.full(4, 7, np.int16)))
+    assert (ours.get()[1] == 7).all()
+    ours.set(theirs)
+    assert (ours.get() == host[::-1]).all()
+
+
+def test_strided_operands(host, ours):
+    for view in (ours[::-1], ours.T[::2].T, ours[:, ::-2], ours[1:2]):
+        assert (
+            (ours[:, : view.shape[1]] + Foreign(view)).get() == host[:, : view.shape[1]] + view.get()
+        ).all()
+
+
+def test_out_is_given_back(host, ours, theirs):
+    out = Foreign(gpuarray.zeros_like(ours))
+    assert gpuarray.maximum(ours, theirs, out=out) is out
+    assert (out.array.get() == np.maximum(host, host[::-1])).all()
+    assert np.add(ours, theirs, out=out) is out
+    assert (out.array.get() == host + host[::-1]).all()
+    total = Foreign(gpuarray.zeros((), np.float32))
+    assert ours.sum(out=total) is total
+    assert total.array.get() == host.sum()
+
+
+ONE = {
+    "sum": lambda m, a: m.sum(a),
+    "max": lambda m, a: m.max(a),
+    "mean": lambda m, a: m.mean(a),
+    "argmax": lambda m, a: m.argmax(a),
+    "cumsum": lambda m, a: m.cumsum(a, 1),
+    "clip": lambda m, a: m.clip(a, 2, 5),
+    "transpose": lambda m, a: m.transpose(a),
+    "reshape": lambda m, a: m.reshape(a, (2, 6)),
+    "flip": lambda m, a: m.flip(a),
+    "roll": lambda m, a: m.roll(a, 2, 1),
+    "tile": lambda m, a: m.tile(a, 2),
+    "repeat": lambda m, a: m.repeat(a, 2),
+    "concatenate": lambda m, a: m.concatenate([a, a]),
+    "stack": lambda m, a: m.stack((a, a), 1),
+    "broadcast_to": lambda m, a: m.broadcast_to(a, (2, 3, 4)),
+    "full_like": lambda m, a: m.full_like(a, 3),
+    "zeros_like": lambda m, a: m.zeros_like(a),
+    "nonzero": lambda m, a: m.nonzero(a)[1],
+    "where": lambda m, a: m.where(a, a, 1),
+    "tril": lambda m, a: m.tril(a),
+    "round": lambda m, a: m.round(a),
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_functions(host, ours, name):
+    result = ONE[name](gpuarray, Foreign(ours))
+    expected = ONE[name](np, host)
+    assert result.shape == np.shape(expected)
+    np.testing.assert_allclose(result.get(), expected, rtol=1e-6)
+
+
+def test_mathematical_functions(host, ours):
+    np.testing.assert_allclose(cumath.sin(Foreign(ours)).get(), np.sin(host), rtol=1e-6)
+    np.testing.assert_allclose(np.sqrt(ours, out=Foreign(ours)).array.get(), np.sqrt(host), rtol=1e-6)
+
+
+def test_every_public_function_takes_them():
+    """Whatever is added later, too: functions of Python are wrapped by their module."""
+    from types import FunctionType
+
+    for module, others in (gpuarray, {"from_dlpack"}), (cumath, set()):
+        functions = {name for name, value in vars(module).items() if isinstance(value, FunctionType)}
+        assert {name for name in functions if name[0] != "_"} == others
+
+
+def test_functions_look_like_functions():
+    import inspect
+
+    assert list(inspect.signature(gpuarray.sum).parameters) == ["a", "dtype", "stream", "allocator"]
+    assert gpuarray.sum.__doc__.startswith("The sum") and gpuarray.sum.__name__ == "sum"
+    assert pickle.loads(pickle.dumps(gpuarray.sum)) is gpuarray.sum
+    assert repr(cumath.sin) == "<function pycuda.cumath.sin>"
+
+
+def test_methods_and_indices(host, ours):
+    numbers, mask = np.array([2, 0]), host > 5
+    theirs, chosen = Foreign(gpuarray.to_gpu(numbers)), Foreign(gpuarray.to_gpu(mask))
+    assert (ours[theirs].get() == host[numbers]).all()
+    assert (ours[chosen].get() == host[mask]).all()
+    assert (ours[1, theirs].get() == host[1, numbers]).all()
+    assert (ours.take(theirs, 0).get() == host.take(numbers, 0)).all()
+    assert (gpuarray.take(ours, theirs).get() == host.take(numbers)).all()
+    ours[chosen] = 0
+    assert (ours.get() == np.where(mask, 0, host)).all()
+
+
+def test_user_kernels(host, ours, theirs):
+    out = Foreign(gpuarray.zeros_like(ours))
+    kernel = ElementwiseKernel("float *x, float *y, float *z", "z[i] = x[i] - y[i]", "difference")
+    for _ in range(2):
+        kernel(ours, theirs, out)
+        assert (out.array.get() == host - host[::-1]).all()
+    kernel(Foreign(ours.T), ours.T, Foreign(out.array.T))
+    assert (out.array.get() == 0).all()
+    squares = ReductionKernel(np.float32, "0", "a+b", "x[i]*x[i]", "const float *x", "squares")
+    assert squares(theirs).get() == (host**2).sum()
+    total = Foreign(gpuarray.zeros((), np.float32))
+    assert squares(theirs, out=total) is total and total.array.get() == (host**2).sum()
+    scan = InclusiveScanKernel(np.float32, "a+b")
+    flat = Foreign(ours.reshape(12))
+    assert scan(flat) is flat
+    assert (ours.get().ravel() == host.cumsum()).all()
+
+
+def test_copies(host, ours):
+    assert (gpuarray.to_gpu(Foreign(ours)).get() == host).all()
+    assert (gpuarray.GPUArray(ours.shape, ours.dtype, gpudata=Foreign(ours)).get() == host).all()
+
+
+def test_without_elements_and_axes():
+    empty = Foreign(gpuarray.empty((0, 3), np.float64))
+    assert (gpuarray.zeros((0, 3), np.float64) + empty).shape == (0, 3)
+    assert (gpuarray.to_gpu(np.array(2.0)) * Foreign(gpuarray.to_gpu(np.array(4.0)))).get() == 8
+
+
+def test_structures():
+    host = np.array([(1, 2.5), (3, 4.5)], [("a", "i4"), ("b", "f8")])
+    theirs = Foreign(gpuarray.to_gpu(host), typestr=host.dtype.str, descr=host.dtype.descr)
+    ours = gpuarray.zeros(2, host.dtype)
+    ours[...] = theirs
+    assert (ours.get() == host).all()
+
+
+# ---- what is refused
+
+
+def test_host_arrays_are_refused(host, ours):
+    for operation in (
+        lambda: ours + host,
+        lambda: host + ours,
+        lambda: ours == host,
+        lambda: gpuarray.maximum(ours, host),
+        lambda: np.add(host, ours),
+    ):
+        with pytest.raises((TypeError, ValueError), match="to_gpu"):
+            operation()
+    assert ((ours + host[0, 0]).get() == host + 1).all()
+    assert ((ours * np.array(2.0, np.float32)).get() == host * 2).all()
+
+
+@pytest.mark.parametrize(
+    "change, error, words",
+    [
+        ({"mask": 5}, TypeError, "mask"),
+        ({"typestr": ">f4"}, ValueError, "order"),
+        ({"typestr": "|O"}, TypeError, "Python objects"),
+        ({"typestr": None}, TypeError, "typestr"),
+        ({"typestr": "nonsense"}, TypeError, "nonsense"),
+        ({"shape": None}, TypeError, "shape"),
+        ({"shape": (-1, 4)}, ValueError, "negative"),
+        ({"shape": (3, 1 << 62)}, ValueError, "too many"),
+        ({"shape": ("a",)}, TypeError, "integer"),
+        ({"strides": (4,)}, ValueError, "strides for"),
+        ({"data": (0, False)}, ValueError, "address is 0"),
+        ({"data": (0x1003, False)}, ValueError, "aligned"),
+        ({"data": None}, TypeError, "data"),
+        ({"stream": 0}, ValueError, "stream"),
+        ({"stream": "x"}, TypeError, "stream"),
+    ],
+)
+def test_malformed_arrays(ours, change, error, words):
+    theirs = Foreign(ours, **change)
+    for operation in (lambda: ours + theirs, lambda: gpuarray.sum(theirs), lambda: ours.set(theirs)):
+        with pytest.raises(error, match=words):
+            operation()
+
+
+def test_read_only_memory(host, ours, theirs):
+    fixed = Foreign(ours, data=(ours.ptr, True))
+    assert (gpuarray.to_gpu(fixed).get() == host).all()
+    kernel = ElementwiseKernel("float *x, float *y", "y[i] = x[i]", "copies")
+    for operation in (
+        lambda: gpuarray.maximum(theirs, theirs, out=fixed),
+        lambda: np.add(ours, ours, out=fixed),
+        lambda: ours.sum(axis=0, out=Foreign(ours[0], data=(ours.ptr, True))),
+        lambda: ours.cumsum(axis=0, out=fixed),
+        lambda: ours.take(np.arange(12).reshape(3, 4), out=fixed),
+        lambda: gpuarray.matmul(ours, ours.T, out=Foreign(ours[:, :3], data=(ours.ptr, True))),
+        lambda: kernel(theirs, fixed),
+        lambda: InclusiveScanKernel(np.float32, "a+b")(Foreign(ours.ravel(), data=(ours.ptr, True))),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            operation()
+    assert (ours.get() == host).all()
+
+
+# ---- order and lifetime
+
+
+class Gate:
+    """Lets a stream go on when it is opened."""
+
+    def __init__(self):
+        self.opened, self.stream = threading.Event(), drv.Stream(NON_BLOCKING)
+        self.stream.launch_host_func(self.opened.wait, 20)
+
+    def open(self):
+        self.opened.set()
+        self.stream.synchronize()
+
+
+@pytest.fixture
+def late():
+    """An array whose owner has queued `+= 7` on a stream that orders nothing by itself, and its gate. Kernels
+    are there before, and nothing is freed while the gate is closed: for both a driver may wait.
+    """
+    code = drv.module_from_buffer(PTX)
+    array = gpuarray.zeros(16, np.int32)
+    gpuarray.maximum(array, 5), array + array, COPIES(array, gpuarray.empty_like(array))
+    code.get_function("add")(array, np.int32(0), block=(16, 1, 1))
+    drv.Context.synchronize()
+    gate = Gate()
+    code.get_function("add")(array, np.int32(7), block=(16, 1, 1), stream=gate.stream)
+    yield Foreign(array, stream=gate.stream.handle), gate
+    gate.open()
+
+
+COPIES = ElementwiseKernel("int *x, int *y", "y[i] = x[i]", "copies")
+
+
+def test_operands_come_after_their_owners_work(late):
+    theirs, gate = late
+    result = theirs.array + theirs
+    assert not gate.stream.is_done(), "the call waited"
+    gate.open()
+    assert set(result.get().tolist()) == {14}
+
+
+def test_operands_on_another_stream(late):
+    theirs, gate = late
+    other = drv.Stream(NON_BLOCKING)
+    result = gpuarray.maximum(theirs, 5, stream=other)
+    assert not gate.stream.is_done(), "the call waited"
+    gate.open()
+    assert set(result.get(stream=other).tolist()) == {7}
+
+
+def test_user_kernels_come_after_their_owners_work(late):
+    theirs, gate = late
+    out, other = gpuarray.empty(16, np.int32), drv.Stream(NON_BLOCKING)
+    COPIES(theirs, out, stream=other)
+    assert not gate.stream.is_done(), "the call waited"
+    gate.open()
+    assert set(out.get(stream=other).tolist()) == {7}
+
+
+def test_the_owner_is_kept_until_the_work_is_done(late):
+    """Its memory would go back to a pool of its own, for work on its own stream."""
+    theirs, gate = late
+    theirs = Foreign(theirs.array)
+    there, out = weakref.ref(theirs), gpuarray.empty(16, np.int32)
+    gpuarray.maximum(theirs, 3, out=out, stream=gate.stream)
+    del theirs
+    assert not gate.stream.is_done() and there() is not None
+    gate.open()
+    assert there() is None and set(out.get().tolist()) == {7}
+
+
+def test_large_owners_do_not_pile_up():
+    stream, alive = drv.Stream(NON_BLOCKING), []
+    memory = gpuarray.zeros(1 << 18, np.float32)
+    for _ in range(8):
+        theirs = Foreign(memory)
+        alive.append(weakref.ref(theirs))
+        gpuarray.sum(theirs, stream=stream)
+        del theirs
+        stream.synchronize()
+    assert not [each for each in alive if each() is not None]
+
+
+def test_on_the_owners_own_stream_nothing_is_kept():
+    theirs = Foreign(gpuarray.zeros(4, np.float32), stream=1)
+    there = weakref.ref(theirs)
+    view = gpuarray.transpose(theirs)
+    assert view.base.base is theirs
+    del theirs, view
+    assert there() is None
+
+
+def test_owners_in_cycles_are_collected():
+    theirs = Foreign(gpuarray.zeros(4, np.float32))
+    theirs.view = gpuarray.transpose(theirs)
+    there = weakref.ref(theirs)
+    del theirs
+    gc.collect()
+    drv.Context.synchronize()
+    gc.collect()
+    drv.Context.synchronize()
+    assert there() is None
+
+
+def test_views_of_a_context_that_is_gone():
+    context = drv.Device(0).make_context()
+    memory = gpuarray.zeros(4, np.float32)
+    theirs = Foreign(memory)
+    there, view = weakref.ref(theirs), gpuarray.transpose(theirs)
+    del theirs, memory
+    context.pop()
+    context.detach()
+    del view
+    assert there() is None
+
+
+def test_the_interface_says_a_stream():
+    """1 is the default stream, 2 a thread's; memory of a pool tells its own."""
+    assert gpuarray.zeros(4, np.float32).__cuda_array_interface__["stream"] == 1
+    stream = Stream()
+    from pycuda.tools import DeviceMemoryPool
+
+    pool = DeviceMemoryPool()
+    array = gpuarray.GPUArray(4, np.float32, gpudata=pool.allocate(16, stream))
+    assert array.__cuda_array_interface__["stream"] == stream.handle
+    assert array[1:].__cuda_array_interface__["stream"] == stream.handle
+    assert gpuarray.GPUArray(4, np.float32, pool.allocate).__cuda_array_interface__["stream"] == 1
