@@ -347,6 +347,15 @@ static bool is_aligned(const Work *work)
     return true;
 }
 
+/* The parameter block is laid out twice, here and in pycuda/_kernels/elementwise.py. */
+static int check_block(FunctionObject *function, size_t bytes)
+{
+    if (!function->layout.known || function->layout.bytes == bytes) return 0;
+    PyErr_Format(PyExc_SystemError, "kernel '%s' takes %u bytes of parameters, its launch has %zu",
+                 function_name(function), function->layout.bytes, bytes);
+    return -1;
+}
+
 static int use_arrays(Work *work)
 {
     for (int k = 0; k < work->outputs + work->inputs; k++)
@@ -382,12 +391,11 @@ static int launch(Work *work)
         return -1;
     }
     if (elementwise_kernel(work->state, work->loop, layout, &kernel) < 0) return -1;
+    FunctionObject *function = function_cast(kernel.function);
     Py_ssize_t blocks = plan.size / kernel.elements + (plan.size % kernel.elements != 0);
     LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}};
-    int failed = use_arrays(work);
-    if (!failed)
-        failed = function_launch_buffer(function_cast(kernel.function), &shape, NULL, work->mode.stream,
-                                        block, bytes);
+    int failed = check_block(function, bytes) < 0 || use_arrays(work) < 0 ? -1 : 0;
+    if (!failed) failed = function_launch_buffer(function, &shape, NULL, work->mode.stream, block, bytes);
     Py_DECREF(kernel.function);
     return failed;
 }
