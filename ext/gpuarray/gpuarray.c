@@ -19,7 +19,7 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
 {
     Py_ssize_t itemsize = PyDataType_ELSIZE(dtype), size = strides_count(ndim, shape, itemsize);
     Py_ssize_t *dims = array->dims;
-    if (ndim > GPUARRAY_INLINE_DIMS && !(dims = PyMem_Calloc(2 * (size_t)ndim, sizeof *dims)))
+    if (ndim > GPUARRAY_INLINE_DIMS && !(dims = PyMem_Calloc(GPUARRAY_ROOM * (size_t)ndim, sizeof *dims)))
         PyErr_NoMemory();
     else if (size < 0)
         PyErr_SetString(PyExc_ValueError, "the shape has a negative length or too many elements");
@@ -34,7 +34,9 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
     }
     if (array->shape != array->dims) PyMem_Free(array->shape);
     array->shape = dims;
-    array->strides = dims + (ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS);
+    int room = ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS;
+    array->strides = dims + room;
+    array->elements = (int64_t *)(dims + 2 * room);
     if (ndim) memcpy(array->shape, shape, (size_t)ndim * sizeof *shape);
     if (strides && ndim)
         memcpy(array->strides, strides, (size_t)ndim * sizeof *strides);
