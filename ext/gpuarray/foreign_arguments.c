@@ -229,6 +229,12 @@ static PyObject *array_function_repr(PyObject *self)
     return text;
 }
 
+/* As functions do; and so inspect and help() see a routine. */
+static PyObject *array_function_get(PyObject *self, PyObject *object, PyObject *Py_UNUSED(type))
+{
+    return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+
 /* Pickled by its name, as functions are. */
 static PyObject *array_function_reduce(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -259,6 +265,7 @@ static PyType_Slot array_function_slots[] = {
     {Py_tp_traverse, AS_SLOT(array_function_traverse)},
     {Py_tp_clear, AS_SLOT(array_function_clear)},
     {Py_tp_repr, AS_SLOT(array_function_repr)},
+    {Py_tp_descr_get, AS_SLOT(array_function_get)},
     {Py_tp_methods, array_function_methods},
     {Py_tp_members, array_function_members},
     {Py_tp_getset, array_function_getset},

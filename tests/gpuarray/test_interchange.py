@@ -170,6 +170,7 @@ def test_functions_look_like_functions():
     assert gpuarray.sum.__doc__.startswith("The sum") and gpuarray.sum.__name__ == "sum"
     assert pickle.loads(pickle.dumps(gpuarray.sum)) is gpuarray.sum
     assert repr(cumath.sin) == "<function pycuda.cumath.sin>"
+    assert inspect.isroutine(gpuarray.sum) and gpuarray.sum.__get__(5).__self__ == 5
 
 
 def test_methods_and_indices(host, ours):
