@@ -87,8 +87,9 @@ struct _PyArray_Descr *dlpack_dtype_read(DLPackDtype dtype);
 
 /* ---- ext/convert/dlpack_read.c: arrays of other libraries */
 
-/* As foreign_describe, for types with an exchange table. */
-int dlpack_describe_exchanged(ModuleState *state, PyObject *object, ForeignArray *out, ForeignForm *form);
+/* As foreign_describe, for types with an exchange table. Not retained: the object itself keeps the memory. */
+int dlpack_describe_exchanged(ModuleState *state, PyObject *object, bool retained, ForeignArray *out,
+                              ForeignForm *form);
 
 /* As foreign_describe, for objects with a method __dlpack__, which has done its part for the consumer's
  * stream. */
@@ -99,8 +100,8 @@ int dlpack_describe_exported(ModuleState *state, PyObject *object, CUstream cons
  * exception, after it was given back. */
 int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignForm *form);
 
-/* The same for a tensor that an exchange table gave. */
-int dlpack_take_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out, ForeignForm *form);
+/* The same for a tensor that came without a capsule; it is not given back on failure. */
+int dlpack_read_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out, ForeignForm *form);
 
 /* Whether it has one of the two. No exception is set. */
 bool dlpack_is_array(ModuleState *state, PyObject *object);

@@ -87,6 +87,64 @@ static int read_tensor(ModuleState *state, const DLPackTensor *tensor, ForeignAr
     return -1;
 }
 
+/* ---- Capsules ---- */
+
+int dlpack_read_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out, ForeignForm *form)
+{
+    if (managed->version.major != DLPACK_MAJOR) {
+        PyErr_Format(PyExc_BufferError, "the array comes in version %u.%u of DLPack, version %d is read here",
+                     managed->version.major, managed->version.minor, DLPACK_MAJOR);
+        return -1;
+    }
+    if (read_tensor(state, &managed->tensor, out, form) < 0) return -1;
+    form->read_only = managed->flags & DLPACK_READ_ONLY;
+    form->is_copy = managed->flags & DLPACK_IS_COPIED;
+    form->owner = PyCapsule_New(managed, OWNER_VERSIONED, versioned_destructor);
+    if (form->owner) return 0;
+    foreign_form_clear(form);
+    return -1;
+}
+
+static int take_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out, ForeignForm *form)
+{
+    PyObject *type, *value, *traceback;
+    if (dlpack_read_versioned(state, managed, out, form) == 0) return 0;
+    PyErr_Fetch(&type, &value, &traceback);
+    give_back_versioned(managed);
+    PyErr_Restore(type, value, traceback);
+    return -1;
+}
+
+static int take_plain(ModuleState *state, DLPackPlain *managed, ForeignArray *out, ForeignForm *form)
+{
+    if (read_tensor(state, &managed->tensor, out, form) == 0) {
+        form->owner = PyCapsule_New(managed, OWNER_PLAIN, plain_destructor);
+        if (form->owner) return 0;
+        foreign_form_clear(form);
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    give_back_plain(managed);
+    PyErr_Restore(type, value, traceback);
+    return -1;
+}
+
+int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignForm *form)
+{
+    bool versioned = PyCapsule_IsValid(capsule, DLPACK_VERSIONED);
+    if (!versioned && !PyCapsule_IsValid(capsule, DLPACK_PLAIN)) {
+        const char *name = PyCapsule_CheckExact(capsule) ? PyCapsule_GetName(capsule) : NULL;
+        PyErr_Format(name ? PyExc_BufferError : PyExc_TypeError,
+                     "__dlpack__() must return a capsule with a tensor, not %.100s: each is taken once",
+                     name ? name : Py_TYPE(capsule)->tp_name);
+        return -1;
+    }
+    void *managed = PyCapsule_GetPointer(capsule, versioned ? DLPACK_VERSIONED : DLPACK_PLAIN);
+    if (!managed || PyCapsule_SetName(capsule, versioned ? DLPACK_VERSIONED_USED : DLPACK_PLAIN_USED) < 0)
+        return -1;
+    return versioned ? take_versioned(state, managed, out, form) : take_plain(state, managed, out, form);
+}
+
 /* ---- Exchange tables ---- */
 
 /* The table of the object's type: 1, 0 when it has none that is known here, -1 with an exception. */
@@ -126,9 +184,10 @@ static int describe_borrowed(ModuleState *state, const DLPackExchange *table, Py
                              ForeignArray *out, ForeignForm *form)
 {
     DLPackTensor tensor;
-    if (answered(table->export_borrowed(object, &tensor), "dltensor_from_py_object") < 0
-        || read_tensor(state, &tensor, out, form) < 0)
-        return -1;
+    if (answered(table->export_borrowed(object, &tensor), "dltensor_from_py_object") < 0) return -1;
+    out->on_host = tensor.device.kind == DLPACK_CPU;
+    if (out->on_host) return 0;
+    if (read_tensor(state, &tensor, out, form) < 0) return -1;
     if (read_current_stream(table, tensor.device, out) < 0) {
         foreign_form_clear(form);
         return -1;
@@ -137,71 +196,25 @@ static int describe_borrowed(ModuleState *state, const DLPackExchange *table, Py
     return 1;
 }
 
-int dlpack_describe_exchanged(ModuleState *state, PyObject *object, ForeignArray *out, ForeignForm *form)
+int dlpack_describe_exchanged(ModuleState *state, PyObject *object, bool retained, ForeignArray *out,
+                              ForeignForm *form)
 {
     DLPackExchange *table = NULL;
     DLPackVersioned *managed = NULL;
     int found = find_exchange(state, object, &table);
     if (found <= 0) return found;
-    if (table->export_borrowed) return describe_borrowed(state, table, object, out, form);
+    if (table->export_borrowed && !retained) return describe_borrowed(state, table, object, out, form);
     if (answered(table->export_managed(object, &managed), "managed_tensor_from_py_object") < 0) return -1;
     DLPackDevice device = managed->tensor.device;
-    if (dlpack_take_versioned(state, managed, out, form) < 0) return -1;
+    if (device.kind == DLPACK_CPU) {
+        give_back_versioned(managed);
+        *out = (ForeignArray){.on_host = true};
+        return 0;
+    }
+    if (take_versioned(state, managed, out, form) < 0) return -1;
     if (read_current_stream(table, device, out) == 0) return 1;
     foreign_form_clear(form);
     return -1;
-}
-
-/* ---- Capsules ---- */
-
-int dlpack_take_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out, ForeignForm *form)
-{
-    if (managed->version.major != DLPACK_MAJOR) {
-        PyErr_Format(PyExc_BufferError, "the array comes in version %u.%u of DLPack, version %d is read here",
-                     managed->version.major, managed->version.minor, DLPACK_MAJOR);
-    } else if (read_tensor(state, &managed->tensor, out, form) == 0) {
-        form->read_only = managed->flags & DLPACK_READ_ONLY;
-        form->is_copy = managed->flags & DLPACK_IS_COPIED;
-        form->owner = PyCapsule_New(managed, OWNER_VERSIONED, versioned_destructor);
-        if (form->owner) return 0;
-        foreign_form_clear(form);
-    }
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    give_back_versioned(managed);
-    PyErr_Restore(type, value, traceback);
-    return -1;
-}
-
-static int take_plain(ModuleState *state, DLPackPlain *managed, ForeignArray *out, ForeignForm *form)
-{
-    if (read_tensor(state, &managed->tensor, out, form) == 0) {
-        form->owner = PyCapsule_New(managed, OWNER_PLAIN, plain_destructor);
-        if (form->owner) return 0;
-        foreign_form_clear(form);
-    }
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    give_back_plain(managed);
-    PyErr_Restore(type, value, traceback);
-    return -1;
-}
-
-int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignForm *form)
-{
-    bool versioned = PyCapsule_IsValid(capsule, DLPACK_VERSIONED);
-    if (!versioned && !PyCapsule_IsValid(capsule, DLPACK_PLAIN)) {
-        const char *name = PyCapsule_CheckExact(capsule) ? PyCapsule_GetName(capsule) : NULL;
-        PyErr_Format(name ? PyExc_BufferError : PyExc_TypeError,
-                     "__dlpack__() must return a capsule with a tensor, not %.100s: each is taken once",
-                     name ? name : Py_TYPE(capsule)->tp_name);
-        return -1;
-    }
-    void *managed = PyCapsule_GetPointer(capsule, versioned ? DLPACK_VERSIONED : DLPACK_PLAIN);
-    if (!managed || PyCapsule_SetName(capsule, versioned ? DLPACK_VERSIONED_USED : DLPACK_PLAIN_USED) < 0)
-        return -1;
-    return versioned ? dlpack_take_versioned(state, managed, out, form)
-                     : take_plain(state, managed, out, form);
 }
 
 /* ---- __dlpack__ ---- */
@@ -231,12 +244,35 @@ static PyObject *call_export(PyObject *method, CUstream consumer)
     return capsule;
 }
 
+/* 1 when it is in host memory, whose owners take no stream; 0 when not, -1 with an exception. */
+static int is_on_host(ModuleState *state, PyObject *object)
+{
+    PyObject *method, *device = NULL;
+    long kind = 0;
+    int found = convert_find_attribute(object, state->str___dlpack_device__, &method);
+    if (found <= 0) return found;
+    device = PyObject_CallNoArgs(method);
+    Py_DECREF(method);
+    if (device && PyTuple_Check(device) && PyTuple_GET_SIZE(device) == 2)
+        kind = PyLong_AsLong(PyTuple_GET_ITEM(device, 0));
+    else if (device)
+        PyErr_SetString(PyExc_TypeError, "__dlpack_device__() must return a tuple of two integers");
+    Py_XDECREF(device);
+    return PyErr_Occurred() ? -1 : kind == DLPACK_CPU;
+}
+
 int dlpack_describe_exported(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
                              ForeignForm *form)
 {
     PyObject *method;
     int found = convert_find_attribute(object, state->str___dlpack__, &method);
     if (found <= 0) return found;
+    int host = is_on_host(state, object);
+    if (host) {
+        Py_DECREF(method);
+        *out = (ForeignArray){.on_host = true};
+        return host < 0 ? -1 : 0;
+    }
     PyObject *capsule = call_export(method, consumer);
     found = capsule && dlpack_take(state, capsule, out, form) == 0 ? 1 : -1;
     Py_XDECREF(capsule);

@@ -68,7 +68,7 @@ static int find_by_dlpack(ModuleState *state, PyObject *object, ForeignArray *ou
     form.dtype = NULL;
     form.owner = NULL;
     form.is_copy = false;
-    int found = dlpack_describe_exchanged(state, object, out, &form);
+    int found = dlpack_describe_exchanged(state, object, false, out, &form);
     if (found == 0) {
         found = dlpack_describe_exported(state, object, LEGACY, out, &form);
         out->has_stream = true;

@@ -10,8 +10,9 @@ struct _PyArray_Descr;
 
 typedef struct ForeignArray {
     CUdeviceptr pointer;
-    bool has_stream; /* the owner has queued work on it there (version 3 and later) */
+    bool has_stream;        /* the owner has queued work on it there (version 3 and later) */
     CUstream stream;
+    bool on_host;           /* it is an array, and on no device: foreign_describe gives 0 */
 } ForeignArray;
 
 /* 1 when the object has the interface, 0 when not, -1 with an exception: TypeError when it is malformed.

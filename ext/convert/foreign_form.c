@@ -176,9 +176,10 @@ static int describe_interface(ModuleState *state, PyObject *object, ForeignArray
 int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
                      ForeignForm *form)
 {
-    int found = dlpack_describe_exchanged(state, object, out, form);
-    if (found == 0) found = describe_interface(state, object, out, form);
-    if (found == 0) found = dlpack_describe_exported(state, object, consumer, out, form);
+    *out = (ForeignArray){0};
+    int found = dlpack_describe_exchanged(state, object, false, out, form);
+    if (found == 0 && !out->on_host) found = describe_interface(state, object, out, form);
+    if (found == 0 && !out->on_host) found = dlpack_describe_exported(state, object, consumer, out, form);
     return found;
 }
 

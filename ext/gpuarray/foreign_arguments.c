@@ -110,6 +110,7 @@ static int find_stream(Replacing *work, PyObject *const *args, Py_ssize_t arg_co
         if (PyTuple_GET_ITEM(keywords, i) == work->state->str_stream) found = args[arg_count + i];
     for (Py_ssize_t i = 0; i < arg_count && !found; i++)
         if (is_stream(work->state, args[i])) found = args[i];
+    work->mode.host_too = true;
     return transfer_stream(work->state, found, &work->mode);
 }
 
@@ -147,7 +148,7 @@ PyDoc_STRVAR(views_doc, "_views(values, stream=None)\n--\n\n"
 static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
 {
     PyObject *given[2];
-    Replacing work = {.state = module_state(module)};
+    Replacing work = {.state = module_state(module), .mode = {.host_too = true}};
     if (convert_arguments(views_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!PyTuple_CheckExact(given[0])) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
     if (!foreign_among(work.state, given, 1)) return Py_NewRef(given[0]);
@@ -228,6 +229,12 @@ static PyObject *array_function_repr(PyObject *self)
     return text;
 }
 
+/* As functions do; and so inspect and help() see a routine. */
+static PyObject *array_function_get(PyObject *self, PyObject *object, PyObject *Py_UNUSED(type))
+{
+    return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+
 /* Pickled by its name, as functions are. */
 static PyObject *array_function_reduce(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -258,6 +265,7 @@ static PyType_Slot array_function_slots[] = {
     {Py_tp_traverse, AS_SLOT(array_function_traverse)},
     {Py_tp_clear, AS_SLOT(array_function_clear)},
     {Py_tp_repr, AS_SLOT(array_function_repr)},
+    {Py_tp_descr_get, AS_SLOT(array_function_get)},
     {Py_tp_methods, array_function_methods},
     {Py_tp_members, array_function_members},
     {Py_tp_getset, array_function_getset},
@@ -285,7 +293,24 @@ static PyObject *from_capsule_py(PyObject *module, FAST_PARAMETERS)
     return foreign_view_of_capsule(state, given[0], mode);
 }
 
+PyDoc_STRVAR(from_table_doc,
+             "_from_table(x, stream=None)\n--\n\n"
+             "A GPUArray over an array whose type has an exchange table of DLPack, else None.");
+
+static PyObject *from_table_py(PyObject *module, FAST_PARAMETERS)
+{
+    PyObject *given[2], *view = NULL;
+    TransferMode mode = {0};
+    ModuleState *state = module_state(module);
+    if (convert_arguments(from_table_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || transfer_stream(state, given[1], &mode) < 0)
+        return NULL;
+    int found = foreign_view_retained(state, given[0], mode, &view);
+    return found == 0 ? Py_NewRef(Py_None) : view;
+}
+
 static PyMethodDef functions[] = {
+    {"_from_table", AS_METHOD(from_table_py), FAST_KEYWORDS, from_table_doc},
     {"_from_capsule", AS_METHOD(from_capsule_py), FAST_KEYWORDS, from_capsule_doc},
     {"_views", AS_METHOD(views_py), FAST_KEYWORDS, views_doc},
     {NULL, NULL, 0, NULL},

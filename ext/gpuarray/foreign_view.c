@@ -132,9 +132,22 @@ PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, Foreign
 
 static int refuse_host(PyObject *object)
 {
-    PyErr_Format(PyExc_TypeError, "%s is in host memory: pycuda.gpuarray.to_gpu() makes a GPUArray of it",
-                 Py_TYPE(object)->tp_name);
+    const char *how = PyArray_Check(object)
+                          ? "pycuda.gpuarray.to_gpu()"
+                          : "pycuda.gpuarray.from_dlpack(..., copy=True), or to_gpu() of NumPy's,";
+    PyErr_Format(PyExc_TypeError, "%s is in host memory: %s makes a GPUArray of it", Py_TYPE(object)->tp_name,
+                 how);
     return -1;
+}
+
+int foreign_view_retained(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out)
+{
+    ForeignArray array;
+    ForeignForm form;
+    int found = dlpack_describe_exchanged(state, object, true, &array, &form);
+    if (found <= 0) return found;
+    *out = foreign_view_of(state, &array, &form, mode);
+    return *out ? 1 : -1;
 }
 
 PyObject *foreign_view_of_capsule(ModuleState *state, PyObject *capsule, TransferMode mode)
@@ -152,6 +165,7 @@ int foreign_view(ModuleState *state, PyObject *object, TransferMode mode, PyObje
     if (PyArray_CheckExact(object)) return refuse_host(object);
     if (!foreign_is_possible(state, object)) return 0;
     int found = foreign_describe(state, object, mode.stream, &array, &form);
+    if (found == 0 && array.on_host && !mode.host_too) return refuse_host(object);
     if (found <= 0) return found;
     *out = foreign_view_of(state, &array, &form, mode);
     return *out ? 1 : -1;

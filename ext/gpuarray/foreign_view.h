@@ -11,7 +11,7 @@
 #include "ext/gpuarray/transfer.h"
 
 /* 1 and a new GPUArray, 0 when the object is no array on a device. -1 with an exception: TypeError, which
- * says to_gpu, for an array of NumPy's. */
+ * says to_gpu, for an array in host memory. */
 int foreign_view(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out);
 
 /* The array, a new reference, or a view of it. NULL with an exception: TypeError when it is no array on a
@@ -21,6 +21,9 @@ PyObject *foreign_out(ModuleState *state, PyObject *object, TransferMode mode);
 /* A view of what was described; the form is used up. NULL with an exception. */
 PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, ForeignForm *form,
                           TransferMode mode);
+
+/* foreign_view for a type with an exchange table, which lends its memory and not its object. */
+int foreign_view_retained(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out);
 
 /* A view of the tensor in a capsule of DLPack, which is taken. NULL with an exception. */
 PyObject *foreign_view_of_capsule(ModuleState *state, PyObject *capsule, TransferMode mode);

@@ -19,7 +19,7 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
 {
     Py_ssize_t itemsize = PyDataType_ELSIZE(dtype), size = strides_count(ndim, shape, itemsize);
     Py_ssize_t *dims = array->dims;
-    if (ndim > GPUARRAY_INLINE_DIMS && !(dims = PyMem_Calloc(2 * (size_t)ndim, sizeof *dims)))
+    if (ndim > GPUARRAY_INLINE_DIMS && !(dims = PyMem_Calloc(GPUARRAY_ROOM * (size_t)ndim, sizeof *dims)))
         PyErr_NoMemory();
     else if (size < 0)
         PyErr_SetString(PyExc_ValueError, "the shape has a negative length or too many elements");
@@ -34,7 +34,9 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
     }
     if (array->shape != array->dims) PyMem_Free(array->shape);
     array->shape = dims;
-    array->strides = dims + (ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS);
+    int room = ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS;
+    array->strides = dims + room;
+    array->elements = (int64_t *)(dims + 2 * room);
     if (ndim) memcpy(array->shape, shape, (size_t)ndim * sizeof *shape);
     if (strides && ndim)
         memcpy(array->strides, strides, (size_t)ndim * sizeof *strides);
@@ -528,18 +530,18 @@ static int gpuarray_bool(PyObject *self)
 
 static PyObject *gpuarray_str(PyObject *self)
 {
-    PyObject *host = PyObject_CallMethodNoArgs(self, gpuarray_cast(self)->state->str_get);
-    PyObject *text = host ? PyObject_Str(host) : NULL;
-    Py_XDECREF(host);
-    return text;
+    return gpuarray_call_body(gpuarray_cast(self)->state, "printing", "to_str", self, NULL, 0, NULL);
 }
 
 static PyObject *gpuarray_repr(PyObject *self)
 {
-    PyObject *host = PyObject_CallMethodNoArgs(self, gpuarray_cast(self)->state->str_get);
-    PyObject *text = host ? PyObject_Repr(host) : NULL;
-    Py_XDECREF(host);
-    return text;
+    return gpuarray_call_body(gpuarray_cast(self)->state, "printing", "to_repr", self, NULL, 0, NULL);
+}
+
+static PyObject *gpuarray_iter(PyObject *self)
+{
+    if (gpuarray_cast(self)->ndim > 0) return PySeqIter_New(self);
+    return PyErr_Format(PyExc_TypeError, "iteration over a GPUArray without axes");
 }
 
 static PyMemberDef gpuarray_members[] = {
@@ -557,6 +559,7 @@ static PyGetSetDef gpuarray_getset[] = {
     {"shape", get_shape, NULL, "Lengths of the axes.", NULL},
     {"strides", get_strides, NULL, "Bytes from one element to the next along each axis.", NULL},
     {"dtype", get_dtype, NULL, "NumPy's description of an element.", NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {"_form", get_form, NULL, "(shape, strides, dtype).", NULL},
     {"allocator", get_allocator, set_allocator_py,
      "What makes memory for this array and for what is made of it.", NULL},
@@ -586,6 +589,7 @@ static const PyType_Slot gpuarray_slots[] = {
     {Py_tp_hash, AS_SLOT(PyObject_HashNotImplemented)},
     {Py_tp_str, AS_SLOT(gpuarray_str)},
     {Py_tp_repr, AS_SLOT(gpuarray_repr)},
+    {Py_tp_iter, AS_SLOT(gpuarray_iter)},
     {Py_sq_length, AS_SLOT(gpuarray_length)},
     {Py_sq_item, AS_SLOT(gpuarray_item)},
     {Py_mp_length, AS_SLOT(gpuarray_length)},

@@ -12,7 +12,7 @@
 
 struct _PyArray_Descr;
 
-enum { GPUARRAY_INLINE_DIMS = 4, GPUARRAY_C = 1, GPUARRAY_F = 2 };
+enum { GPUARRAY_INLINE_DIMS = 4, GPUARRAY_ROOM = 4 /* numbers of an axis */, GPUARRAY_C = 1, GPUARRAY_F = 2 };
 
 typedef struct GPUArrayObject {
     PyObject_HEAD
@@ -24,7 +24,8 @@ typedef struct GPUArrayObject {
     int ndim, layout;                       /* layout: GPUARRAY_C | GPUARRAY_F */
     bool read_only;                         /* another library's, which said so */
     Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
-    Py_ssize_t dims[2 * GPUARRAY_INLINE_DIMS];
+    int64_t *elements;                      /* behind the two: room for what DLPack is shown (dlpack.h) */
+    Py_ssize_t dims[GPUARRAY_ROOM * GPUARRAY_INLINE_DIMS];
     PyObject *gpudata;                      /* owned; NULL: made of `pointer` when asked for */
     PyObject *base, *allocator;             /* owned; NULL is None, and the default pool */
     PyObject *attributes;                   /* __dict__ */

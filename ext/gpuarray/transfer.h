@@ -8,6 +8,7 @@
 typedef struct TransferMode {
     CUstream stream;
     PyObject *stream_object;    /* borrowed; NULL or None is the default stream */
+    bool host_too;  /* foreign_view: arrays in host memory are none of ours, and no error */
     bool async;     /* return when it is queued, where the layouts allow it */
 } TransferMode;
 

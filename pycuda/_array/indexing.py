@@ -45,7 +45,9 @@ def _read_item(item):
     if isinstance(item, bool | np.bool_):
         return np.asarray(item)
     if not isinstance(item, GPUArray):
-        if hasattr(item, "__index__") and not isinstance(item, np.ndarray):
+        if isinstance(item, int | np.integer) or (
+            hasattr(item, "__index__") and not hasattr(item, "__array__")
+        ):
             return operator.index(item)
         if isinstance(item, str | bytes | float | complex):
             raise IndexError(f"{_BAD_ITEM}, not {type(item).__name__}")

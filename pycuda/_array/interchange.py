@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._driver import GPUArray, _ArrayFunction, _from_capsule
+from pycuda._driver import GPUArray, _ArrayFunction, _from_capsule, _from_table
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # kinds of devices, as DLPack counts them
 _VERSION = 1, 3
@@ -103,6 +103,9 @@ def from_dlpack(x, /, *, device=None, copy=None, stream=None) -> GPUArray:
         return to_gpu_async(np.array(np.from_dlpack(x)), stream=stream)
     if kind not in (_CUDA, _CUDA_HOST, _CUDA_MANAGED):
         raise BufferError(f"the array is on a device of DLPack's kind {int(kind)}, which is not CUDA's")
+    if copy is None:
+        view = _from_table(x, stream)
+        return _from_capsule(_capsule(x, stream, None), stream) if view is None else view
     if not copy:
         return _from_capsule(_capsule(x, stream, copy), stream)
     from pycuda._array.elementwise import apply

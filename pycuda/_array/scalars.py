@@ -27,22 +27,50 @@ def tolist(array):
     return array.get().tolist()
 
 
-def _unpickled(host):
+# ---- pickling and copying
+
+
+def _attributes(array):
+    """What users put into the array's __dict__; None for nothing."""
+    return vars(array).copy() or None
+
+
+def _as_class(array, cls):
+    """The array as one of a subclass, which is made like those of results."""
+    if cls is type(array):
+        return array
+    made = cls(array.shape, array.dtype, allocator=array.allocator, strides=array.strides)
+    made[...] = array
+    return made
+
+
+def _unpickled(host, cls=None):
     from pycuda.gpuarray import to_gpu
 
-    return to_gpu(host)
+    array = to_gpu(host)
+    return _as_class(array, cls or type(array))
 
 
-def __reduce__(array):
-    return _unpickled, (array.get(),)
+def __reduce_ex__(array, protocol):
+    """With protocol 5 the elements may travel out of band: NumPy sees to that."""
+    from pycuda._driver import GPUArray
+
+    cls = () if type(array) is GPUArray else (type(array),)
+    return _unpickled, (array.get(), *cls), _attributes(array)
 
 
 def __copy__(array):
-    return array.copy()
+    result = _as_class(array.copy(), type(array))
+    vars(result).update(vars(array))
+    return result
 
 
 def __deepcopy__(array, memo):
-    return array.copy()
+    import copy
+
+    result = memo[id(array)] = _as_class(array.copy(), type(array))
+    vars(result).update(copy.deepcopy(vars(array), memo))
+    return result
 
 
 def __complex__(array):

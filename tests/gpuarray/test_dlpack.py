@@ -391,8 +391,21 @@ def test_host_arrays(host, ours):
     assert (gpuarray.from_dlpack(host, copy=True).get() == host).all()
     assert (gpuarray.from_dlpack(host.T, device=drv.Context.get_device()).get() == host.T).all()
     assert (gpuarray.from_dlpack(host, device=(CUDA, 0)).get() == host).all()
-    with pytest.raises(BufferError, match="host memory"):
+    with pytest.raises(TypeError, match="host memory"):
         ours + Producer(host, kind=CPU)
+
+
+def test_host_arrays_of_others_are_indices(host, ours):
+    class OnHost(Producer):
+        def __array__(self, dtype=None, copy=None):
+            return self.array
+
+        def __index__(self):
+            raise TypeError("several elements are no index")
+
+    indices = OnHost(np.array([1, 0]), kind=CPU)
+    assert (ours.take(indices, 0).get() == host[[1, 0]]).all() and (ours[indices].get() == host[[1, 0]]).all()
+    assert indices.calls == []
 
 
 def test_copy_and_device(host, ours):

@@ -1,5 +1,6 @@
 """Arrays of other libraries: taken wherever a GPUArray is, in the order of streams, kept until not needed."""
 
+import copy
 import gc
 import pickle
 import threading
@@ -169,6 +170,7 @@ def test_functions_look_like_functions():
     assert gpuarray.sum.__doc__.startswith("The sum") and gpuarray.sum.__name__ == "sum"
     assert pickle.loads(pickle.dumps(gpuarray.sum)) is gpuarray.sum
     assert repr(cumath.sin) == "<function pycuda.cumath.sin>"
+    assert inspect.isroutine(gpuarray.sum) and gpuarray.sum.__get__(5).__self__ == 5
 
 
 def test_methods_and_indices(host, ours):
@@ -411,3 +413,68 @@ def test_the_interface_says_a_stream():
     assert array.__cuda_array_interface__["stream"] == stream.handle
     assert array[1:].__cuda_array_interface__["stream"] == stream.handle
     assert gpuarray.GPUArray(4, np.float32, pool.allocate).__cuda_array_interface__["stream"] == 1
+
+
+# ---- NumPy, copies, pickles
+
+
+def test_numpy_makes_no_array_of_it(ours):
+    for make in (
+        lambda: np.asarray(ours),
+        lambda: np.array(ours),
+        lambda: np.array([ours, ours]),
+        lambda: np.asarray(ours[0, 0]),
+        lambda: np.zeros((3, 4)).__setitem__(..., ours),
+    ):
+        with pytest.raises(TypeError, match=r"get\(\)"):
+            make()
+    with pytest.raises(TypeError):
+        memoryview(ours)
+
+
+class Named(gpuarray.GPUArray):
+    """A subclass; its objects have attributes."""
+
+
+COPIES_OF = [copy.copy, copy.deepcopy, *(lambda a, p=p: pickle.loads(pickle.dumps(a, p)) for p in range(6))]
+
+
+@pytest.mark.parametrize("make", COPIES_OF)
+def test_copies_and_pickles(host, make):
+    structure = np.zeros(3, [("a", "i4"), ("b", "f8")])
+    for each in host, np.asfortranarray(host), host[:0], np.array(2.5), structure:
+        array = gpuarray.to_gpu(each)
+        again = make(array)
+        assert type(again) is gpuarray.GPUArray and again.strides == array.strides
+        assert again.dtype == each.dtype and again.get().tobytes() == each.tobytes()
+        assert not array.size or again.ptr != array.ptr
+    array = Named((3, 4), np.float32)
+    array[...], array.name = gpuarray.to_gpu(host), ["x"]
+    again = make(array)
+    assert type(again) is Named and again.name == ["x"] and (again.get() == host).all()
+    assert (again.name is array.name) == (make is copy.copy)
+
+
+def test_pickles_out_of_band(host, ours):
+    buffers = []
+    text = pickle.dumps({"a": ours, "b": [ours]}, 5, buffer_callback=buffers.append)
+    assert len(buffers) == 1 and len(text) < 400
+    again = pickle.loads(text, buffers=buffers)
+    assert again["a"] is again["b"][0] and (again["a"].get() == host).all()
+
+
+def test_deepcopy_of_a_structure_keeps_its_form(ours):
+    first, second = copy.deepcopy([ours, ours])
+    assert first is second and first is not ours
+
+
+def test_iteration_length_and_truth(host, ours):
+    assert [row.get().tolist() for row in ours] == host.tolist() and len(ours) == 3
+    assert bool(ours[0, 0]) and not bool(gpuarray.zeros((), np.float32)) and bool(ours[:1, :1])
+    zero = gpuarray.zeros((), np.float32)
+    for ask in (lambda: iter(zero), lambda: len(zero)):
+        with pytest.raises(TypeError, match="without axes"):
+            ask()
+    for several in ours, ours[:0]:
+        with pytest.raises(ValueError, match="ambiguous"):
+            bool(several)

@@ -1,0 +1,140 @@
+/* GPUArray's exchange table: DLPack for callers in C, without capsules and in a few tens of nanoseconds.
+ *
+ * Nothing here synchronises: work on arrays is on the current stream, which the table tells.
+ */
+#include <string.h>
+
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/gpuarray/dlpack.h"
+#include "ext/gpuarray/foreign_view.h"
+#include "ext/numpy_api.h"
+
+/* Where no object of ours is at hand. NULL with an exception. */
+static ModuleState *find_state(void)
+{
+    PyObject *module = PyImport_ImportModule("pycuda._driver");
+    ModuleState *state = module ? module_state(module) : NULL;
+    Py_XDECREF(module); /* sys.modules keeps it */
+    return state;
+}
+
+/* NULL with TypeError for what is no GPUArray. */
+static GPUArrayObject *as_array(PyObject *object)
+{
+    ModuleState *state = state_of_type(Py_TYPE(object));
+    if (state && gpuarray_check(state, object)) return gpuarray_cast(object);
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "a GPUArray is expected, not %.100s", Py_TYPE(object)->tp_name);
+    return NULL;
+}
+
+static int export_managed(void *object, DLPackVersioned **out)
+{
+    GPUArrayObject *array = as_array(object);
+    *out = array ? dlpack_export(array) : NULL;
+    return *out ? 0 : -1;
+}
+
+static int export_borrowed(void *object, DLPackTensor *out)
+{
+    GPUArrayObject *array = as_array(object);
+    return array ? dlpack_fill(array, array->elements, out) : -1;
+}
+
+/* Of a tensor that cannot be imported the caller stays the owner. */
+static int import_managed(DLPackVersioned *tensor, void **out)
+{
+    ForeignArray array;
+    ForeignForm form;
+    ModuleState *state = find_state();
+    *out = NULL;
+    if (!state || dlpack_read_versioned(state, tensor, &array, &form) < 0) return -1;
+    *out = foreign_view_of(state, &array, &form, (TransferMode){0});
+    return *out ? 0 : -1;
+}
+
+static int current_stream(int32_t kind, int32_t Py_UNUSED(number), void **out)
+{
+    CUstream stream = NULL;
+    *out = NULL;
+    if (kind == DLPACK_CPU) return 0;
+    ModuleState *state = find_state();
+    if (!state || convert_stream(state, NULL, &stream) < 0) return -1;
+    *out = stream;
+    return 0;
+}
+
+/* ---- New arrays ---- */
+
+static PyObject *new_array(ModuleState *state, const DLPackTensor *like)
+{
+    Py_ssize_t shape[STRIDES_MAX_DIMS];
+    PyArray_Descr *dtype = dlpack_dtype_read(like->dtype);
+    ContextObject *context = dtype ? context_current(state) : NULL;
+    PyObject *array = NULL;
+    bool fits = like->ndim >= 0 && like->ndim <= STRIDES_MAX_DIMS;
+    if (context && (like->device.kind != DLPACK_CUDA || like->device.number != context->device)) {
+        PyErr_Format(PyExc_BufferError, "a GPUArray is made on device (%d, %d) of DLPack, not on (%d, %d)",
+                     DLPACK_CUDA, context->device, like->device.kind, like->device.number);
+    } else if (context && !fits) {
+        PyErr_Format(PyExc_BufferError, "%d axes: at most %d are possible", like->ndim, STRIDES_MAX_DIMS);
+    } else if (context) {
+        for (int i = 0; i < like->ndim; i++) shape[i] = (Py_ssize_t)like->shape[i];
+        array =
+            gpuarray_new(state, (PyArray_Descr *)Py_NewRef((PyObject *)dtype), like->ndim, shape, NULL, NULL);
+    }
+    Py_XDECREF((PyObject *)context);
+    Py_XDECREF((PyObject *)dtype);
+    return array;
+}
+
+/* Hands the exception to a caller that may know nothing of Python. */
+static void tell(void *context, void (*set_error)(void *context, const char *kind, const char *message))
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *text = value ? PyObject_Str(value) : NULL;
+    const char *message = text ? PyUnicode_AsUTF8(text) : NULL;
+    const char *kind = type ? ((PyTypeObject *)type)->tp_name : "RuntimeError", *dot = strrchr(kind, '.');
+    PyErr_Clear();
+    set_error(context, dot ? dot + 1 : kind, message ? message : "");
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+}
+
+/* May be called without the GIL. */
+static int allocate(DLPackTensor *like, DLPackVersioned **out, void *context,
+                    void (*set_error)(void *context, const char *kind, const char *message))
+{
+    PyGILState_STATE held = PyGILState_Ensure();
+    ModuleState *state = find_state();
+    PyObject *array = state ? new_array(state, like) : NULL;
+    *out = array ? dlpack_export(gpuarray_cast(array)) : NULL;
+    Py_XDECREF(array);
+    if (!*out) tell(context, set_error);
+    PyGILState_Release(held);
+    return *out ? 0 : -1;
+}
+
+static const DLPackExchange table = {
+    .version = {DLPACK_MAJOR, DLPACK_MINOR},
+    .allocate = allocate,
+    .export_managed = export_managed,
+    .import_managed = import_managed,
+    .export_borrowed = export_borrowed,
+    .current_stream = current_stream,
+};
+
+int dlpack_exchange_setup(PyObject *Py_UNUSED(module), ModuleState *state)
+{
+    PyObject *capsule = PyCapsule_New((void *)(uintptr_t)&table, DLPACK_EXCHANGE, NULL);
+    int failed = capsule ? PyObject_SetAttr((PyObject *)state->GPUArray_type,
+                                            state->str___dlpack_c_exchange_api__, capsule)
+                         : -1;
+    Py_XDECREF(capsule);
+    return failed;
+}
