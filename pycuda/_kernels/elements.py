@@ -70,8 +70,10 @@ def raw(itemsize: int) -> str:
 
 
 def include(*c_types: str) -> str:
-    """The #include line that these types need, if any."""
-    return '#include "pycuda-complex.hpp"\n' if any("complex" in name for name in c_types) else ""
+    """The lines that these types need before other headers, if any."""
+    if not any("complex" in name for name in c_types):
+        return ""
+    return '#define PYCUDA_COMPLEX_ARITHMETIC_ONLY\n#include "pycuda-complex.hpp"\n'
 
 
 def code(c_type: str) -> str:

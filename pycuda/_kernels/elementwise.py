@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pycuda._kernels import elements
 from pycuda._kernels.functions import TABLE, Function
 
 THREADS = 256
@@ -167,13 +168,31 @@ def _scalars(loop: Loop) -> str:
     )
 
 
-def _flat(loop: Loop, name: str, vector: int, rounds: int) -> str:
-    count = len(loop.storage)
-    single = _step(
+def _single(loop: Loop) -> str:
+    return _step(
         loop,
         "pycuda::load<T{k}, 1>(p, {k}, i).at[0]",
         "pycuda::slot_address<T{k}>(p.slots[{k}])[i] = {value};",
     )
+
+
+def _flat_once(loop: Loop, name: str, rounds: int) -> str:
+    """With the operation written once, element after element: for those that take long to compile and to run."""
+    return f"""extern "C" __global__ void __launch_bounds__({THREADS})
+{name}(const pycuda::Flat<{len(loop.storage)}> p)
+{{
+    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}), next = first + {THREADS}ull * {rounds};
+{_scalars(loop)}#pragma unroll 1
+    for (unsigned long long i = first + threadIdx.x; i < (next < p.n ? next : p.n); i += {THREADS}) {{
+        {_single(loop)}
+    }}
+}}
+"""
+
+
+def _flat(loop: Loop, name: str, vector: int, rounds: int) -> str:
+    count = len(loop.storage)
+    single = _single(loop)
     arrays = [k for k, scalar in enumerate(loop.scalars) if not scalar]
     inputs = [k for k in arrays if k >= loop.function.outputs]
     loads = "".join(
@@ -204,7 +223,7 @@ def _flat(loop: Loop, name: str, vector: int, rounds: int) -> str:
 """
 
 
-def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int) -> str:
+def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: int) -> str:
     count = len(loop.storage)
     address = "*(const T{k} *)(pycuda::slot_address<const char>(p.slots[{k}]) + at[{k}])"
     target = "*(T{k} *)(pycuda::slot_address<char>(p.slots[{k}]) + at[{k}]) = {value};"
@@ -212,7 +231,7 @@ def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int) -> str:
 {name}(const pycuda::Strided<{count}, {axes}> p)
 {{
     const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x;
-{_scalars(loop)}#pragma unroll
+{_scalars(loop)}#pragma unroll {unroll}
     for (int u = 0; u < {rounds}; u++) {{
         const unsigned long long i = first + u * {THREADS};
         if (i < p.n) {{
@@ -225,21 +244,30 @@ def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int) -> str:
 """
 
 
+def _has_complex(loop: Loop) -> bool:
+    return any(dtype.kind == "c" for dtype in (*loop.storage, *loop.compute))
+
+
 def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     """(source, name of the kernel, elements a block)"""
     name = f"elementwise_{loop.function.name}"
     widest = max(dtype.itemsize for dtype in (*loop.storage, *loop.compute))
-    head = '#include "pycuda-elementwise.hpp"\n'
-    if any(dtype.kind == "c" for dtype in (*loop.storage, *loop.compute)):
-        head = '#include "pycuda-complex.hpp"\n' + head
+    long = loop.function.complex_functions and loop.compute[loop.function.outputs].kind == "c"
+    head = elements.include(*map(storage_type, (*loop.storage, *loop.compute)))
+    if long:
+        head += '#include "pycuda-complex-functions.hpp"\n'
+    head += '#include "pycuda-elementwise.hpp"\n'
     head += _types(loop) + _operation(loop)
+    if layout < 2 and long:
+        return head + _flat_once(loop, name, 4), name, THREADS * 4
     if layout < 2:
         vector = max(1, 16 // widest) if layout == 0 else 1
         rounds = max(1, 8 // vector) if widest < 16 else 4
         return head + _flat(loop, name, vector, rounds), name, THREADS * vector * rounds
     wide, which = divmod(layout - 2, len(STRIDED_AXES))
     rounds = 4
-    return head + _strided(loop, name, STRIDED_AXES[which], bool(wide), rounds), name, THREADS * rounds
+    text = _strided(loop, name, STRIDED_AXES[which], bool(wide), rounds, 1 if long else rounds)
+    return head + text, name, THREADS * rounds
 
 
 def build(loop: Loop, layout: int) -> tuple[Any, int]:
@@ -247,5 +275,7 @@ def build(loop: Loop, layout: int) -> tuple[Any, int]:
     from pycuda.compiler import SourceModule
 
     text, name, elements = source(loop, layout)
-    module = SourceModule(text, no_extern_c=True)
+    # A product of complex numbers is NumPy's: overflow, and zeros that are exact, depend on every rounding.
+    options = ["-fmad=false"] if _has_complex(loop) else None
+    module = SourceModule(text, options=options, no_extern_c=True)
     return module.get_function(name), elements

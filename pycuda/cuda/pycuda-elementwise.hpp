@@ -358,6 +358,34 @@ template <class T> PYCUDA_INLINE T log_sum_exp2(T a, T b)
 }
 template <class T> PYCUDA_INLINE T sign(const T &a) { return is_nan(a) ? a : a > T(0) ? T(1) : a < T(0) ? T(-1) : T(0); }
 
+// ---- complex numbers, in NumPy's steps
+
+#ifdef PYCUDA_COMPLEX_HPP
+// One product of each sum is fused, as in NumPy's loops for processors that can.
+template <class T> PYCUDA_INLINE complex<T> product(const complex<T> &a, const complex<T> &b)
+{
+    return complex<T>(::fma(a._M_re, b._M_re, -(a._M_im * b._M_im)), ::fma(a._M_re, b._M_im, a._M_im * b._M_re));
+}
+// z / |z|; of two infinities there is no direction.
+template <class T> PYCUDA_INLINE complex<T> sign(const complex<T> &z)
+{
+    const T x = z._M_re, y = z._M_im, length = abs(z);
+    if (length == 0) return complex<T>();
+    if (!isinf(length)) return complex<T>(x / length, y / length);
+    if (isinf(x) && isinf(y)) return complex<T>(x - x, x - x);
+    return isinf(x) ? complex<T>(::copysign(T(1), x), T(0)) : complex<T>(T(0), ::copysign(T(1), y));
+}
+template <class T> PYCUDA_INLINE complex<T> reciprocal(const complex<T> &z)
+{
+    if (::fabs(z._M_im) <= ::fabs(z._M_re)) {
+        const T ratio = z._M_im / z._M_re, scale = z._M_re + z._M_im * ratio;
+        return complex<T>(T(1) / scale, -ratio / scale);
+    }
+    const T ratio = z._M_re / z._M_im, scale = z._M_re * ratio + z._M_im;
+    return complex<T>(ratio / scale, T(-1) / scale);
+}
+#endif
+
 } // namespace pycuda
 
 #endif
