@@ -62,11 +62,16 @@ def is_float(c_type: str) -> bool:
     return real(c_type) in ("float", "double")
 
 
+_WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned long long"}
+
+
 @functools.cache
-def raw(itemsize: int) -> str:
-    """The C type of elements that are only moved: one of this size and the alignment that it has."""
-    known = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "uint2", 16: "uint4"}
-    return known.get(itemsize) or f"Bytes<{itemsize}>"
+def raw(dtype) -> str:
+    """The C type of elements that are only moved: of this size, and aligned as the elements are."""
+    most = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+    word = next(size for size in (8, 4, 2, 1) if most % size == 0)
+    count = dtype.itemsize // word
+    return _WORDS[word] if count == 1 else f"Bytes<{count}, {_WORDS[word]}>"
 
 
 def include(*c_types: str) -> str:

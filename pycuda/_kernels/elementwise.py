@@ -21,27 +21,6 @@ THREADS = 256
 # ones by number # of axes, first with indices of 32 bits, then of 64.
 STRIDED_AXES = (1, 2, 3, 4, 8, 64)
 
-_STORAGE = {
-    "?": "pycuda::boolean",
-    "b": "signed char",
-    "B": "unsigned char",
-    "h": "short",
-    "H": "unsigned short",
-    "i": "int",
-    "I": "unsigned int",
-    "l": "long long",
-    "L": "unsigned long long",
-    "q": "long long",
-    "Q": "unsigned long long",
-    "e": "pycuda::half",
-    "f": "float",
-    "d": "double",
-    "F": "pycuda::complex<float>",
-    "D": "pycuda::complex<double>",
-}
-_COMPUTE = {**_STORAGE, "?": "bool", "e": "float"}
-_WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
-
 
 class Loop(NamedTuple):
     """What one operation on given dtypes comes to."""
@@ -52,15 +31,12 @@ class Loop(NamedTuple):
     scalars: tuple[bool, ...]
 
 
-def storage_type(dtype: np.dtype) -> str:
-    """The C++ type of an element in memory."""
-    if dtype.kind == "V":
-        word = next(size for size in (8, 4, 2, 1) if dtype.itemsize % size == 0)
-        return f"pycuda::bytes<{dtype.itemsize // word}, {_WORDS[word]}>"
-    try:
-        return _STORAGE[dtype.char]
-    except KeyError:
-        raise TypeError(f"there is no arithmetic with {dtype} on the device") from None
+def _stored(dtype: np.dtype) -> str:
+    return elements.raw(dtype) if dtype.kind == "V" else elements.stored(dtype)
+
+
+def _computed(dtype: np.dtype) -> str:
+    return elements.raw(dtype) if dtype.kind == "V" else elements.computed(dtype)
 
 
 def _kind(dtype: np.dtype) -> str:
@@ -111,7 +87,7 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
     for (operand, scalar), loop in zip(operands, inputs, strict=True):
         storage.append(loop if scalar else operand)
     for each in (*storage, *compute):
-        storage_type(each)
+        _stored(each)
         if each.kind == "V" and not all(other == each for other in storage if other.kind == "V"):
             raise TypeError(f"{each} is not converted to another dtype on the device")
     if any(each.kind == "V" for each in storage) and not all(each.kind == "V" for each in storage[:2]):
@@ -136,12 +112,12 @@ def _types(loop: Loop) -> str:
     """T0.. of what is stored (outputs first), X and L of what is computed, R1 the real type of the first
     operand."""
     outputs = loop.function.outputs
-    lines = [f"typedef {storage_type(dtype)} T{k};" for k, dtype in enumerate(loop.storage)]
+    lines = ["using namespace pycuda;"]
+    lines += [f"typedef {_stored(dtype)} T{k};" for k, dtype in enumerate(loop.storage)]
     for k, dtype in enumerate(loop.compute):
         name = f"X{k}" if k < outputs else f"L{k - outputs + 1}"
-        lines.append(f"typedef {_COMPUTE.get(dtype.char) or storage_type(dtype)} {name};")
-    real = {"F": "float", "D": "double"}.get(loop.compute[outputs].char)
-    lines.append(f"typedef {real or 'L1'} R1;")
+        lines.append(f"typedef {_computed(dtype)} {name};")
+    lines.append(f"typedef {elements.real(_computed(loop.compute[outputs]))} R1;")
     lines.append("#define TRUE(v) pycuda::convert<bool>(v)")
     return "\n".join(lines) + "\n"
 
@@ -253,7 +229,7 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     name = f"elementwise_{loop.function.name}"
     widest = max(dtype.itemsize for dtype in (*loop.storage, *loop.compute))
     long = loop.function.complex_functions and loop.compute[loop.function.outputs].kind == "c"
-    head = elements.include(*map(storage_type, (*loop.storage, *loop.compute)))
+    head = elements.include(*map(_stored, (*loop.storage, *loop.compute)))
     if long:
         head += '#include "pycuda-complex-functions.hpp"\n'
     head += '#include "pycuda-elementwise.hpp"\n'

@@ -1,17 +1,13 @@
-// What the kernels of elementwise operations are made of: storage types, conversions, the two parameter blocks, and
-// functions that C++ lacks or has with other results than NumPy.
+// What the kernels of elementwise operations are made of: the two parameter blocks, and functions that C++ lacks or
+// has with other results than NumPy. Elements and their conversions are those of pycuda-elements.hpp.
 #ifndef PYCUDA_ELEMENTWISE_HPP
 #define PYCUDA_ELEMENTWISE_HPP
+
+#include "pycuda-elements.hpp"
 
 #define PYCUDA_INLINE __device__ __forceinline__
 
 namespace pycuda {
-
-// ---- storage types: what lies in memory. Arithmetic is done in another type where these have none.
-
-struct half { unsigned short bits; };
-struct boolean { unsigned char value; };
-template <int N, class Word> struct bytes { Word words[N]; };
 
 template <class T, int N> struct alignas(N == 1 ? alignof(T) : sizeof(T) * N) Vector { T at[N]; };
 
@@ -57,87 +53,13 @@ PYCUDA_INLINE void find_offsets(const Strided<N, D> &p, unsigned long long i, lo
     }
 }
 
-// ---- conversions between storage and what is computed with
-
-PYCUDA_INLINE float half_to_float(half h)
+// An element as a number, a number as an element, of any types.
+template <class T, class From> PYCUDA_INLINE T convert(const From &x)
 {
-    float f;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h.bits));
-    return f;
+    T result;
+    put(result, value(x));
+    return result;
 }
-PYCUDA_INLINE half to_half(float f)
-{
-    half h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
-    return h;
-}
-PYCUDA_INLINE half to_half(double f)
-{
-    half h;
-    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(h.bits) : "d"(f));
-    return h;
-}
-
-template <class To, class From> struct Convert {
-    static PYCUDA_INLINE To from(const From &x) { return static_cast<To>(x); }
-};
-template <class T> struct Convert<T, T> {
-    static PYCUDA_INLINE T from(const T &x) { return x; }
-};
-template <class To> struct Convert<To, half> {
-    static PYCUDA_INLINE To from(const half &x) { return Convert<To, float>::from(half_to_float(x)); }
-};
-template <class From> struct Convert<half, From> {
-    static PYCUDA_INLINE half from(const From &x) { return to_half(Convert<float, From>::from(x)); }
-};
-template <> struct Convert<half, half> {
-    static PYCUDA_INLINE half from(const half &x) { return x; }
-};
-template <> struct Convert<half, double> {
-    static PYCUDA_INLINE half from(const double &x) { return to_half(x); }
-};
-template <class To> struct Convert<To, boolean> {
-    static PYCUDA_INLINE To from(const boolean &x) { return Convert<To, bool>::from(x.value != 0); }
-};
-template <class From> struct Convert<boolean, From> {
-    static PYCUDA_INLINE boolean from(const From &x)
-    {
-        boolean b = {(unsigned char)Convert<bool, From>::from(x)};
-        return b;
-    }
-};
-template <> struct Convert<boolean, boolean> {
-    static PYCUDA_INLINE boolean from(const boolean &x) { return x; }
-};
-template <> struct Convert<boolean, half> {
-    static PYCUDA_INLINE boolean from(const half &x)
-    {
-        boolean b = {(unsigned char)((x.bits & 0x7fff) != 0)};
-        return b;
-    }
-};
-template <> struct Convert<half, boolean> {
-    static PYCUDA_INLINE half from(const boolean &x)
-    {
-        half h = {(unsigned short)(x.value ? 0x3c00 : 0)};
-        return h;
-    }
-};
-// From a float to a narrow integer by way of a wide one, as NumPy's compilers do: values that fit no narrow integer wrap.
-#define PYCUDA_NARROW(To, From)                                                                          \
-    template <> struct Convert<To, From> {                                                               \
-        static PYCUDA_INLINE To from(const From &x) { return (To)(int)x; }                               \
-    };
-PYCUDA_NARROW(signed char, float)
-PYCUDA_NARROW(unsigned char, float)
-PYCUDA_NARROW(short, float)
-PYCUDA_NARROW(unsigned short, float)
-PYCUDA_NARROW(signed char, double)
-PYCUDA_NARROW(unsigned char, double)
-PYCUDA_NARROW(short, double)
-PYCUDA_NARROW(unsigned short, double)
-
-template <class To, class From> PYCUDA_INLINE To convert(const From &x) { return Convert<To, From>::from(x); }
 
 // ---- loads and stores of the flat kernel
 
@@ -260,37 +182,6 @@ template <class T> struct Order<complex<T>, complex<T> > {
     static PYCUDA_INLINE bool equal(Z a, Z b) { return a._M_re == b._M_re && a._M_im == b._M_im; }
 };
 template <class T> PYCUDA_INLINE bool is_nan(const complex<T> &z) { return z._M_re != z._M_re || z._M_im != z._M_im; }
-template <class T> struct Convert<bool, complex<T> > {
-    static PYCUDA_INLINE bool from(const complex<T> &z) { return z._M_re != T(0) || z._M_im != T(0); }
-};
-template <class To, class T> struct Convert<To, complex<T> > {
-    static PYCUDA_INLINE To from(const complex<T> &z) { return Convert<To, T>::from(z._M_re); }
-};
-template <class T, class From> struct Convert<complex<T>, From> {
-    static PYCUDA_INLINE complex<T> from(const From &x) { return complex<T>(Convert<T, From>::from(x), T(0)); }
-};
-template <class T, class U> struct Convert<complex<T>, complex<U> > {
-    static PYCUDA_INLINE complex<T> from(const complex<U> &z) { return complex<T>((T)z._M_re, (T)z._M_im); }
-};
-template <class T> struct Convert<complex<T>, complex<T> > {
-    static PYCUDA_INLINE complex<T> from(const complex<T> &z) { return z; }
-};
-template <class T> struct Convert<complex<T>, half> {
-    static PYCUDA_INLINE complex<T> from(const half &x) { return complex<T>((T)half_to_float(x), T(0)); }
-};
-template <class T> struct Convert<complex<T>, boolean> {
-    static PYCUDA_INLINE complex<T> from(const boolean &x) { return complex<T>(T(x.value != 0), T(0)); }
-};
-template <class T> struct Convert<half, complex<T> > {
-    static PYCUDA_INLINE half from(const complex<T> &z) { return Convert<half, T>::from(z._M_re); }
-};
-template <class T> struct Convert<boolean, complex<T> > {
-    static PYCUDA_INLINE boolean from(const complex<T> &z)
-    {
-        boolean b = {(unsigned char)Convert<bool, complex<T> >::from(z)};
-        return b;
-    }
-};
 #endif
 
 template <class A, class B> PYCUDA_INLINE bool less(const A &a, const B &b) { return Order<A, B>::less(a, b); }
