@@ -105,6 +105,8 @@ _ROWS = (
         ),
         2,
     ),
+    # Negative exponents of integers are refused where they are numbers (ext/gpuarray/elementwise.c); those in
+    # arrays give what is whole of 1 / a ** -b.
     Function(
         "power",
         np.power,
