@@ -109,14 +109,15 @@ def _operation(loop: Loop) -> str:
 
 
 def _types(loop: Loop) -> str:
-    """T0.. of what is stored (outputs first), X and L of what is computed, R1 the real type of the first
-    operand."""
+    """T0.. of what is stored (outputs first), X and L of what is computed. Of the first operand: R1, the real
+    type, and S1, as which its dtype is stored."""
     outputs = loop.function.outputs
     lines = ["using namespace pycuda;"]
     lines += [f"typedef {_stored(dtype)} T{k};" for k, dtype in enumerate(loop.storage)]
     for k, dtype in enumerate(loop.compute):
         name = f"X{k}" if k < outputs else f"L{k - outputs + 1}"
         lines.append(f"typedef {_computed(dtype)} {name};")
+    lines.append(f"typedef {_stored(loop.compute[outputs])} S1;")
     lines.append(f"typedef {elements.real(_computed(loop.compute[outputs]))} R1;")
     lines.append("#define TRUE(v) pycuda::convert<bool>(v)")
     return "\n".join(lines) + "\n"

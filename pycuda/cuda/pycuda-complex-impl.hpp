@@ -4,13 +4,7 @@
 
 PYCUDA_FUNCTION T real(const complex<T> &z) { return z._M_re; }
 PYCUDA_FUNCTION T imag(const complex<T> &z) { return z._M_im; }
-// The smaller part is left out where it is lost in rounding: hypot may round the largest numbers up to infinity.
-PYCUDA_FUNCTION T abs(const complex<T> &z)
-{
-    const T x = ::fabs(z._M_re), y = ::fabs(z._M_im), lost = sizeof(T) == 4 ? T(1e-4) : T(3e-9);
-    if (x <= y * lost) return y;
-    return y <= x * lost ? x : ::hypot(x, y);
-}
+PYCUDA_FUNCTION T abs(const complex<T> &z) { return ::hypot(z._M_re, z._M_im); }
 PYCUDA_FUNCTION T arg(const complex<T> &z) { return ::atan2(z._M_im, z._M_re); }
 PYCUDA_FUNCTION T norm(const complex<T> &z) { return z._M_re * z._M_re + z._M_im * z._M_im; }
 PYCUDA_FUNCTION complex<T> conj(const complex<T> &z) { return complex<T>(z._M_re, -z._M_im); }

@@ -201,6 +201,27 @@ template <class T> PYCUDA_INLINE T fminimum(const T &a, const T &b) { return is_
 
 // ---- floats
 
+// A side that is lost in rounding is left out: CUDA's hypot may round the largest numbers up to infinity.
+template <class T> PYCUDA_INLINE T hypotenuse(T a, T b)
+{
+    const T x = ::fabs(a), y = ::fabs(b), lost = sizeof(T) == 4 ? T(1e-4) : T(3e-9);
+    if (x <= y * lost) return y;
+    return y <= x * lost ? x : ::hypot(x, y);
+}
+// The number after a towards b, among those that Stored can hold.
+template <class Stored> PYCUDA_INLINE float next_number(float a, float b)
+{
+    Stored next;
+    put(next, a);
+    if (a == b || a != a || b != b) return a == b ? a : a + b;
+    if (a == 0)
+        next.bits = b < 0 ? 0x8001 : 1;
+    else
+        next.bits += (a < b) == (a > 0) ? 1 : -1;
+    return value(next);
+}
+template <> PYCUDA_INLINE float next_number<float>(float a, float b) { return ::nextafter(a, b); }
+template <class Stored> PYCUDA_INLINE double next_number(double a, double b) { return ::nextafter(a, b); }
 // Python's divmod: the remainder has the sign of the divisor, the quotient is whole.
 template <class T> PYCUDA_INLINE T float_divmod(T a, T b, T &remainder)
 {
@@ -260,7 +281,7 @@ template <class T> PYCUDA_INLINE complex<T> product(const complex<T> &a, const c
 // z / |z|; of two infinities there is no direction.
 template <class T> PYCUDA_INLINE complex<T> sign(const complex<T> &z)
 {
-    const T x = z._M_re, y = z._M_im, length = abs(z);
+    const T x = z._M_re, y = z._M_im, length = hypotenuse(x, y);
     if (length == 0) return complex<T>();
     if (!isinf(length)) return complex<T>(x / length, y / length);
     if (isinf(x) && isinf(y)) return complex<T>(x - x, x - x);

@@ -1,0 +1,101 @@
+"""How exact the functions of float and double are, at the worst operands."""
+
+import numpy as np
+import pytest
+
+from pycuda import gpuarray
+from pycuda._array.elementwise import apply
+from pycuda._kernels.functions import TABLE
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about overflow and NaN
+
+# What CUDA's programming guide says of the error, in units in the last place: of float, of double.
+BOUNDS = {
+    "sqrt": (0, 0),
+    "cbrt": (1, 1),
+    "exp": (2, 1),
+    "exp2": (2, 1),
+    "expm1": (1, 1),
+    "log": (1, 1),
+    "log2": (1, 1),
+    "log10": (2, 1),
+    "log1p": (1, 1),
+    "sin": (2, 2),
+    "cos": (2, 2),
+    "tan": (4, 2),
+    "arcsin": (2, 2),
+    "arccos": (2, 2),
+    "arctan": (2, 2),
+    "sinh": (3, 2),
+    "cosh": (2, 1),
+    "tanh": (2, 1),
+    "arcsinh": (3, 3),
+    "arccosh": (4, 3),
+    "arctanh": (3, 2),
+    "arctan2": (3, 2),
+    "hypot": (3, 2),
+    "power": (4, 2),
+}
+
+
+def evaluate(name, operands):
+    out = (None,) * TABLE[name].outputs if TABLE[name].outputs > 1 else None
+    got = apply(name, *[gpuarray.to_gpu(each) for each in operands], out=out)
+    return [each.get() for each in got] if out else [got.get()]
+
+
+def distance(got, want):
+    """In units in the last place of what is wanted."""
+    unit = np.spacing(abs(want)).astype(np.longdouble)
+    return abs(got.astype(np.longdouble) - want.astype(np.longdouble)) / unit
+
+
+def show_wrong(wrong, got, want, operands):
+    lines = [f"{[each[i] for each in operands]}: {got[i]!r}, not {want[i]!r}" for i in np.flatnonzero(wrong)[:10]]
+    assert not wrong.any(), f"{wrong.sum()} wrong, e.g.\n" + "\n".join(lines)
+
+
+def hard(char):
+    """Any bit pattern; the neighbours of 0, 1, multiples of pi / 2, also far away; the ends of exp and sinh."""
+    rng, dtype = np.random.default_rng(11), np.dtype(char)
+    word = np.dtype(f"u{dtype.itemsize}")
+    patterns = rng.integers(0, np.iinfo(word).max, 1500, dtype=word, endpoint=True).view(dtype)
+    steps = np.arange(-40, 41)
+    ends = {"f": (88.72284, 89.41599, 103.97208), "d": (709.782712893384, 710.4758600739439, 745.1332191019412)}
+    centres = [1, -1, 0.5, -0.5, *ends[char], *(-np.array(ends[char]))]
+    near = [np.array(centre, dtype) + steps * np.spacing(np.array(centre, dtype)) for centre in centres]
+    quarter_turns = np.arange(1, 400) * (np.longdouble(np.pi) / 2)
+    turns = [(rng.integers(1, 2**40, 300) * np.longdouble(np.pi) / 2), quarter_turns]
+    # The doubles and floats closest to a multiple of pi / 2 (Muller, Elementary Functions).
+    worst = np.array([6381956970095103.0 * 2.0**797] if char == "d" else [16367173.0 * 2.0**72])
+    small = 10.0 ** rng.uniform(-30, 0, 300) * rng.choice([-1, 1], 300)
+    every = [patterns, *near, *turns, worst, small, rng.normal(size=600) * 10]
+    return np.concatenate([each.astype(dtype) for each in every])
+
+
+def hard_pairs(name, char):
+    x = hard(char)
+    rng = np.random.default_rng(12)
+    if name != "power":
+        return x, np.roll(x, 701) * np.array(1, char)
+    near_one = (1 + rng.normal(size=800) * 1e-4).astype(char)
+    base = np.concatenate([abs(x), near_one])
+    return base, np.concatenate([np.roll(x, 333), (rng.normal(size=800) * 1e5).astype(char)])
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("name", BOUNDS)
+def test_error_bound(name, char):
+    """The distance from the right result, rounded: NumPy's in a wider type."""
+    operands = hard_pairs(name, char) if TABLE[name].rule.nin == 2 else (hard(char),)
+    wide = char if name == "sqrt" else np.longdouble if char == "d" else np.float64
+    want = TABLE[name].rule(*[each.astype(wide) for each in operands]).astype(char)
+    (got,) = evaluate(name, operands)
+    ordinary = np.isfinite(want) & np.isfinite(got)
+    # Next to the largest number a unit more is infinity.
+    edge = np.isinf(got) ^ np.isinf(want)
+    wrong = ~ordinary & (np.isnan(got) != np.isnan(want))
+    limit = np.finfo(char).max * (1 - 4 * np.finfo(char).eps)
+    wrong |= edge & (np.minimum(abs(got), abs(want)) < limit)
+    wrong[ordinary] |= distance(got[ordinary], want[ordinary]) > BOUNDS[name][char == "d"]
+    show_wrong(wrong, got, want, operands)
