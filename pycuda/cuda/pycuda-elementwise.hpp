@@ -126,25 +126,31 @@ template <class T> PYCUDA_INLINE T shift_right(T a, T count)
 {
     return (unsigned long long)count < sizeof(T) * 8 ? (T)(a >> count) : is_signed<T>::value && a < 0 ? T(-1) : T(0);
 }
-template <class T> PYCUDA_INLINE T gcd(T a, T b)
+// Of magnitudes, which the lowest number has in unsigned types alone; a result that does not fit wraps.
+template <bool Wide> struct Magnitude { typedef unsigned type; };
+template <> struct Magnitude<true> { typedef unsigned long long type; };
+
+template <class U, class T> PYCUDA_INLINE U magnitude(T a) { return is_signed<T>::value && a < T(0) ? 0 - (U)a : (U)a; }
+
+template <class U> PYCUDA_INLINE U gcd_of(U a, U b)
 {
-    if (is_signed<T>::value) {
-        if (a < 0) a = (T)-a;
-        if (b < 0) b = (T)-b;
-    }
     while (a != 0) {
-        T c = a;
-        a = (T)(b % a);
+        U c = a;
+        a = b % a;
         b = c;
     }
     return b;
 }
+template <class T> PYCUDA_INLINE T gcd(T a, T b)
+{
+    typedef typename Magnitude<(sizeof(T) > 4)>::type U;
+    return (T)gcd_of<U>(magnitude<U>(a), magnitude<U>(b));
+}
 template <class T> PYCUDA_INLINE T lcm(T a, T b)
 {
-    T divisor = gcd(a, b);
-    if (divisor == 0) return 0;
-    T product = (T)(a / divisor * b);
-    return is_signed<T>::value && product < 0 ? (T)-product : product;
+    typedef typename Magnitude<(sizeof(T) > 4)>::type U;
+    const U x = magnitude<U>(a), y = magnitude<U>(b), divisor = gcd_of<U>(x, y);
+    return divisor == 0 ? T(0) : (T)(x / divisor * y);
 }
 
 // ---- comparisons: integers of different signs as numbers, complex numbers by real part, then imaginary part
@@ -268,7 +274,11 @@ template <class T> PYCUDA_INLINE T log_sum_exp2(T a, T b)
     T d = a - b;
     return d > 0 ? a + log2_e * log1p(exp2(-d)) : d <= 0 ? b + log2_e * log1p(exp2(d)) : d;
 }
-template <class T> PYCUDA_INLINE T sign(const T &a) { return is_nan(a) ? a : a > T(0) ? T(1) : a < T(0) ? T(-1) : T(0); }
+template <class T> PYCUDA_INLINE T sign(const T &a)
+{
+    if (is_nan(a)) return a;
+    return a > T(0) ? T(1) : is_signed<T>::value && a < T(0) ? T(-1) : T(0);
+}
 
 // ---- complex numbers, in NumPy's steps
 
