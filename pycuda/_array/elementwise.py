@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from pycuda._driver import _elementwise
+from pycuda._kernels import elements
 
 # The operators know the answer for a Python int that fits no element.
 _COMPARISONS = {
@@ -91,7 +92,7 @@ def fill(array, value, stream=None):
     """GPUArray.fill."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if array.dtype.kind == "V" or np.asarray(value).dtype.kind == "V":
+    if elements.kind(array.dtype) == "V" or elements.kind(np.asarray(value).dtype) == "V":
         from pycuda.gpuarray import to_gpu
 
         value = to_gpu(np.asarray(value, array.dtype))

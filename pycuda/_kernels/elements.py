@@ -37,6 +37,14 @@ def _types(dtype) -> tuple[str, str]:
     return (found, found) if isinstance(found, str) else found
 
 
+def kind(dtype) -> str:
+    """What its elements are: "b" bool, "i" integers, "f" floats (bfloat16 too), "c" complex numbers; "V" for
+    what is only moved."""
+    if dtype.name == "bfloat16":
+        return "f"
+    return "i" if dtype.kind in "iu" else dtype.kind
+
+
 def stored(dtype) -> str:
     """The C type of an element in memory. TypeError for dtypes that kernels do not compute with."""
     return _types(dtype)[0]

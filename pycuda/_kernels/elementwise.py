@@ -32,15 +32,11 @@ class Loop(NamedTuple):
 
 
 def _stored(dtype: np.dtype) -> str:
-    return elements.raw(dtype) if dtype.kind == "V" else elements.stored(dtype)
+    return elements.raw(dtype) if elements.kind(dtype) == "V" else elements.stored(dtype)
 
 
 def _computed(dtype: np.dtype) -> str:
-    return elements.raw(dtype) if dtype.kind == "V" else elements.computed(dtype)
-
-
-def _kind(dtype: np.dtype) -> str:
-    return "i" if dtype.kind in "iu" else dtype.kind
+    return elements.raw(dtype) if elements.kind(dtype) == "V" else elements.computed(dtype)
 
 
 def _loop_dtypes(row: Function, operands: tuple, dtype):
@@ -61,6 +57,15 @@ def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) 
         )
 
 
+def _check_moved(name: str, storage: list[np.dtype]) -> None:
+    """What is no number is copied as it is."""
+    moved = {each for each in storage if elements.kind(each) == "V"}
+    if len(moved) > 1:
+        raise TypeError(f"{storage[1]} is not converted to another dtype on the device")
+    if moved and any(elements.kind(each) != "V" for each in storage[:2]):
+        raise TypeError(f"{name}: no conversion between {storage[0]} and {storage[1]}")
+
+
 def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
     """(loop, dtypes of new outputs, dtypes that scalars are given in).
 
@@ -76,7 +81,7 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
     inputs, results = found[: len(kinds)], list(found[len(kinds) :])
     if not isinstance(row.rule, np.ufunc) and dtype is not None:
         results = [np.dtype(dtype)] * len(results)
-    if _kind(inputs[0]) not in row.body:
+    if elements.kind(inputs[0]) not in row.body:
         raise TypeError(f"{name} is not defined for {inputs[0]}")
     compute = (*found[len(kinds) :], *inputs)
     storage = []
@@ -88,10 +93,7 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
         storage.append(loop if scalar else operand)
     for each in (*storage, *compute):
         _stored(each)
-        if each.kind == "V" and not all(other == each for other in storage if other.kind == "V"):
-            raise TypeError(f"{each} is not converted to another dtype on the device")
-    if any(each.kind == "V" for each in storage) and not all(each.kind == "V" for each in storage[:2]):
-        raise TypeError(f"{name}: no conversion between {storage[0]} and {storage[1]}")
+    _check_moved(name, storage)
     # Outputs are cast once more: from what the loop gives to what is stored.
     loop = Loop(row, tuple(storage), tuple(compute), (*(False,) * len(results), *scalars))
     return loop, tuple(storage[: len(results)]), tuple(storage[len(results) :])
@@ -100,9 +102,9 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
 def _operation(loop: Loop) -> str:
     """`operation`, from computed operands to computed results."""
     outputs, inputs = loop.function.outputs, len(loop.compute) - loop.function.outputs
-    body = loop.function.body[_kind(loop.compute[outputs])]
+    body = loop.function.body[elements.kind(loop.compute[outputs])]
     if outputs == 1:
-        body = f"x = static_cast<X0>({body})" if loop.compute[0].kind != "V" else f"x = {body}"
+        body = f"x = static_cast<X0>({body})" if elements.kind(loop.compute[0]) != "V" else f"x = {body}"
     results = [f"X{k} &{'xy'[k]}" for k in range(outputs)]
     operands = [f"const L{k + 1} &{'abc'[k]}" for k in range(inputs)]
     return f"PYCUDA_INLINE void operation({', '.join(results + operands)})\n{{\n    {body};\n}}\n"

@@ -6,9 +6,10 @@ operand with a NaN.
 
 import numpy as np
 import pytest
+from special import evaluate as evaluate_all
+from special import show_wrong
 
 from pycuda import gpuarray
-from pycuda._array.elementwise import apply
 from pycuda._kernels.functions import TABLE
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about overflow and NaN
@@ -40,7 +41,7 @@ def pairs(real, imaginary):
 
 
 def evaluate(name, *operands):
-    return apply(name, *[gpuarray.to_gpu(each) for each in operands]).get()
+    return evaluate_all(name, operands)[0]
 
 
 def parts(z):
@@ -67,11 +68,6 @@ def check_kinds(got, want, open_signs, operands):
 def is_underflow(x, y):
     """Whether they are next to each other around 0."""
     return (abs(x - y) <= 2 * np.finfo(x.dtype).smallest_subnormal) & (np.signbit(x) == np.signbit(y))
-
-
-def show_wrong(wrong, got, want, operands):
-    lines = [f"{[z[i] for z in operands]}: {got[i]}, not {want[i]}" for i in np.flatnonzero(wrong)[:10]]
-    assert not wrong.any(), f"{wrong.sum()} wrong, e.g.\n" + "\n".join(lines)
 
 
 def check_near(got, want, tolerance, operands):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_exactness import BOUNDS, distance, evaluate, show_wrong
+from special import BOUNDS, distance, evaluate, show_wrong
 
 from pycuda._kernels.functions import TABLE
 
