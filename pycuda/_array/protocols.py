@@ -64,6 +64,11 @@ def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
     return NotImplemented
 
 
+def _angle(z, deg=False):
+    result = apply("angle", z)
+    return apply("degrees", result) if deg else result
+
+
 def _implementations():
     """NumPy's functions that are no ufuncs, by the name that they have here."""
     from pycuda import gpuarray
@@ -84,6 +89,7 @@ def _implementations():
         if hasattr(np, name) and hasattr(gpuarray, name):
             found[getattr(np, name)] = getattr(gpuarray, name)
     found.update({np.real: lambda a: a.real, np.imag: lambda a: a.imag, np.shape: lambda a: a.shape})
+    found[np.angle] = _angle
     found.update(
         {np.ndim: lambda a: a.ndim, np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis]}
     )

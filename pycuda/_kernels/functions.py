@@ -67,6 +67,12 @@ def real_part(a):
     return same, real
 
 
+def angle(a):
+    """Of real numbers too: pi for negative ones, in the dtype of arctan2."""
+    given, real = real_part(a)
+    return (given, real) if given.kind == "c" else np.arctan2.resolve_dtypes((int, given, None))[1:]
+
+
 def same(a):
     """One dtype for operand and result."""
     dtype = np.result_type(a(0)) if isinstance(a, type) else a
@@ -132,6 +138,7 @@ _ROWS = (
     Function("conjugate", np.conjugate, _kinds(bif="a", c="conj(a)")),
     Function("real", real_part, _kinds(bif="a", c="a._M_re")),
     Function("imag", real_part, _kinds(bif="L1(0)", c="a._M_im")),
+    Function("angle", angle, _kinds(f="atan2(L1(0), a)", c="atan2(a._M_im, a._M_re)")),
     Function("gcd", np.gcd, _kinds(i="pycuda::gcd(a, b)")),
     Function("lcm", np.lcm, _kinds(i="pycuda::lcm(a, b)")),
     Function("heaviside", np.heaviside, _kinds(f="a != a ? a : a == 0 ? b : L1(a > 0)")),

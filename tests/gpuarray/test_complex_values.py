@@ -211,3 +211,12 @@ def test_python_numbers_and_casts():
         check_kinds(got, want, np.zeros(z.shape, bool), [z])
     for dtype in (np.complex128, np.float32, np.bool_, np.float16):
         np.testing.assert_array_equal(gpuarray.to_gpu(z).astype(dtype).get(), z.astype(dtype))
+
+
+@pytest.mark.parametrize("char", "efdFDi?")
+def test_angle(char):
+    z = special(char) if char in CHARS else np.array([0, 1, -1, 2.5, -3]).astype(char)
+    for degrees in (False, True):
+        got, want = np.angle(gpuarray.to_gpu(z), degrees).get(), np.angle(z, degrees)
+        check_kinds(got, want, np.zeros(z.shape, bool), [z])
+        check_near(got, want, 4, [z])
