@@ -136,7 +136,7 @@ static int pack_scalar(Work *work, int i)
     return 0;
 }
 
-/* Whole numbers have no such powers. Exponents in an array are not looked at: that would wait for the device. */
+/* Whole numbers have no such powers. Exponents in an array are not looked at, as that would be a wait. */
 static int refuse_negative_exponent(const Work *work, int i)
 {
     if (i != 1 || !PyTypeNum_ISSIGNED(work->loop->inputs[i]->type_num)) return 0;
@@ -145,7 +145,8 @@ static int refuse_negative_exponent(const Work *work, int i)
     PyObject *zero = PyLong_FromLong(0);
     int negative = zero ? PyObject_RichCompareBool(work->call->operands[i], zero, Py_LT) : -1;
     Py_XDECREF(zero);
-    if (negative > 0) PyErr_SetString(PyExc_ValueError, "integers to negative integer powers are not allowed");
+    if (negative > 0)
+        PyErr_SetString(PyExc_ValueError, "integers to negative integer powers are not allowed: use a float");
     return negative ? -1 : 0;
 }
 

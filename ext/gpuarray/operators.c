@@ -115,8 +115,8 @@ static bool holds_whole_numbers(PyObject *array)
     return PyTypeNum_ISBOOL(number) || PyTypeNum_ISINTEGER(number);
 }
 
-/* A Python int that fits no element of the array's dtype: the answer is the same for all elements. Not of floats,
- * among which there are infinities and NaNs. */
+/* A Python int that fits no element of the array's dtype: the answer is the same for all elements. Not of
+ * floats, among which there are infinities and NaNs. */
 static PyObject *compare(PyObject *self, PyObject *other, int operation)
 {
     ModuleState *state = gpuarray_cast(self)->state;

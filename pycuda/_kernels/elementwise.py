@@ -156,11 +156,12 @@ def _single(loop: Loop) -> str:
 
 
 def _flat_once(loop: Loop, name: str, rounds: int) -> str:
-    """With the operation written once, element after element: for those that take long to compile and to run."""
+    """With the operation written once, element after element: for those that take long to compile."""
     return f"""extern "C" __global__ void __launch_bounds__({THREADS})
 {name}(const pycuda::Flat<{len(loop.storage)}> p)
 {{
-    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}), next = first + {THREADS}ull * {rounds};
+    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds});
+    const unsigned long long next = first + {THREADS}ull * {rounds};
 {_scalars(loop)}#pragma unroll 1
     for (unsigned long long i = first + threadIdx.x; i < (next < p.n ? next : p.n); i += {THREADS}) {{
         {_single(loop)}

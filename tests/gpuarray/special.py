@@ -35,6 +35,11 @@ BOUNDS = {
 }
 
 
+def outputs(results):
+    """The results of a ufunc as a tuple."""
+    return results if isinstance(results, tuple) else (results,)
+
+
 def evaluate(name, operands):
     out = (None,) * TABLE[name].outputs if TABLE[name].outputs > 1 else None
     got = apply(name, *[gpuarray.to_gpu(each) for each in operands], out=out)
@@ -48,5 +53,7 @@ def distance(got, want):
 
 
 def show_wrong(wrong, got, want, operands):
-    lines = [f"{[each[i] for each in operands]}: {got[i]!r}, not {want[i]!r}" for i in np.flatnonzero(wrong)[:10]]
+    lines = [
+        f"{[each[i] for each in operands]}: {got[i]!r}, not {want[i]!r}" for i in np.flatnonzero(wrong)[:10]
+    ]
     assert not wrong.any(), f"{wrong.sum()} wrong, e.g.\n" + "\n".join(lines)

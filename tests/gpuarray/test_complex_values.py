@@ -194,7 +194,7 @@ def test_exactness(name, char):
 
 @pytest.mark.parametrize("char", CHARS)
 def test_exact_arithmetic(char):
-    """Sums, quotients and products have one right result; products are those that the docstring above says."""
+    """Sums, quotients and products have one right result; fused_product says which that is of products."""
     rng = np.random.default_rng(5)
     a, b = (rng.normal(size=(2, 500)) + 1j * rng.normal(size=(2, 500))).astype(char)
     for name in ("add", "subtract", "divide"):

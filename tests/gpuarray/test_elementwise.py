@@ -21,7 +21,7 @@ UFUNCS = [row for row in TABLE.values() if isinstance(row.rule, np.ufunc)]
 
 
 def sample(dtype, seed=0):
-    """Numbers of every sign, and what is special among floats; complex ones are finite (test_complex_values.py)."""
+    """Numbers of every sign, and what is special among floats; complex ones are finite."""
     rng, dtype = np.random.default_rng(seed), np.dtype(dtype)
     if dtype.kind == "b":
         return rng.integers(0, 2, LENGTH).astype(bool)
@@ -169,7 +169,8 @@ def test_python_ints_beyond_the_dtype(char):
     host = np.array([0, 1, 2, 3], char)
     array = gpuarray.to_gpu(host)
     for value in BEYOND:
-        for function in (operator.add, operator.floordiv, operator.pow, np.maximum, *COMPARISONS, np.less, np.equal):
+        arithmetic = (operator.add, operator.floordiv, operator.pow, np.maximum)
+        for function in (*arithmetic, *COMPARISONS, np.less, np.equal):
             for turned in (False, True):
                 operands = (value, host) if turned else (host, value)
                 ours = (value, array) if turned else (array, value)

@@ -125,7 +125,8 @@ def test_single_truths_and_empty_lists():
 def test_complex_numbers_are_aligned_as_their_parts(part, whole):
     host = np.arange(9, dtype=part)
     array = gpuarray.to_gpu(host)[1:].view(whole)
-    np.testing.assert_array_equal(array[gpuarray.to_gpu(np.array([3, 0, 2]))].get(), host[1:].view(whole)[[3, 0, 2]])
+    picked = array[gpuarray.to_gpu(np.array([3, 0, 2]))]
+    np.testing.assert_array_equal(picked.get(), host[1:].view(whole)[[3, 0, 2]])
 
 
 def test_structures():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from special import evaluate, show_wrong
+from special import evaluate, outputs, show_wrong
 
 from pycuda._kernels.functions import TABLE
 
@@ -17,10 +17,12 @@ def test_integers_at_their_limits(index):
     name = OF_INTEGERS[index]
     for char in {"bBhHIqQ"[index % 7], "i"}:
         limits = np.iinfo(char)
-        numbers = [*range(10), 63, 64, 65, limits.max // 2 + 1, limits.max - 1, limits.max, limits.min, limits.min // 2]
+        numbers = [*range(10), 63, 64, 65, limits.max // 2 + 1, limits.max - 1, limits.max]
+        numbers += [limits.min, limits.min // 2]
         numbers += [-1, -2, -3, -7] if limits.min else []
         axis = np.unique(np.array(numbers, char))
-        operands = [axis] if TABLE[name].rule.nin == 1 else [np.repeat(axis, len(axis)), np.tile(axis, len(axis))]
+        pairs = [np.repeat(axis, len(axis)), np.tile(axis, len(axis))]
+        operands = [axis] if TABLE[name].rule.nin == 1 else pairs
         if TABLE[name].rule.nin == 3 or TABLE[name].rule.types[0].startswith("e"):
             continue  # clip; functions of floats
         if name == "power":
@@ -28,6 +30,6 @@ def test_integers_at_their_limits(index):
         if name == "reciprocal":
             operands = [axis[axis != 0]]  # NumPy's 1 / 0 is what the host makes of it
         want, got = TABLE[name].rule(*operands), evaluate(name, operands)
-        for one, other in zip(got, want if isinstance(want, tuple) else (want,), strict=True):
+        for one, other in zip(got, outputs(want), strict=True):
             assert one.dtype == other.dtype
             show_wrong(one != other, one, other, operands)
