@@ -147,6 +147,29 @@ static int pack_scalar(Work *work, int i)
     return 0;
 }
 
+/* Whole numbers have no such powers. Exponents in an array are not looked at, as that would be a wait. */
+static int refuse_negative_exponent(const Work *work, int i)
+{
+    if (i != 1 || !PyTypeNum_ISSIGNED(work->loop->inputs[i]->type_num)) return 0;
+    if (!PyTypeNum_ISINTEGER(work->loop->inputs[i]->type_num)) return 0;
+    if (PyUnicode_CompareWithASCIIString(work->call->name, "power") != 0) return 0;
+    PyObject *zero = PyLong_FromLong(0);
+    int negative = zero ? PyObject_RichCompareBool(work->call->operands[i], zero, Py_LT) : -1;
+    Py_XDECREF(zero);
+    if (negative > 0)
+        PyErr_SetString(PyExc_ValueError, "integers to negative integer powers are not allowed: use a float");
+    return negative ? -1 : 0;
+}
+
+static int pack_scalars(Work *work)
+{
+    for (int i = 0; i < work->inputs; i++) {
+        if (work->arrays[work->outputs + i]) continue;
+        if (pack_scalar(work, i) < 0 || refuse_negative_exponent(work, i) < 0) return -1;
+    }
+    return 0;
+}
+
 /* ---- Shapes and results ---- */
 
 static int raise_shapes(const Work *work, const GPUArrayObject *array)
@@ -428,9 +451,7 @@ static PyObject *run(Work *work)
     int known = read_operands(work);
     if (known <= 0) return known < 0 ? NULL : Py_NewRef(Py_NotImplemented);
     work->loop_owner = elementwise_find(work->state, &work->key, &work->loop);
-    if (!work->loop_owner || broadcast(work) < 0) return NULL;
-    for (int i = 0; i < work->inputs; i++)
-        if (!work->arrays[work->outputs + i] && pack_scalar(work, i) < 0) return NULL;
+    if (!work->loop_owner || broadcast(work) < 0 || pack_scalars(work) < 0) return NULL;
     return make_results(work) < 0 || launch(work) < 0 ? NULL : take_results(work);
 }
 

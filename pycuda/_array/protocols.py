@@ -88,6 +88,11 @@ def _dot(a, b, out=None):
     return product if out is None else apply("copy", product, out=out)
 
 
+def _angle(z, deg=False):
+    result = apply("angle", z)
+    return apply("degrees", result) if deg else result
+
+
 def _implementations():
     from pycuda import gpuarray
     from pycuda._driver import GPUArray
@@ -95,6 +100,7 @@ def _implementations():
     found = {getattr(np, name): getattr(GPUArray, name) for name in _METHODS.split()}
     found.update({getattr(np, name): getattr(gpuarray, name) for name in _FUNCTIONS.split()})
     return found | {
+        np.angle: _angle,
         np.dot: _dot,
         np.imag: lambda a: a.imag,
         np.ndim: lambda a: a.ndim,
