@@ -52,6 +52,14 @@ static CUresult answer(const MemoryRange *range, CUpointer_attribute attribute, 
 #undef ANSWER
 }
 
+/* Whether kernels of the context can use the memory: another device's takes peer access. */
+static bool reaches(Context *context, const MemoryRange *range)
+{
+    if (is_host(range) || range->kind == MEMORY_MANAGED || range->device == context->device->ordinal)
+        return true;
+    return atomic_load(&context->peers) >> range->device & 1;
+}
+
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
 {
     Context *context;
@@ -59,7 +67,10 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     Answer found;
     TRY(driver_check());
     if (!data || !memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
-    if (context_enter_any(&context) == CUDA_ERROR_CONTEXT_IS_DESTROYED) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult entered = context_enter_any(&context);
+    if (entered == CUDA_ERROR_CONTEXT_IS_DESTROYED) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && !entered && !reaches(context, &range))
+        return CUDA_ERROR_INVALID_VALUE;
     TRY(answer(&range, attribute, address, &found));
     memcpy(data, &found.value, found.size);
     return CUDA_SUCCESS;

@@ -82,7 +82,8 @@ static int read_tensor(ModuleState *state, const DLPackTensor *tensor, ForeignAr
     form->dtype = NULL;
     *out = (ForeignArray){.pointer = (CUdeviceptr)(uintptr_t)tensor->data + tensor->byte_offset};
     if (check_kind(tensor->device) < 0 || !(form->dtype = dlpack_dtype_read(tensor->dtype))) return -1;
-    if (read_layout(tensor, form) == 0 && foreign_check_pointer(state, out, form) == 0) return 0;
+    int device = tensor->device.kind == DLPACK_CUDA ? tensor->device.number : -1;
+    if (read_layout(tensor, form) == 0 && foreign_check_pointer(state, out, form, device) == 0) return 0;
     foreign_form_clear(form);
     return -1;
 }

@@ -32,8 +32,8 @@ typedef struct ForeignForm {
  * that the current context reaches. */
 int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
                      ForeignForm *form);
-/* The part that asks whether kernels can use the memory. -1 with ValueError. */
-int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignForm *form);
+/* The part that asks whether kernels can use the memory, of this device (-1: unknown). -1 with ValueError. */
+int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignForm *form, int device);
 void foreign_form_clear(ForeignForm *form);
 
 /* Whether it may be one: false, at little cost, for what callables are given besides arrays. */

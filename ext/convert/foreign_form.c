@@ -115,30 +115,28 @@ static int read_flags(PyObject *interface, ForeignForm *form)
 }
 
 /* Memory of another device is only of use where the current context reaches it. */
-static int check_place(ModuleState *state, const ForeignArray *array)
+static int check_place(ModuleState *state, const ForeignArray *array, int there)
 {
     CUresult result;
     CUdevice here = 0;
-    int there = 0;
     CUdeviceptr reached;
     CALL(state, result, driver.cuCtxGetDevice(&here));
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetDevice", NULL) ? 0 : -1;
+    if (there == here) return 0;
     CALL_NEAR(state, result,
               driver.cuPointerGetAttribute(&there, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, array->pointer));
-    if (result != CUDA_SUCCESS || there == here)
-        return 0; /* what the driver does not know may be the host's */
+    if (result != CUDA_SUCCESS || there == here) return 0; /* unknown to the driver: it may be the host's */
     CALL_NEAR(state, result,
               driver.cuPointerGetAttribute(&reached, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, array->pointer));
     if (result == CUDA_SUCCESS) return 0;
-    PyErr_Format(
-        PyExc_ValueError,
-        "the array is in memory of device %d, which the current context, of device %d, does not reach: "
-        "copy it, or enable peer access",
-        there, here);
+    PyErr_Format(PyExc_ValueError,
+                 "the array is in memory of device %d, which the current context, of device %d, does not "
+                 "reach: copy it, or enable peer access",
+                 there, here);
     return -1;
 }
 
-int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignForm *form)
+int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignForm *form, int device)
 {
     if (strides_count(form->ndim, form->shape, PyDataType_ELSIZE(form->dtype)) == 0) return 0;
     if (!array->pointer) {
@@ -150,7 +148,7 @@ int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const F
                      (unsigned long long)array->pointer, (PyObject *)form->dtype);
         return -1;
     }
-    return check_place(state, array);
+    return check_place(state, array, device);
 }
 
 static int describe_interface(ModuleState *state, PyObject *object, ForeignArray *out, ForeignForm *form)
@@ -163,7 +161,7 @@ static int describe_interface(ModuleState *state, PyObject *object, ForeignArray
     if (found <= 0) return found;
     if (foreign_read_interface(state, object, interface, out) < 0 || !(form->dtype = read_dtype(interface))
         || read_shape(interface, form) < 0 || read_flags(interface, form) < 0
-        || foreign_check_pointer(state, out, form) < 0)
+        || foreign_check_pointer(state, out, form, -1) < 0)
         found = -1;
     else
         form->owner = Py_NewRef(object);

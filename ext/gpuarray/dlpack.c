@@ -244,7 +244,7 @@ static int read_pair(PyObject *value, const char *what, long out[2])
 
 static int read_wanted_device(PyObject *value, Request *request)
 {
-    long wanted[2];
+    long wanted[2] = {0, 0};
     if (!value || value == Py_None) return 0;
     if (read_pair(value, "dl_device", wanted) < 0) return -1;
     if (wanted[0] == request->device.kind && wanted[1] == request->device.number) return 0;

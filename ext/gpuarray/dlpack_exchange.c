@@ -14,10 +14,11 @@
 /* Where no object of ours is at hand. NULL with an exception. */
 static ModuleState *find_state(void)
 {
-    PyObject *module = PyImport_ImportModule("pycuda._driver");
-    ModuleState *state = module ? module_state(module) : NULL;
-    Py_XDECREF(module); /* sys.modules keeps it */
-    return state;
+    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "pycuda._driver");
+    if (module && PyModule_Check(module) && PyModule_GetDef(module) == &driver_module)
+        return module_state(module);
+    PyErr_SetString(PyExc_RuntimeError, "pycuda._driver is not imported");
+    return NULL;
 }
 
 /* NULL with TypeError for what is no GPUArray. */

@@ -212,14 +212,17 @@ static int broadcast(Work *work)
 }
 
 /* The operand whose class, allocator and order of axes results take: the first of the result's shape, else
- * the first. */
+ * the first; our own before views of others. */
 static GPUArrayObject *model(const Work *work)
 {
     GPUArrayObject *first = NULL;
-    for (int k = work->outputs; k < work->outputs + work->inputs; k++) {
-        if (!work->arrays[k]) continue;
-        if (gpuarray_has_shape(work->arrays[k], work->ndim, work->shape)) return work->arrays[k];
-        if (!first) first = work->arrays[k];
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < work->inputs; i++) {
+            GPUArrayObject *array = work->arrays[work->outputs + i];
+            if (!array || (work->views[i] != NULL) != (pass == 1)) continue;
+            if (gpuarray_has_shape(array, work->ndim, work->shape)) return array;
+            if (!first) first = array;
+        }
     }
     return first;
 }

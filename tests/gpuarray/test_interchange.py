@@ -478,3 +478,47 @@ def test_iteration_length_and_truth(host, ours):
     for several in ours, ours[:0]:
         with pytest.raises(ValueError, match="ambiguous"):
             bool(several)
+
+
+# ---- several devices
+
+ELSEWHERE = """
+import numpy as np
+import pycuda.driver as drv
+from pycuda import gpuarray
+
+drv.init()
+assert drv.Device.count() > 1
+contexts = [drv.Device(i).make_context() for i in range(2)]
+there = gpuarray.to_gpu(np.arange(4, dtype=np.float32))  # in the second
+contexts[1].pop()
+
+class Foreign:
+    def __init__(self, **interface):
+        self.__cuda_array_interface__ = {**there.__cuda_array_interface__, "stream": None}
+
+here = gpuarray.to_gpu(np.ones(4, np.float32))
+for take in lambda: here + Foreign(), lambda: gpuarray.from_dlpack(there), lambda: gpuarray.sum(Foreign()):
+    try:
+        take()
+    except ValueError as problem:
+        assert "device 1" in str(problem) and "peer access" in str(problem)
+    else:
+        raise AssertionError("memory of another device was taken")
+contexts[0].enable_peer_access(contexts[1]) if hasattr(contexts[0], "enable_peer_access") else (
+    drv.Context.enable_peer_access(contexts[1])
+)
+assert (here + Foreign()).get().tolist() == [1, 2, 3, 4]
+assert gpuarray.from_dlpack(there).ptr == there.ptr
+assert there.__dlpack_device__() == (2, 1)
+drv.Context.synchronize()
+del there, here
+contexts[0].pop()
+"""
+
+
+def test_memory_of_another_device(run_python):
+    done = run_python(ELSEWHERE, env={"PYCUDA_CPU_DEVICES": "2"})
+    if "Device.count() > 1" in done.stderr:
+        pytest.skip("needs two devices")
+    assert done.returncode == 0, done.stderr

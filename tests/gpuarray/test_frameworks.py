@@ -1,0 +1,185 @@
+"""torch, CuPy, numba and jax in one process with GPUArrays: every direction, operators, out=, streams. On a
+GPU, where they are installed.
+"""
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+from pycuda import cumath, gpuarray
+from pycuda.elementwise import ElementwiseKernel
+from pycuda.reduction import ReductionKernel
+
+pytestmark = pytest.mark.gpu("other libraries have no CPU device")
+
+
+@pytest.fixture(autouse=True)
+def context_of_others(primary_context):
+    """All of them work in the primary context."""
+    yield
+    drv.Context.synchronize()
+
+
+class Torch:
+    def __init__(self):
+        self.module = pytest.importorskip("torch")
+
+    def make(self, host):
+        return self.module.as_tensor(host).cuda()
+
+    def host(self, array):
+        return array.cpu().numpy()
+
+    def take(self, array):
+        return self.module.from_dlpack(array)
+
+
+class CuPy:
+    def __init__(self):
+        self.module = pytest.importorskip("cupy")
+
+    def make(self, host):
+        return self.module.asarray(host)
+
+    def host(self, array):
+        return self.module.asnumpy(array)
+
+    def take(self, array):
+        return self.module.from_dlpack(array)
+
+
+class Numba:
+    def __init__(self):
+        self.module = pytest.importorskip("numba.cuda")
+
+    def make(self, host):
+        return self.module.to_device(host)
+
+    def host(self, array):
+        return array.copy_to_host()
+
+    def take(self, array):
+        return self.module.as_cuda_array(array)
+
+
+class Jax:
+    def __init__(self):
+        self.module = pytest.importorskip("jax")
+        if not any(device.platform == "gpu" for device in self.module.devices()):
+            pytest.skip("jax has no GPU")
+
+    def make(self, host):
+        return self.module.device_put(host)
+
+    def host(self, array):
+        return np.asarray(array)
+
+    def take(self, array):
+        return self.module.dlpack.from_dlpack(array)
+
+
+@pytest.fixture(params=[Torch, CuPy, Numba, Jax], ids=lambda each: each.__name__.lower())
+def library(request):
+    return request.param()
+
+
+@pytest.fixture
+def host():
+    return np.random.default_rng(5).random((64, 48), np.float32) + 1
+
+
+def test_operands(library, host):
+    a, t = gpuarray.to_gpu(host), library.make(host)
+    for result, expected in (
+        (a + t, host + host),
+        (a - t, host - host),
+        (a / t, host / host),
+        (a**t, host**host),
+    ):
+        assert type(result) is gpuarray.GPUArray
+        np.testing.assert_allclose(result.get(), expected, rtol=1e-5)
+    total = gpuarray.sum(t).get()
+    np.testing.assert_allclose(total, host.sum(), rtol=1e-5)
+    np.testing.assert_allclose(cumath.sin(t).get(), np.sin(host), rtol=1e-5)
+    a[...] = t
+    assert (a.get() == host).all()
+
+
+def test_reflected_operators(library, host):
+    """Whoever answers, the values are right."""
+    a, t = gpuarray.to_gpu(host), library.make(host)
+    result = t + a
+    values = result.get() if isinstance(result, gpuarray.GPUArray) else library.host(result)
+    assert (values == host + host).all()
+
+
+def test_out(library, host):
+    if isinstance(library, Jax):
+        pytest.skip("arrays of jax are read-only")
+    a, t = gpuarray.to_gpu(host), library.make(host)
+    assert gpuarray.maximum(a, 1.5, out=t) is t
+    drv.Context.synchronize()
+    assert (library.host(t) == np.maximum(host, 1.5)).all()
+
+
+def test_user_kernels(library, host):
+    a, t = gpuarray.zeros(host.shape, np.float32), library.make(host)
+    kernel = ElementwiseKernel("float *x, float *y", "y[i] = 2 * x[i]", "twice")
+    for _ in range(2):
+        kernel(t, a)
+    assert (a.get() == 2 * host).all()
+    squares = ReductionKernel(np.float32, "0", "a+b", "x[i]*x[i]", "const float *x", "squares")
+    np.testing.assert_allclose(squares(t).get(), (host**2).sum(), rtol=1e-5)
+
+
+def test_both_ways_in_the_same_memory(library, host):
+    a = gpuarray.to_gpu(host)
+    theirs = library.take(a)
+    assert (library.host(theirs) == host).all()
+    assert (gpuarray.to_gpu(theirs).get() == host).all()
+    again = gpuarray.from_dlpack(theirs) if hasattr(theirs, "__dlpack__") else a
+    assert again.ptr == a.ptr and (again.get() == host).all()
+
+
+def test_indices(library, host):
+    a, numbers = gpuarray.to_gpu(host), np.array([5, 3, 60])
+    assert (a[library.make(numbers)].get() == host[numbers]).all()
+
+
+def test_torch_on_a_stream_of_its_own(host):
+    torch = Torch().module
+    a, side = gpuarray.to_gpu(host), torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(50_000_000)
+        t = torch.as_tensor(host).cuda(non_blocking=True) * 2
+        result = a + t
+    assert (result.get() == 3 * host).all()
+
+
+def test_dtypes_of_torch():
+    torch = Torch().module
+    for dtype in (
+        torch.float16,
+        torch.float64,
+        torch.int8,
+        torch.int64,
+        torch.bool,
+        torch.complex64,
+        torch.uint8,
+    ):
+        t = torch.ones(7, dtype=dtype, device="cuda")
+        array = gpuarray.from_dlpack(t)
+        assert (array.get() == t.cpu().numpy()).all() and array.ptr == t.data_ptr()
+        assert (torch.from_dlpack(array) == t).all()
+    t = torch.ones(7, dtype=torch.bfloat16, device="cuda")
+    pytest.importorskip("ml_dtypes")
+    assert gpuarray.from_dlpack(t).dtype.name == "bfloat16"
+
+
+def test_strided_view_memory():
+    utils = pytest.importorskip("cuda.core.utils")
+    host = np.arange(24, dtype=np.int32).reshape(4, 6)
+    a = gpuarray.to_gpu(host)[::2, ::-1]
+    view = utils.StridedMemoryView(a, stream_ptr=-1)
+    assert view.ptr == a.ptr and tuple(view.shape) == a.shape and view.is_device_accessible
+    assert tuple(view.strides) == tuple(stride // 4 for stride in a.strides)
