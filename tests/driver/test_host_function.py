@@ -130,7 +130,7 @@ def test_garbage_is_collected_there(stream):
     [
         (lambda: drv.mem_alloc(1 << 20), list.clear),
         (lambda: drv.mem_alloc(1 << 20), lambda memory: memory[0].free()),
-        (lambda: gpuarray.zeros(1 << 18, np.float32), list.clear),
+        (lambda: gpuarray.zeros(1 << 18, np.float32, drv.mem_alloc), list.clear),
         (lambda: drv.managed_zeros(1 << 18, np.float32), list.clear),
     ],
     ids=["allocation", "free", "array", "managed"],
