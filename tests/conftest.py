@@ -28,6 +28,10 @@ def pytest_configure(config):
             os.environ["PYCUDA_DEVICE"] = "cpu"
 
 
+def pytest_sessionstart(session):
+    drv.init()  # in the workers of pytest-xdist as well
+
+
 def pytest_report_header(config):
     drv.init()
     device = drv.Device(0)
