@@ -9,7 +9,7 @@
 #include "ext/errors.h"
 #include "ext/wait.h"
 
-/* A program may end without waiting for its kernels: their output comes out, their error is told. */
+/* A program may end without waiting for its kernels: their output comes out, their error is reported. */
 static CUresult finish_current(ModuleState *state, const WaitLimit *limit)
 {
     CUcontext current = NULL;

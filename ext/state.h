@@ -13,6 +13,11 @@ struct KeepBatch;
 struct MemoryPool;
 typedef struct ModuleState ModuleState;
 
+/* A context ends for its user, or with its last reference: calls can still be made in it (context.h). May be
+ * called more than once. */
+typedef void (*ContextEndFn)(struct ContextObject *context);
+enum { STATE_CONTEXT_END_MAX = 4 };
+
 /* Gives back memory that is held for reuse; called when the driver has no more (device_memory.h). */
 typedef void (*GiveBackFn)(ModuleState *state);
 enum { STATE_GIVE_BACK_MAX = 8 };
@@ -35,8 +40,11 @@ struct ModuleState {
 
     GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */
     int give_back_count;
+    ContextEndFn context_end[STATE_CONTEXT_END_MAX]; /* the same */
+    int context_end_count;
 
     struct Deferred *deferred; /* releases that wait for a thread that may make them (deferred.h) */
+    atomic_bool streams_entered; /* there was a `with stream:` block (stream.h) */
     bool deferred_asked; /* the main thread was asked to make them */
     struct Compilation *left; /* compilations that nobody waits for any more (compilation.h) */
     unsigned long main_thread; /* where Python runs signal handlers (wait.h) */

@@ -110,14 +110,17 @@ def _order_strides(ary):
     return tuple(strides)
 
 
-def zeros(shape, dtype=np.float64, allocator=drv.mem_alloc, order="C"):
-    """zeros(shape, dtype=float64, allocator=pycuda.driver.mem_alloc, order="C") -> GPUArray of zeros."""
+def zeros(shape, dtype=np.float64, allocator=None, order="C"):
+    """zeros(shape, dtype=float64, allocator=None, order="C") -> GPUArray of zeros."""
     return _zeroed(GPUArray(shape, dtype, allocator, order=order))
 
 
 def _zeroed(result):
     if result.nbytes:
-        drv.memset_d8(result.gpudata, 0, result.nbytes)
+        if drv.current_stream() is None:
+            drv.memset_d8(result.gpudata, 0, result.nbytes)
+        else:
+            drv.memset_d8_async(result.gpudata, 0, result.nbytes)
     return result
 
 
@@ -126,7 +129,7 @@ def empty_like(other_ary, dtype=None, order="K"):
     keep the other's axis order.
     """
     dtype = np.dtype(other_ary.dtype if dtype is None else dtype)
-    allocator = getattr(other_ary, "allocator", None) or drv.mem_alloc
+    allocator = getattr(other_ary, "allocator", None)
     if order in ("C", "F"):
         return GPUArray(other_ary.shape, dtype, allocator, order=order)
     if order not in ("K", "A"):

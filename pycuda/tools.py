@@ -20,6 +20,7 @@ get_or_register_dtype = _dtypes.get_or_register_dtype
 register_dtype = _dtypes.register_dtype
 
 DeviceMemoryPool = drv.DeviceMemoryPool
+default_memory_pool = drv.default_memory_pool
 PooledDeviceAllocation = drv.PooledDeviceAllocation
 PageLockedAllocator = drv.PageLockedAllocator
 PageLockedMemoryPool = drv.PageLockedMemoryPool

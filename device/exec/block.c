@@ -2,7 +2,7 @@
  *
  * A warp is set up when its first turn comes and borrows registers and local memory from the worker until its
  * end. A pass in which every warp only spins counts as waiting for another block: after some of these the
- * worker is told. When no warp can run and some have not ended, the block is deadlocked: a fault that says
+ * worker is notified. When no warp can run and some have not ended, the block is deadlocked: a fault that says
  * where each group waits.
  */
 #include <stdio.h>

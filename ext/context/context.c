@@ -42,9 +42,11 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     context->handle = handle;
     context->device = device;
     context->counted = false;
+    context->default_pool = NULL;
     context->weak_references = NULL;
     atomic_init(&context->kind, kind);
     atomic_init(&context->detached, false);
+    atomic_init(&context->unreferenced, false);
     atomic_init(&context->dead, false);
     atomic_init(&context->resources, 0);
     atomic_init(&context->entered, 0);
@@ -181,6 +183,21 @@ static void end_context(ContextObject *context)
     atomic_store(&context->over, true);
 }
 
+int context_on_end(ModuleState *state, ContextEndFn function)
+{
+    if (state->context_end_count == STATE_CONTEXT_END_MAX) {
+        PyErr_SetString(PyExc_SystemError, "STATE_CONTEXT_END_MAX is too small");
+        return -1;
+    }
+    state->context_end[state->context_end_count++] = function;
+    return 0;
+}
+
+static void tell_end(ContextObject *context)
+{
+    for (int i = 0; i < context->state->context_end_count; i++) context->state->context_end[i](context);
+}
+
 /* Where the driver does not tell, the thread's stack does. */
 static bool is_current(ContextObject *context)
 {
@@ -203,6 +220,7 @@ int context_detach(ContextObject *context)
     }
     unlink_context(context);
     Py_INCREF((PyObject *)context);
+    tell_end(context);
     if (atomic_load(&context->kind) == CONTEXT_OWNED) {
         end_context(context);
         keep_alive_finish(context->state, keep_alive_take(context->state, context, KEEP_ALIVE_ALL), true);
@@ -317,9 +335,11 @@ void context_dealloc(PyObject *self)
 {
     ContextObject *context = context_cast(self);
     PyTypeObject *type = Py_TYPE(self);
+    atomic_store(&context->unreferenced, true);
     unlink_context(context);
     if (context->weak_references) PyObject_ClearWeakRefs(self);
     if (deferred_dealloc(context->state, context_dealloc, self)) return;
+    tell_end(context);
     end_context(context);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);

@@ -22,12 +22,14 @@ typedef struct ContextObject {
     CUdevice device;
     _Atomic(ContextKind) kind;
     atomic_bool detached;           /* by its user: it may not be pushed any more */
+    atomic_bool unreferenced;       /* the last reference went: none may be taken any more */
     atomic_bool dead;               /* destroyed or released: nothing may be called in it */
     atomic_long resources;          /* objects that own something in it */
     atomic_long entered;            /* threads between context_enter and context_leave */
     atomic_bool over;               /* dead, and the driver has ended it */
     atomic_ulong ender;             /* the thread that ends it, once it is dead */
     bool fresh;                     /* pushed by make_context, not by its user */
+    struct MemoryPool *default_pool;    /* one reference (pool.h); NULL before it is needed */
     bool counted;                   /* in live_Context: the default context is not */
     PyObject *weak_references;
 } ContextObject;
@@ -72,6 +74,9 @@ void context_count(ContextObject *context, bool counted);
 /* Ends the context for its user: it is destroyed or released, at the latest with the last resource in it. -1
  * with LogicError the second time. */
 int context_detach(ContextObject *context);
+
+/* During set-up: what has to be done when a context ends. -1 with an exception when there is no room. */
+int context_on_end(ModuleState *state, ContextEndFn function);
 
 /* Device.make_context and Device.retain_primary_context. */
 PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags);

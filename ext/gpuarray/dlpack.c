@@ -347,7 +347,7 @@ static PyObject *export_to_host(GPUArrayObject *array, const Request *request)
 
 static PyObject *export_copy(GPUArrayObject *array, Request *request)
 {
-    PyObject *copy = transfer_copy(array, 'K', (TransferMode){0});
+    PyObject *copy = transfer_copy(array, 'K', array->allocator, transfer_now(array->state));
     PyObject *capsule = NULL;
     if (copy && find_device(gpuarray_cast(copy), &request->device) == 0
         && order(gpuarray_cast(copy), request) == 0)

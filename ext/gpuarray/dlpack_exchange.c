@@ -9,6 +9,7 @@
 #include "ext/gpuarray/dlpack.h"
 #include "ext/gpuarray/foreign_view.h"
 #include "ext/numpy_api.h"
+#include "ext/stream/stream.h"
 
 /* Where no object of ours is at hand. NULL with an exception. */
 static ModuleState *find_state(void)
@@ -51,7 +52,7 @@ static int import_managed(DLPackVersioned *tensor, void **out)
     ModuleState *state = find_state();
     *out = NULL;
     if (!state || dlpack_read_versioned(state, tensor, &array, &form) < 0) return -1;
-    *out = foreign_view_of(state, &array, &form, (TransferMode){0});
+    *out = foreign_view_of(state, &array, &form, transfer_now(state));
     return *out ? 0 : -1;
 }
 
@@ -61,7 +62,7 @@ static int current_stream(int32_t kind, int32_t Py_UNUSED(number), void **out)
     *out = NULL;
     if (kind == DLPACK_CPU) return 0;
     ModuleState *state = find_state();
-    if (!state || convert_stream(state, NULL, &stream) < 0) return -1;
+    if (!state || convert_stream(state, stream_or_current(state, NULL), &stream) < 0) return -1;
     *out = stream;
     return 0;
 }
@@ -82,8 +83,8 @@ static PyObject *new_array(ModuleState *state, const DLPackTensor *like)
         PyErr_Format(PyExc_BufferError, "%d axes: at most %d are possible", like->ndim, STRIDES_MAX_DIMS);
     } else if (context) {
         for (int i = 0; i < like->ndim; i++) shape[i] = (Py_ssize_t)like->shape[i];
-        array =
-            gpuarray_new(state, (PyArray_Descr *)Py_NewRef((PyObject *)dtype), like->ndim, shape, NULL, NULL);
+        array = gpuarray_new(state, (PyArray_Descr *)Py_NewRef((PyObject *)dtype), like->ndim, shape, NULL,
+                             NULL, stream_or_current(state, NULL));
     }
     Py_XDECREF((PyObject *)context);
     Py_XDECREF((PyObject *)dtype);

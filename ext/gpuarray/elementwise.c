@@ -147,6 +147,29 @@ static int pack_scalar(Work *work, int i)
     return 0;
 }
 
+/* Whole numbers have no such powers. Exponents in an array are not looked at, as that would be a wait. */
+static int refuse_negative_exponent(const Work *work, int i)
+{
+    if (i != 1 || !PyTypeNum_ISSIGNED(work->loop->inputs[i]->type_num)) return 0;
+    if (!PyTypeNum_ISINTEGER(work->loop->inputs[i]->type_num)) return 0;
+    if (PyUnicode_CompareWithASCIIString(work->call->name, "power") != 0) return 0;
+    PyObject *zero = PyLong_FromLong(0);
+    int negative = zero ? PyObject_RichCompareBool(work->call->operands[i], zero, Py_LT) : -1;
+    Py_XDECREF(zero);
+    if (negative > 0)
+        PyErr_SetString(PyExc_ValueError, "integers to negative integer powers are not allowed: use a float");
+    return negative ? -1 : 0;
+}
+
+static int pack_scalars(Work *work)
+{
+    for (int i = 0; i < work->inputs; i++) {
+        if (work->arrays[work->outputs + i]) continue;
+        if (pack_scalar(work, i) < 0 || refuse_negative_exponent(work, i) < 0) return -1;
+    }
+    return 0;
+}
+
 /* ---- Shapes and results ---- */
 
 static int raise_shapes(const Work *work, const GPUArrayObject *array)
@@ -236,7 +259,8 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
     if (like && Py_TYPE(like) != work->state->GPUArray_type)
         return new_of_class(Py_TYPE(like), dtype, work->ndim, work->shape, strides, allocator);
     Py_INCREF(dtype);
-    return gpuarray_new(work->state, dtype, work->ndim, work->shape, strides, allocator);
+    return gpuarray_new(work->state, dtype, work->ndim, work->shape, strides, allocator,
+                        work->mode.stream_object);
 }
 
 /* Whether writing one while reading the other can go wrong. The same elements in the same places cannot. */
@@ -270,7 +294,7 @@ static int make_results(Work *work)
 
 /* ---- The launch ---- */
 
-/* An array in the loop's plan: which operand it is, and what the kernel is told of it. */
+/* An array in the loop's plan: which operand it is, and what the kernel gets of it. */
 typedef struct Member {
     int operand;
     Py_ssize_t itemsize;
@@ -349,6 +373,15 @@ static bool is_aligned(const Work *work)
     return true;
 }
 
+/* The parameter block is laid out twice, here and in pycuda/_kernels/elementwise.py. */
+static int check_block(FunctionObject *function, size_t bytes)
+{
+    if (!function->layout.known || function->layout.bytes == bytes) return 0;
+    PyErr_Format(PyExc_SystemError, "kernel '%s' takes %u bytes of parameters, its launch has %zu",
+                 function_name(function), function->layout.bytes, bytes);
+    return -1;
+}
+
 static int use_arrays(Work *work)
 {
     for (int k = 0; k < work->outputs + work->inputs; k++)
@@ -374,7 +407,8 @@ static int launch(Work *work)
     if (plan.size == 0) return 0;
     loop_collapse(&plan);
     bool flat = is_flat(&plan, members, &uniform);
-    int layout = flat ? (is_aligned(work) ? LAYOUT_VECTOR : LAYOUT_FLAT) : strided_layout(&plan, &axes);
+    int layout =
+        flat ? (!uniform && is_aligned(work) ? LAYOUT_VECTOR : LAYOUT_FLAT) : strided_layout(&plan, &axes);
     size_t bytes = put_head(work, &plan, members, flat ? uniform : 0, block);
     if (!flat) bytes = put_axes(work, &plan, members, axes, bytes, block);
     if (bytes > BLOCK_MOST) {
@@ -383,12 +417,11 @@ static int launch(Work *work)
         return -1;
     }
     if (elementwise_kernel(work->state, work->loop, layout, &kernel) < 0) return -1;
+    FunctionObject *function = function_cast(kernel.function);
     Py_ssize_t blocks = plan.size / kernel.elements + (plan.size % kernel.elements != 0);
     LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}};
-    int failed = use_arrays(work);
-    if (!failed)
-        failed = function_launch_buffer(function_cast(kernel.function), &shape, NULL, work->mode.stream,
-                                        block, bytes);
+    int failed = check_block(function, bytes) < 0 || use_arrays(work) < 0 ? -1 : 0;
+    if (!failed) failed = function_launch_buffer(function, &shape, NULL, work->mode.stream, block, bytes);
     Py_DECREF(kernel.function);
     return failed;
 }
@@ -421,9 +454,7 @@ static PyObject *run(Work *work)
     int known = read_operands(work);
     if (known <= 0) return known < 0 ? NULL : Py_NewRef(Py_NotImplemented);
     work->loop_owner = elementwise_find(work->state, &work->key, &work->loop);
-    if (!work->loop_owner || broadcast(work) < 0) return NULL;
-    for (int i = 0; i < work->inputs; i++)
-        if (!work->arrays[work->outputs + i] && pack_scalar(work, i) < 0) return NULL;
+    if (!work->loop_owner || broadcast(work) < 0 || pack_scalars(work) < 0) return NULL;
     return make_results(work) < 0 || launch(work) < 0 ? NULL : take_results(work);
 }
 
@@ -476,7 +507,7 @@ static PyObject *elementwise_py(PyObject *module, FAST_PARAMETERS)
 
 static PyObject *forget_py(PyObject *module, PyObject *Py_UNUSED(none))
 {
-    elementwise_forget(module_state(module), NULL);
+    PyDict_Clear(module_state(module)->elementwise);
     Py_RETURN_NONE;
 }
 
@@ -490,5 +521,6 @@ static PyMethodDef functions[] = {
 int elementwise_setup(PyObject *module, ModuleState *state)
 {
     state->elementwise = PyDict_New();
-    return state->elementwise ? PyModule_AddFunctions(module, functions) : -1;
+    if (!state->elementwise || context_on_end(state, elementwise_forget) < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
 }

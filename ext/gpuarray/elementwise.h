@@ -24,7 +24,7 @@ typedef struct ElementwiseCall {
  * scalar. NULL with an exception: TypeError for dtypes, ValueError for shapes. */
 PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call);
 
-/* Forgets the kernels of one context, or of all (NULL). */
-void elementwise_forget(ModuleState *state, PyObject *context);
+/* Lets go of the kernels of a context (ContextEndFn). */
+void elementwise_forget(struct ContextObject *context);
 
 #endif

@@ -140,11 +140,9 @@ int elementwise_kernel(ModuleState *state, ElementwiseLoop *loop, int layout, El
     return 0;
 }
 
-void elementwise_forget(ModuleState *state, PyObject *context)
+void elementwise_forget(ContextObject *context)
 {
-    if (!state->elementwise) return;
-    if (!context)
-        PyDict_Clear(state->elementwise);
-    else if (PyDict_GetItem(state->elementwise, context))
-        PyDict_DelItem(state->elementwise, context);
+    PyObject *of_contexts = context->state->elementwise;
+    if (of_contexts && PyDict_GetItem(of_contexts, (PyObject *)context))
+        PyDict_DelItem(of_contexts, (PyObject *)context);
 }

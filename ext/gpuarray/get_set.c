@@ -253,29 +253,20 @@ const char gpuarray_copy_doc[] =
 
 PyObject *gpuarray_copy(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    return transfer_copy(gpuarray_cast(self), 'K', (TransferMode){0});
+    GPUArrayObject *array = gpuarray_cast(self);
+    return transfer_copy(array, 'K', array->allocator, transfer_now(array->state));
 }
 
 /* to_gpu */
-
-static PyObject *copy_from_device(GPUArrayObject *source, PyObject *allocator, TransferMode mode)
-{
-    Py_ssize_t strides[STRIDES_MAX_DIMS];
-    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)source->dtype);
-    strides_pack_like(source->ndim, source->shape, source->strides, source->itemsize, strides);
-    PyObject *array = gpuarray_new(source->state, dtype, source->ndim, source->shape, strides, allocator);
-    if (array && transfer_on_device(gpuarray_cast(array), source, mode) < 0) Py_CLEAR(array);
-    return array;
-}
 
 static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, TransferMode mode)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     PyObject *view = NULL;
-    if (gpuarray_check(state, ary)) return copy_from_device(gpuarray_cast(ary), allocator, mode);
+    if (gpuarray_check(state, ary)) return transfer_copy(gpuarray_cast(ary), 'K', allocator, mode);
     int found = PyArray_Check(ary) ? 0 : foreign_view(state, ary, mode, &view);
     if (found) {
-        PyObject *copy = found > 0 ? copy_from_device(gpuarray_cast(view), allocator, mode) : NULL;
+        PyObject *copy = found > 0 ? transfer_copy(gpuarray_cast(view), 'K', allocator, mode) : NULL;
         Py_XDECREF(view);
         return copy;
     }
@@ -288,7 +279,8 @@ static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, 
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
     strides_pack_like(PyArray_NDIM(host), PyArray_DIMS(host), PyArray_STRIDES(host), PyArray_ITEMSIZE(host),
                       strides);
-    PyObject *array = gpuarray_new(state, dtype, PyArray_NDIM(host), PyArray_DIMS(host), strides, allocator);
+    PyObject *array = gpuarray_new(state, dtype, PyArray_NDIM(host), PyArray_DIMS(host), strides, allocator,
+                                   mode.stream_object);
     if (array && transfer_to_device(gpuarray_cast(array), ary, mode) < 0) Py_CLEAR(array);
     return array;
 }
@@ -297,7 +289,7 @@ PyDoc_STRVAR(to_gpu_doc, "to_gpu(ary, allocator=None)\n--\n\n"
                          "Copy a host array to a new GPUArray with the same order of axes and no gaps.\n"
                          "\nParameters\n----------\n"
                          "ary : numpy.ndarray or GPUArray\n"
-                         "allocator : callable\n    None is mem_alloc.\n"
+                         "allocator : callable\n    None is the default pool.\n"
                          "\nReturns\n-------\n"
                          "GPUArray\n"
                          "\nNotes\n-----\n"
@@ -307,7 +299,7 @@ static PyObject *to_gpu_py(PyObject *module, FAST_PARAMETERS)
 {
     PyObject *given[2];
     if (convert_arguments(to_gpu_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return to_gpu(module_state(module), given[0], given[1], (TransferMode){0});
+    return to_gpu(module_state(module), given[0], given[1], transfer_now(module_state(module)));
 }
 
 PyDoc_STRVAR(to_gpu_async_doc,
@@ -317,7 +309,7 @@ PyDoc_STRVAR(to_gpu_async_doc,
              "\nParameters\n----------\n"
              "ary : numpy.ndarray or GPUArray\n"
              "    Stays alive until the stream has copied it; must not change before.\n"
-             "allocator : callable\n    None is mem_alloc.\n"
+             "allocator : callable\n    None is the default pool.\n"
              "stream : Stream\n"
              "\nReturns\n-------\n"
              "GPUArray\n"

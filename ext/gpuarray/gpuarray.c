@@ -88,8 +88,16 @@ static int use_memory(GPUArrayObject *array, PyObject *gpudata)
     return 0;
 }
 
-/* New memory, from the array's allocator. -1 with an exception. */
-static int allocate(GPUArrayObject *array)
+/* NULL and None are the default pool. */
+static void set_allocator(GPUArrayObject *array, PyObject *value)
+{
+    bool is_default = !value || value == Py_None || value == array->state->default_allocate;
+    Py_XSETREF(array->allocator, is_default ? NULL : Py_NewRef(value));
+}
+
+/* New memory for work on this stream (NULL, None: the default one), from the array's allocator. -1 with an
+ * exception. */
+static int allocate(GPUArrayObject *array, PyObject *stream)
 {
     Py_ssize_t needed = bytes_needed(array);
     PyObject *memory;
@@ -100,7 +108,7 @@ static int allocate(GPUArrayObject *array)
         return -1;
     }
     if (!array->allocator) {
-        memory = device_allocation_new(array->state, (size_t)(needed ? needed : 1));
+        memory = default_pool_allocate(array->state, (size_t)needed, stream);
     } else {
         PyObject *bytes = PyLong_FromSsize_t(needed);
         memory = bytes ? PyObject_CallOneArg(array->allocator, bytes) : NULL;
@@ -181,7 +189,8 @@ PyDoc_STRVAR(
     "shape : int or sequence of int\n"
     "dtype : dtype-like\n"
     "allocator : callable\n"
-    "    Asked for the bytes where there is no gpudata; None is mem_alloc.\n"
+    "    Asked for the bytes where there is no gpudata; None is the default pool\n"
+    "    (pycuda.tools.default_memory_pool).\n"
     "base : object\n    Kept alive.\n"
     "gpudata : device address\n    The memory.\n"
     "strides : sequence of int\n    Bytes; None is packed in the order given.\n"
@@ -215,8 +224,8 @@ static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
     convert_form_clear(&form);
     if (describe(array, dtype, form.rank, form.shape, steps ? strides : NULL, order) < 0) return -1;
     Py_XSETREF(array->base, Py_XNewRef(base));
-    Py_XSETREF(array->allocator, Py_XNewRef(allocator == array->state->mem_alloc ? NULL : allocator));
-    return gpudata ? use_memory(array, gpudata) : allocate(array);
+    set_allocator(array, allocator);
+    return gpudata ? use_memory(array, gpudata) : allocate(array, NULL);
 }
 
 PyObject *gpuarray_new_over(ModuleState *state, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
@@ -253,7 +262,7 @@ PyObject *gpuarray_new_view(GPUArrayObject *parent, PyArray_Descr *dtype, int nd
 }
 
 PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
-                       const Py_ssize_t *strides, PyObject *allocator)
+                       const Py_ssize_t *strides, PyObject *allocator, PyObject *stream)
 {
     GPUArrayObject *array = gpuarray_cast(state->GPUArray_type->tp_alloc(state->GPUArray_type, 0));
     if (!array) {
@@ -262,8 +271,8 @@ PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const
     }
     array->state = state;
     array->shape = array->strides = array->dims;
-    array->allocator = Py_XNewRef(allocator == state->mem_alloc ? NULL : given_or_null(allocator));
-    if (describe(array, dtype, ndim, shape, strides, 'C') < 0 || allocate(array) < 0) Py_CLEAR(array);
+    set_allocator(array, allocator);
+    if (describe(array, dtype, ndim, shape, strides, 'C') < 0 || allocate(array, stream) < 0) Py_CLEAR(array);
     return (PyObject *)array;
 }
 
@@ -372,12 +381,12 @@ static PyObject *get_form(PyObject *self, void *closure)
 static PyObject *get_allocator(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = gpuarray_cast(self);
-    return Py_NewRef(array->allocator ? array->allocator : array->state->mem_alloc);
+    return Py_NewRef(array->allocator ? array->allocator : array->state->default_allocate);
 }
 
-static int set_allocator(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+static int set_allocator_py(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
 {
-    Py_XSETREF(gpuarray_cast(self)->allocator, Py_XNewRef(value == Py_None ? NULL : value));
+    set_allocator(gpuarray_cast(self), value);
     return 0;
 }
 
@@ -552,7 +561,7 @@ static PyGetSetDef gpuarray_getset[] = {
     {"dtype", get_dtype, NULL, "NumPy's description of an element.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {"_form", get_form, NULL, "(shape, strides, dtype).", NULL},
-    {"allocator", get_allocator, set_allocator,
+    {"allocator", get_allocator, set_allocator_py,
      "What makes memory for this array and for what is made of it.", NULL},
     {"base", get_base, set_base, "The object that keeps the memory, None when the array does.", NULL},
     {"gpudata", get_gpudata, set_gpudata,
@@ -615,10 +624,9 @@ int gpuarray_setup(PyObject *module, ModuleState *state)
 {
     if (add_type(module, state) < 0) return -1;
     state->ArrayFlags_type = PyStructSequence_NewType(&flags_description);
-    state->mem_alloc = PyObject_GetAttrString(module, "mem_alloc");
     PyObject *priority = PyFloat_FromDouble(100);
     int failed =
-        !state->ArrayFlags_type || !state->mem_alloc || !priority
+        !state->ArrayFlags_type || !priority
         || PyObject_SetAttrString((PyObject *)state->GPUArray_type, "__array_priority__", priority) < 0;
     Py_XDECREF(priority);
     state->array_bodies = PyDict_New();

@@ -27,7 +27,7 @@ typedef struct GPUArrayObject {
     int64_t *elements;                      /* behind the two: room for what DLPack is shown (dlpack.h) */
     Py_ssize_t dims[GPUARRAY_ROOM * GPUARRAY_INLINE_DIMS];
     PyObject *gpudata;                      /* owned; NULL: made of `pointer` when asked for */
-    PyObject *base, *allocator;             /* owned; NULL is None, and for the allocator mem_alloc */
+    PyObject *base, *allocator;             /* owned; NULL is None, and the default pool */
     PyObject *attributes;                   /* __dict__ */
     PyObject *weak_references;
 } GPUArrayObject;
@@ -62,10 +62,10 @@ PyObject *gpuarray_new_over(ModuleState *state, struct _PyArray_Descr *dtype, in
 PyObject *gpuarray_new_view(GPUArrayObject *parent, struct _PyArray_Descr *dtype, int ndim,
                             const Py_ssize_t *shape, const Py_ssize_t *strides, CUdeviceptr pointer);
 
-/* A new packed GPUArray with memory from `allocator` (NULL: mem_alloc). strides NULL: order 'C'. dtype as
- * above. */
+/* A new packed GPUArray with memory from `allocator` (NULL, None: the default pool) for work on `stream` (the
+ * same: the default one). strides NULL: order 'C'. dtype as above. */
 PyObject *gpuarray_new(ModuleState *state, struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
-                       const Py_ssize_t *strides, PyObject *allocator);
+                       const Py_ssize_t *strides, PyObject *allocator, PyObject *stream);
 
 /* ext/gpuarray/views.c */
 PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes); /* NULL: reversed */

@@ -74,7 +74,10 @@ static PyObject *simple_power(ModuleState *state, PyObject *base, PyObject *expo
     const int number = gpuarray_cast(base)->dtype->type_num;
     if (!PyTypeNum_ISFLOAT(number) && !PyTypeNum_ISCOMPLEX(number)) return NULL;
     double value = PyFloat_AsDouble(exponent);
-    if (value == -1 && PyErr_Occurred()) PyErr_Clear();
+    if (value == -1 && PyErr_Occurred()) { /* an int beyond all floats: the operation says so */
+        PyErr_Clear();
+        return NULL;
+    }
     return value == 2     ? state->str_square
            : value == 0.5 ? state->str_sqrt
            : value == -1  ? state->str_reciprocal
@@ -109,8 +112,14 @@ static PyObject *matrix_multiply(PyObject *a, PyObject *b)
                 : Py_NewRef(Py_NotImplemented);
 }
 
-/* A Python int that fits no element of the array's dtype: the answer is the same for all elements, and the
- * result of comparing 0-d NumPy arrays, whose int64 holds more. */
+static bool holds_whole_numbers(PyObject *array)
+{
+    int number = gpuarray_cast(array)->dtype->type_num;
+    return PyTypeNum_ISBOOL(number) || PyTypeNum_ISINTEGER(number);
+}
+
+/* A Python int that fits no element of the array's dtype: the answer is the same for all elements. Not of
+ * floats, among which there are infinities and NaNs. */
 static PyObject *compare(PyObject *self, PyObject *other, int operation)
 {
     ModuleState *state = gpuarray_cast(self)->state;
@@ -119,7 +128,8 @@ static PyObject *compare(PyObject *self, PyObject *other, int operation)
         [Py_NE] = state->str_not_equal, [Py_GT] = state->str_greater,    [Py_GE] = state->str_greater_equal,
     };
     PyObject *result = operate(state, names[operation], self, other, NULL);
-    if (result || !PyLong_Check(other) || !PyErr_ExceptionMatches(PyExc_OverflowError)) return result;
+    if (result || !PyLong_Check(other) || !holds_whole_numbers(self)) return result;
+    if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
     PyErr_Clear();
     PyObject *zero = PyLong_FromLong(0), *sign = zero ? PyObject_RichCompare(other, zero, Py_GT) : NULL;
     bool large = sign == Py_True;

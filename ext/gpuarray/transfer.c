@@ -10,6 +10,7 @@
 #include "ext/context/keep_alive.h"
 #include "ext/numpy_api.h"
 #include "ext/memory/pooled_allocation.h"
+#include "ext/stream/stream.h"
 #include "ext/wait.h"
 
 enum {
@@ -158,8 +159,14 @@ static Side host_side(PyArrayObject *array) { return (Side){false, (uintptr_t)Py
 
 int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode)
 {
-    mode->stream_object = stream;
-    return convert_stream(state, stream, &mode->stream);
+    mode->stream_object = stream_or_current(state, stream);
+    return convert_stream(state, mode->stream_object, &mode->stream);
+}
+
+TransferMode transfer_now(ModuleState *state)
+{
+    PyObject *stream = stream_or_current(state, NULL);
+    return (TransferMode){.stream = stream ? stream_cast(stream)->handle : NULL, .stream_object = stream};
 }
 
 int transfer_use(GPUArrayObject *array, TransferMode mode)
@@ -171,12 +178,16 @@ int transfer_use(GPUArrayObject *array, TransferMode mode)
                : 0;
 }
 
-/* Keeps both ends of a copy until the stream has done it. */
-static int keep_both(GPUArrayObject *array, PyObject *host, TransferMode mode)
+/* Keeps both ends of a copy until the stream has done it, but for memory of pools. */
+static int keep_both(GPUArrayObject *array, PyObject *other, TransferMode mode)
 {
-    ContextObject *context = context_current(array->state);
+    ModuleState *state = array->state;
+    PyObject *own = pooled_check(state, (PyObject *)array) ? NULL : (PyObject *)array;
+    if (pooled_check(state, other)) other = NULL;
+    if (!own && !other) return 0;
+    ContextObject *context = context_current(state);
     if (!context) return -1;
-    int failed = keep_alive(array->state, context, mode.stream, (PyObject *)array, host);
+    int failed = keep_alive(state, context, mode.stream, own, other);
     Py_DECREF(context);
     return failed;
 }
@@ -309,7 +320,7 @@ int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mo
     return copy_plan(to->state, device_side(to), device_side(from), &plan, mode);
 }
 
-PyObject *transfer_copy(GPUArrayObject *array, char order, TransferMode mode)
+PyObject *transfer_copy(GPUArrayObject *array, char order, PyObject *allocator, TransferMode mode)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     if (order == 'K')
@@ -317,7 +328,8 @@ PyObject *transfer_copy(GPUArrayObject *array, char order, TransferMode mode)
     else
         strides_fill(order, array->ndim, array->shape, array->itemsize, strides);
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
-    PyObject *copy = gpuarray_new(array->state, dtype, array->ndim, array->shape, strides, array->allocator);
+    PyObject *copy =
+        gpuarray_new(array->state, dtype, array->ndim, array->shape, strides, allocator, mode.stream_object);
     if (copy && transfer_on_device(gpuarray_cast(copy), array, mode) < 0) Py_CLEAR(copy);
     return copy;
 }

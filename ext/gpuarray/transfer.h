@@ -17,8 +17,11 @@ struct tagPyArrayObject;
 /* Puts a stream argument into the mode. -1 with TypeError. */
 int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode);
 
-/* Before work on the array is queued: its memory was not freed, and if a pool's, that is told the stream.
- * -1 with an exception. */
+/* That of a call that is given no stream, and waits. */
+TransferMode transfer_now(ModuleState *state);
+
+/* Before work on the array is queued: its memory was not freed; memory of a pool notes the stream. -1 with an
+ * exception. */
 int transfer_use(GPUArrayObject *array, TransferMode mode);
 
 /* The host array has the shape and dtype of the device array. 0, or -1 with an exception. */
@@ -32,7 +35,7 @@ bool transfer_shares_memory(GPUArrayObject *a, GPUArrayObject *b);
 int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode);
 
 /* A new packed array with the elements of this one, in row-major ('C') or column-major ('F') order, or in the
- * order of axes that it has ('K'). NULL with an exception. */
-PyObject *transfer_copy(GPUArrayObject *array, char order, TransferMode mode);
+ * order of axes that it has ('K'). allocator as in gpuarray_new. NULL with an exception. */
+PyObject *transfer_copy(GPUArrayObject *array, char order, PyObject *allocator, TransferMode mode);
 
 #endif

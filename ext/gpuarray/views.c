@@ -30,7 +30,7 @@ PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t 
         strides_fill(order, ndim, shape, array->itemsize, strides);
     else if (!strides_reshape(order, array->ndim, array->shape, array->strides, ndim, shape, array->itemsize,
                               strides)) {
-        PyObject *copy = transfer_copy(array, order, (TransferMode){0});
+        PyObject *copy = transfer_copy(array, order, array->allocator, transfer_now(array->state));
         PyObject *view = copy ? gpuarray_reshape_to(gpuarray_cast(copy), ndim, shape, order) : NULL;
         Py_XDECREF(copy);
         return view;

@@ -56,7 +56,7 @@ PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction 
 const char *function_name(FunctionObject *function);
 
 /* What a launch asks for beyond its shape (ext/launch/attributes.c): the keywords as given, each may be NULL,
- * and what the driver is told. */
+ * and what the driver gets. */
 typedef struct LaunchExtraKeywords {
     PyObject *cooperative, *cluster, *programmatic, *priority, *carveout;
 } LaunchExtraKeywords;

@@ -172,9 +172,9 @@ PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t co
     CUstream stream = NULL;
     double seconds = 0;
     int timed = 0;
-    if (read_keywords(function->state, &given, args + count, keyword_names) < 0
-        || read_shape(function, &given, &shape, &stream) < 0)
-        return NULL;
+    if (read_keywords(function->state, &given, args + count, keyword_names) < 0) return NULL;
+    given.stream = stream_or_current(function->state, given.stream);
+    if (read_shape(function, &given, &shape, &stream) < 0) return NULL;
     if (given.has_extras && launch_extras_read(&given.extras, &shape, &extras) < 0) return NULL;
     const LaunchExtras *asked = given.has_extras ? &extras : NULL;
     if (given.time_kernel && (timed = PyObject_IsTrue(given.time_kernel)) < 0) return NULL;

@@ -11,6 +11,7 @@
 #include "ext/numpy_api.h"
 #include "ext/launch/pvt_struct.h"
 #include "ext/texture/reference.h"
+#include "ext/stream/stream.h"
 
 void prepared_drop(Prepared *prepared)
 {
@@ -214,6 +215,7 @@ static int write_slot(FunctionObject *function, const PreparedSlot *slot, Py_ssi
 typedef struct PreparedLaunch {
     LaunchShape shape;
     LaunchExtras extras;
+    CUstream stream;
 } PreparedLaunch;
 
 static int check_texrefs(FunctionObject *function)
@@ -226,7 +228,7 @@ static int check_texrefs(FunctionObject *function)
 }
 
 static int launch_prepared(FunctionObject *function, const Prepared *prepared, const PreparedLaunch *launch,
-                           CUstream stream, PyObject *const *values, Py_ssize_t count)
+                           PyObject *const *values, Py_ssize_t count)
 {
     unsigned char stack[KERNEL_ARGS_STACK_BYTES], *bytes = stack;
     if (count != prepared->count) {
@@ -242,20 +244,20 @@ static int launch_prepared(FunctionObject *function, const Prepared *prepared, c
     memset(bytes, 0, prepared->bytes);
     int failed = 0;
     for (Py_ssize_t i = 0; i < count && !failed; i++)
-        failed = write_slot(function, &prepared->slots[i], i, values[i], stream, bytes);
+        failed = write_slot(function, &prepared->slots[i], i, values[i], launch->stream, bytes);
     if (!failed)
-        failed =
-            function_launch_buffer(function, &launch->shape, &launch->extras, stream, bytes, prepared->bytes);
+        failed = function_launch_buffer(function, &launch->shape, &launch->extras, launch->stream, bytes,
+                                        prepared->bytes);
     if (bytes != stack) PyMem_Free(bytes);
     return failed;
 }
 
-static int launch_values(FunctionObject *function, const PreparedLaunch *launch, CUstream stream,
-                         PyObject *const *values, Py_ssize_t count)
+static int launch_values(FunctionObject *function, const PreparedLaunch *launch, PyObject *const *values,
+                         Py_ssize_t count)
 {
     Prepared *prepared = function->prepared;
     prepared->holders++;
-    int failed = launch_prepared(function, prepared, launch, stream, values, count);
+    int failed = launch_prepared(function, prepared, launch, values, count);
     prepared_drop(prepared);
     return failed;
 }
@@ -279,11 +281,11 @@ static int read_keywords(ModuleState *state, const char *call, PyObject *const *
     return launch_extras_read(&given, &out->shape, &out->extras);
 }
 
-/* grid and block, then for the asynchronous form the stream. */
+/* grid and block, then for the asynchronous form the stream; else it is the current one. */
 static int read_front(FunctionObject *function, const char *call, PyObject *const *args, Py_ssize_t arg_count,
-                      PyObject *keywords, PreparedLaunch *launch, CUstream *stream)
+                      PyObject *keywords, PreparedLaunch *launch, bool async)
 {
-    Py_ssize_t front = stream ? 3 : 2;
+    Py_ssize_t front = async ? 3 : 2;
     if (!function->arg_format) {
         PyErr_Format(PyExc_AttributeError, "%s: prepare() was not called on kernel '%s'", call,
                      function_name(function));
@@ -291,24 +293,25 @@ static int read_front(FunctionObject *function, const char *call, PyObject *cons
     }
     if (arg_count < front) {
         PyErr_Format(PyExc_TypeError, "%s() takes a grid, a block%s and the arguments of the kernel", call,
-                     stream ? ", a stream" : "");
+                     async ? ", a stream" : "");
         return -1;
     }
     if (launch_read_grid(args[0], launch->shape.grid) < 0
         || launch_read_block(args[1], launch->shape.block) < 0)
         return -1;
-    if (stream && launch_read_stream(function->state, args[2], stream) < 0) return -1;
-    if (read_keywords(function->state, call, args + arg_count, keywords, launch) < 0) return -1;
-    return launch_note(function, args + front, arg_count - front, stream ? args[2] : NULL,
-                       stream ? *stream : NULL);
+    PyObject *stream = stream_or_current(function->state, async ? args[2] : NULL);
+    if (launch_read_stream(function->state, stream, &launch->stream) < 0
+        || read_keywords(function->state, call, args + arg_count, keywords, launch) < 0)
+        return -1;
+    return launch_note(function, args + front, arg_count - front, stream, launch->stream);
 }
 
 PyObject *prepared_call(PyObject *self, FAST_PARAMETERS)
 {
     FunctionObject *function = function_cast(self);
     PreparedLaunch launch;
-    if (read_front(function, "prepared_call", args, arg_count, keywords, &launch, NULL) < 0
-        || launch_values(function, &launch, NULL, args + 2, arg_count - 2) < 0)
+    if (read_front(function, "prepared_call", args, arg_count, keywords, &launch, false) < 0
+        || launch_values(function, &launch, args + 2, arg_count - 2) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -317,9 +320,8 @@ PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS)
 {
     FunctionObject *function = function_cast(self);
     PreparedLaunch launch;
-    CUstream stream;
-    if (read_front(function, "prepared_async_call", args, arg_count, keywords, &launch, &stream) < 0
-        || launch_values(function, &launch, stream, args + 3, arg_count - 3) < 0)
+    if (read_front(function, "prepared_async_call", args, arg_count, keywords, &launch, true) < 0
+        || launch_values(function, &launch, args + 3, arg_count - 3) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -390,11 +392,11 @@ PyObject *prepared_timed_call(PyObject *object, FAST_PARAMETERS)
     FunctionObject *function = function_cast(object);
     PreparedLaunch launch;
     LaunchTimer timer;
-    if (read_front(function, "prepared_timed_call", args, arg_count, keywords, &launch, NULL) < 0
-        || launch_timer_start(function->state, &timer, NULL) < 0)
+    if (read_front(function, "prepared_timed_call", args, arg_count, keywords, &launch, false) < 0
+        || launch_timer_start(function->state, &timer, launch.stream) < 0)
         return NULL;
-    if (launch_values(function, &launch, NULL, args + 2, arg_count - 2) < 0
-        || launch_timer_stop(function->state, &timer, NULL) < 0) {
+    if (launch_values(function, &launch, args + 2, arg_count - 2) < 0
+        || launch_timer_stop(function->state, &timer, launch.stream) < 0) {
         launch_timer_free(function->state, &timer);
         return NULL;
     }

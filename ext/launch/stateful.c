@@ -6,6 +6,7 @@
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/launch/arguments.h"
+#include "ext/stream/stream.h"
 
 /* The state of this function, made when first asked for, after the warning. NULL with an exception. */
 static StatefulLaunch *stateful(FunctionObject *function, const char *method)
@@ -152,10 +153,12 @@ static PyObject *param_set(PyObject *self, PyObject *const *args, Py_ssize_t cou
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-/* By a copy of what is set now: another thread may set something else before the driver has read it. */
+/* By a copy of what is set now: another thread may set something else before the driver has read it. The
+ * stream may be NULL. */
 static PyObject *launch_grid_on(FunctionObject *function, const StatefulLaunch *set, unsigned width,
-                                unsigned height, CUstream stream)
+                                unsigned height, PyObject *stream)
 {
+    CUstream handle;
     StatefulLaunch now = *set;
     LaunchShape shape = {{width, height, 1}, {now.block[0], now.block[1], now.block[2]}, now.shared_bytes};
     if (function->layout.known && now.size < function->layout.bytes) {
@@ -163,7 +166,9 @@ static PyObject *launch_grid_on(FunctionObject *function, const StatefulLaunch *
                      function_name(function), function->layout.bytes, now.size);
         return NULL;
     }
-    if (function_launch_buffer(function, &shape, NULL, stream, now.bytes, now.size) < 0) return NULL;
+    if (launch_read_stream(function->state, stream_or_current(function->state, stream), &handle) < 0
+        || function_launch_buffer(function, &shape, NULL, handle, now.bytes, now.size) < 0)
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -188,12 +193,10 @@ static PyObject *launch_grid_async(PyObject *self, PyObject *const *args, Py_ssi
 {
     StatefulLaunch *set = stateful(function_cast(self), "launch_grid_async");
     unsigned width, height;
-    CUstream stream;
     if (!set || check_count("launch_grid_async", count, 3) < 0
-        || convert_unsigned(args[0], "width", &width) < 0 || convert_unsigned(args[1], "height", &height) < 0
-        || launch_read_stream(function_cast(self)->state, args[2], &stream) < 0)
+        || convert_unsigned(args[0], "width", &width) < 0 || convert_unsigned(args[1], "height", &height) < 0)
         return NULL;
-    return launch_grid_on(function_cast(self), set, width, height, stream);
+    return launch_grid_on(function_cast(self), set, width, height, args[2]);
 }
 
 PyDoc_STRVAR(launch_kernel_doc,
@@ -211,7 +214,7 @@ static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t
     if (check_count("_launch_kernel", count, 5) < 0 || launch_read_grid(args[0], shape.grid) < 0
         || launch_read_block(args[1], shape.block) < 0
         || convert_unsigned(args[3], "shared_bytes", &shape.shared_bytes) < 0
-        || launch_read_stream(function->state, args[4], &stream) < 0
+        || launch_read_stream(function->state, stream_or_current(function->state, args[4]), &stream) < 0
         || PyObject_GetBuffer(args[2], &buffer, PyBUF_C_CONTIGUOUS) < 0)
         return NULL;
     int failed = function->layout.known && (size_t)buffer.len < function->layout.bytes;

@@ -10,19 +10,25 @@
 #include "ext/stream/stream.h"
 #include "ext/wait.h"
 
-/* Numbers need no keeping. */
-static PyObject *keepable(PyObject *object) { return object && PyLong_Check(object) ? NULL : object; }
+/* Neither numbers nor memory of pools need keeping. */
+static PyObject *keepable(ModuleState *state, PyObject *object)
+{
+    return object && (PyLong_Check(object) || pooled_check(state, object)) ? NULL : object;
+}
 
 static int keep_both(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first,
                      PyObject *second)
 {
     ContextObject *context;
+    first = keepable(state, first);
+    second = keepable(state, second);
+    if (!first && !second) return 0;
     if (stream_object && PyObject_TypeCheck(stream_object, state->Stream_type))
         context = (ContextObject *)Py_NewRef((PyObject *)stream_cast(stream_object)->context);
     else
         context = context_current(state);
     if (!context) return -1;
-    int status = keep_alive(state, context, stream, keepable(first), keepable(second));
+    int status = keep_alive(state, context, stream, first, second);
     Py_DECREF((PyObject *)context);
     return status;
 }
@@ -32,7 +38,7 @@ int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream
 {
     PyObject *objects[] = {first, second};
     *stream = NULL;
-    if (!async) stream_object = NULL;
+    stream_object = async ? stream_or_current(state, stream_object) : NULL;
     if (convert_stream(state, stream_object, stream) < 0
         || pooled_note(state, objects, 2, stream_object, *stream) < 0)
         return -1;
@@ -59,14 +65,15 @@ static int prepare_transfer(ModuleState *state, const TransferForm *form, PyObje
                             Transfer *copy)
 {
     PyObject *device = given[form->to_device ? 0 : 1];
+    PyObject *stream = form->async ? stream_or_current(state, given[2]) : NULL;
     const char *device_name = form->to_device ? "dest" : "src";
     if ((form->to_device ? buffers_read(given[1], "src", &copy->host)
                          : buffers_write(given[0], "dest", &copy->host))
         < 0)
         return -1;
-    if (convert_stream(state, form->async ? given[2] : NULL, &copy->stream) == 0
+    if (convert_stream(state, stream, &copy->stream) == 0
         && convert_range_on(state, device, device_name, copy->host.size, copy->stream, &copy->device) == 0
-        && copy_begin(state, form->async, given[2], &copy->stream, copy->host.owner, device) == 0)
+        && copy_begin(state, form->async, stream, &copy->stream, copy->host.owner, device) == 0)
         return 0;
     buffers_release(&copy->host);
     return -1;
@@ -162,8 +169,8 @@ typedef struct DeviceCopy {
 static int prepare_device_copy(ModuleState *state, PyObject *const *given, bool async, PyObject *stream,
                                DeviceCopy *copy)
 {
-    return convert_size(given[2], "size", &copy->size) < 0
-                   || convert_stream(state, async ? stream : NULL, &copy->stream) < 0
+    stream = async ? stream_or_current(state, stream) : NULL;
+    return convert_size(given[2], "size", &copy->size) < 0 || convert_stream(state, stream, &copy->stream) < 0
                    || convert_range_on(state, given[0], "dest", copy->size, copy->stream, &copy->dest) < 0
                    || convert_range_on(state, given[1], "src", copy->size, copy->stream, &copy->src) < 0
                    || copy_begin(state, async, stream, &copy->stream, given[0], given[1]) < 0

@@ -3,6 +3,7 @@
 #include "ext/memory/copy.h"
 #include "ext/errors.h"
 #include "ext/wait.h"
+#include "ext/stream/stream.h"
 
 typedef struct Fill {
     CUdeviceptr dest;
@@ -91,7 +92,7 @@ static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAME
     Fill fill;
     CUresult result = CUDA_SUCCESS;
     if (read_arguments(form, args, arg_count, keywords, &fill, &dest, &stream) < 0
-        || (form->async && convert_stream(state, stream, &fill.stream) < 0)
+        || (form->async && convert_stream(state, stream_or_current(state, stream), &fill.stream) < 0)
         || convert_range_on(state, dest, "dest", extent(&fill, form->bits), fill.stream, &fill.dest) < 0)
         return NULL;
     if (copy_begin(state, form->async, stream, &fill.stream, dest, NULL) < 0) return NULL;

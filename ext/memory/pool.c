@@ -30,12 +30,16 @@ static void unlink_pool(MemoryPool *pool)
     unlock_state(pool->state);
 }
 
-/* A pool whose last reference went is in the list until its end gets the lock. */
+/* A pool whose last reference went is in the list until its end gets the lock, and a default pool whose
+ * context had its last. */
 static bool hold_if_alive(MemoryPool *pool)
 {
     long count = atomic_load(&pool->references);
-    while (count > 0)
-        if (atomic_compare_exchange_weak(&pool->references, &count, count + 1)) return true;
+    while (count > 0 && !atomic_load(&pool->context->unreferenced)) {
+        if (!atomic_compare_exchange_weak(&pool->references, &count, count + 1)) continue;
+        context_hold(pool->context);
+        return true;
+    }
     return false;
 }
 
@@ -52,45 +56,62 @@ static MemoryPool *next_pool(ModuleState *state, MemoryPool *before)
 
 /* ---- Life ---- */
 
-/* NULL with an exception. */
-static MemoryPool *new_pool(ModuleState *state, const PoolSource *source, unsigned flags, unsigned bits)
+MemoryPool *memory_pool_new(ContextObject *context, const PoolSource *source, unsigned flags, unsigned bits)
 {
-    ContextObject *context = context_hold_current(state);
-    if (!context) return NULL;
     MemoryPool *pool = PyMem_RawCalloc(1, sizeof *pool);
     if (!pool || !pool_init(&pool->core, source, flags, bits)) {
         PyMem_RawFree(pool);
-        context_drop(context);
         PyErr_NoMemory();
         return NULL;
     }
     atomic_init(&pool->references, 1);
-    pool->state = state;
+    pool->state = context->state;
     pool->context = context;
-    LIVE_MORE(state, MemoryPool);
     link_pool(pool);
     return pool;
 }
 
-void memory_pool_hold(MemoryPool *pool) { atomic_fetch_add(&pool->references, 1); }
+void memory_pool_hold(MemoryPool *pool)
+{
+    context_hold(pool->context);
+    atomic_fetch_add(&pool->references, 1);
+}
 
-/* In a forked child the lock may be taken for ever: what is in the pool stays. */
-void memory_pool_drop(MemoryPool *pool)
+/* how: an IN_CALL function. In a forked child the lock may be taken for ever: what is in the pool
+ * stays. */
+static void release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver))
 {
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
-    if (atomic_fetch_sub(&pool->references, 1) != 1) return;
-    LIVE_LESS(pool->state, MemoryPool);
-    unlink_pool(pool);
     if (context_enter(pool->context, &scope)) {
-        CALL_UNLOCKED(result, pool_clear(&pool->core, true));
+        CALL_UNLOCKED(result, how(&pool->core, true));
         context_leave(&scope);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!context_forked()) {
-        CALL_UNLOCKED(result, pool_clear(&pool->core, false));
+        CALL_UNLOCKED(result, how(&pool->core, false));
     }
-    context_drop(pool->context);
+}
+
+static void end_if_last(MemoryPool *pool)
+{
+    if (atomic_fetch_sub(&pool->references, 1) != 1) return;
+    if (pool->counted) LIVE_LESS(pool->state, MemoryPool);
+    unlink_pool(pool);
+    release(pool, pool_clear);
     PyMem_RawFree(pool);
+}
+
+void memory_pool_drop(MemoryPool *pool)
+{
+    ContextObject *context = pool->context;
+    end_if_last(pool);
+    context_drop(context);
+}
+
+void memory_pool_leave(MemoryPool *pool)
+{
+    release(pool, pool_stop);
+    end_if_last(pool);
 }
 
 static int read_bits(PyObject *value, unsigned *bits)
@@ -107,8 +128,15 @@ int pool_start(PyObject *self, const PoolSource *source, unsigned flags, PyObjec
     unsigned bits = POOL_DEFAULT_BITS;
     if (read_bits(given_bits, &bits) < 0) return -1;
     MemoryPool *before = pool_cast(self)->pool;
-    MemoryPool *pool = new_pool(state_of_type(Py_TYPE(self)), source, flags, bits);
-    if (!pool) return -1;
+    ContextObject *context = context_hold_current(state_of_type(Py_TYPE(self)));
+    if (!context) return -1;
+    MemoryPool *pool = memory_pool_new(context, source, flags, bits);
+    if (!pool) {
+        context_drop(context);
+        return -1;
+    }
+    pool->counted = true;
+    LIVE_MORE(pool->state, MemoryPool);
     pool_cast(self)->pool = pool;
     if (before) memory_pool_drop(before);
     return 0;
@@ -284,20 +312,12 @@ void memory_pools_stream_gone(ModuleState *state, const ContextObject *context, 
 
 /* ---- Methods ---- */
 
-/* release: an IN_CALL function. */
-static PyObject *release_held(PyObject *self, CUresult (*release)(Pool *, bool with_driver))
+/* What waits for reuse, by an IN_CALL function. */
+static PyObject *release_held(PyObject *self, CUresult (*how)(Pool *, bool with_driver))
 {
     MemoryPool *pool = pool_of(self);
-    ContextScope scope;
-    CUresult result;
     if (!pool || host_function_refuses(pool->state, pool->core.source->release_name)) return NULL;
-    if (context_enter(pool->context, &scope)) {
-        CALL_UNLOCKED(result, release(&pool->core, true));
-        context_leave(&scope);
-        report_driver(pool->state, result, pool->core.source->release_name);
-    } else if (!context_forked()) {
-        CALL_UNLOCKED(result, release(&pool->core, false));
-    }
+    release(pool, how);
     Py_RETURN_NONE;
 }
 

@@ -9,6 +9,9 @@
  *
  * Every pool is in a list of the module (ModuleState.pools): when the driver has no more memory, all pools
  * of the device give back what they hold.
+ *
+ * A context may have a pool of its own, its default pool (default_pool.c), which ends when the context does.
+ * Every reference to a pool holds the context as well, but for the one that the context itself has.
  */
 #ifndef EXT_MEMORY_POOL_H
 #define EXT_MEMORY_POOL_H
@@ -19,8 +22,9 @@
 typedef struct MemoryPool {
     atomic_long references;
     ModuleState *state;
-    ContextObject *context;     /* held */
+    ContextObject *context;     /* held with each reference but its own */
     struct MemoryPool *next;    /* in ModuleState.pools */
+    bool counted;               /* in live_MemoryPool: default pools are not */
     Pool core;
 } MemoryPool;
 
@@ -38,9 +42,18 @@ MemoryPool *pool_of(PyObject *self);
 /* __init__ of both kinds: a pool in the current context. -1 with an exception. */
 int pool_start(PyObject *self, const PoolSource *source, unsigned flags, PyObject *bits);
 
-/* The last drop ends the pool. */
+/* A pool of the context, with one reference that does not hold it. NULL with an exception. */
+MemoryPool *memory_pool_new(ContextObject *context, const PoolSource *source, unsigned flags, unsigned bits);
+
+/* The last drop ends the pool. memory_pool_leave drops the reference that does not hold the context, after
+ * which nothing is held for reuse any more. */
 void memory_pool_hold(MemoryPool *pool);
 void memory_pool_drop(MemoryPool *pool);
+void memory_pool_leave(MemoryPool *pool);
+
+/* default_pool.c: an allocation of the current context's default pool, made when there is none. stream: see
+ * pool_stream. NULL with an exception. */
+PyObject *default_pool_allocate(ModuleState *state, size_t size, PyObject *stream);
 
 /* An active block of this stream. When the driver has no more: garbage is collected, the pool gives back
  * its held blocks, the largest first, then the other pools of the device all of theirs. NULL with

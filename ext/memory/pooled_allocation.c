@@ -178,6 +178,12 @@ static DeviceAllocationObject *allocation_of(ModuleState *state, PyObject *objec
     return gpuarray_check(state, object) ? gpuarray_cast(object)->allocation : NULL;
 }
 
+bool pooled_check(ModuleState *state, PyObject *object)
+{
+    const DeviceAllocationObject *allocation = allocation_of(state, object);
+    return allocation && allocation->pooled;
+}
+
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
                         CUstream handle)
 {

@@ -24,6 +24,10 @@ CUstream pooled_stream(const DeviceAllocationObject *allocation);
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
                         CUstream handle);
 
+/* Whether the object's memory is a pool's, given back after the work that is noted: it need not be kept alive
+ * for that. */
+bool pooled_check(ModuleState *state, PyObject *object);
+
 /* One load. */
 static inline bool pooled_in_use(ModuleState *state)
 {

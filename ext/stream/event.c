@@ -93,7 +93,7 @@ static PyObject *event_record(PyObject *self, FAST_PARAMETERS)
     CUstream stream;
     CUresult result;
     if (convert_arguments(record_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_stream(event->state, given[0], &stream) < 0
+        || convert_stream(event->state, stream_or_current(event->state, given[0]), &stream) < 0
         || !context_check(event->context, "cuEventRecord"))
         return NULL;
     CALL(event->state, result, driver.cuEventRecord(event->handle, stream));

@@ -18,7 +18,8 @@ PyDoc_STRVAR(stream_doc,
              "Stream(flags=0, priority=None)\n--\n\n"
              "A queue of work that runs in order, in the current context.\n\n"
              "Host buffers and device objects of copies queued on it stay alive until the stream is\n"
-             "next found idle, by synchronize() or is_done(), or by later copies.\n"
+             "next found idle, by synchronize() or is_done(), or by later copies. ``with stream:``\n"
+             "makes it the current stream of a block.\n"
              "\nParameters\n----------\n"
              "flags : stream_flags\n"
              "priority : int\n    The lower number has priority; None is the default, 0.\n"
@@ -192,6 +193,17 @@ PyDoc_STRVAR(launch_host_func_doc,
              "after it by another thread.");
 
 static PyMethodDef stream_methods[] = {
+    {"__enter__", stream_enter, METH_NOARGS,
+     "__enter__($self)\n--\n\n"
+     "Make it the current stream: within the block, what takes a stream and is given none\n"
+     "uses this one, array operations and launches as well.\n"
+     "\nReturns\n-------\n"
+     "Stream\n    Itself."},
+    {"__exit__", AS_METHOD(stream_exit), METH_FASTCALL,
+     "__exit__($self, /, *exception)\n--\n\n"
+     "Make the stream before it the current one. Waits for nothing.\n"
+     "\nRaises\n------\n"
+     "LogicError\n    It is not the current stream."},
     {"synchronize", stream_synchronize, METH_NOARGS, synchronize_doc},
     {"is_done", stream_is_done, METH_NOARGS, is_done_doc},
     {"wait_for_event", stream_wait_for_event, METH_O, wait_for_event_doc},

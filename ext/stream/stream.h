@@ -25,6 +25,22 @@ static inline StreamObject *stream_cast(PyObject *object) { return (StreamObject
 
 static inline EventObject *event_cast(PyObject *object) { return (EventObject *)object; }
 
+/* What a `stream` argument says: where it is None or missing (NULL) the stream of the innermost `with` block,
+ * if that belongs to the current context; else what was given. Borrowed. One load where there is no block. */
+PyObject *stream_of_block(ModuleState *state);
+
+static inline PyObject *stream_or_current(ModuleState *state, PyObject *given)
+{
+    if ((given && given != Py_None) || !atomic_load_explicit(&state->streams_entered, memory_order_relaxed))
+        return given;
+    PyObject *current = stream_of_block(state);
+    return current ? current : given;
+}
+
+/* current.c: Stream.__enter__ and __exit__. */
+PyObject *stream_enter(PyObject *self, PyObject *none);
+PyObject *stream_exit(PyObject *self, PyObject *const *exception, Py_ssize_t count);
+
 /* Stream.launch_host_func (host_function.c). */
 PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count);
 

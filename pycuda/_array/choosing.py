@@ -54,6 +54,10 @@ def logical_not(x, /, out=None, *, allocator=None, stream=None) -> GPUArray:
 
 def clip(self, min=None, max=None, out=None, *, stream=None) -> GPUArray:
     """The elements, those beyond the limits replaced by these, as numpy.clip. None is no limit."""
+    if self.dtype.kind in "iu":  # a Python int that no element reaches is no limit either
+        reach = np.iinfo(self.dtype)
+        min = None if type(min) is int and min <= reach.min else min
+        max = None if type(max) is int and max >= reach.max else max
     if min is None and max is None:
         return apply("copy", self, out=out, stream=stream)
     if max is None:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-import pycuda.driver as drv
 from pycuda._array.elementwise import apply
 from pycuda._array.indexing import assign
 from pycuda._array.memory import new
@@ -24,7 +23,7 @@ def _grid(count: int) -> tuple[int, int]:
     return min(layout.ceil_div(count, creation.THREADS), (1 << 31) - 1), 1
 
 
-def full(shape, fill_value, dtype=None, allocator=drv.mem_alloc, order="C", *, stream=None) -> GPUArray:
+def full(shape, fill_value, dtype=None, allocator=None, order="C", *, stream=None) -> GPUArray:
     """A new array of this shape with every element the same number; dtype defaults to that of the number."""
     value = np.asarray(fill_value)
     result = GPUArray(shape, value.dtype if dtype is None else dtype, allocator, order=order)
@@ -32,7 +31,7 @@ def full(shape, fill_value, dtype=None, allocator=drv.mem_alloc, order="C", *, s
     return result
 
 
-def ones(shape, dtype=np.float64, allocator=drv.mem_alloc, order="C", *, stream=None) -> GPUArray:
+def ones(shape, dtype=np.float64, allocator=None, order="C", *, stream=None) -> GPUArray:
     """A new array of this shape of ones."""
     return full(shape, 1, dtype, allocator, order, stream=stream)
 
@@ -84,8 +83,7 @@ def _read_range(args, kwargs) -> _Range:
 
 def arange(*args, **kwargs) -> GPUArray:
     """arange([start,] stop[, step][, dtype], *, allocator=None, stream=None): the numbers start, start +
-    step, ...
-    before stop.
+    step, ... before stop.
 
     Other Parameters
     ----------------

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from pycuda._driver import _elementwise
+from pycuda._kernels import elements
 
+# The operators know the answer for a Python int that fits no element.
+_COMPARISONS = {
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+}
 _TWO_RESULTS = frozenset(("divmod", "frexp", "modf"))
 
 
@@ -38,12 +50,21 @@ def apply(name, *operands, out=None, dtype=None, stream=None, allocator=None, ca
         For operands, or dtypes, on which the function is not defined.
     ValueError
         For shapes that do not fit.
+    OverflowError
+        For a Python int that the dtype does not hold, unless it is only compared with integers.
     """
     if out is None and name in _TWO_RESULTS:
         out = (None, None)
     if dtype is not None:
         dtype = np.dtype(dtype)
-    result = _elementwise(name, operands, out, dtype, stream, allocator, casting == "unsafe")
+    try:
+        result = _elementwise(name, operands, out, dtype, stream, allocator, casting == "unsafe")
+    except OverflowError:
+        if name not in _COMPARISONS or dtype is not None:
+            raise
+        result = _COMPARISONS[name](*operands)
+        if out is not None:
+            result = apply("copy", result, out=out[0] if isinstance(out, tuple) else out, stream=stream)
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise TypeError(f"{name} takes GPUArrays and numbers, not ({kinds}): to_gpu makes arrays of NumPy's")
@@ -71,7 +92,7 @@ def fill(array, value, stream=None):
     """GPUArray.fill."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if array.dtype.kind == "V" or np.asarray(value).dtype.kind == "V":
+    if elements.kind(array.dtype) == "V" or elements.kind(np.asarray(value).dtype) == "V":
         from pycuda.gpuarray import to_gpu
 
         value = to_gpu(np.asarray(value, array.dtype))

@@ -1,6 +1,5 @@
 """The reductions of pycuda.gpuarray, which keep PyCUDA's signatures and rules: of all elements, in the
-array's
-dtype, maxima past NaNs. Results are arrays without axes, nothing is copied to the host.
+array's dtype, maxima past NaNs. Results are arrays without axes, nothing is copied to the host.
 """
 
 from __future__ import annotations

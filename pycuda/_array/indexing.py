@@ -26,6 +26,7 @@ from pycuda._array.picking import (
 )
 from pycuda._array.reducing import normalized_axes
 from pycuda._driver import GPUArray
+from pycuda._kernels import elements
 
 _BAD_ITEM = "an index is an integer, a slice, ..., None, or an array of integers or truths"
 
@@ -238,7 +239,7 @@ def assign(view, value, stream=None) -> None:
             value = value.reshape(short)
     if view.size == 0:
         return None
-    if view.dtype.kind == "V":
+    if elements.kind(view.dtype) == "V":
         return _assign_raw(view, value if number is None else on_device(np.asarray(number)), stream)
     apply("copy", value if number is None else number, out=view, stream=stream, casting="unsafe")
     return None
@@ -265,7 +266,7 @@ def _assign_masked(a, index, value) -> bool:
     if not isinstance(mask, GPUArray) or mask.dtype.kind != "b" or not 0 < mask.ndim <= a.ndim:
         return False
     number = _as_scalar(value, a.dtype)
-    if number is None or a.dtype.kind == "V":
+    if number is None or elements.kind(a.dtype) == "V":
         return False
     _check_mask(mask, a, range(mask.ndim))
     if a.size:
@@ -365,8 +366,7 @@ def _values_along(a, indices, axis):
 
 def take_along_axis(a, indices, axis=-1, *, stream=None) -> GPUArray:
     """The elements along an axis whose numbers are in `indices`, as numpy.take_along_axis: one array of
-    numbers for
-    each place along the other axes.
+    numbers for each place along the other axes.
     """
     indices = _numbers(indices)
     a, axis = _values_along(a, indices, axis)

@@ -105,7 +105,8 @@ def pick(array, numbers: Numbers, axes, other, put=False, stream=None) -> None:
         raise IndexError("an index is out of bounds: the array has no elements along this axis")
     axes = indexing.merged(axes)
     rooms = layout.room(len(axes))
-    function = indexing.pick(array.itemsize, elements.stored(numbers.array.dtype), numbers.mode, put, rooms)
+    element, number = elements.raw(array.dtype), elements.stored(numbers.array.dtype)
+    function = indexing.pick(element, number, numbers.mode, put, rooms)
     plan = indexing.picking(count, numbers.length, numbers.step, axes, rooms)
     with _Check(numbers.mode, stream) as error:
         function.prepared_async_call(

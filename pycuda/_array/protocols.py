@@ -67,30 +67,47 @@ def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
     return NotImplemented
 
 
+# NumPy's functions that are no ufuncs, by the method or the function of pycuda.gpuarray that does the same.
+_METHODS = """
+    all any argmax argmin clip cumprod cumsum max mean min nonzero prod ravel repeat round
+    squeeze std sum take var
+"""
+_FUNCTIONS = """
+    broadcast_to compress concatenate count_nonzero empty_like flip full_like hstack ones_like reshape roll
+    split stack take_along_axis tile transpose tril triu vstack where zeros_like
+"""
+
+
+def _dot(a, b, out=None):
+    """np.dot of at most two axes each."""
+    if not a.ndim or not b.ndim:
+        return apply("multiply", a, b, out=out)
+    if a.ndim > 2 or b.ndim > 2:
+        raise TypeError("np.dot of GPUArrays takes at most two axes each: use @")
+    product = a @ b
+    return product if out is None else apply("copy", product, out=out)
+
+
+def _angle(z, deg=False):
+    result = apply("angle", z)
+    return apply("degrees", result) if deg else result
+
+
 def _implementations():
-    """NumPy's functions that are no ufuncs, by the name that they have here."""
     from pycuda import gpuarray
     from pycuda._driver import GPUArray
 
-    methods = """sum prod max min any all mean var std argmax argmin cumsum cumprod nonzero take repeat round
-    clip
-        count_nonzero"""
-    found = {}
-    for name in methods.split():
-        if hasattr(np, name) and hasattr(GPUArray, name):
-            found[getattr(np, name)] = getattr(GPUArray, name)
-    functions = """concatenate stack vstack hstack where transpose reshape ravel squeeze zeros_like ones_like
-    empty_like
-        full_like tile flip roll expand_dims broadcast_to swapaxes moveaxis take_along_axis tril triu dot
-        outer"""
-    for name in functions.split():
-        if hasattr(np, name) and hasattr(gpuarray, name):
-            found[getattr(np, name)] = getattr(gpuarray, name)
-    found.update({np.real: lambda a: a.real, np.imag: lambda a: a.imag, np.shape: lambda a: a.shape})
-    found.update(
-        {np.ndim: lambda a: a.ndim, np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis]}
-    )
-    return found
+    found = {getattr(np, name): getattr(GPUArray, name) for name in _METHODS.split()}
+    found.update({getattr(np, name): getattr(gpuarray, name) for name in _FUNCTIONS.split()})
+    return found | {
+        np.angle: _angle,
+        np.dot: _dot,
+        np.imag: lambda a: a.imag,
+        np.ndim: lambda a: a.ndim,
+        np.real: lambda a: a.real,
+        np.shape: lambda a: a.shape,
+        np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    }
 
 
 _functions: dict = {}

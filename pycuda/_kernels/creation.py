@@ -19,8 +19,9 @@ extern "C" __global__ void arange({stored} *z, {number} start, {number} step, in
 """
 _LINSPACE = """#include "pycuda-reduce-ops.hpp"
 using namespace pycuda;
-extern "C" __global__ void linspace(double *z, double start, double stop, double step, index_t count, int
-last) {
+extern "C" __global__ void linspace(double *z, double start, double stop, double step, index_t count,
+                                    int last)
+{
     index_t stride = (index_t)gridDim.x * blockDim.x;
     for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
         z[i] = last && i == count - 1 ? stop : __dadd_rn(__dmul_rn((double)i, step), start);

@@ -37,6 +37,14 @@ def _types(dtype) -> tuple[str, str]:
     return (found, found) if isinstance(found, str) else found
 
 
+def kind(dtype) -> str:
+    """What its elements are: "b" bool, "i" integers, "f" floats (bfloat16 too), "c" complex numbers; "V" for
+    what is only moved."""
+    if dtype.name == "bfloat16":
+        return "f"
+    return "i" if dtype.kind in "iu" else dtype.kind
+
+
 def stored(dtype) -> str:
     """The C type of an element in memory. TypeError for dtypes that kernels do not compute with."""
     return _types(dtype)[0]
@@ -62,16 +70,23 @@ def is_float(c_type: str) -> bool:
     return real(c_type) in ("float", "double")
 
 
+_WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned long long"}
+
+
 @functools.cache
-def raw(itemsize: int) -> str:
-    """The C type of elements that are only moved: one of this size and the alignment that it has."""
-    known = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "uint2", 16: "uint4"}
-    return known.get(itemsize) or f"Bytes<{itemsize}>"
+def raw(dtype) -> str:
+    """The C type of elements that are only moved: of this size, and aligned as the elements are."""
+    most = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+    word = next(size for size in (8, 4, 2, 1) if most % size == 0)
+    count = dtype.itemsize // word
+    return _WORDS[word] if count == 1 else f"Bytes<{count}, {_WORDS[word]}>"
 
 
 def include(*c_types: str) -> str:
-    """The #include line that these types need, if any."""
-    return '#include "pycuda-complex.hpp"\n' if any("complex" in name for name in c_types) else ""
+    """The lines that these types need before other headers, if any."""
+    if not any("complex" in name for name in c_types):
+        return ""
+    return '#define PYCUDA_COMPLEX_ARITHMETIC_ONLY\n#include "pycuda-complex.hpp"\n'
 
 
 def code(c_type: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pycuda._kernels import elements
 from pycuda._kernels.functions import TABLE, Function
 
 THREADS = 256
@@ -19,27 +20,6 @@ THREADS = 256
 # Kinds of kernels, in the order of C's enum Layout: flat with 16-byte accesses, flat without, then strided
 # ones by number # of axes, first with indices of 32 bits, then of 64.
 STRIDED_AXES = (1, 2, 3, 4, 8, 64)
-
-_STORAGE = {
-    "?": "pycuda::boolean",
-    "b": "signed char",
-    "B": "unsigned char",
-    "h": "short",
-    "H": "unsigned short",
-    "i": "int",
-    "I": "unsigned int",
-    "l": "long long",
-    "L": "unsigned long long",
-    "q": "long long",
-    "Q": "unsigned long long",
-    "e": "pycuda::half",
-    "f": "float",
-    "d": "double",
-    "F": "pycuda::complex<float>",
-    "D": "pycuda::complex<double>",
-}
-_COMPUTE = {**_STORAGE, "?": "bool", "e": "float"}
-_WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 
 
 class Loop(NamedTuple):
@@ -51,19 +31,12 @@ class Loop(NamedTuple):
     scalars: tuple[bool, ...]
 
 
-def storage_type(dtype: np.dtype) -> str:
-    """The C++ type of an element in memory."""
-    if dtype.kind == "V":
-        word = next(size for size in (8, 4, 2, 1) if dtype.itemsize % size == 0)
-        return f"pycuda::bytes<{dtype.itemsize // word}, {_WORDS[word]}>"
-    try:
-        return _STORAGE[dtype.char]
-    except KeyError:
-        raise TypeError(f"there is no arithmetic with {dtype} on the device") from None
+def _stored(dtype: np.dtype) -> str:
+    return elements.raw(dtype) if elements.kind(dtype) == "V" else elements.stored(dtype)
 
 
-def _kind(dtype: np.dtype) -> str:
-    return "i" if dtype.kind in "iu" else dtype.kind
+def _computed(dtype: np.dtype) -> str:
+    return elements.raw(dtype) if elements.kind(dtype) == "V" else elements.computed(dtype)
 
 
 def _loop_dtypes(row: Function, operands: tuple, dtype):
@@ -84,6 +57,15 @@ def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) 
         )
 
 
+def _check_moved(name: str, storage: list[np.dtype]) -> None:
+    """What is no number is copied as it is."""
+    moved = {each for each in storage if elements.kind(each) == "V"}
+    if len(moved) > 1:
+        raise TypeError(f"{storage[1]} is not converted to another dtype on the device")
+    if moved and any(elements.kind(each) != "V" for each in storage[:2]):
+        raise TypeError(f"{name}: no conversion between {storage[0]} and {storage[1]}")
+
+
 def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
     """(loop, dtypes of new outputs, dtypes that scalars are given in).
 
@@ -99,7 +81,7 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
     inputs, results = found[: len(kinds)], list(found[len(kinds) :])
     if not isinstance(row.rule, np.ufunc) and dtype is not None:
         results = [np.dtype(dtype)] * len(results)
-    if _kind(inputs[0]) not in row.body:
+    if elements.kind(inputs[0]) not in row.body:
         raise TypeError(f"{name} is not defined for {inputs[0]}")
     compute = (*found[len(kinds) :], *inputs)
     storage = []
@@ -110,11 +92,8 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
     for (operand, scalar), loop in zip(operands, inputs, strict=True):
         storage.append(loop if scalar else operand)
     for each in (*storage, *compute):
-        storage_type(each)
-        if each.kind == "V" and not all(other == each for other in storage if other.kind == "V"):
-            raise TypeError(f"{each} is not converted to another dtype on the device")
-    if any(each.kind == "V" for each in storage) and not all(each.kind == "V" for each in storage[:2]):
-        raise TypeError(f"{name}: no conversion between {storage[0]} and {storage[1]}")
+        _stored(each)
+    _check_moved(name, storage)
     # Outputs are cast once more: from what the loop gives to what is stored.
     loop = Loop(row, tuple(storage), tuple(compute), (*(False,) * len(results), *scalars))
     return loop, tuple(storage[: len(results)]), tuple(storage[len(results) :])
@@ -123,24 +102,25 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
 def _operation(loop: Loop) -> str:
     """`operation`, from computed operands to computed results."""
     outputs, inputs = loop.function.outputs, len(loop.compute) - loop.function.outputs
-    body = loop.function.body[_kind(loop.compute[outputs])]
+    body = loop.function.body[elements.kind(loop.compute[outputs])]
     if outputs == 1:
-        body = f"x = static_cast<X0>({body})" if loop.compute[0].kind != "V" else f"x = {body}"
+        body = f"x = static_cast<X0>({body})" if elements.kind(loop.compute[0]) != "V" else f"x = {body}"
     results = [f"X{k} &{'xy'[k]}" for k in range(outputs)]
     operands = [f"const L{k + 1} &{'abc'[k]}" for k in range(inputs)]
     return f"PYCUDA_INLINE void operation({', '.join(results + operands)})\n{{\n    {body};\n}}\n"
 
 
 def _types(loop: Loop) -> str:
-    """T0.. of what is stored (outputs first), X and L of what is computed, R1 the real type of the first
-    operand."""
+    """T0.. of what is stored (outputs first), X and L of what is computed. Of the first operand: R1, the real
+    type, and S1, as which its dtype is stored."""
     outputs = loop.function.outputs
-    lines = [f"typedef {storage_type(dtype)} T{k};" for k, dtype in enumerate(loop.storage)]
+    lines = ["using namespace pycuda;"]
+    lines += [f"typedef {_stored(dtype)} T{k};" for k, dtype in enumerate(loop.storage)]
     for k, dtype in enumerate(loop.compute):
         name = f"X{k}" if k < outputs else f"L{k - outputs + 1}"
-        lines.append(f"typedef {_COMPUTE.get(dtype.char) or storage_type(dtype)} {name};")
-    real = {"F": "float", "D": "double"}.get(loop.compute[outputs].char)
-    lines.append(f"typedef {real or 'L1'} R1;")
+        lines.append(f"typedef {_computed(dtype)} {name};")
+    lines.append(f"typedef {_stored(loop.compute[outputs])} S1;")
+    lines.append(f"typedef {elements.real(_computed(loop.compute[outputs]))} R1;")
     lines.append("#define TRUE(v) pycuda::convert<bool>(v)")
     return "\n".join(lines) + "\n"
 
@@ -151,7 +131,7 @@ def _step(loop: Loop, read: str, write: str) -> str:
     lines = [f"X{k} x{k};" for k in range(outputs)]
     operands = []
     for k in range(outputs, len(loop.storage)):
-        value = f"s{k}" if loop.scalars[k] else read.format(k=k)
+        value = f"p.s{k}" if loop.scalars[k] else read.format(k=k)
         lines.append(f"const L{k - outputs + 1} a{k} = pycuda::convert<L{k - outputs + 1}>({value});")
         operands.append(f"a{k}")
     lines.append(f"operation({', '.join([f'x{k}' for k in range(outputs)] + operands)});")
@@ -159,65 +139,88 @@ def _step(loop: Loop, read: str, write: str) -> str:
     return " ".join(lines)
 
 
-def _scalars(loop: Loop) -> str:
-    return "".join(
-        f"    const T{k} s{k} = pycuda::slot_value<T{k}>(p.slots[{k}]);\n"
-        for k, scalar in enumerate(loop.scalars)
-        if scalar
-    )
+def _parameters(loop: Loop, axes: int = 0) -> str:
+    """The parameter block, as ext/gpuarray/elementwise.c fills it. uniform: a bit for each operand that is
+    one element for all.
+    """
+    slots = []
+    for k, scalar in enumerate(loop.scalars):
+        slots.append(
+            f"alignas(16) {'' if k < loop.function.outputs else 'const '}T{k} {'' if scalar else '*'}s{k};"
+        )
+    places = f"    alignas(16) pycuda::OperandAxes<{len(loop.storage)}, {axes}> axes;\n" if axes else ""
+    return f"""struct Parameters {{
+    unsigned long long n, uniform;
+    {" ".join(slots)}
+{places}}};
+"""
 
 
-def _flat(loop: Loop, name: str, vector: int, rounds: int) -> str:
-    count = len(loop.storage)
-    single = _step(
-        loop,
-        "pycuda::load<T{k}, 1>(p, {k}, i).at[0]",
-        "pycuda::slot_address<T{k}>(p.slots[{k}])[i] = {value};",
-    )
-    arrays = [k for k, scalar in enumerate(loop.scalars) if not scalar]
-    inputs = [k for k in arrays if k >= loop.function.outputs]
-    loads = "".join(
-        f"            const pycuda::Vector<T{k}, V> v{k} = pycuda::load<T{k}, V>(p, {k}, i);\n"
-        for k in inputs
-    )
-    results = "".join(f"            pycuda::Vector<T{k}, V> v{k};\n" for k in range(loop.function.outputs))
+def _head(name: str) -> str:
+    return f'extern "C" __global__ void __launch_bounds__({THREADS}) {name}(const Parameters p)'
+
+
+def _vectors(loop: Loop, name: str, vector: int, rounds: int) -> str:
+    """Dense arrays that start at a multiple of 16 bytes."""
+    outputs = loop.function.outputs
+    inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
+    vectors = "".join(f"        pycuda::Vector<T{k}, V> v{k}[U];\n" for k in [*range(outputs), *inputs])
+    loads = "".join(f"            v{k}[u] = pycuda::vector_at<V>(p.s{k} + first + at(u));\n" for k in inputs)
     stores = "".join(
-        f"            pycuda::store<T{k}, V>(p, {k}, i, v{k});\n" for k in range(loop.function.outputs)
+        f"            pycuda::vector_at<V>(p.s{k} + first + at(u)) = v{k}[u];\n" for k in range(outputs)
     )
-    return f"""extern "C" __global__ void __launch_bounds__({THREADS}) {name}(const pycuda::Flat<{count}> p)
+    return f"""{_parameters(loop)}{_head(name)}
 {{
     const int V = {vector}, U = {rounds};
     const unsigned long long first = blockIdx.x * ({THREADS}ull * V * U);
-{_scalars(loop)}    if (first + {THREADS}ull * V * U <= p.n) {{
+    auto at = [](int u) {{ return (u * {THREADS} + threadIdx.x) * V; }};
+    if (first + {THREADS}ull * V * U <= p.n) {{
+        // All loads come before the first store, which may be to the same arrays for all the compiler knows.
+{vectors}#pragma unroll
+        for (int u = 0; u < U; u++) {{
+{loads}        }}
 #pragma unroll
         for (int u = 0; u < U; u++) {{
-            const unsigned long long i = first + (u * {THREADS} + threadIdx.x) * V;
-{loads}{results}#pragma unroll
-            for (int v = 0; v < V; v++) {{ {_step(loop, "v{k}.at[v]", "v{k}.at[v] = {value};")} }}
+#pragma unroll
+            for (int v = 0; v < V; v++) {{ {_step(loop, "v{k}[u].at[v]", "v{k}[u].at[v] = {value};")} }}
 {stores}        }}
     }} else {{
+#pragma unroll 1
         for (unsigned long long i = first + threadIdx.x; i < p.n; i += {THREADS}) {{
-            {single}
+            {_step(loop, "p.s{k}[i]", "p.s{k}[i] = {value};")}
         }}
     }}
 }}
 """
 
 
-def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int) -> str:
-    count = len(loop.storage)
-    address = "*(const T{k} *)(pycuda::slot_address<const char>(p.slots[{k}]) + at[{k}])"
-    target = "*(T{k} *)(pycuda::slot_address<char>(p.slots[{k}]) + at[{k}]) = {value};"
-    return f"""extern "C" __global__ void __launch_bounds__({THREADS})
-{name}(const pycuda::Strided<{count}, {axes}> p)
+def _dense(loop: Loop, name: str, rounds: int, unroll: int) -> str:
+    """Dense arrays, and arrays of one element. unroll 1: for operations that take long to compile."""
+    return f"""{_parameters(loop)}{_head(name)}
 {{
     const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x;
-{_scalars(loop)}#pragma unroll
+#pragma unroll {unroll}
+    for (int u = 0; u < {rounds}; u++) {{
+        const unsigned long long i = first + u * {THREADS};
+        if (i < p.n) {{ {_step(loop, "p.s{k}[p.uniform >> {k} & 1 ? 0 : i]", "p.s{k}[i] = {value};")} }}
+    }}
+}}
+"""
+
+
+def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: int) -> str:
+    count = len(loop.storage)
+    address = "*(const T{k} *)((const char *)p.s{k} + at[{k}])"
+    target = "*(T{k} *)((char *)p.s{k} + at[{k}]) = {value};"
+    return f"""{_parameters(loop, axes)}{_head(name)}
+{{
+    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x;
+#pragma unroll {unroll}
     for (int u = 0; u < {rounds}; u++) {{
         const unsigned long long i = first + u * {THREADS};
         if (i < p.n) {{
             long long at[{count}];
-            pycuda::find_offsets<{str(wide).lower()}>(p, i, at);
+            pycuda::find_offsets<{str(wide).lower()}>(p.axes, i, at);
             {_step(loop, address, target)}
         }}
     }}
@@ -225,21 +228,31 @@ def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int) -> str:
 """
 
 
+def _has_complex(loop: Loop) -> bool:
+    return any(dtype.kind == "c" for dtype in (*loop.storage, *loop.compute))
+
+
 def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     """(source, name of the kernel, elements a block)"""
     name = f"elementwise_{loop.function.name}"
     widest = max(dtype.itemsize for dtype in (*loop.storage, *loop.compute))
-    head = '#include "pycuda-elementwise.hpp"\n'
-    if any(dtype.kind == "c" for dtype in (*loop.storage, *loop.compute)):
-        head = '#include "pycuda-complex.hpp"\n' + head
+    long = loop.function.complex_functions and loop.compute[loop.function.outputs].kind == "c"
+    head = elements.include(*map(_stored, (*loop.storage, *loop.compute)))
+    if long:
+        head += '#include "pycuda-complex-functions.hpp"\n'
+    head += '#include "pycuda-elementwise.hpp"\n'
     head += _types(loop) + _operation(loop)
-    if layout < 2:
-        vector = max(1, 16 // widest) if layout == 0 else 1
+    if layout == 0 and not long:
+        vector = max(1, 16 // widest)
         rounds = max(1, 8 // vector) if widest < 16 else 4
-        return head + _flat(loop, name, vector, rounds), name, THREADS * vector * rounds
+        return head + _vectors(loop, name, vector, rounds), name, THREADS * vector * rounds
+    if layout < 2:
+        rounds = 4 if long else 8
+        return head + _dense(loop, name, rounds, 1 if long else rounds), name, THREADS * rounds
     wide, which = divmod(layout - 2, len(STRIDED_AXES))
     rounds = 4
-    return head + _strided(loop, name, STRIDED_AXES[which], bool(wide), rounds), name, THREADS * rounds
+    text = _strided(loop, name, STRIDED_AXES[which], bool(wide), rounds, 1 if long else rounds)
+    return head + text, name, THREADS * rounds
 
 
 def build(loop: Loop, layout: int) -> tuple[Any, int]:
@@ -247,5 +260,7 @@ def build(loop: Loop, layout: int) -> tuple[Any, int]:
     from pycuda.compiler import SourceModule
 
     text, name, elements = source(loop, layout)
-    module = SourceModule(text, no_extern_c=True)
+    # A product of complex numbers is NumPy's: overflow, and zeros that are exact, depend on every rounding.
+    options = ["-fmad=false"] if _has_complex(loop) else None
+    module = SourceModule(text, options=options, no_extern_c=True)
     return module.get_function(name), elements

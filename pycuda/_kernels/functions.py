@@ -21,6 +21,12 @@ class Function(NamedTuple):
     rule: Any
     body: dict[str, str]
     outputs: int = 1
+    complex_functions: bool = False  # the "c" expression needs pycuda-complex-functions.hpp
+
+
+def _analytic(name: str, rule: np.ufunc, real: str, of_complex: str | None = None) -> Function:
+    """A function of floats and complex numbers."""
+    return Function(name, rule, _kinds(f=real, c=of_complex or real), complex_functions=True)
 
 
 def _all(expression: str) -> dict[str, str]:
@@ -61,6 +67,12 @@ def real_part(a):
     return same, real
 
 
+def angle(a):
+    """Of real numbers too: pi for negative ones, in the dtype of arctan2."""
+    given, real = real_part(a)
+    return (given, real) if given.kind == "c" else np.arctan2.resolve_dtypes((int, given, None))[1:]
+
+
 def same(a):
     """One dtype for operand and result."""
     dtype = np.result_type(a(0)) if isinstance(a, type) else a
@@ -81,7 +93,7 @@ _ROWS = (
     # arithmetic
     Function("add", np.add, _kinds(b="a || b", ifc="a + b")),
     Function("subtract", np.subtract, _kinds(ifc="a - b")),
-    Function("multiply", np.multiply, _kinds(b="a && b", ifc="a * b")),
+    Function("multiply", np.multiply, _kinds(b="a && b", fi="a * b", c="pycuda::product(a, b)")),
     Function("divide", np.true_divide, _kinds(fc="a / b")),
     Function(
         "floor_divide",
@@ -99,18 +111,34 @@ _ROWS = (
         ),
         2,
     ),
-    Function("power", np.power, _kinds(i="pycuda::integer_power(a, b)", f="pow(a, b)", c="pow(a, b)")),
-    Function("float_power", np.float_power, _kinds(f="pow(a, b)", c="pow(a, b)")),
+    # Negative exponents of integers are refused where they are numbers (ext/gpuarray/elementwise.c); those in
+    # arrays give what is whole of 1 / a ** -b.
+    Function(
+        "power",
+        np.power,
+        _kinds(i="pycuda::integer_power(a, b)", fc="pow(a, b)"),
+        complex_functions=True,
+    ),
+    _analytic("float_power", np.float_power, "pow(a, b)"),
     Function("negative", np.negative, _kinds(ifc="-a")),
     Function("positive", np.positive, _kinds(ifc="a")),
-    Function("absolute", np.absolute, _kinds(b="a", i="pycuda::absolute(a)", f="fabs(a)", c="abs(a)")),
+    Function(
+        "absolute",
+        np.absolute,
+        _kinds(b="a", i="pycuda::absolute(a)", f="fabs(a)", c="pycuda::hypotenuse(a._M_re, a._M_im)"),
+    ),
     Function("fabs", np.fabs, _kinds(f="fabs(a)")),
-    Function("sign", np.sign, _kinds(i="pycuda::sign(a)", f="pycuda::sign(a)")),
-    Function("reciprocal", np.reciprocal, _kinds(i="a ? L1(1) / a : L1(0)", f="L1(1) / a", c="R1(1) / a")),
-    Function("square", np.square, _kinds(ifc="a * a")),
+    Function("sign", np.sign, _kinds(ifc="pycuda::sign(a)")),
+    Function(
+        "reciprocal",
+        np.reciprocal,
+        _kinds(i="a ? L1(1) / a : L1(0)", f="L1(1) / a", c="pycuda::reciprocal(a)"),
+    ),
+    Function("square", np.square, _kinds(fi="a * a", c="pycuda::product(a, a)")),
     Function("conjugate", np.conjugate, _kinds(bif="a", c="conj(a)")),
     Function("real", real_part, _kinds(bif="a", c="a._M_re")),
     Function("imag", real_part, _kinds(bif="L1(0)", c="a._M_im")),
+    Function("angle", angle, _kinds(f="atan2(L1(0), a)", c="atan2(a._M_im, a._M_re)")),
     Function("gcd", np.gcd, _kinds(i="pycuda::gcd(a, b)")),
     Function("lcm", np.lcm, _kinds(i="pycuda::lcm(a, b)")),
     Function("heaviside", np.heaviside, _kinds(f="a != a ? a : a == 0 ? b : L1(a > 0)")),
@@ -146,32 +174,32 @@ _ROWS = (
     Function("fmin", np.fmin, _kinds(b="a && b", ifc="pycuda::fminimum(a, b)")),
     Function("clip", _clip, _kinds(bifc="pycuda::minimum(pycuda::maximum(a, b), c)")),
     # exponentials and roots
-    Function("exp", np.exp, _kinds(f="exp(a)", c="exp(a)")),
-    Function("exp2", np.exp2, _kinds(f="exp2(a)", c="exp(a * R1(0.693147180559945309417))")),
-    Function("expm1", np.expm1, _kinds(f="expm1(a)")),
-    Function("log", np.log, _kinds(f="log(a)", c="log(a)")),
-    Function("log2", np.log2, _kinds(f="log2(a)", c="log(a) * R1(1.44269504088896340736)")),
-    Function("log10", np.log10, _kinds(f="log10(a)", c="log10(a)")),
-    Function("log1p", np.log1p, _kinds(f="log1p(a)")),
-    Function("sqrt", np.sqrt, _kinds(f="sqrt(a)", c="sqrt(a)")),
+    _analytic("exp", np.exp, "exp(a)"),
+    _analytic("exp2", np.exp2, "exp2(a)", "exp(a * R1(0.693147180559945309417))"),
+    _analytic("expm1", np.expm1, "expm1(a)"),
+    _analytic("log", np.log, "log(a)"),
+    _analytic("log2", np.log2, "log2(a)", "log(a) * R1(1.44269504088896340736)"),
+    _analytic("log10", np.log10, "log10(a)"),
+    _analytic("log1p", np.log1p, "log1p(a)"),
+    _analytic("sqrt", np.sqrt, "sqrt(a)"),
     Function("cbrt", np.cbrt, _kinds(f="cbrt(a)")),
     Function("logaddexp", np.logaddexp, _kinds(f="pycuda::log_sum_exp(a, b)")),
     Function("logaddexp2", np.logaddexp2, _kinds(f="pycuda::log_sum_exp2(a, b)")),
     # trigonometry
-    Function("sin", np.sin, _kinds(fc="sin(a)")),
-    Function("cos", np.cos, _kinds(fc="cos(a)")),
-    Function("tan", np.tan, _kinds(fc="tan(a)")),
-    Function("arcsin", np.arcsin, _kinds(f="asin(a)")),
-    Function("arccos", np.arccos, _kinds(f="acos(a)")),
-    Function("arctan", np.arctan, _kinds(f="atan(a)")),
+    _analytic("sin", np.sin, "sin(a)"),
+    _analytic("cos", np.cos, "cos(a)"),
+    _analytic("tan", np.tan, "tan(a)"),
+    _analytic("arcsin", np.arcsin, "asin(a)"),
+    _analytic("arccos", np.arccos, "acos(a)"),
+    _analytic("arctan", np.arctan, "atan(a)"),
     Function("arctan2", np.arctan2, _kinds(f="atan2(a, b)")),
-    Function("hypot", np.hypot, _kinds(f="hypot(a, b)")),
-    Function("sinh", np.sinh, _kinds(fc="sinh(a)")),
-    Function("cosh", np.cosh, _kinds(fc="cosh(a)")),
-    Function("tanh", np.tanh, _kinds(fc="tanh(a)")),
-    Function("arcsinh", np.arcsinh, _kinds(f="asinh(a)")),
-    Function("arccosh", np.arccosh, _kinds(f="acosh(a)")),
-    Function("arctanh", np.arctanh, _kinds(f="atanh(a)")),
+    Function("hypot", np.hypot, _kinds(f="pycuda::hypotenuse(a, b)")),
+    _analytic("sinh", np.sinh, "sinh(a)"),
+    _analytic("cosh", np.cosh, "cosh(a)"),
+    _analytic("tanh", np.tanh, "tanh(a)"),
+    _analytic("arcsinh", np.arcsinh, "asinh(a)"),
+    _analytic("arccosh", np.arccosh, "acosh(a)"),
+    _analytic("arctanh", np.arctanh, "atanh(a)"),
     Function("degrees", np.degrees, _kinds(f="a * L1(57.295779513082320876798)")),
     Function("radians", np.radians, _kinds(f="a * L1(0.017453292519943295769)")),
     # parts of floats
@@ -180,7 +208,7 @@ _ROWS = (
     Function("trunc", np.trunc, _kinds(bi="a", f="trunc(a)")),
     Function("rint", np.rint, _kinds(f="rint(a)", c="T0(rint(a._M_re), rint(a._M_im))")),
     Function("copysign", np.copysign, _kinds(f="copysign(a, b)")),
-    Function("nextafter", np.nextafter, _kinds(f="nextafter(a, b)")),
+    Function("nextafter", np.nextafter, _kinds(f="pycuda::next_number<S1>(a, b)")),
     Function("ldexp", np.ldexp, _kinds(f="ldexp(a, (int)b)")),
     Function("frexp", np.frexp, _kinds(f="int e; x = frexp(a, &e); y = e"), 2),
     Function("modf", np.modf, _kinds(f="x = copysign(isinf(a) ? L1(0) : a - trunc(a), a); y = trunc(a)"), 2),

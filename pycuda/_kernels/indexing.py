@@ -55,9 +55,9 @@ def _flag(value: bool) -> str:
 
 
 @context_dependent_memoize
-def pick(itemsize: int, number: str, mode: str, put: bool, rooms: int):
+def pick(element: str, number: str, mode: str, put: bool, rooms: int):
     """Function(array, numbers, other, error, plan): gather, or scatter."""
-    text = _PICK.format(element=elements.raw(itemsize), number=number, mode=mode, put=_flag(put), rooms=rooms)
+    text = _PICK.format(element=element, number=number, mode=mode, put=_flag(put), rooms=rooms)
     function = SourceModule(text, options=[], no_extern_c=True).get_function("pick")
     function.prepare(f"PPPP{_walk_size(rooms)}s")
     return function

@@ -1,4 +1,4 @@
-"""What callers pass where a kernel of theirs takes a vector."""
+"""The vector arguments of a user's kernel: their layouts, and the checks before a launch."""
 
 from __future__ import annotations
 

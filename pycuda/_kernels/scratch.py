@@ -38,6 +38,7 @@ def area(stream, nbytes: int):
     """An allocation of at least WORDS + nbytes bytes for the next kernel in the stream, whose first WORDS
     bytes are 0. The caller holds it until the kernel is launched.
     """
+    stream = drv.current_stream() if stream is None else stream
     if stream is not None and not isinstance(stream, drv.Stream):
         # Nothing says when this stream is gone and its handle another's: freeing waits for the kernel.
         return _new(WORDS + nbytes, stream)
@@ -75,6 +76,7 @@ class States:
 
 def states(stream, count: int, room: int) -> tuple[States, int]:
     """States with at least so many entries and bytes, and the number of a launch."""
+    stream = drv.current_stream() if stream is None else stream
     if stream is not None and not isinstance(stream, drv.Stream):
         found = States(stream, count, room)
         return found, found.launch()

@@ -80,4 +80,9 @@ PYCUDA_CALLABLE complex<float>::complex(const complex<double> &z)
 
 #undef PYCUDA_CALLABLE
 
+// Kernels made here say themselves when they need more than arithmetic: it is what takes time to compile.
+#ifndef PYCUDA_COMPLEX_ARITHMETIC_ONLY
+#include "pycuda-complex-functions.hpp"
+#endif
+
 #endif

@@ -1,5 +1,6 @@
 // What lies in memory and what is computed with: half and bfloat16 are 16 bits there and float here, a NumPy
-// bool is a byte. No header of CUDA's is needed, which keeps generated kernels quick to compile.
+// bool is a byte. No header of CUDA's is needed, which keeps generated kernels quick to compile. Complex numbers
+// take part where pycuda-complex.hpp was included before.
 #ifndef PYCUDA_ELEMENTS_HPP
 #define PYCUDA_ELEMENTS_HPP
 
@@ -10,6 +11,8 @@ typedef long long index_t;
 struct alignas(2) half_bits { unsigned short bits; };
 struct alignas(2) bfloat16_bits { unsigned short bits; };
 struct truth { unsigned char byte; };
+// Elements that are only moved, of a size that no number has.
+template <int N, class Word> struct Bytes { Word words[N]; };
 
 // value(stored) is what an element stands for.
 template <class T> __device__ __forceinline__ const T &value(const T &x) { return x; }
@@ -25,21 +28,80 @@ __device__ __forceinline__ float value(bfloat16_bits x) { return __uint_as_float
 
 __device__ __forceinline__ bool value(truth x) { return x.byte != 0; }
 
-// put(stored, x) rounds x to what is stored.
-template <class T, class X> __device__ __forceinline__ void put(T &to, const X &x) { to = T(x); }
+// ---- a number as another type, as NumPy casts it: what is not 0 is true, the real part stands for a complex
+// number, and what fits no narrow integer wraps
+
+template <class X> __device__ __forceinline__ bool is_true(const X &x) { return x != X(0); }
+
+template <class A> struct To {
+    template <class X> static __device__ __forceinline__ A from(const X &x) { return A(x); }
+#ifdef PYCUDA_COMPLEX_HPP
+    template <class R> static __device__ __forceinline__ A from(const complex<R> &x) { return To<A>::from(x.real()); }
+#endif
+};
+
+// Narrow integers by way of a wide one: the conversion from floats stops at their limits.
+template <class A> struct ToNarrow {
+    template <class X> static __device__ __forceinline__ A from(const X &x) { return A(x); }
+    static __device__ __forceinline__ A from(float x) { return A((int)x); }
+    static __device__ __forceinline__ A from(double x) { return A((int)x); }
+#ifdef PYCUDA_COMPLEX_HPP
+    template <class R> static __device__ __forceinline__ A from(const complex<R> &x) { return A((int)x.real()); }
+#endif
+};
+template <> struct To<signed char> : ToNarrow<signed char> {};
+template <> struct To<unsigned char> : ToNarrow<unsigned char> {};
+template <> struct To<short> : ToNarrow<short> {};
+template <> struct To<unsigned short> : ToNarrow<unsigned short> {};
+
+template <> struct To<bool> {
+    template <class X> static __device__ __forceinline__ bool from(const X &x) { return is_true(x); }
+};
+
+#ifdef PYCUDA_COMPLEX_HPP
+template <class R> __device__ __forceinline__ bool is_true(const complex<R> &x)
+{
+    return x.real() != 0 || x.imag() != 0;
+}
+
+template <class R> struct To<complex<R> > {
+    template <class X> static __device__ __forceinline__ complex<R> from(const X &x) { return complex<R>(R(x), R(0)); }
+    template <class X> static __device__ __forceinline__ complex<R> from(const complex<X> &x)
+    {
+        return complex<R>(R(x.real()), R(x.imag()));
+    }
+};
+#endif
+
+// ---- put(stored, x) casts x and rounds it, to nearest even, to what is stored
+
+template <class T, class X> __device__ __forceinline__ void put(T &to, const X &x) { to = To<T>::from(x); }
 
 __device__ __forceinline__ void put(half_bits &to, float x)
 {
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
 }
 
+__device__ __forceinline__ void put(half_bits &to, double x)
+{
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(to.bits) : "d"(x));
+}
+
+template <class X> __device__ __forceinline__ void put(half_bits &to, const X &x) { put(to, To<float>::from(x)); }
+
 __device__ __forceinline__ void put(bfloat16_bits &to, float x)
 {
     unsigned bits = __float_as_uint(x);
-    to.bits = x != x ? 0x7fc0 : (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    to.bits = x != x ? 0x7fc0 | (bits >> 16 & 0x8000) : (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-__device__ __forceinline__ void put(truth &to, bool x) { to.byte = x; }
+template <class X> __device__ __forceinline__ void put(bfloat16_bits &to, const X &x) { put(to, To<float>::from(x)); }
+
+template <class X> __device__ __forceinline__ void put(truth &to, const X &x) { to.byte = To<bool>::from(x); }
+
+#ifdef PYCUDA_COMPLEX_HPP
+template <class R> __device__ __forceinline__ void put(half_bits &to, const complex<R> &x) { put(to, x.real()); }
+#endif
 
 // The whole quotient, by the short division where both fit 32 bits.
 __device__ __forceinline__ index_t quotient(index_t a, index_t b)

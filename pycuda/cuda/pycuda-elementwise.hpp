@@ -1,25 +1,15 @@
-// What the kernels of elementwise operations are made of: storage types, conversions, the two parameter blocks, and
-// functions that C++ lacks or has with other results than NumPy.
+// What the kernels of elementwise operations are made of: the two parameter blocks, and functions that C++ lacks or
+// has with other results than NumPy. Elements and their conversions are those of pycuda-elements.hpp.
 #ifndef PYCUDA_ELEMENTWISE_HPP
 #define PYCUDA_ELEMENTWISE_HPP
+
+#include "pycuda-elements.hpp"
 
 #define PYCUDA_INLINE __device__ __forceinline__
 
 namespace pycuda {
 
-// ---- storage types: what lies in memory. Arithmetic is done in another type where these have none.
-
-struct half { unsigned short bits; };
-struct boolean { unsigned char value; };
-template <int N, class Word> struct bytes { Word words[N]; };
-
 template <class T, int N> struct alignas(N == 1 ? alignof(T) : sizeof(T) * N) Vector { T at[N]; };
-
-// One operand: an address, or the value of a scalar.
-struct alignas(16) Slot { unsigned char bytes[16]; };
-
-template <class T> PYCUDA_INLINE T slot_value(const Slot &slot) { return *(const T *)slot.bytes; }
-template <class T> PYCUDA_INLINE T *slot_address(const Slot &slot) { return *(T *const *)slot.bytes; }
 
 // x / divisor for x < 2^31
 struct Divider {
@@ -27,23 +17,15 @@ struct Divider {
     PYCUDA_INLINE unsigned divide(unsigned x) const { return (__umulhi(x, factor) + x) >> shift; }
 };
 
-// Every operand is dense in the same order, or one element for all (uniform: a bit each).
-template <int N> struct Flat {
-    unsigned long long n, uniform;
-    Slot slots[N];
-};
-
 // N operands over D axes, the innermost last; strides in bytes.
-template <int N, int D> struct Strided {
-    unsigned long long n, uniform;
-    Slot slots[N];
+template <int N, int D> struct OperandAxes {
     long long strides[N][D];
     unsigned long long shape[D];
     Divider dividers[D];
 };
 
 template <bool Wide, int N, int D>
-PYCUDA_INLINE void find_offsets(const Strided<N, D> &p, unsigned long long i, long long (&offsets)[N])
+PYCUDA_INLINE void find_offsets(const OperandAxes<N, D> &p, unsigned long long i, long long (&offsets)[N])
 {
 #pragma unroll
     for (int k = 0; k < N; k++) offsets[k] = 0;
@@ -57,108 +39,18 @@ PYCUDA_INLINE void find_offsets(const Strided<N, D> &p, unsigned long long i, lo
     }
 }
 
-// ---- conversions between storage and what is computed with
-
-PYCUDA_INLINE float half_to_float(half h)
+// An element as a number, a number as an element, of any types.
+template <class T, class From> PYCUDA_INLINE T convert(const From &x)
 {
-    float f;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h.bits));
-    return f;
-}
-PYCUDA_INLINE half to_half(float f)
-{
-    half h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
-    return h;
-}
-PYCUDA_INLINE half to_half(double f)
-{
-    half h;
-    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(h.bits) : "d"(f));
-    return h;
+    T result;
+    put(result, value(x));
+    return result;
 }
 
-template <class To, class From> struct Convert {
-    static PYCUDA_INLINE To from(const From &x) { return static_cast<To>(x); }
-};
-template <class T> struct Convert<T, T> {
-    static PYCUDA_INLINE T from(const T &x) { return x; }
-};
-template <class To> struct Convert<To, half> {
-    static PYCUDA_INLINE To from(const half &x) { return Convert<To, float>::from(half_to_float(x)); }
-};
-template <class From> struct Convert<half, From> {
-    static PYCUDA_INLINE half from(const From &x) { return to_half(Convert<float, From>::from(x)); }
-};
-template <> struct Convert<half, half> {
-    static PYCUDA_INLINE half from(const half &x) { return x; }
-};
-template <> struct Convert<half, double> {
-    static PYCUDA_INLINE half from(const double &x) { return to_half(x); }
-};
-template <class To> struct Convert<To, boolean> {
-    static PYCUDA_INLINE To from(const boolean &x) { return Convert<To, bool>::from(x.value != 0); }
-};
-template <class From> struct Convert<boolean, From> {
-    static PYCUDA_INLINE boolean from(const From &x)
-    {
-        boolean b = {(unsigned char)Convert<bool, From>::from(x)};
-        return b;
-    }
-};
-template <> struct Convert<boolean, boolean> {
-    static PYCUDA_INLINE boolean from(const boolean &x) { return x; }
-};
-template <> struct Convert<boolean, half> {
-    static PYCUDA_INLINE boolean from(const half &x)
-    {
-        boolean b = {(unsigned char)((x.bits & 0x7fff) != 0)};
-        return b;
-    }
-};
-template <> struct Convert<half, boolean> {
-    static PYCUDA_INLINE half from(const boolean &x)
-    {
-        half h = {(unsigned short)(x.value ? 0x3c00 : 0)};
-        return h;
-    }
-};
-// From a float to a narrow integer by way of a wide one, as NumPy's compilers do: values that fit no narrow integer wrap.
-#define PYCUDA_NARROW(To, From)                                                                          \
-    template <> struct Convert<To, From> {                                                               \
-        static PYCUDA_INLINE To from(const From &x) { return (To)(int)x; }                               \
-    };
-PYCUDA_NARROW(signed char, float)
-PYCUDA_NARROW(unsigned char, float)
-PYCUDA_NARROW(short, float)
-PYCUDA_NARROW(unsigned short, float)
-PYCUDA_NARROW(signed char, double)
-PYCUDA_NARROW(unsigned char, double)
-PYCUDA_NARROW(short, double)
-PYCUDA_NARROW(unsigned short, double)
-
-template <class To, class From> PYCUDA_INLINE To convert(const From &x) { return Convert<To, From>::from(x); }
-
-// ---- loads and stores of the flat kernel
-
-template <class T, int V, int N>
-PYCUDA_INLINE Vector<T, V> load(const Flat<N> &p, int k, unsigned long long i)
+template <int V, class T> PYCUDA_INLINE Vector<T, V> &vector_at(T *at) { return *(Vector<T, V> *)at; }
+template <int V, class T> PYCUDA_INLINE const Vector<T, V> &vector_at(const T *at)
 {
-    const T *address = slot_address<const T>(p.slots[k]);
-    if (p.uniform >> k & 1) {
-        Vector<T, V> all;
-        const T one = *address;
-#pragma unroll
-        for (int v = 0; v < V; v++) all.at[v] = one;
-        return all;
-    }
-    return *(const Vector<T, V> *)(address + i);
-}
-
-template <class T, int V, int N>
-PYCUDA_INLINE void store(const Flat<N> &p, int k, unsigned long long i, const Vector<T, V> &values)
-{
-    *(Vector<T, V> *)(slot_address<T>(p.slots[k]) + i) = values;
+    return *(const Vector<T, V> *)at;
 }
 
 // ---- integers
@@ -204,25 +96,31 @@ template <class T> PYCUDA_INLINE T shift_right(T a, T count)
 {
     return (unsigned long long)count < sizeof(T) * 8 ? (T)(a >> count) : is_signed<T>::value && a < 0 ? T(-1) : T(0);
 }
-template <class T> PYCUDA_INLINE T gcd(T a, T b)
+// Of magnitudes, which the lowest number has in unsigned types alone; a result that does not fit wraps.
+template <bool Wide> struct Magnitude { typedef unsigned type; };
+template <> struct Magnitude<true> { typedef unsigned long long type; };
+
+template <class U, class T> PYCUDA_INLINE U magnitude(T a) { return is_signed<T>::value && a < T(0) ? 0 - (U)a : (U)a; }
+
+template <class U> PYCUDA_INLINE U gcd_of(U a, U b)
 {
-    if (is_signed<T>::value) {
-        if (a < 0) a = (T)-a;
-        if (b < 0) b = (T)-b;
-    }
     while (a != 0) {
-        T c = a;
-        a = (T)(b % a);
+        U c = a;
+        a = b % a;
         b = c;
     }
     return b;
 }
+template <class T> PYCUDA_INLINE T gcd(T a, T b)
+{
+    typedef typename Magnitude<(sizeof(T) > 4)>::type U;
+    return (T)gcd_of<U>(magnitude<U>(a), magnitude<U>(b));
+}
 template <class T> PYCUDA_INLINE T lcm(T a, T b)
 {
-    T divisor = gcd(a, b);
-    if (divisor == 0) return 0;
-    T product = (T)(a / divisor * b);
-    return is_signed<T>::value && product < 0 ? (T)-product : product;
+    typedef typename Magnitude<(sizeof(T) > 4)>::type U;
+    const U x = magnitude<U>(a), y = magnitude<U>(b), divisor = gcd_of<U>(x, y);
+    return divisor == 0 ? T(0) : (T)(x / divisor * y);
 }
 
 // ---- comparisons: integers of different signs as numbers, complex numbers by real part, then imaginary part
@@ -260,37 +158,6 @@ template <class T> struct Order<complex<T>, complex<T> > {
     static PYCUDA_INLINE bool equal(Z a, Z b) { return a._M_re == b._M_re && a._M_im == b._M_im; }
 };
 template <class T> PYCUDA_INLINE bool is_nan(const complex<T> &z) { return z._M_re != z._M_re || z._M_im != z._M_im; }
-template <class T> struct Convert<bool, complex<T> > {
-    static PYCUDA_INLINE bool from(const complex<T> &z) { return z._M_re != T(0) || z._M_im != T(0); }
-};
-template <class To, class T> struct Convert<To, complex<T> > {
-    static PYCUDA_INLINE To from(const complex<T> &z) { return Convert<To, T>::from(z._M_re); }
-};
-template <class T, class From> struct Convert<complex<T>, From> {
-    static PYCUDA_INLINE complex<T> from(const From &x) { return complex<T>(Convert<T, From>::from(x), T(0)); }
-};
-template <class T, class U> struct Convert<complex<T>, complex<U> > {
-    static PYCUDA_INLINE complex<T> from(const complex<U> &z) { return complex<T>((T)z._M_re, (T)z._M_im); }
-};
-template <class T> struct Convert<complex<T>, complex<T> > {
-    static PYCUDA_INLINE complex<T> from(const complex<T> &z) { return z; }
-};
-template <class T> struct Convert<complex<T>, half> {
-    static PYCUDA_INLINE complex<T> from(const half &x) { return complex<T>((T)half_to_float(x), T(0)); }
-};
-template <class T> struct Convert<complex<T>, boolean> {
-    static PYCUDA_INLINE complex<T> from(const boolean &x) { return complex<T>(T(x.value != 0), T(0)); }
-};
-template <class T> struct Convert<half, complex<T> > {
-    static PYCUDA_INLINE half from(const complex<T> &z) { return Convert<half, T>::from(z._M_re); }
-};
-template <class T> struct Convert<boolean, complex<T> > {
-    static PYCUDA_INLINE boolean from(const complex<T> &z)
-    {
-        boolean b = {(unsigned char)Convert<bool, complex<T> >::from(z)};
-        return b;
-    }
-};
 #endif
 
 template <class A, class B> PYCUDA_INLINE bool less(const A &a, const B &b) { return Order<A, B>::less(a, b); }
@@ -310,6 +177,27 @@ template <class T> PYCUDA_INLINE T fminimum(const T &a, const T &b) { return is_
 
 // ---- floats
 
+// A side that is lost in rounding is left out: CUDA's hypot may round the largest numbers up to infinity.
+template <class T> PYCUDA_INLINE T hypotenuse(T a, T b)
+{
+    const T x = ::fabs(a), y = ::fabs(b), lost = sizeof(T) == 4 ? T(1e-4) : T(3e-9);
+    if (x <= y * lost) return y;
+    return y <= x * lost ? x : ::hypot(x, y);
+}
+// The number after a towards b, among those that Stored can hold.
+template <class Stored> PYCUDA_INLINE float next_number(float a, float b)
+{
+    Stored next;
+    put(next, a);
+    if (a == b || a != a || b != b) return a == b ? a : a + b;
+    if (a == 0)
+        next.bits = b < 0 ? 0x8001 : 1;
+    else
+        next.bits += (a < b) == (a > 0) ? 1 : -1;
+    return value(next);
+}
+template <> PYCUDA_INLINE float next_number<float>(float a, float b) { return ::nextafter(a, b); }
+template <class Stored> PYCUDA_INLINE double next_number(double a, double b) { return ::nextafter(a, b); }
 // Python's divmod: the remainder has the sign of the divisor, the quotient is whole.
 template <class T> PYCUDA_INLINE T float_divmod(T a, T b, T &remainder)
 {
@@ -356,7 +244,39 @@ template <class T> PYCUDA_INLINE T log_sum_exp2(T a, T b)
     T d = a - b;
     return d > 0 ? a + log2_e * log1p(exp2(-d)) : d <= 0 ? b + log2_e * log1p(exp2(d)) : d;
 }
-template <class T> PYCUDA_INLINE T sign(const T &a) { return is_nan(a) ? a : a > T(0) ? T(1) : a < T(0) ? T(-1) : T(0); }
+template <class T> PYCUDA_INLINE T sign(const T &a)
+{
+    if (is_nan(a)) return a;
+    return a > T(0) ? T(1) : is_signed<T>::value && a < T(0) ? T(-1) : T(0);
+}
+
+// ---- complex numbers, in NumPy's steps
+
+#ifdef PYCUDA_COMPLEX_HPP
+// One product of each sum is fused, as in NumPy's loops for processors that can.
+template <class T> PYCUDA_INLINE complex<T> product(const complex<T> &a, const complex<T> &b)
+{
+    return complex<T>(::fma(a._M_re, b._M_re, -(a._M_im * b._M_im)), ::fma(a._M_re, b._M_im, a._M_im * b._M_re));
+}
+// z / |z|; of two infinities there is no direction.
+template <class T> PYCUDA_INLINE complex<T> sign(const complex<T> &z)
+{
+    const T x = z._M_re, y = z._M_im, length = hypotenuse(x, y);
+    if (length == 0) return complex<T>();
+    if (!isinf(length)) return complex<T>(x / length, y / length);
+    if (isinf(x) && isinf(y)) return complex<T>(x - x, x - x);
+    return isinf(x) ? complex<T>(::copysign(T(1), x), T(0)) : complex<T>(T(0), ::copysign(T(1), y));
+}
+template <class T> PYCUDA_INLINE complex<T> reciprocal(const complex<T> &z)
+{
+    if (::fabs(z._M_im) <= ::fabs(z._M_re)) {
+        const T ratio = z._M_im / z._M_re, scale = z._M_re + z._M_im * ratio;
+        return complex<T>(T(1) / scale, -ratio / scale);
+    }
+    const T ratio = z._M_re / z._M_im, scale = z._M_re * ratio + z._M_im;
+    return complex<T>(ratio / scale, T(-1) / scale);
+}
+#endif
 
 } // namespace pycuda
 

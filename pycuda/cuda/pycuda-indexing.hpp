@@ -7,9 +7,6 @@
 
 namespace pycuda {
 
-// Elements that are only moved, of a size that no vector type has.
-template <int N> struct Bytes { unsigned char byte[N]; };
-
 // What becomes of a number that no element has.
 enum Mode { RAISE, WRAP, CLIP, OFFSET }; // OFFSET: numbers are bytes, and were checked
 

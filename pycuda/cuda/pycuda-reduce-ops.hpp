@@ -17,22 +17,9 @@ template <class A> struct Zero {
 template <class A> __device__ __forceinline__ A zero() { return Zero<A>::value(); }
 
 template <class X> __device__ __forceinline__ bool is_nan(const X &x) { return x != x; }
-template <class X> __device__ __forceinline__ bool is_true(const X &x) { return x != X(0); }
 template <class X> __device__ __forceinline__ bool less(const X &a, const X &b) { return a < b; }
 // The square of the distance from 0.
 template <class X> __device__ __forceinline__ X square(const X &x) { return x * x; }
-
-// A number as another type, as NumPy casts it: what is not 0 is true, the real part stands for a complex number.
-template <class A> struct To {
-    template <class X> static __device__ __forceinline__ A from(const X &x) { return A(x); }
-#ifdef PYCUDA_COMPLEX_HPP
-    template <class R> static __device__ __forceinline__ A from(const complex<R> &x) { return A(x.real()); }
-#endif
-};
-
-template <> struct To<bool> {
-    template <class X> static __device__ __forceinline__ bool from(const X &x) { return is_true(x); }
-};
 
 // Sums to means: whole numbers by way of double.
 template <class A> __device__ __forceinline__ A mean(A sum, index_t count) { return A((double)sum / (double)count); }
@@ -48,22 +35,9 @@ template <class R> __device__ __forceinline__ complex<R> mean(const complex<R> &
     return complex<R>(sum.real() / R(count), sum.imag() / R(count));
 }
 
-template <class R> struct To<complex<R> > {
-    template <class X> static __device__ __forceinline__ complex<R> from(const X &x) { return complex<R>(R(x), R(0)); }
-    template <class X> static __device__ __forceinline__ complex<R> from(const complex<X> &x)
-    {
-        return complex<R>(R(x.real()), R(x.imag()));
-    }
-};
-
 template <class R> __device__ __forceinline__ bool is_nan(const complex<R> &x)
 {
     return is_nan(x.real()) || is_nan(x.imag());
-}
-
-template <class R> __device__ __forceinline__ bool is_true(const complex<R> &x)
-{
-    return x.real() != 0 || x.imag() != 0;
 }
 
 template <class R> __device__ __forceinline__ bool less(const complex<R> &a, const complex<R> &b)

@@ -81,6 +81,9 @@ def take(capsule):
 take.names = []
 
 
+lent = set()  # producers of what is not deleted yet, which live until then
+
+
 class Producer:
     """Another library's array over the memory of a GPUArray (or of a NumPy array), which only has DLPack."""
 
@@ -123,12 +126,14 @@ class Producer:
 
         def delete(_):
             self.deleted += 1
+            lent.discard(self)
 
         managed.deleter = (VersionedDeleter if self.versioned else PlainDeleter)(delete)
         if self.versioned:
             managed.version[:] = self.changes.get("version", (1, 3))
             managed.flags = self.changes.get("flags", 0)
         self.kept.append(managed)
+        lent.add(self)
         return managed
 
     def __dlpack__(self, **asked):

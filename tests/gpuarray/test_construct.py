@@ -181,20 +181,24 @@ def test_allocator():
     assert asked == [60, 60]
     GPUArray(0, np.float32, allocator)
     assert asked == [60, 60]
-    assert GPUArray(1, np.float32).allocator is drv.mem_alloc
+    assert GPUArray(1, np.float32).allocator is drv.default_allocate
+    assert type(GPUArray(1, np.float32, drv.mem_alloc).gpudata) is drv.DeviceAllocation
     with pytest.raises(ZeroDivisionError):
         GPUArray(1, np.float32, lambda size: 1 // 0)
 
 
 def test_array_owns_its_memory():
-    before = drv._live_objects()["DeviceAllocation"]
+    def living():
+        return drv._live_objects()["PooledDeviceAllocation"]
+
+    before = living()
     array = GPUArray(1000, np.float32)
     view = array[10:]
-    assert drv._live_objects()["DeviceAllocation"] == before + 1
+    assert living() == before + 1
     del array
-    assert drv._live_objects()["DeviceAllocation"] == before + 1
+    assert living() == before + 1
     del view
-    assert drv._live_objects()["DeviceAllocation"] == before
+    assert living() == before
 
 
 def test_freed_memory():

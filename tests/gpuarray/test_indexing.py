@@ -121,6 +121,14 @@ def test_single_truths_and_empty_lists():
         np.testing.assert_array_equal(array[index].get(), host[index])
 
 
+@pytest.mark.parametrize("part, whole", [(np.float32, np.complex64), (np.float64, np.complex128)])
+def test_complex_numbers_are_aligned_as_their_parts(part, whole):
+    host = np.arange(9, dtype=part)
+    array = gpuarray.to_gpu(host)[1:].view(whole)
+    picked = array[gpuarray.to_gpu(np.array([3, 0, 2]))]
+    np.testing.assert_array_equal(picked.get(), host[1:].view(whole)[[3, 0, 2]])
+
+
 def test_structures():
     host = np.zeros(6, [("x", "f4"), ("y", "i4"), ("z", "i4")])
     array = gpuarray.to_gpu(host)

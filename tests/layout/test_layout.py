@@ -165,3 +165,8 @@ def test_every_environment_variable_of_ours_has_a_row():
     documented = (ROOT / "README.md").read_text() + (ROOT / "docs" / "cpu_device.md").read_text()
     documented += (ROOT / "docs" / "compiler.md").read_text()
     assert [name for name in known if name not in documented and "PYCUDA_FAULT" not in name] == []
+
+
+def test_how_half_is_stored_stands_in_one_header():
+    headers = sorted((ROOT / "pycuda" / "cuda").glob("*.hpp"))
+    assert [path.name for path in headers if "cvt.rn.f16" in path.read_text()] == ["pycuda-elements.hpp"]

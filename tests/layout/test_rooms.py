@@ -16,7 +16,7 @@ EXT = {
     "ext/context": {"convert"},
     "ext/stream": {"context", "convert", "memory"},
     "ext/memory": {"context", "convert", "gpuarray", "stream"},
-    "ext/gpuarray": {"context", "convert", "launch", "memory"},
+    "ext/gpuarray": {"context", "convert", "launch", "memory", "stream"},
     "ext/code": {"context", "convert", "launch", "texture"},
     "ext/texture": {"context", "convert", "gpuarray", "launch", "memory"},
     "ext/launch": {"code", "convert", "gpuarray", "memory", "stream", "texture"},

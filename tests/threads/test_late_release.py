@@ -100,7 +100,8 @@ MAKE = {
     "pooled host": (lambda: host_pool.allocate(SIZE, np.int8), None, None),
     "pool": (lambda: DeviceMemoryPool().allocate(SIZE), *ALLOC),
     "host pool": (lambda: PageLockedMemoryPool().allocate(SIZE, np.int8), "cuMemHostAlloc", "cuMemFreeHost"),
-    "gpuarray": (lambda: gpuarray.zeros(SIZE, np.int8), *ALLOC),
+    "gpuarray": (lambda: gpuarray.zeros(SIZE, np.int8, drv.mem_alloc), *ALLOC),
+    "pooled gpuarray": (lambda: gpuarray.zeros(SIZE, np.int8), None, None),
     "context": (owned_context, "cuCtxCreate", "cuCtxDestroy"),
     "another context's": (graveyard, "cuCtxCreate", "cuCtxDestroy"),
     "primary context": (retained, "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease"),
@@ -140,7 +141,8 @@ print(outstanding() - before, live() == alive, pool.active_bytes + host_pool.act
 KINDS = [
     "memory", "managed", "page-locked", "registered", "array", "texture", "surface", "surface's array",
     "reference", "module", "function", "linker", "stream", "event", "pooled", "pooled host", "pool",
-    "host pool", "gpuarray", "context", "another context's", "primary context", "argument",
+    "host pool", "gpuarray", "pooled gpuarray", "context", "another context's", "primary context",
+    "argument",
 ]  # fmt: skip
 
 

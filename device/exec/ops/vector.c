@@ -68,11 +68,17 @@ static bool is_aligned(const Access *x, uint64_t address, bool local)
         if (p) memcpy(c->stage + (uint32_t)l * c->x.size + skip, p, part.count * each); \
         return p != NULL; \
     } \
+    /* The bytes of all lanes where they lie together, else NULL. */ \
+    static uint8_t *dense_##space(const Chunk *c) \
+    { \
+        const Access *x = &c->x; \
+        return dense ? at_##space##_lane(x, 0, address_of(x, 0), (uint64_t)x->size * WARP_LANES) : NULL; \
+    } \
     static const uint8_t *fetch_##space(Chunk *c) \
     { \
         const Access *x = &c->x; \
-        const uint8_t *p; \
-        if (dense && (p = at_##space##_lane(x, 0, address_of(x, 0), (uint64_t)x->size * WARP_LANES))) return p; \
+        const uint8_t *p = dense_##space(c); \
+        if (p) return p; \
         for (uint32_t rest = x->w->mask; rest; rest &= rest - 1) { \
             int l = __builtin_ctz(rest); \
             p = at_##space##_lane(x, l, address_of(x, l), x->size); \
@@ -89,10 +95,6 @@ static bool is_aligned(const Access *x, uint64_t address, bool local)
     { \
         const Access *x = &c->x; \
         uint8_t *p; \
-        if (dense && (p = at_##space##_lane(x, 0, address_of(x, 0), (uint64_t)x->size * WARP_LANES))) { \
-            memcpy(p, c->stage, (size_t)x->size * WARP_LANES); \
-            return true; \
-        } \
         for (uint32_t rest = x->w->mask; rest; rest &= rest - 1) { \
             int l = __builtin_ctz(rest); \
             p = at_##space##_lane(x, l, address_of(x, l), x->size); \
@@ -154,66 +156,139 @@ static uint8_t *element_row(Warp *w, const Insn *i, uint32_t e, uint32_t part)
         else COLLECT_ELEMENT(M, stride) \
     }
 
-#define LOAD_VECTOR(space, M, R, kind) \
-    static const Insn *ldv_##space##_##kind(Warp *w, const Insn *i) \
+/* The rows of a vector of 2 or 4 elements that are all there; false for others. */
+static bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
+{
+    if (count != 2 && count != 4) return false;
+    for (uint32_t e = 0; e < count; e++)
+        if (!(rows[e] = element_row(w, i, e, 0))) return false;
+    return true;
+}
+
+/* All elements in one loop, which becomes a transpose in registers: for all lanes, and elements that lie in
+ * memory as they do in rows. False, and nothing was done, where it does not fit. Loads fetch what the next warp
+ * will most likely ask for. */
+#define GROUP_FNS(T, kind) \
+    static bool spread_group_##kind(Warp *w, const Insn *i, uint32_t count, const uint8_t *bytes) \
+    { \
+        const T *from = (const T *)(const void *)bytes; \
+        const uint32_t size = count * (uint32_t)sizeof(T) * WARP_LANES; \
+        void *rows[4]; \
+        if (!group_rows(w, i, count, rows)) return false; \
+        for (uint32_t k = 0; k < size; k += 64) __builtin_prefetch(bytes + size + k); \
+        T *d0 = rows[0], *d1 = rows[1]; \
+        if (count == 2) { \
+            LANES_LOOP { d0[l] = from[2 * l]; d1[l] = from[2 * l + 1]; } \
+            return true; \
+        } \
+        T *d2 = rows[2], *d3 = rows[3]; \
+        LANES_LOOP { \
+            d0[l] = from[4 * l]; d1[l] = from[4 * l + 1]; d2[l] = from[4 * l + 2]; d3[l] = from[4 * l + 3]; \
+        } \
+        return true; \
+    } \
+    static bool collect_group_##kind(Warp *w, const Insn *i, uint32_t count, uint8_t *bytes) \
+    { \
+        T *to = (T *)(void *)bytes; \
+        void *rows[4]; \
+        if (!group_rows(w, i, count, rows)) return false; \
+        const T *b0 = rows[0], *b1 = rows[1]; \
+        if (count == 2) { \
+            LANES_LOOP { to[2 * l] = b0[l]; to[2 * l + 1] = b1[l]; } \
+            return true; \
+        } \
+        const T *b2 = rows[2], *b3 = rows[3]; \
+        LANES_LOOP { \
+            to[4 * l] = b0[l]; to[4 * l + 1] = b1[l]; to[4 * l + 2] = b2[l]; to[4 * l + 3] = b3[l]; \
+        } \
+        return true; \
+    }
+GROUP_FNS(u16, b16_16)
+GROUP_FNS(u32, b32_32)
+GROUP_FNS(u64, b64_64)
+
+/* Other kinds have no such loop. */
+static bool spread_group_none(Warp *w, const Insn *i, uint32_t count, const uint8_t *bytes)
+{
+    (void)w, (void)i, (void)count, (void)bytes;
+    return false;
+}
+static bool collect_group_none(Warp *w, const Insn *i, uint32_t count, uint8_t *bytes)
+{
+    (void)w, (void)i, (void)count, (void)bytes;
+    return false;
+}
+
+#define LOAD_FORM(space, M, R, kind, group, form, all) \
+    HANDLER(ldv_##space##_##kind, form) \
     { \
         const uint32_t count = i->mods & MEM_COUNT; \
-        Chunk c = {.x = {w, i, count * (uint32_t)sizeof(M), false}}; \
+        Chunk c; \
+        c.x = (Access){w, i, count * (uint32_t)sizeof(M), false}; \
         const uint8_t *bytes = fetch_##space(&c); \
         if (!bytes) return NULL; \
         if (i->mods & MEM_STRONG) warp_may_spin(w, FUEL_SPIN); \
+        if (all && spread_group_##group(w, i, count, bytes)) return i + 1; \
         for (uint32_t e = 0; e < count; e++) \
             spread_##kind(w, (R *)(void *)element_row(w, i, e, 0), bytes + e * sizeof(M), c.x.size); \
         return i + 1; \
-    } \
-    HANDLER(ldv_##space##_##kind, full) { return ldv_##space##_##kind(w, i); } \
-    HANDLER(ldv_##space##_##kind, part) { return ldv_##space##_##kind(w, i); }
+    }
+#define LOAD_VECTOR(space, M, R, kind, group) \
+    LOAD_FORM(space, M, R, kind, group, full, true) \
+    LOAD_FORM(space, M, R, kind, group, part, false)
 
-#define STORE_VECTOR(space, M, R, kind) \
-    static const Insn *stv_##space##_##kind(Warp *w, const Insn *i) \
+#define COLLECT_ALL(R, M, kind, bytes) \
+    for (uint32_t e = 0; e < count; e++) \
+        collect_##kind((const R *)(const void *)element_row(w, i, e, 0), bytes + e * sizeof(M), c.x.size);
+
+#define STORE_FORM(space, M, R, kind, group, form, all) \
+    HANDLER(stv_##space##_##kind, form) \
     { \
         const uint32_t count = i->mods & MEM_COUNT; \
-        Chunk c = {.x = {w, i, count * (uint32_t)sizeof(M), true}}; \
-        for (uint32_t e = 0; e < count; e++) \
-            collect_##kind((const R *)(const void *)element_row(w, i, e, 0), c.stage + e * sizeof(M), c.x.size); \
-        return put_##space(&c) ? i + 1 : NULL; \
-    } \
-    HANDLER(stv_##space##_##kind, full) { return stv_##space##_##kind(w, i); } \
-    HANDLER(stv_##space##_##kind, part) { return stv_##space##_##kind(w, i); }
+        Chunk c; \
+        c.x = (Access){w, i, count * (uint32_t)sizeof(M), true}; \
+        uint8_t *dense = all ? dense_##space(&c) : NULL, *bytes = dense ? dense : c.stage; \
+        if (!all || !collect_group_##group(w, i, count, bytes)) COLLECT_ALL(R, M, kind, bytes) \
+        return dense || put_##space(&c) ? i + 1 : NULL; \
+    }
+#define STORE_VECTOR(space, M, R, kind, group) \
+    STORE_FORM(space, M, R, kind, group, full, true) \
+    STORE_FORM(space, M, R, kind, group, part, false)
 
-#define LOAD_VECTORS(M, R, kind) \
+#define LOAD_VECTORS(M, R, kind, group) \
     SPREAD_FN(M, R, kind) \
-    LOAD_VECTOR(generic, M, R, kind) LOAD_VECTOR(shared, M, R, kind) LOAD_VECTOR(local, M, R, kind) \
-    LOAD_VECTOR(param, M, R, kind)
-#define STORE_VECTORS(M, R, kind) \
+    LOAD_VECTOR(generic, M, R, kind, group) LOAD_VECTOR(shared, M, R, kind, group) \
+    LOAD_VECTOR(local, M, R, kind, group) LOAD_VECTOR(param, M, R, kind, group)
+#define STORE_VECTORS(M, R, kind, group) \
     COLLECT_FN(M, R, kind) \
-    STORE_VECTOR(generic, M, R, kind) STORE_VECTOR(shared, M, R, kind) STORE_VECTOR(local, M, R, kind)
+    STORE_VECTOR(generic, M, R, kind, group) STORE_VECTOR(shared, M, R, kind, group) \
+    STORE_VECTOR(local, M, R, kind, group)
 
-LOAD_VECTORS(u8, u16, u8_16)
-LOAD_VECTORS(u8, u32, u8_32)
-LOAD_VECTORS(u8, u64, u8_64)
-LOAD_VECTORS(s8, s16, s8_16)
-LOAD_VECTORS(s8, s32, s8_32)
-LOAD_VECTORS(s8, s64, s8_64)
-LOAD_VECTORS(u16, u16, b16_16)
-LOAD_VECTORS(u16, u32, u16_32)
-LOAD_VECTORS(u16, u64, u16_64)
-LOAD_VECTORS(s16, s32, s16_32)
-LOAD_VECTORS(s16, s64, s16_64)
-LOAD_VECTORS(u32, u32, b32_32)
-LOAD_VECTORS(u32, u64, u32_64)
-LOAD_VECTORS(s32, s64, s32_64)
-LOAD_VECTORS(u64, u64, b64_64)
+LOAD_VECTORS(u8, u16, u8_16, none)
+LOAD_VECTORS(u8, u32, u8_32, none)
+LOAD_VECTORS(u8, u64, u8_64, none)
+LOAD_VECTORS(s8, s16, s8_16, none)
+LOAD_VECTORS(s8, s32, s8_32, none)
+LOAD_VECTORS(s8, s64, s8_64, none)
+LOAD_VECTORS(u16, u16, b16_16, b16_16)
+LOAD_VECTORS(u16, u32, u16_32, none)
+LOAD_VECTORS(u16, u64, u16_64, none)
+LOAD_VECTORS(s16, s32, s16_32, none)
+LOAD_VECTORS(s16, s64, s16_64, none)
+LOAD_VECTORS(u32, u32, b32_32, b32_32)
+LOAD_VECTORS(u32, u64, u32_64, none)
+LOAD_VECTORS(s32, s64, s32_64, none)
+LOAD_VECTORS(u64, u64, b64_64, b64_64)
 
-STORE_VECTORS(u8, u16, b8_16)
-STORE_VECTORS(u8, u32, b8_32)
-STORE_VECTORS(u8, u64, b8_64)
-STORE_VECTORS(u16, u16, b16_16)
-STORE_VECTORS(u16, u32, b16_32)
-STORE_VECTORS(u16, u64, b16_64)
-STORE_VECTORS(u32, u32, b32_32)
-STORE_VECTORS(u32, u64, b32_64)
-STORE_VECTORS(u64, u64, b64_64)
+STORE_VECTORS(u8, u16, b8_16, none)
+STORE_VECTORS(u8, u32, b8_32, none)
+STORE_VECTORS(u8, u64, b8_64, none)
+STORE_VECTORS(u16, u16, b16_16, b16_16)
+STORE_VECTORS(u16, u32, b16_32, none)
+STORE_VECTORS(u16, u64, b16_64, none)
+STORE_VECTORS(u32, u32, b32_32, b32_32)
+STORE_VECTORS(u32, u64, b32_64, none)
+STORE_VECTORS(u64, u64, b64_64, b64_64)
 
 /* --- 128 bits ------------------------------------------------------------------------------------------- */
 
@@ -233,11 +308,10 @@ static const Insn *spread_wide(Chunk *c, const uint8_t *bytes, uint32_t count)
     return i + 1;
 }
 
-static void collect_wide(Chunk *c, uint32_t count)
+static void collect_wide(const Chunk *c, uint32_t count, uint8_t *bytes)
 {
     for (uint32_t h = 0; h < 2 * count; h++)
-        collect_b64_64((const u64 *)(const void *)element_row(c->x.w, c->x.i, h / 2, h % 2), c->stage + 8 * h,
-                       c->x.size);
+        collect_b64_64((const u64 *)(const void *)element_row(c->x.w, c->x.i, h / 2, h % 2), bytes + 8 * h, c->x.size);
 }
 
 static const Insn *spread_one(Chunk *c, const uint8_t *bytes)
@@ -250,36 +324,42 @@ static const Insn *spread_one(Chunk *c, const uint8_t *bytes)
     return c->x.i + 1;
 }
 
-static void collect_one(Chunk *c)
+static void collect_one(const Chunk *c, uint8_t *bytes)
 {
     const u64 *b = ROW(const u64, c->x.w, c->x.i->b);
-    collect_b64_64(b, c->stage, c->x.size);
-    collect_b64_64(b + WARP_LANES, c->stage + 8, c->x.size);
+    collect_b64_64(b, bytes, c->x.size);
+    collect_b64_64(b + WARP_LANES, bytes + 8, c->x.size);
 }
 
 #define LOAD_WIDE(space, form) \
     HANDLER(ldv_##space##_b128, form) \
     { \
-        Chunk c = {.x = {w, i, (i->mods & MEM_COUNT) * 16u, false}}; \
+        Chunk c; \
+        c.x = (Access){w, i, (i->mods & MEM_COUNT) * 16u, false}; \
         return spread_wide(&c, fetch_##space(&c), i->mods & MEM_COUNT); \
     } \
     HANDLER(ld_##space##_b128, form) \
     { \
-        Chunk c = {.x = {w, i, 16, false}}; \
+        Chunk c; \
+        c.x = (Access){w, i, 16, false}; \
         return spread_one(&c, fetch_##space(&c)); \
     }
 #define STORE_WIDE(space, form) \
     HANDLER(stv_##space##_b128, form) \
     { \
-        Chunk c = {.x = {w, i, (i->mods & MEM_COUNT) * 16u, true}}; \
-        collect_wide(&c, i->mods & MEM_COUNT); \
-        return put_##space(&c) ? i + 1 : NULL; \
+        Chunk c; \
+        c.x = (Access){w, i, (i->mods & MEM_COUNT) * 16u, true}; \
+        uint8_t *dense = dense_##space(&c); \
+        collect_wide(&c, i->mods & MEM_COUNT, dense ? dense : c.stage); \
+        return dense || put_##space(&c) ? i + 1 : NULL; \
     } \
     HANDLER(st_##space##_b128, form) \
     { \
-        Chunk c = {.x = {w, i, 16, true}}; \
-        collect_one(&c); \
-        return put_##space(&c) ? i + 1 : NULL; \
+        Chunk c; \
+        c.x = (Access){w, i, 16, true}; \
+        uint8_t *dense = dense_##space(&c); \
+        collect_one(&c, dense ? dense : c.stage); \
+        return dense || put_##space(&c) ? i + 1 : NULL; \
     }
 #define WIDE(form) \
     LOAD_WIDE(generic, form) LOAD_WIDE(shared, form) LOAD_WIDE(local, form) LOAD_WIDE(param, form) \

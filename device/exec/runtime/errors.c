@@ -23,7 +23,7 @@ static const int text_codes[] = {
 #undef RUNTIME_TEXT
 };
 
-/* In the order of the codes, one after the other; what an unknown code is told comes last. */
+/* In the order of the codes, one after the other; the text of an unknown code comes last. */
 static const char names[] =
 #define RUNTIME_ERROR(name, code) #name "\0"
 #include "exec/runtime/errors.def"

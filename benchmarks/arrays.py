@@ -1,0 +1,154 @@
+"""GB/s of array operations against the size, beside the peers that are installed and the driver's own copy.
+
+On a GPU from 1 K to 1 G elements, on the CPU device to 4 M. Bytes are those that must be read and written.
+"""
+
+import math
+import statistics
+import sys
+import time
+
+import numpy as np
+from common import RESULTS, table
+from libraries import installed
+
+import pycuda.driver as drv
+
+ON_GPU = "CPU" not in drv.Context.get_device().name()
+LARGEST = 30 if ON_GPU else 22
+EXPONENTS = range(10, LARGEST + 1, 4)
+
+
+def square(n):
+    return 1 << (int(math.log2(n)) // 2)
+
+
+def of_two_axes(x):
+    side = square(x.shape[0])
+    return x[: side * side].reshape(side, side)
+
+
+def numbers(library, n):
+    return library.array(np.random.default_rng(2).integers(0, n, n, dtype=np.int32))
+
+
+def on(value, work):
+    """A call of work(value), which is made once."""
+    return lambda: work(value)
+
+
+# Name, bytes for an element, and what makes the call: (library, x, y) to a function without arguments. x and
+# y hold n elements of float32 each.
+WORK = {
+    "x + y": (12, lambda lib, x, y: lambda: x + y),
+    "x * 2 + y": (20, lambda lib, x, y: lambda: x * 2.0 + y),
+    "sin(x)": (8, lambda lib, x, y: lambda: lib.functions.sin(x)),
+    "exp(x)": (8, lambda lib, x, y: lambda: lib.functions.exp(x)),
+    "x.sum()": (4, lambda lib, x, y: lambda: x.sum()),
+    "x.max()": (4, lambda lib, x, y: lambda: x.max()),
+    "x.argmax()": (4, lambda lib, x, y: lambda: x.argmax()),
+    "x @ y": (8, lambda lib, x, y: lambda: x @ y),
+    "cumsum": (8, lambda lib, x, y: lambda: x.cumsum(0)),
+    "where(x > y, x, y)": (18, lambda lib, x, y: lambda: lib.functions.where(x > y, x, y)),
+    "x[::2] + x[1::2]": (6, lambda lib, x, y: on((x[::2], x[1::2]), lambda halves: halves[0] + halves[1])),
+    "x[::-1] + 0": (8, lambda lib, x, y: on(x[::-1], lambda a: a + 0) if lib.slices_backwards else None),
+    "sum, axis 0 of a square": (4, lambda lib, x, y: on(of_two_axes(x), lambda a: a.sum(0))),
+    "sum, axis 1 of a square": (4, lambda lib, x, y: on(of_two_axes(x), lambda a: a.sum(1))),
+    "cumsum, axis 0 of a square": (8, lambda lib, x, y: on(of_two_axes(x), lambda a: a.cumsum(0))),
+    "square.T + square": (12, lambda lib, x, y: on(of_two_axes(x), lambda a: a.T + a)),
+    "square + row": (8, lambda lib, x, y: on(of_two_axes(x), lambda a: a + a[0])),
+    "x[numbers]": (12, lambda lib, x, y: on(numbers(lib, x.shape[0]), lambda i: x[i])),
+}
+
+
+def seconds(call, wait, least=0.05):
+    """Of one call, the median of rounds; a round is long enough for the clock and queues many calls."""
+    call()
+    wait()
+    start = time.perf_counter()
+    call()
+    wait()
+    count = max(1, min(200, int(least / 5 / max(time.perf_counter() - start, 1e-7))))
+    rounds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        wait()
+        rounds.append((time.perf_counter() - start) / count)
+    return statistics.median(rounds)
+
+
+def copy_rate(n):
+    """The driver's copy within the device."""
+    a, b = drv.mem_alloc(4 * n), drv.mem_alloc(4 * n)
+    return 8 * n / seconds(lambda: drv.memcpy_dtod(a, b, 4 * n), drv.Context.synchronize) / 1e9
+
+
+def rates(library, n):
+    """{work: GB/s}; nothing for what the library has not got."""
+    rng = np.random.default_rng(1)
+    x, y = (library.array(rng.random(n, dtype=np.float32)) for _ in range(2))
+    found = {}
+    for name, (size, make) in WORK.items():
+        try:
+            call = make(library, x, y)
+            if call is not None:
+                found[name] = size * n / seconds(call, library.wait) / 1e9
+        except (MemoryError, RuntimeError, drv.Error) as error:
+            print(f"({library.name}, {name}, {n} elements: {type(error).__name__})")
+    return found
+
+
+def draw(results, copies):
+    """GB/s against the size, both logarithmic, a picture for each work."""
+    try:
+        import matplotlib
+    except ImportError:
+        print("\n(no matplotlib: no picture)")
+        return
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    columns = 3
+    figure, axes = plt.subplots(
+        -(-len(WORK) // columns), columns, figsize=(13, 3 * -(-len(WORK) // columns)), layout="constrained"
+    )
+    for axis, name in zip(axes.flat, WORK, strict=False):
+        for library, by_size in results.items():
+            points = [(n, found[name]) for n, found in by_size.items() if name in found]
+            if points:
+                axis.loglog(*zip(*points, strict=True), marker="o", markersize=3, label=library)
+        axis.loglog(*zip(*copies.items(), strict=True), color="grey", linestyle=":", label="copy")
+        axis.set_title(name)
+        axis.grid(alpha=0.3)
+    for axis in axes.flat[len(WORK) :]:
+        axis.set_axis_off()
+    axes.flat[0].legend()
+    figure.supxlabel("elements (float32)")
+    figure.supylabel("GB/s")
+    figure.savefig(RESULTS / "arrays.png", dpi=110)
+    print(f"\npicture: {RESULTS / 'arrays.png'}")
+
+
+def main():
+    largest = int(sys.argv[1]) if len(sys.argv) > 1 else LARGEST
+    sizes = [1 << exponent for exponent in EXPONENTS if exponent <= largest]
+    libraries = installed(ON_GPU)
+    copies = {n: copy_rate(n) for n in sizes}
+    results = {library.name: {n: rates(library, n) for n in sizes} for library in libraries}
+    for n in sizes:
+        rows = [["(the driver's copy)", *[f"{copies[n]:.2f}"] * len(libraries), "-", "-"]]
+        for name in WORK:
+            found = [results[library.name][n].get(name) for library in libraries]
+            best = max((rate for rate in found[1:] if rate), default=None)
+            ratio = f"{found[0] / best:.2f}" if found[0] and best else ""
+            of_copy = f"{found[0] / copies[n]:.2f}" if found[0] else ""
+            rows.append([name, *[f"{rate:.2f}" if rate else "-" for rate in found], ratio, of_copy])
+        header = ["GB/s", *[library.name for library in libraries], "x best peer", "of copy"]
+        table(f"Arrays of {n} float32", header, rows)
+    draw(results, copies)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+/* The current stream: what `stream=None` means within `with stream:`. It belongs to the Python context
+ * (contextvars), so threads and coroutines have their own. */
+#include "ext/stream/stream.h"
+
+#include "ext/errors.h"
+
+/* The value of the variable is None, or a pair: the stream, and the value before it. A new reference. */
+static PyObject *read_entry(ModuleState *state)
+{
+    PyObject *entry = NULL;
+    return PyContextVar_Get(state->current_stream, Py_None, &entry) < 0 ? NULL : entry;
+}
+
+static int write_entry(ModuleState *state, PyObject *entry)
+{
+    PyObject *token = PyContextVar_Set(state->current_stream, entry);
+    Py_XDECREF(token);
+    return token ? 0 : -1;
+}
+
+static bool is_here(const ContextObject *context)
+{
+    CUcontext handle = NULL;
+    CUresult result;
+    CALL_NEAR(context->state, result, driver.cuCtxGetCurrent(&handle));
+    return result == CUDA_SUCCESS && handle == context->handle;
+}
+
+PyObject *stream_of_block(ModuleState *state)
+{
+    PyObject *entry = read_entry(state), *stream = NULL;
+    if (!entry) PyErr_Clear();
+    if (entry && entry != Py_None) stream = PyTuple_GET_ITEM(entry, 0);
+    Py_XDECREF(entry); /* the variable holds it */
+    return stream && is_here(stream_cast(stream)->context) ? stream : NULL;
+}
+
+PyObject *stream_enter(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    ModuleState *state = stream_cast(self)->state;
+    if (!context_check(stream_cast(self)->context, "Stream")) return NULL;
+    PyObject *before = read_entry(state), *entry = before ? PyTuple_Pack(2, self, before) : NULL;
+    int failed = entry ? write_entry(state, entry) : -1;
+    Py_XDECREF(entry);
+    Py_XDECREF(before);
+    if (failed) return NULL;
+    atomic_store_explicit(&state->streams_entered, true, memory_order_relaxed);
+    return Py_NewRef(self);
+}
+
+PyObject *stream_exit(PyObject *self, PyObject *const *Py_UNUSED(exception), Py_ssize_t Py_UNUSED(count))
+{
+    ModuleState *state = stream_cast(self)->state;
+    PyObject *entry = read_entry(state);
+    if (!entry) return NULL;
+    int failed = -1;
+    if (entry == Py_None || PyTuple_GET_ITEM(entry, 0) != self)
+        raise_logic(state,
+                    "the stream is not the current one: `with` blocks of streams end in the reverse order");
+    else
+        failed = write_entry(state, PyTuple_GET_ITEM(entry, 1));
+    Py_DECREF(entry);
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(current_stream_doc,
+             "current_stream()\n--\n\n"
+             "The stream of the innermost ``with stream:`` block whose stream belongs to the current\n"
+             "context.\n"
+             "\nReturns\n-------\n"
+             "Stream or None\n    None is the default stream.");
+
+static PyObject *current_stream(PyObject *module, PyObject *Py_UNUSED(none))
+{
+    PyObject *stream = stream_or_current(module_state(module), NULL);
+    return Py_NewRef(stream ? stream : Py_None);
+}
+
+static PyMethodDef functions[] = {
+    {"current_stream", current_stream, METH_NOARGS, current_stream_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int current_stream_setup(PyObject *module, ModuleState *state)
+{
+    state->current_stream = PyContextVar_New("pycuda.current_stream", NULL);
+    return state->current_stream ? PyModule_AddFunctions(module, functions) : -1;
+}

@@ -1,0 +1,186 @@
+"""`with stream:` says what `stream=None` means: to launches, queued copies and fills, events and arrays."""
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+from pycuda import gpuarray
+from pycuda.compiler import SourceModule
+
+MODULE = """
+__global__ void write(int *out, int value) { *out = value; }
+"""
+
+
+@pytest.fixture(scope="module")
+def write():
+    return SourceModule(MODULE).get_function("write")
+
+
+@pytest.fixture
+def stream(primary_context):
+    return drv.Stream(1)  # non-blocking: not ordered with the default stream
+
+
+class Hold:
+    """Keeps a stream from going on for as long as the block lasts."""
+
+    def __init__(self, stream):
+        self.stream, self.open = stream, threading.Event()
+
+    def __enter__(self):
+        self.stream.launch_host_func(self.open.wait, 10)
+
+    def __exit__(self, *exception):
+        self.open.set()
+        self.stream.synchronize()
+
+
+def test_what_it_is(stream):
+    other = drv.Stream()
+    assert drv.current_stream() is None
+    with stream as entered:
+        assert entered is stream and drv.current_stream() is stream
+        with other:
+            assert drv.current_stream() is other
+            with stream:
+                assert drv.current_stream() is stream
+        assert drv.current_stream() is stream
+    assert drv.current_stream() is None
+
+
+def test_an_exception_ends_the_block(stream):
+    with pytest.raises(ZeroDivisionError), stream:
+        raise ZeroDivisionError
+    assert drv.current_stream() is None
+
+
+def test_blocks_end_in_the_reverse_order(stream):
+    with pytest.raises(drv.LogicError, match="reverse order"):
+        stream.__exit__(None, None, None)
+    other = drv.Stream()
+    stream.__enter__()
+    with pytest.raises(drv.LogicError, match="reverse order"):
+        other.__exit__(None, None, None)
+    stream.__exit__(None, None, None)
+
+
+def test_threads_and_coroutines_have_their_own(stream):
+    found = []
+    other = drv.Stream()
+
+    async def use(own, turns):
+        with own:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+                found.append(drv.current_stream() is own)
+
+    async def both():
+        await asyncio.gather(use(stream, 5), use(other, 5))
+
+    asyncio.run(both())
+    with stream:
+        thread = threading.Thread(target=lambda: found.append(drv.current_stream() is None))
+        thread.start()
+        thread.join()
+    assert found == [True] * 11
+
+
+def test_it_counts_in_its_context_only(stream):
+    with stream:
+        context = drv.Device(0).make_context()
+        try:
+            assert drv.current_stream() is None
+            array = gpuarray.to_gpu(np.arange(10)) + 1
+            assert array.get().tolist() == list(range(1, 11))
+        finally:
+            context.pop()
+        del array
+        assert drv.current_stream() is stream
+
+
+def launch(write, out):
+    write(out, np.int32(1), block=(1, 1, 1), grid=(1, 1))
+
+
+def prepared(write, out):
+    write.prepare("Pi")
+    write.prepared_call((1, 1), (1, 1, 1), out, 1)
+
+
+def prepared_async(write, out):
+    write.prepare("Pi")
+    write.prepared_async_call((1, 1), (1, 1, 1), None, out, 1)
+
+
+def copy(write, out):
+    drv.memcpy_htod_async(out, write.one)
+
+
+def fill(write, out):
+    drv.memset_d32_async(out, 1, 1)
+
+
+def assign(write, out):
+    gpuarray.GPUArray(1, np.int32, gpudata=out)[...] = 1
+
+
+def add(write, out):
+    array = gpuarray.GPUArray(1, np.int32, gpudata=out)
+    array += 1
+
+
+def scan(write, out):
+    one = gpuarray.GPUArray(1, np.int32, gpudata=out)
+    one.fill(1)
+    one.cumsum(out=one)
+
+
+@pytest.mark.parametrize("queue", [launch, prepared, prepared_async, copy, fill, assign, add, scan])
+def test_work_is_queued_on_it(write, stream, queue):
+    write.one = drv.pagelocked_zeros(1, np.int32)  # released after the block: it waits for all work
+    write.one[:] = 1
+    out, read = drv.mem_alloc(4), np.zeros(1, np.int32)
+    drv.memset_d32(out, 0, 1)
+    with stream:
+        queue(write, out)  # what has to be compiled is
+    stream.synchronize()
+    drv.memset_d32(out, 0, 1)
+    drv.Context.synchronize()
+    with Hold(stream):
+        with stream:
+            queue(write, out)
+        drv.memcpy_dtoh(read, out)
+        assert read[0] == 0
+    drv.memcpy_dtoh(read, out)
+    assert read[0] == 1
+    del write.one
+
+
+def test_what_waits_waits_for_it(stream):
+    with stream:
+        array = gpuarray.to_gpu(np.arange(1000))
+        for _ in range(20):
+            array = array + 1
+        assert array.get()[0] == 20 and int(array[-1]) == 1019 and float(array.sum()) == 1000 * 20 + 499500
+
+
+def test_an_event_records_it(stream):
+    with Hold(stream):
+        with stream:
+            event = drv.Event().record()
+        assert not event.query()
+    assert event.query()
+
+
+def test_a_stream_that_is_named_comes_first(write, stream):
+    other, out, read = drv.Stream(1), drv.mem_alloc(4), np.zeros(1, np.int32)
+    drv.memset_d32(out, 0, 1)
+    with Hold(stream), stream:
+        write(out, np.int32(5), block=(1, 1, 1), grid=(1, 1), stream=other)
+        other.synchronize()
+        drv.memcpy_dtoh(read, out)
+    assert read[0] == 5

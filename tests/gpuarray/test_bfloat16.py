@@ -1,0 +1,113 @@
+"""Arrays of bfloat16 (the package ml_dtypes): stored in 16 bits, computed as float, rounded to even."""
+
+import operator
+
+import numpy as np
+import pytest
+from special import evaluate, outputs, show_wrong
+
+from pycuda import gpuarray
+from pycuda._array.elementwise import apply
+from pycuda._kernels.functions import TABLE
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about overflow and NaN
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+UFUNCS = [row.name for row in TABLE.values() if isinstance(row.rule, np.ufunc) and row.rule.nin < 3]
+SPECIAL = np.array(
+    [0, -0.0, 1, -1, 0.5, 2, 3, -2.5, 9.2e-41, -1e-39, 3e38, -3e38, np.inf, -np.inf, np.nan]
+    + [100, 0.1, -7, 1.0078125],
+    BFLOAT16,
+)
+
+
+def steps(x):
+    """Numbers in order, two next to each other 1 apart."""
+    bits = x.view(np.int16).astype(int)
+    return np.where(bits < 0, -(bits & 0x7FFF), bits)
+
+
+def check(got, want, operands=(), apart=0):
+    assert got.dtype == want.dtype and got.shape == want.shape
+    if want.dtype != BFLOAT16:
+        return np.testing.assert_allclose(got, want, rtol=1e-6)
+    nan = np.isnan(got) & np.isnan(want)
+    wrong = ~nan & ((np.isnan(got) != np.isnan(want)) | (abs(steps(got) - steps(want)) > apart))
+    return show_wrong(wrong, got, want, operands)
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_function(name):
+    """A step from what ml_dtypes gives, which has errors of its own; what it refuses is refused."""
+    function = TABLE[name].rule
+    operands = [SPECIAL] if function.nin == 1 else [np.repeat(SPECIAL, 19), np.tile(SPECIAL, 19)]
+    try:
+        want = function(*operands)
+    except TypeError:
+        with pytest.raises(TypeError):
+            evaluate(name, operands)
+        return
+    for one, other in zip(evaluate(name, operands), outputs(want), strict=True):
+        check(one, other, operands, 1)
+
+
+def test_casts():
+    rng = np.random.default_rng(2)
+    ties = 1 + np.arange(512) * 2.0**-9
+    numbers = rng.normal(size=500) * 10.0 ** rng.integers(-44, 38, 500)
+    host = np.concatenate([numbers, ties, [0, -0.0, np.inf, 3.4e38]])
+    for dtype in (np.float64, np.float32, np.float16, np.complex64):
+        there = host.astype(dtype)
+        check(gpuarray.to_gpu(there).astype(BFLOAT16).get(), there.astype(BFLOAT16), [there])
+    whole = rng.integers(-200, 200, 100)
+    for dtype in (np.int8, np.int64, np.bool_):
+        there = whole.astype(dtype)
+        check(gpuarray.to_gpu(there).astype(BFLOAT16).get(), there.astype(BFLOAT16), [there])
+    small = SPECIAL[np.isfinite(SPECIAL) & (abs(SPECIAL) < 1000)]
+    for dtype in (np.float64, np.float16, np.complex128, np.int16, np.bool_):
+        check(gpuarray.to_gpu(small).astype(dtype).get(), small.astype(dtype))
+
+
+def test_operators():
+    """dtypes are what NumPy finds with ml_dtypes: of a Python float float32, of small integers bfloat16."""
+    host = np.array([1, 2.5, -3], BFLOAT16)
+    array = gpuarray.to_gpu(host)
+    others = (2, 1.5, True, np.float32(0.1), np.int8(3), np.float16(2), host[::-1])
+    for function in (operator.add, operator.mul, operator.truediv, operator.lt, operator.eq):
+        for other in others:
+            ours = gpuarray.to_gpu(other.copy()) if isinstance(other, np.ndarray) else other
+            check(function(array, ours).get(), function(host, other))
+    array *= 2
+    check(array.get(), host * host.dtype.type(2))
+
+
+def test_views_and_assignment():
+    host = np.arange(24).reshape(4, 6).astype(BFLOAT16)
+    array = gpuarray.to_gpu(host)
+    check((array[::2, ::-1] + array[1::2]).get(), host[::2, ::-1] + host[1::2])
+    array[1:3, ::2] = 0.3
+    host[1:3, ::2] = 0.3
+    array[array > 20] = -1
+    host[host > 20] = -1
+    array[0] = gpuarray.to_gpu(np.linspace(0, 1, 6, dtype=np.float32))
+    host[0] = np.linspace(0, 1, 6, dtype=np.float32)
+    check(array.get(), host)
+    check(array[gpuarray.to_gpu(np.array([3, 0]))].get(), host[[3, 0]])
+    check(gpuarray.full((3,), 0.1, BFLOAT16).get(), np.full(3, 0.1, BFLOAT16))
+    doubled = np.where(host > 3, host, host * host.dtype.type(2))
+    check(apply("where", array > 3, array, array * 2).get(), doubled)
+    assert array[3, 3].item() == float(host[3, 3])
+
+
+def test_reductions_and_scans():
+    """Accumulated as float, rounded once."""
+    host = (np.random.default_rng(4).normal(size=(70, 300)) + 1).astype(BFLOAT16)
+    array, wide = gpuarray.to_gpu(host), host.astype(np.float64)
+    for name in ("sum", "mean", "var", "max", "min"):
+        for axis in (None, 0, 1):
+            want = getattr(wide, name)(axis=axis)
+            check(getattr(array, name)(axis=axis).get(), np.asarray(want).astype(BFLOAT16), apart=1)
+    np.testing.assert_array_equal(array.argmax(axis=1).get(), host.argmax(axis=1))
+    check(array.cumsum(axis=1).get(), wide.cumsum(axis=1).astype(BFLOAT16), apart=1)
+    np.testing.assert_array_equal((array > 1).any(axis=0).get(), (host > 1).any(axis=0))

@@ -1,0 +1,74 @@
+"""Functions of half, float and double at special values, against NumPy (test_exactness.py for others)."""
+
+import numpy as np
+import pytest
+from special import BOUNDS, distance, evaluate, outputs, show_wrong
+
+from pycuda._kernels.functions import TABLE
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about overflow and NaN
+
+UFUNCS = [row for row in TABLE.values() if isinstance(row.rule, np.ufunc) and "f" in row.body]
+NAMES = [row.name for row in UFUNCS if row.rule.nin < 3]
+# Of float and double, functions have one expression: both are tested for those of CUDA's library, else one of
+# them. Half is computed as float, by the same code but for some functions: those, and a part of the others.
+CASES = [(name, "fd"[k % 2]) for k, name in enumerate(NAMES)]
+CASES += [(name, char) for name in BOUNDS for char in "fd" if (name, char) not in CASES]
+OF_HALF = {*NAMES[::4], "nextafter", "floor_divide", "divmod", "ldexp", "frexp"}
+CASES += [(name, "e") for name in sorted(OF_HALF)]
+# Differences of large logarithms: the error is one of the operands' size.
+BY_OPERANDS = {"logaddexp", "logaddexp2"}
+# Which of two zeros NumPy takes depends on the host's instructions.
+EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin"}
+
+
+def special(char):
+    """Signed zeros, subnormals, limits, infinities, NaN, whole numbers, halves and neighbours of 1."""
+    limits = np.finfo(char)
+    tiny, least, large = limits.tiny, limits.smallest_subnormal, limits.max
+    numbers = [0, least, tiny / 2, tiny, limits.eps, 1 / 3, 0.5, 1 - limits.epsneg, 1, 1 + limits.eps]
+    numbers += [1.5, 2, 2.5]
+    numbers += [3, 7, 24, 100, 149, 1023, 1074, 6e4, np.pi / 2, np.pi, np.e, large / 2, large, np.inf]
+    axis = np.array(numbers).astype(char)
+    return np.concatenate([axis, -axis, np.array([np.nan], char)])
+
+
+def exponents(count):
+    limits = [0, 1, -1, 5, -5, 24, -24, 100, -126, 127, -149, 150, 1000, -1022, 1074, -1074, 2100]
+    return np.resize(np.array([*limits, 2**31 - 1, -(2**31)], np.int32), count)
+
+
+def operands_for(name, char):
+    x = special(char)
+    if TABLE[name].rule.nin == 1:
+        return [x]
+    if name == "ldexp":
+        return [np.repeat(x, 19), exponents(19 * len(x))]
+    return [np.repeat(x, len(x)), np.tile(x, len(x))]
+
+
+def check(name, got, want, operands):
+    assert got.dtype == want.dtype
+    if want.dtype.kind != "f":
+        return np.testing.assert_array_equal(got, want)
+    ordinary = np.isfinite(want) & np.isfinite(got)
+    wrong = ~ordinary & ~((got == want) | (np.isnan(got) & np.isnan(want)))
+    if name not in EITHER_ZERO:
+        wrong |= ordinary & (np.signbit(got) != np.signbit(want)) & ((got == 0) | (want == 0))
+    if name in BY_OPERANDS:
+        largest = np.fmax(abs(operands[0]), abs(operands[1]))
+        wrong &= ~(ordinary & (abs(got - want) <= 4 * np.finfo(want.dtype).eps * largest))
+    elif want.dtype != np.float16:
+        wrong[ordinary] |= distance(got[ordinary], want[ordinary]) > 4
+    else:  # computed as float, and rounded: NumPy does the same
+        wrong[ordinary] |= distance(got[ordinary], want[ordinary]) > 1
+    return show_wrong(wrong, got, want, operands)
+
+
+@pytest.mark.parametrize("name, char", CASES)
+def test_special_values(name, char):
+    operands = operands_for(name, char)
+    want = TABLE[name].rule(*operands)
+    got = evaluate(name, operands)
+    for one, other in zip(got, outputs(want), strict=True):
+        check(name, one, other, operands)

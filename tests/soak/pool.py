@@ -1,0 +1,91 @@
+"""Random allocations and releases in the default pool, over streams and threads:
+
+    python tests/soak/pool.py COUNT
+
+Prints what was lost and how much memory the pool had for what was in use; exit code 1 when a block had two
+owners or something was lost.
+"""
+
+import argparse
+import random
+import sys
+import threading
+
+import pycuda.driver as drv
+from pycuda.tools import default_memory_pool
+
+LIVE = 64  # allocations that a thread has at once, at most
+LARGEST = 1 << 20
+
+
+class Worker(threading.Thread):
+    """owners: address to owner, of all threads, as no block has two."""
+
+    def __init__(self, context, owners, streams, count, seed):
+        super().__init__()
+        self.context, self.owners, self.streams, self.count = context, owners, streams, count
+        self.choose, self.wrong = random.Random(seed), ["a thread did not end"]
+        self.ratio = 1.0
+
+    def drop(self, live):
+        allocation = live.pop(self.choose.randrange(len(live)))
+        if self.owners.pop(int(allocation)) is not self:
+            self.wrong.append("an owner was lost")
+
+    def run(self):
+        self.context.push()
+        pool, live, exponent = default_memory_pool(), [], LARGEST.bit_length() - 1
+        for number in range(self.count):
+            size = self.choose.randrange(1 << self.choose.randrange(exponent), LARGEST)
+            allocation = drv.default_allocate(size, self.choose.choice(self.streams))
+            if self.owners.setdefault(int(allocation), self) is not self:
+                self.wrong.append(f"two owners of {int(allocation):#x}")
+            live.append(allocation)
+            del allocation
+            while len(live) > self.choose.randrange(1, LIVE):
+                self.drop(live)
+            if number % 256 == 0:
+                self.ratio = max(self.ratio, pool.managed_bytes / max(pool.active_bytes, LARGEST * LIVE // 2))
+        while live:
+            self.drop(live)
+        drv.Context.pop()
+        self.wrong.remove("a thread did not end")
+
+
+def soak(count, threads=4, seed=0):
+    """(what went wrong, the largest ratio of managed to active bytes, or to a half of what may be active)."""
+    context = drv.Context.get_current()
+    pool = default_memory_pool()
+    pool.free_held()
+    before, owners = pool.active_blocks, {}
+    shared = [None, drv.Stream(), drv.Stream(1)]
+    workers = [
+        Worker(context, owners, [*shared, drv.Stream(1)], count // threads, seed + number)
+        for number in range(threads)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    wrong = [text for worker in workers for text in worker.wrong]
+    if owners:
+        wrong.append(f"{len(owners)} allocations were not dropped")
+    if pool.active_blocks != before:
+        wrong.append(f"{pool.active_blocks - before} blocks were lost")
+    pool.free_held()
+    if pool.held_blocks:
+        wrong.append("blocks are held after free_held()")
+    return wrong, max(worker.ratio for worker in workers)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("count", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    import pycuda.autoprimaryctx  # noqa: F401
+
+    wrong, ratio = soak(given.count, seed=given.seed)
+    print(f"{given.count} allocations; managed / active bytes at most {ratio:.2f}")
+    print(*wrong[:10], sep="\n")
+    sys.exit(bool(wrong))
