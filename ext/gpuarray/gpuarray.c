@@ -435,7 +435,7 @@ static PyObject *get_interface(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *dtype = (PyObject *)array->dtype;
-    if (gpuarray_check_memory(array) < 0) return NULL;
+    if (gpuarray_check_memory(array) < 0 || gpuarray_order(array, gpuarray_stream(array)) < 0) return NULL;
     return Py_BuildValue("{sNsNsNs(KO)sisK}", "shape", get_shape(self, NULL), "strides",
                          get_strides(self, NULL), "typestr", PyObject_GetAttrString(dtype, "str"), "data",
                          array->size ? (unsigned long long)array->pointer : 0ULL,

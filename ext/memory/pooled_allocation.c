@@ -61,6 +61,14 @@ CUstream pooled_stream(const DeviceAllocationObject *allocation)
     return ((const PooledAllocationObject *)allocation)->block->stream;
 }
 
+bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstream *out)
+{
+    const PooledAllocationObject *pooled = (const PooledAllocationObject *)allocation;
+    if (atomic_load(&allocation->freed) || i >= pooled->used_count) return false;
+    *out = pooled->used[i].handle;
+    return true;
+}
+
 /* Nobody tells when the stream of another library is destroyed. */
 static bool is_foreign(ModuleState *state, PyObject *stream)
 {

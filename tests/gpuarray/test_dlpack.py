@@ -506,3 +506,45 @@ def test_the_consumers_stream_comes_after_the_arrays(host):
     del capsule
     assert array.__dlpack__(stream=-1) and array.__dlpack__(stream=mine.handle) and array.__dlpack__(stream=2)
     mine.synchronize()
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+@pytest.mark.parametrize("way", ["dlpack", "interface"])
+def test_work_on_other_streams_comes_first(host, pooled, way):
+    """An array of the default stream that is worked on in a block `with stream`."""
+    allocator = None if pooled else drv.mem_alloc
+    array, out = gpuarray.to_gpu(host, allocator), drv.mem_alloc(48)
+    array += 0
+    mine, theirs, opened = drv.Stream(NON_BLOCKING), drv.Stream(NON_BLOCKING), threading.Event()
+    drv.Context.synchronize()
+    mine.launch_host_func(opened.wait, 20)
+    with mine:
+        array += 1
+        if way == "dlpack":
+            capsule = array.__dlpack__(stream=theirs.handle)
+        else:
+            capsule = None
+            drv.memcpy_dtod_async(out, Shows(array), 48, theirs)
+    if way == "dlpack":
+        drv.memcpy_dtod_async(out, array.gpudata, 48, theirs)
+    assert not theirs.is_done() and not mine.is_done()
+    opened.set()
+    theirs.synchronize()
+    assert (drv.from_device(out, (3, 4), np.float32) == host + 1).all()
+    del capsule
+
+
+class Shows:
+    """An array seen through its interface alone."""
+
+    def __init__(self, array):
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+
+def test_from_dlpack_is_for_the_current_stream(ours):
+    producer = Producer(ours)
+    with drv.Stream() as stream:
+        gpuarray.from_dlpack(producer)
+        assert producer.calls[-1]["stream"] == stream.handle
+        ours + producer
+        assert producer.calls[-1]["stream"] == stream.handle
