@@ -287,12 +287,14 @@ static int wait_for(ModuleState *state, CUstream stream)
 }
 
 /* Memory of a pool may be used on the consumer's stream until that is told otherwise. The default streams
- * stay; of others nobody says when they end, and who takes a tensor keeps it until its work is done. */
+ * stay, of others nobody says when they end. With -1 the consumer sees to all of it. */
 static int note_consumer(GPUArrayObject *array, CUstream consumer)
 {
     PyObject *object = (PyObject *)array;
-    if (consumer != LEGACY && consumer != PER_THREAD) return 0;
-    return pooled_note(array->state, &object, 1, NULL, consumer == LEGACY ? NULL : consumer);
+    if (consumer == LEGACY || consumer == PER_THREAD)
+        return pooled_note(array->state, &object, 1, NULL, consumer == LEGACY ? NULL : consumer);
+    if (consumer != gpuarray_stream(array)) pooled_lend(array->allocation);
+    return 0;
 }
 
 static int order_one(ModuleState *state, CUstream work, CUstream consumer)

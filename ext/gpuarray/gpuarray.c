@@ -72,6 +72,7 @@ static int use_memory(GPUArrayObject *array, PyObject *gpudata)
         allocation = device_allocation_cast(gpudata);
     else if (gpuarray_check(state, gpudata))
         allocation = gpuarray_cast(gpudata)->allocation;
+    array->read_only = gpuarray_check(state, gpudata) && gpuarray_cast(gpudata)->read_only;
     if (allocation && allocation == (DeviceAllocationObject *)gpudata) {
         Py_ssize_t needed = bytes_needed(array);
         if (needed < 0 || (size_t)needed > allocation->size) {

@@ -207,6 +207,7 @@ def test_freed_memory_is_refused(ours):
 def test_read_only_arrays(host, ours):
     fixed = gpuarray.from_dlpack(Producer(ours, flags=1))
     assert not fixed.flags.writeable and not fixed[1:].flags.writeable and ours.flags.writeable
+    assert not gpuarray.broadcast_to(fixed, (2, 3, 4)).flags.writeable and not fixed.T.flags.writeable
     assert fixed.__cuda_array_interface__["data"] == (ours.ptr, True)
     assert read(fixed.__dlpack__(max_version=(1, 0))).flags == 1
     with pytest.raises(BufferError, match="read-only"):
@@ -506,6 +507,18 @@ def test_the_consumers_stream_comes_after_the_arrays(host):
     del capsule
     assert array.__dlpack__(stream=-1) and array.__dlpack__(stream=mine.handle) and array.__dlpack__(stream=2)
     mine.synchronize()
+
+
+def test_memory_that_a_strange_stream_uses_is_not_used_again(host):
+    """Its consumer gives the tensor back before its work is done."""
+    pool, theirs = DeviceMemoryPool(), drv.Stream(NON_BLOCKING)
+    for stream, held in (1, 1), (2, 1), (-1, 1), (theirs.handle, 0):
+        array = gpuarray.GPUArray((3, 4), np.float32, pool.allocate)
+        capsule = array.__dlpack__(stream=stream)
+        assert pool.active_blocks == 1
+        del array, capsule
+        assert pool.active_blocks == 0 and pool.held_blocks == held, stream
+        pool.free_held()
 
 
 @pytest.mark.parametrize("pooled", [True, False])
