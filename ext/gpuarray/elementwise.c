@@ -315,12 +315,22 @@ static bool is_flat(const LoopPlan *plan, const Member *members, uint64_t *unifo
     return true;
 }
 
+/* Whether a number of an element, or of bytes along an axis, needs more than 31 bits. */
+static bool is_wide(const LoopPlan *plan)
+{
+    bool wide = plan->size > INT32_MAX;
+    for (int j = 0; j < plan->count; j++)
+        for (int i = 0; i < plan->ndim; i++)
+            wide = wide || plan->strides[j][i] > INT32_MAX || plan->strides[j][i] < -INT32_MAX;
+    return wide;
+}
+
 static int strided_layout(const LoopPlan *plan, int *axes)
 {
     int which = 0;
     while (strided_axes[which] < plan->ndim) which++;
     *axes = strided_axes[which];
-    return LAYOUT_STRIDED + which + (plan->size > INT32_MAX ? STRIDED_COUNT : 0);
+    return LAYOUT_STRIDED + which + (is_wide(plan) ? STRIDED_COUNT : 0);
 }
 
 static void put(unsigned char *block, size_t *at, const void *value, size_t size)

@@ -6,6 +6,7 @@ import numpy as np
 
 from pycuda._array.memory import check_writable, new, overlap, write_back
 from pycuda._array.picking import broadcast_strides
+from pycuda._array.reducing import reduce_products
 from pycuda._driver import GPUArray
 from pycuda._kernels import matmul as kernels
 
@@ -60,6 +61,9 @@ def matmul(x1, x2, /, out=None, *, dtype=None, stream=None, allocator=None) -> G
     if out is not None:
         check_writable(out)
     direct = out is not None and out.dtype == result and not overlap(out, x1) and not overlap(out, x2)
+    if x1.ndim == x2.ndim == 1 and not direct and result.kind in "iufc":
+        c = reduce_products(x1, x2, result, stream, allocator)
+        return c if out is None else write_back(c, out, stream)
     c = out if direct else new(shape, result, allocator or x1.allocator)
     if c.size:
         _launch(a, b, c[_with_axes(c.ndim, x1, x2)], batch, stream)

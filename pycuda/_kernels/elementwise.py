@@ -212,15 +212,16 @@ def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: 
     count = len(loop.storage)
     address = "*(const T{k} *)((const char *)p.s{k} + at[{k}])"
     target = "*(T{k} *)((char *)p.s{k} + at[{k}]) = {value};"
+    number = "unsigned long long" if wide else "unsigned"
     return f"""{_parameters(loop, axes)}{_head(name)}
 {{
-    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x;
+    const {number} first = blockIdx.x * ({number})({THREADS} * {rounds}) + threadIdx.x, n = ({number})p.n;
 #pragma unroll {unroll}
     for (int u = 0; u < {rounds}; u++) {{
-        const unsigned long long i = first + u * {THREADS};
-        if (i < p.n) {{
+        const {number} i = first + u * {THREADS};
+        if (i < n) {{
             long long at[{count}];
-            pycuda::find_offsets<{str(wide).lower()}>(p.axes, i, at);
+            pycuda::find_offsets(p.axes, i, at);
             {_step(loop, address, target)}
         }}
     }}

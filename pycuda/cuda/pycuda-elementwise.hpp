@@ -24,17 +24,35 @@ template <int N, int D> struct OperandAxes {
     Divider dividers[D];
 };
 
-template <bool Wide, int N, int D>
+// Where element i lies in each operand, in bytes.
+template <int N, int D>
 PYCUDA_INLINE void find_offsets(const OperandAxes<N, D> &p, unsigned long long i, long long (&offsets)[N])
 {
 #pragma unroll
     for (int k = 0; k < N; k++) offsets[k] = 0;
 #pragma unroll
     for (int d = D - 1; d >= 0; d--) {
-        unsigned long long q = d == 0 ? 0 : Wide ? i / p.shape[d] : p.dividers[d].divide((unsigned)i);
+        unsigned long long q = d == 0 ? 0 : i / p.shape[d];
         unsigned long long at = i - q * p.shape[d];
 #pragma unroll
         for (int k = 0; k < N; k++) offsets[k] += (long long)at * p.strides[k][d];
+        i = q;
+    }
+}
+
+// The same where the number of elements and all strides have 31 bits.
+template <int N, int D>
+PYCUDA_INLINE void find_offsets(const OperandAxes<N, D> &p, unsigned i, long long (&offsets)[N])
+{
+#pragma unroll
+    for (int k = 0; k < N; k++) offsets[k] = 0;
+#pragma unroll
+    for (int d = D - 1; d >= 0; d--) {
+        unsigned q = d == 0 ? 0 : p.dividers[d].divide(i);
+        int at = (int)(i - q * p.dividers[d].divisor);
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            asm("mad.wide.s32 %0, %1, %2, %0;" : "+l"(offsets[k]) : "r"(at), "r"((int)p.strides[k][d]));
         i = q;
     }
 }

@@ -24,6 +24,11 @@ def test_tests_that_contributing_names_are_there():
         assert not test or f"def {test}(" in (ROOT / path).read_text(), test
 
 
+def test_the_row_that_contributing_shows_is_one():
+    row = re.search(r"^    (Function\(.*)$", (ROOT / "CONTRIBUTING.md").read_text(), re.M)[1]
+    assert f"    {row}\n" in (ROOT / "pycuda" / "_kernels" / "functions.py").read_text()
+
+
 def test_make_says_which_package_is_missing(tmp_path):
     """Without headers, venv or a compiler, as on a bare Debian."""
     program = f"""

@@ -9,6 +9,7 @@ enum { CHUNK_MOST = 64 }; /* bytes of one lane: v4.b128, v8.b64 */
 
 typedef struct Chunk {
     Access x;
+    uint32_t step; /* from lane to lane in what fetch_ gives: x.size, or 0 when it is the same for all */
     _Alignas(64) uint8_t stage[WARP_LANES * CHUNK_MOST];
 } Chunk;
 
@@ -30,16 +31,20 @@ static void move_bytes(uint8_t *to, const uint8_t *from, uint32_t size)
     }
 }
 
-/* True when all 32 lanes execute and their addresses follow each other. */
-static bool all_dense(const Access *x)
+typedef enum Shape { SCATTERED, UNIFORM, DENSE } Shape;
+
+/* How the addresses lie when all 32 lanes execute: all the same, or one after the other. */
+static Shape shape_of(const Access *x)
 {
     const uint64_t *wide = ROW(const uint64_t, x->w, x->i->a);
     const uint32_t *narrow = ROW(const uint32_t, x->w, x->i->a);
     Halves h;
     bool found;
-    if (x->w->mask != FULL_MASK) return false;
+    if (x->w->mask != FULL_MASK) return SCATTERED;
     found = x->i->mods & MEM_ADDR32 ? halves_uint32_t(narrow, 0, x->size, &h) : halves_uint64_t(wide, 0, x->size, &h);
-    return found && h.dense && h.high == h.low + h.bytes;
+    if (!found) return SCATTERED;
+    if (h.dense) return h.high == h.low + h.bytes ? DENSE : SCATTERED;
+    return h.high == h.low ? UNIFORM : SCATTERED;
 }
 
 #define at_generic_lane(x, l, address, bytes) at_generic(x, address, bytes)
@@ -55,7 +60,7 @@ static bool is_aligned(const Access *x, uint64_t address, bool local)
 
 /* fetch: the bytes of all lanes, x.size apart; store: writes the stage. NULL and false after a fault. Where not all
  * of a vector is there, what somebody reads may be. */
-#define MOVE_FNS(space, local, dense) \
+#define MOVE_FNS(space, local, shape) \
     static bool fetch_part_##space(Chunk *c, int l) \
     { \
         Access x = c->x; \
@@ -72,13 +77,20 @@ static bool is_aligned(const Access *x, uint64_t address, bool local)
     static uint8_t *dense_##space(const Chunk *c) \
     { \
         const Access *x = &c->x; \
-        return dense ? at_##space##_lane(x, 0, address_of(x, 0), (uint64_t)x->size * WARP_LANES) : NULL; \
+        if ((shape) != DENSE) return NULL; \
+        return at_##space##_lane(x, 0, address_of(x, 0), (uint64_t)x->size * WARP_LANES); \
     } \
     static const uint8_t *fetch_##space(Chunk *c) \
     { \
         const Access *x = &c->x; \
-        const uint8_t *p = dense_##space(c); \
-        if (p) return p; \
+        const Shape lie = shape; \
+        const uint64_t bytes = lie == DENSE ? (uint64_t)x->size * WARP_LANES : x->size; \
+        const uint8_t *p = lie == SCATTERED ? NULL : at_##space##_lane(x, 0, address_of(x, 0), bytes); \
+        if (p) { \
+            c->step = lie == DENSE ? x->size : 0; \
+            return p; \
+        } \
+        c->step = x->size; \
         for (uint32_t rest = x->w->mask; rest; rest &= rest - 1) { \
             int l = __builtin_ctz(rest); \
             p = at_##space##_lane(x, l, address_of(x, l), x->size); \
@@ -106,16 +118,15 @@ static bool is_aligned(const Access *x, uint64_t address, bool local)
         } \
         return true; \
     }
-MOVE_FNS(generic, false, all_dense(x))
-MOVE_FNS(shared, false, all_dense(x))
-MOVE_FNS(local, true, false)
+MOVE_FNS(generic, false, shape_of(x))
+MOVE_FNS(shared, false, shape_of(x))
+MOVE_FNS(local, true, SCATTERED)
 
 /* A parameter: the same bytes for all lanes. */
 static const uint8_t *fetch_param(Chunk *c)
 {
-    const uint8_t *p = (const uint8_t *)c->x.w->block->grid->launch->params + c->x.i->imm;
-    for (uint32_t l = 0; l < WARP_LANES; l++) move_bytes(c->stage + l * c->x.size, p, c->x.size);
-    return c->stage;
+    c->step = 0;
+    return (const uint8_t *)c->x.w->block->grid->launch->params + c->x.i->imm;
 }
 
 /* The rows of element e of a vector; part: which half of a 128-bit element. */
@@ -139,12 +150,13 @@ static uint8_t *element_row(Warp *w, const Insn *i, uint32_t e, uint32_t part)
         memcpy(bytes + (uint32_t)l * (stride), &v, sizeof v); \
     }
 
-/* Strides of two and four elements are constants for the compiler's sake. */
+/* Strides of no, two and four elements are constants for the compiler's sake. */
 #define SPREAD_FN(M, R, kind) \
     static void spread_##kind(const Warp *w, R *d, const uint8_t *bytes, uint32_t stride) \
     { \
         if (!d) return; \
-        if (stride == 2 * sizeof(M)) SPREAD_ELEMENT(M, R, 2 * (uint32_t)sizeof(M)) \
+        if (stride == 0) SPREAD_ELEMENT(M, R, 0) \
+        else if (stride == 2 * sizeof(M)) SPREAD_ELEMENT(M, R, 2 * (uint32_t)sizeof(M)) \
         else if (stride == 4 * sizeof(M)) SPREAD_ELEMENT(M, R, 4 * (uint32_t)sizeof(M)) \
         else SPREAD_ELEMENT(M, R, stride) \
     }
@@ -228,9 +240,9 @@ static bool collect_group_none(Warp *w, const Insn *i, uint32_t count, uint8_t *
         const uint8_t *bytes = fetch_##space(&c); \
         if (!bytes) return NULL; \
         if (i->mods & MEM_STRONG) warp_may_spin(w, FUEL_SPIN); \
-        if (all && spread_group_##group(w, i, count, bytes)) return i + 1; \
+        if (all && c.step && spread_group_##group(w, i, count, bytes)) return i + 1; \
         for (uint32_t e = 0; e < count; e++) \
-            spread_##kind(w, (R *)(void *)element_row(w, i, e, 0), bytes + e * sizeof(M), c.x.size); \
+            spread_##kind(w, (R *)(void *)element_row(w, i, e, 0), bytes + e * sizeof(M), c.step); \
         return i + 1; \
     }
 #define LOAD_VECTOR(space, M, R, kind, group) \
@@ -304,7 +316,7 @@ static const Insn *spread_wide(Chunk *c, const uint8_t *bytes, uint32_t count)
     if (!bytes) return NULL;
     if (i->mods & MEM_STRONG) warp_may_spin(c->x.w, FUEL_SPIN);
     for (uint32_t h = 0; h < 2 * count; h++)
-        spread_half(c->x.w, element_row(c->x.w, i, h / 2, h % 2), bytes + 8 * h, c->x.size);
+        spread_half(c->x.w, element_row(c->x.w, i, h / 2, h % 2), bytes + 8 * h, c->step);
     return i + 1;
 }
 
@@ -319,8 +331,8 @@ static const Insn *spread_one(Chunk *c, const uint8_t *bytes)
     uint8_t *d = ref_rows(c->x.w, c->x.i->d);
     if (!bytes) return NULL;
     if (c->x.i->mods & MEM_STRONG) warp_may_spin(c->x.w, FUEL_SPIN);
-    spread_half(c->x.w, d, bytes, c->x.size);
-    spread_half(c->x.w, d + 8 * WARP_LANES, bytes + 8, c->x.size);
+    spread_half(c->x.w, d, bytes, c->step);
+    spread_half(c->x.w, d + 8 * WARP_LANES, bytes + 8, c->step);
     return c->x.i + 1;
 }
 
