@@ -203,7 +203,7 @@ static int module_exec(PyObject *module)
 {
     ModuleState *state = module_state(module);
     import_array1(-1);
-    if (!(state->lock = PyThread_allocate_lock())) {
+    if (!(state->has_lock = pthread_mutex_init(&state->lock, NULL) == 0)) {
         PyErr_NoMemory();
         return -1;
     }
@@ -248,7 +248,7 @@ static void module_free(void *module)
 {
     ModuleState *state = module_state((PyObject *)module);
     module_clear((PyObject *)module);
-    if (state->lock) PyThread_free_lock(state->lock);
+    if (state->has_lock) pthread_mutex_destroy(&state->lock);
 }
 
 static PyModuleDef_Slot module_slots[] = {

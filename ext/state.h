@@ -6,6 +6,8 @@
 #ifndef EXT_STATE_H
 #define EXT_STATE_H
 
+#include <pthread.h>
+
 struct Compilation;
 struct ContextObject;
 struct Deferred;
@@ -33,7 +35,8 @@ struct ModuleState {
 #undef STATE_STRING
 #undef STATE_LIVE
 
-    PyThread_type_lock lock;            /* guards the three lists below; no Python call is made under it */
+    pthread_mutex_t lock;               /* guards the three lists below; no Python call is made under it */
+    bool has_lock;
     struct ContextObject *contexts;     /* every living Context, borrowed, linked by `next` */
     struct KeepBatch *kept;             /* objects that work in flight needs (keep_alive.h) */
     struct MemoryPool *pools;           /* every living pool (pool.h) */
@@ -61,6 +64,10 @@ struct ModuleState {
     atomic_uint log_position; /* in the driver's log, up to where it was shown */
     atomic_bool fault_shown; /* a kernel's fault was raised or reported: later calls repeat it */
 };
+
+static inline void state_lock(ModuleState *state) { pthread_mutex_lock(&state->lock); }
+
+static inline void state_unlock(ModuleState *state) { pthread_mutex_unlock(&state->lock); }
 
 /* One a file that adds to the module, called in the order of the list. */
 #define SETUP(name) int name##_setup(PyObject *module, ModuleState *state);

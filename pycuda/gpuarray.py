@@ -100,7 +100,7 @@ def splay(n, dev=None):
 empty = GPUArray
 
 
-def _order_strides(ary):
+def _compact_strides(ary):
     """Strides of a packed array with the axis order of ary."""
     strides, stride = [0] * ary.ndim, ary.dtype.itemsize
     # Equal strides keep C order: the last axis is the innermost.
@@ -135,7 +135,7 @@ def empty_like(other_ary, dtype=None, order="K"):
     if order not in ("K", "A"):
         raise ValueError(f"order is {order!r}: it may be C, F, A or K")
     strides = tuple(
-        stride // other_ary.dtype.itemsize * dtype.itemsize for stride in _order_strides(other_ary)
+        stride // other_ary.dtype.itemsize * dtype.itemsize for stride in _compact_strides(other_ary)
     )
     return GPUArray(other_ary.shape, dtype, allocator, strides=strides)
 
@@ -143,6 +143,23 @@ def empty_like(other_ary, dtype=None, order="K"):
 def zeros_like(other_ary, dtype=None, order="K"):
     """zeros_like(other_ary, dtype=None, order="K") -> GPUArray of the same shape, of zeros."""
     return _zeroed(empty_like(other_ary, dtype, order))
+
+
+# ---- names that programs written for PyCUDA use, though it does not document them
+
+_splay_backend = splay
+
+
+def _get_common_dtype(obj1, obj2):
+    return get_common_dtype(obj1, obj2, True)
+
+
+def _memcpy_discontig(dst, src, async_=False, stream=None):
+    """Copy between arrays of one shape and dtype, of which one at least is a GPUArray."""
+    if isinstance(dst, GPUArray):
+        dst.set(src, async_, stream)
+    else:
+        src.get(dst, async_=async_, stream=stream)
 
 
 # ---- functions whose bodies are in pycuda._array

@@ -10,27 +10,23 @@
 
 /* ---- Which objects there are ---- */
 
-static void lock_state(ModuleState *state) { PyThread_acquire_lock(state->lock, WAIT_LOCK); }
-
-static void unlock_state(ModuleState *state) { PyThread_release_lock(state->lock); }
-
 static void unlink_context(ContextObject *context)
 {
-    lock_state(context->state);
+    state_lock(context->state);
     ContextObject **link = &context->state->contexts;
     while (*link && *link != context) link = &(*link)->next;
     if (*link) *link = context->next;
-    unlock_state(context->state);
+    state_unlock(context->state);
 }
 
 /* A new reference or NULL, without an exception. */
 static ContextObject *find_context(ModuleState *state, CUcontext handle)
 {
-    lock_state(state);
+    state_lock(state);
     ContextObject *context = state->contexts;
     while (context && context->handle != handle) context = context->next;
     Py_XINCREF((PyObject *)context);
-    unlock_state(state);
+    state_unlock(state);
     return context;
 }
 
@@ -52,10 +48,10 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     atomic_init(&context->entered, 0);
     atomic_init(&context->over, false);
     atomic_init(&context->ender, 0);
-    lock_state(state);
+    state_lock(state);
     context->next = state->contexts;
     state->contexts = context;
-    unlock_state(state);
+    state_unlock(state);
     return context;
 }
 

@@ -15,10 +15,6 @@ typedef struct KeepBatch {
     PyObject *objects[BATCH_SIZE];  /* references */
 } KeepBatch;
 
-static void lock_state(ModuleState *state) { PyThread_acquire_lock(state->lock, WAIT_LOCK); }
-
-static void unlock_state(ModuleState *state) { PyThread_release_lock(state->lock); }
-
 /* ---- Letting go ---- */
 
 static void free_batch(KeepBatch *batch)
@@ -51,7 +47,7 @@ static bool belongs(const KeepBatch *batch, const ContextObject *context, CUstre
 KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUstream stream)
 {
     KeepBatch *taken = NULL;
-    lock_state(state);
+    state_lock(state);
     for (KeepBatch **link = &state->kept; *link;) {
         KeepBatch *batch = *link;
         if (!belongs(batch, context, stream)) {
@@ -62,7 +58,7 @@ KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUs
         batch->next = taken;
         taken = batch;
     }
-    unlock_state(state);
+    state_unlock(state);
     return taken;
 }
 
@@ -73,10 +69,10 @@ void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
     if (done) free_batches(taken);
     if (done || !taken) return;
     while (last->next) last = last->next;
-    lock_state(state);
+    state_lock(state);
     last->next = state->kept;
     state->kept = taken;
-    unlock_state(state);
+    state_unlock(state);
 }
 
 IN_CALL static CUresult ask(const KeepBatch *batch)
@@ -100,10 +96,10 @@ static bool is_done(KeepBatch *batch)
 static void collect(ModuleState *state, bool sealed_only)
 {
     KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;
-    lock_state(state);
+    state_lock(state);
     todo = state->kept;
     state->kept = NULL;
-    unlock_state(state);
+    state_unlock(state);
     while (todo) {
         KeepBatch *batch = todo;
         todo = batch->next;
@@ -116,10 +112,10 @@ static void collect(ModuleState *state, bool sealed_only)
             tail = &batch->next;
         }
     }
-    lock_state(state);
+    state_lock(state);
     *tail = state->kept;
     state->kept = rest;
-    unlock_state(state);
+    state_unlock(state);
     free_batches(done);
 }
 
@@ -163,10 +159,10 @@ static void unlink_locked(ModuleState *state, KeepBatch *batch)
 
 static void put_back(ModuleState *state, KeepBatch *batch)
 {
-    lock_state(state);
+    state_lock(state);
     batch->next = state->kept;
     state->kept = batch;
-    unlock_state(state);
+    state_unlock(state);
 }
 
 /* The open batch of a stream with room for two, under the lock. */
@@ -187,10 +183,10 @@ static KeepBatch *add_batch(ModuleState *state, ContextObject *context, CUstream
     Py_INCREF((PyObject *)context);
     batch->context = context;
     batch->stream = stream;
-    lock_state(state);
+    state_lock(state);
     batch->next = state->kept;
     state->kept = batch;
-    unlock_state(state);
+    state_unlock(state);
     return batch;
 }
 
@@ -201,11 +197,11 @@ static void add_object(KeepBatch *batch, PyObject *object)
 
 int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first, PyObject *second)
 {
-    lock_state(state);
+    state_lock(state);
     KeepBatch *batch = find_open_locked(state, context, stream);
     bool full = batch && batch->count + 2 > BATCH_SIZE;
     if (full) unlink_locked(state, batch);
-    unlock_state(state);
+    state_unlock(state);
     if (full) {
         seal_batch(state, batch);
         put_back(state, batch);
@@ -233,10 +229,10 @@ static void wait_for_stream(ModuleState *state, ContextObject *context, CUstream
 
 void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream)
 {
-    lock_state(state);
+    state_lock(state);
     KeepBatch *batch = find_open_locked(state, context, stream);
     if (batch) unlink_locked(state, batch);
-    unlock_state(state);
+    state_unlock(state);
     if (!batch) return;
     seal_batch(state, batch);
     put_back(state, batch);

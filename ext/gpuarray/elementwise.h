@@ -9,7 +9,7 @@
 
 #include "ext/gpuarray/gpuarray.h"
 
-enum { ELEMENTWISE_MAX_INPUTS = 3, ELEMENTWISE_MAX_OUTPUTS = 2 };
+enum { ELEMENTWISE_MAX_INPUTS = 4, ELEMENTWISE_MAX_OUTPUTS = 2 };
 
 typedef struct ElementwiseCall {
     PyObject *name;                 /* a row of pycuda/_kernels/functions.py */

@@ -6,27 +6,23 @@
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 
-static void lock_state(ModuleState *state) { PyThread_acquire_lock(state->lock, WAIT_LOCK); }
-
-static void unlock_state(ModuleState *state) { PyThread_release_lock(state->lock); }
-
 /* The context's pool, held; NULL when there is none. */
 static MemoryPool *hold_pool(ContextObject *context)
 {
-    lock_state(context->state);
+    state_lock(context->state);
     MemoryPool *pool = context->default_pool;
     if (pool) memory_pool_hold(pool);
-    unlock_state(context->state);
+    state_unlock(context->state);
     return pool;
 }
 
 /* Makes this the context's pool unless another thread was first. */
 static void offer_pool(ContextObject *context, MemoryPool *pool)
 {
-    lock_state(context->state);
+    state_lock(context->state);
     bool first = !context->default_pool;
     if (first) context->default_pool = pool;
-    unlock_state(context->state);
+    state_unlock(context->state);
     if (!first) memory_pool_leave(pool);
 }
 
@@ -43,10 +39,10 @@ static MemoryPool *pool_of_context(ContextObject *context)
 
 static void end_pool(ContextObject *context)
 {
-    lock_state(context->state);
+    state_lock(context->state);
     MemoryPool *pool = context->default_pool;
     context->default_pool = NULL;
-    unlock_state(context->state);
+    state_unlock(context->state);
     if (pool) memory_pool_leave(pool);
 }
 

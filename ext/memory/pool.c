@@ -9,25 +9,21 @@
 
 /* ---- The list of pools ---- */
 
-static void lock_state(ModuleState *state) { PyThread_acquire_lock(state->lock, WAIT_LOCK); }
-
-static void unlock_state(ModuleState *state) { PyThread_release_lock(state->lock); }
-
 static void link_pool(MemoryPool *pool)
 {
-    lock_state(pool->state);
+    state_lock(pool->state);
     pool->next = pool->state->pools;
     pool->state->pools = pool;
-    unlock_state(pool->state);
+    state_unlock(pool->state);
 }
 
 static void unlink_pool(MemoryPool *pool)
 {
-    lock_state(pool->state);
+    state_lock(pool->state);
     MemoryPool **link = &pool->state->pools;
     while (*link != pool) link = &(*link)->next;
     *link = pool->next;
-    unlock_state(pool->state);
+    state_unlock(pool->state);
 }
 
 /* A pool whose last reference went is in the list until its end gets the lock, and a default pool whose
@@ -46,10 +42,10 @@ static bool hold_if_alive(MemoryPool *pool)
 /* The pool after this one, which must be held and is dropped, or the first one. Held; NULL at the end. */
 static MemoryPool *next_pool(ModuleState *state, MemoryPool *before)
 {
-    lock_state(state);
+    state_lock(state);
     MemoryPool *pool = before ? before->next : state->pools;
     while (pool && !hold_if_alive(pool)) pool = pool->next;
-    unlock_state(state);
+    state_unlock(state);
     if (before) memory_pool_drop(before);
     return pool;
 }

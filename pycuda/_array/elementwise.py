@@ -118,8 +118,36 @@ conjugate = conj
 
 def mul_add(array, selffac, other, otherfac, add_timer=None, stream=None, out=None):
     """GPUArray.mul_add."""
-    scaled = apply("multiply", array, selffac, stream=stream)
-    return apply("add", scaled, apply("multiply", other, otherfac, stream=stream), out=out, stream=stream)
+    return apply("sum_of_products", array, selffac, other, otherfac, out=out, stream=stream)
+
+
+def reverse(array, stream=None):
+    """GPUArray.reverse."""
+    flat = array.ravel()
+    return apply("copy", flat[::-1], out=_with_order(flat, None, "C"), stream=stream)
+
+
+# Names that programs written for PyCUDA use, though it does not document them.
+
+
+def _axpbyz(array, selffac, other, otherfac, out, add_timer=None, stream=None):
+    """out = selffac * array + otherfac * other"""
+    return mul_add(array, selffac, other, otherfac, add_timer, stream, out)
+
+
+def _axpbz(array, selffac, other, out, stream=None):
+    """out = selffac * array + other, both numbers"""
+    return apply("sum_of_products", array, selffac, other, 1, out=out, stream=stream)
+
+
+def _elwise_multiply(array, other, out, stream=None):
+    """out = array * other"""
+    return apply("multiply", array, other, out=out, stream=stream)
+
+
+def _div(array, other, out, stream=None):
+    """out = array / other"""
+    return apply("divide", array, other, out=out, stream=stream)
 
 
 def _new_like_me(array, dtype=None, order="C"):

@@ -106,7 +106,7 @@ def _operation(loop: Loop) -> str:
     if outputs == 1:
         body = f"x = static_cast<X0>({body})" if elements.kind(loop.compute[0]) != "V" else f"x = {body}"
     results = [f"X{k} &{'xy'[k]}" for k in range(outputs)]
-    operands = [f"const L{k + 1} &{'abc'[k]}" for k in range(inputs)]
+    operands = [f"const L{k + 1} &{'abcd'[k]}" for k in range(inputs)]
     return f"PYCUDA_INLINE void operation({', '.join(results + operands)})\n{{\n    {body};\n}}\n"
 
 

@@ -79,6 +79,11 @@ def same(a):
     return dtype, dtype
 
 
+def products(*operands):
+    """One dtype for all."""
+    return (_result_type(*operands),) * (len(operands) + 1)
+
+
 def first(a, b):
     """The dtype of the first operand, unless that is a Python number."""
     dtype = _result_type(a, b) if isinstance(a, type) else a
@@ -92,6 +97,13 @@ _clip = (np._core if hasattr(np, "_core") else np.core).umath.clip
 _ROWS = (
     # arithmetic
     Function("add", np.add, _kinds(b="a || b", ifc="a + b")),
+    Function(
+        "sum_of_products",
+        products,
+        _kinds(
+            b="(a && b) || (c && d)", fi="a * b + c * d", c="pycuda::product(a, b) + pycuda::product(c, d)"
+        ),
+    ),
     Function("subtract", np.subtract, _kinds(ifc="a - b")),
     Function("multiply", np.multiply, _kinds(b="a && b", fi="a * b", c="pycuda::product(a, b)")),
     Function("divide", np.true_divide, _kinds(fc="a / b")),
