@@ -287,27 +287,58 @@ static int wait_for(ModuleState *state, CUstream stream)
 }
 
 /* Memory of a pool may be used on the consumer's stream until that is told otherwise. The default streams
- * stay; of others nobody says when they end, and who takes a tensor keeps it until its work is done. */
+ * stay, of others nobody says when they end. With -1 the consumer sees to all of it. */
 static int note_consumer(GPUArrayObject *array, CUstream consumer)
 {
     PyObject *object = (PyObject *)array;
-    if (consumer != LEGACY && consumer != PER_THREAD) return 0;
-    return pooled_note(array->state, &object, 1, NULL, consumer == LEGACY ? NULL : consumer);
+    if (consumer == LEGACY || consumer == PER_THREAD)
+        return pooled_note(array->state, &object, 1, NULL, consumer == LEGACY ? NULL : consumer);
+    if (consumer != gpuarray_stream(array)) pooled_lend(array->allocation);
+    return 0;
+}
+
+static int order_one(ModuleState *state, CUstream work, CUstream consumer)
+{
+    ForeignArray there = {.has_stream = true, .stream = work ? work : LEGACY};
+    return foreign_order(state, &there, consumer);
+}
+
+/* Memory of a pool remembers the streams that it was used on; of other memory the current one is all there is
+ * to know. */
+static int order_all(GPUArrayObject *array, CUstream consumer)
+{
+    ModuleState *state = array->state;
+    bool pooled = array->allocation && array->allocation->pooled;
+    CUstream used = pooled ? NULL : transfer_now(state).stream;
+    int failed = order_one(state, gpuarray_stream(array), consumer);
+    if (!failed && used) failed = order_one(state, used, consumer);
+    for (int i = 0; pooled && !failed && pooled_used_stream(array->allocation, i, &used); i++)
+        failed = order_one(state, used, consumer);
+    return failed;
+}
+
+int gpuarray_order(GPUArrayObject *array, CUstream consumer)
+{
+    ContextScope scope;
+    if (!array->size) return 0;
+    if (!array->allocation || !array->allocation->context) return order_all(array, consumer);
+    if (!context_enter(array->allocation->context, &scope)) return 0;
+    int failed = order_all(array, consumer);
+    context_leave(&scope);
+    return failed;
+}
+
+/* For the host. */
+static int wait_for_work(GPUArrayObject *array)
+{
+    return gpuarray_order(array, LEGACY) < 0 ? -1 : wait_for(array->state, LEGACY);
 }
 
 static int order(GPUArrayObject *array, const Request *request)
 {
-    ContextScope scope;
-    ModuleState *state = array->state;
-    ForeignArray work = {.has_stream = true, .stream = gpuarray_stream(array)};
     if (!array->size || !request->ordered) return 0;
-    if (request->host && host_sees(request->device)) return wait_for(state, gpuarray_stream(array));
-    if (!array->allocation || !array->allocation->context)
-        return foreign_order(state, &work, request->consumer);
-    if (!context_enter(array->allocation->context, &scope)) return 0;
-    int failed = foreign_order(state, &work, request->consumer);
-    context_leave(&scope);
-    return failed ? -1 : note_consumer(array, request->consumer);
+    if (request->host && host_sees(request->device)) return wait_for_work(array);
+    return gpuarray_order(array, request->consumer) < 0 ? -1 : note_consumer(array, request->consumer);
 }
 
 /* ---- Capsules ---- */
@@ -332,7 +363,7 @@ static PyObject *export_to_host(GPUArrayObject *array, const Request *request)
     if (copies) {
         host = PyObject_CallMethodNoArgs((PyObject *)array, array->state->str_get);
     } else {
-        if (wait_for(array->state, gpuarray_stream(array)) < 0) return NULL;
+        if (wait_for_work(array) < 0) return NULL;
         PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
         host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, array->strides,
                                     (void *)(uintptr_t)array->pointer, NPY_ARRAY_WRITEABLE, NULL);

@@ -31,17 +31,23 @@ static GPUArrayObject *as_array(PyObject *object)
     return NULL;
 }
 
+/* By the caller, on the current stream. */
+static int note_use(GPUArrayObject *array)
+{
+    return array->size ? transfer_use(array, transfer_now(array->state)) : gpuarray_check_memory(array);
+}
+
 static int export_managed(void *object, DLPackVersioned **out)
 {
     GPUArrayObject *array = as_array(object);
-    *out = array ? dlpack_export(array) : NULL;
+    *out = array && note_use(array) == 0 ? dlpack_export(array) : NULL;
     return *out ? 0 : -1;
 }
 
 static int export_borrowed(void *object, DLPackTensor *out)
 {
     GPUArrayObject *array = as_array(object);
-    return array ? dlpack_fill(array, array->elements, out) : -1;
+    return array && note_use(array) == 0 ? dlpack_fill(array, array->elements, out) : -1;
 }
 
 /* Of a tensor that cannot be imported the caller stays the owner. */

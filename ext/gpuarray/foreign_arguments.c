@@ -49,20 +49,17 @@ typedef struct Replacing {
 
 static PyObject *replaced(Replacing *work, PyObject *value, int depth);
 
+/* Of a copy: what is called may change a list. */
 static PyObject *replaced_items(Replacing *work, PyObject *value, int depth)
 {
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
-    bool list = PyList_CheckExact(value);
-    PyObject *result = list ? PyList_New(count) : PyTuple_New(count);
-    for (Py_ssize_t i = 0; result && i < count && i < PySequence_Fast_GET_SIZE(value); i++) {
-        PyObject *item = replaced(work, PySequence_Fast_GET_ITEM(value, i), depth);
-        if (item && list)
-            PyList_SET_ITEM(result, i, item);
-        else if (item)
-            PyTuple_SET_ITEM(result, i, item);
-        else
-            Py_CLEAR(result);
+    PyObject *items = PySequence_Tuple(value), *result = items ? PyList_New(0) : NULL;
+    for (Py_ssize_t i = 0; result && i < PyTuple_GET_SIZE(items); i++) {
+        PyObject *item = replaced(work, PyTuple_GET_ITEM(items, i), depth);
+        if (!item || PyList_Append(result, item) < 0) Py_CLEAR(result);
+        Py_XDECREF(item);
     }
+    Py_XDECREF(items);
+    if (result && PyTuple_CheckExact(value)) Py_SETREF(result, PyList_AsTuple(result));
     return result;
 }
 

@@ -33,17 +33,19 @@ static int borrowed_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* Keeping may fail for want of memory: then the work is let finish under the owner's own rules. */
+/* What is kept does not keep the stream: the end of one of ours seals the batch, of others' nobody tells.
+ * Keeping may fail for want of memory: then the owner's own rules are all there is. */
 static void keep_owner(BorrowedObject *borrowed)
 {
+    ModuleState *state = borrowed->state;
     PyObject *type, *value, *traceback;
+    bool strange =
+        borrowed->stream_object && !PyObject_TypeCheck(borrowed->stream_object, state->Stream_type);
     PyErr_Fetch(&type, &value, &traceback);
-    if (keep_alive(borrowed->state, borrowed->context, borrowed->stream, borrowed->owner,
-                   borrowed->stream_object)
-        < 0)
+    if (keep_alive(state, borrowed->context, borrowed->stream, borrowed->owner, NULL) < 0)
         PyErr_WriteUnraisable(NULL);
-    else if (borrowed->large)
-        keep_alive_seal(borrowed->state, borrowed->context, borrowed->stream);
+    else if (borrowed->large || strange)
+        keep_alive_seal(state, borrowed->context, borrowed->stream);
     PyErr_Restore(type, value, traceback);
 }
 

@@ -72,6 +72,7 @@ static int use_memory(GPUArrayObject *array, PyObject *gpudata)
         allocation = device_allocation_cast(gpudata);
     else if (gpuarray_check(state, gpudata))
         allocation = gpuarray_cast(gpudata)->allocation;
+    array->read_only = gpuarray_check(state, gpudata) && gpuarray_cast(gpudata)->read_only;
     if (allocation && allocation == (DeviceAllocationObject *)gpudata) {
         Py_ssize_t needed = bytes_needed(array);
         if (needed < 0 || (size_t)needed > allocation->size) {
@@ -435,7 +436,7 @@ static PyObject *get_interface(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *dtype = (PyObject *)array->dtype;
-    if (gpuarray_check_memory(array) < 0) return NULL;
+    if (gpuarray_check_memory(array) < 0 || gpuarray_order(array, gpuarray_stream(array)) < 0) return NULL;
     return Py_BuildValue("{sNsNsNs(KO)sisK}", "shape", get_shape(self, NULL), "strides",
                          get_strides(self, NULL), "typestr", PyObject_GetAttrString(dtype, "str"), "data",
                          array->size ? (unsigned long long)array->pointer : 0ULL,

@@ -48,9 +48,12 @@ int gpuarray_check_memory(GPUArrayObject *array);
 /* ValueError (-1) when it may not be written to. */
 int gpuarray_check_writable(const GPUArrayObject *array);
 
-/* Where work on the array may be under way: on the stream of its memory, else on the default one (the handle
- * 1), which comes after the streams that block. */
+/* The stream of the array's memory, else the default one (the handle 1). */
 CUstream gpuarray_stream(const GPUArrayObject *array);
+
+/* ext/gpuarray/dlpack.c. What is queued on `consumer` from now on comes after work on the array, on this
+ * stream and on others that it is known to have been used on. Nothing waits. -1 with an exception. */
+int gpuarray_order(GPUArrayObject *array, CUstream consumer);
 
 /* A plain GPUArray over memory that `owner` keeps, or nothing does. dtype as below. */
 PyObject *gpuarray_new_over(ModuleState *state, struct _PyArray_Descr *dtype, int ndim,

@@ -18,6 +18,7 @@ typedef struct PooledAllocationObject {
     PoolBlock *block;                   /* until memory.freed */
     PyObject *stream;                   /* owned: the block's stream; NULL is the default one */
     bool chosen;                        /* that stream was named or used */
+    bool lent;                          /* see pooled_lend */
     int used_count;
     UsedStream *used;                   /* owned: other streams of launches */
 } PooledAllocationObject;
@@ -59,6 +60,19 @@ CUstream pooled_stream(const DeviceAllocationObject *allocation)
 {
     if (!allocation || !allocation->pooled || atomic_load(&allocation->freed)) return NULL;
     return ((const PooledAllocationObject *)allocation)->block->stream;
+}
+
+void pooled_lend(DeviceAllocationObject *allocation)
+{
+    if (allocation && allocation->pooled) pooled_cast((PyObject *)allocation)->lent = true;
+}
+
+bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstream *out)
+{
+    const PooledAllocationObject *pooled = (const PooledAllocationObject *)allocation;
+    if (atomic_load(&allocation->freed) || i >= pooled->used_count) return false;
+    *out = pooled->used[i].handle;
+    return true;
 }
 
 /* Nobody tells when the stream of another library is destroyed. */
@@ -228,7 +242,7 @@ static void give_back(PyObject *self)
 {
     PooledAllocationObject *allocation = pooled_cast(self);
     LIVE_LESS(allocation->memory.state, PooledDeviceAllocation);
-    if (gather_streams(allocation))
+    if (!allocation->lent && gather_streams(allocation))
         memory_pool_give(allocation->pool, allocation->block);
     else
         memory_pool_discard(allocation->pool, allocation->block);

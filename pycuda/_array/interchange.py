@@ -45,7 +45,8 @@ def _is_here(device) -> bool:
 
 
 def _stream_number(stream) -> int:
-    """A stream as DLPack counts them."""
+    """A stream, None for the current one, as DLPack counts them."""
+    stream = drv.current_stream() if stream is None else stream
     return (stream.__cuda_stream__()[1] if stream is not None else 0) or _LEGACY
 
 

@@ -207,6 +207,7 @@ def test_freed_memory_is_refused(ours):
 def test_read_only_arrays(host, ours):
     fixed = gpuarray.from_dlpack(Producer(ours, flags=1))
     assert not fixed.flags.writeable and not fixed[1:].flags.writeable and ours.flags.writeable
+    assert not gpuarray.broadcast_to(fixed, (2, 3, 4)).flags.writeable and not fixed.T.flags.writeable
     assert fixed.__cuda_array_interface__["data"] == (ours.ptr, True)
     assert read(fixed.__dlpack__(max_version=(1, 0))).flags == 1
     with pytest.raises(BufferError, match="read-only"):
@@ -506,3 +507,57 @@ def test_the_consumers_stream_comes_after_the_arrays(host):
     del capsule
     assert array.__dlpack__(stream=-1) and array.__dlpack__(stream=mine.handle) and array.__dlpack__(stream=2)
     mine.synchronize()
+
+
+def test_memory_that_a_strange_stream_uses_is_not_used_again(host):
+    """Its consumer gives the tensor back before its work is done."""
+    pool, theirs = DeviceMemoryPool(), drv.Stream(NON_BLOCKING)
+    for stream, held in (1, 1), (2, 1), (-1, 1), (theirs.handle, 0):
+        array = gpuarray.GPUArray((3, 4), np.float32, pool.allocate)
+        capsule = array.__dlpack__(stream=stream)
+        assert pool.active_blocks == 1
+        del array, capsule
+        assert pool.active_blocks == 0 and pool.held_blocks == held, stream
+        pool.free_held()
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+@pytest.mark.parametrize("way", ["dlpack", "interface"])
+def test_work_on_other_streams_comes_first(host, pooled, way):
+    """An array of the default stream that is worked on in a block `with stream`."""
+    allocator = None if pooled else drv.mem_alloc
+    array, out = gpuarray.to_gpu(host, allocator), drv.mem_alloc(48)
+    array += 0
+    mine, theirs, opened = drv.Stream(NON_BLOCKING), drv.Stream(NON_BLOCKING), threading.Event()
+    drv.Context.synchronize()
+    mine.launch_host_func(opened.wait, 20)
+    with mine:
+        array += 1
+        if way == "dlpack":
+            capsule = array.__dlpack__(stream=theirs.handle)
+        else:
+            capsule = None
+            drv.memcpy_dtod_async(out, Shows(array), 48, theirs)
+    if way == "dlpack":
+        drv.memcpy_dtod_async(out, array.gpudata, 48, theirs)
+    assert not theirs.is_done() and not mine.is_done()
+    opened.set()
+    theirs.synchronize()
+    assert (drv.from_device(out, (3, 4), np.float32) == host + 1).all()
+    del capsule
+
+
+class Shows:
+    """An array seen through its interface alone."""
+
+    def __init__(self, array):
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+
+def test_from_dlpack_is_for_the_current_stream(ours):
+    producer = Producer(ours)
+    with drv.Stream() as stream:
+        gpuarray.from_dlpack(producer)
+        assert producer.calls[-1]["stream"] == stream.handle
+        ours + producer
+        assert producer.calls[-1]["stream"] == stream.handle

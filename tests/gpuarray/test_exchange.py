@@ -117,12 +117,15 @@ def test_a_tensor_that_cannot_be_imported_stays_with_its_owner(table, ours):
     with pytest.raises(BufferError, match="version"):
         table.take(ctypes.pointer(managed), again)
     assert producer.deleted == 0 and not again
+    managed.deleter(ctypes.pointer(managed))
 
 
 def test_current_stream(table):
     stream = ctypes.c_void_p(7)
     assert table.stream(CUDA, 0, stream) == 0 and not stream.value
     assert table.stream(CPU, 0, stream) == 0 and not stream.value
+    with drv.Stream() as ours:
+        assert table.stream(CUDA, 0, stream) == 0 and stream.value == ours.handle
 
 
 def like(shape, *, code=2, bits=32, kind=CUDA):

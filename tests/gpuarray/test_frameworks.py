@@ -156,6 +156,36 @@ def test_torch_on_a_stream_of_its_own(host):
     assert (result.get() == 3 * host).all()
 
 
+def test_memory_that_torch_still_reads_is_not_used_again():
+    torch = Torch().module
+    side, ones = torch.cuda.Stream(), np.ones(1 << 20, np.float32)
+    for _ in range(10):
+        a = gpuarray.to_gpu(ones)
+        drv.Context.synchronize()
+        with torch.cuda.stream(side):
+            t = torch.from_dlpack(a)
+            torch.cuda._sleep(2_000_000)
+            y = t * 2
+            del t, a
+        gpuarray.empty(1 << 20, np.float32).fill(7)
+        side.synchronize()
+        assert bool((y == 2).all())
+
+
+def test_torchs_memory_that_our_stream_still_reads_is_kept():
+    torch = Torch().module
+    stream, out = drv.Stream(1), gpuarray.empty(1 << 20, np.float32)
+    for _ in range(10):
+        t = torch.ones(1 << 20, device="cuda")
+        torch.cuda.synchronize()
+        with stream:
+            gpuarray.arange(1 << 22, dtype=np.float64).sum()
+            gpuarray.maximum(t, 0.5, out=out)
+            del t
+        torch.full((1 << 20,), 7.0, device="cuda")
+        assert out.get(stream=stream).max() == 1
+
+
 def test_dtypes_of_torch():
     torch = Torch().module
     for dtype in (

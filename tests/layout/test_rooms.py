@@ -51,6 +51,8 @@ QUESTIONS = {
         "ext/convert/foreign.c",
         r"__cuda_array_interface__",
     ),
+    "where is a DLPack capsule taken": ("ext/convert/dlpack_read.c", r"PyCapsule_SetName"),
+    "where does __dlpack__ order streams": ("ext/gpuarray/dlpack.c", r"foreign_order"),
     "where is an error code turned into an exception": ("ext/errors.c", r"PyErr_SetObject"),
     "where is the cache key made": ("pycuda/_compile/cache.py", r"blake2b"),
     "where is NVRTC looked for": ("pycuda/_compile/finder.py", r"PYCUDA_NVRTC"),

@@ -96,6 +96,44 @@ def arrays(w):
         check(found[0].reshape(8, 8).T.get(), found[1].reshape(8, 8).T, "a view")
 
 
+class Shown:
+    """An array that only shows its interface, and its memory as it is passed on."""
+
+    def __init__(self, array):
+        self.array, self.__cuda_array_interface__ = array, array.__cuda_array_interface__
+
+
+class Lent(Shown):
+    """An array that only has DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **asked):
+        return self.array.__dlpack__(**asked)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def lent_arrays(w):
+    """Through DLPack and the interface, on whatever streams, and given back by whatever thread."""
+    numbers, stream = w.numbers(), w.stream()
+    how = w.dice.choice([Shown, Lent, lambda array: array])
+    theirs = how(gpuarray.to_gpu(numbers))
+    view = gpuarray.from_dlpack(theirs, stream=stream) if hasattr(theirs, "__dlpack__") else theirs
+    out = gpuarray.empty(N, np.int32)
+    out.set_async(view, stream=stream)
+    w.put("lent", (theirs, numbers))
+    w.put("capsule", gpuarray.to_gpu(numbers).__dlpack__(max_version=w.dice.choice([None, (1, 0)])))
+    del view, theirs
+    w.wait(stream)
+    check(out.get(), numbers, "lent memory")
+    found = w.take("lent")
+    if found:
+        check(gpuarray.to_gpu(found[0]).get(), found[1], "a lent array that passed through the bag")
+
+
 def pool(w):
     if not w.pools or w.dice.random() < 0.1:
         w.pools = [DeviceMemoryPool(), PageLockedMemoryPool()]
@@ -565,7 +603,8 @@ def asked(w):
 
 STEPS = [
     (copy_and_launch, 3), (launch_on_streams, 5), (fills, 2), (host_arguments, 3), (prepared_calls, 2),
-    (arrays, 3), (pooled, 3), (managed, 2), (registered, 2), (shaped_copies, 3), (between_devices, 1),
+    (arrays, 3), (lent_arrays, 3), (pooled, 3),
+    (managed, 2), (registered, 2), (shaped_copies, 3), (between_devices, 1),
     (texture_object, 3), (surface_object, 3), (texture_reference, 2), (texture_of_array, 2),
     (surface_reference, 2), (modules, 2), (half_linked, 1), (globals_of_modules, 1), (compiling, 1),
     (streams, 3), (events, 3), (contexts, 1), (primary, 1), (drop, 6), (keep_some, 2), (cycles, 2),
