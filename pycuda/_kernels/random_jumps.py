@@ -14,35 +14,40 @@ XORWOW_SEQUENCE = 67
 MRG_SUBSEQUENCE, MRG_SEQUENCE = 76, 127
 
 
-# ---- XORWOW: 160 bits; row i of a matrix is what becomes of bit i
+# ---- XORWOW: 160 bits; row i of a matrix is what becomes of bit i, in five words
 
 
 def _xorwow_step(v: np.ndarray) -> np.ndarray:
-    """States after one step: five words in a row."""
+    """States after one step."""
     t = v[:, 0] ^ (v[:, 0] >> np.uint32(2))
     last = v[:, 4] ^ (v[:, 4] << np.uint32(4)) ^ t ^ (t << np.uint32(1))
     return np.column_stack([v[:, 1:], last])
 
 
-def _bits(words: np.ndarray) -> np.ndarray:
-    """Of each row, as numbers 0 and 1 whose sums of 160 float32 holds exactly."""
-    return np.unpackbits(words.astype("<u4").view(np.uint8), axis=1, bitorder="little").astype(np.float32)
-
-
-def _words(bits: np.ndarray) -> np.ndarray:
-    return np.packbits(bits.astype(np.uint8), axis=1, bitorder="little").view("<u4").astype(np.uint32)
+def _unit() -> np.ndarray:
+    """The matrix of no step."""
+    return np.packbits(np.eye(160, dtype=np.uint8), axis=1, bitorder="little").view("<u4").astype(np.uint32)
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return ((a @ b).astype(np.uint8) & 1).astype(np.float32)
+    """First a, then b: each row of the result is the sum of those rows of b that a's bits say.
+
+    The sums of eight neighbouring rows, 256 of them, are made first, so that a byte of a picks one.
+    """
+    rows = b.reshape(20, 8, 5)
+    sums = np.zeros((20, 256, 5), np.uint32)
+    for bit in range(8):
+        half = 1 << bit
+        sums[:, half : 2 * half] = sums[:, :half] ^ rows[:, bit : bit + 1]
+    picked = sums[np.arange(20), a.astype("<u4").view(np.uint8)]
+    return np.bitwise_xor.reduce(picked, axis=1)
 
 
 @functools.cache
 def _xorwow_power(exponent: int) -> np.ndarray:
-    """The bits of the matrix of 2**exponent steps."""
+    """The matrix of 2**exponent steps."""
     if exponent == 0:
-        units = _words(np.eye(160))
-        return _bits(_xorwow_step(units))
+        return _xorwow_step(_unit())
     half = _xorwow_power(exponent - 1)
     return _product(half, half)
 
@@ -56,18 +61,20 @@ def _xorwow_powers(first: int, count: int) -> np.ndarray:
         multiples = [_xorwow_power(digit)]
         for _ in range(14):
             multiples.append(_product(multiples[-1], multiples[0]))
-        matrices += map(_words, multiples)
+        matrices += multiples
+        for exponent in range(digit, digit + 4):
+            _xorwow_power(exponent)
     return np.concatenate(matrices).ravel()
 
 
 def _xorwow_jump(first: int, times: int) -> np.ndarray:
-    matrix = np.eye(160, dtype=np.float32)
-    for k in range(first):
-        _xorwow_power(k)
+    matrix = _unit()
+    for exponent in range(first):
+        _xorwow_power(exponent)
     for k in range(times.bit_length()):
         if times >> k & 1:
             matrix = _product(matrix, _xorwow_power(first + k))
-    return _words(matrix).ravel()
+    return matrix.ravel()
 
 
 # ---- MRG32k3a: two matrices of 3 x 3
