@@ -455,6 +455,7 @@ class Sobol(Generator):
     @property
     def state(self) -> GPUArray:
         """The index of each dimension's next number."""
+        self._in_order(None)
         return self._indices
 
     @property

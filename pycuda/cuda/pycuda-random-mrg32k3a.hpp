@@ -9,11 +9,12 @@ namespace pycuda {
 #define PYCUDA_MRG_1 4294967087u
 #define PYCUDA_MRG_2 4294944443u
 
-// 2^32 is a small number modulo M: the upper half of x times that number comes to the lower half, twice.
-template <u32 M> __device__ __forceinline__ u32 modulo(u64 x)
+// 2^32 is a small number modulo M: the upper half of x times that number comes to the lower half. Twice is
+// enough for every x, once for x below 2^53 and the first modulus.
+template <u32 M, int FOLDS = 2> __device__ __forceinline__ u32 modulo(u64 x)
 {
-    x = (x >> 32) * (0u - M) + (u32)x;
-    x = (x >> 32) * (0u - M) + (u32)x;
+#pragma unroll
+    for (int k = 0; k < FOLDS; k++) x = (x >> 32) * (0u - M) + (u32)x;
     return (u32)(x >= M ? x - M : x);
 }
 
@@ -72,7 +73,7 @@ struct mrg32k3a_generator {
     // 1 ... PYCUDA_MRG_1
     __device__ __forceinline__ u32 next()
     {
-        u32 p = modulo<PYCUDA_MRG_1>(1403580ull * a[1] + 810728ull * (PYCUDA_MRG_1 - a[0]));
+        u32 p = modulo<PYCUDA_MRG_1, 1>(1403580ull * a[1] + 810728ull * (PYCUDA_MRG_1 - a[0]));
         a[0] = a[1], a[1] = a[2], a[2] = p;
         u32 q = modulo<PYCUDA_MRG_2>(527612ull * b[2] + 1370589ull * (PYCUDA_MRG_2 - b[0]));
         b[0] = b[1], b[1] = b[2], b[2] = q;

@@ -382,3 +382,16 @@ def test_more_than_2_to_the_31_elements():
         ahead.call_skip_ahead(2**31 // 65536 if cls in PSEUDO else 2**31 // 256)
         assert (ahead.gen_uniform(tail.size, np.uint32).get() == tail).all()
         del data
+
+
+def test_arrays_in_fortran_order_are_filled_as_they_lie():
+    expected = new(PHILOX).gen_normal(35, np.float64).get()
+    data = gpuarray.zeros((5, 7), np.float64, order="F")
+    new(PHILOX).fill_normal(data)
+    assert (data.get().ravel("F") == expected).all()
+    column = gpuarray.to_gpu(np.zeros(3, np.float32))
+    means = gpuarray.to_gpu(np.full((6, 6), 1000, np.uint32))[::2, ::-1]
+    new(PHILOX).fill_poisson(means)
+    assert (abs(means.get().astype(int) - 1000) < 200).all()
+    new(PHILOX).fill_uniform(column.reshape(3, 1))
+    assert (column.get() == new(PHILOX).gen_uniform(3, np.float32).get()).all()
