@@ -123,19 +123,26 @@ enum { RAND_THREADS = 256, RAND_EACH = 4 };
 // bytes: of the array, which begins at a multiple of 16.
 template <class D> __device__ __forceinline__ void rand(unsigned char *out, index_t bytes, u32 key0, u32 key1)
 {
-    index_t c = (index_t)blockIdx.x * (RAND_THREADS * RAND_EACH) + threadIdx.x;
+    index_t tile = (index_t)blockIdx.x * (RAND_THREADS * RAND_EACH), c = tile + threadIdx.x;
+    if (16 * (tile + RAND_THREADS * RAND_EACH) <= bytes) {
+        uint4 x[RAND_EACH];
 #pragma unroll
-    for (int k = 0; k < RAND_EACH; k++, c += RAND_THREADS) {
-        if (16 * c >= bytes) return;
-        uint4 x = D::from(philox(make_uint4((u32)c, (u32)(c >> 32), 0, 0), key0, key1));
-        if (16 * c + 16 <= bytes) {
-            ((uint4 *)out)[c] = x;
-        } else {
-            u32 words[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-            for (int b = 0; b < 16; b++)
-                if (16 * c + b < bytes) out[16 * c + b] = (unsigned char)(words[b / 4] >> b % 4 * 8);
+        for (int k = 0; k < RAND_EACH; k++) {
+            index_t counter = c + k * RAND_THREADS;
+            x[k] = D::from(philox(make_uint4((u32)counter, (u32)(counter >> 32), 0, 0), key0, key1));
         }
+#pragma unroll
+        for (int k = 0; k < RAND_EACH; k++) ((uint4 *)out)[c + k * RAND_THREADS] = x[k];
+        return;
+    }
+    // The last block of an array.
+#pragma unroll 1
+    for (; 16 * c < bytes; c += RAND_THREADS) {
+        uint4 x = D::from(philox(make_uint4((u32)c, (u32)(c >> 32), 0, 0), key0, key1));
+        unsigned char raw[16];
+        memcpy(raw, &x, 16);
+        for (int b = 0; b < 16; b++)
+            if (16 * c + b < bytes) out[16 * c + b] = raw[b];
     }
 }
 

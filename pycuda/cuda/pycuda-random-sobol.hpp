@@ -137,7 +137,7 @@ __device__ __forceinline__ void fill_sobol(const u64 *indices, const typename S:
     if (e >= count) return;
     sobol_quad<S> quad;
     quad.begin(directions, scramble, indices, dimension, point);
-    bool fit = fits(out);
+    index_t fours = in_fours(out, count);
     for (; e < count; e += (index_t)SOBOL_POINTS * SOBOL_DIMENSIONS) {
         T v[4];
 #pragma unroll
@@ -145,7 +145,7 @@ __device__ __forceinline__ void fill_sobol(const u64 *indices, const typename S:
             typename S::number number = {quad.x[k]};
             v[k] = D::from(number, D::reads && e + k < count ? out[e + k] : T(), a, b);
         }
-        store(out, e, count, v, fit);
+        store(out, e, fours, count, v);
         quad.next();
     }
 }

@@ -54,16 +54,17 @@ __device__ __forceinline__ double poisson_large(double u, double mean)
 
 __device__ __forceinline__ double poisson(double u, double mean)
 {
+    if (!(mean > 0) || isinf(mean)) return 0;
     u = fmin(u, 1 - 0x1p-53);
     if (mean >= 64) return poisson_large(u, mean);
     double count = 0, each = exp(-mean), sum = each;
-    // Beyond some hundred counts nothing is left that a double could hold. A mean of NaN has no counts.
+    // Beyond some hundred counts nothing is left that a double could hold.
     while (u > sum && count < 512) {
         count += 1;
         each *= mean / count;
         sum += each;
     }
-    return mean > 0 ? count : 0.0;
+    return count;
 }
 
 // ---- generators whose outputs are 32 random bits: G has words(), the next four of them
@@ -221,15 +222,16 @@ struct PoissonEach {
 
 // ---- memory: four neighbours, 16 bytes an instruction where the array begins at a multiple of that
 
-template <class T> __device__ __forceinline__ bool fits(const T *out)
+// How many elements are stored so.
+template <class T> __device__ __forceinline__ index_t in_fours(const T *out, index_t count)
 {
-    return (size_t)out % 16 == 0;
+    return (size_t)out % 16 == 0 ? count & ~(index_t)3 : 0;
 }
 
 template <class T>
-__device__ __forceinline__ void store(T *out, index_t at, index_t count, T (&v)[4], bool fit)
+__device__ __forceinline__ void store(T *out, index_t at, index_t fours, index_t count, T (&v)[4])
 {
-    if (fit && at + 4 <= count) {
+    if (at < fours) {
         uint4 moved[sizeof(T) / 4];
         memcpy(moved, v, sizeof(moved));
 #pragma unroll
@@ -246,18 +248,17 @@ template <class G, class T, class D>
 __device__ __forceinline__ void fill(u32 *states, u32 generators, T *out, index_t count, double a, double b)
 {
     u32 g = blockIdx.x * blockDim.x + threadIdx.x;
-    index_t groups = count / 4 + (count % 4 != 0);
-    if (g >= generators || g >= groups) return;
+    if (g >= generators || 4 * (index_t)g >= count) return;
     G r;
     r.load(states + g, generators);
-    bool fit = fits(out);
-    for (index_t c = g; c < groups; c += generators) {
+    index_t fours = in_fours(out, count);
+    for (index_t at = 4 * (index_t)g; at < count; at += 4 * (index_t)generators) {
         T v[4] = {};
         if (D::reads)
             for (int k = 0; k < 4; k++)
-                if (4 * c + k < count) v[k] = out[4 * c + k];
+                if (at + k < count) v[k] = out[at + k];
         D::draw(r, v, a, b);
-        store(out, 4 * c, count, v, fit);
+        store(out, at, fours, count, v);
     }
     r.save(states + g, generators);
 }
