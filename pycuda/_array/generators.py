@@ -351,12 +351,19 @@ class PseudoRandom(Generator):
 
     def _launch(self, name, data, stream, a, b) -> None:
         function = self._function(name, data.dtype)
-        count = min(-(-data.size // 4), self._count())
+        groups = -(-data.size // 4)
+        count = min(groups, self._count())
         self._prepare(count, stream)
-        grid = -(-count // kernels.THREADS), 1
-        function.prepared_async_call(
-            grid, (kernels.THREADS, 1, 1), stream, self._states, data, data.size, a, b
-        )
+        rounds = -(-groups // count)
+        if not self._first_of:  # it may be anywhere at once
+            rounds = min(rounds, max(kernels.ROUNDS, -(-rounds // 65535)))
+        grid = -(-count // kernels.THREADS), -(-groups // (count * rounds))
+        block = kernels.THREADS, 1, 1
+        function.prepared_async_call(grid, block, stream, self._states, data, data.size, rounds, a, b)
+        if grid[1] > 1:
+            words = kernels.group_words(name, data.dtype)
+            advance = kernels.states(self._name)["advance"]
+            advance.prepared_async_call((grid[0], 1), block, stream, self._states, data.size, words)
 
     # ---- jumps
 

@@ -15,6 +15,8 @@ from pycuda.tools import context_dependent_memoize
 THREADS, BLOCKS = 128, 512
 GENERATORS = THREADS * BLOCKS
 STATE_WORDS = 6
+# Groups that a thread makes of a generator which may be anywhere at once.
+ROUNDS = 16
 
 # Quasi-random ones: a generator is a dimension, whose numbers SOBOL_POINTS threads make.
 DIMENSIONS = 256
@@ -37,9 +39,9 @@ _TYPES = {
 _FILL = """#include "pycuda-random-{name}.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads})
-fill(u32 *states, {type} *out, index_t count, double a, double b)
+fill(u32 *states, {type} *out, index_t count, index_t rounds, double a, double b)
 {{
-    pycuda::fill<{name}_generator, {type}, {distribution}>(states, {generators}, out, count, a, b);
+    pycuda::fill<{name}_generator, {type}, {distribution}>(states, {generators}, out, count, rounds, a, b);
 }}
 """
 _STATES = """#include "pycuda-random-{name}.hpp"
@@ -55,6 +57,12 @@ extern "C" __global__ void __launch_bounds__({threads})
 skip(u32 *states, const u32 *jumps, const u64 *times, u64 time, int kind)
 {{
     pycuda::skip<{name}_generator>(states, {generators}, jumps, times, time, kind);
+}}
+"""
+_ADVANCE = """extern "C" __global__ void __launch_bounds__({threads})
+advance(u32 *states, index_t count, int words)
+{{
+    pycuda::advance<{name}_generator>(states, {generators}, count, words);
 }}
 """
 _FILL_SOBOL = """#include "pycuda-random-sobol.hpp"
@@ -84,30 +92,41 @@ fill(unsigned char *out, index_t bytes, u32 key0, u32 key1)
 """
 
 
+def group_words(distribution: str, dtype) -> int:
+    """Outputs of 32 bits that a group of four numbers is made of."""
+    return 8 if dtype.itemsize == 8 or distribution.startswith("Poisson") else 4
+
+
 def _module(text: str) -> SourceModule:
     return SourceModule(text, options=[], no_extern_c=True)
 
 
 @context_dependent_memoize
 def fill(name: str, distribution: str, dtype):
-    """Function(states, out, count, a, b) of a pseudo-random generator."""
+    """Function(states, out, count, rounds, a, b) of a pseudo-random generator."""
     text = _FILL.format(
         name=name, type=_TYPES[dtype], distribution=distribution, threads=THREADS, generators=GENERATORS
     )
     function = _module(text).get_function("fill")
-    function.prepare("PPqdd")
+    function.prepare("PPqqdd")
     return function
 
 
 @context_dependent_memoize
 def states(name: str) -> dict:
-    """The module, prepare(states, seeds, first, last, by_sequence, bits, by_offset, offset) and skip(states,
-    jumps, times, time, kind), by name."""
-    module = _module(_STATES.format(name=name, threads=THREADS, generators=GENERATORS))
-    prepare, skip = module.get_function("prepare"), module.get_function("skip")
-    prepare.prepare("PPIIPiPQ")
-    skip.prepare("PPPQi")
-    return {"module": module, "prepare": prepare, "skip": skip}
+    """The module, prepare(states, seeds, first, last, by_sequence, bits, by_offset, offset), skip(states,
+    jumps, times, time, kind) and, of Philox, advance(states, count, words), by name."""
+    types = {"prepare": "PPIIPiPQ", "skip": "PPPQi"}
+    text = _STATES
+    if name == "philox":
+        types["advance"] = "Pqi"
+        text += _ADVANCE
+    module = _module(text.format(name=name, threads=THREADS, generators=GENERATORS))
+    found = {"module": module}
+    for kernel, codes in types.items():
+        found[kernel] = module.get_function(kernel)
+        found[kernel].prepare(codes)
+    return found
 
 
 @context_dependent_memoize

@@ -33,6 +33,7 @@ template <u32 M> __device__ __forceinline__ void product(const u32 *matrix, u32 
 }
 
 struct mrg32k3a_generator {
+    enum { jumps_freely = 0 };
     u32 a[3], b[3];
 
     // How a seed becomes a state is cuRAND's.

@@ -22,6 +22,7 @@ __device__ __forceinline__ uint4 philox(uint4 counter, u32 key0, u32 key1)
 // The key is the seed, the upper half of the counter the sequence, the lower half a quarter of the place in
 // it.
 struct philox_words {
+    enum { jumps_freely = 1 };
     u32 key0, key1;
     u64 sequence, place;
 

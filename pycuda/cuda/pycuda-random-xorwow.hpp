@@ -7,6 +7,7 @@
 namespace pycuda {
 
 struct xorwow_words {
+    enum { jumps_freely = 0 };
     u32 v[5], d;
 
     // How a seed becomes a state is cuRAND's.
@@ -40,14 +41,17 @@ struct xorwow_words {
     __device__ __forceinline__ void times(const u32 *matrix)
     {
         u32 sum[5] = {};
-#pragma unroll
-        for (int k = 0; k < 5; k++)
+#pragma unroll 1
+        for (int k = 0; k < 5; k++) {
+            u32 word = v[0]; // the words take turns: an index would put them into memory
+            v[0] = v[1], v[1] = v[2], v[2] = v[3], v[3] = v[4];
 #pragma unroll 4
             for (int bit = 0; bit < 32; bit++, matrix += 5) {
-                u32 mask = 0u - (v[k] >> bit & 1u);
+                u32 mask = 0u - (word >> bit & 1u);
 #pragma unroll
                 for (int j = 0; j < 5; j++) sum[j] ^= mask & matrix[j];
             }
+        }
 #pragma unroll
         for (int k = 0; k < 5; k++) v[k] = sum[k];
     }
@@ -57,7 +61,7 @@ struct xorwow_words {
     __device__ __forceinline__ void jump(const u32 *matrices, int bits, u64 n, int kind)
     {
         if (kind == STEPS) d += 362437u * (u32)n;
-        if (bits == 0) times(matrices);
+        if (bits == 0) bits = 4, n = 1;
 #pragma unroll 1
         for (int k = 0; k < bits; k += 4, n >>= 4, matrices += 15 * 800)
             if (n & 15) times(matrices + 800 * ((n & 15) - 1));

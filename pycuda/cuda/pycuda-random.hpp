@@ -113,10 +113,11 @@ template <class G> struct from_words : G {
     }
 };
 
-// ---- distributions: draw() is for a generator of groups, from() for a generator of single numbers
+// ---- distributions: draw() is for a generator of groups, from() for a generator of single numbers. reads:
+// what is in the array matters.
 
 struct Raw {
-    enum { reads = 0 };
+    enum { reads = 0, outputs = 1 };
     template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
     {
         r.raw(v);
@@ -130,7 +131,7 @@ struct Raw {
 };
 
 struct Uniform {
-    enum { reads = 0 };
+    enum { reads = 0, outputs = 1 };
     template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
     {
         r.uniform(v);
@@ -144,7 +145,7 @@ struct Uniform {
 };
 
 struct Normal {
-    enum { reads = 0 };
+    enum { reads = 0, outputs = 1 };
     template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
     {
         r.normal(v);
@@ -167,7 +168,7 @@ __device__ __forceinline__ double bent(double v, double mean, double stddev)
 }
 
 struct LogNormal {
-    enum { reads = 0 };
+    enum { reads = 0, outputs = 1 };
     template <class G, class T>
     static __device__ __forceinline__ void draw(G &r, T (&v)[4], double mean, double stddev)
     {
@@ -185,7 +186,7 @@ struct LogNormal {
 };
 
 struct Poisson {
-    enum { reads = 0 };
+    enum { reads = 0, outputs = 2 };
     template <class G, class T>
     static __device__ __forceinline__ void draw(G &r, T (&v)[4], double mean, double)
     {
@@ -204,7 +205,7 @@ struct Poisson {
 
 // Every element is the mean of its own number.
 struct PoissonEach {
-    enum { reads = 1 };
+    enum { reads = 1, outputs = 2 };
     template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
     {
         double u[4];
@@ -220,9 +221,18 @@ struct PoissonEach {
     }
 };
 
-// ---- memory: four neighbours, 16 bytes an instruction where the array begins at a multiple of that
+// ---- memory and jumps
 
-// How many elements are stored so.
+enum { STEPS, SEQUENCES, SUBSEQUENCES };
+
+// Outputs of 32 bits that a group of four numbers is made of.
+template <class T, class D> __device__ __forceinline__ int group_words()
+{
+    return D::outputs == 2 || sizeof(T) == 8 ? 8 : 4;
+}
+
+// Four neighbours are stored by instructions of 16 bytes where the array begins at a multiple of that: how
+// many elements are.
 template <class T> __device__ __forceinline__ index_t in_fours(const T *out, index_t count)
 {
     return (size_t)out % 16 == 0 ? count & ~(index_t)3 : 0;
@@ -243,16 +253,21 @@ __device__ __forceinline__ void store(T *out, index_t at, index_t fours, index_t
         if (at + k < count) out[at + k] = v[k];
 }
 
-// Each thread is one generator, whose state stays in registers from its first group to its last.
+// Each thread is one generator, whose state stays in registers from its first group to its last: `rounds`
+// groups. Only a generator that is anywhere at once (G::jumps_freely) has a second row of blocks, for its
+// further groups; then states are brought up to date by another kernel.
 template <class G, class T, class D>
-__device__ __forceinline__ void fill(u32 *states, u32 generators, T *out, index_t count, double a, double b)
+__device__ __forceinline__ void fill(u32 *states, u32 generators, T *out, index_t count, index_t rounds,
+                                     double a, double b)
 {
     u32 g = blockIdx.x * blockDim.x + threadIdx.x;
-    if (g >= generators || 4 * (index_t)g >= count) return;
+    index_t step = 4 * (index_t)generators, first = blockIdx.y * rounds * step + 4 * (index_t)g;
+    if (g >= generators || first >= count) return;
     G r;
     r.load(states + g, generators);
-    index_t fours = in_fours(out, count);
-    for (index_t at = 4 * (index_t)g; at < count; at += 4 * (index_t)generators) {
+    if (G::jumps_freely) r.jump(0, 0, blockIdx.y * rounds * group_words<T, D>(), STEPS);
+    index_t fours = in_fours(out, count), end = min(count, first + rounds * step);
+    for (index_t at = first; at < end; at += step) {
         T v[4] = {};
         if (D::reads)
             for (int k = 0; k < 4; k++)
@@ -260,12 +275,23 @@ __device__ __forceinline__ void fill(u32 *states, u32 generators, T *out, index_
         D::draw(r, v, a, b);
         store(out, at, fours, count, v);
     }
+    if (gridDim.y == 1) r.save(states + g, generators);
+}
+
+// After a fill of several rows of blocks.
+template <class G>
+__device__ __forceinline__ void advance(u32 *states, u32 generators, index_t count, int words)
+{
+    u32 g = blockIdx.x * blockDim.x + threadIdx.x;
+    index_t step = 4 * (index_t)generators, groups = (count - 4 * (index_t)g + step - 1) / step;
+    if (g >= generators || 4 * (index_t)g >= count) return;
+    G r;
+    r.load(states + g, generators);
+    r.jump(0, 0, groups * words, STEPS);
     r.save(states + g, generators);
 }
 
 // ---- the beginning of states, and jumps
-
-enum { STEPS, SEQUENCES, SUBSEQUENCES };
 
 // Seeds are 32-bit integers; C converts them to 64 bits with their sign.
 template <class G>

@@ -253,6 +253,20 @@ def test_generators_go_on(cls):
     assert (third.get() != second.get()).any()
 
 
+@pytest.mark.parametrize(
+    "method, dtype", [("uniform", np.uint32), ("normal", np.float64), ("poisson", np.float32)]
+)
+def test_many_rounds_at_once(method, dtype):
+    """Philox's rounds are made by several blocks; one call is many."""
+    args = (3.0,) if method == "poisson" else ()
+    counts = [65536 * 4] * 33 + [65536 * 2 + 7]
+    one, other = new(PHILOX), new(PHILOX)
+    whole = getattr(one, f"gen_{method}")(sum(counts), dtype, *args).get()
+    parts = [getattr(other, f"gen_{method}")(count, dtype, *args).get() for count in counts]
+    assert (whole == np.concatenate(parts)).all()
+    assert (one.state.get() == other.state.get()).all()
+
+
 @pytest.mark.parametrize("cls", ALL)
 def test_nothing_to_do(cls):
     generator = new(cls)
