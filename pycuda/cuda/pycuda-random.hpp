@@ -1,0 +1,325 @@
+// From random bits to numbers of a distribution, and how a launch shares an array among generators.
+//
+// A generator hands out groups of four outputs. Group c of an array belongs to generator c % generators, so
+// what an element gets depends on nothing but its place: not on the device, nor on the shape of the launch.
+// What is said here about an output's value holds bit by bit for cuRAND's device interface as well.
+#ifndef PYCUDA_RANDOM_HPP
+#define PYCUDA_RANDOM_HPP
+
+namespace pycuda {
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long index_t;
+
+// ---- one output, one number
+
+// (0, 1]: the middle of each of 2^32 intervals, rounded.
+__device__ __forceinline__ float unit_float(u32 x) { return fmaf((float)x, 0x1p-32f, 0x1p-33f); }
+
+// (0, 1) of 53 bits from two outputs.
+__device__ __forceinline__ u64 joined(u32 x, u32 y) { return (u64)x ^ ((u64)y << 21); }
+__device__ __forceinline__ double unit_double(u64 bits) { return fma((double)bits, 0x1p-53, 0x1p-54); }
+
+// ---- normal numbers, two at a time: the method of Box and Muller
+
+__device__ __forceinline__ void box_muller(float u, float angle, float *pair)
+{
+    float radius = sqrtf(-2.0f * logf(u));
+    __sincosf(angle, pair, pair + 1);
+    pair[0] *= radius;
+    pair[1] *= radius;
+}
+
+// The angle in half turns.
+__device__ __forceinline__ void box_muller(double u, double angle, double *pair)
+{
+    double radius = sqrt(-2.0 * log(u));
+    sincospi(angle, pair, pair + 1);
+    pair[0] *= radius;
+    pair[1] *= radius;
+}
+
+// ---- Poisson numbers: the inverse of the distribution function, one uniform number each
+
+// For large means (Giles 2016): a normal number, bent to the skewness and kurtosis of the distribution.
+__device__ __forceinline__ double poisson_large(double u, double mean)
+{
+    double w = normcdfinv(u), w2 = w * w, root = sqrt(mean);
+    double x = mean + root * w + (1.0 / 3 + w2 / 6);
+    x += (-1.0 / 36 - w2 / 72) * w / root;
+    x += (-8.0 / 405 + (7.0 / 810 + w2 / 270) * w2) / mean;
+    return fmax(floor(x), 0.0);
+}
+
+__device__ __forceinline__ double poisson(double u, double mean)
+{
+    if (!(mean > 0) || isinf(mean)) return 0;
+    u = fmin(u, 1 - 0x1p-53);
+    if (mean >= 64) return poisson_large(u, mean);
+    double count = 0, each = exp(-mean), sum = each;
+    // Beyond some hundred counts nothing is left that a double could hold.
+    while (u > sum && count < 512) {
+        count += 1;
+        each *= mean / count;
+        sum += each;
+    }
+    return count;
+}
+
+// ---- generators whose outputs are 32 random bits: G has words(), the next four of them
+
+template <class G> struct from_words : G {
+    __device__ __forceinline__ void raw(u32 (&v)[4]) { this->words(v); }
+
+    __device__ __forceinline__ void uniform(float (&v)[4])
+    {
+        u32 x[4];
+        this->words(x);
+#pragma unroll
+        for (int k = 0; k < 4; k++) v[k] = unit_float(x[k]);
+    }
+
+    __device__ __forceinline__ void uniform(double (&v)[4])
+    {
+#pragma unroll
+        for (int k = 0; k < 4; k += 2) {
+            u32 x[4];
+            this->words(x);
+            v[k] = unit_double(joined(x[0], x[1]));
+            v[k + 1] = unit_double(joined(x[2], x[3]));
+        }
+    }
+
+    __device__ __forceinline__ void normal(float (&v)[4])
+    {
+        u32 x[4];
+        this->words(x);
+        const float turn = 0x1p-32f * 6.2831855f;
+#pragma unroll
+        for (int k = 0; k < 4; k += 2)
+            box_muller(unit_float(x[k]), fmaf((float)x[k + 1], turn, turn / 2), v + k);
+    }
+
+    __device__ __forceinline__ void normal(double (&v)[4])
+    {
+#pragma unroll
+        for (int k = 0; k < 4; k += 2) {
+            u32 x[4];
+            this->words(x);
+            double angle = fma((double)joined(x[2], x[3]), 0x1p-52, 0x1p-53);
+            box_muller(unit_double(joined(x[0], x[1])), angle, v + k);
+        }
+    }
+};
+
+// ---- distributions: draw() is for a generator of groups, from() for a generator of single numbers. reads:
+// what is in the array matters.
+
+struct Raw {
+    enum { reads = 0, outputs = 1 };
+    template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
+    {
+        r.raw(v);
+    }
+    template <class G, class T> static __device__ __forceinline__ T from(const G &r, T, double, double)
+    {
+        T v;
+        r.raw(v);
+        return v;
+    }
+};
+
+struct Uniform {
+    enum { reads = 0, outputs = 1 };
+    template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
+    {
+        r.uniform(v);
+    }
+    template <class G, class T> static __device__ __forceinline__ T from(const G &r, T, double, double)
+    {
+        T v;
+        r.uniform(v);
+        return v;
+    }
+};
+
+struct Normal {
+    enum { reads = 0, outputs = 1 };
+    template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
+    {
+        r.normal(v);
+    }
+    template <class G, class T> static __device__ __forceinline__ T from(const G &r, T, double, double)
+    {
+        T v;
+        r.normal(v);
+        return v;
+    }
+};
+
+__device__ __forceinline__ float bent(float v, double mean, double stddev)
+{
+    return expf(fmaf((float)stddev, v, (float)mean));
+}
+__device__ __forceinline__ double bent(double v, double mean, double stddev)
+{
+    return exp(fma(stddev, v, mean));
+}
+
+struct LogNormal {
+    enum { reads = 0, outputs = 1 };
+    template <class G, class T>
+    static __device__ __forceinline__ void draw(G &r, T (&v)[4], double mean, double stddev)
+    {
+        r.normal(v);
+#pragma unroll
+        for (int k = 0; k < 4; k++) v[k] = bent(v[k], mean, stddev);
+    }
+    template <class G, class T>
+    static __device__ __forceinline__ T from(const G &r, T, double mean, double stddev)
+    {
+        T v;
+        r.normal(v);
+        return bent(v, mean, stddev);
+    }
+};
+
+struct Poisson {
+    enum { reads = 0, outputs = 2 };
+    template <class G, class T>
+    static __device__ __forceinline__ void draw(G &r, T (&v)[4], double mean, double)
+    {
+        double u[4];
+        r.uniform(u);
+#pragma unroll 1
+        for (int k = 0; k < 4; k++) v[k] = (T)poisson(u[k], mean);
+    }
+    template <class G, class T> static __device__ __forceinline__ T from(const G &r, T, double mean, double)
+    {
+        double u;
+        r.uniform(u);
+        return (T)poisson(u, mean);
+    }
+};
+
+// Every element is the mean of its own number.
+struct PoissonEach {
+    enum { reads = 1, outputs = 2 };
+    template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
+    {
+        double u[4];
+        r.uniform(u);
+#pragma unroll 1
+        for (int k = 0; k < 4; k++) v[k] = (T)poisson(u[k], (double)v[k]);
+    }
+    template <class G, class T> static __device__ __forceinline__ T from(const G &r, T v, double, double)
+    {
+        double u;
+        r.uniform(u);
+        return (T)poisson(u, (double)v);
+    }
+};
+
+// ---- memory and jumps
+
+enum { STEPS, SEQUENCES, SUBSEQUENCES };
+
+// Outputs of 32 bits that a group of four numbers is made of.
+template <class T, class D> __device__ __forceinline__ int group_words()
+{
+    return D::outputs == 2 || sizeof(T) == 8 ? 8 : 4;
+}
+
+// Four neighbours are stored by instructions of 16 bytes where the array begins at a multiple of that: how
+// many elements are.
+template <class T> __device__ __forceinline__ index_t in_fours(const T *out, index_t count)
+{
+    return (size_t)out % 16 == 0 ? count & ~(index_t)3 : 0;
+}
+
+template <class T>
+__device__ __forceinline__ void store(T *out, index_t at, index_t fours, index_t count, T (&v)[4])
+{
+    if (at < fours) {
+        uint4 moved[sizeof(T) / 4];
+        memcpy(moved, v, sizeof(moved));
+#pragma unroll
+        for (int k = 0; k < (int)sizeof(T) / 4; k++) ((uint4 *)(out + at))[k] = moved[k];
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        if (at + k < count) out[at + k] = v[k];
+}
+
+// Each thread is one generator, whose state stays in registers from its first group to its last: `rounds`
+// groups. Only a generator that is anywhere at once (G::jumps_freely) has a second row of blocks, for its
+// further groups; then states are brought up to date by another kernel.
+template <class G, class T, class D>
+__device__ __forceinline__ void fill(u32 *states, u32 generators, T *out, index_t count, index_t rounds,
+                                     double a, double b)
+{
+    u32 g = blockIdx.x * blockDim.x + threadIdx.x;
+    index_t step = 4 * (index_t)generators, first = blockIdx.y * rounds * step + 4 * (index_t)g;
+    if (g >= generators || first >= count) return;
+    G r;
+    r.load(states + g, generators);
+    if (G::jumps_freely) r.jump(0, 0, blockIdx.y * rounds * group_words<T, D>(), STEPS);
+    index_t fours = in_fours(out, count), end = min(count, first + rounds * step);
+    for (index_t at = first; at < end; at += step) {
+        T v[4] = {};
+        if (D::reads)
+            for (int k = 0; k < 4; k++)
+                if (at + k < count) v[k] = out[at + k];
+        D::draw(r, v, a, b);
+        store(out, at, fours, count, v);
+    }
+    if (gridDim.y == 1) r.save(states + g, generators);
+}
+
+// After a fill of several rows of blocks.
+template <class G>
+__device__ __forceinline__ void advance(u32 *states, u32 generators, index_t count, int words)
+{
+    u32 g = blockIdx.x * blockDim.x + threadIdx.x;
+    index_t step = 4 * (index_t)generators, groups = (count - 4 * (index_t)g + step - 1) / step;
+    if (g >= generators || 4 * (index_t)g >= count) return;
+    G r;
+    r.load(states + g, generators);
+    r.jump(0, 0, groups * words, STEPS);
+    r.save(states + g, generators);
+}
+
+// ---- the beginning of states, and jumps
+
+// Seeds are 32-bit integers; C converts them to 64 bits with their sign.
+template <class G>
+__device__ __forceinline__ void prepare(u32 *states, u32 generators, const int *seeds, u32 first, u32 last,
+                                        const u32 *by_sequence, int bits, const u32 *by_offset, u64 offset)
+{
+    u32 g = first + blockIdx.x * blockDim.x + threadIdx.x;
+    if (g >= last) return;
+    G r;
+    r.seed((u64)(long long)seeds[g]);
+    r.jump(by_sequence, bits, g, SEQUENCES);
+    if (offset) r.jump(by_offset, 0, offset, STEPS);
+    r.save(states + g, generators);
+}
+
+// times: how far each generator goes. Without them all go as far, and `jumps` is one matrix.
+template <class G>
+__device__ __forceinline__ void skip(u32 *states, u32 generators, const u32 *jumps, const u64 *times,
+                                     u64 time, int kind)
+{
+    u32 g = blockIdx.x * blockDim.x + threadIdx.x;
+    if (g >= generators) return;
+    G r;
+    r.load(states + g, generators);
+    r.jump(jumps, times ? 64 : 0, times ? times[g] : time, kind);
+    r.save(states + g, generators);
+}
+
+}
+
+#endif
