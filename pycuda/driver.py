@@ -35,6 +35,21 @@ def set_debugging(flag: bool = True) -> None:
     CUDA_DEBUGGING = flag
 
 
+class _DefaultStream:
+    """The default stream (CU_STREAM_LEGACY) by a name, where None is the stream of a `with` block."""
+
+    @staticmethod
+    def __cuda_stream__() -> tuple[int, int]:
+        """The protocol by which libraries share streams."""
+        return 0, 1
+
+    def __repr__(self) -> str:
+        return "pycuda.driver.LEGACY_DEFAULT_STREAM"
+
+
+LEGACY_DEFAULT_STREAM = _DefaultStream()
+
+
 def have_gl_ext() -> bool:
     """Whether pycuda.gl is there to share buffers with OpenGL. It is not yet.
 

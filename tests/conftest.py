@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -30,6 +31,9 @@ def pytest_configure(config):
 
 def pytest_sessionstart(session):
     drv.init()  # in the workers of pytest-xdist as well
+    # A shell has its background jobs ignore it, and so would the programs that tests send it to.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header(config):

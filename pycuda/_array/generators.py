@@ -243,6 +243,7 @@ class Generator:
         last, self._last = self._last, stream
         if last is not stream:
             if isinstance(stream, drv.Stream):
+                last = drv.LEGACY_DEFAULT_STREAM if last is None else last
                 stream.wait_for_event(drv.Event(drv.event_flags.DISABLE_TIMING).record(last))
             elif isinstance(last, drv.Stream):
                 last.synchronize()

@@ -176,6 +176,17 @@ def test_an_event_records_it(stream):
     assert event.query()
 
 
+def test_the_default_stream_has_a_name(write, stream):
+    out, read = drv.mem_alloc(4), np.zeros(1, np.int32)
+    drv.memset_d32(out, 0, 1)
+    with Hold(stream), stream:
+        write(out, np.int32(5), block=(1, 1, 1), grid=(1, 1), stream=drv.LEGACY_DEFAULT_STREAM)
+        drv.Event().record(drv.LEGACY_DEFAULT_STREAM).synchronize()
+        drv.memcpy_dtoh(read, out)
+        assert gpuarray.GPUArray(1, np.int32, gpudata=out).get(stream=drv.LEGACY_DEFAULT_STREAM) == 5
+    assert read[0] == 5
+
+
 def test_a_stream_that_is_named_comes_first(write, stream):
     other, out, read = drv.Stream(1), drv.mem_alloc(4), np.zeros(1, np.int32)
     drv.memset_d32(out, 0, 1)
