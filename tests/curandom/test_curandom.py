@@ -409,3 +409,23 @@ def test_arrays_in_fortran_order_are_filled_as_they_lie():
     assert (abs(means.get().astype(int) - 1000) < 200).all()
     new(PHILOX).fill_uniform(column.reshape(3, 1))
     assert (column.get() == new(PHILOX).gen_uniform(3, np.float32).get()).all()
+
+
+def test_a_block_of_a_stream_waits_for_the_default_stream(monkeypatch):
+    """Where None is the block's stream, the one before it has its name."""
+    asked, event = [], drv.Event
+
+    class Event:
+        def __init__(self, flags):
+            self.flags = flags
+
+        def record(self, stream):
+            asked.append(stream)
+            return event(self.flags).record(stream)
+
+    monkeypatch.setattr(drv, "Event", Event)
+    generator, data = PHILOX(counting), gpuarray.zeros(100, np.float32)
+    generator.fill_uniform(data)
+    with drv.Stream(1):
+        generator.fill_uniform(data)
+    assert asked == [drv.LEGACY_DEFAULT_STREAM]
