@@ -1,6 +1,8 @@
 /* See context.h. */
 #include "ext/context/context.h"
 
+#include <stddef.h>
+#include <string.h>
 #include <time.h>
 
 #include "ext/deferred.h"
@@ -34,12 +36,10 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
 {
     ContextObject *context = PyObject_New(ContextObject, state->Context_type);
     if (!context) return NULL;
+    memset(&context->state, 0, sizeof *context - offsetof(ContextObject, state));
     context->state = state;
     context->handle = handle;
     context->device = device;
-    context->counted = false;
-    context->default_pool = NULL;
-    context->weak_references = NULL;
     atomic_init(&context->kind, kind);
     atomic_init(&context->detached, false);
     atomic_init(&context->unreferenced, false);
