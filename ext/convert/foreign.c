@@ -6,8 +6,6 @@
 #include "ext/errors.h"
 #include "ext/wait.h"
 
-#define LEGACY ((CUstream)(uintptr_t)1)
-
 /* An entry of the interface, a new reference; NULL without an exception when there is none. */
 static PyObject *entry(PyObject *interface, PyObject *name)
 {
@@ -70,9 +68,9 @@ static int find_by_dlpack(ModuleState *state, PyObject *object, ForeignArray *ou
     form.is_copy = false;
     int found = dlpack_describe_exchanged(state, object, false, out, &form);
     if (found == 0) {
-        found = dlpack_describe_exported(state, object, LEGACY, out, &form);
+        found = dlpack_describe_exported(state, object, CU_STREAM_LEGACY, out, &form);
         out->has_stream = true;
-        out->stream = LEGACY;
+        out->stream = CU_STREAM_LEGACY;
     }
     if (found > 0 && form.is_copy) {
         PyErr_SetString(PyExc_BufferError, "__dlpack__() made a copy: pass what from_dlpack() gives");
@@ -93,7 +91,10 @@ int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out)
     return found;
 }
 
-bool foreign_same_stream(CUstream a, CUstream b) { return (a ? a : LEGACY) == (b ? b : LEGACY); }
+bool foreign_same_stream(CUstream a, CUstream b)
+{
+    return (a ? a : CU_STREAM_LEGACY) == (b ? b : CU_STREAM_LEGACY);
+}
 
 static int raise_stream(ModuleState *state, CUresult result, const char *routine, const ForeignArray *array)
 {

@@ -12,12 +12,9 @@
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/gpuarray/transfer.h"
+#include "ext/launch/function.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/numpy_api.h"
-#include "ext/wait.h"
-
-#define LEGACY ((CUstream)(uintptr_t)1)
-#define PER_THREAD ((CUstream)(uintptr_t)2)
 
 /* ---- What a tensor is made of ---- */
 
@@ -212,7 +209,7 @@ static int read_stream(PyObject *value, Request *request)
 {
     unsigned long long number = 0;
     request->ordered = true;
-    request->consumer = LEGACY;
+    request->consumer = CU_STREAM_LEGACY;
     request->host = !value || value == Py_None;
     if (request->host) return 0;
     if (PyBool_Check(value) || !PyLong_Check(value)) {
@@ -279,27 +276,20 @@ static int read_request(GPUArrayObject *array, PyObject *const given[4], Request
 
 /* ---- Order ---- */
 
-static int wait_for(ModuleState *state, CUstream stream)
-{
-    CUresult result;
-    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
-    return result == CUDA_SUCCESS || raise_driver(state, result, "cuStreamSynchronize", NULL) ? 0 : -1;
-}
-
-/* Memory of a pool may be used on the consumer's stream until that is told otherwise. The default streams
+/* Memory of a pool counts as used on the consumer's stream from now on. The default streams
  * stay, of others nobody says when they end. With -1 the consumer sees to all of it. */
 static int note_consumer(GPUArrayObject *array, CUstream consumer)
 {
     PyObject *object = (PyObject *)array;
-    if (consumer == LEGACY || consumer == PER_THREAD)
-        return pooled_note(array->state, &object, 1, NULL, consumer == LEGACY ? NULL : consumer);
+    if (consumer == CU_STREAM_LEGACY || consumer == CU_STREAM_PER_THREAD)
+        return pooled_note(array->state, &object, 1, NULL, consumer == CU_STREAM_LEGACY ? NULL : consumer);
     if (consumer != gpuarray_stream(array)) pooled_lend(array->allocation);
     return 0;
 }
 
 static int order_one(ModuleState *state, CUstream work, CUstream consumer)
 {
-    ForeignArray there = {.has_stream = true, .stream = work ? work : LEGACY};
+    ForeignArray there = {.has_stream = true, .stream = work ? work : CU_STREAM_LEGACY};
     return foreign_order(state, &there, consumer);
 }
 
@@ -331,7 +321,7 @@ int gpuarray_order(GPUArrayObject *array, CUstream consumer)
 /* For the host. */
 static int wait_for_work(GPUArrayObject *array)
 {
-    return gpuarray_order(array, LEGACY) < 0 ? -1 : wait_for(array->state, LEGACY);
+    return gpuarray_order(array, CU_STREAM_LEGACY) < 0 ? -1 : launch_wait(array->state, CU_STREAM_LEGACY);
 }
 
 static int order(GPUArrayObject *array, const Request *request)

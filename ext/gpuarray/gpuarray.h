@@ -24,7 +24,7 @@ typedef struct GPUArrayObject {
     int ndim, layout;                       /* layout: GPUARRAY_C | GPUARRAY_F */
     bool read_only;                         /* another library's, which said so */
     Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
-    int64_t *elements;                      /* behind the two: room for what DLPack is shown (dlpack.h) */
+    int64_t *elements;                      /* after the two: the same as DLPack has them (dlpack.h) */
     Py_ssize_t dims[GPUARRAY_ROOM * GPUARRAY_INLINE_DIMS];
     PyObject *gpudata;                      /* owned; NULL: made of `pointer` when asked for */
     PyObject *base, *allocator;             /* owned; NULL is None, and the default pool */
