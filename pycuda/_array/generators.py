@@ -254,6 +254,50 @@ class Generator:
     def _launch(self, name: str, data, stream, a: float, b: float) -> None:
         raise NotImplementedError
 
+    # ---- jumps
+
+    def _skip(self, kind: int, i, stream) -> None:
+        """All generators go i times so far."""
+        raise NotImplementedError
+
+    def _skip_array(self, kind: int, i, stream) -> None:
+        """Each generator goes its own number of times so far."""
+        raise NotImplementedError
+
+    def call_skip_ahead(self, i, stream=None) -> None:
+        """Every generator (of Sobol's sequence: dimension) leaves out i outputs.
+
+        Parameters
+        ----------
+        i : int
+        stream : Stream, optional
+
+        Raises
+        ------
+        ValueError
+            For less than 0, or 2**64 and more.
+        """
+        self._skip(kernels.STEPS, i, stream)
+
+    def call_skip_ahead_array(self, i, stream=None) -> None:
+        """Generator g leaves out i[g] outputs.
+
+        Parameters
+        ----------
+        i : GPUArray
+            Of integers, which count modulo 2**64: one for each of the block_count * generators_per_block
+            generators.
+        stream : Stream, optional
+
+        Raises
+        ------
+        TypeError
+            For anything but a GPUArray of integers.
+        ValueError
+            For another number of them.
+        """
+        self._skip_array(kernels.STEPS, i, stream)
+
     # ---- what PyCUDA's object shows
 
     @classmethod
@@ -369,7 +413,6 @@ class PseudoRandom(Generator):
     # ---- jumps
 
     def _skip(self, kind: int, i, stream) -> None:
-        """All generators go i times so far."""
         i = _time(i)
         stream = self._in_order(stream)
         self._prepare(self._count(), stream)
@@ -377,7 +420,6 @@ class PseudoRandom(Generator):
         self._skip_by(matrix, 0, i, kind, stream)
 
     def _skip_array(self, kind: int, i, stream) -> None:
-        """Each generator goes its own number of times so far."""
         times = self._times(i)
         stream = self._in_order(stream)
         self._prepare(self._count(), stream)
@@ -388,40 +430,6 @@ class PseudoRandom(Generator):
         kernels.states(self._name)["skip"].prepared_async_call(
             (self.block_count, 1), (kernels.THREADS, 1, 1), stream, self._states, matrices, times, time, kind
         )
-
-    def call_skip_ahead(self, i, stream=None) -> None:
-        """Every generator leaves out i outputs.
-
-        Parameters
-        ----------
-        i : int
-        stream : Stream, optional
-
-        Raises
-        ------
-        ValueError
-            For less than 0, or 2**64 and more.
-        """
-        self._skip(kernels.STEPS, i, stream)
-
-    def call_skip_ahead_array(self, i, stream=None) -> None:
-        """Generator g leaves out i[g] outputs.
-
-        Parameters
-        ----------
-        i : GPUArray
-            Of integers, which count modulo 2**64: one for each of the block_count * generators_per_block
-            generators.
-        stream : Stream, optional
-
-        Raises
-        ------
-        TypeError
-            For anything but a GPUArray of integers.
-        ValueError
-            For another number of them.
-        """
-        self._skip_array(kernels.STEPS, i, stream)
 
     def call_skip_ahead_sequence(self, i, stream=None) -> None:
         """Every generator goes on by i sequences; otherwise as `call_skip_ahead`."""
@@ -489,37 +497,10 @@ class Sobol(Generator):
         block = kernels.DIMENSIONS, 1, 1
         function.prepared_async_call((1, 1), block, stream, self._indices, *arguments)
 
-    def call_skip_ahead(self, i, stream=None) -> None:
-        """Every dimension leaves out i numbers.
-
-        Parameters
-        ----------
-        i : int
-        stream : Stream, optional
-
-        Raises
-        ------
-        ValueError
-            For less than 0, or 2**64 and more.
-        """
+    def _skip(self, kind: int, i, stream) -> None:
         self._change("skip", self._in_order(stream), 0, _time(i))
 
-    def call_skip_ahead_array(self, i, stream=None) -> None:
-        """Dimension d leaves out i[d] numbers.
-
-        Parameters
-        ----------
-        i : GPUArray
-            Of integers: one for each of the block_count * generators_per_block dimensions.
-        stream : Stream, optional
-
-        Raises
-        ------
-        TypeError
-            For anything but a GPUArray of integers.
-        ValueError
-            For another number of them.
-        """
+    def _skip_array(self, kind: int, i, stream) -> None:
         times = self._times(i)
         stream = self._in_order(stream)
         self._change("skip", stream, self._times_packed(times, stream), 0)

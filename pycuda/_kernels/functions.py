@@ -1,7 +1,7 @@
 """The elementwise functions, one row each: name, what decides about dtypes, expression.
 
-An expression is C++ over the operands a, b, c. A row has one for all kinds of numbers, or one a kind, by the
-kind of the first operand: "b" bool, "i" integers, "f" floats, "c" complex. Functions of several results
+An expression is C++ over the operands a, b, c, d. A row has one for all kinds of numbers, or one a kind, by
+the kind of the first operand: "b" bool, "i" integers, "f" floats, "c" complex. Functions of several results
 assign to x and y.
 
 dtypes are NumPy's: a row names the ufunc that it follows, or a function of the operands' dtypes.
@@ -39,7 +39,7 @@ def _kinds(**bodies: str) -> dict[str, str]:
 
 
 # ---- dtype rules of functions that are no ufuncs. They get dtypes, or int, float, complex for Python's
-# numbers, and # return those of the loop, inputs first.
+# numbers, and return those of the loop, inputs first.
 
 
 def _result_type(*operands):

@@ -25,13 +25,18 @@ def _new(nbytes: int, stream):
     return memory
 
 
-def _of_context(cache):
-    """What the cache has for the current context: by stream, and for the default stream."""
+def _of_stream(cache, stream):
+    """(dict, key): where the cache has what belongs to a stream of the current context. The dict is None for
+    streams of others: nothing says when such a stream is gone and its handle another's.
+    """
+    if stream is not None and not isinstance(stream, drv.Stream):
+        return None, None
     context = drv.Context.get_current()
     found = cache.get(context)
     if found is None:
         found = cache[context] = weakref.WeakKeyDictionary(), {}
-    return found
+    by_stream, by_none = found
+    return (by_none, None) if stream is None else (by_stream, stream)
 
 
 def area(stream, nbytes: int):
@@ -39,11 +44,9 @@ def area(stream, nbytes: int):
     bytes are 0. The caller holds it until the kernel is launched.
     """
     stream = drv.current_stream() if stream is None else stream
-    if stream is not None and not isinstance(stream, drv.Stream):
-        # Nothing says when this stream is gone and its handle another's: freeing waits for the kernel.
-        return _new(WORDS + nbytes, stream)
-    by_stream, by_none = _of_context(_areas)
-    areas, key = (by_none, None) if stream is None else (by_stream, stream)
+    areas, key = _of_stream(_areas, stream)
+    if areas is None:
+        return _new(WORDS + nbytes, stream)  # freeing it waits for the kernel
     found = areas.get(key)
     if found is None or found.size < WORDS + nbytes:
         size = max(_LEAST, power_at_least(WORDS + nbytes))
@@ -77,11 +80,10 @@ class States:
 def states(stream, count: int, room: int) -> tuple[States, int]:
     """States with at least so many entries and bytes, and the number of a launch."""
     stream = drv.current_stream() if stream is None else stream
-    if stream is not None and not isinstance(stream, drv.Stream):
+    known, key = _of_stream(_states, stream)
+    if known is None:
         found = States(stream, count, room)
         return found, found.launch()
-    by_stream, by_none = _of_context(_states)
-    known, key = (by_none, None) if stream is None else (by_stream, stream)
     found = known.get(key)
     if found is not None and found.count >= count and found.room >= room:
         number = found.launch()

@@ -116,47 +116,27 @@ template <class G> struct from_words : G {
 // ---- distributions: draw() is for a generator of groups, from() for a generator of single numbers. reads:
 // what is in the array matters.
 
-struct Raw {
-    enum { reads = 0, outputs = 1 };
-    template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
-    {
-        r.raw(v);
-    }
-    template <class G, class T> static __device__ __forceinline__ T from(const G &r, T, double, double)
-    {
-        T v;
-        r.raw(v);
-        return v;
-    }
-};
-
-struct Uniform {
-    enum { reads = 0, outputs = 1 };
-    template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
-    {
-        r.uniform(v);
-    }
-    template <class G, class T> static __device__ __forceinline__ T from(const G &r, T, double, double)
-    {
-        T v;
-        r.uniform(v);
-        return v;
-    }
-};
-
-struct Normal {
-    enum { reads = 0, outputs = 1 };
-    template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
-    {
-        r.normal(v);
-    }
-    template <class G, class T> static __device__ __forceinline__ T from(const G &r, T, double, double)
-    {
-        T v;
-        r.normal(v);
-        return v;
-    }
-};
+// A function of the generator, as it is.
+#define PYCUDA_DRAWN(Name, function) \
+    struct Name { \
+        enum { reads = 0, outputs = 1 }; \
+        template <class G, class T> \
+        static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double) \
+        { \
+            r.function(v); \
+        } \
+        template <class G, class T> \
+        static __device__ __forceinline__ T from(const G &r, T, double, double) \
+        { \
+            T v; \
+            r.function(v); \
+            return v; \
+        } \
+    };
+PYCUDA_DRAWN(Raw, raw)
+PYCUDA_DRAWN(Uniform, uniform)
+PYCUDA_DRAWN(Normal, normal)
+#undef PYCUDA_DRAWN
 
 __device__ __forceinline__ float bent(float v, double mean, double stddev)
 {
