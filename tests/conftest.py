@@ -37,7 +37,6 @@ def pytest_sessionstart(session):
 
 
 def pytest_report_header(config):
-    drv.init()
     device = drv.Device(0)
     version = drv.get_driver_version()
     return f"device: {device.name()}, compute capability {device.compute_capability()}, CUDA driver {version}"

@@ -5,9 +5,30 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+import pycuda.driver as drv
+from pycuda import gpuarray
+
 sys.path.insert(0, os.path.dirname(__file__))
+
+
+@pytest.fixture
+def nothing_in_flight():
+    """Other libraries' arrays are kept until work is done."""
+    yield
+    drv.Context.synchronize()
+
+
+@pytest.fixture
+def host():
+    return np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.fixture
+def ours(host):
+    return gpuarray.to_gpu(host)
 
 
 @pytest.fixture

@@ -17,20 +17,7 @@ from pycuda.tools import DeviceMemoryPool
 NON_BLOCKING = 1
 
 
-@pytest.fixture(autouse=True)
-def nothing_in_flight():
-    yield
-    drv.Context.synchronize()
-
-
-@pytest.fixture
-def host():
-    return np.arange(1, 13, dtype=np.float32).reshape(3, 4)
-
-
-@pytest.fixture
-def ours(host):
-    return gpuarray.to_gpu(host)
+pytestmark = pytest.mark.usefixtures("nothing_in_flight")
 
 
 def managed_array(host):

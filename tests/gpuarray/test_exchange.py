@@ -33,26 +33,12 @@ class Table(ctypes.Structure):
     ]
 
 
-@pytest.fixture(autouse=True)
-def nothing_in_flight():
-    drv.init()
-    yield
-    drv.Context.synchronize()
+pytestmark = pytest.mark.usefixtures("nothing_in_flight")
 
 
 @pytest.fixture
 def table():
     return Table.from_address(capsule_pointer(gpuarray.GPUArray.__dlpack_c_exchange_api__, NAME))
-
-
-@pytest.fixture
-def host():
-    return np.arange(1, 13, dtype=np.float32).reshape(3, 4)
-
-
-@pytest.fixture
-def ours(host):
-    return gpuarray.to_gpu(host)
 
 
 # ---- our table

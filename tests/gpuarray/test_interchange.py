@@ -36,21 +36,7 @@ class Foreign:
         raise TypeError("a tensor of several elements is no integer")
 
 
-@pytest.fixture(autouse=True)
-def nothing_in_flight():
-    """Owners are kept until work is done."""
-    yield
-    drv.Context.synchronize()
-
-
-@pytest.fixture
-def host():
-    return np.arange(1, 13, dtype=np.float32).reshape(3, 4)
-
-
-@pytest.fixture
-def ours(host):
-    return gpuarray.to_gpu(host)
+pytestmark = pytest.mark.usefixtures("nothing_in_flight")
 
 
 @pytest.fixture
