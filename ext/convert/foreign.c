@@ -122,7 +122,7 @@ int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consum
     CALL_NEAR(state, result, driver.cuEventRecord(event, array->stream));
     bool recorded = result == CUDA_SUCCESS;
     if (recorded) CALL_NEAR(state, result, driver.cuStreamWaitEvent(consumer, event, 0));
-    CALL_REPORTED(state, "cuEventDestroy", driver.cuEventDestroy(event));
+    CALL_DROPPED(state, result, "cuEventDestroy", driver.cuEventDestroy(event));
     if (recorded && result != CUDA_SUCCESS) return raise_stream(state, result, "cuStreamWaitEvent", array);
     return recorded ? 0 : foreign_wait(state, array);
 }
