@@ -344,6 +344,18 @@ def test_the_owner_is_kept_until_the_work_is_done(late):
     assert there() is None and set(out.get().tolist()) == {7}
 
 
+@pytest.mark.parametrize("size", [1 << 21, 16])
+def test_an_owner_whose_work_is_done_goes_with_its_view(size):
+    """No later call has to find out: a large one, or the last on its stream."""
+    stream, array = drv.Stream(NON_BLOCKING), gpuarray.zeros(size, np.int8)
+    there, view = weakref.ref(array), gpuarray.from_dlpack(array, stream=stream)
+    copy = view.copy()
+    drv.Context.synchronize()
+    del array, view
+    del stream
+    assert there() is None and copy.size == size
+
+
 class OfVersion2(Foreign):
     """Its interface does not say on which stream the owner works."""
 
