@@ -2,7 +2,6 @@
 
 import gc
 import threading
-import threading
 import weakref
 
 import numpy as np
