@@ -10,19 +10,23 @@
 
 enum { WORDS = 64 }; /* of a key that needs no memory of its own while it is made */
 
+/* Vectors of so many bytes are the longest that kernels load: where in such a one an array begins may count. */
+enum { ALIGNMENT = 16 };
+
 /* Words that describe an array: 0 for what needs a closer look, as it is no GPUArray or may not be written to. */
 static Py_ssize_t words_of(ModuleState *state, PyObject *object)
 {
     if (!gpuarray_check(state, object) || gpuarray_cast(object)->read_only || !gpuarray_cast(object)->dtype)
         return 0;
-    return 2 + 2 * (Py_ssize_t)gpuarray_cast(object)->ndim;
+    return 3 + 2 * (Py_ssize_t)gpuarray_cast(object)->ndim;
 }
 
-static uint64_t *describe(uint64_t *to, const GPUArrayObject *array)
+static uint64_t *describe(uint64_t *to, const GPUArrayObject *array, bool aligned)
 {
     size_t bytes = (size_t)array->ndim * sizeof *to;
     *to++ = (uint64_t)(uintptr_t)array->dtype;
     *to++ = (uint64_t)array->ndim;
+    *to++ = aligned ? array->pointer % ALIGNMENT : 0;
     if (!array->ndim) return to;
     memcpy(to, array->shape, bytes);
     memcpy(to + array->ndim, array->strides, bytes);
@@ -57,20 +61,23 @@ static Py_ssize_t count_words(ModuleState *state, PyObject *values, PyObject *po
     return words;
 }
 
-PyDoc_STRVAR(call_key_doc, "_call_key(values, positions)\n--\n\n"
-                           "Bytes that are the same for calls which need the same launch: of the current\n"
-                           "context, the number of values and the forms of the GPUArrays among them. None\n"
-                           "when something else is there, or a read-only array.");
+PyDoc_STRVAR(call_key_doc,
+             "_call_key(values, positions, aligned=False)\n--\n\n"
+             "Bytes that are the same for calls which need the same launch: of the current\n"
+             "context, the number of values and the forms of the GPUArrays among them; with\n"
+             "aligned, also of where they begin in 16 bytes. None when something else is there,\n"
+             "or a read-only array.");
 
 static PyObject *call_key_py(PyObject *module, FAST_PARAMETERS)
 {
-    PyObject *given[2];
+    PyObject *given[3];
     ModuleState *state = module_state(module);
     if (convert_arguments(call_key_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!PyTuple_CheckExact(given[0]) || !PyTuple_CheckExact(given[1]))
         return PyErr_Format(PyExc_TypeError, "values and positions must be tuples");
+    int aligned = given[2] ? PyObject_IsTrue(given[2]) : 0;
     Py_ssize_t words = count_words(state, given[0], given[1]);
-    if (PyErr_Occurred()) return NULL;
+    if (aligned < 0 || PyErr_Occurred()) return NULL;
     if (!words) return Py_NewRef(Py_None);
     uint64_t few[WORDS], *key = words <= WORDS ? few : PyMem_New(uint64_t, (size_t)words), *end = key;
     PyObject *result = NULL;
@@ -79,7 +86,7 @@ static PyObject *call_key_py(PyObject *module, FAST_PARAMETERS)
     if (context_number(state, end++) == 0) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given[1]); i++) {
             Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(given[1], i));
-            end = describe(end, gpuarray_cast(PyTuple_GET_ITEM(given[0], at)));
+            end = describe(end, gpuarray_cast(PyTuple_GET_ITEM(given[0], at)), aligned);
         }
         result = PyBytes_FromStringAndSize((const char *)key, (Py_ssize_t)((size_t)words * sizeof *key));
     }
