@@ -194,38 +194,64 @@ def _vectors(loop: Loop, name: str, vector: int, rounds: int) -> str:
 """
 
 
+def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, read: str, write: str) -> str:
+    """The body of a kernel whose threads have `rounds` elements each, THREADS apart; `offsets` is what finds
+    element i[u]. All loads come before the first store, as in _vectors: one round after the other would wait
+    for its loads each time. unroll 1: for operations that take long to compile, in one loop.
+    """
+    outputs = loop.function.outputs
+    inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
+    if unroll == 1:
+        step = _step(loop, read, write).replace("at[u]", "at[0]").replace("i[u]", "i[0]")
+        return f"""    {number} i[1];
+#pragma unroll 1
+    for (int u = 0; u < {rounds}; u++) {{
+        i[0] = first + u * {THREADS};
+        if (i[0] >= n) return;
+{offsets.replace("[u]", "[0]")}        {step}
+    }}
+"""
+    values = "".join(f"    T{k} v{k}[{rounds}];\n" for k in inputs)
+    loads = " ".join(f"v{k}[u] = {read.format(k=k)};" for k in inputs)
+    return f"""    {number} i[{rounds}];
+{values}#pragma unroll
+    for (int u = 0; u < {rounds}; u++) {{
+        i[u] = first + u * {THREADS};
+        if (i[u] < n) {{
+{offsets}            {loads}
+        }}
+    }}
+#pragma unroll
+    for (int u = 0; u < {rounds}; u++)
+        if (i[u] < n) {{ {_step(loop, "v{k}[u]", write)} }}
+"""
+
+
 def _dense(loop: Loop, name: str, rounds: int, unroll: int) -> str:
-    """Dense arrays, and arrays of one element. unroll 1: for operations that take long to compile."""
+    """Dense arrays, and arrays of one element."""
+    body = _in_rounds(
+        loop, "unsigned long long", rounds, unroll, "", "p.s{k}[p.uniform >> {k} & 1 ? 0 : i[u]]",
+        "p.s{k}[i[u]] = {value};",
+    )  # fmt: skip
     return f"""{_parameters(loop)}{_head(name)}
 {{
-    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x;
-#pragma unroll {unroll}
-    for (int u = 0; u < {rounds}; u++) {{
-        const unsigned long long i = first + u * {THREADS};
-        if (i < p.n) {{ {_step(loop, "p.s{k}[p.uniform >> {k} & 1 ? 0 : i]", "p.s{k}[i] = {value};")} }}
-    }}
-}}
+    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x, n = p.n;
+{body}}}
 """
 
 
 def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: int) -> str:
-    count = len(loop.storage)
-    address = "*(const T{k} *)((const char *)p.s{k} + at[{k}])"
-    target = "*(T{k} *)((char *)p.s{k} + at[{k}]) = {value};"
     number = "unsigned long long" if wide else "unsigned"
+    body = _in_rounds(
+        loop, number, rounds, unroll, "            pycuda::find_offsets(p.axes, i[u], at[u]);\n",
+        "*(const T{k} *)((const char *)p.s{k} + at[u][{k}])",
+        "*(T{k} *)((char *)p.s{k} + at[u][{k}]) = {value};",
+    )  # fmt: skip
     return f"""{_parameters(loop, axes)}{_head(name)}
 {{
     const {number} first = blockIdx.x * ({number})({THREADS} * {rounds}) + threadIdx.x, n = ({number})p.n;
-#pragma unroll {unroll}
-    for (int u = 0; u < {rounds}; u++) {{
-        const {number} i = first + u * {THREADS};
-        if (i < n) {{
-            long long at[{count}];
-            pycuda::find_offsets(p.axes, i, at);
-            {_step(loop, address, target)}
-        }}
-    }}
-}}
+    long long at[{1 if unroll == 1 else rounds}][{len(loop.storage)}];
+{body}}}
 """
 
 
@@ -248,10 +274,10 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
         rounds = max(1, 8 // vector) if widest < 16 else 4
         return head + _vectors(loop, name, vector, rounds), name, THREADS * vector * rounds
     if layout < 2:
-        rounds = 4 if long else 8
+        rounds = 4 if long or widest > 4 else 8
         return head + _dense(loop, name, rounds, 1 if long else rounds), name, THREADS * rounds
     wide, which = divmod(layout - 2, len(STRIDED_AXES))
-    rounds = 4
+    rounds = 8 if widest <= 4 and not long else 4 if widest <= 8 else 2
     text = _strided(loop, name, STRIDED_AXES[which], bool(wide), rounds, 1 if long else rounds)
     return head + text, name, THREADS * rounds
 
