@@ -18,13 +18,12 @@ from pycuda._array.picking import (
     Numbers,
     broadcast_strides,
     combined,
-    coordinates_of_true,
     host_numbers,
-    offsets_of_true,
     on_device,
     pick,
 )
 from pycuda._array.reducing import normalized_axes
+from pycuda._array.selecting import coordinates_of_true, offsets_of_true
 from pycuda._driver import GPUArray
 from pycuda._kernels import elements
 
