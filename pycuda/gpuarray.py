@@ -177,6 +177,7 @@ from pycuda._array.choosing import (
     round,
     where,
 )  # fmt: skip
+from pycuda._array.counting import bincount, histogram
 from pycuda._array.creation import (
     arange,
     eye,
@@ -192,6 +193,15 @@ from pycuda._array.creation import (
     triu,
 )  # fmt: skip
 from pycuda._array.facade_indexing import multi_put, multi_take, multi_take_put, take
+from pycuda._array.facade_sorting import (
+    extract,
+    flatnonzero,
+    lexsort,
+    partition,
+    sort,
+    sort_by_key,
+    topk,
+)  # fmt: skip
 from pycuda._array.facade_reductions import (
     all,
     any,
@@ -224,5 +234,7 @@ from pycuda._array.joining import (
 from pycuda._array.linalg import matmul
 from pycuda._array.reductions import argmax, argmin, count_nonzero, mean, prod, std, var
 from pycuda._array.scans import cumprod, cumsum
+from pycuda._array.sets import unique
+from pycuda._array.sorting import argpartition, argsort, searchsorted
 
 _taking_arrays(globals())

@@ -40,7 +40,8 @@ def choose(function, count: int, *arguments, stream=None, allocator=None) -> Cho
     return Chosen(words, ends, int(ends[-1].get(stream=stream)))
 
 
-def _choose_true(mask, stream) -> Chosen:
+def choose_true(mask, stream) -> Chosen:
+    """The elements that are not 0, of at least one."""
     axes = kernels.element_axes(mask.shape, mask.strides)
     function = kernels.mark_true(elements.stored(mask.dtype), len(axes))
     packed = layout.packed(axes, len(axes))
@@ -52,7 +53,7 @@ def coordinates_of_true(mask, stream=None, allocator=None) -> tuple[GPUArray, ..
     allocator = allocator or mask.allocator
     if mask.size == 0:
         return tuple(new((0,), np.int64, allocator) for _ in mask.shape)
-    chosen = _choose_true(mask, stream)
+    chosen = choose_true(mask, stream)
     found = new((mask.ndim, chosen.total), np.int64, allocator)
     if chosen.total:
         axes = kernels.coordinate_axes(mask.shape)
@@ -65,7 +66,7 @@ def offsets_of_true(mask, strides, stream=None) -> GPUArray:
     """The sums of the same with these strides."""
     if mask.size == 0:
         return new((0,), np.int64, mask.allocator)
-    chosen = _choose_true(mask, stream)
+    chosen = choose_true(mask, stream)
     found = new((chosen.total,), np.int64, mask.allocator)
     if chosen.total:
         axes = kernels.element_axes(mask.shape, mask.strides, strides)

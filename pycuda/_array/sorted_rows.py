@@ -93,7 +93,16 @@ class Work:
         function = kernels.rows(self.order, "long long")
         out, places = (0 if each is None else each for each in (self.out, self.values_out))
         function.prepared_async_call(
-            grid, (kernels.ROW_THREADS, 1, 1), stream, self.keys, out, places, self.rows, self.length, bits, used
+            grid,
+            (kernels.ROW_THREADS, 1, 1),
+            stream,
+            self.keys,
+            out,
+            places,
+            self.rows,
+            self.length,
+            bits,
+            used,
         )
 
     # ---- long rows

@@ -57,16 +57,20 @@ __device__ __forceinline__ bool same(const Keys::Bits &a, const Keys::Bits &b) {
     return _mark("const Keys::Raw *keys", test, "P", typedefs=typedefs)
 
 
+_RELATIONS = {"not after": "!(limit < key)", "before": "key < limit", "equal": "key == limit"}
+
+
 @context_dependent_memoize
-def mark_not_after(keys: Order):
-    """..., keys, limit: those that the key at `limit` is not before."""
-    test = "!(limit < Keys::bits(keys[i]))"
-    typedefs = f"typedef {keys.c_type} Keys;"
+def mark_by_limit(keys: Order, relation: str):
+    """..., keys, address of the limit: those that are in this relation to it."""
+    typedefs = f"""typedef {keys.c_type} Keys;
+__device__ __forceinline__ bool test(const Keys::Bits &key, const Keys::Bits &limit)
+{{
+    return {_RELATIONS[relation]};
+}}"""
     parameters = "const Keys::Raw *keys, const Keys::Raw *at"
-    body = (
-        "const Keys::Bits limit = Keys::bits(*at);\n    "
-        f"mark_chosen(words, counts, count, [&](index_t i) -> bool {{ return {test}; }})"
-    )
+    body = """const Keys::Bits limit = Keys::bits(*at);
+    mark_chosen(words, counts, count, [&](index_t i) -> bool { return test(Keys::bits(keys[i]), limit); })"""
     return _build(f"{_MARK}, {parameters}", body, "PPqPP", typedefs=typedefs)
 
 
@@ -76,7 +80,9 @@ def mark_not_after(keys: Order):
 @context_dependent_memoize
 def write_coordinates(rooms: int):
     """..., out, total, axes."""
-    body = "write_chosen(words, ends, [&](index_t k, index_t i) { write_coordinates(out + k, total, i, axes); })"
+    body = (
+        "write_chosen(words, ends, [&](index_t k, index_t i) { write_coordinates(out + k, total, i, axes); })"
+    )
     return _build(f"{_WRITE}, index_t *out, index_t total, Axes<{rooms}> axes", body, f"PPPq{24 * rooms}s")
 
 
@@ -91,16 +97,17 @@ def write_offsets(rooms: int):
 
 @context_dependent_memoize
 def write_elements(raw: str):
-    """..., elements, out, starts, places, firsts: the elements; where they are; what is in `places` there.
-    `starts` and `places` may be null.
+    """..., elements, out, starts, places, firsts, most: the first elements; where they are; what is in
+    `places` there. `starts` and `places` may be null.
     """
     body = """write_chosen(words, ends, [&](index_t k, index_t i) {
+        if (k >= most) return;
         out[k] = in[i];
         if (starts) starts[k] = i;
         if (places) firsts[k] = places[i];
     })"""
     parameters = f"const {raw} *in, {raw} *out, index_t *starts, const index_t *places, index_t *firsts"
-    return _build(f"{_WRITE}, {parameters}", body, "PPPPPPP")
+    return _build(f"{_WRITE}, {parameters}, index_t most", body, "PPPPPPPq")
 
 
 @context_dependent_memoize

@@ -20,7 +20,13 @@ DIGITS, COUNT_THREADS = 256, 256  # pycuda-radix-sort.hpp
 PASS_THREADS = 384
 _ITEMS = {1: 23, 2: 23, 4: 23, 8: 11, 16: 5}  # of a thread, by the bytes of what is moved
 _FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}  # for rows of few tiles
-_CHUNK, _CHUNKS = 1 << 14, 1 << 11  # keys that a block counts, at least; blocks that count, at most, for one row
+_CHUNK, _CHUNKS = (
+    1 << 14,
+    1 << 11,
+)  # keys that a block counts, at least; blocks that count, at most, for one row
+
+SEARCH_THREADS = 256
+_LARGEST_GRID = (1 << 31) - 1
 
 _MANTISSA = {"f2": 10, "f4": 23, "f8": 52}
 _COMPLEX = {"c8": ("u64", "FloatOrder<unsigned, 23>"), "c16": ("Wide", "FloatOrder<u64, 52>")}
@@ -169,3 +175,41 @@ def pass_plan(length: int, tiles: int, number: int, passes: int) -> bytes:
     """struct RadixPlan."""
     return struct.pack("qIii4x", length, tiles, number, passes)
 
+
+# ---- places in a sorted row
+
+_SEARCH = """#include "pycuda-order.hpp"
+using namespace pycuda;
+typedef {order} Keys;
+extern "C" __global__ void __launch_bounds__(256)
+search(const Keys::Raw *keys, index_t length, const index_t *sorter, const Keys::Raw *values, index_t *out,
+       index_t count)
+{{
+    const index_t stride = (index_t)gridDim.x * blockDim.x;
+    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {{
+        const Keys::Bits value = Keys::bits(values[i]);
+        index_t low = 0, high = length;
+        while (low < high) {{
+            const index_t middle = low + (high - low) / 2;
+            const Keys::Bits key = Keys::bits(keys[sorter ? sorter[middle] : middle]);
+            if ({before})
+                low = middle + 1;
+            else
+                high = middle;
+        }}
+        out[i] = low;
+    }}
+}}
+"""
+
+
+@context_dependent_memoize
+def search(keys: Order, right: bool):
+    """Function(keys, length, sorter, values, out, count): before or after the equal ones."""
+    before = "!(value < key)" if right else "key < value"
+    return compile(_SEARCH.format(order=keys.c_type, before=before), "search", "PqPPPq")
+
+
+def grid(count: int) -> tuple[int, int]:
+    """A thread for each of so many."""
+    return min(ceil_div(count, SEARCH_THREADS), _LARGEST_GRID), 1
