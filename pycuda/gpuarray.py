@@ -193,15 +193,6 @@ from pycuda._array.creation import (
     triu,
 )  # fmt: skip
 from pycuda._array.facade_indexing import multi_put, multi_take, multi_take_put, take
-from pycuda._array.facade_sorting import (
-    extract,
-    flatnonzero,
-    lexsort,
-    partition,
-    sort,
-    sort_by_key,
-    topk,
-)  # fmt: skip
 from pycuda._array.facade_reductions import (
     all,
     any,
@@ -213,6 +204,15 @@ from pycuda._array.facade_reductions import (
     subset_min,
     subset_sum,
     sum,
+)  # fmt: skip
+from pycuda._array.facade_sorting import (
+    extract,
+    flatnonzero,
+    lexsort,
+    partition,
+    sort,
+    sort_by_key,
+    topk,
 )  # fmt: skip
 from pycuda._array.indexing import compress, nonzero, put, take_along_axis
 from pycuda._array.interchange import from_dlpack

@@ -1,4 +1,4 @@
-"""Sorting, the functions of pycuda.gpuarray that are no methods: sorted copies, several keys, the greatest."""
+"""Sorting, functions that are no methods: sorted copies, several keys, the greatest elements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pycuda._array import selecting, sorting
-from pycuda._array.elementwise import apply
 from pycuda._array.indexing import take, take_along_axis
 from pycuda._array.joining import concatenate
 from pycuda._array.memory import new

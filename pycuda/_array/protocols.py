@@ -69,8 +69,8 @@ def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
 
 # NumPy's functions that are no ufuncs, by the method or the function of pycuda.gpuarray that does the same.
 _METHODS = """
-    all any argmax argmin argpartition argsort clip cumprod cumsum max mean min nonzero prod ravel repeat round
-    searchsorted squeeze std sum take var
+    all any argmax argmin argpartition argsort clip cumprod cumsum max mean min nonzero prod ravel
+    repeat round searchsorted squeeze std sum take var
 """
 _FUNCTIONS = """
     broadcast_to bincount compress concatenate count_nonzero empty_like extract flatnonzero flip full_like

@@ -1,5 +1,7 @@
-"""Elements chosen by a test on the device. The shape of what is chosen depends on the values, so each of these
-functions waits for its stream once."""
+"""Elements chosen by a test on the device.
+
+How many are chosen depends on the values, so each of these functions waits for its stream once.
+"""
 
 from __future__ import annotations
 

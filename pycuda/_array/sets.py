@@ -8,9 +8,9 @@ import numpy as np
 
 from pycuda._array import selecting
 from pycuda._array.elementwise import apply
+from pycuda._array.facade_sorting import lexsort
 from pycuda._array.indexing import take
 from pycuda._array.memory import new
-from pycuda._array.facade_sorting import lexsort
 from pycuda._array.sorted_rows import Work, as_packed, one_axis, packed_copy
 from pycuda._driver import GPUArray
 from pycuda._kernels import axes as layout

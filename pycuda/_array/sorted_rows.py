@@ -1,4 +1,4 @@
-"""Rows of packed arrays sorted: which kernels, in which memory. What methods and functions of sorting share."""
+"""Rows of packed arrays sorted: by which kernels, in which memory."""
 
 from __future__ import annotations
 

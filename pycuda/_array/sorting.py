@@ -77,7 +77,7 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=None, stream=None) -> N
 
 
 def argsort(self, axis=-1, kind=None, order=None, *, stable=None, stream=None, allocator=None) -> GPUArray:
-    """The indices that sort the array along an axis, as numpy.argsort; of equal elements the first comes first."""
+    """The indices that sort along an axis, as numpy.argsort; of equal elements the first comes first."""
     check_kind(kind, order, stable)
     return ordered(self, axis, False, stream, allocator)
 
@@ -103,7 +103,7 @@ def in_c_order(a, stream) -> GPUArray:
 
 
 def partition(self, kth, axis=-1, kind="introselect", order=None, *, stream=None) -> None:
-    """In place: element kth is where sorting would bring it, as numpy.ndarray.partition. The array is sorted."""
+    """In place: element kth is where sorting would bring it. The array is sorted."""
     axis = one_axis(axis, self.ndim)
     check_partition(kth, self.shape[axis], kind, order)
     sort(self, axis, stream=stream)

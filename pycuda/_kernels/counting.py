@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from pycuda._kernels import elements
@@ -116,7 +115,7 @@ def even(edges, edge: str) -> bytes:
     of_edges = {"float16": 2.0**-10, "bfloat16": 2.0**-7}.get(edges.dtype.name, own)
     near = 8 * own * bins + 8 * of_edges * max(abs(first), abs(last)) * scale
     values = np.array([first, last, scale, 1.0], dtype)
-    if not (np.isfinite(values[2]) and 0 < values[2]):
+    if not (np.isfinite(values[2]) and values[2] > 0):
         values[2] = 0
     elif near < 0.5:
         values[3] = near
