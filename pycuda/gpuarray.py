@@ -206,6 +206,7 @@ from pycuda._array.facade_reductions import (
     sum,
 )  # fmt: skip
 from pycuda._array.facade_sorting import (
+    compress,
     extract,
     flatnonzero,
     lexsort,
@@ -214,7 +215,7 @@ from pycuda._array.facade_sorting import (
     sort_by_key,
     topk,
 )  # fmt: skip
-from pycuda._array.indexing import compress, nonzero, put, take_along_axis
+from pycuda._array.indexing import nonzero, put, take_along_axis
 from pycuda._array.interchange import from_dlpack
 from pycuda._array.interchange import taking_arrays as _taking_arrays
 from pycuda._array.joining import (

@@ -1,8 +1,9 @@
 """How often numbers occur: bincount and histogram, as NumPy has them.
 
 Counts are whole numbers. Sums of weights are computed in double, each bin's in an order that depends on the
-elements alone: elements are sorted by bin, 256 threads of a block add up every 256th weight of a bin from
-first to last, and their sums are added by halves. So they have the same bits everywhere.
+elements alone: elements are sorted by bin, each of 32 threads adds up every 32nd weight of a bin from first
+to last, or of 256 threads every 256th where a bin has more than 1024, and their sums are added by halves. So
+they have the same bits everywhere.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def bincount(x, /, weights=None, minlength=0, *, stream=None, allocator=None) ->
     Returns
     -------
     GPUArray
-        Of int64, or float64 with weights.
+        Of int64, or float64 with weights, unless there are none.
 
     Raises
     ------
@@ -107,7 +108,7 @@ def bincount(x, /, weights=None, minlength=0, *, stream=None, allocator=None) ->
     if weights is not None:
         weights = _weights(weights if isinstance(weights, GPUArray) else np.asarray(weights), x, stream)
     if x.size == 0:
-        return _zeros((minlength,), _INDEX if weights is None else _DOUBLE, stream, allocator)
+        return _zeros((minlength,), _INDEX, stream, allocator)
     counts, end = _count_numbers(x, stream, allocator)
     length = max(end, operator.index(minlength))
     if weights is not None:

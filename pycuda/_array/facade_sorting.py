@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycuda._array import selecting, sorting
+from pycuda._array import indexing, selecting, sorting
 from pycuda._array.indexing import take, take_along_axis
 from pycuda._array.joining import concatenate
 from pycuda._array.memory import new
@@ -262,6 +262,24 @@ def _top_of_long(keys, k, largest, stream, allocator):
     return keys, take(places, order, stream=stream, mode="clip", allocator=allocator)
 
 
+def compress(condition, a, axis=None, out=None, *, stream=None) -> GPUArray:
+    """The elements along an axis where the condition is true, as numpy.compress.
+
+    Parameters
+    ----------
+    condition : GPUArray or array
+        With one axis.
+    a : GPUArray
+    axis : int, optional
+        The flattened array by default.
+    out : GPUArray, optional
+        Where the result goes.
+    stream : Stream, optional
+        The call waits for it: the length of the result depends on the condition.
+    """
+    return indexing.compress(a, condition, axis, out, stream=stream)
+
+
 def extract(condition, arr, *, stream=None) -> GPUArray:
     """The elements of the flattened array where the condition is true, as numpy.extract.
 
@@ -271,10 +289,8 @@ def extract(condition, arr, *, stream=None) -> GPUArray:
     arr : GPUArray
     stream : Stream, optional
     """
-    from pycuda._array.indexing import compress
-
     condition = condition if isinstance(condition, GPUArray) else np.asarray(condition)
-    return compress(arr.ravel(), condition.ravel(), 0, stream=stream)
+    return indexing.compress(arr.ravel(), condition.ravel(), 0, stream=stream)
 
 
 def flatnonzero(a, *, stream=None) -> GPUArray:

@@ -411,15 +411,16 @@ def put(self, indices, values, mode="raise", *, stream=None) -> None:
         apply("copy", flat.reshape(self.shape), out=self, stream=stream)
 
 
-def nonzero(self, *, stream=None) -> tuple[GPUArray, ...]:
+def nonzero(a, *, stream=None) -> tuple[GPUArray, ...]:
     """The indices of the elements that are not 0, one array of int64 for each axis, as numpy.nonzero."""
-    if self.ndim == 0:
+    if a.ndim == 0:
         raise ValueError("an array without axes has no indices: use a.reshape(1)")
-    return coordinates_of_true(self, stream)
+    return coordinates_of_true(a, stream)
 
 
 def compress(self, condition, axis=None, out=None, *, stream=None) -> GPUArray:
     """The elements along an axis where the condition is true, as numpy.compress."""
+    condition = condition if isinstance(condition, GPUArray) else np.asarray(condition)
     if condition.ndim != 1:
         raise ValueError("the condition has one axis")
     if isinstance(condition, GPUArray):

@@ -76,10 +76,10 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=None, stream=None) -> N
     apply("copy", copied, out=rows, stream=stream)
 
 
-def argsort(self, axis=-1, kind=None, order=None, *, stable=None, stream=None, allocator=None) -> GPUArray:
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None, stream=None, allocator=None) -> GPUArray:
     """The indices that sort along an axis, as numpy.argsort; of equal elements the first comes first."""
     check_kind(kind, order, stable)
-    return ordered(self, axis, False, stream, allocator)
+    return ordered(a, axis, False, stream, allocator)
 
 
 def ordered(a, axis, descending, stream, allocator) -> GPUArray:
@@ -109,15 +109,13 @@ def partition(self, kth, axis=-1, kind="introselect", order=None, *, stream=None
     sort(self, axis, stream=stream)
 
 
-def argpartition(
-    self, kth, axis=-1, kind="introselect", order=None, *, stream=None, allocator=None
-) -> GPUArray:
+def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, stream=None, allocator=None) -> GPUArray:
     """The indices that partition the array, as numpy.argpartition: those of argsort."""
-    if axis is None or self.ndim == 0:
-        self, axis = self.ravel(), -1 if axis is None else axis
-    axis = one_axis(axis, self.ndim)
-    check_partition(kth, self.shape[axis], kind, order)
-    return ordered(self, axis, False, stream, allocator)
+    if axis is None or a.ndim == 0:
+        a, axis = a.ravel(), -1 if axis is None else axis
+    axis = one_axis(axis, a.ndim)
+    check_partition(kth, a.shape[axis], kind, order)
+    return ordered(a, axis, False, stream, allocator)
 
 
 # ---- places in a sorted array
@@ -148,25 +146,25 @@ def _read_sorter(sorter, size: int, stream):
     return sorter
 
 
-def searchsorted(self, v, side="left", sorter=None, *, stream=None, allocator=None) -> GPUArray:
+def searchsorted(a, v, side="left", sorter=None, *, stream=None, allocator=None) -> GPUArray:
     """Where values belong in a sorted array, as numpy.searchsorted."""
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
-    if self.ndim != 1:
+    if a.ndim != 1:
         raise ValueError("a sorted array has one axis")
     values = v if isinstance(v, GPUArray) else np.asarray(v)
-    dtype = np.promote_types(self.dtype, values.dtype)
+    dtype = np.promote_types(a.dtype, values.dtype)
     order = kernels.order(dtype)
     if not isinstance(values, GPUArray):
         values = on_device(values.astype(dtype), stream)
     if sorter is not None:
-        sorter = _read_sorter(sorter, self.size, stream)
-    result = new(values.shape, _INDEX, allocator or self.allocator)
+        sorter = _read_sorter(sorter, a.size, stream)
+    result = new(values.shape, _INDEX, allocator or a.allocator)
     if result.size:
         function = kernels.search(order, side == "right")
         function.prepared_async_call(
-            kernels.grid(result.size), (kernels.SEARCH_THREADS, 1, 1), stream, _as(self, dtype, stream),
-            self.size, 0 if sorter is None else sorter, _as(values, dtype, stream), result, result.size,
+            kernels.grid(result.size), (kernels.SEARCH_THREADS, 1, 1), stream, _as(a, dtype, stream),
+            a.size, 0 if sorter is None else sorter, _as(values, dtype, stream), result, result.size,
         )  # fmt: skip
     return result
 

@@ -144,5 +144,5 @@ def grid(count: int) -> tuple[int, int]:
 
 
 def sum_grid(bins: int) -> tuple[int, int]:
-    """A block for each bin."""
-    return min(bins, _LARGEST_GRID), 1
+    """A warp for each bin."""
+    return min(ceil_div(bins, THREADS // 32), _LARGEST_GRID), 1

@@ -178,22 +178,38 @@ template <class K> __device__ __forceinline__ index_t first_not_below(const K *k
     return low;
 }
 
+// A bin of few weights is summed by a warp, whose lanes take every 32nd, one of many by a block, whose threads
+// take every 256th; then halves are added.
+enum { WARPS = COUNT_THREADS / 32, OF_A_WARP = 1024 };
+
 template <class K>
 __device__ __forceinline__ void sum_bins(const K *keys, const double *weights, index_t count, double *sums, index_t bins)
 {
     __shared__ double parts[COUNT_THREADS];
-    for (index_t bin = blockIdx.x; bin < bins; bin += gridDim.x) {
-        const index_t begin = first_not_below(keys, count, bin), end = first_not_below(keys, count, bin + 1);
+    __shared__ index_t ends[WARPS + 1];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (index_t first = (index_t)blockIdx.x * WARPS; first < bins; first += (index_t)gridDim.x * WARPS) {
+        __syncthreads();
+        if (threadIdx.x <= WARPS) ends[threadIdx.x] = first_not_below(keys, count, first + threadIdx.x);
+        __syncthreads();
         double sum = 0;
-        for (index_t i = begin + threadIdx.x; i < end; i += COUNT_THREADS) sum += weights[i];
-        parts[threadIdx.x] = sum;
-        __syncthreads();
-        for (int apart = COUNT_THREADS / 2; apart; apart /= 2) {
-            if (threadIdx.x < apart) parts[threadIdx.x] += parts[threadIdx.x + apart];
+        if (ends[warp + 1] - ends[warp] <= OF_A_WARP)
+            for (index_t i = ends[warp] + lane; i < ends[warp + 1]; i += 32) sum += weights[i];
+        for (int apart = 16; apart; apart /= 2) sum += __shfl_down_sync(0xffffffffu, sum, apart);
+        if (lane == 0 && first + warp < bins) sums[first + warp] = sum;
+        for (int bin = 0; bin < WARPS; bin++) {
+            const index_t begin = ends[bin], end = ends[bin + 1];
+            if (end - begin <= OF_A_WARP) continue;
+            sum = 0;
+            for (index_t i = begin + threadIdx.x; i < end; i += COUNT_THREADS) sum += weights[i];
+            parts[threadIdx.x] = sum;
             __syncthreads();
+            for (int apart = COUNT_THREADS / 2; apart; apart /= 2) {
+                if (threadIdx.x < apart) parts[threadIdx.x] += parts[threadIdx.x + apart];
+                __syncthreads();
+            }
+            if (threadIdx.x == 0 && first + bin < bins) sums[first + bin] = parts[0];
         }
-        if (threadIdx.x == 0) sums[bin] = parts[0];
-        __syncthreads();
     }
 }
 
