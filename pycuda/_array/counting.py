@@ -28,7 +28,7 @@ _INDEX, _DOUBLE = np.dtype(np.intp), np.dtype(np.float64)
 def _zeros(shape, dtype, stream, allocator) -> GPUArray:
     result = new(shape, dtype, allocator)
     if result.nbytes:
-        drv.memset_d32_async(result.ptr, 0, result.nbytes // 4, stream)
+        drv.memset_d32_async(result, 0, result.nbytes // 4, stream)
     return result
 
 

@@ -12,8 +12,9 @@ from pycuda._array.reducing import normalized_axes
 from pycuda._driver import GPUArray
 from pycuda._kernels import sort as kernels
 
+_ROW_BLOCK = (kernels.ROW_THREADS, 1, 1)
 _COUNT_BLOCK, _PASS_BLOCK = (kernels.COUNT_THREADS, 1, 1), (kernels.PASS_THREADS, 1, 1)
-_CLEARED_TOGETHER = 1 << 25  # bytes of all passes' states, at most
+_CLEARED_AT_ONCE = 1 << 25  # bytes of all passes' states, at most
 _INDEX = np.dtype(np.intp)
 
 
@@ -59,6 +60,23 @@ def axis_back(a, axis: int) -> GPUArray:
     return a.transpose((*range(axis), last, *range(axis, last)))
 
 
+class _Parts:
+    """New memory in parts of so many bytes."""
+
+    def __init__(self, allocator, *sizes: int):
+        self._starts = [0]
+        for size in sizes:
+            self._starts.append(self._starts[-1] + -(-size // 16) * 16)
+        self._whole = new((self._starts[-1],), np.uint8, allocator)
+        self.parts = [
+            self._whole[start : start + size] for start, size in zip(self._starts[:-1], sizes, strict=True)
+        ]
+
+    def clear(self, count: int, stream) -> None:
+        """The first parts become 0."""
+        drv.memset_d32_async(self._whole, 0, self._starts[count] // 4, stream)
+
+
 class Work:
     """What a sort of rows takes and gives. All arrays are packed, and the rows lie one after the other.
 
@@ -90,19 +108,9 @@ class Work:
 
     def _in_shared_memory(self, stream) -> None:
         grid, bits, used = kernels.row_plan(self.rows, self.length)
-        function = kernels.rows(self.order, "long long")
         out, places = (0 if each is None else each for each in (self.out, self.values_out))
-        function.prepared_async_call(
-            grid,
-            (kernels.ROW_THREADS, 1, 1),
-            stream,
-            self.keys,
-            out,
-            places,
-            self.rows,
-            self.length,
-            bits,
-            used,
+        kernels.rows(self.order, "long long").prepared_async_call(
+            grid, _ROW_BLOCK, stream, self.keys, out, places, self.rows, self.length, bits, used
         )
 
     # ---- long rows
@@ -113,36 +121,44 @@ class Work:
         moved = max(itemsize, carried.itemsize if carried is not None else 0)
         shape = kernels.pass_shape(self.rows, self.length, moved)
         tiles = self.rows * shape.tiles
-        counts = 8 * self.rows * passes * kernels.DIGITS
-        states = tiles * kernels.DIGITS * (8 if shape.wide else 4)
-        together = passes if states * passes <= _CLEARED_TOGETHER else 1
-        counters = -(-4 * passes // 16) * 16
-        scratch = new((counts + counters + together * states,), np.uint8, allocator)
-        self._count(scratch, counts + counters, stream)
+        width = 8 if shape.wide else 4
+        state = tiles * kernels.DIGITS * width
+        at_once = passes * state <= _CLEARED_AT_ONCE
+        # Views, not addresses: the pool is to see on which stream its memory is used.
+        scratch = _Parts(
+            allocator,
+            self.rows * passes * kernels.DIGITS * width,
+            4 * passes,
+            state * (passes if at_once else 1),
+        )
+        counts, counters, states = scratch.parts
+        scratch.clear(3 if at_once else 2, stream)
+        self._count(counts, shape.wide, stream)
         keys = self._key_buffers(stream, allocator)
         values = self._value_buffers(carried, allocator)
         for number in range(passes):
-            at = scratch.ptr + counts + counters + (number * states if together > 1 else 0)
-            if number == 0 or together == 1:
-                drv.memset_d32_async(at, 0, together * states // 4, stream)
+            if at_once:
+                states = scratch.parts[2][number * state :]
+            else:
+                drv.memset_d32_async(states, 0, state // 4, stream)
             function = self._pass(carried, number == passes - 1, shape)
-            plan = kernels.pass_plan(self.length, shape.tiles, number, passes)
             function.prepared_async_call(
                 (tiles, 1), _PASS_BLOCK, stream, keys[number], keys[number + 1], values[number],
-                values[number + 1], scratch, at, scratch.ptr + counts + 4 * number, plan,
+                values[number + 1], counts, states, counters[4 * number :],
+                kernels.pass_plan(self.length, shape.tiles, number, passes),
             )  # fmt: skip
 
-    def _count(self, scratch, cleared: int, stream) -> None:
+    def _count(self, counts, wide, stream) -> None:
+        """How often each byte has each value, then what is before each."""
         keys = self.keys
-        drv.memset_d32_async(scratch.ptr, 0, cleared // 4, stream)
         whole = keys.ptr % 16 == 0 and (self.rows == 1 or self.length * keys.itemsize % 16 == 0)
-        count, starts = kernels.counting(self.order, 16 // keys.itemsize if whole else 1)
+        count, starts = kernels.counting(self.order, 16 // keys.itemsize if whole else 1, wide)
         splits, chunk = kernels.chunks(self.rows, self.length, keys.itemsize)
         passes = self.order.passes
         count.prepared_async_call(
-            (self.rows * splits, 1), _COUNT_BLOCK, stream, keys, scratch, self.length, splits, chunk, passes
+            (self.rows * splits, 1), _COUNT_BLOCK, stream, keys, counts, self.length, splits, chunk, passes
         )
-        starts.prepared_async_call((self.rows * passes, 1), _COUNT_BLOCK, stream, scratch)
+        starts.prepared_async_call((self.rows * passes, 1), _COUNT_BLOCK, stream, counts)
 
     def _carried_dtype(self):
         """Of the values while they are moved."""

@@ -98,21 +98,22 @@ def row_plan(count: int, length: int) -> tuple[tuple[int, int], int, int]:
 
 # ---- long rows
 
+_COUNTS = "unsigned", "u64"
 _COUNT = """#include "pycuda-radix-sort.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__(256)
-count(const {order}::Raw *keys, u64 *counts, index_t length, index_t splits, index_t chunk, int passes)
+count(const {order}::Raw *keys, {count} *counts, index_t length, index_t splits, index_t chunk, int passes)
 {{
-    count_all_digits<{order}, {passes}, {vector}>(keys, counts, length, splits, chunk, passes);
+    count_all_digits<{order}, {count}, {passes}, {vector}>(keys, counts, length, splits, chunk, passes);
 }}
-extern "C" __global__ void __launch_bounds__(256) starts(u64 *counts) {{ starts_of_digits(counts); }}
+extern "C" __global__ void __launch_bounds__(256) starts({count} *counts) {{ starts_of_digits(counts); }}
 """
 _PASS = """#include "pycuda-radix-sort.hpp"
 using namespace pycuda;
 typedef {order} Keys;
 extern "C" __global__ void __launch_bounds__({threads}, 2)
-pass(const Keys::Raw *keys, Keys::Raw *keys_out, const {value} *values, {out} *values_out, const u64 *starts,
-     {count} *states, unsigned *counter, RadixPlan plan)
+pass(const Keys::Raw *keys, Keys::Raw *keys_out, const {value} *values, {out} *values_out,
+     const {count} *starts, {count} *states, unsigned *counter, RadixPlan plan)
 {{
     radix_pass<Keys, {value}, {out}, {count}, {threads}, {items}>(keys, keys_out, values, values_out, starts,
                                                                   states, counter, plan);
@@ -121,9 +122,9 @@ pass(const Keys::Raw *keys, Keys::Raw *keys_out, const {value} *values, {out} *v
 
 
 @context_dependent_memoize
-def counting(keys: Order, vector: int):
+def counting(keys: Order, vector: int, wide: bool):
     """(count, starts): Function(keys, counts, length, splits, chunk, passes), Function(counts)."""
-    text = _COUNT.format(order=keys.c_type, passes=keys.passes, vector=vector)
+    text = _COUNT.format(order=keys.c_type, count=_COUNTS[wide], passes=keys.passes, vector=vector)
     module = SourceModule(text, options=[], no_extern_c=True)
     count, starts = module.get_function("count"), module.get_function("starts")
     return count.prepare("PPqqqi"), starts.prepare("P")
@@ -136,7 +137,7 @@ def radix_pass(keys: Order, value: str, out: str, wide: bool, items: int):
         order=keys.c_type,
         value=value,
         out=out,
-        count="u64" if wide else "unsigned",
+        count=_COUNTS[wide],
         threads=PASS_THREADS,
         items=items,
     )

@@ -36,8 +36,8 @@ __device__ __forceinline__ void count_digits(unsigned *counters, const typename 
 }
 
 // Grid: `splits` blocks for each row, each of `chunk` keys. V keys are loaded together.
-template <class Order, int PASSES, int V>
-__device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys, u64 *counts, index_t length,
+template <class Order, class Count, int PASSES, int V>
+__device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys, Count *counts, index_t length,
                                                  index_t splits, index_t chunk, int passes)
 {
     typedef typename Order::Raw Raw;
@@ -68,7 +68,7 @@ __device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys
         unsigned sum = 0;
 #pragma unroll
         for (int copy = 0; copy < COPIES; copy++) sum += counters[k * COPIES + copy];
-        if (sum) atomicAdd(counts + k, (u64)sum);
+        if (sum) atomicAdd(counts + k, (Count)sum);
     }
 }
 
@@ -85,15 +85,15 @@ template <class T> __device__ __forceinline__ T sum_of_lanes(T value)
 }
 
 // Counts to what is before each value. Grid: rows times passes blocks of 256 threads.
-__device__ __forceinline__ void starts_of_digits(u64 *counts)
+template <class Count> __device__ __forceinline__ void starts_of_digits(Count *counts)
 {
-    __shared__ u64 warps[DIGITS / 32];
+    __shared__ Count warps[DIGITS / 32];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     counts += (index_t)blockIdx.x * DIGITS + threadIdx.x;
-    const u64 own = *counts, sum = sum_of_lanes(own);
+    const Count own = *counts, sum = sum_of_lanes(own);
     if (lane == 31) warps[warp] = sum;
     __syncthreads();
-    u64 before = sum - own;
+    Count before = sum - own;
     for (int k = 0; k < warp; k++) before += warps[k];
     *counts = before;
 }
@@ -157,7 +157,7 @@ template <> struct Carries<NoValue> {
 // keys_out may be null. Grid: the tiles of all rows.
 template <class Order, class V, class Out, class Count, int THREADS, int ITEMS>
 __device__ __forceinline__ void radix_pass(const typename Order::Raw *keys, typename Order::Raw *keys_out,
-                                           const V *values, Out *values_out, const u64 *starts, Count *states,
+                                           const V *values, Out *values_out, const Count *starts, Count *states,
                                            unsigned *counter, const RadixPlan &plan)
 {
     typedef typename Order::Raw Raw;
@@ -240,8 +240,8 @@ __device__ __forceinline__ void radix_pass(const typename Order::Raw *keys, type
     for (int k = 0; k < ITEMS; k++) sorted[rank[k]] = key[k];
     if (thread < DIGITS) {
         const Count earlier = look_back<Count>(state, tile, place, own);
-        const index_t start = row * plan.length + (index_t)starts[(row * plan.passes + plan.pass) * DIGITS + thread];
-        targets[thread] = (Count)start + earlier - (Count)before;
+        const Count start = starts[(row * plan.passes + plan.pass) * DIGITS + thread];
+        targets[thread] = (Count)(row * plan.length) + start + earlier - before;
     }
     __syncthreads();
 

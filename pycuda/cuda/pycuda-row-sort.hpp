@@ -51,7 +51,7 @@ __device__ __forceinline__ void sort_rows(const typename Order::Raw *in, typenam
         const index_t row = first + (k >> bits);
         const unsigned place = k & inside;
         slots.places[k] = (unsigned short)place;
-        if (place < length && row < rows) slots.keys[k] = in[row * length + place];
+        slots.keys[k] = place < length && row < rows ? in[row * length + place] : Raw();
     }
     __syncthreads();
     for (unsigned size = 2; size <= inside + 1; size *= 2)
