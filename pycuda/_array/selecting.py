@@ -74,3 +74,15 @@ def offsets_of_true(mask, strides, stream=None) -> GPUArray:
         axes = kernels.element_axes(mask.shape, mask.strides, strides)
         chosen.write(kernels.write_offsets(len(axes)), found, layout.packed(axes, len(axes)), stream=stream)
     return found
+
+
+def pick_true(a, mask, stream=None, allocator=None) -> GPUArray:
+    """The elements of a packed array where a mask of its shape is true, in C order."""
+    if mask.size == 0:
+        return new((0,), a.dtype, allocator or a.allocator)
+    chosen = choose_true(mask, stream)
+    found = new((chosen.total,), a.dtype, allocator or a.allocator)
+    if chosen.total:
+        function = kernels.write_elements(elements.raw(a.dtype))
+        chosen.write(function, a, found, 0, 0, 0, chosen.total, stream=stream)
+    return found

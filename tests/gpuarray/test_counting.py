@@ -228,6 +228,17 @@ def test_places_over_several_tiles(share):
     assert int(np.count_nonzero(array).get()) == np.count_nonzero(host)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "c8", "c16", [("x", "f4"), ("y", "i4"), ("z", "i4")]])
+def test_masks_on_the_device(dtype):
+    host = np.zeros((3, 3000), dtype)
+    host.view(np.uint8)[:] = np.random.default_rng(1).integers(0, 99, host.nbytes // 3)
+    mask = np.random.default_rng(2).random(host.shape) < 0.3
+    array, there = gpuarray.to_gpu(host), gpuarray.to_gpu(mask)
+    for index in (slice(None), (slice(None), slice(1, None)), (slice(None), slice(None, None, -2))):
+        assert array[index][there[index]].get().tobytes() == host[index][mask[index]].tobytes()
+    assert array[0].compress(there[0]).get().tobytes() == host[0][mask[0]].tobytes()
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_compress(axis):
     host = np.arange(12.0).reshape(3, 4)
