@@ -15,7 +15,7 @@
 
 namespace pycuda {
 
-enum { DIGITS = 256, COUNT_THREADS = 256, COUNT_LOADS = 4 };
+enum { DIGITS = 256, COUNT_THREADS = 256, COUNT_LOADS = 4, TOGETHER = 4 };
 
 // ---- how often each byte has each value: counts[row][pass][value]
 
@@ -115,6 +115,20 @@ __device__ __forceinline__ unsigned lanes_alike(unsigned digit)
                      : "+r"(alike)
                      : "r"(digit), "r"(1 << bit));
     return alike;
+}
+
+// *counter += number, in shared memory; what it was. A predicated instruction, where the compiler would branch.
+__device__ __forceinline__ unsigned add_if(bool wanted, unsigned *counter, unsigned number)
+{
+    unsigned before;
+    asm volatile("{\n\t.reg .pred wanted;\n\t"
+                 "setp.ne.u32 wanted, %1, 0;\n\t"
+                 "mov.b32 %0, 0;\n\t"
+                 "@wanted atom.shared.add.u32 %0, [%2], %3;\n\t}"
+                 : "=r"(before)
+                 : "r"((unsigned)wanted), "r"((unsigned)__cvta_generic_to_shared(counter)), "r"(number)
+                 : "memory");
+    return before;
 }
 
 // What blocks tell each other of a value in a tile: a count, and in the two upper bits what it is of.
@@ -224,15 +238,21 @@ __device__ __forceinline__ void radix_pass(const typename Order::Raw *keys, type
     __syncthreads();
 
     // Where in the sorted tile each element is.
+    // Some items at a time: the counters answer while the next digits are compared.
     const unsigned lanes_below = (1u << lane) - 1;
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const unsigned alike = lanes_alike(rank[k]);
-        const int leader = 31 - __clz(alike);
-        unsigned start = 0;
-        if ((int)lane == leader) start = atomicAdd(of_warp + rank[k], (unsigned)__popc(alike));
-        __syncwarp();
-        rank[k] = __shfl_sync(0xffffffffu, start, leader) + __popc(alike & lanes_below);
+    for (int first = 0; first < ITEMS; first += TOGETHER) {
+        unsigned start[TOGETHER], last[TOGETHER];
+#pragma unroll
+        for (int k = first; k < first + TOGETHER && k < ITEMS; k++) {
+            const unsigned alike = lanes_alike(rank[k]), below = __popc(alike & lanes_below);
+            last[k - first] = 31 - __clz(alike);
+            start[k - first] = add_if(lane == last[k - first], of_warp + rank[k], below + 1);
+            rank[k] = below;
+        }
+#pragma unroll
+        for (int k = first; k < first + TOGETHER && k < ITEMS; k++)
+            rank[k] += __shfl_sync(0xffffffffu, start[k - first], last[k - first]);
     }
     __syncthreads();
     Raw *const sorted = reinterpret_cast<Raw *>(memory);
@@ -245,22 +265,35 @@ __device__ __forceinline__ void radix_pass(const typename Order::Raw *keys, type
     }
     __syncthreads();
 
-    // What a thread writes is not what it read: digits of the one join ranks of the other.
+    // What a thread writes is not what it read: digits of the one join ranks of the other. Most tiles are whole,
+    // and without a condition a thread's accesses follow each other at once.
+    const bool whole = count == TILE;
+    if (whole && keys_out) {
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const unsigned at = thread + k * THREADS;
-        const Raw moved = sorted[at];
-        const unsigned value = digit(Order::bits(moved), plan.pass);
-        const Count to = targets[value] + at;
-        rank[k] |= value << 16;
-        if (at < count && keys_out) keys_out[to] = moved;
+        for (int k = 0; k < ITEMS; k++) {
+            const Raw moved = sorted[thread + k * THREADS];
+            const unsigned value = digit(Order::bits(moved), plan.pass);
+            keys_out[(Count)(targets[value] + thread + k * THREADS)] = moved;
+            rank[k] |= value << 16;
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            const Raw moved = sorted[thread + k * THREADS];
+            const unsigned value = digit(Order::bits(moved), plan.pass);
+            rank[k] |= value << 16;
+            if (keys_out && thread + k * THREADS < count)
+                keys_out[(Count)(targets[value] + thread + k * THREADS)] = moved;
+        }
     }
     if constexpr (Carries<V>::values) {
         V value[ITEMS];
-        if (values) {
+        if (values && whole) {
 #pragma unroll
-            for (int k = 0; k < ITEMS; k++)
-                if (mine + k * 32 < count) value[k] = values[base + mine + k * 32];
+            for (int k = 0; k < ITEMS; k++) value[k] = values[base + mine + k * 32];
+        } else if (values) {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) value[k] = mine + k * 32 < count ? values[base + mine + k * 32] : V();
         } else if constexpr (Carries<V>::numbers) {
 #pragma unroll
             for (int k = 0; k < ITEMS; k++) value[k] = V(first + mine + k * 32);
@@ -272,9 +305,9 @@ __device__ __forceinline__ void radix_pass(const typename Order::Raw *keys, type
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            const unsigned at = thread + k * THREADS;
-            const Count to = targets[rank[k] >> 16] + at;
-            if (at < count) values_out[to] = Out(carried[at]);
+            const Count to = targets[rank[k] >> 16] + thread + k * THREADS;
+            const Out moved = Out(carried[thread + k * THREADS]);
+            if (whole || thread + k * THREADS < count) values_out[to] = moved;
         }
     }
 }
