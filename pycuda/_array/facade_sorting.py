@@ -242,7 +242,8 @@ def _top_of_long(keys, k, largest, stream, allocator):
     rank = int(expected + 4 * math.sqrt(expected)) + 3
     if rank > _SAMPLE // 4:
         return _top_of_sorted(whole, k, largest, stream, allocator)
-    sample = packed_copy(keys[:: keys.size // _SAMPLE][:_SAMPLE], stream, allocator)
+    # An odd step, so that no column of a table is all that is seen of it.
+    sample = packed_copy(keys[:: (keys.size // _SAMPLE - 1) | 1][:_SAMPLE], stream, allocator)
     Work(sample, sample, descending=largest).run(stream)
     row = _Row(keys, kernels.order(keys.dtype, largest), sample[rank - 1 : rank], stream, allocator)
     most = keys.size // 8

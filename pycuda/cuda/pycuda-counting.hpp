@@ -90,13 +90,20 @@ __device__ __forceinline__ void count_numbers(const char *in, index_t count, ind
     }
 }
 
-// More bins than shared memory has.
+// More bins than shared memory has. The lanes of a warp that have the same number add once: a number that is
+// everywhere is no hot spot.
 template <class T>
 __device__ __forceinline__ void count_many(const char *in, index_t count, unsigned long long *counts)
 {
     const index_t stride = (index_t)gridDim.x * blockDim.x;
-    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-        atomicAdd(counts + (index_t)value(reinterpret_cast<const T *>(in)[i]), 1ull);
+    const unsigned lane = threadIdx.x % 32;
+    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i - lane < count; i += stride) {
+        const unsigned there = __ballot_sync(0xffffffffu, i < count);
+        if (i >= count) continue;
+        const unsigned long long number = value(reinterpret_cast<const T *>(in)[i]);
+        const unsigned alike = __match_any_sync(there, number);
+        if (lane == __ffs(alike) - 1) atomicAdd(counts + number, (unsigned long long)__popc(alike));
+    }
 }
 
 // ---- bins by edges

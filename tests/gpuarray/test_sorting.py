@@ -245,7 +245,7 @@ LONG_ROW = 1 << 18  # from here on a row is sampled
 
 
 @pytest.mark.parametrize("k, largest", [(1, True), (100, True), (100, False)])
-@pytest.mark.parametrize("case", ["spread", "few", "one", "tail", "wave", "short", "nan"])
+@pytest.mark.parametrize("case", ["spread", "few", "one", "tail", "wave", "misled", "short", "nan"])
 def test_topk(case, k, largest):
     rng = np.random.default_rng(6)
     host = {
@@ -254,6 +254,7 @@ def test_topk(case, k, largest):
         "one": lambda: np.zeros(LONG_ROW, "f"),
         "tail": lambda: np.where(np.arange(LONG_ROW) % 5000 == 17, rng.normal(size=LONG_ROW), 0).astype("f"),
         "wave": lambda: (np.arange(LONG_ROW) % 128).astype("f"),
+        "misled": lambda: np.where(np.arange(LONG_ROW) % 127, np.arange(LONG_ROW), 0).astype("f"),
         "short": lambda: rng.integers(0, 300, 1000).astype("f"),
         "nan": lambda: np.where(rng.random(LONG_ROW) < 0.001, np.nan, rng.normal(size=LONG_ROW)).astype("f"),
     }[case]()
