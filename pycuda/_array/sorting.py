@@ -77,7 +77,27 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=None, stream=None) -> N
 
 
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None, stream=None, allocator=None) -> GPUArray:
-    """The indices that sort along an axis, as numpy.argsort; of equal elements the first comes first."""
+    """The indices that sort along an axis, as numpy.argsort; of equal elements the first comes first.
+
+    Parameters
+    ----------
+    a : GPUArray
+    axis : int or None, optional
+        None: the flattened array.
+    kind : {"quicksort", "heapsort", "mergesort", "stable"}, optional
+        All sort alike.
+    order : None
+        There are no fields.
+    stable : bool, optional
+    stream : Stream, optional
+    allocator : callable, optional
+        For the result.
+
+    Returns
+    -------
+    GPUArray
+        Of int64.
+    """
     check_kind(kind, order, stable)
     return ordered(a, axis, False, stream, allocator)
 
@@ -110,7 +130,21 @@ def partition(self, kth, axis=-1, kind="introselect", order=None, *, stream=None
 
 
 def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, stream=None, allocator=None) -> GPUArray:
-    """The indices that partition the array, as numpy.argpartition: those of argsort."""
+    """The indices that partition the array, as numpy.argpartition: those of argsort.
+
+    Parameters
+    ----------
+    a : GPUArray
+    kth : int or sequence of int
+    axis : int or None, optional
+        None: the flattened array.
+    kind : {"introselect"}, optional
+    order : None
+        There are no fields.
+    stream : Stream, optional
+    allocator : callable, optional
+        For the result.
+    """
     if axis is None or a.ndim == 0:
         a, axis = a.ravel(), -1 if axis is None else axis
     axis = one_axis(axis, a.ndim)
@@ -147,7 +181,26 @@ def _read_sorter(sorter, size: int, stream):
 
 
 def searchsorted(a, v, side="left", sorter=None, *, stream=None, allocator=None) -> GPUArray:
-    """Where values belong in a sorted array, as numpy.searchsorted."""
+    """Where values belong in a sorted array, as numpy.searchsorted.
+
+    Parameters
+    ----------
+    a : GPUArray
+        With one axis.
+    v : GPUArray, array or number
+    side : {"left", "right"}, optional
+        Before or after equal elements.
+    sorter : GPUArray or array of int, optional
+        The indices that sort `a`. With it the call waits for the stream.
+    stream : Stream, optional
+    allocator : callable, optional
+        For the result.
+
+    Returns
+    -------
+    GPUArray
+        Of int64, in the shape of `v`.
+    """
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     if a.ndim != 1:

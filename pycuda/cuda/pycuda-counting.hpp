@@ -123,9 +123,10 @@ template <class C> __device__ __forceinline__ int bin_of(const C *edges, int bin
     return low;
 }
 
-// The same where edges are as far apart from each other, but for rounding: one of them is looked at only where
-// x is near it. `near` bounds what is rounded, in bins.
-template <class C> __device__ __forceinline__ int even_bin_of(const C *edges, int bins, C x, C first, C last, C scale, C near)
+// The same where edges are as far apart from each other, but for rounding: one of them is looked at only
+// where x is near it. `near` bounds what is rounded, in bins.
+template <class C>
+__device__ __forceinline__ int even_bin_of(const C *edges, int bins, C x, C first, C last, C scale, C near)
 {
     if (!(x >= first && x <= last)) return -1;
     const C place = (x - first) * scale;
@@ -143,8 +144,8 @@ template <class C> struct Even {
 
 // EVEN: by even.scale, otherwise by search. Edges and bins are in shared memory, up to LARGEST bins.
 template <class T, class C, int V, int LARGEST, bool EVEN>
-__device__ __forceinline__ void count_between(const char *in, index_t count, index_t chunk, const C *edges, int bins,
-                                              const Even<C> &even, unsigned long long *counts)
+__device__ __forceinline__ void count_between(const char *in, index_t count, index_t chunk, const C *edges,
+                                              int bins, const Even<C> &even, unsigned long long *counts)
 {
     __shared__ unsigned counted[LARGEST];
     __shared__ C near_edges[LARGEST + 1];
@@ -161,7 +162,8 @@ __device__ __forceinline__ void count_between(const char *in, index_t count, ind
 
 // The bins of all elements, -1 as `bins`.
 template <class T, class C>
-__device__ __forceinline__ void bins_of(const char *in, index_t count, const C *edges, int bins, unsigned *out)
+__device__ __forceinline__ void bins_of(const char *in, index_t count, const C *edges, int bins,
+                                        unsigned *out)
 {
     const index_t stride = (index_t)gridDim.x * blockDim.x;
     for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
@@ -172,7 +174,8 @@ __device__ __forceinline__ void bins_of(const char *in, index_t count, const C *
 
 // ---- sums of bins: weights sorted by bin, keys beside them. Grid: some blocks, each of which takes bins.
 
-template <class K> __device__ __forceinline__ index_t first_not_below(const K *keys, index_t count, index_t key)
+template <class K>
+__device__ __forceinline__ index_t first_not_below(const K *keys, index_t count, index_t key)
 {
     index_t low = 0, high = count;
     while (low < high) {
@@ -185,12 +188,13 @@ template <class K> __device__ __forceinline__ index_t first_not_below(const K *k
     return low;
 }
 
-// A bin of few weights is summed by a warp, whose lanes take every 32nd, one of many by a block, whose threads
-// take every 256th; then halves are added.
+// A bin of few weights is summed by a warp, whose lanes take every 32nd, one of many by a block, whose
+// threads take every 256th; then halves are added.
 enum { WARPS = COUNT_THREADS / 32, OF_A_WARP = 1024 };
 
 template <class K>
-__device__ __forceinline__ void sum_bins(const K *keys, const double *weights, index_t count, double *sums, index_t bins)
+__device__ __forceinline__ void sum_bins(const K *keys, const double *weights, index_t count, double *sums,
+                                         index_t bins)
 {
     __shared__ double parts[COUNT_THREADS];
     __shared__ index_t ends[WARPS + 1];
@@ -220,6 +224,6 @@ __device__ __forceinline__ void sum_bins(const K *keys, const double *weights, i
     }
 }
 
-}
+} // namespace pycuda
 
 #endif

@@ -1,5 +1,5 @@
-// The order of numbers, as NumPy sorts them: each element as an unsigned integer that is less where the element
-// is. Zeros of both signs are one; a NaN, of any sign and payload, is greater than all numbers.
+// The order of numbers, as NumPy sorts them: each element as an unsigned integer that is less where the
+// element is. Zeros of both signs are one; a NaN, of any sign and payload, is greater than all numbers.
 //
 // Elements themselves are moved as words of their size, Raw. An order is a type: Raw, Bits, bits(Raw),
 // is_nan(Bits).
@@ -23,11 +23,17 @@ __device__ __forceinline__ bool operator<(const Wide &a, const Wide &b)
 {
     return a.high < b.high || (a.high == b.high && a.low < b.low);
 }
-__device__ __forceinline__ bool operator==(const Wide &a, const Wide &b) { return a.high == b.high && a.low == b.low; }
+__device__ __forceinline__ bool operator==(const Wide &a, const Wide &b)
+{
+    return a.high == b.high && a.low == b.low;
+}
 __device__ __forceinline__ Wide operator~(const Wide &a) { return Wide(~a.high, ~a.low); }
 
 // Byte number k, the lowest first.
-template <class U> __device__ __forceinline__ unsigned digit(U bits, int k) { return (unsigned)(bits >> (8 * k)) & 255; }
+template <class U> __device__ __forceinline__ unsigned digit(U bits, int k)
+{
+    return (unsigned)(bits >> (8 * k)) & 255;
+}
 __device__ __forceinline__ unsigned digit(const Wide &bits, int k)
 {
     return k < 8 ? digit(bits.low, k) : digit(bits.high, k - 8);
@@ -85,7 +91,10 @@ template <class Whole, class Part> struct ComplexOrder {
         if (imaginary == none) return joined(Half(none - 2), real);
         return joined(real, imaginary);
     }
-    static __device__ __forceinline__ bool is_nan(const Bits &bits) { return high_part(bits) >= Half(~Half(0) - 2); }
+    static __device__ __forceinline__ bool is_nan(const Bits &bits)
+    {
+        return high_part(bits) >= Half(~Half(0) - 2);
+    }
 };
 
 // The greatest first.
@@ -96,6 +105,6 @@ template <class Order> struct Reversed {
     static __device__ __forceinline__ bool is_nan(const Bits &bits) { return Order::is_nan(Bits(~bits)); }
 };
 
-}
+} // namespace pycuda
 
 #endif

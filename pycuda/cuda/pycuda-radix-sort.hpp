@@ -1,11 +1,13 @@
-// Rows sorted by bytes of their keys, the lowest byte first (LSD radix sort), each byte in one pass over memory.
+// Rows sorted by bytes of their keys, the lowest byte first (LSD radix sort), each byte in one pass over
+// memory.
 //
-// One pass over the keys counts all bytes of all of them. From then on it is known where in its row each value
-// of a byte begins. A pass over a byte cuts rows into tiles. A block takes a tile, counts its 256 values,
-// publishes the counts, orders its elements in shared memory, so that what goes to one place in memory is
-// written together, and meanwhile learns from the tiles before it what they have of each value (decoupled
-// look-back: of a tile the counts alone, or with all before it). The order of equal elements is kept. Blocks take
-// tiles by a counter: every tile that one waits for is done, or another running block has it.
+// One pass over the keys counts all bytes of all of them. From then on it is known where in its row each
+// value of a byte begins. A pass over a byte cuts rows into tiles. A block takes a tile, counts its 256
+// values, publishes the counts, orders its elements in shared memory, so that what goes to one place in
+// memory is written together, and meanwhile learns from the tiles before it what they have of each value
+// (decoupled look-back: of a tile the counts alone, or with all before it). The order of equal elements is
+// kept. Blocks take tiles by a counter: every tile that one waits for is done, or another running block has
+// it.
 //
 // The result does not depend on timing: where an element goes depends on the keys alone.
 #ifndef PYCUDA_RADIX_SORT_HPP
@@ -37,8 +39,8 @@ __device__ __forceinline__ void count_digits(unsigned *counters, const typename 
 
 // Grid: `splits` blocks for each row, each of `chunk` keys. V keys are loaded together.
 template <class Order, class Count, int PASSES, int V>
-__device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys, Count *counts, index_t length,
-                                                 index_t splits, index_t chunk, int passes)
+__device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys, Count *counts,
+                                                 index_t length, index_t splits, index_t chunk, int passes)
 {
     typedef typename Order::Raw Raw;
     enum { COPIES = Copies<Raw>::number };
@@ -61,7 +63,8 @@ __device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys
     }
     for (; at < end; at += COUNT_THREADS * V)
 #pragma unroll 1
-        for (int v = 0; v < V && at + v < end; v++) count_digits<Order, PASSES>(counters, keys[at + v], passes);
+        for (int v = 0; v < V && at + v < end; v++)
+            count_digits<Order, PASSES>(counters, keys[at + v], passes);
     __syncthreads();
     counts += row * passes * DIGITS;
     for (int k = threadIdx.x; k < passes * DIGITS; k += COUNT_THREADS) {
@@ -117,7 +120,8 @@ __device__ __forceinline__ unsigned lanes_alike(unsigned digit)
     return alike;
 }
 
-// *counter += number, in shared memory; what it was. A predicated instruction, where the compiler would branch.
+// *counter += number, in shared memory; what it was. A predicated instruction, where the compiler would
+// branch.
 __device__ __forceinline__ unsigned add_if(bool wanted, unsigned *counter, unsigned number)
 {
     unsigned before;
@@ -133,7 +137,8 @@ __device__ __forceinline__ unsigned add_if(bool wanted, unsigned *counter, unsig
 
 // What blocks tell each other of a value in a tile: a count, and in the two upper bits what it is of.
 template <class Count> struct Told {
-    static constexpr Count TILE = Count(1) << (8 * sizeof(Count) - 2), ALL = Count(1) << (8 * sizeof(Count) - 1);
+    static constexpr Count TILE = Count(1) << (8 * sizeof(Count) - 2), ALL = Count(1)
+                                                                             << (8 * sizeof(Count) - 1);
     static constexpr Count NUMBER = TILE - 1;
 };
 
@@ -167,151 +172,207 @@ template <> struct Carries<NoValue> {
     enum { values = 0, numbers = 0 };
 };
 
-// From (keys, values) to (keys_out, values_out). Without `values` an element's value is its number in its row;
-// keys_out may be null. Grid: the tiles of all rows.
-template <class Order, class V, class Out, class Count, int THREADS, int ITEMS>
-__device__ __forceinline__ void radix_pass(const typename Order::Raw *keys, typename Order::Raw *keys_out,
-                                           const V *values, Out *values_out, const Count *starts, Count *states,
-                                           unsigned *counter, const RadixPlan &plan)
-{
+// What the threads of a block share. `memory` holds counters of each warp for each digit, then sorted keys,
+// then their values.
+template <class Raw, class V, class Count, int THREADS, int ITEMS> struct RadixShared {
+    enum { TILE = THREADS * ITEMS, COUNTERS = THREADS / 32 * DIGITS * 4 };
+    enum { LARGER = sizeof(Raw) > sizeof(V) ? sizeof(Raw) : sizeof(V) };
+    alignas(16) unsigned char memory[TILE * LARGER > COUNTERS ? TILE * LARGER : COUNTERS];
+    Count targets[DIGITS]; // where the digit's first element would be, were it the first of the tile
+    unsigned warps[DIGITS / 32], taken;
+};
+
+// A tile, of which each thread has ITEMS elements: first those it reads (the order of a tile is warp, item,
+// lane), in the end those it writes.
+template <class Order, class V, class Count, int THREADS, int ITEMS> struct RadixTile {
     typedef typename Order::Raw Raw;
-    typedef Told<Count> told;
+    typedef RadixShared<Raw, V, Count, THREADS, ITEMS> Shared;
     enum { TILE = THREADS * ITEMS, WARPS = THREADS / 32 };
-    enum { LARGER = sizeof(Raw) > sizeof(V) ? sizeof(Raw) : sizeof(V), COUNTERS = WARPS * DIGITS * 4 };
-    enum { BYTES = TILE * LARGER > COUNTERS ? TILE * LARGER : COUNTERS };
-    __shared__ alignas(16) unsigned char memory[BYTES];
-    __shared__ Count targets[DIGITS];
-    __shared__ unsigned warps[DIGITS / 32], taken;
-    unsigned *const counters = reinterpret_cast<unsigned *>(memory);
-    const unsigned thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
-    if (thread == 0) taken = atomicAdd(counter, 1u);
-    for (int k = thread; k < WARPS * DIGITS; k += THREADS) counters[k] = 0;
-    __syncthreads();
-    const index_t tile = taken, row = quotient(tile, plan.tiles);
-    const unsigned place = (unsigned)(tile - row * plan.tiles);
-    const index_t first = (index_t)place * TILE, base = row * plan.length + first;
-    const unsigned count = (unsigned)min(plan.length - first, (index_t)TILE);
-    const unsigned mine = warp * 32 * ITEMS + lane;
 
-    // Lane by lane: the order of a tile is warp, item, lane. What is beyond the end comes last.
+    Shared &shared;
+    const RadixPlan &plan;
+    const unsigned thread, lane, warp, mine; // mine: the thread's first element in the tile
+    index_t number, row, first, base; // first element in its row, in the array
+    unsigned place, count; // in the row; elements
     Raw key[ITEMS];
-    unsigned rank[ITEMS]; // the digit at first
-    if (count == TILE) {
+    unsigned rank[ITEMS]; // the digit, then the place in the sorted tile
+    unsigned own = 0, before = 0; // how many have the digit `thread`, and how many in the tile a lower one
+
+    __device__ __forceinline__ RadixTile(Shared &shared, const RadixPlan &plan)
+        : shared(shared), plan(plan), thread(threadIdx.x), lane(thread % 32), warp(thread / 32),
+          mine(warp * 32 * ITEMS + lane)
+    {
+    }
+
+    __device__ __forceinline__ unsigned *counters() { return reinterpret_cast<unsigned *>(shared.memory); }
+
+    __device__ __forceinline__ void take(unsigned *counter)
+    {
+        if (thread == 0) shared.taken = atomicAdd(counter, 1u);
+        for (int k = thread; k < WARPS * DIGITS; k += THREADS) counters()[k] = 0;
+        __syncthreads();
+        number = shared.taken;
+        row = quotient(number, plan.tiles);
+        place = (unsigned)(number - row * plan.tiles);
+        first = (index_t)place * TILE;
+        base = row * plan.length + first;
+        count = (unsigned)min(plan.length - first, (index_t)TILE);
+    }
+
+    // What is beyond the end comes last.
+    __device__ __forceinline__ void load(const Raw *keys)
+    {
+        if (count == TILE) {
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++) key[k] = keys[base + mine + k * 32];
+            for (int k = 0; k < ITEMS; k++) key[k] = keys[base + mine + k * 32];
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++) rank[k] = digit(Order::bits(key[k]), plan.pass);
-    } else {
+            for (int k = 0; k < ITEMS; k++) rank[k] = digit(Order::bits(key[k]), plan.pass);
+        } else {
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            const bool there = mine + k * 32 < count;
-            key[k] = there ? keys[base + mine + k * 32] : Raw();
-            rank[k] = there ? digit(Order::bits(key[k]), plan.pass) : DIGITS - 1;
+            for (int k = 0; k < ITEMS; k++) {
+                const bool there = mine + k * 32 < count;
+                key[k] = there ? keys[base + mine + k * 32] : Raw();
+                rank[k] = there ? digit(Order::bits(key[k]), plan.pass) : DIGITS - 1;
+            }
         }
     }
 
-    // How many of each value, early, for those who wait.
-    unsigned *const of_warp = counters + warp * DIGITS;
+    // How many of each digit, early, for those who wait; counters become the places of each warp's first
+    // ones.
+    __device__ __forceinline__ void count_digits(Count *states)
+    {
+        typedef Told<Count> told;
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) atomicAdd(of_warp + rank[k], 1u);
-    __syncthreads();
-    Count *const state = states + thread;
-    unsigned own = 0, before = 0;
-    if (thread < DIGITS) {
+        for (int k = 0; k < ITEMS; k++) atomicAdd(counters() + warp * DIGITS + rank[k], 1u);
+        __syncthreads();
+        unsigned *const of_digit = counters() + thread;
+        if (thread < DIGITS) {
 #pragma unroll
-        for (int k = 0; k < WARPS; k++) {
-            const unsigned here = counters[k * DIGITS + thread];
-            counters[k * DIGITS + thread] = own;
-            own += here;
+            for (int k = 0; k < WARPS; k++) {
+                const unsigned here = of_digit[k * DIGITS];
+                of_digit[k * DIGITS] = own;
+                own += here;
+            }
+            *(volatile Count *)(states + number * DIGITS + thread) =
+                (place ? told::TILE : told::ALL) | (Count)own;
+            before = sum_of_lanes(own);
+            if (lane == 31) shared.warps[warp] = before;
+            before -= own;
         }
-        *(volatile Count *)(state + tile * DIGITS) = (place ? told::TILE : told::ALL) | (Count)own;
-        before = sum_of_lanes(own);
-        if (lane == 31) warps[warp] = before;
-        before -= own;
-    }
-    __syncthreads();
-    if (thread < DIGITS) {
-        for (unsigned k = 0; k < warp; k++) before += warps[k];
+        __syncthreads();
+        if (thread < DIGITS) {
+            for (unsigned k = 0; k < warp; k++) before += shared.warps[k];
 #pragma unroll
-        for (int k = 0; k < WARPS; k++) counters[k * DIGITS + thread] += before;
+            for (int k = 0; k < WARPS; k++) of_digit[k * DIGITS] += before;
+        }
+        __syncthreads();
     }
-    __syncthreads();
 
-    // Where in the sorted tile each element is.
     // Some items at a time: the counters answer while the next digits are compared.
-    const unsigned lanes_below = (1u << lane) - 1;
+    __device__ __forceinline__ void find_ranks()
+    {
+        const unsigned lanes_below = (1u << lane) - 1;
 #pragma unroll
-    for (int first = 0; first < ITEMS; first += TOGETHER) {
-        unsigned start[TOGETHER], last[TOGETHER];
+        for (int begin = 0; begin < ITEMS; begin += TOGETHER) {
+            unsigned start[TOGETHER], last[TOGETHER];
 #pragma unroll
-        for (int k = first; k < first + TOGETHER && k < ITEMS; k++) {
-            const unsigned alike = lanes_alike(rank[k]), below = __popc(alike & lanes_below);
-            last[k - first] = 31 - __clz(alike);
-            start[k - first] = add_if(lane == last[k - first], of_warp + rank[k], below + 1);
-            rank[k] = below;
+            for (int k = begin; k < begin + TOGETHER && k < ITEMS; k++) {
+                const unsigned alike = lanes_alike(rank[k]), below = __popc(alike & lanes_below);
+                last[k - begin] = 31 - __clz(alike);
+                start[k - begin] =
+                    add_if(lane == last[k - begin], counters() + warp * DIGITS + rank[k], below + 1);
+                rank[k] = below;
+            }
+#pragma unroll
+            for (int k = begin; k < begin + TOGETHER && k < ITEMS; k++)
+                rank[k] += __shfl_sync(0xffffffffu, start[k - begin], last[k - begin]);
         }
-#pragma unroll
-        for (int k = first; k < first + TOGETHER && k < ITEMS; k++)
-            rank[k] += __shfl_sync(0xffffffffu, start[k - first], last[k - first]);
+        __syncthreads();
     }
-    __syncthreads();
-    Raw *const sorted = reinterpret_cast<Raw *>(memory);
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) sorted[rank[k]] = key[k];
-    if (thread < DIGITS) {
-        const Count earlier = look_back<Count>(state, tile, place, own);
-        const Count start = starts[(row * plan.passes + plan.pass) * DIGITS + thread];
-        targets[thread] = (Count)(row * plan.length) + start + earlier - before;
-    }
-    __syncthreads();
 
-    // What a thread writes is not what it read: digits of the one join ranks of the other. Most tiles are whole,
-    // and without a condition a thread's accesses follow each other at once.
-    const bool whole = count == TILE;
-    if (whole && keys_out) {
+    // The keys in shared memory in order, and where each digit goes.
+    __device__ __forceinline__ void sort(const Count *starts, Count *states)
+    {
+        Raw *const sorted = reinterpret_cast<Raw *>(shared.memory);
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            const Raw moved = sorted[thread + k * THREADS];
-            const unsigned value = digit(Order::bits(moved), plan.pass);
-            keys_out[(Count)(targets[value] + thread + k * THREADS)] = moved;
-            rank[k] |= value << 16;
+        for (int k = 0; k < ITEMS; k++) sorted[rank[k]] = key[k];
+        if (thread < DIGITS) {
+            const Count earlier = look_back<Count>(states + thread, number, place, own);
+            const Count start = starts[(row * plan.passes + plan.pass) * DIGITS + thread];
+            shared.targets[thread] = (Count)(row * plan.length) + start + earlier - before;
         }
-    } else {
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ Count target(unsigned digit, int k) const
+    {
+        return shared.targets[digit] + thread + k * THREADS;
+    }
+
+    // What a thread writes is not what it read: the digit of the one joins the rank of the other. Most tiles
+    // are whole, and without a condition a thread's accesses follow each other at once.
+    template <bool ALL> __device__ __forceinline__ void write_keys(Raw *out)
+    {
+        const Raw *const sorted = reinterpret_cast<const Raw *>(shared.memory);
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             const Raw moved = sorted[thread + k * THREADS];
             const unsigned value = digit(Order::bits(moved), plan.pass);
             rank[k] |= value << 16;
-            if (keys_out && thread + k * THREADS < count)
-                keys_out[(Count)(targets[value] + thread + k * THREADS)] = moved;
+            if (ALL || (out && thread + k * THREADS < count)) out[target(value, k)] = moved;
         }
     }
-    if constexpr (Carries<V>::values) {
+
+    template <class Out> __device__ __forceinline__ void carry(const V *values, Out *out)
+    {
+        const bool whole = count == TILE;
         V value[ITEMS];
         if (values && whole) {
 #pragma unroll
             for (int k = 0; k < ITEMS; k++) value[k] = values[base + mine + k * 32];
         } else if (values) {
 #pragma unroll
-            for (int k = 0; k < ITEMS; k++) value[k] = mine + k * 32 < count ? values[base + mine + k * 32] : V();
+            for (int k = 0; k < ITEMS; k++)
+                value[k] = mine + k * 32 < count ? values[base + mine + k * 32] : V();
         } else if constexpr (Carries<V>::numbers) {
 #pragma unroll
             for (int k = 0; k < ITEMS; k++) value[k] = V(first + mine + k * 32);
         }
         __syncthreads();
-        V *const carried = reinterpret_cast<V *>(memory);
+        V *const sorted = reinterpret_cast<V *>(shared.memory);
 #pragma unroll
-        for (int k = 0; k < ITEMS; k++) carried[rank[k] & 0xffff] = value[k];
+        for (int k = 0; k < ITEMS; k++) sorted[rank[k] & 0xffff] = value[k];
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            const Count to = targets[rank[k] >> 16] + thread + k * THREADS;
-            const Out moved = Out(carried[thread + k * THREADS]);
-            if (whole || thread + k * THREADS < count) values_out[to] = moved;
+            const Out moved = Out(sorted[thread + k * THREADS]);
+            if (whole || thread + k * THREADS < count) out[target(rank[k] >> 16, k)] = moved;
         }
     }
+};
+
+// From (keys, values) to (keys_out, values_out). Without `values` an element's value is its number in its
+// row; keys_out may be null. Grid: the tiles of all rows.
+template <class Order, class V, class Out, class Count, int THREADS, int ITEMS>
+__device__ __forceinline__ void radix_pass(const typename Order::Raw *keys, typename Order::Raw *keys_out,
+                                           const V *values, Out *values_out, const Count *starts,
+                                           Count *states, unsigned *counter, const RadixPlan &plan)
+{
+    typedef RadixTile<Order, V, Count, THREADS, ITEMS> Tile;
+    __shared__ typename Tile::Shared shared;
+    Tile tile(shared, plan);
+    tile.take(counter);
+    tile.load(keys);
+    tile.count_digits(states);
+    tile.find_ranks();
+    tile.sort(starts, states);
+    if (keys_out && tile.count == Tile::TILE)
+        tile.template write_keys<true>(keys_out);
+    else
+        tile.template write_keys<false>(keys_out);
+    if constexpr (Carries<V>::values) tile.carry(values, values_out);
 }
 
-}
+} // namespace pycuda
 
 #endif

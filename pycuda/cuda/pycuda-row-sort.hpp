@@ -1,7 +1,7 @@
 // Short rows sorted in shared memory: as many rows a block as fit, each in a power of two of slots.
 //
-// A bitonic network of pairs (key, place in the row): all pairs differ, so equal elements keep their order and
-// the result is the one that there is. What fills a row up is greater than everything.
+// A bitonic network of pairs (key, place in the row): all pairs differ, so equal elements keep their order
+// and the result is the one that there is. What fills a row up is greater than everything.
 #ifndef PYCUDA_ROW_SORT_HPP
 #define PYCUDA_ROW_SORT_HPP
 
@@ -72,6 +72,6 @@ __device__ __forceinline__ void sort_rows(const typename Order::Raw *in, typenam
     }
 }
 
-}
+} // namespace pycuda
 
 #endif

@@ -1,6 +1,6 @@
 // Elements chosen by a test, in order: one bit each and a count a tile, then what stands at the places of the
-// bits. Between the two the counts are summed up, and the host learns how many there are. The second step reads
-// bits, not elements.
+// bits. Between the two the counts are summed up, and the host learns how many there are. The second step
+// reads bits, not elements.
 #ifndef PYCUDA_SELECT_HPP
 #define PYCUDA_SELECT_HPP
 
@@ -74,7 +74,8 @@ __device__ __forceinline__ void write_chosen(const unsigned *words, const index_
 
 // write(i, k) for every i: k is the number of the last one chosen up to there, the first of which is 0.
 template <class Write>
-__device__ __forceinline__ void number_all(const unsigned *words, const index_t *ends, index_t count, Write write)
+__device__ __forceinline__ void number_all(const unsigned *words, const index_t *ends, index_t count,
+                                           Write write)
 {
     __shared__ unsigned before[SELECT_THREADS], bits[SELECT_THREADS];
     unsigned all;
@@ -100,6 +101,6 @@ __device__ __forceinline__ void write_coordinates(index_t *out, index_t total, i
     }
 }
 
-}
+} // namespace pycuda
 
 #endif
