@@ -1,6 +1,7 @@
 """Elementwise functions, operators and NumPy's protocols, against NumPy."""
 
 import copy
+import itertools
 import operator
 import pickle
 
@@ -298,3 +299,41 @@ def test_numpys_dot(shapes):
 def test_numpys_dot_of_more_axes():
     with pytest.raises(TypeError, match="at most two axes"):
         np.dot(gpuarray.zeros((2, 3, 4), np.float32), gpuarray.zeros(4, np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["?", "b", "e", "f", "d", "D"])
+@pytest.mark.parametrize("shape", [(100, 70), (16, 300), (3, 40, 50), (2, 3, 33, 65)], ids=str)
+def test_operands_that_lie_across_each_other(shape, dtype):
+    """Their kernels go by tiles of both fast axes, which none of these shapes is a multiple of."""
+    rng = np.random.default_rng(5)
+    host = (rng.standard_normal(shape) * 50).astype(dtype)
+    array = gpuarray.to_gpu(host)
+    for order in itertools.permutations(range(len(shape))):
+        turned, view = host.transpose(order), array.transpose(order)
+        other = (rng.standard_normal(turned.shape) * 50).astype(dtype)
+        there = gpuarray.to_gpu(other)
+        assert ((view == there).get() == (turned == other)).all()
+        assert ((view[..., ::-1] != there).get() == (turned[..., ::-1] != other)).all()
+        there[...] = view
+        np.testing.assert_array_equal(there.get(), turned)
+
+
+def packed(view):
+    """A copy in C order."""
+    result = gpuarray.empty(view.shape, view.dtype)
+    result[...] = view
+    return result
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 6, 8, 12, 16, 24])
+def test_copies_across_keep_all_bits(size):
+    """Of every size of element, of NaNs with payloads as well."""
+    dtype = {1: "u1", 2: "f2", 8: "f8", 16: "c16"}.get(size, f"V{size}")
+    host = np.random.default_rng(1).integers(0, 256, 40 * 30 * size, np.uint8).view(dtype).reshape(40, 30)
+    array = gpuarray.to_gpu(host)
+    for view, expected in (
+        (packed(array.T), host.T),
+        (packed(array[::-1, ::2]), host[::-1, ::2]),
+        (packed(array[3:, ::-3]), host[3:, ::-3]),
+    ):
+        assert view.get().tobytes() == np.ascontiguousarray(expected).tobytes()
