@@ -24,6 +24,9 @@ TILES_AXES = (2, 4)  # of the kernels in tiles, which come last
 _SHARED = 48 << 10  # bytes that a block may have
 
 
+_INTEGERS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+
 class Loop(NamedTuple):
     """What one operation on given dtypes comes to."""
 
@@ -96,9 +99,13 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
     for each in (*storage, *compute):
         _stored(each)
     _check_moved(name, storage)
+    given, taken = tuple(storage[: len(results)]), tuple(storage[len(results) :])
+    if name == "copy" and storage[0] == storage[1] and storage[0].itemsize in _INTEGERS:
+        # The bits of a NaN stay, and dtypes of one size have one kernel.
+        storage = compute = [_INTEGERS[storage[0].itemsize]] * 2
     # Outputs are cast once more: from what the loop gives to what is stored.
     loop = Loop(row, tuple(storage), tuple(compute), (*(False,) * len(results), *scalars))
-    return loop, tuple(storage[: len(results)]), tuple(storage[len(results) :])
+    return loop, given, taken
 
 
 def _operation(loop: Loop) -> str:
