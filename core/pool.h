@@ -41,7 +41,7 @@ typedef struct PoolBlock {
     CUstream stream;
     PoolEvent *ready;           /* active: what its stream waited for, else NULL. held: what to wait for */
     unsigned bin;
-    bool reused;                /* it had an owner before the one it has, or is allocated in the order of its stream */
+    bool reused; /* it had an owner before the one it has, or is allocated in the order of its stream */
     bool active;
 } PoolBlock;
 
@@ -49,18 +49,18 @@ typedef struct PoolBlock {
 typedef struct PoolSource {
     CUresult (*allocate)(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream);
     CUresult (*release)(const Pool *pool, const PoolBlock *block);
-    CUresult (*trim)(const Pool *pool, size_t keep);    /* what the source itself holds; may be NULL */
-    CUresult (*end)(const Pool *pool);                  /* may be NULL; the context may be gone */
+    CUresult (*trim)(const Pool *pool, size_t keep); /* what the source itself holds; may be NULL */
+    CUresult (*end)(const Pool *pool); /* may be NULL; the context may be gone */
     const char *release_name;
-    bool ordered;   /* memory comes and goes in the order of the block's stream: the pool holds none itself */
+    bool ordered; /* memory comes and goes in the order of the block's stream: the pool holds none itself */
     bool host_uses; /* the host may use memory at any time: it is taken again after the work on it is done */
 } PoolSource;
 
 extern const PoolSource pool_device_memory;
 extern const PoolSource pool_host_memory;
-extern const PoolSource pool_managed_memory;    /* flags: CUmemAttach_flags */
-extern const PoolSource pool_ordered_memory;    /* of the pool's driver_pool */
-extern const PoolSource pool_external_memory;    /* of others: pool_adopt, and pool_drop without the driver */
+extern const PoolSource pool_managed_memory; /* flags: CUmemAttach_flags */
+extern const PoolSource pool_ordered_memory; /* of the pool's driver_pool */
+extern const PoolSource pool_external_memory; /* of others: pool_adopt, and pool_drop without the driver */
 
 /* Held blocks wait for the next request, active ones are in use. managed_bytes are those of both as
  * allocated, active_bytes those asked for; the other two are the most that these were. */
@@ -71,15 +71,15 @@ typedef struct PoolStatistics {
 struct Pool {
     pthread_mutex_t lock, streams;
     const PoolSource *source;
-    CUmemoryPool driver_pool;   /* owned; of ordered memory only */
-    unsigned flags, bits;       /* flags: the source's */
-    bool stopped;               /* nothing is held any more */
-    bool exact;                 /* blocks have the size asked for: they are never taken again */
-    size_t limit;               /* of managed_bytes; 0: none */
+    CUmemoryPool driver_pool; /* owned; of ordered memory only */
+    unsigned flags, bits; /* flags: the source's */
+    bool stopped; /* nothing is held any more */
+    bool exact; /* blocks have the size asked for: they are never taken again */
+    size_t limit; /* of managed_bytes; 0: none */
     PoolStatistics now;
-    PoolBlock *blocks;          /* all of them */
-    PoolBlock **bins;           /* owned: the held blocks of each bin, last in, first out */
-    PoolEvent *events;          /* unused ones */
+    PoolBlock *blocks; /* all of them */
+    PoolBlock **bins; /* owned: the held blocks of each bin, last in, first out */
+    PoolEvent *events; /* unused ones */
 };
 
 /* False when memory is short. bits is at most POOL_MAX_BITS. */

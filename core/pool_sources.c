@@ -18,8 +18,9 @@ IN_CALL static CUresult release_device(const Pool *pool, const PoolBlock *block)
     return driver.cuMemFree(block->pointer);
 }
 
-const PoolSource pool_device_memory = {
-    .allocate = allocate_device, .release = release_device, .release_name = "cuMemFree"};
+const PoolSource pool_device_memory = {.allocate = allocate_device,
+                                       .release = release_device,
+                                       .release_name = "cuMemFree"};
 
 /* ---- Page-locked memory ---- */
 
@@ -38,8 +39,9 @@ IN_CALL static CUresult release_host(const Pool *pool, const PoolBlock *block)
     return driver.cuMemFreeHost((void *)(uintptr_t)block->pointer);
 }
 
-const PoolSource pool_host_memory = {
-    .allocate = allocate_host, .release = release_host, .release_name = "cuMemFreeHost"};
+const PoolSource pool_host_memory = {.allocate = allocate_host,
+                                     .release = release_host,
+                                     .release_name = "cuMemFreeHost"};
 
 /* ---- Managed memory ---- */
 
@@ -49,8 +51,10 @@ IN_CALL static CUresult allocate_managed(const Pool *pool, CUdeviceptr *pointer,
     return driver.cuMemAllocManaged(pointer, size, pool->flags);
 }
 
-const PoolSource pool_managed_memory = {
-    .allocate = allocate_managed, .release = release_device, .release_name = "cuMemFree", .host_uses = true};
+const PoolSource pool_managed_memory = {.allocate = allocate_managed,
+                                        .release = release_device,
+                                        .release_name = "cuMemFree",
+                                        .host_uses = true};
 
 /* ---- A pool of the driver ---- */
 
@@ -85,7 +89,8 @@ const PoolSource pool_ordered_memory = {
 
 /* ---- Memory of others ---- */
 
-IN_CALL static CUresult allocate_external(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream)
+IN_CALL static CUresult allocate_external(const Pool *pool, CUdeviceptr *pointer, size_t size,
+                                          CUstream stream)
 {
     (void)pool;
     (void)size;
@@ -101,5 +106,7 @@ IN_CALL static CUresult release_external(const Pool *pool, const PoolBlock *bloc
     return CUDA_SUCCESS;
 }
 
-const PoolSource pool_external_memory = {
-    .allocate = allocate_external, .release = release_external, .release_name = "deallocate", .ordered = true};
+const PoolSource pool_external_memory = {.allocate = allocate_external,
+                                         .release = release_external,
+                                         .release_name = "deallocate",
+                                         .ordered = true};

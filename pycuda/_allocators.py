@@ -7,7 +7,7 @@ import operator
 
 from pycuda import _driver as drv
 
-# Where objects that own memory say where it is, by library: PyCUDA's and cuda.core's, CuPy's and RMM's, numba's.
+# Where owners of memory say where it is: those of cuda.core, of CuPy and RMM, of numba.
 _ADDRESSES = ("handle", "ptr", "device_ctypes_pointer")
 
 
@@ -125,7 +125,9 @@ class Resource:
         memory = self._allocate(size, *arguments, **keywords)
         if isinstance(memory, numbers.Integral):
             if not callable(getattr(self.resource, "deallocate", None)):
-                raise TypeError("the allocator gave an address, but has no deallocate(address, nbytes, stream)")
+                raise TypeError(
+                    "the allocator gave an address, but has no deallocate(address, nbytes, stream)"
+                )
             return int(memory)
         address = _address_of(memory)
         self._owners[address] = memory

@@ -1,5 +1,5 @@
 /* The default pool: where arrays get their memory that are given no allocator. A context has one, from the
- * first such array on, or the one that a user has put there; the context's reference ends with the context. */
+ * first such array on, or the one that a user has put there. It ends with the context. */
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"

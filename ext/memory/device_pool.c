@@ -1,4 +1,4 @@
-/* DeviceMemoryPool, what Python sees of a pool of device memory, and ManagedMemoryPool, one of managed memory. */
+/* DeviceMemoryPool and ManagedMemoryPool: what Python sees of pools of device and of managed memory. */
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/memory/pooled_allocation.h"

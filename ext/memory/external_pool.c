@@ -1,7 +1,7 @@
-/* ExternalMemoryPool: device memory of another library's allocator, with a pool's account and order of streams.
+/* ExternalMemoryPool: memory of another library's allocator, with a pool's account and order of streams.
  *
- * The allocator is a Python object (pycuda/_allocators.py makes of it what is called here), so it is called with
- * the GIL, outside of the macros around driver calls, and with the pool's context current. */
+ * The allocator is a Python object (pycuda/_allocators.py makes of it what is called here), so it is called
+ * with the GIL, outside of the macros around driver calls, and with the pool's context current. */
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/memory/device_memory.h"
@@ -19,7 +19,7 @@ static int ask(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *poin
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* When the allocator has no more, garbage is collected and all pools of the device give back what they hold. */
+/* When the allocator has no more, garbage is collected and all pools give back what they hold. */
 static int ask_twice(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *pointer)
 {
     if (ask(pool, size, stream, pointer) == 0) return 0;
@@ -34,9 +34,8 @@ static void give(MemoryPool *pool, CUdeviceptr pointer, size_t size, CUstream st
 {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    PyObject *done =
-        PyObject_CallMethod(pool->resource, "deallocate", "KnK", (unsigned long long)pointer, (Py_ssize_t)size,
-                            (unsigned long long)(uintptr_t)stream);
+    PyObject *done = PyObject_CallMethod(pool->resource, "deallocate", "KnK", (unsigned long long)pointer,
+                                         (Py_ssize_t)size, (unsigned long long)(uintptr_t)stream);
     if (!done) PyErr_WriteUnraisable(pool->resource);
     Py_XDECREF(done);
     PyErr_Restore(type, value, trace);

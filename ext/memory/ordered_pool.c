@@ -1,5 +1,5 @@
-/* StreamOrderedMemoryPool: a pool of the driver, whose memory comes and goes in the order of streams. What is not
- * used is held by the driver, so the pool of core/pool.h holds none. */
+/* StreamOrderedMemoryPool: a pool of the driver, whose memory comes and goes in the order of streams. What is
+ * not used is held by the driver, so the pool of core/pool.h holds none. */
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/memory/pool.h"
@@ -62,10 +62,7 @@ static int ordered_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 /* ---- Attributes of the driver's pool ---- */
 
 /* Reuse policies are ints, the others have 64 bits. */
-static bool is_policy(CUmemPool_attribute attribute)
-{
-    return attribute < CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-}
+static bool is_policy(CUmemPool_attribute attribute) { return attribute < CU_MEMPOOL_ATTR_RELEASE_THRESHOLD; }
 
 static CUmemPool_attribute attribute_of(void *closure) { return (CUmemPool_attribute)(uintptr_t)closure; }
 
@@ -78,7 +75,8 @@ static PyObject *read_attribute(PyObject *self, void *closure)
     CALL(pool->state, result,
          driver.cuMemPoolGetAttribute(pool->core.driver_pool, attribute_of(closure), &value));
     if (result != CUDA_SUCCESS) return raise_driver(pool->state, result, "cuMemPoolGetAttribute", NULL);
-    return is_policy(attribute_of(closure)) ? PyBool_FromLong((int)value) : PyLong_FromUnsignedLongLong(value);
+    return is_policy(attribute_of(closure)) ? PyBool_FromLong((int)value)
+                                            : PyLong_FromUnsignedLongLong(value);
 }
 
 static int set_value(PyObject *self, CUmemPool_attribute attribute, cuuint64_t value)
@@ -130,11 +128,12 @@ static PyGetSetDef ordered_pool_properties[] = {
 
 /* ---- Methods ---- */
 
-PyDoc_STRVAR(reset_high_doc, "reset_high($self)\n--\n\n"
-                             "Forget what the pool had at most: the driver's counts and the pool's begin with\n"
-                             "what it has now.\n"
-                             "\nNotes\n-----\n"
-                             "Calls cuMemPoolSetAttribute.");
+PyDoc_STRVAR(reset_high_doc,
+             "reset_high($self)\n--\n\n"
+             "Forget what the pool had at most: the driver's counts and the pool's begin with\n"
+             "what it has now.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemPoolSetAttribute.");
 
 static PyObject *ordered_pool_reset_high(PyObject *self, PyObject *Py_UNUSED(none))
 {

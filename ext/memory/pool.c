@@ -295,7 +295,8 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
     if (!context_enter(pool->context, &scope))
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "memory_pool::allocate",
                                          "the context of the pool cannot be made current");
-    PoolBlock *block = pool->resource ? external_memory_allocate(pool, size, stream) : take_after(pool, size, stream);
+    PoolBlock *block =
+        pool->resource ? external_memory_allocate(pool, size, stream) : take_after(pool, size, stream);
     if (!block && !PyErr_Occurred()) block = allocate_new(pool, size, stream);
     context_leave(&scope);
     return block;

@@ -75,8 +75,8 @@ void memory_pools_release_held(ModuleState *state, CUdevice device);
  * pool_stream. NULL with an exception. */
 PyObject *default_pool_allocate(ModuleState *state, size_t size, PyObject *stream);
 
-/* external_pool.c, of pools that have a resource, in their context: asks it for memory (NULL with an exception),
- * gives memory back to it after the work that the block's stream or event stands for (reports). */
+/* external_pool.c, of pools that have a resource, in their context: asks it for memory (NULL with an
+ * exception), gives memory back after the work that the block's stream or event stands for (reports). */
 PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stream);
 void external_memory_give(MemoryPool *pool, PoolBlock *block);
 

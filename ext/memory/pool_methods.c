@@ -151,7 +151,8 @@ static PoolBlock *copy_blocks(Pool *core, size_t *count)
 /* (address, size, room, bin, active, stream) */
 static PyObject *describe_block(const PoolBlock *block)
 {
-    PyObject *stream = block->stream == POOL_NO_STREAM ? Py_NewRef(Py_None) : PyLong_FromVoidPtr(block->stream);
+    PyObject *stream =
+        block->stream == POOL_NO_STREAM ? Py_NewRef(Py_None) : PyLong_FromVoidPtr(block->stream);
     if (!stream) return NULL;
     return Py_BuildValue("(KnnION)", (unsigned long long)block->pointer,
                          (Py_ssize_t)(block->active ? block->size : 0), (Py_ssize_t)block->room, block->bin,
@@ -193,9 +194,10 @@ static PyObject *pool_snapshot(PyObject *self, PyObject *Py_UNUSED(none))
 
 /* ---- The type ---- */
 
-PyDoc_STRVAR(reset_high_doc, "reset_high($self)\n--\n\n"
-                             "Forget what the pool had at most: ``managed_bytes_high`` and ``active_bytes_high``\n"
-                             "begin with what it has now.");
+PyDoc_STRVAR(reset_high_doc,
+             "reset_high($self)\n--\n\n"
+             "Forget what the pool had at most: ``managed_bytes_high`` and ``active_bytes_high``\n"
+             "begin with what it has now.");
 PyDoc_STRVAR(free_held_doc, "free_held($self)\n--\n\n"
                             "Free the blocks that wait for reuse.\n"
                             "\nNotes\n-----\n"

@@ -100,8 +100,10 @@ DriverTable driver = {
     .cuEventSynchronize = fake_synchronize_event,
 };
 
-static const PoolSource host_uses = {
-    .allocate = allocate_device, .release = release_device, .release_name = "cuMemFree", .host_uses = true};
+static const PoolSource host_uses = {.allocate = allocate_device,
+                                     .release = release_device,
+                                     .release_name = "cuMemFree",
+                                     .host_uses = true};
 
 static const CUstream stream_a = (CUstream)0xa0, stream_b = (CUstream)0xb0;
 
@@ -307,7 +309,8 @@ static void test_adopted_memory(void)
     memory_live = events_live = 0;
     CHECK(pool_init(&pool, &pool_external_memory, 0, POOL_DEFAULT_BITS));
     PoolBlock *block = pool_adopt(&pool, 4096, 100, stream_a);
-    CHECK(block && block->pointer == 4096 && block->room == 100 && block->reused && block->stream == stream_a);
+    CHECK(block && block->pointer == 4096 && block->room == 100 && block->reused
+          && block->stream == stream_a);
     pool_set_limit(&pool, 150);
     CHECK(!pool_adopt(&pool, 8192, 51, stream_a));
     check_statistics(&pool, 0, 1, 100, 100);
