@@ -235,7 +235,10 @@ def _declaration(text) -> tuple[str, str, bool]:
 def _usual_integer_name(type_name) -> str:
     """The C name under which an integer type is registered, whatever the order of its words."""
     words = type_name.split()
+    sizes, signs = {"char", "short", "long"}, {"signed", "unsigned"}
     if not set(words) <= _INTEGER_WORDS or words.count("long") > 2:
+        return type_name
+    if len(sizes & set(words)) > 1 or signs <= set(words):
         return type_name
     size = next((word for word in ("char", "short") if word in words), "long " * words.count("long"))
     sign = "unsigned" if "unsigned" in words else "signed" if "signed" in words and size == "char" else ""

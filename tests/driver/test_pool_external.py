@@ -1,4 +1,4 @@
-"""Memory of other libraries' allocators: what they are asked, in which order it goes back, what goes wrong."""
+"""Memory of other libraries' allocators: what they are asked, and in which order it goes back."""
 
 import gc
 import sys
