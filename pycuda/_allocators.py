@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import numbers
 import operator
+from typing import Any
 
 from pycuda import _driver as drv
 
@@ -50,18 +52,16 @@ class StreamHandle:
 
 def _stream_for(resource):
     """What makes of a StreamHandle the keywords that the resource takes, and the arguments."""
-    libraries = {kind.__module__.partition(".")[0] for kind in type(resource).__mro__}
-    if "rmm" in libraries:
-        from rmm.pylibrmm.stream import Stream
-
-        return lambda stream: ((Stream(stream),), {})
-    if "cuda" in libraries:
-        try:
-            from cuda.core import Stream
-        except ImportError:
-            from cuda.core.experimental import Stream
-
-        return lambda stream: ((), {"stream": Stream.from_handle(stream.handle)})
+    libraries = (kind.__module__.partition(".")[0] for kind in type(resource).__mro__)
+    library = next((name for name in libraries if name in ("rmm", "cuda")), None)
+    if library == "rmm":
+        rmm = importlib.import_module("rmm.pylibrmm.stream")
+        return lambda stream: ((rmm.Stream(stream),), {})
+    if library == "cuda":
+        core = importlib.import_module("cuda.core")
+        if not hasattr(core, "Stream"):
+            core = importlib.import_module("cuda.core.experimental")
+        return lambda stream: ((), {"stream": core.Stream.from_handle(stream.handle)})
     return lambda stream: ((stream,), {})
 
 
@@ -95,7 +95,7 @@ class Resource:
 
     def __init__(self, resource):
         self.resource = resource
-        self._owners: dict[int, object] = {}
+        self._owners: dict[int, Any] = {}
         allocate = getattr(resource, "allocate", None)
         if callable(allocate):
             self._allocate, self._stream = allocate, _stream_for(resource)

@@ -90,7 +90,8 @@ class PoolSnapshot:
             The largest block's bytes, and how many blocks are in use and held.
         """
         room: dict[int, int] = {}
-        active, held = Counter(), Counter()
+        active: Counter[int] = Counter()
+        held: Counter[int] = Counter()
         for block in self.blocks:
             room[block.bin] = max(room.get(block.bin, 0), block.room)
             (active if block.active else held)[block.bin] += 1

@@ -252,7 +252,10 @@ def mark_cuda_test(f):
         import pytest
     except ImportError:
         return wrapper
-    return pytest.mark.cuda(wrapper)
+    try:
+        return pytest.mark.cuda(wrapper)
+    except pytest.fail.Exception:  # with --strict-markers, in a project that does not know the mark
+        return wrapper
 
 
 # ---- what a device allows

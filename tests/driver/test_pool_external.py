@@ -289,3 +289,73 @@ def test_a_host_function_gives_back_later(pool, book):
     stream.synchronize()
     drv.mem_get_info()
     assert len(book.given_back) == 1 and not book.memory
+
+
+# ---- Streams of libraries, by stand-ins: each takes streams of its own only
+
+
+class LibraryStream:
+    def __init__(self, other):
+        self.handle = other.__cuda_stream__()[1]
+
+    @classmethod
+    def from_handle(cls, handle):
+        return cls(StreamHandle(handle))
+
+
+class RmmResource(Book):
+    __module__ = "rmm.pylibrmm.memory_resource"
+
+    def allocate(self, nbytes, stream=None):
+        assert type(stream) is LibraryStream
+        return super().allocate(nbytes, stream)
+
+    def deallocate(self, address, nbytes, stream=None):
+        assert type(stream) is LibraryStream
+        super().deallocate(address, nbytes, stream)
+
+
+class CoreResource(RmmResource):
+    """With keywords only, and buffers that are closed."""
+
+    __module__ = "cuda.core"
+
+    def allocate(self, size, *, stream):
+        address = super().allocate(size, stream)
+
+        def close(stream):
+            self.deallocate(address, size, stream)
+
+        return types.SimpleNamespace(handle=address, close=close)
+
+
+@pytest.mark.parametrize("resource", [RmmResource, CoreResource])
+@pytest.mark.parametrize("subclass", [False, True])
+def test_a_library_gets_its_own_streams(monkeypatch, resource, subclass):
+    library = types.SimpleNamespace(Stream=LibraryStream)
+    for name in ("rmm.pylibrmm.stream", "cuda.core"):
+        monkeypatch.setitem(sys.modules, name, library)
+    monkeypatch.setitem(sys.modules, "rmm", types.ModuleType("rmm"))
+    monkeypatch.setitem(sys.modules, "rmm.pylibrmm", types.ModuleType("rmm.pylibrmm"))
+    book, stream = type("Mine", (resource,), {})() if subclass else resource(), drv.Stream()
+    pool = drv.ExternalMemoryPool(book)
+    pool.allocate(100, stream)
+    pool.allocate(200)
+    assert book.asked == book.given_back == [(100, stream.handle), (200, 0)]
+
+
+def test_a_memory_resource_of_cuda_core():
+    core = pytest.importorskip("cuda.core")
+    device = core.Device(0)
+    device.set_current()
+    array = gpuarray.to_gpu(np.arange(1000, dtype=np.float32), allocator=device.memory_resource)
+    result = (array * 2).get()
+    assert (result == 2 * np.arange(1000)).all()
+
+
+def test_a_memory_resource_of_rmm():
+    rmm = pytest.importorskip("rmm")
+    pool = drv.ExternalMemoryPool(rmm.mr.CudaAsyncMemoryResource())
+    array = gpuarray.to_gpu(np.arange(1000, dtype=np.float32), allocator=pool)
+    result = (array * 2).get()
+    assert (result == 2 * np.arange(1000)).all() and pool.active_bytes == 4000
