@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* How many blocks of a bin are looked at for one of the right stream. */
+/* How many blocks are looked at for one of the right stream. */
 enum { LOOK_AT = 32 };
 
 /* ---- Events ---- */
@@ -190,11 +190,11 @@ static bool needs_no_wait(const Pool *pool, const PoolBlock *block, CUstream str
 }
 
 /* The link to a block that needs no wait; with any_order else to the oldest one seen, whose work is most
- * likely done. */
-static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order)
+ * likely done. *looks counts down. */
+static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order, int *looks)
 {
     PoolBlock **link = &pool->bins[bin], **last = NULL;
-    for (int i = 0; i < LOOK_AT && *link; i++) {
+    for (; *looks > 0 && *link; --*looks) {
         if (needs_no_wait(pool, *link, stream)) return link;
         last = link;
         link = &(*link)->next;
@@ -202,11 +202,24 @@ static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool a
     return any_order ? last : NULL;
 }
 
+/* The same among blocks of up to twice the size, where bins are shared. */
+static PoolBlock **find_larger_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order, int *looks)
+{
+    unsigned end = bin + (1u << pool->bits), count = pool_bin_count(pool->bits);
+    PoolBlock **link = NULL;
+    for (bin++; pool->shares_bins && !link && bin <= end && bin < count; bin++)
+        if (pool->bins[bin]) link = find_locked(pool, bin, stream, any_order, looks);
+    return link;
+}
+
 static PoolBlock *take(Pool *pool, size_t size, CUstream stream, bool any_order)
 {
     unsigned bin = pool_bin_number(pool->bits, size);
+    int looks = LOOK_AT;
     lock_pool(pool);
-    PoolBlock **link = find_locked(pool, bin, stream, any_order), *block = link ? *link : NULL;
+    PoolBlock **link = find_locked(pool, bin, stream, any_order, &looks);
+    if (!link) link = find_larger_locked(pool, bin, stream, any_order, &looks);
+    PoolBlock *block = link ? *link : NULL;
     if (block) {
         *link = block->next;
         pool->now.held_blocks--;

@@ -1,7 +1,8 @@
 /* A caching pool of device memory or page-locked memory.
  *
  * Blocks that are given back are held, and the next request of the same bin (pool_bins.h) takes one without a
- * driver call. The pool belongs to one context.
+ * driver call. Blocks are never split: a pool that shares its bins gives a request whose bin is empty a block
+ * of up to twice its size, and so holds little more than was in use at most. The pool belongs to one context.
  *
  * Order. A block belongs to a stream, on which its last work was queued. Taken again on that stream it can be
  * used at once (pool_take). Taken on another one, that stream first waits for an event after the work
@@ -74,6 +75,7 @@ struct Pool {
     CUmemoryPool driver_pool; /* owned; of ordered memory only */
     unsigned flags, bits; /* flags: the source's */
     bool stopped; /* nothing is held any more */
+    bool shares_bins; /* a request takes a block of up to twice its size when its bin has none */
     bool exact; /* blocks have the size asked for: they are never taken again */
     size_t limit; /* of managed_bytes; 0: none */
     PoolStatistics now;

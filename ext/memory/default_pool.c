@@ -34,6 +34,7 @@ static MemoryPool *pool_of_context(ContextObject *context)
     static const PoolForm form = {.source = &pool_device_memory, .bits = POOL_DEFAULT_BITS};
     pool = memory_pool_new(context, &form);
     if (!pool) return NULL;
+    pool->core.shares_bins = true; /* PyCUDA has no such pool, whose counts this one would have to follow */
     offer_pool(context, pool);
     return hold_pool(context);
 }

@@ -381,6 +381,47 @@ static void test_the_own_stream_is_preferred(void)
     end(&pool);
 }
 
+static void test_shared_bins(void)
+{
+    Pool pool;
+    PoolOrder order;
+    PoolBlock *taken = NULL;
+    start(&pool);
+    PoolBlock *large = get(&pool, 1000, stream_a), *own = get(&pool, 600, stream_a);
+    CHECK(pool_put(&pool, large) && pool_put(&pool, own));
+    pool.shares_bins = true;
+    CHECK(pool_take(&pool, 600, stream_a) == own);
+    CHECK(!pool_take(&pool, 1100, stream_a) && !pool_take(&pool, 400, stream_a));
+    CHECK(pool_take(&pool, 590, stream_a) == large && large->size == 590 && large->room == 1023);
+    check_statistics(&pool, 0, 2, own->room + 1023, 1190);
+    CHECK(pool_put(&pool, large) && pool_put(&pool, own));
+    /* On another stream: its own bin's block, after its work, comes before a larger one's. */
+    CHECK(!pool_take(&pool, 600, stream_b));
+    CHECK_EQUAL(pool_take_after(&pool, 600, stream_b, &taken, &order), CUDA_SUCCESS);
+    CHECK(taken == own && waits == 1);
+    CHECK_EQUAL(pool_take_after(&pool, 600, stream_b, &taken, &order), CUDA_SUCCESS);
+    CHECK(taken == large && waits == 2 && last_waited_for == stream_a);
+    CHECK(pool_put(&pool, large) && pool_put(&pool, own));
+    CHECK(pool_take(&pool, 1000, stream_b) == large && pool_put(&pool, large));
+    end(&pool);
+}
+
+/* No more blocks are looked at than in one bin. */
+static void test_shared_bins_are_not_searched_for_long(void)
+{
+    Pool pool;
+    PoolBlock *blocks[2 * LOOK_AT], *last;
+    start(&pool);
+    for (int i = 0; i < 2 * LOOK_AT; i++) blocks[i] = get(&pool, i < LOOK_AT ? 1000 : 1100, stream_a);
+    last = get(&pool, 1200, stream_b);
+    for (int i = 0; i < 2 * LOOK_AT; i++) CHECK(pool_put(&pool, blocks[i]));
+    CHECK(pool_put(&pool, last));
+    pool.shares_bins = true;
+    CHECK(!pool_take(&pool, 700, stream_b));
+    CHECK(pool_take(&pool, 1200, stream_b) == last && pool_put(&pool, last));
+    end(&pool);
+}
+
 static void test_follow_and_join(void)
 {
     Pool pool;
@@ -583,6 +624,8 @@ int main(void)
     CHECK_GROUP(test_same_stream_at_once);
     CHECK_GROUP(test_other_stream_waits);
     CHECK_GROUP(test_the_own_stream_is_preferred);
+    CHECK_GROUP(test_shared_bins);
+    CHECK_GROUP(test_shared_bins_are_not_searched_for_long);
     CHECK_GROUP(test_follow_and_join);
     CHECK_GROUP(test_a_stream_ends);
     CHECK_GROUP(test_a_stream_ends_without_an_event);
