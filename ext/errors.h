@@ -132,4 +132,14 @@ int context_make_default(ModuleState *state, CUresult result);
         report_driver(state, reported_result, routine); \
     } while (0)
 
+/* A release after a call that gave `before`. When that failed, every later call in a context that a fault has
+ * ended gives the same error: it is raised for the call, not reported again for the release. */
+#define CALL_DROPPED(state, before, routine, expression) \
+    do { \
+        CUresult dropped_result; \
+        CALL_NEAR(state, dropped_result, expression); \
+        if ((before) == CUDA_SUCCESS || (before) == CUDA_ERROR_NOT_READY) \
+            report_driver(state, dropped_result, routine); \
+    } while (0)
+
 #endif

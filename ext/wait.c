@@ -17,7 +17,10 @@ static bool has_patience(ModuleState *state)
 {
     int known = atomic_load_explicit(&state->wait_mode, memory_order_relaxed);
     if (known == UNKNOWN) {
-        known = DRIVER_HAS(cuPycudaSetPatience) && DRIVER_HAS(cuPycudaCancel) ? HAS_PATIENCE : POLLS;
+        CUresult result = CUDA_ERROR_NOT_FOUND;
+        if (DRIVER_HAS(cuPycudaSetPatience) && DRIVER_HAS(cuPycudaCancel))
+            CALL_NEAR(state, result, driver.cuPycudaSetPatience(0));
+        known = result == CUDA_SUCCESS ? HAS_PATIENCE : POLLS;
         atomic_store(&state->wait_mode, known);
     }
     return known == HAS_PATIENCE;
@@ -110,7 +113,7 @@ static CUresult poll_context(ModuleState *state)
     CALL_UNLOCKED(result, mark_context(&mark));
     if (result != CUDA_SUCCESS) return result;
     result = poll(&ON_EVENT(mark));
-    CALL_REPORTED(state, "cuEventDestroy", driver.cuEventDestroy(mark));
+    CALL_DROPPED(state, result, "cuEventDestroy", driver.cuEventDestroy(mark));
     return result;
 }
 

@@ -133,7 +133,7 @@ CUresult cuEventDestroy_v2(CUevent handle)
     if (!event) return CUDA_ERROR_INVALID_HANDLE;
     bool mine = object_retire(OBJECT(event));
     PUT(event);
-    return mine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return mine ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 static void run_record(Task *self, Stream *stream)

@@ -27,6 +27,7 @@ uint64_t patience_end(Context *context)
 /* For the calls of this thread that follow; 0: without limit. */
 CUresult cuPycudaSetPatience(unsigned int microseconds)
 {
+    if (!driver_settings()->patience) return CUDA_ERROR_NOT_SUPPORTED;
     patience = microseconds;
     return CUDA_SUCCESS;
 }

@@ -234,6 +234,10 @@ void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream
     if (batch) unlink_locked(state, batch);
     state_unlock(state);
     if (!batch) return;
+    if (is_done(batch)) {
+        free_batch(batch);
+        return;
+    }
     seal_batch(state, batch);
     put_back(state, batch);
     if (!batch->event) wait_for_stream(state, context, stream);

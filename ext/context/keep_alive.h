@@ -23,7 +23,8 @@ int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyOb
 struct KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUstream stream);
 void keep_alive_finish(ModuleState *state, struct KeepBatch *taken, bool done);
 
-/* The stream is about to be destroyed with work on it: an event takes its place. */
+/* The stream is about to be destroyed, or what is kept is large: an event takes its place, unless its work is
+ * done: then nothing is kept any longer. */
 void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream);
 
 /* Lets go of everything whose work is done; asks the driver. */

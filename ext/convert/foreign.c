@@ -29,16 +29,21 @@ static int read_pointer(ModuleState *state, PyObject *interface, CUdeviceptr *ou
     return failed;
 }
 
-/* None, and no entry, mean that no work is outstanding. 1 and 2 are the two default streams, 0 is no stream.
+/* None means that no work is outstanding. 1 and 2 are the two default streams, 0 is no stream. Without an entry
+ * it is the default stream, where libraries of that time worked: those that do not have DLPack as well.
  */
 static int read_stream(ModuleState *state, PyObject *interface, ForeignArray *out)
 {
     unsigned long long number = 0;
     PyObject *stream = entry(interface, state->str_stream);
     if (!stream && PyErr_Occurred()) return -1;
-    out->has_stream = stream && stream != Py_None;
-    int failed =
-        out->has_stream ? convert_bits(stream, "the stream in __cuda_array_interface__", 64, &number) : 0;
+    out->unordered = !stream;
+    out->has_stream = stream != Py_None;
+    int failed = 0;
+    if (!stream)
+        number = (uintptr_t)CU_STREAM_LEGACY;
+    else if (stream != Py_None)
+        failed = convert_bits(stream, "the stream in __cuda_array_interface__", 64, &number);
     out->stream = (CUstream)(uintptr_t)number;
     Py_XDECREF(stream);
     if (failed || !out->has_stream || number) return failed;
@@ -88,6 +93,7 @@ int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out)
     if (found <= 0) return found;
     if (foreign_read_interface(state, object, interface, out) < 0) found = -1;
     Py_DECREF(interface);
+    if (found > 0 && out->unordered && dlpack_is_array(state, object)) return find_by_dlpack(state, object, out);
     return found;
 }
 
@@ -122,7 +128,7 @@ int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consum
     CALL_NEAR(state, result, driver.cuEventRecord(event, array->stream));
     bool recorded = result == CUDA_SUCCESS;
     if (recorded) CALL_NEAR(state, result, driver.cuStreamWaitEvent(consumer, event, 0));
-    CALL_REPORTED(state, "cuEventDestroy", driver.cuEventDestroy(event));
+    CALL_DROPPED(state, result, "cuEventDestroy", driver.cuEventDestroy(event));
     if (recorded && result != CUDA_SUCCESS) return raise_stream(state, result, "cuStreamWaitEvent", array);
     return recorded ? 0 : foreign_wait(state, array);
 }

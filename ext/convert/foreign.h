@@ -10,7 +10,8 @@ struct _PyArray_Descr;
 
 typedef struct ForeignArray {
     CUdeviceptr pointer;
-    bool has_stream;        /* the owner has queued work on it there (version 3 and later) */
+    bool has_stream;        /* the owner has queued work on it there */
+    bool unordered;         /* its interface, of version 2 or less, does not say where */
     CUstream stream;
     bool on_host;           /* it is an array, and on no device: foreign_describe gives 0 */
 } ForeignArray;

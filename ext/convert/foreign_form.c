@@ -159,7 +159,11 @@ static int describe_interface(ModuleState *state, PyObject *object, ForeignArray
     form->read_only = form->is_copy = false;
     int found = convert_find_attribute(object, state->str___cuda_array_interface__, &interface);
     if (found <= 0) return found;
-    if (foreign_read_interface(state, object, interface, out) < 0 || !(form->dtype = read_dtype(interface))
+    if (foreign_read_interface(state, object, interface, out) < 0)
+        found = -1;
+    else if (out->unordered && dlpack_is_array(state, object))
+        found = 0;
+    else if (!(form->dtype = read_dtype(interface))
         || read_shape(interface, form) < 0 || read_flags(interface, form) < 0
         || foreign_check_pointer(state, out, form, -1) < 0)
         found = -1;

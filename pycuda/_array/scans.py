@@ -6,15 +6,15 @@ import operator
 
 import numpy as np
 
-from pycuda._array.memory import check_writable, new, overlap, write_back
+from pycuda._array.memory import check_writable, overlap, write_back
 from pycuda._array.reducing import normalized_axes, sum_dtype
 from pycuda._driver import GPUArray
-from pycuda._kernels import axis_scan, elements, reduction
+from pycuda._kernels import axis_scan, elements, reduction, scratch
 from pycuda._kernels.axes import Axis
 from pycuda._kernels.caches import context_memory
 
 
-def _recipe(name, dtype, shape, strides, address, axis, result, out_strides):
+def _recipe(name, dtype, shape, strides, places, axis, result, out_strides):
     kept = [
         Axis(length, stride, step)
         for number, (length, stride, step) in enumerate(zip(shape, strides, out_strides, strict=True))
@@ -23,26 +23,25 @@ def _recipe(name, dtype, shape, strides, address, axis, result, out_strides):
     along = Axis(shape[axis], strides[axis], out_strides[axis])
     types = reduction.Types(elements.stored(dtype), None, elements.computed(result), elements.stored(result))
     acc_size = reduction.SIZES[types.number]
-    plan = axis_scan.plan(address, dtype.itemsize, acc_size, kept, along)
-    return plan, axis_scan.kernels(name, types, plan.shape), plan.partials * acc_size
+    plan = axis_scan.plan(places, (dtype.itemsize, result.itemsize), acc_size, kept, along)
+    room = plan.entries * acc_size if acc_size > 4 else 0
+    return plan, axis_scan.kernel(name, types, plan.shape), room
 
 
 _recipes = context_memory(_recipe, 1024)
 _BLOCK = (axis_scan.THREADS, 1, 1)
+_ALONE = (0, 0, 0, 0)  # blocks that learn nothing from each other
 
 
-def _launch(name, a, axis, out, stream, allocator) -> None:
-    plan, functions, scratch = _recipes(
-        name, a.dtype, a.shape, a.strides, a.ptr & 15, axis, out.dtype, out.strides
+def _launch(name, a, axis, out, stream) -> None:
+    plan, function, room = _recipes(
+        name, a.dtype, a.shape, a.strides, (a.ptr & 15, out.ptr & 15), axis, out.dtype, out.strides
     )
-    if len(functions) == 1:
-        functions[0].prepared_async_call(plan.grid, _BLOCK, stream, a, out, 0, plan.arguments)
-        return
-    totals, between, rest = functions
-    partial = new((scratch,), np.uint8, allocator)
-    totals.prepared_async_call(plan.grid, _BLOCK, stream, a, out, partial, plan.arguments)
-    between.prepared_async_call(plan.between_grid, _BLOCK, stream, partial, partial, partial, plan.between)
-    rest.prepared_async_call(plan.grid, _BLOCK, stream, a, out, partial, plan.arguments)
+    shared = _ALONE
+    if plan.entries:
+        states, number = scratch.states(stream, plan.entries, room)
+        shared = states.memory, states.entries, states.values, number
+    function.prepared_async_call(plan.grid, _BLOCK, stream, a, out, plan.arguments, *shared)
 
 
 def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) -> GPUArray:
@@ -72,7 +71,7 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
         fits = result == out.dtype and not overlap(a, out)
         direct = out if fits else GPUArray(a.shape, result, allocator)
     if a.size:
-        _launch(name, a, axis, direct, stream, allocator)
+        _launch(name, a, axis, direct, stream)
     return out if direct is out else write_back(direct, out, stream)
 
 

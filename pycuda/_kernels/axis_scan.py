@@ -13,28 +13,26 @@ from pycuda.compiler import SourceModule
 from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
-_ITEMS = 8
-_TILE = THREADS * _ITEMS
+_WARPS = THREADS // 32
+_CHUNKS = 4
+_ENTRIES_OF_COLUMNS = 64  # of a tile of 32 columns
 
 
 class Shape(NamedTuple):
-    """What the kernels are compiled for, besides operation and types."""
+    """What a kernel is compiled for, besides operation and types."""
 
-    rows: bool  # a block walks along the axis, or threads side by side do
+    name: str  # a ScanShape of pycuda-axis-scan.hpp
     aligned: bool
-    partial: bool  # segments: three launches
     kept: int
 
 
 class Plan(NamedTuple):
-    """The launches made ready."""
+    """A launch made ready. With entries, blocks learn from each other (scratch.States)."""
 
     shape: Shape
     grid: tuple[int, int]
     arguments: bytes
-    partials: int
-    between_grid: tuple[int, int]
-    between: bytes
+    entries: int
 
 
 _SOURCE = """{include}#include "pycuda-reduce-ops.hpp"
@@ -51,94 +49,87 @@ template <class Stored, class Left> struct Scan {{
     static __device__ __forceinline__ void finish(Result &result, const A &a) {{ put(result, a); }}
 }};
 typedef Scan<{element}, {result}> Op;
-typedef Scan<{between}, {between}> OpBetween;
 }}
 using namespace pycuda;
-"""
-_KERNEL = """
 extern "C" __global__ void __launch_bounds__(256)
-{name}(const char *in, char *out, char *totals, AxisScan<{kept}> plan)
+scan(const char *in, char *out, AxisScan<{kept}> plan, unsigned *counter, unsigned long long *entries,
+     void *values, unsigned launch)
 {{
-    scan_{kind}<{op}, {phase}{aligned}>(in, out, reinterpret_cast<Op::Acc *>(totals), plan);
+    const scan_state state = {{counter, entries, values, launch}};
+    {function}(in, out, plan, state);
 }}
 """
-# (kernel, phase): without segments there is one.
-_PHASES = {
-    False: (("scan", "WHOLE"),),
-    True: (("totals", "TOTALS"), ("between", "BETWEEN"), ("scan", "REST")),
-}
 
 
 def source(name: str, types: reduction.Types, shape: Shape) -> str:
-    """The kernels of the scan with the combination of this reduction."""
+    """The kernel of the scan with the combination of this reduction."""
     row = reduction.ROWS[name]
-    text = _SOURCE.format(
+    if shape.name.startswith("ROW"):
+        function = f"scan_rows<Op, {shape.name}, {str(shape.aligned).lower()}>"
+    else:
+        function = f"scan_columns<Op, {shape.name}>"
+    return _SOURCE.format(
         include=elements.include(types.element, types.number, types.result),
         number=types.number,
         neutral=reduction.constants(types.number).get(row.neutral, row.neutral),
         combine=row.combine,
         element=types.element,
         result=types.result,
-        between="truth" if types.number == "bool" else types.number,
+        kept=shape.kept,
+        function=function,
     )
-    for kernel, phase in _PHASES[shape.partial]:
-        op = "OpBetween" if phase == "BETWEEN" else "Op"
-        aligned = f", {str(shape.aligned and phase != 'BETWEEN').lower()}" if shape.rows else ""
-        text += _KERNEL.format(
-            name=kernel, kind="rows" if shape.rows else "columns", op=op, phase=phase, aligned=aligned,
-            kept=1 if phase == "BETWEEN" else shape.kept,
-        )  # fmt: skip
-    return text
 
 
 @context_dependent_memoize
-def kernels(name: str, types: reduction.Types, shape: Shape) -> tuple:
-    """The functions, in the order of their launches."""
+def kernel(name: str, types: reduction.Types, shape: Shape):
+    """The function, prepared."""
     module = SourceModule(source(name, types, shape), options=[], no_extern_c=True)
-    functions = []
-    for kernel, phase in _PHASES[shape.partial]:
-        function = module.get_function(kernel)
-        function.prepare(f"PPP{8 * (7 + 3 * (1 if phase == 'BETWEEN' else shape.kept))}s")
-        functions.append(function)
-    return tuple(functions)
+    return module.get_function("scan").prepare(f"PP{8 * (6 + 3 * shape.kept)}sPPPI")
 
 
-def _cut(length: int, tile: int, others: int, wanted: int) -> tuple[int, int]:
-    """(elements of a segment, segments) of an axis, when there are `others` beside it."""
-    splits = max(1, min(layout.ceil_div(length, 4 * tile), wanted // others))
-    segment = layout.ceil_div(layout.ceil_div(length, splits), tile) * tile
-    return segment, layout.ceil_div(length, segment)
+def _row_shape(length: int, rows: int, itemsize: int, result_size: int) -> tuple[str, int, int, int, int]:
+    """(name, tiles of a row, blocks, entries, warps for a row)"""
+    of_warp = 32 * max(16 // max(itemsize, result_size), 1) * _CHUNKS
+    warps = layout.power_at_least(layout.ceil_div(length, of_warp))
+    if warps <= _WARPS:
+        return "ROW_WARPS", 1, layout.ceil_div(rows, _WARPS // warps), 0, warps
+    tiles = layout.ceil_div(length, of_warp * _WARPS)
+    return "ROW_TILES", tiles, rows * tiles, rows * (tiles + 2 * layout.ceil_div(tiles, 32)), _WARPS
 
 
-def plan(address: int, itemsize: int, acc_size: int, kept: list[Axis], axis: Axis) -> Plan:
-    """How an array is scanned along `axis`. `other` is the stride in the result. There are elements."""
+def _column_shape(length: int, columns: int, outer: int, acc_size: int) -> tuple[str, int, int, int, int]:
+    """(name, tiles of a column, blocks, entries, blocks side by side)"""
+    items = 16 if acc_size > 8 else 32
+    if length <= items:
+        groups = layout.ceil_div(columns, THREADS)
+        return "COLUMN_THREAD", 1, groups * outer, 0, groups
+    groups, tiles = layout.ceil_div(columns, 32), layout.ceil_div(length, items * _WARPS)
+    blocks = groups * outer
+    if tiles == 1:
+        return "COLUMN_BLOCK", 1, blocks, 0, groups
+    return "COLUMN_TILES", tiles, blocks * tiles, blocks * tiles * _ENTRIES_OF_COLUMNS, groups
+
+
+def plan(
+    addresses: tuple[int, int], sizes: tuple[int, int], acc_size: int, kept: list[Axis], axis: Axis
+) -> Plan:
+    """How an array is scanned along `axis`. `other` is the stride in the result; addresses and sizes of items
+    are the array's and the result's. There are elements."""
     kept = layout.merged(layout.by_stride(kept))
     rows = 1
     for each in kept:
         rows *= each.length
     inner = kept[-1]
     by_row = inner.length < 32 or abs(axis.stride) < abs(inner.stride)
-    room = layout.room(len(kept))
+    if by_row and axis.length <= 16 <= inner.length:
+        by_row = False  # a thread for each
     if by_row:
-        segment, splits = _cut(axis.length, _TILE, rows, 1024)
-        # A row of totals is walked by one block.
-        after = struct.pack("7q", rows, splits, acc_size, acc_size, splits, 1, 0)
-        step, after_grid, groups, grid = splits * acc_size, (rows, 1), 0, rows
+        name, tiles, blocks, entries, groups = _row_shape(axis.length, rows, *sizes)
     else:
-        groups = layout.ceil_div(inner.length, THREADS)
-        segment, splits = _cut(axis.length, 16, rows, 1 << 17)
-        after_groups = layout.ceil_div(rows, THREADS)
-        after = struct.pack("7q", rows, splits, rows * acc_size, rows * acc_size, splits, 1, after_groups)
-        step, after_grid, grid = acc_size, (after_groups, 1), groups * (rows // inner.length)
-    strides = (address, *(each.stride for each in kept))
-    aligned = by_row and axis.stride == itemsize and not any(number % 16 for number in strides)
-    aligned = aligned and segment * itemsize % 16 == 0
-    arguments = struct.pack("7q", rows, axis.length, axis.stride, axis.other, segment, splits, groups)
-    return Plan(
-        Shape(by_row, aligned, splits > 1, room),
-        (grid, splits),
-        arguments + layout.packed(kept, room),
-        rows * splits if splits > 1 else 0,
-        after_grid,
-        after + layout.packed([Axis(rows, step, step)], 1),
-    )
+        outer = rows // inner.length
+        name, tiles, blocks, entries, groups = _column_shape(axis.length, inner.length, outer, acc_size)
+    places = [*addresses, *(each.stride for each in kept), *(each.other for each in kept)]
+    aligned = by_row and (axis.stride, axis.other) == sizes and not any(place % 16 for place in places)
+    room = layout.room(len(kept))
+    arguments = struct.pack("6q", rows, axis.length, axis.stride, axis.other, tiles, groups)
+    return Plan(Shape(name, aligned, room), (blocks, 1), arguments + layout.packed(kept, room), entries)

@@ -39,6 +39,7 @@ class Row(NamedTuple):
     mean: str = ""  # the type of `mean`, which map knows of each result, where it does
 
 
+_BEST = "Best<E>::type"  # an element and its number
 ROWS = {
     "sum": Row("A", "x", "zero<A>()", "A(a + b)", "count ? a : A(0)"),
     "prod": Row("A", "x", "A(1)", "A(a * b)"),
@@ -49,8 +50,8 @@ ROWS = {
     "any": Row("bool", "is_true(e)", "false", "a || b"),
     "all": Row("bool", "is_true(e)", "true", "a && b"),
     "count_nonzero": Row("long long", "is_true(e)", "0", "a + b"),
-    "argmax": Row("Numbered<E>", "{e, other}", "{E(), -1}", "best<true>(a, b)", "a.number"),
-    "argmin": Row("Numbered<E>", "{e, other}", "{E(), -1}", "best<false>(a, b)", "a.number"),
+    "argmax": Row(_BEST, "Best<E>::of<true>(e, other)", "Best<E>::none()", "best<true>(a, b)", "a.number"),
+    "argmin": Row(_BEST, "Best<E>::of<false>(e, other)", "Best<E>::none()", "best<false>(a, b)", "a.number"),
     "mean": Row("A", "x", "zero<A>()", "A(a + b)", "mean(a, count)"),
     # With the mean of each result.
     "var": Row("R", "square(A(x - mean))", "zero<R>()", "a + b", "variance(a, count, parameter)", "A"),
@@ -170,7 +171,7 @@ def source(name: str, types: Types, shape: Shape) -> str:
         real=elements.real(types.number),
         acc=row.acc,
         neutral=constants(types.number).get(row.neutral, row.neutral),
-        map=row.map if not row.map.startswith("{") else f"Acc{row.map}",
+        map=row.map,
         combine=row.combine,
         finish=row.finish,
         result=types.result,
@@ -194,7 +195,7 @@ def acc_size(name: str, types: Types) -> int:
     sizes = {"A": SIZES[types.number], "bool": 1, "long long": 8}
     sizes["R"] = SIZES[elements.real(types.number)]
     element = SIZES[elements.computed_from(types.element)]
-    sizes["Numbered<E>"] = layout.ceil_div(element, 8) * 8 + 8
+    sizes[_BEST] = layout.ceil_div(element, 8) * 8 + 8
     return sizes[ROWS[name].acc]
 
 

@@ -13,6 +13,8 @@
 #define PYCUDA_AXIS_REDUCE_HPP
 
 #include "pycuda-elements.hpp"
+#include "pycuda-exchange.hpp"
+#include "pycuda-reduce-ops.hpp"
 
 namespace pycuda {
 
@@ -72,16 +74,36 @@ template <class Op> struct Tree<Op, 1> {
     static __device__ __forceinline__ typename Op::Acc of(const typename Op::Acc *part) { return *part; }
 };
 
+template <class Op, int N, class Acc> __device__ __forceinline__ Acc fold(const Acc &acc, const Acc (&part)[N])
+{
+    return Op::combine(acc, Tree<Op, N>::of(part));
+}
+
+// Seldom is one of them better than all before: only then which one matters.
+template <class Op, int N, class K>
+__device__ __forceinline__ Keyed<K> fold(const Keyed<K> &acc, const Keyed<K> (&part)[N])
+{
+    K most = part[0].key;
+#pragma unroll
+    for (int k = 1; k < N; k++) most = max(most, part[k].key);
+    if (most < acc.key) return acc;
+    Keyed<K> result = acc;
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (part[k].key == most) result = Op::combine(result, part[k]);
+    return result;
+}
+
 template <class Op, int N>
 __device__ __forceinline__ typename Op::Acc mapped(const Items<Op, N> &items, int k, const typename Op::Local &local)
 {
     return Op::map(items.first[k], items.second[Op::second ? k : 0], items.other[k], local);
 }
 
-// ITEMS elements of a thread: loaded, mapped, combined.
+// ITEMS elements of a thread: loaded, mapped, combined with acc.
 template <class Op, int V, bool ALIGNED, int ITEMS, int RD>
-__device__ __forceinline__ typename Op::Acc row_step(const char *in, const char *second, index_t i, int stride,
-                                                     const Axes<RD> &reduced, const typename Op::Local &local)
+__device__ __forceinline__ typename Op::Acc row_step(const typename Op::Acc &acc, const char *in,
+                                                     const char *second, index_t i, int stride, const Axes<RD> &reduced, const typename Op::Local &local)
 {
     Items<Op, ITEMS> items;
     typename Op::Acc part[ITEMS];
@@ -90,7 +112,7 @@ __device__ __forceinline__ typename Op::Acc row_step(const char *in, const char 
         read<Op, V, ALIGNED>(items, j * V, in, second, i + (index_t)j * stride, reduced);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) part[k] = mapped<Op>(items, k, local);
-    return Tree<Op, ITEMS>::of(part);
+    return fold<Op>(acc, part);
 }
 
 // The elements of a thread before `end`, where that is near.
@@ -101,10 +123,10 @@ __device__ __forceinline__ typename Op::Acc row_end(typename Op::Acc acc, const 
 {
 #pragma unroll 1
     for (; i + V <= end; i += stride)
-        acc = Op::combine(acc, row_step<Op, V, ALIGNED, V>(in, second, i, stride, reduced, local));
+        acc = row_step<Op, V, ALIGNED, V>(acc, in, second, i, stride, reduced, local);
 #pragma unroll 1
     for (index_t last = min(i + V, end); i < last; i++)
-        acc = Op::combine(acc, row_step<Op, 1, false, 1>(in, second, i, stride, reduced, local));
+        acc = row_step<Op, 1, false, 1>(acc, in, second, i, stride, reduced, local);
     return acc;
 }
 
@@ -145,7 +167,7 @@ __device__ __forceinline__ void reduce_rows(const char *in, const char *second, 
         index_t i = first + lane * V, step = (index_t)lanes * ITEMS;
 #pragma unroll 1
         for (; first + step <= end; first += step, i += step)
-            acc = Op::combine(acc, row_step<Op, V, ALIGNED, ITEMS>(in, second, i, stride, plan.reduced, local));
+            acc = row_step<Op, V, ALIGNED, ITEMS>(acc, in, second, i, stride, plan.reduced, local);
         acc = row_end<Op, V, ALIGNED>(acc, in, second, i, stride, end, plan.reduced, local);
     }
     acc = across<Op>(acc, lanes);
@@ -201,7 +223,7 @@ __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const ch
         typename Op::Acc part[ROWS];
 #pragma unroll
         for (int j = 0; j < ROWS; j++) part[j] = Op::map(items[j][k], typename Op::Second(), other[j], local[k]);
-        acc[k] = Op::combine(acc[k], Tree<Op, ROWS>::of(part));
+        acc[k] = fold<Op>(acc[k], part);
     }
 }
 

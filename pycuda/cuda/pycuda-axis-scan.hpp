@@ -1,133 +1,266 @@
-// Scans along one axis of arrays with any strides: element i of the result combines elements 0 to i.
+// Scans along one axis of arrays with any strides, in one pass: element i of the result combines elements 0 to
+// i.
 //
-// A long axis is cut into segments of a length that follows from the shape alone. Three launches then scan it:
-// totals of segments, the scan of these, and the segments again, each from what precedes it. So sums of floats
-// have the same bits on every device. An operation is a type Op: Element, Result, Acc, neutral(), map(Element),
-// combine(Acc, Acc), finish(Result &, Acc).
+// A long axis is cut into tiles of a length that follows from the types alone. A block scans its tile, learns
+// what precedes it from the tiles before (pycuda-scan.hpp) and adds that while its elements are still in
+// registers. Everything is combined in a fixed order, so sums of floats have the same bits on every device. An
+// operation is a type Op: Element, Result, Acc, neutral(), map(Element), combine(Acc, Acc), finish(Result &,
+// Acc).
 #ifndef PYCUDA_AXIS_SCAN_HPP
 #define PYCUDA_AXIS_SCAN_HPP
 
 #include "pycuda-elements.hpp"
+#include "pycuda-scan.hpp"
 
 namespace pycuda {
 
-enum { SCAN_THREADS = 256, SCAN_ITEMS = 8, SCAN_TILE = SCAN_THREADS * SCAN_ITEMS };
-enum Phase { WHOLE, TOTALS, BETWEEN, REST }; // BETWEEN: exclusive, of the totals
+enum { SCAN_THREADS = 256, SCAN_WARPS = SCAN_THREADS / 32, SCAN_CHUNKS = 4 };
+
+// Rows: some warps of a block for each, or a block for each tile. Columns: a thread for each, or a block for 32
+// of them, or for a tile of 32.
+enum ScanShape { ROW_WARPS, ROW_TILES, COLUMN_THREAD, COLUMN_BLOCK, COLUMN_TILES };
 
 template <int KD> struct AxisScan {
     index_t rows;              // kept elements
     index_t length, step, out; // of the axis, in bytes
-    index_t segment, splits;   // elements of a block; blocks of a row
-    index_t groups;            // columns: blocks side by side
+    index_t tiles;             // of a row
+    index_t groups;            // rows: warps for each, of a block. columns: blocks side by side
     Axes<KD> kept;
 };
 
-// Inclusive scan over the threads of a block; `before` gets what the threads before have together, and the
-// result is what all have.
-template <class Op>
-__device__ __forceinline__ typename Op::Acc scan_block(typename Op::Acc mine, typename Op::Acc &before)
+// Tiles are taken by a counter, the first of every row before the second of any.
+__device__ __forceinline__ index_t scan_take_tile(const scan_state &state)
 {
-    typedef typename Op::Acc Acc;
-    __shared__ alignas(16) char raw[(SCAN_THREADS / 32 + 1) * sizeof(Acc)];
-    Acc *warps = reinterpret_cast<Acc *>(raw);
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    Acc sum = mine;
-#pragma unroll 1
-    for (int apart = 1; apart < 32; apart *= 2) {
-        Acc lower = from_lane(sum, lane - apart);
-        if (lane >= apart) sum = Op::combine(lower, sum);
+    __shared__ unsigned taken;
+    if (threadIdx.x == 0) {
+        taken = atomicAdd(state.counter, 1u);
+        if (taken == gridDim.x - 1) *state.counter = 0;
     }
-    Acc left = from_lane(sum, lane - 1);
-    __syncthreads(); // those of the tile before are read
-    if (lane == 31) warps[warp + 1] = sum;
-    if (threadIdx.x == 0) warps[0] = Op::neutral();
     __syncthreads();
-    if (threadIdx.x == 0)
-#pragma unroll 1
-        for (int k = 1; k <= SCAN_THREADS / 32; k++) warps[k] = Op::combine(warps[k - 1], warps[k]);
-    __syncthreads();
-    before = lane ? Op::combine(warps[warp], left) : warps[warp];
-    return warps[SCAN_THREADS / 32];
+    return taken;
 }
 
-// A block for each segment of each row. Grid: rows, segments.
-template <class Op, Phase PHASE, bool ALIGNED, int KD>
-__device__ __forceinline__ void scan_rows(const char *in, char *out, typename Op::Acc *totals,
-                                          const AxisScan<KD> &plan)
+// The part of the state that belongs to one row of so many entries.
+template <class Acc>
+__device__ __forceinline__ scan_state scan_part(const scan_state &state, index_t row, index_t entries)
 {
+    scan_state part = state;
+    part.entries += row * entries;
+    part.values = (char *)state.values + row * entries * (index_t)sizeof(Acc);
+    return part;
+}
+
+// ---- rows
+
+// Vectors of V elements: a warp's chunk is 32 of them side by side, and a thread has one of each chunk.
+template <class Op> struct Chunks {
     typedef typename Op::Acc Acc;
     typedef typename Op::Element Element;
     typedef typename Op::Result Result;
-    index_t row = blockIdx.x, first = blockIdx.y * plan.segment, end = min(first + plan.segment, plan.length);
-    Place kept = place<KD>(plan.kept, row);
-    Acc carry = PHASE == REST ? totals[row * plan.splits + blockIdx.y] : Op::neutral();
-    in += kept.offset;
-    out += kept.other;
-#pragma unroll 1
-    for (; first < end; first += SCAN_TILE) {
-        index_t i = first + threadIdx.x * SCAN_ITEMS;
-        alignas(16) Element items[SCAN_ITEMS];
-        Acc part[SCAN_ITEMS], before;
-        if (ALIGNED && i + SCAN_ITEMS <= end)
-            load_packed<SCAN_ITEMS>(items, in + i * (index_t)sizeof(Element));
-        else
+    enum {
+        LARGER = sizeof(Element) > sizeof(Result) ? sizeof(Element) : sizeof(Result),
+        V = LARGER >= 16 ? 1 : 16 / LARGER,
+        OF_WARP = 32 * V * SCAN_CHUNKS
+    };
+    Acc part[SCAN_CHUNKS][V];
+
+    template <bool ALIGNED>
+    __device__ __forceinline__ void load(const char *in, index_t first, index_t length, index_t step)
+    {
+        alignas(16) Element items[SCAN_CHUNKS][V];
 #pragma unroll
-            for (int k = 0; k < SCAN_ITEMS; k++)
-                if (i + k < end) items[k] = *reinterpret_cast<const Element *>(in + (i + k) * plan.step);
+        for (int c = 0; c < SCAN_CHUNKS; c++) {
+            const index_t i = first + (c * 32 + threadIdx.x % 32) * V;
+            if (ALIGNED && i + V <= length)
+                load_packed<V>(items[c], in + i * (index_t)sizeof(Element));
+            else
 #pragma unroll
-        for (int k = 0; k < SCAN_ITEMS; k++) {
-            part[k] = i + k < end ? Op::map(items[k]) : Op::neutral();
-            if (k) part[k] = Op::combine(part[k - 1], part[k]);
+                for (int v = 0; v < V; v++)
+                    if (i + v < length) items[c][v] = *reinterpret_cast<const Element *>(in + (i + v) * step);
         }
-        Acc all = scan_block<Op>(part[SCAN_ITEMS - 1], before);
-        before = Op::combine(carry, before);
-        if (PHASE != TOTALS)
 #pragma unroll
-            for (int k = 0; k < SCAN_ITEMS; k++)
-                if (i + k < end) {
-                    Acc here = PHASE != BETWEEN ? Op::combine(before, part[k])
-                                                : k ? Op::combine(before, part[k ? k - 1 : 0]) : before;
-                    Op::finish(*reinterpret_cast<Result *>(out + (i + k) * plan.out), here);
-                }
-        carry = Op::combine(carry, all);
+        for (int c = 0; c < SCAN_CHUNKS; c++) {
+            const index_t i = first + (c * 32 + threadIdx.x % 32) * V;
+#pragma unroll
+            for (int v = 0; v < V; v++) part[c][v] = i + v < length ? Op::map(items[c][v]) : Op::neutral();
+        }
     }
-    if (PHASE == TOTALS && threadIdx.x == 0) totals[row * plan.splits + blockIdx.y] = carry;
+
+    // Within the warp; what it all comes to.
+    __device__ __forceinline__ Acc scan()
+    {
+        const int lane = threadIdx.x % 32;
+        Acc carry = Op::neutral();
+#pragma unroll
+        for (int c = 0; c < SCAN_CHUNKS; c++) {
+#pragma unroll
+            for (int v = 1; v < V; v++) part[c][v] = Op::combine(part[c][v - 1], part[c][v]);
+            Acc sum = part[c][V - 1];
+#pragma unroll
+            for (int apart = 1; apart < 32; apart *= 2) {
+                const Acc lower = from_lane_below(sum, apart);
+                if (lane >= apart) sum = Op::combine(lower, sum);
+            }
+            const Acc left = from_lane_below(sum, 1);
+            const Acc before = lane ? Op::combine(carry, left) : carry;
+#pragma unroll
+            for (int v = 0; v < V; v++) part[c][v] = Op::combine(before, part[c][v]);
+            carry = Op::combine(carry, from_lane(sum, 31));
+        }
+        return carry;
+    }
+
+    template <bool ALIGNED>
+    __device__ __forceinline__ void store(char *out, index_t first, index_t length, index_t step,
+                                          const Acc &before)
+    {
+#pragma unroll
+        for (int c = 0; c < SCAN_CHUNKS; c++) {
+            const index_t i = first + (c * 32 + threadIdx.x % 32) * V;
+            alignas(16) Result results[V];
+#pragma unroll
+            for (int v = 0; v < V; v++) Op::finish(results[v], Op::combine(before, part[c][v]));
+            if (ALIGNED && i + V <= length)
+                store_packed<V>(out + i * (index_t)sizeof(Result), results);
+            else
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    if (i + v < length) *reinterpret_cast<Result *>(out + (i + v) * step) = results[v];
+        }
+    }
+};
+
+template <class Op, ScanShape SHAPE, bool ALIGNED, int KD>
+__device__ __forceinline__ void scan_rows(const char *in, char *out, const AxisScan<KD> &plan,
+                                          const scan_state &state)
+{
+    typedef typename Op::Acc Acc;
+    PYCUDA_SHARED(Acc, of_warps, SCAN_WARPS + 1);
+    const unsigned warp = threadIdx.x / 32, warps = (unsigned)plan.groups, place_in_row = warp % warps;
+    const index_t taken = SHAPE == ROW_TILES ? scan_take_tile(state) : (index_t)blockIdx.x;
+    const index_t number = SHAPE == ROW_TILES ? quotient(taken, plan.rows) : 0;
+    const index_t row = SHAPE == ROW_TILES ? taken - number * plan.rows : taken * (SCAN_WARPS / warps) + warp / warps;
+    const Place kept = place<KD>(plan.kept, row);
+    const index_t first = (number * warps + place_in_row) * Chunks<Op>::OF_WARP;
+    const index_t length = row < plan.rows ? plan.length : 0;
+    Chunks<Op> mine;
+    mine.template load<ALIGNED>(in + kept.offset, first, length, plan.step);
+    const Acc sum = mine.scan();
+    if (threadIdx.x % 32 == 31) place(of_warps + warp, sum);
+    __syncthreads();
+    Acc before = Op::neutral();
+    if (SHAPE == ROW_TILES) {
+        if (warp == 0) {
+            Acc whole = fetch(of_warps);
+#pragma unroll 1
+            for (int k = 1; k < SCAN_WARPS; k++) whole = Op::combine(whole, fetch(of_warps + k));
+            const index_t entries = plan.tiles + 2 * ((plan.tiles + SCAN_GROUP - 1) / SCAN_GROUP);
+            const Acc found = scan_before(scan_part<Acc>(state, row, entries), number, plan.tiles, whole,
+                                          [](const Acc &a, const Acc &b) { return Op::combine(a, b); });
+            if (threadIdx.x == 0) place(of_warps + SCAN_WARPS, number ? found : Op::neutral());
+        }
+        __syncthreads();
+        before = fetch(of_warps + SCAN_WARPS);
+    }
+#pragma unroll 1
+    for (unsigned k = warp - place_in_row; k < warp; k++) before = Op::combine(before, fetch(of_warps + k));
+    mine.template store<ALIGNED>(out + kept.other, first, length, plan.out, before);
 }
 
-// A thread for each segment of each column, columns side by side. Grid: columns, segments.
-template <class Op, Phase PHASE, int KD>
-__device__ __forceinline__ void scan_columns(const char *in, char *out, typename Op::Acc *totals,
-                                             const AxisScan<KD> &plan)
+// ---- columns
+
+// What precedes a tile of a column, a column for each lane of a warp: the nearest total up to a tile that is
+// there, and those of the tiles after it from left to right, which made the totals that are not there yet. An
+// entry for a tile and one for all tiles up to it.
+template <class Op>
+__device__ __forceinline__ typename Op::Acc scan_column_before(const scan_state &state, index_t number,
+                                                               index_t tiles, const typename Op::Acc &own)
+{
+    typedef typename Op::Acc Acc;
+    typedef mailbox<Acc, sizeof(Acc) <= 4> box;
+    const unsigned lane = threadIdx.x % 32;
+    const size_t at = (size_t)number * 64 + 2 * lane;
+    if (number == 0) {
+        if (tiles > 1) box::post(state, at + 1, own);
+        return Op::neutral();
+    }
+    if (number + 1 < tiles) box::post(state, at, own);
+    parcel<Acc> found(own);
+    index_t apart = 1;
+    bool there = false;
+    for (;;) {
+        while (!there) {
+            there = box::look(state, at - (size_t)apart * 64 + 1, found);
+            parcel<Acc> skipped;
+            if (there || !box::look(state, at - (size_t)apart * 64, skipped)) break;
+            apart++;
+        }
+        if (__all_sync(0xffffffffu, there)) break;
+        scan_pause();
+    }
+    Acc sum = found.value();
+    for (index_t k = apart - 1; k > 0; k--) {
+        box::look(state, at - (size_t)k * 64, found);
+        sum = Op::combine(sum, found.value());
+    }
+    if (number + 1 < tiles) box::post(state, at + 1, Op::combine(sum, own));
+    return sum;
+}
+
+// A thread has ITEMS elements of a column, one below the other; below them are those of the next warp.
+template <class Op, ScanShape SHAPE, int KD>
+__device__ __forceinline__ void scan_columns(const char *in, char *out, const AxisScan<KD> &plan,
+                                             const scan_state &state)
 {
     typedef typename Op::Acc Acc;
     typedef typename Op::Element Element;
-    typedef typename Op::Result Result;
-    index_t outer = quotient(blockIdx.x, plan.groups), inner = plan.kept.length[KD - 1];
-    index_t column = (blockIdx.x - outer * plan.groups) * SCAN_THREADS + threadIdx.x;
-    index_t i = blockIdx.y * plan.segment, end = min(i + plan.segment, plan.length);
-    if (column >= inner) return;
-    Place kept = place<KD - 1>(plan.kept, outer);
-    in += kept.offset + column * plan.kept.stride[KD - 1];
-    out += kept.other + column * plan.kept.other[KD - 1];
-    totals += blockIdx.y * plan.rows + outer * inner + column;
-    Acc carry = PHASE == REST ? *totals : Op::neutral();
-#pragma unroll 1
-    for (; i < end; i += SCAN_ITEMS) {
-        Element items[SCAN_ITEMS];
+    enum { ITEMS = sizeof(Acc) > 8 ? 16 : 32, SIDE = SHAPE == COLUMN_THREAD ? SCAN_THREADS : 32 };
+    PYCUDA_SHARED(Acc, of_warps, 32 * (SCAN_WARPS + 1));
+    const unsigned lane = threadIdx.x % 32, warp = SHAPE == COLUMN_THREAD ? 0 : threadIdx.x / 32;
+    const index_t taken = SHAPE == COLUMN_TILES ? scan_take_tile(state) : (index_t)blockIdx.x;
+    const index_t inner = plan.kept.length[KD - 1], blocks = gridDim.x / (unsigned)plan.tiles;
+    const index_t number = SHAPE == COLUMN_TILES ? quotient(taken, blocks) : 0, block = taken - number * blocks;
+    const index_t outer = quotient(block, plan.groups);
+    const index_t column = (block - outer * plan.groups) * SIDE + threadIdx.x % SIDE;
+    const index_t first = (number * SCAN_WARPS + warp) * ITEMS;
+    const index_t end = column < inner ? min(first + ITEMS, plan.length) : first;
+    const Place kept = place<KD - 1>(plan.kept, outer);
+    in += kept.offset + column * plan.kept.stride[KD - 1] + first * plan.step;
+    out += kept.other + column * plan.kept.other[KD - 1] + first * plan.out;
+    const int count = end > first ? (int)(end - first) : 0;
+    Element items[ITEMS];
+    Acc part[ITEMS];
 #pragma unroll
-        for (int k = 0; k < SCAN_ITEMS; k++)
-            if (i + k < end) items[k] = *reinterpret_cast<const Element *>(in + (i + k) * plan.step);
+    for (int k = 0; k < ITEMS; k++)
+        if (k < count) items[k] = *reinterpret_cast<const Element *>(in + k * plan.step);
 #pragma unroll
-        for (int k = 0; k < SCAN_ITEMS; k++)
-            if (i + k < end) {
-                Acc before = carry;
-                carry = Op::combine(carry, Op::map(items[k]));
-                if (PHASE != TOTALS)
-                    Op::finish(*reinterpret_cast<Result *>(out + (i + k) * plan.out),
-                               PHASE == BETWEEN ? before : carry);
-            }
+    for (int k = 0; k < ITEMS; k++) {
+        part[k] = k < count ? Op::map(items[k]) : Op::neutral();
+        if (k) part[k] = Op::combine(part[k - 1], part[k]);
     }
-    if (PHASE == TOTALS) *totals = carry;
+    Acc before = Op::neutral();
+    if (SHAPE != COLUMN_THREAD) {
+        place(of_warps + 32 * warp + lane, part[ITEMS - 1]);
+        __syncthreads();
+        if (SHAPE == COLUMN_TILES) {
+            if (warp == 0) {
+                Acc whole = fetch(of_warps + lane);
+#pragma unroll 1
+                for (int k = 1; k < SCAN_WARPS; k++) whole = Op::combine(whole, fetch(of_warps + 32 * k + lane));
+                place(of_warps + 32 * SCAN_WARPS + lane,
+                      scan_column_before<Op>(scan_part<Acc>(state, block, plan.tiles * 64), number, plan.tiles,
+                                             whole));
+            }
+            __syncthreads();
+            before = fetch(of_warps + 32 * SCAN_WARPS + lane);
+        }
+#pragma unroll 1
+        for (unsigned k = 0; k < warp; k++) before = Op::combine(before, fetch(of_warps + 32 * k + lane));
+    }
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        if (k < count)
+            Op::finish(*reinterpret_cast<typename Op::Result *>(out + k * plan.out), Op::combine(before, part[k]));
 }
 
 }

@@ -152,31 +152,13 @@ template <int N, class T> __device__ __forceinline__ void load_packed(T *to, con
         reinterpret_cast<Words *>(to)[i] = reinterpret_cast<const Words *>(from)[i];
 }
 
-// A value of any type from another lane of the warp, 32 bits at a time.
-template <class T> union Words {
-    unsigned word[(sizeof(T) + 3) / 4];
-    T whole;
-    __device__ Words() {}
-};
-
-template <class T> __device__ __forceinline__ T from_lane(const T &x, int lane)
+// The other way, from memory of their own.
+template <int N, class T> __device__ __forceinline__ void store_packed(char *to, const T *from)
 {
-    Words<T> mine, theirs;
-    mine.whole = x;
+    typedef typename Chunk<(N * sizeof(T) > 16 ? 16 : N * sizeof(T))>::type Words;
 #pragma unroll
-    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++)
-        theirs.word[i] = __shfl_sync(0xffffffffu, mine.word[i], lane);
-    return theirs.whole;
-}
-
-template <class T> __device__ __forceinline__ T from_lane_xor(const T &x, int mask)
-{
-    Words<T> mine, theirs;
-    mine.whole = x;
-#pragma unroll
-    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++)
-        theirs.word[i] = __shfl_xor_sync(0xffffffffu, mine.word[i], mask);
-    return theirs.whole;
+    for (int i = 0; i < (int)(N * sizeof(T) / sizeof(Words)); i++)
+        reinterpret_cast<Words *>(to)[i] = reinterpret_cast<const Words *>(from)[i];
 }
 
 }

@@ -207,7 +207,7 @@ template <class Stored> PYCUDA_INLINE float next_number(float a, float b)
 {
     Stored next;
     put(next, a);
-    if (a == b || a != a || b != b) return a == b ? a : a + b;
+    if (a == b || a != a || b != b) return a == b ? b : a + b;
     if (a == 0)
         next.bits = b < 0 ? 0x8001 : 1;
     else

@@ -73,11 +73,71 @@ template <class X> __device__ __forceinline__ X minimum_number(const X &a, const
     return less(b, a) || is_nan(a) ? b : a;
 }
 
-// An element and its number, -1 for none. Of equal ones the first counts, and the first NaN before all.
+// ---- the first of the best
+
+// Unsigned integers in the order of numbers, a NaN above all; the other way round when the least is sought.
+template <int bytes> struct Unsigned { typedef unsigned type; };
+template <> struct Unsigned<8> { typedef unsigned long long type; };
+
+template <bool GREATEST, class X> __device__ __forceinline__ typename Unsigned<sizeof(X)>::type order_key(const X &x)
+{
+    typedef typename Unsigned<sizeof(X)>::type Key;
+    const Key key = (Key)x ^ (X(-1) < X(0) ? Key(1) << (8 * sizeof(Key) - 1) : Key(0));
+    return GREATEST ? key : ~key;
+}
+
+template <bool GREATEST> __device__ __forceinline__ unsigned order_key(bool x) { return x == GREATEST; }
+
+template <bool GREATEST> __device__ __forceinline__ unsigned order_key(float x)
+{
+    const unsigned bits = __float_as_uint(x + 0.0f); // one zero
+    const unsigned key = bits ^ ((unsigned)((int)bits >> 31) | 0x80000000u);
+    return is_nan(x) ? 0xffffffffu : GREATEST ? key : ~key;
+}
+
+template <bool GREATEST> __device__ __forceinline__ unsigned long long order_key(double x)
+{
+    const unsigned long long bits = (unsigned long long)__double_as_longlong(x + 0.0);
+    const unsigned long long key = bits ^ ((unsigned long long)((long long)bits >> 63) | 1ull << 63);
+    return is_nan(x) ? ~0ull : GREATEST ? key : ~key;
+}
+
+// An element's key and its number, the largest for none. Of equal ones the first counts.
+template <class K> struct Keyed {
+    K key;
+    index_t number;
+};
+
+template <bool GREATEST, class K> __device__ __forceinline__ Keyed<K> best(const Keyed<K> &a, const Keyed<K> &b)
+{
+    return b.key > a.key || (b.key == a.key && (unsigned long long)b.number < (unsigned long long)a.number) ? b : a;
+}
+
+// Elements that have no such key, themselves. The first NaN comes before all.
 template <class X> struct Numbered {
     X x;
     index_t number;
 };
+
+template <class X> struct Best {
+    typedef Keyed<typename Unsigned<sizeof(X)>::type> type;
+    template <bool GREATEST> static __device__ __forceinline__ type of(const X &x, index_t number)
+    {
+        return type{order_key<GREATEST>(x), number};
+    }
+    static __device__ __forceinline__ type none() { return type{0, -1}; }
+};
+
+#ifdef PYCUDA_COMPLEX_HPP
+template <class R> struct Best<complex<R> > {
+    typedef Numbered<complex<R> > type;
+    template <bool GREATEST> static __device__ __forceinline__ type of(const complex<R> &x, index_t number)
+    {
+        return type{x, number};
+    }
+    static __device__ __forceinline__ type none() { return type{complex<R>(), -1}; }
+};
+#endif
 
 template <bool GREATEST, class X> __device__ __forceinline__ Numbered<X> best(const Numbered<X> &a, const Numbered<X> &b)
 {

@@ -247,7 +247,9 @@ FAULT = '''
 '''
 
 
-def test_a_kernels_fault_is_told_once_and_clean_up_is_quiet(run_python):
+@pytest.mark.parametrize("patience", ["1", "0"])
+def test_a_kernels_fault_is_told_once_and_clean_up_is_quiet(run_python, patience):
+    """Without patience the CPU device's work is waited for as a GPU's is."""
     done = run_python(
         FAULT
         + """
@@ -260,6 +262,7 @@ def test_a_kernels_fault_is_told_once_and_clean_up_is_quiet(run_python):
     context.detach()
     print("end")
 """,
+        env={"PYCUDA_CPU_PATIENCE": patience},
         check=True,
     )
     assert done.stdout == "[42  0  0  0]\nTrue 700 CUDA_ERROR_ILLEGAL_ADDRESS\nend\n"

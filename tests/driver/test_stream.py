@@ -223,12 +223,14 @@ def test_a_program_that_never_waits_does_not_collect_buffers_without_end():
 
 
 def test_a_dropped_stream_still_keeps_what_its_work_needs():
-    stream, memory = drv.Stream(), drv.mem_alloc(8000)
+    stream, memory, opened = drv.Stream(), drv.mem_alloc(8000), threading.Event()
     host, gone = make_host()
+    stream.launch_host_func(opened.wait, 20)
     drv.memcpy_htod_async(memory, host, stream)
     del host, stream
     gc.collect()
     assert gone() is not None
+    opened.set()
     drv.Context.synchronize()
     assert gone() is None
 

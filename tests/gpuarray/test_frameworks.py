@@ -2,6 +2,8 @@
 GPU, where they are installed.
 """
 
+import os
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,7 @@ class Numba:
 
 class Jax:
     def __init__(self):
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else it takes most of the GPU
         self.module = pytest.importorskip("jax")
         if not any(device.platform == "gpu" for device in self.module.devices()):
             pytest.skip("jax has no GPU")
@@ -103,6 +106,15 @@ def test_operands(library, host):
     np.testing.assert_allclose(cumath.sin(t).get(), np.sin(host), rtol=1e-5)
     a[...] = t
     assert (a.get() == host).all()
+
+
+def test_what_is_still_being_computed(library, host):
+    """An array right after the call that makes it, whose work may be queued yet."""
+    a, t = gpuarray.to_gpu(host), library.make(host)
+    for _ in range(5):
+        later = getattr(t, "T", None)
+        if later is not None:
+            np.testing.assert_allclose((a @ later).get(), host @ host.T, rtol=1e-5)
 
 
 def test_reflected_operators(library, host):
@@ -210,6 +222,7 @@ def test_strided_view_memory():
     utils = pytest.importorskip("cuda.core.utils")
     host = np.arange(24, dtype=np.int32).reshape(4, 6)
     a = gpuarray.to_gpu(host)[::2, ::-1]
-    view = utils.StridedMemoryView(a, stream_ptr=-1)
+    make = getattr(utils.StridedMemoryView, "from_dlpack", utils.StridedMemoryView)
+    view = make(a, stream_ptr=-1)
     assert view.ptr == a.ptr and tuple(view.shape) == a.shape and view.is_device_accessible
     assert tuple(view.strides) == tuple(stride // 4 for stride in a.strides)

@@ -294,6 +294,7 @@ def late():
     code = drv.module_from_buffer(PTX)
     array = gpuarray.zeros(16, np.int32)
     gpuarray.maximum(array, 5), array + array, COPIES(array, gpuarray.empty_like(array))
+    gpuarray.maximum(array, 3, out=gpuarray.empty_like(array))
     code.get_function("add")(array, np.int32(0), block=(16, 1, 1))
     drv.Context.synchronize()
     gate = Gate()
@@ -341,6 +342,67 @@ def test_the_owner_is_kept_until_the_work_is_done(late):
     assert not gate.stream.is_done() and there() is not None
     gate.open()
     assert there() is None and set(out.get().tolist()) == {7}
+
+
+@pytest.mark.parametrize("size", [1 << 21, 16])
+def test_an_owner_whose_work_is_done_goes_with_its_view(size):
+    """No later call has to find out: a large one, or the last on its stream."""
+    stream, array = drv.Stream(NON_BLOCKING), gpuarray.zeros(size, np.int8)
+    there, view = weakref.ref(array), gpuarray.from_dlpack(array, stream=stream)
+    copy = view.copy()
+    drv.Context.synchronize()
+    del array, view
+    del stream
+    assert there() is None and copy.size == size
+
+
+class OfVersion2(Foreign):
+    """Its interface does not say on which stream the owner works."""
+
+    def __init__(self, array):
+        super().__init__(array, version=2)
+        del self.__cuda_array_interface__["stream"]
+
+
+class OfVersion2AndDLPack(OfVersion2):
+    """As the arrays of jax: only __dlpack__ is told who comes after the work."""
+
+    def __init__(self, array, gate):
+        super().__init__(array)
+        self.gate, self.asked = gate, []
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, *, stream, **more):
+        self.asked.append(stream)
+        self.gate.open()
+        return self.array.__dlpack__(stream=-1, **more)
+
+
+def test_dlpack_is_asked_where_the_interface_does_not_tell_of_streams(late):
+    theirs, gate = late
+    theirs, other = OfVersion2AndDLPack(theirs.array, gate), drv.Stream(NON_BLOCKING)
+    result = gpuarray.maximum(theirs, 5, stream=other)
+    assert set(result.get(stream=other).tolist()) == {7} and theirs.asked == [other.handle]
+
+
+def test_launches_ask_dlpack_as_well(late):
+    theirs, gate = late
+    add, theirs = drv.module_from_buffer(PTX).get_function("add"), OfVersion2AndDLPack(theirs.array, gate)
+    add(theirs, np.int32(1), block=(16, 1, 1))
+    assert set(theirs.array.get().tolist()) == {8} and len(theirs.asked) == 1
+
+
+def test_without_a_word_of_streams_it_is_the_default_one():
+    code, array = drv.module_from_buffer(PTX), gpuarray.zeros(16, np.int32)
+    other = drv.Stream(NON_BLOCKING)
+    gpuarray.maximum(array, 5, stream=other)
+    drv.Context.synchronize()
+    code.get_function("spin")(np.uint64(200_000_000), block=(1, 1, 1))
+    code.get_function("add")(array, np.int32(7), block=(16, 1, 1))
+    result = gpuarray.maximum(OfVersion2(array), 5, stream=other)
+    assert set(result.get(stream=other).tolist()) == {7}
 
 
 def test_large_owners_do_not_pile_up():
