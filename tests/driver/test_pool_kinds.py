@@ -406,3 +406,81 @@ def test_a_default_pool_ends_with_its_context():
     finally:
         context.pop()
         context.detach()
+
+
+# ---- Ends of processes
+
+ALIVE = """
+import os
+import sys
+
+import numpy as np
+
+import pycuda.autoinit
+import pycuda.driver as drv
+from pycuda import gpuarray, tools
+
+
+class Resource:
+    def allocate(self, nbytes, stream):
+        self.memory = drv.mem_alloc(nbytes)
+        return int(self.memory)
+
+    def deallocate(self, address, nbytes, stream):
+        self.memory = None
+
+
+stream = drv.Stream()
+pools = [drv.ManagedMemoryPool(), drv.StreamOrderedMemoryPool(), drv.ExternalMemoryPool(Resource())]
+kept = [(pool.allocate(100), pool.allocate(100, stream)) for pool in pools]
+for pool in pools:
+    pool.allocate(1000, stream)
+"""
+
+
+def test_exit_with_live_blocks(run_python):
+    done = run_python(ALIVE + "tools.set_allocator(pools[1])\narray = gpuarray.zeros(10, np.float32)")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_exit_in_cycles_with_the_pool(run_python):
+    text = (
+        "pools[2].resource.pool = pools[2]\ntools.set_allocator(pools[2])\narray = gpuarray.zeros(10, 'f4')"
+    )
+    done = run_python(ALIVE + text)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_forked_child_leaves_pools_alone(run_python):
+    done = run_python(
+        ALIVE
+        + """
+child = os.fork()
+if not child:
+    for pool in pools:
+        try:
+            pool.allocate(100)
+        except drv.LogicError as error:
+            assert "fork" in str(error)
+        else:
+            os._exit(1)
+        pool.trim()
+        pool.limit = 5
+        assert not pool.snapshot().blocks and pool.active_blocks == 2 and pool.limit is None
+    kept.clear()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert [pool.active_blocks for pool in pools] == [2, 2, 2]
+"""
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def test_the_host_waits_for_work_that_a_host_function_belongs_to():
+    """Memory of the managed pool is waited for without the GIL: the function can run."""
+    pool, stream, ran = drv.ManagedMemoryPool(), drv.Stream(), []
+    block = pool.allocate(100, stream)
+    drv.memset_d8_async(block, 1, 100, stream)
+    stream.launch_host_func(ran.append, 1)
+    block.free()
+    assert len(pool.allocate(100)) == 100 and ran == [1]

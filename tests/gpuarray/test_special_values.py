@@ -69,7 +69,10 @@ def check(name, got, want, operands):
 def test_special_values(name, char):
     operands = operands_for(name, char)
     want = TABLE[name].rule(*operands)
-    if (name, char) == ("nextafter", "e"):  # NumPy before 2.5: of equal zeros the first, where C has the second
+    if (name, char) == (
+        "nextafter",
+        "e",
+    ):  # NumPy before 2.5: of equal zeros the first, where C has the second
         want = np.where(operands[0] == operands[1], operands[1], want)
     got = evaluate(name, operands)
     for one, other in zip(got, outputs(want), strict=True):
