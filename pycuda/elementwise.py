@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pycuda.driver as drv
 from pycuda import gpuarray
-from pycuda._driver import _views
+from pycuda._driver import _call_key, _views
 from pycuda._kernels import elementwise_ready as _ready
 from pycuda._kernels import layout, operands, user
 from pycuda._kernels import user_elementwise as source
@@ -57,7 +57,7 @@ class _Plan(NamedTuple):
     block: tuple
     tail: tuple
     stream_from: object  # a function of the arguments that may know a faster launch, or None
-    count: int  # of arguments
+    kept: tuple  # context and forms, which its key is made of
 
 
 def _read(arguments, text: source.Text) -> _Reading:
@@ -126,7 +126,7 @@ class ElementwiseKernel:
         self._text = source.Text(operation, name, preamble, loop_prep, after_loop)
         self._keep, self._options = keep, options
         self._reading: _Reading | None = None
-        self._key = _not_read_yet
+        self._positions: tuple = (-1,)  # nowhere
         self._functions = ContextCache()
         self._plans = ContextCache()
 
@@ -159,11 +159,8 @@ class ElementwiseKernel:
             The text does not compile.
         """
         if range is None and slice is None:
-            try:
-                plan = self._plans[self._key(args)]
-            except (LookupError, AttributeError):
-                plan = None
-            if plan is not None and len(args) == plan.count:
+            plan = self._plans.get(_call_key(args, self._positions))
+            if plan is not None:
                 if plan.stream_from is not None:
                     plan = plan.stream_from(plan, args)
                 try:
@@ -190,9 +187,7 @@ class ElementwiseKernel:
         if range_ is not None or slice_ is not None:
             self._call_range(args, forms, _indices(self.name, range_, slice_, forms[0][0]), stream)
             return
-        plan = self._plan(forms)
-        if len(self._plans) >= _PLANS:
-            self._plans.clear()
+        plan = self._plan(args, forms)
         if plan.stream_from is not None:
             plan = plan.stream_from(plan, args)
         plan.launch(plan.grid, plan.block, stream, *args, *plan.tail)
@@ -201,7 +196,7 @@ class ElementwiseKernel:
         """The arguments, which are parsed at the first use: their types may be registered until then."""
         if self._reading is None:
             self._reading = _read(self._given, self._text)
-            self._key = operands.key_maker(self._reading.positions)
+            self._positions = self._reading.positions
         return self._reading
 
     def _describe(self, args) -> list:
@@ -226,21 +221,29 @@ class ElementwiseKernel:
         except (ValueError, RuntimeError) as problem:
             raise type(problem)(f"{self.name}: {problem}") from None
 
-    def _plan(self, forms) -> _Plan:
+    def _plan(self, args, forms) -> _Plan:
         """The plan for arrays of these forms, remembered."""
         walk = self._walk(forms, self._reading.analysis.guarded)
-        key, count = (_current(), *forms), len(self._reading.arguments)
+        kept = _current(), forms
         if walk.size == 0:
-            plan = _Plan(_nothing, (1, 1), (1, 1, 1), (), None, count)
+            plan = _Plan(_nothing, (1, 1), (1, 1, 1), (), None, kept)
         else:
             analysis = self._reading.analysis
             streams = walk.size >= source.STREAMING_FROM and not (analysis.own_loop or analysis.stateful)
             launch = None if streams else self._function(_variant(walk))
             grid, block = gpuarray.splay(walk.size)
             tail = (walk.size, walk.geometry) if walk.geometry else (walk.size,)
-            plan = _Plan(launch, grid, block, tail, _Streams(self, forms, walk) if streams else None, count)
-        self._plans[key] = plan
+            plan = _Plan(launch, grid, block, tail, _Streams(self, forms, walk) if streams else None, kept)
+        self._remember(args, plan)
         return plan
+
+    def _remember(self, args, plan: _Plan) -> None:
+        key = _call_key(args, self._positions)
+        if key is None:
+            return
+        if len(self._plans) >= _PLANS:
+            self._plans.clear()
+        self._plans[key] = plan
 
     def _call_range(self, args, forms, indices: builtins.range, stream) -> None:
         analysis = self._reading.analysis
@@ -351,10 +354,6 @@ def _variant(walk: layout.Walk) -> tuple:
     return ("strided", walk.signature) if walk.geometry else ("plain",)
 
 
-def _not_read_yet(_args):
-    raise LookupError
-
-
 def _nothing(*_args) -> None:
     """The launch for no elements."""
 
@@ -395,7 +394,7 @@ class _Streams:
         except drv.CompileError:
             # What reads as read-only may be none after all: the plain kernel has no such assumption.
             plan = plan._replace(launch=self.kernel._function(_variant(walk)), stream_from=None)
-            self.kernel._plans[self.kernel._key(args)] = plan
+            self.kernel._remember(args, plan)
             return plan
         tile = (self.shape if walk.plain else source.APART).tile
         grid = min(max(walk.size // tile, 1), _LARGEST_GRID), 1

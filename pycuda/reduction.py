@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._driver import _views
+from pycuda._driver import _call_key, _views
 from pycuda._kernels import layout, operands, scratch, user
 from pycuda._kernels import user_axis as along
 from pycuda._kernels import user_reduction as source
@@ -53,6 +53,7 @@ class _Plan(NamedTuple):
     numbers: tuple  # n and the length of a tile
     room: int
     geometry: tuple
+    kept: tuple  # context and forms, which its key is made of
 
 
 class ReductionKernel:
@@ -138,7 +139,6 @@ class ReductionKernel:
         texts = (self._text.map_expr, re.sub(r"\b[ab]\b", " ", reduce_expr))
         self._analysis = user.analyse([vector.name for vector in self._vectors], texts, preamble)
         self._shape = source.shape(self._vectors, self._analysis.uses)
-        self._key = operands.key_maker(self._positions)
         self._functions = ContextCache()
         self._plans = ContextCache()
         self._stages: dict = {}
@@ -185,10 +185,7 @@ class ReductionKernel:
         numpy.exceptions.AxisError
             There is no such axis.
         """
-        try:
-            plan = self._plans[self._key(args)] if axis is None else None
-        except (LookupError, AttributeError):
-            plan = None
+        plan = self._plans.get(_call_key(args, self._positions)) if axis is None else None
         if plan is None or out is not None:
             given = (*args, out)
             views = _views(given, stream)
@@ -202,7 +199,7 @@ class ReductionKernel:
                 check_writable(out)
         if axis is not None:
             return self._along(args, axis, bool(keepdims), stream, out, allocator, kernel_wrapper)
-        if plan is None or len(args) != len(self._arguments):
+        if plan is None:
             args = args[: len(self._arguments)]
             plan = self._plan(args)
         if out is None:
@@ -318,10 +315,13 @@ class ReductionKernel:
         tile = self._shape.tile(walk.size)
         blocks = max(-(-walk.size // tile), 1)
         room = blocks * self._text.accumulator.itemsize if blocks > 1 else 0
-        plan = _Plan(launch, (blocks, 1), (walk.size, tile), room, (walk.geometry,) if walk.geometry else ())
+        geometry = (walk.geometry,) if walk.geometry else ()
+        plan = _Plan(launch, (blocks, 1), (walk.size, tile), room, geometry, (_current(), forms))
+        key = _call_key(args, self._positions)
         if len(self._plans) >= _PLANS:
             self._plans.clear()
-        self._plans[(_current(), *forms)] = plan
+        if key is not None:
+            self._plans[key] = plan
         return plan
 
     def _function(self, signature):

@@ -93,7 +93,8 @@ int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out)
     if (found <= 0) return found;
     if (foreign_read_interface(state, object, interface, out) < 0) found = -1;
     Py_DECREF(interface);
-    if (found > 0 && out->unordered && dlpack_is_array(state, object)) return find_by_dlpack(state, object, out);
+    if (found > 0 && out->unordered && dlpack_is_array(state, object))
+        return find_by_dlpack(state, object, out);
     return found;
 }
 

@@ -163,9 +163,8 @@ static int describe_interface(ModuleState *state, PyObject *object, ForeignArray
         found = -1;
     else if (out->unordered && dlpack_is_array(state, object))
         found = 0;
-    else if (!(form->dtype = read_dtype(interface))
-        || read_shape(interface, form) < 0 || read_flags(interface, form) < 0
-        || foreign_check_pointer(state, out, form, -1) < 0)
+    else if (!(form->dtype = read_dtype(interface)) || read_shape(interface, form) < 0
+             || read_flags(interface, form) < 0 || foreign_check_pointer(state, out, form, -1) < 0)
         found = -1;
     else
         form->owner = Py_NewRef(object);

@@ -376,22 +376,6 @@ static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure))
     return Py_NewRef((PyObject *)gpuarray_cast(self)->dtype);
 }
 
-/* What kernels are chosen by. Only our arrays have it, and of these only what can be written to: others are
- * looked at closely. */
-static PyObject *get_form(PyObject *self, void *closure)
-{
-    if (gpuarray_cast(self)->read_only) {
-        PyErr_SetString(PyExc_AttributeError, "_form");
-        return NULL;
-    }
-    PyObject *shape = get_shape(self, closure), *strides = get_strides(self, closure);
-    PyObject *form =
-        shape && strides ? PyTuple_Pack(3, shape, strides, (PyObject *)gpuarray_cast(self)->dtype) : NULL;
-    Py_XDECREF(shape);
-    Py_XDECREF(strides);
-    return form;
-}
-
 static PyObject *get_allocator(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = gpuarray_cast(self);
@@ -573,7 +557,6 @@ static PyGetSetDef gpuarray_getset[] = {
     {"strides", get_strides, NULL, "Bytes from one element to the next along each axis.", NULL},
     {"dtype", get_dtype, NULL, "NumPy's description of an element.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {"_form", get_form, NULL, "(shape, strides, dtype).", NULL},
     {"allocator", get_allocator, set_allocator_py,
      "What makes memory for this array and for what is made of it.", NULL},
     {"base", get_base, set_base, "The object that keeps the memory, None when the array does.", NULL},

@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 import numpy as np
 
 from pycuda._kernels import user
-from pycuda.driver import Context, GPUArray
-
-_current = Context.get_current
-form = attrgetter("_form")
-
-
-def key_maker(positions):
-    """A function from the arguments of a call to (current context, form of each vector), quick for few."""
-    if len(positions) == 1:
-        (a,) = positions
-        return lambda args: (_current(), form(args[a]))
-    if len(positions) == 2:
-        a, b = positions
-        return lambda args: (_current(), form(args[a]), form(args[b]))
-    if len(positions) == 3:
-        a, b, c = positions
-        return lambda args: (_current(), form(args[a]), form(args[b]), form(args[c]))
-    return lambda args: (_current(), *[form(args[position]) for position in positions])
+from pycuda.driver import GPUArray
 
 
 def check_writable(array) -> None:
