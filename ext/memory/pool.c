@@ -1,4 +1,4 @@
-/* What both kinds of memory pools share: life, shortage, statistics. */
+/* What all kinds of memory pools share: life, blocks, what is done when memory is short. */
 #include "ext/memory/pool.h"
 
 #include <stdlib.h>
