@@ -707,14 +707,19 @@ class InOut(ArgumentHandler):
 # ---- arrays
 
 _Axes = int | tuple[int, ...] | None
-_Allocator = Callable[[int], Any] | None
+
+class _Resource(Protocol):
+    # allocate(nbytes, stream), with an address that deallocate takes or an object that owns the memory.
+    def allocate(self, nbytes: int, stream: Any, /) -> Any: ...
+
+_Allocator: TypeAlias = Callable[[int], Any] | DeviceMemoryPool | _Resource | None
 
 class GPUArray:
     def __init__(
         self,
         shape: _Shape,
         dtype: DTypeLike,
-        allocator: Callable[[int], Any] | None = None,
+        allocator: _Allocator = None,
         base: Any = None,
         gpudata: Any = None,
         strides: Sequence[int] | None = None,
@@ -1038,12 +1043,10 @@ class GPUArray:
     @property
     def imag(self) -> GPUArray: ...
 
-def _to_gpu(
-    ary: np.ndarray[Any, Any] | GPUArray, allocator: Callable[[int], Any] | None = None
-) -> GPUArray: ...
+def _to_gpu(ary: np.ndarray[Any, Any] | GPUArray, allocator: _Allocator = None) -> GPUArray: ...
 def _to_gpu_async(
     ary: np.ndarray[Any, Any] | GPUArray,
-    allocator: Callable[[int], Any] | None = None,
+    allocator: _Allocator = None,
     stream: _Stream = None,
 ) -> GPUArray: ...
 
@@ -1055,7 +1058,7 @@ def _elementwise(
     out: Any = None,
     dtype: DTypeLike | None = None,
     stream: _Stream = None,
-    allocator: Callable[[int], Any] | None = None,
+    allocator: _Allocator = None,
     unsafe: bool = False,
 ) -> Any: ...
 def _forget_kernels() -> None: ...
