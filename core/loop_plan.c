@@ -128,6 +128,29 @@ void loop_collapse(LoopPlan *plan)
     merge_axes(plan);
 }
 
+enum { TILE_LEAST = 16 }; /* elements along both axes: in shorter ones tiles are mostly empty */
+
+static bool is_along(const LoopPlan *plan, int k, int axis, ptrdiff_t size)
+{
+    return distance(plan->strides[k][axis]) == size && plan->shape[axis] >= TILE_LEAST;
+}
+
+bool loop_tile(LoopPlan *plan, const ptrdiff_t *sizes, uint64_t *turned)
+{
+    int last = plan->ndim - 1, other = -1;
+    *turned = 0;
+    if (last < 1 || !is_along(plan, 0, last, sizes[0])) return false;
+    for (int k = 1; k < plan->count; k++)
+        for (int i = 0; i < last; i++)
+            if (is_along(plan, k, i, sizes[k]) && (other < 0 || plan->shape[i] > plan->shape[other]))
+                other = i;
+    if (other < 0) return false;
+    swap_axes(plan, other, last - 1);
+    for (int k = 1; k < plan->count; k++)
+        if (is_along(plan, k, last - 1, sizes[k])) *turned |= UINT64_C(1) << k;
+    return true;
+}
+
 LoopDivider loop_divider(uint32_t divisor)
 {
     uint32_t shift = 0;

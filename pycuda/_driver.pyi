@@ -938,6 +938,53 @@ class GPUArray:
         self, repeats: Any, axis: int | None = None, *, stream: _Stream = None, allocator: _Allocator = None
     ) -> GPUArray: ...
     def flatten(self, order: str = "C", *, stream: _Stream = None) -> GPUArray: ...
+    def sort(
+        self,
+        axis: int = -1,
+        kind: str | None = None,
+        order: None = None,
+        *,
+        stable: bool | None = None,
+        stream: _Stream = None,
+    ) -> None: ...
+    def argsort(
+        self,
+        axis: int | None = -1,
+        kind: str | None = None,
+        order: None = None,
+        *,
+        stable: bool | None = None,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def partition(
+        self,
+        kth: Any,
+        axis: int = -1,
+        kind: str = "introselect",
+        order: None = None,
+        *,
+        stream: _Stream = None,
+    ) -> None: ...
+    def argpartition(
+        self,
+        kth: Any,
+        axis: int | None = -1,
+        kind: str = "introselect",
+        order: None = None,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
+    def searchsorted(
+        self,
+        v: Any,
+        side: str = "left",
+        sorter: Any = None,
+        *,
+        stream: _Stream = None,
+        allocator: _Allocator = None,
+    ) -> GPUArray: ...
     def clip(
         self, min: Any = None, max: Any = None, out: GPUArray | None = None, *, stream: _Stream = None
     ) -> GPUArray: ...

@@ -177,6 +177,7 @@ from pycuda._array.choosing import (
     round,
     where,
 )  # fmt: skip
+from pycuda._array.counting import bincount, histogram
 from pycuda._array.creation import (
     arange,
     eye,
@@ -204,7 +205,17 @@ from pycuda._array.facade_reductions import (
     subset_sum,
     sum,
 )  # fmt: skip
-from pycuda._array.indexing import compress, nonzero, put, take_along_axis
+from pycuda._array.facade_sorting import (
+    compress,
+    extract,
+    flatnonzero,
+    lexsort,
+    partition,
+    sort,
+    sort_by_key,
+    topk,
+)  # fmt: skip
+from pycuda._array.indexing import nonzero, put, take_along_axis
 from pycuda._array.interchange import from_dlpack
 from pycuda._array.interchange import taking_arrays as _taking_arrays
 from pycuda._array.joining import (
@@ -224,5 +235,7 @@ from pycuda._array.joining import (
 from pycuda._array.linalg import matmul
 from pycuda._array.reductions import argmax, argmin, count_nonzero, mean, prod, std, var
 from pycuda._array.scans import cumprod, cumsum
+from pycuda._array.sets import unique
+from pycuda._array.sorting import argpartition, argsort, searchsorted
 
 _taking_arrays(globals())

@@ -23,6 +23,7 @@ enum {
 };
 
 static const int strided_axes[STRIDED_COUNT] = {1, 2, 3, 4, 8, STRIDES_MAX_DIMS};
+static const int tiles_axes[TILES_COUNT] = {2, 4};
 
 /* A call in progress. Operand k of the loop is an output for k < outputs. */
 typedef struct Work {
@@ -333,6 +334,36 @@ static int strided_layout(const LoopPlan *plan, int *axes)
     return LAYOUT_STRIDED + which + (is_wide(plan) ? STRIDED_COUNT : 0);
 }
 
+/* Where operands lie across each other. *turned: those that do not lie as the result does. */
+static bool is_tiled(LoopPlan *plan, const Member *members, uint64_t *turned)
+{
+    ptrdiff_t sizes[LOOP_MAX_OPERANDS];
+    uint64_t found, bits = 0;
+    if (plan->ndim < 2 || plan->ndim > tiles_axes[TILES_COUNT - 1]) return false;
+    for (int j = 0; j < plan->count; j++) sizes[j] = members[j].itemsize;
+    if (!loop_tile(plan, sizes, &found)) return false;
+    for (int j = 0; j < plan->count; j++) bits |= (found >> j & 1) << members[j].operand;
+    *turned = bits;
+    return true;
+}
+
+static int tiles_layout(const LoopPlan *plan, int *axes)
+{
+    int which = 0;
+    while (tiles_axes[which] < plan->ndim) which++;
+    *axes = tiles_axes[which];
+    return LAYOUT_TILES + which;
+}
+
+static Py_ssize_t count_blocks(const LoopPlan *plan, int layout, Py_ssize_t elements)
+{
+    if (layout < LAYOUT_TILES) return plan->size / elements + (plan->size % elements != 0);
+    Py_ssize_t blocks = 1;
+    for (int i = 0; i < plan->ndim; i++)
+        blocks *= i < plan->ndim - 2 ? plan->shape[i] : (plan->shape[i] - 1) / elements + 1;
+    return blocks;
+}
+
 static void put(unsigned char *block, size_t *at, const void *value, size_t size)
 {
     memcpy(block + *at, value, size);
@@ -399,10 +430,19 @@ static int use_arrays(Work *work)
     return 0;
 }
 
+/* axes: of the kernel's parameters, 0 for flat ones. */
+static int choose_layout(const Work *work, LoopPlan *plan, const Member *members, int *axes, uint64_t *bits)
+{
+    *axes = 0;
+    if (is_flat(plan, members, bits)) return !*bits && is_aligned(work) ? LAYOUT_VECTOR : LAYOUT_FLAT;
+    *bits = 0;
+    return is_tiled(plan, members, bits) ? tiles_layout(plan, axes) : strided_layout(plan, axes);
+}
+
 static int launch(Work *work)
 {
     LoopPlan plan;
-    uint64_t uniform;
+    uint64_t bits; /* of operands: of one element for all, or across the others */
     _Alignas(SLOT) unsigned char block[BLOCK_BYTES];
     Member members[MAX_OPERANDS] = {{0}};
     int axes = 0, count = work->outputs + work->inputs;
@@ -416,11 +456,9 @@ static int launch(Work *work)
     }
     if (plan.size == 0) return 0;
     loop_collapse(&plan);
-    bool flat = is_flat(&plan, members, &uniform);
-    int layout =
-        flat ? (!uniform && is_aligned(work) ? LAYOUT_VECTOR : LAYOUT_FLAT) : strided_layout(&plan, &axes);
-    size_t bytes = put_head(work, &plan, members, flat ? uniform : 0, block);
-    if (!flat) bytes = put_axes(work, &plan, members, axes, bytes, block);
+    int layout = choose_layout(work, &plan, members, &axes, &bits);
+    size_t bytes = put_head(work, &plan, members, bits, block);
+    if (axes) bytes = put_axes(work, &plan, members, axes, bytes, block);
     if (bytes > BLOCK_MOST) {
         PyErr_SetString(PyExc_ValueError,
                         "so many axes of different strides do not fit into a kernel's parameters");
@@ -428,7 +466,7 @@ static int launch(Work *work)
     }
     if (elementwise_kernel(work->state, work->loop, layout, &kernel) < 0) return -1;
     FunctionObject *function = function_cast(kernel.function);
-    Py_ssize_t blocks = plan.size / kernel.elements + (plan.size % kernel.elements != 0);
+    Py_ssize_t blocks = count_blocks(&plan, layout, kernel.elements);
     LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}};
     int failed = check_block(function, bytes) < 0 || use_arrays(work) < 0 ? -1 : 0;
     if (!failed) failed = function_launch_buffer(function, &shape, NULL, work->mode.stream, block, bytes);

@@ -5,13 +5,16 @@
 #include "ext/gpuarray/elementwise.h"
 
 /* Flat with 16-byte accesses, flat without, then strided kernels by number of axes (the numbers of
- * _kernels/elementwise.py), with 32-bit and with 64-bit indices. */
+ * _kernels/elementwise.py), with 32-bit and with 64-bit indices; then kernels in tiles of two axes, for so many
+ * axes. */
 enum {
     LAYOUT_VECTOR,
     LAYOUT_FLAT,
     LAYOUT_STRIDED,
     STRIDED_COUNT = 6,
-    ELEMENTWISE_LAYOUTS = 2 + 2 * STRIDED_COUNT
+    LAYOUT_TILES = LAYOUT_STRIDED + 2 * STRIDED_COUNT,
+    TILES_COUNT = 2,
+    ELEMENTWISE_LAYOUTS = LAYOUT_TILES + TILES_COUNT
 };
 
 /* All that decides about a loop; compared as bytes, so to be zeroed first. The objects are borrowed. */
@@ -27,7 +30,7 @@ typedef struct ElementwiseKey {
 
 typedef struct ElementwiseKernel {
     PyObject *function; /* owned; NULL until it is needed */
-    Py_ssize_t elements; /* for each block */
+    Py_ssize_t elements; /* for each block; of tiles, along either axis */
 } ElementwiseKernel;
 
 typedef struct ElementwiseLoop {

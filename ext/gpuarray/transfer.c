@@ -1,6 +1,8 @@
-/* Transfers of whole arrays. Equal packed layouts are one copy; layouts that differ become pitched copies
- * where few do, and otherwise the host rearranges: right for any strides, never fast for wild ones. */
+/* Transfers of whole arrays. Equal packed layouts are one copy; layouts that differ become pitched copies where
+ * few do. Otherwise a kernel rearranges on the device, and between device and host the host does. */
 #include "ext/gpuarray/transfer.h"
+
+#include "ext/gpuarray/strided_copy.h"
 
 #include <string.h>
 
@@ -14,9 +16,11 @@
 #include "ext/wait.h"
 
 enum {
-    FEW_CALLS = 16,                 /* pitched copies that are not worth rearranging for */
-    MAX_PITCH = 0x7fffffff,         /* what drivers take */
-    STAGED_EXTRA = 1 << 20,         /* gaps that may be copied along with the elements */
+    FEW_CALLS = 16, /* pitched copies that are not worth rearranging for */
+    FEW_PITCHED = 4, /* that are as fast as a kernel, on the device, for rows of so many bytes */
+    WIDE = 256,
+    MAX_PITCH = 0x7fffffff, /* what drivers take */
+    STAGED_EXTRA = 1 << 20, /* gaps that may be copied along with the elements */
 };
 
 /* One side of a copy. */
@@ -293,7 +297,7 @@ bool transfer_shares_memory(GPUArrayObject *a, GPUArrayObject *b)
            && b->pointer + (uintptr_t)b_low < a->pointer + (uintptr_t)a_high;
 }
 
-/* By way of the host: for layouts that no few pitched copies join. */
+/* By way of the host: where no kernel can do it, and no few pitched copies. */
 static int by_host(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 {
     mode.async = false;
@@ -310,12 +314,17 @@ int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mo
     if (to->size == 0 || to->itemsize == 0) return 0;
     if (gpuarray_check_writable(to) < 0 || transfer_use(to, mode) < 0 || transfer_use(from, mode) < 0)
         return -1;
-    if (transfer_shares_memory(to, from)) return by_host(to, from, mode);
+    bool apart = !transfer_shares_memory(to, from);
     if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, from->strides, to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
         return -1;
     }
-    if (plan.calls > 4 * FEW_CALLS) return by_host(to, from, mode);
+    bool pieces = plan.calls > 1 || plan.height > 1;
+    if (!apart || (pieces && (plan.calls > FEW_PITCHED || plan.width < WIDE))) {
+        int copied = strided_copy(to, from, mode);
+        if (copied) return copied > 0 ? 0 : -1;
+        if (!apart || plan.calls > 4 * FEW_CALLS) return by_host(to, from, mode);
+    }
     if (mode.async && keep_both(to, (PyObject *)from, mode) < 0) return -1;
     return copy_plan(to->state, device_side(to), device_side(from), &plan, mode);
 }

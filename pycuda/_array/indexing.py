@@ -18,13 +18,12 @@ from pycuda._array.picking import (
     Numbers,
     broadcast_strides,
     combined,
-    coordinates_of_true,
     host_numbers,
-    offsets_of_true,
     on_device,
     pick,
 )
 from pycuda._array.reducing import normalized_axes
+from pycuda._array.selecting import coordinates_of_true, offsets_of_true, pick_true
 from pycuda._driver import GPUArray
 from pycuda._kernels import elements
 
@@ -175,8 +174,17 @@ def _target(a, index, stream=None) -> _Target:
     return _Target(view, numbers, tuple(each[0] for each in whole), tuple(each[1] for each in whole))
 
 
+def _fits_whole(mask, a) -> bool:
+    """Whether a mask chooses single elements, which a kernel may take as they lie."""
+    aligned = a.size and a.ptr % min(a.itemsize & -a.itemsize, 8) == 0
+    return bool(aligned) and mask.shape == a.shape and a.ndim > 0 and a.flags.c_contiguous
+
+
 def getitem(a, index) -> GPUArray:
     """a[index] for an index with arrays: a new array."""
+    mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    if isinstance(mask, GPUArray) and mask.dtype.kind == "b" and _fits_whole(mask, a):
+        return pick_true(a, mask)
     target = _target(a, index)
     result = new(target.shape, a.dtype, a.allocator)
     pick(target.view, target.numbers, target.axes(result), result)
@@ -412,17 +420,23 @@ def put(self, indices, values, mode="raise", *, stream=None) -> None:
         apply("copy", flat.reshape(self.shape), out=self, stream=stream)
 
 
-def nonzero(self, *, stream=None) -> tuple[GPUArray, ...]:
+def nonzero(a, *, stream=None) -> tuple[GPUArray, ...]:
     """The indices of the elements that are not 0, one array of int64 for each axis, as numpy.nonzero."""
-    if self.ndim == 0:
+    if a.ndim == 0:
         raise ValueError("an array without axes has no indices: use a.reshape(1)")
-    return coordinates_of_true(self, stream)
+    return coordinates_of_true(a, stream)
 
 
 def compress(self, condition, axis=None, out=None, *, stream=None) -> GPUArray:
     """The elements along an axis where the condition is true, as numpy.compress."""
+    condition = condition if isinstance(condition, GPUArray) else np.asarray(condition)
     if condition.ndim != 1:
         raise ValueError("the condition has one axis")
+    if isinstance(condition, GPUArray) and out is None and (axis is None or self.ndim == 1):
+        flat = self.ravel()
+        if _fits_whole(condition, flat):
+            normalized_axes(operator.index(axis or 0), 1)
+            return pick_true(flat, condition, stream)
     if isinstance(condition, GPUArray):
         (numbers,) = coordinates_of_true(condition, stream)
     else:

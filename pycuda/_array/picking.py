@@ -15,11 +15,9 @@ import numpy as np
 
 import pycuda.driver as drv
 from pycuda._array.memory import check_writable, new
-from pycuda._array.scans import scan
 from pycuda._driver import GPUArray
 from pycuda._kernels import axes as layout
 from pycuda._kernels import elements, indexing
-from pycuda._kernels.axes import Axis
 from pycuda._kernels.caches import context_memory
 
 _BLOCK = (indexing.THREADS, 1, 1)
@@ -134,39 +132,3 @@ def combined(parts: list[Numbers], shape, stream=None) -> Numbers:
                 indexing.grid(offsets.size), _BLOCK, stream, offsets, part.array, error, plan
             )
     return Numbers(offsets, "OFFSET")
-
-
-# ---- where something is true
-
-
-def _places(mask, axes: list[Axis], coordinates: bool, stream) -> GPUArray:
-    """Shape (axes, total) with coordinates, else (total,). Waits for the stream: the shape depends on it."""
-    outputs = mask.ndim if coordinates else 1
-    if mask.size == 0:
-        found = new((outputs, 0), np.int64, mask.allocator)
-        return found if coordinates else found[0]
-    count, write = indexing.true_places(elements.stored(mask.dtype), coordinates, len(axes))
-    packed = layout.packed(axes, len(axes))
-    grid = (layout.ceil_div(mask.size, indexing.TRUE_TILE), 1)
-    counts = new((grid[0],), np.int64, mask.allocator)
-    count.prepared_async_call(grid, _BLOCK, stream, mask, counts, mask.size, packed)
-    ends = scan("sum", counts, stream=stream)
-    total = int(ends[-1].get(stream=stream))
-    found = new((outputs, total), np.int64, mask.allocator)
-    if total:
-        write.prepared_async_call(grid, _BLOCK, stream, mask, ends, found, mask.size, total, packed)
-    return found if coordinates else found[0]
-
-
-def coordinates_of_true(mask, stream=None) -> tuple[GPUArray, ...]:
-    """The index along each axis of the elements that are true, in C order."""
-    axes = indexing.coordinate_axes(mask.shape, mask.strides)
-    found = _places(mask, axes, True, stream)
-    return tuple(found[axis] for axis in range(mask.ndim))
-
-
-def offsets_of_true(mask, strides, stream=None) -> GPUArray:
-    """The sums of the same with these strides."""
-    axes = layout.merged(Axis(*axis) for axis in zip(mask.shape, mask.strides, strides, strict=True))
-    axes = [layout.ONE] * (layout.room(len(axes)) - len(axes)) + axes
-    return _places(mask, axes, False, stream)

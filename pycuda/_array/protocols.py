@@ -69,12 +69,13 @@ def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
 
 # NumPy's functions that are no ufuncs, by the method or the function of pycuda.gpuarray that does the same.
 _METHODS = """
-    all any argmax argmin clip cumprod cumsum max mean min nonzero prod ravel repeat round
-    squeeze std sum take var
+    all any argmax argmin argpartition argsort clip cumprod cumsum max mean min nonzero prod ravel
+    repeat round searchsorted squeeze std sum take var
 """
 _FUNCTIONS = """
-    broadcast_to compress concatenate count_nonzero empty_like flip full_like hstack ones_like reshape roll
-    split stack take_along_axis tile transpose tril triu vstack where zeros_like
+    broadcast_to bincount compress concatenate count_nonzero empty_like extract flatnonzero flip full_like
+    histogram hstack lexsort ones_like partition reshape roll sort split stack take_along_axis tile transpose
+    tril triu unique vstack where zeros_like
 """
 
 

@@ -3,7 +3,7 @@
 ext/gpuarray/elementwise.c asks twice, and remembers: `resolve` for the dtypes of the loop, `build` for the
 kernel of one layout. Kernels are of two kinds (pycuda/cuda/pycuda-elementwise.hpp has their parameter
 blocks): flat ones, for operands that are dense in one order, read 16 bytes at a time; strided ones take any
-strides.
+strides; those in tiles are for operands that lie across each other, as a transposed array and another do.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ THREADS = 256
 # Kinds of kernels, in the order of C's enum Layout: flat with 16-byte accesses, flat without, then strided
 # ones by number # of axes, first with indices of 32 bits, then of 64.
 STRIDED_AXES = (1, 2, 3, 4, 8, 64)
+TILES_AXES = (2, 4)  # of the kernels in tiles, which come last
+_SHARED = 48 << 10  # bytes that a block may have
 
 
 class Loop(NamedTuple):
@@ -194,39 +196,114 @@ def _vectors(loop: Loop, name: str, vector: int, rounds: int) -> str:
 """
 
 
+def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, read: str, write: str) -> str:
+    """The body of a kernel whose threads have `rounds` elements each, THREADS apart; `offsets` is what finds
+    element i[u]. All loads come before the first store, as in _vectors: one round after the other would wait
+    for its loads each time. unroll 1: for operations that take long to compile, in one loop.
+    """
+    outputs = loop.function.outputs
+    inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
+    if unroll == 1:
+        step = _step(loop, read, write).replace("at[u]", "at[0]").replace("i[u]", "i[0]")
+        return f"""    {number} i[1];
+#pragma unroll 1
+    for (int u = 0; u < {rounds}; u++) {{
+        i[0] = first + u * {THREADS};
+        if (i[0] >= n) return;
+{offsets.replace("[u]", "[0]")}        {step}
+    }}
+"""
+    values = "".join(f"    T{k} v{k}[{rounds}];\n" for k in inputs)
+    loads = " ".join(f"v{k}[u] = {read.format(k=k)};" for k in inputs)
+    return f"""    {number} i[{rounds}];
+{values}#pragma unroll
+    for (int u = 0; u < {rounds}; u++) {{
+        i[u] = first + u * {THREADS};
+        if (i[u] < n) {{
+{offsets}            {loads}
+        }}
+    }}
+#pragma unroll
+    for (int u = 0; u < {rounds}; u++)
+        if (i[u] < n) {{ {_step(loop, "v{k}[u]", write)} }}
+"""
+
+
 def _dense(loop: Loop, name: str, rounds: int, unroll: int) -> str:
-    """Dense arrays, and arrays of one element. unroll 1: for operations that take long to compile."""
+    """Dense arrays, and arrays of one element."""
+    body = _in_rounds(
+        loop, "unsigned long long", rounds, unroll, "", "p.s{k}[p.uniform >> {k} & 1 ? 0 : i[u]]",
+        "p.s{k}[i[u]] = {value};",
+    )  # fmt: skip
     return f"""{_parameters(loop)}{_head(name)}
 {{
-    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x;
-#pragma unroll {unroll}
-    for (int u = 0; u < {rounds}; u++) {{
-        const unsigned long long i = first + u * {THREADS};
-        if (i < p.n) {{ {_step(loop, "p.s{k}[p.uniform >> {k} & 1 ? 0 : i]", "p.s{k}[i] = {value};")} }}
-    }}
-}}
+    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x, n = p.n;
+{body}}}
 """
 
 
 def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: int) -> str:
-    count = len(loop.storage)
-    address = "*(const T{k} *)((const char *)p.s{k} + at[{k}])"
-    target = "*(T{k} *)((char *)p.s{k} + at[{k}]) = {value};"
     number = "unsigned long long" if wide else "unsigned"
+    body = _in_rounds(
+        loop, number, rounds, unroll, "            pycuda::find_offsets(p.axes, i[u], at[u]);\n",
+        "*(const T{k} *)((const char *)p.s{k} + at[u][{k}])",
+        "*(T{k} *)((char *)p.s{k} + at[u][{k}]) = {value};",
+    )  # fmt: skip
     return f"""{_parameters(loop, axes)}{_head(name)}
 {{
     const {number} first = blockIdx.x * ({number})({THREADS} * {rounds}) + threadIdx.x, n = ({number})p.n;
-#pragma unroll {unroll}
-    for (int u = 0; u < {rounds}; u++) {{
-        const {number} i = first + u * {THREADS};
-        if (i < n) {{
-            long long at[{count}];
-            pycuda::find_offsets(p.axes, i, at);
-            {_step(loop, address, target)}
-        }}
+    long long at[{1 if unroll == 1 else rounds}][{len(loop.storage)}];
+{body}}}
+"""
+
+
+def _side(sizes: list[int]) -> int:
+    """Of a square tile, of which each of these operands has a copy in shared memory: rows of 256 bytes."""
+    side = 64
+    while side > 16 and (
+        side * max(sizes, default=1) > 256 or sum(sizes) * side * (side + 1) + 16 * len(sizes) > _SHARED
+    ):
+        side //= 2
+    return side
+
+
+def _tiles(loop: Loop, name: str, axes: int, unroll: int) -> tuple[str, int]:
+    """(source, side of a tile). p.uniform: operands that lie side by side along the last axis but one."""
+    outputs = loop.function.outputs
+    inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
+    side = _side([loop.storage[k].itemsize for k in inputs])
+    rounds = side * side // THREADS
+    shared = "".join(
+        f"    __shared__ alignas(16) unsigned char raw{k}[SIDE * (SIDE + 1) * sizeof(T{k})];\n"
+        f"    T{k} *const tile{k} = (T{k} *)raw{k};\n    T{k} v{k}[U];\n"
+        for k in inputs
+    )
+    loads = "".join(
+        f"    pycuda::load_tile<SIDE>(v{k}, tile{k}, p.uniform >> {k} & 1, (const char *)p.s{k} + at[{k}],\n"
+        f"        p.axes.strides[{k}][{axes - 2}], p.axes.strides[{k}][{axes - 1}], down, across);\n"
+        for k in inputs
+    )
+    turns = "".join(
+        f"    if (p.uniform >> {k} & 1) pycuda::turn_tile<SIDE>(v{k}, tile{k});\n" for k in inputs
+    )
+    target = f"at[{{k}}] + y * p.axes.strides[{{k}}][{axes - 2}] + x * p.axes.strides[{{k}}][{axes - 1}]"
+    step = _step(loop, "v{k}[u]", f"*(T{{k}} *)((char *)p.s{{k}} + {target}) = {{value}};")
+    return (
+        f"""{_parameters(loop, axes)}{_head(name)}
+{{
+    const int SIDE = {side}, U = {rounds};
+    long long at[{len(loop.storage)}], down, across;
+    pycuda::find_tile<SIDE>(p.axes, at, down, across);
+{shared}{loads}    __syncthreads();
+{turns}#pragma unroll {unroll}
+    for (int u = 0; u < U; u++) {{
+        const int x = threadIdx.x % SIDE, y = threadIdx.x / SIDE + u * ({THREADS} / SIDE);
+        if (y < down && x < across) {{ {step} }}
     }}
 }}
-"""
+""",
+        side,
+    )
 
 
 def _has_complex(loop: Loop) -> bool:
@@ -234,7 +311,7 @@ def _has_complex(loop: Loop) -> bool:
 
 
 def source(loop: Loop, layout: int) -> tuple[str, str, int]:
-    """(source, name of the kernel, elements a block)"""
+    """(source, name of the kernel, elements a block, or the side of a tile)"""
     name = f"elementwise_{loop.function.name}"
     widest = max(dtype.itemsize for dtype in (*loop.storage, *loop.compute))
     long = loop.function.complex_functions and loop.compute[loop.function.outputs].kind == "c"
@@ -248,10 +325,13 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
         rounds = max(1, 8 // vector) if widest < 16 else 4
         return head + _vectors(loop, name, vector, rounds), name, THREADS * vector * rounds
     if layout < 2:
-        rounds = 4 if long else 8
+        rounds = 4 if long or widest > 4 else 8
         return head + _dense(loop, name, rounds, 1 if long else rounds), name, THREADS * rounds
     wide, which = divmod(layout - 2, len(STRIDED_AXES))
-    rounds = 4
+    if wide > 1:
+        text, side = _tiles(loop, name, TILES_AXES[which], 1 if long else 16)
+        return head + text, name, side
+    rounds = 8 if widest <= 4 and not long else 4 if widest <= 8 else 2
     text = _strided(loop, name, STRIDED_AXES[which], bool(wide), rounds, 1 if long else rounds)
     return head + text, name, THREADS * rounds
 

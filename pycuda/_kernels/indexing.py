@@ -1,4 +1,4 @@
-"""Kernels that move elements by number, and that find where something is true."""
+"""Kernels that move elements by number."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import struct
 from collections.abc import Iterable
 
 from pycuda._kernels import axes as layout
-from pycuda._kernels import elements
-from pycuda._kernels.axes import Axis
 from pycuda.compiler import SourceModule
 from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
-TRUE_TILE = THREADS * 8
 _LARGEST_GRID = (1 << 31) - 1
 
 _PICK = """#include "pycuda-indexing.hpp"
@@ -29,19 +26,6 @@ offsets(pycuda::index_t *offsets, const char *numbers, int *error, pycuda::Picki
 {{
     using namespace pycuda;
     add_offsets<{number}, {mode}, {add}>(offsets, numbers, error, plan);
-}}
-"""
-_TRUE = """{include}#include "pycuda-indexing.hpp"
-using namespace pycuda;
-extern "C" __global__ void __launch_bounds__(256)
-count(const char *in, index_t *counts, index_t count, Axes<{rooms}> axes)
-{{
-    count_true<{element}>(in, counts, count, axes);
-}}
-extern "C" __global__ void __launch_bounds__(256)
-write(const char *in, const index_t *ends, index_t *out, index_t count, index_t total, Axes<{rooms}> axes)
-{{
-    write_true<{element}, {coordinates}>(in, ends, out, count, total, axes);
 }}
 """
 
@@ -72,19 +56,6 @@ def offsets(number: str, mode: str, add: bool, rooms: int):
     return function
 
 
-@context_dependent_memoize
-def true_places(element: str, coordinates: bool, rooms: int) -> tuple:
-    """(count, write) of pycuda-indexing.hpp for elements of a stored type."""
-    text = _TRUE.format(
-        include=elements.include(element), element=element, coordinates=_flag(coordinates), rooms=rooms
-    )
-    module = SourceModule(text, options=[], no_extern_c=True)
-    count, write = module.get_function("count"), module.get_function("write")
-    count.prepare(f"PPq{24 * rooms}s")
-    write.prepare(f"PPPqq{24 * rooms}s")
-    return count, write
-
-
 def merged(axes: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Axes (length, stride, stride, stride), the neighbours that are walked as one made one."""
     result: list[tuple[int, ...]] = []
@@ -105,16 +76,6 @@ def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], roo
     return struct.pack(
         f"{3 + 4 * rooms}q", count, length, step, *(axis[field] for field in range(4) for axis in full)
     )
-
-
-def coordinate_axes(shape, strides) -> list[Axis]:
-    """Axes for true_places with coordinates: `other` is the number of the axis, -1 for padding."""
-    rooms = layout.room(max(len(shape), 1))
-    axes = [
-        Axis(length, stride, number)
-        for number, (length, stride) in enumerate(zip(shape, strides, strict=True))
-    ]
-    return [Axis(1, 0, -1)] * (rooms - len(axes)) + axes
 
 
 def grid(count: int) -> tuple[int, int]:

@@ -57,6 +57,55 @@ PYCUDA_INLINE void find_offsets(const OperandAxes<N, D> &p, unsigned i, long lon
     }
 }
 
+// ---- tiles of the last two axes, SIDE elements along both
+
+// Where a block's tile begins in each operand, and how many elements it has down and across.
+template <int SIDE, int N, int D>
+PYCUDA_INLINE void find_tile(const OperandAxes<N, D> &p, long long (&at)[N], long long &down, long long &across)
+{
+    const unsigned long long wide = (p.shape[D - 1] + SIDE - 1) / SIDE, high = (p.shape[D - 2] + SIDE - 1) / SIDE;
+    unsigned long long outer = blockIdx.x / wide;
+    const unsigned long long x = (blockIdx.x - outer * wide) * SIDE;
+    unsigned long long q = outer / high;
+    const unsigned long long y = (outer - q * high) * SIDE;
+    down = min((long long)(p.shape[D - 2] - y), (long long)SIDE);
+    across = min((long long)(p.shape[D - 1] - x), (long long)SIDE);
+#pragma unroll
+    for (int k = 0; k < N; k++) at[k] = (long long)y * p.strides[k][D - 2] + (long long)x * p.strides[k][D - 1];
+#pragma unroll
+    for (int d = D - 3; d >= 0; d--) {
+        const unsigned long long rest = d == 0 ? 0 : q / p.shape[d];
+#pragma unroll
+        for (int k = 0; k < N; k++) at[k] += (long long)(q - rest * p.shape[d]) * p.strides[k][d];
+        q = rest;
+    }
+}
+
+// The thread's U elements of an operand: those of its column, or, of one that lies across, those that go there
+// by way of shared memory, whose rows have one element more so that its banks are not the same down a column.
+template <int SIDE, int U, class T>
+PYCUDA_INLINE void load_tile(T (&v)[U], T *tile, bool turned, const char *from, long long step_down,
+                             long long step_across, long long down, long long across)
+{
+    const int fast = threadIdx.x % SIDE, slow = threadIdx.x / SIDE, step = SIDE * SIDE / U / SIDE;
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        const int other = slow + u * step, y = turned ? fast : other, x = turned ? other : fast;
+        if (y < down && x < across) v[u] = *(const T *)(from + y * step_down + x * step_across);
+    }
+    if (!turned) return;
+#pragma unroll
+    for (int u = 0; u < U; u++) tile[fast * (SIDE + 1) + slow + u * step] = v[u];
+}
+
+template <int SIDE, int U, class T> PYCUDA_INLINE void turn_tile(T (&v)[U], const T *tile)
+{
+    const int step = SIDE * SIDE / U / SIDE;
+#pragma unroll
+    for (int u = 0; u < U; u++)
+        v[u] = tile[(threadIdx.x / SIDE + u * step) * (SIDE + 1) + threadIdx.x % SIDE];
+}
+
 // An element as a number, a number as an element, of any types.
 template <class T, class From> PYCUDA_INLINE T convert(const From &x)
 {

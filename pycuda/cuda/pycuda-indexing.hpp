@@ -1,9 +1,8 @@
-// Elements picked by number: gather, scatter, and where something is true.
+// Elements picked by number: gather and scatter.
 #ifndef PYCUDA_INDEXING_HPP
 #define PYCUDA_INDEXING_HPP
 
-#include "pycuda-reduce-ops.hpp"
-#include "pycuda-axis-scan.hpp"
+#include "pycuda-elements.hpp"
 
 namespace pycuda {
 
@@ -93,64 +92,6 @@ __device__ __forceinline__ void add_offsets(index_t *offsets, const char *number
         index_t number = element_number<MODE>(*reinterpret_cast<const I *>(numbers + at[1]), plan.length, error);
         if (MODE == RAISE && number < 0) number = 0;
         offsets[i] = (ADD ? offsets[i] : 0) + number * plan.step;
-    }
-}
-
-// ---- where something is true: the tiles counted, then the places written
-
-enum { TRUE_ITEMS = 8, TRUE_TILE = SCAN_THREADS * TRUE_ITEMS };
-
-struct CountOp {
-    typedef int Acc;
-    static __device__ __forceinline__ int neutral() { return 0; }
-    static __device__ __forceinline__ int combine(int a, int b) { return a + b; }
-};
-
-template <class T, int D>
-__device__ __forceinline__ unsigned truths(const char *in, index_t first, index_t count, const Axes<D> &axes)
-{
-    unsigned bits = 0;
-#pragma unroll
-    for (int k = 0; k < TRUE_ITEMS; k++)
-        if (first + k < count
-            && is_true(value(*reinterpret_cast<const T *>(in + place<D>(axes, first + k).offset))))
-            bits |= 1u << k;
-    return bits;
-}
-
-template <class T, int D>
-__device__ __forceinline__ void count_true(const char *in, index_t *counts, index_t count, const Axes<D> &axes)
-{
-    index_t first = (index_t)blockIdx.x * TRUE_TILE + threadIdx.x * TRUE_ITEMS;
-    int before, all = scan_block<CountOp>(__popc(truths<T>(in, first, count, axes)), before);
-    if (threadIdx.x == 0) counts[blockIdx.x] = all;
-}
-
-// COORDINATES: the index along each axis, one array of `total` after the other. Otherwise the sum of these by
-// `axes.other`. ends: how many are true up to the end of each tile.
-template <class T, bool COORDINATES, int D>
-__device__ __forceinline__ void write_true(const char *in, const index_t *ends, index_t *out, index_t count,
-                                           index_t total, const Axes<D> &axes)
-{
-    index_t first = (index_t)blockIdx.x * TRUE_TILE + threadIdx.x * TRUE_ITEMS;
-    unsigned bits = truths<T>(in, first, count, axes);
-    int before;
-    scan_block<CountOp>(__popc(bits), before);
-    out += (blockIdx.x ? ends[blockIdx.x - 1] : 0) + before;
-    for (; bits; bits &= bits - 1) {
-        index_t i = first + __ffs(bits) - 1;
-        if (!COORDINATES) {
-            *out++ = place<D>(axes, i).other;
-        } else {
-#pragma unroll
-            for (int d = D - 1; d >= 0; d--) {
-                index_t rest = d ? quotient(i, axes.length[d]) : 0, here = i - rest * axes.length[d];
-                // Padding axes, whose length is 1, come first and have no array.
-                if (axes.other[d] >= 0) out[axes.other[d] * total] = here;
-                i = rest;
-            }
-            out++;
-        }
     }
 }
 

@@ -1,0 +1,148 @@
+"""Kernels that count how often numbers occur (pycuda-counting.hpp), and how their work is cut."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._kernels import elements
+from pycuda._kernels.axes import ceil_div
+from pycuda.compiler import SourceModule
+from pycuda.tools import context_dependent_memoize
+
+THREADS = 256
+NUMBERS = 4096  # bins of a block for numbers
+_CHUNK, _CHUNKS = 1 << 15, 1 << 12  # elements of a block, at least; blocks, at most
+_ROOMS = (256, 2048)  # bins of a block between edges
+LARGEST = _ROOMS[-1]
+_LARGEST_GRID = 1 << 16
+
+_COUNTS = "unsigned long long *counts"
+_KERNEL = """#include "pycuda-counting.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__(256) count({parameters})
+{{
+    {body};
+}}
+"""
+
+
+def _build(parameters: str, body: str, arguments: str):
+    text = _KERNEL.format(parameters=parameters, body=body)
+    return SourceModule(text, options=[], no_extern_c=True).get_function("count").prepare(arguments)
+
+
+@context_dependent_memoize
+def numbers(element: str, vector: int):
+    """Function(in, count, chunk, used, counts, greatest)."""
+    return _build(
+        f"const char *in, index_t count, index_t chunk, int used, {_COUNTS}, unsigned long long *greatest",
+        f"count_numbers<{element}, {vector}, {NUMBERS}>(in, count, chunk, used, counts, greatest)",
+        "PqqiPP",
+    )
+
+
+@context_dependent_memoize
+def many_numbers(element: str):
+    """Function(in, count, counts)."""
+    return _build(
+        f"const char *in, index_t count, {_COUNTS}", f"count_many<{element}>(in, count, counts)", "PqP"
+    )
+
+
+@context_dependent_memoize
+def between(element: str, edge: str, vector: int, room: int, even: bool):
+    """Function(in, count, chunk, edges, bins, even, counts)."""
+    template = f"count_between<{element}, {edge}, {vector}, {room}, {str(even).lower()}>"
+    size = 4 * np.dtype(_EDGES[edge]).itemsize
+    return _build(
+        f"const char *in, index_t count, index_t chunk, const {edge} *edges, int bins, Even<{edge}> even, "
+        f"{_COUNTS}",
+        f"{template}(in, count, chunk, edges, bins, even, counts)",
+        f"PqqPi{size}sP",
+    )
+
+
+@context_dependent_memoize
+def bins_of(element: str, edge: str):
+    """Function(in, count, edges, bins, out): the bin of each element, `bins` for none."""
+    return _build(
+        f"const char *in, index_t count, const {edge} *edges, int bins, unsigned *out",
+        f"bins_of<{element}>(in, count, edges, bins, out)",
+        "PqPiP",
+    )
+
+
+@context_dependent_memoize
+def sums(number: str):
+    """Function(sorted numbers, weights beside them, count, sums, bins)."""
+    return _build(
+        f"const {number} *numbers, const double *weights, index_t count, double *sums, index_t bins",
+        "sum_bins(numbers, weights, count, sums, bins)",
+        "PPqPq",
+    )
+
+
+# ---- how edges are compared with elements
+
+_EDGES = {
+    "float": np.float32,
+    "double": np.float64,
+    "long long": np.int64,
+    "unsigned long long": np.uint64,
+}
+
+
+def edge_type(dtype) -> str:
+    """The C type in which values of a dtype are compared with edges."""
+    if elements.kind(dtype) == "f":
+        return "double" if dtype.itemsize == 8 else "float"
+    return "unsigned long long" if dtype == np.uint64 else "long long"
+
+
+def edge_dtype(edge: str):
+    """The dtype of this C type."""
+    return np.dtype(_EDGES[edge])
+
+
+def even(edges, edge: str) -> bytes:
+    """struct Even of edges that are as far apart from each other. `near` bounds, in bins, how edges and the
+    places of elements between them are rounded.
+    """
+    bins, first, last = len(edges) - 1, float(edges[0]), float(edges[-1])
+    dtype = edge_dtype(edge)
+    scale = bins / (last - first) if last > first and np.isfinite(last - first) else np.inf
+    own = float(np.finfo(dtype).eps)
+    of_edges = {"float16": 2.0**-10, "bfloat16": 2.0**-7}.get(edges.dtype.name, own)
+    near = 8 * own * bins + 8 * of_edges * max(abs(first), abs(last)) * scale
+    values = np.array([first, last, scale, 1.0], dtype)
+    if not (np.isfinite(values[2]) and values[2] > 0):
+        values[2] = 0
+    elif near < 0.5:
+        values[3] = near
+    return values.tobytes()
+
+
+def no_even(edge: str) -> bytes:
+    """struct Even where there is none."""
+    return bytes(4 * edge_dtype(edge).itemsize)
+
+
+def room(bins: int) -> int:
+    """For how many bins the kernel is made that counts so many."""
+    return next(each for each in _ROOMS if each >= bins)
+
+
+def chunk(count: int) -> tuple[int, int]:
+    """(blocks, elements of each)."""
+    size = max(_CHUNK, ceil_div(ceil_div(count, _CHUNKS), 16) * 16)
+    return ceil_div(count, size), size
+
+
+def grid(count: int) -> tuple[int, int]:
+    """Blocks for so many elements, some for each thread."""
+    return min(ceil_div(count, THREADS), _LARGEST_GRID), 1
+
+
+def sum_grid(bins: int) -> tuple[int, int]:
+    """A warp for each bin."""
+    return min(ceil_div(bins, THREADS // 32), _LARGEST_GRID), 1

@@ -1,0 +1,216 @@
+"""Kernels that sort rows: short ones in shared memory, long ones by bytes of the keys, and how these are cut.
+
+Figures that a GPU decides (threads, items) are here; what the kernels do is in pycuda-radix-sort.hpp and
+pycuda-row-sort.hpp.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from typing import NamedTuple
+
+from pycuda._kernels import elements
+from pycuda._kernels.axes import ceil_div
+from pycuda.compiler import SourceModule
+from pycuda.tools import context_dependent_memoize
+
+ROW_THREADS, ROW_SLOTS = 256, 2048  # pycuda-row-sort.hpp
+DIGITS, COUNT_THREADS = 256, 256  # pycuda-radix-sort.hpp
+PASS_THREADS = 384
+_ITEMS = {1: 23, 2: 23, 4: 23, 8: 11, 16: 5}  # of a thread, by the bytes of what is moved
+_FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}  # for rows of few tiles
+_CHUNK, _CHUNKS = (
+    1 << 14,
+    1 << 11,
+)  # keys that a block counts, at least; blocks that count, at most, for one row
+
+SEARCH_THREADS = 256
+_LARGEST_GRID = (1 << 31) - 1
+
+_MANTISSA = {"f2": 10, "f4": 23, "f8": 52}
+_COMPLEX = {"c8": ("u64", "FloatOrder<unsigned, 23>"), "c16": ("Wide", "FloatOrder<u64, 52>")}
+_RAW = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "u64", 16: "Wide"}
+
+
+class Order(NamedTuple):
+    """How keys of a dtype are compared: a type of pycuda-order.hpp."""
+
+    c_type: str
+    raw: str
+    itemsize: int
+    passes: int
+
+
+@functools.cache
+def order(dtype, descending: bool = False) -> Order:
+    """The order of a dtype's numbers. TypeError for dtypes that have none."""
+    elements.stored(dtype)
+    raw = _RAW[dtype.itemsize]
+    code = f"{dtype.kind}{dtype.itemsize}"
+    if dtype.name == "bfloat16":
+        c_type = f"FloatOrder<{raw}, 7>"
+    elif code in _COMPLEX:
+        c_type = "ComplexOrder<{}, {}>".format(*_COMPLEX[code])
+    elif code in _MANTISSA:
+        c_type = f"FloatOrder<{raw}, {_MANTISSA[code]}>"
+    elif dtype.kind == "b":
+        c_type = "BoolOrder"
+    else:
+        c_type = f"{'Signed' if dtype.kind == 'i' else 'Unsigned'}Order<{raw}>"
+    if descending:
+        c_type = f"Reversed<{c_type}>"
+    return Order(c_type, raw, dtype.itemsize, dtype.itemsize)
+
+
+def compile(text: str, name: str, arguments: str):
+    """The prepared function of this name in a source."""
+    function = SourceModule(text, options=[], no_extern_c=True).get_function(name)
+    return function.prepare(arguments)
+
+
+# ---- short rows
+
+_ROWS = """#include "pycuda-row-sort.hpp"
+using namespace pycuda;
+typedef {order} Keys;
+extern "C" __global__ void __launch_bounds__(256)
+sort_rows(const Keys::Raw *in, Keys::Raw *out, {place} *places, index_t rows, unsigned length, unsigned bits,
+          unsigned used)
+{{
+    sort_rows<Keys>(in, out, places, rows, length, bits, used);
+}}
+"""
+
+
+@context_dependent_memoize
+def rows(keys: Order, place: str):
+    """Function(in, out, places, rows, length, bits, used)."""
+    return compile(_ROWS.format(order=keys.c_type, place=place), "sort_rows", "PPPqIII")
+
+
+def row_plan(count: int, length: int) -> tuple[tuple[int, int], int, int]:
+    """(grid, bits of a row's slots, slots of a block) for so many rows."""
+    bits = max(length - 1, 1).bit_length()
+    together = max(min(ROW_SLOTS >> bits, count), 1)
+    return (ceil_div(count, together), 1), bits, together << bits
+
+
+# ---- long rows
+
+_COUNTS = "unsigned", "u64"
+_COUNT = """#include "pycuda-radix-sort.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__(256)
+count(const {order}::Raw *keys, {count} *counts, index_t length, index_t splits, index_t chunk, int passes)
+{{
+    count_all_digits<{order}, {count}, {passes}, {vector}>(keys, counts, length, splits, chunk, passes);
+}}
+extern "C" __global__ void __launch_bounds__(256) starts({count} *counts) {{ starts_of_digits(counts); }}
+"""
+_PASS = """#include "pycuda-radix-sort.hpp"
+using namespace pycuda;
+typedef {order} Keys;
+extern "C" __global__ void __launch_bounds__({threads}, 2)
+pass(const Keys::Raw *keys, Keys::Raw *keys_out, const {value} *values, {out} *values_out,
+     const {count} *starts, {count} *states, unsigned *counter, RadixPlan plan)
+{{
+    radix_pass<Keys, {value}, {out}, {count}, {threads}, {items}>(keys, keys_out, values, values_out, starts,
+                                                                  states, counter, plan);
+}}
+"""
+
+
+@context_dependent_memoize
+def counting(keys: Order, vector: int, wide: bool):
+    """(count, starts): Function(keys, counts, length, splits, chunk, passes), Function(counts)."""
+    text = _COUNT.format(order=keys.c_type, count=_COUNTS[wide], passes=keys.passes, vector=vector)
+    module = SourceModule(text, options=[], no_extern_c=True)
+    count, starts = module.get_function("count"), module.get_function("starts")
+    return count.prepare("PPqqqi"), starts.prepare("P")
+
+
+@context_dependent_memoize
+def radix_pass(keys: Order, value: str, out: str, wide: bool, items: int):
+    """Function(keys, keys_out, values, values_out, starts, states, counter, plan)."""
+    text = _PASS.format(
+        order=keys.c_type,
+        value=value,
+        out=out,
+        count=_COUNTS[wide],
+        threads=PASS_THREADS,
+        items=items,
+    )
+    return compile(text, "pass", "PPPPPPP24s")
+
+
+def raw_value(dtype) -> str:
+    """The C type by which a value is carried along."""
+    return _RAW.get(dtype.itemsize, "")
+
+
+def chunks(count: int, length: int, itemsize: int) -> tuple[int, int]:
+    """(blocks that count a row, keys of each)."""
+    most = max(_CHUNKS // count, 1)
+    chunk = max(_CHUNK, ceil_div(ceil_div(length, most), 16) * 16)
+    return ceil_div(length, chunk), chunk
+
+
+class PassShape(NamedTuple):
+    """How passes cut rows."""
+
+    items: int
+    tiles: int  # of a row
+    wide: bool  # whether counts need 64 bits
+
+
+def pass_shape(count: int, length: int, moved: int) -> PassShape:
+    """For so many rows; `moved` is the size of a key, or of a value where that is larger."""
+    sizes = [(ceil_div(length, PASS_THREADS * items), -items) for items in (_FEW_ITEMS[moved], _ITEMS[moved])]
+    # Small tiles where large ones would be half empty, or few.
+    tiles, items = min(sizes, key=lambda size: size[0] * (PASS_THREADS * -size[1] + 2048))
+    return PassShape(-items, tiles, count * length >= 1 << 30)
+
+
+def pass_plan(length: int, tiles: int, number: int, passes: int) -> bytes:
+    """struct RadixPlan."""
+    return struct.pack("qIii4x", length, tiles, number, passes)
+
+
+# ---- places in a sorted row
+
+_SEARCH = """#include "pycuda-order.hpp"
+using namespace pycuda;
+typedef {order} Keys;
+extern "C" __global__ void __launch_bounds__(256)
+search(const Keys::Raw *keys, index_t length, const index_t *sorter, const Keys::Raw *values, index_t *out,
+       index_t count)
+{{
+    const index_t stride = (index_t)gridDim.x * blockDim.x;
+    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {{
+        const Keys::Bits value = Keys::bits(values[i]);
+        index_t low = 0, high = length;
+        while (low < high) {{
+            const index_t middle = low + (high - low) / 2;
+            const Keys::Bits key = Keys::bits(keys[sorter ? sorter[middle] : middle]);
+            if ({before})
+                low = middle + 1;
+            else
+                high = middle;
+        }}
+        out[i] = low;
+    }}
+}}
+"""
+
+
+@context_dependent_memoize
+def search(keys: Order, right: bool):
+    """Function(keys, length, sorter, values, out, count): before or after the equal ones."""
+    before = "!(value < key)" if right else "key < value"
+    return compile(_SEARCH.format(order=keys.c_type, before=before), "search", "PqPPPq")
+
+
+def grid(count: int) -> tuple[int, int]:
+    """A thread for each of so many."""
+    return min(ceil_div(count, SEARCH_THREADS), _LARGEST_GRID), 1

@@ -1,0 +1,110 @@
+// The order of numbers, as NumPy sorts them: each element as an unsigned integer that is less where the
+// element is. Zeros of both signs are one; a NaN, of any sign and payload, is greater than all numbers.
+//
+// Elements themselves are moved as words of their size, Raw. An order is a type: Raw, Bits, bits(Raw),
+// is_nan(Bits).
+#ifndef PYCUDA_ORDER_HPP
+#define PYCUDA_ORDER_HPP
+
+#include "pycuda-elements.hpp"
+
+namespace pycuda {
+
+typedef unsigned long long u64;
+
+// 128 bits: a complex number of doubles in memory, and its place in the order.
+struct alignas(16) Wide {
+    u64 low, high;
+    Wide() = default;
+    __device__ __forceinline__ Wide(u64 high, u64 low) : low(low), high(high) {}
+};
+
+__device__ __forceinline__ bool operator<(const Wide &a, const Wide &b)
+{
+    return a.high < b.high || (a.high == b.high && a.low < b.low);
+}
+__device__ __forceinline__ bool operator==(const Wide &a, const Wide &b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+__device__ __forceinline__ Wide operator~(const Wide &a) { return Wide(~a.high, ~a.low); }
+
+// Byte number k, the lowest first.
+template <class U> __device__ __forceinline__ unsigned digit(U bits, int k)
+{
+    return (unsigned)(bits >> (8 * k)) & 255;
+}
+__device__ __forceinline__ unsigned digit(const Wide &bits, int k)
+{
+    return k < 8 ? digit(bits.low, k) : digit(bits.high, k - 8);
+}
+
+struct BoolOrder {
+    typedef unsigned char Raw, Bits;
+    static __device__ __forceinline__ Bits bits(Raw x) { return x != 0; }
+    static __device__ __forceinline__ bool is_nan(Bits) { return false; }
+};
+
+template <class U> struct UnsignedOrder {
+    typedef U Raw, Bits;
+    static __device__ __forceinline__ Bits bits(Raw x) { return x; }
+    static __device__ __forceinline__ bool is_nan(Bits) { return false; }
+};
+
+template <class U> struct SignedOrder {
+    typedef U Raw, Bits;
+    static __device__ __forceinline__ Bits bits(Raw x) { return U(x ^ (U(1) << (8 * sizeof(U) - 1))); }
+    static __device__ __forceinline__ bool is_nan(Bits) { return false; }
+};
+
+// MANTISSA: bits after the binary point.
+template <class U, int MANTISSA> struct FloatOrder {
+    typedef U Raw, Bits;
+    static __device__ __forceinline__ Bits bits(Raw x)
+    {
+        const U sign = U(U(1) << (8 * sizeof(U) - 1)), size = U(x & U(~sign));
+        const U infinity = U((sign >> MANTISSA) - 1) << MANTISSA;
+        if (size == 0) return sign;
+        if (size > infinity) return U(~U(0));
+        return U(x & sign ? ~x : x | sign);
+    }
+    static __device__ __forceinline__ bool is_nan(Bits bits) { return bits == U(~U(0)); }
+};
+
+__device__ __forceinline__ unsigned high_part(u64 x) { return (unsigned)(x >> 32); }
+__device__ __forceinline__ unsigned low_part(u64 x) { return (unsigned)x; }
+__device__ __forceinline__ u64 high_part(const Wide &x) { return x.high; }
+__device__ __forceinline__ u64 low_part(const Wide &x) { return x.low; }
+__device__ __forceinline__ u64 joined(unsigned high, unsigned low) { return (u64)high << 32 | low; }
+__device__ __forceinline__ Wide joined(u64 high, u64 low) { return Wide(high, low); }
+
+// By the real part, then the imaginary one. Numbers with a NaN come last: those whose imaginary part alone is
+// one, by their real part; then those whose real part alone is one; then the rest. No number has so great a
+// high part as the three get.
+template <class Whole, class Part> struct ComplexOrder {
+    typedef Whole Raw, Bits;
+    typedef typename Part::Bits Half;
+    static __device__ __forceinline__ Bits bits(const Raw &x)
+    {
+        const Half none = ~Half(0), real = Part::bits(low_part(x)), imaginary = Part::bits(high_part(x));
+        if (real == none) return imaginary == none ? joined(none, none) : joined(Half(none - 1), imaginary);
+        if (imaginary == none) return joined(Half(none - 2), real);
+        return joined(real, imaginary);
+    }
+    static __device__ __forceinline__ bool is_nan(const Bits &bits)
+    {
+        return high_part(bits) >= Half(~Half(0) - 2);
+    }
+};
+
+// The greatest first.
+template <class Order> struct Reversed {
+    typedef typename Order::Raw Raw;
+    typedef typename Order::Bits Bits;
+    static __device__ __forceinline__ Bits bits(const Raw &x) { return Bits(~Order::bits(x)); }
+    static __device__ __forceinline__ bool is_nan(const Bits &bits) { return Order::is_nan(Bits(~bits)); }
+};
+
+} // namespace pycuda
+
+#endif

@@ -1,0 +1,378 @@
+// Rows sorted by bytes of their keys, the lowest byte first (LSD radix sort), each byte in one pass over
+// memory.
+//
+// One pass over the keys counts all bytes of all of them. From then on it is known where in its row each
+// value of a byte begins. A pass over a byte cuts rows into tiles. A block takes a tile, counts its 256
+// values, publishes the counts, orders its elements in shared memory, so that what goes to one place in
+// memory is written together, and meanwhile learns from the tiles before it what they have of each value
+// (decoupled look-back: of a tile the counts alone, or with all before it). The order of equal elements is
+// kept. Blocks take tiles by a counter: every tile that one waits for is done, or another running block has
+// it.
+//
+// The result does not depend on timing: where an element goes depends on the keys alone.
+#ifndef PYCUDA_RADIX_SORT_HPP
+#define PYCUDA_RADIX_SORT_HPP
+
+#include "pycuda-order.hpp"
+
+namespace pycuda {
+
+enum { DIGITS = 256, COUNT_THREADS = 256, COUNT_LOADS = 4, TOGETHER = 4 };
+
+// ---- how often each byte has each value: counts[row][pass][value]
+
+// Several counters of a value, next to each other, for threads that count the same one.
+template <class Raw> struct Copies {
+    enum { number = sizeof(Raw) <= 4 ? 4 : sizeof(Raw) == 8 ? 2 : 1 };
+};
+
+template <class Order, int PASSES>
+__device__ __forceinline__ void count_digits(unsigned *counters, const typename Order::Raw &key, int passes)
+{
+    enum { COPIES = Copies<typename Order::Raw>::number };
+    const typename Order::Bits bits = Order::bits(key);
+#pragma unroll
+    for (int pass = 0; pass < PASSES; pass++)
+        if (pass < passes)
+            atomicAdd(counters + (pass * DIGITS + digit(bits, pass)) * COPIES + threadIdx.x % COPIES, 1u);
+}
+
+// Grid: `splits` blocks for each row, each of `chunk` keys. V keys are loaded together.
+template <class Order, class Count, int PASSES, int V>
+__device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys, Count *counts,
+                                                 index_t length, index_t splits, index_t chunk, int passes)
+{
+    typedef typename Order::Raw Raw;
+    enum { COPIES = Copies<Raw>::number };
+    __shared__ unsigned counters[PASSES * DIGITS * COPIES];
+    const index_t row = quotient(blockIdx.x, splits);
+    const index_t begin = (blockIdx.x - row * splits) * chunk, end = min(begin + chunk, length);
+    for (int k = threadIdx.x; k < PASSES * DIGITS * COPIES; k += COUNT_THREADS) counters[k] = 0;
+    __syncthreads();
+    keys += row * length;
+    index_t at = begin + threadIdx.x * V;
+    for (; at + (COUNT_LOADS - 1) * COUNT_THREADS * V + V <= end; at += COUNT_LOADS * COUNT_THREADS * V) {
+        alignas(16) Raw loaded[COUNT_LOADS][V];
+#pragma unroll
+        for (int k = 0; k < COUNT_LOADS; k++)
+            load_packed<V>(loaded[k], reinterpret_cast<const char *>(keys + at + k * COUNT_THREADS * V));
+#pragma unroll
+        for (int k = 0; k < COUNT_LOADS; k++)
+#pragma unroll
+            for (int v = 0; v < V; v++) count_digits<Order, PASSES>(counters, loaded[k][v], passes);
+    }
+    for (; at < end; at += COUNT_THREADS * V)
+#pragma unroll 1
+        for (int v = 0; v < V && at + v < end; v++)
+            count_digits<Order, PASSES>(counters, keys[at + v], passes);
+    __syncthreads();
+    counts += row * passes * DIGITS;
+    for (int k = threadIdx.x; k < passes * DIGITS; k += COUNT_THREADS) {
+        unsigned sum = 0;
+#pragma unroll
+        for (int copy = 0; copy < COPIES; copy++) sum += counters[k * COPIES + copy];
+        if (sum) atomicAdd(counts + k, (Count)sum);
+    }
+}
+
+// The sum over the lanes up to this one.
+template <class T> __device__ __forceinline__ T sum_of_lanes(T value)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int apart = 1; apart < 32; apart *= 2) {
+        const T below = __shfl_up_sync(0xffffffffu, value, apart);
+        if (lane >= apart) value += below;
+    }
+    return value;
+}
+
+// Counts to what is before each value. Grid: rows times passes blocks of 256 threads.
+template <class Count> __device__ __forceinline__ void starts_of_digits(Count *counts)
+{
+    __shared__ Count warps[DIGITS / 32];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    counts += (index_t)blockIdx.x * DIGITS + threadIdx.x;
+    const Count own = *counts, sum = sum_of_lanes(own);
+    if (lane == 31) warps[warp] = sum;
+    __syncthreads();
+    Count before = sum - own;
+    for (int k = 0; k < warp; k++) before += warps[k];
+    *counts = before;
+}
+
+// ---- a pass over one byte
+
+// The lanes that have the same digit. In PTX it is half as many instructions as the compiler makes of C++.
+__device__ __forceinline__ unsigned lanes_alike(unsigned digit)
+{
+    unsigned alike = 0xffffffffu;
+#pragma unroll
+    for (int bit = 0; bit < 8; bit++)
+        asm volatile("{\n\t.reg .pred set;\n\t.reg .b32 votes;\n\t"
+                     "and.b32 votes, %1, %2;\n\t"
+                     "setp.ne.u32 set, votes, 0;\n\t"
+                     "vote.sync.ballot.b32 votes, set, 0xffffffff;\n\t"
+                     "@!set not.b32 votes, votes;\n\t"
+                     "and.b32 %0, %0, votes;\n\t}"
+                     : "+r"(alike)
+                     : "r"(digit), "r"(1 << bit));
+    return alike;
+}
+
+// *counter += number, in shared memory; what it was. A predicated instruction, where the compiler would
+// branch.
+__device__ __forceinline__ unsigned add_if(bool wanted, unsigned *counter, unsigned number)
+{
+    unsigned before;
+    asm volatile("{\n\t.reg .pred wanted;\n\t"
+                 "setp.ne.u32 wanted, %1, 0;\n\t"
+                 "mov.b32 %0, 0;\n\t"
+                 "@wanted atom.shared.add.u32 %0, [%2], %3;\n\t}"
+                 : "=r"(before)
+                 : "r"((unsigned)wanted), "r"((unsigned)__cvta_generic_to_shared(counter)), "r"(number)
+                 : "memory");
+    return before;
+}
+
+// What blocks tell each other of a value in a tile: a count, and in the two upper bits what it is of.
+template <class Count> struct Told {
+    static constexpr Count TILE = Count(1) << (8 * sizeof(Count) - 2), ALL = Count(1)
+                                                                             << (8 * sizeof(Count) - 1);
+    static constexpr Count NUMBER = TILE - 1;
+};
+
+// Of all tiles of the row before this one; tells the later tiles. `states` are those of the digit.
+template <class Count>
+__device__ __forceinline__ Count look_back(volatile Count *states, index_t tile, unsigned place, Count own)
+{
+    typedef Told<Count> told;
+    Count before = 0;
+    for (unsigned back = 1; back <= place; back++) {
+        Count there;
+        while (!(there = states[(tile - back) * DIGITS])) __nanosleep(20);
+        before += there & told::NUMBER;
+        if (there & told::ALL) break;
+    }
+    if (place) states[tile * DIGITS] = told::ALL | (before + own);
+    return before;
+}
+
+struct RadixPlan {
+    index_t length; // of a row
+    unsigned tiles; // of a row
+    int pass, passes;
+};
+
+struct NoValue {};
+template <class V> struct Carries {
+    enum { values = 1, numbers = sizeof(V) == 4 || sizeof(V) == 8 };
+};
+template <> struct Carries<NoValue> {
+    enum { values = 0, numbers = 0 };
+};
+
+// What the threads of a block share. `memory` holds counters of each warp for each digit, then sorted keys,
+// then their values.
+template <class Raw, class V, class Count, int THREADS, int ITEMS> struct RadixShared {
+    enum { TILE = THREADS * ITEMS, COUNTERS = THREADS / 32 * DIGITS * 4 };
+    enum { LARGER = sizeof(Raw) > sizeof(V) ? sizeof(Raw) : sizeof(V) };
+    alignas(16) unsigned char memory[TILE * LARGER > COUNTERS ? TILE * LARGER : COUNTERS];
+    Count targets[DIGITS]; // where the digit's first element would be, were it the first of the tile
+    unsigned warps[DIGITS / 32], taken;
+};
+
+// A tile, of which each thread has ITEMS elements: first those it reads (the order of a tile is warp, item,
+// lane), in the end those it writes.
+template <class Order, class V, class Count, int THREADS, int ITEMS> struct RadixTile {
+    typedef typename Order::Raw Raw;
+    typedef RadixShared<Raw, V, Count, THREADS, ITEMS> Shared;
+    enum { TILE = THREADS * ITEMS, WARPS = THREADS / 32 };
+
+    Shared &shared;
+    const RadixPlan &plan;
+    const unsigned thread, lane, warp, mine; // mine: the thread's first element in the tile
+    index_t number, row, first, base; // first element in its row, in the array
+    unsigned place, count; // in the row; elements
+    Raw key[ITEMS];
+    unsigned rank[ITEMS]; // the digit, then the place in the sorted tile
+    unsigned own = 0, before = 0; // how many have the digit `thread`, and how many in the tile a lower one
+
+    __device__ __forceinline__ RadixTile(Shared &shared, const RadixPlan &plan)
+        : shared(shared), plan(plan), thread(threadIdx.x), lane(thread % 32), warp(thread / 32),
+          mine(warp * 32 * ITEMS + lane)
+    {
+    }
+
+    __device__ __forceinline__ unsigned *counters() { return reinterpret_cast<unsigned *>(shared.memory); }
+
+    __device__ __forceinline__ void take(unsigned *counter)
+    {
+        if (thread == 0) shared.taken = atomicAdd(counter, 1u);
+        for (int k = thread; k < WARPS * DIGITS; k += THREADS) counters()[k] = 0;
+        __syncthreads();
+        number = shared.taken;
+        row = quotient(number, plan.tiles);
+        place = (unsigned)(number - row * plan.tiles);
+        first = (index_t)place * TILE;
+        base = row * plan.length + first;
+        count = (unsigned)min(plan.length - first, (index_t)TILE);
+    }
+
+    // What is beyond the end comes last.
+    __device__ __forceinline__ void load(const Raw *keys)
+    {
+        if (count == TILE) {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) key[k] = keys[base + mine + k * 32];
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) rank[k] = digit(Order::bits(key[k]), plan.pass);
+        } else {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) {
+                const bool there = mine + k * 32 < count;
+                key[k] = there ? keys[base + mine + k * 32] : Raw();
+                rank[k] = there ? digit(Order::bits(key[k]), plan.pass) : DIGITS - 1;
+            }
+        }
+    }
+
+    // How many of each digit, early, for those who wait; counters become the places of each warp's first
+    // ones.
+    __device__ __forceinline__ void count_digits(Count *states)
+    {
+        typedef Told<Count> told;
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) atomicAdd(counters() + warp * DIGITS + rank[k], 1u);
+        __syncthreads();
+        unsigned *const of_digit = counters() + thread;
+        if (thread < DIGITS) {
+#pragma unroll
+            for (int k = 0; k < WARPS; k++) {
+                const unsigned here = of_digit[k * DIGITS];
+                of_digit[k * DIGITS] = own;
+                own += here;
+            }
+            *(volatile Count *)(states + number * DIGITS + thread) =
+                (place ? told::TILE : told::ALL) | (Count)own;
+            before = sum_of_lanes(own);
+            if (lane == 31) shared.warps[warp] = before;
+            before -= own;
+        }
+        __syncthreads();
+        if (thread < DIGITS) {
+            for (unsigned k = 0; k < warp; k++) before += shared.warps[k];
+#pragma unroll
+            for (int k = 0; k < WARPS; k++) of_digit[k * DIGITS] += before;
+        }
+        __syncthreads();
+    }
+
+    // Some items at a time: the counters answer while the next digits are compared.
+    __device__ __forceinline__ void find_ranks()
+    {
+        const unsigned lanes_below = (1u << lane) - 1;
+#pragma unroll
+        for (int begin = 0; begin < ITEMS; begin += TOGETHER) {
+            unsigned start[TOGETHER], last[TOGETHER];
+#pragma unroll
+            for (int k = begin; k < begin + TOGETHER && k < ITEMS; k++) {
+                const unsigned alike = lanes_alike(rank[k]), below = __popc(alike & lanes_below);
+                last[k - begin] = 31 - __clz(alike);
+                start[k - begin] =
+                    add_if(lane == last[k - begin], counters() + warp * DIGITS + rank[k], below + 1);
+                rank[k] = below;
+            }
+#pragma unroll
+            for (int k = begin; k < begin + TOGETHER && k < ITEMS; k++)
+                rank[k] += __shfl_sync(0xffffffffu, start[k - begin], last[k - begin]);
+        }
+        __syncthreads();
+    }
+
+    // The keys in shared memory in order, and where each digit goes.
+    __device__ __forceinline__ void sort(const Count *starts, Count *states)
+    {
+        Raw *const sorted = reinterpret_cast<Raw *>(shared.memory);
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) sorted[rank[k]] = key[k];
+        if (thread < DIGITS) {
+            const Count earlier = look_back<Count>(states + thread, number, place, own);
+            const Count start = starts[(row * plan.passes + plan.pass) * DIGITS + thread];
+            shared.targets[thread] = (Count)(row * plan.length) + start + earlier - before;
+        }
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ Count target(unsigned digit, int k) const
+    {
+        return shared.targets[digit] + thread + k * THREADS;
+    }
+
+    // What a thread writes is not what it read: the digit of the one joins the rank of the other. Most tiles
+    // are whole, and without a condition a thread's accesses follow each other at once.
+    template <bool ALL> __device__ __forceinline__ void write_keys(Raw *out)
+    {
+        const Raw *const sorted = reinterpret_cast<const Raw *>(shared.memory);
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            const Raw moved = sorted[thread + k * THREADS];
+            const unsigned value = digit(Order::bits(moved), plan.pass);
+            rank[k] |= value << 16;
+            if (ALL || (out && thread + k * THREADS < count)) out[target(value, k)] = moved;
+        }
+    }
+
+    template <class Out> __device__ __forceinline__ void carry(const V *values, Out *out)
+    {
+        const bool whole = count == TILE;
+        V value[ITEMS];
+        if (values && whole) {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) value[k] = values[base + mine + k * 32];
+        } else if (values) {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++)
+                value[k] = mine + k * 32 < count ? values[base + mine + k * 32] : V();
+        } else if constexpr (Carries<V>::numbers) {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) value[k] = V(first + mine + k * 32);
+        }
+        __syncthreads();
+        V *const sorted = reinterpret_cast<V *>(shared.memory);
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) sorted[rank[k] & 0xffff] = value[k];
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            const Out moved = Out(sorted[thread + k * THREADS]);
+            if (whole || thread + k * THREADS < count) out[target(rank[k] >> 16, k)] = moved;
+        }
+    }
+};
+
+// From (keys, values) to (keys_out, values_out). Without `values` an element's value is its number in its
+// row; keys_out may be null. Grid: the tiles of all rows.
+template <class Order, class V, class Out, class Count, int THREADS, int ITEMS>
+__device__ __forceinline__ void radix_pass(const typename Order::Raw *keys, typename Order::Raw *keys_out,
+                                           const V *values, Out *values_out, const Count *starts,
+                                           Count *states, unsigned *counter, const RadixPlan &plan)
+{
+    typedef RadixTile<Order, V, Count, THREADS, ITEMS> Tile;
+    __shared__ typename Tile::Shared shared;
+    Tile tile(shared, plan);
+    tile.take(counter);
+    tile.load(keys);
+    tile.count_digits(states);
+    tile.find_ranks();
+    tile.sort(starts, states);
+    if (keys_out && tile.count == Tile::TILE)
+        tile.template write_keys<true>(keys_out);
+    else
+        tile.template write_keys<false>(keys_out);
+    if constexpr (Carries<V>::values) tile.carry(values, values_out);
+}
+
+} // namespace pycuda
+
+#endif

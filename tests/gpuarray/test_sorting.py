@@ -1,0 +1,314 @@
+"""Sorting, places in sorted arrays and the greatest elements, against NumPy."""
+
+import numpy as np
+import pytest
+from drawing import arrays, layouts, numbers
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import pycuda.driver as drv
+import pycuda.gpuarray as gpuarray
+from pycuda._kernels import sort
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+DTYPES = "?bBhHiIqQefdFD"
+LONG = 2500  # what one block does not sort
+
+
+def special(rng, count, dtype):
+    """Numbers, of which many are equal; zeros of both signs, infinities, and NaNs of all kinds."""
+    dtype = np.dtype(dtype)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        spread = rng.integers(limits.min, limits.max, count, dtype, endpoint=True)
+        return np.where(rng.random(count) < 0.5, spread, rng.integers(0, 5, count).astype(dtype))
+    if dtype.kind == "b":
+        return rng.random(count) < 0.4
+    values = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1, -1, 2.5])
+    some = np.where(rng.random(count) < 0.5, rng.choice(values, count), rng.normal(size=count) * 50)
+    if dtype.kind == "c":
+        some = some + 0j
+        some.imag = rng.choice(values, count)
+    return some.astype(dtype)
+
+
+def same(got, want):
+    """Equal, of the same dtype; NaNs of any kind are."""
+    got = got.get()
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("length", [100, LONG])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype(dtype, length):
+    host = special(np.random.default_rng(7), length, dtype)
+    array = gpuarray.to_gpu(host)
+    same(gpuarray.sort(array), np.sort(host, kind="stable"))
+    if length < LONG or dtype in "bifD":
+        same(array.argsort(), np.argsort(host, kind="stable"))
+    same(array, host)
+
+
+@pytest.mark.parametrize("dtype", "fF")
+def test_the_order_of_equal_elements_is_kept_to_the_bit(dtype):
+    host = special(np.random.default_rng(3), LONG, dtype)
+    order = np.argsort(host, kind="stable")
+    got = gpuarray.sort(gpuarray.to_gpu(host)).get()
+    assert (got.view(np.uint32) == host[order].view(np.uint32)).all()
+
+
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    host = special(np.random.default_rng(1), LONG, "f").astype(ml_dtypes.bfloat16)
+    wide = host.astype("f")
+    array = gpuarray.to_gpu(host)
+    np.testing.assert_array_equal(array.argsort().get(), np.argsort(wide, kind="stable"))
+    np.testing.assert_array_equal(np.sort(array).get().astype("f"), np.sort(wide))
+    np.testing.assert_array_equal(gpuarray.sort(array[:50]).get().astype("f"), np.sort(wide[:50]))
+
+
+@few
+@given(st.data())
+def test_any_axis_of_any_layout(data):
+    host, array = data.draw(arrays("i", least=1, most=3))
+    axis = data.draw(st.sampled_from([None, *range(-host.ndim, host.ndim)]))
+    same(np.sort(array, axis=axis), np.sort(host, axis=axis))
+    same(np.argsort(array, axis=axis), np.argsort(host, axis=axis, kind="stable"))
+    host = host.copy()
+    if axis is not None:
+        array.sort(axis)
+        host.sort(axis)
+        same(array, host)
+
+
+@pytest.mark.parametrize(
+    "shape, axis", [((3, LONG), 1), ((LONG, 2), 0), ((2, 1, 20_000), -1), ((40_000,), 0)]
+)
+def test_long_rows(shape, axis):
+    host = np.random.default_rng(5).integers(-1000, 1000, shape).astype("i")
+    array = gpuarray.to_gpu(host)
+    same(np.argsort(array, axis), np.argsort(host, axis, kind="stable"))
+    array.sort(axis)
+    same(array, np.sort(host, axis))
+
+
+def test_counts_of_64_bits(monkeypatch):
+    """As for more than 2^30 elements."""
+    narrow = sort.pass_shape
+    monkeypatch.setattr(sort, "pass_shape", lambda *args: narrow(*args)._replace(wide=True))
+    host = np.random.default_rng(5).integers(-1000, 1000, (2, 20_000)).astype("i")
+    array = gpuarray.to_gpu(host)
+    same(np.argsort(array), np.argsort(host, kind="stable"))
+    same(np.sort(array), np.sort(host))
+
+
+def test_a_view_in_place_leaves_the_rest():
+    host = np.arange(6000, dtype="i")[::-1].copy()
+    for index in slice(1, -1), slice(None, None, -2), slice(3, 3000):
+        array, other = gpuarray.to_gpu(host), host.copy()
+        array[index].sort()
+        other[index].sort()
+        same(array, other)
+
+
+@pytest.mark.parametrize("dtype", "bi")
+def test_in_place_over_several_tiles(dtype):
+    host = np.random.default_rng(2).integers(-100, 100, 30_000).astype(dtype)
+    array = gpuarray.to_gpu(host)
+    assert array.sort() is None
+    same(array, np.sort(host))
+
+
+@pytest.mark.parametrize("function", [np.sort, np.argsort])
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (1,), (4, 1)])
+def test_few_elements(function, shape):
+    for axis in range(len(shape)):
+        same(function(gpuarray.zeros(shape, "i"), axis=axis), function(np.zeros(shape, "i"), axis=axis))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: np.sort(a, kind="x"),
+        lambda a: np.sort(a, kind=3),
+        lambda a: np.sort(a, kind="stable", stable=True),
+        lambda a: np.sort(a, order="field"),
+        lambda a: np.sort(a, axis=2),
+        lambda a: a.sort(axis=1),
+        lambda a: np.sort(a[0]),
+        lambda a: a[0].sort(),
+        lambda a: np.partition(a, 7),
+        lambda a: np.partition(a, 1.0),
+        lambda a: np.partition(a, True),
+        lambda a: np.partition(a, 1, kind="quick"),
+        lambda a: np.argpartition(a, [0, 5]),
+        lambda a: np.searchsorted(a, 1, side="x"),
+        lambda a: np.searchsorted(a, 1, sorter=np.array([0])),
+        lambda a: np.searchsorted(a, 1, sorter=np.array([0.0, 1, 2])),
+        lambda a: np.searchsorted(a.reshape(1, 3), 1),
+        lambda a: np.lexsort([]),
+        lambda a: np.lexsort((a, a[:2])),
+        lambda a: np.lexsort((a,), axis=1),
+    ],
+)
+def test_errors_are_those_of_numpy(call):
+    host = np.arange(3.0)
+    with pytest.raises(Exception) as wanted:
+        # An index of an array of NumPy is a number, here an array without axes.
+        call(host)
+    with pytest.raises(type(wanted.value)):
+        call(gpuarray.to_gpu(host))
+
+
+def test_what_is_refused():
+    array = gpuarray.zeros(3, [("x", "f4")])
+    for call in gpuarray.sort, gpuarray.argsort, gpuarray.GPUArray.sort, gpuarray.unique:
+        with pytest.raises(TypeError, match="dtype"):
+            call(array)
+
+
+def test_a_stream_and_an_allocator():
+    stream, used = drv.Stream(), []
+
+    def allocator(nbytes):
+        used.append(nbytes)
+        return drv.mem_alloc(nbytes)
+
+    host = np.random.default_rng(0).normal(size=LONG).astype("f")
+    array = gpuarray.to_gpu(host)
+    got = gpuarray.sort(array, stream=stream, allocator=allocator)
+    order = array.argsort(stream=stream, allocator=allocator)
+    stream.synchronize()
+    same(got, np.sort(host))
+    same(order, np.argsort(host))
+    assert host.nbytes in used and 2 * host.nbytes in used
+
+
+# ---- several arrays
+
+
+@pytest.mark.parametrize("length", [50, LONG])
+@pytest.mark.parametrize("dtype", ["i1", "f8", "c16", [("x", "f4"), ("y", "i4"), ("z", "i4")]])
+def test_sort_by_key(dtype, length):
+    rng = np.random.default_rng(4)
+    keys, values = rng.integers(0, 99, length).astype("i"), np.zeros(length, dtype)
+    values.view(np.uint8)[:] = rng.integers(0, 99, values.nbytes)
+    order = np.argsort(keys, kind="stable")
+    got = gpuarray.sort_by_key(gpuarray.to_gpu(keys), gpuarray.to_gpu(values))
+    same(got[0], keys[order])
+    assert got[1].get().tobytes() == values[order].tobytes()
+
+
+def test_sort_by_key_moves_rows():
+    keys, values = np.array([3, 1, 2], "i"), np.arange(6.0).reshape(3, 2)
+    got = gpuarray.sort_by_key(gpuarray.to_gpu(keys), gpuarray.to_gpu(values))
+    same(got[1], values[[1, 2, 0]])
+    with pytest.raises(ValueError):
+        gpuarray.sort_by_key(gpuarray.to_gpu(keys), gpuarray.to_gpu(values[:2]))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_lexsort(axis):
+    keys = np.random.default_rng(4).integers(0, 3, (3, 20, 10)).astype("i")
+    same(np.lexsort(tuple(map(gpuarray.to_gpu, keys)), axis=axis), np.lexsort(keys, axis=axis))
+    same(gpuarray.lexsort(gpuarray.to_gpu(keys), axis=axis), np.lexsort(keys, axis=axis))
+
+
+# ---- partitions, the greatest
+
+
+@pytest.mark.parametrize("kth", [0, -1, 5, [3, 7], np.array([2])])
+def test_partition(kth):
+    host = np.random.default_rng(9).integers(0, 50, (3, 12)).astype("i")
+    array = gpuarray.to_gpu(host)
+    got, order = np.partition(array, kth, axis=1).get(), np.argpartition(array, kth, axis=1).get()
+    assert (np.take_along_axis(host, order, 1) == got).all()
+    for k in np.ravel(kth):
+        assert (got[:, k] == np.partition(host, k, axis=1)[:, k]).all()
+    assert array.partition(kth) is None
+    same(array, got)
+
+
+def greatest(host, k, largest):
+    """(values, indices) of the greatest elements of a row: NaN first, then by number, then by place."""
+    keys = host.astype(np.complex128)
+    order = np.argsort(keys, kind="stable")
+    if largest:
+        order = len(host) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
+    return host[order[:k]], order[:k]
+
+
+LONG_ROW = 1 << 18  # from here on a row is sampled
+
+
+@pytest.mark.parametrize("k, largest", [(1, True), (100, True), (100, False)])
+@pytest.mark.parametrize("case", ["spread", "few", "one", "tail", "wave", "misled", "short", "nan"])
+def test_topk(case, k, largest):
+    rng = np.random.default_rng(6)
+    host = {
+        "spread": lambda: rng.integers(-(2**31), 2**31, LONG_ROW).astype("f"),
+        "few": lambda: rng.integers(0, 3, LONG_ROW).astype("f"),
+        "one": lambda: np.zeros(LONG_ROW, "f"),
+        "tail": lambda: np.where(np.arange(LONG_ROW) % 5000 == 17, rng.normal(size=LONG_ROW), 0).astype("f"),
+        "wave": lambda: (np.arange(LONG_ROW) % 128).astype("f"),
+        "misled": lambda: np.where(np.arange(LONG_ROW) % 127, np.arange(LONG_ROW), 0).astype("f"),
+        "short": lambda: rng.integers(0, 300, 1000).astype("f"),
+        "nan": lambda: np.where(rng.random(LONG_ROW) < 0.001, np.nan, rng.normal(size=LONG_ROW)).astype("f"),
+    }[case]()
+    got = gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest)
+    values, indices = greatest(host, k, largest)
+    same(got.values, values)
+    same(got.indices, indices)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, None])
+def test_topk_along_an_axis(axis):
+    host = np.random.default_rng(8).permutation(24 * 30).reshape(4, 6, 30).astype("i")
+    got = gpuarray.topk(gpuarray.to_gpu(host), 3, axis)
+    order = np.flip(np.argsort(host, axis), axis or 0)
+    index = np.take(order, range(3), axis or 0)
+    same(got.indices, index)
+    same(got.values, np.take_along_axis(host if axis is not None else host.ravel(), index, axis or 0))
+    assert gpuarray.topk(gpuarray.to_gpu(host), 0, axis).indices.size == 0
+    for wrong in -1, 10**6:
+        with pytest.raises(ValueError, match="k is"):
+            gpuarray.topk(gpuarray.to_gpu(host), wrong, axis)
+
+
+# ---- places in sorted arrays
+
+
+@few
+@given(
+    st.sampled_from(["i", "d", "F"]),
+    st.sampled_from(["i", "d"]),
+    st.sampled_from(["left", "right"]),
+    st.booleans(),
+    st.data(),
+)
+def test_searchsorted(dtype, wanted, side, sorter, data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    host = special(rng, data.draw(st.sampled_from([0, 1, 7, 300])), dtype)
+    order = np.argsort(host, kind="stable") if sorter else None
+    host = host if sorter else np.sort(host)
+    values, there = data.draw(
+        layouts(numbers(rng, data.draw(st.sampled_from([(), (5,), (3, 4), (0,)])), wanted))
+    )
+    got = gpuarray.to_gpu(host).searchsorted(there, side, None if order is None else gpuarray.to_gpu(order))
+    same(got, np.asarray(np.searchsorted(host, values, side, order)))
+
+
+def test_a_sorter_out_of_range():
+    array = gpuarray.arange(3, dtype="f")
+    for wrong in 3, -1:
+        with pytest.raises(ValueError, match="out of range"):
+            array.searchsorted(1, sorter=np.array([0, 1, wrong]))
+
+
+def test_searchsorted_takes_what_is_on_the_host():
+    host = np.arange(0, 20, 2, dtype="f")
+    for values in (3, 4.5, [1, 2, 3], np.array([[4.0], [40]])):
+        same(np.searchsorted(gpuarray.to_gpu(host), values), np.asarray(np.searchsorted(host, values)))
