@@ -37,8 +37,8 @@ void loop_add(LoopPlan *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t 
 void loop_collapse(LoopPlan *plan);
 
 /* Whether operands lie side by side along another axis than operand 0 does, which then is the last but one:
- * who reads those in tiles of both axes reads all of them side by side. Sizes of elements are in bytes. Bit k of
- * *turned: operand k does. */
+ * who reads those in tiles of both axes reads all of them side by side. Sizes of elements are in bytes. Bit k
+ * of *turned: operand k does. */
 bool loop_tile(LoopPlan *plan, const ptrdiff_t *sizes, uint64_t *turned);
 
 /* Division of 0 <= x < 2^31 by a constant d > 0: (umulhi(x, factor) + x) >> shift. */

@@ -1,7 +1,9 @@
-/* What a call of a user's kernel has in common with the calls that need the same launch: the context, the number
- * of arguments and, of each array, dtype, shape and strides. As bytes, which are made and found quickly.
+/* What a call of a user's kernel has in common with the calls that need the same launch: the context, the
+ * number of arguments and, of each array, dtype, shape and strides. As bytes, which are made and found
+ * quickly.
  *
- * Context and dtypes are told by their addresses: who remembers something by a key keeps them alive. */
+ * Context and dtypes are told by their addresses: who remembers something by a key keeps them alive.
+ */
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/gpuarray/gpuarray.h"
@@ -10,10 +12,12 @@
 
 enum { WORDS = 64 }; /* of a key that needs no memory of its own while it is made */
 
-/* Vectors of so many bytes are the longest that kernels load: where in such a one an array begins may count. */
+/* Vectors of so many bytes are the longest that kernels load: where in such a one an array begins may count.
+ */
 enum { ALIGNMENT = 16 };
 
-/* Words that describe an array: 0 for what needs a closer look, as it is no GPUArray or may not be written to. */
+/* Words that describe an array: 0 for what needs a closer look, as it is no GPUArray or may not be written
+ * to. */
 static Py_ssize_t words_of(ModuleState *state, PyObject *object)
 {
     if (!gpuarray_check(state, object) || gpuarray_cast(object)->read_only || !gpuarray_cast(object)->dtype)

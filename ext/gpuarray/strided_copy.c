@@ -1,11 +1,12 @@
-/* Elements are moved as integers of their size, or as bytes: their bits stay, and all dtypes of one size have one
- * kernel, which is that of the elementwise operation "copy". */
+/* Elements are moved as integers of their size, or as bytes: their bits stay, and all dtypes of one size have
+ * one kernel, which is that of the elementwise operation "copy". */
 #include "ext/gpuarray/strided_copy.h"
 
 #include "ext/gpuarray/elementwise.h"
 #include "ext/numpy_api.h"
 
-/* As what the elements are moved, a new reference. NULL without an exception when kernels have no such type. */
+/* As what the elements are moved, a new reference. NULL without an exception when kernels have no such type.
+ */
 static PyArray_Descr *moved_as(PyArray_Descr *dtype)
 {
     switch (PyDataType_ELSIZE(dtype)) {

@@ -1,5 +1,5 @@
-/* Transfers of whole arrays. Equal packed layouts are one copy; layouts that differ become pitched copies where
- * few do. Otherwise a kernel rearranges on the device, and between device and host the host does. */
+/* Transfers of whole arrays. Equal packed layouts are one copy; layouts that differ become pitched copies
+ * where few do. Otherwise a kernel rearranges on the device, and between device and host the host does. */
 #include "ext/gpuarray/transfer.h"
 
 #include "ext/gpuarray/strided_copy.h"
