@@ -33,11 +33,12 @@ def _build(parameters: str, body: str, arguments: str):
 
 @context_dependent_memoize
 def numbers(element: str, vector: int):
-    """Function(in, count, chunk, used, counts, greatest)."""
+    """Function(in, count, chunk, used, counts, extremes)."""
     return _build(
-        f"const char *in, index_t count, index_t chunk, int used, {_COUNTS}, unsigned long long *greatest",
-        f"count_numbers<{element}, {vector}, {NUMBERS}>(in, count, chunk, used, counts, greatest)",
-        "PqqiPP",
+        "const char *in, index_t count, index_t chunk, unsigned used, "
+        f"{_COUNTS}, unsigned long long *extremes",
+        f"count_numbers<{element}, {vector}, {NUMBERS}>(in, count, chunk, used, counts, extremes)",
+        "PqqIPP",
     )
 
 
