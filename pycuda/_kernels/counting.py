@@ -12,6 +12,7 @@ from pycuda.tools import context_dependent_memoize
 THREADS = 256
 NUMBERS = 4096  # bins of a block for numbers
 _CHUNK, _CHUNKS = 1 << 15, 1 << 12  # elements of a block, at least; blocks, at most
+_STEP = 1 << 14  # elements that a block loads at once, at most
 _ROOMS = (256, 2048)  # bins of a block between edges
 LARGEST = _ROOMS[-1]
 _LARGEST_GRID = 1 << 16
@@ -135,7 +136,7 @@ def room(bins: int) -> int:
 
 def chunk(count: int) -> tuple[int, int]:
     """(blocks, elements of each)."""
-    size = max(_CHUNK, ceil_div(ceil_div(count, _CHUNKS), 16) * 16)
+    size = max(_CHUNK, ceil_div(ceil_div(count, _CHUNKS), _STEP) * _STEP)
     return ceil_div(count, size), size
 
 

@@ -32,6 +32,12 @@ __device__ __forceinline__ void for_elements(const char *in, index_t count, inde
 #pragma unroll
         for (int k = 0; k < COUNT_LOADS; k++) body(loaded[k]);
     }
+#pragma unroll 1
+    for (; at + V <= end; at += COUNT_THREADS * V) {
+        Bunch<T, V> loaded;
+        load_packed<V>(loaded.items, reinterpret_cast<const char *>(elements + at));
+        body(loaded);
+    }
     for (; at < end; at += COUNT_THREADS * V)
 #pragma unroll 1
         for (int v = 0; v < V && at + v < end; v++) body(Bunch<T, 1>{{elements[at + v]}});

@@ -61,6 +61,13 @@ __device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys
 #pragma unroll
             for (int v = 0; v < V; v++) count_digits<Order, PASSES>(counters, loaded[k][v], passes);
     }
+#pragma unroll 1
+    for (; at + V <= end; at += COUNT_THREADS * V) {
+        alignas(16) Raw loaded[V];
+        load_packed<V>(loaded, reinterpret_cast<const char *>(keys + at));
+#pragma unroll
+        for (int v = 0; v < V; v++) count_digits<Order, PASSES>(counters, loaded[v], passes);
+    }
     for (; at < end; at += COUNT_THREADS * V)
 #pragma unroll 1
         for (int v = 0; v < V && at + v < end; v++)
