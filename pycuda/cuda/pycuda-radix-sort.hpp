@@ -304,8 +304,8 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) sorted[rank[k]] = key[k];
         if (thread < DIGITS) {
-            const Count earlier = look_back<Count>(states + thread, number, place, own);
             const Count start = starts[(row * plan.passes + plan.pass) * DIGITS + thread];
+            const Count earlier = look_back<Count>(states + thread, number, place, own);
             shared.targets[thread] = (Count)(row * plan.length) + start + earlier - before;
         }
         __syncthreads();
