@@ -67,10 +67,10 @@ def _count_numbers(x, stream, allocator):
     kernels.numbers(elements.stored(x.dtype), _vector(x)).prepared_async_call(
         (blocks, 1), _BLOCK, stream, x, x.size, chunk, kernels.NUMBERS, counts, counts[kernels.NUMBERS :]
     )
-    end, negative = counts[kernels.NUMBERS :].get(stream=stream)
+    greatest, negative = counts[kernels.NUMBERS :].get(stream=stream).view(np.uint64)
     if negative:
         raise ValueError("'list' argument must have no negative elements")
-    return counts[: kernels.NUMBERS], int(end)
+    return counts[: kernels.NUMBERS], int(greatest) + 1
 
 
 def bincount(x, /, weights=None, minlength=0, *, stream=None, allocator=None) -> GPUArray:

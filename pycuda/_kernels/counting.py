@@ -12,6 +12,7 @@ from pycuda.tools import context_dependent_memoize
 THREADS = 256
 NUMBERS = 4096  # bins of a block for numbers
 _CHUNK, _CHUNKS = 1 << 15, 1 << 12  # elements of a block, at least; blocks, at most
+_STEP = 1 << 14  # elements that a block loads at once, at most
 _ROOMS = (256, 2048)  # bins of a block between edges
 LARGEST = _ROOMS[-1]
 _LARGEST_GRID = 1 << 16
@@ -33,11 +34,12 @@ def _build(parameters: str, body: str, arguments: str):
 
 @context_dependent_memoize
 def numbers(element: str, vector: int):
-    """Function(in, count, chunk, used, counts, greatest)."""
+    """Function(in, count, chunk, used, counts, extremes)."""
     return _build(
-        f"const char *in, index_t count, index_t chunk, int used, {_COUNTS}, unsigned long long *greatest",
-        f"count_numbers<{element}, {vector}, {NUMBERS}>(in, count, chunk, used, counts, greatest)",
-        "PqqiPP",
+        "const char *in, index_t count, index_t chunk, unsigned used, "
+        f"{_COUNTS}, unsigned long long *extremes",
+        f"count_numbers<{element}, {vector}, {NUMBERS}>(in, count, chunk, used, counts, extremes)",
+        "PqqIPP",
     )
 
 
@@ -134,7 +136,7 @@ def room(bins: int) -> int:
 
 def chunk(count: int) -> tuple[int, int]:
     """(blocks, elements of each)."""
-    size = max(_CHUNK, ceil_div(ceil_div(count, _CHUNKS), 16) * 16)
+    size = max(_CHUNK, ceil_div(ceil_div(count, _CHUNKS), _STEP) * _STEP)
     return ceil_div(count, size), size
 
 

@@ -20,10 +20,7 @@ DIGITS, COUNT_THREADS = 256, 256  # pycuda-radix-sort.hpp
 PASS_THREADS = 384
 _ITEMS = {1: 23, 2: 23, 4: 23, 8: 11, 16: 5}  # of a thread, by the bytes of what is moved
 _FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}  # for rows of few tiles
-_CHUNK, _CHUNKS = (
-    1 << 14,
-    1 << 11,
-)  # keys that a block counts, at least; blocks that count, at most, for one row
+_CHUNK, _CHUNKS = 1 << 14, 1 << 11  # a block counts a multiple of so many keys; so many blocks at most
 
 SEARCH_THREADS = 256
 _LARGEST_GRID = (1 << 31) - 1
@@ -152,7 +149,7 @@ def raw_value(dtype) -> str:
 def chunks(count: int, length: int, itemsize: int) -> tuple[int, int]:
     """(blocks that count a row, keys of each)."""
     most = max(_CHUNKS // count, 1)
-    chunk = max(_CHUNK, ceil_div(ceil_div(length, most), 16) * 16)
+    chunk = ceil_div(ceil_div(length, most), _CHUNK) * _CHUNK
     return ceil_div(length, chunk), chunk
 
 

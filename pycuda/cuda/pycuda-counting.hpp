@@ -11,7 +11,12 @@ namespace pycuda {
 
 enum { COUNT_THREADS = 256, COUNT_LOADS = 4 };
 
-// body(element) for those of a block, V loaded at a time.
+template <class T, int N> struct Bunch {
+    alignas(N * sizeof(T) > 16 ? 16 : N * sizeof(T)) T items[N];
+    static constexpr int count = N;
+};
+
+// body(bunch) for all elements of a block, V of them together or single ones.
 template <class T, int V, class Body>
 __device__ __forceinline__ void for_elements(const char *in, index_t count, index_t chunk, Body body)
 {
@@ -19,18 +24,23 @@ __device__ __forceinline__ void for_elements(const char *in, index_t count, inde
     const T *const elements = reinterpret_cast<const T *>(in);
     index_t at = begin + threadIdx.x * V;
     for (; at + (COUNT_LOADS - 1) * COUNT_THREADS * V + V <= end; at += COUNT_LOADS * COUNT_THREADS * V) {
-        alignas(16) T loaded[COUNT_LOADS][V];
+        Bunch<T, V> loaded[COUNT_LOADS];
 #pragma unroll
         for (int k = 0; k < COUNT_LOADS; k++)
-            load_packed<V>(loaded[k], reinterpret_cast<const char *>(elements + at + k * COUNT_THREADS * V));
+            load_packed<V>(loaded[k].items,
+                           reinterpret_cast<const char *>(elements + at + k * COUNT_THREADS * V));
 #pragma unroll
-        for (int k = 0; k < COUNT_LOADS; k++)
-#pragma unroll
-            for (int v = 0; v < V; v++) body(loaded[k][v]);
+        for (int k = 0; k < COUNT_LOADS; k++) body(loaded[k]);
+    }
+#pragma unroll 1
+    for (; at + V <= end; at += COUNT_THREADS * V) {
+        Bunch<T, V> loaded;
+        load_packed<V>(loaded.items, reinterpret_cast<const char *>(elements + at));
+        body(loaded);
     }
     for (; at < end; at += COUNT_THREADS * V)
 #pragma unroll 1
-        for (int v = 0; v < V && at + v < end; v++) body(elements[at + v]);
+        for (int v = 0; v < V && at + v < end; v++) body(Bunch<T, 1>{{elements[at + v]}});
 }
 
 __device__ __forceinline__ void clear_bins(unsigned *bins, int used)
@@ -48,45 +58,51 @@ __device__ __forceinline__ void add_bins(const unsigned *bins, unsigned long lon
 
 // ---- bins by number
 
-template <class T> __device__ __forceinline__ bool below_zero(const T &x) { return x < T(0); }
-__device__ __forceinline__ bool below_zero(bool) { return false; }
-__device__ __forceinline__ bool below_zero(unsigned char) { return false; }
-__device__ __forceinline__ bool below_zero(unsigned short) { return false; }
-__device__ __forceinline__ bool below_zero(unsigned) { return false; }
-__device__ __forceinline__ bool below_zero(unsigned long long) { return false; }
+template <class X> struct Extremes {
+    X most, least; // beside 0
+    __device__ __forceinline__ void add(X x)
+    {
+        most = x > most ? x : most;
+        least = x < least ? x : least;
+    }
+};
 
-// Numbers below `used` are counted. greatest[0] gets the greatest number plus 1, greatest[1] whether one is
-// negative.
+__device__ __forceinline__ unsigned positive(int x) { return (unsigned)x; }
+__device__ __forceinline__ unsigned positive(unsigned x) { return x; }
+__device__ __forceinline__ unsigned long long positive(long long x) { return (unsigned long long)x; }
+__device__ __forceinline__ unsigned long long positive(unsigned long long x) { return x; }
+
+// Numbers below `used` are counted; bins[used] gets the rest. extremes[0] becomes the greatest number,
+// extremes[1] whether one is negative.
 template <class T, int V, int BINS>
-__device__ __forceinline__ void count_numbers(const char *in, index_t count, index_t chunk, int used,
-                                              unsigned long long *counts, unsigned long long *greatest)
+__device__ __forceinline__ void count_numbers(const char *in, index_t count, index_t chunk, unsigned used,
+                                              unsigned long long *counts, unsigned long long *extremes)
 {
-    __shared__ unsigned bins[BINS];
+    typedef decltype(value(T()) + 0) Number; // what C++ computes with
+    __shared__ unsigned bins[BINS + 1];
     __shared__ unsigned long long most;
     __shared__ int negative;
     if (threadIdx.x == 0) {
         most = 0;
         negative = 0;
     }
-    clear_bins(bins, used);
-    unsigned long long end = 0;
-    bool wrong = false;
-    for_elements<T, V>(in, count, chunk, [&](const T &element) {
-        const auto x = value(element);
-        const unsigned long long number = (unsigned long long)x;
-        if (below_zero(x)) {
-            wrong = true;
-        } else {
-            end = max(end, number + 1);
-            if (number < (unsigned long long)used) atomicAdd(bins + number, 1u);
+    clear_bins(bins, used + 1);
+    Extremes<Number> extreme = {0, 0};
+    for_elements<T, V>(in, count, chunk, [&](const auto &bunch) {
+#pragma unroll
+        for (int k = 0; k < bunch.count; k++) {
+            const Number x = value(bunch.items[k]);
+            extreme.add(x);
+            const auto number = positive(x);
+            atomicAdd(bins + (number < used ? (unsigned)number : used), 1u);
         }
     });
-    if (wrong) negative = 1;
-    atomicMax(&most, end);
+    if (extreme.least != 0) negative = 1;
+    atomicMax(&most, (unsigned long long)extreme.most);
     add_bins(bins, counts, used);
     if (threadIdx.x == 0) {
-        atomicMax(greatest, most);
-        if (negative) greatest[1] = 1;
+        atomicMax(extremes, most);
+        if (negative) extremes[1] = 1;
     }
 }
 
@@ -108,10 +124,10 @@ __device__ __forceinline__ void count_many(const char *in, index_t count, unsign
 
 // ---- bins by edges
 
-// Edges of C; bin i holds edges[i] <= x < edges[i + 1], the last one also its upper edge. -1 for no bin.
+// Edges of C; bin i holds edges[i] <= x < edges[i + 1], the last one also its upper edge. `bins` for no bin.
 template <class C> __device__ __forceinline__ int bin_of(const C *edges, int bins, C x)
 {
-    if (!(x >= edges[0] && x <= edges[bins])) return -1;
+    if (!(x >= edges[0] && x <= edges[bins])) return bins;
     int low = 0, high = bins;
     while (high - low > 1) {
         const int middle = (low + high) / 2;
@@ -123,53 +139,71 @@ template <class C> __device__ __forceinline__ int bin_of(const C *edges, int bin
     return low;
 }
 
-// The same where edges are as far apart from each other, but for rounding: one of them is looked at only
-// where x is near it. `near` bounds what is rounded, in bins.
-template <class C>
-__device__ __forceinline__ int even_bin_of(const C *edges, int bins, C x, C first, C last, C scale, C near)
-{
-    if (!(x >= first && x <= last)) return -1;
-    const C place = (x - first) * scale;
-    int bin = min(max((int)place, 0), bins - 1);
-    const C inside = place - C(bin);
-    if (inside >= near && inside <= C(1) - near) return bin;
-    while (bin > 0 && x < edges[bin]) bin--;
-    while (bin < bins - 1 && x >= edges[bin + 1]) bin++;
-    return bin;
-}
-
+// Edges that are as far apart from each other, but for rounding, which `near` bounds in bins.
 template <class C> struct Even {
     C first, last, scale, near;
 };
 
-// EVEN: by even.scale, otherwise by search. Edges and bins are in shared memory, up to LARGEST bins.
+// Counts a bunch, without looking at the edges unless an element is near one.
+template <class C, class T, int N>
+__device__ __forceinline__ void count_evenly(unsigned *counted, const C *edges, int bins, const Even<C> &even,
+                                             const Bunch<T, N> &bunch)
+{
+    bool doubt = false;
+    int found[N];
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        const C x = C(value(bunch.items[k])), place = (x - even.first) * even.scale;
+        const bool inside = x >= even.first && x <= even.last;
+        const int bin = min((int)place, bins - 1);
+        const C rest = place - C(bin);
+        doubt |= inside && !(rest >= even.near && rest <= C(1) - even.near);
+        found[k] = inside ? bin : bins;
+    }
+    if (!doubt) {
+#pragma unroll
+        for (int k = 0; k < N; k++) atomicAdd(counted + found[k], 1u);
+        return;
+    }
+#pragma unroll 1
+    for (int k = 0; k < N; k++) {
+        T item = bunch.items[0]; // an index that is no constant would put them all into local memory
+#pragma unroll
+        for (int other = 1; other < N; other++)
+            if (k == other) item = bunch.items[other];
+        atomicAdd(counted + bin_of(edges, bins, C(value(item))), 1u);
+    }
+}
+
+// EVEN: by the width of bins, otherwise by search. Edges and bins are in shared memory, up to LARGEST bins.
 template <class T, class C, int V, int LARGEST, bool EVEN>
 __device__ __forceinline__ void count_between(const char *in, index_t count, index_t chunk, const C *edges,
                                               int bins, const Even<C> &even, unsigned long long *counts)
 {
-    __shared__ unsigned counted[LARGEST];
+    __shared__ unsigned counted[LARGEST + 1];
     __shared__ C near_edges[LARGEST + 1];
     for (int k = threadIdx.x; k <= bins; k += COUNT_THREADS) near_edges[k] = edges[k];
-    clear_bins(counted, bins);
-    for_elements<T, V>(in, count, chunk, [&](const T &element) {
-        const C x = C(value(element));
-        const int bin = EVEN ? even_bin_of(near_edges, bins, x, even.first, even.last, even.scale, even.near)
-                             : bin_of(near_edges, bins, x);
-        if (bin >= 0) atomicAdd(counted + bin, 1u);
+    clear_bins(counted, bins + 1);
+    for_elements<T, V>(in, count, chunk, [&](const auto &bunch) {
+        if (EVEN) {
+            count_evenly(counted, near_edges, bins, even, bunch);
+        } else {
+#pragma unroll
+            for (int k = 0; k < bunch.count; k++)
+                atomicAdd(counted + bin_of(near_edges, bins, C(value(bunch.items[k]))), 1u);
+        }
     });
     add_bins(counted, counts, bins);
 }
 
-// The bins of all elements, -1 as `bins`.
+// The bins of all elements.
 template <class T, class C>
 __device__ __forceinline__ void bins_of(const char *in, index_t count, const C *edges, int bins,
                                         unsigned *out)
 {
     const index_t stride = (index_t)gridDim.x * blockDim.x;
-    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
-        const int bin = bin_of(edges, bins, C(value(reinterpret_cast<const T *>(in)[i])));
-        out[i] = bin < 0 ? bins : bin;
-    }
+    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+        out[i] = bin_of(edges, bins, C(value(reinterpret_cast<const T *>(in)[i])));
 }
 
 // ---- sums of bins: weights sorted by bin, keys beside them. Grid: some blocks, each of which takes bins.

@@ -61,6 +61,13 @@ __device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys
 #pragma unroll
             for (int v = 0; v < V; v++) count_digits<Order, PASSES>(counters, loaded[k][v], passes);
     }
+#pragma unroll 1
+    for (; at + V <= end; at += COUNT_THREADS * V) {
+        alignas(16) Raw loaded[V];
+        load_packed<V>(loaded, reinterpret_cast<const char *>(keys + at));
+#pragma unroll
+        for (int v = 0; v < V; v++) count_digits<Order, PASSES>(counters, loaded[v], passes);
+    }
     for (; at < end; at += COUNT_THREADS * V)
 #pragma unroll 1
         for (int v = 0; v < V && at + v < end; v++)
@@ -297,8 +304,8 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) sorted[rank[k]] = key[k];
         if (thread < DIGITS) {
-            const Count earlier = look_back<Count>(states + thread, number, place, own);
             const Count start = starts[(row * plan.passes + plan.pass) * DIGITS + thread];
+            const Count earlier = look_back<Count>(states + thread, number, place, own);
             shared.targets[thread] = (Count)(row * plan.length) + start + earlier - before;
         }
         __syncthreads();
