@@ -9,6 +9,7 @@ Python, and where there is gdb of the driver. One seed again: python tests/soak/
 
 import argparse
 import concurrent.futures
+import math
 import os
 import shutil
 import signal
@@ -105,15 +106,20 @@ def seed_range(text):
     return range(int(first), int(last)) if last else range(int(first), int(first) + 1)
 
 
-def run_seeds(seeds, jobs, timeout, tell=lambda result: None):
-    """The results of all, in the order in which they come."""
+def run_seeds(seeds, jobs, timeout, tell=lambda result: None, seconds=math.inf):
+    """The results of all that begin within so many seconds, in the order in which they come."""
     warm_up(300)
-    results = []
+    results, end = [], time.monotonic() + seconds
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(run_seed, seed, timeout) for seed in seeds]
+        futures = [
+            pool.submit(lambda seed: run_seed(seed, timeout) if time.monotonic() < end else None, seed)
+            for seed in seeds
+        ]
         for future in concurrent.futures.as_completed(futures):
-            results.append(future.result())
-            tell(results[-1])
+            result = future.result()
+            if result:
+                results.append(result)
+                tell(result)
     return results
 
 
@@ -130,11 +136,12 @@ def main():
     parser.add_argument("--seeds", type=seed_range, default=range(0, 300), help="FIRST:LAST, or one")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at once")
     parser.add_argument("--timeout", type=float, default=60, help="seconds that a program may take")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after these no program is begun")
     parser.add_argument("--brief", action="store_true", help="no details of failures")
     given = parser.parse_args()
     started = time.monotonic()
     results = run_seeds(
-        given.seeds, given.jobs, given.timeout, (lambda result: None) if given.brief else show
+        given.seeds, given.jobs, given.timeout, (lambda result: None) if given.brief else show, given.seconds
     )
     failed = sorted(result for result in results if result[1])
     for kind, count in Counter(kind for _, kind, _, _ in failed).most_common():
