@@ -65,7 +65,8 @@ CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *ou
     return result;
 }
 
-void device_memory_format(size_t size, char *text, size_t text_size)
+/* "1.5 GiB", "12 bytes" */
+static void format_size(size_t size, char *text, size_t text_size)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)size / 1024;
@@ -85,10 +86,10 @@ PyObject *device_memory_raise(ModuleState *state, CUresult result, const char *r
     CUresult known;
     if (result != CUDA_ERROR_OUT_OF_MEMORY || PyErr_Occurred())
         return raise_driver(state, result, routine, NULL);
-    device_memory_format(size, asked, sizeof asked);
+    format_size(size, asked, sizeof asked);
     CALL_NEAR(state, known, driver.cuMemGetInfo(&free_size, &total));
     if (known != CUDA_SUCCESS) return raise_driver(state, result, routine, "%s asked", asked);
-    device_memory_format(free_size, free_text, sizeof free_text);
+    format_size(free_size, free_text, sizeof free_text);
     return raise_driver(state, result, routine, "%s asked, %s free", asked, free_text);
 }
 

@@ -46,9 +46,6 @@ int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *o
 CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out);
 PyObject *device_memory_raise(ModuleState *state, CUresult result, const char *routine, size_t size);
 
-/* "1.5 GiB", "12 bytes" */
-void device_memory_format(size_t size, char *text, size_t text_size);
-
 /* Collects garbage and lets go of what finished work kept. */
 void device_memory_collect(ModuleState *state);
 

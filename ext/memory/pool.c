@@ -1,8 +1,5 @@
-/* What all kinds of memory pools share: life, blocks, what is done when memory is short. */
+/* What both kinds of memory pools share: life, shortage, statistics. */
 #include "ext/memory/pool.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
@@ -55,17 +52,10 @@ static MemoryPool *next_pool(ModuleState *state, MemoryPool *before)
 
 /* ---- Life ---- */
 
-/* core/settings.def has the row. */
-static bool is_switched_off(void)
-{
-    const char *text = getenv("PYCUDA_POOL");
-    return text && strcmp(text, "0") == 0;
-}
-
-MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form)
+MemoryPool *memory_pool_new(ContextObject *context, const PoolSource *source, unsigned flags, unsigned bits)
 {
     MemoryPool *pool = PyMem_RawCalloc(1, sizeof *pool);
-    if (!pool || !pool_init(&pool->core, form->source, form->flags, form->bits)) {
+    if (!pool || !pool_init(&pool->core, source, flags, bits)) {
         PyMem_RawFree(pool);
         PyErr_NoMemory();
         return NULL;
@@ -73,9 +63,6 @@ MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form)
     atomic_init(&pool->references, 1);
     pool->state = context->state;
     pool->context = context;
-    pool->core.driver_pool = form->driver_pool;
-    pool->resource = Py_XNewRef(form->resource);
-    if (is_switched_off()) pool_pass_through(&pool->core);
     link_pool(pool);
     return pool;
 }
@@ -86,7 +73,9 @@ void memory_pool_hold(MemoryPool *pool)
     atomic_fetch_add(&pool->references, 1);
 }
 
-void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver))
+/* how: an IN_CALL function. In a forked child the lock may be held for ever: what is in the pool
+ * stays. */
+static void release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver))
 {
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
@@ -99,23 +88,12 @@ void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_dri
     }
 }
 
-void memory_pool_trim(MemoryPool *pool, size_t keep)
-{
-    ContextScope scope;
-    CUresult result;
-    if (!context_enter(pool->context, &scope)) return;
-    CALL_UNLOCKED(result, pool_trim_to(&pool->core, keep));
-    context_leave(&scope);
-    report_driver(pool->state, result, pool->core.source->release_name);
-}
-
 static void end_if_last(MemoryPool *pool)
 {
     if (atomic_fetch_sub(&pool->references, 1) != 1) return;
     if (pool->counted) LIVE_LESS(pool->state, MemoryPool);
     unlink_pool(pool);
-    memory_pool_release(pool, pool_clear);
-    Py_XDECREF(pool->resource);
+    release(pool, pool_clear);
     PyMem_RawFree(pool);
 }
 
@@ -128,13 +106,12 @@ void memory_pool_drop(MemoryPool *pool)
 
 void memory_pool_leave(MemoryPool *pool)
 {
-    if (!pool->counted) memory_pool_release(pool, pool_stop);
+    release(pool, pool_stop);
     end_if_last(pool);
 }
 
-int pool_read_bits(PyObject *value, unsigned *bits)
+static int read_bits(PyObject *value, unsigned *bits)
 {
-    *bits = POOL_DEFAULT_BITS;
     if (convert_unsigned(value, "leading_bits_in_bin_id", bits) < 0) return -1;
     if (*bits <= POOL_MAX_BITS) return 0;
     PyErr_Format(PyExc_ValueError, "leading_bits_in_bin_id is %u: it may be at most %d", *bits,
@@ -142,12 +119,14 @@ int pool_read_bits(PyObject *value, unsigned *bits)
     return -1;
 }
 
-int pool_start(PyObject *self, const PoolForm *form)
+int pool_start(PyObject *self, const PoolSource *source, unsigned flags, PyObject *given_bits)
 {
+    unsigned bits = POOL_DEFAULT_BITS;
+    if (read_bits(given_bits, &bits) < 0) return -1;
     MemoryPool *before = pool_cast(self)->pool;
     ContextObject *context = context_hold_current(state_of_type(Py_TYPE(self)));
     if (!context) return -1;
-    MemoryPool *pool = memory_pool_new(context, form);
+    MemoryPool *pool = memory_pool_new(context, source, flags, bits);
     if (!pool) {
         context_drop(context);
         return -1;
@@ -157,6 +136,25 @@ int pool_start(PyObject *self, const PoolForm *form)
     pool_cast(self)->pool = pool;
     if (before) memory_pool_drop(before);
     return 0;
+}
+
+MemoryPool *pool_of(PyObject *self)
+{
+    MemoryPool *pool = pool_cast(self)->pool;
+    if (!pool)
+        raise_logic(state_of_type(Py_TYPE(self)), "%s.__init__ was not called", Py_TYPE(self)->tp_name);
+    return pool;
+}
+
+static void pool_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    MemoryPool *pool = pool_cast(self)->pool;
+    if (pool_cast(self)->weak_references) PyObject_ClearWeakRefs(self);
+    if (pool && deferred_dealloc(pool->state, pool_dealloc, self)) return;
+    if (pool) memory_pool_drop(pool);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
 }
 
 /* ---- Blocks ---- */
@@ -171,16 +169,12 @@ int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out)
     return -1;
 }
 
-/* in_order: after the work on the block's stream, which is all. Else after all work of the context, for which
- * the driver waits when it frees memory that is not ordered. */
-static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
+void memory_pool_discard(MemoryPool *pool, PoolBlock *block)
 {
     ContextScope scope;
     CUresult result;
     if (context_enter(pool->context, &scope)) {
-        if (!in_order && pool->core.source->ordered) CALL_UNLOCKED(result, driver.cuCtxSynchronize());
-        if (pool->resource) external_memory_give(pool, block);
-        CALL_UNLOCKED(result, pool_drop(&pool->core, block, !pool->resource));
+        CALL_UNLOCKED(result, pool_drop(&pool->core, block, true));
         context_leave(&scope);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!context_forked()) {
@@ -188,12 +182,10 @@ static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
     }
 }
 
-void memory_pool_discard(MemoryPool *pool, PoolBlock *block) { drop_block(pool, block, false); }
-
 void memory_pool_give(MemoryPool *pool, PoolBlock *block)
 {
     if (context_forked() || pool_put(&pool->core, block)) return;
-    drop_block(pool, block, true);
+    memory_pool_discard(pool, block);
 }
 
 /* A held block, after its last work. The context is current. NULL with an exception when that failed, without
@@ -217,7 +209,8 @@ static CUresult add_block(MemoryPool *pool, size_t size, CUstream stream, PoolBl
     return result;
 }
 
-void memory_pools_release_held(ModuleState *state, CUdevice device)
+/* All that the pools of this device hold goes back to the driver. */
+static void release_all_held(ModuleState *state, CUdevice device)
 {
     ContextScope scope;
     CUresult result;
@@ -229,8 +222,8 @@ void memory_pools_release_held(ModuleState *state, CUdevice device)
     }
 }
 
-/* Gives back step by step, until the driver has enough again or the limit allows it. */
-static CUresult add_after_release(MemoryPool *pool, size_t size, CUstream stream, PoolBlock **block)
+/* Gives back step by step, until the driver has enough again. */
+static CUresult add_after_shortage(MemoryPool *pool, size_t size, CUstream stream, PoolBlock **block)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY, released;
     bool found = true;
@@ -239,36 +232,18 @@ static CUresult add_after_release(MemoryPool *pool, size_t size, CUstream stream
         report_driver(pool->state, released, pool->core.source->release_name);
         if (found) result = add_block(pool, size, stream, block);
     }
-    return result;
-}
-
-static CUresult add_after_shortage(MemoryPool *pool, size_t size, CUstream stream, PoolBlock **block)
-{
-    CUresult result = add_after_release(pool, size, stream, block);
-    if (result != CUDA_ERROR_OUT_OF_MEMORY || pool_is_beyond_limit(&pool->core, size)) return result;
-    memory_pools_release_held(pool->state, pool->context->device);
+    if (result != CUDA_ERROR_OUT_OF_MEMORY) return result;
+    release_all_held(pool->state, pool->context->device);
     return add_block(pool, size, stream, block);
 }
 
-static void raise_beyond_limit(MemoryPool *pool, const char *routine, size_t size)
-{
-    char asked[32], used[32], limit[32];
-    device_memory_format(size, asked, sizeof asked);
-    device_memory_format(pool_statistics(&pool->core).managed_bytes, used, sizeof used);
-    device_memory_format(pool_get_limit(&pool->core), limit, sizeof limit);
-    raise_driver(pool->state, CUDA_ERROR_OUT_OF_MEMORY, routine,
-                 "%s asked, %s of the pool's limit of %s in use", asked, used, limit);
-}
-
-PoolBlock *memory_pool_raise_shortage(MemoryPool *pool, CUresult result, size_t size)
+static PoolBlock *raise_shortage(MemoryPool *pool, CUresult result, size_t size)
 {
     static const char routine[] = "memory_pool::allocate";
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && pool_is_beyond_limit(&pool->core, size))
-        raise_beyond_limit(pool, routine, size);
-    else if (pool->core.source == &pool_host_memory)
-        raise_driver(pool->state, result, routine, "%zu bytes asked", size);
-    else
+    if (pool->core.source == &pool_device_memory)
         device_memory_raise(pool->state, result, routine, size);
+    else
+        raise_driver(pool->state, result, routine, "%zu bytes asked", size);
     return NULL;
 }
 
@@ -277,15 +252,13 @@ static PoolBlock *allocate_new(MemoryPool *pool, size_t size, CUstream stream)
 {
     PoolBlock *block = NULL;
     CUresult result = add_block(pool, size, stream, &block);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && pool_is_beyond_limit(&pool->core, size))
-        result = add_after_release(pool, size, stream, &block);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_collect(pool->state);
         block = take_after(pool, size, stream);
         if (block || PyErr_Occurred()) return block;
         result = add_after_shortage(pool, size, stream, &block);
     }
-    return result == CUDA_SUCCESS ? block : memory_pool_raise_shortage(pool, result, size);
+    return result == CUDA_SUCCESS ? block : raise_shortage(pool, result, size);
 }
 
 /* What needs the driver: a block of another stream, or a new one. */
@@ -295,8 +268,7 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
     if (!context_enter(pool->context, &scope))
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "memory_pool::allocate",
                                          "the context of the pool cannot be made current");
-    PoolBlock *block =
-        pool->resource ? external_memory_allocate(pool, size, stream) : take_after(pool, size, stream);
+    PoolBlock *block = take_after(pool, size, stream);
     if (!block && !PyErr_Occurred()) block = allocate_new(pool, size, stream);
     context_leave(&scope);
     return block;
@@ -322,7 +294,7 @@ static void give_back(ModuleState *state)
     CUdevice device;
     CUresult result;
     CALL_NEAR(state, result, driver.cuCtxGetDevice(&device));
-    if (result == CUDA_SUCCESS) memory_pools_release_held(state, device);
+    if (result == CUDA_SUCCESS) release_all_held(state, device);
 }
 
 void memory_pools_stream_gone(ModuleState *state, const ContextObject *context, CUstream stream)
@@ -334,7 +306,139 @@ void memory_pools_stream_gone(ModuleState *state, const ContextObject *context, 
     (void)result; /* never fails */
 }
 
-int pool_setup(PyObject *Py_UNUSED(module), ModuleState *state)
+/* ---- Methods ---- */
+
+/* What waits for reuse, by an IN_CALL function. */
+static PyObject *release_held(PyObject *self, CUresult (*how)(Pool *, bool with_driver))
 {
-    return device_memory_on_shortage(state, give_back);
+    MemoryPool *pool = pool_of(self);
+    if (!pool || host_function_refuses(pool->state, pool->core.source->release_name)) return NULL;
+    release(pool, how);
+    Py_RETURN_NONE;
+}
+
+static PyObject *pool_free_held(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return release_held(self, pool_release_held);
+}
+
+static PyObject *pool_stop_holding(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return release_held(self, pool_stop);
+}
+
+static PyObject *pool_get_bin_number(PyObject *self, PyObject *value)
+{
+    const MemoryPool *pool = pool_of(self);
+    size_t size = 0;
+    if (!pool || convert_size(value, "size", &size) < 0) return NULL;
+    return PyLong_FromUnsignedLong(pool_bin_number(pool->core.bits, size));
+}
+
+static PyObject *pool_get_alloc_size(PyObject *self, PyObject *value)
+{
+    const MemoryPool *pool = pool_of(self);
+    unsigned bin = 0;
+    if (!pool || convert_unsigned(value, "bin", &bin) < 0) return NULL;
+    if (bin < pool_bin_count(pool->core.bits))
+        return PyLong_FromSize_t(pool_alloc_size(pool->core.bits, bin));
+    return PyErr_Format(PyExc_ValueError, "bin is %u: this pool has %u bins", bin,
+                        pool_bin_count(pool->core.bits));
+}
+
+static PyObject *pool_statistic(PyObject *self, void *closure)
+{
+    MemoryPool *pool = pool_of(self);
+    if (!pool) return NULL;
+    PoolStatistics now = context_forked() ? pool->core.now : pool_statistics(&pool->core);
+    return PyLong_FromSize_t(*(size_t *)((char *)&now + (uintptr_t)closure));
+}
+
+PyDoc_STRVAR(free_held_doc, "free_held($self)\n--\n\n"
+                            "Free the blocks that wait for reuse.\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuMemFree, cuMemFreeHost.");
+PyDoc_STRVAR(stop_holding_doc,
+             "stop_holding($self)\n--\n\n"
+             "Free the blocks that wait for reuse, and from now on every block that is given back.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemFree, cuMemFreeHost.");
+PyDoc_STRVAR(bin_number_doc, "bin_number($self, size, /)\n--\n\n"
+                             "The bin for requests of a size: a block serves requests of its own bin.\n"
+                             "\nParameters\n----------\n"
+                             "size : int\n    Bytes.\n"
+                             "\nReturns\n-------\n"
+                             "int");
+PyDoc_STRVAR(alloc_size_doc, "alloc_size($self, bin, /)\n--\n\n"
+                             "The size of the blocks of a bin, the largest request in it.\n"
+                             "\nParameters\n----------\n"
+                             "bin : int\n"
+                             "\nReturns\n-------\n"
+                             "int\n    Bytes.\n"
+                             "\nRaises\n------\n"
+                             "ValueError\n    There is no such bin.");
+
+static PyMethodDef pool_methods[] = {
+    {"free_held", pool_free_held, METH_NOARGS, free_held_doc},
+    {"stop_holding", pool_stop_holding, METH_NOARGS, stop_holding_doc},
+    {"bin_number", pool_get_bin_number, METH_O, bin_number_doc},
+    {"alloc_size", pool_get_alloc_size, METH_O, alloc_size_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+#define STATISTIC(name, doc) {#name, pool_statistic, NULL, doc, (void *)offsetof(PoolStatistics, name)}
+static PyGetSetDef pool_properties[] = {
+    STATISTIC(held_blocks, "Blocks that wait for reuse."),
+    STATISTIC(active_blocks, "Blocks in use."),
+    STATISTIC(managed_bytes, "Bytes of both, as they were allocated."),
+    STATISTIC(active_bytes, "Bytes in use, as they were asked for."),
+    {NULL, NULL, NULL, NULL, NULL},
+};
+#undef STATISTIC
+
+static PyMemberDef pool_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PoolObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot pool_slots[] = {
+    {Py_tp_doc, "What DeviceMemoryPool and PageLockedMemoryPool share."},
+    {Py_tp_dealloc, AS_SLOT(pool_dealloc)},
+    {Py_tp_methods, pool_methods},
+    {Py_tp_getset, pool_properties},
+    {Py_tp_members, pool_members},
+    {0, NULL},
+};
+
+static PyType_Spec pool_spec = {
+    .name = "pycuda._driver.MemoryPool",
+    .basicsize = sizeof(PoolObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = pool_slots,
+};
+
+PyDoc_STRVAR(bitlog2_doc, "bitlog2(n, /)\n--\n\n"
+                          "The logarithm to base 2, rounded down.\n"
+                          "\nParameters\n----------\n"
+                          "n : int\n"
+                          "\nReturns\n-------\n"
+                          "int\n    0 for 0.");
+
+static PyObject *bitlog2(PyObject *Py_UNUSED(module), PyObject *value)
+{
+    unsigned long long n = 0;
+    return convert_bits(value, "n", 64, &n) < 0 ? NULL : PyLong_FromUnsignedLong(pool_log2((size_t)n));
+}
+
+static PyMethodDef functions[] = {
+    {"bitlog2", bitlog2, METH_O, bitlog2_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int pool_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->MemoryPool_type, &pool_spec, NULL) < 0
+        || device_memory_on_shortage(state, give_back) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
 }

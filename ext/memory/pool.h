@@ -3,8 +3,7 @@
  *   MemoryPool              what blocks and pool objects share: the pool of core/pool.h and its context. It
  *                           counts its references itself and is no Python object, so that allocations that
  *                           live in the dict of their own pool make no cycle.
- *   DeviceMemoryPool, ManagedMemoryPool (device_pool.c), StreamOrderedMemoryPool (ordered_pool.c),
- *   ExternalMemoryPool (external_pool.c), PageLockedMemoryPool (host_pool.c)      PoolObjects
+ *   DeviceMemoryPool, PageLockedMemoryPool      (device_pool.c, host_pool.c) PoolObjects
  *   PooledDeviceAllocation  (pooled_allocation.c) a DeviceAllocation: one active block
  *   PooledHostAllocation    (host_pool.c) a HostPointer: one active block
  *
@@ -25,8 +24,7 @@ typedef struct MemoryPool {
     ModuleState *state;
     ContextObject *context;     /* held with each reference but its own */
     struct MemoryPool *next;    /* in ModuleState.pools */
-    bool counted;               /* in live_MemoryPool: made by users, as default pools are not */
-    PyObject *resource;         /* owned: what a pool of others' memory asks (external_pool.c), else NULL */
+    bool counted;               /* in live_MemoryPool: default pools are not */
     Pool core;
 } MemoryPool;
 
@@ -41,44 +39,21 @@ static inline PoolObject *pool_cast(PyObject *object) { return (PoolObject *)obj
 /* The pool, borrowed; NULL with LogicError before __init__. */
 MemoryPool *pool_of(PyObject *self);
 
-/* What a new pool is to be. driver_pool becomes the pool's own, resource is borrowed; both may be NULL. */
-typedef struct PoolForm {
-    const PoolSource *source;
-    unsigned flags, bits;
-    CUmemoryPool driver_pool;
-    PyObject *resource;
-} PoolForm;
-
-/* leading_bits_in_bin_id; NULL is the default. -1 with an exception. */
-int pool_read_bits(PyObject *value, unsigned *bits);
-
-/* __init__ of all kinds: a pool in the current context. -1 with an exception. */
-int pool_start(PyObject *self, const PoolForm *form);
+/* __init__ of both kinds: a pool in the current context. -1 with an exception. */
+int pool_start(PyObject *self, const PoolSource *source, unsigned flags, PyObject *bits);
 
 /* A pool of the context, with one reference that does not hold it. NULL with an exception. */
-MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form);
+MemoryPool *memory_pool_new(ContextObject *context, const PoolSource *source, unsigned flags, unsigned bits);
 
 /* The last drop ends the pool. memory_pool_leave drops the reference that does not hold the context, after
- * which nothing is held for reuse any more unless users have made the pool. */
+ * which nothing is held for reuse any more. */
 void memory_pool_hold(MemoryPool *pool);
 void memory_pool_drop(MemoryPool *pool);
 void memory_pool_leave(MemoryPool *pool);
 
-/* Gives back what is held, by an IN_CALL function of core/pool.h. In a forked child the lock may be held for
- * ever: what is in the pool stays. */
-void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver));
-void memory_pool_trim(MemoryPool *pool, size_t keep);
-/* All that the pools of this device hold. */
-void memory_pools_release_held(ModuleState *state, CUdevice device);
-
 /* default_pool.c: an allocation of the current context's default pool, made when there is none. stream: see
  * pool_stream. NULL with an exception. */
 PyObject *default_pool_allocate(ModuleState *state, size_t size, PyObject *stream);
-
-/* external_pool.c, of pools that have a resource, in their context: asks it for memory (NULL with an
- * exception), gives memory back after the work that the block's stream or event stands for (reports). */
-PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stream);
-void external_memory_give(MemoryPool *pool, PoolBlock *block);
 
 /* An active block of this stream. When the driver has no more: garbage is collected, the pool gives back
  * its held blocks, the largest first, then the other pools of the device all of theirs. NULL with
@@ -88,9 +63,6 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream);
 /* convert_stream for a stream to use the pool's memory on: LogicError (-1) when it belongs to another
  * context. */
 int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out);
-
-/* MemoryError, or the exception of another result: what was asked, what there is. NULL. */
-PoolBlock *memory_pool_raise_shortage(MemoryPool *pool, CUresult result, size_t size);
 
 /* Gives an active block back; cannot fail, reports. */
 void memory_pool_give(MemoryPool *pool, PoolBlock *block);
