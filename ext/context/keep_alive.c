@@ -173,20 +173,15 @@ static KeepBatch *find_open_locked(ModuleState *state, const ContextObject *cont
     return batch;
 }
 
-static KeepBatch *add_batch(ModuleState *state, ContextObject *context, CUstream stream)
+static KeepBatch *new_batch(ContextObject *context, CUstream stream)
 {
     KeepBatch *batch = PyMem_Calloc(1, sizeof *batch);
     if (!batch) {
         PyErr_NoMemory();
         return NULL;
     }
-    Py_INCREF((PyObject *)context);
-    batch->context = context;
+    batch->context = (ContextObject *)Py_NewRef((PyObject *)context);
     batch->stream = stream;
-    state_lock(state);
-    batch->next = state->kept;
-    state->kept = batch;
-    state_unlock(state);
     return batch;
 }
 
@@ -208,7 +203,10 @@ int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyOb
         collect(state, true);
         batch = NULL;
     }
-    if (!batch && !(batch = add_batch(state, context, stream))) return -1;
+    if (!batch) {
+        if (!(batch = new_batch(context, stream))) return -1;
+        put_back(state, batch);
+    }
     add_object(batch, first);
     add_object(batch, second);
     return 0;
@@ -225,6 +223,24 @@ static void wait_for_stream(ModuleState *state, ContextObject *context, CUstream
         context_leave(&scope);
     }
     keep_alive_finish(state, taken, result != CUDA_ERROR_NOT_READY);
+}
+
+static bool is_idle(ContextObject *context, CUstream stream)
+{
+    return is_done(&(KeepBatch){.context = context, .stream = stream});
+}
+
+/* Not in the open batch of the stream, where others have put what their calls are still to queue. */
+int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream stream, PyObject *object)
+{
+    if (is_idle(context, stream)) return 0;
+    KeepBatch *batch = new_batch(context, stream);
+    if (!batch) return -1;
+    add_object(batch, object);
+    seal_batch(state, batch);
+    put_back(state, batch);
+    if (!batch->event) wait_for_stream(state, context, stream);
+    return 0;
 }
 
 void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream)

@@ -23,8 +23,13 @@ int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyOb
 struct KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUstream stream);
 void keep_alive_finish(ModuleState *state, struct KeepBatch *taken, bool done);
 
-/* The stream is about to be destroyed, or what is kept is large: an event takes its place, unless its work is
- * done: then nothing is kept any longer. */
+/* Keeps the object until the work queued up to now is done, found by an event of its own: what is large is
+ * not to wait for the next synchronise, and nobody tells of the end of others' streams. -1 with MemoryError.
+ */
+int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream stream, PyObject *object);
+
+/* The stream is about to be destroyed: an event takes its place, unless its work is done. Who destroys it is
+ * the only one who still has it, so no call is about to queue what is kept already. */
 void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream);
 
 /* Lets go of everything whose work is done; asks the driver. */

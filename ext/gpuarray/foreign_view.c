@@ -42,10 +42,10 @@ static void keep_owner(BorrowedObject *borrowed)
     bool strange =
         borrowed->stream_object && !PyObject_TypeCheck(borrowed->stream_object, state->Stream_type);
     PyErr_Fetch(&type, &value, &traceback);
-    if (keep_alive(state, borrowed->context, borrowed->stream, borrowed->owner, NULL) < 0)
-        PyErr_WriteUnraisable(NULL);
-    else if (borrowed->large || strange)
-        keep_alive_seal(state, borrowed->context, borrowed->stream);
+    int kept = borrowed->large || strange
+                   ? keep_alive_until_now(state, borrowed->context, borrowed->stream, borrowed->owner)
+                   : keep_alive(state, borrowed->context, borrowed->stream, borrowed->owner, NULL);
+    if (kept < 0) PyErr_WriteUnraisable(NULL);
     PyErr_Restore(type, value, traceback);
 }
 
