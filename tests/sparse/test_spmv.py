@@ -279,7 +279,7 @@ def test_without_scipy(run_python):
         import sys
         sys.modules["scipy"] = None
         import numpy as np
-        from pycuda.sparse import coordinate, operator, packeted
+        from pycuda.sparse import cg, coordinate, inner, operator, packeted
         try:
             coordinate.CoordinateSpMV(np.eye(3), np.float32)
         except ImportError as error:
