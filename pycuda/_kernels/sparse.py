@@ -12,7 +12,7 @@ from pycuda.tools import context_dependent_memoize
 THREADS = 256
 
 _LONG = 512  # elements of the longest row that shares a tile with others
-_PIECE = 2048  # elements of a piece of a longer one
+_PIECE = 3072  # elements of a piece of a longer one
 _TYPES = {"f4": "float", "f8": "double", "c8": "float2", "c16": "double2"}
 TILE = np.dtype([("first", "i8"), ("row", "i4"), ("packed", "u4")])
 LONG_ROW = np.dtype([("row", "i4"), ("begin", "i4"), ("end", "i4"), ("unused", "i4")])
@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(256)
 multiply_tiles(const Tile *tiles, const {offset} *starts, const int *columns, const {t} *values, const {t} *x,
                {t} *y, {t} *pieces, int add)
 {{
-    multiply<{t}, {offset}, {capacity}>(tiles, starts, columns, values, x, y, pieces, add);
+    multiply<{t}, {offset}, {window}, {longest}>(tiles, starts, columns, values, x, y, pieces, add);
 }}
 extern "C" __global__ void __launch_bounds__(256)
 sum_long_rows(const LongRow *rows, const {t} *pieces, {t} *y, int add)
@@ -55,7 +55,8 @@ def kernels(dtype, offset):
     text = _SOURCE.format(
         t=_TYPES[f"{dtype.kind}{dtype.itemsize}"],
         offset="int" if offset.itemsize == 4 else "long long",
-        capacity=window(dtype.itemsize) + _LONG,
+        window=window(dtype.itemsize),
+        longest=_LONG,
     )
     module = SourceModule(text, options=[], no_extern_c=True)
     multiply = module.get_function("multiply_tiles").prepare("PPPPPPPi")
@@ -77,6 +78,8 @@ def plan(starts, itemsize: int) -> Plan:
     short = _short_tiles(starts, lengths, is_long, window(itemsize))
     pieces, long_rows = _pieces(starts, lengths, np.flatnonzero(is_long))
     tiles = np.concatenate([short, pieces])
+    if not len(pieces):
+        return Plan(short, long_rows, 0)
     # In the order of the matrix, so that neighbours in time read neighbours of x.
     tiles = tiles[np.argsort(tiles["first"], kind="stable")]
     return Plan(tiles, long_rows, int((long_rows["end"] - long_rows["begin"]).sum()))

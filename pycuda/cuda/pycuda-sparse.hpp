@@ -2,14 +2,15 @@
 // about the same number of elements and rows; a block takes one:
 // - neighbouring short rows: their products go to shared memory, then 1 to 32 lanes sum each row;
 // - a piece of a long row, summed by the whole block.
-// A row with several pieces has a number for each, which a second kernel sums. Where a tile begins and how many
-// lanes take a row depend on the matrix alone, so sums have one order: the same bits on every run and device.
+// A row with several pieces has a number for each, which a second kernel sums. Where a tile begins and how
+// many lanes take a row depend on the matrix alone, so sums have one order: the same bits on every run and
+// device.
 #ifndef PYCUDA_SPARSE_HPP
 #define PYCUDA_SPARSE_HPP
 
 namespace pycuda {
 
-enum { SPARSE_THREADS = 256, SPARSE_AHEAD = 4 };
+enum { SPARSE_THREADS = 256 };
 
 // What is done with elements. Complex numbers are pairs here: one load each.
 template <class T> struct Element {
@@ -81,38 +82,40 @@ template <class T> __device__ __forceinline__ T sum_of_block(T sum)
 }
 
 // take(i, product) for this thread's elements of a tile, in order. The matrix is read once, so it does not
-// take the cache from x; several loads are under way at a time.
-template <class T, class Take>
+// take the cache from x. AHEAD loads are under way at a time.
+template <int AHEAD, class T, class Take>
 __device__ __forceinline__ void products(const T *__restrict__ values, const int *__restrict__ columns,
                                          const T *__restrict__ x, int count, Take take)
 {
-    for (int base = threadIdx.x; base < count; base += SPARSE_THREADS * SPARSE_AHEAD) {
-        int column[SPARSE_AHEAD];
-        T value[SPARSE_AHEAD];
+    for (int base = threadIdx.x; base < count; base += SPARSE_THREADS * AHEAD) {
+        int column[AHEAD];
+        T value[AHEAD];
 #pragma unroll
-        for (int k = 0; k < SPARSE_AHEAD; k++) {
+        for (int k = 0; k < AHEAD; k++) {
             const int i = base + k * SPARSE_THREADS;
             column[k] = i < count ? __ldcs(columns + i) : 0;
             value[k] = i < count ? __ldcs(values + i) : Element<T>::zero();
         }
-        T factor[SPARSE_AHEAD];
+        T factor[AHEAD];
 #pragma unroll
-        for (int k = 0; k < SPARSE_AHEAD; k++)
+        for (int k = 0; k < AHEAD; k++)
             factor[k] = base + k * SPARSE_THREADS < count ? __ldg(x + column[k]) : Element<T>::zero();
 #pragma unroll
-        for (int k = 0; k < SPARSE_AHEAD; k++)
+        for (int k = 0; k < AHEAD; k++)
             if (base + k * SPARSE_THREADS < count)
                 take(base + k * SPARSE_THREADS, Element<T>::times(value[k], factor[k]));
     }
 }
 
-// y = A x or y += A x. CAPACITY: elements of the largest tile. Grid: a block a tile.
-template <class T, class Offset, int CAPACITY>
+// y = A x or y += A x. WINDOW: elements of a tile of short rows, without its last row, which has LONGEST at
+// most. Grid: a block a tile.
+template <class T, class Offset, int WINDOW, int LONGEST>
 __device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__restrict__ starts,
                                          const int *__restrict__ columns, const T *__restrict__ values,
                                          const T *__restrict__ x, T *y, T *pieces, bool add)
 {
     typedef Element<T> E;
+    enum { AHEAD = WINDOW / SPARSE_THREADS, CAPACITY = WINDOW + LONGEST };
     __shared__ T shared[CAPACITY + CAPACITY / 32];
     const int4 read = __ldg((const int4 *)tiles + blockIdx.x);
     const long long first = (long long)((unsigned long long)(unsigned)read.y << 32 | (unsigned)read.x);
@@ -120,7 +123,8 @@ __device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__rest
     const int row = read.z, rows = packed & 4095, count = packed >> 16;
     if (rows == 0) {
         T sum = E::zero();
-        products(values + first, columns + first, x, count, [&](int, T product) { sum = E::plus(sum, product); });
+        products<AHEAD>(values + first, columns + first, x, count,
+                        [&](int, T product) { sum = E::plus(sum, product); });
         sum = sum_of_block(sum);
         if (threadIdx.x == 0) {
             if (row < 0)
@@ -137,7 +141,8 @@ __device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__rest
         begin = (int)(starts[row + mine] - first);
         end = (int)(starts[row + mine + 1] - first);
     }
-    products(values + first, columns + first, x, count, [&](int i, T product) { shared[bank(i)] = product; });
+    products<AHEAD>(values + first, columns + first, x, count,
+                    [&](int i, T product) { shared[bank(i)] = product; });
     __syncthreads();
     // As many rounds for all, who exchange sums.
     for (int round = 0; round < rows; round += step) {

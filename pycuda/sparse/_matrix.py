@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pycuda import gpuarray
+from pycuda._array.elementwise import apply
+from pycuda._array.memory import overlap
 from pycuda._driver import GPUArray
 from pycuda._kernels import scratch
 from pycuda._kernels import sparse as kernels
@@ -91,10 +93,13 @@ class DeviceMatrix:
         if not rows or (add and not self.nnz):
             return y
         if not _direct(y):
-            y += self.multiply(x, stream=stream)
+            product = self.multiply(x, stream=stream)
+            apply("add", _parts(y), _parts(product), out=_parts(y), stream=stream)
             return y
-        if not _direct(x) or _overlap(x, y):
-            x = x.copy()
+        if not _direct(x) or overlap(x, y):
+            packed = gpuarray.empty(x.shape, x.dtype, allocator=x.allocator)
+            apply("copy", _parts(x), out=_parts(packed), stream=stream)
+            x = packed
         self._launch(x, y, add, stream)
         return y
 
@@ -123,5 +128,10 @@ def _direct(vector) -> bool:
     return not vector.size or (vector.flags.forc and vector.ptr % vector.itemsize == 0)
 
 
-def _overlap(a, b) -> bool:
-    return bool(a.size and b.size) and a.ptr < b.ptr + b.nbytes and b.ptr < a.ptr + a.nbytes
+def _parts(vector):
+    """Real numbers in place of complex ones, which other kernels take wherever these begin."""
+    if vector.dtype.kind != "c":
+        return vector
+    real = np.dtype(f"f{vector.itemsize // 2}")
+    strides = (*vector.strides, real.itemsize)
+    return GPUArray((*vector.shape, 2), real, base=vector, gpudata=vector.ptr, strides=strides)

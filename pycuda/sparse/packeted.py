@@ -20,7 +20,7 @@ def _renumbered(csr, is_symmetric):
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     numbers = np.arange(csr.shape[0], dtype=np.int32)
-    if csr.nnz:
+    if csr.nnz and csr.indices.dtype == np.int32:  # which is all that SciPy's function takes
         by_neighbours = reverse_cuthill_mckee(csr, symmetric_mode=bool(is_symmetric)).astype(np.int32)
         moved = csr[by_neighbours][:, by_neighbours]
         if 2 * _spread(moved) <= _spread(csr):

@@ -1,5 +1,7 @@
 """Conjugate gradients, compared with SciPy's direct solver; operators and inner products."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -195,8 +197,6 @@ def test_async_inner_product(dtype):
 
 def test_an_inner_product_is_none_until_ready():
     """A host function holds the stream up."""
-    import threading
-
     go, a = threading.Event(), gpuarray.to_gpu(np.float64([1, 2, 3]))
     with drv.Stream() as stream:
         stream.launch_host_func(go.wait)
