@@ -59,7 +59,7 @@ struct __align__(16) LongRow {
 };
 
 // Neighbouring rows with a power of two as length would meet in one bank of shared memory.
-__device__ __forceinline__ int bank(int i) { return i + i / 32; }
+__device__ __forceinline__ unsigned bank(unsigned i) { return i + i / 32; }
 
 template <class T> __device__ __forceinline__ void put_sum(T *y, T sum, bool add)
 {
@@ -88,21 +88,22 @@ __device__ __forceinline__ void products(const T *__restrict__ values, const int
                                          const T *__restrict__ x, int count, Take take)
 {
     for (int base = threadIdx.x; base < count; base += SPARSE_THREADS * AHEAD) {
+        const T none = Element<T>::zero();
+        const int left = count - base;
         int column[AHEAD];
-        T value[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            const int i = base + k * SPARSE_THREADS;
-            column[k] = i < count ? __ldcs(columns + i) : 0;
-            value[k] = i < count ? __ldcs(values + i) : Element<T>::zero();
-        }
-        T factor[AHEAD];
+        T value[AHEAD], factor[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
-            factor[k] = base + k * SPARSE_THREADS < count ? __ldg(x + column[k]) : Element<T>::zero();
+            column[k] = k * SPARSE_THREADS < left ? __ldcs(columns + base + k * SPARSE_THREADS) : 0;
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
-            if (base + k * SPARSE_THREADS < count)
+            value[k] = k * SPARSE_THREADS < left ? __ldcs(values + base + k * SPARSE_THREADS) : none;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            factor[k] = k * SPARSE_THREADS < left ? __ldg(x + column[k]) : none;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (k * SPARSE_THREADS < left)
                 take(base + k * SPARSE_THREADS, Element<T>::times(value[k], factor[k]));
     }
 }
