@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-MODULES = frozenset(f"pycuda.{name}" for name in ("sparse", "gl"))
+MODULES = frozenset(f"pycuda.{name}" for name in ("gl",))
 
 
 def text(name: str) -> str:

@@ -1,0 +1,177 @@
+// Sparse matrix (compressed rows) times vector. The host cuts the matrix into tiles once, each of which has
+// about the same number of elements and rows; a block takes one:
+// - neighbouring short rows: their products go to shared memory, then 1 to 32 lanes sum each row;
+// - a piece of a long row, summed by the whole block.
+// A row with several pieces has a number for each, which a second kernel sums. Where a tile begins and how
+// many lanes take a row depend on the matrix alone, so sums have one order: the same bits on every run and
+// device.
+#ifndef PYCUDA_SPARSE_HPP
+#define PYCUDA_SPARSE_HPP
+
+namespace pycuda {
+
+enum { SPARSE_THREADS = 256 };
+
+// What is done with elements. Complex numbers are pairs here: one load each.
+template <class T> struct Element {
+    static __device__ __forceinline__ T zero() { return T(0); }
+    static __device__ __forceinline__ T times(T a, T b) { return a * b; }
+    static __device__ __forceinline__ T plus(T a, T b) { return a + b; }
+    static __device__ __forceinline__ T from_lane(T a, int apart)
+    {
+        return __shfl_down_sync(0xffffffffu, a, apart);
+    }
+};
+
+template <class P> struct PairElement {
+    static __device__ __forceinline__ P make(decltype(P().x) re, decltype(P().x) im)
+    {
+        P result;
+        result.x = re;
+        result.y = im;
+        return result;
+    }
+    static __device__ __forceinline__ P zero() { return make(0, 0); }
+    static __device__ __forceinline__ P times(P a, P b)
+    {
+        return make(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+    }
+    static __device__ __forceinline__ P plus(P a, P b) { return make(a.x + b.x, a.y + b.y); }
+    static __device__ __forceinline__ P from_lane(P a, int apart)
+    {
+        return make(__shfl_down_sync(0xffffffffu, a.x, apart),
+                    __shfl_down_sync(0xffffffffu, a.y, apart));
+    }
+};
+
+template <> struct Element<float2> : PairElement<float2> {};
+template <> struct Element<double2> : PairElement<double2> {};
+
+// What pycuda._kernels.sparse writes.
+struct __align__(16) Tile {
+    long long first; // number of its first element
+    int row;         // its first row; for a piece of one that has several, -1 - number of the piece
+    unsigned packed; // rows, 0 for a piece: 12 bits; logarithm of lanes: 4; elements: 16
+};
+
+struct __align__(16) LongRow {
+    int row, begin, end, unused; // pieces begin to end - 1
+};
+
+// Neighbouring rows with a power of two as length would meet in one bank of shared memory.
+__device__ __forceinline__ unsigned bank(unsigned i) { return i + i / 32; }
+
+template <class T> __device__ __forceinline__ void put_sum(T *y, T sum, bool add)
+{
+    *y = add ? Element<T>::plus(*y, sum) : sum;
+}
+
+// The sum of the block's numbers, in thread 0.
+template <class T> __device__ __forceinline__ T sum_of_block(T sum)
+{
+    typedef Element<T> E;
+    __shared__ T warps[SPARSE_THREADS / 32];
+#pragma unroll
+    for (int apart = 16; apart; apart /= 2) sum = E::plus(sum, E::from_lane(sum, apart));
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
+    __syncthreads();
+    sum = warps[0];
+#pragma unroll
+    for (int k = 1; k < SPARSE_THREADS / 32; k++) sum = E::plus(sum, warps[k]);
+    return sum;
+}
+
+// take(i, product) for this thread's elements of a tile, in order. The matrix is read once, so it does not
+// take the cache from x. AHEAD loads are under way at a time.
+template <int AHEAD, class T, class Take>
+__device__ __forceinline__ void products(const T *__restrict__ values, const int *__restrict__ columns,
+                                         const T *__restrict__ x, int count, Take take)
+{
+    for (int base = threadIdx.x; base < count; base += SPARSE_THREADS * AHEAD) {
+        const T none = Element<T>::zero();
+        const int left = count - base;
+        int column[AHEAD];
+        T value[AHEAD], factor[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            column[k] = k * SPARSE_THREADS < left ? __ldcs(columns + base + k * SPARSE_THREADS) : 0;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            value[k] = k * SPARSE_THREADS < left ? __ldcs(values + base + k * SPARSE_THREADS) : none;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            factor[k] = k * SPARSE_THREADS < left ? __ldg(x + column[k]) : none;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (k * SPARSE_THREADS < left)
+                take(base + k * SPARSE_THREADS, Element<T>::times(value[k], factor[k]));
+    }
+}
+
+// y = A x or y += A x. WINDOW: elements of a tile of short rows, without its last row, which has LONGEST at
+// most. Grid: a block a tile.
+template <class T, class Offset, int WINDOW, int LONGEST>
+__device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__restrict__ starts,
+                                         const int *__restrict__ columns, const T *__restrict__ values,
+                                         const T *__restrict__ x, T *y, T *pieces, bool add)
+{
+    typedef Element<T> E;
+    enum { AHEAD = WINDOW / SPARSE_THREADS, CAPACITY = WINDOW + LONGEST };
+    __shared__ T shared[CAPACITY + CAPACITY / 32];
+    const int4 read = __ldg((const int4 *)tiles + blockIdx.x);
+    const long long first = (long long)((unsigned long long)(unsigned)read.y << 32 | (unsigned)read.x);
+    const unsigned packed = (unsigned)read.w;
+    const int row = read.z, rows = packed & 4095, count = packed >> 16;
+    if (rows == 0) {
+        T sum = E::zero();
+        products<AHEAD>(values + first, columns + first, x, count,
+                        [&](int, T product) { sum = E::plus(sum, product); });
+        sum = sum_of_block(sum);
+        if (threadIdx.x == 0) {
+            if (row < 0)
+                pieces[-1 - row] = sum;
+            else
+                put_sum(y + row, sum, add);
+        }
+        return;
+    }
+    const int shift = packed >> 12 & 15, lanes = 1 << shift, step = SPARSE_THREADS >> shift;
+    const int lane = threadIdx.x & (lanes - 1);
+    int mine = threadIdx.x >> shift, begin = 0, end = 0;
+    if (mine < rows) { // on its way while products are made
+        begin = (int)(starts[row + mine] - first);
+        end = (int)(starts[row + mine + 1] - first);
+    }
+    products<AHEAD>(values + first, columns + first, x, count,
+                    [&](int i, T product) { shared[bank(i)] = product; });
+    __syncthreads();
+    // As many rounds for all, who exchange sums.
+    for (int round = 0; round < rows; round += step) {
+        T sum = E::zero();
+        for (int i = begin + lane; i < end; i += lanes) sum = E::plus(sum, shared[bank(i)]);
+        for (int apart = lanes / 2; apart; apart /= 2) sum = E::plus(sum, E::from_lane(sum, apart));
+        if (lane == 0 && mine < rows) put_sum(y + row + mine, sum, add);
+        mine += step;
+        begin = end = 0;
+        if (mine < rows) {
+            begin = (int)(starts[row + mine] - first);
+            end = (int)(starts[row + mine + 1] - first);
+        }
+    }
+}
+
+// The rows that have several pieces. Grid: a block a row.
+template <class T>
+__device__ __forceinline__ void sum_pieces(const LongRow *rows, const T *pieces, T *y, bool add)
+{
+    typedef Element<T> E;
+    const LongRow row = rows[blockIdx.x];
+    T sum = E::zero();
+    for (int i = row.begin + threadIdx.x; i < row.end; i += SPARSE_THREADS) sum = E::plus(sum, pieces[i]);
+    sum = sum_of_block(sum);
+    if (threadIdx.x == 0) put_sum(y + row.row, sum, add);
+}
+
+} // namespace pycuda
+
+#endif

@@ -1,0 +1,1 @@
+"""Sparse matrices times vectors, and conjugate gradients."""

@@ -1,0 +1,137 @@
+"""A sparse matrix on the device: SciPy's, as compressed rows, with what the kernel needs to know of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda import gpuarray
+from pycuda._array.elementwise import apply
+from pycuda._array.memory import overlap
+from pycuda._driver import GPUArray
+from pycuda._kernels import scratch
+from pycuda._kernels import sparse as kernels
+
+_BLOCK = (kernels.THREADS, 1, 1)
+_MOST = np.iinfo(np.int32).max
+
+
+def scipy_sparse():
+    """The module scipy.sparse; ImportError that says what to install."""
+    try:
+        import scipy.sparse
+    except ImportError as error:
+        raise ImportError(
+            "pycuda.sparse takes SciPy's matrices, and SciPy is not installed: pip install scipy",
+            name="scipy",
+        ) from error
+    return scipy.sparse
+
+
+def compressed_rows(mat, dtype):
+    """Any sparse matrix of SciPy as one of compressed rows and this dtype, duplicates summed."""
+    sparse = scipy_sparse()
+    dtype = kernels.check_dtype(dtype)
+    if not sparse.issparse(mat) and not isinstance(mat, np.ndarray):
+        raise TypeError(f"mat must be a sparse matrix of SciPy, not {type(mat).__name__}")
+    if mat.ndim != 2:
+        raise ValueError(f"mat has the shape {mat.shape}: a matrix has two axes")
+    if max(mat.shape) > _MOST:
+        raise ValueError(f"mat has the shape {mat.shape}: at most {_MOST} rows and columns are possible")
+    if not np.can_cast(mat.dtype, dtype, "same_kind"):
+        raise TypeError(f"mat is of {mat.dtype}, which cannot become {dtype}")
+    csr = sparse.csr_matrix(mat, dtype=dtype)
+    if not csr.has_canonical_format:
+        csr = csr.copy() if sparse.issparse(mat) and mat.format == "csr" else csr
+        csr.sum_duplicates()
+    return csr
+
+
+class DeviceMatrix:
+    """Compressed rows on the device.
+
+    Parameters
+    ----------
+    csr : scipy.sparse.csr_matrix
+        Of one of the four dtypes.
+    """
+
+    def __init__(self, csr):
+        starts = csr.indptr.astype(np.int64)
+        found = kernels.plan(starts, csr.dtype.itemsize)
+        self.shape, self.dtype, self.nnz = csr.shape, csr.dtype, int(starts[-1])
+        self.tile_count, self.long_row_count = len(found.tiles), len(found.long_rows)
+        self.piece_count = found.pieces
+        self._offset = np.dtype(np.int32 if self.nnz <= _MOST else np.int64)
+        self._starts = gpuarray.to_gpu(starts.astype(self._offset))
+        self._columns = gpuarray.to_gpu(csr.indices.astype(np.int32, copy=False))
+        self._values = gpuarray.to_gpu(csr.data)
+        self._tiles = gpuarray.to_gpu(found.tiles.view(np.int64))
+        self._long_rows = gpuarray.to_gpu(found.long_rows.view(np.int64))
+
+    def check_vector(self, name: str, vector, length: int) -> None:
+        """TypeError or ValueError unless it can be multiplied with."""
+        if not isinstance(vector, GPUArray):
+            raise TypeError(
+                f"{name} must be a GPUArray, not {type(vector).__name__}: pycuda.gpuarray.to_gpu() makes one"
+            )
+        if vector.dtype != self.dtype:
+            raise TypeError(f"{name} is of {vector.dtype}, the matrix of {self.dtype}")
+        if vector.shape != (length,):
+            raise ValueError(
+                f"{name} has the shape {vector.shape}, a matrix of shape {self.shape} needs ({length},)"
+            )
+
+    def multiply(self, x, y=None, stream=None):
+        """y += A x, or A x in a new array without y."""
+        rows, columns = self.shape
+        self.check_vector("x", x, columns)
+        add = y is not None
+        if add:
+            self.check_vector("y", y, rows)
+        else:
+            y = gpuarray.empty(rows, self.dtype, allocator=x.allocator)
+        if not rows or (add and not self.nnz):
+            return y
+        if not _direct(y):
+            product = self.multiply(x, stream=stream)
+            apply("add", _parts(y), _parts(product), out=_parts(y), stream=stream)
+            return y
+        if not _direct(x) or overlap(x, y):
+            packed = gpuarray.empty(x.shape, x.dtype, allocator=x.allocator)
+            apply("copy", _parts(x), out=_parts(packed), stream=stream)
+            x = packed
+        self._launch(x, y, add, stream)
+        return y
+
+    def _launch(self, x, y, add, stream) -> None:
+        multiply, sum_long_rows = kernels.kernels(self.dtype, self._offset)
+        area = scratch.area(stream, self.piece_count * self.dtype.itemsize) if self.piece_count else None
+        pieces = int(area) + scratch.WORDS if area is not None else 0
+        multiply.prepared_async_call(
+            (self.tile_count, 1), _BLOCK, stream,
+            self._tiles, self._starts, _address(self._columns), _address(self._values), _address(x),
+            y, pieces, add,
+        )  # fmt: skip
+        if self.long_row_count:
+            sum_long_rows.prepared_async_call(
+                (self.long_row_count, 1), _BLOCK, stream, self._long_rows, pieces, y, add
+            )
+
+
+def _address(array):
+    """What is passed for an array; 0 without elements."""
+    return array if array.size else 0
+
+
+def _direct(vector) -> bool:
+    """Whether the kernel can use the array as it is: one element after the other, each read at once."""
+    return not vector.size or (vector.flags.forc and vector.ptr % vector.itemsize == 0)
+
+
+def _parts(vector):
+    """Real numbers in place of complex ones, which other kernels take wherever these begin."""
+    if vector.dtype.kind != "c":
+        return vector
+    real = np.dtype(f"f{vector.itemsize // 2}")
+    strides = (*vector.strides, real.itemsize)
+    return GPUArray((*vector.shape, 2), real, base=vector, gpudata=vector.ptr, strides=strides)

@@ -1,0 +1,278 @@
+"""Conjugate gradients, after J. R. Shewchuk, An Introduction to the Conjugate Gradient Method Without the
+Agonizing Pain (1994), appendix B3. The host queues iterations and looks at numbers that are some iterations
+old, so that the device never waits for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pycuda import gpuarray
+from pycuda.elementwise import ElementwiseKernel
+from pycuda.sparse.inner import AsyncInnerProduct
+from pycuda.sparse.operator import IdentityOperator
+from pycuda.tools import PageLockedMemoryPool, context_dependent_memoize, dtype_to_ctype
+
+_CHECK = 10  # iterations from one look at the residual to the next, which is as old
+_REAL = 20  # iterations from one residual made with the operator to the next
+
+
+class ConvergenceError(RuntimeError):
+    """The residual did not become small enough."""
+
+
+@context_dependent_memoize
+def _lc2_kernel(dtype, a_on_device, b_on_device):
+    """out = a x + b y; factors are numbers or arrays of one number."""
+    t = dtype_to_ctype(dtype)
+    a, b = (("*", "[i]") if on_device else ("", "") for on_device in (a_on_device, b_on_device))
+    arguments = f"{t} *out, {t} {a[0]}a, {t} *x, {t} {b[0]}b, {t} *y"
+    return ElementwiseKernel(arguments, f"out[i] = a{a[1]} * x[i] + b{b[1]} * y[i]", "lc2")
+
+
+@context_dependent_memoize
+def _guarded_div_kernel(dtype):
+    t = dtype_to_ctype(dtype)
+    expression = f"out[i] = b[i] == {t}(0) ? {t}(0) : a[i] / b[i]"
+    return ElementwiseKernel(f"{t} *out, {t} *a, {t} *b", expression, "guarded_div")
+
+
+def _inner_left(vector):
+    """The left operand of an inner product."""
+    return vector.conj() if vector.dtype.kind == "c" else vector
+
+
+class CGStateContainer:
+    """The vectors of a run of conjugate gradients.
+
+    Parameters
+    ----------
+    operator : OperatorBase
+        Symmetric (Hermitian when complex) and positive definite.
+    precon : OperatorBase, optional
+        An approximate inverse of it, of the same kind; by default the identity.
+    pagelocked_allocator : callable, optional
+        Returns a page-locked array for a shape and a dtype; by default from a pool.
+
+    Attributes
+    ----------
+    x, residual, d : GPUArray
+        The solution so far, the right side less the operator's result for it, the direction of search.
+    real_delta_queue : list of AsyncInnerProduct
+        Sizes of residuals that were made with the operator, not yet looked at.
+    """
+
+    def __init__(self, operator, precon=None, pagelocked_allocator=None):
+        if operator.shape[0] != operator.shape[1]:
+            raise ValueError(f"the operator has the shape {operator.shape}: it must be square")
+        self.operator = operator
+        self.precon = IdentityOperator(operator.dtype, operator.shape[0]) if precon is None else precon
+        if pagelocked_allocator is None:
+            pagelocked_allocator = PageLockedMemoryPool().allocate
+        self.pagelocked_allocator = pagelocked_allocator
+
+    def lc2(self, a, x, b, y, out=None):
+        """a x + b y.
+
+        Parameters
+        ----------
+        a, b : number or 0-d GPUArray
+        x, y : GPUArray
+            Of one shape and dtype.
+        out : GPUArray, optional
+            May be x or y.
+        """
+        out = gpuarray.empty(x.shape, x.dtype, allocator=x.allocator) if out is None else out
+        on_device = (isinstance(a, gpuarray.GPUArray), isinstance(b, gpuarray.GPUArray))
+        _lc2_kernel(x.dtype, *on_device)(out, a, x, b, y)
+        return out
+
+    def guarded_div(self, a, b):
+        """a / b, and 0 where b is 0."""
+        out = gpuarray.empty(a.shape, a.dtype, allocator=a.allocator)
+        _guarded_div_kernel(a.dtype)(out, a, b)
+        return out
+
+    def reset(self, rhs, x=None):
+        """Begin with a right side.
+
+        Parameters
+        ----------
+        rhs : GPUArray
+        x : GPUArray, optional
+            Where to begin, and where the solution will be; by default a new array of zeros.
+        """
+        if rhs.dtype != self.operator.dtype:
+            raise TypeError(f"rhs is of {rhs.dtype}, the operator of {self.operator.dtype}")
+        if rhs.shape != (self.operator.shape[0],):
+            raise ValueError(
+                f"rhs has the shape {rhs.shape}, an operator of shape {self.operator.shape} needs "
+                f"({self.operator.shape[0]},)"
+            )
+        self.rhs = rhs
+        self.x = gpuarray.zeros(rhs.shape, rhs.dtype, allocator=rhs.allocator) if x is None else x
+        self.residual = self.lc2(1, rhs, -1, self.operator(self.x))
+        self.d = self._apart(self.precon(self.residual))
+        delta = self._delta(self.d)
+        self.real_delta_queue = [delta]
+        self.delta = delta.gpu_result
+
+    def _apart(self, vector):
+        """Not the residual itself, which the identity returns and the next iteration changes."""
+        return vector.copy() if vector is self.residual else vector
+
+    def _delta(self, preconditioned) -> AsyncInnerProduct:
+        return AsyncInnerProduct(_inner_left(self.residual), preconditioned, self.pagelocked_allocator)
+
+    def _latest_delta(self) -> AsyncInnerProduct:
+        return self.real_delta_queue[-1] if self.real_delta_queue else self._delta(self.precon(self.residual))
+
+    def one_iteration(self, compute_real_residual=False):
+        """Queue one step.
+
+        Parameters
+        ----------
+        compute_real_residual : bool
+            Make the residual with the operator, not from the one before; its size goes to real_delta_queue.
+        """
+        q = self.operator(self.d)
+        alpha = self.guarded_div(self.delta, gpuarray.dot(_inner_left(self.d), q))
+        self.lc2(1, self.x, alpha, self.d, out=self.x)
+        if compute_real_residual:
+            self.residual = self.lc2(1, self.rhs, -1, self.operator(self.x))
+        else:
+            self.lc2(1, self.residual, -alpha, q, out=self.residual)
+        s = self.precon(self.residual)
+        before = self.delta
+        if compute_real_residual:
+            delta = self._delta(s)
+            self.real_delta_queue.append(delta)
+            self.delta = delta.gpu_result
+        else:
+            self.delta = gpuarray.dot(_inner_left(self.residual), s)
+        self.lc2(1, s, self.guarded_div(self.delta, before), self.d, out=self.d)
+
+    def run(self, max_iterations=None, tol=1e-7, debug_callback=None):
+        """Iterate until the residual is small enough.
+
+        Parameters
+        ----------
+        max_iterations : int, optional
+            By default ten times the number of rows, at least 61.
+        tol : float
+            What the residual's norm must fall to, relative to where this run begins.
+        debug_callback : callable, optional
+            Called with ("it", "it+residual" or "end", number of iteration, x, residual, d, last known delta).
+
+        Returns
+        -------
+        GPUArray
+            x.
+
+        Raises
+        ------
+        ConvergenceError
+
+        Notes
+        -----
+        The number of iterations does not depend on how fast the device is.
+        """
+        if max_iterations is None:
+            max_iterations = max(61, 10 * self.operator.shape[0])
+        call = debug_callback or (lambda *args: None)
+        limit = _Limit(tol, self._latest_delta())
+        self.real_delta_queue = []
+        made = []  # iterations of what is in the queue
+        for iteration in range(max_iterations):
+            last = iteration == max_iterations - 1
+            real = iteration % min(_REAL, self.operator.shape[0] or 1) == 0 or last
+            self.one_iteration(real)
+            if real:
+                made.append(iteration)
+            call("it+residual" if real else "it", iteration, self.x, self.residual, self.d, limit.delta)
+            if iteration % _CHECK and not last:
+                continue
+            while made and (last or made[0] <= iteration - _CHECK):
+                made.pop(0)
+                if limit.reached(self.real_delta_queue.pop(0)):
+                    call("end", iteration, self.x, self.residual, self.d, limit.delta)
+                    return self.x
+        raise ConvergenceError(limit.failure(max_iterations))
+
+
+class _Limit:
+    """Whether a residual is small enough."""
+
+    def __init__(self, tol: float, first: AsyncInnerProduct):
+        self.tol, self.first = tol, first
+        self.delta: Any = None
+
+    def reached(self, product: AsyncInnerProduct) -> bool:
+        self.delta = product.wait()
+        if not np.isfinite(self.delta):
+            raise ConvergenceError(
+                f"conjugate gradients: the residual became {self.delta}: is the operator positive definite, "
+                "and are all of its numbers finite?"
+            )
+        return bool(abs(self.delta) <= self.tol**2 * abs(self.first.wait()))
+
+    def failure(self, iterations: int) -> str:
+        if self.delta is None:
+            return f"conjugate gradients: max_iterations is {iterations}: nothing was done"
+        ratio = np.sqrt(abs(self.delta) / abs(self.first.wait()))
+        return (
+            f"conjugate gradients: after {iterations} iterations the residual is {ratio:.3g} of the first, "
+            f"and tol is {self.tol:g}: allow more iterations or a larger tol"
+        )
+
+
+def solve_pkt_with_cg(
+    pkt_spmv,
+    b,
+    precon=None,
+    x=None,
+    tol=1e-7,
+    max_iterations=None,
+    debug=False,
+    pagelocked_allocator=None,
+):
+    """The solution of A x = b by conjugate gradients.
+
+    Parameters
+    ----------
+    pkt_spmv : PacketedSpMV
+        Of a symmetric (Hermitian when complex) and positive definite matrix.
+    b : GPUArray
+    precon : OperatorBase, optional
+        An approximate inverse in the numbering of `pkt_spmv` (see `PacketedSpMV.permute`).
+    x : GPUArray, optional
+        Where to begin; it is not changed.
+    tol : float
+        What the residual's norm must fall to, relative to that of the first.
+    max_iterations : int, optional
+    debug : bool
+        Print the residual's square whenever one is known.
+    pagelocked_allocator : callable, optional
+        Returns a page-locked array for a shape and a dtype; by default from a pool.
+
+    Returns
+    -------
+    tuple
+        (x, number of iterations, how many of them made the residual with the operator).
+
+    Raises
+    ------
+    ConvergenceError
+    """
+    counts = {"it": 0, "it+residual": 0, "end": 0}
+
+    def count(what, iteration, x, residual, d, delta):
+        counts[what] += 1
+        if debug and what != "it":
+            print(f"iteration {iteration}: {'not known yet' if delta is None else delta}")
+
+    state = CGStateContainer(pkt_spmv, precon, pagelocked_allocator)
+    state.reset(pkt_spmv.permute(b), None if x is None else pkt_spmv.permute(x))
+    result = pkt_spmv.unpermute(state.run(max_iterations, tol, count))
+    return result, counts["it"] + counts["it+residual"], counts["it+residual"]

@@ -1,0 +1,80 @@
+"""Linear operators: what is called with a vector and returns one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class OperatorBase:
+    """A linear operator. Derived classes have `dtype`, `shape` and `__call__(operand)`."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the vectors."""
+        raise NotImplementedError(f"{type(self).__name__} must define dtype")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(length of results, length of operands)."""
+        raise NotImplementedError(f"{type(self).__name__} must define shape")
+
+    def __call__(self, operand):
+        """The operator applied to a vector."""
+        raise NotImplementedError(f"{type(self).__name__} must define __call__")
+
+
+class IdentityOperator(OperatorBase):
+    """Returns what it is called with.
+
+    Parameters
+    ----------
+    dtype : dtype
+    n : int
+        The length of vectors.
+    """
+
+    def __init__(self, dtype, n):
+        self._dtype, self.n = np.dtype(dtype), int(n)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the vectors."""
+        return self._dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self.n, self.n
+
+    def __call__(self, operand):
+        """The operand."""
+        return operand
+
+
+class DiagonalPreconditioner(OperatorBase):
+    """Multiplies with a diagonal matrix: as preconditioner of A give it 1 / (the diagonal of A).
+
+    Parameters
+    ----------
+    diagonal : GPUArray
+        The elements of the diagonal.
+    """
+
+    def __init__(self, diagonal):
+        if diagonal.ndim != 1:
+            raise ValueError(f"diagonal has the shape {diagonal.shape}: it must have one axis")
+        self.diagonal = diagonal
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the diagonal."""
+        return self.diagonal.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self.diagonal.size, self.diagonal.size
+
+    def __call__(self, operand):
+        """The diagonal times the operand, element by element."""
+        return self.diagonal * operand

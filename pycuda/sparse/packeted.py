@@ -1,0 +1,102 @@
+"""PacketedSpMV: a square matrix times vectors, renumbered so that rows are near the columns they read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda import gpuarray
+from pycuda.sparse._matrix import DeviceMatrix, compressed_rows
+from pycuda.sparse.operator import OperatorBase
+
+
+def _spread(csr) -> float:
+    """How far, on average, elements are from the diagonal."""
+    rows = np.repeat(np.arange(csr.shape[0], dtype=np.int64), np.diff(csr.indptr))
+    return float(abs(rows - csr.indices).mean()) if csr.nnz else 0.0
+
+
+def _renumbered(csr, is_symmetric):
+    """(matrix, old numbers in new order): by reverse Cuthill-McKee where that halves the spread at least."""
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    numbers = np.arange(csr.shape[0], dtype=np.int32)
+    if csr.nnz and csr.indices.dtype == np.int32:  # which is all that SciPy's function takes
+        by_neighbours = reverse_cuthill_mckee(csr, symmetric_mode=bool(is_symmetric)).astype(np.int32)
+        moved = csr[by_neighbours][:, by_neighbours]
+        if 2 * _spread(moved) <= _spread(csr):
+            moved.sort_indices()
+            return moved, by_neighbours
+    return csr, numbers
+
+
+class PacketedSpMV(OperatorBase):
+    """A square sparse matrix on the device, whose rows and columns are renumbered for locality.
+
+    Parameters
+    ----------
+    mat : scipy.sparse matrix or array
+        In any format. What is stored twice is summed.
+    is_symmetric : bool
+        Whether elements are stored at (i, j) wherever they are at (j, i).
+    dtype : dtype
+        Of the elements on the device: float32, float64, complex64 or complex128.
+
+    Attributes
+    ----------
+    nnz : int
+        How many elements are stored.
+    block_count : int
+        Blocks of a launch.
+    new2old_fetch_indices, old2new_fetch_indices : GPUArray
+        By which `permute` and `unpermute` take elements.
+    """
+
+    def __init__(self, mat, is_symmetric, dtype):
+        shape = getattr(mat, "shape", (0, 0))
+        if len(shape) == 2 and shape[0] != shape[1]:
+            raise ValueError(f"only square matrices are supported: mat has the shape {shape}")
+        csr, numbers = _renumbered(compressed_rows(mat, dtype), is_symmetric)
+        self._matrix = DeviceMatrix(csr)
+        self.index_dtype = np.dtype(np.int32)
+        self.nnz = self._matrix.nnz
+        self.block_count = self._matrix.tile_count
+        back = np.empty_like(numbers)
+        back[numbers] = np.arange(len(numbers), dtype=np.int32)
+        self.new2old_fetch_indices = gpuarray.to_gpu(numbers)
+        self.old2new_fetch_indices = gpuarray.to_gpu(back)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the elements."""
+        return self._matrix.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)."""
+        return self._matrix.shape
+
+    def permute(self, x):
+        """A vector in the numbering of the operator, as a new array."""
+        return gpuarray.take(x, self.new2old_fetch_indices)
+
+    def unpermute(self, x):
+        """A vector of the operator's numbering in that of the matrix, as a new array."""
+        return gpuarray.take(x, self.old2new_fetch_indices)
+
+    def __call__(self, x, y=None, stream=None):
+        """y += A x, in the numbering of the operator.
+
+        Parameters
+        ----------
+        x : GPUArray
+            Of the dtype of the matrix; see `permute`.
+        y : GPUArray, optional
+            To which the product is added; by default a new one, which gets the product.
+        stream : pycuda.driver.Stream, optional
+
+        Returns
+        -------
+        GPUArray
+            y; see `unpermute`.
+        """
+        return self._matrix.multiply(x, y, stream)

@@ -1,0 +1,348 @@
+"""Sparse matrices times vectors, compared with SciPy."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+import pycuda.gpuarray as gpuarray
+from pycuda._kernels import sparse as kernels
+from pycuda.sparse.coordinate import CoordinateSpMV
+from pycuda.sparse.packeted import PacketedSpMV
+from pycuda.tools import DeviceMemoryPool, clear_context_caches
+
+sparse = pytest.importorskip("scipy.sparse")
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    yield
+    drv.Context.synchronize()
+    clear_context_caches()
+
+
+def poisson(n):
+    line = sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n))
+    return sparse.kronsum(line, line)
+
+
+def random(rows, columns, density, seed=1):
+    rng = np.random.default_rng(seed)
+    return sparse.random(rows, columns, density, random_state=rng, data_rvs=rng.standard_normal)
+
+
+def of_lengths(lengths, columns, seed=2):
+    """A matrix whose rows have so many elements, in places drawn at random."""
+    rng = np.random.default_rng(seed)
+    places = [np.sort(rng.choice(columns, n, replace=False)) for n in lengths]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    values = rng.standard_normal(starts[-1])
+    indices = np.concatenate([*places, np.empty(0, np.int64)])
+    return sparse.csr_matrix((values, indices, starts), shape=(len(lengths), columns))
+
+
+def power_law(rows, columns):
+    lengths = np.random.default_rng(3).pareto(1.2, rows) * 2
+    lengths = np.minimum(lengths.astype(int), columns)
+    lengths[rows // 3] = columns
+    return of_lengths(lengths, columns)
+
+
+def duplicates():
+    row, column, value = [0, 3, 0, 3, 1, 0], [1, 2, 1, 2, 0, 1], [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
+    return sparse.coo_matrix((value, (row, column)), shape=(5, 4))
+
+
+MATRICES = {
+    "Poisson": lambda: poisson(45),
+    "random": lambda: random(700, 700, 0.05),
+    "wide": lambda: random(40, 3000, 0.1),
+    "tall": lambda: random(3000, 40, 0.1),
+    "dense": lambda: random(130, 130, 1.0),
+    "power law": lambda: power_law(1500, 9000),
+    "empty rows": lambda: of_lengths([0] * 5000 + [3, 0, 0, 700, 0] + [0] * 3000, 900),
+    "only long rows": lambda: of_lengths([513, 3072, 3073, 6144, 6145, 512, 511, 7000], 7000),
+    "one row": lambda: random(1, 5000, 1.0),
+    "one column": lambda: random(5000, 1, 0.5),
+    "one element": lambda: random(1, 1, 1.0),
+    "no elements": lambda: sparse.csr_matrix((7, 9)),
+    "no rows": lambda: sparse.csr_matrix((0, 9)),
+    "no columns": lambda: sparse.csr_matrix((9, 0)),
+    "duplicates": duplicates,
+}
+
+
+def vector(n, dtype, seed=4):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(n)
+    return (x + 1j * rng.standard_normal(n) if np.dtype(dtype).kind == "c" else x).astype(dtype)
+
+
+def typed(mat, dtype):
+    """As complex numbers where the dtype is complex."""
+    mat = sparse.csr_matrix(mat).astype(dtype)
+    if np.dtype(dtype).kind == "c":
+        mat.data *= vector(mat.nnz, dtype, 5)
+    return mat
+
+
+def check(result, mat, x, y=0):
+    """Within the bound of rounding: some multiple of the sum of the products' sizes."""
+    wide = np.complex128 if x.dtype.kind == "c" else np.float64
+    expected = mat.astype(wide) @ x.astype(wide) + y
+    size = abs(mat).astype(np.float64) @ abs(x).astype(np.float64) + abs(np.asarray(y))
+    assert result.dtype == x.dtype and result.shape == expected.shape
+    assert (abs(result - expected) <= 100 * np.finfo(x.dtype).eps * size + 1e-300).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", MATRICES)
+def test_product(name, dtype):
+    mat = MATRICES[name]()
+    mat = mat if name == "duplicates" else typed(mat, dtype)
+    x, y = vector(mat.shape[1], dtype), vector(mat.shape[0], dtype, 6)
+    operator = CoordinateSpMV(mat, dtype)
+    assert operator.shape == mat.shape and operator.dtype == dtype
+    assert operator.nnz == sparse.csr_matrix(mat).nnz
+    x_gpu = gpuarray.to_gpu(x)
+    csr = sparse.csr_matrix(mat)
+    check(operator(x_gpu).get(), csr, x)
+    y_gpu = gpuarray.to_gpu(y)
+    assert operator(x_gpu, y_gpu) is y_gpu
+    check(y_gpu.get(), csr, x, y)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia", "dok", "lil"])
+@pytest.mark.parametrize("new", [False, True], ids=["matrix", "array"])
+def test_every_format_of_scipy(form, new):
+    mat = poisson(9).asformat(form)
+    if new:
+        mat = getattr(sparse, f"{form}_array")(mat)
+    x = vector(81, np.float64)
+    check(CoordinateSpMV(mat, np.float64)(gpuarray.to_gpu(x)).get(), poisson(9), x)
+
+
+def test_duplicates_in_compressed_rows_leave_the_matrix_as_it_is():
+    mat = sparse.csr_matrix(([1.0, 2.0, 4.0], [1, 0, 1], [0, 3]), shape=(1, 2))
+    operator = CoordinateSpMV(mat, np.float32)
+    assert operator.nnz == 2 and mat.nnz == 3
+    assert operator(gpuarray.to_gpu(np.float32([1, 10]))).get() == [52]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_starts_of_64_bits(dtype, monkeypatch):
+    """As for more than 2^31 elements."""
+    monkeypatch.setattr("pycuda.sparse._matrix._MOST", 5000)
+    mat = typed(power_law(300, 4000), dtype)
+    assert mat.nnz > 5000
+    operator = CoordinateSpMV(mat, dtype)
+    assert operator._matrix._starts.dtype == np.int64
+    x = vector(4000, dtype)
+    check(operator(gpuarray.to_gpu(x)).get(), mat, x)
+
+
+def test_the_same_bits_in_the_order_of_the_kernel():
+    """Sums as pycuda-sparse.hpp says, made by NumPy."""
+    mat = of_lengths([32] * 46, 500)
+    mat.data[:] = np.abs(mat.data) + 1
+    found = kernels.plan(mat.indptr.astype(np.int64), 4)
+    assert len(found.tiles) == 1
+    lanes = 1 << (int(found.tiles["packed"][0]) >> 12 & 15)
+    x = vector(500, np.float32)
+    products = (mat.data.astype(np.float32) * x[mat.indices]).reshape(46, 32 // lanes, lanes)
+    sums = products[:, 0]
+    for k in range(1, 32 // lanes):
+        sums = sums + products[:, k]
+    while sums.shape[1] > 1:
+        half = sums.shape[1] // 2
+        sums = sums[:, :half] + sums[:, half:]
+    assert lanes > 1 and sums.dtype == np.float32
+    result = CoordinateSpMV(mat, np.float32)(gpuarray.to_gpu(x)).get()
+    assert (result == sums[:, 0]).all()
+
+
+def test_the_same_bits_each_time():
+    mat, x = power_law(800, 9000), vector(9000, np.float32)
+    results = {CoordinateSpMV(mat, np.float32)(gpuarray.to_gpu(x)).get().tobytes() for _ in range(3)}
+    assert len(results) == 1
+
+
+def unpacked(tiles):
+    packed = tiles["packed"].astype(np.int64)
+    return packed & 4095, packed >> 12 & 15, packed >> 16
+
+
+@pytest.mark.parametrize("itemsize", [4, 8, 16])
+@pytest.mark.parametrize("seed", range(6))
+def test_tiles_have_every_element_once(itemsize, seed):
+    rng = np.random.default_rng(seed)
+    lengths = np.concatenate([
+        rng.integers(0, 20, 3000), rng.integers(0, 600, 300), rng.integers(0, 9000, 20), np.zeros(9000, int),
+    ])  # fmt: skip
+    rng.shuffle(lengths)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    found = kernels.plan(starts, itemsize)
+    rows, shifts, counts = unpacked(found.tiles)
+    assert (found.tiles["first"] + counts == np.append(found.tiles["first"][1:], starts[-1])).all()
+    short = rows > 0
+    assert counts[short].max() <= kernels.window(itemsize) + 512 and shifts.max() <= 5
+    seen = np.zeros(len(lengths), int)
+    for row, n in zip(found.tiles["row"][short], rows[short], strict=True):
+        seen[row : row + n] += 1
+    single = ~short & (found.tiles["row"] >= 0)
+    seen[found.tiles["row"][single]] += 1
+    seen[found.long_rows["row"]] += 1
+    assert (seen == 1).all()
+    numbers = np.sort(-1 - found.tiles["row"][found.tiles["row"] < 0])
+    assert (numbers == np.arange(found.pieces)).all()
+
+
+def test_views_and_overlapping_vectors():
+    mat = poisson(12)
+    x = vector(288, np.float64)
+    whole = gpuarray.to_gpu(x)
+    check(CoordinateSpMV(mat, np.float64)(whole[::2]).get(), mat, x[::2])
+    y = gpuarray.to_gpu(x)
+    CoordinateSpMV(mat, np.float64)(whole[:144], y[::2])
+    check(y.get()[::2], mat, x[:144], x[::2])
+    assert (y.get()[1::2] == x[1::2]).all()
+    CoordinateSpMV(mat, np.float64)(whole[:144], whole[10:154])
+    check(whole.get()[10:154], mat, x[:144], x[10:154])
+
+
+def test_complex_numbers_at_an_odd_place():
+    mat = typed(poisson(5), np.complex64)
+    raw = gpuarray.zeros(51, np.float32)
+    x = vector(25, np.complex64)
+    raw[1:].set(x.view(np.float32))
+    odd = gpuarray.GPUArray((25,), np.complex64, base=raw, gpudata=raw.ptr + 4)
+    operator = CoordinateSpMV(mat, np.complex64)
+    check(operator(odd).get(), mat, x)
+    operator(gpuarray.to_gpu(x), odd)
+    check(raw.get()[1:].view(np.complex64), mat, x, x)
+
+
+def test_streams():
+    mat, x = power_law(500, 5000), vector(5000, np.float32)
+    operator = CoordinateSpMV(mat, np.float32)
+    x_gpu = gpuarray.to_gpu(x)
+    expected = operator(x_gpu).get()
+    drv.Context.synchronize()
+    streams = [drv.Stream(), drv.Stream()]
+    results = [operator(x_gpu, stream=stream) for stream in streams * 3]
+    with streams[0]:
+        results.append(operator(x_gpu))
+    for stream in streams:
+        stream.synchronize()
+    assert all((result.get() == expected).all() for result in results)
+
+
+def test_everything_is_queued_on_the_stream():
+    """Copies of views, too: the vectors change in the stream before, and a host function holds it up."""
+    mat, x = poisson(12), vector(288, np.float64)
+    operator = CoordinateSpMV(mat, np.float64)
+    new = drv.pagelocked_empty(288, np.float64)
+    new[:] = x
+    x_gpu, y_gpu = gpuarray.zeros(288, np.float64), gpuarray.zeros(288, np.float64)
+    operator(x_gpu[::2], y_gpu[::2])  # compiles
+    drv.Context.synchronize()
+    stream, go = drv.Stream(drv.stream_flags.NON_BLOCKING), threading.Event()
+    stream.launch_host_func(go.wait)
+    x_gpu.set_async(new, stream=stream)
+    y_gpu.set_async(new, stream=stream)
+    operator(x_gpu[::2], y_gpu[1::2], stream=stream)
+    go.set()
+    stream.synchronize()
+    check(y_gpu.get()[1::2], mat, x[::2], x[1::2])
+    assert (y_gpu.get()[::2] == x[::2]).all()
+
+
+def test_allocator():
+    pool = DeviceMemoryPool()
+    x = gpuarray.to_gpu(vector(25, np.float32), allocator=pool.allocate)
+    y = CoordinateSpMV(poisson(5), np.float32)(x)
+    assert y.allocator == pool.allocate
+    del x, y
+    pool.stop_holding()
+
+
+def test_what_is_refused():
+    operator = CoordinateSpMV(random(6, 4, 1.0), np.float32)
+    x = gpuarray.zeros(4, np.float32)
+    with pytest.raises(ValueError, match=r"x has the shape \(6,\), a matrix of shape \(6, 4\) needs \(4,\)"):
+        operator(gpuarray.zeros(6, np.float32))
+    with pytest.raises(ValueError, match=r"y has the shape \(4,\)"):
+        operator(x, x)
+    with pytest.raises(TypeError, match="x is of float64, the matrix of float32"):
+        operator(gpuarray.zeros(4, np.float64))
+    with pytest.raises(TypeError, match=r"x must be a GPUArray, not ndarray: pycuda.gpuarray.to_gpu\(\)"):
+        operator(np.zeros(4, np.float32))
+    with pytest.raises(TypeError, match="dtype int32 are not supported: use float32"):
+        CoordinateSpMV(poisson(3), np.int32)
+    with pytest.raises(TypeError, match="mat is of complex128, which cannot become float32"):
+        CoordinateSpMV(typed(poisson(3), np.complex128), np.float32)
+    with pytest.raises(TypeError, match="mat must be a sparse matrix of SciPy, not list"):
+        CoordinateSpMV([[1]], np.float32)
+    with pytest.raises(ValueError, match=r"only square matrices are supported.*\(6, 4\)"):
+        PacketedSpMV(random(6, 4, 1.0), False, np.float32)
+
+
+def test_without_scipy(run_python):
+    """The import works, and a matrix says what to install."""
+    run_python(
+        """
+        import sys
+        sys.modules["scipy"] = None
+        import numpy as np
+        from pycuda.sparse import cg, coordinate, inner, operator, packeted
+        try:
+            coordinate.CoordinateSpMV(np.eye(3), np.float32)
+        except ImportError as error:
+            assert "pip install scipy" in str(error) and error.name == "scipy"
+        else:
+            raise AssertionError
+        """,
+        check=True,
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_packeted(dtype, symmetric):
+    mat = typed(random(600, 600, 0.01), dtype)
+    if symmetric:
+        mat = (mat + mat.T).tocsr()
+    operator = PacketedSpMV(mat, symmetric, dtype)
+    assert operator.shape == (600, 600) and operator.dtype == dtype and operator.block_count >= 1
+    x, y = vector(600, dtype), vector(600, dtype, 6)
+    x_gpu, y_gpu = gpuarray.to_gpu(x), gpuarray.to_gpu(y)
+    assert (operator.unpermute(operator.permute(x_gpu)).get() == x).all()
+    check(operator.unpermute(operator(operator.permute(x_gpu))).get(), mat, x)
+    inner = operator.permute(y_gpu)
+    assert operator(operator.permute(x_gpu), inner) is inner
+    check(operator.unpermute(inner).get(), mat, x, y)
+    assert (y_gpu.get() == y).all()
+
+
+def test_packeted_brings_neighbours_together():
+    """A grid whose points were shuffled."""
+    order = np.random.default_rng(0).permutation(900)
+    mat = sparse.csr_matrix(poisson(30))[order][:, order]
+    operator = PacketedSpMV(mat, True, np.float64)
+    numbers = operator.new2old_fetch_indices.get()
+    assert sorted(numbers) == list(range(900))
+    assert (operator.old2new_fetch_indices.get()[numbers] == np.arange(900)).all()
+    moved = mat[numbers][:, numbers].tocoo()
+    assert abs(moved.row - moved.col).max() < 100
+    x = vector(900, np.float64)
+    check(operator.unpermute(operator(operator.permute(gpuarray.to_gpu(x)))).get(), mat, x)
+
+
+def test_packeted_without_rows():
+    operator = PacketedSpMV(sparse.csr_matrix((0, 0)), True, np.float32)
+    x = gpuarray.zeros(0, np.float32)
+    assert operator(operator.permute(x)).shape == (0,)
