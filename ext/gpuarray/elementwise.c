@@ -350,7 +350,7 @@ static bool is_tiled(LoopPlan *plan, const Member *members, uint64_t *turned)
 static int tiles_layout(const LoopPlan *plan, int *axes)
 {
     int which = 0;
-    while (tiles_axes[which] < plan->ndim) which++;
+    while (which < TILES_COUNT - 1 && tiles_axes[which] < plan->ndim) which++;
     *axes = tiles_axes[which];
     return LAYOUT_TILES + which;
 }
