@@ -216,7 +216,7 @@ __device__ __forceinline__ void scan_columns(const char *in, char *out, const Ax
     typedef typename Op::Element Element;
     enum { ITEMS = sizeof(Acc) > 8 ? 16 : 32, SIDE = SHAPE == COLUMN_THREAD ? SCAN_THREADS : 32 };
     PYCUDA_SHARED(Acc, of_warps, 32 * (SCAN_WARPS + 1));
-    const unsigned lane = threadIdx.x % 32, warp = SHAPE == COLUMN_THREAD ? 0 : threadIdx.x / 32;
+    const int lane = threadIdx.x % 32, warp = SHAPE == COLUMN_THREAD ? 0 : threadIdx.x / 32;
     const index_t taken = SHAPE == COLUMN_TILES ? scan_take_tile(state) : (index_t)blockIdx.x;
     const index_t inner = plan.kept.length[KD - 1], blocks = gridDim.x / (unsigned)plan.tiles;
     const index_t number = SHAPE == COLUMN_TILES ? quotient(taken, blocks) : 0, block = taken - number * blocks;
@@ -255,7 +255,7 @@ __device__ __forceinline__ void scan_columns(const char *in, char *out, const Ax
             before = fetch(of_warps + 32 * SCAN_WARPS + lane);
         }
 #pragma unroll 1
-        for (unsigned k = 0; k < warp; k++) before = Op::combine(before, fetch(of_warps + 32 * k + lane));
+        for (int k = 0; k < warp; k++) before = Op::combine(before, fetch(of_warps + 32 * k + lane));
     }
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)

@@ -235,9 +235,12 @@ def test_scans_of_every_dtype(dtype):
 
 
 @pytest.mark.parametrize(
-    "shape, axis", [((300_000,), 0), ((3, 50_000), 1), ((50_000, 3), 0), ((9000, 64), 0)]
+    "shape, axis",
+    [((300_000,), 0), ((3, 50_000), 1), ((50_000, 3), 0), ((9000, 64), 0), ((500, 1000), 1), ((200, 900), 0)]
+    + [((9, 700), 0), ((700, 9), 1), ((5, 300, 70), 1)],
 )
-def test_long_scans(shape, axis):
+def test_scans_of_every_shape(shape, axis):
+    """One for each way in which blocks share the work: whole rows and columns, tiles, a thread for each."""
     host = np.random.default_rng(1).integers(-9, 9, shape).astype(np.int32)
     check("cumsum", host, gpuarray.to_gpu(host), axis=axis)
     ones = np.where(host % 2, 1, -1).astype(np.float32)
