@@ -99,6 +99,14 @@ enum {
     MEM_ATOMIC = 1 << 7   /* of these, those that are not volatile */
 };
 
+/* The address in memory that an address operand and its offset make. Of 32 bits it wraps, as an offset in
+ * shared or local memory does: compilers let a base lie below zero and the offset bring it back. */
+static inline uint64_t memory_offset(const Insn *insn, uint64_t address)
+{
+    const uint64_t sum = address + (uint64_t)insn->imm;
+    return insn->mods & MEM_ADDR32 ? (uint32_t)sum : sum;
+}
+
 /* Insn.mods of the block's barriers: lanes may come to it one by one (barrier without .aligned). */
 enum { BAR_APART = 1 };
 

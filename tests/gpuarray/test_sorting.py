@@ -122,6 +122,14 @@ def test_in_place_over_several_tiles(dtype):
     same(array, np.sort(host))
 
 
+@pytest.mark.parametrize("length", [1023, 1024, 1025, 1560, 2047, 2048, 2049, 4097])
+def test_rows_about_what_a_block_sorts(length):
+    host = (np.random.default_rng(length).normal(size=(3, length)) * 40).astype("i")
+    device = gpuarray.to_gpu(host)
+    same(gpuarray.sort(device), np.sort(host))
+    same(gpuarray.argsort(device), np.argsort(host, kind="stable"))
+
+
 @pytest.mark.parametrize("function", [np.sort, np.argsort])
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (1,), (4, 1)])
 def test_few_elements(function, shape):

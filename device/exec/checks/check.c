@@ -155,7 +155,7 @@ static bool check_access(const CheckedAccess *x)
 static uint64_t address_of(const Warp *w, const Insn *i, int l)
 {
     uint64_t address = i->mods & MEM_ADDR32 ? ROW(const uint32_t, w, i->a)[l] : ROW(const uint64_t, w, i->a)[l];
-    return address + (uint64_t)i->imm;
+    return memory_offset(i, address);
 }
 
 /* The lanes of rest that are at one place with the first of them, as far as they are neighbours or a half

@@ -67,7 +67,7 @@ static void set_tile_word(Tile *t, unsigned lane, bool transposed, uint32_t word
 static uint8_t *tile_row(const Collective *all, unsigned tile, unsigned row, bool write)
 {
     unsigned lane = tile * TILE + row;
-    uint8_t *place = place_of(all, lane, address_of(all, lane) + (uint64_t)all->insn[lane]->imm, TILE_ROW_BYTES,
+    uint8_t *place = place_of(all, lane, memory_offset(all->insn[lane], address_of(all, lane)), TILE_ROW_BYTES,
                               TILE_ROW_BYTES, write, false);
     return checked(all, lane, place, TILE_ROW_BYTES, write);
 }

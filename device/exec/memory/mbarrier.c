@@ -47,7 +47,7 @@ static uint64_t offset_of(const Warp *warp, const Insn *insn, int lane)
 {
     uint64_t address = insn->mods & MEM_ADDR32 ? ROW(const uint32_t, warp, insn->a)[lane]
                                                : ROW(const uint64_t, warp, insn->a)[lane];
-    address += (uint64_t)insn->imm;
+    address = memory_offset(insn, address);
     return insn->mods & MEM_SHARED ? address : address - (uintptr_t)warp->block->shared;
 }
 

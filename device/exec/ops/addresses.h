@@ -135,9 +135,7 @@ LANE_FN uint8_t *at_generic(const Access *x, uint64_t address, uint64_t bytes)
 /* The same for shared memory. */
 LANE_FN uint8_t *at_shared(const Access *x, uint64_t address, uint64_t bytes)
 {
-    const Block *block = x->w->block;
-    address += (uint64_t)x->i->imm;
-    return block_shared_at(block, address, bytes, x->size);
+    return block_shared_at(x->w->block, memory_offset(x->i, address), bytes, x->size);
 }
 
 /* One span of addresses that is valid, and what turns an address of it into a host address. */
@@ -255,7 +253,7 @@ LANE_FN uint8_t *at_local(const Access *x, int l, uint64_t address, uint64_t byt
 {
     const Warp *w = x->w;
     uint64_t limit = w->block->grid->local_size;
-    address += (uint64_t)x->i->imm + (x->i->a == REF_ABSENT ? w->current->local : 0);
+    address = memory_offset(x->i, address) + (x->i->a == REF_ABSENT ? w->current->local : 0);
     if ((address & (x->size - 1)) || address >= limit || address + bytes > limit) return NULL;
     return w->local + (uint64_t)l * w->local_stride + address;
 }
@@ -269,13 +267,13 @@ LANE_FN const Insn *fault_generic(const Access *x, int lane, uint64_t address)
 
 LANE_FN const Insn *fault_shared(const Access *x, int lane, uint64_t address)
 {
-    return exec_fault_window(x->w, x->i, lane, "shared", address + (uint64_t)x->i->imm, x->size,
+    return exec_fault_window(x->w, x->i, lane, "shared", memory_offset(x->i, address), x->size,
                              x->w->block->shared_size, x->write);
 }
 
 LANE_FN const Insn *fault_local(const Access *x, int lane, uint64_t address)
 {
-    address += (uint64_t)x->i->imm + (x->i->a == REF_ABSENT ? x->w->current->local : 0);
+    address = memory_offset(x->i, address) + (x->i->a == REF_ABSENT ? x->w->current->local : 0);
     return exec_fault_window(x->w, x->i, lane, "local", address, x->size, x->w->block->grid->local_size,
                              x->write);
 }
