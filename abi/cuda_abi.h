@@ -65,7 +65,7 @@ typedef unsigned long long CUmemGenericAllocationHandle;
 
 typedef unsigned int CUdevice_attribute, CUarray_format, CUaddress_mode, CUfilter_mode, CUpointer_attribute, CUfunc_cache,
     CUsharedconfig, CUlimit, CUmemorytype, CUjit_option, CUjitInputType, CUresourcetype, CUresourceViewFormat,
-    CUmem_advise, CUmem_range_attribute, CUmemPool_attribute, CUmemAccess_flags, CUmemLocationType,
+    CUGLDeviceList, CUmem_advise, CUmem_range_attribute, CUmemPool_attribute, CUmemAccess_flags, CUmemLocationType,
     CUmemAllocationType, CUmemAllocationHandleType, CUmemAllocationGranularity_flags, CUstreamCaptureMode,
     CUstreamCaptureStatus, CUdriverProcAddressQueryResult, CUdevice_P2PAttribute, CUlibraryOption,
     CUmoduleLoadingMode, CUfunctionLoadingState, CUoutput_mode, CUlogLevel, CUlaunchAttributeID,

@@ -29,6 +29,7 @@
  *   ipc.[ch] ipc_event.c               memory and events of other processes
  *   copy.[ch] copy_shaped.c fill.c array.[ch]          copies, fills, CUDA arrays
  *   texture.[ch] surface.c             texture and surface objects
+ *   gl.c                               buffers and textures of OpenGL, by copies
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
  *   function.c library.c link.c runtime_library.[ch] launch.[ch] device_runtime.c occupancy.c   kernels and their launches
  *

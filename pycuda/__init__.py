@@ -1,11 +1,6 @@
 """CUDA from Python: the driver API, kernels compiled at run time, and arrays on the device."""
 
-from pycuda import _later
-
 VERSION = (2026, 2)
 VERSION_STATUS = ""
 VERSION_TEXT = ".".join(map(str, VERSION)) + VERSION_STATUS
 __version__ = VERSION_TEXT
-
-_later.install()
-__getattr__ = _later.getter(__name__)

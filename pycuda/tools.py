@@ -92,7 +92,7 @@ def _first_working(make):
             return make(drv.Device(number))
         except drv.Error as error:
             problem = error
-    raise RuntimeError("no context could be made on any device") from problem
+    raise RuntimeError(f"no context could be made on any device: {problem}") from problem
 
 
 def make_default_context(ctx_maker=None):

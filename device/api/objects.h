@@ -36,7 +36,8 @@ typedef enum ObjectKind {
     OBJECT_POOL,
     OBJECT_LINKER,
     OBJECT_TEXTURE,
-    OBJECT_SURFACE
+    OBJECT_SURFACE,
+    OBJECT_GRAPHICS
 } ObjectKind;
 
 typedef struct Object Object;

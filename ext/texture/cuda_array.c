@@ -166,10 +166,14 @@ int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUa
         PyErr_Format(PyExc_TypeError, "%s must be an Array, not %s", what, Py_TYPE(value)->tp_name);
         return -1;
     }
-    *out = cuda_array_cast(value)->handle;
-    if (!atomic_load(&cuda_array_cast(value)->freed))
-        return context_check(cuda_array_cast(value)->context, what) ? 0 : -1;
-    raise_logic(state, "%s: the Array was freed", what);
+    const CudaArrayObject *array = cuda_array_cast(value);
+    *out = array->handle;
+    if (atomic_load(&array->freed))
+        raise_logic(state, "%s: the Array was freed", what);
+    else if (array->over && atomic_load(array->over))
+        raise_logic(state, "%s: the Array's memory was lent until it was unmapped", what);
+    else
+        return context_check(array->context, what) ? 0 : -1;
     return -1;
 }
 
@@ -246,6 +250,20 @@ static PyObject *cuda_array_tp_new(PyTypeObject *type, PyObject *args, PyObject 
     return (PyObject *)array;
 }
 
+PyObject *cuda_array_lent(ContextObject *context, CUarray handle, PyObject *owner, const atomic_bool *over)
+{
+    PyTypeObject *type = context->state->Array_type;
+    CudaArrayObject *array = cuda_array_cast(type->tp_alloc(type, 0));
+    if (!array) return NULL;
+    array->state = context->state;
+    array->context = context_hold(context);
+    array->handle = handle;
+    array->owner = Py_NewRef(owner);
+    array->over = over;
+    atomic_init(&array->freed, false);
+    return (PyObject *)array;
+}
+
 static void destroy_array(PyObject *self)
 {
     CudaArrayObject *array = cuda_array_cast(self);
@@ -261,7 +279,8 @@ static void destroy_array(PyObject *self)
 
 static void release(CudaArrayObject *array)
 {
-    if (!atomic_exchange(&array->freed, true)) deferred_free(array->state, destroy_array, (PyObject *)array);
+    const bool first = !atomic_exchange(&array->freed, true);
+    if (first && !array->owner) deferred_free(array->state, destroy_array, (PyObject *)array);
 }
 
 static void cuda_array_dealloc(PyObject *self)
@@ -274,6 +293,7 @@ static void cuda_array_dealloc(PyObject *self)
         release(array);
         context_drop(array->context);
     }
+    Py_XDECREF(array->owner);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
 }

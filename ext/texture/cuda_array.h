@@ -17,6 +17,8 @@ typedef struct CudaArrayObject {
     ContextObject *context;     /* held */
     CUarray handle;
     atomic_bool freed;
+    PyObject *owner;            /* of memory that is lent, a reference; else NULL */
+    const atomic_bool *over;    /* the owner's: it lends no more */
     PyObject *weak_references;
 } CudaArrayObject;
 
@@ -30,6 +32,10 @@ static inline CudaArrayObject *cuda_array_cast(PyObject *object) { return (CudaA
 /* The handle of an argument that must be an Array. -1 with TypeError, or with LogicError when it was freed or
  * its context is gone. */
 int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUarray *out);
+
+/* An Array of memory that an owner has lent until *over is set, which lies in the owner. NULL with an
+ * exception. */
+PyObject *cuda_array_lent(ContextObject *context, CUarray handle, PyObject *owner, const atomic_bool *over);
 
 /* What an Array is made of. -1 with the driver's exception. */
 int cuda_array_describe(ModuleState *state, CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out);

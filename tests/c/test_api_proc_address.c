@@ -138,9 +138,9 @@ static void test_unsupported(void)
     char text[400];
     size_t size = sizeof text;
     CHECK_EQUAL(cuLogsCurrent(&from, 0), CUDA_SUCCESS);
-    CHECK_EQUAL(cuGraphicsUnregisterResource(NULL), CUDA_ERROR_NOT_SUPPORTED);
+    CHECK_EQUAL(cuGraphicsResourceGetMappedMipmappedArray(NULL, NULL), CUDA_ERROR_NOT_SUPPORTED);
     CHECK_EQUAL(cuLogsDumpToMemory(&from, text, &size, 0), CUDA_SUCCESS);
-    CHECK(strstr(text, "cuGraphicsUnregisterResource") != NULL);
+    CHECK(strstr(text, "cuGraphicsResourceGetMappedMipmappedArray") != NULL);
     CHECK_EQUAL(strlen(text), size);
 }
 

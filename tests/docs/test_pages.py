@@ -6,16 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pycuda import _later
-
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_readme_says_what_is_not_there_yet():
-    text = (ROOT / "README.md").read_text()
-    section = re.search(r"^Not there yet[^\n]*\n\n((?:- .*\n(?:  .*\n)*)*)", text, re.M)
-    told = set(re.findall(r"`(pycuda\.\w+)`", section[1])) if section else set()
-    assert told == _later.MODULES
 
 
 def test_tests_that_contributing_names_are_there():

@@ -6,6 +6,7 @@
 #define LIST real_facts
 #include <cuda.h>
 #include <cudaTypedefs.h>
+#include <cudaGLTypedefs.h>
 #else
 #define LIST our_facts
 #endif

@@ -19,6 +19,7 @@ EXT = {
     "ext/gpuarray": {"context", "convert", "launch", "memory", "stream"},
     "ext/code": {"context", "convert", "launch", "texture"},
     "ext/texture": {"context", "convert", "gpuarray", "launch", "memory"},
+    "ext/gl": {"context", "convert", "stream", "texture"},
     "ext/launch": {"code", "convert", "gpuarray", "memory", "stream", "texture"},
 }
 # Inside device/, from the bottom. lower/ includes of exec/ what decoded code is made of.
@@ -44,6 +45,7 @@ QUESTIONS = {
     "where does prepared_call read its format": ("ext/launch/prepared.c", r"pack_format"),
     "where is a texture reference bound": ("ext/texture/reference.c", r"\bbind"),
     "where are Memcpy2D's ends checked": ("ext/texture/copy_shaped_ends.c", r"ValueError|raise_"),
+    "where is a buffer of OpenGL mapped": ("ext/gl/mapping.c", r"cuGraphicsMapResources"),
     "where is code linked": ("ext/code/linker.c", r"cuLinkAddData"),
     "where is the C interface of NVRTC called": ("ext/code/nvrtc.c", r"nvrtc_\w+"),
     "where does a slice become a view": ("ext/gpuarray/views.c", r"PySlice_"),

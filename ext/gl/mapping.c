@@ -1,0 +1,238 @@
+/* RegisteredMapping: the time in which kernels may use what belongs to OpenGL. */
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/gl/registered.h"
+#include "ext/stream/stream.h"
+#include "ext/texture/cuda_array.h"
+
+typedef struct MappingObject {
+    PyObject_HEAD
+    ModuleState *state;
+    RegisteredObject *object;   /* a reference; counted in its mappings until this is over */
+    PyObject *stream;           /* a reference, or NULL */
+    atomic_bool over;
+    PyObject *weak_references;
+} MappingObject;
+
+static MappingObject *mapping_cast(PyObject *object) { return (MappingObject *)object; }
+
+/* ---- Mapping ---- */
+
+const char registered_map_doc[] = "map($self, stream=None)\n--\n\n"
+                                  "Lend the memory to kernels: work of OpenGL before this is done before\n"
+                                  "work of the stream after it.\n"
+                                  "\nParameters\n----------\n"
+                                  "stream : Stream\n"
+                                  "\nReturns\n-------\n"
+                                  "RegisteredMapping\n"
+                                  "\nRaises\n------\n"
+                                  "LogicError\n    It was unregistered.\n"
+                                  "Error\n    It is mapped already, or OpenGL's context is not current.\n"
+                                  "\nNotes\n-----\n"
+                                  "Calls cuGraphicsMapResources.";
+
+static MappingObject *new_mapping(RegisteredObject *object, PyObject *stream)
+{
+    PyTypeObject *type = object->state->RegisteredMapping_type;
+    MappingObject *mapping = mapping_cast(type->tp_alloc(type, 0));
+    if (!mapping) return NULL;
+    mapping->state = object->state;
+    mapping->object = registered_cast(Py_NewRef((PyObject *)object));
+    mapping->stream = stream && stream != Py_None ? Py_NewRef(stream) : NULL;
+    atomic_init(&mapping->over, true);
+    return mapping;
+}
+
+PyObject *registered_map(PyObject *self, FAST_PARAMETERS)
+{
+    RegisteredObject *object = registered_cast(self);
+    ModuleState *state = object->state;
+    PyObject *given[1];
+    CUstream stream;
+    CUresult result;
+    if (convert_arguments(registered_map_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    given[0] = stream_or_current(state, given[0]);
+    if (convert_stream(state, given[0], &stream) < 0 || !context_check(object->context, "map")) return NULL;
+    MappingObject *mapping = new_mapping(object, given[0]);
+    if (!mapping) return NULL;
+    if (registered_enter(object) < 0) {
+        Py_DECREF((PyObject *)mapping);
+        return NULL;
+    }
+    CALL_BLOCKING(state, result, driver.cuGraphicsMapResources(1, &object->resource, stream));
+    if (result == CUDA_SUCCESS) {
+        atomic_store(&mapping->over, false);
+        LIVE_MORE(state, RegisteredMapping);
+        return (PyObject *)mapping;
+    }
+    registered_leave(object);
+    Py_DECREF((PyObject *)mapping);
+    return raise_driver(state, result, "cuGraphicsMapResources", "OpenGL's name %u", object->name);
+}
+
+/* ---- Unmapping ---- */
+
+/* Where the context is gone the mapping went with it. */
+static CUresult unmap_resource(MappingObject *mapping, CUstream stream)
+{
+    RegisteredObject *object = mapping->object;
+    ContextScope scope;
+    CUresult result = CUDA_SUCCESS;
+    if (context_enter(object->context, &scope)) {
+        CALL_UNLOCKED(result, driver.cuGraphicsUnmapResources(1, &object->resource, stream));
+        context_leave(&scope);
+    }
+    LIVE_LESS(mapping->state, RegisteredMapping);
+    registered_leave(object);
+    return result;
+}
+
+/* In the stream of map(), or in the default stream when that is of no use any more. */
+static void unmap_late(PyObject *self)
+{
+    MappingObject *mapping = mapping_cast(self);
+    PyObject *type, *value, *trace;
+    CUstream stream = NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    if (convert_stream(mapping->state, mapping->stream, &stream) < 0) PyErr_Clear();
+    report_driver(mapping->state, unmap_resource(mapping, stream), "cuGraphicsUnmapResources");
+    PyErr_Restore(type, value, trace);
+}
+
+PyDoc_STRVAR(unmap_doc, "unmap($self, stream=None)\n--\n\n"
+                        "Give the memory back to OpenGL, after the work that is in the stream now.\n"
+                        "\nParameters\n----------\n"
+                        "stream : Stream\n    That of map() where none is given.\n"
+                        "\nRaises\n------\n"
+                        "LogicError\n    The second time.\n"
+                        "\nNotes\n-----\n"
+                        "Calls cuGraphicsUnmapResources.");
+
+static PyObject *mapping_unmap(PyObject *self, FAST_PARAMETERS)
+{
+    MappingObject *mapping = mapping_cast(self);
+    PyObject *given[1];
+    CUstream stream;
+    if (convert_arguments(unmap_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    PyObject *used = given[0] && given[0] != Py_None ? given[0] : mapping->stream;
+    if (convert_stream(mapping->state, used, &stream) < 0) return NULL;
+    if (atomic_exchange(&mapping->over, true))
+        return raise_logic(mapping->state, "the mapping of OpenGL object %u was ended before",
+                           mapping->object->name);
+    if (host_function_runs()) {
+        deferred_free(mapping->state, unmap_late, self);
+        Py_RETURN_NONE;
+    }
+    return none_or_raise(mapping->state, unmap_resource(mapping, stream), "cuGraphicsUnmapResources");
+}
+
+static void mapping_dealloc(PyObject *self)
+{
+    MappingObject *mapping = mapping_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (mapping->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(mapping->state, mapping_dealloc, self)) return;
+    if (!atomic_exchange(&mapping->over, true)) unmap_late(self);
+    Py_XDECREF(mapping->stream);
+    Py_DECREF((PyObject *)mapping->object);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* ---- What is mapped ---- */
+
+static int check_mapped(MappingObject *mapping, const char *what)
+{
+    if (!atomic_load(&mapping->over)) return context_check(mapping->object->context, what) ? 0 : -1;
+    raise_logic(mapping->state, "%s: OpenGL object %u is not mapped any more", what, mapping->object->name);
+    return -1;
+}
+
+PyDoc_STRVAR(device_ptr_and_size_doc, "device_ptr_and_size($self)\n--\n\n"
+                                      "Where a buffer is now; another mapping may have it elsewhere.\n"
+                                      "\nReturns\n-------\n"
+                                      "tuple of two int\n    Device address and bytes.\n"
+                                      "\nRaises\n------\n"
+                                      "LogicError\n    It is not mapped any more.\n"
+                                      "\nNotes\n-----\n"
+                                      "Calls cuGraphicsResourceGetMappedPointer.");
+
+static PyObject *mapping_device_ptr_and_size(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    MappingObject *mapping = mapping_cast(self);
+    CUdeviceptr pointer;
+    size_t size;
+    CUresult result;
+    if (check_mapped(mapping, "device_ptr_and_size") < 0) return NULL;
+    CALL(mapping->state, result,
+         driver.cuGraphicsResourceGetMappedPointer(&pointer, &size, mapping->object->resource));
+    return result == CUDA_SUCCESS
+               ? Py_BuildValue("(Kn)", (unsigned long long)pointer, (Py_ssize_t)size)
+               : raise_driver(mapping->state, result, "cuGraphicsResourceGetMappedPointer", NULL);
+}
+
+PyDoc_STRVAR(array_doc, "array($self, index, level)\n--\n\n"
+                        "An image as an Array, which textures and surfaces take. Its memory is OpenGL's.\n"
+                        "\nParameters\n----------\n"
+                        "index : int\n    Layer, or face of a cube map; else 0.\n"
+                        "level : int\n    Of mipmaps; else 0.\n"
+                        "\nReturns\n-------\n"
+                        "Array\n    Of use until this is unmapped.\n"
+                        "\nRaises\n------\n"
+                        "LogicError\n    It is not mapped any more.\n"
+                        "\nNotes\n-----\n"
+                        "Calls cuGraphicsSubResourceGetMappedArray.");
+
+static PyObject *mapping_array(PyObject *self, FAST_PARAMETERS)
+{
+    MappingObject *mapping = mapping_cast(self);
+    PyObject *given[2];
+    unsigned index = 0, level = 0;
+    CUarray handle;
+    CUresult result;
+    if (convert_arguments(array_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_unsigned(given[0], "index", &index) < 0 || convert_unsigned(given[1], "level", &level) < 0
+        || check_mapped(mapping, "array") < 0)
+        return NULL;
+    CALL(mapping->state, result,
+         driver.cuGraphicsSubResourceGetMappedArray(&handle, mapping->object->resource, index, level));
+    if (result == CUDA_SUCCESS)
+        return cuda_array_lent(mapping->object->context, handle, self, &mapping->over);
+    return raise_driver(mapping->state, result, "cuGraphicsSubResourceGetMappedArray", NULL);
+}
+
+/* ---- The type ---- */
+
+static PyMethodDef mapping_methods[] = {
+    {"unmap", AS_METHOD(mapping_unmap), FAST_KEYWORDS, unmap_doc},
+    {"device_ptr_and_size", mapping_device_ptr_and_size, METH_NOARGS, device_ptr_and_size_doc},
+    {"array", AS_METHOD(mapping_array), FAST_KEYWORDS, array_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef mapping_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(MappingObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot mapping_slots[] = {
+    {Py_tp_doc, "A buffer or image of OpenGL while kernels may use it: what map() returns. It ends with\n"
+                "unmap(), at the latest with the last reference."},
+    {Py_tp_dealloc, AS_SLOT(mapping_dealloc)},
+    {Py_tp_methods, mapping_methods},
+    {Py_tp_members, mapping_members},
+    {0, NULL},
+};
+
+static PyType_Spec mapping_spec = {
+    .name = "pycuda._driver.RegisteredMapping",
+    .basicsize = sizeof(MappingObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = mapping_slots,
+};
+
+int gl_mapping_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->RegisteredMapping_type, &mapping_spec, NULL);
+}

@@ -1,0 +1,287 @@
+/* RegisteredBuffer and RegisteredImage, and the context for them. */
+#include "ext/gl/registered.h"
+
+#include "ext/context/device.h"
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+
+enum { MOST_DEVICES = 64, DEVICES_ALL = 1 /* CU_GL_DEVICE_LIST_ALL */ };
+
+/* ---- Registering ---- */
+
+int registered_enter(RegisteredObject *object)
+{
+    long count = atomic_load(&object->mappings);
+    while (count != REGISTERED_GONE)
+        if (atomic_compare_exchange_weak(&object->mappings, &count, count + 1)) return 0;
+    raise_logic(object->state, "the OpenGL object %u was unregistered", object->name);
+    return -1;
+}
+
+void registered_leave(RegisteredObject *object) { atomic_fetch_sub(&object->mappings, 1); }
+
+/* What a context needs that is to share memory with OpenGL: not there without a current context of OpenGL. */
+static int check_gl(ModuleState *state, CUdevice device)
+{
+    unsigned count = 0;
+    CUdevice devices[MOST_DEVICES];
+    CUresult result;
+    CALL_UNLOCKED(result, driver.cuGLGetDevices(&count, devices, MOST_DEVICES, DEVICES_ALL));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuGLGetDevices", "a context of OpenGL must be current in this thread");
+        return -1;
+    }
+    for (unsigned i = 0; i < count && i < MOST_DEVICES; i++)
+        if (devices[i] == device) return 0;
+    raise_logic(state, "the current context of OpenGL is not on this device");
+    return -1;
+}
+
+PyDoc_STRVAR(make_gl_context_doc,
+             "make_gl_context(dev, flags=0)\n--\n\n"
+             "Create a context that can share memory with the current context of OpenGL, and push it.\n"
+             "\nParameters\n----------\n"
+             "dev : Device\n"
+             "flags : ctx_flags\n"
+             "\nReturns\n-------\n"
+             "Context\n"
+             "\nRaises\n------\n"
+             "Error\n    No context of OpenGL is current in this thread, or it is on another device.\n"
+             "\nNotes\n-----\n"
+             "Calls cuGLGetDevices, cuCtxCreate.");
+
+static PyObject *make_gl_context(PyObject *module, FAST_PARAMETERS)
+{
+    ModuleState *state = module_state(module);
+    PyObject *given[2];
+    unsigned flags = 0;
+    if (convert_arguments(make_gl_context_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_unsigned(given[1], "flags", &flags) < 0)
+        return NULL;
+    if (!PyObject_TypeCheck(given[0], state->Device_type))
+        return PyErr_Format(PyExc_TypeError, "dev must be a Device, not %s", Py_TYPE(given[0])->tp_name);
+    if (context_forked()) return raise_driver(state, CUDA_ERROR_NOT_INITIALIZED, "cuCtxCreate", NULL);
+    CUdevice device = device_cast(given[0])->handle;
+    return check_gl(state, device) < 0 ? NULL : context_create(state, device, flags);
+}
+
+static RegisteredObject *new_object(ModuleState *state, PyTypeObject *type, unsigned name)
+{
+    RegisteredObject *object = registered_cast(type->tp_alloc(type, 0));
+    if (!object) return NULL;
+    object->state = state;
+    object->name = name;
+    atomic_init(&object->mappings, REGISTERED_GONE);
+    if ((object->context = context_hold_current(state))) return object;
+    Py_DECREF((PyObject *)object);
+    return NULL;
+}
+
+static PyObject *finish_object(RegisteredObject *object, CUresult result, const char *routine)
+{
+    if (result != CUDA_SUCCESS) {
+        raise_driver(object->state, result, routine,
+                     "OpenGL's name %u; its context must be current in this thread", object->name);
+        Py_DECREF((PyObject *)object);
+        return NULL;
+    }
+    atomic_store(&object->mappings, 0);
+    LIVE_MORE(object->state, RegisteredObject);
+    return (PyObject *)object;
+}
+
+PyDoc_STRVAR(buffer_doc, "RegisteredBuffer(gl_handle, flags=0)\n--\n\n"
+                         "A buffer of OpenGL that kernels may use while it is mapped.\n"
+                         "\nParameters\n----------\n"
+                         "gl_handle : int\n    What glGenBuffers gave; glBufferData has given it memory.\n"
+                         "flags : graphics_register_flags\n"
+                         "\nRaises\n------\n"
+                         "Error\n    There is no such buffer, or OpenGL's context is not current in this\n"
+                         "    thread.\n"
+                         "\nNotes\n-----\n"
+                         "Calls cuGraphicsGLRegisterBuffer.");
+
+static PyObject *buffer_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    ModuleState *state = state_of_type(type);
+    PyObject *given[2];
+    unsigned name = 0, flags = 0;
+    CUresult result;
+    if (convert_call(buffer_doc, args, kwargs, GIVEN(given)) < 0
+        || convert_unsigned(given[0], "gl_handle", &name) < 0
+        || convert_unsigned(given[1], "flags", &flags) < 0)
+        return NULL;
+    RegisteredObject *object = new_object(state, type, name);
+    if (!object) return NULL;
+    CALL_BLOCKING(state, result, driver.cuGraphicsGLRegisterBuffer(&object->resource, name, flags));
+    return finish_object(object, result, "cuGraphicsGLRegisterBuffer");
+}
+
+PyDoc_STRVAR(image_doc,
+             "RegisteredImage(gl_handle, target, flags=0)\n--\n\n"
+             "A texture or renderbuffer of OpenGL that kernels may use while it is mapped.\n"
+             "\nParameters\n----------\n"
+             "gl_handle : int\n    What glGenTextures or glGenRenderbuffers gave.\n"
+             "target : int\n    GL_TEXTURE_2D, GL_RENDERBUFFER and the like.\n"
+             "flags : graphics_register_flags\n"
+             "    SURFACE_LDST where kernels write through a SurfaceObject.\n"
+             "\nRaises\n------\n"
+             "Error\n    There is no such image, its format is not supported, or OpenGL's context\n"
+             "    is not current in this thread.\n"
+             "\nNotes\n-----\n"
+             "Calls cuGraphicsGLRegisterImage.");
+
+static PyObject *image_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    ModuleState *state = state_of_type(type);
+    PyObject *given[3];
+    unsigned name = 0, target = 0, flags = 0;
+    CUresult result;
+    if (convert_call(image_doc, args, kwargs, GIVEN(given)) < 0
+        || convert_unsigned(given[0], "gl_handle", &name) < 0
+        || convert_unsigned(given[1], "target", &target) < 0
+        || convert_unsigned(given[2], "flags", &flags) < 0)
+        return NULL;
+    RegisteredObject *object = new_object(state, type, name);
+    if (!object) return NULL;
+    CALL_BLOCKING(state, result, driver.cuGraphicsGLRegisterImage(&object->resource, name, target, flags));
+    return finish_object(object, result, "cuGraphicsGLRegisterImage");
+}
+
+/* ---- Unregistering ---- */
+
+/* With the context current; success where it is gone, as the registration went with it. */
+static CUresult unregister_resource(RegisteredObject *object)
+{
+    ContextScope scope;
+    CUresult result = CUDA_SUCCESS;
+    LIVE_LESS(object->state, RegisteredObject);
+    if (!context_enter(object->context, &scope)) return result;
+    CALL_UNLOCKED(result, driver.cuGraphicsUnregisterResource(object->resource));
+    context_leave(&scope);
+    return result;
+}
+
+static void unregister_late(PyObject *self)
+{
+    RegisteredObject *object = registered_cast(self);
+    report_driver(object->state, unregister_resource(object), "cuGraphicsUnregisterResource");
+}
+
+PyDoc_STRVAR(unregister_doc, "unregister($self)\n--\n\n"
+                             "End the registration now and not with the last reference.\n"
+                             "\nRaises\n------\n"
+                             "LogicError\n    The second time, or while it is mapped.\n"
+                             "\nNotes\n-----\n"
+                             "Calls cuGraphicsUnregisterResource.");
+
+static PyObject *registered_unregister(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    RegisteredObject *object = registered_cast(self);
+    long mappings = 0;
+    if (!atomic_compare_exchange_strong(&object->mappings, &mappings, REGISTERED_GONE))
+        return mappings == REGISTERED_GONE
+                   ? raise_logic(object->state, "the OpenGL object %u was unregistered before", object->name)
+                   : raise_logic(object->state, "the OpenGL object %u is mapped: unmap() it first",
+                                 object->name);
+    if (host_function_runs()) {
+        deferred_free(object->state, unregister_late, self);
+        Py_RETURN_NONE;
+    }
+    return none_or_raise(object->state, unregister_resource(object), "cuGraphicsUnregisterResource");
+}
+
+static void registered_dealloc(PyObject *self)
+{
+    RegisteredObject *object = registered_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (object->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(object->state, registered_dealloc, self)) return;
+    if (object->context) {
+        if (atomic_exchange(&object->mappings, REGISTERED_GONE) != REGISTERED_GONE) unregister_late(self);
+        context_drop(object->context);
+    }
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+static PyObject *registered_gl_handle(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return PyLong_FromUnsignedLong(registered_cast(self)->name);
+}
+
+/* ---- Types ---- */
+
+static PyMethodDef registered_methods[] = {
+    {"gl_handle", registered_gl_handle, METH_NOARGS,
+     "gl_handle($self)\n--\n\n"
+     "OpenGL's name of it.\n"
+     "\nReturns\n-------\n"
+     "int"},
+    {"unregister", registered_unregister, METH_NOARGS, unregister_doc},
+    {"map", AS_METHOD(registered_map), FAST_KEYWORDS, registered_map_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef registered_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(RegisteredObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot registered_slots[] = {
+    {Py_tp_doc, "What OpenGL and CUDA both know: the base of RegisteredBuffer and RegisteredImage."},
+    {Py_tp_dealloc, AS_SLOT(registered_dealloc)},
+    {Py_tp_methods, registered_methods},
+    {Py_tp_members, registered_members},
+    {0, NULL},
+};
+
+static PyType_Slot buffer_slots[] = {
+    {Py_tp_doc, (void *)buffer_doc},
+    {Py_tp_new, AS_SLOT(buffer_tp_new)},
+    {0, NULL},
+};
+
+static PyType_Slot image_slots[] = {
+    {Py_tp_doc, (void *)image_doc},
+    {Py_tp_new, AS_SLOT(image_tp_new)},
+    {0, NULL},
+};
+
+static PyType_Spec registered_spec = {
+    .name = "pycuda._driver.RegisteredObject",
+    .basicsize = sizeof(RegisteredObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = registered_slots,
+};
+
+static PyType_Spec buffer_spec = {
+    .name = "pycuda._driver.RegisteredBuffer",
+    .basicsize = sizeof(RegisteredObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = buffer_slots,
+};
+
+static PyType_Spec image_spec = {
+    .name = "pycuda._driver.RegisteredImage",
+    .basicsize = sizeof(RegisteredObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = image_slots,
+};
+
+static PyMethodDef functions[] = {
+    {"make_gl_context", AS_METHOD(make_gl_context), FAST_KEYWORDS, make_gl_context_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int gl_registered_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->RegisteredObject_type, &registered_spec, NULL) < 0
+        || state_add_type(module, &state->RegisteredBuffer_type, &buffer_spec, state->RegisteredObject_type)
+               < 0
+        || state_add_type(module, &state->RegisteredImage_type, &image_spec, state->RegisteredObject_type)
+               < 0)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,34 @@
+/* Buffers and textures of OpenGL as device memory.
+ *
+ * A RegisteredObject is what both know: OpenGL by its name, the driver by its handle. While it is mapped
+ * kernels use its memory, and OpenGL must not; a RegisteredMapping is that time. It holds its object, so that
+ * only what is not mapped is unregistered.
+ */
+#ifndef EXT_GL_REGISTERED_H
+#define EXT_GL_REGISTERED_H
+
+#include "ext/context/context.h"
+
+typedef struct RegisteredObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context;     /* held */
+    CUgraphicsResource resource;
+    unsigned name;              /* OpenGL's */
+    atomic_long mappings;       /* under way; GONE once it is unregistered */
+    PyObject *weak_references;
+} RegisteredObject;
+
+enum { REGISTERED_GONE = -1 };
+
+static inline RegisteredObject *registered_cast(PyObject *object) { return (RegisteredObject *)object; }
+
+/* The method map() of RegisteredObject (ext/gl/mapping.c). */
+PyObject *registered_map(PyObject *self, FAST_PARAMETERS);
+extern const char registered_map_doc[];
+
+/* Counts a mapping. -1 with LogicError when the object was unregistered. registered_leave gives it back. */
+int registered_enter(RegisteredObject *object);
+void registered_leave(RegisteredObject *object);
+
+#endif

@@ -1,0 +1,275 @@
+"""Buffers and textures that kernels and OpenGL share: what one writes the other sees."""
+
+import ctypes
+import gc
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+import pycuda.gl as cuda_gl
+from pycuda.compiler import SourceModule
+
+ARRAY_BUFFER, STATIC_DRAW, TEXTURE_2D, RGBA, UNSIGNED_BYTE = 0x8892, 0x88E4, 0x0DE1, 0x1908, 0x1401
+RGBA8, R32F, RED, FLOAT = 0x8058, 0x822E, 0x1903, 0x1406
+WRITE = cuda_gl.graphics_map_flags.WRITE_DISCARD
+READ = cuda_gl.graphics_map_flags.READ_ONLY
+STORE = cuda_gl.graphics_register_flags.SURFACE_LDST
+
+SOURCE = """
+__global__ void add(float *a, int n, float by)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] += by;
+}
+__global__ void pixels(cudaSurfaceObject_t image, int width, int height)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+    if (x < width && y < height) surf2Dwrite(make_uchar4(x, y, x ^ y, 255), image, 4 * x, y);
+}
+"""
+
+
+def pointer(array):
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+def make_buffer(gl, numbers):
+    name = gl.make("Buffers")
+    gl.glBindBuffer(ARRAY_BUFFER, name)
+    gl.glBufferData(ARRAY_BUFFER, ctypes.c_ssize_t(numbers.nbytes), pointer(numbers), STATIC_DRAW)
+    return name
+
+
+def read_buffer(gl, name, like):
+    out = np.empty_like(like)
+    gl.glBindBuffer(ARRAY_BUFFER, name)
+    gl.glGetBufferSubData(ARRAY_BUFFER, ctypes.c_ssize_t(0), ctypes.c_ssize_t(out.nbytes), pointer(out))
+    return out
+
+
+def make_texture(gl, internal, pixels, kind, host):
+    name = gl.make("Textures")
+    gl.glBindTexture(TEXTURE_2D, name)
+    for what in 0x2800, 0x2801:  # filters: no mipmaps, so that the texture is complete
+        gl.glTexParameteri(TEXTURE_2D, what, 0x2600)
+    gl.glTexImage2D(TEXTURE_2D, 0, internal, host.shape[1], host.shape[0], 0, pixels, kind, pointer(host))
+    return name
+
+
+def read_texture(gl, name, pixels, kind, like):
+    out = np.empty_like(like)
+    gl.glBindTexture(TEXTURE_2D, name)
+    gl.glPixelStorei(0x0D05, 1)
+    gl.glGetTexImage(TEXTURE_2D, 0, pixels, kind, pointer(out))
+    return out
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_kernel_changes_a_buffer(gl, cuda, streamed):
+    numbers = np.arange(1000, dtype=np.float32)
+    name = make_buffer(gl, numbers)
+    add, stream = SourceModule(SOURCE).get_function("add"), drv.Stream() if streamed else None
+    registered = cuda_gl.RegisteredBuffer(name)
+    assert registered.gl_handle() == name
+    for turn in 1, 2, 3:
+        mapping = registered.map(stream)
+        address, size = mapping.device_ptr_and_size()
+        assert size == numbers.nbytes
+        add(np.uintp(address), np.int32(1000), np.float32(2), block=(256, 1, 1), grid=(4, 1), stream=stream)
+        mapping.unmap()
+        assert (read_buffer(gl, name, numbers) == numbers + 2 * turn).all()
+    registered.unregister()
+
+
+def test_what_is_read_only_is_read(gl, cuda):
+    numbers = np.random.default_rng(1).normal(size=300).astype("f")
+    mapping = cuda_gl.RegisteredBuffer(make_buffer(gl, numbers), READ).map()
+    assert (drv.from_device(mapping.device_ptr_and_size()[0], 300, np.float32) == numbers).all()
+
+
+def test_names_of_older_programs(gl, cuda):
+    numbers = np.arange(64, dtype=np.float32)
+    name = make_buffer(gl, numbers)
+    with pytest.warns(DeprecationWarning, match="make_context"):
+        cuda_gl.init()
+    with pytest.warns(DeprecationWarning, match="RegisteredBuffer"):
+        buffer = cuda_gl.BufferObject(name)
+    mapping = buffer.map()
+    assert buffer.handle() == name and mapping.size() == numbers.nbytes
+    drv.memcpy_htod(mapping.device_ptr(), numbers[::-1].copy())
+    mapping.unmap()
+    buffer.unregister()
+    assert (read_buffer(gl, name, numbers) == numbers[::-1]).all()
+
+
+def test_a_kernel_writes_a_texture(gl, cuda):
+    host = np.zeros((40, 70, 4), np.uint8)
+    name = make_texture(gl, RGBA8, RGBA, UNSIGNED_BYTE, host)
+    registered = cuda_gl.RegisteredImage(name, TEXTURE_2D, STORE)
+    mapping = registered.map()
+    array = mapping.array(0, 0)
+    shape = array.get_descriptor()
+    assert (shape.width, shape.height, shape.num_channels) == (70, 40, 4)
+    surface = drv.SurfaceObject(array)
+    SourceModule(SOURCE).get_function("pixels")(
+        surface, np.int32(70), np.int32(40), block=(128, 1, 1), grid=(1, 40)
+    )
+    del surface
+    mapping.unmap()
+    y, x = np.indices((40, 70))
+    expected = np.stack([x, y, x ^ y, np.full_like(x, 255)], axis=-1).astype(np.uint8)
+    assert (read_texture(gl, name, RGBA, UNSIGNED_BYTE, host) == expected).all()
+
+
+def test_a_texture_of_opengl_is_read(gl, cuda):
+    host = np.random.default_rng(2).random((17, 33), np.float32)
+    name = make_texture(gl, R32F, RED, FLOAT, host)
+    mapping = cuda_gl.RegisteredImage(name, TEXTURE_2D, READ).map()
+    out = np.zeros_like(host)
+    copy = drv.Memcpy2D()
+    copy.set_src_array(mapping.array(0, 0))
+    copy.set_dst_host(out)
+    copy.width_in_bytes = copy.dst_pitch = 33 * 4
+    copy.height = 17
+    copy(aligned=False)
+    assert (out == host).all()
+
+
+def test_opengl_draws_points_that_a_kernel_moved(gl, cuda):
+    """By the fixed functions of OpenGL: no shader. Each point covers the pixel that it is the middle of."""
+    size, count = 64, 50
+    places = np.random.default_rng(3).permutation(size * size // 2)[:count]
+    points = np.stack([places % size, places // size], axis=1).astype("f") + np.float32(0.5)
+    name = make_buffer(gl, points)
+    picture = make_texture(gl, RGBA8, RGBA, UNSIGNED_BYTE, np.zeros((size, size, 4), np.uint8))
+    frame = gl.make("Framebuffers")
+    gl.glBindFramebuffer(0x8D40, frame)
+    gl.glFramebufferTexture2D(0x8D40, 0x8CE0, TEXTURE_2D, picture, 0)
+    gl.glViewport(0, 0, size, size)
+    gl.glMatrixMode(0x1701)
+    gl.glOrtho(*map(ctypes.c_double, (0, size, 0, size, -1, 1)))
+    mapping = cuda_gl.RegisteredBuffer(name).map()
+    add = SourceModule(SOURCE).get_function("add")
+    moved = np.uintp(mapping.device_ptr_and_size()[0])
+    add(moved, np.int32(2 * count), np.float32(3), block=(128, 1, 1))
+    mapping.unmap()
+    gl.glClear(0x4000)
+    gl.glBindBuffer(ARRAY_BUFFER, name)
+    gl.glEnableClientState(0x8074)
+    gl.glVertexPointer(2, FLOAT, 0, None)
+    gl.glDrawArrays(0, 0, count)
+    seen = np.empty((size, size, 4), np.uint8)
+    gl.glReadPixels(0, 0, size, size, RGBA, UNSIGNED_BYTE, pointer(seen))
+    gl.glBindFramebuffer(0x8D40, 0)
+    expected = np.zeros((size, size), bool)
+    x, y = (points + 3).astype(int).T
+    inside = x < size
+    expected[y[inside], x[inside]] = True
+    assert ((seen[..., 0] > 0) == expected).all()
+
+
+def test_program_of_the_page(gl):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "opengl.md").read_text()
+    name = make_buffer(gl, np.zeros((1000, 2), np.float32))
+    exec(page.split("```py\n")[1].split("```")[0], {"buffer": name})
+    points = read_buffer(gl, name, np.zeros((1000, 2), np.float32))
+    i = np.arange(1000)
+    assert np.allclose(points, np.stack([i / 500 - 1, np.sin(0.1 * i + 2) / 2], axis=1), atol=1e-5)
+
+
+def test_example(gl, tmp_path):
+    """Its picture: the corners are the colour of points that leave at once, the middle is not."""
+    path = tmp_path / "julia.png"
+    example = Path(__file__).resolve().parents[2] / "examples" / "opengl" / "julia.py"
+    done = subprocess.run([sys.executable, example, path], capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    data = path.read_bytes()
+    assert data.startswith(b"\x89PNG")
+    rows = zlib.decompress(data[data.index(b"IDAT") + 4 : data.index(b"IEND") - 8])
+    picture = np.frombuffer(rows, np.uint8).reshape(512, 1 + 3 * 512)[:, 1:].reshape(512, 512, 3)
+    assert (picture[[0, 0, -1, -1], [0, -1, 0, -1]].max(axis=1) <= 48).all()
+    assert picture[256, 256].max() > 48 and (picture == 255).all(axis=2).sum() > 300
+
+
+# ---- mistakes
+
+
+def test_every_end_comes_once(gl, cuda):
+    name = make_buffer(gl, np.zeros(8, "f"))
+    registered = cuda_gl.RegisteredBuffer(name)
+    mapping = registered.map()
+    with pytest.raises(drv.LogicError):
+        registered.map()
+    with pytest.raises(drv.LogicError, match="is mapped"):
+        registered.unregister()
+    mapping.unmap()
+    with pytest.raises(drv.LogicError, match="ended before"):
+        mapping.unmap()
+    with pytest.raises(drv.LogicError, match="not mapped any more"):
+        mapping.device_ptr_and_size()
+    registered.unregister()
+    with pytest.raises(drv.LogicError, match="unregistered before"):
+        registered.unregister()
+    with pytest.raises(drv.LogicError, match="was unregistered"):
+        registered.map()
+
+
+def test_an_array_is_of_use_until_it_is_unmapped(gl, cuda):
+    name = make_texture(gl, RGBA8, RGBA, UNSIGNED_BYTE, np.zeros((4, 4, 4), np.uint8))
+    mapping = cuda_gl.RegisteredImage(name, TEXTURE_2D).map()
+    array = mapping.array(0, 0)
+    with pytest.raises(drv.LogicError):
+        mapping.device_ptr_and_size()
+    mapping.unmap()
+    with pytest.raises(drv.LogicError, match="lent until it was unmapped"):
+        array.get_descriptor()
+
+
+def test_the_last_reference_ends_it(gl, cuda):
+    name = make_buffer(gl, np.zeros(8, "f"))
+    before = dict(drv._live_objects())
+    mapping = cuda_gl.RegisteredBuffer(name).map()
+    assert drv._live_objects()["RegisteredMapping"] == before.get("RegisteredMapping", 0) + 1
+    del mapping
+    gc.collect()
+    assert dict(drv._live_objects()) == before
+    cuda_gl.RegisteredBuffer(name).map().unmap()
+
+
+def test_names_that_opengl_does_not_know(gl, cuda):
+    with pytest.raises(drv.Error, match="cuGraphicsGLRegisterBuffer"):
+        cuda_gl.RegisteredBuffer(12345)
+    with pytest.raises(drv.Error, match="cuGraphicsGLRegisterImage"):
+        cuda_gl.RegisteredImage(12345, TEXTURE_2D)
+    for bad in (-1, 2**32, 1.5, "a"):
+        with pytest.raises((TypeError, ValueError, OverflowError)):
+            cuda_gl.RegisteredBuffer(bad)
+
+
+def test_without_a_context_of_opengl(primary_context):
+    with pytest.raises(drv.Error, match="a context of OpenGL must be current"):
+        cuda_gl.make_context(drv.Device(0))
+    with pytest.raises(drv.Error, match="context must be current"):
+        cuda_gl.RegisteredBuffer(1)
+    assert drv.have_gl_ext()
+
+
+def test_autoinit(gl, run_python):
+    program = """
+import sys
+sys.path.insert(0, {folder!r})
+import offscreen_gl
+window = offscreen_gl.Context()
+import pycuda.gl.autoinit as auto
+import pycuda.driver as drv
+assert drv.Context.get_current() == auto.context and auto.device == auto.context.get_device()
+"""
+    import offscreen_gl
+
+    done = run_python(program.format(folder=offscreen_gl.__file__.rsplit("/", 1)[0]))
+    assert done.returncode == 0 and not done.stdout, done.stderr
