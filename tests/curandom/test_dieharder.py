@@ -20,10 +20,10 @@ pytestmark = [
 NUMBERS = 1 << 23
 # Number of the test, and its samples where the default needs more numbers.
 TESTS = {
-    "birthdays": (0, ["-p", "20"]),
+    "birthdays": (0, ["-p", "5"]),
     "binary rank 32x32": (2, ["-t", "1000", "-p", "20"]),
     "binary rank 6x8": (3, ["-t", "10000", "-p", "20"]),
-    "count the 1s": (8, ["-p", "20"]),
+    "count the 1s": (8, ["-p", "5"]),
     "runs": (15, ["-t", "20000", "-p", "20"]),
     "craps": (16, ["-t", "10000", "-p", "20"]),
     "monobit": (100, ["-t", "30000"]),
@@ -49,5 +49,5 @@ def test_dieharder(bits, name):
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     said = done.stdout + done.stderr
     assert "rewound" not in said, said
-    verdicts = re.findall(r"\|\s*(PASSED|WEAK|FAILED)", said)
-    assert verdicts and "FAILED" not in verdicts, said
+    chances = [float(p) for p in re.findall(r"\|\s*([\d.]+)\|\s*(?:PASSED|WEAK|FAILED)", said)]
+    assert chances and all(0.0005 < p < 0.99999 for p in chances), said
