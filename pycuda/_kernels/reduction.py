@@ -42,7 +42,7 @@ class Row(NamedTuple):
 _BEST = "Best<E>::type"  # an element and its number
 ROWS = {
     "sum": Row("A", "x", "zero<A>()", "A(a + b)", "count ? a : A(0)"),
-    "prod": Row("A", "x", "A(1)", "A(a * b)"),
+    "prod": Row("A", "x", "A(1)", "A(times(a, b))"),
     "max": Row("A", "x", "LOWEST", "maximum(a, b)"),
     "min": Row("A", "x", "HIGHEST", "minimum(a, b)"),
     "nanmax": Row("A", "x", "NONE_OR_LOWEST", "maximum_number(a, b)"),

@@ -21,6 +21,9 @@ template <class X> __device__ __forceinline__ bool less(const X &a, const X &b) 
 // The square of the distance from 0.
 template <class X> __device__ __forceinline__ X square(const X &x) { return x * x; }
 
+// Of complex numbers one product of each sum is fused, which is not left to the compiler.
+template <class X> __device__ __forceinline__ X times(const X &a, const X &b) { return a * b; }
+
 // Sums to means: whole numbers by way of double.
 template <class A> __device__ __forceinline__ A mean(A sum, index_t count) { return A((double)sum / (double)count); }
 __device__ __forceinline__ float mean(float sum, index_t count) { return sum / (float)count; }
@@ -29,6 +32,11 @@ __device__ __forceinline__ float mean(float sum, index_t count) { return sum / (
 template <class R> struct Zero<complex<R> > {
     static __device__ __forceinline__ complex<R> value() { return complex<R>(R(-0.0f), R(-0.0f)); }
 };
+
+template <class R> __device__ __forceinline__ complex<R> times(const complex<R> &a, const complex<R> &b)
+{
+    return complex<R>(::fma(a._M_re, b._M_re, -(a._M_im * b._M_im)), ::fma(a._M_re, b._M_im, a._M_im * b._M_re));
+}
 
 template <class R> __device__ __forceinline__ complex<R> mean(const complex<R> &sum, index_t count)
 {
