@@ -26,7 +26,8 @@ static pthread_mutex_t queue_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
-/* Counts the tasks of all streams, under the lock: who waits for a context waits for those that were there. */
+/* Counts the tasks of all streams, under the lock: who waits for a context waits for those that were
+ * there. */
 static uint64_t tickets;
 
 static void relax(void)
@@ -165,8 +166,8 @@ static void leave_head_locked(Stream *stream)
     call_worker_locked(stream);
 }
 
-/* Runs the head of the queue; the lock is open meanwhile. While a stream is `running` it has a head. False when
- * the time has come before the head was done. */
+/* Runs the head of the queue; the lock is open meanwhile. While a stream is `running` it has a head. False
+ * when the time has come before the head was done. */
 static bool run_head_locked(Stream *stream, uint64_t until)
 {
     Task *task = stream->head;
@@ -330,7 +331,8 @@ static bool waited_for_locked(const Stream *stream, const Stream *other, uint64_
 {
     for (int i = 0; i < STREAM_WAITS; i++) {
         const Waited *waited = &stream->waited[i];
-        if (waited->context == other->object.context && waited->stream == other->id && waited->number >= number)
+        if (waited->context == other->object.context && waited->stream == other->id
+            && waited->number >= number)
             return true;
     }
     return false;

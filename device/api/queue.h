@@ -2,11 +2,11 @@
  *
  * A stream numbers its tasks; a task waits for (stream, number) pairs: what cuStreamWaitEvent asked for and
  * what the rules of the legacy default stream imply. One lock guards all queues and is never held while a
- * task runs. A worker starts with the first asynchronous task and dozes for a while before it sleeps, so that
- * a launch wakes nobody; a thread that waits runs the stream's tasks itself unless the worker is at it.
+ * task runs. A worker starts with the first asynchronous task and dozes for a while before it sleeps, so
+ * that a launch wakes nobody; a thread that waits runs the stream's tasks itself unless the worker is at it.
  *
- * A thread may have limited patience (patience.h): its waits end without success when they last longer. What it
- * runs meanwhile the worker takes over, if the task can be left half way.
+ * A thread may have limited patience (patience.h): its waits end without success when they last longer. What
+ * it runs meanwhile the worker takes over, if the task can be left half way.
  */
 #ifndef DEVICE_API_QUEUE_H
 #define DEVICE_API_QUEUE_H
@@ -30,7 +30,7 @@ struct Task {
     bool on_worker;             /* calls the program back: never on a thread of the program */
     bool always;                /* runs although the context has failed */
     bool stoppable;             /* heeds the stream's `stop` */
-    bool endless;               /* may never end, waiting for others: not for a thread of limited patience */
+    bool endless;               /* may wait for others for ever: not for a thread of limited patience */
     bool unfinished;            /* it was left half way: run is called again, by the worker */
     void (*run)(Task *self, Stream *stream);
     void (*release)(Task *self); /* frees it with what it holds */

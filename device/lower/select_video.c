@@ -12,7 +12,7 @@
 typedef struct Video {
     Select *s;
     const PtxForm *form;
-    RegisterClass class;   /* of what is computed with */
+    RegisterClass class; /* of what is computed with */
     bool a_signed, b_signed, d_signed;
 } Video;
 
@@ -208,7 +208,10 @@ static Ref widened(Video *v, Ref value, bool with_sign)
 }
 
 static bool sums(const Video *v) { return v->form->opcode == PTX_OP_vadd || v->form->opcode == PTX_OP_vsub; }
-static bool shifts(const Video *v) { return v->form->opcode == PTX_OP_vshl || v->form->opcode == PTX_OP_vshr; }
+static bool shifts(const Video *v)
+{
+    return v->form->opcode == PTX_OP_vshl || v->form->opcode == PTX_OP_vshr;
+}
 
 /* As GPUs do it: what is shifted keeps 34 bits and is clamped to a word, also where a part of it is meant;
  * what is below zero goes to the most that a part holds; a sum too large for a word without sign is cut, not
@@ -216,7 +219,8 @@ static bool shifts(const Video *v) { return v->form->opcode == PTX_OP_vshl || v-
 static void saturate_scalar(Video *v, Ref *value, unsigned bits)
 {
     if (shifts(v)) {
-        *value = compute_2(v, OF_WIDTH(shr_s), compute_2(v, OF_WIDTH(shl_b), *value, word(v, 30)), word(v, 30));
+        *value =
+            compute_2(v, OF_WIDTH(shr_s), compute_2(v, OF_WIDTH(shl_b), *value, word(v, 30)), word(v, 30));
         saturate(v, value, 32);
     } else if (bits < 32) {
         *value = compute_2(v, OF_WIDTH(min_u), *value, constant(v, (INT64_C(1) << (bits - v->d_signed)) - 1));

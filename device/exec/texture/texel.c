@@ -208,8 +208,8 @@ static float blend_floats(const Texture *t, const Texel texels[8], const unsigne
 /* A sum of signed bytes as a 16-bit fraction: times 32767 / 32512, the low bits of the product left out. */
 static int64_t widened(int64_t sum) { return sum + (((sum >> 4) * 257 + 1024) >> 11); }
 
-/* The sum is rounded to 16 bits, whatever the format, halves up. The least integers count for a bit less than -1
- * in it; only the sum is cut off there. */
+/* The sum is rounded to 16 bits, whatever the format, halves up. The least integers count for a bit less
+ * than -1 in it; only the sum is cut off there. */
 static float blend_fractions(const Texture *t, const Texel texels[8], const unsigned weights[8],
                              unsigned channel)
 {

@@ -200,7 +200,8 @@ static Texel texel_at(const Texture *t, const Footprint *f, unsigned corner)
     int64_t x = f->axis[0].texel[corner & 1], y = f->axis[1].texel[corner >> 1 & 1],
             z = f->axis[2].texel[corner >> 2];
     if (x == OUTSIDE || y == OUTSIDE || z == OUTSIDE) return f->whole ? (Texel){{0}} : texel_border(t);
-    return texel_read(t, t->storage + (uint64_t)z * t->slice + (uint64_t)y * t->row + (uint64_t)x * t->element);
+    return texel_read(t,
+                      t->storage + (uint64_t)z * t->slice + (uint64_t)y * t->row + (uint64_t)x * t->element);
 }
 
 /* The weights of the eight corners, in 256ths. A weight is split by the third axis, then by the first, then
@@ -259,7 +260,8 @@ SurfacePlace surface_place(const Texture *s, const uint32_t coordinates[4], uint
     bool layered = s->shape == TEXTURE_A1D || s->shape == TEXTURE_A2D || has_faces(s->shape);
     const uint32_t *at = coordinates + layered;
     unsigned count = axis_count(s->shape);
-    int64_t position[3] = {0}, unit = scaled ? s->element : 1, last = (int64_t)s->size[0] * s->element - bytes;
+    int64_t position[3] = {0}, unit = scaled ? s->element : 1,
+            last = (int64_t)s->size[0] * s->element - bytes;
     for (unsigned k = 0; k < count; k++) position[k] = (int32_t)at[k];
     if (layered) position[2] = (int32_t)coordinates[0];
     position[0] *= unit;
