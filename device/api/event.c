@@ -19,7 +19,7 @@ struct CUevent_st {
     uint64_t timed_serial; /* the record that `time` belongs to */
     int64_t time;          /* nanoseconds */
     SharedEvent *shared;   /* of an interprocess event, else NULL */
-    SharedFile file;       /* behind it, where it was made */
+    SharedFile file;       /* that `shared` lies in, where the event was made */
     bool imported;
 };
 

@@ -51,7 +51,7 @@ struct CUstream_st {
     Object object;
     unsigned flags;
     int priority;
-    bool legacy, blocking;      /* blocking: takes turns with the legacy stream */
+    bool legacy, blocking;      /* blocking: synchronises with the legacy stream */
     unsigned long long id;
 
     Task *head, *tail;
@@ -79,8 +79,8 @@ uint64_t queue_last(const Stream *stream);
 bool queue_reached(const Stream *stream, uint64_t number);
 /* The stream waits for a record of an event, which may have been reached. */
 void queue_note_wait(Stream *stream, const Dependency *record);
-/* Whether a new task of the stream would come after that task of the other: by order, by the legacy stream's
- * turns or by events. false where that is not known. */
+/* Whether a new task of the stream would come after that task of the other: by order, by the legacy
+ * stream's implicit synchronization or by events. false where that is not known. */
 bool queue_follows(Stream *stream, const Stream *other, uint64_t number);
 /* All waits: false when the thread's patience ends first, or CUDA_ERROR_NOT_READY. */
 /* Waits until the stream's tasks up to that number are done, running them if need be. */

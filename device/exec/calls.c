@@ -1,7 +1,7 @@
 /* Calls, returns and jumps through tables: every lane has its own return address.
  *
  * The header before a callee's frame holds, lane by lane, where the lane goes on, in which function
- * and local frame. Groups that return to different places divide there, so lanes may run a callee together
+ * and local frame. Groups that return to different places split there, so lanes may run a callee together
  * whoever called it.
  */
 #include <string.h>
@@ -143,7 +143,7 @@ const Insn *call_return(Warp *warp, const Insn *insn, uint32_t lanes)
     return group_next(warp);
 }
 
-/* brx.idx: lanes divide by target. */
+/* brx.idx: a group splits by target. */
 const Insn *call_table(Warp *warp, const Insn *insn)
 {
     const CodeTable *table = insn->pointer;

@@ -353,7 +353,7 @@ typedef struct PtxModule {
 /* The name of a .loc's file, "" if there is none. */
 const char *ptx_file_name(const PtxModule *module, uint32_t number);
 
-/* An immediate as the bits of `type`: floats rounded to nearest even, integers cut to size. */
+/* An immediate as the bits of `type`: floats rounded to nearest even, integers truncated. */
 uint64_t ptx_immediate_bits(const PtxOperand *operand, PtxType type);
 
 #endif

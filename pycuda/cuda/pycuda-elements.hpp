@@ -156,7 +156,7 @@ template <int axes, int D> __device__ __forceinline__ Place place(const Axes<D> 
     return at;
 }
 
-// N elements that lie side by side, in as few loads as their alignment allows.
+// N consecutive elements, in as few loads as their alignment allows.
 template <int bytes> struct Chunk;
 template <> struct Chunk<16> { typedef uint4 type; };
 template <> struct Chunk<8> { typedef uint2 type; };

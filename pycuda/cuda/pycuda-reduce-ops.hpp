@@ -21,7 +21,7 @@ template <class X> __device__ __forceinline__ bool less(const X &a, const X &b) 
 // The square of the distance from 0.
 template <class X> __device__ __forceinline__ X square(const X &x) { return x * x; }
 
-// Sums to means: whole numbers by way of double.
+// Sums to means: integers by way of double.
 template <class A> __device__ __forceinline__ A mean(A sum, index_t count)
 {
     return A((double)sum / (double)count);

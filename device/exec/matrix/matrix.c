@@ -1,8 +1,8 @@
 /* Products of matrices: fragments to arrays, sums of products, arrays to fragments.
  *
  * Products of halves, bfloat16 and tf32 are exact. A sum of up to GROUP products and the number they are
- * added to is taken as tensor cores take it: all are shifted to the largest exponent among them, cut off two
- * bits below the last one of a float, and added; the sum is cut off to a float, or rounded to a half.
+ * added to is taken as tensor cores take it: all are aligned to the largest exponent among them, truncated
+ * two bits below the last one of a float, and added; the sum is truncated to a float, or rounded to a half.
  *
  * Numbers of eight bits are multiplied as sm_90 does, which has no instruction for it: two products of
  * halves one after the other, of the lower and of the upper two bytes of each register; c is added last,
@@ -26,7 +26,7 @@ enum {
     GROUP_TF32 = 8
 };
 
-/* A matrix of reals, with their exponents, or of whole numbers. */
+/* A matrix of reals, with their exponents, or of integers. */
 typedef struct Matrix {
     union {
         double value[MOST_ELEMENTS];
@@ -196,7 +196,7 @@ typedef struct Sums {
     int32_t exponent[MOST_COLUMNS];
 } Sums;
 
-/* Adds products of a row's elements with `count` rows of b, all cut off at the same place. */
+/* Adds products of a row's elements with `count` rows of b, all truncated at the same bit. */
 static void add_group(Sums *s, const double *a, const int32_t *ea, const double *b, const int32_t *eb,
                       unsigned count, unsigned n)
 {

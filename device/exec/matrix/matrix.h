@@ -39,7 +39,7 @@ typedef struct Fragment {
 typedef struct MatrixProduct {
     Fragment d, a, b, c;
     uint8_t round;             /* MODS_RN ... of each step, doubles */
-    bool saturated;            /* integers; floats that become halves are cut off */
+    bool saturated;            /* integers; floats that become halves are truncated */
     bool conjunction;          /* bits are combined by and, else by xor */
     bool quads;                /* m8n8k4 of halves: four products at once */
     bool a_columns, b_columns; /* of those: which matrices lie by columns */

@@ -33,7 +33,7 @@ typedef __m256 Lanes;
 #if HAVE_LANES
 enum { PARTS = HALF / LANES_EACH }; /* vectors of a half */
 
-/* A sum of products, both halves at a time: at x the lanes' values lie side by side, at y too (dense) or
+/* A sum of products, both halves at a time: the lanes' values at x are consecutive, at y too (dense) or
  * there is one. The offsets are those of the instructions at i and j. */
 #define DOT_STEPS(SECOND, step) \
     for (; count; count--, i += 3, j += 3) { \

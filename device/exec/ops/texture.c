@@ -238,7 +238,7 @@ static void reduce_64(u64 *p, SurfaceReduction what, u64 b, bool is_signed)
     }
 }
 
-/* sured.p is for surfaces whose elements are as wide as the operand, of whole numbers of 32 bits. */
+/* sured.p is for surfaces whose elements are as wide as the operand, of 32-bit integers. */
 static bool fits_reduction(const TexelAccess *a, int lane, uint32_t bytes)
 {
     const Texture *t = &a->texture;

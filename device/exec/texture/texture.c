@@ -42,7 +42,7 @@ static int64_t fixed_coordinate(float x, float limit)
 
 static bool is_infinite(float x) { return x - x != 0; }
 
-/* A normalized coordinate is cut off to 21 bits of fraction, to more for axes of more than 2^14 texels. */
+/* A normalized coordinate is truncated to 21 bits of fraction, to more for axes of more than 2^14 texels. */
 static int64_t cut(const Texture *t, int axis, int64_t at)
 {
     int bits = t->size[axis] <= 16384 ? 21 : 39 - __builtin_clz(t->size[axis] - 1);
@@ -98,7 +98,7 @@ static Axis axis_nearest(const Texture *t, int axis, float x)
     return (Axis){{texel, texel}, 0};
 }
 
-/* A coordinate given as a whole number: outside is zero, whatever the address mode. */
+/* An integer coordinate: outside is zero, whatever the address mode. */
 static Axis axis_whole(const Texture *t, int axis, int32_t x)
 {
     int64_t texel = x < 0 || (uint32_t)x >= t->size[axis] ? OUTSIDE : x;
@@ -205,7 +205,7 @@ static Texel texel_at(const Texture *t, const Footprint *f, unsigned corner)
 }
 
 /* The weights of the eight corners, in 256ths. A weight is split by the third axis, then by the first, then
- * by the second; each time the second side is rounded to nearest, halves up, but on the second axis the sum
+ * by the second; each time the second side is rounded to nearest, ties up, but on the second axis the sum
  * of both columns is kept. */
 static void corner_weights(const Footprint *f, unsigned weights[8])
 {
