@@ -56,11 +56,14 @@ $(SANITIZED)/venv: | $(SETUP)
 # Optimised a little: that compiles fast and runs fast enough.
 CHECKED = -Doptimization=1 -Ddebug=true -Db_lundef=false
 
+# ASAN_ISAS=v3 builds the interpreter for that instruction set alone, which saves more than half of the time.
 ASAN_TESTS ?=
+ASAN_ISAS ?= v2,v3,v4
 asan: setup $(SANITIZED)/venv ## C tests and Python tests under ASan and UBSan (ASAN_TESTS="..." for some)
 	$(BIN)/python -m pip --python $(SANITIZED)/venv/bin/python install -q --no-deps --no-build-isolation \
 	  --force-reinstall -Cbuild-dir=$(SANITIZED)/build -Ccompile-args=-j$(JOBS) \
-	  $(addprefix -Csetup-args=,-Dbuildtype=debug -Dctests=true $(CHECKED) -Db_sanitize=address,undefined) .
+	  $(addprefix -Csetup-args=,-Dbuildtype=debug -Dctests=true $(CHECKED) \
+	  -Db_sanitize=address,undefined -Disas=$(ASAN_ISAS)) .
 	$(BIN)/ninja -C $(SANITIZED)/build -j$(JOBS) --quiet meson-test-prereq
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(MESON) test -C $(SANITIZED)/build --no-rebuild --print-errorlogs --timeout-multiplier 5
