@@ -238,12 +238,7 @@ class ElementwiseKernel:
         return plan
 
     def _remember(self, args, plan: _Plan) -> None:
-        key = _call_key(args, self._positions)
-        if key is None:
-            return
-        if len(self._plans) >= _PLANS:
-            self._plans.clear()
-        self._plans[key] = plan
+        self._plans.remember(_call_key(args, self._positions), plan, _PLANS)
 
     def _call_range(self, args, forms, indices: builtins.range, stream) -> None:
         analysis = self._reading.analysis

@@ -317,11 +317,7 @@ class ReductionKernel:
         room = blocks * self._text.accumulator.itemsize if blocks > 1 else 0
         geometry = (walk.geometry,) if walk.geometry else ()
         plan = _Plan(launch, (blocks, 1), (walk.size, tile), room, geometry, (_current(), forms))
-        key = _call_key(args, self._positions)
-        if len(self._plans) >= _PLANS:
-            self._plans.clear()
-        if key is not None:
-            self._plans[key] = plan
+        self._plans.remember(_call_key(args, self._positions), plan, _PLANS)
         return plan
 
     def _function(self, signature):

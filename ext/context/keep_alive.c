@@ -150,13 +150,6 @@ static void seal_batch(ModuleState *state, KeepBatch *batch)
     context_leave(&scope);
 }
 
-static void unlink_locked(ModuleState *state, KeepBatch *batch)
-{
-    KeepBatch **link = &state->kept;
-    while (*link != batch) link = &(*link)->next;
-    *link = batch->next;
-}
-
 static void put_back(ModuleState *state, KeepBatch *batch)
 {
     state_lock(state);
@@ -165,11 +158,15 @@ static void put_back(ModuleState *state, KeepBatch *batch)
     state_unlock(state);
 }
 
-/* The open batch of a stream with room for two, under the lock. */
-static KeepBatch *find_open_locked(ModuleState *state, const ContextObject *context, CUstream stream)
+/* An open batch of a stream out of the list, or NULL. There are as many as threads queue calls at once. */
+static KeepBatch *take_open(ModuleState *state, const ContextObject *context, CUstream stream)
 {
-    KeepBatch *batch = state->kept;
-    while (batch && (batch->event || !belongs(batch, context, stream))) batch = batch->next;
+    state_lock(state);
+    KeepBatch **link = &state->kept;
+    while (*link && ((*link)->event || !belongs(*link, context, stream))) link = &(*link)->next;
+    KeepBatch *batch = *link;
+    if (batch) *link = batch->next;
+    state_unlock(state);
     return batch;
 }
 
@@ -190,25 +187,35 @@ static void add_object(KeepBatch *batch, PyObject *object)
     if (object) batch->objects[batch->count++] = Py_NewRef(object);
 }
 
-int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first, PyObject *second)
+int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
+                     PyObject *second, Kept *kept)
 {
-    state_lock(state);
-    KeepBatch *batch = find_open_locked(state, context, stream);
-    bool full = batch && batch->count + 2 > BATCH_SIZE;
-    if (full) unlink_locked(state, batch);
-    state_unlock(state);
-    if (full) {
+    KeepBatch *batch = take_open(state, context, stream);
+    if (batch && batch->count + 2 > BATCH_SIZE) {
         seal_batch(state, batch);
         put_back(state, batch);
         collect(state, true);
         batch = NULL;
     }
-    if (!batch) {
-        if (!(batch = new_batch(context, stream))) return -1;
-        put_back(state, batch);
-    }
-    add_object(batch, first);
-    add_object(batch, second);
+    if (!batch && !(batch = new_batch(context, stream))) return -1;
+    *kept = (Kept){batch, {first, second}};
+    return 0;
+}
+
+void keep_alive_end(ModuleState *state, Kept *kept)
+{
+    if (!kept->batch) return;
+    add_object(kept->batch, kept->objects[0]);
+    add_object(kept->batch, kept->objects[1]);
+    put_back(state, kept->batch);
+    kept->batch = NULL;
+}
+
+int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first, PyObject *second)
+{
+    Kept kept;
+    if (keep_alive_begin(state, context, stream, first, second, &kept) < 0) return -1;
+    keep_alive_end(state, &kept);
     return 0;
 }
 
@@ -230,7 +237,7 @@ static bool is_idle(ContextObject *context, CUstream stream)
     return is_done(&(KeepBatch){.context = context, .stream = stream});
 }
 
-/* Not in the open batch of the stream, where others have put what their calls are still to queue. */
+/* In a batch of its own, which nothing that is queued later holds up. */
 int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream stream, PyObject *object)
 {
     if (is_idle(context, stream)) return 0;
@@ -245,16 +252,16 @@ int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream st
 
 void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream)
 {
-    state_lock(state);
-    KeepBatch *batch = find_open_locked(state, context, stream);
-    if (batch) unlink_locked(state, batch);
-    state_unlock(state);
-    if (!batch) return;
-    if (is_done(batch)) {
-        free_batch(batch);
-        return;
+    for (KeepBatch *batch; (batch = take_open(state, context, stream));) {
+        if (is_done(batch)) {
+            free_batch(batch);
+            continue;
+        }
+        seal_batch(state, batch);
+        const bool sealed = batch->event;
+        put_back(state, batch);
+        if (sealed) continue;
+        wait_for_stream(state, context, stream);
+        break;
     }
-    seal_batch(state, batch);
-    put_back(state, batch);
-    if (!batch->event) wait_for_stream(state, context, stream);
 }

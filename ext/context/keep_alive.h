@@ -11,10 +11,22 @@
 #include "ext/context/context.h"
 
 /* Keeps the objects (each may be NULL) until the work now queued on this stream of the current context is
- * done. Takes references of its own. -1 with MemoryError, before which nothing was kept. Call it before the
- * work is queued when failing then would be too late. */
+ * done. Takes references of its own. -1 with MemoryError, before which nothing was kept. */
 int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
                PyObject *second);
+
+/* Room for what a call is about to need, which the caller holds meanwhile. Nobody else finds the batch: a
+ * thread that waits for the stream before the call is queued lets go of nothing that the call needs. */
+typedef struct Kept {
+    struct KeepBatch *batch;    /* NULL: nothing to keep */
+    PyObject *objects[2];       /* borrowed, or NULL */
+} Kept;
+
+/* keep_alive in two steps, before and after a call is queued: all that can fail comes before. Each begun one
+ * is ended, after a failed call as well. */
+int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
+                     PyObject *second, Kept *kept);
+void keep_alive_end(ModuleState *state, Kept *kept);
 
 /* Around a wait or a query: what is kept for the stream, or for the whole context when stream is
  * KEEP_ALIVE_ALL, is taken out before, and afterwards let go when the work is done or put back when it is

@@ -182,16 +182,18 @@ int transfer_use(GPUArrayObject *array, TransferMode mode)
                : 0;
 }
 
-/* Keeps both ends of a copy until the stream has done it, but for memory of pools. */
-static int keep_both(GPUArrayObject *array, PyObject *other, TransferMode mode)
+/* Room to keep both ends of a copy until the stream has done it, but for memory of pools. */
+static int keep_both(GPUArrayObject *array, PyObject *other, TransferMode mode, Kept *kept)
 {
+    *kept = (Kept){NULL, {NULL, NULL}};
+    if (!mode.async) return 0;
     ModuleState *state = array->state;
     PyObject *own = pooled_check(state, (PyObject *)array) ? NULL : (PyObject *)array;
     if (pooled_check(state, other)) other = NULL;
     if (!own && !other) return 0;
     ContextObject *context = context_current(state);
     if (!context) return -1;
-    int failed = keep_alive(state, context, mode.stream, own, other);
+    int failed = keep_alive_begin(state, context, mode.stream, own, other, kept);
     Py_DECREF(context);
     return failed;
 }
@@ -200,9 +202,12 @@ static int keep_both(GPUArrayObject *array, PyObject *other, TransferMode mode)
 static int transfer_direct(GPUArrayObject *array, PyObject *host, Side to, Side from, TransferMode mode)
 {
     bool waits = !mode.async && mode.stream;
-    if (mode.async && keep_both(array, host, mode) < 0) return -1;
+    Kept kept;
     if (waits && wait_before(array->state, mode.stream) < 0) return -1;
-    if (copy_bytes(array->state, to, from, (size_t)array->nbytes, mode) < 0) return -1;
+    if (keep_both(array, host, mode, &kept) < 0) return -1;
+    int failed = copy_bytes(array->state, to, from, (size_t)array->nbytes, mode);
+    keep_alive_end(array->state, &kept);
+    if (failed) return -1;
     return waits ? wait_after(array->state, mode.stream) : 0;
 }
 
@@ -325,8 +330,11 @@ int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mo
         if (copied) return copied > 0 ? 0 : -1;
         if (!apart || plan.calls > 4 * FEW_CALLS) return by_host(to, from, mode);
     }
-    if (mode.async && keep_both(to, (PyObject *)from, mode) < 0) return -1;
-    return copy_plan(to->state, device_side(to), device_side(from), &plan, mode);
+    Kept kept;
+    if (keep_both(to, (PyObject *)from, mode, &kept) < 0) return -1;
+    int failed = copy_plan(to->state, device_side(to), device_side(from), &plan, mode);
+    keep_alive_end(to->state, &kept);
+    return failed;
 }
 
 PyObject *transfer_copy(GPUArrayObject *array, char order, PyObject *allocator, TransferMode mode)

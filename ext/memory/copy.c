@@ -4,7 +4,6 @@
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
-#include "ext/context/keep_alive.h"
 #include "ext/numpy_api.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
@@ -17,7 +16,7 @@ static PyObject *keepable(ModuleState *state, PyObject *object)
 }
 
 static int keep_both(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first,
-                     PyObject *second)
+                     PyObject *second, Kept *kept)
 {
     ContextObject *context;
     first = keepable(state, first);
@@ -28,21 +27,22 @@ static int keep_both(ModuleState *state, PyObject *stream_object, CUstream strea
     else
         context = context_current(state);
     if (!context) return -1;
-    int status = keep_alive(state, context, stream, first, second);
+    int status = keep_alive_begin(state, context, stream, first, second, kept);
     Py_DECREF((PyObject *)context);
     return status;
 }
 
 int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream *stream, PyObject *first,
-               PyObject *second)
+               PyObject *second, Kept *kept)
 {
     PyObject *objects[] = {first, second};
     *stream = NULL;
+    *kept = (Kept){NULL, {NULL, NULL}};
     stream_object = async ? stream_or_current(state, stream_object) : NULL;
     if (convert_stream(state, stream_object, stream) < 0
         || pooled_note(state, objects, 2, stream_object, *stream) < 0)
         return -1;
-    return async ? keep_both(state, stream_object, *stream, first, second) : 0;
+    return async ? keep_both(state, stream_object, *stream, first, second, kept) : 0;
 }
 
 /* ---- Between host and device ---- */
@@ -51,6 +51,7 @@ typedef struct Transfer {
     HostBuffer host;
     CUdeviceptr device;
     CUstream stream;
+    Kept kept;
 } Transfer;
 
 /* One of the four functions. */
@@ -73,7 +74,7 @@ static int prepare_transfer(ModuleState *state, const TransferForm *form, PyObje
         return -1;
     if (convert_stream(state, stream, &copy->stream) == 0
         && convert_range_on(state, device, device_name, copy->host.size, copy->stream, &copy->device) == 0
-        && copy_begin(state, form->async, stream, &copy->stream, copy->host.owner, device) == 0)
+        && copy_begin(state, form->async, stream, &copy->stream, copy->host.owner, device, &copy->kept) == 0)
         return 0;
     buffers_release(&copy->host);
     return -1;
@@ -92,6 +93,7 @@ static PyObject *transfer(PyObject *module, const TransferForm *form, FAST_PARAM
         CALL(state, result, form->run(&copy));
     else if (copy.host.size)
         CALL_WAITING(state, result, ON_STREAM(NULL), form->run(&copy));
+    keep_alive_end(state, &copy.kept);
     buffers_release(&copy.host);
     return none_or_raise(state, result, form->routine);
 }
@@ -163,6 +165,7 @@ typedef struct DeviceCopy {
     CUdeviceptr dest, src;
     size_t size;
     CUstream stream;
+    Kept kept;
 } DeviceCopy;
 
 /* dest, src and size, and for the asynchronous form the stream. */
@@ -173,7 +176,7 @@ static int prepare_device_copy(ModuleState *state, PyObject *const *given, bool 
     return convert_size(given[2], "size", &copy->size) < 0 || convert_stream(state, stream, &copy->stream) < 0
                    || convert_range_on(state, given[0], "dest", copy->size, copy->stream, &copy->dest) < 0
                    || convert_range_on(state, given[1], "src", copy->size, copy->stream, &copy->src) < 0
-                   || copy_begin(state, async, stream, &copy->stream, given[0], given[1]) < 0
+                   || copy_begin(state, async, stream, &copy->stream, given[0], given[1], &copy->kept) < 0
                ? -1
                : 0;
 }
@@ -224,6 +227,7 @@ static PyObject *memcpy_dtod_async(PyObject *module, FAST_PARAMETERS)
         || prepare_device_copy(state, given, true, given[3], &copy) < 0)
         return NULL;
     if (copy.size) CALL(state, result, driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
+    keep_alive_end(state, &copy.kept);
     return none_or_raise(state, result, "cuMemcpyDtoDAsync");
 }
 
@@ -261,6 +265,7 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
     else if (copy.size)
         CALL_WAITING(state, result, ON_CONTEXT,
                      driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
+    keep_alive_end(state, &copy.kept);
     answer = none_or_raise(state, result, async ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");
 done:
     Py_XDECREF((PyObject *)dest);

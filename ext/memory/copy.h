@@ -4,12 +4,12 @@
 #define EXT_MEMORY_COPY_H
 
 #include "ext/convert/buffers.h"
-#include "ext/context/context.h"
+#include "ext/context/keep_alive.h"
 
 /* Before a copy or fill is queued: converts the stream of an asynchronous one, tells the pools whose memory
- * is used, and keeps the objects (each may be NULL) until an asynchronous one is done. -1 with an exception.
- */
+ * is used, and makes room to keep the objects (each may be NULL) until an asynchronous one is done. -1 with
+ * an exception; else keep_alive_end follows once the copy is queued. */
 int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream *stream, PyObject *first,
-               PyObject *second);
+               PyObject *second, Kept *kept);
 
 #endif

@@ -90,17 +90,19 @@ static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAME
     ModuleState *state = module_state(module);
     PyObject *dest, *stream;
     Fill fill;
+    Kept kept;
     CUresult result = CUDA_SUCCESS;
     if (read_arguments(form, args, arg_count, keywords, &fill, &dest, &stream) < 0
         || (form->async && convert_stream(state, stream_or_current(state, stream), &fill.stream) < 0)
         || convert_range_on(state, dest, "dest", extent(&fill, form->bits), fill.stream, &fill.dest) < 0)
         return NULL;
-    if (copy_begin(state, form->async, stream, &fill.stream, dest, NULL) < 0) return NULL;
     if (fill.width == 0 || fill.height == 0) Py_RETURN_NONE;
+    if (copy_begin(state, form->async, stream, &fill.stream, dest, NULL, &kept) < 0) return NULL;
     if (form->async)
         CALL(state, result, form->run(&fill));
     else
         CALL_WAITING(state, result, ON_STREAM(NULL), form->run(&fill));
+    keep_alive_end(state, &kept);
     return none_or_raise(state, result, form->routine);
 }
 

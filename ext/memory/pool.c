@@ -73,8 +73,7 @@ void memory_pool_hold(MemoryPool *pool)
     atomic_fetch_add(&pool->references, 1);
 }
 
-/* how: an IN_CALL function. In a forked child the lock may be held for ever: what is in the pool
- * stays. */
+/* how: an IN_CALL function. In a forked child nobody may release the lock: what is in the pool stays. */
 static void release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver))
 {
     ContextScope scope;

@@ -112,6 +112,7 @@ typedef struct ShapedCall {
     CUstream stream;
     PyObject *held[2];              /* the objects of both ends */
     ContextObject *contexts[2];     /* of Memcpy3DPeer */
+    Kept kept;
 } ShapedCall;
 
 /* GIL released while waiting; *routine is the driver function for messages. */
@@ -166,7 +167,8 @@ static int prepare(ShapedCopyObject *self, PyObject *stream, ShapedCall *call)
     for (int side = 0; side < 2; side++) call->held[side] = Py_XNewRef(self->ends[side].object);
     if (self->kind == SHAPED_PEER && find_contexts(self, call) < 0) return -1;
     call->async = stream && stream != Py_None;
-    return copy_begin(self->state, call->async, stream, &call->stream, call->held[0], call->held[1]);
+    return copy_begin(self->state, call->async, stream, &call->stream, call->held[0], call->held[1],
+                      &call->kept);
 }
 
 static bool is_empty(const CUDA_MEMCPY3D_PEER *copy)
@@ -182,6 +184,7 @@ static PyObject *copy(ShapedCopyObject *self, PyObject *stream, bool unaligned)
     PyObject *answer = NULL;
     if (prepare(self, stream, &call) == 0) {
         CUresult result = is_empty(&call.copy) ? CUDA_SUCCESS : run(state, self->kind, &call, &routine);
+        keep_alive_end(state, &call.kept);
         answer = none_or_raise(state, result, routine);
     }
     for (int side = 0; side < 2; side++) {

@@ -69,6 +69,7 @@ static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
     ArrayPlace place;
     CUdeviceptr device;
     CUstream stream;
+    Kept kept;
     size_t size = 0;
     CUresult result = CUDA_SUCCESS;
     if (convert_arguments(to_array ? memcpy_dtoa_doc : memcpy_atod_doc, args, arg_count, keywords,
@@ -77,7 +78,7 @@ static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
         || read_place(state, given[array], "ary", given[array + 1], "index", &place) < 0
         || convert_size(given[3], "len", &size) < 0
         || convert_range(state, given[memory], to_array ? "src" : "dest", size, &device) < 0
-        || copy_begin(state, false, NULL, &stream, given[memory], NULL) < 0)
+        || copy_begin(state, false, NULL, &stream, given[memory], NULL, &kept) < 0)
         return NULL;
     if (size && to_array)
         CALL_WAITING(state, result, ON_STREAM(NULL),

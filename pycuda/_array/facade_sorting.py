@@ -11,7 +11,8 @@ from pycuda._array import indexing, selecting, sorting
 from pycuda._array.indexing import take, take_along_axis
 from pycuda._array.joining import concatenate
 from pycuda._array.memory import new
-from pycuda._array.sorted_rows import Work, as_packed, axis_back, axis_last, one_axis, packed_copy
+from pycuda._array.reducing import flat_or_axis, one_axis
+from pycuda._array.sorted_rows import Work, as_packed, axis_back, axis_last, packed_copy
 from pycuda._driver import GPUArray
 from pycuda._kernels import selecting as choosing
 from pycuda._kernels import sort as kernels
@@ -44,9 +45,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, stream=None, allocat
     """
     sorting.check_kind(kind, order, stable)
     kernels.order(a.dtype)
-    if axis is None:
-        a, axis = a.ravel(), 0
-    axis = one_axis(axis, a.ndim)
+    a, axis = flat_or_axis(a, axis)
     allocator = allocator or a.allocator
     rows = axis_last(a, axis)
     keys = as_packed(rows, stream)
@@ -71,9 +70,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, stream=None, a
     allocator : callable, optional
         For the result.
     """
-    if axis is None:
-        a, axis = a.ravel(), 0
-    axis = one_axis(axis, a.ndim)
+    a, axis = flat_or_axis(a, axis)
     sorting.check_partition(kth, a.shape[axis], kind, order)
     return sort(a, axis, stream=stream, allocator=allocator)
 
@@ -175,9 +172,7 @@ def topk(a, k, axis=-1, largest=True, *, stream=None, allocator=None) -> TopK:
         `values` and `indices`. Of equal elements those with the lesser indices come first. A NaN is greater
         than every number.
     """
-    if axis is None:
-        a, axis = a.ravel(), 0
-    axis = one_axis(axis, a.ndim)
+    a, axis = flat_or_axis(a, axis)
     length = a.shape[axis]
     k = sorting.read_count(k, length)
     allocator = allocator or a.allocator

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import operator
 
 import numpy as np
 
 from pycuda._array.elementwise import apply
 from pycuda._array.indexing import take
 from pycuda._array.memory import new
-from pycuda._array.reducing import normalized_axes
+from pycuda._array.reducing import flat_or_axis, normalized_axes, one_axis
 from pycuda._driver import GPUArray
-
-
-def _one_axis(axis, ndim: int) -> int:
-    """AxisError unless the array has this axis."""
-    from numpy.lib.array_utils import normalize_axis_index
-
-    return normalize_axis_index(operator.index(axis), ndim)
 
 
 def _arrays(arrays) -> list[GPUArray]:
@@ -73,7 +65,7 @@ def concatenate(arrays, axis=0, allocator=None, *, out=None, dtype=None, stream=
     first = arrays[0]
     if first.ndim == 0:
         raise ValueError("arrays without axes cannot be put one after the other: stack() makes an axis")
-    axis = _one_axis(axis, first.ndim)
+    axis = one_axis(axis, first.ndim)
     rest = first.shape[:axis] + first.shape[axis + 1 :]
     for array in arrays:
         if array.ndim != first.ndim or array.shape[:axis] + array.shape[axis + 1 :] != rest:
@@ -95,7 +87,7 @@ def stack(arrays, axis=0, allocator=None, *, out=None, dtype=None, stream=None) 
     first = arrays[0]
     if any(array.shape != first.shape for array in arrays):
         raise ValueError("arrays of one shape are stacked")
-    axis = _one_axis(axis, first.ndim + 1)
+    axis = one_axis(axis, first.ndim + 1)
     place = (slice(None),) * axis + (None,)
     return concatenate(
         [array[place] for array in arrays], axis, allocator, out=out, dtype=dtype, stream=stream
@@ -142,9 +134,7 @@ def repeat(self, repeats, axis=None, *, stream=None, allocator=None) -> GPUArray
     allocator : callable, optional
         For the result.
     """
-    if axis is None:
-        self, axis = self.ravel(), 0
-    axis = _one_axis(axis, self.ndim)
+    self, axis = flat_or_axis(self, axis)
     allocator = allocator or self.allocator
     counts = np.asarray(repeats.get() if isinstance(repeats, GPUArray) else repeats)
     if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts < 0).any():
@@ -190,7 +180,7 @@ def roll(a, shift, axis=None, *, stream=None, allocator=None) -> GPUArray:
     shifts = shift if isinstance(shift, tuple) else (shift,)
     moves = [0] * a.ndim
     for step, each in np.broadcast(shifts, axes):
-        moves[_one_axis(each, a.ndim)] += int(step)
+        moves[one_axis(each, a.ndim)] += int(step)
     result = new(a.shape, a.dtype, allocator or a.allocator)
     if result.size:
         _move(a, result, moves, (), stream)
@@ -213,7 +203,7 @@ def _move(source, target, moves, done, stream) -> None:
 
 def split(a, parts, axis=0) -> list[GPUArray]:
     """Views of the parts along an axis: `parts` equal ones, or cut at these places, as numpy.split."""
-    axis = _one_axis(axis, a.ndim)
+    axis = one_axis(axis, a.ndim)
     length = a.shape[axis]
     if isinstance(parts, int | np.integer):
         if parts <= 0 or length % parts:

@@ -6,10 +6,11 @@ which kernels and arguments it is computed.
 
 from __future__ import annotations
 
+import operator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from pycuda._array.memory import check_writable, new, overlap, write_back
 from pycuda._driver import Context, GPUArray, _call_key
@@ -116,6 +117,21 @@ def normalized_axes(axis, ndim: int) -> tuple[int, ...]:
     if ndim == 0 and axis in (0, -1):
         return ()
     return normalize_axis_tuple(axis, ndim)
+
+
+def one_axis(axis, ndim: int) -> int:
+    """The axis counted from 0. AxisError for one that there is not, as any is of an array without axes."""
+    return normalize_axis_index(operator.index(axis), ndim)
+
+
+def flat_or_axis(a, axis, scalars=False) -> tuple[GPUArray, int]:
+    """(array, axis counted from 0): the flattened array where axis is None. With `scalars` an array without
+    axes counts as one of one element."""
+    if axis is None:
+        return a.ravel(), 0
+    if scalars and a.ndim == 0:
+        a = a.ravel()
+    return a, one_axis(axis, a.ndim)
 
 
 def result_shape(shape, axes, keepdims) -> tuple[int, ...]:
@@ -240,11 +256,8 @@ def _remember(quick, a) -> _Recipe:
     recipe = _recipes(
         name, a.dtype, a.shape, a.strides, address, axis, dtype, bool(keepdims), None, parameter
     )
-    if form is None:  # read-only
-        return recipe
-    if len(_known) >= _KNOWN:
-        _known.clear()
-    _known[quick] = recipe._replace(kept=(_current(), a.dtype))
+    if form is not None:  # of a read-only array
+        _known.remember(quick, recipe._replace(kept=(_current(), a.dtype)), _KNOWN)
     return recipe
 
 

@@ -11,7 +11,8 @@ from pycuda._array.elementwise import apply
 from pycuda._array.facade_sorting import lexsort
 from pycuda._array.indexing import take
 from pycuda._array.memory import new
-from pycuda._array.sorted_rows import Work, as_packed, one_axis, packed_copy
+from pycuda._array.reducing import one_axis
+from pycuda._array.sorted_rows import Work, as_packed, packed_copy
 from pycuda._driver import GPUArray
 from pycuda._kernels import axes as layout
 from pycuda._kernels import selecting as choosing

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 
 import pycuda.driver as drv
 from pycuda._array.memory import new
-from pycuda._array.reducing import normalized_axes
 from pycuda._driver import GPUArray
 from pycuda._kernels import sort as kernels
 
@@ -36,13 +33,6 @@ def packed_copy(a, stream=None, allocator=None) -> GPUArray:
 def as_packed(a, stream=None) -> GPUArray:
     """The array itself, or a packed copy."""
     return a if packed(a) else packed_copy(a, stream)
-
-
-def one_axis(axis, ndim: int) -> int:
-    """The axis counted from 0. AxisError for one that there is not, as any is of an array without axes."""
-    if ndim == 0:
-        raise np.exceptions.AxisError(operator.index(axis), 0)
-    return normalized_axes(operator.index(axis), ndim)[0]
 
 
 def axis_last(a, axis: int) -> GPUArray:

@@ -8,7 +8,8 @@ import numpy as np
 
 from pycuda._array.memory import check_writable, new
 from pycuda._array.picking import on_device
-from pycuda._array.sorted_rows import Work, as_packed, axis_back, axis_last, one_axis, packed, packed_copy
+from pycuda._array.reducing import flat_or_axis, one_axis
+from pycuda._array.sorted_rows import Work, as_packed, axis_back, axis_last, packed, packed_copy
 from pycuda._driver import GPUArray
 from pycuda._kernels import sort as kernels
 
@@ -104,11 +105,7 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, stream=None, allo
 
 def ordered(a, axis, descending, stream, allocator) -> GPUArray:
     """argsort, also with the greatest first."""
-    if axis is None or a.ndim == 0:
-        if axis is not None:
-            one_axis(axis, 1)
-        a, axis = a.ravel(), 0
-    axis = one_axis(axis, a.ndim)
+    a, axis = flat_or_axis(a, axis, scalars=True)
     allocator = allocator or a.allocator
     kernels.order(a.dtype)
     rows = as_packed(axis_last(a, axis), stream)
@@ -145,9 +142,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, stream=None
     allocator : callable, optional
         For the result.
     """
-    if axis is None or a.ndim == 0:
-        a, axis = a.ravel(), -1 if axis is None else axis
-    axis = one_axis(axis, a.ndim)
+    a, axis = flat_or_axis(a, axis, scalars=True)
     check_partition(kth, a.shape[axis], kind, order)
     return ordered(a, axis, False, stream, allocator)
 

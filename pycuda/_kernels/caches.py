@@ -20,6 +20,14 @@ class ContextCache(dict):
     def __eq__(self, other):
         return self is other
 
+    def remember(self, key, value, limit: int) -> None:
+        """For a key of `_call_key`, None being none: with `limit` values the dict begins anew."""
+        if key is None:
+            return
+        if len(self) >= limit:
+            self.clear()
+        self[key] = value
+
 
 _caches: weakref.WeakSet[ContextCache] = weakref.WeakSet()
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from pycuda.sparse._matrix import DeviceMatrix, compressed_rows
-from pycuda.sparse.operator import OperatorBase
+from pycuda.sparse._matrix import compressed_rows
+from pycuda.sparse.operator import MatrixOperator
 
 
-class CoordinateSpMV(OperatorBase):
+class CoordinateSpMV(MatrixOperator):
     """A sparse matrix on the device, to multiply vectors with.
 
     Parameters
@@ -31,35 +29,4 @@ class CoordinateSpMV(OperatorBase):
     """
 
     def __init__(self, mat, dtype):
-        self._matrix = DeviceMatrix(compressed_rows(mat, dtype))
-        self.index_dtype = np.dtype(np.int32)
-        self.nnz = self._matrix.nnz
-        self.block_count = self._matrix.tile_count
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Of the elements."""
-        return self._matrix.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns)."""
-        return self._matrix.shape
-
-    def __call__(self, x, y=None, stream=None):
-        """y += A x.
-
-        Parameters
-        ----------
-        x : GPUArray
-            Of the dtype of the matrix, with as many elements as it has columns.
-        y : GPUArray, optional
-            To which the product is added; by default a new one, which gets the product.
-        stream : pycuda.driver.Stream, optional
-
-        Returns
-        -------
-        GPUArray
-            y.
-        """
-        return self._matrix.multiply(x, y, stream)
+        super().__init__(compressed_rows(mat, dtype))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycuda.sparse._matrix import DeviceMatrix
+
 
 class OperatorBase:
     """A linear operator. Derived classes have `dtype`, `shape` and `__call__(operand)`."""
@@ -21,6 +23,50 @@ class OperatorBase:
     def __call__(self, operand):
         """The operator applied to a vector."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__")
+
+
+class MatrixOperator(OperatorBase):
+    """A sparse matrix on the device, to multiply vectors with.
+
+    Parameters
+    ----------
+    csr : scipy.sparse.csr_matrix
+        Of float32, float64, complex64 or complex128.
+    """
+
+    def __init__(self, csr):
+        self._matrix = DeviceMatrix(csr)
+        self.index_dtype = np.dtype(np.int32)
+        self.nnz = self._matrix.nnz
+        self.block_count = self._matrix.tile_count
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the elements."""
+        return self._matrix.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)."""
+        return self._matrix.shape
+
+    def __call__(self, x, y=None, stream=None):
+        """y += A x.
+
+        Parameters
+        ----------
+        x : GPUArray
+            Of the dtype of the matrix, with as many elements as it has columns.
+        y : GPUArray, optional
+            To which the product is added; by default a new one, which gets the product.
+        stream : pycuda.driver.Stream, optional
+
+        Returns
+        -------
+        GPUArray
+            y.
+        """
+        return self._matrix.multiply(x, y, stream)
 
 
 class IdentityOperator(OperatorBase):

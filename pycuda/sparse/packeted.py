@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pycuda import gpuarray
-from pycuda.sparse._matrix import DeviceMatrix, compressed_rows
-from pycuda.sparse.operator import OperatorBase
+from pycuda.sparse._matrix import compressed_rows
+from pycuda.sparse.operator import MatrixOperator
 
 
 def _spread(csr) -> float:
@@ -29,8 +29,9 @@ def _renumbered(csr, is_symmetric):
     return csr, numbers
 
 
-class PacketedSpMV(OperatorBase):
-    """A square sparse matrix on the device, whose rows and columns are renumbered for locality.
+class PacketedSpMV(MatrixOperator):
+    """A square sparse matrix on the device, whose rows and columns are renumbered for locality. Vectors
+    are in that numbering: see `permute` and `unpermute`.
 
     Parameters
     ----------
@@ -56,24 +57,11 @@ class PacketedSpMV(OperatorBase):
         if len(shape) == 2 and shape[0] != shape[1]:
             raise ValueError(f"only square matrices are supported: mat has the shape {shape}")
         csr, numbers = _renumbered(compressed_rows(mat, dtype), is_symmetric)
-        self._matrix = DeviceMatrix(csr)
-        self.index_dtype = np.dtype(np.int32)
-        self.nnz = self._matrix.nnz
-        self.block_count = self._matrix.tile_count
+        super().__init__(csr)
         back = np.empty_like(numbers)
         back[numbers] = np.arange(len(numbers), dtype=np.int32)
         self.new2old_fetch_indices = gpuarray.to_gpu(numbers)
         self.old2new_fetch_indices = gpuarray.to_gpu(back)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Of the elements."""
-        return self._matrix.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns)."""
-        return self._matrix.shape
 
     def permute(self, x):
         """A vector in the numbering of the operator, as a new array."""
@@ -82,21 +70,3 @@ class PacketedSpMV(OperatorBase):
     def unpermute(self, x):
         """A vector of the operator's numbering in that of the matrix, as a new array."""
         return gpuarray.take(x, self.old2new_fetch_indices)
-
-    def __call__(self, x, y=None, stream=None):
-        """y += A x, in the numbering of the operator.
-
-        Parameters
-        ----------
-        x : GPUArray
-            Of the dtype of the matrix; see `permute`.
-        y : GPUArray, optional
-            To which the product is added; by default a new one, which gets the product.
-        stream : pycuda.driver.Stream, optional
-
-        Returns
-        -------
-        GPUArray
-            y; see `unpermute`.
-        """
-        return self._matrix.multiply(x, y, stream)

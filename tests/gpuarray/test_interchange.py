@@ -365,7 +365,7 @@ class OfVersion2(Foreign):
 
 
 class OfVersion2AndDLPack(OfVersion2):
-    """As the arrays of jax: only __dlpack__ is told who comes after the work."""
+    """As jax arrays: only __dlpack__ gets the consumer's stream."""
 
     def __init__(self, array, gate):
         super().__init__(array)

@@ -13,20 +13,13 @@ from pycuda.sparse.coordinate import CoordinateSpMV
 from pycuda.sparse.inner import AsyncInnerProduct
 from pycuda.sparse.operator import DiagonalPreconditioner, IdentityOperator, OperatorBase
 from pycuda.sparse.packeted import PacketedSpMV
-from pycuda.tools import PageLockedMemoryPool, clear_context_caches
+from pycuda.tools import PageLockedMemoryPool
 
 sparse = pytest.importorskip("scipy.sparse")
 linalg = pytest.importorskip("scipy.sparse.linalg")
 pytestmark = pytest.mark.usefixtures("primary_context")
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    yield
-    drv.Context.synchronize()
-    clear_context_caches()
 
 
 def positive(n, dtype, seed=1):

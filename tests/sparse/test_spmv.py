@@ -10,19 +10,12 @@ import pycuda.gpuarray as gpuarray
 from pycuda._kernels import sparse as kernels
 from pycuda.sparse.coordinate import CoordinateSpMV
 from pycuda.sparse.packeted import PacketedSpMV
-from pycuda.tools import DeviceMemoryPool, clear_context_caches
+from pycuda.tools import DeviceMemoryPool
 
 sparse = pytest.importorskip("scipy.sparse")
 pytestmark = pytest.mark.usefixtures("primary_context")
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    yield
-    drv.Context.synchronize()
-    clear_context_caches()
 
 
 def poisson(n):
