@@ -68,7 +68,8 @@ asan: setup $(SANITIZED)/venv ## C tests and Python tests under ASan and UBSan (
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(MESON) test -C $(SANITIZED)/build --no-rebuild --print-errorlogs --timeout-multiplier 5
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
+	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(SANITIZED)/venv/bin/python $(BIN)/pytest -n $(JOBS) $(ASAN_TESTS)
 
 tsan: setup ## C tests under ThreadSanitizer

@@ -23,6 +23,12 @@ def test_tests_that_contributing_names_are_there():
         assert not test or f"def {test}(" in (ROOT / path).read_text(), test
 
 
+def test_tests_that_ci_names_are_there():
+    names = re.findall(r"tests/[\w./]+", (ROOT / ".ci" / "run").read_text())
+    assert len(names) > 5
+    assert [name for name in names if not (ROOT / name).exists()] == []
+
+
 def test_the_row_that_contributing_shows_is_one():
     row = re.search(r"^    (Function\(.*)$", (ROOT / "CONTRIBUTING.md").read_text(), re.M)[1]
     assert f"    {row}\n" in (ROOT / "pycuda" / "_kernels" / "functions.py").read_text()
