@@ -89,11 +89,8 @@ def primary_context():
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_this_run(tmp_path_factory):
-    """The tests neither read nor fill the user's compiler cache. PYCUDA_TEST_CACHE is a folder that several
-    runs share, so that each kernel is compiled once in all of them.
-    """
-    fresh = tmp_path_factory.getbasetemp().parent / "compiler-cache"
-    os.environ["PYCUDA_CACHE_DIR"] = os.environ.get("PYCUDA_TEST_CACHE") or str(fresh)
+    """The tests neither read nor fill the user's compiler cache."""
+    os.environ["PYCUDA_CACHE_DIR"] = str(tmp_path_factory.getbasetemp().parent / "compiler-cache")
 
 
 @pytest.fixture
