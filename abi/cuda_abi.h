@@ -63,13 +63,13 @@ typedef unsigned long long CUmemGenericAllocationHandle;
 
 /* Enumerations: all are passed as int or unsigned int. */
 
-typedef unsigned int CUdevice_attribute, CUarray_format, CUaddress_mode, CUfilter_mode, CUpointer_attribute, CUfunc_cache,
-    CUsharedconfig, CUlimit, CUmemorytype, CUjit_option, CUjitInputType, CUresourcetype, CUresourceViewFormat,
-    CUGLDeviceList, CUmem_advise, CUmem_range_attribute, CUmemPool_attribute, CUmemAccess_flags, CUmemLocationType,
-    CUmemAllocationType, CUmemAllocationHandleType, CUmemAllocationGranularity_flags, CUstreamCaptureMode,
-    CUstreamCaptureStatus, CUdriverProcAddressQueryResult, CUdevice_P2PAttribute, CUlibraryOption,
-    CUmoduleLoadingMode, CUfunctionLoadingState, CUoutput_mode, CUlogLevel, CUlaunchAttributeID,
-    CUdevResourceType;
+typedef unsigned int CUdevice_attribute, CUarray_format, CUaddress_mode, CUfilter_mode, CUpointer_attribute,
+    CUfunc_cache, CUsharedconfig, CUlimit, CUmemorytype, CUjit_option, CUjitInputType, CUresourcetype,
+    CUresourceViewFormat, CUGLDeviceList, CUmem_advise, CUmem_range_attribute, CUmemPool_attribute,
+    CUmemAccess_flags, CUmemLocationType, CUmemAllocationType, CUmemAllocationHandleType,
+    CUmemAllocationGranularity_flags, CUstreamCaptureMode, CUstreamCaptureStatus,
+    CUdriverProcAddressQueryResult, CUdevice_P2PAttribute, CUlibraryOption, CUmoduleLoadingMode,
+    CUfunctionLoadingState, CUoutput_mode, CUlogLevel, CUlaunchAttributeID, CUdevResourceType;
 typedef int CUfunction_attribute;
 
 enum {

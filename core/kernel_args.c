@@ -18,8 +18,8 @@ static bool add_param(KernelLayout *layout, uint32_t *room, size_t offset, size_
     return true;
 }
 
-/* A driver has no word for "after the last parameter" but CUDA_ERROR_INVALID_VALUE. It says that every time
- * it is asked, a call that failed for once does not: the second answer counts. */
+/* Past the last parameter drivers return CUDA_ERROR_INVALID_VALUE, at every attempt. A call that failed with
+ * it for another reason (core/fault.h) succeeds when it is repeated: the second result counts. */
 IN_CALL static CUresult next_param(CUfunction function, uint32_t index, size_t *offset, size_t *size,
                                    bool *end)
 {

@@ -32,13 +32,13 @@ void loop_start(LoopPlan *plan, int ndim, const ptrdiff_t *shape);
 /* One more operand, whose shape broadcasts to the loop's. */
 void loop_add(LoopPlan *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides);
 
-/* Drops axes of length 1, turns axes on which operand 0 runs backwards, sorts by operand 0 (ties by the
- * next), merges. */
+/* Drops axes of length 1, reverses axes along which operand 0 has negative strides, sorts by operand 0 (ties
+ * by the next), merges. */
 void loop_collapse(LoopPlan *plan);
 
-/* Whether operands lie side by side along another axis than operand 0 does, which then is the last but one:
- * who reads those in tiles of both axes reads all of them side by side. Sizes of elements are in bytes. Bit k
- * of *turned: operand k does. */
+/* Whether operands are contiguous along another axis than operand 0 is, which then becomes the last but one:
+ * in tiles of both axes the accesses to all of them are coalesced. Sizes of elements are in bytes. Bit k of
+ * *turned: operand k is such a transposed one. */
 bool loop_tile(LoopPlan *plan, const ptrdiff_t *sizes, uint64_t *turned);
 
 /* Division of 0 <= x < 2^31 by a constant d > 0: (umulhi(x, factor) + x) >> shift. */

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* On the stack of who waits for it. */
+/* Lives on the stack of the thread that waits for it. */
 typedef struct Job {
     struct Job *next;
     CUcontext context;

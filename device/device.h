@@ -10,15 +10,16 @@
  *      |  CodeModule (exec/code.h)                 |
  *   exec/    decoded code -> results, warp-wide, blocks over worker threads
  *
- * A stage knows the ones below it and nothing above: exec/ knows no driver object, ptx/ knows no code. Of exec/,
- * lower/ sees what decoded code is made of (code.h, ops/) and the limits of what it selects, nothing that runs.
+ * A stage knows the ones below it and nothing above: exec/ knows no driver object, ptx/ knows no code. Of
+ * exec/, lower/ sees what decoded code is made of (code.h, ops/) and the limits of what it selects, nothing
+ * that runs.
  *
  * api/, one family of calls a file; nothing here touches an instruction
  *   api.h exports.c unsupported.c      what is exported; a weak answer for every row of abi/
  *   proc_address.c errors.c log.[ch]   cuGetProcAddress, error texts, cuLogs*
  *   settings.h settings.def settings.c  settings from the environment
  *   driver.h init.c                    cuInit, fork
- *   one_lock.[ch] patience.[ch]        one lock across all calls; waits that can be left, kernels that are cancelled
+ *   one_lock.[ch] patience.[ch]        one lock across all calls; waits that can be left, cancelled kernels
  *   objects.h registry.c               handles: reference counts, live objects
  *   device.c device_attributes.def device_limits.h     the virtual devices
  *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits
@@ -31,7 +32,8 @@
  *   texture.[ch] surface.c             texture and surface objects
  *   gl.c                               buffers and textures of OpenGL, by copies
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
- *   function.c library.c link.c runtime_library.[ch] launch.[ch] device_runtime.c occupancy.c   kernels and their launches
+ *   function.c library.c link.c runtime_library.[ch]   kernels
+ *   launch.[ch] device_runtime.c occupancy.c           their launches
  *
  * ptx/
  *   ptx.h tree.h                       the interface and the tree
@@ -47,22 +49,21 @@
  *   code.h                             decoded code
  *   warp.h state.h                     the state of a warp; of blocks, grids and workers
  *   block.c grid.[ch] workers.c        a block's warps in turn, a grid's blocks, the threads that run them
- *   groups.c barrier.c collective*.[ch] calls.c sleep.c    divergence, barriers, collectives, calls, lanes that sleep
+ *   groups.c barrier.c collective*.[ch] calls.c sleep.c    divergence, barriers, collectives, calls, sleep
  *   affine.[h def]                     rows of registers kept as base and stride
  *   measure.c fault.[ch]               local memory a thread needs; what went wrong and where
  *   bind.[ch]                          chooses the instruction set at load
  * exec/ops/       operations: built once for each instruction set (alu.def, core.def: one row each)
  * exec/numbers/   half, bfloat16, fma, the special function unit: numbers as a GPU rounds them
- * exec/memory/    the memory map, memory shared by processes, barriers in shared memory, bulk copies, cache policies
+ * exec/memory/    the memory map, memory shared by processes, mbarriers, bulk copies, cache policies
  * exec/matrix/    matrices that a warp holds: fragments, products
  * exec/texture/   sampling and texels
  * exec/runtime/   CUDA's device runtime: kernels that launch kernels, printf, malloc
  * exec/checks/    races, unwritten memory, divergent barriers (PYCUDA_CPU_CHECK)
  *
- * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY,
- * PYCUDA_CPU_COMPUTE_CAPABILITY,
- * PYCUDA_CPU_CHECK, PYCUDA_CPU_DRIVER_VERSION, PYCUDA_CPU_MULTIPROCESSORS (read once, api/init.c), PYCUDA_CPU_LOG
- * (api/log.c), PYCUDA_CPU_ISA (exec/bind.c).
+ * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY, PYCUDA_CPU_COMPUTE_CAPABILITY,
+ * PYCUDA_CPU_CHECK, PYCUDA_CPU_DRIVER_VERSION, PYCUDA_CPU_MULTIPROCESSORS (read once, api/init.c),
+ * PYCUDA_CPU_LOG (api/log.c), PYCUDA_CPU_ISA (exec/bind.c).
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H

@@ -83,7 +83,7 @@ static PyObject *exception_class(ModuleState *state, ErrorClass cls)
     }
 }
 
-/* Only calls that the table itself answered leave a problem behind, always with one of these results. */
+/* Only calls that the table itself answered leave a problem to report, always with one of these results. */
 static const char *table_problem(CUresult result)
 {
     bool may_be_table = result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_NO_DEVICE

@@ -1,11 +1,7 @@
 /* What every file of the extension module begins with: Python, the driver table and the module's state.
  *
  * pycuda._driver is one module; each public type has a file of its own that exports one `<name>_setup`
- * (module_setups.def). The files, in the order of their dependence:
- *   errors, constants, convert, buffers    results to exceptions, Python values to C
- *   device, context, context_stack         who is current, and who is kept alive
- *   stream, event, keep_alive              order of work, and what it still needs
- *   device_memory, host_memory, pool, copy memory
+ * (module_setups.def). ARCHITECTURE.md says what is in which folder.
  */
 #ifndef EXT_EXT_H
 #define EXT_EXT_H

@@ -54,7 +54,7 @@ def _unary(name):
     Parameters
     ----------
     array : GPUArray
-        Integers are computed as float64 and cut to whole numbers.
+        Integers are computed as float64 and truncated.
     stream_or_out : Stream or GPUArray, optional
         Deprecated: pass one of the next two.
     out : GPUArray, optional

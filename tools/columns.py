@@ -10,6 +10,8 @@ import textwrap
 from pathlib import Path
 
 COLUMNS = 110
+# Where a comment ends in the last column, clang-format gives up leaving the comments beside code as they are.
+FILLED = COLUMNS - 1
 
 
 def too_long(text):
@@ -19,7 +21,7 @@ def too_long(text):
 def wrapped(words, first, rest):
     return textwrap.fill(
         words,
-        COLUMNS,
+        FILLED,
         initial_indent=first,
         subsequent_indent=rest,
         break_long_words=False,
@@ -37,11 +39,11 @@ def comment(match):
     if any(re.search(r"^[ \t]{2,}|^- ", part, re.M) for part in paragraphs):
         return text
     filled = [wrapped(" ".join(part.split()), indent + " * ", indent + " * ") for part in paragraphs]
+    if len(paragraphs) == 1:  # the end in its last line, with a word before it
+        words = " ".join(paragraphs[0].split()) + "\0*/"
+        filled = [wrapped(words, indent + " * ", indent + " * ").replace("\0", " ")]
     body = f"\n{indent} *\n".join(filled)
-    body = indent + "/*" + body[len(indent) + 2 :]
-    # The end in its line where there is room, as in a comment of one paragraph.
-    last = body.split("\n")[-1]
-    return body + (" */" if len(last) + 3 <= COLUMNS and len(paragraphs) == 1 else f"\n{indent} */")
+    return indent + "/*" + body[len(indent) + 2 :] + (f"\n{indent} */" if len(paragraphs) > 1 else "")
 
 
 def c_source(text):

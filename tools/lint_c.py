@@ -17,6 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DROPPED = {"-o", "-c", "-MQ", "-MF"}
 WARNINGS = ["-Wall", "-Wextra"]
+# Of the analyzer, a third of the default for the paths of one function: it takes less than half of the time,
+# and finds the same in files from which checks for NULL were taken out.
+BUDGET = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=75000")]
 
 
 def commands(builds):
@@ -50,7 +53,7 @@ def check(job):
     file, folder, flags, tidy = job
     steps = [["gcc", *flags, *WARNINGS, "-O1", "-Werror", "-c", file, "-o", os.devnull]]
     if "tests" not in file.relative_to(ROOT).parts:
-        steps.append([tidy, "--quiet", file, "--", *flags, *WARNINGS])
+        steps.append([tidy, "--quiet", *BUDGET, file, "--", *flags, *WARNINGS])
     runs = [subprocess.run(step, cwd=folder, capture_output=True, text=True) for step in steps]
     return "".join(run.stdout + run.stderr for run in runs if run.returncode)
 

@@ -73,7 +73,8 @@ static Context *oldest_dead_locked(void)
     Context **oldest = NULL;
     if (dead_contexts <= DEAD_CONTEXTS) return NULL;
     for (Context **link = &contexts; *link; link = &(*link)->next)
-        if (!(*link)->primary && !atomic_load(&(*link)->live) && !atomic_load(&(*link)->stacked)) oldest = link;
+        if (!(*link)->primary && !atomic_load(&(*link)->live) && !atomic_load(&(*link)->stacked))
+            oldest = link;
     Context *context = oldest ? *oldest : NULL;
     if (oldest) *oldest = context->next;
     if (oldest) dead_contexts--;

@@ -274,7 +274,8 @@ CUresult cuMemcpyAtoA_v2(CUarray to, size_t to_offset, CUarray from, size_t from
 CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, size_t offset, size_t bytes)
 {
     if (!from) return CUDA_ERROR_INVALID_VALUE;
-    return with_arrays(NULL, 0, from, offset, flat(device_side(to), (CopySide){0}, bytes), copy_blocking, NULL);
+    return with_arrays(NULL, 0, from, offset, flat(device_side(to), (CopySide){0}, bytes), copy_blocking,
+                       NULL);
 }
 
 CUresult cuMemcpyAtoH_v2(void *to, CUarray from, size_t offset, size_t bytes)
@@ -293,7 +294,8 @@ CUresult cuMemcpyAtoHAsync_v2(void *to, CUarray from, size_t offset, size_t byte
 CUresult cuMemcpyDtoA_v2(CUarray to, size_t offset, CUdeviceptr from, size_t bytes)
 {
     if (!to) return CUDA_ERROR_INVALID_VALUE;
-    return with_arrays(to, offset, NULL, 0, flat((CopySide){0}, device_side(from), bytes), copy_blocking, NULL);
+    return with_arrays(to, offset, NULL, 0, flat((CopySide){0}, device_side(from), bytes), copy_blocking,
+                       NULL);
 }
 
 CUresult cuMemcpyHtoA_v2(CUarray to, size_t offset, const void *from, size_t bytes)

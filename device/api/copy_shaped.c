@@ -113,22 +113,18 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *copy, const CUstream *stream)
 }
 
 /* The fields have the same names in both three-dimensional descriptors. */
+#define SIDE_3D(side, copy, end) \
+    ShapedSide side = {.type = (copy)->end##MemoryType}; \
+    side.address = linear_address((copy)->end##MemoryType, (copy)->end##Host, (copy)->end##Device); \
+    side.array = (copy)->end##Array; \
+    side.x = (copy)->end##XInBytes, side.y = (copy)->end##Y, side.z = (copy)->end##Z; \
+    side.lod = (copy)->end##LOD; \
+    side.pitch = (copy)->end##Pitch, side.height = (copy)->end##Height
+
 #define COPY_3D(copy, stream) \
     do { \
-        ShapedSide to = { \
-            (copy)->dstMemoryType, linear_address((copy)->dstMemoryType, (copy)->dstHost, (copy)->dstDevice), \
-            (copy)->dstArray,      (copy)->dstXInBytes, \
-            (copy)->dstY,          (copy)->dstZ, \
-            (copy)->dstLOD,        (copy)->dstPitch, \
-            (copy)->dstHeight, \
-        }; \
-        ShapedSide from = { \
-            (copy)->srcMemoryType, linear_address((copy)->srcMemoryType, (copy)->srcHost, (copy)->srcDevice), \
-            (copy)->srcArray,      (copy)->srcXInBytes, \
-            (copy)->srcY,          (copy)->srcZ, \
-            (copy)->srcLOD,        (copy)->srcPitch, \
-            (copy)->srcHeight, \
-        }; \
+        SIDE_3D(to, copy, dst); \
+        SIDE_3D(from, copy, src); \
         CopyJob job = {.width = (copy)->WidthInBytes, .height = (copy)->Height, .depth = (copy)->Depth}; \
         return copy_shaped(&to, &from, job, stream); \
     } while (0)

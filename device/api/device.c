@@ -166,7 +166,8 @@ static bool parse_pci(const char *text, unsigned *domain, unsigned *bus, unsigne
 {
     unsigned function = 0;
     int end = 0;
-    if (sscanf(text, "%x:%x:%x.%x%n", domain, bus, slot, &function, &end) == 4 && !text[end]) return !function;
+    if (sscanf(text, "%x:%x:%x.%x%n", domain, bus, slot, &function, &end) == 4 && !text[end])
+        return !function;
     if (sscanf(text, "%x:%x:%x%n", domain, bus, slot, &end) == 3 && !text[end]) return true;
     *domain = 0;
     return sscanf(text, "%x:%x.%x%n", bus, slot, &function, &end) == 3 && !text[end] && !function;

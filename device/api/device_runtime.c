@@ -1,6 +1,8 @@
-/* What the driver does for kernels that launch kernels: it checks launches, gives memory and answers questions.
+/* What the driver does for kernels that launch kernels: it checks launches, gives memory and answers
+ * questions.
  *
- * Called from worker threads, which have no current context: all is asked of the kernel that the host launched.
+ * Called from worker threads, which have no current context: all is asked of the kernel that the host
+ * launched.
  */
 #include <string.h>
 
@@ -79,7 +81,8 @@ static int answer_of_function(const Function *caller, const RuntimeQuestion *que
     int value = 0;
     if (!function) return RUNTIME_INVALID_FUNCTION;
     if (question->subject == ASK_FUNCTION)
-        result = function_attribute(code, &function->settings, (CUfunction_attribute)question->number, &value);
+        result =
+            function_attribute(code, &function->settings, (CUfunction_attribute)question->number, &value);
     else if (question->number > 0)
         value = occupancy_blocks(code, question->number, question->shared);
     else
@@ -119,7 +122,7 @@ void device_runtime_init(DeviceRuntime *runtime, Function *function)
         .buffers = child_buffers,
         .next_grid_id = next_grid_id,
         .answer = answer_question,
-        .most_pending =
-            (uint32_t)atomic_load(&function->object.context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT]),
+        .most_pending = (uint32_t)atomic_load(
+            &function->object.context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT]),
     };
 }

@@ -19,7 +19,7 @@ struct CUevent_st {
     uint64_t timed_serial; /* the record that `time` belongs to */
     int64_t time;          /* nanoseconds */
     SharedEvent *shared;   /* of an interprocess event, else NULL */
-    SharedFile file;       /* behind it, where it was made */
+    SharedFile file;       /* that `shared` lies in, where the event was made */
     bool imported;
 };
 
@@ -88,7 +88,8 @@ CUresult cuEventCreate(CUevent *out, unsigned int flags)
     if (shared && !(flags & CU_EVENT_DISABLE_TIMING)) return CUDA_ERROR_INVALID_VALUE;
     Event *event = event_new(context, flags);
     if (!event) return CUDA_ERROR_OUT_OF_MEMORY;
-    return event_publish(event, shared ? shared_event_create(&event->shared, &event->file) : CUDA_SUCCESS, out);
+    return event_publish(event, shared ? shared_event_create(&event->shared, &event->file) : CUDA_SUCCESS,
+                         out);
 }
 
 CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent handle)

@@ -76,7 +76,8 @@ CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *sett
 {
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        if (value < 0 || value > DEVICE_SHARED_OPTIN - (int)code->shared_size) return CUDA_ERROR_INVALID_VALUE;
+        if (value < 0 || value > DEVICE_SHARED_OPTIN - (int)code->shared_size)
+            return CUDA_ERROR_INVALID_VALUE;
         atomic_store(&settings->dynamic_shared, value);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
@@ -145,8 +146,8 @@ CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config)
     return config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-/* What asks for a name, a module or a parameter takes NULL for a bad value, unlike the other calls, for which it
- * is a bad handle. */
+/* What asks for a name, a module or a parameter takes NULL for a bad value, unlike the other calls, for
+ * which it is a bad handle. */
 CUresult cuFuncGetModule(CUmodule *out, CUfunction handle)
 {
     Function *function;

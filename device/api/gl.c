@@ -1,7 +1,7 @@
 /* Buffers and textures of OpenGL: mapped ones are copies, which go back when they are unmapped.
  *
- * The library is not linked with OpenGL: what the program has loaded of it is asked, in the thread that calls.
- * So it works with every implementation in software, and programs that share memory with OpenGL are tested
+ * The library is not linked with OpenGL: what the program has loaded of it is asked, in the thread that
+ * calls. So it works with every implementation in software, and programs that share memory with OpenGL are tested
  * without a GPU.
  */
 #include <dlfcn.h>
@@ -70,9 +70,10 @@ typedef void *(*FindFn)(const char *name);
 /* How the library that made the thread's current context of OpenGL finds functions, or NULL. */
 static FindFn current_finder(void)
 {
-    static const char *const libraries[][3] = {{"libEGL.so.1", "eglGetCurrentContext", "eglGetProcAddress"},
-                                               {"libGLX.so.0", "glXGetCurrentContext", "glXGetProcAddressARB"},
-                                               {"libGL.so.1", "glXGetCurrentContext", "glXGetProcAddressARB"}};
+    static const char *const libraries[][3] = {
+        {"libEGL.so.1", "eglGetCurrentContext", "eglGetProcAddress"},
+        {"libGLX.so.0", "glXGetCurrentContext", "glXGetProcAddressARB"},
+        {"libGL.so.1", "glXGetCurrentContext", "glXGetProcAddressARB"}};
     FindFn found = NULL;
     for (size_t i = 0; !found && i < sizeof libraries / sizeof libraries[0]; i++) {
         void *library = dlopen(libraries[i][0], RTLD_NOLOAD | RTLD_LAZY);

@@ -49,8 +49,9 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t size, unsigned int flags)
         .device = context->device->ordinal,
         .read_only = (flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0,
     };
-    return memory_map_register(driver_memory(), address, &request) ? CUDA_SUCCESS
-                                                                   : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    return memory_map_register(driver_memory(), address, &request)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
 CUresult cuMemHostUnregister(void *pointer)

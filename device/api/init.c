@@ -44,7 +44,8 @@ __attribute__((format(printf, 2, 3))) static CUresult refuse_locked(CUresult res
     return result;
 }
 
-/* Twice what the devices have leaves room for managed and host memory and for what is freed and kept aside. */
+/* Twice what the devices have leaves room for managed and host memory and for what is freed and kept
+ * aside. */
 static MemoryMap *make_memory(const DriverSettings *wanted)
 {
     MemoryMap *map = memory_map_create_least(2 * wanted->memory * (uint64_t)wanted->devices);
@@ -58,7 +59,8 @@ static CUresult refuse_for_memory_locked(const DriverSettings *wanted)
     struct rlimit limit;
     char within[128] = "";
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        snprintf(within, sizeof within, " within this process's limit of %llu MiB: raise that (ulimit -v), or",
+        snprintf(within, sizeof within,
+                 " within this process's limit of %llu MiB: raise that (ulimit -v), or",
                  (unsigned long long)(limit.rlim_cur >> 20));
     return refuse_locked(
         CUDA_ERROR_OUT_OF_MEMORY,

@@ -12,7 +12,8 @@
 #include "api/pool.h"
 #include "api/queue.h"
 
-_Static_assert(sizeof(IpcHandle) == sizeof(CUipcMemHandle), "an IpcHandle fills the driver's handle of memory");
+_Static_assert(sizeof(IpcHandle) == sizeof(CUipcMemHandle),
+               "an IpcHandle fills the driver's handle of memory");
 _Static_assert(sizeof(IpcHandle) == sizeof(CUipcEventHandle), "and that of an event");
 
 static const char magic[8] = "cpu-ipc";
@@ -62,7 +63,7 @@ CUresult ipc_reach(const IpcHandle *handle, SharedFile *file)
 typedef struct Import {
     struct Import *next;
     const Context *context;
-    Pool *pool;              /* a reference, of what came through a pool: opened anew each time; else NULL */
+    Pool *pool;              /* a reference, of memory from a pool: opened anew each time; else NULL */
     int process;
     uint64_t inode, id;      /* of the handle */
     unsigned count;

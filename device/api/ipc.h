@@ -49,6 +49,7 @@ void shared_event_reach(SharedEvent *event, uint64_t number);
 uint64_t shared_event_last(const SharedEvent *event);
 /* Whether a record was reached, or its process is gone. */
 bool shared_event_reached(SharedEvent *event, uint64_t number);
-bool shared_event_wait(SharedEvent *event, uint64_t number, uint64_t until); /* false at that time; 0: never */
+bool shared_event_wait(SharedEvent *event, uint64_t number,
+                       uint64_t until); /* false at that time; 0: never */
 
 #endif

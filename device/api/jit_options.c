@@ -30,7 +30,9 @@ CUresult jit_options_read(JitOptions *options, unsigned count, const CUjit_optio
             options->error_size_out = &values[i];
             break;
         case CU_JIT_WALL_TIME: options->wall_time_out = &values[i]; break;
-        case CU_JIT_OPTIMIZATION_LEVEL: options->code.as_written |= (unsigned)(uintptr_t)values[i] == 0; break;
+        case CU_JIT_OPTIMIZATION_LEVEL:
+            options->code.as_written |= (unsigned)(uintptr_t)values[i] == 0;
+            break;
         case CU_JIT_GENERATE_DEBUG_INFO: options->code.as_written |= (int)(uintptr_t)values[i] != 0; break;
         case CU_JIT_MAX_REGISTERS:
             options->code.max_registers = (unsigned)(uintptr_t)values[i];

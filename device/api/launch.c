@@ -203,7 +203,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
                                    unsigned int grid_z, unsigned int block_x, unsigned int block_y,
-                                   unsigned int block_z, unsigned int shared, CUstream stream, void **pointers)
+                                   unsigned int block_z, unsigned int shared, CUstream stream,
+                                   void **pointers)
 {
     LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true};
     return launch(function, stream, &shape, pointers, NULL);

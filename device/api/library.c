@@ -106,8 +106,8 @@ static bool library_unload(Library *library)
     return mine;
 }
 
-static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned count, const CUjit_option *names,
-                     void **values)
+static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned count,
+                     const CUjit_option *names, void **values)
 {
     JitOptions options;
     Image image;

@@ -106,7 +106,8 @@ CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *path, unsigned in
     FILE *file = fopen(path, "w");
     if (!file) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&log_lock);
-    for (unsigned i = first_kept_locked(iterator); i < log_count; i++) fputs(log_lines[i % LOG_ENTRIES], file);
+    for (unsigned i = first_kept_locked(iterator); i < log_count; i++)
+        fputs(log_lines[i % LOG_ENTRIES], file);
     if (iterator) *iterator = log_count;
     pthread_mutex_unlock(&log_lock);
     return fclose(file) ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_SUCCESS;

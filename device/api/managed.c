@@ -108,7 +108,10 @@ static bool split_locked(Story *story, uint64_t place)
     return true;
 }
 
-static bool is_inside(const Part *part, Span span) { return part->start < span.end && part->end > span.start; }
+static bool is_inside(const Part *part, Span span)
+{
+    return part->start < span.end && part->end > span.start;
+}
 
 /* Does to every part of the span what `change` says; whole pages, as on a GPU. */
 static CUresult tell(const MemoryRange *range, uint64_t address, uint64_t size,
@@ -182,7 +185,10 @@ static void accept(Part *part, const void *closure)
     }
 }
 
-static void prefetch(Part *part, const void *location) { part->prefetched = *(const CUmemLocation *)location; }
+static void prefetch(Part *part, const void *location)
+{
+    part->prefetched = *(const CUmemLocation *)location;
+}
 
 CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, CUmemLocation location)
 {
@@ -300,9 +306,9 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice device, 
     return cuMemPrefetchAsync_v2(address, count, location_of(device), 0, stream);
 }
 
-CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count, CUmemLocation *locations,
-                                 size_t *first, size_t location_count, unsigned long long flags,
-                                 CUstream stream)
+CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count,
+                                 CUmemLocation *locations, size_t *first, size_t location_count,
+                                 unsigned long long flags, CUstream stream)
 {
     TRY(driver_check());
     if (!locations) return CUDA_ERROR_INVALID_VALUE;

@@ -67,14 +67,14 @@ bool memory_release(CUdeviceptr address)
     return true;
 }
 
-/* Host and managed memory is everybody's. Memory of a pool is for the devices that the pool names. All else is
- * for every context of its device, and for contexts of other devices that have enabled access to that. */
+/* Host and managed memory is everybody's. Memory of a pool is for the devices that the pool names. All else
+ * is for every context of its device, and for contexts of other devices that have enabled access to that. */
 const char *memory_refusal(const void *closure, const MemoryRange *range, bool write)
 {
     const Context *context = closure;
     int device = context->device->ordinal;
-    bool everybodys =
-        range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED || range->kind == MEMORY_MANAGED;
+    bool everybodys = range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED
+                      || range->kind == MEMORY_MANAGED;
     if (everybodys) return NULL;
     if (range->tag)
         return pool_allows(range->tag, device, write)
@@ -90,7 +90,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size)
     Context *context;
     TRY(context_enter(&context));
     if (!out || !size) return CUDA_ERROR_INVALID_VALUE;
-    return memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_DEVICE, .shared = true}, out);
+    return memory_allocate(context, &(MemoryRequest){.size = size, .kind = MEMORY_DEVICE, .shared = true},
+                           out);
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
@@ -105,7 +106,8 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_
     if (width > SIZE_MAX - PITCH_UNIT) return CUDA_ERROR_INVALID_VALUE;
     size_t row = (width + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
     if (__builtin_mul_overflow(row, height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-    TRY(memory_allocate(context, &(MemoryRequest){.size = bytes, .kind = MEMORY_DEVICE, .shared = true}, out));
+    TRY(memory_allocate(context, &(MemoryRequest){.size = bytes, .kind = MEMORY_DEVICE, .shared = true},
+                        out));
     *pitch = row;
     return CUDA_SUCCESS;
 }

@@ -19,7 +19,8 @@ static void module_release(Object *object)
     free(module->functions);
 }
 
-static uint64_t allocate_variable(void *closure, const char *name, uint64_t size, uint64_t align, bool is_const)
+static uint64_t allocate_variable(void *closure, const char *name, uint64_t size, uint64_t align,
+                                  bool is_const)
 {
     Module *module = closure;
     CUdeviceptr address;
@@ -250,7 +251,8 @@ CUresult cuModuleUnload(CUmodule handle)
     TRY(context_enter_any(&context));
     Module *module = object_get(handle, OBJECT_MODULE);
     if (!module) return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = module->library ? CUDA_ERROR_INVALID_HANDLE : queue_wait_context(module->object.context);
+    CUresult result =
+        module->library ? CUDA_ERROR_INVALID_HANDLE : queue_wait_context(module->object.context);
     if (!result) result = module_unload(module) ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
     PUT(module);
     return result;

@@ -47,7 +47,8 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction handl
     if (!bytes || blocks <= 0 || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
     const CodeFunction *code = function->code;
-    int each = DEVICE_SHARED_PER_SM / blocks / DEVICE_SHARED_UNIT * DEVICE_SHARED_UNIT - (int)code->shared_size;
+    int each =
+        DEVICE_SHARED_PER_SM / blocks / DEVICE_SHARED_UNIT * DEVICE_SHARED_UNIT - (int)code->shared_size;
     bool fits = blocks <= DEVICE_BLOCKS_PER_SM && threads <= function_max_threads(code)
                 && blocks * round_up(threads, WARP) <= DEVICE_THREADS_PER_SM && each >= 0;
     int most = function_max_dynamic_shared(code, &function->settings);
@@ -88,8 +89,8 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunc
     return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction handle, CUoccupancyB2DSize size_of,
-                                          size_t fixed, int limit)
+CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction handle,
+                                          CUoccupancyB2DSize size_of, size_t fixed, int limit)
 {
     return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, handle, size_of, fixed, limit, 0);
 }

@@ -53,7 +53,8 @@ CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice ordinal)
 }
 
 /* What kind of pool lives there, and the device that keeps it: the first one for the host's. */
-static CUresult locate(const CUmemLocation *location, CUmemAllocationType type, Device **device, PoolKind *kind)
+static CUresult locate(const CUmemLocation *location, CUmemAllocationType type, Device **device,
+                       PoolKind *kind)
 {
     bool on_device = location->type == CU_MEM_LOCATION_TYPE_DEVICE;
     bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;

@@ -2,8 +2,8 @@
  *
  * A pool's memory is in blocks. What a program frees in a stream it may get again at once, before the stream
  * has come to the free: if all that will use it is ordered after the free. What nobody uses goes back to the
- * device when the host waits for work, as far as it exceeds the pool's release threshold, and whenever memory is
- * short.
+ * device when the host waits for work, as far as it exceeds the pool's release threshold, and whenever
+ * memory is short.
  */
 #ifndef DEVICE_API_POOL_H
 #define DEVICE_API_POOL_H

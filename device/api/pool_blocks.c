@@ -173,8 +173,8 @@ static bool may_have(const Block *block, Stream *stream)
            && queue_follows(stream, block->stream, block->number);
 }
 
-/* The smallest block for that many bytes, the last freed of these, but none that is far too large; with `wait`
- * any, whoever freed it. */
+/* The smallest block for that many bytes, the last freed of these, but none that is far too large; with
+ * `wait` any, whoever freed it. */
 static Block *find_locked(const Pool *pool, Stream *stream, uint64_t size, bool wait)
 {
     uint64_t need = capacity_for(size), most = wait || need > UINT64_MAX / 2 ? UINT64_MAX : 2 * need;
@@ -321,8 +321,8 @@ static RangeTask *task_new(void (*run)(Task *self, Stream *stream))
     return task;
 }
 
-/* Calls know the new range at once; kernels find it from there on in the stream. Where nothing of the stream is
- * left to do, that is now. */
+/* Calls know the new range at once; kernels find it from there on in the stream. Where nothing of the stream
+ * is left to do, that is now. */
 static void hand_out(Block *block, Stream *stream, RangeTask *task, Dependency wait)
 {
     MemoryRequest request = request_of(block, stream->object.context);

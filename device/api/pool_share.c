@@ -1,7 +1,7 @@
 /* Pools that other processes take part in.
  *
- * The shareable handle of a pool is the descriptor of a small unnamed file, which says where the file with the
- * memory of the process is. What comes with a pointer says which part of that.
+ * The shareable handle of a pool is the descriptor of a small unnamed file, which says where the file with
+ * the memory of the process is. What comes with a pointer says which part of that.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -161,7 +161,8 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool handle, CUmemPool
     TRY(pool_enter(handle, &pool));
     memcpy(&bytes, data, sizeof bytes);
     bool ours = belongs(pool->share, &bytes);
-    CUresult result = ours ? ipc_map(context, &bytes, &pool->share->file, pool, out) : CUDA_ERROR_INVALID_VALUE;
+    CUresult result =
+        ours ? ipc_map(context, &bytes, &pool->share->file, pool, out) : CUDA_ERROR_INVALID_VALUE;
     if (!ours) log_error("the pool was not imported, or the pointer is not of its memory");
     PUT(pool);
     return result;

@@ -26,7 +26,8 @@ enum { NONE = 0, PTSZ = 1, PTDS = 1 };
 static const ProcRow proc_rows[] = {
 #define CU_FN(name, symbol, version, per_thread, params, args) \
     {#name, #symbol, version, false, (AnyFn)symbol}, VARIANT_##per_thread(name, symbol, version)
-#define CU_EXPORT(name, symbol, version, per_thread) {#name, #symbol, version, per_thread, (AnyFn)symbol##_any},
+#define CU_EXPORT(name, symbol, version, per_thread) \
+    {#name, #symbol, version, per_thread, (AnyFn)symbol##_any},
 #include "abi/cuda_functions.def"
 #include "abi/cuda_exports.def"
 #undef CU_FN

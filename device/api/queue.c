@@ -26,7 +26,8 @@ static pthread_mutex_t queue_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
-/* Counts the tasks of all streams, under the lock: who waits for a context waits for those that were there. */
+/* Counts the tasks of all streams, under the lock: who waits for a context waits for those that were
+ * there. */
 static uint64_t tickets;
 
 static void relax(void)
@@ -112,7 +113,7 @@ Stream *stream_new(Context *context, unsigned flags, int priority)
 void queue_set_legacy(Stream *stream) { stream->legacy = true; }
 
 /* Whether a task of `stream` waits for what `other` has been given so far. */
-static bool takes_turns(const Stream *stream, const Stream *other)
+static bool synchronises_with(const Stream *stream, const Stream *other)
 {
     if (stream == other || !stream->blocking || !other->blocking) return false;
     return (stream->legacy || other->legacy) && !is_idle(other);
@@ -165,8 +166,8 @@ static void leave_head_locked(Stream *stream)
     call_worker_locked(stream);
 }
 
-/* Runs the head of the queue; the lock is open meanwhile. While a stream is `running` it has a head. False when
- * the time has come before the head was done. */
+/* Runs the head of the queue; the lock is open meanwhile. While a stream is `running` it has a head. False
+ * when the time has come before the head was done. */
 static bool run_head_locked(Stream *stream, uint64_t until)
 {
     Task *task = stream->head;
@@ -295,19 +296,20 @@ static bool depend(Task *task, Dependency dependency)
     return true;
 }
 
-/* The turns of the legacy stream as dependencies; where memory is short they are waited for at once. */
-static void depend_on_turns_locked(Stream *stream, Task *task)
+/* The implicit synchronization with the legacy default stream, as dependencies; where memory is short it is
+ * waited for at once. */
+static void depend_on_legacy_locked(Stream *stream, Task *task)
 {
     if (!stream->blocking) return;
     for (Stream *other = stream->object.context->streams; other; other = other->next) {
-        if (!takes_turns(stream, other)) continue;
+        if (!synchronises_with(stream, other)) continue;
         Dependency dependency = {other, queue_last(other)};
         object_hold(OBJECT(other));
         if (depend(task, dependency)) continue;
         call_worker_locked(other);
         wait_number_locked(other, dependency.number); /* the list may have changed: look again */
         PUT(other);
-        depend_on_turns_locked(stream, task);
+        depend_on_legacy_locked(stream, task);
         return;
     }
 }
@@ -330,7 +332,8 @@ static bool waited_for_locked(const Stream *stream, const Stream *other, uint64_
 {
     for (int i = 0; i < STREAM_WAITS; i++) {
         const Waited *waited = &stream->waited[i];
-        if (waited->context == other->object.context && waited->stream == other->id && waited->number >= number)
+        if (waited->context == other->object.context && waited->stream == other->id
+            && waited->number >= number)
             return true;
     }
     return false;
@@ -355,9 +358,9 @@ static bool leads_locked(Stream *stream, uint64_t upto, const Stream *other, uin
 bool queue_follows(Stream *stream, const Stream *other, uint64_t number)
 {
     static uint64_t searches; /* under the lock */
-    bool turns = stream->object.context == other->object.context && stream->blocking && other->blocking
-                 && (stream->legacy || other->legacy);
-    if (stream == other || turns) return true;
+    bool implied = stream->object.context == other->object.context && stream->blocking && other->blocking
+                   && (stream->legacy || other->legacy);
+    if (stream == other || implied) return true;
     pthread_mutex_lock(&queue_lock);
     bool follows = waited_for_locked(stream, other, number)
                    || leads_locked(stream, queue_last(stream), other, number, ++searches);
@@ -417,7 +420,7 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
         PUT(dependency->stream);
     }
     pthread_mutex_lock(&queue_lock);
-    depend_on_turns_locked(stream, task);
+    depend_on_legacy_locked(stream, task);
     task->next = NULL;
     task->number = queue_last(stream) + 1;
     task->ticket = ++tickets;
@@ -470,7 +473,7 @@ static Stream *obstacle_locked(Stream *stream, uint64_t ticket, uint64_t *number
     Stream *found = has_task_locked(stream, ticket, number) ? stream : NULL;
     if (stream->blocking)
         for (Stream *other = stream->object.context->streams; other && !found; other = other->next)
-            if (takes_turns(stream, other) && has_task_locked(other, ticket, number)) found = other;
+            if (synchronises_with(stream, other) && has_task_locked(other, ticket, number)) found = other;
     if (found) object_hold(OBJECT(found));
     return found;
 }
@@ -481,7 +484,7 @@ bool queue_idle(Stream *stream)
     bool idle = is_idle(stream);
     if (idle && stream->blocking)
         for (const Stream *other = stream->object.context->streams; other && idle; other = other->next)
-            idle = !takes_turns(stream, other);
+            idle = !synchronises_with(stream, other);
     pthread_mutex_unlock(&queue_lock);
     return idle;
 }

@@ -2,11 +2,11 @@
  *
  * A stream numbers its tasks; a task waits for (stream, number) pairs: what cuStreamWaitEvent asked for and
  * what the rules of the legacy default stream imply. One lock guards all queues and is never held while a
- * task runs. A worker starts with the first asynchronous task and dozes for a while before it sleeps, so that
- * a launch wakes nobody; a thread that waits runs the stream's tasks itself unless the worker is at it.
+ * task runs. A worker starts with the first asynchronous task and dozes for a while before it sleeps, so
+ * that a launch wakes nobody; a thread that waits runs the stream's tasks itself unless the worker is at it.
  *
- * A thread may have limited patience (patience.h): its waits end without success when they last longer. What it
- * runs meanwhile the worker takes over, if the task can be left half way.
+ * A thread may have limited patience (patience.h): its waits end without success when they last longer. What
+ * it runs meanwhile the worker takes over, if the task can be left half way.
  */
 #ifndef DEVICE_API_QUEUE_H
 #define DEVICE_API_QUEUE_H
@@ -30,7 +30,7 @@ struct Task {
     bool on_worker;             /* calls the program back: never on a thread of the program */
     bool always;                /* runs although the context has failed */
     bool stoppable;             /* heeds the stream's `stop` */
-    bool endless;               /* may never end, waiting for others: not for a thread of limited patience */
+    bool endless;               /* may wait for others for ever: not for a thread of limited patience */
     bool unfinished;            /* it was left half way: run is called again, by the worker */
     void (*run)(Task *self, Stream *stream);
     void (*release)(Task *self); /* frees it with what it holds */
@@ -51,7 +51,7 @@ struct CUstream_st {
     Object object;
     unsigned flags;
     int priority;
-    bool legacy, blocking;      /* blocking: takes turns with the legacy stream */
+    bool legacy, blocking;      /* blocking: synchronises with the legacy stream */
     unsigned long long id;
 
     Task *head, *tail;
@@ -79,8 +79,8 @@ uint64_t queue_last(const Stream *stream);
 bool queue_reached(const Stream *stream, uint64_t number);
 /* The stream waits for a record of an event, which may have been reached. */
 void queue_note_wait(Stream *stream, const Dependency *record);
-/* Whether a new task of the stream would come after that task of the other: by order, by the legacy stream's
- * turns or by events. false where that is not known. */
+/* Whether a new task of the stream would come after that task of the other: by order, by the legacy
+ * stream's implicit synchronization or by events. false where that is not known. */
 bool queue_follows(Stream *stream, const Stream *other, uint64_t number);
 /* All waits: false when the thread's patience ends first, or CUDA_ERROR_NOT_READY. */
 /* Waits until the stream's tasks up to that number are done, running them if need be. */

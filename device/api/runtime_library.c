@@ -1,5 +1,6 @@
-/* The part of CUDA's device runtime library (libcudadevrt.a) that is PTX here as it is there: barriers of the
- * whole grid. Joined to a module that declares one of them. The rest of the library is in exec/runtime/runtime.def. */
+/* The part of CUDA's device runtime library (libcudadevrt.a) that is PTX here as it is there: barriers of
+ * the whole grid. Joined to a module that declares one of them. The rest of the library is in
+ * exec/runtime/runtime.def. */
 #define _GNU_SOURCE
 #include "api/runtime_library.h"
 

@@ -136,8 +136,8 @@ static void refuse(const Setting *row, const char *text)
     char range[64] = "";
     if (settings.problem[0]) return;
     if (!row->read) snprintf(range, sizeof range, "a number from %d to %d", row->low, row->high);
-    snprintf(settings.problem, sizeof settings.problem, "%s is \"%.120s\": it may be %s%s", row->variable, text,
-             range, row->may_be);
+    snprintf(settings.problem, sizeof settings.problem, "%s is \"%.120s\": it may be %s%s", row->variable,
+             text, range, row->may_be);
 }
 
 static void read_row(const Setting *row)

@@ -81,7 +81,10 @@ CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int prior
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cuStreamCreate(CUstream *out, unsigned int flags) { return cuStreamCreateWithPriority(out, flags, 0); }
+CUresult cuStreamCreate(CUstream *out, unsigned int flags)
+{
+    return cuStreamCreateWithPriority(out, flags, 0);
+}
 
 /* What the stream still has to do is done; only the handle is gone. */
 CUresult cuStreamDestroy_v2(CUstream handle)

@@ -108,8 +108,8 @@ CUresult texture_bind(Texture *t, const CUDA_RESOURCE_DESC *resource)
 static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
 {
     enum {
-        KNOWN =
-            CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB | NO_TRILINEAR_OPTIMISATION
+        KNOWN = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB
+                | NO_TRILINEAR_OPTIMISATION
     };
     bool blends =
         t->format == TEXTURE_FLOAT || t->format == TEXTURE_HALF

@@ -1,8 +1,8 @@
 /* Barriers of a block count threads, not warps; threads that have exited count as arrived.
  *
- * A group that waits is parked in GROUP_BARRIER with the barrier's number. The last arrival
- * frees all who wait, each at its own pc, and hands them what bar.red has combined. Threads that bring
- * different barrier numbers or counts divide first.
+ * A group that waits is parked in GROUP_BARRIER with the barrier's number. The last arrival releases all that
+ * wait, each at its own pc, and hands them what bar.red has combined. Threads that bring different barrier
+ * numbers or counts are split into groups first.
  */
 #include "exec/checks/check.h"
 

@@ -1,7 +1,8 @@
 /* Chooses the instruction set once and puts its handlers into decoded code.
  *
- * The hot files are compiled for each instruction set below; the best one that this processor has is taken.
- * PYCUDA_CPU_ISA=v2|v3|v4 asks for one; what the processor lacks is not chosen.
+ * The hot files are compiled for each instruction set below, or for those that the build's option isas names;
+ * the best one that this processor has is taken. PYCUDA_CPU_ISA=v2|v3|v4 asks for one; what the processor or
+ * the build lacks is not chosen.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,8 @@ static bool has_v4(void)
 static bool has_v2(void) { return true; }
 #endif
 
-#define DECLARE(isa) extern HandlerTable exec_handlers_##isa;
+/* Weak: NULL where the build leaves one out. */
+#define DECLARE(isa) extern HandlerTable exec_handlers_##isa __attribute__((weak));
 ISAS(DECLARE)
 #undef DECLARE
 
@@ -59,9 +61,9 @@ const char *const exec_op_names[OP_COUNT] = {
 static const Isa *choose(void)
 {
     const char *wanted = getenv("PYCUDA_CPU_ISA");
-    const Isa *best = &isas[ISA_COUNT - 1];
+    const Isa *best = NULL;
     for (int k = ISA_COUNT - 1; k >= 0; k--) {
-        if (!isas[k].supported()) continue;
+        if (!isas[k].handlers || !isas[k].supported()) continue;
         best = &isas[k];
         if (wanted && strcmp(wanted, isas[k].name) == 0) return best;
     }

@@ -1,9 +1,9 @@
 /* Runs one block: its warps in turn, each until it parks, ends, or has spent its fuel.
  *
- * A warp is set up when its first turn comes and borrows registers and local memory from the worker until its
- * end. A pass in which every warp only spins counts as waiting for another block: after some of these the
- * worker is notified. When no warp can run and some have not ended, the block is deadlocked: a fault that says
- * where each group waits.
+ * A warp is set up when its first turn comes and borrows registers and local memory from the worker until
+ * its end. A pass in which every warp only spins counts as waiting for another block: after some of these
+ * the worker is notified. When no warp can run and some have not ended, the block is deadlocked: a fault
+ * that says where each group waits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
 /* What an absent operand reads. */
 static const _Alignas(64) uint8_t zeros[512];
 
-/* --- stores --------------------------------------------------------------------------------------------- */
+/* --- stores -------------------------------------------------------------------------------------------- */
 
 static size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 
@@ -95,7 +95,7 @@ static void store_return(Warp *warp, Worker *worker)
     warp->store = NULL;
 }
 
-/* --- warps ---------------------------------------------------------------------------------------------- */
+/* --- warps --------------------------------------------------------------------------------------------- */
 
 static bool warp_begin(Warp *warp, Worker *worker)
 {
@@ -166,7 +166,7 @@ static void fault_stuck(Block *block)
                      block->grid->function->name, block->id[0], block->id[1], block->id[2], waits);
 }
 
-/* --- blocks --------------------------------------------------------------------------------------------- */
+/* --- blocks -------------------------------------------------------------------------------------------- */
 
 static bool turn_of(Warp *warp, Worker *worker, bool *failed)
 {
@@ -390,7 +390,7 @@ void block_give_back(Worker *worker, Block *block)
     worker->free_blocks = block;
 }
 
-/* --- workers -------------------------------------------------------------------------------------------- */
+/* --- workers ------------------------------------------------------------------------------------------- */
 
 Worker *worker_create(uint32_t index)
 {

@@ -1,7 +1,7 @@
 /* Calls, returns and jumps through tables: every lane has its own return address.
  *
  * The header before a callee's frame holds, lane by lane, where the lane goes on, in which function
- * and local frame. Groups that return to different places divide there, so lanes may run a callee together
+ * and local frame. Groups that return to different places split there, so lanes may run a callee together
  * whoever called it.
  */
 #include <string.h>
@@ -31,14 +31,15 @@ static bool room_for(Warp *warp, const Insn *insn, const CodeFunction *callee)
 {
     const Group *g = warp->current;
     const Grid *grid = warp->block->grid;
-    size_t registers =
-        (size_t)g->frame + g->function->frame_size + 2 * WARP_CALL_HEADER + callee->frame_size + WARP_CALL_ROWS;
+    size_t registers = (size_t)g->frame + g->function->frame_size + 2 * WARP_CALL_HEADER + callee->frame_size
+                       + WARP_CALL_ROWS;
     size_t local = (size_t)g->local + g->function->local_size + callee->local_size + g->dynamic;
     if (local > grid->local_size) {
-        exec_fault(warp, insn, first_lane(warp->mask), CUDA_ERROR_LAUNCH_FAILED,
-                   "stack overflow: calling %s needs %zu bytes of local memory, a thread has %u (see the stack "
-                   "size limit)",
-                   callee->name, local, grid->local_size);
+        exec_fault(
+            warp, insn, first_lane(warp->mask), CUDA_ERROR_LAUNCH_FAILED,
+            "stack overflow: calling %s needs %zu bytes of local memory, a thread has %u (see the stack "
+            "size limit)",
+            callee->name, local, grid->local_size);
         return false;
     }
     if (registers > REGISTERS_LIMIT || (registers > warp->registers_size && !store_grow(warp, registers))) {
@@ -142,7 +143,7 @@ const Insn *call_return(Warp *warp, const Insn *insn, uint32_t lanes)
     return group_next(warp);
 }
 
-/* brx.idx: lanes divide by target. */
+/* brx.idx: a group splits by target. */
 const Insn *call_table(Warp *warp, const Insn *insn)
 {
     const CodeTable *table = insn->pointer;

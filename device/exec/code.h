@@ -180,8 +180,7 @@ struct CodeFunction {
     uint32_t maxntid[3], reqntid[3]; /* 0 when not given */
     uint32_t barrier_count; /* named barriers used, at least 1 when bar is used */
     uint32_t register_estimate; /* live 32-bit rows at the peak, shown as NUM_REGS */
-    uint32_t
-        stack_size; /* local bytes a lane needs with all it calls, set by exec_bind; UINT32_MAX: not known */
+    uint32_t stack_size; /* local bytes a lane needs with all it calls, of exec_bind; UINT32_MAX: not known */
     bool uses_grid_sync; /* reads %envreg1/2 or barrier state that needs all blocks resident */
 };
 

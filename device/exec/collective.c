@@ -82,7 +82,8 @@ static bool is_lost(const Warp *warp, const uint32_t *member)
 
 /* Leaves the lanes running whose member mask is this one, and those that are no members;
  * the others come back. */
-static void take_alike(Warp *warp, const Insn *insn, const uint32_t *member, uint32_t wanted, uint32_t outside)
+static void take_alike(Warp *warp, const Insn *insn, const uint32_t *member, uint32_t wanted,
+                       uint32_t outside)
 {
     uint32_t same = outside;
     for (uint32_t rest = warp->mask; rest; rest &= rest - 1) {

@@ -56,8 +56,8 @@ const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, co
     exec_fault_plain(block->grid, code, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u), %s%s%s%s: %s",
                      block->grid->function->name, block->id[0], block->id[1], block->id[2],
                      warp->rows[WARP_ROW_TID].lane[lane], warp->rows[WARP_ROW_TID + 1].lane[lane],
-                     warp->rows[WARP_ROW_TID + 2].lane[lane], called ? "in " : "", called ? function->name : "",
-                     called ? ", " : "", place, what);
+                     warp->rows[WARP_ROW_TID + 2].lane[lane], called ? "in " : "",
+                     called ? function->name : "", called ? ", " : "", place, what);
     return NULL;
 }
 
@@ -126,6 +126,6 @@ const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char
                           "misaligned %s %u bytes of %s memory at offset 0x%llx", verb(insn, write), size,
                           space, (unsigned long long)offset);
     return exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
-                      "invalid %s %u bytes of %s memory at offset 0x%llx: it has %llu bytes", verb(insn, write),
-                      size, space, (unsigned long long)offset, (unsigned long long)limit);
+                      "invalid %s %u bytes of %s memory at offset 0x%llx: it has %llu bytes",
+                      verb(insn, write), size, space, (unsigned long long)offset, (unsigned long long)limit);
 }

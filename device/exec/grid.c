@@ -11,9 +11,15 @@
 
 #include "exec/state.h"
 
-enum { SHARE_MOST = 32, SHARES_EACH = 64, RESIDENT_BLOCKS = 64, STACK_DEFAULT = 65536, PARAM_ROWS_KEPT = 8192 };
+enum {
+    SHARE_MOST = 32,
+    SHARES_EACH = 64,
+    RESIDENT_BLOCKS = 64,
+    STACK_DEFAULT = 65536,
+    PARAM_ROWS_KEPT = 8192
+};
 
-/* --- set-up --------------------------------------------------------------------------------------------- */
+/* --- set-up -------------------------------------------------------------------------------------------- */
 
 /* The value of a scalar parameter, widened to 64 bits. */
 static uint64_t param_value(const CodeParamLoad *load, const uint8_t *params)
@@ -91,7 +97,7 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
     memset(grid->workspace, 0, sizeof grid->workspace);
 }
 
-/* --- blocks --------------------------------------------------------------------------------------------- */
+/* --- blocks -------------------------------------------------------------------------------------------- */
 
 /* The next block number of the worker's share, or of a new one; false when there is none. */
 static bool take_number(Grid *grid, Worker *worker, uint64_t *linear)
@@ -243,7 +249,7 @@ static void help(PoolJob *job)
     atomic_store(&job->open, 0); /* all blocks are taken, or there is no memory for one more thread */
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------ */
+/* --- the whole ----------------------------------------------------------------------------------------- */
 
 /* Work that is worth waking threads for at once: blocks of many instructions; loops are found out as they
  * run. */
@@ -285,7 +291,8 @@ static GridRun *start(WorkerPool *pool, const GridLaunch *launch, Children *chil
     if (!rows) {
         if (worker) worker_release(pool, worker);
         *fault = (ExecFault){.code = CUDA_ERROR_OUT_OF_MEMORY};
-        snprintf(fault->text, sizeof fault->text, "kernel %s: no memory for a worker or its parameters", name);
+        snprintf(fault->text, sizeof fault->text, "kernel %s: no memory for a worker or its parameters",
+                 name);
         return NULL;
     }
     GridRun *run = worker->run;

@@ -41,8 +41,8 @@ typedef struct DeviceRuntime {
     void *closure;
     /* Whether that is a kernel that may be launched so: 0, or the error as CUDA's runtime numbers it. Called
      * from any worker; function may be any address. */
-    int (*accept)(void *closure, const CodeFunction *function, const uint32_t grid[3], const uint32_t block[3],
-                  uint32_t shared);
+    int (*accept)(void *closure, const CodeFunction *function, const uint32_t grid[3],
+                  const uint32_t block[3], uint32_t shared);
     DeviceHeap *(*buffers)(void *closure); /* where kernels put parameters; NULL without memory */
     uint64_t (*next_grid_id)(void *closure);
     int (*answer)(void *closure, const RuntimeQuestion *question, uint64_t *answer); /* 0 or the error */
@@ -61,7 +61,8 @@ typedef struct GridLaunch {
     uint32_t stack_limit; /* bytes of local memory a thread may use; 0 for the default */
     uint32_t multiprocessors; /* for %nsmid and %smid; 0 counts as 1 */
     struct MemoryMap *memory; /* what addresses are valid */
-    /* NULL when the launch may touch that range of the map, else why not, in words. NULL: it may touch all. */
+    /* NULL when the launch may touch that range of the map, else why not, in words. NULL: it may touch
+     * all. */
     const char *(*refusal)(const void *closure, const struct MemoryRange *range, bool write);
     const void *refusal_closure;
     DeviceRuntime *runtime; /* NULL where code that launches kernels is never run */

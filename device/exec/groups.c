@@ -26,7 +26,8 @@ void group_refresh(Warp *warp)
     }
     for (uint32_t k = 0; k < warp->group_count && !warp->randomized; k++) {
         const Group *g = &warp->groups[k];
-        if (g != current && g->state == GROUP_READY && g->depth == current->depth && (uintptr_t)g->pc < lowest)
+        if (g != current && g->state == GROUP_READY && g->depth == current->depth
+            && (uintptr_t)g->pc < lowest)
             lowest = (uintptr_t)g->pc;
     }
     warp->next_pc = lowest;

@@ -112,7 +112,7 @@ struct Grid {
     _Alignas(64) uint32_t workspace[32]; /* of grid-wide barriers: %envreg1 and 2 point at it */
 };
 
-/* --- groups.c: divergence ------------------------------------------------------------------------------- */
+/* --- groups.c: divergence ------------------------------------------------------------------------------ */
 
 /* All return the instruction to go on with, or NULL when the warp must leave the run loop. */
 const Insn *group_split(Warp *warp, const Insn *here, const Insn *other, uint32_t other_mask);
@@ -127,26 +127,26 @@ void group_fork(Warp *warp, uint32_t mask, const Insn *pc);
 void group_refresh(Warp *warp);
 const Insn *group_preempt(Warp *warp, const Insn *pc);
 
-/* --- calls.c -------------------------------------------------------------------------------------------- */
+/* --- calls.c ------------------------------------------------------------------------------------------- */
 const Insn *call_enter(Warp *warp, const Insn *insn, const CodeFunction *callee, uint32_t lanes);
 const Insn *call_indirect(Warp *warp, const Insn *insn, uint32_t lanes);
 const Insn *call_return(Warp *warp, const Insn *insn, uint32_t lanes);
 const Insn *call_table(Warp *warp, const Insn *insn);
 
-/* --- barrier.c, collective.c ---------------------------------------------------------------------------- */
+/* --- barrier.c, collective.c --------------------------------------------------------------------------- */
 const Insn *barrier_arrive(Warp *warp, const Insn *insn);
 void barrier_exit(Block *block);
 const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref);
 void collective_exit(Warp *warp);
 
-/* --- sleep.c -------------------------------------------------------------------------------------------- */
+/* --- sleep.c ------------------------------------------------------------------------------------------- */
 const Insn *sleep_enter(Warp *warp, const Insn *insn);
 /* Lets the groups go on whose time has come. */
 void sleep_wake(Block *block);
 /* Waits for a while when all that the worker runs is asleep. */
 void sleep_worker(const Worker *worker);
 
-/* --- block.c -------------------------------------------------------------------------------------------- */
+/* --- block.c ------------------------------------------------------------------------------------------- */
 typedef enum { BLOCK_DONE, BLOCK_WAITING, BLOCK_STOPPED } BlockResult;
 Block *block_take(Worker *worker, Grid *grid);
 void block_begin(Block *block, uint64_t linear);
@@ -165,7 +165,7 @@ static inline uint8_t *block_shared_at(const Block *block, uint64_t offset, uint
     return inside && !(offset & (unit - 1)) ? block->shared + offset : NULL;
 }
 
-/* --- grid.c --------------------------------------------------------------------------------------------- */
+/* --- grid.c -------------------------------------------------------------------------------------------- */
 
 /* Whether the worker is to stop after this turn: after a fault, or as GridStop says. */
 static inline bool grid_stops(const Grid *grid, const Worker *worker)
@@ -178,7 +178,7 @@ static inline bool grid_stops(const Grid *grid, const Worker *worker)
 void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, Children *children, ExecFault *fault);
 void grid_run_free(struct GridRun *run);
 
-/* --- workers.c ------------------------------------------------------------------------------------------ */
+/* --- workers.c ----------------------------------------------------------------------------------------- */
 /* Before that, waking a thread is not worth it. */
 enum { HELP_AFTER_NS = 15000 };
 Worker *worker_acquire(WorkerPool *pool);
@@ -197,13 +197,14 @@ pthread_mutex_t *worker_pool_print_lock(WorkerPool *pool);
 pthread_mutex_t *worker_pool_fault_lock(WorkerPool *pool);
 uint64_t exec_now_ns(void);
 
-/* --- fault.c -------------------------------------------------------------------------------------------- */
+/* --- fault.c ------------------------------------------------------------------------------------------- */
 
 /* Records a fault of one lane; the first of a launch wins. Always returns NULL. */
 const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* Records a text that is complete already (kernel named, no place added). */
-void exec_fault_plain(Grid *grid, CUresult code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void exec_fault_plain(Grid *grid, CUresult code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size,
                               bool write);
 const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
@@ -213,7 +214,7 @@ void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size
                        size_t room);
 const char *exec_place(const CodeFunction *function, const Insn *insn, char *out, size_t size);
 
-/* --- ranges.c ------------------------------------------------------------------------------------------- */
+/* --- ranges.c ------------------------------------------------------------------------------------------ */
 
 /* True when the lane may access size bytes at address; remembers the range for this instruction. */
 bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write);
@@ -246,7 +247,7 @@ static inline bool range_has(const RangeEntry *entry, uint64_t address, uint64_t
     return offset < entry->size && offset + size <= entry->size;
 }
 
-/* --- printf.c, heap.c, runtime.c ------------------------------------------------------------------------ */
+/* --- printf.c, heap.c, runtime.c ----------------------------------------------------------------------- */
 const Insn *print_formatted(Warp *warp, const Insn *insn);
 const Insn *print_assert(Warp *warp, const Insn *insn);
 uint64_t device_heap_alloc(DeviceHeap *heap, uint64_t size, uint64_t align);

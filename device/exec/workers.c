@@ -39,7 +39,7 @@ pthread_mutex_t *worker_pool_fault_lock(WorkerPool *pool) { return &pool->fault_
 
 int worker_pool_threads(const WorkerPool *pool) { return (int)pool->thread_count + 1; }
 
-/* --- worker states -------------------------------------------------------------------------------------- */
+/* --- worker states ------------------------------------------------------------------------------------- */
 
 Worker *worker_acquire(WorkerPool *pool)
 {
@@ -65,7 +65,7 @@ void worker_release(WorkerPool *pool, Worker *worker)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* --- help ----------------------------------------------------------------------------------------------- */
+/* --- help ---------------------------------------------------------------------------------------------- */
 
 static PoolJob *open_job_locked(const WorkerPool *pool)
 {
@@ -153,7 +153,7 @@ static void *thread_main(void *closure)
     return NULL;
 }
 
-/* --- the pool ------------------------------------------------------------------------------------------- */
+/* --- the pool ------------------------------------------------------------------------------------------ */
 
 bool worker_schedule_seed(const char *text, uint64_t *seed)
 {

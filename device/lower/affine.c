@@ -113,7 +113,10 @@ static void want(Affinity *a, Ref ref)
     a->changed = true;
 }
 
-static bool is_wanted(const Affinity *a, Ref ref) { return ref_is_register(ref) && a->wanted[ref_number(ref)]; }
+static bool is_wanted(const Affinity *a, Ref ref)
+{
+    return ref_is_register(ref) && a->wanted[ref_number(ref)];
+}
 
 static bool is_access(const Affinity *a, const LowerInsn *i)
 {

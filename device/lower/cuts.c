@@ -1,12 +1,11 @@
 /* Instructions of which a GPU's compiler makes several blocks, so that no product before one is contracted
- * with a sum after it: divisions and roots with a slow path, fences, and what a guard jumps over. As ptxas
- * 13.0 was seen to do; it keeps guards on arithmetic.
- */
+ * with a sum after it: divisions and square roots with a slow path, fences, and what a guard jumps over. As
+ * ptxas 13.0 was seen to do; it keeps guards on arithmetic. */
 #include "lower/select.h"
 
 static bool is_64(PtxType type) { return ptx_type_bits(type) == 64; }
 
-/* Has it a path for hard cases, or calls for it? */
+/* Has it a slow path, inline or called? */
 static bool is_long(const PtxForm *form)
 {
     PtxType type = form->types[0];

@@ -54,7 +54,8 @@ static void drop_elements(const Readers *r, const LowerInsn *i)
     if (strncmp(exec_op_names[i->op], "ldv_", 4) != 0 || i->mods & MEM_STRONG) return;
     for (uint32_t e = 0; e < i->more_written; e++) {
         Ref *ref = &r->f->refs[i->more + e];
-        if (ref_is_register(*ref) && r->reads[ref_number(*ref)] == (i->guard != REF_ABSENT)) *ref = REF_ABSENT;
+        if (ref_is_register(*ref) && r->reads[ref_number(*ref)] == (i->guard != REF_ABSENT))
+            *ref = REF_ABSENT;
     }
 }
 

@@ -78,8 +78,8 @@ static uint32_t dot_length(const Fusion *x, const LowerInsn *i, uint32_t limit, 
 static uint16_t fused_access(const Fusion *x, const LowerInsn *i)
 {
     const LowerInsn *access = i + 1;
-    if (i->op != OP_affine_add_b64 || i->guard != REF_ABSENT || access->guard != REF_ABSENT || access->a != i->d
-        || !used_once(x, i->d))
+    if (i->op != OP_affine_add_b64 || i->guard != REF_ABSENT || access->guard != REF_ABSENT
+        || access->a != i->d || !used_once(x, i->d))
         return OP_COUNT;
     switch (access->op) {
     case OP_affine_ld_generic_b32_32: return OP_fused_add_ld_generic_b32_32;

@@ -127,13 +127,13 @@ LowerInsn *lower_new_insn(LowerFunction *f, uint16_t op, uint32_t line);
 uint32_t lower_new_refs(LowerFunction *f, const Ref *refs, uint32_t count);
 
 /* The passes over one function, in their order. */
-void lower_blocks(LowerFunction *f);      /* labels and branches to blocks, their order, jumps between them */
+void lower_blocks(LowerFunction *f);      /* labels and branches to blocks in order, with jumps */
 void lower_copies(LowerFunction *f);      /* copy propagation */
 void lower_contract(LowerFunction *f);    /* FMA contraction */
 void lower_dead(LowerFunction *f);        /* dead code elimination */
 void lower_affine(LowerFunction *f);      /* of kernels: affine rows */
 void lower_fuse(LowerFunction *f);        /* fused operations before what they run */
 void lower_liveness(LowerFunction *f);    /* live ranges */
-bool lower_registers(LowerFunction *f); /* virtual registers to rows; false when the frame grows too large */
+bool lower_registers(LowerFunction *f); /* virtual registers to rows; false when the frame is too large */
 
 #endif

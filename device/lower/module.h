@@ -108,7 +108,7 @@ void lower_function(Lower *lower, FunctionFacts *facts);
 void lower_share_frames(Lower *lower);
 void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code);
 
-/* The function behind aliases. */
+/* The function that aliases resolve to. */
 const PtxFunction *lower_aliased(const PtxFunction *function);
 
 static inline uint64_t align_up(uint64_t value, uint64_t align)

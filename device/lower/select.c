@@ -199,8 +199,12 @@ void lower_function(Lower *lower, FunctionFacts *facts)
 {
     if (lower->log->errors >= MOST_ERRORS) return;
     LowerFunction f = {.scratch = &lower->body};
-    Select s = {
-        .lower = lower, .facts = facts, .tree = facts->tree, .code = facts->code, .f = &f, .guard = REF_ABSENT};
+    Select s = {.lower = lower,
+                .facts = facts,
+                .tree = facts->tree,
+                .code = facts->code,
+                .f = &f,
+                .guard = REF_ABSENT};
     arena_free(&lower->body);
     lower_reserve(&f, facts->tree->insn_count + facts->tree->insn_count / 4 + 16);
     select_registers(&s);

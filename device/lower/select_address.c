@@ -177,7 +177,8 @@ bool select_address(Select *s, const PtxOperand *o, PtxSpace space, Address *a)
 {
     *a = (Address){.row = REF_ABSENT, .offset = o->offset, .space = space_of(s, space)};
     unsigned base = o->kind == PTX_OPERAND_VARIABLE ? PTX_BASE_VARIABLE : o->base;
-    if ((o->kind != PTX_OPERAND_ADDRESS && o->kind != PTX_OPERAND_VARIABLE) || base == PTX_BASE_PARAM_NUMBER) {
+    if ((o->kind != PTX_OPERAND_ADDRESS && o->kind != PTX_OPERAND_VARIABLE)
+        || base == PTX_BASE_PARAM_NUMBER) {
         select_error(s, o->column, "this address is not supported by the CPU device");
         return false;
     }

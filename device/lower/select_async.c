@@ -3,7 +3,7 @@
 #include "exec/memory/mbarrier.h"
 #include "lower/select.h"
 
-/* --- copies --------------------------------------------------------------------------------------------- */
+/* --- copies -------------------------------------------------------------------------------------------- */
 
 /* The bytes of an element, as a power of two; 0 and an error where there is no such copy. */
 static uint16_t copy_size(Select *s)
@@ -77,7 +77,7 @@ static void select_bulk(Select *s)
     insn->mods = (uint16_t)((from ? BULK_FROM_SHARED : 0) | (to ? BULK_TO_SHARED : 0));
 }
 
-/* --- barriers ------------------------------------------------------------------------------------------- */
+/* --- barriers ------------------------------------------------------------------------------------------ */
 
 /* An operation on the mbarrier at an operand's address; NULL and an error in another state space. */
 static LowerInsn *emit_barrier(Select *s, uint16_t op, uint32_t index, uint16_t mods)
@@ -186,7 +186,8 @@ void select_cp(Select *s)
         LowerInsn *insn = emit_barrier(s, counted ? OP_mbarrier_arrive : OP_mbarrier_tx, 0, 0);
         if (insn && !counted) insn->b = lower_constant(s->lower, CLASS_32, 0, 0);
     } else if (ptx_has(form, PTX_MOD_wait_group)) {
-        if ((int64_t)groups->bits < 0) select_error(s, groups->column, "the number of groups is not negative");
+        if ((int64_t)groups->bits < 0)
+            select_error(s, groups->column, "the number of groups is not negative");
         if (!ptx_has(form, PTX_MOD_bulk)) end_copies(s, (uint32_t)groups->bits);
     } else if (!ptx_has(form, PTX_MOD_bulk)
                && (ptx_has(form, PTX_MOD_wait_all) || ptx_has(form, PTX_MOD_commit_group))) {

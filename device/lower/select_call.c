@@ -203,7 +203,8 @@ static void pass(Select *s, const PtxOperand *o, const PtxVariable *formal, Loca
 }
 
 /* Parameters and results of the function itself that are registers: between its frame and their rows. */
-static void move_registers(Select *s, PtxVariable **list, uint32_t count, const LocalPlace *places, bool store)
+static void move_registers(Select *s, PtxVariable **list, uint32_t count, const LocalPlace *places,
+                           bool store)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (list[i]->space != PTX_SPACE_REG || list[i]->reg >= s->tree->register_count) continue;

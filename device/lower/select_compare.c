@@ -15,8 +15,8 @@ static PtxModifier comparison(const PtxForm *form)
 /* Operations by comparison, then type: equality of integers by their size, order by their sign too. */
 #define BY(how, type, name) [PTX_##type] = OP_setp_##how##_##name
 #define FLOATS(how) \
-    BY(how, f16, f16), BY(how, f16x2, f16x2), BY(how, bf16, bf16), BY(how, bf16x2, bf16x2), BY(how, f32, f32), \
-        BY(how, f64, f64)
+    BY(how, f16, f16), BY(how, f16x2, f16x2), BY(how, bf16, bf16), BY(how, bf16x2, bf16x2), \
+        BY(how, f32, f32), BY(how, f64, f64)
 #define EQUALITY(how) \
     BY(how, b16, b16), BY(how, u16, b16), BY(how, s16, b16), BY(how, b32, b32), BY(how, u32, b32), \
         BY(how, s32, b32), BY(how, b64, b64), BY(how, u64, b64), BY(how, s64, b64)

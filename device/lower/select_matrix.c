@@ -1,5 +1,5 @@
-/* Matrices: which shapes and types go together, how many registers hold them, and in which order. All of it is
- * branched round under a guard, as collectives are. */
+/* Matrices: which shapes and types go together, how many registers hold them, and in which order. All of it
+ * is branched round under a guard, as collectives are. */
 #include <stdio.h>
 #include <string.h>
 
@@ -119,7 +119,7 @@ static bool is_column(const PtxForm *form, unsigned n)
     return false;
 }
 
-/* --- registers ------------------------------------------------------------------------------------------ */
+/* --- registers ----------------------------------------------------------------------------------------- */
 
 typedef struct Registers {
     Ref refs[MOST_REGISTERS];
@@ -144,7 +144,8 @@ static bool add_registers(Select *s, const PtxOperand *o, const Fragment *f, boo
         }
         RegisterClass class = wide ? CLASS_64 : CLASS_32;
         PtxType type = f->type == MATRIX_F64 ? PTX_f64 : f->type == MATRIX_F32 ? PTX_f32 : PTX_b32;
-        out->refs[out->count++] = written ? select_optional_dest(s, item, class) : select_source(s, item, type);
+        out->refs[out->count++] =
+            written ? select_optional_dest(s, item, class) : select_source(s, item, type);
     }
     return !s->failed;
 }
@@ -161,7 +162,7 @@ static LowerInsn *emit_matrix(Select *s, uint16_t op, const Registers *registers
     return insn;
 }
 
-/* --- products ------------------------------------------------------------------------------------------- */
+/* --- products ------------------------------------------------------------------------------------------ */
 
 static uint8_t rounding_of(const PtxForm *form)
 {
@@ -195,7 +196,8 @@ static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
         return false;
     }
     bool finite = whole || (wmma && a == MATRIX_F16);
-    if (bits != combined || bits != ptx_has(form, PTX_MOD_popc) || (ptx_has(form, PTX_MOD_satfinite) && !finite)
+    if (bits != combined || bits != ptx_has(form, PTX_MOD_popc)
+        || (ptx_has(form, PTX_MOD_satfinite) && !finite)
         || (form->group[PTX_GROUP_ROUND] && a != MATRIX_F64)) {
         select_unsupported(s, "a product of this type with these modifiers");
         return false;
@@ -229,7 +231,8 @@ static void select_product(Select *s, uint32_t kinds, bool wmma)
     if (read_product(s, kinds, wmma, p)) emit_product(s, p);
 }
 
-/* m8n8k4 of halves, in any layout: registers alone are counted here, exec/matrix/quads.c knows what they hold. */
+/* m8n8k4 of halves, in any layout: registers alone are counted here, exec/matrix/quads.c knows what they
+ * hold. */
 static void select_quads(Select *s)
 {
     const PtxForm *form = s->insn->form;
@@ -269,7 +272,7 @@ void select_mma(Select *s)
     select_product(s, kinds, false);
 }
 
-/* --- wmma.load and wmma.store --------------------------------------------------------------------------- */
+/* --- wmma.load and wmma.store -------------------------------------------------------------------------- */
 
 /* The fragment, from .a .b .c .d, the shape and the type. */
 static bool read_access(Select *s, uint32_t kinds, MatrixAccess *access)
@@ -319,7 +322,7 @@ void select_wmma(Select *s)
         select_access(s, kinds);
 }
 
-/* --- tiles ---------------------------------------------------------------------------------------------- */
+/* --- tiles --------------------------------------------------------------------------------------------- */
 
 void select_tiles(Select *s)
 {
@@ -339,8 +342,9 @@ void select_tiles(Select *s)
         LowerInsn *insn = emit_matrix(s, store ? OP_stmatrix : OP_ldmatrix, &r, store ? 0 : count);
         insn->a = a.row;
         insn->imm = a.offset;
-        insn->mods = (uint16_t)(count | (ptx_has(form, PTX_MOD_trans) ? MATRIX_TRANSPOSED : 0)
-                                | (a.narrow ? MEM_ADDR32 : 0) | (a.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
+        insn->mods =
+            (uint16_t)(count | (ptx_has(form, PTX_MOD_trans) ? MATRIX_TRANSPOSED : 0)
+                       | (a.narrow ? MEM_ADDR32 : 0) | (a.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
     }
     select_detour_end(s, detour);
 }

@@ -109,7 +109,8 @@ static RegisterClass element_class(const Select *s, const PtxOperand *o, PtxType
 }
 
 /* Kernel parameters: each element is a row already. */
-static bool load_param_rows(Select *s, const PtxOperand *elements, uint32_t count, PtxType type, int64_t offset)
+static bool load_param_rows(Select *s, const PtxOperand *elements, uint32_t count, PtxType type,
+                            int64_t offset)
 {
     unsigned bytes = ptx_type_bytes(type);
     if (bytes > 8) return false;
@@ -155,10 +156,12 @@ static void set_address(LowerInsn *insn, const Address *a, const PtxForm *form)
     bool atomic = is_strong(form) && form->group[PTX_GROUP_SEMANTICS] != PTX_MOD_volatile;
     insn->a = a->row;
     insn->imm = a->offset;
-    insn->mods |= (uint16_t)(address_mods(a) | (is_strong(form) ? MEM_STRONG : 0) | (atomic ? MEM_ATOMIC : 0));
+    insn->mods |=
+        (uint16_t)(address_mods(a) | (is_strong(form) ? MEM_STRONG : 0) | (atomic ? MEM_ATOMIC : 0));
 }
 
-static void load_elements(Select *s, const Address *a, const PtxOperand *elements, uint32_t count, PtxType type)
+static void load_elements(Select *s, const Address *a, const PtxOperand *elements, uint32_t count,
+                          PtxType type)
 {
     RegisterClass class;
     bool same = vector_class(s, elements, count, type, &class);
@@ -243,8 +246,10 @@ void select_st(Select *s)
 /* Bitwise ones by size, sums of integers too; the others by type. */
 #define BY(what, type, name) [PTX_##type] = OP_atom_##what##_##name
 #define BITS(what) BY(what, b32, b32), BY(what, b64, b64)
-#define HALVES(what) BY(what, f16, f16), BY(what, f16x2, f16x2), BY(what, bf16, bf16), BY(what, bf16x2, bf16x2)
-#define ORDER(what) BY(what, s32, s32), BY(what, u32, u32), BY(what, s64, s64), BY(what, u64, u64), HALVES(what)
+#define HALVES(what) \
+    BY(what, f16, f16), BY(what, f16x2, f16x2), BY(what, bf16, bf16), BY(what, bf16x2, bf16x2)
+#define ORDER(what) \
+    BY(what, s32, s32), BY(what, u32, u32), BY(what, s64, s64), BY(what, u64, u64), HALVES(what)
 static const struct {
     uint16_t what;
     uint16_t ops[PTX_TYPE_COUNT];

@@ -42,7 +42,8 @@ static void pack(Select *s, PtxType type)
 }
 
 /* One part of a value, by shifting. */
-static void extract(Select *s, const PtxOperand *item, Ref value, unsigned bits, unsigned part, unsigned index)
+static void extract(Select *s, const PtxOperand *item, Ref value, unsigned bits, unsigned part,
+                    unsigned index)
 {
     uint16_t op = SIZES(extracts, bits, part);
     if (op == OP_COUNT) {
@@ -67,7 +68,8 @@ static void unpack(Select *s, PtxType type)
                 && vector->items[1].kind == PTX_OPERAND_REGISTER;
     if (!both && bits != 128) {
         for (uint32_t i = 0; i < vector->count; i++)
-            if (vector->items[i].kind != PTX_OPERAND_SINK) extract(s, &vector->items[i], value, bits, part, i);
+            if (vector->items[i].kind != PTX_OPERAND_SINK)
+                extract(s, &vector->items[i], value, bits, part, i);
         return;
     }
     uint16_t op = SIZES(unpacks, bits, part);

@@ -2,7 +2,7 @@
  * overflows, the operation done, its result clamped under .sat, and put in its place.
  *
  * GPUs have had no such instructions for long: their compiler composes them too, and where its results are
- * not those of the manual (words without sign mostly), ours are the GPU's. Such places say so.
+ * not those of the manual (unsigned words mostly), ours are the GPU's. Such places say so.
  *
  * The scalar ones work on a word or one byte or half of it, in 64 bits. The SIMD ones work on two halves or
  * four bytes, each in 32 bits; the few that compilers emit have operations of their own (select_alu.c).
@@ -12,7 +12,7 @@
 typedef struct Video {
     Select *s;
     const PtxForm *form;
-    RegisterClass class;   /* of what is computed with */
+    RegisterClass class; /* of what is computed with */
     bool a_signed, b_signed, d_signed;
 } Video;
 
@@ -100,7 +100,7 @@ static void saturate(Video *v, Ref *value, unsigned bits)
 
 /* ---- the operations ---- */
 
-/* The mean, halves rounded away from zero: a sum below zero is shifted as it is, others one up. */
+/* The mean, ties away from zero: a sum below zero is shifted as it is, others one up. */
 static Ref average(Video *v, Ref a, Ref b)
 {
     Ref sum = compute_2(v, OF_WIDTH(add_b), a, b),
@@ -208,15 +208,19 @@ static Ref widened(Video *v, Ref value, bool with_sign)
 }
 
 static bool sums(const Video *v) { return v->form->opcode == PTX_OP_vadd || v->form->opcode == PTX_OP_vsub; }
-static bool shifts(const Video *v) { return v->form->opcode == PTX_OP_vshl || v->form->opcode == PTX_OP_vshr; }
+static bool shifts(const Video *v)
+{
+    return v->form->opcode == PTX_OP_vshl || v->form->opcode == PTX_OP_vshr;
+}
 
 /* As GPUs do it: what is shifted keeps 34 bits and is clamped to a word, also where a part of it is meant;
- * what is below zero goes to the most that a part holds; a sum too large for a word without sign is cut, not
- * clamped. */
+ * what is below zero goes to the most that a part holds; a sum too large for an unsigned word wraps, it is
+ * not clamped. */
 static void saturate_scalar(Video *v, Ref *value, unsigned bits)
 {
     if (shifts(v)) {
-        *value = compute_2(v, OF_WIDTH(shr_s), compute_2(v, OF_WIDTH(shl_b), *value, word(v, 30)), word(v, 30));
+        *value =
+            compute_2(v, OF_WIDTH(shr_s), compute_2(v, OF_WIDTH(shl_b), *value, word(v, 30)), word(v, 30));
         saturate(v, value, 32);
     } else if (bits < 32) {
         *value = compute_2(v, OF_WIDTH(min_u), *value, constant(v, (INT64_C(1) << (bits - v->d_signed)) - 1));

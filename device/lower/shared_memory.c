@@ -140,12 +140,14 @@ static void find_needs(Lower *lower)
 {
     uint32_t count = lower->tree->function_count;
     bool by_pointer = false;
-    for (uint32_t f = 0; f < count; f++) lower->functions[f].needs_shared = names_shared(&lower->functions[f]);
+    for (uint32_t f = 0; f < count; f++)
+        lower->functions[f].needs_shared = names_shared(&lower->functions[f]);
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t f = 0; f < count; f++)
             by_pointer |= lower->functions[f].address_taken && lower->functions[f].needs_shared;
-        for (uint32_t f = 0; f < count; f++) changed |= inherit_shared(lower, &lower->functions[f], by_pointer);
+        for (uint32_t f = 0; f < count; f++)
+            changed |= inherit_shared(lower, &lower->functions[f], by_pointer);
         for (uint32_t f = count; f-- > 0;) changed |= inherit_shared(lower, &lower->functions[f], by_pointer);
     }
 }

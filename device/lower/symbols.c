@@ -13,7 +13,8 @@ static void take_memory(Lower *lower, const PtxVariable *v, CodeGlobal *global)
     const LowerHost *host = lower->host;
     bool constant = v->space == PTX_SPACE_CONST;
     global->size = v->size ? v->size : 1;
-    uint64_t address = host->allocate(host->closure, v->name, global->size, v->align ? v->align : 1, constant);
+    uint64_t address =
+        host->allocate(host->closure, v->name, global->size, v->align ? v->align : 1, constant);
     if (!address) {
         ptx_report(v->home, lower->log, PTX_OUT_OF_MEMORY, v->line, v->column,
                    "no memory for variable '%s' of %llu bytes", v->name, (unsigned long long)v->size);

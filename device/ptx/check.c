@@ -216,7 +216,8 @@ static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const Ptx
         if (space == PTX_SPACE_NONE
                 ? home == PTX_SPACE_PARAM || home == PTX_SPACE_REG || (home == PTX_SPACE_CONST && ordered)
                 : !ptx_same_space(space, home))
-            return ptx_mismatch(c, operand, PTX_TYPE_NONE, "a variable in the state space of the instruction");
+            return ptx_mismatch(c, operand, PTX_TYPE_NONE,
+                                "a variable in the state space of the instruction");
         return true;
     }
     if (operand->base == PTX_BASE_NONE) return true;
@@ -256,7 +257,8 @@ static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
     for (uint32_t i = 1; i < operand->count; i++)
         if (operand->items[i].kind != PTX_OPERAND_REGISTER && operand->items[i].kind != PTX_OPERAND_VECTOR)
             return ptx_mismatch(c, &operand->items[i], PTX_TYPE_NONE, "coordinates in registers");
-    return c->rule->form.opcode != PTX_OP_tex || ptx_check_coordinates(c, &operand->items[operand->count - 1]);
+    return c->rule->form.opcode != PTX_OP_tex
+           || ptx_check_coordinates(c, &operand->items[operand->count - 1]);
 }
 
 /* mov d, {a, b}: the parts fill the register; mov {d, e}, a likewise. */

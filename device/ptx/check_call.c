@@ -18,8 +18,8 @@ static void ptx_check_argument(PtxParser *p, const PtxInsn *insn, const PtxOpera
 {
     bool variable = operand->kind == PTX_OPERAND_VARIABLE && operand->variable->space == PTX_SPACE_PARAM
                     && !operand->offset;
-    bool whole =
-        operand->kind == PTX_OPERAND_VECTOR && param->space == PTX_SPACE_REG && operand->count == param->vector;
+    bool whole = operand->kind == PTX_OPERAND_VECTOR && param->space == PTX_SPACE_REG
+                 && operand->count == param->vector;
     bool single =
         operand->kind == PTX_OPERAND_REGISTER || (operand->kind == PTX_OPERAND_IMMEDIATE && !is_return);
     bool value = whole || (single && (param->space != PTX_SPACE_REG || param->vector == 1));
@@ -32,8 +32,8 @@ static void ptx_check_argument(PtxParser *p, const PtxInsn *insn, const PtxOpera
                  (unsigned long long)ptx_argument_size(operand), (unsigned long long)param->size);
 }
 
-static void ptx_check_arguments(PtxParser *p, const PtxInsn *insn, const PtxOperand *list, PtxVariable **params,
-                                uint32_t count, bool is_return)
+static void ptx_check_arguments(PtxParser *p, const PtxInsn *insn, const PtxOperand *list,
+                                PtxVariable **params, uint32_t count, bool is_return)
 {
     const char *what = is_return ? "results" : "arguments";
     if (list->count != count)

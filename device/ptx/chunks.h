@@ -1,4 +1,5 @@
-/* Memory of loads, kept from one to the next: pages that the system has to give anew cost a quarter of a load.
+/* Memory of loads, kept from one to the next: pages that the system has to give anew cost a quarter of a
+ * load.
  *
  * Chunks have sizes of powers of two. What a load gives back is taken by the next one, up to a limit; the
  * rest, and very large ones, go back to the system at once.
@@ -21,8 +22,8 @@ typedef struct Chunks {
 } Chunks;
 #define CHUNKS_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
 
-/* At least *size bytes, aligned for any object and with anything in them; *size becomes what there is. NULL when
- * memory is out. Without chunks (NULL) nothing is kept. */
+/* At least *size bytes, aligned for any object and with anything in them; *size becomes what there is. NULL
+ * when memory is out. Without chunks (NULL) nothing is kept. */
 void *chunks_take(Chunks *chunks, size_t *size);
 /* Gives back what was taken, with its size; NULL is fine. */
 void chunks_give(Chunks *chunks, void *chunk, size_t size);

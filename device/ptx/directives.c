@@ -31,12 +31,12 @@ static void ptx_version(PtxParser *p)
         most = p->options.max_version ? p->options.max_version : PTX_NEWEST_VERSION;
     if (version > most)
         ptx_fail_status(p, PTX_UNSUPPORTED_VERSION, p->tok.line, p->tok.column,
-                        "unsupported PTX version %d.%d; the newest known is %d.%d", version / 10, version % 10,
-                        most / 10, most % 10);
+                        "unsupported PTX version %d.%d; the newest known is %d.%d", version / 10,
+                        version % 10, most / 10, most % 10);
     if (version < PTX_OLDEST_VERSION)
         ptx_fail_status(p, PTX_UNSUPPORTED_VERSION, p->tok.line, p->tok.column,
-                        "unsupported PTX version %d.%d; the oldest known is %d.%d", version / 10, version % 10,
-                        PTX_OLDEST_VERSION / 10, PTX_OLDEST_VERSION % 10);
+                        "unsupported PTX version %d.%d; the oldest known is %d.%d", version / 10,
+                        version % 10, PTX_OLDEST_VERSION / 10, PTX_OLDEST_VERSION % 10);
     p->module->version = version;
     ptx_next(p);
 }
@@ -86,7 +86,8 @@ static void ptx_target(PtxParser *p)
         if (tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a target such as sm_75");
         bool known = ptx_architecture(p) || !strcmp(tok.name->text, "debug");
         p->module->debug |= !strcmp(tok.name->text, "debug");
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++) known |= !strcmp(tok.name->text, others[i]);
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            known |= !strcmp(tok.name->text, others[i]);
         if (!known) ptx_fail(p, tok.line, tok.column, "unknown target '%s'", tok.name->text);
         if (p->options.max_target && p->module->target > p->options.max_target)
             ptx_fail_status(p, PTX_UNSUPPORTED_TARGET, tok.line, tok.column,

@@ -1,5 +1,5 @@
-/* Which words of a mnemonic go together, where the rows of instructions.def alone would be too many: caches and
- * state spaces, sizes of vectors, orders with their scopes. Asked once for each spelling.
+/* Which words of a mnemonic go together, where the rows of instructions.def alone would be too many: caches
+ * and state spaces, sizes of vectors, orders with their scopes. Asked once for each spelling.
  *
  * The rules are those of the assembler of PTX 9.0; a text of a later version may know of more.
  */
@@ -125,7 +125,8 @@ static void ptx_check_sync(const PtxFormCheck *c)
 static void ptx_check_mad(const PtxFormCheck *c)
 {
     const PtxModule *m = c->p->module;
-    if (c->form->types[0] == PTX_f32 && !c->form->group[PTX_GROUP_ROUND] && m->target >= 20 && m->version >= 32)
+    if (c->form->types[0] == PTX_f32 && !c->form->group[PTX_GROUP_ROUND] && m->target >= 20
+        && m->version >= 32)
         ptx_fail(c->p, c->line, c->column, "'%s' needs a rounding such as .rn from PTX 3.2 on",
                  c->form->spelling);
 }

@@ -64,7 +64,8 @@ static void ptx_performance(PtxParser *p, PtxFunction *f)
     bool of_function = directive == PTX_DIRECTIVE_noreturn || directive == PTX_DIRECTIVE_abi_preserve
                        || directive == PTX_DIRECTIVE_abi_preserve_control;
     if (!common && of_function == f->is_entry)
-        ptx_fail(p, line, column, "'.%s' is not a directive of %s", text, f->is_entry ? "an entry" : "a .func");
+        ptx_fail(p, line, column, "'.%s' is not a directive of %s", text,
+                 f->is_entry ? "an entry" : "a .func");
     if (directive == PTX_DIRECTIVE_abi_preserve || directive == PTX_DIRECTIVE_abi_preserve_control) {
         ptx_preserve(p);
         return;
@@ -77,7 +78,9 @@ static void ptx_performance(PtxParser *p, PtxFunction *f)
     case PTX_DIRECTIVE_minnctapersm: f->minnctapersm = ptx_positive(p, ".minnctapersm"); return;
     case PTX_DIRECTIVE_maxnctapersm: f->maxnctapersm = ptx_number(p, ".maxnctapersm", UINT32_MAX); return;
     case PTX_DIRECTIVE_maxnreg: f->maxnreg = ptx_positive(p, ".maxnreg"); return;
-    case PTX_DIRECTIVE_maxclusterrank: f->maxclusterrank = ptx_number(p, ".maxclusterrank", UINT32_MAX); return;
+    case PTX_DIRECTIVE_maxclusterrank:
+        f->maxclusterrank = ptx_number(p, ".maxclusterrank", UINT32_MAX);
+        return;
     case PTX_DIRECTIVE_explicitcluster: f->explicit_cluster = true; return;
     case PTX_DIRECTIVE_blocksareclusters: return;
     case PTX_DIRECTIVE_noreturn: f->noreturn = true; return;

@@ -22,7 +22,8 @@ static double double_value(uint64_t bits)
 static uint64_t ptx_narrow(uint64_t bits, int exponent_bits, int fraction_bits)
 {
     uint64_t sign = bits >> 63 << (exponent_bits + fraction_bits), fraction = bits & ((1ull << 52) - 1);
-    int exponent = (int)(bits >> 52 & 0x7ff), bias = (1 << (exponent_bits - 1)) - 1, drop = 52 - fraction_bits;
+    int exponent = (int)(bits >> 52 & 0x7ff), bias = (1 << (exponent_bits - 1)) - 1,
+        drop = 52 - fraction_bits;
     uint64_t infinity = ((1ull << exponent_bits) - 1) << fraction_bits;
     if (exponent == 0x7ff)
         return sign | infinity | (fraction ? 1ull << (fraction_bits - 1) | fraction >> drop : 0);

@@ -20,7 +20,8 @@ static uint8_t *ptx_place(PtxParser *p, PtxFill *fill, uint64_t offset, uint64_t
 {
     if (!fill->open) {
         if (offset + size > fill->size)
-            ptx_fail(p, p->tok.line, p->tok.column, "more values than '%s' has elements", fill->variable->name);
+            ptx_fail(p, p->tok.line, p->tok.column, "more values than '%s' has elements",
+                     fill->variable->name);
         return fill->bytes + offset;
     }
     if (offset + size > PTX_MAX_BYTES - p->initialised)
@@ -101,7 +102,8 @@ static void ptx_list(PtxParser *p, PtxFill *fill, unsigned level, uint64_t offse
     uint64_t scalar = fill->stride[fill->levels - 1];
     while (!ptx_is(p, '}')) {
         if (offset >= limit)
-            ptx_fail(p, p->tok.line, p->tok.column, "more values than '%s' has elements", fill->variable->name);
+            ptx_fail(p, p->tok.line, p->tok.column, "more values than '%s' has elements",
+                     fill->variable->name);
         if (ptx_is(p, '{')) {
             ptx_list(p, fill, level + 1, offset);
             offset += fill->stride[level];

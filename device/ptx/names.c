@@ -9,7 +9,8 @@
 
 enum { FIRST_SLOTS = 256 };
 
-/* Up to eight characters as they are, which no other spelling has; of longer ones a hash, its low byte zero. */
+/* Up to eight characters as they are, which no other spelling has; of longer ones a hash, its low byte
+ * zero. */
 static uint64_t ptx_key(const char *text, size_t length)
 {
     uint64_t key = 0, word;
@@ -62,7 +63,8 @@ void ptx_names_free(PtxParser *p)
 static void ptx_split_number(PtxParser *p, PtxName *name)
 {
     uint32_t digits = 0, length = name->length;
-    while (digits < length && name->text[length - 1 - digits] >= '0' && name->text[length - 1 - digits] <= '9')
+    while (digits < length && name->text[length - 1 - digits] >= '0'
+           && name->text[length - 1 - digits] <= '9')
         digits++;
     const char *number = name->text + length - digits;
     if (!digits || digits == length || digits > 7 || (digits > 1 && *number == '0')) return;

@@ -104,7 +104,8 @@ static bool ptx_register(PtxParser *p, PtxOperand *out)
         ptx_whole_vector(p, name, vector, out);
         return true;
     }
-    if (part >= vector) ptx_fail(p, line, out->column, "'%s' has %u components", name->text, (unsigned)vector);
+    if (part >= vector)
+        ptx_fail(p, line, out->column, "'%s' has %u components", name->text, (unsigned)vector);
     ptx_set_register(p, out, ptx_find_register(p, name, part, &vector));
     return true;
 }
@@ -194,7 +195,8 @@ static void ptx_items(PtxParser *p, PtxOperand *out, unsigned close)
 /* offset = "+" constant, any number of them */
 static void ptx_offset(PtxParser *p, PtxOperand *out)
 {
-    if (ptx_is(p, '-')) ptx_fail(p, p->tok.line, p->tok.column, "an offset is added: '+-4' for one before it");
+    if (ptx_is(p, '-'))
+        ptx_fail(p, p->tok.line, p->tok.column, "an offset is added: '+-4' for one before it");
     while (ptx_accept(p, '+'))
         out->offset = (int64_t)((uint64_t)out->offset + (uint64_t)ptx_constant_integer(p));
 }
@@ -212,7 +214,8 @@ static void ptx_tuple(PtxParser *p, PtxOperand *out)
     ptx_next(p);
     ptx_items(p, out, ']');
     PtxOperand *rest = out->items;
-    for (uint32_t i = 0; i < out->count; i++) *(PtxOperand *)ptx_push(p, &p->operands, sizeof first) = rest[i];
+    for (uint32_t i = 0; i < out->count; i++)
+        *(PtxOperand *)ptx_push(p, &p->operands, sizeof first) = rest[i];
     *out = (PtxOperand){.kind = PTX_OPERAND_TUPLE, .column = out->column, .count = out->count + 1};
     out->items = ptx_take(p, &p->operands, from, sizeof first);
 }
@@ -261,7 +264,8 @@ static bool ptx_negated(PtxParser *p, PtxOperand *out)
     out->negated = true;
     if (out->kind != PTX_OPERAND_REGISTER || (is_not && out->type != PTX_pred)
         || (!is_not && out->type == PTX_pred))
-        ptx_fail(p, p->tok.line, out->column, is_not ? "'!' goes with a predicate" : "'-' goes with a number");
+        ptx_fail(p, p->tok.line, out->column,
+                 is_not ? "'!' goes with a predicate" : "'-' goes with a number");
     return true;
 }
 

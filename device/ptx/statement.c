@@ -18,8 +18,8 @@ static void ptx_register_name(PtxParser *p, PtxType type, uint32_t vector)
         ptx_fail(p, tok.line, tok.column, "more than %u registers", PTX_MAX_REGISTERS);
     p->declared += (uint32_t)(count * vector);
     PtxSymbol *symbol = is_range ? ptx_declare_range(p, name, tok.line, tok.column)
-                                 : ptx_declare(p, vector > 1 ? PTX_SYMBOL_REGISTERS : PTX_SYMBOL_REGISTER, name,
-                                               tok.line, tok.column);
+                                 : ptx_declare(p, vector > 1 ? PTX_SYMBOL_REGISTERS : PTX_SYMBOL_REGISTER,
+                                               name, tok.line, tok.column);
     symbol->type = (uint8_t)type;
     symbol->vector = (uint8_t)vector;
     symbol->count = (uint32_t)count;

@@ -34,7 +34,8 @@ static void ptx_resolve(PtxFixup *fixup, PtxSymbol *symbol)
 
 static bool ptx_fits(const PtxFixup *fixup, const PtxSymbol *symbol)
 {
-    unsigned wanted = fixup->label ? PTX_OPERAND_LABEL : fixup->operand->kind, kind = symbol ? symbol->kind : 0;
+    unsigned wanted = fixup->label ? PTX_OPERAND_LABEL : fixup->operand->kind,
+             kind = symbol ? symbol->kind : 0;
     return symbol
            && ((kind == PTX_SYMBOL_LABEL && wanted == PTX_OPERAND_LABEL)
                || (kind == PTX_SYMBOL_TABLE && wanted != PTX_OPERAND_LABEL)
@@ -141,7 +142,8 @@ uint32_t ptx_find_numbered(PtxParser *p, const PtxName *prefix, uint32_t number)
 
 uint32_t ptx_find_register(PtxParser *p, PtxName *name, uint32_t part, uint32_t *vector)
 {
-    PtxSymbol *symbol = name->symbol, *range = name->prefix ? ptx_find_range(name->prefix, name->number) : NULL;
+    PtxSymbol *symbol = name->symbol,
+              *range = name->prefix ? ptx_find_range(name->prefix, name->number) : NULL;
     *vector = 1;
     if (range && (!symbol || symbol->depth < range->depth)) {
         *vector = range->vector;

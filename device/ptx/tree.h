@@ -123,7 +123,7 @@ typedef struct PtxForm {
     uint16_t modifiers[PTX_MAX_MODIFIERS]; /* PtxModifier in the order written; no types, no spaces */
     uint8_t types[PTX_MAX_TYPES]; /* PtxType in the order written; unused ones PTX_TYPE_NONE */
     uint8_t spaces[4];            /* PtxSpace in the order written; unused ones PTX_SPACE_NONE */
-    uint8_t operand_types[PTX_TYPED_OPERANDS]; /* PtxType of each operand, as the first matching row has it */
+    uint8_t operand_types[PTX_TYPED_OPERANDS]; /* PtxType of each operand, by the first matching row */
     uint16_t group[PTX_GROUP_COUNT]; /* first modifier of each group, or PTX_MOD_NONE */
     uint64_t set[PTX_MOD_WORDS];  /* bit m: modifier m was given */
     uint32_t row;                 /* index of the matching row of instructions.def */
@@ -353,7 +353,7 @@ typedef struct PtxModule {
 /* The name of a .loc's file, "" if there is none. */
 const char *ptx_file_name(const PtxModule *module, uint32_t number);
 
-/* An immediate as the bits of `type`: floats rounded to nearest even, integers cut to size. */
+/* An immediate as the bits of `type`: floats rounded to nearest even, integers truncated. */
 uint64_t ptx_immediate_bits(const PtxOperand *operand, PtxType type);
 
 #endif

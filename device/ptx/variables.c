@@ -139,8 +139,8 @@ static PtxVariable *ptx_redeclared(PtxParser *p, PtxVariable *variable, const Pt
 {
     PtxVariable *old = symbol->variable;
     if (old->space != variable->space || old->type != variable->type || old->vector != variable->vector)
-        ptx_fail(p, variable->line, variable->column, "'%s' is declared differently in line %u", variable->name,
-                 (unsigned)old->line);
+        ptx_fail(p, variable->line, variable->column, "'%s' is declared differently in line %u",
+                 variable->name, (unsigned)old->line);
     bool both = old->defined && variable->linkage != PTX_LINKAGE_EXTERN;
     if (both && old->linkage != PTX_LINKAGE_COMMON && old->linkage != PTX_LINKAGE_WEAK)
         ptx_fail(p, variable->line, variable->column, "'%s' is already defined in line %u", variable->name,

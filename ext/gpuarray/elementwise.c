@@ -334,7 +334,8 @@ static int strided_layout(const LoopPlan *plan, int *axes)
     return LAYOUT_STRIDED + which + (is_wide(plan) ? STRIDED_COUNT : 0);
 }
 
-/* Where operands lie across each other. *turned: those that do not lie as the result does. */
+/* Where operands are contiguous along different axes. *turned: those that are transposed against the
+ * result. */
 static bool is_tiled(LoopPlan *plan, const Member *members, uint64_t *turned)
 {
     ptrdiff_t sizes[LOOP_MAX_OPERANDS];

@@ -198,8 +198,7 @@ PyObject *gpuarray_squeeze(PyObject *self, PyObject *Py_UNUSED(none))
     return gpuarray_new_view(array, own_dtype(array), ndim, shape, strides, array->pointer);
 }
 
-/* The axis along which elements lie side by side, which is the one that another item size changes; -1 for
- * none. */
+/* The contiguous axis, which is the one that another item size changes; -1 for none. */
 static int packed_axis(GPUArrayObject *array)
 {
     for (int i = 0; i < array->ndim; i++) {
@@ -214,8 +213,7 @@ const char gpuarray_view_doc[] =
               "The same memory as another dtype.\n"
               "\nParameters\n----------\n"
               "dtype : dtype-like\n"
-              "    When its size differs, the axis whose elements lie side by side changes its\n"
-              "    length.\n"
+              "    When its size differs, the contiguous axis changes its length.\n"
               "\nReturns\n-------\n"
               "GPUArray\n"
               "\nRaises\n------\n"

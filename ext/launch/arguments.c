@@ -369,7 +369,7 @@ static int raise_size(FunctionObject *function, Py_ssize_t position, PyObject *a
     return -1;
 }
 
-/* Whether the number is one of that many bytes, with or without a sign. */
+/* Whether the number fits that many bytes, as a signed or an unsigned integer. */
 static bool fits_bytes(PyObject *number, size_t size, CUdeviceptr *out)
 {
     int overflow, unused = (int)(64 - 8 * size);

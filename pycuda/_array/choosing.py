@@ -68,7 +68,7 @@ def clip(self, min=None, max=None, out=None, *, stream=None) -> GPUArray:
 
 
 def round(self, decimals=0, out=None, *, stream=None) -> GPUArray:
-    """The elements rounded to so many decimals, halves to even, as numpy.round."""
+    """The elements rounded to so many decimals, ties to even, as numpy.round."""
     if self.dtype.kind in "biu" and decimals >= 0:
         return apply("copy", self, out=out, stream=stream)
     if decimals == 0:

@@ -1,6 +1,6 @@
 """How often numbers occur: bincount and histogram, as NumPy has them.
 
-Counts are whole numbers. Sums of weights are computed in double, each bin's in an order that depends on the
+Counts are integers. Sums of weights are computed in double, each bin's in an order that depends on the
 elements alone: elements are sorted by bin, each of 32 threads adds up every 32nd weight of a bin from first
 to last, or of 256 threads every 256th where a bin has more than 1024, and their sums are added by halves. So
 they have the same bits everywhere.

@@ -16,7 +16,7 @@ _INDEX = np.dtype(np.intp)
 
 
 def packed(a) -> bool:
-    """Whether a kernel may take the array as elements side by side, each aligned to its size."""
+    """Whether a kernel may take the array as contiguous elements, each aligned to its size."""
     return a.flags.c_contiguous and (a.size == 0 or a.ptr % a.itemsize == 0)
 
 

@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 _GAP = r"(?:[ \t]|\\\r?\n|/\*.*?\*/)*"
 _INCLUDE = (
-    rf"""(?:\#|%:|\?\?=){_GAP}(?:include_next|include|import|embed)\b{_GAP}(?:<(?P<angle>[^>\n]+)>|"(?P<quote>[^"\n]+)"|(?P<other>\S))"""
-    rf"""|__has_(?:include|embed)(?:_next)?{_GAP}\({_GAP}(?:<(?P<angle2>[^>\n]+)>|"(?P<quote2>[^"\n]+)"|(?P<other2>\S))"""
+    rf"""(?:\#|%:|\?\?=){_GAP}(?:include_next|include|import|embed)\b{_GAP}"""
+    r"""(?:<(?P<angle>[^>\n]+)>|"(?P<quote>[^"\n]+)"|(?P<other>\S))"""
+    rf"""|__has_(?:include|embed)(?:_next)?{_GAP}\({_GAP}"""
+    r"""(?:<(?P<angle2>[^>\n]+)>|"(?P<quote2>[^"\n]+)"|(?P<other2>\S))"""
 )
 
 

@@ -1,9 +1,10 @@
 """Elementwise operations: from name and dtypes to a compiled kernel.
 
 ext/gpuarray/elementwise.c asks twice, and remembers: `resolve` for the dtypes of the loop, `build` for the
-kernel of one layout. Kernels are of two kinds (pycuda/cuda/pycuda-elementwise.hpp has their parameter
+kernel of one layout. Kernels are of three kinds (pycuda/cuda/pycuda-elementwise.hpp has their parameter
 blocks): flat ones, for operands that are dense in one order, read 16 bytes at a time; strided ones take any
-strides; those in tiles are for operands that lie across each other, as a transposed array and another do.
+strides; tiled ones are for operands that are contiguous along different axes, as an array and a transposed
+one.
 """
 
 from __future__ import annotations
@@ -275,7 +276,7 @@ def _side(sizes: list[int]) -> int:
 
 
 def _tiles(loop: Loop, name: str, axes: int, unroll: int) -> tuple[str, int]:
-    """(source, side of a tile). p.uniform: operands that lie side by side along the last axis but one."""
+    """(source, side of a tile). p.uniform: operands that are contiguous along the last axis but one."""
     outputs = loop.function.outputs
     inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
     side = _side([loop.storage[k].itemsize for k in inputs])

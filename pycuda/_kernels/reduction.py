@@ -79,7 +79,7 @@ class Shape(NamedTuple):
     """What a kernel is compiled for, besides operation and types."""
 
     rows: bool  # the reduced axis is the fast one, or a kept one is
-    vector: int  # elements that lie side by side
+    vector: int  # consecutive elements
     aligned: bool  # and are loaded as one
     partial: bool  # blocks share results
     kept: int
@@ -245,7 +245,7 @@ def _cut_rows(results: int, count: int, itemsize: int) -> tuple[int, int, int]:
 
 
 def _cut_columns(inner: int, outer: int, count: int, vector: int) -> tuple[int, int, int]:
-    """(threads side by side, rows in a block, blocks of a result)."""
+    """(threads along a row, rows in a block, blocks of a result)."""
     width = layout.power_at_least(layout.ceil_div(inner, vector))
     lanes = min(THREADS, width, max(32, THREADS // layout.power_at_most(count // 8)))
     rows = THREADS // lanes

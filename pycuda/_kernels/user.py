@@ -121,11 +121,13 @@ _CONDITIONS = re.compile(
 # What only PyCUDA's own loop gives its meaning: an iteration for each thread, and none split.
 _OWN_LOOP = re.compile(
     r"\b(?:tid|cta_start|total_threads|break|return|goto|asm|threadIdx|blockIdx|blockDim|gridDim|warpSize"
-    r"|__shared__|__syncthreads\w*|__syncwarp|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask|__match\w*)\b"
+    r"|__shared__|__syncthreads\w*|__syncwarp|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask"
+    r"|__match\w*)\b"
 )
 # Module variables: a user sets them in one module, so there may be only one.
 _STATE = re.compile(
-    r"\b(?:__constant__\b|__managed__\b|texture\s*<|surface\s*<)|\b__device__\b(?:(?!\boperator\b)[^({;=\[])*[;=\[]"
+    r"\b(?:__constant__\b|__managed__\b|texture\s*<|surface\s*<)"
+    r"|\b__device__\b(?:(?!\boperator\b)[^({;=\[])*[;=\[]"
 )
 _INT = r"(?:\b(?:int|long|short|unsigned|size_t|char|auto|u?int\d+_t|ptrdiff_t)\b[\s&]*)"
 

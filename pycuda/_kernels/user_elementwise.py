@@ -328,12 +328,14 @@ def get_elwise_module(
     ----------
     arguments : list of VectorArg and ScalarArg
         All arguments of the kernel, the last of which is the number of elements, ``n``.
-    operation, preamble, loop_prep, after_loop : str
-        CUDA C: for each index ``i``, at file scope, before and after the loop.
+    operation : str
+        CUDA C: for each index ``i``.
     name : str
         Of the kernel.
     keep, options
         As `pycuda.compiler.SourceModule` takes them.
+    preamble, loop_prep, after_loop : str
+        CUDA C: at file scope, before and after the loop.
 
     Returns
     -------
@@ -384,10 +386,12 @@ def get_elwise_kernel_and_types(
     ----------
     arguments : str or list of VectorArg and ScalarArg
         Without the size or range, which is appended (to a list of our own).
-    operation, name, keep, options, **kwargs
+    operation, name, keep, options
         As for `get_elwise_module`.
     use_range : bool
         Whether the kernel takes ``start, stop, step`` in place of ``n``.
+    **kwargs
+        preamble, loop_prep, after_loop of `get_elwise_module`.
 
     Returns
     -------

@@ -294,8 +294,8 @@ def get_reduction_kernel_and_types(
     ----------
     stage : int
         1 reads the arguments, 2 what stage 1 has left, an array before the arguments.
-
-    Others are those of `get_reduction_module`. Without map_expr stage 1 reads an argument named ``in``.
+    out_type, block_size, neutral, reduce_expr, map_expr, arguments, name, keep, options, preamble
+        As for `get_reduction_module`. Without map_expr stage 1 reads an argument named ``in``.
 
     Returns
     -------

@@ -199,7 +199,8 @@ def fill_registry_with_c99_complex_types(registry) -> None:
 
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|restrict|__restrict__|__restrict)\b")
 _DECLARATION = re.compile(
-    r"^\s*(?P<type>[\w:<>,\s]*?[\w>])(?P<pointer>\s*[*&\s]*?)\s*\b(?P<name>\w+)\s*(?P<array>\[\s*\d*\s*\])?\s*$"
+    r"^\s*(?P<type>[\w:<>,\s]*?[\w>])(?P<pointer>\s*[*&\s]*?)\s*\b(?P<name>\w+)\s*"
+    r"(?P<array>\[\s*\d*\s*\])?\s*$"
 )
 
 

@@ -41,8 +41,8 @@ template <class Op, int N> struct Items {
 
 // V elements from number i on.
 template <class Op, int V, bool ALIGNED, int N, int RD>
-__device__ __forceinline__ void read(Items<Op, N> &items, int at, const char *in, const char *second, index_t i,
-                                     const Axes<RD> &reduced)
+__device__ __forceinline__ void read(Items<Op, N> &items, int at, const char *in, const char *second,
+                                     index_t i, const Axes<RD> &reduced)
 {
     if (ALIGNED) {
         Place from = place<RD>(reduced, i);
@@ -74,7 +74,8 @@ template <class Op> struct Tree<Op, 1> {
     static __device__ __forceinline__ typename Op::Acc of(const typename Op::Acc *part) { return *part; }
 };
 
-template <class Op, int N, class Acc> __device__ __forceinline__ Acc fold(const Acc &acc, const Acc (&part)[N])
+template <class Op, int N, class Acc>
+__device__ __forceinline__ Acc fold(const Acc &acc, const Acc (&part)[N])
 {
     return Op::combine(acc, Tree<Op, N>::of(part));
 }
@@ -95,7 +96,8 @@ __device__ __forceinline__ Keyed<K> fold(const Keyed<K> &acc, const Keyed<K> (&p
 }
 
 template <class Op, int N>
-__device__ __forceinline__ typename Op::Acc mapped(const Items<Op, N> &items, int k, const typename Op::Local &local)
+__device__ __forceinline__ typename Op::Acc mapped(const Items<Op, N> &items, int k,
+                                                   const typename Op::Local &local)
 {
     return Op::map(items.first[k], items.second[Op::second ? k : 0], items.other[k], local);
 }
@@ -103,7 +105,8 @@ __device__ __forceinline__ typename Op::Acc mapped(const Items<Op, N> &items, in
 // ITEMS elements of a thread: loaded, mapped, combined with acc.
 template <class Op, int V, bool ALIGNED, int ITEMS, int RD>
 __device__ __forceinline__ typename Op::Acc row_step(const typename Op::Acc &acc, const char *in,
-                                                     const char *second, index_t i, int stride, const Axes<RD> &reduced, const typename Op::Local &local)
+                                                     const char *second, index_t i, int stride,
+                                                     const Axes<RD> &reduced, const typename Op::Local &local)
 {
     Items<Op, ITEMS> items;
     typename Op::Acc part[ITEMS];
@@ -118,8 +121,8 @@ __device__ __forceinline__ typename Op::Acc row_step(const typename Op::Acc &acc
 // The elements of a thread before `end`, where that is near.
 template <class Op, int V, bool ALIGNED, int RD>
 __device__ __forceinline__ typename Op::Acc row_end(typename Op::Acc acc, const char *in, const char *second,
-                                                    index_t i, int stride, index_t end, const Axes<RD> &reduced,
-                                                    const typename Op::Local &local)
+                                                    index_t i, int stride, index_t end,
+                                                    const Axes<RD> &reduced, const typename Op::Local &local)
 {
 #pragma unroll 1
     for (; i + V <= end; i += stride)
@@ -198,10 +201,11 @@ __device__ __forceinline__ void down(typename Op::Acc (&acc)[V], int lanes)
     }
 }
 
-// ROWS rows of V columns of a thread, of which the first `columns` are there: loaded, mapped, combined with acc.
+// ROWS rows of V columns of a thread, of which the first `columns` are there: loaded, mapped, combined with
+// acc.
 template <class Op, int V, bool ALIGNED, int ROWS, int RD>
-__device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const char *in, index_t step, int columns,
-                                            index_t row, int stride, const Axes<RD> &reduced,
+__device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const char *in, index_t step,
+                                            int columns, index_t row, int stride, const Axes<RD> &reduced,
                                             const typename Op::Local (&local)[V])
 {
     typedef typename Op::Element Element;
@@ -216,13 +220,15 @@ __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const ch
         else
 #pragma unroll
             for (int k = 0; k < V; k++)
-                if (k < columns) items[j][k] = *reinterpret_cast<const Element *>(in + from.offset + k * step);
+                if (k < columns)
+                    items[j][k] = *reinterpret_cast<const Element *>(in + from.offset + k * step);
     }
 #pragma unroll
     for (int k = 0; k < V; k++) {
         typename Op::Acc part[ROWS];
 #pragma unroll
-        for (int j = 0; j < ROWS; j++) part[j] = Op::map(items[j][k], typename Op::Second(), other[j], local[k]);
+        for (int j = 0; j < ROWS; j++)
+            part[j] = Op::map(items[j][k], typename Op::Second(), other[j], local[k]);
         acc[k] = fold<Op>(acc[k], part);
     }
 }
@@ -249,7 +255,8 @@ __device__ __forceinline__ void reduce_columns(const char *in, const char *secon
         typename Op::Local local[V];
 #pragma unroll
         for (int k = 0; k < V; k++)
-            local[k] = Op::local(second, kept.other + (column + min(k, columns - 1)) * plan.kept.other[KD - 1]);
+            local[k] =
+                Op::local(second, kept.other + (column + min(k, columns - 1)) * plan.kept.other[KD - 1]);
 #pragma unroll 1
         for (; row + (ROWS - 1) * rows < end; row += rows * ROWS)
             column_step<Op, V, ALIGNED, ROWS>(acc, in, step, columns, row, rows, plan.reduced, local);
@@ -265,7 +272,8 @@ __device__ __forceinline__ void reduce_columns(const char *in, const char *secon
         if (PARTIAL)
             reinterpret_cast<Acc *>(out)[blockIdx.y * plan.results + outer * inner + column + k] = acc[k];
         else
-            Op::finish(out + kept.other + (column + k) * plan.kept.other[KD - 1], acc[k], plan.count, plan.parameter);
+            Op::finish(out + kept.other + (column + k) * plan.kept.other[KD - 1], acc[k], plan.count,
+                       plan.parameter);
     }
 }
 

@@ -1,11 +1,11 @@
-// Scans along one axis of arrays with any strides, in one pass: element i of the result combines elements 0 to
-// i.
+// Scans along one axis of arrays with any strides, in one pass: element i of the result combines elements 0
+// to i.
 //
-// A long axis is cut into tiles of a length that follows from the types alone. A block scans its tile, learns
-// what precedes it from the tiles before (pycuda-scan.hpp) and adds that while its elements are still in
-// registers. Everything is combined in a fixed order, so sums of floats have the same bits on every device. An
-// operation is a type Op: Element, Result, Acc, neutral(), map(Element), combine(Acc, Acc), finish(Result &,
-// Acc).
+// A long axis is cut into tiles of a length that follows from the types alone. A block scans its tile,
+// learns what precedes it from the tiles before (pycuda-scan.hpp) and adds that while its elements are still
+// in registers. Everything is combined in a fixed order, so sums of floats have the same bits on every
+// device. An operation is a type Op: Element, Result, Acc, neutral(), map(Element), combine(Acc, Acc),
+// finish(Result &, Acc).
 #ifndef PYCUDA_AXIS_SCAN_HPP
 #define PYCUDA_AXIS_SCAN_HPP
 
@@ -16,8 +16,8 @@ namespace pycuda {
 
 enum { SCAN_THREADS = 256, SCAN_WARPS = SCAN_THREADS / 32, SCAN_CHUNKS = 4 };
 
-// Rows: some warps of a block for each, or a block for each tile. Columns: a thread for each, or a block for 32
-// of them, or for a tile of 32.
+// Rows: some warps of a block for each, or a block for each tile. Columns: a thread for each, or a block for
+// 32 of them, or for a tile of 32.
 enum ScanShape { ROW_WARPS, ROW_TILES, COLUMN_THREAD, COLUMN_BLOCK, COLUMN_TILES };
 
 template <int KD> struct AxisScan {
@@ -139,7 +139,8 @@ __device__ __forceinline__ void scan_rows(const char *in, char *out, const AxisS
     const unsigned warp = threadIdx.x / 32, warps = (unsigned)plan.groups, place_in_row = warp % warps;
     const index_t taken = SHAPE == ROW_TILES ? scan_take_tile(state) : (index_t)blockIdx.x;
     const index_t number = SHAPE == ROW_TILES ? quotient(taken, plan.rows) : 0;
-    const index_t row = SHAPE == ROW_TILES ? taken - number * plan.rows : taken * (SCAN_WARPS / warps) + warp / warps;
+    const index_t row =
+        SHAPE == ROW_TILES ? taken - number * plan.rows : taken * (SCAN_WARPS / warps) + warp / warps;
     const Place kept = place<KD>(plan.kept, row);
     const index_t first = (number * warps + place_in_row) * Chunks<Op>::OF_WARP;
     const index_t length = row < plan.rows ? plan.length : 0;
@@ -219,7 +220,8 @@ __device__ __forceinline__ void scan_columns(const char *in, char *out, const Ax
     const int lane = threadIdx.x % 32, warp = SHAPE == COLUMN_THREAD ? 0 : threadIdx.x / 32;
     const index_t taken = SHAPE == COLUMN_TILES ? scan_take_tile(state) : (index_t)blockIdx.x;
     const index_t inner = plan.kept.length[KD - 1], blocks = gridDim.x / (unsigned)plan.tiles;
-    const index_t number = SHAPE == COLUMN_TILES ? quotient(taken, blocks) : 0, block = taken - number * blocks;
+    const index_t number = SHAPE == COLUMN_TILES ? quotient(taken, blocks) : 0,
+                  block = taken - number * blocks;
     const index_t outer = quotient(block, plan.groups);
     const index_t column = (block - outer * plan.groups) * SIDE + threadIdx.x % SIDE;
     const index_t first = (number * SCAN_WARPS + warp) * ITEMS;
@@ -246,10 +248,11 @@ __device__ __forceinline__ void scan_columns(const char *in, char *out, const Ax
             if (warp == 0) {
                 Acc whole = fetch(of_warps + lane);
 #pragma unroll 1
-                for (int k = 1; k < SCAN_WARPS; k++) whole = Op::combine(whole, fetch(of_warps + 32 * k + lane));
+                for (int k = 1; k < SCAN_WARPS; k++)
+                    whole = Op::combine(whole, fetch(of_warps + 32 * k + lane));
                 place(of_warps + 32 * SCAN_WARPS + lane,
-                      scan_column_before<Op>(scan_part<Acc>(state, block, plan.tiles * 64), number, plan.tiles,
-                                             whole));
+                      scan_column_before<Op>(scan_part<Acc>(state, block, plan.tiles * 64), number,
+                                             plan.tiles, whole));
             }
             __syncthreads();
             before = fetch(of_warps + 32 * SCAN_WARPS + lane);
@@ -260,7 +263,8 @@ __device__ __forceinline__ void scan_columns(const char *in, char *out, const Ax
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)
         if (k < count)
-            Op::finish(*reinterpret_cast<typename Op::Result *>(out + k * plan.out), Op::combine(before, part[k]));
+            Op::finish(*reinterpret_cast<typename Op::Result *>(out + k * plan.out),
+                       Op::combine(before, part[k]));
 }
 
 }

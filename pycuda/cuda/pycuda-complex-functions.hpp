@@ -1,5 +1,6 @@
-// Exponentials, logarithms, roots, powers, circular and hyperbolic functions of pycuda::complex, with the special
-// values of C99's annex G (of NumPy, where that has its own) and branch cuts that heed the sign of zero.
+// Exponentials, logarithms, roots, powers, circular and hyperbolic functions of pycuda::complex, with the
+// special values of C99's annex G (of NumPy, where that has its own) and branch cuts that heed the sign of
+// zero.
 //
 // Included by pycuda-complex.hpp for kernels of users; kernels made here include it only when they need it.
 #ifndef PYCUDA_COMPLEX_FUNCTIONS_HPP
@@ -117,7 +118,8 @@ PYCUDA_FUNCTION complex<T> exp(const complex<T> &z)
     const T x = z._M_re, y = z._M_im;
     if (y == 0) return complex<T>(::exp(x), y);
     if (!is_finite(y)) {
-        if (is_infinite(x)) return x > 0 ? complex<T>(x, not_a_number<T>()) : complex<T>(T(0), ::copysign(T(0), y));
+        if (is_infinite(x))
+            return x > 0 ? complex<T>(x, not_a_number<T>()) : complex<T>(T(0), ::copysign(T(0), y));
         return complex<T>(not_a_number<T>(), not_a_number<T>());
     }
     T s, c;
@@ -234,7 +236,8 @@ PYCUDA_FUNCTION complex<T> pow(const complex<T> &a, const complex<T> &b)
     if (b == T(0)) return complex<T>(T(1));
     if (a == T(0))
         return b._M_re > 0 ? complex<T>() : complex<T>(not_a_number<T>(), not_a_number<T>());
-    if (b._M_im == 0 && ::fabs(b._M_re) < 100 && b._M_re == ::trunc(b._M_re)) return whole_power(a, (int)b._M_re);
+    if (b._M_im == 0 && ::fabs(b._M_re) < 100 && b._M_re == ::trunc(b._M_re))
+        return whole_power(a, (int)b._M_re);
     return exp(annex_g_product(b, log(a)));
 }
 
@@ -302,8 +305,8 @@ PYCUDA_FUNCTION complex<T> tan(const complex<T> &z)
     return complex<T>(w._M_im, -w._M_re);
 }
 
-// ---- their inverses, after Hull, Fairgrieve and Tang: Implementing the complex arcsine and arccosine functions
-// using exception handling, ACM TOMS 23 (1997)
+// ---- their inverses, after Hull, Fairgrieve and Tang: Implementing the complex arcsine and arccosine
+// functions using exception handling, ACM TOMS 23 (1997)
 
 namespace complex_parts {
 
@@ -315,8 +318,8 @@ PYCUDA_FUNCTION T half_excess(T a, T b, T hypotenuse)
     return a * a / (hypotenuse + b) / 2;
 }
 
-// asinh(x + i y) for x, y >= 0, not both small nor one large: its real part; and its imaginary part, or that of
-// acos(y + i x): asin(sine), or the angle of (cosine, sine) where that is more exact.
+// asinh(x + i y) for x, y >= 0, not both small nor one large: its real part; and its imaginary part, or that
+// of acos(y + i x): asin(sine), or the angle of (cosine, sine) where that is more exact.
 template <class T> struct Ellipse {
     T real, sine, cosine;
     bool by_sine;

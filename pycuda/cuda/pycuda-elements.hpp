@@ -1,6 +1,6 @@
 // What lies in memory and what is computed with: half and bfloat16 are 16 bits there and float here, a NumPy
-// bool is a byte. No header of CUDA's is needed, which keeps generated kernels quick to compile. Complex numbers
-// take part where pycuda-complex.hpp was included before.
+// bool is a byte. No header of CUDA's is needed, which keeps generated kernels quick to compile. Complex
+// numbers take part where pycuda-complex.hpp was included before.
 #ifndef PYCUDA_ELEMENTS_HPP
 #define PYCUDA_ELEMENTS_HPP
 
@@ -36,7 +36,10 @@ template <class X> __device__ __forceinline__ bool is_true(const X &x) { return 
 template <class A> struct To {
     template <class X> static __device__ __forceinline__ A from(const X &x) { return A(x); }
 #ifdef PYCUDA_COMPLEX_HPP
-    template <class R> static __device__ __forceinline__ A from(const complex<R> &x) { return To<A>::from(x.real()); }
+    template <class R> static __device__ __forceinline__ A from(const complex<R> &x)
+    {
+        return To<A>::from(x.real());
+    }
 #endif
 };
 
@@ -46,7 +49,10 @@ template <class A> struct ToNarrow {
     static __device__ __forceinline__ A from(float x) { return A((int)x); }
     static __device__ __forceinline__ A from(double x) { return A((int)x); }
 #ifdef PYCUDA_COMPLEX_HPP
-    template <class R> static __device__ __forceinline__ A from(const complex<R> &x) { return A((int)x.real()); }
+    template <class R> static __device__ __forceinline__ A from(const complex<R> &x)
+    {
+        return A((int)x.real());
+    }
 #endif
 };
 template <> struct To<signed char> : ToNarrow<signed char> {};
@@ -65,7 +71,10 @@ template <class R> __device__ __forceinline__ bool is_true(const complex<R> &x)
 }
 
 template <class R> struct To<complex<R> > {
-    template <class X> static __device__ __forceinline__ complex<R> from(const X &x) { return complex<R>(R(x), R(0)); }
+    template <class X> static __device__ __forceinline__ complex<R> from(const X &x)
+    {
+        return complex<R>(R(x), R(0));
+    }
     template <class X> static __device__ __forceinline__ complex<R> from(const complex<X> &x)
     {
         return complex<R>(R(x.real()), R(x.imag()));
@@ -87,20 +96,30 @@ __device__ __forceinline__ void put(half_bits &to, double x)
     asm("cvt.rn.f16.f64 %0, %1;" : "=h"(to.bits) : "d"(x));
 }
 
-template <class X> __device__ __forceinline__ void put(half_bits &to, const X &x) { put(to, To<float>::from(x)); }
+template <class X> __device__ __forceinline__ void put(half_bits &to, const X &x)
+{
+    put(to, To<float>::from(x));
+}
 
 __device__ __forceinline__ void put(bfloat16_bits &to, float x)
 {
     unsigned bits = __float_as_uint(x);
-    to.bits = x != x ? 0x7fc0 | (bits >> 16 & 0x8000) : (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    to.bits =
+        x != x ? 0x7fc0 | (bits >> 16 & 0x8000) : (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-template <class X> __device__ __forceinline__ void put(bfloat16_bits &to, const X &x) { put(to, To<float>::from(x)); }
+template <class X> __device__ __forceinline__ void put(bfloat16_bits &to, const X &x)
+{
+    put(to, To<float>::from(x));
+}
 
 template <class X> __device__ __forceinline__ void put(truth &to, const X &x) { to.byte = To<bool>::from(x); }
 
 #ifdef PYCUDA_COMPLEX_HPP
-template <class R> __device__ __forceinline__ void put(half_bits &to, const complex<R> &x) { put(to, x.real()); }
+template <class R> __device__ __forceinline__ void put(half_bits &to, const complex<R> &x)
+{
+    put(to, x.real());
+}
 #endif
 
 // The whole quotient, by the short division where both fit 32 bits.
@@ -109,7 +128,8 @@ __device__ __forceinline__ index_t quotient(index_t a, index_t b)
     return ((a | b) >> 32) == 0 ? (index_t)((unsigned)a / (unsigned)b) : a / b;
 }
 
-// D nested axes, the innermost last: how far an index goes in two arrays, in bytes or whatever `other` counts.
+// D nested axes, the innermost last: how far an index goes in two arrays, in bytes or whatever `other`
+// counts.
 template <int D> struct Axes {
     index_t length[D], stride[D], other[D];
 };
@@ -136,7 +156,7 @@ template <int axes, int D> __device__ __forceinline__ Place place(const Axes<D> 
     return at;
 }
 
-// N elements that lie side by side, in as few loads as their alignment allows.
+// N consecutive elements, in as few loads as their alignment allows.
 template <int bytes> struct Chunk;
 template <> struct Chunk<16> { typedef uint4 type; };
 template <> struct Chunk<8> { typedef uint2 type; };

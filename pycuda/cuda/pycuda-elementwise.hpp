@@ -1,5 +1,6 @@
-// What the kernels of elementwise operations are made of: the two parameter blocks, and functions that C++ lacks or
-// has with other results than NumPy. Elements and their conversions are those of pycuda-elements.hpp.
+// What the kernels of elementwise operations are made of: the two parameter blocks, and functions that C++
+// lacks or has with other results than NumPy. Elements and their conversions are those of
+// pycuda-elements.hpp.
 #ifndef PYCUDA_ELEMENTWISE_HPP
 #define PYCUDA_ELEMENTWISE_HPP
 
@@ -61,9 +62,11 @@ PYCUDA_INLINE void find_offsets(const OperandAxes<N, D> &p, unsigned i, long lon
 
 // Where a block's tile begins in each operand, and how many elements it has down and across.
 template <int SIDE, int N, int D>
-PYCUDA_INLINE void find_tile(const OperandAxes<N, D> &p, long long (&at)[N], long long &down, long long &across)
+PYCUDA_INLINE void find_tile(const OperandAxes<N, D> &p, long long (&at)[N], long long &down,
+                             long long &across)
 {
-    const unsigned long long wide = (p.shape[D - 1] + SIDE - 1) / SIDE, high = (p.shape[D - 2] + SIDE - 1) / SIDE;
+    const unsigned long long wide = (p.shape[D - 1] + SIDE - 1) / SIDE,
+                             high = (p.shape[D - 2] + SIDE - 1) / SIDE;
     unsigned long long outer = blockIdx.x / wide;
     const unsigned long long x = (blockIdx.x - outer * wide) * SIDE;
     unsigned long long q = outer / high;
@@ -71,7 +74,8 @@ PYCUDA_INLINE void find_tile(const OperandAxes<N, D> &p, long long (&at)[N], lon
     down = min((long long)(p.shape[D - 2] - y), (long long)SIDE);
     across = min((long long)(p.shape[D - 1] - x), (long long)SIDE);
 #pragma unroll
-    for (int k = 0; k < N; k++) at[k] = (long long)y * p.strides[k][D - 2] + (long long)x * p.strides[k][D - 1];
+    for (int k = 0; k < N; k++)
+        at[k] = (long long)y * p.strides[k][D - 2] + (long long)x * p.strides[k][D - 1];
 #pragma unroll
     for (int d = D - 3; d >= 0; d--) {
         const unsigned long long rest = d == 0 ? 0 : q / p.shape[d];
@@ -81,8 +85,9 @@ PYCUDA_INLINE void find_tile(const OperandAxes<N, D> &p, long long (&at)[N], lon
     }
 }
 
-// The thread's U elements of an operand: those of its column, or, of one that lies across, those that go there
-// by way of shared memory, whose rows have one element more so that its banks are not the same down a column.
+// The thread's U elements of an operand: those of its column, or, of one that lies across, those that go
+// there by way of shared memory, whose rows have one element more so that its banks are not the same down a
+// column.
 template <int SIDE, int U, class T>
 PYCUDA_INLINE void load_tile(T (&v)[U], T *tile, bool turned, const char *from, long long step_down,
                              long long step_across, long long down, long long across)
@@ -161,13 +166,18 @@ template <class T> PYCUDA_INLINE T shift_left(T a, T count)
 }
 template <class T> PYCUDA_INLINE T shift_right(T a, T count)
 {
-    return (unsigned long long)count < sizeof(T) * 8 ? (T)(a >> count) : is_signed<T>::value && a < 0 ? T(-1) : T(0);
+    return (unsigned long long)count < sizeof(T) * 8 ? (T)(a >> count)
+           : is_signed<T>::value && a < 0            ? T(-1)
+                                                     : T(0);
 }
 // Of magnitudes, which the lowest number has in unsigned types alone; a result that does not fit wraps.
 template <bool Wide> struct Magnitude { typedef unsigned type; };
 template <> struct Magnitude<true> { typedef unsigned long long type; };
 
-template <class U, class T> PYCUDA_INLINE U magnitude(T a) { return is_signed<T>::value && a < T(0) ? 0 - (U)a : (U)a; }
+template <class U, class T> PYCUDA_INLINE U magnitude(T a)
+{
+    return is_signed<T>::value && a < T(0) ? 0 - (U)a : (U)a;
+}
 
 template <class U> PYCUDA_INLINE U gcd_of(U a, U b)
 {
@@ -224,23 +234,47 @@ template <class T> struct Order<complex<T>, complex<T> > {
     }
     static PYCUDA_INLINE bool equal(Z a, Z b) { return a._M_re == b._M_re && a._M_im == b._M_im; }
 };
-template <class T> PYCUDA_INLINE bool is_nan(const complex<T> &z) { return z._M_re != z._M_re || z._M_im != z._M_im; }
+template <class T> PYCUDA_INLINE bool is_nan(const complex<T> &z)
+{
+    return z._M_re != z._M_re || z._M_im != z._M_im;
+}
 #endif
 
-template <class A, class B> PYCUDA_INLINE bool less(const A &a, const B &b) { return Order<A, B>::less(a, b); }
-template <class A, class B> PYCUDA_INLINE bool less_equal(const A &a, const B &b) { return Order<A, B>::less_equal(a, b); }
-template <class A, class B> PYCUDA_INLINE bool equal(const A &a, const B &b) { return Order<A, B>::equal(a, b); }
+template <class A, class B> PYCUDA_INLINE bool less(const A &a, const B &b)
+{
+    return Order<A, B>::less(a, b);
+}
+template <class A, class B> PYCUDA_INLINE bool less_equal(const A &a, const B &b)
+{
+    return Order<A, B>::less_equal(a, b);
+}
+template <class A, class B> PYCUDA_INLINE bool equal(const A &a, const B &b)
+{
+    return Order<A, B>::equal(a, b);
+}
 
 PYCUDA_INLINE bool is_nan(float x) { return x != x; }
 PYCUDA_INLINE bool is_nan(double x) { return x != x; }
 template <class T> PYCUDA_INLINE bool is_nan(const T &) { return false; }
 
 // NaN propagates: the first operand that is one.
-template <class T> PYCUDA_INLINE T maximum(const T &a, const T &b) { return is_nan(a) || less_equal(b, a) ? a : b; }
-template <class T> PYCUDA_INLINE T minimum(const T &a, const T &b) { return is_nan(a) || less_equal(a, b) ? a : b; }
+template <class T> PYCUDA_INLINE T maximum(const T &a, const T &b)
+{
+    return is_nan(a) || less_equal(b, a) ? a : b;
+}
+template <class T> PYCUDA_INLINE T minimum(const T &a, const T &b)
+{
+    return is_nan(a) || less_equal(a, b) ? a : b;
+}
 // NaN is ignored.
-template <class T> PYCUDA_INLINE T fmaximum(const T &a, const T &b) { return is_nan(b) || less_equal(b, a) ? a : b; }
-template <class T> PYCUDA_INLINE T fminimum(const T &a, const T &b) { return is_nan(b) || less_equal(a, b) ? a : b; }
+template <class T> PYCUDA_INLINE T fmaximum(const T &a, const T &b)
+{
+    return is_nan(b) || less_equal(b, a) ? a : b;
+}
+template <class T> PYCUDA_INLINE T fminimum(const T &a, const T &b)
+{
+    return is_nan(b) || less_equal(a, b) ? a : b;
+}
 
 // ---- floats
 
@@ -323,7 +357,8 @@ template <class T> PYCUDA_INLINE T sign(const T &a)
 // One product of each sum is fused, as in NumPy's loops for processors that can.
 template <class T> PYCUDA_INLINE complex<T> product(const complex<T> &a, const complex<T> &b)
 {
-    return complex<T>(::fma(a._M_re, b._M_re, -(a._M_im * b._M_im)), ::fma(a._M_re, b._M_im, a._M_im * b._M_re));
+    return complex<T>(::fma(a._M_re, b._M_re, -(a._M_im * b._M_im)),
+                      ::fma(a._M_re, b._M_im, a._M_im * b._M_re));
 }
 // z / |z|; of two infinities there is no direction.
 template <class T> PYCUDA_INLINE complex<T> sign(const complex<T> &z)

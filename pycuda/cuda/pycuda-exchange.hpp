@@ -86,8 +86,14 @@ template <class T> __device__ __forceinline__ T get(const T *from)
 }
 
 // To and from shared memory; barriers keep the order.
-template <class T> __device__ __forceinline__ void place(T *to, const T &value) { *(parcel<T> *)to = parcel<T>(value); }
-template <class T> __device__ __forceinline__ T fetch(const T *from) { return ((const parcel<T> *)from)->value(); }
+template <class T> __device__ __forceinline__ void place(T *to, const T &value)
+{
+    *(parcel<T> *)to = parcel<T>(value);
+}
+template <class T> __device__ __forceinline__ T fetch(const T *from)
+{
+    return ((const parcel<T> *)from)->value();
+}
 
 // Room for COUNT values in shared memory, without their constructors.
 #define PYCUDA_SHARED(T, name, COUNT)                                                                    \

@@ -17,7 +17,10 @@ typedef int4 fp_tex_cdouble;
 
 template <class T> __device__ __forceinline__ T fp_tex_value(T value) { return value; }
 
-__device__ __forceinline__ double fp_tex_value(fp_tex_double value) { return __hiloint2double(value.y, value.x); }
+__device__ __forceinline__ double fp_tex_value(fp_tex_double value)
+{
+    return __hiloint2double(value.y, value.x);
+}
 
 __device__ __forceinline__ pycuda::complex<float> fp_tex_value(fp_tex_cfloat value)
 {
@@ -101,7 +104,8 @@ template <> struct fp_surf_texel<pycuda::complex<double> >
 
 // i counts elements.
 template <class T>
-__device__ __forceinline__ void fp_surf2DLayeredwrite(T value, surface<void, cudaSurfaceType2DLayered> reference,
+__device__ __forceinline__ void fp_surf2DLayeredwrite(T value,
+                                                      surface<void, cudaSurfaceType2DLayered> reference,
                                                       int i, int j, int layer,
                                                       cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)
 {
@@ -109,8 +113,9 @@ __device__ __forceinline__ void fp_surf2DLayeredwrite(T value, surface<void, cud
 }
 
 template <class T>
-__device__ __forceinline__ void fp_surf2DLayeredread(T *value, surface<void, cudaSurfaceType2DLayered> reference,
-                                                     int i, int j, int layer,
+__device__ __forceinline__ void fp_surf2DLayeredread(T *value,
+                                                     surface<void, cudaSurfaceType2DLayered> reference, int i,
+                                                     int j, int layer,
                                                      cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)
 {
   *value = fp_tex_value(
@@ -118,15 +123,17 @@ __device__ __forceinline__ void fp_surf2DLayeredread(T *value, surface<void, cud
 }
 
 template <class T>
-__device__ __forceinline__ void fp_surf3Dwrite(T value, surface<void, cudaSurfaceType3D> reference, int i, int j,
-                                               int k, cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)
+__device__ __forceinline__ void fp_surf3Dwrite(T value, surface<void, cudaSurfaceType3D> reference, int i,
+                                               int j, int k,
+                                               cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)
 {
   surf3Dwrite(fp_surf_texel<T>::of(value), reference, i * sizeof(T), j, k, mode);
 }
 
 template <class T>
-__device__ __forceinline__ void fp_surf3Dread(T *value, surface<void, cudaSurfaceType3D> reference, int i, int j,
-                                              int k, cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)
+__device__ __forceinline__ void fp_surf3Dread(T *value, surface<void, cudaSurfaceType3D> reference, int i,
+                                              int j, int k,
+                                              cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)
 {
   *value = fp_tex_value(surf3Dread<typename fp_surf_texel<T>::type>(reference, i * sizeof(T), j, k, mode));
 }

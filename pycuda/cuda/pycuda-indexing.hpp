@@ -16,7 +16,8 @@ __device__ __forceinline__ bool negative(unsigned) { return false; }
 __device__ __forceinline__ bool negative(unsigned long long) { return false; }
 
 // Where element number i of `length` is, negative ones counted from the end; -1 for none.
-template <Mode MODE, class I> __device__ __forceinline__ index_t element_number(I number, index_t length, int *error)
+template <Mode MODE, class I>
+__device__ __forceinline__ index_t element_number(I number, index_t length, int *error)
 {
     if (MODE == OFFSET) return (index_t)number;
     if (MODE == WRAP) {
@@ -68,7 +69,8 @@ __device__ __forceinline__ void pick(char *array, const char *numbers, char *oth
     for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < plan.count; i += stride) {
         index_t at[3];
         walk_to<D>(plan.walk, i, at);
-        index_t number = element_number<MODE>(*reinterpret_cast<const I *>(numbers + at[1]), plan.length, error);
+        index_t number =
+            element_number<MODE>(*reinterpret_cast<const I *>(numbers + at[1]), plan.length, error);
         T *there = reinterpret_cast<T *>(array + at[0] + number * plan.step);
         T *here = reinterpret_cast<T *>(other + at[2]);
         if (MODE == RAISE && number < 0) {
@@ -83,13 +85,15 @@ __device__ __forceinline__ void pick(char *array, const char *numbers, char *oth
 
 // offsets[i] is `step` times a number, plus what was there before.
 template <class I, Mode MODE, bool ADD, int D>
-__device__ __forceinline__ void add_offsets(index_t *offsets, const char *numbers, int *error, const Picking<D> &plan)
+__device__ __forceinline__ void add_offsets(index_t *offsets, const char *numbers, int *error,
+                                            const Picking<D> &plan)
 {
     index_t stride = (index_t)gridDim.x * blockDim.x;
     for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < plan.count; i += stride) {
         index_t at[3];
         walk_to<D>(plan.walk, i, at);
-        index_t number = element_number<MODE>(*reinterpret_cast<const I *>(numbers + at[1]), plan.length, error);
+        index_t number =
+            element_number<MODE>(*reinterpret_cast<const I *>(numbers + at[1]), plan.length, error);
         if (MODE == RAISE && number < 0) number = 0;
         offsets[i] = (ADD ? offsets[i] : 0) + number * plan.step;
     }

@@ -1,5 +1,5 @@
-// Products of matrices with any strides, many at once: tiles of 64 x 64 results in a block, 4 x 4 in a thread,
-// operands by way of shared memory. Each result is summed in the order of the inner axis.
+// Products of matrices with any strides, many at once: tiles of 64 x 64 results in a block, 4 x 4 in a
+// thread, operands by way of shared memory. Each result is summed in the order of the inner axis.
 #ifndef PYCUDA_MATMUL_HPP
 #define PYCUDA_MATMUL_HPP
 
@@ -23,20 +23,23 @@ template <> struct Product<bool> {
     static __device__ __forceinline__ bool add(bool sum, bool a, bool b) { return sum || (a && b); }
 };
 
-// A tile of an operand: MATMUL_SIDE lines of MATMUL_DEPTH numbers; neighbours in memory for neighbouring threads.
+// A tile of an operand: MATMUL_SIDE lines of MATMUL_DEPTH numbers; neighbours in memory for neighbouring
+// threads.
 template <class T, class A>
-__device__ __forceinline__ void fetch(A (*tile)[MATMUL_SIDE + 1], const char *from, index_t line, index_t lines,
-                                      index_t line_step, index_t depth, index_t depths, index_t depth_step)
+__device__ __forceinline__ void fetch(A (*tile)[MATMUL_SIDE + 1], const char *from, index_t line,
+                                      index_t lines, index_t line_step, index_t depth, index_t depths,
+                                      index_t depth_step)
 {
     bool by_depth = (depth_step < 0 ? -depth_step : depth_step) < (line_step < 0 ? -line_step : line_step);
 #pragma unroll
     for (int i = threadIdx.x; i < MATMUL_SIDE * MATMUL_DEPTH; i += MATMUL_THREADS) {
-        int l = by_depth ? i / MATMUL_DEPTH : i % MATMUL_SIDE, d = by_depth ? i % MATMUL_DEPTH : i / MATMUL_SIDE;
+        int l = by_depth ? i / MATMUL_DEPTH : i % MATMUL_SIDE,
+            d = by_depth ? i % MATMUL_DEPTH : i / MATMUL_SIDE;
         bool there = line + l < lines && depth + d < depths;
         tile[d][l] = A(0);
         if (there)
-            tile[d][l] = To<A>::from(
-                value(*reinterpret_cast<const T *>(from + (line + l) * line_step + (depth + d) * depth_step)));
+            tile[d][l] = To<A>::from(value(
+                *reinterpret_cast<const T *>(from + (line + l) * line_step + (depth + d) * depth_step)));
     }
 }
 
@@ -62,7 +65,8 @@ __device__ __forceinline__ void multiply_batch(const char *a, const char *b, cha
             for (int i = 0; i < MATMUL_EACH; i++)
 #pragma unroll
                 for (int j = 0; j < MATMUL_EACH; j++)
-                    sum[i][j] = Product<A>::add(sum[i][j], rows[d][down + 16 * i], columns[d][across + 16 * j]);
+                    sum[i][j] =
+                        Product<A>::add(sum[i][j], rows[d][down + 16 * i], columns[d][across + 16 * j]);
     }
 #pragma unroll
     for (int i = 0; i < MATMUL_EACH; i++)

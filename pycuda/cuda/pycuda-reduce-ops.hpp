@@ -24,8 +24,11 @@ template <class X> __device__ __forceinline__ X square(const X &x) { return x * 
 // Of complex numbers one product of each sum is fused, which is not left to the compiler.
 template <class X> __device__ __forceinline__ X times(const X &a, const X &b) { return a * b; }
 
-// Sums to means: whole numbers by way of double.
-template <class A> __device__ __forceinline__ A mean(A sum, index_t count) { return A((double)sum / (double)count); }
+// Sums to means: integers by way of double.
+template <class A> __device__ __forceinline__ A mean(A sum, index_t count)
+{
+    return A((double)sum / (double)count);
+}
 __device__ __forceinline__ float mean(float sum, index_t count) { return sum / (float)count; }
 
 #ifdef PYCUDA_COMPLEX_HPP
@@ -35,7 +38,8 @@ template <class R> struct Zero<complex<R> > {
 
 template <class R> __device__ __forceinline__ complex<R> times(const complex<R> &a, const complex<R> &b)
 {
-    return complex<R>(::fma(a._M_re, b._M_re, -(a._M_im * b._M_im)), ::fma(a._M_re, b._M_im, a._M_im * b._M_re));
+    return complex<R>(::fma(a._M_re, b._M_re, -(a._M_im * b._M_im)),
+                      ::fma(a._M_re, b._M_im, a._M_im * b._M_re));
 }
 
 template <class R> __device__ __forceinline__ complex<R> mean(const complex<R> &sum, index_t count)
@@ -87,7 +91,8 @@ template <class X> __device__ __forceinline__ X minimum_number(const X &a, const
 template <int bytes> struct Unsigned { typedef unsigned type; };
 template <> struct Unsigned<8> { typedef unsigned long long type; };
 
-template <bool GREATEST, class X> __device__ __forceinline__ typename Unsigned<sizeof(X)>::type order_key(const X &x)
+template <bool GREATEST, class X>
+__device__ __forceinline__ typename Unsigned<sizeof(X)>::type order_key(const X &x)
 {
     typedef typename Unsigned<sizeof(X)>::type Key;
     const Key key = (Key)x ^ (X(-1) < X(0) ? Key(1) << (8 * sizeof(Key) - 1) : Key(0));
@@ -116,9 +121,12 @@ template <class K> struct Keyed {
     index_t number;
 };
 
-template <bool GREATEST, class K> __device__ __forceinline__ Keyed<K> best(const Keyed<K> &a, const Keyed<K> &b)
+template <bool GREATEST, class K>
+__device__ __forceinline__ Keyed<K> best(const Keyed<K> &a, const Keyed<K> &b)
 {
-    return b.key > a.key || (b.key == a.key && (unsigned long long)b.number < (unsigned long long)a.number) ? b : a;
+    return b.key > a.key || (b.key == a.key && (unsigned long long)b.number < (unsigned long long)a.number)
+               ? b
+               : a;
 }
 
 // Elements that have no such key, themselves. The first NaN comes before all.
@@ -147,7 +155,8 @@ template <class R> struct Best<complex<R> > {
 };
 #endif
 
-template <bool GREATEST, class X> __device__ __forceinline__ Numbered<X> best(const Numbered<X> &a, const Numbered<X> &b)
+template <bool GREATEST, class X>
+__device__ __forceinline__ Numbered<X> best(const Numbered<X> &a, const Numbered<X> &b)
 {
     if (b.number < 0) return a;
     if (a.number < 0) return b;

@@ -15,7 +15,11 @@ template <> struct word<16> { typedef uint4 type; };
 
 // The largest power of two up to 16 that divides a number of bytes.
 template <int BYTES> struct access {
-    enum { even = BYTES % 2 == 0 ? 2 : 1, four = BYTES % 4 == 0 ? 4 : even, eight = BYTES % 8 == 0 ? 8 : four };
+    enum {
+        even = BYTES % 2 == 0 ? 2 : 1,
+        four = BYTES % 4 == 0 ? 4 : even,
+        eight = BYTES % 8 == 0 ? 8 : four
+    };
     enum { size = BYTES % 16 == 0 ? 16 : eight };
     typedef typename word<size>::type type;
 };

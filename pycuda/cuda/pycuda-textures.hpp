@@ -1,8 +1,8 @@
 // Texture and surface references, which CUDA 12 removed, over texture and surface objects.
 //
-// A texture<T, dimension, mode> is a __constant__ variable: what it was declared as, for the host to read, and
-// the handle of a texture object, which the host writes before a launch. tex2D(tex, x, y) and the like read
-// the object of that handle. The compiler's driver puts __constant__ in front of each declaration.
+// A texture<T, dimension, mode> is a __constant__ variable: what it was declared as, for the host to read,
+// and the handle of a texture object, which the host writes before a launch. tex2D(tex, x, y) and the like
+// read the object of that handle. The compiler's driver puts __constant__ in front of each declaration.
 #ifndef PYCUDA_TEXTURES_HPP
 #define PYCUDA_TEXTURES_HPP
 
@@ -18,8 +18,9 @@ extern "C++" {
 
 template <class T> struct pycuda_texel
 {
-  static_assert(sizeof(T) == 0, "textures hold integers of 8, 16 and 32 bits and float, alone or in vectors of "
-                                "1, 2 and 4; doubles as fp_tex_double of pycuda-helpers.hpp");
+    static_assert(sizeof(T) == 0,
+                  "textures hold integers of 8, 16 and 32 bits and float, alone or in vectors of "
+                  "1, 2 and 4; doubles as fp_tex_double of pycuda-helpers.hpp");
 };
 
 template <int Format, int Channels, class Normalized, class Gathered> struct pycuda_texel_of
@@ -70,9 +71,11 @@ struct texture
   unsigned char kind, normalized_reads, format, channels, normalized, filter, address, unused;
 
   __host__ __device__ constexpr texture(int norm = 0, int filter_mode = 0, int address_mode = 1)
-    : handle(0), mark(0x58455450), kind(dimensions & 0xff), normalized_reads(mode == cudaReadModeNormalizedFloat),
-      format(pycuda_texel<T>::format), channels(pycuda_texel<T>::channels), normalized(norm != 0),
-      filter(static_cast<unsigned char>(filter_mode)), address(static_cast<unsigned char>(address_mode)), unused(0)
+      : handle(0), mark(0x58455450), kind(dimensions & 0xff),
+        normalized_reads(mode == cudaReadModeNormalizedFloat), format(pycuda_texel<T>::format),
+        channels(pycuda_texel<T>::channels), normalized(norm != 0),
+        filter(static_cast<unsigned char>(filter_mode)), address(static_cast<unsigned char>(address_mode)),
+        unused(0)
   {
   }
 };
@@ -108,25 +111,29 @@ PYCUDA_FETCH(texCubemap, cudaTextureTypeCubemap, type, (float x, float y, float 
 PYCUDA_FETCH(texCubemapLayered, cudaTextureTypeCubemapLayered, type, (float x, float y, float z, int layer),
              (x, y, z, layer))
 
-PYCUDA_FETCH(tex2Dgather, cudaTextureType2D, gathered, (float x, float y, int component = 0), (x, y, component))
+PYCUDA_FETCH(tex2Dgather, cudaTextureType2D, gathered, (float x, float y, int component = 0),
+             (x, y, component))
 
 PYCUDA_FETCH(tex1DLod, cudaTextureType1D, type, (float x, float level), (x, level))
 PYCUDA_FETCH(tex2DLod, cudaTextureType2D, type, (float x, float y, float level), (x, y, level))
 PYCUDA_FETCH(tex3DLod, cudaTextureType3D, type, (float x, float y, float z, float level), (x, y, z, level))
-PYCUDA_FETCH(tex1DLayeredLod, cudaTextureType1DLayered, type, (float x, int layer, float level), (x, layer, level))
+PYCUDA_FETCH(tex1DLayeredLod, cudaTextureType1DLayered, type, (float x, int layer, float level),
+             (x, layer, level))
 PYCUDA_FETCH(tex2DLayeredLod, cudaTextureType2DLayered, type, (float x, float y, int layer, float level),
              (x, y, layer, level))
-PYCUDA_FETCH(texCubemapLod, cudaTextureTypeCubemap, type, (float x, float y, float z, float level), (x, y, z, level))
+PYCUDA_FETCH(texCubemapLod, cudaTextureTypeCubemap, type, (float x, float y, float z, float level),
+             (x, y, z, level))
 PYCUDA_FETCH(texCubemapLayeredLod, cudaTextureTypeCubemapLayered, type,
              (float x, float y, float z, int layer, float level), (x, y, z, layer, level))
 
 PYCUDA_FETCH(tex1DGrad, cudaTextureType1D, type, (float x, float dx, float dy), (x, dx, dy))
 PYCUDA_FETCH(tex2DGrad, cudaTextureType2D, type, (float x, float y, float2 dx, float2 dy), (x, y, dx, dy))
-PYCUDA_FETCH(tex3DGrad, cudaTextureType3D, type, (float x, float y, float z, float4 dx, float4 dy), (x, y, z, dx, dy))
+PYCUDA_FETCH(tex3DGrad, cudaTextureType3D, type, (float x, float y, float z, float4 dx, float4 dy),
+             (x, y, z, dx, dy))
 PYCUDA_FETCH(tex1DLayeredGrad, cudaTextureType1DLayered, type, (float x, int layer, float dx, float dy),
              (x, layer, dx, dy))
-PYCUDA_FETCH(tex2DLayeredGrad, cudaTextureType2DLayered, type, (float x, float y, int layer, float2 dx, float2 dy),
-             (x, y, layer, dx, dy))
+PYCUDA_FETCH(tex2DLayeredGrad, cudaTextureType2DLayered, type,
+             (float x, float y, int layer, float2 dx, float2 dy), (x, y, layer, dx, dy))
 #undef PYCUDA_FETCH
 
 // ---- surfaces: x in bytes
@@ -157,7 +164,8 @@ PYCUDA_SURFACE(3D, cudaSurfaceType3D, (int x, int y, int z), (x, y, z))
 PYCUDA_SURFACE(1DLayered, cudaSurfaceType1DLayered, (int x, int layer), (x, layer))
 PYCUDA_SURFACE(2DLayered, cudaSurfaceType2DLayered, (int x, int y, int layer), (x, y, layer))
 PYCUDA_SURFACE(Cubemap, cudaSurfaceTypeCubemap, (int x, int y, int face), (x, y, face))
-PYCUDA_SURFACE(CubemapLayered, cudaSurfaceTypeCubemapLayered, (int x, int y, int layer_face), (x, y, layer_face))
+PYCUDA_SURFACE(CubemapLayered, cudaSurfaceTypeCubemapLayered, (int x, int y, int layer_face),
+               (x, y, layer_face))
 #undef PYCUDA_SURFACE
 #undef PYCUDA_LIST
 

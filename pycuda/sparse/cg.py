@@ -77,9 +77,11 @@ class CGStateContainer:
 
         Parameters
         ----------
-        a, b : number or 0-d GPUArray
-        x, y : GPUArray
-            Of one shape and dtype.
+        a : number or 0-d GPUArray
+        x : GPUArray
+        b : number or 0-d GPUArray
+        y : GPUArray
+            Of the shape and dtype of x.
         out : GPUArray, optional
             May be x or y.
         """

@@ -94,8 +94,10 @@ static Three subnormal(const Format *f)
 static Three huge(const Format *f)
 {
     int half = f->greatest / 2;
-    double a = odd(f->bits, half + (int)below(2)), b = odd(f->bits, f->greatest - half), most = ldexp(1, f->greatest);
-    double c = below(2) ? most + (most - ldexp(1, f->greatest - (int)f->bits + 1)) : odd(f->bits, f->greatest);
+    double a = odd(f->bits, half + (int)below(2)), b = odd(f->bits, f->greatest - half),
+           most = ldexp(1, f->greatest);
+    double c =
+        below(2) ? most + (most - ldexp(1, f->greatest - (int)f->bits + 1)) : odd(f->bits, f->greatest);
     if (below(2)) a = ldexp(odd(2, 0), f->greatest - (int)f->bits - 3), b = odd(2, 1);
     return (Three){sign() * a, b, sign() * c};
 }
@@ -106,7 +108,8 @@ static Three cancelled(const Format *f)
     double a = sign() * odd(1 + below(f->bits), e), b = sign() * odd(1 + below(f->bits), e), c = -(a * b);
     if (f == &floats) c = (float)c;
     double to = below(2) ? INFINITY : -INFINITY;
-    for (unsigned n = below(3); n; n--) c = f == &floats ? (double)nextafterf((float)c, (float)to) : nextafter(c, to);
+    for (unsigned n = below(3); n; n--)
+        c = f == &floats ? (double)nextafterf((float)c, (float)to) : nextafter(c, to);
     return (Three){a, b, c};
 }
 
@@ -114,8 +117,8 @@ static Three special(const Format *f)
 {
     const double most = f == &floats ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
     const double least = ldexp(1, f->least - (int)f->bits + 1), normal = ldexp(1, f->least);
-    const double values[] = {0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, most, -most, least, -least, normal, -normal,
-                             normal - least, 0.5, -2};
+    const double values[] = {0,     -0.0,  1,      -1,     INFINITY, -INFINITY,      NAN, most,
+                             -most, least, -least, normal, -normal,  normal - least, 0.5, -2};
     return (Three){values[below(16)], values[below(16)], values[below(16)]};
 }
 
@@ -297,7 +300,8 @@ static void set_factors(void)
 static float sum_of_lane(int l, float sum, int second, bool dense)
 {
     for (int k = 0; k < PRODUCTS; k++)
-        sum = fmaf(shared[0][STEP * k + l], shared[1][STEP * k + (dense ? l % 16 : 0) + second * (l / 16)], sum);
+        sum = fmaf(shared[0][STEP * k + l], shared[1][STEP * k + (dense ? l % 16 : 0) + second * (l / 16)],
+                   sum);
     return sum;
 }
 
@@ -314,7 +318,8 @@ static void test_sums(void)
         const int second = n & 2 ? 16 : 32; /* where the upper half's factors start */
         draw_row(&floats);
         for (int l = 0; n & 8 && l < WARP_LANES; l++) operands[l] = tie_of_sum(&floats);
-        for (int l = 0; l < WARP_LANES; l++) ops_set(&run, ROW_C, 32, l, bits_of(start[l] = (float)operands[l].c));
+        for (int l = 0; l < WARP_LANES; l++)
+            ops_set(&run, ROW_C, 32, l, bits_of(start[l] = (float)operands[l].c));
         set_factors();
         set_places(ROW_A, 0, 64, 4);
         set_places(ROW_B, sizeof shared[0], (int64_t)sizeof shared[0] + 4 * second, dense ? 4 : 0);
@@ -347,7 +352,8 @@ static uint32_t half_of(__int128 x)
     int top = 127;
     while (top > 0 && !(size >> top & 1)) top--;
     const int drop = (top < 34 ? 34 : top) - 10; /* 2^34 units are the least normal number */
-    const unsigned __int128 rest = size & (((unsigned __int128)1 << drop) - 1), tie = (unsigned __int128)1 << (drop - 1);
+    const unsigned __int128 rest = size & (((unsigned __int128)1 << drop) - 1),
+                            tie = (unsigned __int128)1 << (drop - 1);
     uint64_t kept = (uint64_t)(size >> drop);
     kept += rest > tie || (rest == tie && (kept & 1));
     const uint64_t bits = kept + ((uint64_t)(drop - 24) << 10);
@@ -363,7 +369,8 @@ static void test_halves(void)
         Insn insn = ops_insn(OP_fma_f16, 0, 0);
         for (int l = 0; l < WARP_LANES; l++) {
             a[l] = drawn_half(), b[l] = drawn_half(), c[l] = drawn_half();
-            if (l & 1) b[l] = (b[l] & 0x8000) | (15 + below(3)) << 10; /* a power of two: c makes or breaks ties */
+            if (l & 1)
+                b[l] = (b[l] & 0x8000) | (15 + below(3)) << 10; /* a power of two: c makes or breaks ties */
             if (l & 2) c[l] = half_of(-(__int128)units_of(a[l]) * units_of(b[l])) & 0xfbff;
             if (l & 4) c[l] = (c[l] & 0x8000) | below(64);
             ops_set(&run, ROW_A, 16, l, a[l]);

@@ -1,6 +1,5 @@
 """What the pages at the top say is so."""
 
-import fnmatch
 import re
 import subprocess
 import sys
@@ -13,6 +12,12 @@ def test_tests_that_contributing_names_are_there():
     for path, test in re.findall(r"(tests/\S+\.py)(?:::(\w+))?", (ROOT / "CONTRIBUTING.md").read_text()):
         assert (ROOT / path).is_file(), path
         assert not test or f"def {test}(" in (ROOT / path).read_text(), test
+
+
+def test_tests_that_ci_names_are_there():
+    names = re.findall(r"tests/[\w./]+", (ROOT / ".ci" / "run").read_text())
+    assert len(names) > 5
+    assert [name for name in names if not (ROOT / name).exists()] == []
 
 
 def test_the_row_that_contributing_shows_is_one():
@@ -39,28 +44,3 @@ sys.exit(prerequisites.main())
         [sys.executable, ROOT / "tools" / "prerequisites.py"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-
-
-# Not formatted since the limit became what it says: `make format` does it.
-WIDER = ("device/", "CHANGELOG.md", "CONTRIBUTING.md", "docs/cpu_device.md", "docs/design/cpu_device.md")
-
-
-def long_lines(name):
-    """Lines of more than 110 columns, rows of tables apart."""
-    lines = enumerate((ROOT / name).read_text().split("\n"), 1)
-    return [f"{name}:{n}" for n, line in lines if len(line) > 110 and not line.lstrip().startswith("|")]
-
-
-def test_no_line_is_longer_than_110_columns():
-    """In C and in pages, macro tables apart that clang-format does not touch. Python's lines are ruff's."""
-    files = subprocess.run(
-        ["git", "-C", ROOT, "ls-files", "*.c", "*.h", "*.md"], capture_output=True, text=True
-    ).stdout.split()
-    tables = (ROOT / ".clang-format-ignore").read_text().split()
-    checked = [
-        name
-        for name in files
-        if not name.startswith(WIDER) and not any(fnmatch.fnmatch(name, table) for table in tables)
-    ]
-    assert len(checked) > 150
-    assert [place for name in checked if (ROOT / name).is_file() for place in long_lines(name)] == []

@@ -14,7 +14,9 @@ from pycuda import _driver
 from pycuda.compiler import SourceModule
 
 MODULES = (
-    "_driver driver compiler gpuarray tools characterize debug autoprimaryctx compyte.array compyte.dtypes"
+    "_driver driver compiler gpuarray cumath elementwise reduction scan curandom sparse sparse.coordinate "
+    "sparse.packeted sparse.operator sparse.cg sparse.inner tools characterize debug autoprimaryctx "
+    "compyte.array compyte.dtypes"
 ).split()
 # A name of a row of "Parameters": "a, b : int", "*args : object".
 ROW = re.compile(r"^([*\w]+(?:, [*\w]+)*)(?: : .+)?$", re.M)
@@ -62,7 +64,7 @@ def parameters_told(call):
 
 
 def parameters_of(call):
-    names = list(inspect.signature(call).parameters)
+    names = [name for name in inspect.signature(call).parameters if not name.startswith("_")]
     return names[1:] if names and names[0] == "self" else names
 
 

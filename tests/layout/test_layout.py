@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = {"abi": {"abi"}, "core": {"abi", "core"}, "ext": {"abi", "core", "ext"}, "device": {"abi", "device"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 MAX_LINES = 800
+COLUMNS = 110
 # Tables, one fact a row: they are as long as what they list.
 TABLES = {".def"}
 
@@ -97,6 +98,36 @@ def test_no_file_is_too_long():
         if (count := path.read_text().count("\n")) > MAX_LINES
     }
     assert not long
+
+
+def lines_held_to_the_limit(path):
+    """(number, text) of all but what stays whole: rows of tables, and what a page quotes."""
+    fenced = commented = False
+    for number, line in enumerate(path.read_text().split("\n"), 1):
+        fenced ^= line.startswith("```")
+        commented |= "/*" in line
+        row = (path.suffix == ".def" and not commented) or (path.suffix == ".md" and line.startswith("|"))
+        commented &= "*/" not in line
+        if not row and not (fenced and path.suffix == ".md"):
+            yield number, line
+
+
+def test_no_line_is_longer_than_110_columns():
+    tracked = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True)
+    names = [
+        name
+        for name in tracked.stdout.split()
+        if re.search(r"\.(c|h|hpp|cu|def|py|pyi|md|build|toml)$|^Makefile$|^\.ci/", name)
+        and not name.endswith("_gpu.def")  # recorded
+        and (ROOT / name).is_file()
+    ]
+    assert len(names) > 500
+    assert [
+        f"{name}:{number}"
+        for name in names
+        for number, line in lines_held_to_the_limit(ROOT / name)
+        if len(line) > COLUMNS
+    ] == []
 
 
 def test_no_heavy_words_in_the_tree():

@@ -154,7 +154,8 @@ static bool check_access(const CheckedAccess *x)
 
 static uint64_t address_of(const Warp *w, const Insn *i, int l)
 {
-    uint64_t address = i->mods & MEM_ADDR32 ? ROW(const uint32_t, w, i->a)[l] : ROW(const uint64_t, w, i->a)[l];
+    uint64_t address =
+        i->mods & MEM_ADDR32 ? ROW(const uint32_t, w, i->a)[l] : ROW(const uint64_t, w, i->a)[l];
     return memory_offset(i, address);
 }
 
@@ -164,7 +165,8 @@ static uint32_t together(const uint64_t *address, uint32_t rest)
 {
     int first = __builtin_ctz(rest);
     uint32_t lanes = 0;
-    for (int l = first; l < WARP_LANES && rest >> l & 1 && address[l] == address[first]; l++) lanes |= 1u << l;
+    for (int l = first; l < WARP_LANES && rest >> l & 1 && address[l] == address[first]; l++)
+        lanes |= 1u << l;
     for (uint32_t high = lanes << 16 & rest & ~lanes; high; high &= high - 1)
         if (address[__builtin_ctz(high)] == address[first]) lanes |= high & -high;
     return lanes;

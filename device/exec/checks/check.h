@@ -18,7 +18,7 @@ typedef struct Checker {
     Race *race; /* NULL without racecheck */
     Copies *copies; /* NULL until the first one */
     Unwritten unwritten; /* of shared memory, by offset */
-    uint32_t missed[RACE_WARPS]; /* of each warp: lanes that were elsewhere when others arrived at a barrier */
+    uint32_t missed[RACE_WARPS]; /* of each warp: lanes that were elsewhere while others were at a barrier */
 } Checker;
 
 /* Wraps the handlers of a module that is bound. */
@@ -46,7 +46,7 @@ void check_exit(const Warp *warp, uint32_t lanes);
 void check_release(const Warp *warp, int lane, uint64_t offset);
 void check_acquire(const Warp *warp, uint32_t lanes, uint64_t offset);
 
-/* --- exec/checks/copies.c ---------------------------------------------------------------------------------- */
+/* --- exec/checks/copies.c ------------------------------------------------------------------------------ */
 
 /* Of a block; NULL without memory. */
 Copies *copies_create(uint32_t warps, uint32_t shared_size);
@@ -64,14 +64,14 @@ bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, ui
 #define COPIES_COMMIT (UINT32_MAX - 1)
 void check_copies_end(const Warp *warp, uint32_t lanes, uint32_t kept);
 
-/* --- exec/checks/sync.c ----------------------------------------------------------------------------------- */
+/* --- exec/checks/sync.c -------------------------------------------------------------------------------- */
 
 /* The executing lanes arrive at a barrier; false: a fault is recorded. */
 bool check_arrival(Warp *warp, const Insn *insn);
 /* A barrier is complete, the waiting threads are not yet released. */
 void check_complete(Block *block, uint32_t barrier);
 
-/* --- exec/checks/report.c --------------------------------------------------------------------------------- */
+/* --- exec/checks/report.c ------------------------------------------------------------------------------ */
 
 /* A lane reads so many bytes, of which that one was never written: an offset where it is shared memory. */
 void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared, uint64_t bytes,

@@ -20,7 +20,8 @@ typedef struct Copy {
 struct Copies {
     uint32_t words, threads;
     Copy *to; /* by word */
-    uint32_t *open, *done; /* of each thread: the group that its next copy is of; groups before that are over */
+    /* Of each thread: the group that its next copy is of; groups before `done` are over. */
+    uint32_t *open, *done;
 };
 
 Copies *copies_create(uint32_t warps, uint32_t shared_size)

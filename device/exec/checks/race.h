@@ -97,7 +97,7 @@ static inline const VectorClock *clock_of(const Clocks *clocks, const Warp *warp
     return clocks->of_thread[warp->index * WARP_LANES + (uint32_t)lane];
 }
 
-/* --- exec/checks/report.c --------------------------------------------------------------------------------- */
+/* --- exec/checks/report.c ------------------------------------------------------------------------------ */
 
 /* A recorded access of some lanes of a warp. */
 typedef struct RaceRecord {

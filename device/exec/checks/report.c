@@ -44,7 +44,8 @@ static void tell_variable(const Block *block, uint64_t offset, char *out, size_t
         if (offset - shared->offset >= shared->size) continue;
         size_t length;
         const char *name = plain_name(shared->name, &length);
-        snprintf(out, room, " (%.*s + %llu)", (int)length, name, (unsigned long long)(offset - shared->offset));
+        snprintf(out, room, " (%.*s + %llu)", (int)length, name,
+                 (unsigned long long)(offset - shared->offset));
         return;
     }
     if (offset >= kernel->shared_size)
@@ -109,7 +110,8 @@ static void tell_range(const Block *block, uint64_t address, char *out, size_t r
              (unsigned long long)range.base, (unsigned long long)range.size);
 }
 
-void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared, uint64_t bytes, uint64_t first)
+void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared, uint64_t bytes,
+                            uint64_t first)
 {
     char where[192];
     if (shared)
@@ -118,8 +120,8 @@ void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared,
         tell_range(warp->block, first, where, sizeof where);
     exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED,
                "%llu-byte read of uninitialised memory: %s 0x%llx%s%s: %s", (unsigned long long)bytes,
-               shared ? "offset" : "the byte at", (unsigned long long)first, shared ? " of shared memory" : "",
-               where,
+               shared ? "offset" : "the byte at", (unsigned long long)first,
+               shared ? " of shared memory" : "", where,
                shared ? "a thread of the block must write it first"
                       : "a kernel, a copy or a fill must write it first");
 }

@@ -7,7 +7,7 @@
 
 enum { TILE = 8, TILE_ROW_BYTES = 16 };
 
-/* --- memory --------------------------------------------------------------------------------------------- */
+/* --- memory -------------------------------------------------------------------------------------------- */
 
 static uint64_t address_of(const Collective *all, unsigned lane)
 {
@@ -19,8 +19,8 @@ static uint64_t address_of(const Collective *all, unsigned lane)
 
 /* The host's address of bytes, aligned for `unit`; NULL and, unless it only asks, a fault where there are
  * none. */
-static uint8_t *place_of(const Collective *all, unsigned lane, uint64_t address, uint64_t bytes, uint32_t unit,
-                         bool write, bool ask)
+static uint8_t *place_of(const Collective *all, unsigned lane, uint64_t address, uint64_t bytes,
+                         uint32_t unit, bool write, bool ask)
 {
     const Insn *insn = all->insn[lane];
     const Reach reach = {
@@ -42,7 +42,7 @@ static uint32_t *register_of(const Collective *all, unsigned lane, unsigned r)
     return ref == REF_ABSENT ? NULL : (uint32_t *)(void *)collective_rows(all, lane, ref) + lane;
 }
 
-/* --- tiles of 8 x 8 halves ------------------------------------------------------------------------------ */
+/* --- tiles of 8 x 8 halves ----------------------------------------------------------------------------- */
 
 typedef struct Tile {
     uint16_t at[TILE][TILE];
@@ -67,8 +67,8 @@ static void set_tile_word(Tile *t, unsigned lane, bool transposed, uint32_t word
 static uint8_t *tile_row(const Collective *all, unsigned tile, unsigned row, bool write)
 {
     unsigned lane = tile * TILE + row;
-    uint8_t *place = place_of(all, lane, memory_offset(all->insn[lane], address_of(all, lane)), TILE_ROW_BYTES,
-                              TILE_ROW_BYTES, write, false);
+    uint8_t *place = place_of(all, lane, memory_offset(all->insn[lane], address_of(all, lane)),
+                              TILE_ROW_BYTES, TILE_ROW_BYTES, write, false);
     return checked(all, lane, place, TILE_ROW_BYTES, write);
 }
 
@@ -98,7 +98,8 @@ static void store_tiles(const Collective *all)
     bool transposed = all->insn[0]->mods & MATRIX_TRANSPOSED;
     for (unsigned t = 0; t < count; t++) {
         Tile tile;
-        for (unsigned l = 0; l < WARP_LANES; l++) set_tile_word(&tile, l, transposed, *register_of(all, l, t));
+        for (unsigned l = 0; l < WARP_LANES; l++)
+            set_tile_word(&tile, l, transposed, *register_of(all, l, t));
         for (unsigned row = 0; row < TILE; row++) {
             uint8_t *to = tile_row(all, t, row, true);
             if (!to) return;
@@ -120,7 +121,7 @@ static void transpose_tile(const Collective *all)
     }
 }
 
-/* --- wmma ----------------------------------------------------------------------------------------------- */
+/* --- wmma ---------------------------------------------------------------------------------------------- */
 
 /* A matrix in memory, `stride` elements from one line to the next. */
 typedef struct Stored {
@@ -199,7 +200,7 @@ static void move_stored(const Collective *all, bool write)
     }
 }
 
-/* --- all of them ---------------------------------------------------------------------------------------- */
+/* --- all of them --------------------------------------------------------------------------------------- */
 
 /* What Insn.pointer of the operation points to, in bytes; 0: nothing. */
 static size_t described(const Insn *insn)

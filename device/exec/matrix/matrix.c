@@ -1,11 +1,13 @@
 /* Products of matrices: fragments to arrays, sums of products, arrays to fragments.
  *
- * Products of halves, bfloat16 and tf32 are exact. A sum of up to GROUP products and the number they are added to
- * is taken as tensor cores take it: all are shifted to the largest exponent among them, cut off two bits below the
- * last one of a float, and added; the sum is cut off to a float, or rounded to a half.
+ * Products of halves, bfloat16 and tf32 are exact. A sum of up to GROUP products and the number they are
+ * added to is taken as tensor cores take it: all are aligned to the largest exponent among them, truncated
+ * two bits below the last one of a float, and added; the sum is truncated to a float, or rounded to a half.
  *
- * Numbers of eight bits are multiplied as sm_90 does, which has no instruction for it: two products of halves one
- * after the other, of the lower and of the upper two bytes of each register; c is added last, rounded to nearest. */
+ * Numbers of eight bits are multiplied as sm_90 does, which has no instruction for it: two products of
+ * halves one after the other, of the lower and of the upper two bytes of each register; c is added last,
+ * rounded to nearest.
+ */
 #include "exec/matrix/matrix.h"
 
 #include <fenv.h>
@@ -24,7 +26,7 @@ enum {
     GROUP_TF32 = 8
 };
 
-/* A matrix of reals, with their exponents, or of whole numbers. */
+/* A matrix of reals, with their exponents, or of integers. */
 typedef struct Matrix {
     union {
         double value[MOST_ELEMENTS];
@@ -33,7 +35,7 @@ typedef struct Matrix {
     int32_t exponent[MOST_ELEMENTS];
 } Matrix;
 
-/* --- numbers -------------------------------------------------------------------------------------------- */
+/* --- numbers ------------------------------------------------------------------------------------------- */
 
 static double power_of_2(int exponent) { return f64_from((uint64_t)(1023 + exponent) << 52); }
 
@@ -79,7 +81,7 @@ static uint32_t to_f16(double x)
     return sign | bits;
 }
 
-/* --- fragments ------------------------------------------------------------------------------------------ */
+/* --- fragments ----------------------------------------------------------------------------------------- */
 
 static int64_t whole_element(MatrixType type, uint32_t word, unsigned element)
 {
@@ -122,7 +124,8 @@ static void take_bits(const Fragment *f, Matrix *m, unsigned lane, unsigned reg,
 {
     MatrixPlace at = fragment_place(f, lane, reg, 0);
     unsigned depth = (f->role == MATRIX_A ? f->columns : f->rows) / 32u;
-    unsigned line = f->role == MATRIX_A ? at.row : at.column, along = f->role == MATRIX_A ? at.column : at.row;
+    unsigned line = f->role == MATRIX_A ? at.row : at.column,
+             along = f->role == MATRIX_A ? at.column : at.row;
     m->whole[line * depth + along / 32] = word;
 }
 
@@ -185,7 +188,7 @@ static void give(const Collective *all, const Fragment *f, const Matrix *m)
     }
 }
 
-/* --- products ------------------------------------------------------------------------------------------- */
+/* --- products ------------------------------------------------------------------------------------------ */
 
 /* One row of results, n numbers, on its way. */
 typedef struct Sums {
@@ -193,7 +196,7 @@ typedef struct Sums {
     int32_t exponent[MOST_COLUMNS];
 } Sums;
 
-/* Adds products of a row's elements with `count` rows of b, all cut off at the same place. */
+/* Adds products of a row's elements with `count` rows of b, all truncated at the same bit. */
 static void add_group(Sums *s, const double *a, const int32_t *ea, const double *b, const int32_t *eb,
                       unsigned count, unsigned n)
 {
@@ -227,8 +230,10 @@ static bool set_apart(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c, d
     for (int part = 0; part < 3; part++) {
         const double *value = parts[part]->value;
         /* All elements have values, but that no dimension is 0 is known to nobody here. */
-        for (unsigned x = 0; x < sizes[part]; x++)
-            finite &= value[x] - value[x] == 0; /* NOLINT(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+        for (unsigned x = 0; x < sizes[part]; x++) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+            finite &= value[x] - value[x] == 0;
+        }
     }
     if (finite) return false;
     for (unsigned i = 0; i < m; i++) {
@@ -342,8 +347,8 @@ static void multiply_floats(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix
 }
 
 /* A function of its own, so that no arithmetic moves across the change of mode. */
-static __attribute__((noinline)) void multiply_doubles(const MatrixProduct *p, const Matrix *a, const Matrix *b,
-                                                       Matrix *c)
+static __attribute__((noinline)) void multiply_doubles(const MatrixProduct *p, const Matrix *a,
+                                                       const Matrix *b, Matrix *c)
 {
     static const int modes[] = {
         [MODS_RN] = FE_TONEAREST, [MODS_RZ] = FE_TOWARDZERO, [MODS_RM] = FE_DOWNWARD, [MODS_RP] = FE_UPWARD};

@@ -1,8 +1,9 @@
-/* Matrices that the 32 lanes of a warp hold together, a fragment each: where an element is, products, and the
- * ways between fragments and memory.
+/* Matrices that the 32 lanes of a warp hold together, a fragment each: where an element is, products, and
+ * the ways between fragments and memory.
  *
- * One rule places the elements of every shape (fragment_place): that of mma in the PTX manual, applied to tiles
- * of 8 rows and 4 registers. wmma leaves its layout open and takes the same. */
+ * One rule places the elements of every shape (fragment_place): that of mma in the PTX manual, applied to
+ * tiles of 8 rows and 4 registers. wmma leaves its layout open and takes the same.
+ */
 #ifndef DEVICE_EXEC_MATRIX_MATRIX_H
 #define DEVICE_EXEC_MATRIX_MATRIX_H
 
@@ -38,7 +39,7 @@ typedef struct Fragment {
 typedef struct MatrixProduct {
     Fragment d, a, b, c;
     uint8_t round;             /* MODS_RN ... of each step, doubles */
-    bool saturated;            /* integers; floats that become halves are cut off */
+    bool saturated;            /* integers; floats that become halves are truncated */
     bool conjunction;          /* bits are combined by and, else by xor */
     bool quads;                /* m8n8k4 of halves: four products at once */
     bool a_columns, b_columns; /* of those: which matrices lie by columns */

@@ -1,6 +1,6 @@
-/* mma.m8n8k4 of halves: four products of 8 x 4 and 4 x 8 at once, each held by two quads of lanes, 0 to 3 with 16 to
- * 19 and so on. No device from sm_80 on has an instruction for it: they compute each number by itself in floats, in
- * the order that is kept here. */
+/* mma.m8n8k4 of halves: four products of 8 x 4 and 4 x 8 at once, each held by two quads of lanes, 0 to 3
+ * with 16 to 19 and so on. No device from sm_80 on has an instruction for it: they compute each number by
+ * itself in floats, in the order that is kept here. */
 #include <math.h>
 
 #include "exec/numbers/half.h"

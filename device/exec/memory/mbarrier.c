@@ -30,8 +30,9 @@ static Mbarrier unpack(uint64_t word)
 
 static uint64_t pack(const Mbarrier *m)
 {
-    return m->threads | (uint64_t)m->pending << PENDING_SHIFT | ((uint64_t)(int64_t)m->tx & TX_MASK) << TX_SHIFT
-           | (m->valid ? VALID : 0) | (m->parity ? PHASE : 0);
+    return m->threads | (uint64_t)m->pending << PENDING_SHIFT
+           | ((uint64_t)(int64_t)m->tx & TX_MASK) << TX_SHIFT | (m->valid ? VALID : 0)
+           | (m->parity ? PHASE : 0);
 }
 
 /* One lane's barrier: its offset in shared memory, and its state while it is worked on. */
@@ -99,7 +100,7 @@ static void store(const Place *p)
     memcpy(p->warp->block->shared + p->offset, &word, sizeof word);
 }
 
-/* --- waits ---------------------------------------------------------------------------------------------- */
+/* --- waits --------------------------------------------------------------------------------------------- */
 
 /* Ends the wait of a group with a result. */
 static void release(Warp *warp, Group *g, bool result)
@@ -195,7 +196,7 @@ const Insn *mbarrier_wait(Warp *warp, const Insn *insn)
     return insn + 1;
 }
 
-/* --- arrivals ------------------------------------------------------------------------------------------- */
+/* --- arrivals ------------------------------------------------------------------------------------------ */
 
 static bool check_count(const Place *p, uint32_t count, uint32_t most)
 {

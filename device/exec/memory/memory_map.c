@@ -40,7 +40,7 @@ enum {
 
 typedef struct Entry {
     MemoryRange range;                /* as kernels find it */
-    MemoryRange told;                 /* as calls of the program find it: ahead of that where a stream lags */
+    MemoryRange told;                 /* as host calls see it: ahead of `range` where a stream lags */
     uint64_t kept;                    /* a pool's range: how many bytes it may have; else 0 */
     struct Region *region;            /* NULL for registered memory */
     uint64_t slot, slot_size;         /* 0 for registered memory */
@@ -51,20 +51,20 @@ typedef struct Entry {
  * smaller than a huge page lie together, so that they leave no holes between the large ones. */
 typedef struct Region {
     uint64_t start, size, top, committed;
-    uint64_t sheet, sheet_end;        /* what is left for small slots */
+    uint64_t sheet, sheet_end; /* what is left for small slots */
     Entry *bins[BINS];
-    Unwritten unwritten;              /* of new device memory, when that is watched */
+    Unwritten unwritten; /* of new device memory, when that is watched */
 } Region;
 
 struct MemoryMap {
     pthread_rwlock_t lock;
-    uint64_t *bases;                  /* sorted; entries[i] starts at bases[i] */
+    uint64_t *bases; /* sorted; entries[i] starts at bases[i] */
     Entry **entries;
     size_t count, capacity;
-    Region own, shared;               /* shared.size is 0 where the system gives no file */
-    SharedFile file;                  /* of `shared` */
-    Entry *oldest, *newest;           /* the quarantine */
-    uint64_t quarantined;             /* bytes in it that keep their pages */
+    Region own, shared; /* shared.size is 0 where the system gives no file */
+    SharedFile file; /* of `shared` */
+    Entry *oldest, *newest; /* the quarantine */
+    uint64_t quarantined; /* bytes in it that keep their pages */
     size_t quarantine_count;
     uint64_t last_id;
     _Atomic uint64_t generation;
@@ -491,8 +491,8 @@ void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEM
     uint64_t limit = UINT64_MAX;
     memset(bytes, 0, MEMORY_KINDS * sizeof *bytes);
     while (find_owned(map, owner, &limit, &range, &registered)) {
-        bool gone =
-            registered ? memory_map_unregister(map, range.base, NULL) : memory_map_free(map, range.base, NULL);
+        bool gone = registered ? memory_map_unregister(map, range.base, NULL)
+                               : memory_map_free(map, range.base, NULL);
         if (gone) bytes[range.kind] += range.size;
     }
 }
@@ -513,7 +513,7 @@ bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out)
     return memory_map_find_span(map, address, 1, out);
 }
 
-/* --- ranges that live in the order of a stream ------------------------------------------------------------ */
+/* --- ranges that live in the order of a stream --------------------------------------------------------- */
 
 /* The entry that starts at base, or NULL. */
 static Entry *entry_of_locked(const MemoryMap *map, uint64_t base)
@@ -607,7 +607,7 @@ bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExp
     return true;
 }
 
-/* --- what nothing has written ----------------------------------------------------------------------------- */
+/* --- what nothing has written -------------------------------------------------------------------------- */
 
 bool memory_map_watch(MemoryMap *map)
 {

@@ -53,7 +53,8 @@ const char *range_refusal(const GridLaunch *launch, const MemoryRange *range, bo
 
 bool range_is_open(const GridLaunch *launch, const MemoryRange *range, bool write)
 {
-    return !(write && range->read_only) && range->kind != MEMORY_ARRAY && !range_refusal(launch, range, write);
+    return !(write && range->read_only) && range->kind != MEMORY_ARRAY
+           && !range_refusal(launch, range, write);
 }
 
 bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write)

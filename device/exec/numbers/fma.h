@@ -1,13 +1,14 @@
 /* a * b + c rounded once, for processors without such an instruction.
  *
- * The product of two floats is exact in double. Their sum with a third, rounded to double and then to float, is
- * right but where the first rounding makes a tie for the second one. That shows: the last 29 bits of the double
- * are a one and zeros, or the float is so small that it has fewer bits (then the tie lies elsewhere). So a row is
- * computed in the simple way and tested as a whole; when there is doubt, once more by rounding to odd.
+ * The product of two floats is exact in double. Their sum with a third, rounded to double and then to float,
+ * is right but where the first rounding makes a tie for the second one. That shows: the last 29 bits of the
+ * double are a one and zeros, or the float is so small that it has fewer bits (then the tie lies elsewhere).
+ * So a row is computed in the simple way and tested as a whole; when there is doubt, once more by rounding
+ * to odd.
  *
- * Doubles have nothing wider. Their product and sums are split into two numbers without an error; an error of
- * the last sum is kept by rounding to odd (Boldo and Melquiond, Emulation of FMA and correctly rounded sums,
- * 2008). Where that would overflow or underflow, the C library's function serves.
+ * Doubles have nothing wider. Their product and sums are split into two numbers without an error; an error
+ * of the last sum is kept by rounding to odd (Boldo and Melquiond, Emulation of FMA and correctly rounded
+ * sums, 2008). Where that would overflow or underflow, the C library's function serves.
  */
 #ifndef DEVICE_EXEC_NUMBERS_FMA_H
 #define DEVICE_EXEC_NUMBERS_FMA_H
@@ -107,7 +108,7 @@ LANE_FN void fma_row(f32 *r, const f32 *a, const f32 *b, const f32 *c)
 }
 #endif
 
-/* --- doubles -------------------------------------------------------------------------------------------------- */
+/* --- doubles ------------------------------------------------------------------------------------------- */
 
 /* a + b - s without error, of the rounded sum s. */
 LANE_FN f64 sum_error(f64 a, f64 b, f64 s)
@@ -185,8 +186,8 @@ static __attribute__((noinline, unused)) void fma_join(FmaParts *x, const f64 *a
 
 /* A row rounded in the mode that is set. The parts are calculated to nearest; no arithmetic moves across the
  * calls. */
-static __attribute__((noinline, unused)) void fma_row_f64(FmaParts *x, const f64 *a, const f64 *b, const f64 *c,
-                                                          const int32_t *lanes)
+static __attribute__((noinline, unused)) void fma_row_f64(FmaParts *x, const f64 *a, const f64 *b,
+                                                          const f64 *c, const int32_t *lanes)
 {
     const int mode = fegetround();
     if (mode != FE_TONEAREST) fesetround(FE_TONEAREST);

@@ -34,7 +34,7 @@ LANE_FN b32 f32_to_bf16(f32 f)
     return (bits & ~F32_SIGN) > F32_INF ? HALF_NAN : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
-/* Directed rounding: the value cut off (inexact when rest is not 0), then a step away from zero where mods
+/* Directed rounding: the value truncated (inexact when rest is not 0), then a step away from zero where mods
  * asks. */
 LANE_FN b32 step_away(b32 cut, b32 rest, b32 odd_above_half, b32 negative, unsigned mods)
 {

@@ -1,11 +1,11 @@
 /* The approximate functions as the special function unit of a GPU computes them, to the bit (compute
  * capability 9.0).
  *
- * Each is a parabola per segment of its argument, in fixed point: a + b x + c x^2, cut off and not rounded,
- * where the square lacks the partial products of its last columns. Doubles hold all of that without rounding.
- * So a function is two here, around that: mufu_NAME_place makes of its argument the number of a segment and
- * 17 bits x, mufu_NAME_of the result of the parabola's value. They take subnormal numbers for zeros and give
- * none, but tanh: what PTX says of them is made around.
+ * Each is a quadratic interpolation, a polynomial for each segment of its argument, in fixed point: a + b x
+ * + c x^2, truncated, where the square lacks the partial products of its last columns. Doubles hold all of
+ * that without rounding. So a function is two here, around that: mufu_NAME_place makes of its argument the
+ * number of a segment and 17 bits x, mufu_NAME_of the result of the polynomial's value. They take subnormal
+ * numbers for zeros and give none, but tanh: what PTX says of them is made around.
  */
 #ifndef DEVICE_EXEC_NUMBERS_MUFU_H
 #define DEVICE_EXEC_NUMBERS_MUFU_H
@@ -114,7 +114,7 @@ LANE_FN f32 mufu_lg2_of(f32 x, f64 value)
     return (bits & F32_INF) == 0 ? -__builtin_inff() : r;
 }
 
-/* sin of x / (2 pi) turns, cut to a float, and of those the first 25 bits after the point: two for the
+/* sin of x / (2 pi) turns, truncated to a float, and of those the first 25 bits after the point: two for the
  * quadrant, to which first is added, the others complemented in every second one. */
 LANE_FN u32 mufu_turns(f32 x)
 {

@@ -41,7 +41,7 @@ ADDRESS_OP(cvta_to_shared, a - (uintptr_t)w->block->shared)
 ADDRESS_OP(cvta_local, a + local_base(w, l) + frame_if_absent(w, i))
 ADDRESS_OP(cvta_to_local, a - local_base(w, l))
 
-/* --- isspacep ------------------------------------------------------------------------------------------- */
+/* --- isspacep ------------------------------------------------------------------------------------------ */
 
 typedef enum { IN_GLOBAL, IN_SHARED, IN_LOCAL, IN_CONST, IN_PARAM } Window;
 
@@ -85,7 +85,7 @@ ISSPACEP(local, IN_LOCAL)
 ISSPACEP(const, IN_CONST)
 ISSPACEP(param, IN_PARAM)
 
-/* --- the stack ------------------------------------------------------------------------------------------ */
+/* --- the stack ----------------------------------------------------------------------------------------- */
 
 /* alloca takes from the top of a lane's local memory downwards; the group's lanes move together, by the
  * largest. */

@@ -33,7 +33,8 @@ enum { HALF = 16 };
     {0,     s,     2 * s,  3 * s,  4 * s,  5 * s,  6 * s,  7 * s, \
      8 * s, 9 * s, 10 * s, 11 * s, 12 * s, 13 * s, 14 * s, 15 * s}
 #define STEPS_ALL \
-    {STEPS_OF(0), STEPS_OF(1), STEPS_OF(2), STEPS_OF(4), STEPS_OF(8), STEPS_OF(16), STEPS_OF(32), STEPS_OF(64)}
+    {STEPS_OF(0), STEPS_OF(1),  STEPS_OF(2),  STEPS_OF(4), \
+     STEPS_OF(8), STEPS_OF(16), STEPS_OF(32), STEPS_OF(64)}
 static const _Alignas(64) uint64_t steps_u64[8][HALF] = STEPS_ALL;
 static const _Alignas(64) uint32_t steps_u32[8][HALF] = STEPS_ALL;
 
@@ -111,7 +112,7 @@ typedef struct Halves {
 HALVES_FN(uint64_t)
 HALVES_FN(uint32_t)
 
-/* --- where memory is ------------------------------------------------------------------------------------ */
+/* --- where memory is ----------------------------------------------------------------------------------- */
 
 /* An access of one op: what the checks need to know. */
 typedef struct Access {
@@ -185,7 +186,7 @@ LANE_FN bool span_has_halves(const Access *x, const Span *span, const Halves *h)
 SPAN_FN(uint64_t)
 SPAN_FN(uint32_t)
 
-/* --- windows: both halves by permuting the 64 bytes that start at their first lanes ----------------------- */
+/* --- windows: both halves by permuting the 64 bytes that start at their first lanes -------------------- */
 
 /* False, and nothing done, unless all lanes lie in the window of their half and the windows in shared memory.
  * Shapes need not be told apart: same, following and mixed addresses take the same path. */
@@ -201,8 +202,8 @@ LANE_FN bool load_windows(const Warp *w, const uint32_t *a, uint64_t imm, uint32
     if ((low | high) & 3 || (int64_t)(low | high | last | (last - low) | (last - high)) < 0) return false;
     _mm512_store_si512(
         d, _mm512_permutexvar_epi32(_mm512_srli_epi32(x, 2), _mm512_loadu_si512(block->shared + low)));
-    _mm512_store_si512(
-        d + HALF, _mm512_permutexvar_epi32(_mm512_srli_epi32(y, 2), _mm512_loadu_si512(block->shared + high)));
+    _mm512_store_si512(d + HALF, _mm512_permutexvar_epi32(_mm512_srli_epi32(y, 2),
+                                                          _mm512_loadu_si512(block->shared + high)));
     return true;
 }
 #else
@@ -214,7 +215,7 @@ LANE_FN bool load_windows(const Warp *w, const uint32_t *a, uint64_t imm, uint32
 }
 #endif
 
-/* --- gathers: the executing lanes' elements, whose addresses are good already ----------------------------- */
+/* --- gathers: the executing lanes' elements, whose addresses are good already -------------------------- */
 
 #if defined(__AVX2__)
 LANE_FN void gather_32(const uint64_t *a, uint64_t shift, const int32_t *lanes, uint32_t *out)
@@ -229,7 +230,8 @@ LANE_FN void gather_32(const uint64_t *a, uint64_t shift, const int32_t *lanes, 
 LANE_FN void gather_64(const uint64_t *a, uint64_t shift, const int32_t *lanes, uint64_t *out)
 {
     for (int l = 0; l < WARP_LANES; l += 4) {
-        const __m256i mask = _mm256_cvtepi32_epi64(_mm_load_si128((const __m128i *)(const void *)(lanes + l)));
+        const __m256i mask =
+            _mm256_cvtepi32_epi64(_mm_load_si128((const __m128i *)(const void *)(lanes + l)));
         const __m256i r = _mm256_mask_i64gather_epi64(
             _mm256_setzero_si256(), (const long long *)(uintptr_t)shift, VECTOR_256(a + l), mask, 1);
         _mm256_store_si256((__m256i *)(void *)(out + l), r);
@@ -258,7 +260,7 @@ LANE_FN uint8_t *at_local(const Access *x, int l, uint64_t address, uint64_t byt
     return w->local + (uint64_t)l * w->local_stride + address;
 }
 
-/* --- faults, out of the way: a lane whose access has no host address ------------------------------------ */
+/* --- faults, out of the way: a lane whose access has no host address ----------------------------------- */
 
 LANE_FN const Insn *fault_generic(const Access *x, int lane, uint64_t address)
 {

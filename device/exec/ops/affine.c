@@ -11,7 +11,7 @@
 
 #define NOINLINE static __attribute__((noinline))
 
-/* --- results: false where they are not affine ------------------------------------------------------------ */
+/* --- results: false where they are not affine ---------------------------------------------------------- */
 
 LANE_FN bool affine_copy(const Affine *a, Affine *r)
 {
@@ -94,7 +94,10 @@ LANE_FN bool affine_shift_left(const Affine *a, const Affine *b, unsigned bits, 
 WIDEN_FN(s32)
 WIDEN_FN(u32)
 
-#define UNIFORM(x) (a->stride | b->stride ? false : (r->low = UNIFORM_OF(x, low), r->high = UNIFORM_OF(x, high), r->stride = 0, true))
+#define UNIFORM(x) \
+    (a->stride | b->stride \
+         ? false \
+         : (r->low = UNIFORM_OF(x, low), r->high = UNIFORM_OF(x, high), r->stride = 0, true))
 #define UNIFORM_OF(x, at) x((u32)a->at, (u32)b->at)
 #define AND(x, y) ((x) & (y))
 #define OR(x, y) ((x) | (y))
@@ -107,7 +110,7 @@ WIDEN_FN(u32)
 #define MIN_U(x, y) LESSER(u32, x, y)
 #define MAX_U(x, y) GREATER(u32, x, y)
 
-/* --- handlers ------------------------------------------------------------------------------------------------- */
+/* --- handlers ------------------------------------------------------------------------------------------ */
 
 #define STORE_32(d, r) ((d)->low = (u32)(r).low, (d)->high = (u32)(r).high, (d)->stride = (s32)(r).stride)
 #define STORE_64(d, r) ((d)->low = (r).low, (d)->high = (r).high, (d)->stride = (r).stride)
@@ -179,7 +182,7 @@ ON_NUMBERS(max_s32, 32, 32, 32, 0, UNIFORM(MAX_S))
 ON_NUMBERS(min_u32, 32, 32, 32, 0, UNIFORM(MIN_U))
 ON_NUMBERS(max_u32, 32, 32, 32, 0, UNIFORM(MAX_U))
 
-/* --- comparisons ------------------------------------------------------------------------------------------------ */
+/* --- comparisons --------------------------------------------------------------------------------------- */
 
 /* The last lane of a half; false where the half runs over the end of T's range. */
 #define LAST_FN(T) \
@@ -209,7 +212,8 @@ LANE_FN bool last_u64(s64 start, s64 stride, u64 *last)
     LANE_FN bool order_##name(const Affine *a, const Affine *b, u32 *word) \
     { \
         T low, high; \
-        if (b->stride != 0 || !last_##T(a->low, a->stride, &low) || !last_##T(a->high, a->stride, &high)) return false; \
+        if (b->stride != 0 || !last_##T(a->low, a->stride, &low) || !last_##T(a->high, a->stride, &high)) \
+            return false; \
         const bool first = (T)a->low operator (T)b->low, second = (T)a->high operator (T)b->high; \
         *word = (first ? 0xffffu : 0) | (second ? 0xffff0000u : 0); \
         return first == (low operator (T)b->low) && second == (high operator (T)b->high); \
@@ -259,7 +263,7 @@ EQUAL(setp_ne_b32, 32, !=)
 EQUAL(setp_eq_b64, 64, ==)
 EQUAL(setp_ne_b64, 64, !=)
 
-/* --- expansion ------------------------------------------------------------------------------------------ */
+/* --- expansion ----------------------------------------------------------------------------------------- */
 
 #define SPREAD_OP(bits) \
     HANDLER(spread_b##bits, full) { spread_##bits(w, i->a); return i + 1; } \

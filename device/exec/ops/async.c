@@ -40,7 +40,8 @@ LANE_FN bool copy_lane(const Access *x, int l)
     const Reach reach = {.address = to, .bytes = x->size, .unit = x->size, .shared = true, .write = true};
     uint8_t *place = range_reach(x->w, x->i, l, &reach);
     if (place && x->w->block->checker
-        && !(check_reach(x->w, x->i, l, place, x->size, ACCESS_WRITE) && check_copy(x->w, x->i, l, place, x->size)))
+        && !(check_reach(x->w, x->i, l, place, x->size, ACCESS_WRITE)
+             && check_copy(x->w, x->i, l, place, x->size)))
         return false;
     if (place) memcpy(place, element, x->size);
     return place != NULL;

@@ -33,7 +33,10 @@ LANE_FN u32 add_bf16x2(u32 x, u32 b)
 }
 
 #define HALF_ATOMIC(F, name) \
-    LANE_FN u16 name##_##F(u16 x, u16 b) { return (u16)f32_to_##F(name##_f32(F##_to_f32(x), F##_to_f32(b))); } \
+    LANE_FN u16 name##_##F(u16 x, u16 b) \
+    { \
+        return (u16)f32_to_##F(name##_f32(F##_to_f32(x), F##_to_f32(b))); \
+    } \
     LANE_FN u32 name##_##F##x2(u32 x, u32 b) \
     { \
         return name##_##F((u16)x, (u16)b) | (u32)name##_##F((u16)(x >> 16), (u16)(b >> 16)) << 16; \
@@ -85,7 +88,8 @@ HALF_ATOMIC(bf16, max)
 
 LANE_FN uint64_t atomic_address(const Access *x, int l)
 {
-    return x->i->mods & MEM_ADDR32 ? ROW(const uint32_t, x->w, x->i->a)[l] : ROW(const uint64_t, x->w, x->i->a)[l];
+    return x->i->mods & MEM_ADDR32 ? ROW(const uint32_t, x->w, x->i->a)[l]
+                                   : ROW(const uint64_t, x->w, x->i->a)[l];
 }
 
 LANE_FN uint8_t *atomic_place(const Access *x, int l)
@@ -182,7 +186,7 @@ static uint32_t atomic_fuel(unsigned op)
     HANDLER(atom_##name, part) { return atom_##name(w, i); }
 ATOMICS(ATOMIC_FN)
 
-/* --- 128 bits: rows of low halves and of high halves ---------------------------------------------------- */
+/* --- 128 bits: rows of low halves and of high halves --------------------------------------------------- */
 
 __extension__ typedef unsigned __int128 u128;
 

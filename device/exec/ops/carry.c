@@ -1,8 +1,8 @@
 /* Extended-precision arithmetic: ops that read and write the carry of each lane, Warp.carry.
  *
- * Each is a sum x + y + carry in, of two rows or of half a product and a row; the .cc ones keep the carry out. There
- * is one carry for all of them: a difference is the sum x + ~y + carry in, as the hardware has it, so that its carry
- * is "no borrow", and sub.cc starts with one.
+ * Each is a sum x + y + carry in, of two rows or of half a product and a row; the .cc ones keep the carry
+ * out. There is one carry for all of them: a difference is the sum x + ~y + carry in, as the hardware has
+ * it, so that its carry is "no borrow", and sub.cc starts with one.
  */
 #include "exec/ops/lanes.h"
 
@@ -12,8 +12,8 @@ __extension__ typedef unsigned __int128 u128;
 /* CARRY_ONE: a carry comes in whatever the last one was. */
 enum { CARRY_IN = 1, CARRY_OUT = 2, CARRY_ONE = 4 };
 
-/* The row part of an op: d = result for the executing lanes, carry likewise. A carry comes out of a sum that is below
- * an operand, or equal to it with a carry in. */
+/* The row part of an op: d = result for the executing lanes, carry likewise. A carry comes out of a sum that
+ * is below an operand, or equal to it with a carry in. */
 #define CARRY_LOOP(T, flow, X, Y) \
     { \
         T *d = ROW(T, w, i->d); \

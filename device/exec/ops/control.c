@@ -96,7 +96,8 @@ BOTH(ret, return return_some(w, i);)
 BOTH(exit, return exit_some(w, i);)
 
 BOTH(trap, return exec_fault(w, i, __builtin_ctz(w->mask), CUDA_ERROR_LAUNCH_FAILED, "trap");)
-BOTH(brkpt, return exec_fault(w, i, __builtin_ctz(w->mask), CUDA_ERROR_LAUNCH_FAILED, "brkpt, and no debugger is attached");)
+BOTH(brkpt, return exec_fault(w, i, __builtin_ctz(w->mask), CUDA_ERROR_LAUNCH_FAILED,
+                              "brkpt, and no debugger is attached");)
 
 BOTH(nanosleep, return sleep_enter(w, i);)
 
@@ -133,7 +134,8 @@ static const Insn *release(Warp *w, const Insn *i)
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
         if (address[l] && !(heap && device_heap_free(heap, address[l])))
-            return exec_fault(w, i, l, CUDA_ERROR_LAUNCH_FAILED, "free of 0x%llx, which malloc did not return or which is free already",
+            return exec_fault(w, i, l, CUDA_ERROR_LAUNCH_FAILED,
+                              "free of 0x%llx, which malloc did not return or which is free already",
                               (unsigned long long)address[l]);
     }
     return i + 1;

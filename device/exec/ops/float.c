@@ -88,12 +88,22 @@ FLUSHED(fma_ftz_f32, i->c, fma_of(a, b, c), fma_scaled(a, b, c))
     HANDLER(fma_ftz_f32, form) \
     { \
         f32 *d = ROW(f32, w, i->d); \
-        const f32 *a_ = ROW(const f32, w, i->a), *b_ = ROW(const f32, w, i->b), *c_ = ROW(const f32, w, i->c); \
+        const f32 *a_ = ROW(const f32, w, i->a), *b_ = ROW(const f32, w, i->b), \
+                  *c_ = ROW(const f32, w, i->c); \
         _Alignas(64) f32 r[WARP_LANES], a[WARP_LANES], b[WARP_LANES], c[WARP_LANES]; \
         b32 edge = 0; \
-        LANES_LOOP { a[l] = flush(a_[l]); b[l] = flush(b_[l]); c[l] = flush(c_[l]); } \
+        LANES_LOOP \
+        { \
+            a[l] = flush(a_[l]); \
+            b[l] = flush(b_[l]); \
+            c[l] = flush(c_[l]); \
+        } \
         fma_row(r, a, b, c); \
-        LANES_LOOP { r[l] = flush(canonical(r[l])); edge |= LEAST_NORMAL(r[l]); } \
+        LANES_LOOP \
+        { \
+            r[l] = flush(canonical(r[l])); \
+            edge |= LEAST_NORMAL(r[l]); \
+        } \
         if (edge) LANES_LOOP r[l] = flush_tiny(r[l], fma_scaled(a[l], b[l], c[l])); \
         LANES_LOOP LANE_STORE_##form(f32, r[l]); \
         return i + 1; \

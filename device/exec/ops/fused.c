@@ -33,18 +33,20 @@ typedef __m256 Lanes;
 #if HAVE_LANES
 enum { PARTS = HALF / LANES_EACH }; /* vectors of a half */
 
-/* A sum of products, both halves at a time: at x the lanes' values lie side by side, at y too (dense) or
+/* A sum of products, both halves at a time: the lanes' values at x are consecutive, at y too (dense) or
  * there is one. The offsets are those of the instructions at i and j. */
 #define DOT_STEPS(SECOND, step) \
     for (; count; count--, i += 3, j += 3) { \
         const int64_t in_x = i->imm, in_y = j->imm; \
         for (int p = 0; p < PARTS; p++) { \
-            low[p] = LANES_FMA(LANES_LOAD(x->low + in_x + 32 * p), SECOND(y->low + in_y + (step) * p), low[p]); \
-            high[p] = LANES_FMA(LANES_LOAD(x->high + in_x + 32 * p), SECOND(y->high + in_y + (step) * p), high[p]); \
+            low[p] = \
+                LANES_FMA(LANES_LOAD(x->low + in_x + 32 * p), SECOND(y->low + in_y + (step) * p), low[p]); \
+            high[p] = LANES_FMA(LANES_LOAD(x->high + in_x + 32 * p), SECOND(y->high + in_y + (step) * p), \
+                                high[p]); \
         } \
     }
-LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, const float *c,
-                 float *d)
+LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y,
+                 const float *c, float *d)
 {
     Lanes low[PARTS], high[PARTS];
     for (int p = 0; p < PARTS; p++) {
@@ -98,8 +100,8 @@ LANE_FN void dot_step(float *r, const Places *x, int64_t in_x, const Places *y, 
 /* Only in every second step the sums' sizes are looked at. A tiny sum that is not exact in double has a
  * product with bits far below its own, of at most 1/32 of its size: the sum before was as tiny. So one of any
  * two steps shows it, and where it is the first one, the second is in doubt as well. */
-LANE_FN void dot_steps(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, bool dense,
-                       const float *c, float *d)
+LANE_FN void dot_steps(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y,
+                       bool dense, const float *c, float *d)
 {
     _Alignas(64) float first[WARP_LANES], second[WARP_LANES];
     Doubt doubt;
@@ -113,8 +115,8 @@ LANE_FN void dot_steps(const Insn *i, const Insn *j, uint32_t count, const Place
     memcpy(d, count ? first : second, sizeof first);
 }
 
-LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y, const float *c,
-                 float *d)
+LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, const Places *y,
+                 const float *c, float *d)
 {
     if (y->dense) dot_steps(i, j, count, x, y, true, c, d);
     else dot_steps(i, j, count, x, y, false, c, d);
@@ -150,7 +152,7 @@ HANDLER(fused_dot_shared_f32, full) { (void)w; return i + 1; }
 #endif
 HANDLER(fused_dot_shared_f32, part) { (void)w; return i + 1; }
 
-/* --- an address computed for one access --------------------------------------------------------------------- */
+/* --- an address computed for one access ---------------------------------------------------------------- */
 
 LANE_FN Places places_of_sum(const Warp *w, const Insn *i, uint32_t size, bool write)
 {

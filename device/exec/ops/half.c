@@ -41,7 +41,7 @@ HALF_2(max_nan_xorsign_abs, nan_wins(a, b, xor_sign(a, b, max_f32(fabs_f32(a), f
 HALF_1(relu, a > 0 ? a : a != a ? a : 0.0f)
 HALF_1(sat, saturate(a))
 
-/* The unit cuts its results off, to a subnormal number too. */
+/* The special function unit truncates its results, subnormal ones too. */
 LANE_FN b32 cut_f16(f32 x)
 {
     b32 exponent = f32_bits(x) >> 23 & 0xff;

@@ -1,4 +1,5 @@
-/* f32x2: two floats in 64 bits, each computed as f32 is. Rounding to nearest even; the rest is in exec/ops/round.c. */
+/* f32x2: two floats in 64 bits, each computed as f32 is. Rounding to nearest even; the rest is in
+ * exec/ops/round.c. */
 #include "exec/numbers/float.h"
 
 LANE_FN f32 low_of(b64 x) { return f32_from((b32)x); }
@@ -23,7 +24,8 @@ LANE_FN f32 fma_ftz_of(f32 x, f32 y, f32 z)
     return flush_tiny(flush(fma_of(a, b, c)), fma_f32(a * 0x1p60f, b, c * 0x1p60f));
 }
 
-#define PAIR_2(name) BINARY(name##_f32x2, b64, pair_of(name##_of(low_of(a), low_of(b)), name##_of(high_of(a), high_of(b))))
+#define PAIR_2(name) \
+    BINARY(name##_f32x2, b64, pair_of(name##_of(low_of(a), low_of(b)), name##_of(high_of(a), high_of(b))))
 #define PAIR_3(name) \
     TERNARY(name##_f32x2, b64, pair_of(name##_of(low_of(a), low_of(b), low_of(c)), \
                                        name##_of(high_of(a), high_of(b), high_of(c))))

@@ -15,8 +15,8 @@ typedef struct Places {
 
 /* With the offset least added; with every other one up to most they are in the range as well. shift makes
  * host addresses of those in the range. */
-LANE_FN Places find_places(const Affine *a, int64_t least, int64_t most, uint32_t size, const RangeEntry *range,
-                           uint64_t shift)
+LANE_FN Places find_places(const Affine *a, int64_t least, int64_t most, uint32_t size,
+                           const RangeEntry *range, uint64_t shift)
 {
     const uint64_t low = (uint64_t)a->low + (uint64_t)least - range->base;
     const uint64_t high = (uint64_t)a->high + (uint64_t)least - range->base;

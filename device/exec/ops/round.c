@@ -54,8 +54,8 @@ ROUNDED(cvt_round_f64_s64, cvt_f64_s64)
 ROUNDED(cvt_round_f64_u64, cvt_f64_u64)
 ROUNDED(cvt_round_f32_f64, cvt_f32_f64)
 
-/* Without the instruction fma_f32 is built on rounding to nearest. In other modes a sum of doubles serves: the
- * product is exact, and rounding twice in one direction is rounding once. */
+/* Without the instruction fma_f32 is built on rounding to nearest. In other modes a sum of doubles serves:
+ * the product is exact, and rounding twice in one direction is rounding once. */
 #if HAVE_FMA
 #define FMA_DIRECTED(a, b, c) __builtin_fmaf(a, b, c)
 #else
@@ -86,8 +86,8 @@ static const Insn *fma_directed_pairs(OpFn to_nearest, Warp *w, const Insn *i)
     LANES_LOOP
     {
         const f32 low = FMA_DIRECTED(f32_from((b32)a[l]), f32_from((b32)b[l]), f32_from((b32)c[l]));
-        const f32 high =
-            FMA_DIRECTED(f32_from((b32)(a[l] >> 32)), f32_from((b32)(b[l] >> 32)), f32_from((b32)(c[l] >> 32)));
+        const f32 high = FMA_DIRECTED(f32_from((b32)(a[l] >> 32)), f32_from((b32)(b[l] >> 32)),
+                                      f32_from((b32)(c[l] >> 32)));
         const b64 both = f32_bits(canonical(low)) | (b64)f32_bits(canonical(high)) << 32;
         d[l] = LANE_BLEND(b64, w->lanes[l], both, d[l]);
     }

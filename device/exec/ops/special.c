@@ -95,8 +95,8 @@ LANE_FN f32 quotient_sum_flushed(f32 a, f32 b, f32 c, f32 scale, f64 value)
     return flush_tiny(canonical(fma_f32(scaled, r, sum)), fma_f32(scaled * 0x1p60f, r, sum * 0x1p60f));
 }
 #define QUOTIENT(name, scale, flushed) \
-    MUFU_2(div_##name, f32, rcp, mufu_rcp_place(b * (scale)), quotient##flushed(a, b, scale, value)) \
-    MUFU_3(div_add_##name, f32, rcp, mufu_rcp_place(b * (scale)), quotient_sum##flushed(a, b, c, scale, value))
+    MUFU_2(div_##name, f32, rcp, mufu_rcp_place(b *(scale)), quotient##flushed(a, b, scale, value)) \
+    MUFU_3(div_add_##name, f32, rcp, mufu_rcp_place(b *(scale)), quotient_sum##flushed(a, b, c, scale, value))
 QUOTIENT(approx_f32, div_scale(b), )
 QUOTIENT(approx_ftz_f32, 1.0f, _flushed)
 QUOTIENT(full_f32, div_scale(b) * full_scale(b), )
@@ -131,8 +131,8 @@ LANE_FN f64 rsqrt_of(b32 x, f64 value)
 }
 MUFU_1(rsqrt_approx_ftz_f64, f64, rsqrt, rsqrt_place(high_word(a)), rsqrt_of(high_word(a), value))
 
-/* In full, one step of third order from the approximate one. A subnormal argument is scaled, and the root scaled
- * back; so is one that is far from one where products are split (fma.h). */
+/* In full, one step of third order from the approximate one. A subnormal argument is scaled, and the root
+ * scaled back; so is one that is far from one where products are split (fma.h). */
 LANE_FN f64 root_scale(f64 x)
 {
     const f64 size = __builtin_fabs(x);

@@ -35,16 +35,18 @@ static bool find(TexelAccess *a, int lane, bool surface)
     if (a->known && handle == a->handle) return true;
     a->known = false;
     if (!handle) {
-        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "the kernel uses a %s that is bound to nothing", kind);
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
+                   "the kernel uses a %s that is bound to nothing", kind);
         return false;
     }
     if (!launch->find_texture || !launch->find_texture(handle, surface, &a->texture)) {
-        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "0x%llx is not a live %s object", (unsigned long long)handle, kind);
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "0x%llx is not a live %s object",
+                   (unsigned long long)handle, kind);
         return false;
     }
     if (!memory_map_find(launch->memory, a->texture.storage, &range) || range.id != a->texture.range) {
-        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "the memory of the %s object 0x%llx was freed", kind,
-                   (unsigned long long)handle);
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
+                   "the memory of the %s object 0x%llx was freed", kind, (unsigned long long)handle);
         return false;
     }
     a->handle = handle;
@@ -63,8 +65,9 @@ static bool find_shaped(TexelAccess *a, int lane, bool surface)
         return false;
     }
     if (texture_accepts(&a->texture, shape)) return true;
-    exec_fault(a->w, a->i, lane, CUDA_ERROR_LAUNCH_FAILED, "the instruction is for %s, the %s object 0x%llx is %s",
-               texture_shape_name(shape), surface ? "surface" : "texture", (unsigned long long)a->handle,
+    exec_fault(a->w, a->i, lane, CUDA_ERROR_LAUNCH_FAILED,
+               "the instruction is for %s, the %s object 0x%llx is %s", texture_shape_name(shape),
+               surface ? "surface" : "texture", (unsigned long long)a->handle,
                texture_shape_name((TextureShape)a->texture.shape));
     return false;
 }
@@ -129,8 +132,9 @@ static bool place(TexelAccess *a, int lane, uint32_t bytes, bool scaled, Surface
         return false;
     }
     if (!scaled && at[a->texture.shape >= TEXTURE_A1D] % bytes) {
-        exec_fault(a->w, a->i, lane, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned access of %u bytes at byte %d of a row of a surface",
-                   bytes, (int)at[a->texture.shape >= TEXTURE_A1D]);
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_MISALIGNED_ADDRESS,
+                   "misaligned access of %u bytes at byte %d of a row of a surface", bytes,
+                   (int)at[a->texture.shape >= TEXTURE_A1D]);
         return false;
     }
     return true;
@@ -221,7 +225,8 @@ static void reduce_32(u32 *p, SurfaceReduction what, u32 b, bool is_signed)
 {
     u32 x = __atomic_load_n(p, __ATOMIC_RELAXED), next;
     do {
-        next = is_signed ? (u32)reduced(what, (u64)(s32)x, (u64)(s32)b, true) : (u32)reduced(what, x, b, false);
+        next =
+            is_signed ? (u32)reduced(what, (u64)(s32)x, (u64)(s32)b, true) : (u32)reduced(what, x, b, false);
     } while (!__atomic_compare_exchange_n(p, &x, next, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 }
 
@@ -233,7 +238,7 @@ static void reduce_64(u64 *p, SurfaceReduction what, u64 b, bool is_signed)
     }
 }
 
-/* sured.p is for surfaces whose elements are as wide as the operand, of whole numbers of 32 bits. */
+/* sured.p is for surfaces whose elements are as wide as the operand, of 32-bit integers. */
 static bool fits_reduction(const TexelAccess *a, int lane, uint32_t bytes)
 {
     const Texture *t = &a->texture;

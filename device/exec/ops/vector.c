@@ -15,7 +15,8 @@ typedef struct Chunk {
 
 static uint64_t address_of(const Access *x, int l)
 {
-    return x->i->mods & MEM_ADDR32 ? ROW(const uint32_t, x->w, x->i->a)[l] : ROW(const uint64_t, x->w, x->i->a)[l];
+    return x->i->mods & MEM_ADDR32 ? ROW(const uint32_t, x->w, x->i->a)[l]
+                                   : ROW(const uint64_t, x->w, x->i->a)[l];
 }
 
 /* Lanes of constant size are moved without a call. */
@@ -41,7 +42,8 @@ static Shape shape_of(const Access *x)
     Halves h;
     bool found;
     if (x->w->mask != FULL_MASK) return SCATTERED;
-    found = x->i->mods & MEM_ADDR32 ? halves_uint32_t(narrow, 0, x->size, &h) : halves_uint64_t(wide, 0, x->size, &h);
+    found = x->i->mods & MEM_ADDR32 ? halves_uint32_t(narrow, 0, x->size, &h)
+                                    : halves_uint64_t(wide, 0, x->size, &h);
     if (!found) return SCATTERED;
     if (h.dense) return h.high == h.low + h.bytes ? DENSE : SCATTERED;
     return h.high == h.low ? UNIFORM : SCATTERED;
@@ -58,14 +60,16 @@ static bool is_aligned(const Access *x, uint64_t address, bool local)
     return (address & (x->size - 1)) == 0;
 }
 
-/* fetch: the bytes of all lanes, x.size apart; store: writes the stage. NULL and false after a fault. Where not all
- * of a vector is there, what somebody reads may be. */
+/* fetch: the bytes of all lanes, x.size apart; store: writes the stage. NULL and false after a fault. Where
+ * not all of a vector is there, what somebody reads may be. */
 #define MOVE_FNS(space, local, shape) \
     static bool fetch_part_##space(Chunk *c, int l) \
     { \
         Access x = c->x; \
-        const VectorPart part = x.i->mods & MEM_COUNT ? vector_part(x.w->current->function, x.i) : (VectorPart){0, 1}; \
-        const uint32_t each = x.size / (x.i->mods & MEM_COUNT ? x.i->mods & MEM_COUNT : 1), skip = part.first * each; \
+        const VectorPart part = \
+            x.i->mods & MEM_COUNT ? vector_part(x.w->current->function, x.i) : (VectorPart){0, 1}; \
+        const uint32_t each = x.size / (x.i->mods & MEM_COUNT ? x.i->mods & MEM_COUNT : 1), \
+                       skip = part.first * each; \
         if (!is_aligned(&x, address_of(&x, l), local)) return false; \
         if (!part.count) return true; \
         x.size = each; \
@@ -136,7 +140,7 @@ static uint8_t *element_row(Warp *w, const Insn *i, uint32_t e, uint32_t part)
     return ref == REF_ABSENT ? NULL : (uint8_t *)ref_rows(w, ref) + part * 8 * WARP_LANES;
 }
 
-/* --- elements to rows and back -------------------------------------------------------------------------- */
+/* --- elements to rows and back ------------------------------------------------------------------------- */
 
 #define SPREAD_ELEMENT(M, R, stride) \
     LANES_LOOP { \
@@ -178,8 +182,8 @@ static bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
 }
 
 /* All elements in one loop, which becomes a transpose in registers: for all lanes, and elements that lie in
- * memory as they do in rows. False, and nothing was done, where it does not fit. Loads fetch what the next warp
- * will most likely ask for. */
+ * memory as they do in rows. False, and nothing was done, where it does not fit. Loads fetch what the next
+ * warp will most likely ask for. */
 #define GROUP_FNS(T, kind) \
     static bool spread_group_##kind(Warp *w, const Insn *i, uint32_t count, const uint8_t *bytes) \
     { \
@@ -302,7 +306,7 @@ STORE_VECTORS(u32, u32, b32_32, b32_32)
 STORE_VECTORS(u32, u64, b32_64, none)
 STORE_VECTORS(u64, u64, b64_64, b64_64)
 
-/* --- 128 bits ------------------------------------------------------------------------------------------- */
+/* --- 128 bits ------------------------------------------------------------------------------------------ */
 
 /* One half of a 128-bit element. */
 static void spread_half(const Warp *w, uint8_t *row, const uint8_t *bytes, uint32_t stride)
@@ -323,7 +327,8 @@ static const Insn *spread_wide(Chunk *c, const uint8_t *bytes, uint32_t count)
 static void collect_wide(const Chunk *c, uint32_t count, uint8_t *bytes)
 {
     for (uint32_t h = 0; h < 2 * count; h++)
-        collect_b64_64((const u64 *)(const void *)element_row(c->x.w, c->x.i, h / 2, h % 2), bytes + 8 * h, c->x.size);
+        collect_b64_64((const u64 *)(const void *)element_row(c->x.w, c->x.i, h / 2, h % 2), bytes + 8 * h,
+                       c->x.size);
 }
 
 static const Insn *spread_one(Chunk *c, const uint8_t *bytes)

@@ -29,7 +29,7 @@ LANE_FN const Insn *go_on(Warp *w, const Insn *i, Ref member_ref)
 
 BOTH(bar_warp_sync, return all_here(w, i->a) ? go_on(w, i, i->a) : collective_enter(w, i, i->a);)
 
-/* --- shfl ----------------------------------------------------------------------------------------------- */
+/* --- shfl ---------------------------------------------------------------------------------------------- */
 
 /* d and e of all executing lanes; lanes that do not execute have no value to give. */
 LANE_FN const Insn *shuffle_here(Warp *w, const Insn *i, unsigned op)
@@ -61,7 +61,7 @@ BOTH(shfl_down, return shuffle(w, i, OP_shfl_down);)
 BOTH(shfl_bfly, return shuffle(w, i, OP_shfl_bfly);)
 BOTH(shfl_idx, return shuffle(w, i, OP_shfl_idx);)
 
-/* --- vote ----------------------------------------------------------------------------------------------- */
+/* --- vote ---------------------------------------------------------------------------------------------- */
 
 /* value: an expression in votes, the word of the executing lanes' predicates */
 #define VOTE(name, value) \
@@ -89,7 +89,7 @@ LANE_FN const Insn *ballot(Warp *w, const Insn *i)
 
 BOTH(vote_ballot, return ballot(w, i);)
 
-/* --- the rest, always in the general form --------------------------------------------------------------------------------- */
+/* --- the rest, always in the general form -------------------------------------------------------------- */
 
 static const Insn *general(Warp *w, const Insn *i)
 {

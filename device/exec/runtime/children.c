@@ -176,8 +176,8 @@ int children_launch(Children *children, const GridLaunch *parent, uint64_t buffe
     return 0;
 }
 
-int children_transfer(Children *children, const GridLaunch *parent, const Transfer *transfer, ChildOrder order,
-                      uint64_t queue)
+int children_transfer(Children *children, const GridLaunch *parent, const Transfer *transfer,
+                      ChildOrder order, uint64_t queue)
 {
     int error;
     Child *child = child_new(children, parent->runtime, sizeof *transfer, &error);

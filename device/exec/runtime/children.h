@@ -76,8 +76,8 @@ uint64_t children_reserve(Children *children, const GridLaunch *parent, uint64_t
 /* Launches what was opened with that buffer, or the call with the buffer that was reserved. */
 int children_launch(Children *children, const GridLaunch *parent, uint64_t buffer, const ChildCall *call,
                     ChildOrder order, uint64_t queue);
-int children_transfer(Children *children, const GridLaunch *parent, const Transfer *transfer, ChildOrder order,
-                      uint64_t queue);
+int children_transfer(Children *children, const GridLaunch *parent, const Transfer *transfer,
+                      ChildOrder order, uint64_t queue);
 /* What is launched from now on comes after what was launched so far. */
 void children_wait(Children *children);
 /* Drops what was not launched, once the blocks are done. */

@@ -39,8 +39,8 @@ static const char texts[] =
 #undef RUNTIME_TEXT
     "unrecognized error code";
 
-static uint64_t find(struct MemoryMap *memory, const char *strings, size_t size, const int *codes, size_t count,
-                     int error)
+static uint64_t find(struct MemoryMap *memory, const char *strings, size_t size, const int *codes,
+                     size_t count, int error)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     MemoryRequest request = {.size = size, .align = 1, .kind = MEMORY_REGISTERED, .read_only = true};

@@ -56,7 +56,7 @@ __attribute__((format(printf, 2, 3))) static void text_print(Text *text, const c
     text->count += (size_t)count;
 }
 
-/* --- reading device memory ------------------------------------------------------------------------------ */
+/* --- reading device memory ----------------------------------------------------------------------------- */
 
 typedef struct Reader {
     Warp *warp;
@@ -94,7 +94,7 @@ static char *read_string(Reader *r, uint64_t address)
     return NULL;
 }
 
-/* --- one conversion ------------------------------------------------------------------------------------- */
+/* --- one conversion ------------------------------------------------------------------------------------ */
 
 typedef struct Conversion {
     char flags[8];
@@ -249,7 +249,7 @@ static void print_lane(Text *text, const char *format, Arguments *arguments)
     }
 }
 
-/* --- the two functions ---------------------------------------------------------------------------------- */
+/* --- the two functions --------------------------------------------------------------------------------- */
 
 static void hand_out(const Grid *grid, const Text *text)
 {
@@ -261,7 +261,8 @@ static void hand_out(const Grid *grid, const Text *text)
 
 const Insn *print_formatted(Warp *warp, const Insn *insn)
 {
-    const uint64_t *formats = ROW(const uint64_t, warp, insn->a), *buffers = ROW(const uint64_t, warp, insn->b);
+    const uint64_t *formats = ROW(const uint64_t, warp, insn->a),
+                   *buffers = ROW(const uint64_t, warp, insn->b);
     uint32_t *result = insn->d == REF_ABSENT ? NULL : ROW(uint32_t, warp, insn->d);
     uint32_t counts[WARP_LANES] = {0};
     Reader reader = {.warp = warp, .insn = insn};

@@ -38,8 +38,8 @@ uint64_t runtime_DeviceGetLimit(RuntimeCall *c)
     return ask(c, &question, c->values[0], sizeof(uint64_t));
 }
 
-/* The members of cudaFuncAttributes that every version has, by the driver's number of the attribute. What came
- * later is left as it is: its place may be beyond the program's structure. */
+/* The members of cudaFuncAttributes that every version has, by the driver's number of the attribute. What
+ * came later is left as it is: its place may be beyond the program's structure. */
 uint64_t runtime_FuncGetAttributes(RuntimeCall *c)
 {
     enum { SHARED = 1, CONSTANT = 2, LOCAL = 3, LARGE_MEMBERS = 3 };

@@ -41,7 +41,7 @@ uint64_t runtime_store(RuntimeCall *c, uint64_t address, uint64_t value, uint32_
     return 0;
 }
 
-/* --- streams and events --------------------------------------------------------------------------------- */
+/* --- streams and events -------------------------------------------------------------------------------- */
 
 static bool is_handle(const RuntimeCall *c, uint64_t handle)
 {
@@ -104,7 +104,7 @@ uint64_t runtime_EventRecordWithFlags(RuntimeCall *c)
     return (uint32_t)c->values[2] ? RUNTIME_INVALID_VALUE : runtime_EventRecord(c);
 }
 
-/* --- launches ------------------------------------------------------------------------------------------- */
+/* --- launches ------------------------------------------------------------------------------------------ */
 
 /* A grid, a block and the shared memory, from that argument on. */
 static ChildShape shape_of(const uint64_t *values)
@@ -152,7 +152,7 @@ uint64_t runtime_LaunchDevice(RuntimeCall *c)
     return launch(c, c->values[1], &call, c->values[9]);
 }
 
-/* --- errors --------------------------------------------------------------------------------------------- */
+/* --- errors -------------------------------------------------------------------------------------------- */
 
 uint64_t runtime_PeekAtLastError(RuntimeCall *c)
 {
@@ -166,7 +166,7 @@ uint64_t runtime_GetLastError(RuntimeCall *c)
     return error;
 }
 
-/* --- the device's heap ---------------------------------------------------------------------------------- */
+/* --- the device's heap --------------------------------------------------------------------------------- */
 
 uint64_t runtime_Malloc(RuntimeCall *c)
 {
@@ -183,7 +183,7 @@ uint64_t runtime_Free(RuntimeCall *c)
     return !address || (heap && device_heap_free(heap, address)) ? 0 : RUNTIME_INVALID_VALUE;
 }
 
-/* --- from the instruction to the function --------------------------------------------------------------- */
+/* --- from the instruction to the function -------------------------------------------------------------- */
 
 static const struct {
     uint64_t (*call)(RuntimeCall *c);
@@ -202,8 +202,9 @@ static void read_values(RuntimeCall *c, const Ref *refs, const char *arguments)
     uint32_t count = 0;
     for (const char *type = arguments; *type; type++)
         for (uint32_t k = 0; k < runtime_members(*type); k++, refs++)
-            c->values[count++] = runtime_member_size(*type) == 8 ? ROW(const uint64_t, c->warp, *refs)[c->lane]
-                                                                 : ROW(const uint32_t, c->warp, *refs)[c->lane];
+            c->values[count++] = runtime_member_size(*type) == 8
+                                     ? ROW(const uint64_t, c->warp, *refs)[c->lane]
+                                     : ROW(const uint32_t, c->warp, *refs)[c->lane];
 }
 
 static bool reads_or_clears_errors(RuntimeFunction f)

@@ -24,8 +24,8 @@ bool transfer_is_sound(const Transfer *transfer)
            && (transfer->fill || span_of(transfer, &transfer->from, &span));
 }
 
-static bool may_touch(const Transfer *transfer, const TransferSide *side, const GridLaunch *launch, bool write,
-                      ExecFault *fault)
+static bool may_touch(const Transfer *transfer, const TransferSide *side, const GridLaunch *launch,
+                      bool write, ExecFault *fault)
 {
     MemoryRange range;
     uint64_t span = 0;

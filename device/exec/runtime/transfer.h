@@ -9,8 +9,8 @@ typedef struct TransferSide {
 } TransferSide;
 
 typedef struct Transfer {
-    const char *name, *kernel;  /* which function was called by which kernel */
-    TransferSide to, from;      /* a fill has no `from` */
+    const char *name, *kernel; /* which function was called by which kernel */
+    TransferSide to, from; /* a fill has no `from` */
     bool fill;
     uint8_t value;
     uint64_t width, height, depth; /* in bytes, rows and layers; at least 1 each */

@@ -1,5 +1,5 @@
 /* Numbers of texels. Integers read as fractions are blended as 16-bit fractions in integers, floats are
- * summed in double and rounded once, halves away from zero; results of half textures are halves. */
+ * summed in double and rounded once, ties away from zero; results of f16 textures are f16. */
 #include "exec/texture/texel.h"
 
 #include <limits.h>
@@ -65,7 +65,7 @@ static int32_t full_scale(unsigned format)
     return format == TEXTURE_U8 ? 255 : format == TEXTURE_S8 ? 127 : format == TEXTURE_U16 ? 65535 : 32767;
 }
 
-/* A colour of the border as the format holds it: fractions to nearest, halves cut off, integers the low
+/* A colour of the border as the format holds it: fractions to nearest, f16 truncated, integers the low
  * bits. */
 static uint32_t border_channel(const Texture *t, float value)
 {
@@ -135,7 +135,7 @@ void texel_result(const Texture *t, Texel texel, uint32_t out[4])
     }
 }
 
-/* To the nearest number with that many bits and an exponent of at least that, halves away from zero. */
+/* To the nearest number with that many bits and an exponent of at least that, ties away from zero. */
 static double round_away(double x, int bits, int least)
 {
     int exponent;
@@ -168,7 +168,7 @@ typedef struct SliceSum {
     int exponent;
 } SliceSum;
 
-/* They are brought to a common exponent first and cut off at that many bits. */
+/* They are aligned to a common exponent first and truncated to that many bits. */
 static SliceSum slice_sum(const Texel *texels, const unsigned *weights, unsigned used, unsigned channel,
                           int bits)
 {
@@ -208,8 +208,8 @@ static float blend_floats(const Texture *t, const Texel texels[8], const unsigne
 /* A sum of signed bytes as a 16-bit fraction: times 32767 / 32512, the low bits of the product left out. */
 static int64_t widened(int64_t sum) { return sum + (((sum >> 4) * 257 + 1024) >> 11); }
 
-/* The sum is rounded to 16 bits, whatever the format, halves up. The least integers count for a bit less than -1
- * in it; only the sum is cut off there. */
+/* The sum is rounded to 16 bits, whatever the format, ties up. The least integers count for a bit less
+ * than -1 in it; only the sum is clamped there. */
 static float blend_fractions(const Texture *t, const Texel texels[8], const unsigned weights[8],
                              unsigned channel)
 {

@@ -42,7 +42,7 @@ static int64_t fixed_coordinate(float x, float limit)
 
 static bool is_infinite(float x) { return x - x != 0; }
 
-/* A normalized coordinate is cut off to 21 bits of fraction, to more for axes of more than 2^14 texels. */
+/* A normalized coordinate is truncated to 21 bits of fraction, to more for axes of more than 2^14 texels. */
 static int64_t cut(const Texture *t, int axis, int64_t at)
 {
     int bits = t->size[axis] <= 16384 ? 21 : 39 - __builtin_clz(t->size[axis] - 1);
@@ -98,7 +98,7 @@ static Axis axis_nearest(const Texture *t, int axis, float x)
     return (Axis){{texel, texel}, 0};
 }
 
-/* A coordinate given as a whole number: outside is zero, whatever the address mode. */
+/* An integer coordinate: outside is zero, whatever the address mode. */
 static Axis axis_whole(const Texture *t, int axis, int32_t x)
 {
     int64_t texel = x < 0 || (uint32_t)x >= t->size[axis] ? OUTSIDE : x;
@@ -200,11 +200,12 @@ static Texel texel_at(const Texture *t, const Footprint *f, unsigned corner)
     int64_t x = f->axis[0].texel[corner & 1], y = f->axis[1].texel[corner >> 1 & 1],
             z = f->axis[2].texel[corner >> 2];
     if (x == OUTSIDE || y == OUTSIDE || z == OUTSIDE) return f->whole ? (Texel){{0}} : texel_border(t);
-    return texel_read(t, t->storage + (uint64_t)z * t->slice + (uint64_t)y * t->row + (uint64_t)x * t->element);
+    return texel_read(t,
+                      t->storage + (uint64_t)z * t->slice + (uint64_t)y * t->row + (uint64_t)x * t->element);
 }
 
 /* The weights of the eight corners, in 256ths. A weight is split by the third axis, then by the first, then
- * by the second; each time the second side is rounded to nearest, halves up, but on the second axis the sum
+ * by the second; each time the second side is rounded to nearest, ties up, but on the second axis the sum
  * of both columns is kept. */
 static void corner_weights(const Footprint *f, unsigned weights[8])
 {
@@ -259,7 +260,8 @@ SurfacePlace surface_place(const Texture *s, const uint32_t coordinates[4], uint
     bool layered = s->shape == TEXTURE_A1D || s->shape == TEXTURE_A2D || has_faces(s->shape);
     const uint32_t *at = coordinates + layered;
     unsigned count = axis_count(s->shape);
-    int64_t position[3] = {0}, unit = scaled ? s->element : 1, last = (int64_t)s->size[0] * s->element - bytes;
+    int64_t position[3] = {0}, unit = scaled ? s->element : 1,
+            last = (int64_t)s->size[0] * s->element - bytes;
     for (unsigned k = 0; k < count; k++) position[k] = (int32_t)at[k];
     if (layered) position[2] = (int32_t)coordinates[0];
     position[0] *= unit;

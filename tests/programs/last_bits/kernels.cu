@@ -1,4 +1,5 @@
-// Kernels whose results depend on every rounding: what a compiler makes one fma of, quotients, roots, functions.
+// Kernels whose results depend on every rounding: what a compiler makes one fma of, quotients, roots,
+// functions.
 #include <cuda_fp16.h>
 
 #define KERNEL(name) extern "C" __global__ void name(const float *x, float *o, int n)

@@ -116,7 +116,8 @@ STRICT = [
         "ptxas takes a vector in places where one value belongs",
     ),
     (
-        r"^clusterlaunchcontrol\.query_cancel\.(b32|pred|v4)\.|^tensormap\.replace\.\S*\.b(32|64)\.(\S*\.)?b1024",
+        r"^clusterlaunchcontrol\.query_cancel\.(b32|pred|v4)\."
+        r"|^tensormap\.replace\.\S*\.b(32|64)\.(\S*\.)?b1024",
         r"is not an instruction",
         "ptxas overlooks the order of types here",
     ),
