@@ -1,8 +1,8 @@
 /* Buffers and textures of OpenGL: mapped ones are copies, which go back when they are unmapped.
  *
  * The library is not linked with OpenGL: what the program has loaded of it is asked, in the thread that
- * calls. So it works with every implementation in software, and programs that share memory with OpenGL are tested
- * without a GPU.
+ * calls. So it works with every implementation in software, and programs that share memory with OpenGL are
+ * tested without a GPU.
  */
 #include <dlfcn.h>
 #include <string.h>
