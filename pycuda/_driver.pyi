@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 from typing_extensions import Buffer, Self
 
+from pycuda._pool_snapshot import PoolSnapshot
+
 class _Index(Protocol):
     def __index__(self) -> int: ...
 
@@ -168,8 +170,16 @@ class MemoryPool:
     def managed_bytes(self) -> int: ...
     @property
     def active_bytes(self) -> int: ...
+    @property
+    def managed_bytes_high(self) -> int: ...
+    @property
+    def active_bytes_high(self) -> int: ...
+    limit: int | None
     def free_held(self) -> None: ...
     def stop_holding(self) -> None: ...
+    def trim(self, bytes: int = 0) -> None: ...
+    def reset_high(self) -> None: ...
+    def snapshot(self) -> PoolSnapshot: ...
     def bin_number(self, size: int, /) -> int: ...
     def alloc_size(self, bin: int, /) -> int: ...
 
@@ -672,14 +682,15 @@ class InOut(ArgumentHandler):
 # ---- arrays
 
 _Axes = int | tuple[int, ...] | None
-_Allocator = Callable[[int], Any] | None
+
+_Allocator: TypeAlias = Callable[[int], Any] | None
 
 class GPUArray:
     def __init__(
         self,
         shape: _Shape,
         dtype: DTypeLike,
-        allocator: Callable[[int], Any] | None = None,
+        allocator: _Allocator = None,
         base: Any = None,
         gpudata: Any = None,
         strides: Sequence[int] | None = None,
@@ -1050,12 +1061,10 @@ class GPUArray:
     @property
     def imag(self) -> GPUArray: ...
 
-def _to_gpu(
-    ary: np.ndarray[Any, Any] | GPUArray, allocator: Callable[[int], Any] | None = None
-) -> GPUArray: ...
+def _to_gpu(ary: np.ndarray[Any, Any] | GPUArray, allocator: _Allocator = None) -> GPUArray: ...
 def _to_gpu_async(
     ary: np.ndarray[Any, Any] | GPUArray,
-    allocator: Callable[[int], Any] | None = None,
+    allocator: _Allocator = None,
     stream: _Stream = None,
 ) -> GPUArray: ...
 
@@ -1067,7 +1076,7 @@ def _elementwise(
     out: Any = None,
     dtype: DTypeLike | None = None,
     stream: _Stream = None,
-    allocator: Callable[[int], Any] | None = None,
+    allocator: _Allocator = None,
     unsafe: bool = False,
 ) -> Any: ...
 def _forget_kernels() -> None: ...

@@ -14,11 +14,14 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda._capabilities import multiprocessor
 from pycuda._compile.target import default_ordinal
+from pycuda._pool_snapshot import PoolBlock as PoolBlock
+from pycuda._pool_snapshot import PoolSnapshot as PoolSnapshot
 from pycuda.compyte import dtypes as _dtypes
 
 get_or_register_dtype = _dtypes.get_or_register_dtype
 register_dtype = _dtypes.register_dtype
 
+MemoryPool = drv.MemoryPool
 DeviceMemoryPool = drv.DeviceMemoryPool
 default_memory_pool = drv.default_memory_pool
 PooledDeviceAllocation = drv.PooledDeviceAllocation

@@ -31,8 +31,10 @@ static MemoryPool *pool_of_context(ContextObject *context)
 {
     MemoryPool *pool = hold_pool(context);
     if (pool) return pool;
-    pool = memory_pool_new(context, &pool_device_memory, 0, POOL_DEFAULT_BITS);
+    static const PoolForm form = {.source = &pool_device_memory, .bits = POOL_DEFAULT_BITS};
+    pool = memory_pool_new(context, &form);
     if (!pool) return NULL;
+    pool->core.shares_bins = true; /* PyCUDA has no such pool, whose counts this one would have to follow */
     offer_pool(context, pool);
     return hold_pool(context);
 }

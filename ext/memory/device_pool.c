@@ -15,8 +15,11 @@ PyDoc_STRVAR(device_pool_doc,
 static int device_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     PyObject *given[1];
-    if (convert_call(device_pool_doc, args, kwargs, GIVEN(given)) < 0) return -1;
-    return pool_start(self, &pool_device_memory, 0, given[0]);
+    PoolForm form = {.source = &pool_device_memory};
+    if (convert_call(device_pool_doc, args, kwargs, GIVEN(given)) < 0
+        || pool_read_bits(given[0], &form.bits) < 0)
+        return -1;
+    return pool_start(self, &form);
 }
 
 PyDoc_STRVAR(allocate_doc,
@@ -31,7 +34,8 @@ PyDoc_STRVAR(allocate_doc,
              "\nReturns\n-------\n"
              "PooledDeviceAllocation\n"
              "\nRaises\n------\n"
-             "MemoryError\n    There is too little; the message says how much is free.\n"
+             "MemoryError\n"
+             "    There is too little; the message says how much is free, or used of the pool's limit.\n"
              "\nNotes\n-----\n"
              "Calls cuMemAlloc.");
 

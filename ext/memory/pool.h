@@ -39,17 +39,31 @@ static inline PoolObject *pool_cast(PyObject *object) { return (PoolObject *)obj
 /* The pool, borrowed; NULL with LogicError before __init__. */
 MemoryPool *pool_of(PyObject *self);
 
-/* __init__ of both kinds: a pool in the current context. -1 with an exception. */
-int pool_start(PyObject *self, const PoolSource *source, unsigned flags, PyObject *bits);
+/* What a new pool is to be. */
+typedef struct PoolForm {
+    const PoolSource *source;
+    unsigned flags, bits;
+} PoolForm;
+
+/* leading_bits_in_bin_id; NULL is the default. -1 with an exception. */
+int pool_read_bits(PyObject *value, unsigned *bits);
+
+/* __init__ of all kinds: a pool in the current context. -1 with an exception. */
+int pool_start(PyObject *self, const PoolForm *form);
 
 /* A pool of the context, with one reference that does not hold it. NULL with an exception. */
-MemoryPool *memory_pool_new(ContextObject *context, const PoolSource *source, unsigned flags, unsigned bits);
+MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form);
 
 /* The last drop ends the pool. memory_pool_leave drops the reference that does not hold the context, after
  * which nothing is held for reuse any more. */
 void memory_pool_hold(MemoryPool *pool);
 void memory_pool_drop(MemoryPool *pool);
 void memory_pool_leave(MemoryPool *pool);
+
+/* Gives back what is held, by an IN_CALL function of core/pool.h. In a forked child the lock may be held for
+ * ever: what is in the pool stays. */
+void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver));
+void memory_pool_trim(MemoryPool *pool, size_t keep);
 
 /* default_pool.c: an allocation of the current context's default pool, made when there is none. stream: see
  * pool_stream. NULL with an exception. */
@@ -70,7 +84,7 @@ void memory_pool_give(MemoryPool *pool, PoolBlock *block);
 /* The same when its order cannot be told any more: the driver gets it and waits for all work. */
 void memory_pool_discard(MemoryPool *pool, PoolBlock *block);
 
-/* The stream is about to be destroyed; its context is current. */
-void memory_pools_stream_gone(ModuleState *state, const ContextObject *context, CUstream stream);
+/* This stream of the context is about to be destroyed. */
+void memory_pools_stream_gone(ModuleState *state, ContextObject *context, CUstream stream);
 
 #endif
