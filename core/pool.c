@@ -521,13 +521,37 @@ IN_CALL CUresult pool_stop(Pool *pool, bool with_driver)
 IN_CALL CUresult pool_clear(Pool *pool, bool with_driver)
 {
     CUresult result = release_blocks(pool, with_driver);
-    CUresult ended = pool->source->end ? pool->source->end(pool) : CUDA_SUCCESS;
-    if (result == CUDA_SUCCESS) result = ended;
     free_events(pool, with_driver);
     free(pool->bins);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->streams);
     return result;
+}
+
+/* The blocks in an array, for calls that may not be made under the lock. */
+static PoolBlock *copy_blocks(Pool *pool, size_t *count)
+{
+    PoolBlock *blocks;
+    *count = pool_list_blocks(pool, NULL, 0);
+    blocks = calloc(*count + 1, sizeof *blocks);
+    if (blocks) pool_list_blocks(pool, blocks, *count);
+    return blocks;
+}
+
+IN_CALL CUresult pool_end_source(Pool *pool)
+{
+    CUresult result = CUDA_SUCCESS;
+    size_t count;
+    if (!pool->source->end) return result;
+    PoolBlock *blocks = copy_blocks(pool, &count);
+    if (!blocks) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
+        blocks[i].stream = NULL;
+        result = pool->source->release(pool, &blocks[i]);
+    }
+    free(blocks);
+    if (count && result == CUDA_SUCCESS) result = driver.cuCtxSynchronize();
+    return result == CUDA_SUCCESS ? pool->source->end(pool) : result;
 }
 
 /* ---- A stream ends ---- */

@@ -51,7 +51,7 @@ typedef struct PoolSource {
     CUresult (*allocate)(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream);
     CUresult (*release)(const Pool *pool, const PoolBlock *block);
     CUresult (*trim)(const Pool *pool, size_t keep); /* what the source itself holds; may be NULL */
-    CUresult (*end)(const Pool *pool); /* may be NULL; the context may be gone */
+    CUresult (*end)(Pool *pool); /* the source's own pool; may be NULL */
     const char *release_name;
     bool ordered; /* memory comes and goes in the order of the block's stream: the pool holds none itself */
     bool host_uses; /* the host may use memory at any time: it is taken again after the work on it is done */
@@ -72,7 +72,7 @@ typedef struct PoolStatistics {
 struct Pool {
     pthread_mutex_t lock, streams;
     const PoolSource *source;
-    CUmemoryPool driver_pool; /* owned; of ordered memory only */
+    CUmemoryPool driver_pool; /* owned; of ordered memory, until pool_end_source */
     unsigned flags, bits; /* flags: the source's */
     bool stopped; /* nothing is held any more */
     bool shares_bins; /* a request takes a block of up to twice its size when its bin has none */
@@ -90,6 +90,10 @@ bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bi
 /* Ends the pool, which has no active blocks. With the driver (context) what it holds is released; without,
  * when the context is gone, only forgotten. The first error. */
 IN_CALL CUresult pool_clear(Pool *pool, bool with_driver);
+
+/* Ends what the source itself has. All work of the context is done, and nobody else calls the driver for the
+ * pool: blocks in use lose their memory, and are good for pool_drop without the driver only. */
+IN_CALL CUresult pool_end_source(Pool *pool);
 
 /* From now on each request goes to the source, and what is given back does, so that tools that watch the
  * driver's allocations see every one. Called before the first request. */

@@ -76,7 +76,13 @@ IN_CALL static CUresult trim_ordered(const Pool *pool, size_t keep)
     return result == CUDA_SUCCESS ? driver.cuMemPoolTrimTo(pool->driver_pool, keep) : result;
 }
 
-IN_CALL static CUresult end_ordered(const Pool *pool) { return driver.cuMemPoolDestroy(pool->driver_pool); }
+IN_CALL static CUresult end_ordered(Pool *pool)
+{
+    CUresult result = driver.cuMemPoolTrimTo(pool->driver_pool, 0);
+    CUresult destroyed = driver.cuMemPoolDestroy(pool->driver_pool);
+    pool->driver_pool = NULL;
+    return result == CUDA_SUCCESS ? destroyed : result;
+}
 
 const PoolSource pool_ordered_memory = {
     .allocate = allocate_ordered,

@@ -23,7 +23,10 @@ register_dtype = _dtypes.register_dtype
 
 MemoryPool = drv.MemoryPool
 DeviceMemoryPool = drv.DeviceMemoryPool
+ManagedMemoryPool = drv.ManagedMemoryPool
+StreamOrderedMemoryPool = drv.StreamOrderedMemoryPool
 default_memory_pool = drv.default_memory_pool
+set_default_memory_pool = drv.set_default_memory_pool
 PooledDeviceAllocation = drv.PooledDeviceAllocation
 PageLockedAllocator = drv.PageLockedAllocator
 PageLockedMemoryPool = drv.PageLockedMemoryPool

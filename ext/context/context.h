@@ -78,6 +78,11 @@ int context_detach(ContextObject *context);
 /* During set-up: what has to be done when a context ends. -1 with an exception when there is no room. */
 int context_on_end(ModuleState *state, ContextEndFn function);
 
+/* The same for what has to be done just before the driver destroys it, with context_enter_last. */
+int context_on_last(ModuleState *state, ContextLastFn function);
+/* context_enter for such a function. */
+bool context_enter_last(ContextObject *context, ContextScope *scope);
+
 /* Device.make_context and Device.retain_primary_context. */
 PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags);
 PyObject *context_retain_primary(ModuleState *state, CUdevice device);

@@ -9,6 +9,7 @@
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
 #include "ext/stream/stream.h"
+#include "ext/wait.h"
 
 /* ---- The list of pools ---- */
 
@@ -73,6 +74,7 @@ MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form)
     atomic_init(&pool->references, 1);
     pool->state = context->state;
     pool->context = context;
+    pool->core.driver_pool = form->driver_pool;
     if (is_switched_off()) pool_pass_through(&pool->core);
     link_pool(pool);
     return pool;
@@ -107,11 +109,39 @@ void memory_pool_trim(MemoryPool *pool, size_t keep)
     report_driver(pool->state, result, pool->core.source->release_name);
 }
 
+/* Ends what the driver has of the pool, in the current context, when all work there is done. What the program
+ * has left running is not waited for: then, and after an error, it stays until the end of the process.
+ * *routine: the call that failed. */
+static CUresult end_in_driver(MemoryPool *pool, const char **routine)
+{
+    CUresult result = CUDA_SUCCESS;
+    *routine = "cuCtxSynchronize";
+    if (atomic_load(&pool->state->left_running))
+        CALL_UNLOCKED(result, driver.cuStreamQuery(CU_STREAM_LEGACY));
+    if (result == CUDA_ERROR_NOT_READY) return CUDA_SUCCESS;
+    CALL_RELEASING(pool->state, result, driver.cuCtxSynchronize());
+    if (result != CUDA_SUCCESS) return result;
+    *routine = "cuMemPoolDestroy";
+    CALL_UNLOCKED(result, pool_end_source(&pool->core));
+    return result;
+}
+
+static void end_driver_pool(MemoryPool *pool)
+{
+    ContextScope scope;
+    const char *routine;
+    if (!pool->core.driver_pool || !context_enter(pool->context, &scope)) return;
+    CUresult result = end_in_driver(pool, &routine);
+    context_leave(&scope);
+    report_driver(pool->state, result, routine);
+}
+
 static void end_if_last(MemoryPool *pool)
 {
     if (atomic_fetch_sub(&pool->references, 1) != 1) return;
     if (pool->counted) LIVE_LESS(pool->state, MemoryPool);
     unlink_pool(pool);
+    end_driver_pool(pool);
     memory_pool_release(pool, pool_clear);
     PyMem_RawFree(pool);
 }
@@ -125,7 +155,7 @@ void memory_pool_drop(MemoryPool *pool)
 
 void memory_pool_leave(MemoryPool *pool)
 {
-    memory_pool_release(pool, pool_stop);
+    if (!pool->counted) memory_pool_release(pool, pool_stop);
     end_if_last(pool);
 }
 
@@ -168,11 +198,14 @@ int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out)
     return -1;
 }
 
-void memory_pool_discard(MemoryPool *pool, PoolBlock *block)
+/* in_order: after the work on the block's stream, which is all. Else after all work of the context, for which
+ * the driver waits when it frees memory that is not ordered. */
+static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     ContextScope scope;
     CUresult result;
     if (context_enter(pool->context, &scope)) {
+        if (!in_order && pool->core.source->ordered) CALL_UNLOCKED(result, driver.cuCtxSynchronize());
         CALL_UNLOCKED(result, pool_drop(&pool->core, block, true));
         context_leave(&scope);
         report_driver(pool->state, result, pool->core.source->release_name);
@@ -181,10 +214,12 @@ void memory_pool_discard(MemoryPool *pool, PoolBlock *block)
     }
 }
 
+void memory_pool_discard(MemoryPool *pool, PoolBlock *block) { drop_block(pool, block, false); }
+
 void memory_pool_give(MemoryPool *pool, PoolBlock *block)
 {
     if (context_forked() || pool_put(&pool->core, block)) return;
-    memory_pool_discard(pool, block);
+    drop_block(pool, block, true);
 }
 
 /* ---- Requests ---- */
@@ -320,7 +355,7 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
     return block ? block : allocate_slowly(pool, size, stream);
 }
 
-/* ---- Shortage and streams ---- */
+/* ---- Shortage, streams and contexts ---- */
 
 static void give_back(ModuleState *state)
 {
@@ -343,7 +378,37 @@ void memory_pools_stream_gone(ModuleState *state, ContextObject *context, CUstre
     }
 }
 
+/* Others find such a pool in the list until the context is over: who drops it waits for that. */
+static MemoryPool *find_driver_pool(ContextObject *context)
+{
+    state_lock(context->state);
+    MemoryPool *pool = context->state->pools;
+    while (pool && !(pool->context == context && pool->core.driver_pool)) pool = pool->next;
+    state_unlock(context->state);
+    return pool;
+}
+
+/* The context is destroyed or released next, and blocks in use lose their memory. Nobody else is in it. */
+static void end_driver_pools(ContextObject *context)
+{
+    ContextScope scope;
+    CUresult result, first = CUDA_SUCCESS;
+    const char *routine, *first_routine = NULL;
+    MemoryPool *pool = find_driver_pool(context);
+    if (!pool || !context_enter_last(context, &scope)) return;
+    for (; pool; pool = find_driver_pool(context)) {
+        result = end_in_driver(pool, &routine);
+        pool->core.driver_pool = NULL;
+        if (first != CUDA_SUCCESS) continue;
+        first = result;
+        first_routine = routine;
+    }
+    context_leave(&scope);
+    report_driver(context->state, first, first_routine);
+}
+
 int pool_setup(PyObject *Py_UNUSED(module), ModuleState *state)
 {
+    if (context_on_last(state, end_driver_pools) < 0) return -1;
     return device_memory_on_shortage(state, give_back);
 }

@@ -3,12 +3,17 @@
  *   MemoryPool              what blocks and pool objects share: the pool of core/pool.h and its context. It
  *                           counts its references itself and is no Python object, so that allocations that
  *                           live in the dict of their own pool make no cycle.
- *   DeviceMemoryPool, PageLockedMemoryPool      (device_pool.c, host_pool.c) PoolObjects
+ *   DeviceMemoryPool, ManagedMemoryPool (device_pool.c), StreamOrderedMemoryPool (ordered_pool.c),
+ *   PageLockedMemoryPool (host_pool.c)          PoolObjects
  *   PooledDeviceAllocation  (pooled_allocation.c) a DeviceAllocation: one active block
  *   PooledHostAllocation    (host_pool.c) a HostPointer: one active block
  *
  * Every pool is in a list of the module (ModuleState.pools): when the driver has no more memory, all pools
  * of the device give back what they hold.
+ *
+ * A pool of the driver (ordered_pool.c) never outlives its context, and nothing of it is in flight when it is
+ * destroyed: the driver may crash on what is left. So the last drop waits for the work of the context first,
+ * and what a context that is destroyed still has of such pools goes just before it.
  *
  * A context may have a pool of its own, its default pool (default_pool.c), which ends when the context does.
  * Every reference to a pool holds the context as well, but for the one that the context itself has.
@@ -24,7 +29,7 @@ typedef struct MemoryPool {
     ModuleState *state;
     ContextObject *context;     /* held with each reference but its own */
     struct MemoryPool *next;    /* in ModuleState.pools */
-    bool counted;               /* in live_MemoryPool: default pools are not */
+    bool counted;               /* in live_MemoryPool: made by users, as default pools are not */
     Pool core;
 } MemoryPool;
 
@@ -39,10 +44,11 @@ static inline PoolObject *pool_cast(PyObject *object) { return (PoolObject *)obj
 /* The pool, borrowed; NULL with LogicError before __init__. */
 MemoryPool *pool_of(PyObject *self);
 
-/* What a new pool is to be. */
+/* What a new pool is to be. driver_pool becomes the pool's own; it may be NULL. */
 typedef struct PoolForm {
     const PoolSource *source;
     unsigned flags, bits;
+    CUmemoryPool driver_pool;
 } PoolForm;
 
 /* leading_bits_in_bin_id; NULL is the default. -1 with an exception. */
@@ -55,7 +61,7 @@ int pool_start(PyObject *self, const PoolForm *form);
 MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form);
 
 /* The last drop ends the pool. memory_pool_leave drops the reference that does not hold the context, after
- * which nothing is held for reuse any more. */
+ * which nothing is held for reuse any more unless users have made the pool. */
 void memory_pool_hold(MemoryPool *pool);
 void memory_pool_drop(MemoryPool *pool);
 void memory_pool_leave(MemoryPool *pool);

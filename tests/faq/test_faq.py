@@ -148,7 +148,7 @@ def test_too_much_memory_is_an_error_to_go_on_after(program):
     program("""
 context = drv.Device(0).make_context()
 free, total = drv.mem_get_info()
-for allocate in drv.mem_alloc, drv.DeviceMemoryPool().allocate:
+for allocate in drv.mem_alloc, drv.DeviceMemoryPool().allocate, drv.StreamOrderedMemoryPool().allocate:
     try:
         allocate(total + (1 << 40))
     except drv.MemoryError as error:

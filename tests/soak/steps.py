@@ -134,9 +134,16 @@ def lent_arrays(w):
         check(gpuarray.to_gpu(found[0]).get(), found[1], "a lent array that passed through the bag")
 
 
+POOLS = [
+    DeviceMemoryPool,
+    drv.ManagedMemoryPool,
+    drv.StreamOrderedMemoryPool,
+]
+
+
 def pool(w):
     if not w.pools or w.dice.random() < 0.1:
-        w.pools = [DeviceMemoryPool(), PageLockedMemoryPool()]
+        w.pools = [w.dice.choice(POOLS)(), PageLockedMemoryPool()]
     return w.pools[0]
 
 
@@ -156,7 +163,7 @@ def pooled(w):
     host[:] = numbers
     check(drv.from_device_like(drv.to_device(host), host), numbers, "pooled host memory")
     if w.dice.random() < 0.2:
-        w.pools[0].free_held()
+        w.dice.choice([w.pools[0].free_held, w.pools[0].snapshot, w.pools[0].reset_high])()
         w.pools[1].stop_holding()
 
 
@@ -465,7 +472,7 @@ def something(w):
         drv.module_from_buffer(PTX),
         drv.module_from_buffer(PTX).get_function("add").prepare("Pi"),
         linker,
-        DeviceMemoryPool().allocate(100),
+        w.dice.choice(POOLS)().allocate(100),
         PageLockedMemoryPool().allocate(N, np.int32),
         gpuarray.zeros(N, np.int32),
         gpuarray.zeros(N, np.int32, allocator=DeviceMemoryPool().allocate),
