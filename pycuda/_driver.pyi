@@ -206,6 +206,11 @@ class StreamOrderedMemoryPool(DeviceMemoryPool):
     reuse_allow_internal_dependencies: bool
     def trim_to(self, min_bytes_to_keep: int = 0) -> None: ...
 
+class ExternalMemoryPool(DeviceMemoryPool):
+    def __init__(self, resource: Any) -> None: ...
+    @property
+    def resource(self) -> Any: ...
+
 @final
 class PooledDeviceAllocation(DeviceAllocation):
     def free(self, stream: _Stream = None) -> None: ...
@@ -703,7 +708,11 @@ class InOut(ArgumentHandler):
 
 _Axes = int | tuple[int, ...] | None
 
-_Allocator: TypeAlias = Callable[[int], Any] | None
+class _Resource(Protocol):
+    # allocate(nbytes, stream), with an address that deallocate takes or an object that owns the memory.
+    def allocate(self, nbytes: int, stream: Any, /) -> Any: ...
+
+_Allocator: TypeAlias = Callable[[int], Any] | DeviceMemoryPool | _Resource | None
 
 class GPUArray:
     def __init__(

@@ -25,6 +25,7 @@ MemoryPool = drv.MemoryPool
 DeviceMemoryPool = drv.DeviceMemoryPool
 ManagedMemoryPool = drv.ManagedMemoryPool
 StreamOrderedMemoryPool = drv.StreamOrderedMemoryPool
+ExternalMemoryPool = drv.ExternalMemoryPool
 default_memory_pool = drv.default_memory_pool
 set_default_memory_pool = drv.set_default_memory_pool
 PooledDeviceAllocation = drv.PooledDeviceAllocation
@@ -86,6 +87,28 @@ class DebugMemoryPool(DeviceMemoryPool):
         if self.interactive:
             input("[pool] return to go on: ")
         return block
+
+
+def set_allocator(allocator=None) -> None:
+    """Choose where arrays of the current context get their memory from that are given no allocator.
+
+    Arrays that are there keep theirs. ``default_memory_pool()`` is the pool that results.
+
+    Parameters
+    ----------
+    allocator : object
+        A memory pool of the current context; a callable that takes the bytes; anything with
+        ``allocate(nbytes, stream)``, as memory resources of RMM and cuda.core have it (see
+        ExternalMemoryPool). None is a new DeviceMemoryPool, as at first.
+    """
+    owner = getattr(allocator, "__self__", None)
+    if isinstance(owner, DeviceMemoryPool) and allocator == owner.allocate:
+        allocator = owner
+    plain = isinstance(allocator, DeviceMemoryPool) and type(allocator).allocate is DeviceMemoryPool.allocate
+    if allocator is None or plain:
+        set_default_memory_pool(allocator)
+    else:
+        set_default_memory_pool(ExternalMemoryPool(allocator))
 
 
 # ---- contexts

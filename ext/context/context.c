@@ -343,6 +343,19 @@ void context_leave(ContextScope *scope)
     scope->context = NULL;
 }
 
+bool context_lend(ContextObject *context, ContextScope *scope)
+{
+    if (!context_enter(context, scope)) return false;
+    innermost = scope->outer;
+    atomic_fetch_sub(&context->entered, 1);
+    return true;
+}
+
+void context_take_back(ContextScope *scope)
+{
+    if (scope->pushed) CALL_QUIET(scope->context->state, make_former_current(scope->before));
+}
+
 bool context_check(ContextObject *context, const char *what)
 {
     if (!atomic_load(&context->dead)) return true;

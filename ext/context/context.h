@@ -60,6 +60,11 @@ typedef struct ContextScope {
 bool context_enter(ContextObject *context, ContextScope *scope);
 void context_leave(ContextScope *scope);
 
+/* Makes the context current for Python code, which no scope may have inside: the context may end meanwhile,
+ * and calls in it fail then. False as for context_enter. */
+bool context_lend(ContextObject *context, ContextScope *scope);
+void context_take_back(ContextScope *scope);
+
 /* False with LogicError when what belongs to this context can no longer be used. */
 bool context_check(ContextObject *context, const char *what);
 

@@ -109,9 +109,10 @@ PyDoc_STRVAR(pool_doc,
 static PyTypeObject *type_of_pool(const MemoryPool *pool)
 {
     const PoolSource *source = pool->core.source;
-    return source == &pool_managed_memory   ? pool->state->ManagedMemoryPool_type
-           : source == &pool_ordered_memory ? pool->state->StreamOrderedMemoryPool_type
-                                            : pool->state->DeviceMemoryPool_type;
+    return source == &pool_managed_memory    ? pool->state->ManagedMemoryPool_type
+           : source == &pool_ordered_memory  ? pool->state->StreamOrderedMemoryPool_type
+           : source == &pool_external_memory ? pool->state->ExternalMemoryPool_type
+                                             : pool->state->DeviceMemoryPool_type;
 }
 
 static PyObject *default_memory_pool(PyObject *module, PyObject *Py_UNUSED(none))

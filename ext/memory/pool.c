@@ -75,6 +75,7 @@ MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form)
     pool->state = context->state;
     pool->context = context;
     pool->core.driver_pool = form->driver_pool;
+    pool->resource = Py_XNewRef(form->resource);
     if (is_switched_off()) pool_pass_through(&pool->core);
     link_pool(pool);
     return pool;
@@ -143,6 +144,7 @@ static void end_if_last(MemoryPool *pool)
     unlink_pool(pool);
     end_driver_pool(pool);
     memory_pool_release(pool, pool_clear);
+    Py_XDECREF(pool->resource);
     PyMem_RawFree(pool);
 }
 
@@ -204,6 +206,10 @@ static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     ContextScope scope;
     CUresult result;
+    if (pool->resource && !context_forked()) {
+        external_memory_give(pool, block, in_order);
+        return;
+    }
     if (context_enter(pool->context, &scope)) {
         if (!in_order && pool->core.source->ordered) CALL_UNLOCKED(result, driver.cuCtxSynchronize());
         CALL_UNLOCKED(result, pool_drop(&pool->core, block, true));
@@ -292,26 +298,28 @@ static CUresult allocate_in_shortage(MemoryPool *pool, Request *asked)
     if (result != CUDA_ERROR_OUT_OF_MEMORY) return result;
     device_memory_collect(pool->state);
     result = attempt(pool, take_or_add, asked);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) result = attempt(pool, add_after_release, asked);
+    if (result != CUDA_ERROR_OUT_OF_MEMORY || asked->block) return result;
+    result = attempt(pool, add_after_release, asked);
     if (result != CUDA_ERROR_OUT_OF_MEMORY || is_beyond_limit(pool, asked)) return result;
     release_all_held(pool->state, pool->context->device);
     return attempt(pool, take_or_add, asked);
 }
 
-static PoolBlock *raise_beyond_limit(MemoryPool *pool, const char *routine, size_t size)
+static const char allocate_name[] = "memory_pool::allocate";
+
+PoolBlock *memory_pool_raise_beyond_limit(MemoryPool *pool, size_t size)
 {
     char asked[32], used[32], limit[32];
     device_memory_format(size, asked, sizeof asked);
     device_memory_format(pool_statistics(&pool->core).managed_bytes, used, sizeof used);
     device_memory_format(pool_get_limit(&pool->core), limit, sizeof limit);
-    raise_driver(pool->state, CUDA_ERROR_OUT_OF_MEMORY, routine,
+    raise_driver(pool->state, CUDA_ERROR_OUT_OF_MEMORY, allocate_name,
                  "%s asked, %s of the pool's limit of %s in use", asked, used, limit);
     return NULL;
 }
 
 static PoolBlock *raise_failure(MemoryPool *pool, CUresult result, const Request *asked)
 {
-    static const char routine[] = "memory_pool::allocate";
     ModuleState *state = pool->state;
     if (asked->order.result != CUDA_SUCCESS) {
         raise_driver(state, asked->order.result, asked->order.call,
@@ -320,14 +328,14 @@ static PoolBlock *raise_failure(MemoryPool *pool, CUresult result, const Request
         return NULL;
     }
     if (result == CUDA_ERROR_OUT_OF_MEMORY && is_beyond_limit(pool, asked))
-        return raise_beyond_limit(pool, routine, asked->size);
+        return memory_pool_raise_beyond_limit(pool, asked->size);
     if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
-        raise_driver(state, CUDA_ERROR_INVALID_CONTEXT, routine,
+        raise_driver(state, CUDA_ERROR_INVALID_CONTEXT, allocate_name,
                      "the context of the pool cannot be made current");
     else if (pool->core.source == &pool_host_memory)
-        raise_driver(state, result, routine, "%zu bytes asked", asked->size);
+        raise_driver(state, result, allocate_name, "%zu bytes asked", asked->size);
     else
-        device_memory_raise(state, pool->context, result, routine, asked->size);
+        device_memory_raise(state, pool->context, result, allocate_name, asked->size);
     return NULL;
 }
 
@@ -336,7 +344,7 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
 {
     Request asked = {.size = size, .stream = stream};
     CUresult result = attempt(pool, take_or_add, &asked);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && asked.order.result == CUDA_SUCCESS)
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && !asked.block) /* else it could not be put in order */
         result = allocate_in_shortage(pool, &asked);
     report_driver(pool->state, asked.released, pool->core.source->release_name);
     return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
@@ -345,12 +353,11 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
 PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
 {
     if (context_forked())
-        return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_NOT_INITIALIZED, "memory_pool::allocate",
-                                         NULL);
+        return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_NOT_INITIALIZED, allocate_name, NULL);
     deferred_release(pool->state);
-    if (host_function_refuses(pool->state, "memory_pool::allocate")
-        || !context_check(pool->context, "memory_pool::allocate"))
+    if (host_function_refuses(pool->state, allocate_name) || !context_check(pool->context, allocate_name))
         return NULL;
+    if (pool->resource) return external_memory_allocate(pool, size, stream);
     PoolBlock *block = pool_take(&pool->core, size, stream);
     return block ? block : allocate_slowly(pool, size, stream);
 }

@@ -4,16 +4,16 @@
  *                           counts its references itself and is no Python object, so that allocations that
  *                           live in the dict of their own pool make no cycle.
  *   DeviceMemoryPool, ManagedMemoryPool (device_pool.c), StreamOrderedMemoryPool (ordered_pool.c),
- *   PageLockedMemoryPool (host_pool.c)          PoolObjects
+ *   ExternalMemoryPool (external_pool.c), PageLockedMemoryPool (host_pool.c)      PoolObjects
  *   PooledDeviceAllocation  (pooled_allocation.c) a DeviceAllocation: one active block
  *   PooledHostAllocation    (host_pool.c) a HostPointer: one active block
  *
  * Every pool is in a list of the module (ModuleState.pools): when the driver has no more memory, all pools
  * of the device give back what they hold.
  *
- * A pool of the driver (ordered_pool.c) never outlives its context, and nothing of it is in flight when it is
- * destroyed: the driver may crash on what is left. So the last drop waits for the work of the context first,
- * and what a context that is destroyed still has of such pools goes just before it.
+ * A pool of the driver (ordered_pool.c) never outlives its context, and nothing of it is in use or in flight
+ * when it is destroyed: a driver need not survive that. So the last drop waits for the work of the context
+ * first, and what a context that is destroyed still has of such pools goes just before it.
  *
  * A context may have a pool of its own, its default pool (default_pool.c), which ends when the context does.
  * Every reference to a pool holds the context as well, but for the one that the context itself has.
@@ -30,6 +30,7 @@ typedef struct MemoryPool {
     ContextObject *context;     /* held with each reference but its own */
     struct MemoryPool *next;    /* in ModuleState.pools */
     bool counted;               /* in live_MemoryPool: made by users, as default pools are not */
+    PyObject *resource;         /* owned: what a pool of others' memory asks (external_pool.c), else NULL */
     Pool core;
 } MemoryPool;
 
@@ -44,11 +45,12 @@ static inline PoolObject *pool_cast(PyObject *object) { return (PoolObject *)obj
 /* The pool, borrowed; NULL with LogicError before __init__. */
 MemoryPool *pool_of(PyObject *self);
 
-/* What a new pool is to be. driver_pool becomes the pool's own; it may be NULL. */
+/* What a new pool is to be. driver_pool becomes the pool's own, resource is borrowed; both may be NULL. */
 typedef struct PoolForm {
     const PoolSource *source;
     unsigned flags, bits;
     CUmemoryPool driver_pool;
+    PyObject *resource;
 } PoolForm;
 
 /* leading_bits_in_bin_id; NULL is the default. -1 with an exception. */
@@ -75,6 +77,11 @@ void memory_pool_trim(MemoryPool *pool, size_t keep);
  * pool_stream. NULL with an exception. */
 PyObject *default_pool_allocate(ModuleState *state, size_t size, PyObject *stream);
 
+/* external_pool.c, of pools that have a resource, in no scope: asks it for memory (NULL with an exception);
+ * gives memory back after the work that the block's stream or event stands for, or after all (reports). */
+PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stream);
+void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order);
+
 /* An active block of this stream. When the driver has no more: garbage is collected, the pool gives back
  * its held blocks, the largest first, then the other pools of the device all of theirs. NULL with
  * MemoryError. */
@@ -83,6 +90,9 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream);
 /* convert_stream for a stream to use the pool's memory on: LogicError (-1) when it belongs to another
  * context. */
 int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out);
+
+/* MemoryError for a request beyond the pool's limit. NULL. */
+PoolBlock *memory_pool_raise_beyond_limit(MemoryPool *pool, size_t size);
 
 /* Gives an active block back; cannot fail, reports. */
 void memory_pool_give(MemoryPool *pool, PoolBlock *block);

@@ -105,6 +105,22 @@ static const PoolSource host_uses = {.allocate = allocate_device,
                                      .release_name = "cuMemFree",
                                      .host_uses = true};
 
+static size_t ends;
+
+static CUresult fake_end(Pool *pool)
+{
+    (void)pool;
+    CHECK_EQUAL(memory_live, 0);
+    ends++;
+    return CUDA_SUCCESS;
+}
+
+static const PoolSource with_end = {.allocate = allocate_device,
+                                    .release = release_device,
+                                    .end = fake_end,
+                                    .release_name = "cuMemFree",
+                                    .ordered = true};
+
 static const CUstream stream_a = (CUstream)0xa0, stream_b = (CUstream)0xb0;
 
 static void start(Pool *pool)
@@ -317,6 +333,25 @@ static void test_adopted_memory(void)
     CHECK(!pool_put(&pool, block));
     CHECK_EQUAL(pool_drop(&pool, block, false), CUDA_SUCCESS);
     end(&pool);
+}
+
+/* Blocks in use go first, and the host waits for that; who has them drops them later. */
+static void test_the_source_ends_before_the_pool(void)
+{
+    Pool pool;
+    ends = 0;
+    start(&pool);
+    pool.source = &with_end;
+    pool_pass_through(&pool);
+    PoolBlock *first = get(&pool, 100, stream_a), *second = get(&pool, 200, NULL);
+    CHECK_EQUAL(pool_end_source(&pool), CUDA_SUCCESS);
+    CHECK_EQUAL(ends, 1);
+    CHECK_EQUAL(synchronised, 1);
+    check_statistics(&pool, 0, 2, 300, 300);
+    CHECK_EQUAL(pool_drop(&pool, first, false), CUDA_SUCCESS);
+    CHECK_EQUAL(pool_drop(&pool, second, false), CUDA_SUCCESS);
+    end(&pool);
+    CHECK_EQUAL(ends, 1);
 }
 
 static void test_without_the_driver(void)
@@ -620,6 +655,7 @@ int main(void)
     CHECK_GROUP(test_trim);
     CHECK_GROUP(test_requests_that_pass_through);
     CHECK_GROUP(test_adopted_memory);
+    CHECK_GROUP(test_the_source_ends_before_the_pool);
     CHECK_GROUP(test_without_the_driver);
     CHECK_GROUP(test_same_stream_at_once);
     CHECK_GROUP(test_other_stream_waits);

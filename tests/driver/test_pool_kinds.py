@@ -419,8 +419,18 @@ import pycuda.driver as drv
 from pycuda import gpuarray, tools
 
 
+class Resource:
+    def allocate(self, nbytes, stream):
+        self.memory = drv.mem_alloc(nbytes)
+        return int(self.memory)
+
+    def deallocate(self, address, nbytes, stream):
+        self.memory = None
+
+
 stream = drv.Stream()
-pools = [drv.ManagedMemoryPool(), drv.StreamOrderedMemoryPool()]
+kinds = drv.ManagedMemoryPool, drv.StreamOrderedMemoryPool, lambda: drv.ExternalMemoryPool(Resource())
+pools = [make() for make in kinds]
 kept = [(pool.allocate(100), pool.allocate(100, stream)) for pool in pools]
 for pool in pools:
     pool.allocate(1000, stream)
@@ -428,7 +438,8 @@ for pool in pools:
 
 
 def test_exit_with_live_blocks(run_python):
-    done = run_python(ALIVE + "tools.set_default_memory_pool(pools[1])\narray = gpuarray.zeros(10, np.float32)")
+    text = "tools.set_default_memory_pool(pools[1])\narray = gpuarray.zeros(10, np.float32)"
+    done = run_python(ALIVE + text)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -441,6 +452,16 @@ class Pool(drv.StreamOrderedMemoryPool):
 pool = Pool()
 pool.cycle = pool, pool.allocate(100)
 tools.set_default_memory_pool(pool)
+array = gpuarray.zeros(10, np.float32)
+"""
+    done = run_python(ALIVE + text)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_exit_in_cycles_with_the_resource(run_python):
+    text = """
+pools[2].resource.pool = pools[2]
+tools.set_allocator(pools[2])
 array = gpuarray.zeros(10, np.float32)
 """
     done = run_python(ALIVE + text)
@@ -550,7 +571,7 @@ if not child:
     kept.clear()
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
-assert [pool.active_blocks for pool in pools] == [2, 2]
+assert [pool.active_blocks for pool in pools] == [2, 2, 2]
 """
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr

@@ -119,8 +119,13 @@ def pools():
     pool.free_held()
 
 
+class Resource:
+    def allocate(self, size, stream):
+        return drv.mem_alloc(size)
+
+
 def pools_of_all_kinds():
-    for pool in drv.ManagedMemoryPool(), drv.StreamOrderedMemoryPool():
+    for pool in drv.ManagedMemoryPool(), drv.StreamOrderedMemoryPool(), drv.ExternalMemoryPool(Resource()):
         stream = drv.Stream()
         for _ in range(2):
             block = pool.allocate(ONES.nbytes, stream)

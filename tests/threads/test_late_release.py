@@ -108,6 +108,7 @@ MAKE = {
     "managed pool": (lambda: drv.ManagedMemoryPool().allocate(SIZE), "cuMemAllocManaged", "cuMemFree"),
     "driver's pool": (ordered, "cuMemPoolCreate", "cuMemPoolDestroy"),
     "of a driver's pool": (lambda: ordered_pool.allocate(SIZE), "cuMemAllocFromPoolAsync", "cuMemFreeAsync"),
+    "external pool": (lambda: drv.ExternalMemoryPool(drv.mem_alloc).allocate(SIZE), *ALLOC),
     "gpuarray": (lambda: gpuarray.zeros(SIZE, np.int8, drv.mem_alloc), *ALLOC),
     "pooled gpuarray": (lambda: gpuarray.zeros(SIZE, np.int8), None, None),
     "context": (owned_context, "cuCtxCreate", "cuCtxDestroy"),
@@ -149,7 +150,7 @@ print(outstanding() - before, live() == alive, pool.active_bytes + host_pool.act
 KINDS = [
     "memory", "managed", "page-locked", "registered", "array", "texture", "surface", "surface's array",
     "reference", "module", "function", "linker", "stream", "event", "pooled", "pooled host", "pool",
-    "host pool", "managed pool", "driver's pool", "of a driver's pool", "gpuarray",
+    "host pool", "managed pool", "driver's pool", "of a driver's pool", "external pool", "gpuarray",
     "pooled gpuarray", "context", "another context's", "primary context",
     "argument",
 ]  # fmt: skip
