@@ -11,13 +11,13 @@ PyDoc_STRVAR(ordered_pool_doc,
              "A memory pool of the driver, on the current context's device.\n\n"
              "Memory is allocated and given back in the order of streams, and what is not used is the\n"
              "driver's to hold: ``held_blocks`` is 0, and ``managed_bytes`` what the driver has reserved.\n"
-             "``limit`` counts what is in use.\n"
+             "``limit`` counts what is in use. The end of the pool waits for the work of the context.\n"
              "\nParameters\n----------\n"
              "release_threshold : int\n"
              "    Bytes that the driver keeps when streams or contexts are synchronised. None is all.\n"
              "max_size : int\n    Bytes that the driver lets the pool grow to; 0 is its own limit.\n"
              "\nNotes\n-----\n"
-             "Calls cuMemPoolCreate; its memory comes from cuMemAllocFromPoolAsync.");
+             "Calls cuMemPoolCreate, cuMemPoolDestroy; its memory comes from cuMemAllocFromPoolAsync.");
 
 static CUresult create(ModuleState *state, CUmemoryPool *pool, size_t max_size, cuuint64_t threshold)
 {
