@@ -27,9 +27,13 @@ def raw_measures(size):
 
 def our_measures(size):
     pool, stream = drv.DeviceMemoryPool(), drv.Stream()
+    ordered, managed = drv.StreamOrderedMemoryPool(), drv.ManagedMemoryPool()
     calls = {
         "pycuda pool.allocate()": lambda: pool.allocate(size),
         "pycuda pool.allocate(stream)": lambda: pool.allocate(size, stream),
+        "pycuda default_allocate()": lambda: drv.default_allocate(size),
+        "pycuda StreamOrderedMemoryPool.allocate(stream)": lambda: ordered.allocate(size, stream),
+        "pycuda ManagedMemoryPool.allocate()": lambda: managed.allocate(size),
         "pycuda mem_alloc()": lambda: drv.mem_alloc(size),
     }
     return {

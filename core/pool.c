@@ -1,37 +1,10 @@
 /* See pool.h. */
 #include "core/pool.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 
-/* How many blocks of a bin are looked at for one of the right stream. */
+/* How many blocks are looked at for one of the right stream. */
 enum { LOOK_AT = 32 };
-
-/* ---- Sources ---- */
-
-IN_CALL static CUresult allocate_device(CUdeviceptr *pointer, size_t size, unsigned flags)
-{
-    (void)flags;
-    return driver.cuMemAlloc(pointer, size);
-}
-
-IN_CALL static CUresult release_device(CUdeviceptr pointer) { return driver.cuMemFree(pointer); }
-
-IN_CALL static CUresult allocate_host(CUdeviceptr *pointer, size_t size, unsigned flags)
-{
-    void *memory = NULL;
-    CUresult result = driver.cuMemHostAlloc(&memory, size, flags);
-    *pointer = (CUdeviceptr)(uintptr_t)memory;
-    return result;
-}
-
-IN_CALL static CUresult release_host(CUdeviceptr pointer)
-{
-    return driver.cuMemFreeHost((void *)(uintptr_t)pointer);
-}
-
-const PoolSource pool_device_memory = {allocate_device, release_device, "cuMemFree"};
-const PoolSource pool_host_memory = {allocate_host, release_host, "cuMemFreeHost"};
 
 /* ---- Events ---- */
 
@@ -106,6 +79,7 @@ IN_CALL static PoolOrder wait_event(CUstream stream, const PoolEvent *event)
 bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bits)
 {
     *pool = (Pool){.source = source, .flags = flags, .bits = bits};
+    if (source->ordered) pool_pass_through(pool);
     pool->bins = calloc(pool_bin_count(bits), sizeof(PoolBlock *));
     if (!pool->bins) return false;
     if (pthread_mutex_init(&pool->lock, NULL) == 0) {
@@ -115,6 +89,8 @@ bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bi
     free(pool->bins);
     return false;
 }
+
+void pool_pass_through(Pool *pool) { pool->stopped = pool->exact = true; }
 
 IN_CALL static void free_events(Pool *pool, bool with_driver)
 {
@@ -133,44 +109,117 @@ PoolStatistics pool_statistics(Pool *pool)
     return now;
 }
 
-static void activate_locked(Pool *pool, PoolBlock *block, size_t size)
+void pool_forget_high(Pool *pool)
 {
-    block->size = size;
-    pool->now.active_blocks++;
-    pool->now.active_bytes += size;
+    lock_pool(pool);
+    pool->now.managed_bytes_high = pool->now.managed_bytes;
+    pool->now.active_bytes_high = pool->now.active_bytes;
+    unlock_pool(pool);
 }
 
-static void deactivate_locked(Pool *pool, const PoolBlock *block)
+size_t pool_list_blocks(Pool *pool, PoolBlock *out, size_t room)
 {
+    size_t count = 0;
+    lock_pool(pool);
+    for (const PoolBlock *block = pool->blocks; block; block = block->after, count++)
+        if (count < room) out[count] = *block;
+    unlock_pool(pool);
+    return count;
+}
+
+static void activate_locked(Pool *pool, PoolBlock *block, size_t size)
+{
+    PoolStatistics *now = &pool->now;
+    block->size = size;
+    block->active = true;
+    now->active_blocks++;
+    now->active_bytes += size;
+    if (now->active_bytes > now->active_bytes_high) now->active_bytes_high = now->active_bytes;
+}
+
+static void deactivate_locked(Pool *pool, PoolBlock *block)
+{
+    block->active = false;
     pool->now.active_blocks--;
     pool->now.active_bytes -= block->size;
 }
 
+/* ---- The limit ---- */
+
+void pool_set_limit(Pool *pool, size_t limit)
+{
+    lock_pool(pool);
+    pool->limit = limit;
+    unlock_pool(pool);
+}
+
+size_t pool_get_limit(Pool *pool)
+{
+    lock_pool(pool);
+    size_t limit = pool->limit;
+    unlock_pool(pool);
+    return limit;
+}
+
+static bool is_beyond_locked(const Pool *pool, size_t room)
+{
+    return pool->limit && (room > pool->limit || pool->now.managed_bytes > pool->limit - room);
+}
+
+static size_t room_for(const Pool *pool, size_t size)
+{
+    if (pool->exact) return size ? size : 1;
+    return pool_alloc_size(pool->bits, pool_bin_number(pool->bits, size));
+}
+
+bool pool_is_beyond_limit(Pool *pool, size_t size)
+{
+    size_t room = room_for(pool, size);
+    lock_pool(pool);
+    bool beyond = is_beyond_locked(pool, room);
+    unlock_pool(pool);
+    return beyond;
+}
+
 /* ---- Taking ---- */
 
-static bool needs_no_wait(const PoolBlock *block, CUstream stream)
+static bool needs_no_wait(const Pool *pool, const PoolBlock *block, CUstream stream)
 {
-    return !block->ready && (block->stream == stream || block->stream == POOL_NO_STREAM);
+    bool follows = block->stream == stream && !pool->source->host_uses;
+    return !block->ready && (follows || block->stream == POOL_NO_STREAM);
 }
 
 /* The link to a block that needs no wait; with any_order else to the oldest one seen, whose work is most
- * likely done. */
-static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order)
+ * likely done. *looks counts down. */
+static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order, int *looks)
 {
     PoolBlock **link = &pool->bins[bin], **last = NULL;
-    for (int i = 0; i < LOOK_AT && *link; i++) {
-        if (needs_no_wait(*link, stream)) return link;
+    for (; *looks > 0 && *link; --*looks) {
+        if (needs_no_wait(pool, *link, stream)) return link;
         last = link;
         link = &(*link)->next;
     }
     return any_order ? last : NULL;
 }
 
+/* The same among blocks of up to twice the size, where bins are shared. */
+static PoolBlock **find_larger_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order, int *looks)
+{
+    unsigned end = bin + (1u << pool->bits), count = pool_bin_count(pool->bits);
+    PoolBlock **link = NULL;
+    for (bin++; pool->shares_bins && !link && bin <= end && bin < count; bin++)
+        if (pool->bins[bin]) link = find_locked(pool, bin, stream, any_order, looks);
+    return link;
+}
+
 static PoolBlock *take(Pool *pool, size_t size, CUstream stream, bool any_order)
 {
     unsigned bin = pool_bin_number(pool->bits, size);
+    int looks = LOOK_AT;
     lock_pool(pool);
-    PoolBlock **link = find_locked(pool, bin, stream, any_order), *block = link ? *link : NULL;
+    PoolBlock **link = find_locked(pool, bin, stream, any_order, &looks);
+    if (!link) link = find_larger_locked(pool, bin, stream, any_order, &looks);
+    PoolBlock *block = link ? *link : NULL;
     if (block) {
         *link = block->next;
         pool->now.held_blocks--;
@@ -187,39 +236,112 @@ PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream)
     return block;
 }
 
+static void drop_event(Pool *pool, PoolBlock *block)
+{
+    lock_pool(pool);
+    drop_event_locked(pool, block);
+    unlock_pool(pool);
+}
+
+/* The host waits until the block's last work is done. */
+IN_CALL static void await_block(Pool *pool, PoolBlock *block, PoolOrder *order)
+{
+    if (!block->ready) return;
+    CUresult result = driver.cuEventSynchronize(block->ready->event);
+    if (result == CUDA_SUCCESS)
+        drop_event(pool, block);
+    else
+        *order = (PoolOrder){result, "cuEventSynchronize"};
+}
+
 IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order)
 {
     *order = in_order;
     pthread_mutex_lock(&pool->streams);
     PoolBlock *block = *out = take(pool, size, stream, true);
-    if (block && !needs_no_wait(block, stream)) {
+    if (block && !needs_no_wait(pool, block, stream)) {
         if (!block->ready) block->ready = record_event(pool, block->stream, order);
-        if (block->ready) *order = wait_event(stream, block->ready);
+        if (block->ready && !pool->source->host_uses) *order = wait_event(stream, block->ready);
     }
     pthread_mutex_unlock(&pool->streams);
+    if (block && pool->source->host_uses) await_block(pool, block, order);
     if (block) block->stream = stream;
     return order->result;
 }
 
+/* ---- New blocks ---- */
+
+static PoolBlock *new_block(const Pool *pool, size_t size, CUstream stream)
+{
+    PoolBlock *block = calloc(1, sizeof *block);
+    if (!block) return NULL;
+    block->bin = pool_bin_number(pool->bits, size);
+    block->room = room_for(pool, size);
+    block->stream = stream;
+    block->reused = pool->source->ordered;
+    return block;
+}
+
+/* False when that is beyond the limit. */
+static bool reserve(Pool *pool, size_t room)
+{
+    lock_pool(pool);
+    bool beyond = is_beyond_locked(pool, room);
+    if (!beyond) pool->now.managed_bytes += room;
+    unlock_pool(pool);
+    return !beyond;
+}
+
+static void unreserve(Pool *pool, size_t room)
+{
+    lock_pool(pool);
+    pool->now.managed_bytes -= room;
+    unlock_pool(pool);
+}
+
+/* A new block whose room is reserved becomes one of the pool. */
+static void include(Pool *pool, PoolBlock *block, CUdeviceptr pointer, size_t size)
+{
+    PoolStatistics *now = &pool->now;
+    block->pointer = pointer;
+    lock_pool(pool);
+    block->after = pool->blocks;
+    if (block->after) block->after->before = block;
+    pool->blocks = block;
+    activate_locked(pool, block, size);
+    if (now->managed_bytes > now->managed_bytes_high) now->managed_bytes_high = now->managed_bytes;
+    unlock_pool(pool);
+}
+
 IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out)
 {
-    unsigned bin = pool_bin_number(pool->bits, size);
-    size_t bytes = pool_alloc_size(pool->bits, bin);
-    PoolBlock *block = calloc(1, sizeof *block);
-    if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = pool->source->allocate(&block->pointer, bytes, pool->flags);
+    CUdeviceptr pointer;
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    PoolBlock *block = new_block(pool, size, stream);
+    if (!block) return result;
+    if (reserve(pool, block->room)) {
+        result = pool->source->allocate(pool, &pointer, block->room, stream);
+        if (result != CUDA_SUCCESS) unreserve(pool, block->room);
+    }
     if (result != CUDA_SUCCESS) {
         free(block);
         return result;
     }
-    block->bin = bin;
-    block->stream = stream;
-    lock_pool(pool);
-    activate_locked(pool, block, size);
-    pool->now.managed_bytes += bytes;
-    unlock_pool(pool);
+    include(pool, block, pointer, size);
     *out = block;
     return CUDA_SUCCESS;
+}
+
+PoolBlock *pool_adopt(Pool *pool, CUdeviceptr pointer, size_t size, CUstream stream)
+{
+    PoolBlock *block = new_block(pool, size, stream);
+    if (!block) return NULL;
+    if (reserve(pool, block->room)) {
+        include(pool, block, pointer, size);
+        return block;
+    }
+    free(block);
+    return NULL;
 }
 
 /* ---- More streams than one ---- */
@@ -254,9 +376,7 @@ IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order)
     *order = in_order;
     PoolEvent *event = record_event(pool, block->stream, order);
     if (!event) return order->result;
-    lock_pool(pool);
-    drop_event_locked(pool, block);
-    unlock_pool(pool);
+    drop_event(pool, block);
     block->ready = event;
     block->stream = POOL_NO_STREAM;
     return CUDA_SUCCESS;
@@ -285,18 +405,34 @@ bool pool_put(Pool *pool, PoolBlock *block)
 static void forget_locked(Pool *pool, PoolBlock *block)
 {
     drop_event_locked(pool, block);
-    pool->now.managed_bytes -= pool_alloc_size(pool->bits, block->bin);
+    pool->now.managed_bytes -= block->room;
+    if (block->after) block->after->before = block->before;
+    if (block->before)
+        block->before->after = block->after;
+    else
+        pool->blocks = block->after;
 }
 
 IN_CALL static CUresult release_block(Pool *pool, PoolBlock *block, bool with_driver)
 {
-    CUresult result = with_driver ? pool->source->release(block->pointer) : CUDA_SUCCESS;
+    CUresult result = with_driver ? pool->source->release(pool, block) : CUDA_SUCCESS;
     free(block);
+    return result;
+}
+
+IN_CALL CUresult pool_leave_event(PoolBlock *block)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (block->stream != POOL_NO_STREAM) return result;
+    if (block->ready) result = wait_event(NULL, block->ready).result;
+    if (result != CUDA_SUCCESS) result = driver.cuCtxSynchronize();
+    block->stream = NULL;
     return result;
 }
 
 IN_CALL CUresult pool_drop(Pool *pool, PoolBlock *block, bool with_driver)
 {
+    if (with_driver && pool->source->ordered) (void)pool_leave_event(block);
     lock_pool(pool);
     deactivate_locked(pool, block);
     forget_locked(pool, block);
@@ -346,7 +482,7 @@ static PoolBlock *unhold_all(Pool *pool)
     return all;
 }
 
-IN_CALL CUresult pool_release_held(Pool *pool, bool with_driver)
+IN_CALL static CUresult release_blocks(Pool *pool, bool with_driver)
 {
     CUresult first = CUDA_SUCCESS;
     for (PoolBlock *block = unhold_all(pool), *next; block; block = next) {
@@ -355,6 +491,23 @@ IN_CALL CUresult pool_release_held(Pool *pool, bool with_driver)
         if (first == CUDA_SUCCESS) first = result;
     }
     return first;
+}
+
+IN_CALL CUresult pool_release_held(Pool *pool, bool with_driver)
+{
+    CUresult result = release_blocks(pool, with_driver);
+    if (result == CUDA_SUCCESS && with_driver && pool->source->trim) result = pool->source->trim(pool, 0);
+    return result;
+}
+
+IN_CALL CUresult pool_trim_to(Pool *pool, size_t keep)
+{
+    CUresult result = CUDA_SUCCESS;
+    bool found = true;
+    while (result == CUDA_SUCCESS && found && pool_statistics(pool).managed_bytes > keep)
+        result = pool_release_largest(pool, &found);
+    if (result == CUDA_SUCCESS && pool->source->trim) result = pool->source->trim(pool, keep);
+    return result;
 }
 
 IN_CALL CUresult pool_stop(Pool *pool, bool with_driver)
@@ -367,12 +520,38 @@ IN_CALL CUresult pool_stop(Pool *pool, bool with_driver)
 
 IN_CALL CUresult pool_clear(Pool *pool, bool with_driver)
 {
-    CUresult result = pool_release_held(pool, with_driver);
+    CUresult result = release_blocks(pool, with_driver);
     free_events(pool, with_driver);
     free(pool->bins);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->streams);
     return result;
+}
+
+/* The blocks in an array, for calls that may not be made under the lock. */
+static PoolBlock *copy_blocks(Pool *pool, size_t *count)
+{
+    PoolBlock *blocks;
+    *count = pool_list_blocks(pool, NULL, 0);
+    blocks = calloc(*count + 1, sizeof *blocks);
+    if (blocks) pool_list_blocks(pool, blocks, *count);
+    return blocks;
+}
+
+IN_CALL CUresult pool_end_source(Pool *pool)
+{
+    CUresult result = CUDA_SUCCESS;
+    size_t count;
+    if (!pool->source->end) return result;
+    PoolBlock *blocks = copy_blocks(pool, &count);
+    if (!blocks) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
+        blocks[i].stream = NULL;
+        result = pool->source->release(pool, &blocks[i]);
+    }
+    free(blocks);
+    if (count && result == CUDA_SUCCESS) result = driver.cuCtxSynchronize();
+    return result == CUDA_SUCCESS ? pool->source->end(pool) : result;
 }
 
 /* ---- A stream ends ---- */

@@ -1,7 +1,8 @@
 /* A caching pool of device memory or page-locked memory.
  *
  * Blocks that are given back are held, and the next request of the same bin (pool_bins.h) takes one without a
- * driver call. The pool belongs to one context.
+ * driver call. Blocks are never split: a pool that shares its bins gives a request whose bin is empty a block
+ * of up to twice its size, and so holds little more than was in use at most. The pool belongs to one context.
  *
  * Order. A block belongs to a stream, on which its last work was queued. Taken again on that stream it can be
  * used at once (pool_take). Taken on another one, that stream first waits for an event after the work
@@ -30,41 +31,58 @@ typedef struct PoolEvent {
     size_t users;
 } PoolEvent;
 
+typedef struct Pool Pool;
+
 typedef struct PoolBlock {
     struct PoolBlock *next;     /* in its bin, while held */
+    struct PoolBlock *before, *after; /* among all blocks of the pool */
     CUdeviceptr pointer;
+    size_t room;                /* bytes as allocated */
     size_t size;                /* bytes asked for, while active */
     CUstream stream;
     PoolEvent *ready;           /* active: what its stream waited for, else NULL. held: what to wait for */
     unsigned bin;
-    bool reused;                /* it had an owner before the one it has */
+    bool reused; /* it had an owner before the one it has, or is allocated in the order of its stream */
+    bool active;
 } PoolBlock;
 
-/* Where the memory comes from. */
+/* Where the memory comes from (pool_sources.c). The functions are IN_CALL. */
 typedef struct PoolSource {
-    CUresult (*allocate)(CUdeviceptr *pointer, size_t size, unsigned flags);
-    CUresult (*release)(CUdeviceptr pointer);
+    CUresult (*allocate)(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream);
+    CUresult (*release)(const Pool *pool, const PoolBlock *block);
+    CUresult (*trim)(const Pool *pool, size_t keep); /* what the source itself holds; may be NULL */
+    CUresult (*end)(Pool *pool); /* the source's own pool; may be NULL */
     const char *release_name;
+    bool ordered; /* memory comes and goes in the order of the block's stream: the pool holds none itself */
+    bool host_uses; /* the host may use memory at any time: it is taken again after the work on it is done */
 } PoolSource;
 
 extern const PoolSource pool_device_memory;
 extern const PoolSource pool_host_memory;
+extern const PoolSource pool_managed_memory; /* flags: CUmemAttach_flags */
+extern const PoolSource pool_ordered_memory; /* of the pool's driver_pool */
+extern const PoolSource pool_external_memory; /* of others: pool_adopt, and pool_drop without the driver */
 
 /* Held blocks wait for the next request, active ones are in use. managed_bytes are those of both as
- * allocated, active_bytes those asked for. */
+ * allocated, active_bytes those asked for; the other two are the most that these were. */
 typedef struct PoolStatistics {
-    size_t held_blocks, active_blocks, managed_bytes, active_bytes;
+    size_t held_blocks, active_blocks, managed_bytes, active_bytes, managed_bytes_high, active_bytes_high;
 } PoolStatistics;
 
-typedef struct Pool {
+struct Pool {
     pthread_mutex_t lock, streams;
     const PoolSource *source;
-    unsigned flags, bits;       /* flags: the source's */
-    bool stopped;               /* nothing is held any more */
+    CUmemoryPool driver_pool; /* owned; of ordered memory, until pool_end_source */
+    unsigned flags, bits; /* flags: the source's */
+    bool stopped; /* nothing is held any more */
+    bool shares_bins; /* a request takes a block of up to twice its size when its bin has none */
+    bool exact; /* blocks have the size asked for: they are never taken again */
+    size_t limit; /* of managed_bytes; 0: none */
     PoolStatistics now;
-    PoolBlock **bins;           /* owned: the held blocks of each bin, last in, first out */
-    PoolEvent *events;          /* unused ones */
-} Pool;
+    PoolBlock *blocks; /* all of them */
+    PoolBlock **bins; /* owned: the held blocks of each bin, last in, first out */
+    PoolEvent *events; /* unused ones */
+};
 
 /* False when memory is short. bits is at most POOL_MAX_BITS. */
 bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bits);
@@ -73,7 +91,28 @@ bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bi
  * when the context is gone, only forgotten. The first error. */
 IN_CALL CUresult pool_clear(Pool *pool, bool with_driver);
 
+/* Ends what the source itself has. All work of the context is done, and nobody else calls the driver for the
+ * pool: blocks in use lose their memory, and are good for pool_drop without the driver only. */
+IN_CALL CUresult pool_end_source(Pool *pool);
+
+/* From now on each request goes to the source, and what is given back does, so that tools that watch the
+ * driver's allocations see every one. Called before the first request. */
+void pool_pass_through(Pool *pool);
+
 PoolStatistics pool_statistics(Pool *pool);
+
+/* The most is what is in use now. */
+void pool_forget_high(Pool *pool);
+
+/* Copies of the pool's blocks, at most `room`; how many there are. */
+size_t pool_list_blocks(Pool *pool, PoolBlock *out, size_t room);
+
+/* 0 is no limit. Blocks that are there stay. */
+void pool_set_limit(Pool *pool, size_t limit);
+size_t pool_get_limit(Pool *pool);
+
+/* Whether a new block for `size` bytes would be beyond the limit: the reason of an error of pool_add. */
+bool pool_is_beyond_limit(Pool *pool, size_t size);
 
 /* A held block for `size` bytes that this stream can use at once, now active and of this stream. NULL when
  * there is none among the newest. */
@@ -92,6 +131,9 @@ IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolB
 /* A block of new memory, active, of this stream. */
 IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out);
 
+/* A block of memory that the caller has got and gives back. NULL when memory is short. */
+PoolBlock *pool_adopt(Pool *pool, CUdeviceptr pointer, size_t size, CUstream stream);
+
 /* The active block is used on one more stream. pool_follow: that stream waits for what the block's own stream
  * waited for, or has queued. pool_join: the block's own stream waits for what the other has queued. The
  * caller owns both streams. */
@@ -101,6 +143,9 @@ IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolOrd
 /* Puts an event in the place of an active block's stream, of which nobody will tell when it is destroyed.
  * To be followed by pool_put. */
 IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order);
+
+/* The default stream takes the place of such an event: it waits for it, or the host does for everything. */
+IN_CALL CUresult pool_leave_event(PoolBlock *block);
 
 /* Gives an active block back, after what is queued on its stream. False, and nothing was done, when the pool
  * holds nothing any more: then pool_drop. */
@@ -113,6 +158,8 @@ IN_CALL CUresult pool_drop(Pool *pool, PoolBlock *block, bool with_driver);
  * block (*found tells whether there was one), all blocks, all now and in future. The first error. */
 IN_CALL CUresult pool_release_largest(Pool *pool, bool *found);
 IN_CALL CUresult pool_release_held(Pool *pool, bool with_driver);
+/* The largest first, until managed_bytes are at most `keep`. */
+IN_CALL CUresult pool_trim_to(Pool *pool, size_t keep);
 IN_CALL CUresult pool_stop(Pool *pool, bool with_driver);
 
 /* This stream is about to be destroyed: no block refers to it from now on. The caller owns it. Never fails:

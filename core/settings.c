@@ -23,6 +23,8 @@ static bool is_number(const char *text)
     return digits > 0 && digits < 10 && text[digits + strspn(text + digits, space)] == '\0';
 }
 
+static bool is_switch(const char *text) { return !strcmp(text, "0") || !strcmp(text, "1"); }
+
 static bool is_seconds(const char *text)
 {
     char *end = NULL;

@@ -20,6 +20,10 @@ typedef struct ModuleState ModuleState;
 typedef void (*ContextEndFn)(struct ContextObject *context);
 enum { STATE_CONTEXT_END_MAX = 4 };
 
+/* The context is about to be destroyed: no other thread is in it, and none comes in any more. */
+typedef void (*ContextLastFn)(struct ContextObject *context);
+enum { STATE_CONTEXT_LAST_MAX = 1 };
+
 /* Gives back memory that is held for reuse; called when the driver has no more (device_memory.h). */
 typedef void (*GiveBackFn)(ModuleState *state);
 enum { STATE_GIVE_BACK_MAX = 8 };
@@ -45,6 +49,8 @@ struct ModuleState {
     int give_back_count;
     ContextEndFn context_end[STATE_CONTEXT_END_MAX]; /* the same */
     int context_end_count;
+    ContextLastFn context_last[STATE_CONTEXT_LAST_MAX]; /* the same */
+    int context_last_count;
 
     struct Deferred *deferred; /* releases that wait for a thread that may make them (deferred.h) */
     atomic_bool streams_entered; /* there was a `with stream:` block (stream.h) */

@@ -1,10 +1,9 @@
-"""Contexts, caches that follow them, what a device allows, and C types of arguments."""
+"""Memory pools, contexts, caches that follow them, what a device allows, and C types of arguments."""
 
 from __future__ import annotations
 
 import functools
 import operator
-import re
 import sys
 import warnings
 import weakref
@@ -13,14 +12,22 @@ from collections import Counter
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._capabilities import multiprocessor
 from pycuda._compile.target import default_ordinal
+from pycuda._pool_snapshot import PoolBlock as PoolBlock
+from pycuda._pool_snapshot import PoolSnapshot as PoolSnapshot
 from pycuda.compyte import dtypes as _dtypes
 
 get_or_register_dtype = _dtypes.get_or_register_dtype
 register_dtype = _dtypes.register_dtype
 
+MemoryPool = drv.MemoryPool
 DeviceMemoryPool = drv.DeviceMemoryPool
+ManagedMemoryPool = drv.ManagedMemoryPool
+StreamOrderedMemoryPool = drv.StreamOrderedMemoryPool
+ExternalMemoryPool = drv.ExternalMemoryPool
 default_memory_pool = drv.default_memory_pool
+set_default_memory_pool = drv.set_default_memory_pool
 PooledDeviceAllocation = drv.PooledDeviceAllocation
 PageLockedAllocator = drv.PageLockedAllocator
 PageLockedMemoryPool = drv.PageLockedMemoryPool
@@ -80,6 +87,28 @@ class DebugMemoryPool(DeviceMemoryPool):
         if self.interactive:
             input("[pool] return to go on: ")
         return block
+
+
+def set_allocator(allocator=None) -> None:
+    """Choose where arrays of the current context get their memory from that are given no allocator.
+
+    Arrays that are there keep theirs. ``default_memory_pool()`` is the pool that results.
+
+    Parameters
+    ----------
+    allocator : object
+        A memory pool of the current context; a callable that takes the bytes; anything with
+        ``allocate(nbytes, stream)``, as memory resources of RMM and cuda.core have it (see
+        ExternalMemoryPool). None is a new DeviceMemoryPool, as at first.
+    """
+    owner = getattr(allocator, "__self__", None)
+    if isinstance(owner, DeviceMemoryPool) and allocator == owner.allocate:
+        allocator = owner
+    plain = isinstance(allocator, DeviceMemoryPool) and type(allocator).allocate is DeviceMemoryPool.allocate
+    if allocator is None or plain:
+        set_default_memory_pool(allocator)
+    else:
+        set_default_memory_pool(ExternalMemoryPool(allocator))
 
 
 # ---- contexts
@@ -223,7 +252,10 @@ def mark_cuda_test(f):
         import pytest
     except ImportError:
         return wrapper
-    return pytest.mark.cuda(wrapper)
+    try:
+        return pytest.mark.cuda(wrapper)
+    except pytest.fail.Exception:  # with --strict-markers, in a project that does not know the mark
+        return wrapper
 
 
 # ---- what a device allows
@@ -242,33 +274,30 @@ class DeviceData:
 
     Parameters
     ----------
-    dev : Device
-        None is the current one.
+    dev : Device or (int, int)
+        None is the current one; a compute capability stands for any device of it.
     """
 
     def __init__(self, dev=None):
         dev = drv.Context.get_device() if dev is None else dev
-        capability = dev.compute_capability()
-        self.max_threads = _attribute(dev, "MAX_THREADS_PER_BLOCK", 1024)
-        self.warp_size = _attribute(dev, "WARP_SIZE", 32)
-        self.warps_per_mp = _attribute(dev, "MAX_THREADS_PER_MULTIPROCESSOR", 2048) // self.warp_size
-        self.thread_blocks_per_mp = _attribute(
-            dev, "MAX_BLOCKS_PER_MULTIPROCESSOR", 32 if capability >= (5, 0) else 16
-        )
-        self.registers = _attribute(dev, "MAX_REGISTERS_PER_BLOCK", 65536)
-        self.registers_per_mp = _attribute(dev, "MAX_REGISTERS_PER_MULTIPROCESSOR", self.registers)
+        is_device = isinstance(dev, drv.Device)
+        ask = functools.partial(_attribute, dev) if is_device else lambda name, default: default
+        row = multiprocessor(dev.compute_capability() if is_device else dev)
+        self.max_threads = ask("MAX_THREADS_PER_BLOCK", 1024)
+        self.warp_size = ask("WARP_SIZE", 32)
+        self.warps_per_mp = ask("MAX_THREADS_PER_MULTIPROCESSOR", row.warps * 32) // self.warp_size
+        self.thread_blocks_per_mp = ask("MAX_BLOCKS_PER_MULTIPROCESSOR", row.blocks)
+        self.registers = ask("MAX_REGISTERS_PER_BLOCK", row.block_registers)
+        self.registers_per_mp = ask("MAX_REGISTERS_PER_MULTIPROCESSOR", row.registers)
         self.max_registers_per_thread = 255
         self.register_allocation_unit = "warp"
         self.register_granularity = 256
-        self.shared_memory = _attribute(dev, "MAX_SHARED_MEMORY_PER_BLOCK", 49152)
-        self.shared_memory_optin = _attribute(dev, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", self.shared_memory)
-        self.shared_memory_per_mp = _attribute(
-            dev, "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR", self.shared_memory
-        )
-        self.shared_memory_reserved = _attribute(
-            dev, "RESERVED_SHARED_MEMORY_PER_BLOCK", 1024 if capability >= (8, 0) else 0
-        )
-        self.smem_alloc_granularity = 128 if capability >= (8, 0) else 256
+        self.register_partitions = row.parts
+        self.shared_memory = ask("MAX_SHARED_MEMORY_PER_BLOCK", 49152)
+        self.shared_memory_optin = ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", row.block_shared)
+        self.shared_memory_per_mp = ask("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR", row.shared)
+        self.shared_memory_reserved = ask("RESERVED_SHARED_MEMORY_PER_BLOCK", row.reserved)
+        self.smem_alloc_granularity = row.shared_unit
         self.smem_granularity = 32
 
     def align(self, bytes, word_size=4):
@@ -426,8 +455,9 @@ class OccupancyRecord:
                 raise ValueError(
                     f"{threads} threads of {registers} registers: a block has at most {devdata.registers}"
                 )
-            # Each of the four schedulers has a quarter of the registers, for whole warps.
-            limits.append((devdata.registers_per_mp // 4 // by_warp * 4 // warps, "regs"))
+            # Each scheduler has its part of the registers, for whole warps.
+            parts = getattr(devdata, "register_partitions", 4)
+            limits.append((devdata.registers_per_mp // parts // by_warp * parts // warps, "regs"))
         if shared_mem or devdata.shared_memory_reserved:
             by_block = _round_up(shared_mem + devdata.shared_memory_reserved, devdata.smem_alloc_granularity)
             limits.append((devdata.shared_memory_per_mp // by_block, "smem"))
@@ -536,7 +566,7 @@ def parse_c_arg(c_arg: str):
     ValueError
         It is no declaration of a known type.
     """
-    return _dtypes.parse_c_arg_backend(re.sub(r"\s+", " ", c_arg), ScalarArg, VectorArg)
+    return _dtypes.parse_c_arg_backend(c_arg, ScalarArg, VectorArg)
 
 
 def get_arg_type(c_arg: str) -> str:

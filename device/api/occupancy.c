@@ -3,7 +3,8 @@
 #include "api/log.h"
 #include "api/module.h"
 
-enum { WARP = 32, MOST_REGISTERS = 255 };
+/* Each scheduler of a multiprocessor has its part of the registers, for whole warps. */
+enum { WARP = 32, MOST_REGISTERS = 255, SCHEDULERS = 4 };
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
@@ -20,7 +21,8 @@ int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_share
     int shared = round_up((int)(code->shared_size + dynamic_shared), DEVICE_SHARED_UNIT);
     int blocks = smaller(DEVICE_BLOCKS_PER_SM, DEVICE_THREADS_PER_SM / (warps * WARP));
     if (shared) blocks = smaller(blocks, DEVICE_SHARED_PER_SM / shared);
-    int by_registers = DEVICE_REGISTERS_PER_SM / warp_registers / warps;
+    int resident_warps = DEVICE_REGISTERS_PER_SM / SCHEDULERS / warp_registers * SCHEDULERS;
+    int by_registers = resident_warps / warps;
     return smaller(blocks, by_registers ? by_registers : 1);
 }
 

@@ -161,6 +161,8 @@ static void end_in_driver(ContextObject *context)
     ContextKind kind = atomic_load(&context->kind);
     if (context_forked() || ext_is_finalizing() || atomic_load(&context->state->given_up)) return;
     wait_until_left(context);
+    if (kind != CONTEXT_FOREIGN)
+        for (int i = 0; i < context->state->context_last_count; i++) context->state->context_last[i](context);
     if (kind == CONTEXT_OWNED)
         CALL_RELEASING(context->state, result, driver.cuCtxDestroy(context->handle));
     else if (kind == CONTEXT_PRIMARY)
@@ -186,6 +188,16 @@ int context_on_end(ModuleState *state, ContextEndFn function)
         return -1;
     }
     state->context_end[state->context_end_count++] = function;
+    return 0;
+}
+
+int context_on_last(ModuleState *state, ContextLastFn function)
+{
+    if (state->context_last_count == STATE_CONTEXT_LAST_MAX) {
+        PyErr_SetString(PyExc_SystemError, "STATE_CONTEXT_LAST_MAX is too small");
+        return -1;
+    }
+    state->context_last[state->context_last_count++] = function;
     return 0;
 }
 
@@ -283,13 +295,10 @@ IN_CALL static CUresult make_current(CUcontext handle, ContextScope *scope)
     return result;
 }
 
-bool context_enter(ContextObject *context, ContextScope *scope)
+/* Of a context that counts the thread. */
+static bool begin_scope(ContextObject *context, ContextScope *scope)
 {
     CUresult result;
-    *scope = (ContextScope){0};
-    if (!context || context_forked() || host_function_runs() || ext_is_finalizing()
-        || atomic_load(&context->state->given_up) || !enter_counted(context))
-        return false;
     CALL_NEAR(context->state, result, make_current(context->handle, scope));
     if (result == CUDA_SUCCESS) {
         scope->context = context;
@@ -300,6 +309,22 @@ bool context_enter(ContextObject *context, ContextScope *scope)
     atomic_fetch_sub(&context->entered, 1);
     report_driver(context->state, result, "cuCtxPushCurrent");
     return false;
+}
+
+bool context_enter(ContextObject *context, ContextScope *scope)
+{
+    *scope = (ContextScope){0};
+    if (!context || context_forked() || host_function_runs() || ext_is_finalizing()
+        || atomic_load(&context->state->given_up) || !enter_counted(context))
+        return false;
+    return begin_scope(context, scope);
+}
+
+bool context_enter_last(ContextObject *context, ContextScope *scope)
+{
+    *scope = (ContextScope){0};
+    atomic_fetch_add(&context->entered, 1);
+    return begin_scope(context, scope);
 }
 
 IN_CALL static CUresult make_former_current(CUcontext before)
@@ -316,6 +341,19 @@ void context_leave(ContextScope *scope)
     if (scope->pushed) CALL_QUIET(scope->context->state, make_former_current(scope->before));
     atomic_fetch_sub(&scope->context->entered, 1);
     scope->context = NULL;
+}
+
+bool context_lend(ContextObject *context, ContextScope *scope)
+{
+    if (!context_enter(context, scope)) return false;
+    innermost = scope->outer;
+    atomic_fetch_sub(&context->entered, 1);
+    return true;
+}
+
+void context_take_back(ContextScope *scope)
+{
+    if (scope->pushed) CALL_QUIET(scope->context->state, make_former_current(scope->before));
 }
 
 bool context_check(ContextObject *context, const char *what)

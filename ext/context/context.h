@@ -60,6 +60,11 @@ typedef struct ContextScope {
 bool context_enter(ContextObject *context, ContextScope *scope);
 void context_leave(ContextScope *scope);
 
+/* Makes the context current for Python code, which no scope may have inside: the context may end meanwhile,
+ * and calls in it fail then. False as for context_enter. */
+bool context_lend(ContextObject *context, ContextScope *scope);
+void context_take_back(ContextScope *scope);
+
 /* False with LogicError when what belongs to this context can no longer be used. */
 bool context_check(ContextObject *context, const char *what);
 
@@ -77,6 +82,11 @@ int context_detach(ContextObject *context);
 
 /* During set-up: what has to be done when a context ends. -1 with an exception when there is no room. */
 int context_on_end(ModuleState *state, ContextEndFn function);
+
+/* The same for what has to be done just before the driver destroys it, with context_enter_last. */
+int context_on_last(ModuleState *state, ContextLastFn function);
+/* context_enter for such a function. */
+bool context_enter_last(ContextObject *context, ContextScope *scope);
 
 /* Device.make_context and Device.retain_primary_context. */
 PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags);

@@ -89,11 +89,23 @@ static int use_memory(GPUArrayObject *array, PyObject *gpudata)
     return 0;
 }
 
-/* NULL and None are the default pool. */
-static void set_allocator(GPUArrayObject *array, PyObject *value)
+/* NULL and None are the default pool. What cannot be called is a pool or a memory resource. -1 with an
+ * exception. */
+static int set_allocator(GPUArrayObject *array, PyObject *value)
 {
-    bool is_default = !value || value == Py_None || value == array->state->default_allocate;
-    Py_XSETREF(array->allocator, is_default ? NULL : Py_NewRef(value));
+    PyObject *callable = NULL;
+    if (value && value != Py_None && value != array->state->default_allocate) {
+        if (PyCallable_Check(value)) {
+            callable = Py_NewRef(value);
+        } else {
+            PyObject *module = PyImport_ImportModule("pycuda._allocators");
+            callable = module ? PyObject_CallMethod(module, "allocator_of", "O", value) : NULL;
+            Py_XDECREF(module);
+            if (!callable) return -1;
+        }
+    }
+    Py_XSETREF(array->allocator, callable);
+    return 0;
 }
 
 /* New memory for work on this stream (NULL, None: the default one), from the array's allocator. -1 with an
@@ -189,9 +201,9 @@ PyDoc_STRVAR(
     "\nParameters\n----------\n"
     "shape : int or sequence of int\n"
     "dtype : dtype-like\n"
-    "allocator : callable\n"
+    "allocator : callable, memory pool or memory resource\n"
     "    Asked for the bytes where there is no gpudata; None is the default pool\n"
-    "    (pycuda.tools.default_memory_pool).\n"
+    "    (pycuda.tools.default_memory_pool). A resource is as for ExternalMemoryPool.\n"
     "base : object\n    Kept alive.\n"
     "gpudata : device address\n    The memory.\n"
     "strides : sequence of int\n    Bytes; None is packed in the order given.\n"
@@ -225,7 +237,7 @@ static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
     convert_form_clear(&form);
     if (describe(array, dtype, form.rank, form.shape, steps ? strides : NULL, order) < 0) return -1;
     Py_XSETREF(array->base, Py_XNewRef(base));
-    set_allocator(array, allocator);
+    if (set_allocator(array, allocator) < 0) return -1;
     return gpudata ? use_memory(array, gpudata) : allocate(array, NULL);
 }
 
@@ -272,8 +284,9 @@ PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const
     }
     array->state = state;
     array->shape = array->strides = array->dims;
-    set_allocator(array, allocator);
-    if (describe(array, dtype, ndim, shape, strides, 'C') < 0 || allocate(array, stream) < 0) Py_CLEAR(array);
+    if (describe(array, dtype, ndim, shape, strides, 'C') < 0 || set_allocator(array, allocator) < 0
+        || allocate(array, stream) < 0)
+        Py_CLEAR(array);
     return (PyObject *)array;
 }
 
@@ -371,8 +384,7 @@ static PyObject *get_allocator(PyObject *self, void *Py_UNUSED(closure))
 
 static int set_allocator_py(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
 {
-    set_allocator(gpuarray_cast(self), value);
-    return 0;
+    return set_allocator(gpuarray_cast(self), value);
 }
 
 static PyObject *get_base(PyObject *self, void *Py_UNUSED(closure))

@@ -237,6 +237,33 @@ static PyObject *get_attribute(PyObject *self, FAST_PARAMETERS)
     return read_attribute(function_cast(self), attribute);
 }
 
+PyDoc_STRVAR(max_active_blocks_doc,
+             "max_active_blocks_per_multiprocessor($self, block_size, shared=0)\n--\n\n"
+             "How many blocks of the kernel a multiprocessor holds at a time.\n"
+             "\nParameters\n----------\n"
+             "block_size : int\n    Threads of a block.\n"
+             "shared : int\n    Bytes of dynamic shared memory of a block.\n"
+             "\nReturns\n-------\n"
+             "int\n    0 when a block does not fit.\n"
+             "\nNotes\n-----\n"
+             "Calls cuOccupancyMaxActiveBlocksPerMultiprocessor.");
+
+static PyObject *max_active_blocks(PyObject *self, FAST_PARAMETERS)
+{
+    FunctionObject *function = function_cast(self);
+    PyObject *given[2];
+    int threads = 0, blocks = 0;
+    size_t shared = 0;
+    CUresult result;
+    if (convert_arguments(max_active_blocks_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_int(given[0], "block_size", &threads) < 0 || convert_size(given[1], "shared", &shared) < 0)
+        return NULL;
+    CALL(function->state, result,
+         driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function->handle, threads, shared));
+    if (result == CUDA_SUCCESS) return PyLong_FromLong(blocks);
+    return raise_driver(function->state, result, "cuOccupancyMaxActiveBlocksPerMultiprocessor", NULL);
+}
+
 PyDoc_STRVAR(set_attribute_doc, "set_attribute($self, attr, value)\n--\n\n"
                                 "Set an attribute of the kernel.\n"
                                 "\nParameters\n----------\n"
@@ -462,6 +489,8 @@ PyDoc_STRVAR(call_doc, "__call__($self, /, *args, block, grid=(1, 1), "
 
 static PyMethodDef function_methods[] = {
     {"get_attribute", AS_METHOD(get_attribute), FAST_KEYWORDS, get_attribute_doc},
+    {"max_active_blocks_per_multiprocessor", AS_METHOD(max_active_blocks), FAST_KEYWORDS,
+     max_active_blocks_doc},
     {"set_attribute", AS_METHOD(set_attribute), FAST_KEYWORDS, set_attribute_doc},
     {"set_cache_config", AS_METHOD(set_cache_config), FAST_KEYWORDS, set_cache_config_doc},
     {"set_shared_config", AS_METHOD(set_shared_config), FAST_KEYWORDS, set_shared_config_doc},

@@ -1,5 +1,5 @@
 /* The default pool: where arrays get their memory that are given no allocator. A context has one, from the
- * first such array on; it ends with the context. */
+ * first such array on, or the one that a user has put there. It ends with the context. */
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
@@ -31,20 +31,25 @@ static MemoryPool *pool_of_context(ContextObject *context)
 {
     MemoryPool *pool = hold_pool(context);
     if (pool) return pool;
-    pool = memory_pool_new(context, &pool_device_memory, 0, POOL_DEFAULT_BITS);
+    static const PoolForm form = {.source = &pool_device_memory, .bits = POOL_DEFAULT_BITS};
+    pool = memory_pool_new(context, &form);
     if (!pool) return NULL;
+    pool->core.shares_bins = true; /* PyCUDA has no such pool, whose counts this one would have to follow */
     offer_pool(context, pool);
     return hold_pool(context);
 }
 
-static void end_pool(ContextObject *context)
+/* pool: one reference that does not hold the context, or NULL. */
+static void replace_pool(ContextObject *context, MemoryPool *pool)
 {
     state_lock(context->state);
-    MemoryPool *pool = context->default_pool;
-    context->default_pool = NULL;
+    MemoryPool *before = context->default_pool;
+    context->default_pool = pool;
     state_unlock(context->state);
-    if (pool) memory_pool_leave(pool);
+    if (before) memory_pool_leave(before);
 }
+
+static void end_pool(ContextObject *context) { replace_pool(context, NULL); }
 
 /* That of the current context: a reference; NULL with an exception. */
 static MemoryPool *current_pool(ModuleState *state)
@@ -99,13 +104,21 @@ PyDoc_STRVAR(pool_doc,
              "``free_held()`` gives what waits for reuse back to the driver. After ``stop_holding()``\n"
              "every array gets its memory from the driver and gives it back there.\n"
              "\nReturns\n-------\n"
-             "DeviceMemoryPool");
+             "DeviceMemoryPool\n    Or one of its subclasses, after set_default_memory_pool().");
+
+static PyTypeObject *type_of_pool(const MemoryPool *pool)
+{
+    const PoolSource *source = pool->core.source;
+    return source == &pool_managed_memory    ? pool->state->ManagedMemoryPool_type
+           : source == &pool_ordered_memory  ? pool->state->StreamOrderedMemoryPool_type
+           : source == &pool_external_memory ? pool->state->ExternalMemoryPool_type
+                                             : pool->state->DeviceMemoryPool_type;
+}
 
 static PyObject *default_memory_pool(PyObject *module, PyObject *Py_UNUSED(none))
 {
-    ModuleState *state = module_state(module);
-    PyTypeObject *type = state->DeviceMemoryPool_type;
-    MemoryPool *pool = current_pool(state);
+    MemoryPool *pool = current_pool(module_state(module));
+    PyTypeObject *type = pool ? type_of_pool(pool) : NULL;
     PoolObject *object = pool ? pool_cast(type->tp_alloc(type, 0)) : NULL;
     if (object)
         object->pool = pool;
@@ -114,9 +127,50 @@ static PyObject *default_memory_pool(PyObject *module, PyObject *Py_UNUSED(none)
     return (PyObject *)object;
 }
 
+PyDoc_STRVAR(set_pool_doc,
+             "set_default_memory_pool(pool)\n--\n\n"
+             "Let arrays of the current context that are given no allocator get their memory from this\n"
+             "pool. Arrays that are there keep theirs.\n"
+             "\nParameters\n----------\n"
+             "pool : DeviceMemoryPool\n"
+             "    Any of its kinds, made in the current context. None is a new one, as at first.\n"
+             "\nRaises\n------\n"
+             "LogicError\n    The pool is of another context.");
+
+/* The pool of this argument, borrowed; NULL with an exception. */
+static MemoryPool *pool_for(ContextObject *context, PyObject *value)
+{
+    ModuleState *state = context->state;
+    if (!PyObject_TypeCheck(value, state->DeviceMemoryPool_type)) {
+        PyErr_Format(PyExc_TypeError, "pool is a %s: it may be a DeviceMemoryPool or None",
+                     Py_TYPE(value)->tp_name);
+        return NULL;
+    }
+    MemoryPool *pool = pool_of(value);
+    if (!pool || pool->context == context) return pool;
+    raise_logic(state, "the pool belongs to another context than the current one");
+    return NULL;
+}
+
+static PyObject *set_default_memory_pool(PyObject *module, FAST_PARAMETERS)
+{
+    PyObject *given[1];
+    MemoryPool *pool = NULL;
+    if (convert_arguments(set_pool_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    ContextObject *context = context_current(module_state(module));
+    if (!context) return NULL;
+    bool good = given[0] == Py_None || (pool = pool_for(context, given[0]));
+    if (pool) atomic_fetch_add(&pool->references, 1);
+    if (good) replace_pool(context, pool);
+    Py_DECREF((PyObject *)context);
+    if (!good) return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"default_allocate", AS_METHOD(allocate), FAST_KEYWORDS, allocate_doc},
     {"default_memory_pool", default_memory_pool, METH_NOARGS, pool_doc},
+    {"set_default_memory_pool", AS_METHOD(set_default_memory_pool), FAST_KEYWORDS, set_pool_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -65,8 +65,7 @@ CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *ou
     return result;
 }
 
-/* "1.5 GiB", "12 bytes" */
-static void format_size(size_t size, char *text, size_t text_size)
+void device_memory_format(size_t size, char *text, size_t text_size)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)size / 1024;
@@ -79,17 +78,29 @@ static void format_size(size_t size, char *text, size_t text_size)
     snprintf(text, text_size, "%.1f %s", value, units[unit]);
 }
 
-PyObject *device_memory_raise(ModuleState *state, CUresult result, const char *routine, size_t size)
+/* Of the current context, or of the one given. */
+static CUresult ask_free(ModuleState *state, ContextObject *context, size_t *free_size)
+{
+    ContextScope scope = {0};
+    size_t total;
+    CUresult result;
+    if (context && !context_enter(context, &scope)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CALL_NEAR(state, result, driver.cuMemGetInfo(free_size, &total));
+    context_leave(&scope);
+    return result;
+}
+
+PyObject *device_memory_raise(ModuleState *state, ContextObject *context, CUresult result,
+                              const char *routine, size_t size)
 {
     char asked[32], free_text[32];
-    size_t free_size, total;
-    CUresult known;
+    size_t free_size;
     if (result != CUDA_ERROR_OUT_OF_MEMORY || PyErr_Occurred())
         return raise_driver(state, result, routine, NULL);
-    format_size(size, asked, sizeof asked);
-    CALL_NEAR(state, known, driver.cuMemGetInfo(&free_size, &total));
-    if (known != CUDA_SUCCESS) return raise_driver(state, result, routine, "%s asked", asked);
-    format_size(free_size, free_text, sizeof free_text);
+    device_memory_format(size, asked, sizeof asked);
+    if (ask_free(state, context, &free_size) != CUDA_SUCCESS)
+        return raise_driver(state, result, routine, "%s asked", asked);
+    device_memory_format(free_size, free_text, sizeof free_text);
     return raise_driver(state, result, routine, "%s asked, %s free", asked, free_text);
 }
 
@@ -128,7 +139,7 @@ PyObject *device_allocation_new(ModuleState *state, size_t size)
     if (!allocation) return NULL;
     CUresult result = device_memory_allocate(state, size, &pointer);
     if (result == CUDA_SUCCESS) return device_allocation_own(allocation, pointer, size);
-    device_memory_raise(state, result, "cuMemAlloc", size);
+    device_memory_raise(state, NULL, result, "cuMemAlloc", size);
     Py_DECREF((PyObject *)allocation);
     return NULL;
 }
@@ -430,7 +441,7 @@ static PyObject *mem_alloc_pitch(PyObject *module, FAST_PARAMETERS)
     if (result != CUDA_SUCCESS) {
         Py_DECREF((PyObject *)allocation);
         if (__builtin_mul_overflow(width, height, &size)) size = SIZE_MAX;
-        return device_memory_raise(state, result, "cuMemAllocPitch", size);
+        return device_memory_raise(state, NULL, result, "cuMemAllocPitch", size);
     }
     return Py_BuildValue("(Nn)", device_allocation_own(allocation, pointer, pitch * height),
                          (Py_ssize_t)pitch);

@@ -42,9 +42,13 @@ PyObject *device_allocation_own(DeviceAllocationObject *allocation, CUdeviceptr 
 int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *out);
 
 /* cuMemAlloc with the second attempt of mem_alloc, for pools. The caller raises: with device_memory_raise for
- * an error that says how much is free. Needs the GIL. */
+ * an error that says how much is free in the context; NULL is the current one. Needs the GIL. */
 CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out);
-PyObject *device_memory_raise(ModuleState *state, CUresult result, const char *routine, size_t size);
+PyObject *device_memory_raise(ModuleState *state, ContextObject *context, CUresult result,
+                              const char *routine, size_t size);
+
+/* "1.5 GiB", "12 bytes" */
+void device_memory_format(size_t size, char *text, size_t text_size);
 
 /* Collects garbage and lets go of what finished work kept. */
 void device_memory_collect(ModuleState *state);

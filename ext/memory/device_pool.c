@@ -1,4 +1,4 @@
-/* DeviceMemoryPool: what Python sees of a pool of device memory. */
+/* DeviceMemoryPool and ManagedMemoryPool: what Python sees of pools of device and of managed memory. */
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/memory/pooled_allocation.h"
@@ -15,8 +15,31 @@ PyDoc_STRVAR(device_pool_doc,
 static int device_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     PyObject *given[1];
-    if (convert_call(device_pool_doc, args, kwargs, GIVEN(given)) < 0) return -1;
-    return pool_start(self, &pool_device_memory, 0, given[0]);
+    PoolForm form = {.source = &pool_device_memory};
+    if (convert_call(device_pool_doc, args, kwargs, GIVEN(given)) < 0
+        || pool_read_bits(given[0], &form.bits) < 0)
+        return -1;
+    return pool_start(self, &form);
+}
+
+PyDoc_STRVAR(managed_pool_doc,
+             "ManagedMemoryPool(leading_bits_in_bin_id=4)\n--\n\n"
+             "Keep managed memory, which host and device use at one address.\n\n"
+             "As the host may use what it gets at once, memory is taken again only after the work on it:\n"
+             "``allocate`` waits for that.\n"
+             "\nParameters\n----------\n"
+             "leading_bits_in_bin_id : int\n    As for DeviceMemoryPool.\n"
+             "\nNotes\n-----\n"
+             "Its memory comes from cuMemAllocManaged.");
+
+static int managed_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *given[1];
+    PoolForm form = {.source = &pool_managed_memory, .flags = CU_MEM_ATTACH_GLOBAL};
+    if (convert_call(managed_pool_doc, args, kwargs, GIVEN(given)) < 0
+        || pool_read_bits(given[0], &form.bits) < 0)
+        return -1;
+    return pool_start(self, &form);
 }
 
 PyDoc_STRVAR(allocate_doc,
@@ -31,9 +54,10 @@ PyDoc_STRVAR(allocate_doc,
              "\nReturns\n-------\n"
              "PooledDeviceAllocation\n"
              "\nRaises\n------\n"
-             "MemoryError\n    There is too little; the message says how much is free.\n"
+             "MemoryError\n"
+             "    There is too little; the message says how much is free, or used of the pool's limit.\n"
              "\nNotes\n-----\n"
-             "Calls cuMemAlloc.");
+             "Calls cuMemAlloc, or what the kind of the pool calls.");
 
 static PyObject *device_pool_allocate(PyObject *self, FAST_PARAMETERS)
 {
@@ -71,7 +95,23 @@ static PyType_Spec device_pool_spec = {
     .slots = device_pool_slots,
 };
 
+static PyType_Slot managed_pool_slots[] = {
+    {Py_tp_doc, (void *)managed_pool_doc},
+    {Py_tp_init, AS_SLOT(managed_pool_init)},
+    {0, NULL},
+};
+
+static PyType_Spec managed_pool_spec = {
+    .name = "pycuda._driver.ManagedMemoryPool",
+    .basicsize = sizeof(PoolObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = managed_pool_slots,
+};
+
 int device_pool_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->DeviceMemoryPool_type, &device_pool_spec, state->MemoryPool_type);
+    if (state_add_type(module, &state->DeviceMemoryPool_type, &device_pool_spec, state->MemoryPool_type) < 0)
+        return -1;
+    return state_add_type(module, &state->ManagedMemoryPool_type, &managed_pool_spec,
+                          state->DeviceMemoryPool_type);
 }

@@ -179,7 +179,7 @@ static int host_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     PyTypeObject *wanted = state_of_type(Py_TYPE(self))->PageLockedAllocator_type;
     PyObject *given[2];
-    unsigned flags = 0;
+    PoolForm form = {.source = &pool_host_memory};
     if (convert_call(host_pool_doc, args, kwargs, GIVEN(given)) < 0) return -1;
     if (given[0] && given[0] != Py_None) {
         if (!PyObject_TypeCheck(given[0], wanted)) {
@@ -187,9 +187,9 @@ static int host_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
                          Py_TYPE(given[0])->tp_name);
             return -1;
         }
-        flags = ((AllocatorObject *)given[0])->flags;
+        form.flags = ((AllocatorObject *)given[0])->flags;
     }
-    return pool_start(self, &pool_host_memory, flags, given[1]);
+    return pool_read_bits(given[1], &form.bits) < 0 ? -1 : pool_start(self, &form);
 }
 
 PyDoc_STRVAR(allocate_doc, "allocate($self, shape, dtype, order=\"C\")\n--\n\n"
@@ -201,7 +201,7 @@ PyDoc_STRVAR(allocate_doc, "allocate($self, shape, dtype, order=\"C\")\n--\n\n"
                            "\nReturns\n-------\n"
                            "numpy.ndarray\n    Its base is a PooledHostAllocation.\n"
                            "\nRaises\n------\n"
-                           "MemoryError\n    The host has no more.\n"
+                           "MemoryError\n    The host has no more, or the pool's limit does not allow it.\n"
                            "\nNotes\n-----\n"
                            "Calls cuMemHostAlloc.");
 

@@ -19,7 +19,7 @@ static PyObject *new_managed(ModuleState *state, size_t size, unsigned flags)
         CALL_BLOCKING(state, result, driver.cuMemAllocManaged(&pointer, least, flags));
     }
     if (result == CUDA_SUCCESS) return device_allocation_own(allocation, pointer, least);
-    device_memory_raise(state, result, "cuMemAllocManaged", size);
+    device_memory_raise(state, NULL, result, "cuMemAllocManaged", size);
     Py_DECREF((PyObject *)allocation);
     return NULL;
 }

@@ -1,11 +1,15 @@
-/* What both kinds of memory pools share: life, shortage, statistics. */
+/* What all kinds of memory pools share: life, blocks, what is done when memory is short. */
 #include "ext/memory/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
 #include "ext/stream/stream.h"
+#include "ext/wait.h"
 
 /* ---- The list of pools ---- */
 
@@ -52,10 +56,17 @@ static MemoryPool *next_pool(ModuleState *state, MemoryPool *before)
 
 /* ---- Life ---- */
 
-MemoryPool *memory_pool_new(ContextObject *context, const PoolSource *source, unsigned flags, unsigned bits)
+/* core/settings.def has the row. */
+static bool is_switched_off(void)
+{
+    const char *text = getenv("PYCUDA_POOL");
+    return text && strcmp(text, "0") == 0;
+}
+
+MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form)
 {
     MemoryPool *pool = PyMem_RawCalloc(1, sizeof *pool);
-    if (!pool || !pool_init(&pool->core, source, flags, bits)) {
+    if (!pool || !pool_init(&pool->core, form->source, form->flags, form->bits)) {
         PyMem_RawFree(pool);
         PyErr_NoMemory();
         return NULL;
@@ -63,6 +74,9 @@ MemoryPool *memory_pool_new(ContextObject *context, const PoolSource *source, un
     atomic_init(&pool->references, 1);
     pool->state = context->state;
     pool->context = context;
+    pool->core.driver_pool = form->driver_pool;
+    pool->resource = Py_XNewRef(form->resource);
+    if (is_switched_off()) pool_pass_through(&pool->core);
     link_pool(pool);
     return pool;
 }
@@ -73,8 +87,7 @@ void memory_pool_hold(MemoryPool *pool)
     atomic_fetch_add(&pool->references, 1);
 }
 
-/* how: an IN_CALL function. In a forked child nobody may release the lock: what is in the pool stays. */
-static void release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver))
+void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver))
 {
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
@@ -87,12 +100,51 @@ static void release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver))
     }
 }
 
+void memory_pool_trim(MemoryPool *pool, size_t keep)
+{
+    ContextScope scope;
+    CUresult result;
+    if (!context_enter(pool->context, &scope)) return;
+    CALL_UNLOCKED(result, pool_trim_to(&pool->core, keep));
+    context_leave(&scope);
+    report_driver(pool->state, result, pool->core.source->release_name);
+}
+
+/* Ends what the driver has of the pool, in the current context, when all work there is done. What the program
+ * has left running is not waited for: then, and after an error, it stays until the end of the process.
+ * *routine: the call that failed. */
+static CUresult end_in_driver(MemoryPool *pool, const char **routine)
+{
+    CUresult result = CUDA_SUCCESS;
+    *routine = "cuCtxSynchronize";
+    if (atomic_load(&pool->state->left_running))
+        CALL_UNLOCKED(result, driver.cuStreamQuery(CU_STREAM_LEGACY));
+    if (result == CUDA_ERROR_NOT_READY) return CUDA_SUCCESS;
+    CALL_RELEASING(pool->state, result, driver.cuCtxSynchronize());
+    if (result != CUDA_SUCCESS) return result;
+    *routine = "cuMemPoolDestroy";
+    CALL_UNLOCKED(result, pool_end_source(&pool->core));
+    return result;
+}
+
+static void end_driver_pool(MemoryPool *pool)
+{
+    ContextScope scope;
+    const char *routine;
+    if (!pool->core.driver_pool || !context_enter(pool->context, &scope)) return;
+    CUresult result = end_in_driver(pool, &routine);
+    context_leave(&scope);
+    report_driver(pool->state, result, routine);
+}
+
 static void end_if_last(MemoryPool *pool)
 {
     if (atomic_fetch_sub(&pool->references, 1) != 1) return;
     if (pool->counted) LIVE_LESS(pool->state, MemoryPool);
     unlink_pool(pool);
-    release(pool, pool_clear);
+    end_driver_pool(pool);
+    memory_pool_release(pool, pool_clear);
+    Py_XDECREF(pool->resource);
     PyMem_RawFree(pool);
 }
 
@@ -105,12 +157,13 @@ void memory_pool_drop(MemoryPool *pool)
 
 void memory_pool_leave(MemoryPool *pool)
 {
-    release(pool, pool_stop);
+    if (!pool->counted) memory_pool_release(pool, pool_stop);
     end_if_last(pool);
 }
 
-static int read_bits(PyObject *value, unsigned *bits)
+int pool_read_bits(PyObject *value, unsigned *bits)
 {
+    *bits = POOL_DEFAULT_BITS;
     if (convert_unsigned(value, "leading_bits_in_bin_id", bits) < 0) return -1;
     if (*bits <= POOL_MAX_BITS) return 0;
     PyErr_Format(PyExc_ValueError, "leading_bits_in_bin_id is %u: it may be at most %d", *bits,
@@ -118,14 +171,12 @@ static int read_bits(PyObject *value, unsigned *bits)
     return -1;
 }
 
-int pool_start(PyObject *self, const PoolSource *source, unsigned flags, PyObject *given_bits)
+int pool_start(PyObject *self, const PoolForm *form)
 {
-    unsigned bits = POOL_DEFAULT_BITS;
-    if (read_bits(given_bits, &bits) < 0) return -1;
     MemoryPool *before = pool_cast(self)->pool;
     ContextObject *context = context_hold_current(state_of_type(Py_TYPE(self)));
     if (!context) return -1;
-    MemoryPool *pool = memory_pool_new(context, source, flags, bits);
+    MemoryPool *pool = memory_pool_new(context, form);
     if (!pool) {
         context_drop(context);
         return -1;
@@ -135,25 +186,6 @@ int pool_start(PyObject *self, const PoolSource *source, unsigned flags, PyObjec
     pool_cast(self)->pool = pool;
     if (before) memory_pool_drop(before);
     return 0;
-}
-
-MemoryPool *pool_of(PyObject *self)
-{
-    MemoryPool *pool = pool_cast(self)->pool;
-    if (!pool)
-        raise_logic(state_of_type(Py_TYPE(self)), "%s.__init__ was not called", Py_TYPE(self)->tp_name);
-    return pool;
-}
-
-static void pool_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    MemoryPool *pool = pool_cast(self)->pool;
-    if (pool_cast(self)->weak_references) PyObject_ClearWeakRefs(self);
-    if (pool && deferred_dealloc(pool->state, pool_dealloc, self)) return;
-    if (pool) memory_pool_drop(pool);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
 }
 
 /* ---- Blocks ---- */
@@ -168,11 +200,18 @@ int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out)
     return -1;
 }
 
-void memory_pool_discard(MemoryPool *pool, PoolBlock *block)
+/* in_order: after the work on the block's stream, which is all. Else after all work of the context, for which
+ * the driver waits when it frees memory that is not ordered. */
+static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     ContextScope scope;
     CUresult result;
+    if (pool->resource && !context_forked()) {
+        external_memory_give(pool, block, in_order);
+        return;
+    }
     if (context_enter(pool->context, &scope)) {
+        if (!in_order && pool->core.source->ordered) CALL_UNLOCKED(result, driver.cuCtxSynchronize());
         CALL_UNLOCKED(result, pool_drop(&pool->core, block, true));
         context_leave(&scope);
         report_driver(pool->state, result, pool->core.source->release_name);
@@ -181,34 +220,17 @@ void memory_pool_discard(MemoryPool *pool, PoolBlock *block)
     }
 }
 
+void memory_pool_discard(MemoryPool *pool, PoolBlock *block) { drop_block(pool, block, false); }
+
 void memory_pool_give(MemoryPool *pool, PoolBlock *block)
 {
     if (context_forked() || pool_put(&pool->core, block)) return;
-    memory_pool_discard(pool, block);
+    drop_block(pool, block, true);
 }
 
-/* A held block, after its last work. The context is current. NULL with an exception when that failed, without
- * when there is none. */
-static PoolBlock *take_after(MemoryPool *pool, size_t size, CUstream stream)
-{
-    PoolBlock *block = NULL;
-    PoolOrder order = {CUDA_ERROR_NOT_PERMITTED, "cuStreamWaitEvent"};
-    CUresult result;
-    CALL_UNLOCKED(result, pool_take_after(&pool->core, size, stream, &block, &order));
-    if (result == CUDA_SUCCESS) return block;
-    raise_driver(pool->state, order.result, order.call, "while a pool handed memory on to another stream");
-    if (block) memory_pool_discard(pool, block);
-    return NULL;
-}
+/* ---- Requests ---- */
 
-static CUresult add_block(MemoryPool *pool, size_t size, CUstream stream, PoolBlock **block)
-{
-    CUresult result;
-    CALL_UNLOCKED(result, pool_add(&pool->core, size, stream, block));
-    return result;
-}
-
-/* All that the pools of this device hold goes back to the driver. */
+/* All that the pools of this device hold. Outside of any scope: dropping a pool may run Python code. */
 static void release_all_held(ModuleState *state, CUdevice device)
 {
     ContextScope scope;
@@ -221,72 +243,126 @@ static void release_all_held(ModuleState *state, CUdevice device)
     }
 }
 
-/* Gives back step by step, until the driver has enough again. */
-static CUresult add_after_shortage(MemoryPool *pool, size_t size, CUstream stream, PoolBlock **block)
+/* A block that is asked for, and how that went. */
+typedef struct Request {
+    size_t size;
+    CUstream stream;
+    PoolBlock *block;
+    PoolOrder order; /* of a held block after its last work */
+    CUresult released; /* the first error of what was given back for it */
+} Request;
+
+/* A held block, or a new one. */
+IN_CALL static CUresult take_or_add(Pool *pool, Request *asked)
+{
+    CUresult result = pool_take_after(pool, asked->size, asked->stream, &asked->block, &asked->order);
+    if (result != CUDA_SUCCESS || asked->block) return result;
+    return pool_add(pool, asked->size, asked->stream, &asked->block);
+}
+
+/* Gives back step by step, until the driver has enough again or the limit allows it. */
+IN_CALL static CUresult add_after_release(Pool *pool, Request *asked)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY, released;
     bool found = true;
     while (result == CUDA_ERROR_OUT_OF_MEMORY && found) {
-        CALL_UNLOCKED(released, pool_release_largest(&pool->core, &found));
-        report_driver(pool->state, released, pool->core.source->release_name);
-        if (found) result = add_block(pool, size, stream, block);
+        released = pool_release_largest(pool, &found);
+        if (asked->released == CUDA_SUCCESS) asked->released = released;
+        if (found) result = pool_add(pool, asked->size, asked->stream, &asked->block);
     }
-    if (result != CUDA_ERROR_OUT_OF_MEMORY) return result;
-    release_all_held(pool->state, pool->context->device);
-    return add_block(pool, size, stream, block);
+    return result;
 }
 
-static PoolBlock *raise_shortage(MemoryPool *pool, CUresult result, size_t size)
+/* In the pool's context, for which nobody waits longer than this takes: Python code runs between two
+ * attempts, never inside of one. */
+static CUresult attempt(MemoryPool *pool, CUresult (*how)(Pool *, Request *), Request *asked)
 {
-    static const char routine[] = "memory_pool::allocate";
-    if (pool->core.source == &pool_device_memory)
-        device_memory_raise(pool->state, result, routine, size);
-    else
-        raise_driver(pool->state, result, routine, "%zu bytes asked", size);
+    ContextScope scope;
+    CUresult result;
+    if (!context_enter(pool->context, &scope)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CALL_UNLOCKED(result, how(&pool->core, asked));
+    context_leave(&scope);
+    return result;
+}
+
+static bool is_beyond_limit(MemoryPool *pool, const Request *asked)
+{
+    return pool_is_beyond_limit(&pool->core, asked->size);
+}
+
+/* Another thread may have moved in between, or the garbage that was collected have given something back. */
+static CUresult allocate_in_shortage(MemoryPool *pool, Request *asked)
+{
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (is_beyond_limit(pool, asked)) result = attempt(pool, add_after_release, asked);
+    if (result != CUDA_ERROR_OUT_OF_MEMORY) return result;
+    device_memory_collect(pool->state);
+    result = attempt(pool, take_or_add, asked);
+    if (result != CUDA_ERROR_OUT_OF_MEMORY || asked->block) return result;
+    result = attempt(pool, add_after_release, asked);
+    if (result != CUDA_ERROR_OUT_OF_MEMORY || is_beyond_limit(pool, asked)) return result;
+    release_all_held(pool->state, pool->context->device);
+    return attempt(pool, take_or_add, asked);
+}
+
+static const char allocate_name[] = "memory_pool::allocate";
+
+PoolBlock *memory_pool_raise_beyond_limit(MemoryPool *pool, size_t size)
+{
+    char asked[32], used[32], limit[32];
+    device_memory_format(size, asked, sizeof asked);
+    device_memory_format(pool_statistics(&pool->core).managed_bytes, used, sizeof used);
+    device_memory_format(pool_get_limit(&pool->core), limit, sizeof limit);
+    raise_driver(pool->state, CUDA_ERROR_OUT_OF_MEMORY, allocate_name,
+                 "%s asked, %s of the pool's limit of %s in use", asked, used, limit);
     return NULL;
 }
 
-/* New memory. The context is current. */
-static PoolBlock *allocate_new(MemoryPool *pool, size_t size, CUstream stream)
+static PoolBlock *raise_failure(MemoryPool *pool, CUresult result, const Request *asked)
 {
-    PoolBlock *block = NULL;
-    CUresult result = add_block(pool, size, stream, &block);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_collect(pool->state);
-        block = take_after(pool, size, stream);
-        if (block || PyErr_Occurred()) return block;
-        result = add_after_shortage(pool, size, stream, &block);
+    ModuleState *state = pool->state;
+    if (asked->order.result != CUDA_SUCCESS) {
+        raise_driver(state, asked->order.result, asked->order.call,
+                     "while a pool handed memory on to another stream");
+        if (asked->block) memory_pool_discard(pool, asked->block);
+        return NULL;
     }
-    return result == CUDA_SUCCESS ? block : raise_shortage(pool, result, size);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && is_beyond_limit(pool, asked))
+        return memory_pool_raise_beyond_limit(pool, asked->size);
+    if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        raise_driver(state, CUDA_ERROR_INVALID_CONTEXT, allocate_name,
+                     "the context of the pool cannot be made current");
+    else if (pool->core.source == &pool_host_memory)
+        raise_driver(state, result, allocate_name, "%zu bytes asked", asked->size);
+    else
+        device_memory_raise(state, pool->context, result, allocate_name, asked->size);
+    return NULL;
 }
 
 /* What needs the driver: a block of another stream, or a new one. */
 static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream)
 {
-    ContextScope scope;
-    if (!context_enter(pool->context, &scope))
-        return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "memory_pool::allocate",
-                                         "the context of the pool cannot be made current");
-    PoolBlock *block = take_after(pool, size, stream);
-    if (!block && !PyErr_Occurred()) block = allocate_new(pool, size, stream);
-    context_leave(&scope);
-    return block;
+    Request asked = {.size = size, .stream = stream};
+    CUresult result = attempt(pool, take_or_add, &asked);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && !asked.block) /* else it could not be put in order */
+        result = allocate_in_shortage(pool, &asked);
+    report_driver(pool->state, asked.released, pool->core.source->release_name);
+    return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
 }
 
 PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
 {
     if (context_forked())
-        return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_NOT_INITIALIZED, "memory_pool::allocate",
-                                         NULL);
+        return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_NOT_INITIALIZED, allocate_name, NULL);
     deferred_release(pool->state);
-    if (host_function_refuses(pool->state, "memory_pool::allocate")
-        || !context_check(pool->context, "memory_pool::allocate"))
+    if (host_function_refuses(pool->state, allocate_name) || !context_check(pool->context, allocate_name))
         return NULL;
+    if (pool->resource) return external_memory_allocate(pool, size, stream);
     PoolBlock *block = pool_take(&pool->core, size, stream);
     return block ? block : allocate_slowly(pool, size, stream);
 }
 
-/* ---- Shortage and streams ---- */
+/* ---- Shortage, streams and contexts ---- */
 
 static void give_back(ModuleState *state)
 {
@@ -296,148 +372,50 @@ static void give_back(ModuleState *state)
     if (result == CUDA_SUCCESS) release_all_held(state, device);
 }
 
-void memory_pools_stream_gone(ModuleState *state, const ContextObject *context, CUstream stream)
+/* In a scope for each pool, as the last drop of a pool may run Python code. */
+void memory_pools_stream_gone(ModuleState *state, ContextObject *context, CUstream stream)
 {
-    CUresult result = CUDA_SUCCESS;
-    for (MemoryPool *pool = next_pool(state, NULL); pool; pool = next_pool(state, pool))
-        if (pool->context->handle == context->handle)
-            CALL_UNLOCKED(result, pool_stream_gone(&pool->core, stream));
-    (void)result; /* never fails */
+    ContextScope scope;
+    CUresult result;
+    for (MemoryPool *pool = next_pool(state, NULL); pool; pool = next_pool(state, pool)) {
+        if (pool->context->handle != context->handle || !context_enter(context, &scope)) continue;
+        CALL_UNLOCKED(result, pool_stream_gone(&pool->core, stream));
+        context_leave(&scope);
+        (void)result; /* never fails */
+    }
 }
 
-/* ---- Methods ---- */
-
-/* What waits for reuse, by an IN_CALL function. */
-static PyObject *release_held(PyObject *self, CUresult (*how)(Pool *, bool with_driver))
+/* Others find such a pool in the list until the context is over: who drops it waits for that. */
+static MemoryPool *find_driver_pool(ContextObject *context)
 {
-    MemoryPool *pool = pool_of(self);
-    if (!pool || host_function_refuses(pool->state, pool->core.source->release_name)) return NULL;
-    release(pool, how);
-    Py_RETURN_NONE;
+    state_lock(context->state);
+    MemoryPool *pool = context->state->pools;
+    while (pool && !(pool->context == context && pool->core.driver_pool)) pool = pool->next;
+    state_unlock(context->state);
+    return pool;
 }
 
-static PyObject *pool_free_held(PyObject *self, PyObject *Py_UNUSED(none))
+/* The context is destroyed or released next, and blocks in use lose their memory. Nobody else is in it. */
+static void end_driver_pools(ContextObject *context)
 {
-    return release_held(self, pool_release_held);
+    ContextScope scope;
+    CUresult result, first = CUDA_SUCCESS;
+    const char *routine, *first_routine = NULL;
+    MemoryPool *pool = find_driver_pool(context);
+    if (!pool || !context_enter_last(context, &scope)) return;
+    for (; pool; pool = find_driver_pool(context)) {
+        result = end_in_driver(pool, &routine);
+        pool->core.driver_pool = NULL;
+        if (first != CUDA_SUCCESS) continue;
+        first = result;
+        first_routine = routine;
+    }
+    context_leave(&scope);
+    report_driver(context->state, first, first_routine);
 }
 
-static PyObject *pool_stop_holding(PyObject *self, PyObject *Py_UNUSED(none))
+int pool_setup(PyObject *Py_UNUSED(module), ModuleState *state)
 {
-    return release_held(self, pool_stop);
-}
-
-static PyObject *pool_get_bin_number(PyObject *self, PyObject *value)
-{
-    const MemoryPool *pool = pool_of(self);
-    size_t size = 0;
-    if (!pool || convert_size(value, "size", &size) < 0) return NULL;
-    return PyLong_FromUnsignedLong(pool_bin_number(pool->core.bits, size));
-}
-
-static PyObject *pool_get_alloc_size(PyObject *self, PyObject *value)
-{
-    const MemoryPool *pool = pool_of(self);
-    unsigned bin = 0;
-    if (!pool || convert_unsigned(value, "bin", &bin) < 0) return NULL;
-    if (bin < pool_bin_count(pool->core.bits))
-        return PyLong_FromSize_t(pool_alloc_size(pool->core.bits, bin));
-    return PyErr_Format(PyExc_ValueError, "bin is %u: this pool has %u bins", bin,
-                        pool_bin_count(pool->core.bits));
-}
-
-static PyObject *pool_statistic(PyObject *self, void *closure)
-{
-    MemoryPool *pool = pool_of(self);
-    if (!pool) return NULL;
-    PoolStatistics now = context_forked() ? pool->core.now : pool_statistics(&pool->core);
-    return PyLong_FromSize_t(*(size_t *)((char *)&now + (uintptr_t)closure));
-}
-
-PyDoc_STRVAR(free_held_doc, "free_held($self)\n--\n\n"
-                            "Free the blocks that wait for reuse.\n"
-                            "\nNotes\n-----\n"
-                            "Calls cuMemFree, cuMemFreeHost.");
-PyDoc_STRVAR(stop_holding_doc,
-             "stop_holding($self)\n--\n\n"
-             "Free the blocks that wait for reuse, and from now on every block that is given back.\n"
-             "\nNotes\n-----\n"
-             "Calls cuMemFree, cuMemFreeHost.");
-PyDoc_STRVAR(bin_number_doc, "bin_number($self, size, /)\n--\n\n"
-                             "The bin for requests of a size: a block serves requests of its own bin.\n"
-                             "\nParameters\n----------\n"
-                             "size : int\n    Bytes.\n"
-                             "\nReturns\n-------\n"
-                             "int");
-PyDoc_STRVAR(alloc_size_doc, "alloc_size($self, bin, /)\n--\n\n"
-                             "The size of the blocks of a bin, the largest request in it.\n"
-                             "\nParameters\n----------\n"
-                             "bin : int\n"
-                             "\nReturns\n-------\n"
-                             "int\n    Bytes.\n"
-                             "\nRaises\n------\n"
-                             "ValueError\n    There is no such bin.");
-
-static PyMethodDef pool_methods[] = {
-    {"free_held", pool_free_held, METH_NOARGS, free_held_doc},
-    {"stop_holding", pool_stop_holding, METH_NOARGS, stop_holding_doc},
-    {"bin_number", pool_get_bin_number, METH_O, bin_number_doc},
-    {"alloc_size", pool_get_alloc_size, METH_O, alloc_size_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-#define STATISTIC(name, doc) {#name, pool_statistic, NULL, doc, (void *)offsetof(PoolStatistics, name)}
-static PyGetSetDef pool_properties[] = {
-    STATISTIC(held_blocks, "Blocks that wait for reuse."),
-    STATISTIC(active_blocks, "Blocks in use."),
-    STATISTIC(managed_bytes, "Bytes of both, as they were allocated."),
-    STATISTIC(active_bytes, "Bytes in use, as they were asked for."),
-    {NULL, NULL, NULL, NULL, NULL},
-};
-#undef STATISTIC
-
-static PyMemberDef pool_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PoolObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot pool_slots[] = {
-    {Py_tp_doc, "What DeviceMemoryPool and PageLockedMemoryPool share."},
-    {Py_tp_dealloc, AS_SLOT(pool_dealloc)},
-    {Py_tp_methods, pool_methods},
-    {Py_tp_getset, pool_properties},
-    {Py_tp_members, pool_members},
-    {0, NULL},
-};
-
-static PyType_Spec pool_spec = {
-    .name = "pycuda._driver.MemoryPool",
-    .basicsize = sizeof(PoolObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = pool_slots,
-};
-
-PyDoc_STRVAR(bitlog2_doc, "bitlog2(n, /)\n--\n\n"
-                          "The logarithm to base 2, rounded down.\n"
-                          "\nParameters\n----------\n"
-                          "n : int\n"
-                          "\nReturns\n-------\n"
-                          "int\n    0 for 0.");
-
-static PyObject *bitlog2(PyObject *Py_UNUSED(module), PyObject *value)
-{
-    unsigned long long n = 0;
-    return convert_bits(value, "n", 64, &n) < 0 ? NULL : PyLong_FromUnsignedLong(pool_log2((size_t)n));
-}
-
-static PyMethodDef functions[] = {
-    {"bitlog2", bitlog2, METH_O, bitlog2_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-int pool_setup(PyObject *module, ModuleState *state)
-{
-    if (state_add_type(module, &state->MemoryPool_type, &pool_spec, NULL) < 0
-        || device_memory_on_shortage(state, give_back) < 0)
-        return -1;
-    return PyModule_AddFunctions(module, functions);
+    if (context_on_last(state, end_driver_pools) < 0) return -1;
+    return device_memory_on_shortage(state, give_back);
 }

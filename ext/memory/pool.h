@@ -3,12 +3,17 @@
  *   MemoryPool              what blocks and pool objects share: the pool of core/pool.h and its context. It
  *                           counts its references itself and is no Python object, so that allocations that
  *                           live in the dict of their own pool make no cycle.
- *   DeviceMemoryPool, PageLockedMemoryPool      (device_pool.c, host_pool.c) PoolObjects
+ *   DeviceMemoryPool, ManagedMemoryPool (device_pool.c), StreamOrderedMemoryPool (ordered_pool.c),
+ *   ExternalMemoryPool (external_pool.c), PageLockedMemoryPool (host_pool.c)      PoolObjects
  *   PooledDeviceAllocation  (pooled_allocation.c) a DeviceAllocation: one active block
  *   PooledHostAllocation    (host_pool.c) a HostPointer: one active block
  *
  * Every pool is in a list of the module (ModuleState.pools): when the driver has no more memory, all pools
  * of the device give back what they hold.
+ *
+ * A pool of the driver (ordered_pool.c) never outlives its context, and nothing of it is in use or in flight
+ * when it is destroyed: a driver need not survive that. So the last drop waits for the work of the context
+ * first, and what a context that is destroyed still has of such pools goes just before it.
  *
  * A context may have a pool of its own, its default pool (default_pool.c), which ends when the context does.
  * Every reference to a pool holds the context as well, but for the one that the context itself has.
@@ -24,7 +29,8 @@ typedef struct MemoryPool {
     ModuleState *state;
     ContextObject *context;     /* held with each reference but its own */
     struct MemoryPool *next;    /* in ModuleState.pools */
-    bool counted;               /* in live_MemoryPool: default pools are not */
+    bool counted;               /* in live_MemoryPool: made by users, as default pools are not */
+    PyObject *resource;         /* owned: what a pool of others' memory asks (external_pool.c), else NULL */
     Pool core;
 } MemoryPool;
 
@@ -39,21 +45,42 @@ static inline PoolObject *pool_cast(PyObject *object) { return (PoolObject *)obj
 /* The pool, borrowed; NULL with LogicError before __init__. */
 MemoryPool *pool_of(PyObject *self);
 
-/* __init__ of both kinds: a pool in the current context. -1 with an exception. */
-int pool_start(PyObject *self, const PoolSource *source, unsigned flags, PyObject *bits);
+/* What a new pool is to be. driver_pool becomes the pool's own, resource is borrowed; both may be NULL. */
+typedef struct PoolForm {
+    const PoolSource *source;
+    unsigned flags, bits;
+    CUmemoryPool driver_pool;
+    PyObject *resource;
+} PoolForm;
+
+/* leading_bits_in_bin_id; NULL is the default. -1 with an exception. */
+int pool_read_bits(PyObject *value, unsigned *bits);
+
+/* __init__ of all kinds: a pool in the current context. -1 with an exception. */
+int pool_start(PyObject *self, const PoolForm *form);
 
 /* A pool of the context, with one reference that does not hold it. NULL with an exception. */
-MemoryPool *memory_pool_new(ContextObject *context, const PoolSource *source, unsigned flags, unsigned bits);
+MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form);
 
 /* The last drop ends the pool. memory_pool_leave drops the reference that does not hold the context, after
- * which nothing is held for reuse any more. */
+ * which nothing is held for reuse any more unless users have made the pool. */
 void memory_pool_hold(MemoryPool *pool);
 void memory_pool_drop(MemoryPool *pool);
 void memory_pool_leave(MemoryPool *pool);
 
+/* Gives back what is held, by an IN_CALL function of core/pool.h. In a forked child nobody may release the
+ * lock: what is in the pool stays. */
+void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver));
+void memory_pool_trim(MemoryPool *pool, size_t keep);
+
 /* default_pool.c: an allocation of the current context's default pool, made when there is none. stream: see
  * pool_stream. NULL with an exception. */
 PyObject *default_pool_allocate(ModuleState *state, size_t size, PyObject *stream);
+
+/* external_pool.c, of pools that have a resource, in no scope: asks it for memory (NULL with an exception);
+ * gives memory back after the work that the block's stream or event stands for, or after all (reports). */
+PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stream);
+void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order);
 
 /* An active block of this stream. When the driver has no more: garbage is collected, the pool gives back
  * its held blocks, the largest first, then the other pools of the device all of theirs. NULL with
@@ -64,13 +91,16 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream);
  * context. */
 int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out);
 
+/* MemoryError for a request beyond the pool's limit. NULL. */
+PoolBlock *memory_pool_raise_beyond_limit(MemoryPool *pool, size_t size);
+
 /* Gives an active block back; cannot fail, reports. */
 void memory_pool_give(MemoryPool *pool, PoolBlock *block);
 
 /* The same when its order cannot be told any more: the driver gets it and waits for all work. */
 void memory_pool_discard(MemoryPool *pool, PoolBlock *block);
 
-/* The stream is about to be destroyed; its context is current. */
-void memory_pools_stream_gone(ModuleState *state, const ContextObject *context, CUstream stream);
+/* This stream of the context is about to be destroyed. */
+void memory_pools_stream_gone(ModuleState *state, ContextObject *context, CUstream stream);
 
 #endif

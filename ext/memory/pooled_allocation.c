@@ -49,6 +49,7 @@ PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream,
     allocation->memory.pointer = allocation->block->pointer;
     allocation->memory.size = size;
     allocation->memory.pooled = true;
+    allocation->memory.managed = pool->core.source == &pool_managed_memory;
     atomic_store_explicit(&allocation->memory.freed, false, memory_order_release);
     LIVE_MORE(pool->state, PooledDeviceAllocation);
     return (PyObject *)allocation;

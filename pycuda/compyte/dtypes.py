@@ -197,11 +197,52 @@ def fill_registry_with_c99_complex_types(registry) -> None:
     registry.get_or_register_dtype(("double complex",), np.complex128)
 
 
-_QUALIFIERS = re.compile(r"\b(?:const|volatile|restrict|__restrict__|__restrict)\b")
-_DECLARATION = re.compile(
-    r"^\s*(?P<type>[\w:<>,\s]*?[\w>])(?P<pointer>\s*[*&\s]*?)\s*\b(?P<name>\w+)\s*"
-    r"(?P<array>\[\s*\d*\s*\])?\s*$"
-)
+_QUALIFIERS = {"const", "volatile", "restrict", "__restrict__", "__restrict"}
+_INTEGER_WORDS = {"signed", "unsigned", "char", "short", "int", "long"}
+_TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(::|[<>,*])|\[\s*(\d*)\s*\])")
+
+
+def _tokens(text) -> list[str]:
+    """Names, "::", "<", ">", ",", "*", and "[]" for an array's length. ValueError for anything else."""
+    found, place = [], 0
+    while text[place:].strip():
+        match = _TOKEN.match(text, place)
+        if match is None:
+            raise ValueError
+        found.append("[]" if match[3] is not None else match[0].strip())
+        place = match.end()
+    return found
+
+
+def _declaration(text) -> tuple[str, str, bool]:
+    """(type, name, whether it is a pointer or an array) of a declaration in C."""
+    tokens = [token for token in _tokens(text) if token not in _QUALIFIERS]
+    is_vector = False
+    while tokens and tokens[-1] == "[]":
+        is_vector = True
+        tokens.pop()
+    name = tokens.pop() if tokens else ""
+    while tokens and tokens[-1] == "*":
+        is_vector = True
+        tokens.pop()
+    if not name.isidentifier() or not tokens or "*" in tokens or "[]" in tokens:
+        raise ValueError
+    if tokens[-1] in _INTEGER_WORDS | {"::"} and name in _INTEGER_WORDS:
+        raise ValueError
+    return re.sub(r" ?(::|[<>,]) ?", r"\1", " ".join(tokens)), name, is_vector
+
+
+def _usual_integer_name(type_name) -> str:
+    """The C name under which an integer type is registered, whatever the order of its words."""
+    words = type_name.split()
+    sizes, signs = {"char", "short", "long"}, {"signed", "unsigned"}
+    if not set(words) <= _INTEGER_WORDS or words.count("long") > 2:
+        return type_name
+    if len(sizes & set(words)) > 1 or signs <= set(words):
+        return type_name
+    size = next((word for word in ("char", "short") if word in words), "long " * words.count("long"))
+    sign = "unsigned" if "unsigned" in words else "signed" if "signed" in words and size == "char" else ""
+    return " ".join(f"{sign} {size or 'int'}".split())
 
 
 def parse_c_arg_backend(c_arg, scalar_factory, vec_factory, name_to_dtype=None):
@@ -227,16 +268,17 @@ def parse_c_arg_backend(c_arg, scalar_factory, vec_factory, name_to_dtype=None):
     ValueError
         It is no declaration of a known type.
     """
-    text = _QUALIFIERS.sub(" ", c_arg)
-    match = _DECLARATION.match(text.replace("*", " * "))
-    if match is None:
-        raise ValueError(f"the argument {c_arg!r} cannot be read as a C declaration")
-    type_name = re.sub(r"\s+", " ", re.sub(r"\s*([<>:,])\s*", r"\1", match["type"])).strip()
+    try:
+        type_name, name, is_vector = _declaration(c_arg)
+    except ValueError:
+        raise ValueError(f"the argument {c_arg!r} cannot be read as a C declaration") from None
     look_up = name_to_dtype or TYPE_REGISTRY.name_to_dtype
     look_up = getattr(look_up, "name_to_dtype", look_up)
-    try:
-        dtype = look_up(type_name) if callable(look_up) else look_up[type_name]
-    except (KeyError, TypeNameNotKnown):
-        raise ValueError(f"the argument {c_arg!r} has the unknown type {type_name!r}") from None
-    factory = vec_factory if "*" in match["pointer"] or match["array"] else scalar_factory
-    return factory(dtype, match["name"])
+    look_up = look_up if callable(look_up) else look_up.__getitem__
+    for candidate in (type_name, _usual_integer_name(type_name)):
+        try:
+            dtype = look_up(candidate)
+        except (KeyError, TypeNameNotKnown):
+            continue
+        return vec_factory(dtype, name) if is_vector else scalar_factory(dtype, name)
+    raise ValueError(f"the argument {c_arg!r} has the unknown type {type_name!r}")

@@ -6,12 +6,13 @@
 
 #include "core/pool.c"
 #include "core/pool_bins.c"
+#include "core/pool_sources.c"
 
 /* ---- A driver that remembers what it was asked ---- */
 
 enum { EVENTS = 64 };
-static size_t memory_live, memory_left, events_live, waits, records, synchronised;
-static CUresult record_result, wait_result;
+static size_t memory_live, memory_left, events_live, waits, records, synchronised, event_waits;
+static CUresult record_result, wait_result, event_result;
 static CUstream recorded_on[EVENTS], last_waiter, last_waited_for;
 static uintptr_t next_address;
 
@@ -74,6 +75,19 @@ static CUresult fake_synchronize(CUstream stream)
     return CUDA_SUCCESS;
 }
 
+static CUresult fake_synchronize_context(void)
+{
+    synchronised++;
+    return CUDA_SUCCESS;
+}
+
+static CUresult fake_synchronize_event(CUevent event)
+{
+    (void)event;
+    event_waits++;
+    return event_result;
+}
+
 DriverTable driver = {
     .cuMemAlloc = fake_alloc,
     .cuMemFree = fake_free,
@@ -82,13 +96,36 @@ DriverTable driver = {
     .cuEventRecord = fake_record,
     .cuStreamWaitEvent = fake_wait,
     .cuStreamSynchronize = fake_synchronize,
+    .cuCtxSynchronize = fake_synchronize_context,
+    .cuEventSynchronize = fake_synchronize_event,
 };
+
+static const PoolSource host_uses = {.allocate = allocate_device,
+                                     .release = release_device,
+                                     .release_name = "cuMemFree",
+                                     .host_uses = true};
+
+static size_t ends;
+
+static CUresult fake_end(Pool *pool)
+{
+    (void)pool;
+    CHECK_EQUAL(memory_live, 0);
+    ends++;
+    return CUDA_SUCCESS;
+}
+
+static const PoolSource with_end = {.allocate = allocate_device,
+                                    .release = release_device,
+                                    .end = fake_end,
+                                    .release_name = "cuMemFree",
+                                    .ordered = true};
 
 static const CUstream stream_a = (CUstream)0xa0, stream_b = (CUstream)0xb0;
 
 static void start(Pool *pool)
 {
-    memory_live = waits = records = synchronised = 0;
+    memory_live = waits = records = synchronised = event_waits = 0;
     memory_left = (size_t)1 << 40;
     record_result = wait_result = CUDA_SUCCESS;
     CHECK(pool_init(pool, &pool_device_memory, 0, POOL_DEFAULT_BITS));
@@ -223,6 +260,100 @@ static void test_shortage_changes_nothing(void)
     end(&pool);
 }
 
+static void test_a_limit(void)
+{
+    Pool pool;
+    PoolBlock *block = NULL;
+    start(&pool);
+    PoolBlock *first = get(&pool, 1000, NULL), *second = get(&pool, 500, NULL);
+    pool_set_limit(&pool, first->room + second->room + 500);
+    CHECK_EQUAL(pool_get_limit(&pool), first->room + second->room + 500);
+    CHECK(!pool_is_beyond_limit(&pool, 400) && pool_is_beyond_limit(&pool, 600));
+    CHECK_EQUAL(pool_add(&pool, 600, NULL, &block), CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(!block && memory_live == 2);
+    CHECK(pool_is_beyond_limit(&pool, SIZE_MAX));
+    CHECK_EQUAL(pool_add(&pool, SIZE_MAX, NULL, &block), CUDA_ERROR_OUT_OF_MEMORY);
+    check_statistics(&pool, 0, 2, first->room + second->room, 1500);
+    pool_set_limit(&pool, 1);
+    CHECK(pool_is_beyond_limit(&pool, 0));
+    CHECK(pool_put(&pool, second) && pool_take(&pool, 500, NULL) == second && pool_put(&pool, second));
+    pool_set_limit(&pool, 0);
+    CHECK(!pool_is_beyond_limit(&pool, 600));
+    CHECK(pool_put(&pool, first));
+    CHECK_EQUAL(pool_statistics(&pool).active_bytes_high, 1500);
+    end(&pool);
+}
+
+static void test_trim(void)
+{
+    Pool pool;
+    PoolBlock *blocks[4], seen[4];
+    start(&pool);
+    for (int i = 0; i < 4; i++) blocks[i] = get(&pool, (size_t)1000 << i, NULL);
+    size_t most = pool_statistics(&pool).managed_bytes, largest = blocks[3]->room;
+    for (int i = 0; i < 3; i++) CHECK(pool_put(&pool, blocks[i]));
+    CHECK_EQUAL(pool_list_blocks(&pool, seen, 2), 4);
+    CHECK(pool_list_blocks(&pool, seen, 4) == 4 && seen[0].active && !seen[1].active);
+    CHECK_EQUAL(pool_trim_to(&pool, most - 1), CUDA_SUCCESS);
+    CHECK(pool_list_blocks(&pool, seen, 4) == 3 && seen[1].size == 2000 && seen[2].size == 1000);
+    CHECK_EQUAL(pool_trim_to(&pool, 0), CUDA_SUCCESS);
+    check_statistics(&pool, 0, 1, largest, 8000);
+    CHECK_EQUAL(pool_statistics(&pool).managed_bytes_high, most);
+    pool_forget_high(&pool);
+    CHECK_EQUAL(pool_statistics(&pool).managed_bytes_high, largest);
+    CHECK(pool_put(&pool, blocks[3]));
+    end(&pool);
+}
+
+static void test_requests_that_pass_through(void)
+{
+    Pool pool;
+    start(&pool);
+    pool_pass_through(&pool);
+    PoolBlock *block = get(&pool, 1000, NULL), *none = get(&pool, 0, NULL);
+    CHECK(block->room == 1000 && none->room == 1);
+    check_statistics(&pool, 0, 2, 1001, 1000);
+    CHECK(!pool_put(&pool, block) && !pool_put(&pool, none));
+    CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
+    CHECK_EQUAL(pool_drop(&pool, none, true), CUDA_SUCCESS);
+    end(&pool);
+}
+
+static void test_adopted_memory(void)
+{
+    Pool pool;
+    memory_live = events_live = 0;
+    CHECK(pool_init(&pool, &pool_external_memory, 0, POOL_DEFAULT_BITS));
+    PoolBlock *block = pool_adopt(&pool, 4096, 100, stream_a);
+    CHECK(block && block->pointer == 4096 && block->room == 100 && block->reused
+          && block->stream == stream_a);
+    pool_set_limit(&pool, 150);
+    CHECK(!pool_adopt(&pool, 8192, 51, stream_a));
+    check_statistics(&pool, 0, 1, 100, 100);
+    CHECK(!pool_put(&pool, block));
+    CHECK_EQUAL(pool_drop(&pool, block, false), CUDA_SUCCESS);
+    end(&pool);
+}
+
+/* Blocks in use go first, and the host waits for that; who has them drops them later. */
+static void test_the_source_ends_before_the_pool(void)
+{
+    Pool pool;
+    ends = 0;
+    start(&pool);
+    pool.source = &with_end;
+    pool_pass_through(&pool);
+    PoolBlock *first = get(&pool, 100, stream_a), *second = get(&pool, 200, NULL);
+    CHECK_EQUAL(pool_end_source(&pool), CUDA_SUCCESS);
+    CHECK_EQUAL(ends, 1);
+    CHECK_EQUAL(synchronised, 1);
+    check_statistics(&pool, 0, 2, 300, 300);
+    CHECK_EQUAL(pool_drop(&pool, first, false), CUDA_SUCCESS);
+    CHECK_EQUAL(pool_drop(&pool, second, false), CUDA_SUCCESS);
+    end(&pool);
+    CHECK_EQUAL(ends, 1);
+}
+
 static void test_without_the_driver(void)
 {
     Pool pool;
@@ -282,6 +413,47 @@ static void test_the_own_stream_is_preferred(void)
     CHECK(get(&pool, 100, stream_b) == blocks[0]);
     CHECK_EQUAL(waits, 1);
     CHECK(pool_put(&pool, blocks[0]) && pool_put(&pool, blocks[1]));
+    end(&pool);
+}
+
+static void test_shared_bins(void)
+{
+    Pool pool;
+    PoolOrder order;
+    PoolBlock *taken = NULL;
+    start(&pool);
+    PoolBlock *large = get(&pool, 1000, stream_a), *own = get(&pool, 600, stream_a);
+    CHECK(pool_put(&pool, large) && pool_put(&pool, own));
+    pool.shares_bins = true;
+    CHECK(pool_take(&pool, 600, stream_a) == own);
+    CHECK(!pool_take(&pool, 1100, stream_a) && !pool_take(&pool, 400, stream_a));
+    CHECK(pool_take(&pool, 590, stream_a) == large && large->size == 590 && large->room == 1023);
+    check_statistics(&pool, 0, 2, own->room + 1023, 1190);
+    CHECK(pool_put(&pool, large) && pool_put(&pool, own));
+    /* On another stream: its own bin's block, after its work, comes before a larger one's. */
+    CHECK(!pool_take(&pool, 600, stream_b));
+    CHECK_EQUAL(pool_take_after(&pool, 600, stream_b, &taken, &order), CUDA_SUCCESS);
+    CHECK(taken == own && waits == 1);
+    CHECK_EQUAL(pool_take_after(&pool, 600, stream_b, &taken, &order), CUDA_SUCCESS);
+    CHECK(taken == large && waits == 2 && last_waited_for == stream_a);
+    CHECK(pool_put(&pool, large) && pool_put(&pool, own));
+    CHECK(pool_take(&pool, 1000, stream_b) == large && pool_put(&pool, large));
+    end(&pool);
+}
+
+/* No more blocks are looked at than in one bin. */
+static void test_shared_bins_are_not_searched_for_long(void)
+{
+    Pool pool;
+    PoolBlock *blocks[2 * LOOK_AT], *last;
+    start(&pool);
+    for (int i = 0; i < 2 * LOOK_AT; i++) blocks[i] = get(&pool, i < LOOK_AT ? 1000 : 1100, stream_a);
+    last = get(&pool, 1200, stream_b);
+    for (int i = 0; i < 2 * LOOK_AT; i++) CHECK(pool_put(&pool, blocks[i]));
+    CHECK(pool_put(&pool, last));
+    pool.shares_bins = true;
+    CHECK(!pool_take(&pool, 700, stream_b));
+    CHECK(pool_take(&pool, 1200, stream_b) == last && pool_put(&pool, last));
     end(&pool);
 }
 
@@ -358,6 +530,44 @@ static void test_seal(void)
     end(&pool);
 }
 
+/* The host may use it: it waits for the last work, and no stream does. */
+static void test_memory_that_the_host_uses(void)
+{
+    Pool pool;
+    start(&pool);
+    pool.source = &host_uses;
+    PoolBlock *block = get(&pool, 100, stream_a);
+    CHECK(pool_put(&pool, block));
+    CHECK(!pool_take(&pool, 100, stream_a));
+    CHECK(get(&pool, 100, stream_a) == block && !block->ready);
+    CHECK(records == 1 && event_waits == 1 && waits == 0);
+    CHECK(pool_put(&pool, block));
+    event_result = CUDA_ERROR_UNKNOWN;
+    PoolOrder order;
+    CHECK_EQUAL(pool_take_after(&pool, 100, stream_b, &block, &order), CUDA_ERROR_UNKNOWN);
+    CHECK_TEXT(order.call, "cuEventSynchronize");
+    event_result = CUDA_SUCCESS;
+    CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
+    end(&pool);
+}
+
+static void test_leaving_an_event(void)
+{
+    Pool pool;
+    PoolOrder order;
+    start(&pool);
+    PoolBlock *block = get(&pool, 100, stream_a);
+    CHECK_EQUAL(pool_seal(&pool, block, &order), CUDA_SUCCESS);
+    CHECK_EQUAL(pool_leave_event(block), CUDA_SUCCESS);
+    CHECK(waits == 1 && last_waiter == NULL && last_waited_for == stream_a && block->stream == NULL);
+    CHECK_EQUAL(pool_seal(&pool, block, &order), CUDA_SUCCESS);
+    wait_result = CUDA_ERROR_UNKNOWN;
+    CHECK_EQUAL(pool_leave_event(block), CUDA_SUCCESS);
+    CHECK_EQUAL(synchronised, 1);
+    CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
+    end(&pool);
+}
+
 static void test_order_that_fails(void)
 {
     Pool pool;
@@ -403,22 +613,24 @@ static void *take_and_put(void *data)
     return (void *)clashes;
 }
 
-static CUresult plain_alloc(CUdeviceptr *pointer, size_t size, unsigned flags)
+static CUresult plain_alloc(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream)
 {
-    (void)flags;
+    (void)pool;
+    (void)stream;
     *pointer = (CUdeviceptr)(uintptr_t)malloc(size);
     return CUDA_SUCCESS;
 }
 
-static CUresult plain_free(CUdeviceptr pointer)
+static CUresult plain_free(const Pool *pool, const PoolBlock *block)
 {
-    free((void *)(uintptr_t)pointer);
+    (void)pool;
+    free((void *)(uintptr_t)block->pointer);
     return CUDA_SUCCESS;
 }
 
 static void test_threads(void)
 {
-    static const PoolSource plain = {plain_alloc, plain_free, "free"};
+    static const PoolSource plain = {.allocate = plain_alloc, .release = plain_free, .release_name = "free"};
     Pool pool;
     pthread_t threads[THREADS];
     void *problem;
@@ -439,14 +651,23 @@ int main(void)
     CHECK_GROUP(test_other_bins_are_not_touched);
     CHECK_GROUP(test_the_largest_goes_first);
     CHECK_GROUP(test_shortage_changes_nothing);
+    CHECK_GROUP(test_a_limit);
+    CHECK_GROUP(test_trim);
+    CHECK_GROUP(test_requests_that_pass_through);
+    CHECK_GROUP(test_adopted_memory);
+    CHECK_GROUP(test_the_source_ends_before_the_pool);
     CHECK_GROUP(test_without_the_driver);
     CHECK_GROUP(test_same_stream_at_once);
     CHECK_GROUP(test_other_stream_waits);
     CHECK_GROUP(test_the_own_stream_is_preferred);
+    CHECK_GROUP(test_shared_bins);
+    CHECK_GROUP(test_shared_bins_are_not_searched_for_long);
     CHECK_GROUP(test_follow_and_join);
     CHECK_GROUP(test_a_stream_ends);
     CHECK_GROUP(test_a_stream_ends_without_an_event);
     CHECK_GROUP(test_seal);
+    CHECK_GROUP(test_memory_that_the_host_uses);
+    CHECK_GROUP(test_leaving_an_event);
     CHECK_GROUP(test_order_that_fails);
     CHECK_GROUP(test_threads);
     return check_done();

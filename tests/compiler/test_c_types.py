@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from devices import on_cpu_device
 
 import pycuda._pvt_struct as packing
+import pycuda.driver as drv
 from pycuda import tools
+from pycuda.compiler import SourceModule
 from pycuda.compyte import array, dtypes
 
 
@@ -67,6 +70,22 @@ def test_registering():
         ("pycuda::complex<float> *z", "VectorArg", np.complex64, "z", "P"),
         ("pycuda::complex< double > w", "ScalarArg", np.complex128, "w", "D"),
         ("uint8_t b", "ScalarArg", np.uint8, "b", "B"),
+        ("float*x", "VectorArg", np.float32, "x", "P"),
+        ("float const * const restrict restricted", "VectorArg", np.float32, "restricted", "P"),
+        ("int n[16]", "VectorArg", np.int32, "n", "P"),
+        ("double m[ 3 ][4]", "VectorArg", np.float64, "m", "P"),
+        ("float **rows", "VectorArg", np.float32, "rows", "P"),
+        ("long unsigned int n", "ScalarArg", np.uint64, "n", "L"),
+        ("int long long signed n", "ScalarArg", np.int64, "n", "l"),
+        ("char unsigned c", "ScalarArg", np.uint8, "c", "B"),
+        ("signed char c", "ScalarArg", np.int8, "c", "b"),
+        ("char c", "ScalarArg", np.int8, "c", "b"),
+        ("signed i", "ScalarArg", np.int32, "i", "i"),
+        ("unsigned u", "ScalarArg", np.uint32, "u", "I"),
+        ("int short s", "ScalarArg", np.int16, "s", "h"),
+        ("__half h", "ScalarArg", np.float16, "h", "e"),
+        ("const\n  int\tn", "ScalarArg", np.int32, "n", "i"),
+        ("pycuda :: complex<float>*w", "VectorArg", np.complex64, "w", "P"),
     ],
 )
 def test_parse_c_arg(text, cls, dtype, name, code):
@@ -75,7 +94,28 @@ def test_parse_c_arg(text, cls, dtype, name, code):
     assert code is None or tools.get_arg_type(text) == code
 
 
-@pytest.mark.parametrize("text", ["", "x", "nonsense x", "float", "float x y", "3 x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "nonsense x",
+        "float",
+        "float x y",
+        "3 x",
+        "unsigned int",
+        "float &x",
+        "float x = 3",
+        "float *",
+        "*x",
+        "float x*",
+        "int (*f)(int)",
+        "unsigned double x",
+        "long long long x",
+        "char short x",
+        "const",
+    ],
+)
 def test_parse_c_arg_of_nonsense(text):
     with pytest.raises(ValueError):
         tools.parse_c_arg(text)
@@ -124,30 +164,31 @@ def test_common_dtype():
     assert array.get_common_dtype(i4, f4, True) == np.result_type(i4, f4)
 
 
-class Turing(tools.DeviceData):
-    """The published limits of compute capability 7.5."""
-
-    def __init__(self):
-        self.max_threads, self.warp_size, self.warps_per_mp, self.thread_blocks_per_mp = 1024, 32, 32, 16
-        self.registers = self.registers_per_mp = 65536
-        self.max_registers_per_thread, self.register_granularity = 255, 256
-        self.shared_memory, self.shared_memory_optin, self.shared_memory_per_mp = 49152, 65536, 65536
-        self.shared_memory_reserved, self.smem_alloc_granularity = 0, 256
-
-
 @pytest.mark.parametrize(
-    "threads, shared, registers, blocks, reason, occupancy",
+    "capability, threads, shared, registers, blocks, reason, occupancy",
     [
-        (256, 0, 0, 4, "warps", 1.0),
-        (32, 0, 0, 16, "device", 0.5),
-        (1024, 0, 64, 1, "warps", 1.0),
-        (256, 32768, 16, 2, "smem", 0.5),
-        (256, 0, 128, 2, "regs", 0.5),
+        ((7, 5), 256, 0, 0, 4, "warps", 1.0),
+        ((7, 5), 32, 0, 0, 16, "device", 0.5),
+        ((7, 5), 1024, 0, 64, 1, "warps", 1.0),
+        ((7, 5), 256, 32768, 16, 2, "smem", 0.5),
+        ((7, 5), 256, 0, 128, 2, "regs", 0.5),
+        ((8, 0), 256, 0, 32, 8, "warps", 1.0),
+        ((8, 0), 128, 0, 255, 2, "regs", 0.125),
+        ((8, 0), 64, 16 << 10, 32, 9, "smem", 9 / 32),
+        ((8, 6), 32, 0, 16, 16, "device", 1 / 3),
+        ((8, 9), 32, 0, 16, 24, "device", 0.5),
+        ((9, 0), 256, 227 << 10, 32, 1, "smem", 0.125),
+        ((9, 0), 384, 0, 168, 1, "regs", 0.1875),
+        ((9, 0), 1024, 0, 32, 2, "warps", 1.0),
+        ((10, 0), 128, 0, 40, 12, "regs", 0.75),
+        ((12, 0), 512, 0, 32, 3, "warps", 1.0),
+        ((6, 0), 96, 0, 72, 9, "regs", 27 / 64),
+        ((5, 3), 64, 0, 32, 32, "device", 1.0),
     ],
 )
-def test_occupancy(threads, shared, registers, blocks, reason, occupancy):
+def test_occupancy(capability, threads, shared, registers, blocks, reason, occupancy):
     """Values of NVIDIA's occupancy calculator."""
-    record = tools.OccupancyRecord(Turing(), threads, shared, registers)
+    record = tools.OccupancyRecord(tools.DeviceData(capability), threads, shared, registers)
     assert (record.tb_per_mp, record.limited_by, record.occupancy) == (blocks, reason, occupancy)
     assert record.warps_per_mp == blocks * threads // 32
 
@@ -157,7 +198,70 @@ def test_occupancy(threads, shared, registers, blocks, reason, occupancy):
 )
 def test_occupancy_of_the_impossible(threads, shared, registers):
     with pytest.raises(ValueError):
-        tools.OccupancyRecord(Turing(), threads, shared, registers)
+        tools.OccupancyRecord(tools.DeviceData((7, 5)), threads, shared, registers)
+
+
+REGISTERS = """
+// Keeps `count` floats in registers, unless the compiler knows better.
+template <int count> __device__ void mix(float *a, int n)
+{
+    float x[count];
+    for (int i = 0; i < count; i++) x[i] = a[i * n];
+    for (int turn = 0; turn < n; turn++)
+        for (int i = 0; i < count; i++) x[i] = x[i] * x[(i + 1) % count] + x[(i + 7) % count];
+    for (int i = 0; i < count; i++) a[i * n] = x[i];
+}
+extern "C" __global__ void few(float *a, int n) { a[threadIdx.x] *= n; }
+extern "C" __global__ void some(float *a, int n) { mix<30>(a, n); }
+extern "C" __global__ void many(float *a, int n) { mix<100>(a, n); }
+extern "C" __global__ void shared(float *a, int n)
+{
+    __shared__ float all[2500];
+    all[threadIdx.x] = a[threadIdx.x];
+    __syncthreads();
+    a[threadIdx.x] = all[(threadIdx.x + n) % 2500];
+}
+"""
+
+
+def test_occupancy_is_the_drivers():
+    """For kernels of many registers and of shared memory, and blocks of all sizes."""
+    module, data = SourceModule(REGISTERS, no_extern_c=True), tools.DeviceData()
+    for name in ("few", "some", "many", "shared"):
+        kernel = module.get_function(name)
+        for threads in (1, 32, 33, 64, 96, 128, 160, 256, 352, 512, 768, 1024):
+            for dynamic in (0, 1, 1000, 10_000, 30_000):
+                asked = kernel.max_active_blocks_per_multiprocessor(threads, dynamic)
+                if threads > kernel.max_threads_per_block:
+                    continue
+                shared = kernel.shared_size_bytes + dynamic
+                try:
+                    record = tools.OccupancyRecord(data, threads, shared, kernel.num_regs)
+                except ValueError:
+                    # The CPU device runs a block whose registers no multiprocessor has.
+                    assert asked == int(on_cpu_device())
+                    continue
+                assert record.tb_per_mp == asked, (name, threads, dynamic, kernel.num_regs, record.limited_by)
+    with pytest.raises(drv.LogicError):
+        kernel.max_active_blocks_per_multiprocessor(-1)
+    with pytest.raises(TypeError):
+        kernel.max_active_blocks_per_multiprocessor("32", 0)
+
+
+def test_the_table_has_what_the_device_says():
+    """Where the driver knows an attribute, the row of the device's compute capability says the same."""
+    device = drv.Context.get_device()
+    asked, row = tools.DeviceData(device), tools.DeviceData(device.compute_capability())
+    differ = {name for name in vars(row) if getattr(row, name) != getattr(asked, name)}
+    assert not differ, {name: (getattr(row, name), getattr(asked, name)) for name in differ}
+
+
+@pytest.mark.parametrize("capability", [(5, 0), (7, 0), (8, 6), (9, 0), (10, 3), (12, 1), (13, 7), (2, 0)])
+def test_rows_of_capabilities(capability):
+    data = tools.DeviceData(capability)
+    record = tools.OccupancyRecord(data, 128, 0, 32)
+    assert data.warps_per_mp in (32, 48, 64) and 0 < record.occupancy <= 1
+    assert data.shared_memory <= data.shared_memory_optin <= data.shared_memory_per_mp
 
 
 def test_device_data():

@@ -166,6 +166,7 @@ def instances():
         "DeviceAllocation": drv.mem_alloc(4),
         "DeviceMemoryPool": drv.DeviceMemoryPool(),
         "PooledDeviceAllocation": drv.DeviceMemoryPool().allocate(4),
+        "StreamOrderedMemoryPool": drv.StreamOrderedMemoryPool(),
         "PageLockedMemoryPool": drv.PageLockedMemoryPool(),
         "PointerHolderBase": drv.PointerHolderBase(),
         "ManagedAllocation": drv.managed_empty(1, "i4").base,

@@ -40,9 +40,9 @@ N = 64
 SHAPE = {"block": (N, 1, 1), "grid": (1, 1)}
 
 
-@pytest.fixture
-def pool():
-    return drv.DeviceMemoryPool()
+@pytest.fixture(params=["DeviceMemoryPool", "ManagedMemoryPool", "StreamOrderedMemoryPool"])
+def pool(request):
+    return getattr(drv, request.param)()
 
 
 class Race:
@@ -98,11 +98,12 @@ def test_another_stream_waits(race, streams, pool):
     race.write_late(block, 1, streams[0])
     block.free()
     block = pool.allocate(4 * N, stream=streams[1])
-    assert int(block) == address
+    assert int(block) == address or type(pool) is drv.StreamOrderedMemoryPool
     race.fill(block, np.int32(N), np.int32(2), **SHAPE, stream=streams[1])
     assert values(block) == {2}
 
 
+@pytest.mark.parametrize("pool", ["DeviceMemoryPool", "StreamOrderedMemoryPool"], indirect=True)
 def test_the_same_stream_does_not_wait(race, streams, pool):
     gate = threading.Event()
     block = pool.allocate(4 * N, streams[0])

@@ -119,6 +119,24 @@ def pools():
     pool.free_held()
 
 
+class Resource:
+    def allocate(self, size, stream):
+        return drv.mem_alloc(size)
+
+
+def pools_of_all_kinds():
+    for pool in drv.ManagedMemoryPool(), drv.StreamOrderedMemoryPool(), drv.ExternalMemoryPool(Resource()):
+        stream = drv.Stream()
+        for _ in range(2):
+            block = pool.allocate(ONES.nbytes, stream)
+            drv.memset_d32_async(block, 0, N)
+            assert (drv.from_device_like(block, ONES) == 0).all()
+            block.free()
+        pool.trim()
+        pool.reset_high()
+        assert pool.active_blocks == 0
+
+
 def arrays():
     array = gpuarray.to_gpu(ONES)
     zeros = gpuarray.zeros((4, 5), np.int32)
@@ -139,6 +157,10 @@ def work():
     drv.Context.synchronize()
 
 in_a_context(work, code)
+"""
+
+POOLS = """
+in_a_context(pools_of_all_kinds, code)
 """
 
 # When something fails, objects of the context outlive it.
@@ -171,6 +193,13 @@ def counts(run_python, program, code):
 def test_main_path(run_python, code):
     total, failures, quiet = counts(run_python, MAIN_PATH, code)
     assert total > 80
+    assert failures > 4 * quiet, "few calls may fail without anybody being told"
+
+
+@pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
+def test_kinds_of_pools(run_python, code):
+    total, failures, quiet = counts(run_python, POOLS, code)
+    assert total > 40
     assert failures > 4 * quiet, "few calls may fail without anybody being told"
 
 

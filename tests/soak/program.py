@@ -4,7 +4,7 @@ the kernels into the compiler's cache.
 
 SOAK_TIMEOUT: seconds after which every thread's stack is shown. To narrow a failure down: SOAK_ENDING and
 SOAK_STEPS are another ending and number of steps than drawn, SOAK_WITHOUT and SOAK_ONLY name steps (those of
-steps.py) to leave out, or to do and no others.
+steps.py) to leave out, or to do and no others, SOAK_POOLS the kinds of pools to use.
 """
 
 import atexit

@@ -134,9 +134,47 @@ def lent_arrays(w):
         check(gpuarray.to_gpu(found[0]).get(), found[1], "a lent array that passed through the bag")
 
 
+class Lender:
+    """An allocator in the manner of RMM."""
+
+    def __init__(self):
+        self.memory = {}
+
+    def allocate(self, nbytes, stream):
+        memory = drv.mem_alloc(nbytes)
+        self.memory[int(memory)] = memory
+        return int(memory)
+
+    def deallocate(self, address, nbytes, stream):
+        del self.memory[address]
+
+
+class Owner:
+    """Memory of a library that knows no streams."""
+
+    def __init__(self, nbytes):
+        self.memory = drv.mem_alloc(nbytes)
+        self.ptr = int(self.memory)
+
+
+POOLS = {
+    "device": DeviceMemoryPool,
+    "managed": drv.ManagedMemoryPool,
+    "ordered": drv.StreamOrderedMemoryPool,
+    "external": lambda: drv.ExternalMemoryPool(drv.mem_alloc),
+    "lender": lambda: drv.ExternalMemoryPool(Lender()),
+    "owner": lambda: drv.ExternalMemoryPool(Owner),
+}
+POOL_KINDS = os.environ.get("SOAK_POOLS", ",".join(POOLS)).split(",")
+
+
+def new_pool(w):
+    return POOLS[w.dice.choice(POOL_KINDS)]()
+
+
 def pool(w):
     if not w.pools or w.dice.random() < 0.1:
-        w.pools = [DeviceMemoryPool(), PageLockedMemoryPool()]
+        w.pools = [new_pool(w), PageLockedMemoryPool()]
     return w.pools[0]
 
 
@@ -156,7 +194,7 @@ def pooled(w):
     host[:] = numbers
     check(drv.from_device_like(drv.to_device(host), host), numbers, "pooled host memory")
     if w.dice.random() < 0.2:
-        w.pools[0].free_held()
+        w.dice.choice([w.pools[0].free_held, w.pools[0].snapshot, w.pools[0].reset_high])()
         w.pools[1].stop_holding()
 
 
@@ -465,7 +503,7 @@ def something(w):
         drv.module_from_buffer(PTX),
         drv.module_from_buffer(PTX).get_function("add").prepare("Pi"),
         linker,
-        DeviceMemoryPool().allocate(100),
+        new_pool(w).allocate(100),
         PageLockedMemoryPool().allocate(N, np.int32),
         gpuarray.zeros(N, np.int32),
         gpuarray.zeros(N, np.int32, allocator=DeviceMemoryPool().allocate),

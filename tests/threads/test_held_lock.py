@@ -70,6 +70,7 @@ memory, stream, event = drv.to_device(host), drv.Stream(), drv.Event()
 descr = drv.ArrayDescriptor()
 descr.width, descr.num_channels, descr.format = 64, 1, drv.array_format.FLOAT
 pool, host_pool = DeviceMemoryPool(), PageLockedMemoryPool()
+managed_pool, ordered_pool = drv.ManagedMemoryPool(), drv.StreamOrderedMemoryPool()
 
 
 def image():
@@ -144,6 +145,16 @@ OPS = [
     ("drop pooled memory", lambda: pool.allocate(100), None),
     ("free what a pool holds", lambda: pool.allocate(1000).free(), lambda x: pool.free_held()),
     ("drop pooled host memory", lambda: host_pool.allocate(100, np.int8), None),
+    ("allocate from a managed pool", lambda: managed_pool.allocate(9), lambda x: managed_pool.allocate(9)),
+    ("drop pooled managed memory", lambda: managed_pool.allocate(100), None),
+    ("make a pool of the driver", None, lambda x: drv.StreamOrderedMemoryPool()),
+    ("drop a pool of the driver", drv.StreamOrderedMemoryPool, None),
+    ("allocate from the driver's pool", None, lambda x: ordered_pool.allocate(100, stream)),
+    ("drop memory of the driver's pool", lambda: ordered_pool.allocate(100), None),
+    ("ask the driver's pool", None, lambda x: ordered_pool.used_mem_current),
+    ("set up the driver's pool", None, lambda x: ordered_pool.reset_high()),
+    ("trim the driver's pool", lambda: ordered_pool.allocate(100).free(), lambda x: ordered_pool.trim()),
+    ("ask for occupancy", None, lambda x: nothing.max_active_blocks_per_multiprocessor(32)),
     ("make an array on the device", None, lambda x: gpuarray.zeros(10, np.float32)),
     ("queue a function", None, lambda x: stream.launch_host_func(int)),
     ("raise an error", None, lambda x: module_error()),
@@ -215,4 +226,4 @@ def test_no_call_keeps_the_interpreter(run_python):
     done = run_python(PROGRAM.replace("LATE", repr(LATE)), env={"PYCUDA_CPU_LOCK": "1"})
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     *kept, last = done.stdout.splitlines()
-    assert kept == [] and last == "52 operations", done.stdout
+    assert kept == [] and last == "62 operations", done.stdout

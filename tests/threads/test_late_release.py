@@ -30,6 +30,7 @@ SIZE = 1 << 20
 descr = drv.ArrayDescriptor()
 descr.width, descr.num_channels, descr.format = 64, 1, drv.array_format.FLOAT
 pool, host_pool = DeviceMemoryPool(), PageLockedMemoryPool()
+ordered_pool = drv.StreamOrderedMemoryPool()
 base = drv.mem_alloc(SIZE)
 
 
@@ -59,6 +60,10 @@ def registered():
 
 def function():
     return drv.module_from_buffer(PTX).get_function("nothing")
+
+
+def ordered():
+    return drv.StreamOrderedMemoryPool().allocate(SIZE)
 
 
 def retained():
@@ -100,6 +105,10 @@ MAKE = {
     "pooled host": (lambda: host_pool.allocate(SIZE, np.int8), None, None),
     "pool": (lambda: DeviceMemoryPool().allocate(SIZE), *ALLOC),
     "host pool": (lambda: PageLockedMemoryPool().allocate(SIZE, np.int8), "cuMemHostAlloc", "cuMemFreeHost"),
+    "managed pool": (lambda: drv.ManagedMemoryPool().allocate(SIZE), "cuMemAllocManaged", "cuMemFree"),
+    "driver's pool": (ordered, "cuMemPoolCreate", "cuMemPoolDestroy"),
+    "of a driver's pool": (lambda: ordered_pool.allocate(SIZE), "cuMemAllocFromPoolAsync", "cuMemFreeAsync"),
+    "external pool": (lambda: drv.ExternalMemoryPool(drv.mem_alloc).allocate(SIZE), *ALLOC),
     "gpuarray": (lambda: gpuarray.zeros(SIZE, np.int8, drv.mem_alloc), *ALLOC),
     "pooled gpuarray": (lambda: gpuarray.zeros(SIZE, np.int8), None, None),
     "context": (owned_context, "cuCtxCreate", "cuCtxDestroy"),
@@ -141,7 +150,8 @@ print(outstanding() - before, live() == alive, pool.active_bytes + host_pool.act
 KINDS = [
     "memory", "managed", "page-locked", "registered", "array", "texture", "surface", "surface's array",
     "reference", "module", "function", "linker", "stream", "event", "pooled", "pooled host", "pool",
-    "host pool", "gpuarray", "pooled gpuarray", "context", "another context's", "primary context",
+    "host pool", "managed pool", "driver's pool", "of a driver's pool", "external pool", "gpuarray",
+    "pooled gpuarray", "context", "another context's", "primary context",
     "argument",
 ]  # fmt: skip
 

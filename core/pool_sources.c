@@ -1,0 +1,118 @@
+/* Where the memory of pools comes from: one PoolSource a kind of memory. See pool.h. */
+#include <stdint.h>
+
+#include "core/pool.h"
+
+/* ---- Device memory ---- */
+
+IN_CALL static CUresult allocate_device(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream)
+{
+    (void)pool;
+    (void)stream;
+    return driver.cuMemAlloc(pointer, size);
+}
+
+IN_CALL static CUresult release_device(const Pool *pool, const PoolBlock *block)
+{
+    (void)pool;
+    return driver.cuMemFree(block->pointer);
+}
+
+const PoolSource pool_device_memory = {.allocate = allocate_device,
+                                       .release = release_device,
+                                       .release_name = "cuMemFree"};
+
+/* ---- Page-locked memory ---- */
+
+IN_CALL static CUresult allocate_host(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream)
+{
+    void *memory = NULL;
+    (void)stream;
+    CUresult result = driver.cuMemHostAlloc(&memory, size, pool->flags);
+    *pointer = (CUdeviceptr)(uintptr_t)memory;
+    return result;
+}
+
+IN_CALL static CUresult release_host(const Pool *pool, const PoolBlock *block)
+{
+    (void)pool;
+    return driver.cuMemFreeHost((void *)(uintptr_t)block->pointer);
+}
+
+const PoolSource pool_host_memory = {.allocate = allocate_host,
+                                     .release = release_host,
+                                     .release_name = "cuMemFreeHost"};
+
+/* ---- Managed memory ---- */
+
+IN_CALL static CUresult allocate_managed(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream)
+{
+    (void)stream;
+    return driver.cuMemAllocManaged(pointer, size, pool->flags);
+}
+
+const PoolSource pool_managed_memory = {.allocate = allocate_managed,
+                                        .release = release_device,
+                                        .release_name = "cuMemFree",
+                                        .host_uses = true};
+
+/* ---- A pool of the driver ---- */
+
+IN_CALL static CUresult allocate_ordered(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream)
+{
+    return driver.cuMemAllocFromPoolAsync(pointer, size, pool->driver_pool, stream);
+}
+
+IN_CALL static CUresult release_ordered(const Pool *pool, const PoolBlock *block)
+{
+    (void)pool;
+    return driver.cuMemFreeAsync(block->pointer, block->stream);
+}
+
+/* What was given back counts as in use until the host has waited for the work before. */
+IN_CALL static CUresult trim_ordered(const Pool *pool, size_t keep)
+{
+    CUresult result = driver.cuCtxSynchronize();
+    return result == CUDA_SUCCESS ? driver.cuMemPoolTrimTo(pool->driver_pool, keep) : result;
+}
+
+IN_CALL static CUresult end_ordered(Pool *pool)
+{
+    CUresult result = driver.cuMemPoolTrimTo(pool->driver_pool, 0);
+    CUresult destroyed = driver.cuMemPoolDestroy(pool->driver_pool);
+    pool->driver_pool = NULL;
+    return result == CUDA_SUCCESS ? destroyed : result;
+}
+
+const PoolSource pool_ordered_memory = {
+    .allocate = allocate_ordered,
+    .release = release_ordered,
+    .trim = trim_ordered,
+    .end = end_ordered,
+    .release_name = "cuMemFreeAsync",
+    .ordered = true,
+};
+
+/* ---- Memory of others ---- */
+
+IN_CALL static CUresult allocate_external(const Pool *pool, CUdeviceptr *pointer, size_t size,
+                                          CUstream stream)
+{
+    (void)pool;
+    (void)size;
+    (void)stream;
+    *pointer = 0;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+IN_CALL static CUresult release_external(const Pool *pool, const PoolBlock *block)
+{
+    (void)pool;
+    (void)block;
+    return CUDA_SUCCESS;
+}
+
+const PoolSource pool_external_memory = {.allocate = allocate_external,
+                                         .release = release_external,
+                                         .release_name = "deallocate",
+                                         .ordered = true};

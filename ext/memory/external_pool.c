@@ -1,0 +1,185 @@
+/* ExternalMemoryPool: memory of another library's allocator, with a pool's account and order of streams.
+ *
+ * The allocator is a Python object (pycuda/_allocators.py makes of it what is called here). It is called with
+ * the GIL and with the pool's context current, but in no scope of it: who ends the context waits for scopes,
+ * and the allocator may wait for whom it likes. */
+#include "ext/context/keep_alive.h"
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/memory/device_memory.h"
+#include "ext/memory/pool.h"
+#include "ext/wait.h"
+
+/* ---- Asking for memory ---- */
+
+static int ask(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *pointer)
+{
+    ContextScope scope;
+    if (!context_lend(pool->context, &scope)) {
+        raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "memory_pool::allocate",
+                     "the context of the pool cannot be made current");
+        return -1;
+    }
+    PyObject *answer = PyObject_CallMethod(pool->resource, "allocate", "nK", (Py_ssize_t)(size ? size : 1),
+                                           (unsigned long long)(uintptr_t)stream);
+    context_take_back(&scope);
+    if (!answer) return -1;
+    *pointer = PyLong_AsUnsignedLongLong(answer);
+    Py_DECREF(answer);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* When the allocator has no more, garbage is collected and all pools give back what they hold. */
+static int ask_twice(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *pointer)
+{
+    if (ask(pool, size, stream, pointer) == 0) return 0;
+    if (!PyErr_ExceptionMatches(PyExc_MemoryError) && !PyErr_ExceptionMatches(pool->state->MemoryError))
+        return -1;
+    PyErr_Clear();
+    device_memory_make_room(pool->state);
+    return ask(pool, size, stream, pointer);
+}
+
+/* ---- Giving it back ---- */
+
+/* What owns the memory of this stream, when it is not back: to be let go of after the work there. Keeps a
+ * pending exception. */
+static PyObject *give(MemoryPool *pool, CUdeviceptr pointer, size_t size, CUstream stream)
+{
+    ContextScope scope;
+    PyObject *type, *value, *trace;
+    if (!context_lend(pool->context, &scope)) return NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *owner = PyObject_CallMethod(pool->resource, "deallocate", "KnK", (unsigned long long)pointer,
+                                          (Py_ssize_t)size, (unsigned long long)(uintptr_t)stream);
+    if (!owner) PyErr_WriteUnraisable(pool->resource);
+    context_take_back(&scope);
+    if (owner == Py_None) Py_CLEAR(owner);
+    PyErr_Restore(type, value, trace);
+    return owner;
+}
+
+/* Whether the program has left work of the stream running: it is not waited for. */
+static bool is_left(ModuleState *state, CUstream stream)
+{
+    CUresult result;
+    if (!atomic_load(&state->left_running)) return false;
+    CALL_UNLOCKED(result, driver.cuStreamQuery(stream));
+    return result == CUDA_ERROR_NOT_READY;
+}
+
+/* After the work on the stream. */
+static void let_go(MemoryPool *pool, PyObject *owner, CUstream stream)
+{
+    ContextScope scope;
+    CUresult result = CUDA_SUCCESS;
+    PyObject *type, *value, *trace;
+    if (owner && context_enter(pool->context, &scope)) {
+        bool left = is_left(pool->state, stream);
+        if (!left) CALL_RELEASING(pool->state, result, driver.cuStreamSynchronize(stream));
+        context_leave(&scope);
+        report_driver(pool->state, result, "cuStreamSynchronize");
+        PyErr_Fetch(&type, &value, &trace);
+        if (left && keep_alive(pool->state, pool->context, stream, owner, NULL) < 0)
+            PyErr_WriteUnraisable(owner);
+        PyErr_Restore(type, value, trace);
+    }
+    Py_XDECREF(owner);
+}
+
+/* Leaves the block to be given back after the work on its stream. False when the context is gone. */
+static bool put_in_order(MemoryPool *pool, PoolBlock *block, bool in_order)
+{
+    ContextScope scope;
+    CUresult result = CUDA_SUCCESS;
+    if (!context_enter(pool->context, &scope)) return false;
+    if (!in_order) CALL_UNLOCKED(result, driver.cuCtxSynchronize());
+    if (result == CUDA_SUCCESS) CALL_UNLOCKED(result, pool_leave_event(block));
+    context_leave(&scope);
+    report_driver(pool->state, result, "cuCtxSynchronize");
+    return true;
+}
+
+/* Without its context the memory is gone, and the allocator is not asked. */
+void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order)
+{
+    CUresult result;
+    if (put_in_order(pool, block, in_order)) {
+        CUstream stream = block->stream == POOL_NO_STREAM ? NULL : block->stream;
+        let_go(pool, give(pool, block->pointer, block->room, stream), stream);
+    }
+    CALL_UNLOCKED(result, pool_drop(&pool->core, block, false));
+    (void)result; /* of no call */
+}
+
+PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stream)
+{
+    CUdeviceptr pointer;
+    if (pool_is_beyond_limit(&pool->core, size)) {
+        device_memory_collect(pool->state);
+        if (pool_is_beyond_limit(&pool->core, size)) return memory_pool_raise_beyond_limit(pool, size);
+    }
+    if (ask_twice(pool, size, stream, &pointer) < 0) return NULL;
+    if (!context_check(pool->context, "memory_pool::allocate")) return NULL; /* it has ended meanwhile */
+    PoolBlock *block = pool_adopt(&pool->core, pointer, size, stream);
+    if (block) return block;
+    let_go(pool, give(pool, pointer, size ? size : 1, stream), stream);
+    return memory_pool_raise_beyond_limit(pool, size);
+}
+
+/* ---- The type ---- */
+
+PyDoc_STRVAR(external_pool_doc,
+             "ExternalMemoryPool(resource)\n--\n\n"
+             "Device memory of another library's allocator, in the current context.\n\n"
+             "``allocate`` may be the allocator of a GPUArray; set_allocator() makes it that of all arrays.\n"
+             "Memory is given back in the order of the streams that used it.\n"
+             "\nParameters\n----------\n"
+             "resource : object\n"
+             "    With ``allocate(nbytes, stream)``, and ``deallocate(address, nbytes, stream)`` when\n"
+             "    ``allocate`` returns an address: a memory resource of RMM or cuda.core, or any other.");
+
+static int external_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *given[1];
+    PoolForm form = {.source = &pool_external_memory, .bits = POOL_DEFAULT_BITS};
+    if (convert_call(external_pool_doc, args, kwargs, GIVEN(given)) < 0) return -1;
+    PyObject *module = PyImport_ImportModule("pycuda._allocators");
+    if (!module) return -1;
+    form.resource = PyObject_CallMethod(module, "Resource", "O", given[0]);
+    Py_DECREF(module);
+    int status = form.resource ? pool_start(self, &form) : -1;
+    Py_XDECREF(form.resource);
+    return status;
+}
+
+static PyObject *get_resource(PyObject *self, void *Py_UNUSED(closure))
+{
+    MemoryPool *pool = pool_of(self);
+    return pool ? PyObject_GetAttrString(pool->resource, "resource") : NULL;
+}
+
+static PyGetSetDef external_pool_properties[] = {
+    {"resource", get_resource, NULL, "The other library's allocator.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot external_pool_slots[] = {
+    {Py_tp_doc, (void *)external_pool_doc},
+    {Py_tp_init, AS_SLOT(external_pool_init)},
+    {Py_tp_getset, external_pool_properties},
+    {0, NULL},
+};
+
+static PyType_Spec external_pool_spec = {
+    .name = "pycuda._driver.ExternalMemoryPool",
+    .basicsize = sizeof(PoolObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = external_pool_slots,
+};
+
+int external_pool_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->ExternalMemoryPool_type, &external_pool_spec,
+                          state->DeviceMemoryPool_type);
+}

@@ -1,0 +1,81 @@
+"""What a multiprocessor of each compute capability has: the figures of the CUDA programming guide, and of
+NVIDIA's occupancy calculator for the units of allocation."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+Multiprocessor = namedtuple(
+    "Multiprocessor", "warps blocks registers block_registers shared block_shared shared_unit reserved parts"
+)
+Multiprocessor.__doc__ = """A row: what a multiprocessor has, and what it hands out.
+
+warps, blocks : int
+    At a time.
+registers, block_registers : int
+    Of 32 bits; of one block.
+shared, block_shared : int
+    Bytes of shared memory; of one block that asks for more than 48 KiB.
+shared_unit, reserved : int
+    Bytes that it is handed out in, and those that the system takes of each block.
+parts : int
+    Schedulers that share the registers, each of which holds whole warps.
+"""
+
+
+def _row(warps, blocks, shared, block_shared, *, registers=64, block_registers=64, parts=4, new=False):
+    """Registers and bytes in units of 1024; new: 8.0 and later."""
+    return Multiprocessor(
+        warps,
+        blocks,
+        registers << 10,
+        block_registers << 10,
+        shared << 10,
+        block_shared << 10,
+        128 if new else 256,
+        1024 if new else 0,
+        parts,
+    )
+
+
+CAPABILITIES = {
+    (3, 0): _row(64, 16, 48, 48),
+    (3, 2): _row(64, 16, 48, 48),
+    (3, 5): _row(64, 16, 48, 48),
+    (3, 7): _row(64, 16, 112, 48, registers=128),
+    (5, 0): _row(64, 32, 64, 48),
+    (5, 2): _row(64, 32, 96, 48),
+    (5, 3): _row(64, 32, 64, 48, block_registers=32),
+    (6, 0): _row(64, 32, 64, 48, parts=2),
+    (6, 1): _row(64, 32, 96, 48),
+    (6, 2): _row(64, 32, 64, 48, block_registers=32),
+    (7, 0): _row(64, 32, 96, 96),
+    (7, 2): _row(64, 32, 96, 96),
+    (7, 5): _row(32, 16, 64, 64),
+    (8, 0): _row(64, 32, 164, 163, new=True),
+    (8, 6): _row(48, 16, 100, 99, new=True),
+    (8, 7): _row(48, 16, 164, 163, new=True),
+    (8, 9): _row(48, 24, 100, 99, new=True),
+    (9, 0): _row(64, 32, 228, 227, new=True),
+    (10, 0): _row(64, 32, 228, 227, new=True),
+    (10, 1): _row(48, 24, 228, 227, new=True),
+    (10, 3): _row(64, 32, 228, 227, new=True),
+    (11, 0): _row(48, 24, 228, 227, new=True),
+    (12, 0): _row(48, 24, 100, 99, new=True),
+    (12, 1): _row(48, 24, 100, 99, new=True),
+}
+
+
+def multiprocessor(capability) -> Multiprocessor:
+    """The row of a compute capability, or of the last one before it.
+
+    Parameters
+    ----------
+    capability : (int, int)
+
+    Returns
+    -------
+    Multiprocessor
+    """
+    known = [each for each in CAPABILITIES if each <= tuple(capability)]
+    return CAPABILITIES[max(known) if known else min(CAPABILITIES)]

@@ -1,0 +1,118 @@
+"""What a memory pool has at one time: its blocks, and their picture in text."""
+
+from __future__ import annotations
+
+from collections import Counter, namedtuple
+
+PoolBlock = namedtuple("PoolBlock", "address size room bin active stream")
+PoolBlock.__doc__ = """A block of a memory pool.
+
+address : int
+size : int
+    Bytes that were asked for; 0 while the block is held.
+room : int
+    Bytes as allocated.
+bin : int
+    Its number: blocks of a bin serve each other's requests.
+active : bool
+    In use, or held for the next request.
+stream : int or None
+    The handle of the stream after whose work it is used again; 0 is the default one. None: after an event.
+"""
+
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def size_text(size: int) -> str:
+    """A size for readers.
+
+    Parameters
+    ----------
+    size : int
+
+    Returns
+    -------
+    str
+        As in "1.5 GiB".
+    """
+    unit, value = 0, float(size)
+    while value >= 1024 and unit + 1 < len(_UNITS):
+        unit, value = unit + 1, value / 1024
+    return f"{value:.1f} {_UNITS[unit]}" if unit else f"{size} bytes"
+
+
+class PoolSnapshot:
+    """The blocks of a memory pool as they were when it was taken; print() shows them bin by bin.
+
+    Parameters
+    ----------
+    pool : str
+        The kind of the pool.
+    blocks : list of PoolBlock
+    limit : int
+        None is no limit.
+    """
+
+    def __init__(self, pool, blocks, limit=None):
+        self.pool, self.blocks, self.limit = pool, blocks, limit
+
+    @property
+    def active(self) -> list:
+        """The blocks in use."""
+        return [block for block in self.blocks if block.active]
+
+    @property
+    def held(self) -> list:
+        """The blocks that wait for reuse."""
+        return [block for block in self.blocks if not block.active]
+
+    @property
+    def managed_bytes(self) -> int:
+        """Bytes of all blocks, as they were allocated."""
+        return sum(block.room for block in self.blocks)
+
+    @property
+    def active_bytes(self) -> int:
+        """Bytes in use, as they were asked for."""
+        return sum(block.size for block in self.blocks)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that wait for reuse."""
+        return sum(block.room for block in self.held)
+
+    def bins(self) -> list:
+        """The blocks of each bin, in the order of their sizes.
+
+        Returns
+        -------
+        list of (bin, room, active, held)
+            The largest block's bytes, and how many blocks are in use and held.
+        """
+        room: dict[int, int] = {}
+        active: Counter[int] = Counter()
+        held: Counter[int] = Counter()
+        for block in self.blocks:
+            room[block.bin] = max(room.get(block.bin, 0), block.room)
+            (active if block.active else held)[block.bin] += 1
+        return [(number, room[number], active[number], held[number]) for number in sorted(room)]
+
+    def __str__(self):
+        lines = [
+            f"{self.pool}: {size_text(self.managed_bytes)} in {len(self.blocks)} blocks"
+            + (f", of at most {size_text(self.limit)}" if self.limit else ""),
+            f"  in use  {len(self.active):6}  {size_text(self.active_bytes):>12}",
+            f"  held    {len(self.held):6}  {size_text(self.held_bytes):>12}",
+        ]
+        if self.blocks:
+            lines.append("     bin   blocks up to   in use     held")
+            lines += [f"  {n:6}   {size_text(room):>12} {a:8} {h:8}" for n, room, a, h in self.bins()]
+        return "\n".join(lines)
+
+    def __repr__(self):
+        return f"<PoolSnapshot of {len(self.blocks)} blocks>"
+
+
+def take(pool, blocks) -> PoolSnapshot:
+    """For MemoryPool.snapshot(), in C."""
+    return PoolSnapshot(type(pool).__name__, [PoolBlock(*block) for block in blocks], pool.limit)

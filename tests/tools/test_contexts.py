@@ -1,0 +1,217 @@
+"""pycuda.tools: default contexts, caches that follow contexts, decorators of tests."""
+
+import gc
+import subprocess
+import sys
+import weakref
+
+import pytest
+
+import pycuda.driver as drv
+from pycuda import tools
+
+# ---- Contexts
+
+
+def test_a_default_context(monkeypatch):
+    drv.init()
+    context = tools.make_default_context()
+    try:
+        assert drv.Context.get_current() == context and type(context) is drv.Context
+    finally:
+        context.pop()
+        context.detach()
+
+
+def test_the_device_that_the_environment_names(monkeypatch):
+    asked = []
+    monkeypatch.setenv("CUDA_DEVICE", "0")
+    assert tools.make_default_context(lambda device: asked.append(device) or "made") == "made"
+    assert asked == [drv.Device(0)]
+    with pytest.warns(DeprecationWarning, match="make_default_context"):
+        assert tools.get_default_device() == drv.Device(0)
+    monkeypatch.setenv("CUDA_DEVICE", "12345")
+    with pytest.raises(drv.LogicError):
+        tools.make_default_context(lambda device: "made")
+
+
+def test_the_device_that_a_file_names(monkeypatch, tmp_path):
+    monkeypatch.delenv("CUDA_DEVICE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".cuda_device").write_text("0\n")
+    assert tools.make_default_context(lambda device: device) == drv.Device(0)
+    (tmp_path / ".cuda_device").unlink()
+    with pytest.warns(DeprecationWarning):
+        assert tools.get_default_device(default=0) == drv.Device(0)
+
+
+def test_the_next_device_where_one_refuses(monkeypatch):
+    monkeypatch.delenv("CUDA_DEVICE", raising=False)
+    monkeypatch.setenv("HOME", "/nowhere")
+    asked = []
+
+    def refuse(device):
+        asked.append(device)
+        raise drv.LogicError("exclusive")
+
+    with pytest.raises(RuntimeError, match="no context could be made on any device") as problem:
+        tools.make_default_context(refuse)
+    assert asked == [drv.Device(number) for number in range(drv.Device.count())]
+    assert isinstance(problem.value.__cause__, drv.LogicError)
+
+    def fail(device):
+        raise KeyError("of the maker")
+
+    with pytest.raises(KeyError):
+        tools.make_default_context(fail)
+
+
+# ---- Caches
+
+
+@pytest.fixture
+def forget():
+    """What the test memoizes is forgotten after it."""
+    before = list(tools.context_dependent_memoized_functions)
+    yield
+    tools.clear_context_caches()
+    tools.context_dependent_memoized_functions[:] = before
+
+
+def test_results_are_remembered_for_each_context(forget):
+    calls = []
+
+    @tools.context_dependent_memoize
+    def double(x, *, extra=0):
+        """Doubles."""
+        calls.append(x)
+        return 2 * x + extra
+
+    assert double.__name__ == "double" and double.__doc__ == "Doubles."
+    assert double in tools.context_dependent_memoized_functions
+    assert [double(1), double(1), double(1, extra=1)] == [2, 2, 3] and len(calls) == 2
+    context = drv.Device(0).make_context()
+    try:
+        assert double(1) == 2 and len(calls) == 3
+    finally:
+        context.pop()
+    assert double(1) == 2 and len(calls) == 3
+    tools.clear_context_caches()
+    assert double(1) == 2 and len(calls) == 4
+    context.detach()
+
+
+def test_without_a_context(run_python):
+    done = run_python(
+        """
+        from pycuda import tools
+        calls = []
+
+        @tools.context_dependent_memoize
+        def work():
+            calls.append(1)
+            return 5
+
+        print(work(), work(), len(calls))
+        """
+    )
+    assert done.stdout.split() == ["5", "5", "1"], done.stderr
+
+
+def test_exceptions_are_not_remembered(forget):
+    outcomes = [KeyError("first"), 7]
+
+    @tools.context_dependent_memoize
+    def fail_once(x):
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    with pytest.raises(KeyError, match="first"):
+        fail_once(1)
+    assert fail_once(1) == 7 and fail_once(1) == 7
+    with pytest.raises(TypeError, match="unhashable"):
+        fail_once([1])
+
+
+def test_a_remembered_context_lives_until_caches_are_cleared(forget):
+    @tools.context_dependent_memoize
+    def work():
+        return 1
+
+    context = drv.Device(0).make_context()
+    work()
+    context.pop()
+    gone = weakref.ref(context)
+    del context
+    gc.collect()
+    assert gone() is not None
+    tools.clear_context_caches()
+    gc.collect()
+    assert gone() is None
+
+
+# ---- Tests of clients
+
+
+def test_mark_cuda_test():
+    seen = []
+
+    @tools.mark_cuda_test
+    def client(x, y=2):
+        """A test."""
+        seen.append(drv.Context.get_current())
+        if y == 3:
+            raise KeyError("of the test")
+        return x
+
+    before = drv.Context.get_current()
+    assert client(5) == 5 and client.__name__ == "client" and client.__doc__ == "A test."
+    assert not hasattr(client, "pytestmark")  # --strict-markers, and nobody has registered it here
+    with pytest.raises(KeyError, match="of the test"):
+        client(5, y=3)
+    assert drv.Context.get_current() == before and all(context != before for context in seen)
+
+
+def test_a_fixture():
+    before = drv.Context.get_current()
+    fixture = tools.init_cuda_context_fixture()
+    context = next(fixture)
+    assert drv.Context.get_current() == context != before
+    del context
+    with pytest.raises(StopIteration):
+        next(fixture)
+    assert drv.Context.get_current() == before
+
+
+PLUGIN = """
+import pytest
+
+import pycuda.driver as drv
+from pycuda.tools import init_cuda_context_fixture, mark_cuda_test
+
+context = pytest.fixture(autouse=False)(init_cuda_context_fixture)
+
+def test_with_the_fixture(context):
+    assert drv.Context.get_current() is not None and drv.mem_alloc(100)
+
+@mark_cuda_test
+@pytest.mark.parametrize("value", [1, 2])
+def test_marked(value):
+    assert drv.Context.get_current() is not None and value
+
+class TestClass:
+    @mark_cuda_test
+    def test_method(self):
+        assert drv.Context.get_current() is not None
+"""
+
+
+def test_under_pytest(tmp_path):
+    """As clients' test suites use them."""
+    (tmp_path / "test_client.py").write_text(PLUGIN)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", str(tmp_path)]
+    for options, outcome in ([], "4 passed"), (["-m", "cuda"], "3 passed, 1 deselected"):
+        done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0 and outcome in done.stdout, done.stdout + done.stderr
