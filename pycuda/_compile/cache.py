@@ -109,6 +109,15 @@ def read(where: str, name: str) -> bytes | None:
     return data[start:]
 
 
+def is_entry(where: str, name: str) -> bool:
+    """Whether the file is one that write() has made."""
+    try:
+        with open(os.path.join(where, name), "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
 def _warn_once(where: str, what: str, why: str) -> None:
     if where in _warned:
         return

@@ -1,0 +1,77 @@
+"""`python -m pycuda`: what there is to work with, and what to do where something is missing."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import warnings
+
+import numpy as np
+
+import pycuda
+import pycuda.driver as drv
+from pycuda import cache
+from pycuda._compile import finder
+from pycuda._pool_snapshot import size_text
+
+
+def _driver(problems) -> int | None:
+    """Says which driver there is, and its devices. The driver's major version."""
+    try:
+        drv.init()
+    except drv.Error as error:
+        print(f"driver    none: {error}")
+        problems.append(
+            "without a driver no kernel runs. PYCUDA_DEVICE=cpu chooses the CPU device, which needs none."
+        )
+        return None
+    version = drv.get_driver_version()
+    print(f"driver    CUDA {version // 1000}.{version % 1000 // 10}")
+    for number in range(drv.Device.count()):
+        device = drv.Device(number)
+        major, minor = device.compute_capability()
+        memory = size_text(device.total_memory())
+        print(f"device {number}  {device.name()}, compute capability {major}.{minor}, {memory}")
+    if not drv.Device.count():
+        problems.append("the driver shows no device: CUDA_VISIBLE_DEVICES may hide them.")
+    return version // 1000
+
+
+def _compiler(major, problems) -> None:
+    compiler, problem = finder.find_nvrtc(major, None)
+    if compiler:
+        print(f"compiler  NVRTC {'.'.join(map(str, compiler.version))}, {compiler.path}")
+        if major and compiler.version[0] > major:
+            problems.append(f"this NVRTC is newer than the driver: {finder.what_to_install(major)}")
+        return
+    nvcc = finder.find_nvcc("nvcc")
+    print(f"compiler  {nvcc or 'none'}" + (f" ({problem})" if problem else ""))
+    if not nvcc:
+        problems.append(
+            f"without a compiler only PTX and cubins can be loaded: {finder.what_to_install(major)}"
+        )
+
+
+def main() -> int:
+    """Print it.
+
+    Returns
+    -------
+    int
+        1 when something is missing that kernels need, else 0.
+    """
+    problems: list[str] = []
+    print(f"pycuda    {pycuda.VERSION_TEXT}, Python {platform.python_version()}, NumPy {np.__version__}")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _compiler(_driver(problems), problems)
+        print(f"cache     {cache.summary()}")
+    for warning in caught:
+        print(f"note: {warning.message}")
+    for problem in problems:
+        print(f"missing: {problem}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""The compiler cache: where it is, what it holds, and how to empty it.
+
+    python -m pycuda.cache          the folder, how many files and bytes
+    python -m pycuda.cache list     each file, the newest first
+    python -m pycuda.cache clear    removes them
+
+Compiled code outlives a reboot and is found again by every process of its user; nothing else removes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from typing import NamedTuple
+
+from pycuda._compile import cache as _cache
+from pycuda._pool_snapshot import size_text
+
+
+class Entry(NamedTuple):
+    """A file of the cache.
+
+    path : str
+    size : int
+        Bytes.
+    written : float
+        When, in seconds since the epoch.
+    """
+
+    path: str
+    size: int
+    written: float
+
+
+def folder() -> str | None:
+    """Where compiled code is kept.
+
+    Returns
+    -------
+    str or None
+        None: PYCUDA_DISABLE_CACHE turns the cache off.
+    """
+    return _cache.folder()
+
+
+def entries() -> list[Entry]:
+    """The files of the cache. Other files in its folder are not among them.
+
+    Returns
+    -------
+    list of Entry
+        The newest first.
+    """
+    where = folder()
+    found = []
+    for name in _names(where):
+        path = os.path.join(where or "", name)
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue  # another process was faster
+        found.append(Entry(path, status.st_size, status.st_mtime))
+    return sorted(found, key=lambda entry: entry.written, reverse=True)
+
+
+def _names(where):
+    """Those of files that the cache has written."""
+    try:
+        names = os.listdir(where) if where else []
+    except OSError:
+        return []
+    return [name for name in names if _cache.is_entry(where, name)]
+
+
+def clear() -> int:
+    """Remove the files of the cache. Processes that run go on with what they have loaded.
+
+    Returns
+    -------
+    int
+        How many were removed.
+
+    Raises
+    ------
+    OSError
+        One cannot be removed.
+    """
+    removed = 0
+    for entry in entries():
+        try:
+            os.unlink(entry.path)
+        except FileNotFoundError:
+            continue
+        removed += 1
+    return removed
+
+
+def summary() -> str:
+    """The folder, and how much there is in it, in one line.
+
+    Returns
+    -------
+    str
+    """
+    where = folder()
+    if where is None:
+        return "off (PYCUDA_DISABLE_CACHE)"
+    found = entries()
+    return f"{where}: {len(found)} files, {size_text(sum(entry.size for entry in found))}"
+
+
+def main(arguments=None) -> int:
+    """What `python -m pycuda.cache` does.
+
+    Parameters
+    ----------
+    arguments : list of str
+        None is those of this process.
+
+    Returns
+    -------
+    int
+    """
+    parser = argparse.ArgumentParser(prog="python -m pycuda.cache", description=__doc__.split("\n")[0])
+    parser.add_argument("what", nargs="?", choices=["show", "list", "clear"], default="show")
+    what = parser.parse_args(arguments).what
+    if what == "list":
+        for entry in entries():
+            when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.written))
+            print(f"{when} {size_text(entry.size):>12}  {entry.path}")
+    elif what == "clear":
+        print(f"{clear()} files removed")
+    else:
+        print(summary())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

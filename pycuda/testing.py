@@ -1,0 +1,135 @@
+"""For tests of programs that use pycuda: comparisons, tests on each device, a check for what is left behind.
+
+    from pycuda.testing import assert_allclose, leaves_nothing_behind, parametrize_devices
+
+leaves_nothing_behind is a fixture of pytest: in conftest.py the import is enough.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import inspect
+
+import numpy as np
+
+import pycuda.driver as drv
+
+
+def _on_host(value):
+    """A GPUArray, and arrays of other libraries on the device, as NumPy arrays; the rest as it is."""
+    from pycuda import gpuarray
+
+    if isinstance(value, gpuarray.GPUArray):
+        return value.get()
+    if hasattr(value, "__cuda_array_interface__"):
+        return drv._driver._views((value,))[0].get()
+    return value
+
+
+def assert_allclose(actual, desired, rtol=1e-7, atol=0, **options) -> None:
+    """numpy.testing.assert_allclose for arrays on the device or on the host.
+
+    Parameters
+    ----------
+    actual, desired : array-like
+        GPUArrays, arrays with ``__cuda_array_interface__``, or what NumPy takes.
+    rtol, atol : float
+        Relative and absolute tolerance.
+    **options
+        As NumPy has them.
+
+    Raises
+    ------
+    AssertionError
+    """
+    np.testing.assert_allclose(_on_host(actual), _on_host(desired), rtol=rtol, atol=atol, **options)
+
+
+def assert_array_equal(actual, desired, **options) -> None:
+    """numpy.testing.assert_array_equal for arrays on the device or on the host.
+
+    Parameters
+    ----------
+    actual, desired : array-like
+    **options
+        As NumPy has them.
+
+    Raises
+    ------
+    AssertionError
+    """
+    np.testing.assert_array_equal(_on_host(actual), _on_host(desired), **options)
+
+
+def parametrize_devices(function):
+    """Run a test once on each device, with the device's primary context current.
+
+    Parameters
+    ----------
+    function : callable
+        The test. It may have a parameter ``device``, which is a Device then.
+
+    Returns
+    -------
+    callable
+    """
+    import pytest
+
+    drv.init()
+    parameters = list(inspect.signature(function).parameters.values())
+    wanted = any(parameter.name == "device" for parameter in parameters)
+
+    @functools.wraps(function)
+    def test(*args, device, **kwargs):
+        context = device.retain_primary_context()
+        context.push()
+        try:
+            return function(*args, **({"device": device} if wanted else {}), **kwargs)
+        finally:
+            drv.Context.pop()
+
+    if not wanted:
+        parameters.append(inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY))
+    test.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    devices = [drv.Device(number) for number in range(drv.Device.count())]
+    return pytest.mark.parametrize("device", devices, ids=lambda device: device.name())(test)
+
+
+def live_objects() -> dict[str, int]:
+    """How many objects there are that own something of the driver's.
+
+    Returns
+    -------
+    dict of str to int
+        By type, those of which there are some.
+    """
+    return {name: count for name, count in drv._live_objects().items() if count}
+
+
+def _leaves_nothing_behind():
+    from pycuda.tools import clear_context_caches
+
+    before = live_objects()
+    yield
+    if _excess(before):
+        clear_context_caches()
+        gc.collect()
+    left = _excess(before)
+    if left:
+        raise AssertionError(f"objects left behind: {left}")
+
+
+def _excess(before):
+    return {name: n - before.get(name, 0) for name, n in live_objects().items() if n > before.get(name, 0)}
+
+
+def __getattr__(name):
+    """The fixture is made when it is asked for, so that pytest is needed only then."""
+    if name != "leaves_nothing_behind":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import pytest
+
+    fixture = pytest.fixture(autouse=True)(_leaves_nothing_behind)
+    globals()[name] = fixture
+    return fixture

@@ -1,0 +1,63 @@
+"""What users' own tests get, in a run of pytest of its own."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pycuda import gpuarray, testing
+
+CONFTEST = "from pycuda.testing import leaves_nothing_behind  # noqa: F401\n"
+TESTS = """
+import numpy as np
+import pycuda.driver as drv
+from pycuda import gpuarray
+from pycuda.testing import assert_allclose, parametrize_devices
+
+kept = []
+
+@parametrize_devices
+def test_with_the_device(device):
+    assert drv.Context.get_device() == device
+    assert_allclose(gpuarray.arange(4, dtype="f") + 1, [1, 2, 3, 4])
+
+@parametrize_devices
+def test_without(tmp_path):
+    assert tmp_path.is_dir() and drv.Context.get_current() is not None
+
+@parametrize_devices
+def test_that_leaves_a_stream():
+    kept.append(drv.Stream())
+"""
+
+
+def test_in_a_run_of_its_own(tmp_path):
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_it.py").write_text(TESTS)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    import pycuda.driver as drv
+
+    count = drv.Device.count()
+    assert f"{3 * count} passed, {count} error" in done.stdout, done.stdout + done.stderr
+    assert "objects left behind: {" in done.stdout and "'Stream': 1" in done.stdout, done.stdout
+
+
+class Foreign:
+    def __init__(self, array):
+        self.memory = array
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+
+def test_comparisons(primary_context):
+    host = np.linspace(0, 1, 50, dtype="f")
+    device = gpuarray.to_gpu(host)
+    for each in device, Foreign(device), host:
+        testing.assert_allclose(each, host)
+        testing.assert_array_equal(host, each)
+        with pytest.raises(AssertionError, match="Not equal to tolerance"):
+            testing.assert_allclose(each, host + np.float32(0.1))
+        testing.assert_allclose(each, host + np.float32(0.1), atol=0.2)
+    with pytest.raises(AttributeError, match="nonsense"):
+        testing.nonsense  # noqa: B018
