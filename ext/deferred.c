@@ -3,7 +3,7 @@
 
 #include "ext/errors.h"
 
-/* The list is guarded by the GIL alone: nothing lets go of it between reading and writing. */
+/* The list is guarded by the GIL alone: nothing releases it between reading and writing. */
 typedef struct Deferred {
     struct Deferred *next;      /* in ModuleState.deferred */
     destructor function;

@@ -1,10 +1,10 @@
 /* Threads inside the driver at the end of the process.
  *
  * The driver is torn down by the C library's exit, after the interpreter's. A daemon thread does not end
- * before: it may be inside a call that lets go of the interpreter, and crash with what is torn down under
+ * before: it may be inside a call that releases the GIL, and crash with what is torn down under
  * it. So such calls are counted, and the interpreter's end waits for those inside. New ones do not begin:
- * that takes the interpreter, which only the thread that ends it has by then. A thread that comes out too
- * late never returns, as it would not get the interpreter again.
+ * that takes the GIL, which only the thread that ends it has by then. A thread that comes out too
+ * late never returns, as it would not get the GIL again.
  */
 #ifndef EXT_GATE_H
 #define EXT_GATE_H

@@ -90,7 +90,7 @@ class Resource:
     resource : object
         With ``allocate(nbytes, stream)``, or a callable that takes the bytes. What it gives is an
         address, for ``deallocate(address, nbytes, stream)``, or an object that owns the memory: it is
-        let go of, after the work on it, or with its ``close(stream)``.
+        released, after the work on it, or with its ``close(stream)``.
     """
 
     def __init__(self, resource):
@@ -146,7 +146,7 @@ class Resource:
         Returns
         -------
         object or None
-            What owns the memory and cannot be told of streams: to be let go of after the work.
+            What owns the memory and cannot be told of streams: to be released after the work.
         """
         handle = StreamHandle(stream)
         arguments, keywords = self._stream(handle)

@@ -92,7 +92,7 @@ static bool is_done(KeepBatch *batch)
     return result == CUDA_SUCCESS || errors_is_loss(result); /* else it is asked again */
 }
 
-/* Takes the whole list, lets go of what is done and puts back the rest. */
+/* Takes the whole list, releases what is done and puts back the rest. */
 static void collect(ModuleState *state, bool sealed_only)
 {
     KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;

@@ -1,8 +1,8 @@
 /* What work in flight still needs stays alive until the work is done.
  *
- * An asynchronous copy puts its host buffer and its device object here. They are let go when the stream or
+ * An asynchronous copy puts its host buffer and its device object here. They are released when the stream or
  * the context is next synchronised or found idle. So that a program which never waits does not collect them
- * without end, they lie in batches: a full batch gets an event recorded after it, and later calls let go of
+ * without end, they lie in batches: a full batch gets an event recorded after it, and later calls release
  * the batches whose events have come. No callback runs in a driver's thread.
  */
 #ifndef EXT_CONTEXT_KEEP_ALIVE_H
@@ -16,7 +16,7 @@ int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyOb
                PyObject *second);
 
 /* Room for what a call is about to need, which the caller holds meanwhile. Nobody else finds the batch: a
- * thread that waits for the stream before the call is queued lets go of nothing that the call needs. */
+ * thread that waits for the stream before the call is queued releases nothing that the call needs. */
 typedef struct Kept {
     struct KeepBatch *batch;    /* NULL: nothing to keep */
     PyObject *objects[2];       /* borrowed, or NULL */
@@ -29,7 +29,7 @@ int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream
 void keep_alive_end(ModuleState *state, Kept *kept);
 
 /* Around a wait or a query: what is kept for the stream, or for the whole context when stream is
- * KEEP_ALIVE_ALL, is taken out before, and afterwards let go when the work is done or put back when it is
+ * KEEP_ALIVE_ALL, is taken out before, and afterwards released when the work is done or put back when it is
  * not. What other threads queue meanwhile is not among it. */
 #define KEEP_ALIVE_ALL ((CUstream)(intptr_t)-1)
 struct KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUstream stream);

@@ -12,7 +12,7 @@
 
 enum { LARGE = 1 << 20 }; /* bytes that are not to lie about until the stream is waited for */
 
-/* The base of a view on whose stream the owner does not release memory by itself: lets go of the owner when
+/* The base of a view on whose stream the owner does not release memory by itself: releases the owner when
  * the work queued there at the end of the view is done. */
 typedef struct BorrowedObject {
     PyObject_HEAD

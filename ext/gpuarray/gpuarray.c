@@ -406,7 +406,7 @@ static PyObject *get_gpudata(PyObject *self, void *Py_UNUSED(closure))
     return array->size ? PyLong_FromUnsignedLongLong(array->pointer) : Py_NewRef(Py_None);
 }
 
-/* For users who manage memory themselves: del and None let go of it. */
+/* For users who manage memory themselves: del and None release it. */
 static int set_gpudata(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
 {
     return use_memory(gpuarray_cast(self), value ? value : Py_None);

@@ -246,7 +246,7 @@ static int copy_to_host(GPUArrayObject *from, PyObject *host_object, TransferMod
     return to_host_by_block(from, host, low, high, mode);
 }
 
-/* A copy that waits for its stream lets go of what the work before it needed. */
+/* A copy that waits for its stream releases what the work before it needed. */
 int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode)
 {
     if (from->size == 0 || from->itemsize == 0) return 0;

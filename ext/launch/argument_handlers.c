@@ -1,4 +1,4 @@
-/* ArgumentHandler, In, Out, InOut: host arrays as kernel arguments, copied to the device and back round a
+/* ArgumentHandler, In, Out, InOut: host arrays as kernel arguments, copied to the device and back around a
  * launch.
  *
  * A handler allocates when it is first used and keeps the memory, so that one used again needs none. Copies

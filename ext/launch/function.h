@@ -88,7 +88,7 @@ int function_launch(FunctionObject *function, const LaunchShape *shape, const La
 int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                            CUstream stream, void *bytes, size_t size);
 
-/* Two events round a launch, to time it. */
+/* Two events around a launch, to time it. */
 typedef struct LaunchTimer {
     CUevent start, stop;
 } LaunchTimer;

@@ -50,7 +50,7 @@ PyObject *device_memory_raise(ModuleState *state, ContextObject *context, CUresu
 /* "1.5 GiB", "12 bytes" */
 void device_memory_format(size_t size, char *text, size_t text_size);
 
-/* Collects garbage and lets go of what finished work kept. */
+/* Collects garbage and releases what finished work kept. */
 void device_memory_collect(ModuleState *state);
 
 /* device_memory_collect, and calls the functions in ModuleState.give_back. */

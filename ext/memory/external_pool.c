@@ -42,7 +42,7 @@ static int ask_twice(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr
 
 /* ---- Giving it back ---- */
 
-/* What owns the memory of this stream, when it is not back: to be let go of after the work there. Keeps a
+/* What owns the memory of this stream, when it is not back: to be released after the work there. Keeps a
  * pending exception. */
 static PyObject *give(MemoryPool *pool, CUdeviceptr pointer, size_t size, CUstream stream)
 {

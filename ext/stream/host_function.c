@@ -1,7 +1,7 @@
 /* Python functions that run on the host in a stream's order.
  *
- * The driver calls from a thread of its own, which takes the interpreter for it. So nobody may hold the
- * interpreter while waiting for the driver: as long as functions are outstanding, every call lets go of it
+ * The driver calls from a thread of its own, which takes the GIL for it. So nobody may hold the GIL
+ * while waiting for the driver: as long as functions are outstanding, every call releases it
  * (CALL in errors.h), launches too, for a full queue waits. In such a thread the driver takes no calls:
  * they are refused with a message, and what dies there is released by another thread (deferred.h).
  */
@@ -68,8 +68,8 @@ static void call_function(HostCall *call)
     Py_DECREF(function);
 }
 
-/* With the thread's state go its thread-local objects, so that belongs to the function: it may let go of
- * the interpreter and need it again, and until that is over the call is outstanding. A driver may call
+/* With the thread's state go its thread-local objects, so that belongs to the function: it may release
+ * the GIL and need it again, and until that is over the call is outstanding. A driver may call
  * from within a call of ours: hence `outer`. */
 static void run_call(void *data)
 {

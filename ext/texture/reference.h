@@ -3,7 +3,7 @@
  *
  * pycuda-textures.hpp declares the variable; its initial value says what it was declared as. A binding is
  * made in steps (set_array, set_flags, ...), so the object is made by the first launch that finds it
- * changed, and its handle is written into the variable in front of that launch, in its stream.
+ * changed, and its handle is written into the variable before that launch, in its stream.
  *
  * A binding belongs to the module: it outlives the Python object through which it was made. What the
  * variable refers to stays alive until another handle is written and the work before that is done.

@@ -1,7 +1,7 @@
 """What a source with texture or surface references needs to compile.
 
 CUDA 12 removed texture<> and surface<>. pycuda-textures.hpp has them as templates whose variables hold the
-handle of an object; such a variable must be in constant memory, so __constant__ is put in front of each
+handle of an object; such a variable must be in constant memory, so __constant__ is put before each
 declaration in the source. Headers stay as they are: NVRTC takes their unmarked variables for the device's,
 nvcc gets a macro.
 """

@@ -322,7 +322,7 @@ def get_elwise_module(
     loop_prep="",
     after_loop="",
 ):
-    """Compile PyCUDA's elementwise loop round an operation.
+    """Compile PyCUDA's elementwise loop around an operation.
 
     Parameters
     ----------
