@@ -69,7 +69,8 @@ def from_dlpack(x, /, *, device=None, copy=None, stream=None) -> GPUArray:
     Parameters
     ----------
     x : object
-        With the methods ``__dlpack__`` and ``__dlpack_device__``.
+        With the methods ``__dlpack__`` and ``__dlpack_device__``. Or a capsule of DLPack, which is used up
+        and tells of no stream: what computes it is to be done, or on the stream given here.
     device : pycuda.driver.Device or (int, int), optional
         Where the result is to be: the device of the current context. With it arrays in host memory are
         copied there.
@@ -95,6 +96,9 @@ def from_dlpack(x, /, *, device=None, copy=None, stream=None) -> GPUArray:
     """
     if device is not None and not _is_here(device):
         raise BufferError("device= is not the device of the current context, where GPUArrays are made")
+    if type(x).__name__ == "PyCapsule":
+        view = _from_capsule(x, stream)
+        return _copied(view, stream) if copy else view
     kind, _ = x.__dlpack_device__()
     if kind == _CPU:
         if copy is False or (copy is None and device is None):
@@ -109,8 +113,11 @@ def from_dlpack(x, /, *, device=None, copy=None, stream=None) -> GPUArray:
         return _from_capsule(_capsule(x, stream, None), stream) if view is None else view
     if not copy:
         return _from_capsule(_capsule(x, stream, copy), stream)
+    return _copied(_from_capsule(_capsule(x, stream, None), stream), stream)
+
+
+def _copied(view, stream):
     from pycuda._array.elementwise import apply
     from pycuda.gpuarray import empty_like
 
-    view = _from_capsule(_capsule(x, stream, None), stream)
     return apply("copy", view, out=empty_like(view), stream=stream)

@@ -328,6 +328,16 @@ def test_tensors_without_strides_and_with_an_offset(host, ours):
     assert (array.get() == host).all() and array.ptr == ours.ptr
 
 
+@pytest.mark.parametrize("asked", [{}, {"max_version": (1, 0)}])
+def test_capsules_themselves(host, ours, asked):
+    view = gpuarray.from_dlpack(ours.__dlpack__(**asked))
+    assert view.ptr == ours.ptr and (view.get() == host).all()
+    copy = gpuarray.from_dlpack(ours.__dlpack__(**asked), copy=True)
+    assert copy.ptr != ours.ptr and (copy.get() == host).all()
+    with pytest.raises(BufferError, match="is in host memory"):
+        gpuarray.from_dlpack(host.__dlpack__())
+
+
 def test_capsules_are_taken_once(ours):
     capsule = ours.__dlpack__(max_version=(1, 0))
     gpuarray.from_dlpack(Holds(capsule))
