@@ -21,6 +21,8 @@ WRITE = cuda_gl.graphics_map_flags.WRITE_DISCARD
 READ = cuda_gl.graphics_map_flags.READ_ONLY
 STORE = cuda_gl.graphics_register_flags.SURFACE_LDST
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "opengl"
+
 SOURCE = """
 __global__ void add(float *a, int n, float by)
 {
@@ -173,21 +175,33 @@ def test_opengl_draws_points_that_a_kernel_moved(gl, cuda):
     assert [tuple(place) for place in np.argwhere(seen[..., 0]).tolist()] == expected
 
 
-def test_program_of_the_page(gl):
+def test_program_of_the_page(gl, run_python):
+    """In a process of its own, as it makes a context current for good."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "opengl.md").read_text()
-    name = make_buffer(gl, np.zeros((1000, 2), np.float32))
-    exec(page.split("```py\n")[1].split("```")[0], {"buffer": name})
-    points = read_buffer(gl, name, np.zeros((1000, 2), np.float32))
-    i = np.arange(1000)
-    assert np.allclose(points, np.stack([i / 500 - 1, np.sin(0.1 * i + 2) / 2], axis=1), atol=1e-5)
+    program = f"""
+import sys
+sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(EXAMPLES)!r}]
+import numpy as np
+import offscreen_gl
+from test_gl import make_buffer, read_buffer
+gl = offscreen_gl.Context()
+buffer = make_buffer(gl, np.zeros((1000, 2), np.float32))
+exec({page.split("```py" + chr(10))[1].split("```")[0]!r})
+points = read_buffer(gl, buffer, np.zeros((1000, 2), np.float32))
+i = np.arange(1000)
+assert np.allclose(points, np.stack([i / 500 - 1, np.sin(0.1 * i + 2) / 2], axis=1), atol=1e-5)
+"""
+    done = run_python(program)
+    assert done.returncode == 0 and not done.stderr, done.stderr
 
 
 def test_example(gl, tmp_path):
     """Its picture: the corners are the colour of points that leave at once, the middle is not."""
     path = tmp_path / "julia.png"
-    example = Path(__file__).resolve().parents[2] / "examples" / "opengl" / "julia.py"
     environment = {**os.environ, "PYTHONSAFEPATH": ""}  # what lies beside the example is imported
-    done = subprocess.run([sys.executable, example, path], capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "julia.py", path], capture_output=True, text=True, env=environment
+    )
     assert done.returncode == 0 and not done.stderr, done.stderr
     data = path.read_bytes()
     assert data.startswith(b"\x89PNG")
