@@ -56,6 +56,10 @@ $(SANITIZED)/venv: | $(SETUP)
 # Optimised a little: that compiles fast and runs fast enough.
 CHECKED = -Doptimization=1 -Ddebug=true -Db_lundef=false
 
+# ASan's dlopen does not look beside the library that calls it, where NVRTC has its other half.
+NVRTC_FOLDER = $$($(BIN)/python -c 'import os, cuda.pathfinder as finder; \
+  print(os.path.dirname(finder.load_nvidia_dynamic_lib("nvrtc").abs_path))')
+
 # ASAN_ISAS=v3 builds the interpreter for that instruction set alone, which saves more than half of the time.
 ASAN_TESTS ?=
 ASAN_ISAS ?= v2,v3,v4
@@ -67,6 +71,7 @@ asan: setup $(SANITIZED)/venv ## C tests and Python tests under ASan and UBSan (
 	$(BIN)/ninja -C $(SANITIZED)/build -j$(JOBS) --quiet meson-test-prereq
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(MESON) test -C $(SANITIZED)/build --no-rebuild --print-errorlogs --timeout-multiplier 5
+	export LD_LIBRARY_PATH="$(NVRTC_FOLDER)"; \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
