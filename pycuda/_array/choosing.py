@@ -9,12 +9,12 @@ from pycuda._driver import GPUArray
 
 
 def if_positive(criterion, then_, else_, out=None, stream=None) -> GPUArray:
-    """then_ where the criterion is greater than 0, else_ elsewhere. Operands broadcast."""
+    """`then_` where the criterion is greater than 0, `else_` elsewhere. Operands broadcast."""
     return apply("if_positive", criterion, then_, else_, out=out, stream=stream)
 
 
 def where(criterion, then_, else_, out=None, stream=None) -> GPUArray:
-    """then_ where the criterion is not 0, else_ elsewhere. Operands broadcast."""
+    """`then_` where the criterion is not 0, `else_` elsewhere. Operands broadcast."""
     return apply("where", criterion, then_, else_, out=out, stream=stream)
 
 

@@ -82,8 +82,8 @@ def _read_range(args, kwargs) -> _Range:
 
 
 def arange(*args, **kwargs) -> GPUArray:
-    """arange([start,] stop[, step][, dtype], *, allocator=None, stream=None): the numbers start, start +
-    step, ... before stop.
+    """``arange([start,] stop[, step][, dtype], *, allocator=None, stream=None)``: the numbers start,
+    start + step, ... before stop.
 
     Other Parameters
     ----------------

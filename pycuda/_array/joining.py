@@ -234,5 +234,5 @@ def transpose(a, axes=None) -> GPUArray:
 
 
 def reshape(a, *shape, order="C") -> GPUArray:
-    """a.reshape(*shape, order=order): the elements in another shape, a view where strides allow it."""
+    """``a.reshape(*shape, order=order)``: the elements in another shape, a view where strides allow it."""
     return a.reshape(*shape, order=order)
