@@ -354,12 +354,6 @@ template <class T> PYCUDA_INLINE T sign(const T &a)
 // ---- complex numbers, in NumPy's steps
 
 #ifdef PYCUDA_COMPLEX_HPP
-// One product of each sum is fused, as in NumPy's loops for processors that can.
-template <class T> PYCUDA_INLINE complex<T> product(const complex<T> &a, const complex<T> &b)
-{
-    return complex<T>(::fma(a._M_re, b._M_re, -(a._M_im * b._M_im)),
-                      ::fma(a._M_re, b._M_im, a._M_im * b._M_re));
-}
 // z / |z|; of two infinities there is no direction.
 template <class T> PYCUDA_INLINE complex<T> sign(const complex<T> &z)
 {

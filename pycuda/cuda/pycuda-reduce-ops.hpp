@@ -21,7 +21,6 @@ template <class X> __device__ __forceinline__ bool less(const X &a, const X &b) 
 // The square of the distance from 0.
 template <class X> __device__ __forceinline__ X square(const X &x) { return x * x; }
 
-// Of complex numbers one product of each sum is fused, which is not left to the compiler.
 template <class X> __device__ __forceinline__ X times(const X &a, const X &b) { return a * b; }
 
 // Sums to means: integers by way of double.
@@ -38,8 +37,7 @@ template <class R> struct Zero<complex<R> > {
 
 template <class R> __device__ __forceinline__ complex<R> times(const complex<R> &a, const complex<R> &b)
 {
-    return complex<R>(::fma(a._M_re, b._M_re, -(a._M_im * b._M_im)),
-                      ::fma(a._M_re, b._M_im, a._M_im * b._M_re));
+    return product(a, b);
 }
 
 template <class R> __device__ __forceinline__ complex<R> mean(const complex<R> &sum, index_t count)
