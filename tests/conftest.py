@@ -1,6 +1,5 @@
 """What every test gets: the device it runs on, and a check that it left nothing behind."""
 
-import gc
 import os
 import shutil
 import signal
@@ -13,6 +12,7 @@ import pytest
 
 import pycuda.driver as drv
 from pycuda._compile.finder import find_nvcc
+from pycuda.testing import leaves_nothing_behind  # noqa: F401  a check that every test gets
 
 sys.path.insert(0, os.path.dirname(__file__))
 
@@ -51,31 +51,6 @@ def pytest_runtest_setup(item):
         version, reason = marker.args
         if drv.get_driver_version() < version:
             pytest.skip(f"needs a driver of CUDA {version // 1000}.{version % 1000 // 10}: {reason}")
-
-
-def excess(before):
-    """The objects of the driver's that there are now and were not then, by type."""
-    now = drv._live_objects()
-    left = {name: count - before[name] for name, count in now.items() if count > before[name]}
-    left.pop("Context", None)  # the primary context stays with the thread
-    return left
-
-
-@pytest.fixture(autouse=True)
-def leaves_nothing_behind(request):
-    """No test ends with driver objects that it did not start with. Collecting garbage takes longer than most
-    tests do, so it is done only where there are some.
-    """
-    from pycuda.tools import clear_context_caches
-
-    before = drv._live_objects()
-    yield
-    request.node.funcargs.clear()  # pytest holds the values of finished fixtures there
-    if excess(before):
-        clear_context_caches()
-        gc.collect()
-    left = excess(before)
-    assert not left, f"objects left behind: {left}"
 
 
 @pytest.fixture
