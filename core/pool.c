@@ -127,6 +127,20 @@ size_t pool_list_blocks(Pool *pool, PoolBlock *out, size_t room)
     return count;
 }
 
+/* The pool may grow between the two questions. */
+PoolBlock *pool_copy_blocks(Pool *pool, size_t *count)
+{
+    size_t room = 0;
+    PoolBlock *blocks = NULL;
+    while ((*count = pool_list_blocks(pool, blocks, room)) > room || !blocks) {
+        room = *count + *count / 8 + 1;
+        free(blocks);
+        blocks = calloc(room, sizeof *blocks);
+        if (!blocks) break;
+    }
+    return blocks;
+}
+
 static void activate_locked(Pool *pool, PoolBlock *block, size_t size)
 {
     PoolStatistics *now = &pool->now;
@@ -528,22 +542,12 @@ IN_CALL CUresult pool_clear(Pool *pool, bool with_driver)
     return result;
 }
 
-/* The blocks in an array, for calls that may not be made under the lock. */
-static PoolBlock *copy_blocks(Pool *pool, size_t *count)
-{
-    PoolBlock *blocks;
-    *count = pool_list_blocks(pool, NULL, 0);
-    blocks = calloc(*count + 1, sizeof *blocks);
-    if (blocks) pool_list_blocks(pool, blocks, *count);
-    return blocks;
-}
-
 IN_CALL CUresult pool_end_source(Pool *pool)
 {
     CUresult result = CUDA_SUCCESS;
     size_t count;
     if (!pool->source->end) return result;
-    PoolBlock *blocks = copy_blocks(pool, &count);
+    PoolBlock *blocks = pool_copy_blocks(pool, &count);
     if (!blocks) return CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
         blocks[i].stream = NULL;

@@ -106,6 +106,8 @@ void pool_forget_high(Pool *pool);
 
 /* Copies of the pool's blocks, at most `room`; how many there are. */
 size_t pool_list_blocks(Pool *pool, PoolBlock *out, size_t room);
+/* All of them, for what may not be done under the lock: free() them. NULL when memory is short. */
+PoolBlock *pool_copy_blocks(Pool *pool, size_t *count);
 
 /* 0 is no limit. Blocks that are there stay. */
 void pool_set_limit(Pool *pool, size_t limit);

@@ -1,4 +1,6 @@
 /* MemoryPool, the type that all kinds of pools share: what users ask a pool, and tell it. */
+#include <stdlib.h>
+
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
@@ -134,20 +136,6 @@ static int pool_limit_set(PyObject *self, PyObject *value, void *Py_UNUSED(closu
 
 /* ---- The snapshot ---- */
 
-/* All blocks, in memory of the caller's. The pool may grow between the two questions. */
-static PoolBlock *copy_blocks(Pool *core, size_t *count)
-{
-    size_t room = 0;
-    PoolBlock *blocks = NULL;
-    while ((*count = pool_list_blocks(core, blocks, room)) > room) {
-        room = *count + *count / 8;
-        PyMem_RawFree(blocks);
-        blocks = PyMem_RawCalloc(room, sizeof *blocks);
-        if (!blocks) break;
-    }
-    return blocks;
-}
-
 /* (address, size, room, bin, active, stream) */
 static PyObject *describe_block(const PoolBlock *block)
 {
@@ -161,9 +149,10 @@ static PyObject *describe_block(const PoolBlock *block)
 
 static PyObject *describe_blocks(Pool *core)
 {
-    size_t count = 0;
-    PoolBlock *blocks = context_forked() ? NULL : copy_blocks(core, &count);
-    if (!blocks && count) return PyErr_NoMemory();
+    if (context_forked()) return PyList_New(0);
+    size_t count;
+    PoolBlock *blocks = pool_copy_blocks(core, &count);
+    if (!blocks) return PyErr_NoMemory();
     PyObject *list = PyList_New((Py_ssize_t)count);
     for (size_t i = 0; list && i < count; i++) {
         PyObject *entry = describe_block(&blocks[i]);
@@ -172,7 +161,7 @@ static PyObject *describe_blocks(Pool *core)
         else
             Py_CLEAR(list);
     }
-    PyMem_RawFree(blocks);
+    free(blocks);
     return list;
 }
 
