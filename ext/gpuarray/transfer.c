@@ -9,8 +9,8 @@
 #include "core/strides.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
-#include "ext/context/keep_alive.h"
 #include "ext/numpy_api.h"
+#include "ext/memory/copy.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 #include "ext/wait.h"
@@ -187,15 +187,7 @@ static int keep_both(GPUArrayObject *array, PyObject *other, TransferMode mode, 
 {
     *kept = (Kept){NULL, {NULL, NULL}};
     if (!mode.async) return 0;
-    ModuleState *state = array->state;
-    PyObject *own = pooled_check(state, (PyObject *)array) ? NULL : (PyObject *)array;
-    if (pooled_check(state, other)) other = NULL;
-    if (!own && !other) return 0;
-    ContextObject *context = context_current(state);
-    if (!context) return -1;
-    int failed = keep_alive_begin(state, context, mode.stream, own, other, kept);
-    Py_DECREF(context);
-    return failed;
+    return copy_keep(array->state, mode.stream_object, mode.stream, (PyObject *)array, other, kept);
 }
 
 /* One copy of all bytes. */

@@ -15,10 +15,11 @@ static PyObject *keepable(ModuleState *state, PyObject *object)
     return object && (PyLong_Check(object) || pooled_check(state, object)) ? NULL : object;
 }
 
-static int keep_both(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first,
-                     PyObject *second, Kept *kept)
+int copy_keep(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first, PyObject *second,
+              Kept *kept)
 {
     ContextObject *context;
+    *kept = (Kept){NULL, {NULL, NULL}};
     first = keepable(state, first);
     second = keepable(state, second);
     if (!first && !second) return 0;
@@ -42,7 +43,7 @@ int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream
     if (convert_stream(state, stream_object, stream) < 0
         || pooled_note(state, objects, 2, stream_object, *stream) < 0)
         return -1;
-    return async ? keep_both(state, stream_object, *stream, first, second, kept) : 0;
+    return async ? copy_keep(state, stream_object, *stream, first, second, kept) : 0;
 }
 
 /* ---- Between host and device ---- */

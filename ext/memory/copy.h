@@ -12,4 +12,8 @@
 int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream *stream, PyObject *first,
                PyObject *second, Kept *kept);
 
+/* The last part of copy_begin alone: room to keep the objects, but for numbers and memory of pools. */
+int copy_keep(ModuleState *state, PyObject *stream_object, CUstream stream, PyObject *first, PyObject *second,
+              Kept *kept);
+
 #endif
