@@ -250,7 +250,7 @@ CUresult cuGraphicsUnregisterResource(CUgraphicsResource handle)
     Resource *resource = object_get(handle, OBJECT_GRAPHICS);
     if (!resource) return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = queue_wait_context(resource->object.context);
-    if (!result && resource->array) cuArrayDestroy(resource->array);
+    if (!result) forget_mapping(resource);
     if (!result && !object_retire(OBJECT(resource))) result = CUDA_ERROR_INVALID_HANDLE;
     PUT(resource);
     return result;

@@ -30,7 +30,7 @@ struct Task {
     bool on_worker;             /* calls the program back: never on a thread of the program */
     bool always;                /* runs although the context has failed */
     bool stoppable;             /* heeds the stream's `stop` */
-    bool endless;               /* may wait for others for ever: not for a thread of limited patience */
+    bool endless;               /* may never end, waiting for others: not run where waits are limited */
     bool unfinished;            /* it was left half way: run is called again, by the worker */
     void (*run)(Task *self, Stream *stream);
     void (*release)(Task *self); /* frees it with what it holds */

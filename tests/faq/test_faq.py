@@ -268,7 +268,7 @@ context.pop()
 
 
 def test_times_of_kernels(program):
-    """By the call, by events, and in the range that a profiler is told."""
+    """By time_kernel, by events, and between start_profiler and stop_profiler."""
     program("""
 context = drv.Device(0).make_context()
 source = '''__global__ void spin(unsigned *a, int turns)
