@@ -32,9 +32,65 @@ template <u32 M> __device__ __forceinline__ void product(const u32 *matrix, u32 
     for (int k = 0; k < 3; k++) s[k] = sum[k];
 }
 
+// x[n] = A * x[n - 3 + K] - B * x[n - 3] modulo M. In doubles, exactly, where a GPU has as many units for
+// them as half of those for floats: integers take twice as long there. Elsewhere in integers.
+#if __CUDA_ARCH__ == 600 || __CUDA_ARCH__ == 700 || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || \
+    __CUDA_ARCH__ == 1000
+typedef double mrg_number;
+
+template <u32 M, u32 A, u32 B, int K> __device__ __forceinline__ double following(const double (&x)[3])
+{
+    // Below 2^53. The nearest multiple of M is subtracted: adding `whole` rounds to an integer.
+    const double whole = 0x1.8p52;
+    double sum = fma(-(double)B, x[0], __dmul_rn((double)A, x[K]));
+    double multiple = __dsub_rn(fma(sum, 1.0 / M, whole), whole);
+    double rest = fma(-multiple, (double)M, sum);
+    return __double2hiint(rest) < 0 ? rest + M : rest;
+}
+#else
+typedef u32 mrg_number;
+
+template <u32 M, u32 A, u32 B, int K> __device__ __forceinline__ u32 following(const u32 (&x)[3])
+{
+    return modulo<M, M == PYCUDA_MRG_1 ? 1 : 2>((u64)A * x[K] + (u64)B * (M - x[0]));
+}
+#endif
+
+template <u32 M, u32 A, u32 B, int K> struct mrg_recurrence {
+    mrg_number x[3];
+
+    __device__ __forceinline__ mrg_number next()
+    {
+        mrg_number y = following<M, A, B, K>(x);
+        x[0] = x[1], x[1] = x[2], x[2] = y;
+        return y;
+    }
+
+    __device__ __forceinline__ void load(const u32 *at, u32 step)
+    {
+#pragma unroll
+        for (int k = 0; k < 3; k++) x[k] = at[k * step];
+    }
+
+    __device__ __forceinline__ void save(u32 *at, u32 step) const
+    {
+#pragma unroll
+        for (int k = 0; k < 3; k++) at[k * step] = (u32)x[k];
+    }
+
+    __device__ __forceinline__ void multiply(const u32 *matrix)
+    {
+        u32 s[3];
+        save(s, 1);
+        product<M>(matrix, s);
+        load(s, 1);
+    }
+};
+
 struct mrg32k3a_generator {
     enum { jumps_freely = 0 };
-    u32 a[3], b[3];
+    mrg_recurrence<PYCUDA_MRG_1, 1403580, 810728, 1> a;
+    mrg_recurrence<PYCUDA_MRG_2, 527612, 1370589, 2> b;
 
     // How a seed becomes a state is cuRAND's.
     __device__ __forceinline__ void seed(u64 number)
@@ -43,21 +99,21 @@ struct mrg32k3a_generator {
 #pragma unroll
         for (int k = 0; k < 3; k++) {
             u32 even = k % 2 ? high : low, odd = k % 2 ? low : high;
-            a[k] = number ? modulo<PYCUDA_MRG_1>(12345ull * even) : 12345u;
-            b[k] = number ? modulo<PYCUDA_MRG_2>(12345ull * odd) : 12345u;
+            a.x[k] = number ? modulo<PYCUDA_MRG_1>(12345ull * even) : 12345u;
+            b.x[k] = number ? modulo<PYCUDA_MRG_2>(12345ull * odd) : 12345u;
         }
     }
 
     __device__ __forceinline__ void load(const u32 *at, u32 step)
     {
-#pragma unroll
-        for (int k = 0; k < 3; k++) a[k] = at[k * step], b[k] = at[(3 + k) * step];
+        a.load(at, step);
+        b.load(at + 3 * step, step);
     }
 
     __device__ __forceinline__ void save(u32 *at, u32 step) const
     {
-#pragma unroll
-        for (int k = 0; k < 3; k++) at[k * step] = a[k], at[(3 + k) * step] = b[k];
+        a.save(at, step);
+        b.save(at + 3 * step, step);
     }
 
     // One pair of matrices for the whole way when bits is 0; else a pair for each bit of n.
@@ -66,18 +122,15 @@ struct mrg32k3a_generator {
 #pragma unroll 1
         for (int k = 0; k < (bits ? bits : 1); k++)
             if (!bits || n >> k & 1) {
-                product<PYCUDA_MRG_1>(matrices + 18 * k, a);
-                product<PYCUDA_MRG_2>(matrices + 18 * k + 9, b);
+                a.multiply(matrices + 18 * k);
+                b.multiply(matrices + 18 * k + 9);
             }
     }
 
     // 1 ... PYCUDA_MRG_1
-    __device__ __forceinline__ u32 next()
+    __device__ __forceinline__ mrg_number next()
     {
-        u32 p = modulo<PYCUDA_MRG_1, 1>(1403580ull * a[1] + 810728ull * (PYCUDA_MRG_1 - a[0]));
-        a[0] = a[1], a[1] = a[2], a[2] = p;
-        u32 q = modulo<PYCUDA_MRG_2>(527612ull * b[2] + 1370589ull * (PYCUDA_MRG_2 - b[0]));
-        b[0] = b[1], b[1] = b[2], b[2] = q;
+        mrg_number p = a.next(), q = b.next();
         return p - q + (p <= q ? PYCUDA_MRG_1 : 0u);
     }
 

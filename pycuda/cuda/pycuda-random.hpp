@@ -23,9 +23,37 @@ __device__ __forceinline__ double unit_double(u64 bits) { return fma((double)bit
 
 // ---- normal numbers, two at a time: the method of Box and Muller
 
+// logf() and sqrtf() bit by bit, without what they do for numbers that do not come: u is a normal number in
+// (0, 1], x is -0 or in [2^-24, 2^6].
+__device__ __forceinline__ float log_of_unit(float u)
+{
+    // u = m * 2^e, m in [2/3, 4/3)
+    int bits = __float_as_int(u), e = (bits - 0x3f2aaaab) & 0xff800000;
+    float m = __int_as_float(bits - e), f = m - 1.0f, r = -0.13018857f;
+    r = fmaf(r, f, 0.1408461f);
+    r = fmaf(r, f, -0.12148628f);
+    r = fmaf(r, f, 0.1398061f);
+    r = fmaf(r, f, -0.16684236f);
+    r = fmaf(r, f, 0.200123f);
+    r = fmaf(r, f, -0.24999669f);
+    r = fmaf(r, f, 0.33333182f);
+    r = fmaf(r, f, -0.5f);
+    r = fmaf(__fmul_rn(r, f), f, f);
+    return fmaf(__fmul_rn((float)e, 0x1p-23f), 0.6931472f, r);
+}
+
+__device__ __forceinline__ float root_of(float x)
+{
+    float inverse;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+    float root = __fmul_rn(x, inverse);
+    root = fmaf(fmaf(-root, root, x), __fmul_rn(inverse, 0.5f), root);
+    return x > 0 ? root : x;
+}
+
 __device__ __forceinline__ void box_muller(float u, float angle, float *pair)
 {
-    float radius = sqrtf(-2.0f * logf(u));
+    float radius = root_of(-2.0f * log_of_unit(u));
     __sincosf(angle, pair, pair + 1);
     pair[0] *= radius;
     pair[1] *= radius;
