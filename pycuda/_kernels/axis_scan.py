@@ -15,6 +15,7 @@ from pycuda.tools import context_dependent_memoize
 THREADS = 256
 _WARPS = THREADS // 32
 _CHUNKS = 4
+RESIDENT = 4  # blocks of tiles that a multiprocessor has at a time
 _ENTRIES_OF_COLUMNS = 64  # of a tile of 32 columns
 
 
@@ -51,23 +52,25 @@ template <class Stored, class Left> struct Scan {{
 typedef Scan<{element}, {result}> Op;
 }}
 using namespace pycuda;
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256{resident})
 scan(const char *in, char *out, AxisScan<{kept}> plan, unsigned *counter, unsigned long long *entries,
      void *values, unsigned launch)
 {{
-    const scan_state state = {{counter, entries, values, launch}};
-    {function}(in, out, plan, state);
+    {call};
 }}
 """
+
+_STATE = "scan_state{counter, entries, values, launch}"
 
 
 def source(name: str, types: reduction.Types, shape: Shape) -> str:
     """The kernel of the scan with the combination of this reduction."""
     row = reduction.ROWS[name]
-    if shape.name.startswith("ROW"):
-        function = f"scan_rows<Op, {shape.name}, {str(shape.aligned).lower()}>"
-    else:
-        function = f"scan_columns<Op, {shape.name}>"
+    aligned = str(shape.aligned).lower()
+    call = {
+        "ROW_WARPS": f"scan_short_rows<Op, {aligned}>(in, out, plan)",
+        "ROW_TILES": f"scan_tiled_rows<Op, {aligned}>(in, out, plan, {_STATE})",
+    }.get(shape.name, f"scan_columns<Op, {shape.name}>(in, out, plan, {_STATE})")
     return _SOURCE.format(
         include=elements.include(types.element, types.number, types.result),
         number=types.number,
@@ -76,7 +79,8 @@ def source(name: str, types: reduction.Types, shape: Shape) -> str:
         element=types.element,
         result=types.result,
         kept=shape.kept,
-        function=function,
+        call=call,
+        resident=f", {RESIDENT}" if shape.name == "ROW_TILES" else "",
     )
 
 
@@ -111,7 +115,12 @@ def _column_shape(length: int, columns: int, outer: int, acc_size: int) -> tuple
 
 
 def plan(
-    addresses: tuple[int, int], sizes: tuple[int, int], acc_size: int, kept: list[Axis], axis: Axis
+    addresses: tuple[int, int],
+    sizes: tuple[int, int],
+    acc_size: int,
+    kept: list[Axis],
+    axis: Axis,
+    multiprocessors: int,
 ) -> Plan:
     """How an array is scanned along `axis`. `other` is the stride in the result; addresses and sizes of items
     are the array's and the result's. There are elements."""
@@ -125,6 +134,8 @@ def plan(
         by_row = False  # a thread for each
     if by_row:
         name, tiles, blocks, entries, groups = _row_shape(axis.length, rows, *sizes)
+        if name == "ROW_TILES":
+            blocks = min(blocks, multiprocessors * RESIDENT)
     else:
         outer = rows // inner.length
         name, tiles, blocks, entries, groups = _column_shape(axis.length, inner.length, outer, acc_size)

@@ -28,16 +28,13 @@ template <int KD> struct AxisScan {
     Axes<KD> kept;
 };
 
-// Tiles are taken by a counter, the first of every row before the second of any.
-__device__ __forceinline__ index_t scan_take_tile(const scan_state &state)
+// Tiles are taken by a counter, the first of every row before the second of any. A block asks for its next
+// one early; each is told once that there is none.
+__device__ __forceinline__ void scan_ask(const scan_state &state, index_t tiles, unsigned *taken)
 {
-    __shared__ unsigned taken;
-    if (threadIdx.x == 0) {
-        taken = atomicAdd(state.counter, 1u);
-        if (taken == gridDim.x - 1) *state.counter = 0;
-    }
-    __syncthreads();
-    return taken;
+    if (threadIdx.x) return;
+    *taken = atomicAdd(state.counter, 1u);
+    if (*taken == tiles + gridDim.x - 1) *state.counter = 0;
 }
 
 // The part of the state that belongs to one row of so many entries.
@@ -62,28 +59,43 @@ template <class Op> struct Chunks {
         V = LARGER >= 16 ? 1 : 16 / LARGER,
         OF_WARP = 32 * V * SCAN_CHUNKS
     };
+    alignas(16) Element items[SCAN_CHUNKS][V];
     Acc part[SCAN_CHUNKS][V];
+
+    // How many elements there are from this thread's first to the end of the warp's part, or of the row.
+    static __device__ __forceinline__ int left(index_t first, index_t length)
+    {
+        const index_t count = length - first;
+        return (count < OF_WARP ? (int)count : OF_WARP) - (int)(threadIdx.x % 32) * V;
+    }
 
     template <bool ALIGNED>
     __device__ __forceinline__ void load(const char *in, index_t first, index_t length, index_t step)
     {
-        alignas(16) Element items[SCAN_CHUNKS][V];
+        const char *from = in + (first + (int)(threadIdx.x % 32) * V) * step;
+        const int count = left(first, length);
+        if (ALIGNED && first + OF_WARP <= length) {
 #pragma unroll
-        for (int c = 0; c < SCAN_CHUNKS; c++) {
-            const index_t i = first + (c * 32 + threadIdx.x % 32) * V;
-            if (ALIGNED && i + V <= length)
-                load_packed<V>(items[c], in + i * (index_t)sizeof(Element));
-            else
-#pragma unroll
-                for (int v = 0; v < V; v++)
-                    if (i + v < length) items[c][v] = *reinterpret_cast<const Element *>(in + (i + v) * step);
+            for (int c = 0; c < SCAN_CHUNKS; c++)
+                load_packed<V>(items[c], from + c * (32 * V * (int)sizeof(Element)));
+            return;
         }
 #pragma unroll
-        for (int c = 0; c < SCAN_CHUNKS; c++) {
-            const index_t i = first + (c * 32 + threadIdx.x % 32) * V;
+        for (int c = 0; c < SCAN_CHUNKS; c++)
 #pragma unroll
-            for (int v = 0; v < V; v++) part[c][v] = i + v < length ? Op::map(items[c][v]) : Op::neutral();
-        }
+            for (int v = 0; v < V; v++)
+                if (c * (32 * V) + v < count)
+                    items[c][v] = *reinterpret_cast<const Element *>(from + (c * (32 * V) + v) * step);
+    }
+
+    __device__ __forceinline__ void map(index_t first, index_t length)
+    {
+        const int count = left(first, length);
+#pragma unroll
+        for (int c = 0; c < SCAN_CHUNKS; c++)
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                part[c][v] = c * (32 * V) + v < count ? Op::map(items[c][v]) : Op::neutral();
     }
 
     // Within the warp; what it all comes to.
@@ -114,61 +126,129 @@ template <class Op> struct Chunks {
     __device__ __forceinline__ void store(char *out, index_t first, index_t length, index_t step,
                                           const Acc &before)
     {
+        char *to = out + (first + (int)(threadIdx.x % 32) * V) * step;
+        const int count = left(first, length);
+        const bool whole = ALIGNED && first + OF_WARP <= length;
 #pragma unroll
         for (int c = 0; c < SCAN_CHUNKS; c++) {
-            const index_t i = first + (c * 32 + threadIdx.x % 32) * V;
             alignas(16) Result results[V];
 #pragma unroll
             for (int v = 0; v < V; v++) Op::finish(results[v], Op::combine(before, part[c][v]));
-            if (ALIGNED && i + V <= length)
-                store_packed<V>(out + i * (index_t)sizeof(Result), results);
+            if (whole)
+                store_packed<V>(to + c * (32 * V * (int)sizeof(Result)), results);
             else
 #pragma unroll
                 for (int v = 0; v < V; v++)
-                    if (i + v < length) *reinterpret_cast<Result *>(out + (i + v) * step) = results[v];
+                    if (c * (32 * V) + v < count)
+                        *reinterpret_cast<Result *>(to + (c * (32 * V) + v) * step) = results[v];
         }
     }
 };
 
-template <class Op, ScanShape SHAPE, bool ALIGNED, int KD>
-__device__ __forceinline__ void scan_rows(const char *in, char *out, const AxisScan<KD> &plan,
-                                          const scan_state &state)
+// `before`, then the warps from `first` to this thread's, which is not among them.
+template <class Op>
+__device__ __forceinline__ typename Op::Acc scan_warps_before(typename Op::Acc before, const void *of_warps,
+                                                              unsigned first)
 {
     typedef typename Op::Acc Acc;
-    PYCUDA_SHARED(Acc, of_warps, SCAN_WARPS + 1);
+#pragma unroll 1
+    for (unsigned k = first; k < threadIdx.x / 32; k++)
+        before = Op::combine(before, fetch((const Acc *)of_warps + k));
+    return before;
+}
+
+template <class Op, bool ALIGNED, int KD>
+__device__ __forceinline__ void scan_short_rows(const char *in, char *out, const AxisScan<KD> &plan)
+{
+    typedef typename Op::Acc Acc;
+    PYCUDA_SHARED(Acc, of_warps, SCAN_WARPS);
     const unsigned warp = threadIdx.x / 32, warps = (unsigned)plan.groups, place_in_row = warp % warps;
-    const index_t taken = SHAPE == ROW_TILES ? scan_take_tile(state) : (index_t)blockIdx.x;
-    const index_t number = SHAPE == ROW_TILES ? quotient(taken, plan.rows) : 0;
-    const index_t row =
-        SHAPE == ROW_TILES ? taken - number * plan.rows : taken * (SCAN_WARPS / warps) + warp / warps;
+    const index_t row = (index_t)blockIdx.x * (SCAN_WARPS / warps) + warp / warps;
     const Place kept = place<KD>(plan.kept, row);
-    const index_t first = (number * warps + place_in_row) * Chunks<Op>::OF_WARP;
-    const index_t length = row < plan.rows ? plan.length : 0;
+    const index_t first = place_in_row * Chunks<Op>::OF_WARP, length = row < plan.rows ? plan.length : 0;
     Chunks<Op> mine;
     mine.template load<ALIGNED>(in + kept.offset, first, length, plan.step);
+    mine.map(first, length);
     const Acc sum = mine.scan();
     if (threadIdx.x % 32 == 31) place(of_warps + warp, sum);
     __syncthreads();
-    Acc before = Op::neutral();
-    if (SHAPE == ROW_TILES) {
+    const Acc before = scan_warps_before<Op>(Op::neutral(), of_warps, warp - place_in_row);
+    mine.template store<ALIGNED>(out + kept.other, first, length, plan.out, before);
+}
+
+// Where a tile is, and the part of it that is this thread's warp's.
+template <class Op, int KD> struct TilePlace {
+    index_t number, row, first;
+    Place kept;
+
+    __device__ __forceinline__ TilePlace(const AxisScan<KD> &plan, index_t tile)
+    {
+        number = quotient(tile, plan.rows);
+        row = tile - number * plan.rows;
+        first = (number * SCAN_WARPS + threadIdx.x / 32) * Chunks<Op>::OF_WARP;
+        kept = place<KD>(plan.kept, row);
+    }
+};
+
+// A block has one tile after another: the next one's elements are on their way while it learns what precedes
+// the one in its registers.
+template <class Op, bool ALIGNED, int KD>
+__device__ __forceinline__ void scan_tiled_rows(const char *in, char *out, const AxisScan<KD> &plan,
+                                                const scan_state &state)
+{
+    typedef typename Op::Acc Acc;
+    PYCUDA_SHARED(Acc, of_warps, SCAN_WARPS + 1);
+    __shared__ unsigned taken;
+    const unsigned warp = threadIdx.x / 32;
+    const index_t all = plan.rows * plan.tiles;
+    const index_t entries = plan.tiles + 2 * ((plan.tiles + SCAN_GROUP - 1) / SCAN_GROUP);
+    scan_ask(state, all, &taken);
+    __syncthreads();
+    index_t tile = taken;
+    Chunks<Op> mine;
+    TilePlace<Op, KD> at(plan, tile);
+    if (tile < all) mine.template load<ALIGNED>(in + at.kept.offset, at.first, plan.length, plan.step);
+    while (tile < all) {
+        __syncthreads();
+        scan_ask(state, all, &taken);
+        mine.map(at.first, plan.length);
+        const Acc sum = mine.scan();
+        if (threadIdx.x % 32 == 31) place(of_warps + warp, sum);
+        __syncthreads();
+        const index_t next = taken;
+        const TilePlace<Op, KD> after(plan, next);
+        if (next < all)
+            mine.template load<ALIGNED>(in + after.kept.offset, after.first, plan.length, plan.step);
         if (warp == 0) {
             Acc whole = fetch(of_warps);
 #pragma unroll 1
             for (int k = 1; k < SCAN_WARPS; k++) whole = Op::combine(whole, fetch(of_warps + k));
-            const index_t entries = plan.tiles + 2 * ((plan.tiles + SCAN_GROUP - 1) / SCAN_GROUP);
-            const Acc found = scan_before(scan_part<Acc>(state, row, entries), number, plan.tiles, whole,
-                                          [](const Acc &a, const Acc &b) { return Op::combine(a, b); });
-            if (threadIdx.x == 0) place(of_warps + SCAN_WARPS, number ? found : Op::neutral());
+            const Acc found =
+                scan_before(scan_part<Acc>(state, at.row, entries), at.number, plan.tiles, whole,
+                            [](const Acc &a, const Acc &b) { return Op::combine(a, b); });
+            if (threadIdx.x == 0) place(of_warps + SCAN_WARPS, at.number ? found : Op::neutral());
         }
         __syncthreads();
-        before = fetch(of_warps + SCAN_WARPS);
+        const Acc before = scan_warps_before<Op>(fetch(of_warps + SCAN_WARPS), of_warps, 0);
+        mine.template store<ALIGNED>(out + at.kept.other, at.first, plan.length, plan.out, before);
+        tile = next;
+        at = after;
     }
-#pragma unroll 1
-    for (unsigned k = warp - place_in_row; k < warp; k++) before = Op::combine(before, fetch(of_warps + k));
-    mine.template store<ALIGNED>(out + kept.other, first, length, plan.out, before);
 }
 
 // ---- columns
+
+// Tiles are taken by a counter, the first of every column before the second of any.
+__device__ __forceinline__ index_t scan_take_tile(const scan_state &state)
+{
+    __shared__ unsigned taken;
+    if (threadIdx.x == 0) {
+        taken = atomicAdd(state.counter, 1u);
+        if (taken == gridDim.x - 1) *state.counter = 0;
+    }
+    __syncthreads();
+    return taken;
+}
 
 // What precedes a tile of a column, a column for each lane of a warp: the nearest total up to a tile that is
 // there, and those of the tiles after it from left to right, which made the totals that are not there yet. An
