@@ -9,6 +9,7 @@ one.
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -207,33 +208,33 @@ def _vectors(loop: Loop, name: str, vector: int, rounds: int) -> str:
 def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, read: str, write: str) -> str:
     """The body of a kernel whose threads have `rounds` elements each, THREADS apart; `offsets` is what finds
     element i[u]. All loads come before the first store, as in _vectors: one round after the other would wait
-    for its loads each time. unroll 1: for operations that take long to compile, in one loop.
+    for its loads each time. unroll 1: for operations that take long to compile, in one loop; so is the last
+    block.
     """
     outputs = loop.function.outputs
     inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
-    if unroll == 1:
-        step = _step(loop, read, write).replace("at[u]", "at[0]").replace("i[u]", "i[0]")
-        return f"""    {number} i[1];
+    step = _step(loop, read, write).replace("[u]", "[0]")
+    one_by_one = f"""    {number} i[1] = {{first}};
 #pragma unroll 1
-    for (int u = 0; u < {rounds}; u++) {{
-        i[0] = first + u * {THREADS};
-        if (i[0] >= n) return;
+    for (int u = 0; u < {rounds} && i[0] < n; u++, i[0] += {THREADS}) {{
 {offsets.replace("[u]", "[0]")}        {step}
     }}
 """
+    if unroll == 1:
+        return one_by_one
     values = "".join(f"    T{k} v{k}[{rounds}];\n" for k in inputs)
     loads = " ".join(f"v{k}[u] = {read.format(k=k)};" for k in inputs)
-    return f"""    {number} i[{rounds}];
+    return f"""    if (first - threadIdx.x + {THREADS * rounds} > n) {{
+{textwrap.indent(one_by_one, "    ")}        return;
+    }}
+    {number} i[{rounds}];
 {values}#pragma unroll
     for (int u = 0; u < {rounds}; u++) {{
         i[u] = first + u * {THREADS};
-        if (i[u] < n) {{
-{offsets}            {loads}
-        }}
+{offsets}        {loads}
     }}
 #pragma unroll
-    for (int u = 0; u < {rounds}; u++)
-        if (i[u] < n) {{ {_step(loop, "v{k}[u]", write)} }}
+    for (int u = 0; u < {rounds}; u++) {{ {_step(loop, "v{k}[u]", write)} }}
 """
 
 
@@ -253,7 +254,7 @@ def _dense(loop: Loop, name: str, rounds: int, unroll: int) -> str:
 def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: int) -> str:
     number = "unsigned long long" if wide else "unsigned"
     body = _in_rounds(
-        loop, number, rounds, unroll, "            pycuda::find_offsets(p.axes, i[u], at[u]);\n",
+        loop, number, rounds, unroll, "        pycuda::find_offsets(p.axes, i[u], at[u]);\n",
         "*(const T{k} *)((const char *)p.s{k} + at[u][{k}])",
         "*(T{k} *)((char *)p.s{k} + at[u][{k}]) = {value};",
     )  # fmt: skip
