@@ -6,7 +6,6 @@ import operator
 
 import numpy as np
 
-import pycuda.driver as drv
 from pycuda._array.memory import check_writable, overlap, write_back
 from pycuda._array.reducing import normalized_axes, sum_dtype
 from pycuda._driver import GPUArray
@@ -24,8 +23,7 @@ def _recipe(name, dtype, shape, strides, places, axis, result, out_strides):
     along = Axis(shape[axis], strides[axis], out_strides[axis])
     types = reduction.Types(elements.stored(dtype), None, elements.computed(result), elements.stored(result))
     acc_size = reduction.SIZES[types.number]
-    multiprocessors = drv.Context.get_device().get_attribute(drv.device_attribute.MULTIPROCESSOR_COUNT)
-    plan = axis_scan.plan(places, (dtype.itemsize, result.itemsize), acc_size, kept, along, multiprocessors)
+    plan = axis_scan.plan(places, (dtype.itemsize, result.itemsize), acc_size, kept, along)
     room = plan.entries * acc_size if acc_size > 4 else 0
     return plan, axis_scan.kernel(name, types, plan.shape), room
 

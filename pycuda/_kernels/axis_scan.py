@@ -15,7 +15,7 @@ from pycuda.tools import context_dependent_memoize
 THREADS = 256
 _WARPS = THREADS // 32
 _CHUNKS = 4
-RESIDENT = 4  # blocks of tiles that a multiprocessor has at a time
+RESIDENT = 6  # blocks of tiles that a multiprocessor has at a time: they wait for each other
 _ENTRIES_OF_COLUMNS = 64  # of a tile of 32 columns
 
 
@@ -115,12 +115,7 @@ def _column_shape(length: int, columns: int, outer: int, acc_size: int) -> tuple
 
 
 def plan(
-    addresses: tuple[int, int],
-    sizes: tuple[int, int],
-    acc_size: int,
-    kept: list[Axis],
-    axis: Axis,
-    multiprocessors: int,
+    addresses: tuple[int, int], sizes: tuple[int, int], acc_size: int, kept: list[Axis], axis: Axis
 ) -> Plan:
     """How an array is scanned along `axis`. `other` is the stride in the result; addresses and sizes of items
     are the array's and the result's. There are elements."""
@@ -134,8 +129,6 @@ def plan(
         by_row = False  # a thread for each
     if by_row:
         name, tiles, blocks, entries, groups = _row_shape(axis.length, rows, *sizes)
-        if name == "ROW_TILES":
-            blocks = min(blocks, multiprocessors * RESIDENT)
     else:
         outer = rows // inner.length
         name, tiles, blocks, entries, groups = _column_shape(axis.length, inner.length, outer, acc_size)

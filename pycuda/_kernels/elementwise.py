@@ -171,31 +171,22 @@ def _head(name: str) -> str:
     return f'extern "C" __global__ void __launch_bounds__({THREADS}) {name}(const Parameters p)'
 
 
-def _vectors(loop: Loop, name: str, vector: int, rounds: int) -> str:
-    """Dense arrays that start at a multiple of 16 bytes."""
+def _vectors(loop: Loop, name: str, vector: int) -> str:
+    """Dense arrays that start at a multiple of 16 bytes: a thread moves 16 bytes at a time, once. Several
+    times were slower on every GPU that was tried."""
     outputs = loop.function.outputs
     inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
-    vectors = "".join(f"        pycuda::Vector<T{k}, V> v{k}[U];\n" for k in [*range(outputs), *inputs])
-    loads = "".join(f"            v{k}[u] = pycuda::vector_at<V>(p.s{k} + first + at(u));\n" for k in inputs)
-    stores = "".join(
-        f"            pycuda::vector_at<V>(p.s{k} + first + at(u)) = v{k}[u];\n" for k in range(outputs)
-    )
+    vectors = "".join(f"        pycuda::Vector<T{k}, V> v{k};\n" for k in [*range(outputs), *inputs])
+    loads = "".join(f"        v{k} = pycuda::vector_at<V>(p.s{k} + at);\n" for k in inputs)
+    stores = "".join(f"        pycuda::vector_at<V>(p.s{k} + at) = v{k};\n" for k in range(outputs))
     return f"""{_parameters(loop)}{_head(name)}
 {{
-    const int V = {vector}, U = {rounds};
-    const unsigned long long first = blockIdx.x * ({THREADS}ull * V * U);
-    auto at = [](int u) {{ return (u * {THREADS} + threadIdx.x) * V; }};
-    if (first + {THREADS}ull * V * U <= p.n) {{
-        // All loads come before the first store, which may be to the same arrays for all the compiler knows.
-{vectors}#pragma unroll
-        for (int u = 0; u < U; u++) {{
-{loads}        }}
-#pragma unroll
-        for (int u = 0; u < U; u++) {{
-#pragma unroll
-            for (int v = 0; v < V; v++) {{ {_step(loop, "v{k}[u].at[v]", "v{k}[u].at[v] = {value};")} }}
-{stores}        }}
-    }} else {{
+    const int V = {vector};
+    const unsigned long long first = blockIdx.x * ({THREADS}ull * V), at = first + threadIdx.x * V;
+    if (first + {THREADS} * V <= p.n) {{
+{vectors}{loads}#pragma unroll
+        for (int v = 0; v < V; v++) {{ {_step(loop, "v{k}.at[v]", "v{k}.at[v] = {value};")} }}
+{stores}    }} else {{
 #pragma unroll 1
         for (unsigned long long i = first + threadIdx.x; i < p.n; i += {THREADS}) {{
             {_step(loop, "p.s{k}[i]", "p.s{k}[i] = {value};")}
@@ -331,16 +322,15 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     head += _types(loop) + _operation(loop)
     if layout == 0 and not long:
         vector = max(1, 16 // widest)
-        rounds = max(1, 8 // vector) if widest < 16 else 4
-        return head + _vectors(loop, name, vector, rounds), name, THREADS * vector * rounds
+        return head + _vectors(loop, name, vector), name, THREADS * vector
     if layout < 2:
-        rounds = 4 if long or widest > 4 else 8
+        rounds = 4
         return head + _dense(loop, name, rounds, 1 if long else rounds), name, THREADS * rounds
     wide, which = divmod(layout - 2, len(STRIDED_AXES))
     if wide > 1:
         text, side = _tiles(loop, name, TILES_AXES[which], 1 if long else 16)
         return head + text, name, side
-    rounds = 8 if widest <= 4 and not long else 4 if widest <= 8 else 2
+    rounds = 4 if widest <= 8 else 2
     text = _strided(loop, name, STRIDED_AXES[which], bool(wide), rounds, 1 if long else rounds)
     return head + text, name, THREADS * rounds
 

@@ -28,13 +28,16 @@ template <int KD> struct AxisScan {
     Axes<KD> kept;
 };
 
-// Tiles are taken by a counter, the first of every row before the second of any. A block asks for its next
-// one early; each is told once that there is none.
-__device__ __forceinline__ void scan_ask(const scan_state &state, index_t tiles, unsigned *taken)
+// Tiles are taken by a counter, the first of every row or column before the second of any.
+__device__ __forceinline__ index_t scan_take_tile(const scan_state &state)
 {
-    if (threadIdx.x) return;
-    *taken = atomicAdd(state.counter, 1u);
-    if (*taken == tiles + gridDim.x - 1) *state.counter = 0;
+    __shared__ unsigned taken;
+    if (threadIdx.x == 0) {
+        taken = atomicAdd(state.counter, 1u);
+        if (taken == gridDim.x - 1) *state.counter = 0;
+    }
+    __syncthreads();
+    return taken;
 }
 
 // The part of the state that belongs to one row of so many entries.
@@ -59,7 +62,6 @@ template <class Op> struct Chunks {
         V = LARGER >= 16 ? 1 : 16 / LARGER,
         OF_WARP = 32 * V * SCAN_CHUNKS
     };
-    alignas(16) Element items[SCAN_CHUNKS][V];
     Acc part[SCAN_CHUNKS][V];
 
     // How many elements there are from this thread's first to the end of the warp's part, or of the row.
@@ -74,23 +76,19 @@ template <class Op> struct Chunks {
     {
         const char *from = in + (first + (int)(threadIdx.x % 32) * V) * step;
         const int count = left(first, length);
+        alignas(16) Element items[SCAN_CHUNKS][V];
         if (ALIGNED && first + OF_WARP <= length) {
 #pragma unroll
             for (int c = 0; c < SCAN_CHUNKS; c++)
                 load_packed<V>(items[c], from + c * (32 * V * (int)sizeof(Element)));
-            return;
+        } else {
+#pragma unroll
+            for (int c = 0; c < SCAN_CHUNKS; c++)
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    if (c * (32 * V) + v < count)
+                        items[c][v] = *reinterpret_cast<const Element *>(from + (c * (32 * V) + v) * step);
         }
-#pragma unroll
-        for (int c = 0; c < SCAN_CHUNKS; c++)
-#pragma unroll
-            for (int v = 0; v < V; v++)
-                if (c * (32 * V) + v < count)
-                    items[c][v] = *reinterpret_cast<const Element *>(from + (c * (32 * V) + v) * step);
-    }
-
-    __device__ __forceinline__ void map(index_t first, index_t length)
-    {
-        const int count = left(first, length);
 #pragma unroll
         for (int c = 0; c < SCAN_CHUNKS; c++)
 #pragma unroll
@@ -168,7 +166,6 @@ __device__ __forceinline__ void scan_short_rows(const char *in, char *out, const
     const index_t first = place_in_row * Chunks<Op>::OF_WARP, length = row < plan.rows ? plan.length : 0;
     Chunks<Op> mine;
     mine.template load<ALIGNED>(in + kept.offset, first, length, plan.step);
-    mine.map(first, length);
     const Acc sum = mine.scan();
     if (threadIdx.x % 32 == 31) place(of_warps + warp, sum);
     __syncthreads();
@@ -176,79 +173,37 @@ __device__ __forceinline__ void scan_short_rows(const char *in, char *out, const
     mine.template store<ALIGNED>(out + kept.other, first, length, plan.out, before);
 }
 
-// Where a tile is, and the part of it that is this thread's warp's.
-template <class Op, int KD> struct TilePlace {
-    index_t number, row, first;
-    Place kept;
-
-    __device__ __forceinline__ TilePlace(const AxisScan<KD> &plan, index_t tile)
-    {
-        number = quotient(tile, plan.rows);
-        row = tile - number * plan.rows;
-        first = (number * SCAN_WARPS + threadIdx.x / 32) * Chunks<Op>::OF_WARP;
-        kept = place<KD>(plan.kept, row);
-    }
-};
-
-// A block has one tile after another: the next one's elements are on their way while it learns what precedes
-// the one in its registers.
 template <class Op, bool ALIGNED, int KD>
 __device__ __forceinline__ void scan_tiled_rows(const char *in, char *out, const AxisScan<KD> &plan,
                                                 const scan_state &state)
 {
     typedef typename Op::Acc Acc;
     PYCUDA_SHARED(Acc, of_warps, SCAN_WARPS + 1);
-    __shared__ unsigned taken;
     const unsigned warp = threadIdx.x / 32;
-    const index_t all = plan.rows * plan.tiles;
-    const index_t entries = plan.tiles + 2 * ((plan.tiles + SCAN_GROUP - 1) / SCAN_GROUP);
-    scan_ask(state, all, &taken);
-    __syncthreads();
-    index_t tile = taken;
+    const index_t tile = scan_take_tile(state);
+    const index_t number = quotient(tile, plan.rows), row = tile - number * plan.rows;
+    const index_t first = (number * SCAN_WARPS + warp) * Chunks<Op>::OF_WARP;
+    const Place kept = place<KD>(plan.kept, row);
     Chunks<Op> mine;
-    TilePlace<Op, KD> at(plan, tile);
-    if (tile < all) mine.template load<ALIGNED>(in + at.kept.offset, at.first, plan.length, plan.step);
-    while (tile < all) {
-        __syncthreads();
-        scan_ask(state, all, &taken);
-        mine.map(at.first, plan.length);
-        const Acc sum = mine.scan();
-        if (threadIdx.x % 32 == 31) place(of_warps + warp, sum);
-        __syncthreads();
-        const index_t next = taken;
-        const TilePlace<Op, KD> after(plan, next);
-        if (next < all)
-            mine.template load<ALIGNED>(in + after.kept.offset, after.first, plan.length, plan.step);
-        if (warp == 0) {
-            Acc whole = fetch(of_warps);
+    mine.template load<ALIGNED>(in + kept.offset, first, plan.length, plan.step);
+    const Acc sum = mine.scan();
+    if (threadIdx.x % 32 == 31) place(of_warps + warp, sum);
+    __syncthreads();
+    if (warp == 0) {
+        Acc whole = fetch(of_warps);
 #pragma unroll 1
-            for (int k = 1; k < SCAN_WARPS; k++) whole = Op::combine(whole, fetch(of_warps + k));
-            const Acc found =
-                scan_before(scan_part<Acc>(state, at.row, entries), at.number, plan.tiles, whole,
-                            [](const Acc &a, const Acc &b) { return Op::combine(a, b); });
-            if (threadIdx.x == 0) place(of_warps + SCAN_WARPS, at.number ? found : Op::neutral());
-        }
-        __syncthreads();
-        const Acc before = scan_warps_before<Op>(fetch(of_warps + SCAN_WARPS), of_warps, 0);
-        mine.template store<ALIGNED>(out + at.kept.other, at.first, plan.length, plan.out, before);
-        tile = next;
-        at = after;
+        for (int k = 1; k < SCAN_WARPS; k++) whole = Op::combine(whole, fetch(of_warps + k));
+        const index_t entries = plan.tiles + 2 * ((plan.tiles + SCAN_GROUP - 1) / SCAN_GROUP);
+        const Acc found = scan_before(scan_part<Acc>(state, row, entries), number, plan.tiles, whole,
+                                      [](const Acc &a, const Acc &b) { return Op::combine(a, b); });
+        if (threadIdx.x == 0) place(of_warps + SCAN_WARPS, number ? found : Op::neutral());
     }
+    __syncthreads();
+    const Acc before = scan_warps_before<Op>(fetch(of_warps + SCAN_WARPS), of_warps, 0);
+    mine.template store<ALIGNED>(out + kept.other, first, plan.length, plan.out, before);
 }
 
 // ---- columns
-
-// Tiles are taken by a counter, the first of every column before the second of any.
-__device__ __forceinline__ index_t scan_take_tile(const scan_state &state)
-{
-    __shared__ unsigned taken;
-    if (threadIdx.x == 0) {
-        taken = atomicAdd(state.counter, 1u);
-        if (taken == gridDim.x - 1) *state.counter = 0;
-    }
-    __syncthreads();
-    return taken;
-}
 
 // What precedes a tile of a column, a column for each lane of a warp: the nearest total up to a tile that is
 // there, and those of the tiles after it from left to right, which made the totals that are not there yet. An

@@ -89,6 +89,7 @@ template <u32 M, u32 A, u32 B, int K> struct mrg_recurrence {
 
 struct mrg32k3a_generator {
     enum { jumps_freely = 0 };
+    static __device__ __forceinline__ bool at_group() { return true; }
     mrg_recurrence<PYCUDA_MRG_1, 1403580, 810728, 1> a;
     mrg_recurrence<PYCUDA_MRG_2, 527612, 1370589, 2> b;
 

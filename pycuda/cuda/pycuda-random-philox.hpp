@@ -23,14 +23,15 @@ __device__ __forceinline__ uint4 philox(uint4 counter, u32 key0, u32 key1)
 // it.
 struct philox_words {
     enum { jumps_freely = 1 };
-    u32 key0, key1;
-    u64 sequence, place;
+    u32 key0, key1, shift; // outputs of the first block that are gone
+    u64 sequence, number;  // of the block
 
     __device__ __forceinline__ void seed(u64 number)
     {
         key0 = (u32)number;
         key1 = (u32)(number >> 32);
-        sequence = place = 0;
+        sequence = 0;
+        go_to(0);
     }
 
     __device__ __forceinline__ void load(const u32 *at, u32 step)
@@ -38,7 +39,7 @@ struct philox_words {
         key0 = at[0];
         key1 = at[step];
         sequence = at[2 * step] | (u64)at[3 * step] << 32;
-        place = at[4 * step] | (u64)at[5 * step] << 32;
+        go_to(at[4 * step] | (u64)at[5 * step] << 32);
     }
 
     __device__ __forceinline__ void save(u32 *at, u32 step) const
@@ -47,14 +48,27 @@ struct philox_words {
         at[step] = key1;
         at[2 * step] = (u32)sequence;
         at[3 * step] = (u32)(sequence >> 32);
+        u64 place = here();
         at[4 * step] = (u32)place;
         at[5 * step] = (u32)(place >> 32);
     }
 
     __device__ __forceinline__ void jump(const u32 *, int, u64 n, int kind)
     {
-        (kind == STEPS ? place : sequence) += n;
+        if (kind == STEPS)
+            go_to(here() + n);
+        else
+            sequence += n;
     }
+
+    __device__ __forceinline__ u64 here() const { return 4 * number + shift; }
+    __device__ __forceinline__ void go_to(u64 place)
+    {
+        number = place / 4;
+        shift = place % 4;
+    }
+
+    __device__ __forceinline__ bool at_group() const { return shift == 0; }
 
     __device__ __forceinline__ uint4 block(u64 number) const
     {
@@ -64,11 +78,9 @@ struct philox_words {
 
     __device__ __forceinline__ void words(u32 (&v)[4])
     {
-        uint4 x = block(place / 4);
-        u32 shift = place % 4;
-        place += 4;
+        uint4 x = block(number++);
         if (shift) {
-            uint4 y = block(place / 4);
+            uint4 y = block(number);
             if (shift & 1) x = make_uint4(x.y, x.z, x.w, y.x), y = make_uint4(y.y, y.z, y.w, 0);
             if (shift & 2) x = make_uint4(x.z, x.w, y.x, y.y);
         }

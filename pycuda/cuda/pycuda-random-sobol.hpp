@@ -145,7 +145,10 @@ __device__ __forceinline__ void fill_sobol(const u64 *indices, const typename S:
             typename S::number number = {quad.x[k]};
             v[k] = D::from(number, D::reads && e + k < count ? out[e + k] : T(), a, b);
         }
-        store(out, e, fours, count, v);
+        if (e < fours)
+            store_four(out + e, v);
+        else
+            store_some(out + e, v, count - e);
         quad.next();
     }
 }

@@ -8,6 +8,7 @@ namespace pycuda {
 
 struct xorwow_words {
     enum { jumps_freely = 0 };
+    static __device__ __forceinline__ bool at_group() { return true; }
     u32 v[5], d;
 
     // How a seed becomes a state is cuRAND's.

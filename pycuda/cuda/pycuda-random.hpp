@@ -246,19 +246,46 @@ template <class T> __device__ __forceinline__ index_t in_fours(const T *out, ind
     return (size_t)out % 16 == 0 ? count & ~(index_t)3 : 0;
 }
 
-template <class T>
-__device__ __forceinline__ void store(T *out, index_t at, index_t fours, index_t count, T (&v)[4])
+template <class T> __device__ __forceinline__ void store_four(T *out, const T (&v)[4])
 {
-    if (at < fours) {
-        uint4 moved[sizeof(T) / 4];
-        memcpy(moved, v, sizeof(moved));
+    uint4 moved[sizeof(T) / 4];
+    memcpy(moved, v, sizeof(moved));
 #pragma unroll
-        for (int k = 0; k < (int)sizeof(T) / 4; k++) ((uint4 *)(out + at))[k] = moved[k];
-        return;
-    }
+    for (int k = 0; k < (int)sizeof(T) / 4; k++) ((uint4 *)out)[k] = moved[k];
+}
+
+template <class T> __device__ __forceinline__ void store_some(T *out, const T (&v)[4], index_t count)
+{
 #pragma unroll
     for (int k = 0; k < 4; k++)
-        if (at + k < count) out[at + k] = v[k];
+        if (k < count) out[k] = v[k];
+}
+
+// One group, of which there are `count` numbers.
+template <class D, class G, class T>
+__device__ __forceinline__ void draw_some(G &r, T *out, index_t count, double a, double b)
+{
+    T v[4] = {};
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        if (D::reads && k < count) v[k] = out[k];
+    D::draw(r, v, a, b);
+    store_some(out, v, count);
+}
+
+// `groups` of four, `step` numbers apart.
+template <class D, class G, class T>
+__device__ __forceinline__ void draw_groups(G &r, T *out, int groups, u32 step, double a, double b)
+{
+#pragma unroll 1
+    for (; groups > 0; groups--, out += step) {
+        T v[4] = {};
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (D::reads) v[k] = out[k];
+        D::draw(r, v, a, b);
+        store_four(out, v);
+    }
 }
 
 // Each thread is one generator, whose state stays in registers from its first group to its last: `rounds`
@@ -274,15 +301,16 @@ __device__ __forceinline__ void fill(u32 *states, u32 generators, T *out, index_
     G r;
     r.load(states + g, generators);
     if (G::jumps_freely) r.jump(0, 0, blockIdx.y * rounds * group_words<T, D>(), STEPS);
-    index_t fours = in_fours(out, count), end = min(count, first + rounds * step);
-    for (index_t at = first; at < end; at += step) {
-        T v[4] = {};
-        if (D::reads)
-            for (int k = 0; k < 4; k++)
-                if (at + k < count) v[k] = out[at + k];
-        D::draw(r, v, a, b);
-        store(out, at, fours, count, v);
+    index_t end = min(count, first + rounds * step), fours = min(in_fours(out, count), end), at = first;
+    if (at < fours) {
+        int groups = (int)((fours - at + step - 1) / step);
+        if (r.at_group()) // a loop of its own, without the question
+            draw_groups<D>(r, out + at, groups, step, a, b);
+        else
+            draw_groups<D>(r, out + at, groups, step, a, b);
+        at += groups * step;
     }
+    for (; at < end; at += step) draw_some<D>(r, out + at, count - at, a, b);
     if (gridDim.y == 1) r.save(states + g, generators);
 }
 
