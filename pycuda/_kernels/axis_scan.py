@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pycuda._kernels import axes as layout
 from pycuda._kernels import elements, reduction
 from pycuda._kernels.axes import Axis
-from pycuda.compiler import SourceModule
+from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
@@ -87,7 +87,7 @@ def source(name: str, types: reduction.Types, shape: Shape) -> str:
 @context_dependent_memoize
 def kernel(name: str, types: reduction.Types, shape: Shape):
     """The function, prepared."""
-    module = SourceModule(source(name, types, shape), options=[], no_extern_c=True)
+    module = compiled(source(name, types, shape))
     return module.get_function("scan").prepare(f"PP{8 * (6 + 3 * shape.kept)}sPPPI")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from pycuda._kernels import elements
 from pycuda._kernels.axes import ceil_div
-from pycuda.compiler import SourceModule
+from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(256) count({parameters})
 
 def _build(parameters: str, body: str, arguments: str):
     text = _KERNEL.format(parameters=parameters, body=body)
-    return SourceModule(text, options=[], no_extern_c=True).get_function("count").prepare(arguments)
+    return compiled(text).get_function("count").prepare(arguments)
 
 
 @context_dependent_memoize

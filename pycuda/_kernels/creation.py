@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pycuda._kernels import elements
-from pycuda.compiler import SourceModule
+from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
@@ -34,7 +34,7 @@ def arange(dtype):
     """Function(z, start, step, count): z[i] is start + i * step."""
     number = elements.computed(dtype)
     text = _ARANGE.format(include=elements.include(number), stored=elements.stored(dtype), number=number)
-    function = SourceModule(text, options=[], no_extern_c=True).get_function("arange")
+    function = compiled(text).get_function("arange")
     code = elements.code(number)
     function.prepare(f"P{code}{code}q")
     return function
@@ -44,6 +44,6 @@ def arange(dtype):
 def linspace():
     """Function(z, start, stop, step, count, last): z[i] is start + i * step, the last of them stop if so
     said."""
-    function = SourceModule(_LINSPACE, options=[], no_extern_c=True).get_function("linspace")
+    function = compiled(_LINSPACE).get_function("linspace")
     function.prepare("Pdddqi")
     return function

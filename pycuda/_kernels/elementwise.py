@@ -337,10 +337,10 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
 
 def build(loop: Loop, layout: int) -> tuple[Any, int]:
     """(Function in the current context, elements a block)"""
-    from pycuda.compiler import SourceModule
+    from pycuda import compiler
+    from pycuda._kernels.modules import compiled
 
     text, name, elements = source(loop, layout)
     # A product of complex numbers is NumPy's: overflow, and zeros that are exact, depend on every rounding.
-    options = ["-fmad=false"] if _has_complex(loop) else None
-    module = SourceModule(text, options=options, no_extern_c=True)
-    return module.get_function(name), elements
+    options = ["-fmad=false"] if _has_complex(loop) else compiler.DEFAULT_NVCC_FLAGS
+    return compiled(text, options).get_function(name), elements

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable
 
 from pycuda._kernels import axes as layout
-from pycuda.compiler import SourceModule
+from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
@@ -42,7 +42,7 @@ def _flag(value: bool) -> str:
 def pick(element: str, number: str, mode: str, put: bool, rooms: int):
     """Function(array, numbers, other, error, plan): gather, or scatter."""
     text = _PICK.format(element=element, number=number, mode=mode, put=_flag(put), rooms=rooms)
-    function = SourceModule(text, options=[], no_extern_c=True).get_function("pick")
+    function = compiled(text).get_function("pick")
     function.prepare(f"PPPP{_walk_size(rooms)}s")
     return function
 
@@ -51,7 +51,7 @@ def pick(element: str, number: str, mode: str, put: bool, rooms: int):
 def offsets(number: str, mode: str, add: bool, rooms: int):
     """Function(offsets, numbers, error, plan): bytes from numbers."""
     text = _OFFSETS.format(number=number, mode=mode, add=_flag(add), rooms=rooms)
-    function = SourceModule(text, options=[], no_extern_c=True).get_function("offsets")
+    function = compiled(text).get_function("offsets")
     function.prepare(f"PPP{_walk_size(rooms)}s")
     return function
 

@@ -6,7 +6,7 @@ import struct
 
 from pycuda._kernels import axes as layout
 from pycuda._kernels import elements, indexing
-from pycuda.compiler import SourceModule
+from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
@@ -28,7 +28,7 @@ def kernel(a, b, c, rooms: int):
     number = elements.computed(c)
     types = {name: elements.stored(dtype) for name, dtype in zip("abc", (a, b, c), strict=True)}
     text = _SOURCE.format(include=elements.include(*types.values()), number=number, rooms=rooms, **types)
-    function = SourceModule(text, options=[], no_extern_c=True).get_function("matmul")
+    function = compiled(text).get_function("matmul")
     function.prepare(f"PPP{8 * (10 + 4 * rooms)}s")
     return function
 

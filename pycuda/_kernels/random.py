@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pycuda.compiler import SourceModule
+from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
 # Pseudo-random generators: 65,536 fill a large GPU, and are seeded in a millisecond.
@@ -97,17 +97,13 @@ def group_words(distribution: str, dtype) -> int:
     return 8 if dtype.itemsize == 8 or distribution.startswith("Poisson") else 4
 
 
-def _module(text: str) -> SourceModule:
-    return SourceModule(text, options=[], no_extern_c=True)
-
-
 @context_dependent_memoize
 def fill(name: str, distribution: str, dtype):
     """Function(states, out, count, rounds, a, b) of a pseudo-random generator."""
     text = _FILL.format(
         name=name, type=_TYPES[dtype], distribution=distribution, threads=THREADS, generators=GENERATORS
     )
-    function = _module(text).get_function("fill")
+    function = compiled(text).get_function("fill")
     function.prepare("PPqqdd")
     return function
 
@@ -121,7 +117,7 @@ def states(name: str) -> dict:
     if name == "philox":
         types["advance"] = "Pqi"
         text += _ADVANCE
-    module = _module(text.format(name=name, threads=THREADS, generators=GENERATORS))
+    module = compiled(text.format(name=name, threads=THREADS, generators=GENERATORS))
     found = {"module": module}
     for kernel, codes in types.items():
         found[kernel] = module.get_function(kernel)
@@ -133,7 +129,7 @@ def states(name: str) -> dict:
 def fill_sobol(name: str, distribution: str, dtype):
     """Function(indices, directions, scramble, out, count, a, b) of sobol32 or sobol64."""
     text = _FILL_SOBOL.format(name=name, type=_TYPES[dtype], distribution=distribution, threads=THREADS)
-    function = _module(text).get_function("fill")
+    function = compiled(text).get_function("fill")
     function.prepare("PPPPqdd")
     return function
 
@@ -141,7 +137,7 @@ def fill_sobol(name: str, distribution: str, dtype):
 @context_dependent_memoize
 def indices() -> dict:
     """The module, advance(indices, count) and skip(indices, times, time), by name; launches of one block."""
-    module = _module(_INDICES)
+    module = compiled(_INDICES)
     advance, skip = module.get_function("advance"), module.get_function("skip")
     advance.prepare("Pq")
     skip.prepare("PPQ")
@@ -151,6 +147,6 @@ def indices() -> dict:
 @context_dependent_memoize
 def rand(kind: str):
     """Function(out, bytes, key0, key1): Bits, Float, Double or Half."""
-    function = _module(_RAND.format(kind=kind)).get_function("fill")
+    function = compiled(_RAND.format(kind=kind)).get_function("fill")
     function.prepare("PqII")
     return function

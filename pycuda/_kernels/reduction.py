@@ -17,7 +17,7 @@ import numpy as np
 from pycuda._kernels import axes as layout
 from pycuda._kernels import elements
 from pycuda._kernels.axes import Axis
-from pycuda.compiler import SourceModule
+from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
@@ -209,7 +209,7 @@ class Kernels(NamedTuple):
 @context_dependent_memoize
 def kernels(name: str, types: Types, shape: Shape) -> Kernels:
     """The kernels of a reduction in the current context."""
-    module = SourceModule(source(name, types, shape), options=[], no_extern_c=True)
+    module = compiled(source(name, types, shape))
     first = module.get_function("reduce")
     size = 8 * (8 + 3 * shape.kept + 3 * shape.reduced)
     first.prepare(f"{'PPP' if types.second or ROWS[name].mean else 'PP'}{size}s")

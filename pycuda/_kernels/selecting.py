@@ -5,8 +5,8 @@ from __future__ import annotations
 from pycuda._kernels import axes as layout
 from pycuda._kernels import elements
 from pycuda._kernels.axes import Axis
+from pycuda._kernels.modules import compiled
 from pycuda._kernels.sort import Order
-from pycuda.compiler import SourceModule
 from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
@@ -27,7 +27,7 @@ _WRITE = "const unsigned *words, const index_t *ends"
 
 def _build(parameters: str, body: str, arguments: str, include: str = "", typedefs: str = ""):
     text = _KERNEL.format(include=include, typedefs=typedefs, parameters=parameters, body=body)
-    function = SourceModule(text, options=[], no_extern_c=True).get_function("choose")
+    function = compiled(text).get_function("choose")
     return function.prepare(arguments)
 
 

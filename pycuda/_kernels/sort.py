@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pycuda._kernels import elements
 from pycuda._kernels.axes import ceil_div
-from pycuda.compiler import SourceModule
+from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
 ROW_THREADS, ROW_SLOTS = 256, 2048  # pycuda-row-sort.hpp
@@ -62,7 +62,7 @@ def order(dtype, descending: bool = False) -> Order:
 
 def compile(text: str, name: str, arguments: str):
     """The prepared function of this name in a source."""
-    function = SourceModule(text, options=[], no_extern_c=True).get_function(name)
+    function = compiled(text).get_function(name)
     return function.prepare(arguments)
 
 
@@ -122,7 +122,7 @@ pass(const Keys::Raw *keys, Keys::Raw *keys_out, const {value} *values, {out} *v
 def counting(keys: Order, vector: int, wide: bool):
     """(count, starts): Function(keys, counts, length, splits, chunk, passes), Function(counts)."""
     text = _COUNT.format(order=keys.c_type, count=_COUNTS[wide], passes=keys.passes, vector=vector)
-    module = SourceModule(text, options=[], no_extern_c=True)
+    module = compiled(text)
     count, starts = module.get_function("count"), module.get_function("starts")
     return count.prepare("PPqqqi"), starts.prepare("P")
 

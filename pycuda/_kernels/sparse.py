@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycuda.compiler import SourceModule
+from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
@@ -58,7 +58,7 @@ def kernels(dtype, offset):
         window=window(dtype.itemsize),
         longest=_LONG,
     )
-    module = SourceModule(text, options=[], no_extern_c=True)
+    module = compiled(text)
     multiply = module.get_function("multiply_tiles").prepare("PPPPPPPi")
     return multiply, module.get_function("sum_long_rows").prepare("PPPi")
 
