@@ -1,8 +1,9 @@
-"""Compiles every C file once with gcc, warnings as errors, and runs clang-tidy with clang's warnings over it.
+"""Compiles every C file once more as the build did, where any warning is one too many, and runs clang-tidy
+with clang's warnings over it.
 
 Usage: lint_c.py BIN BUILD...   BIN holds clang-tidy, each BUILD a compile_commands.json.
 
-Tests are compiled only. Which checks a file gets is said in .clang-tidy of its folder or one above.
+Tests are compiled only. With ccache nothing is compiled again: it repeats the warnings. Which checks a file gets is said in .clang-tidy of its folder or one above.
 (run-clang-tidy would do the second half, but the clang-tidy package that make installs has none.)
 """
 
@@ -11,6 +12,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,45 +25,49 @@ BUDGET = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xc
 
 
 def commands(builds):
-    """{file: (folder, flags)} of every C file, as one of the builds compiles it."""
+    """{file: (folder, compiler, flags)} of every C file, as one of the builds compiles it."""
     found = {}
     for build in builds:
         for entry in json.loads((Path(build) / "compile_commands.json").read_text()):
             file = (Path(entry["directory"]) / entry["file"]).resolve()
             if file.suffix == ".c" and ROOT in file.parents and "fuzz" not in file.parts:
-                found.setdefault(file, (entry["directory"], flags_of(entry)))
+                found.setdefault(file, (entry["directory"], *split(entry)))
     return found
 
 
-def flags_of(entry):
+def split(entry):
+    """The compiler, with ccache before it or not, and its flags."""
     words = entry.get("arguments") or shlex.split(entry["command"])
-    while not words[0].startswith("-"):  # the compiler, with ccache before it or not
-        words = words[1:]
+    first = next(i for i, word in enumerate(words) if word.startswith("-"))
     flags, skip = [], False
-    for word in words:
+    for word in words[first:]:
         if skip:
             skip = False
         elif word in DROPPED:
             skip = word != "-c"
         elif word != "-MD" and not word.endswith(".c"):
             flags.append(word)
-    return flags
+    return words[:first], flags
 
 
 def check(job):
     """What is wrong with one file, as text."""
-    file, folder, flags, tidy = job
-    steps = [["gcc", *flags, *WARNINGS, "-O1", "-Werror", "-c", file, "-o", os.devnull]]
+    file, folder, compiler, flags, tidy = job
+    with tempfile.TemporaryDirectory() as scratch:
+        compilation = [*compiler, *flags, "-c", file, "-o", os.path.join(scratch, "it.o")]
+        done = subprocess.run(compilation, cwd=folder, capture_output=True, text=True)
+    said = done.stdout + done.stderr
     if "tests" not in file.relative_to(ROOT).parts:
-        steps.append([tidy, "--quiet", *BUDGET, file, "--", *flags, *WARNINGS])
-    runs = [subprocess.run(step, cwd=folder, capture_output=True, text=True) for step in steps]
-    return "".join(run.stdout + run.stderr for run in runs if run.returncode)
+        analysis = [tidy, "--quiet", *BUDGET, file, "--", *flags, *WARNINGS]
+        done = subprocess.run(analysis, cwd=folder, capture_output=True, text=True)
+        said += (done.stdout + done.stderr) * bool(done.returncode)
+    return said
 
 
 def main():
     tidy = str(Path(sys.argv[1]).resolve() / "clang-tidy")
     found = sorted(commands(sys.argv[2:]).items())
-    jobs = [(file, folder, flags, tidy) for file, (folder, flags) in found]
+    jobs = [(file, *how, tidy) for file, how in found]
     complaints = 0
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
         for said in pool.map(check, jobs):
