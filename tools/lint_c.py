@@ -3,7 +3,8 @@ with clang's warnings over it.
 
 Usage: lint_c.py BIN BUILD...   BIN holds clang-tidy, each BUILD a compile_commands.json.
 
-Tests are compiled only. With ccache nothing is compiled again: it repeats the warnings. Which checks a file gets is said in .clang-tidy of its folder or one above.
+Tests are compiled only. With ccache nothing is compiled again: it repeats the warnings. Which checks a file
+gets is said in .clang-tidy of its folder or one above.
 (run-clang-tidy would do the second half, but the clang-tidy package that make installs has none.)
 """
 
