@@ -34,6 +34,9 @@ typedef struct ElementwiseKernel {
 } ElementwiseKernel;
 
 typedef struct ElementwiseLoop {
+    ElementwiseKey key;
+    uint64_t hash; /* of the key */
+    long holders; /* the table, and calls in progress: changed with the GIL */
     PyObject *loop; /* owned: what the kernels are built from */
     PyObject *held; /* owned: the objects of the key */
     int output_count;
@@ -41,8 +44,10 @@ typedef struct ElementwiseLoop {
     ElementwiseKernel kernels[ELEMENTWISE_LAYOUTS];
 } ElementwiseLoop;
 
-/* A new reference to what keeps *out, in the current context. NULL with an exception. */
-PyObject *elementwise_find(ModuleState *state, const ElementwiseKey *key, ElementwiseLoop **out);
+/* The loop in this context, which is the current one; asked for once. To be dropped. NULL with an exception.
+ */
+ElementwiseLoop *elementwise_find(ContextObject *context, const ElementwiseKey *key);
+void elementwise_drop(ElementwiseLoop *loop); /* NULL is nothing */
 
 /* The kernel for a layout; out->function is a new reference. -1 with an exception. */
 int elementwise_kernel(ModuleState *state, ElementwiseLoop *loop, int layout, ElementwiseKernel *out);
