@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "core/word_map.h"
 #include "ext/free_list.h"
 
 struct Compilation;
@@ -55,6 +56,7 @@ struct ModuleState {
     struct {
         PyObject *type, *dtype; /* borrowed, owned */
     } dtypes[STATE_DTYPES];
+    WordMap bodies; /* of array_bodies, borrowed (methods.c) */
     FreeList free_arrays, free_pooled; /* of GPUArray and PooledDeviceAllocation */
 
     GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */

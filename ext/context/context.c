@@ -360,9 +360,8 @@ void context_take_back(ContextScope *scope)
     if (scope->pushed) CALL_QUIET(scope->context->state, make_former_current(scope->before));
 }
 
-bool context_check(ContextObject *context, const char *what)
+bool context_raise_dead(ContextObject *context, const char *what)
 {
-    if (!atomic_load(&context->dead)) return true;
     raise_driver(context->state, CUDA_ERROR_CONTEXT_IS_DESTROYED, what,
                  "the context that it belongs to is gone");
     return false;

@@ -67,7 +67,11 @@ bool context_lend(ContextObject *context, ContextScope *scope);
 void context_take_back(ContextScope *scope);
 
 /* False with LogicError when what belongs to this context can no longer be used. */
-bool context_check(ContextObject *context, const char *what);
+bool context_raise_dead(ContextObject *context, const char *what);
+static inline bool context_check(ContextObject *context, const char *what)
+{
+    return !atomic_load(&context->dead) || context_raise_dead(context, what);
+}
 
 /* The object of a handle: the registered one, else a new one of this kind. A FOREIGN one becomes what is
  * asked. *was_there tells which. A new reference, NULL with an exception. */

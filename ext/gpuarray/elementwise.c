@@ -209,7 +209,7 @@ static int broadcast(Work *work)
 {
     if ((work->alike = find_alike(work))) {
         work->ndim = work->alike->ndim;
-        if (work->ndim) memcpy(work->shape, work->alike->shape, (size_t)work->ndim * sizeof *work->shape);
+        for (int i = 0; i < work->ndim; i++) work->shape[i] = work->alike->shape[i];
         return 0;
     }
     for (int k = work->outputs; k < work->outputs + work->inputs; k++) {
@@ -277,6 +277,8 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
     PyObject *given = work->call->allocator;
     PyObject *allocator = given && given != Py_None ? given : like ? like->allocator : NULL;
     bool plain = !like || Py_TYPE(like) == work->state->GPUArray_type;
+    if (work->alike && plain && like->layout & GPUARRAY_C)
+        return gpuarray_new_like(like, work->context, dtype, allocator, work->mode.stream_object);
     bool in_order = like && gpuarray_has_shape(like, work->ndim, work->shape) && !(like->layout & GPUARRAY_C);
     if (in_order)
         strides_pack_like(work->ndim, work->shape, like->strides, itemsize, strides);
@@ -452,10 +454,10 @@ static int check_block(FunctionObject *function, size_t bytes)
 static int use_arrays(Work *work)
 {
     for (int k = 0; k < work->outputs + work->inputs; k++) {
-        const GPUArrayObject *array = work->arrays[k];
+        GPUArrayObject *array = work->arrays[k];
         if (!array || !array->allocation) continue;
-        if (gpuarray_check_memory(work->arrays[k]) < 0
-            || pooled_note_allocation(array->allocation, work->mode.stream_object, work->mode.stream) < 0)
+        if (atomic_load(&array->allocation->freed)) return gpuarray_check_memory(array);
+        if (pooled_note_allocation(array->allocation, work->mode.stream_object, work->mode.stream) < 0)
             return -1;
     }
     return 0;

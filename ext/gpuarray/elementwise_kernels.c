@@ -3,18 +3,31 @@
 
 #include <string.h>
 
+#include "core/word_map.h"
 #include "ext/convert/convert.h"
 #include "ext/numpy_api.h"
 
-/* The loops of a context by their keys: open addressing, at most half full, nothing is ever taken out. It
- * lies in a capsule, with which it ends; the module's dict of contexts has that. */
+/* The loops of a context by their keys, of which nothing is ever taken out. It lies in a capsule, with which
+ * it ends; the module's dict of contexts has that. */
 typedef struct ElementwiseTable {
     ContextObject *context; /* a reference */
-    size_t count, room; /* room is a power of two */
-    ElementwiseLoop **loops;
+    WordMap loops;
 } ElementwiseTable;
 
-enum { FIRST_ROOM = 64 };
+enum { KEY_WORDS = 3 + ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
+
+/* A key as words, of which there are as many as it needs. */
+static size_t words_of(const ElementwiseKey *key, uint64_t words[KEY_WORDS])
+{
+    uint64_t *end = words;
+    *end++ = (uint64_t)(uintptr_t)key->name;
+    *end++ = key->scalars | (uint64_t)key->inputs << 32 | (uint64_t)key->outputs << 40
+             | (uint64_t)key->unsafe << 48 | (uint64_t)(key->dtype != NULL) << 49;
+    for (int i = 0; i < key->inputs; i++) *end++ = (uint64_t)(uintptr_t)key->kinds[i];
+    for (int i = 0; i < key->outputs; i++) *end++ = (uint64_t)(uintptr_t)key->outs[i];
+    if (key->dtype) *end++ = (uint64_t)(uintptr_t)key->dtype;
+    return (size_t)(end - words);
+}
 
 static const char capsule_name[] = "pycuda._driver.ElementwiseTable";
 
@@ -34,30 +47,11 @@ static void free_table(PyObject *capsule)
     ElementwiseTable *table = PyCapsule_GetPointer(capsule, capsule_name);
     if (!table) return;
     table->context->elementwise = NULL;
-    for (size_t i = 0; i < table->room; i++) elementwise_drop(table->loops[i]);
+    size_t position = 0;
+    for (ElementwiseLoop *loop; (loop = word_map_next(&table->loops, &position));) elementwise_drop(loop);
+    word_map_clear(&table->loops);
     Py_DECREF((PyObject *)table->context);
-    PyMem_Free(table->loops);
     PyMem_Free(table);
-}
-
-/* Of the words that a key is made of. */
-static uint64_t hash_of(const ElementwiseKey *key)
-{
-    uint64_t words[sizeof *key / sizeof(uint64_t)], hash = 0;
-    memcpy(words, key, sizeof words);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        hash = ((hash << 23 | hash >> 41) ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 32;
-}
-
-/* Where the loop is, or where it belongs. */
-static ElementwiseLoop **place_of(ElementwiseLoop **loops, size_t room, const ElementwiseKey *key,
-                                  uint64_t hash)
-{
-    size_t i = hash & (room - 1);
-    while (loops[i] && (loops[i]->hash != hash || memcmp(&loops[i]->key, key, sizeof *key) != 0))
-        i = (i + 1) & (room - 1);
-    return &loops[i];
 }
 
 /* Something of pycuda._kernels.elementwise, a new reference. */
@@ -95,9 +89,9 @@ static int take_dtypes(PyObject *tuple, PyArray_Descr **out, int most)
 }
 
 /* What resolve() answered. The objects of the key are held with it. */
-static int take_answer(ElementwiseLoop *loop, PyObject *answer, PyObject *pairs, PyObject *outputs)
+static int take_answer(ElementwiseLoop *loop, const ElementwiseKey *key, PyObject *answer, PyObject *pairs,
+                       PyObject *outputs)
 {
-    const ElementwiseKey *key = &loop->key;
     if (!PyTuple_Check(answer) || PyTuple_GET_SIZE(answer) != 3) return -1;
     loop->loop = Py_NewRef(PyTuple_GET_ITEM(answer, 0));
     loop->held = PyTuple_Pack(4, key->name, pairs, outputs, key->dtype ? key->dtype : Py_None);
@@ -109,7 +103,7 @@ static int take_answer(ElementwiseLoop *loop, PyObject *answer, PyObject *pairs,
 static PyObject *object_or_none(PyObject *object) { return object ? object : Py_None; }
 
 /* Asks what the operation gives on these dtypes. One holder; NULL with an exception. */
-static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key, uint64_t hash)
+static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
 {
     PyObject *function = maker(state, "resolve"), *pairs = operand_pairs(key), *outputs = NULL,
              *answer = NULL;
@@ -122,16 +116,10 @@ static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key, u
     if (outputs)
         answer = PyObject_CallFunction(function, "OOOOs", key->name, pairs, outputs,
                                        object_or_none(key->dtype), key->unsafe ? "unsafe" : "same_kind");
-    bool good = false;
-    if (answer) {
-        loop->key = *key;
-        loop->hash = hash;
-        loop->holders = 1;
-        good = take_answer(loop, answer, pairs, outputs) == 0;
-    }
+    if (loop) loop->holders = 1;
+    bool good = answer && take_answer(loop, key, answer, pairs, outputs) == 0;
     if (!good && !PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "resolve() gave something else");
-    if (!good && loop) {
-        loop->holders = 1;
+    if (!good) {
         elementwise_drop(loop);
         loop = NULL;
     }
@@ -145,14 +133,12 @@ static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key, u
 static ElementwiseTable *new_table(ContextObject *context)
 {
     ElementwiseTable *table = PyMem_Calloc(1, sizeof *table);
-    ElementwiseLoop **loops = PyMem_Calloc(FIRST_ROOM, sizeof(ElementwiseLoop *));
-    PyObject *capsule = table && loops ? PyCapsule_New(table, capsule_name, NULL) : PyErr_NoMemory();
+    PyObject *capsule = table ? PyCapsule_New(table, capsule_name, NULL) : PyErr_NoMemory();
     if (!capsule) {
         PyMem_Free(table);
-        PyMem_Free(loops);
         return NULL;
     }
-    *table = (ElementwiseTable){(ContextObject *)Py_NewRef((PyObject *)context), 0, FIRST_ROOM, loops};
+    table->context = (ContextObject *)Py_NewRef((PyObject *)context);
     context->elementwise = table;
     PyCapsule_SetDestructor(capsule, free_table);
     int failed = PyDict_SetItem(context->state->elementwise, (PyObject *)context, capsule);
@@ -160,49 +146,33 @@ static ElementwiseTable *new_table(ContextObject *context)
     return failed ? NULL : table;
 }
 
-static int make_room(ElementwiseTable *table)
+/* Another thread may have put it there meanwhile, or have let the table go. */
+static int insert(ContextObject *context, const uint64_t *words, size_t length, ElementwiseLoop *loop)
 {
-    size_t room = 2 * table->room;
-    if (2 * (table->count + 1) <= table->room) return 0;
-    ElementwiseLoop **loops = PyMem_Calloc(room, sizeof(ElementwiseLoop *));
-    if (!loops) {
+    ElementwiseTable *table = context->elementwise ? context->elementwise : new_table(context);
+    void *before;
+    if (!table) return -1;
+    if (!word_map_put(&table->loops, words, length, loop, &before)) {
         PyErr_NoMemory();
         return -1;
     }
-    for (size_t i = 0; i < table->room; i++) {
-        ElementwiseLoop *loop = table->loops[i];
-        if (loop) *place_of(loops, room, &loop->key, loop->hash) = loop;
-    }
-    PyMem_Free(table->loops);
-    table->loops = loops;
-    table->room = room;
-    return 0;
-}
-
-/* Another thread may have put it there meanwhile, or have let the table go. */
-static int insert(ContextObject *context, ElementwiseLoop *loop)
-{
-    ElementwiseTable *table = context->elementwise ? context->elementwise : new_table(context);
-    if (!table || make_room(table) < 0) return -1;
-    ElementwiseLoop **place = place_of(table->loops, table->room, &loop->key, loop->hash);
-    if (*place) return 0;
-    *place = loop;
     loop->holders++;
-    table->count++;
+    elementwise_drop(before);
     return 0;
 }
 
 ElementwiseLoop *elementwise_find(ContextObject *context, const ElementwiseKey *key)
 {
-    uint64_t hash = hash_of(key);
+    uint64_t words[KEY_WORDS];
+    size_t length = words_of(key, words);
     const ElementwiseTable *table = context->elementwise;
-    ElementwiseLoop *loop = table ? *place_of(table->loops, table->room, key, hash) : NULL;
+    ElementwiseLoop *loop = table ? word_map_find(&table->loops, words, length) : NULL;
     if (loop) {
         loop->holders++;
         return loop;
     }
-    loop = resolve(context->state, key, hash);
-    if (!loop || insert(context, loop) == 0) return loop;
+    loop = resolve(context->state, key);
+    if (!loop || insert(context, words, length, loop) == 0) return loop;
     elementwise_drop(loop);
     return NULL;
 }
@@ -217,7 +187,7 @@ int elementwise_kernel(ModuleState *state, ElementwiseLoop *loop, int layout, El
         Py_XDECREF(function);
         if (answer && PyArg_ParseTuple(answer, "O!n", state->Function_type, &made.function, &made.elements)) {
             Py_INCREF(made.function);
-            Py_XSETREF(kernel->function, made.function);   /* another thread may have made it meanwhile */
+            Py_XSETREF(kernel->function, made.function); /* another thread may have made it meanwhile */
             kernel->elements = made.elements;
         }
         Py_XDECREF(answer);

@@ -17,7 +17,7 @@ enum {
     ELEMENTWISE_LAYOUTS = LAYOUT_TILES + TILES_COUNT
 };
 
-/* All that decides about a loop; compared as bytes, so to be zeroed first. The objects are borrowed. */
+/* All that decides about a loop. The objects are borrowed. */
 typedef struct ElementwiseKey {
     PyObject *name;
     PyObject *kinds[ELEMENTWISE_MAX_INPUTS]; /* a dtype, or int, float, complex */
@@ -25,7 +25,7 @@ typedef struct ElementwiseKey {
     PyObject *dtype; /* asked for, or NULL */
     uint32_t scalars; /* which operands are, a bit each */
     uint16_t inputs, outputs;
-    uint64_t unsafe;
+    bool unsafe;
 } ElementwiseKey;
 
 typedef struct ElementwiseKernel {
@@ -34,8 +34,6 @@ typedef struct ElementwiseKernel {
 } ElementwiseKernel;
 
 typedef struct ElementwiseLoop {
-    ElementwiseKey key;
-    uint64_t hash; /* of the key */
     long holders; /* the table, and calls in progress: changed with the GIL */
     PyObject *loop; /* owned: what the kernels are built from */
     PyObject *held; /* owned: the objects of the key */

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "ext/convert/convert.h"
+#include "ext/gpuarray/elementwise.h"
+#include "ext/numpy_api.h"
 
 enum { DEPTH = 3 }; /* __array_function__ is called with a tuple of arguments, of which one may be a list */
 
@@ -158,22 +160,33 @@ static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
 
 /* ---- Functions that take them ---- */
 
-/* A function of Python, which is called with views of such arrays. */
+/* A function of Python, which is called with views of such arrays. With an operation, a call with one GPUArray
+ * of inexact numbers and nothing else is that elementwise operation, and need not go through Python. */
 typedef struct ArrayFunctionObject {
     PyObject_HEAD
     vectorcallfunc call;
     ModuleState *state;
     PyObject *function; /* owned */
+    PyObject *operation; /* owned, or NULL: an interned name */
     PyObject *attributes; /* __dict__ */
     PyObject *weak_references;
 } ArrayFunctionObject;
 
 static ArrayFunctionObject *array_function_cast(PyObject *object) { return (ArrayFunctionObject *)object; }
 
+static bool is_inexact(ModuleState *state, PyObject *value)
+{
+    return gpuarray_check(state, value) && !strchr("iub", gpuarray_cast(value)->dtype->kind);
+}
+
 static PyObject *call_array_function(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
     ArrayFunctionObject *outer = array_function_cast(self);
     Py_ssize_t count = PyVectorcall_NARGS(flags), total = count + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
+    if (outer->operation && total == 1 && count == 1 && is_inexact(outer->state, args[0])) {
+        ElementwiseCall call = {.name = outer->operation, .operands = args, .count = 1};
+        return elementwise_call(outer->state, &call);
+    }
     if (!foreign_among(outer->state, args, total))
         return PyObject_Vectorcall(outer->function, args, flags, keywords);
     return foreign_call(outer->state, outer->function, args, count, keywords);
@@ -181,13 +194,15 @@ static PyObject *call_array_function(PyObject *self, PyObject *const *args, size
 
 static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *function;
-    if (kwargs || !PyArg_ParseTuple(args, "O:_ArrayFunction", &function)) return NULL;
+    PyObject *function, *operation = NULL;
+    if (kwargs || !PyArg_ParseTuple(args, "O|U:_ArrayFunction", &function, &operation)) return NULL;
     ArrayFunctionObject *outer = array_function_cast(type->tp_alloc(type, 0));
     if (!outer) return NULL;
     outer->call = call_array_function;
     outer->state = state_of_type(type);
     outer->function = Py_NewRef(function);
+    outer->operation = Py_XNewRef(operation);
+    if (operation) PyUnicode_InternInPlace(&outer->operation);
     return (PyObject *)outer;
 }
 
@@ -202,6 +217,7 @@ static int array_function_traverse(PyObject *self, visitproc visit, void *arg)
 static int array_function_clear(PyObject *self)
 {
     Py_CLEAR(array_function_cast(self)->function);
+    Py_CLEAR(array_function_cast(self)->operation);
     Py_CLEAR(array_function_cast(self)->attributes);
     return 0;
 }

@@ -81,6 +81,29 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
     return 0;
 }
 
+/* describe() with the shape of an array in order 'C'. dtype is borrowed. */
+static int describe_like(GPUArrayObject *array, const GPUArrayObject *like, PyArray_Descr *dtype)
+{
+    Py_ssize_t itemsize = PyDataType_ELSIZE(dtype), nbytes;
+    if (__builtin_mul_overflow(like->size, itemsize, &nbytes) || like->ndim > GPUARRAY_INLINE_DIMS
+        || (dtype != like->dtype && check_form(dtype, like->size) < 0)) {
+        if (PyErr_Occurred()) return -1;
+        Py_INCREF(dtype);
+        return describe(array, dtype, like->ndim, like->shape, NULL, 'C');
+    }
+    array->strides = array->dims + GPUARRAY_INLINE_DIMS;
+    array->elements = (int64_t *)(array->dims + 2 * GPUARRAY_INLINE_DIMS);
+    for (int i = 0; i < like->ndim; i++) array->shape[i] = like->shape[i];
+    strides_fill('C', like->ndim, like->shape, itemsize, array->strides);
+    array->dtype = (PyArray_Descr *)Py_NewRef((PyObject *)dtype);
+    array->ndim = like->ndim;
+    array->itemsize = itemsize;
+    array->size = like->size;
+    array->nbytes = nbytes;
+    array->layout = like->layout;
+    return 0;
+}
+
 /* Bytes of memory that the array needs from its element 0 on; fewer than 0 before it never happens for new
  * memory. */
 static Py_ssize_t bytes_needed(GPUArrayObject *array)
@@ -365,6 +388,17 @@ PyObject *gpuarray_new_in(ModuleState *state, ContextObject *context, PyArray_De
     }
     if (describe(array, dtype, ndim, shape, strides, 'C') < 0
         || (allocator && set_allocator(array, allocator) < 0) || allocate(array, context, stream) < 0)
+        Py_CLEAR(array);
+    return (PyObject *)array;
+}
+
+PyObject *gpuarray_new_like(const GPUArrayObject *like, ContextObject *context, PyArray_Descr *dtype,
+                            PyObject *allocator, PyObject *stream)
+{
+    GPUArrayObject *array = new_plain(like->state);
+    if (array
+        && (describe_like(array, like, dtype) < 0 || (allocator && set_allocator(array, allocator) < 0)
+            || allocate(array, context, stream) < 0))
         Py_CLEAR(array);
     return (PyObject *)array;
 }

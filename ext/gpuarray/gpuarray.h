@@ -74,7 +74,10 @@ PyObject *gpuarray_new_view(GPUArrayObject *parent, struct _PyArray_Descr *dtype
  * same: the default one). strides NULL: order 'C'. dtype as above. */
 PyObject *gpuarray_new(ModuleState *state, struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                        const Py_ssize_t *strides, PyObject *allocator, PyObject *stream);
-/* The same for who knows the current context. */
+/* A new one of the shape of `like`, in order 'C' as that is; dtype is borrowed. */
+PyObject *gpuarray_new_like(const GPUArrayObject *like, ContextObject *context, struct _PyArray_Descr *dtype,
+                            PyObject *allocator, PyObject *stream);
+/* gpuarray_new for who knows the current context. */
 PyObject *gpuarray_new_in(ModuleState *state, ContextObject *context, struct _PyArray_Descr *dtype, int ndim,
                           const Py_ssize_t *shape, const Py_ssize_t *strides, PyObject *allocator,
                           PyObject *stream);

@@ -351,8 +351,8 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
     if (context_forked())
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_NOT_INITIALIZED, allocate_name, NULL);
     deferred_release(pool->state);
-    if (host_function_refuses(pool->state, allocate_name) || !context_check(pool->context, allocate_name))
-        return NULL;
+    if (host_function_runs() && host_function_refuses(pool->state, allocate_name)) return NULL;
+    if (!context_check(pool->context, allocate_name)) return NULL;
     if (pool->resource) return external_memory_allocate(pool, size, stream);
     PoolBlock *block = pool_take(&pool->core, size, stream);
     return block ? block : allocate_slowly(pool, size, stream);

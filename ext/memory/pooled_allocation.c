@@ -94,6 +94,7 @@ static bool follows_default_stream(ModuleState *state, PyObject *stream)
 
 static void forget_streams(PooledAllocationObject *allocation)
 {
+    if (!allocation->used && !allocation->stream) return;
     for (int i = 0; i < allocation->used_count; i++) Py_XDECREF(allocation->used[i].object);
     PyMem_Free(allocation->used);
     allocation->used = NULL;
@@ -239,6 +240,7 @@ static bool gather_streams(PooledAllocationObject *allocation)
     ContextScope scope;
     PoolOrder order = {CUDA_SUCCESS, NULL};
     CUresult result;
+    if (!allocation->used_count && !allocation->stream) return true;
     bool foreign = is_foreign(pool->state, allocation->stream);
     if (!allocation->used_count && !foreign) return true;
     if (!context_enter(pool->context, &scope)) return false;

@@ -18,7 +18,8 @@ _LEGACY = 1
 
 def taking_arrays(namespace: dict[str, Any]) -> None:
     """Every public function of a module takes other libraries' arrays wherever it takes GPUArrays; those of
-    this module are about them.
+    this module are about them. One with an attribute _operation is that elementwise operation for an array
+    of inexact numbers alone.
     """
     for name, value in list(namespace.items()):
         ours = (
@@ -27,7 +28,9 @@ def taking_arrays(namespace: dict[str, Any]) -> None:
             and value.__module__ != __name__
         )
         if ours and not name.startswith("_"):
-            function = functools.update_wrapper(_ArrayFunction(value), value)
+            operation = getattr(value, "_operation", None)
+            outer = _ArrayFunction(value, operation) if operation else _ArrayFunction(value)
+            function = functools.update_wrapper(outer, value)
             function.__module__ = namespace["__name__"]
             namespace[name] = function
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 
 import pycuda.driver as drv
+from pycuda._driver import _Calls
 from pycuda.tools import context_dependent_memoized_functions
 
 
@@ -20,16 +21,15 @@ class ContextCache(dict):
     def __eq__(self, other):
         return self is other
 
-    def remember(self, key, value, limit: int) -> None:
-        """For a key of `_call_key`, None being none: with `limit` values the dict begins anew."""
-        if key is None:
-            return
-        if len(self) >= limit:
-            self.clear()
-        self[key] = value
+
+_caches: weakref.WeakSet[ContextCache | _Calls] = weakref.WeakSet()
 
 
-_caches: weakref.WeakSet[ContextCache] = weakref.WeakSet()
+def calls(positions: tuple[int, ...], aligned: bool = False) -> _Calls:
+    """What a kernel remembers of calls with arrays at these positions, forgotten like a ContextCache."""
+    made = _Calls(positions, aligned)
+    _caches.add(made)
+    return made
 
 
 class _All:
