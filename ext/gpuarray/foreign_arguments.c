@@ -160,8 +160,8 @@ static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
 
 /* ---- Functions that take them ---- */
 
-/* A function of Python, which is called with views of such arrays. With an operation, a call with one GPUArray
- * of inexact numbers and nothing else is that elementwise operation, and need not go through Python. */
+/* A function of Python, which is called with views of such arrays. With an operation, a call with one
+ * GPUArray of inexact numbers and nothing else is that elementwise operation, without Python. */
 typedef struct ArrayFunctionObject {
     PyObject_HEAD
     vectorcallfunc call;

@@ -19,8 +19,10 @@ static PyObject *new_host(GPUArrayObject *array, bool locked)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     PyObject *memory = NULL;
-    strides_pack_like(array->ndim, array->shape, array->strides, array->itemsize, strides);
-    if (array->layout & GPUARRAY_C) strides_fill('C', array->ndim, array->shape, array->itemsize, strides);
+    if (array->layout & GPUARRAY_C)
+        strides_fill('C', array->ndim, array->shape, array->itemsize, strides);
+    else
+        strides_pack_like(array->ndim, array->shape, array->strides, array->itemsize, strides);
     if (locked && array->nbytes && !(memory = pagelocked(array->state, array->nbytes))) return NULL;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
     void *data = memory ? PyArray_DATA((PyArrayObject *)memory) : NULL;
@@ -277,10 +279,12 @@ static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, 
     }
     PyArrayObject *host = (PyArrayObject *)ary;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
-    strides_pack_like(PyArray_NDIM(host), PyArray_DIMS(host), PyArray_STRIDES(host), PyArray_ITEMSIZE(host),
-                      strides);
-    PyObject *array = gpuarray_new(state, dtype, PyArray_NDIM(host), PyArray_DIMS(host), strides, allocator,
-                                   mode.stream_object);
+    bool in_order = PyArray_IS_C_CONTIGUOUS(host);
+    if (!in_order)
+        strides_pack_like(PyArray_NDIM(host), PyArray_DIMS(host), PyArray_STRIDES(host),
+                          PyArray_ITEMSIZE(host), strides);
+    PyObject *array = gpuarray_new(state, dtype, PyArray_NDIM(host), PyArray_DIMS(host),
+                                   in_order ? NULL : strides, allocator, mode.stream_object);
     if (array && transfer_to_device(gpuarray_cast(array), ary, mode) < 0) Py_CLEAR(array);
     return array;
 }

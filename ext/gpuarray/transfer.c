@@ -148,7 +148,7 @@ static PyArrayObject *packed_host(GPUArrayObject *like)
 
 static bool is_packed(GPUArrayObject *array)
 {
-    return strides_is_packed(array->ndim, array->shape, array->strides, array->itemsize);
+    return array->layout || strides_is_packed(array->ndim, array->shape, array->strides, array->itemsize);
 }
 
 static bool same_layout(GPUArrayObject *array, PyArrayObject *host)
