@@ -14,8 +14,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # meson-python looks for meson and ninja there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench plots coverage acceptance docs \
-  format lint clean
+.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench plots coverage \
+  acceptance docs format lint clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile

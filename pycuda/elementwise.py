@@ -11,7 +11,7 @@ from pycuda._driver import _views
 from pycuda._kernels import elementwise_ready as _ready
 from pycuda._kernels import layout, operands, user
 from pycuda._kernels import user_elementwise as source
-from pycuda._kernels.caches import ContextCache, calls
+from pycuda._kernels.caches import ContextCache, calls, remembering
 from pycuda._kernels.elementwise_ready import *  # noqa: F403
 from pycuda._kernels.user_elementwise import (
     get_elwise_kernel,
@@ -129,6 +129,7 @@ class ElementwiseKernel:
 
     # ---- calls
 
+    @remembering
     def __call__(self, *args, range=None, slice=None, stream=None) -> None:
         """Run the operation for every index.
 

@@ -13,7 +13,7 @@ from pycuda._driver import _views
 from pycuda._kernels import layout, operands, scratch, user
 from pycuda._kernels import user_axis as along
 from pycuda._kernels import user_reduction as source
-from pycuda._kernels.caches import ContextCache, calls
+from pycuda._kernels.caches import ContextCache, calls, remembering
 from pycuda._kernels.operands import check_writable
 from pycuda._kernels.user_elementwise import vectors_of
 from pycuda._kernels.user_reduction import get_reduction_kernel_and_types, get_reduction_module
@@ -145,6 +145,7 @@ class ReductionKernel:
 
     # ---- calls
 
+    @remembering
     def __call__(
         self, *args, stream=None, out=None, allocator=None, kernel_wrapper=None, axis=None, keepdims=False
     ):

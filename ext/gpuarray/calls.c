@@ -5,6 +5,8 @@
  * the kernel gave a launch for it; else Python finds what it remembered itself. Contexts and dtypes are told
  * by their addresses: an entry keeps them alive.
  */
+#include "ext/gpuarray/calls.h"
+
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/gpuarray/gpuarray.h"
@@ -67,6 +69,17 @@ static void forget_all(CallsObject *calls)
 
 /* ---- Keys ---- */
 
+/* The arguments of a call, borrowed. */
+typedef struct Values {
+    PyObject *const *items;
+    Py_ssize_t count;
+} Values;
+
+static Values values_of(PyObject *tuple)
+{
+    return (Values){&PyTuple_GET_ITEM(tuple, 0), PyTuple_GET_SIZE(tuple)};
+}
+
 typedef struct Key {
     size_t length; /* 0: the arguments have no form that could be told again */
     uint64_t *words; /* in `few`, or owned */
@@ -80,17 +93,17 @@ static void free_key(Key *key)
 
 /* The array at this position, or NULL for what needs a closer look: it is no GPUArray, or may not be written
  * to. */
-static const GPUArrayObject *array_at(const CallsObject *calls, PyObject *values, Py_ssize_t position)
+static const GPUArrayObject *array_at(const CallsObject *calls, Values values, Py_ssize_t position)
 {
-    if (position < 0 || position >= PyTuple_GET_SIZE(values)) return NULL;
-    PyObject *value = PyTuple_GET_ITEM(values, position);
+    if (position < 0 || position >= values.count) return NULL;
+    PyObject *value = values.items[position];
     if (!gpuarray_check(calls->state, value)) return NULL;
     const GPUArrayObject *array = gpuarray_cast(value);
     return array->read_only || !array->dtype ? NULL : array;
 }
 
 /* Two words and three for each array, and two for each of its axes; 0 when there is no key. */
-static size_t count_words(const CallsObject *calls, PyObject *values)
+static size_t count_words(const CallsObject *calls, Values values)
 {
     size_t words = 2;
     for (Py_ssize_t i = 0; i < calls->count; i++) {
@@ -112,7 +125,7 @@ static uint64_t *describe(uint64_t *to, const GPUArrayObject *array, bool aligne
 }
 
 /* Of these arguments in this context. To be freed. -1 with MemoryError. */
-static int make_key(const CallsObject *calls, PyObject *values, const ContextObject *context, Key *key)
+static int make_key(const CallsObject *calls, Values values, const ContextObject *context, Key *key)
 {
     key->words = key->few;
     key->length = count_words(calls, values);
@@ -122,7 +135,7 @@ static int make_key(const CallsObject *calls, PyObject *values, const ContextObj
     }
     if (!key->length) return 0;
     uint64_t *end = key->words;
-    *end++ = (uint64_t)PyTuple_GET_SIZE(values);
+    *end++ = (uint64_t)values.count;
     *end++ = (uint64_t)(uintptr_t)context;
     for (Py_ssize_t i = 0; i < calls->count; i++)
         end = describe(end, array_at(calls, values, calls->positions[i]), calls->aligned);
@@ -130,7 +143,7 @@ static int make_key(const CallsObject *calls, PyObject *values, const ContextObj
 }
 
 /* The entry for these arguments, to be dropped; NULL when there is none, or with an exception. */
-static Entry *find_entry(CallsObject *calls, PyObject *values)
+static Entry *find_entry(CallsObject *calls, Values values)
 {
     Key key;
     if (!calls->entries.count) return NULL;
@@ -149,24 +162,24 @@ static Entry *find_entry(CallsObject *calls, PyObject *values)
 /* ---- Launches ---- */
 
 /* The result of a call; allocator NULL or None: that of the first array. */
-static PyObject *new_result(CallsObject *calls, const Entry *entry, PyObject *values, PyObject *allocator)
+static PyObject *new_result(CallsObject *calls, const Entry *entry, Values values, PyObject *allocator)
 {
     if (!allocator || allocator == Py_None)
-        allocator = gpuarray_cast(PyTuple_GET_ITEM(values, calls->positions[0]))->allocator;
+        allocator = gpuarray_cast(values.items[calls->positions[0]])->allocator;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)entry->dtype);
     return gpuarray_new(calls->state, dtype, entry->ndim, entry->lengths, NULL, allocator, NULL);
 }
 
 /* The arguments of the call, then those of the entry, of which an Ellipsis stands for the result. */
-static int launch_entry(const Entry *entry, PyObject *values, PyObject *stream, PyObject *result)
+static int launch_entry(const Entry *entry, Values values, PyObject *stream, PyObject *result)
 {
     PyObject *few[VALUES], **all = few;
-    Py_ssize_t count = PyTuple_GET_SIZE(values), more = PyTuple_GET_SIZE(entry->after);
+    Py_ssize_t count = values.count, more = PyTuple_GET_SIZE(entry->after);
     if (count + more > VALUES && !(all = PyMem_New(PyObject *, (size_t)(count + more)))) {
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t i = 0; i < count; i++) all[i] = PyTuple_GET_ITEM(values, i);
+    for (Py_ssize_t i = 0; i < count; i++) all[i] = values.items[i];
     for (Py_ssize_t i = 0; i < more; i++) {
         PyObject *value = PyTuple_GET_ITEM(entry->after, i);
         all[count + i] = value == Py_Ellipsis && result ? result : value;
@@ -174,6 +187,36 @@ static int launch_entry(const Entry *entry, PyObject *values, PyObject *stream, 
     int failed = prepared_launch(function_cast(entry->function), &entry->shape, stream, all, count + more);
     if (all != few) PyMem_Free(all);
     return failed;
+}
+
+/* The result, None where there is none; NULL without an exception when no launch is remembered. */
+static PyObject *make_call(CallsObject *calls, Values values, PyObject *stream, PyObject *allocator)
+{
+    PyObject *result = NULL;
+    Entry *entry = find_entry(calls, values);
+    if (!entry || !entry->function) {
+        drop_entry(entry);
+        return NULL;
+    }
+    int failed = entry->dtype && !(result = new_result(calls, entry, values, allocator));
+    if (!failed) failed = launch_entry(entry, values, stream, result);
+    drop_entry(entry);
+    if (failed) Py_CLEAR(result);
+    return failed || result ? result : Py_NewRef(Py_None);
+}
+
+PyObject *calls_make(PyObject *calls, PyObject *const *values, Py_ssize_t count)
+{
+    return make_call(calls_cast(calls), (Values){values, count}, NULL, NULL);
+}
+
+PyObject *calls_make_of(ModuleState *state, PyObject *kernel, PyObject *const *values, Py_ssize_t count)
+{
+    PyObject *calls = PyObject_GetAttr(kernel, state->str__calls), *result = NULL;
+    if (calls && Py_TYPE(calls) == state->_Calls_type) result = calls_make(calls, values, count);
+    Py_XDECREF(calls);
+    if (PyErr_Occurred() && (PyErr_ExceptionMatches(PyExc_TypeError) || !calls)) PyErr_Clear();
+    return result;
 }
 
 PyDoc_STRVAR(launch_doc,
@@ -185,19 +228,13 @@ PyDoc_STRVAR(launch_doc,
 static PyObject *calls_launch(PyObject *self, FAST_PARAMETERS)
 {
     CallsObject *calls = calls_cast(self);
-    PyObject *given[3], *result = NULL;
+    PyObject *given[3];
     if (convert_arguments(launch_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!PyTuple_CheckExact(given[0])) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
-    Entry *entry = find_entry(calls, given[0]);
-    if (!entry || !entry->function) {
-        drop_entry(entry);
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    }
-    int failed = entry->dtype && !(result = new_result(calls, entry, given[0], given[2]));
-    if (!failed) failed = launch_entry(entry, given[0], given[1], result);
-    drop_entry(entry);
-    if (failed) Py_CLEAR(result);
-    return failed || result ? result : Py_NewRef(Py_True);
+    PyObject *result = make_call(calls, values_of(given[0]), given[1], given[2]);
+    if (!result) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    if (result == Py_None) Py_SETREF(result, Py_NewRef(Py_True));
+    return result;
 }
 
 PyDoc_STRVAR(find_doc, "find($self, values)\n--\n\n"
@@ -206,7 +243,7 @@ PyDoc_STRVAR(find_doc, "find($self, values)\n--\n\n"
 static PyObject *calls_find(PyObject *self, PyObject *values)
 {
     if (!PyTuple_CheckExact(values)) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
-    Entry *entry = find_entry(calls_cast(self), values);
+    Entry *entry = find_entry(calls_cast(self), values_of(values));
     if (!entry) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     PyObject *plan = Py_NewRef(entry->plan);
     drop_entry(entry);
@@ -256,7 +293,7 @@ static int read_launch(ModuleState *state, Entry *entry, PyObject *launch)
 }
 
 /* The context and the dtypes of the arrays. */
-static PyObject *what_key_names(const CallsObject *calls, PyObject *values, ContextObject *context)
+static PyObject *what_key_names(const CallsObject *calls, Values values, ContextObject *context)
 {
     PyObject *kept = PyTuple_New(calls->count + 1);
     if (!kept) return NULL;
@@ -267,7 +304,7 @@ static PyObject *what_key_names(const CallsObject *calls, PyObject *values, Cont
     return kept;
 }
 
-static Entry *new_entry(CallsObject *calls, PyObject *values, ContextObject *context, PyObject *plan,
+static Entry *new_entry(CallsObject *calls, Values values, ContextObject *context, PyObject *plan,
                         PyObject *launch)
 {
     Entry *entry = PyMem_Calloc(1, sizeof *entry);
@@ -309,9 +346,9 @@ static PyObject *calls_remember(PyObject *self, FAST_PARAMETERS)
     if (!PyTuple_CheckExact(given[0])) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
     ContextObject *context = context_current(calls->state);
     if (!context) return NULL;
-    int failed = make_key(calls, given[0], context, &key);
+    int failed = make_key(calls, values_of(given[0]), context, &key);
     if (!failed && key.length) {
-        Entry *entry = new_entry(calls, given[0], context, given[1], given[2]);
+        Entry *entry = new_entry(calls, values_of(given[0]), context, given[1], given[2]);
         failed = entry ? put_entry(calls, &key, entry) : -1;
     }
     if (key.words) free_key(&key);

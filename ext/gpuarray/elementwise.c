@@ -31,7 +31,6 @@ typedef struct Work {
     ModuleState *state;
     const ElementwiseCall *call;
     ContextObject *context; /* owned: the current one */
-    ElementwiseKey key;
     ElementwiseLoop *loop; /* to be dropped */
     const GPUArrayObject *alike; /* borrowed; NULL: see find_alike */
     PyObject *dtypes[ELEMENTWISE_MAX_INPUTS]; /* owned: of NumPy's scalars */
@@ -40,8 +39,10 @@ typedef struct Work {
     PyObject *later[ELEMENTWISE_MAX_OUTPUTS]; /* owned: the `out` that a temporary stands for */
     int inputs, outputs, ndim;
     TransferMode mode;
+    /* From here on nothing is set before it is known. */
+    ElementwiseKey key;
     unsigned char scalars[MAX_OPERANDS][SLOT];
-    Py_ssize_t shape[STRIDES_MAX_DIMS]; /* not set before it is known */
+    Py_ssize_t shape[STRIDES_MAX_DIMS];
 } Work;
 
 /* ---- Operands ---- */
@@ -116,6 +117,7 @@ static int read_out(Work *work)
     }
     for (int k = 0; k < work->outputs; k++) {
         PyObject *one = many ? PyTuple_GET_ITEM(out, k) : out;
+        work->key.outs[k] = NULL;
         if (!one || one == Py_None) continue;
         PyObject *array = foreign_out(work->state, one, work->mode);
         if (!array) return -1;
@@ -130,7 +132,7 @@ static int read_out(Work *work)
 static int pack_scalar(Work *work, int i)
 {
     PyArray_Descr *dtype = work->loop->inputs[i];
-    unsigned char *bytes = work->scalars[work->outputs + i];
+    unsigned char *bytes = memset(work->scalars[work->outputs + i], 0, SLOT);
     PyObject *value = work->call->operands[i];
     if (PyFloat_CheckExact(value) && dtype->type_num == NPY_FLOAT) {
         float number = (float)PyFloat_AS_DOUBLE(value);
@@ -398,15 +400,19 @@ static void put(unsigned char *block, size_t *at, const void *value, size_t size
     *at += size;
 }
 
-/* The number of elements and the operands, but for the addresses of arrays. */
+/* The number of elements, then a slot for each operand: a scalar's value, or what put_address puts. */
 static size_t put_head(const Work *work, uint64_t n, uint64_t uniform, unsigned char *block)
 {
     size_t at = 0;
     put(block, &at, &n, sizeof n);
     put(block, &at, &uniform, sizeof uniform);
-    size_t bytes = (size_t)(work->outputs + work->inputs) * SLOT;
-    memcpy(block + at, work->scalars, bytes);
-    return at + bytes;
+    for (int k = 0; k < work->outputs + work->inputs; k++, at += SLOT) {
+        if (work->arrays[k])
+            memset(block + at, 0, SLOT);
+        else
+            memcpy(block + at, work->scalars[k], SLOT);
+    }
+    return at;
 }
 
 static void put_address(unsigned char *block, int operand, uint64_t address)
@@ -556,6 +562,7 @@ static PyObject *run(Work *work)
     work->key.name = work->call->name;
     work->key.dtype = work->call->dtype == Py_None ? NULL : work->call->dtype;
     work->key.unsafe = work->call->unsafe;
+    work->key.scalars = 0;
     if (work->call->count > ELEMENTWISE_MAX_INPUTS)
         return PyErr_Format(PyExc_TypeError, "at most %d operands", ELEMENTWISE_MAX_INPUTS);
     if (transfer_stream(work->state, work->call->stream, &work->mode) < 0 || read_out(work) < 0) return NULL;
@@ -570,7 +577,7 @@ static PyObject *run(Work *work)
 PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
 {
     Work work;
-    memset(&work, 0, offsetof(Work, shape));
+    memset(&work, 0, offsetof(Work, key));
     work.state = state;
     work.call = call;
     work.mode.async = true;

@@ -18,8 +18,8 @@ _LEGACY = 1
 
 def taking_arrays(namespace: dict[str, Any]) -> None:
     """Every public function of a module takes other libraries' arrays wherever it takes GPUArrays; those of
-    this module are about them. One with an attribute _operation is that elementwise operation for an array
-    of inexact numbers alone.
+    this module are about them. An attribute _quick names the elementwise operation that the function is for
+    an array of inexact numbers alone, or is the _Calls that remembers launches for one array alone.
     """
     for name, value in list(namespace.items()):
         ours = (
@@ -28,8 +28,8 @@ def taking_arrays(namespace: dict[str, Any]) -> None:
             and value.__module__ != __name__
         )
         if ours and not name.startswith("_"):
-            operation = getattr(value, "_operation", None)
-            outer = _ArrayFunction(value, operation) if operation else _ArrayFunction(value)
+            quick = getattr(value, "_quick", None)
+            outer = _ArrayFunction(value) if quick is None else _ArrayFunction(value, quick)
             function = functools.update_wrapper(outer, value)
             function.__module__ = namespace["__name__"]
             namespace[name] = function

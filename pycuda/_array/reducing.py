@@ -202,7 +202,7 @@ def _finish(name, types, plan, shape, dtype) -> _Recipe:
 
 _recipes = context_memory(_recipe, 4096)
 # The same for results made new: of all elements, by name, and by all that a call says.
-_whole = {name: calls((0,), aligned=True) for name in _RULES if name not in _ABOUT_THE_MEAN}
+whole = {name: calls((0,), aligned=True) for name in _RULES if name not in _ABOUT_THE_MEAN}
 _known: dict = {}
 
 
@@ -239,7 +239,7 @@ def reduce(
     known: where calls that say the same but for `a`, `stream` and `allocator` are remembered, if not here.
     """
     if known is None and axis is None and dtype is None and out is None and not keepdims:
-        known = _whole.get(name)
+        known = whole.get(name)
     if dtype is not None:
         dtype = np.dtype(dtype)
     if type(axis) is list:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 
 import pycuda.driver as drv
-from pycuda._driver import _Calls
+from pycuda._driver import _Calls, _KernelCall
 from pycuda.tools import context_dependent_memoized_functions
 
 
@@ -30,6 +31,11 @@ def calls(positions: tuple[int, ...], aligned: bool = False) -> _Calls:
     made = _Calls(positions, aligned)
     _caches.add(made)
     return made
+
+
+def remembering(method):
+    """A method __call__ that need not be entered for what the attribute _calls remembers a launch of."""
+    return functools.update_wrapper(_KernelCall(method), method)
 
 
 class _All:
