@@ -106,6 +106,21 @@ def test_functions_that_users_put_into_the_type_are_called():
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
 
 
+def test_the_end_of_a_program_gives_their_memory_back():
+    """Python's own checks of its memory find nothing wrong, at the end neither."""
+    code = (
+        "import numpy as np\n"
+        "import pycuda.autoinit\n"
+        "from pycuda import gpuarray\n"
+        "arrays = [gpuarray.empty(n, np.float32) for n in range(100)]\n"
+        "sums = [array + array for array in arrays]\n"
+        "views = [array[1:3] for array in arrays]\n"
+        "del arrays, views\n"
+    )
+    environment = {**os.environ, "PYTHONMALLOC": "debug"}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, env=environment)
+
+
 # ---- what a call asks the driver
 
 
@@ -275,3 +290,21 @@ def test_threads_make_and_drop_arrays_at_once():
     for thread in threads:
         thread.join()
     assert problems == []
+
+
+def test_empty_like_keeps_the_order_of_axes_or_takes_another():
+    pool = drv.DeviceMemoryPool()
+    a = gpuarray.GPUArray((2, 3, 4), F32, allocator=pool.allocate)
+    for like in (a, a.T, a.transpose(1, 0, 2), a[::2], a[:, ::-1]):
+        strided = np.lib.stride_tricks.as_strided(np.empty(24, F32), like.shape, np.abs(like.strides))
+        for order in "KCF":
+            for dtype in (None, np.float64, "u1"):
+                ours = gpuarray.empty_like(like, dtype, order)
+                numpys = np.empty_like(strided, dtype, order)
+                long = [axis for axis, length in enumerate(like.shape) if length > 1]
+                assert [ours.strides[axis] for axis in long] == [numpys.strides[axis] for axis in long]
+                assert (ours.shape, ours.dtype) == (numpys.shape, numpys.dtype)
+                assert ours.allocator == pool.allocate
+    for wrong in ("X", "CF", "", 3):
+        with pytest.raises(ValueError, match="order"):
+            gpuarray.empty_like(a, order=wrong)
