@@ -14,8 +14,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # meson-python looks for meson and ninja there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench coverage acceptance docs \
-  format lint clean
+.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench plots coverage \
+  acceptance docs format lint clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -107,6 +107,10 @@ older: setup ## the driver tests while the CPU device poses as drivers of CUDA 1
 
 bench: setup ## measure against raw C and the peers that are installed; prints tables
 	$(BIN)/python benchmarks/run.py
+
+plots: setup ## measure GB/s of array operations against the size, within a minute, and draw it
+	$(BIN)/python -W ignore benchmarks/bandwidth.py
+	$(BIN)/python benchmarks/plots.py
 
 coverage: setup ## print which PTX instructions the CPU device executes, and what the others answer
 	$(BIN)/python -W ignore tools/ptx_coverage.py

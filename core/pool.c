@@ -8,9 +8,9 @@ enum { LOOK_AT = 32 };
 
 /* ---- Events ---- */
 
-static void lock_pool(Pool *pool) { pthread_mutex_lock(&pool->lock); }
+static void lock_pool(Pool *pool) { short_lock(&pool->lock); }
 
-static void unlock_pool(Pool *pool) { pthread_mutex_unlock(&pool->lock); }
+static void unlock_pool(Pool *pool) { short_unlock(&pool->lock); }
 
 static const PoolOrder in_order = {CUDA_SUCCESS, NULL};
 
@@ -82,10 +82,7 @@ bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bi
     if (source->ordered) pool_pass_through(pool);
     pool->bins = calloc(pool_bin_count(bits), sizeof(PoolBlock *));
     if (!pool->bins) return false;
-    if (pthread_mutex_init(&pool->lock, NULL) == 0) {
-        if (pthread_mutex_init(&pool->streams, NULL) == 0) return true;
-        pthread_mutex_destroy(&pool->lock);
-    }
+    if (pthread_mutex_init(&pool->streams, NULL) == 0) return true;
     free(pool->bins);
     return false;
 }
@@ -537,7 +534,6 @@ IN_CALL CUresult pool_clear(Pool *pool, bool with_driver)
     CUresult result = release_blocks(pool, with_driver);
     free_events(pool, with_driver);
     free(pool->bins);
-    pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->streams);
     return result;
 }

@@ -20,6 +20,7 @@
 
 #include "core/driver_table.h"
 #include "core/pool_bins.h"
+#include "core/short_lock.h"
 
 /* Where a block is when there is no work before it, or when all of that comes before its event. */
 #define POOL_NO_STREAM ((CUstream)(intptr_t)-1)
@@ -70,7 +71,8 @@ typedef struct PoolStatistics {
 } PoolStatistics;
 
 struct Pool {
-    pthread_mutex_t lock, streams;
+    ShortLock lock;
+    pthread_mutex_t streams;
     const PoolSource *source;
     CUmemoryPool driver_pool; /* owned; of ordered memory, until pool_end_source */
     unsigned flags, bits; /* flags: the source's */

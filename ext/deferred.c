@@ -33,7 +33,7 @@ static void ask_main_thread(ModuleState *state)
     if (!state->deferred_asked) Py_DECREF(type);
 }
 
-void deferred_release(ModuleState *state)
+void deferred_release_all(ModuleState *state)
 {
     if (host_function_runs()) return;
     while (state->deferred) {
@@ -64,9 +64,8 @@ static void defer(ModuleState *state, destructor function, PyObject *object, boo
     ask_main_thread(state);
 }
 
-bool deferred_dealloc(ModuleState *state, destructor dealloc, PyObject *self)
+bool deferred_dealloc_here(ModuleState *state, destructor dealloc, PyObject *self)
 {
-    if (!host_function_runs()) return false;
     defer(state, dealloc, self, false);
     return true;
 }

@@ -12,17 +12,25 @@
 #ifndef EXT_DEFERRED_H
 #define EXT_DEFERRED_H
 
-#include "ext/ext.h"
+#include "ext/errors.h"
 
 /* In a thread that may call the driver false, and nothing is done. In a host function true: dealloc(self)
  * is called later, the object keeps its memory and what it owns until then. Weak references to it are
  * cleared and the collector does not track it any more before this is called. */
-bool deferred_dealloc(ModuleState *state, destructor dealloc, PyObject *self);
+bool deferred_dealloc_here(ModuleState *state, destructor dealloc, PyObject *self);
+static inline bool deferred_dealloc(ModuleState *state, destructor dealloc, PyObject *self)
+{
+    return host_function_runs() && deferred_dealloc_here(state, dealloc, self);
+}
 
 /* release(self) now or, in a host function, later; the object lives until then. */
 void deferred_free(ModuleState *state, destructor release, PyObject *self);
 
 /* Releases what was put off. Python code may run. Nothing happens in a host function. */
-void deferred_release(ModuleState *state);
+void deferred_release_all(ModuleState *state);
+static inline void deferred_release(ModuleState *state)
+{
+    if (state->deferred) deferred_release_all(state);
+}
 
 #endif

@@ -7,11 +7,13 @@
  * makes driver calls on behalf of one is marked IN_CALL and used nowhere else. tests/layout finds any other.
  *
  *   CALL            what only queues or asks: keeps the GIL, unless streams have Python functions to run
+ *   CALL_ASKING     what surely queues nothing: a wait that follows need not look for it
  *   CALL_BLOCKING   what may wait: always without the GIL
  *   CALL_NEAR, CALL_UNLOCKED   the same two for releases and for calls that need no context: one attempt
  *
- * CALL and CALL_BLOCKING make the default context when the thread has none, and call again. At each of the
- * macros other threads may run: what was read from shared objects before is to be owned or read again.
+ * CALL, CALL_ASKING and CALL_BLOCKING make the default context when the thread has none, and call again. At
+ * each of the macros other threads may run: what was read from shared objects before is to be owned or read
+ * again.
  *
  * Why: a driver may hold a lock of its own while it waits for a stream. A Python function in that stream
  * needs the GIL, so a thread that holds the GIL and waits for that lock is a deadlock.
@@ -56,11 +58,21 @@ int errors_give_notice(void);
 /* Brings *position to the end of the driver's log: what follows belongs to later calls. */
 void errors_skip_log(ModuleState *state);
 
-/* context.c. True in a child forked after CUDA was initialised: there no driver call is made. */
-bool context_forked(void);
+/* default.c. True in a child forked after CUDA was initialised: there no driver call is made. */
+extern atomic_bool context_in_fork;
+static inline bool context_forked(void)
+{
+    return atomic_load_explicit(&context_in_fork, memory_order_relaxed);
+}
 
-/* host_function.c. Whether this thread runs a Python function for the driver, which takes no calls there. */
-bool host_function_runs(void);
+/* host_function.c. Whether this thread runs a Python function for the driver, which takes no calls there.
+ * Mostly no thread does, which is seen without a look at what belongs to this one. */
+extern atomic_int host_function_threads;
+bool host_function_is_here(void);
+static inline bool host_function_runs(void)
+{
+    return atomic_load_explicit(&host_function_threads, memory_order_relaxed) > 0 && host_function_is_here();
+}
 
 /* Raises CUDA_ERROR_NOT_PERMITTED, with the reason, if so: before anything is done that only a driver call
  * completes. */
@@ -101,12 +113,17 @@ int context_make_default(ModuleState *state, CUresult result);
                           atomic_load_explicit(&(state)->queued, memory_order_relaxed) + 1, \
                           memory_order_relaxed)
 
-#define CALL(state, result, expression) \
+#define CALL_ASKING(state, result, expression) \
     do { \
-        CALL_COUNTED(state); \
         CALL_NEAR(state, result, expression); \
         if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
             CALL_NEAR(state, result, expression); \
+    } while (0)
+
+#define CALL(state, result, expression) \
+    do { \
+        CALL_COUNTED(state); \
+        CALL_ASKING(state, result, expression); \
     } while (0)
 
 #define CALL_BLOCKING(state, result, expression) \

@@ -248,6 +248,10 @@ static void module_free(void *module)
 {
     ModuleState *state = module_state((PyObject *)module);
     module_clear((PyObject *)module);
+    for (int i = 0; i < STATE_DTYPES; i++) Py_CLEAR(state->dtypes[i].dtype);
+    word_map_clear(&state->bodies);
+    free_list_clear(&state->free_arrays);
+    free_list_clear(&state->free_pooled);
     if (state->has_lock) pthread_mutex_destroy(&state->lock);
 }
 

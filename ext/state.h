@@ -1,12 +1,16 @@
 /* The module's state, made of the field list in state_fields.def.
  *
  * There is no mutable state outside of it but the driver table, and what a process has only once: whether it
- * was forked (context.h), and who is inside the driver at its end (gate.h).
+ * was forked (errors.h), who is inside the driver at its end (gate.h), and which threads run Python functions
+ * for the driver (errors.h).
  */
 #ifndef EXT_STATE_H
 #define EXT_STATE_H
 
 #include <pthread.h>
+
+#include "core/word_map.h"
+#include "ext/free_list.h"
 
 struct Compilation;
 struct ContextObject;
@@ -28,6 +32,8 @@ enum { STATE_CONTEXT_LAST_MAX = 1 };
 typedef void (*GiveBackFn)(ModuleState *state);
 enum { STATE_GIVE_BACK_MAX = 8 };
 
+enum { STATE_DTYPES = 16 };
+
 struct ModuleState {
 #define STATE_TYPE(name) PyTypeObject *name##_type;
 #define STATE_OBJECT(name) PyObject *name;
@@ -42,8 +48,16 @@ struct ModuleState {
     pthread_mutex_t lock;               /* guards the three lists below; no Python call is made under it */
     bool has_lock;
     struct ContextObject *contexts;     /* every living Context, borrowed, linked by `next` */
+    struct ContextObject *recent_context; /* borrowed: the one found last among them; with the GIL */
     struct KeepBatch *kept;             /* objects that work in flight needs (keep_alive.h) */
     struct MemoryPool *pools;           /* every living pool (pool.h) */
+
+    /* What types of numbers mean (host_array_form.c), by their addresses: static types of NumPy. */
+    struct {
+        PyObject *type, *dtype; /* borrowed, owned */
+    } dtypes[STATE_DTYPES];
+    WordMap bodies; /* of array_bodies, borrowed (methods.c) */
+    FreeList free_arrays, free_pooled; /* of GPUArray and PooledDeviceAllocation */
 
     GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */
     int give_back_count;
@@ -80,8 +94,16 @@ static inline void state_unlock(ModuleState *state) { pthread_mutex_unlock(&stat
 #include "ext/module_setups.def"
 #undef SETUP
 
-#define LIVE_MORE(state, name) atomic_fetch_add(&(state)->live_##name, 1)
-#define LIVE_LESS(state, name) atomic_fetch_sub(&(state)->live_##name, 1)
+/* The new value of a count that is changed with the GIL only, and read without it: no locked instruction. */
+static inline long gil_count(atomic_long *count, long more)
+{
+    long value = atomic_load_explicit(count, memory_order_relaxed) + more;
+    atomic_store_explicit(count, value, memory_order_release);
+    return value;
+}
+
+#define LIVE_MORE(state, name) gil_count(&(state)->live_##name, 1)
+#define LIVE_LESS(state, name) gil_count(&(state)->live_##name, -1)
 
 extern struct PyModuleDef driver_module;
 

@@ -132,6 +132,7 @@ static bool is_known_idle(ModuleState *state)
 /* What asking says of the work is what the call would say of it, but the call can make a context. */
 bool wait_begin(ModuleState *state, WaitPlace place, CUresult *result)
 {
+    if (place.kind == WAIT_NOTHING) CALL_COUNTED(state); /* it queues: later waits are to see that */
     if (!wait_is_interruptible(state)) return true;
     if (has_patience(state)) {
         set_patience(state, SLICE_MICROSECONDS);

@@ -48,6 +48,7 @@ def _unary(name):
             casting="unsafe" if exact else "same_kind",
         )
 
+    function._quick = numpy_name
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{name} of each element.
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import pycuda.driver as drv
 from pycuda import gpuarray
-from pycuda._driver import _call_key, _views
+from pycuda._driver import _views
 from pycuda._kernels import elementwise_ready as _ready
 from pycuda._kernels import layout, operands, user
 from pycuda._kernels import user_elementwise as source
-from pycuda._kernels.caches import ContextCache
+from pycuda._kernels.caches import ContextCache, calls, remembering
 from pycuda._kernels.elementwise_ready import *  # noqa: F403
 from pycuda._kernels.user_elementwise import (
     get_elwise_kernel,
@@ -34,7 +34,6 @@ __all__ = [
     *_ready.__all__,
 ]
 
-_PLANS = 2048  # forms of arguments that a kernel remembers
 _LARGEST_GRID = 2**31 - 1
 _current = drv.Context.get_current
 
@@ -57,7 +56,6 @@ class _Plan(NamedTuple):
     block: tuple
     tail: tuple
     stream_from: object  # a function of the arguments that may know a faster launch, or None
-    kept: tuple  # context and forms, which its key is made of
 
 
 def _read(arguments, text: source.Text) -> _Reading:
@@ -126,12 +124,12 @@ class ElementwiseKernel:
         self._text = source.Text(operation, name, preamble, loop_prep, after_loop)
         self._keep, self._options = keep, options
         self._reading: _Reading | None = None
-        self._positions: tuple = (-1,)  # nowhere
         self._functions = ContextCache()
-        self._plans = ContextCache()
+        self._calls = calls((-1,))  # none, until the arguments are read
 
     # ---- calls
 
+    @remembering
     def __call__(self, *args, range=None, slice=None, stream=None) -> None:
         """Run the operation for every index.
 
@@ -159,16 +157,17 @@ class ElementwiseKernel:
             The text does not compile.
         """
         if range is None and slice is None:
-            plan = self._plans.get(_call_key(args, self._positions))
-            if plan is not None:
-                if plan.stream_from is not None:
+            try:
+                if self._calls.launch(args, stream, None):
+                    return
+                plan = self._calls.find(args)
+                if plan is not None:
                     plan = plan.stream_from(plan, args)
-                try:
                     plan.launch(plan.grid, plan.block, stream, *args, *plan.tail)
-                except TypeError:
-                    self._describe(args)  # says it better
-                    raise
-                return
+                    return
+            except TypeError:
+                self._describe(args)  # says it better
+                raise
         views = _views(args, stream)
         if views is not args:
             self(*views, range=range, slice=slice, stream=stream)
@@ -196,7 +195,7 @@ class ElementwiseKernel:
         """The arguments, which are parsed at the first use: their types may be registered until then."""
         if self._reading is None:
             self._reading = _read(self._given, self._text)
-            self._positions = self._reading.positions
+            self._calls = calls(self._reading.positions)
         return self._reading
 
     def _describe(self, args) -> list:
@@ -224,21 +223,23 @@ class ElementwiseKernel:
     def _plan(self, args, forms) -> _Plan:
         """The plan for arrays of these forms, remembered."""
         walk = self._walk(forms, self._reading.analysis.guarded)
-        kept = _current(), forms
         if walk.size == 0:
-            plan = _Plan(_nothing, (1, 1), (1, 1, 1), (), None, kept)
-        else:
-            analysis = self._reading.analysis
-            streams = walk.size >= source.STREAMING_FROM and not (analysis.own_loop or analysis.stateful)
-            launch = None if streams else self._function(_variant(walk))
-            grid, block = gpuarray.splay(walk.size)
-            tail = (walk.size, walk.geometry) if walk.geometry else (walk.size,)
-            plan = _Plan(launch, grid, block, tail, _Streams(self, forms, walk) if streams else None, kept)
+            return _Plan(_nothing, (1, 1), (1, 1, 1), (), None)
+        analysis = self._reading.analysis
+        streams = walk.size >= source.STREAMING_FROM and not (analysis.own_loop or analysis.stateful)
+        launch = None if streams else self._function(_variant(walk))
+        grid, block = gpuarray.splay(walk.size)
+        tail = (walk.size, walk.geometry) if walk.geometry else (walk.size,)
+        plan = _Plan(launch, grid, block, tail, _Streams(self, forms, walk) if streams else None)
         self._remember(args, plan)
         return plan
 
     def _remember(self, args, plan: _Plan) -> None:
-        self._plans.remember(_call_key(args, self._positions), plan, _PLANS)
+        """The launch, or what decides about it."""
+        if plan.stream_from is not None:
+            self._calls.remember(args, plan)
+        else:
+            self._calls.remember(args, None, (plan.launch, plan.grid, plan.block, plan.tail, None))
 
     def _call_range(self, args, forms, indices: builtins.range, stream) -> None:
         analysis = self._reading.analysis

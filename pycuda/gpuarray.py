@@ -8,7 +8,7 @@ import functools
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._driver import GPUArray
+from pycuda._driver import GPUArray, _empty_like
 from pycuda._driver import _to_gpu as to_gpu
 from pycuda._driver import _to_gpu_async as to_gpu_async
 from pycuda.compyte.array import ArrayFlags, get_common_dtype
@@ -126,6 +126,8 @@ def empty_like(other_ary, dtype=None, order="K"):
     """empty_like(other_ary, dtype=None, order="K") -> GPUArray of the same shape, unset. order "K" and "A"
     keep the other's axis order.
     """
+    if isinstance(other_ary, GPUArray):
+        return _empty_like(other_ary, dtype, order)
     dtype = np.dtype(other_ary.dtype if dtype is None else dtype)
     allocator = getattr(other_ary, "allocator", None)
     if order in ("C", "F"):

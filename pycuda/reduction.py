@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._driver import _call_key, _views
+from pycuda._driver import _views
 from pycuda._kernels import layout, operands, scratch, user
 from pycuda._kernels import user_axis as along
 from pycuda._kernels import user_reduction as source
-from pycuda._kernels.caches import ContextCache
+from pycuda._kernels.caches import ContextCache, calls, remembering
 from pycuda._kernels.operands import check_writable
 from pycuda._kernels.user_elementwise import vectors_of
 from pycuda._kernels.user_reduction import get_reduction_kernel_and_types, get_reduction_module
@@ -40,7 +40,6 @@ try:
 except ImportError:  # NumPy 1
     from numpy.core.numeric import normalize_axis_tuple
 
-_PLANS = 2048
 _BLOCK = (source.THREADS, 1, 1)
 _current = drv.Context.get_current
 
@@ -53,7 +52,6 @@ class _Plan(NamedTuple):
     numbers: tuple  # n and the length of a tile
     room: int
     geometry: tuple
-    kept: tuple  # context and forms, which its key is made of
 
 
 class ReductionKernel:
@@ -140,13 +138,14 @@ class ReductionKernel:
         self._analysis = user.analyse([vector.name for vector in self._vectors], texts, preamble)
         self._shape = source.shape(self._vectors, self._analysis.uses)
         self._functions = ContextCache()
-        self._plans = ContextCache()
+        self._calls = calls(self._positions)
         self._stages: dict = {}
         if _current() is not None:
             self._function(None)
 
     # ---- calls
 
+    @remembering
     def __call__(
         self, *args, stream=None, out=None, allocator=None, kernel_wrapper=None, axis=None, keepdims=False
     ):
@@ -185,7 +184,15 @@ class ReductionKernel:
         numpy.exceptions.AxisError
             There is no such axis.
         """
-        plan = self._plans.get(_call_key(args, self._positions)) if axis is None else None
+        if axis is None and out is None and kernel_wrapper is None:
+            try:
+                result = self._calls.launch(args, stream, allocator)
+            except TypeError:
+                self._describe(args)  # says it better
+                raise
+            if result is not None:
+                return result
+        plan = self._calls.find(args) if axis is None else None
         if plan is None or out is not None:
             given = (*args, out)
             views = _views(given, stream)
@@ -316,8 +323,9 @@ class ReductionKernel:
         blocks = max(-(-walk.size // tile), 1)
         room = blocks * self._text.accumulator.itemsize if blocks > 1 else 0
         geometry = (walk.geometry,) if walk.geometry else ()
-        plan = _Plan(launch, (blocks, 1), (walk.size, tile), room, geometry, (_current(), forms))
-        self._plans.remember(_call_key(args, self._positions), plan, _PLANS)
+        plan = _Plan(launch, (blocks, 1), (walk.size, tile), room, geometry)
+        alone = launch, plan.grid, _BLOCK, (walk.size, tile, ..., 0, 0, *geometry), ((), self.dtype_out)
+        self._calls.remember(args, plan, None if room else alone)
         return plan
 
     def _function(self, signature):

@@ -18,16 +18,20 @@ static void unlink_context(ContextObject *context)
     ContextObject **link = &context->state->contexts;
     while (*link && *link != context) link = &(*link)->next;
     if (*link) *link = context->next;
+    if (context->state->recent_context == context) context->state->recent_context = NULL;
     state_unlock(context->state);
 }
 
 /* A new reference or NULL, without an exception. */
 static ContextObject *find_context(ModuleState *state, CUcontext handle)
 {
+    ContextObject *context = state->recent_context;
+    if (context && context->handle == handle) return (ContextObject *)Py_NewRef((PyObject *)context);
     state_lock(state);
-    ContextObject *context = state->contexts;
+    context = state->contexts;
     while (context && context->handle != handle) context = context->next;
     Py_XINCREF((PyObject *)context);
+    state->recent_context = context;
     state_unlock(state);
     return context;
 }
@@ -51,6 +55,7 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     state_lock(state);
     context->next = state->contexts;
     state->contexts = context;
+    state->recent_context = NULL; /* the driver may give a handle again */
     state_unlock(state);
     return context;
 }
@@ -128,7 +133,7 @@ ContextObject *context_current(ModuleState *state)
     CUdevice device = CU_DEVICE_INVALID;
     CUresult result;
     bool was_there;
-    CALL(state, result, current_handle(&handle));
+    CALL_ASKING(state, result, current_handle(&handle));
     if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetCurrent", NULL);
     ContextObject *context = find_context(state, handle);
     if (context) return context;
@@ -242,14 +247,13 @@ int context_detach(ContextObject *context)
 ContextObject *context_hold(ContextObject *context)
 {
     Py_INCREF((PyObject *)context);
-    atomic_fetch_add(&context->resources, 1);
+    gil_count(&context->resources, 1);
     return context;
 }
 
 void context_drop(ContextObject *context)
 {
-    if (atomic_fetch_sub(&context->resources, 1) == 1 && atomic_load(&context->detached))
-        end_context(context);
+    if (gil_count(&context->resources, -1) == 0 && atomic_load(&context->detached)) end_context(context);
     Py_DECREF((PyObject *)context);
 }
 
@@ -257,7 +261,7 @@ ContextObject *context_hold_current(ModuleState *state)
 {
     deferred_release(state);
     ContextObject *context = context_current(state);
-    if (context) atomic_fetch_add(&context->resources, 1);
+    if (context) gil_count(&context->resources, 1);
     return context;
 }
 
@@ -356,9 +360,8 @@ void context_take_back(ContextScope *scope)
     if (scope->pushed) CALL_QUIET(scope->context->state, make_former_current(scope->before));
 }
 
-bool context_check(ContextObject *context, const char *what)
+bool context_raise_dead(ContextObject *context, const char *what)
 {
-    if (!atomic_load(&context->dead)) return true;
     raise_driver(context->state, CUDA_ERROR_CONTEXT_IS_DESTROYED, what,
                  "the context that it belongs to is gone");
     return false;

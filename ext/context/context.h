@@ -24,12 +24,13 @@ typedef struct ContextObject {
     atomic_bool detached;           /* by its user: it may not be pushed any more */
     atomic_bool unreferenced;       /* the last reference went: none may be taken any more */
     atomic_bool dead;               /* destroyed or released: nothing may be called in it */
-    atomic_long resources;          /* objects that own something in it */
+    atomic_long resources;          /* objects that own something in it (gil_count) */
     atomic_long entered;            /* threads between context_enter and context_leave */
     atomic_bool over;               /* dead, and the driver has ended it */
     atomic_ulong ender;             /* the thread that ends it, once it is dead */
     bool fresh;                     /* pushed by make_context, not by its user */
     struct MemoryPool *default_pool;    /* one reference (pool.h); NULL before it is needed */
+    struct ElementwiseTable *elementwise; /* borrowed (elementwise_kernels.c); NULL before it is needed */
     bool counted;                   /* in live_Context: the default context is not */
     PyObject *weak_references;
 } ContextObject;
@@ -66,7 +67,11 @@ bool context_lend(ContextObject *context, ContextScope *scope);
 void context_take_back(ContextScope *scope);
 
 /* False with LogicError when what belongs to this context can no longer be used. */
-bool context_check(ContextObject *context, const char *what);
+bool context_raise_dead(ContextObject *context, const char *what);
+static inline bool context_check(ContextObject *context, const char *what)
+{
+    return !atomic_load(&context->dead) || context_raise_dead(context, what);
+}
 
 /* The object of a handle: the registered one, else a new one of this kind. A FOREIGN one becomes what is
  * asked. *was_there tells which. A new reference, NULL with an exception. */

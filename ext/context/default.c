@@ -12,17 +12,16 @@
 #include "ext/errors.h"
 
 /* Facts of the process, not of a module: no driver works in a child forked after cuInit. */
-static atomic_bool initialised, forked;
+static atomic_bool initialised;
+atomic_bool context_in_fork;
 static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 
 static void in_child(void)
 {
-    if (atomic_load(&initialised)) atomic_store(&forked, true);
+    if (atomic_load(&initialised)) atomic_store(&context_in_fork, true);
 }
 
 static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
-
-bool context_forked(void) { return atomic_load_explicit(&forked, memory_order_relaxed); }
 
 void context_note_initialised(ModuleState *state)
 {

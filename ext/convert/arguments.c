@@ -124,8 +124,21 @@ static int take_keyword(const char *signature, PyObject *keyword, PyObject *valu
     return -1;
 }
 
-static int check_required(const char *signature, PyObject *const *given, int total)
+/* How many parameters come before the first that has a default; marks such as "/" count too. */
+static Py_ssize_t required_at_most(const char *signature)
 {
+    const char *at = first_parameter(signature);
+    Py_ssize_t commas = 0;
+    while (*at == ',' || *at == ' ') at++;
+    if (*at == ')') return 0;
+    for (; *at != '=' && *at != ')'; at++) commas += *at == ',';
+    return *at == '=' ? commas : commas + 1;
+}
+
+/* Most calls give so many by position that their names need not be read. */
+static int check_required(const char *signature, PyObject *const *given, Py_ssize_t arg_count, int total)
+{
+    if (arg_count >= required_at_most(signature)) return 0;
     const char *at = first_parameter(signature);
     char function[NAME_MAX_SIZE], name[NAME_MAX_SIZE];
     Parameter parameter;
@@ -146,7 +159,7 @@ int convert_arguments(const char *signature, FAST_PARAMETERS, PyObject **given, 
     for (Py_ssize_t i = 0; i < keyword_count; i++)
         if (take_keyword(signature, PyTuple_GET_ITEM(keywords, i), args[arg_count + i], given, total) < 0)
             return -1;
-    return arg_count == total ? 0 : check_required(signature, given, total);
+    return arg_count == total ? 0 : check_required(signature, given, arg_count, total);
 }
 
 int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObject **given, int total)
@@ -157,5 +170,5 @@ int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObje
     if (take_positional(signature, items, arg_count, given, total) < 0) return -1;
     while (kwargs && PyDict_Next(kwargs, &position, &keyword, &value))
         if (take_keyword(signature, keyword, value, given, total) < 0) return -1;
-    return arg_count == total ? 0 : check_required(signature, given, total);
+    return arg_count == total ? 0 : check_required(signature, given, arg_count, total);
 }

@@ -5,6 +5,42 @@
 
 enum { RANK_MAX = 64 };    /* of NumPy 2; NumPy 1 refuses more than 32 itself */
 
+/* A form of nothing. The lengths are left as they are: most arrays have few axes. */
+static void start_form(HostArrayForm *form)
+{
+    form->dtype = NULL;
+    form->rank = 0;
+    form->fortran = false;
+    form->bytes = 0;
+}
+
+/* NumPy's own types of numbers, which always mean the same dtype. */
+static bool is_number_type(PyObject *object)
+{
+    return PyType_Check(object) && !PyType_HasFeature((PyTypeObject *)object, Py_TPFLAGS_HEAPTYPE)
+           && (PyType_IsSubtype((PyTypeObject *)object, &PyNumberArrType_Type)
+               || object == (PyObject *)&PyBoolArrType_Type);
+}
+
+/* PyArray_DescrConverter, quick for dtypes and for the types of numbers that were asked for before. */
+static int read_dtype(ModuleState *state, PyObject *object, PyArray_Descr **out)
+{
+    size_t place = ((uintptr_t)object >> 4) % (sizeof state->dtypes / sizeof *state->dtypes);
+    if (state->dtypes[place].type == object) {
+        *out = (PyArray_Descr *)Py_NewRef(state->dtypes[place].dtype);
+        return 0;
+    }
+    if (PyArray_DescrCheck(object)) {
+        *out = (PyArray_Descr *)Py_NewRef(object);
+        return 0;
+    }
+    if (!PyArray_DescrConverter(object, out)) return -1;
+    if (!is_number_type(object)) return 0;
+    state->dtypes[place].type = object;
+    Py_XSETREF(state->dtypes[place].dtype, Py_NewRef((PyObject *)*out));
+    return 0;
+}
+
 static int add_dimension(HostArrayForm *form, PyObject *value)
 {
     size_t length = 0;
@@ -60,8 +96,8 @@ static int fill_bytes(HostArrayForm *form)
 
 int convert_form(ModuleState *state, PyObject *shape, PyObject *dtype, PyObject *order, HostArrayForm *out)
 {
-    *out = (HostArrayForm){.rank = 0};
-    if (!PyArray_DescrConverter(dtype, &out->dtype)) return -1;
+    start_form(out);
+    if (read_dtype(state, dtype, &out->dtype) < 0) return -1;
     if (fill_shape(out, shape) < 0 || fill_order(state, out, order) < 0 || fill_bytes(out) < 0) {
         convert_form_clear(out);
         return -1;
@@ -84,7 +120,7 @@ static int form_of_array(PyArrayObject *array, HostArrayForm *out)
 
 int convert_form_like(PyObject *array, HostArrayForm *out)
 {
-    *out = (HostArrayForm){.rank = 0};
+    start_form(out);
     PyObject *host = PyArray_FROM_O(array);
     int status = host ? form_of_array((PyArrayObject *)host, out) : -1;
     Py_XDECREF(host);

@@ -12,6 +12,7 @@
 #include "ext/gpuarray/foreign_view.h"
 #include "ext/gpuarray/transfer.h"
 #include "ext/launch/function.h"
+#include "ext/memory/pooled_allocation.h"
 #include "ext/numpy_api.h"
 
 enum {
@@ -29,17 +30,19 @@ static const int tiles_axes[TILES_COUNT] = {2, 4};
 typedef struct Work {
     ModuleState *state;
     const ElementwiseCall *call;
-    ElementwiseKey key;
-    ElementwiseLoop *loop;
-    PyObject *loop_owner; /* owned */
+    ContextObject *context; /* owned: the current one */
+    ElementwiseLoop *loop; /* to be dropped */
+    const GPUArrayObject *alike; /* borrowed; NULL: see find_alike */
     PyObject *dtypes[ELEMENTWISE_MAX_INPUTS]; /* owned: of NumPy's scalars */
     PyObject *views[ELEMENTWISE_MAX_INPUTS]; /* owned: of other libraries' arrays */
     GPUArrayObject *arrays[MAX_OPERANDS]; /* outputs owned, inputs borrowed; NULL for scalars */
     PyObject *later[ELEMENTWISE_MAX_OUTPUTS]; /* owned: the `out` that a temporary stands for */
-    unsigned char scalars[MAX_OPERANDS][SLOT];
     int inputs, outputs, ndim;
-    Py_ssize_t shape[STRIDES_MAX_DIMS];
     TransferMode mode;
+    /* From here on nothing is set before it is known. */
+    ElementwiseKey key;
+    unsigned char scalars[MAX_OPERANDS][SLOT];
+    Py_ssize_t shape[STRIDES_MAX_DIMS];
 } Work;
 
 /* ---- Operands ---- */
@@ -114,6 +117,7 @@ static int read_out(Work *work)
     }
     for (int k = 0; k < work->outputs; k++) {
         PyObject *one = many ? PyTuple_GET_ITEM(out, k) : out;
+        work->key.outs[k] = NULL;
         if (!one || one == Py_None) continue;
         PyObject *array = foreign_out(work->state, one, work->mode);
         if (!array) return -1;
@@ -128,7 +132,7 @@ static int read_out(Work *work)
 static int pack_scalar(Work *work, int i)
 {
     PyArray_Descr *dtype = work->loop->inputs[i];
-    unsigned char *bytes = work->scalars[work->outputs + i];
+    unsigned char *bytes = memset(work->scalars[work->outputs + i], 0, SLOT);
     PyObject *value = work->call->operands[i];
     if (PyFloat_CheckExact(value) && dtype->type_num == NPY_FLOAT) {
         float number = (float)PyFloat_AS_DOUBLE(value);
@@ -186,17 +190,38 @@ static int raise_shapes(const Work *work, const GPUArrayObject *array)
     return -1;
 }
 
+/* The first of arrays that all have one shape and whose elements lie without gaps in the same order: the loop
+ * has one axis. NULL when there are others, or no elements. */
+static const GPUArrayObject *find_alike(const Work *work)
+{
+    const GPUArrayObject *first = NULL;
+    int layout = GPUARRAY_C | GPUARRAY_F;
+    for (int k = 0; k < work->outputs + work->inputs; k++) {
+        const GPUArrayObject *array = work->arrays[k];
+        if (!array) continue;
+        layout &= array->layout;
+        if (!layout || (first && !gpuarray_has_shape(array, first->ndim, first->shape))) return NULL;
+        if (!first) first = array;
+    }
+    return first && first->size > 0 ? first : NULL;
+}
+
 /* The shape of the result: what the operands give, which `out` may widen but not be widened to. */
 static int broadcast(Work *work)
 {
+    if ((work->alike = find_alike(work))) {
+        work->ndim = work->alike->ndim;
+        for (int i = 0; i < work->ndim; i++) work->shape[i] = work->alike->shape[i];
+        return 0;
+    }
     for (int k = work->outputs; k < work->outputs + work->inputs; k++) {
         Py_ssize_t shape[STRIDES_MAX_DIMS];
         int ndim = work->ndim;
         const GPUArrayObject *array = work->arrays[k];
         if (!array) continue;
-        memcpy(shape, work->shape, sizeof shape);
+        memcpy(shape, work->shape, (size_t)ndim * sizeof *shape);
         if (!loop_broadcast(&ndim, shape, array->ndim, array->shape)) return raise_shapes(work, array);
-        memcpy(work->shape, shape, sizeof shape);
+        memcpy(work->shape, shape, (size_t)ndim * sizeof *shape);
         work->ndim = ndim;
     }
     for (int k = 0; k < work->outputs; k++) {
@@ -253,15 +278,19 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
     GPUArrayObject *like = model(work);
     PyObject *given = work->call->allocator;
     PyObject *allocator = given && given != Py_None ? given : like ? like->allocator : NULL;
-    if (like && gpuarray_has_shape(like, work->ndim, work->shape))
+    bool plain = !like || Py_TYPE(like) == work->state->GPUArray_type;
+    if (work->alike && plain && like->layout & GPUARRAY_C)
+        return gpuarray_new_like(like, work->context, dtype, allocator, work->mode.stream_object);
+    bool in_order = like && gpuarray_has_shape(like, work->ndim, work->shape) && !(like->layout & GPUARRAY_C);
+    if (in_order)
         strides_pack_like(work->ndim, work->shape, like->strides, itemsize, strides);
-    else
+    else if (!plain)
         strides_fill('C', work->ndim, work->shape, itemsize, strides);
-    if (like && Py_TYPE(like) != work->state->GPUArray_type)
-        return new_of_class(Py_TYPE(like), dtype, work->ndim, work->shape, strides, allocator);
+    if (!plain) work->alike = NULL; /* a class of users' may make something else */
+    if (!plain) return new_of_class(Py_TYPE(like), dtype, work->ndim, work->shape, strides, allocator);
     Py_INCREF(dtype);
-    return gpuarray_new(work->state, dtype, work->ndim, work->shape, strides, allocator,
-                        work->mode.stream_object);
+    return gpuarray_new_in(work->state, work->context, dtype, work->ndim, work->shape,
+                           in_order ? strides : NULL, allocator, work->mode.stream_object);
 }
 
 /* Whether writing one while reading the other can go wrong. The same elements in the same places cannot. */
@@ -277,7 +306,7 @@ static int make_results(Work *work)
 {
     for (int k = 0; k < work->outputs; k++) {
         GPUArrayObject *out = work->arrays[k];
-        if (out && strides_may_overlap(out->ndim, out->shape, out->strides, out->itemsize)) {
+        if (out && !out->layout && strides_may_overlap(out->ndim, out->shape, out->strides, out->itemsize)) {
             PyErr_SetString(PyExc_ValueError,
                             "several elements of out share memory: it cannot be written to");
             return -1;
@@ -371,20 +400,24 @@ static void put(unsigned char *block, size_t *at, const void *value, size_t size
     *at += size;
 }
 
-static size_t put_head(const Work *work, const LoopPlan *plan, const Member *members, uint64_t uniform,
-                       unsigned char *block)
+/* The number of elements, then a slot for each operand: a scalar's value, or what put_address puts. */
+static size_t put_head(const Work *work, uint64_t n, uint64_t uniform, unsigned char *block)
 {
-    uint64_t n = (uint64_t)plan->size;
     size_t at = 0;
     put(block, &at, &n, sizeof n);
     put(block, &at, &uniform, sizeof uniform);
-    int count = work->outputs + work->inputs;
-    memcpy(block + at, work->scalars, (size_t)count * SLOT);
-    for (int j = 0; j < plan->count; j++) {
-        uint64_t address = members[j].pointer + (CUdeviceptr)plan->start[j];
-        memcpy(block + at + SLOT * members[j].operand, &address, sizeof address);
+    for (int k = 0; k < work->outputs + work->inputs; k++, at += SLOT) {
+        if (work->arrays[k])
+            memset(block + at, 0, SLOT);
+        else
+            memcpy(block + at, work->scalars[k], SLOT);
     }
-    return at + SLOT * (size_t)count;
+    return at;
+}
+
+static void put_address(unsigned char *block, int operand, uint64_t address)
+{
+    memcpy(block + 2 * sizeof(uint64_t) + (size_t)SLOT * (size_t)operand, &address, sizeof address);
 }
 
 /* Strides, lengths and dividers of `axes` axes, of which the first may be made up. */
@@ -426,8 +459,13 @@ static int check_block(FunctionObject *function, size_t bytes)
 
 static int use_arrays(Work *work)
 {
-    for (int k = 0; k < work->outputs + work->inputs; k++)
-        if (work->arrays[k] && transfer_use(work->arrays[k], work->mode) < 0) return -1;
+    for (int k = 0; k < work->outputs + work->inputs; k++) {
+        GPUArrayObject *array = work->arrays[k];
+        if (!array || !array->allocation) continue;
+        if (atomic_load(&array->allocation->freed)) return gpuarray_check_memory(array);
+        if (pooled_note_allocation(array->allocation, work->mode.stream_object, work->mode.stream) < 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -440,7 +478,17 @@ static int choose_layout(const Work *work, LoopPlan *plan, const Member *members
     return is_tiled(plan, members, bits) ? tiles_layout(plan, axes) : strided_layout(plan, axes);
 }
 
-static int launch(Work *work)
+/* A kernel's launch with its parameter block. */
+static int launch_kernel(Work *work, const ElementwiseKernel *kernel, Py_ssize_t blocks, unsigned char *block,
+                         size_t bytes)
+{
+    FunctionObject *function = function_cast(kernel->function);
+    LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}};
+    if (check_block(function, bytes) < 0 || use_arrays(work) < 0) return -1;
+    return function_launch_buffer(function, &shape, NULL, work->mode.stream, block, bytes);
+}
+
+static int launch_plan(Work *work)
 {
     LoopPlan plan;
     uint64_t bits; /* of operands: of one element for all, or across the others */
@@ -458,7 +506,9 @@ static int launch(Work *work)
     if (plan.size == 0) return 0;
     loop_collapse(&plan);
     int layout = choose_layout(work, &plan, members, &axes, &bits);
-    size_t bytes = put_head(work, &plan, members, bits, block);
+    size_t bytes = put_head(work, (uint64_t)plan.size, bits, block);
+    for (int j = 0; j < plan.count; j++)
+        put_address(block, members[j].operand, members[j].pointer + (CUdeviceptr)plan.start[j]);
     if (axes) bytes = put_axes(work, &plan, members, axes, bytes, block);
     if (bytes > BLOCK_MOST) {
         PyErr_SetString(PyExc_ValueError,
@@ -466,14 +516,29 @@ static int launch(Work *work)
         return -1;
     }
     if (elementwise_kernel(work->state, work->loop, layout, &kernel) < 0) return -1;
-    FunctionObject *function = function_cast(kernel.function);
-    Py_ssize_t blocks = count_blocks(&plan, layout, kernel.elements);
-    LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}};
-    int failed = check_block(function, bytes) < 0 || use_arrays(work) < 0 ? -1 : 0;
-    if (!failed) failed = function_launch_buffer(function, &shape, NULL, work->mode.stream, block, bytes);
+    int failed = launch_kernel(work, &kernel, count_blocks(&plan, layout, kernel.elements), block, bytes);
     Py_DECREF(kernel.function);
     return failed;
 }
+
+/* The same where all arrays are alike. So are new ones, which take the layout that the others have. */
+static int launch_alike(Work *work)
+{
+    _Alignas(SLOT) unsigned char block[2 * sizeof(uint64_t) + SLOT * MAX_OPERANDS];
+    Py_ssize_t size = work->alike->size;
+    ElementwiseKernel kernel;
+    size_t bytes = put_head(work, (uint64_t)size, 0, block);
+    for (int k = 0; k < work->outputs + work->inputs; k++)
+        if (work->arrays[k]) put_address(block, k, work->arrays[k]->pointer);
+    int layout = is_aligned(work) ? LAYOUT_VECTOR : LAYOUT_FLAT;
+    if (elementwise_kernel(work->state, work->loop, layout, &kernel) < 0) return -1;
+    Py_ssize_t blocks = size / kernel.elements + (size % kernel.elements != 0);
+    int failed = launch_kernel(work, &kernel, blocks, block, bytes);
+    Py_DECREF(kernel.function);
+    return failed;
+}
+
+static int launch(Work *work) { return work->alike ? launch_alike(work) : launch_plan(work); }
 
 /* ---- The whole ---- */
 
@@ -497,20 +562,25 @@ static PyObject *run(Work *work)
     work->key.name = work->call->name;
     work->key.dtype = work->call->dtype == Py_None ? NULL : work->call->dtype;
     work->key.unsafe = work->call->unsafe;
+    work->key.scalars = 0;
     if (work->call->count > ELEMENTWISE_MAX_INPUTS)
         return PyErr_Format(PyExc_TypeError, "at most %d operands", ELEMENTWISE_MAX_INPUTS);
     if (transfer_stream(work->state, work->call->stream, &work->mode) < 0 || read_out(work) < 0) return NULL;
     int known = read_operands(work);
     if (known <= 0) return known < 0 ? NULL : Py_NewRef(Py_NotImplemented);
-    work->loop_owner = elementwise_find(work->state, &work->key, &work->loop);
-    if (!work->loop_owner || broadcast(work) < 0 || pack_scalars(work) < 0) return NULL;
+    if (!(work->context = context_current(work->state))) return NULL;
+    if (!(work->loop = elementwise_find(work->context, &work->key))) return NULL;
+    if (broadcast(work) < 0 || pack_scalars(work) < 0) return NULL;
     return make_results(work) < 0 || launch(work) < 0 ? NULL : take_results(work);
 }
 
 PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
 {
-    Work work = {.state = state, .call = call, .mode = {.async = true}};
-    memset(&work.key, 0, sizeof work.key);
+    Work work;
+    memset(&work, 0, offsetof(Work, key));
+    work.state = state;
+    work.call = call;
+    work.mode.async = true;
     PyObject *result = run(&work);
     for (int k = 0; k < ELEMENTWISE_MAX_OUTPUTS; k++) {
         if (k < work.outputs) Py_XDECREF((PyObject *)work.arrays[k]);
@@ -520,7 +590,8 @@ PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
         Py_XDECREF(work.dtypes[i]);
         Py_XDECREF(work.views[i]);
     }
-    Py_XDECREF(work.loop_owner);
+    elementwise_drop(work.loop);
+    Py_XDECREF((PyObject *)work.context);
     return result;
 }
 

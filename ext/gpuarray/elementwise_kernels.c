@@ -3,13 +3,37 @@
 
 #include <string.h>
 
+#include "core/word_map.h"
 #include "ext/convert/convert.h"
 #include "ext/numpy_api.h"
 
-static const char capsule_name[] = "pycuda._driver.Elementwise";
+/* The loops of a context by their keys, of which nothing is ever taken out. It lies in a capsule, with which
+ * it ends; the module's dict of contexts has that. */
+typedef struct ElementwiseTable {
+    ContextObject *context; /* a reference */
+    WordMap loops;
+} ElementwiseTable;
 
-static void free_loop(ElementwiseLoop *loop)
+enum { KEY_WORDS = 3 + ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
+
+/* A key as words, of which there are as many as it needs. */
+static size_t words_of(const ElementwiseKey *key, uint64_t words[KEY_WORDS])
 {
+    uint64_t *end = words;
+    *end++ = (uint64_t)(uintptr_t)key->name;
+    *end++ = key->scalars | (uint64_t)key->inputs << 32 | (uint64_t)key->outputs << 40
+             | (uint64_t)key->unsafe << 48 | (uint64_t)(key->dtype != NULL) << 49;
+    for (int i = 0; i < key->inputs; i++) *end++ = (uint64_t)(uintptr_t)key->kinds[i];
+    for (int i = 0; i < key->outputs; i++) *end++ = (uint64_t)(uintptr_t)key->outs[i];
+    if (key->dtype) *end++ = (uint64_t)(uintptr_t)key->dtype;
+    return (size_t)(end - words);
+}
+
+static const char capsule_name[] = "pycuda._driver.ElementwiseTable";
+
+void elementwise_drop(ElementwiseLoop *loop)
+{
+    if (!loop || --loop->holders > 0) return;
     Py_XDECREF(loop->loop);
     Py_XDECREF(loop->held);
     for (int i = 0; i < ELEMENTWISE_MAX_OUTPUTS; i++) Py_XDECREF(loop->results[i]);
@@ -18,10 +42,16 @@ static void free_loop(ElementwiseLoop *loop)
     PyMem_Free(loop);
 }
 
-static void free_capsule(PyObject *capsule)
+static void free_table(PyObject *capsule)
 {
-    ElementwiseLoop *loop = PyCapsule_GetPointer(capsule, capsule_name);
-    if (loop) free_loop(loop);
+    ElementwiseTable *table = PyCapsule_GetPointer(capsule, capsule_name);
+    if (!table) return;
+    table->context->elementwise = NULL;
+    size_t position = 0;
+    for (ElementwiseLoop *loop; (loop = word_map_next(&table->loops, &position));) elementwise_drop(loop);
+    word_map_clear(&table->loops);
+    Py_DECREF((PyObject *)table->context);
+    PyMem_Free(table);
 }
 
 /* Something of pycuda._kernels.elementwise, a new reference. */
@@ -58,66 +88,93 @@ static int take_dtypes(PyObject *tuple, PyArray_Descr **out, int most)
     return (int)PyTuple_GET_SIZE(tuple);
 }
 
-/* Asks what the operation gives on these dtypes. A capsule; NULL with an exception. */
-static PyObject *resolve(ModuleState *state, const ElementwiseKey *key)
+/* What resolve() answered. The objects of the key are held with it. */
+static int take_answer(ElementwiseLoop *loop, const ElementwiseKey *key, PyObject *answer, PyObject *pairs,
+                       PyObject *outputs)
+{
+    if (!PyTuple_Check(answer) || PyTuple_GET_SIZE(answer) != 3) return -1;
+    loop->loop = Py_NewRef(PyTuple_GET_ITEM(answer, 0));
+    loop->held = PyTuple_Pack(4, key->name, pairs, outputs, key->dtype ? key->dtype : Py_None);
+    loop->output_count = take_dtypes(PyTuple_GET_ITEM(answer, 1), loop->results, ELEMENTWISE_MAX_OUTPUTS);
+    int inputs = take_dtypes(PyTuple_GET_ITEM(answer, 2), loop->inputs, ELEMENTWISE_MAX_INPUTS);
+    return loop->held && loop->output_count > 0 && inputs == key->inputs ? 0 : -1;
+}
+
+static PyObject *object_or_none(PyObject *object) { return object ? object : Py_None; }
+
+/* Asks what the operation gives on these dtypes. One holder; NULL with an exception. */
+static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
 {
     PyObject *function = maker(state, "resolve"), *pairs = operand_pairs(key), *outputs = NULL,
              *answer = NULL;
-    PyObject *capsule = NULL;
     ElementwiseLoop *loop = PyMem_Calloc(1, sizeof *loop);
     if (!loop) PyErr_NoMemory();
     if (function && pairs && loop)
-        outputs = key->outputs == 2 ? PyTuple_Pack(2, key->outs[0] ? key->outs[0] : Py_None,
-                                                   key->outs[1] ? key->outs[1] : Py_None)
-                                    : PyTuple_Pack(1, key->outs[0] ? key->outs[0] : Py_None);
-    PyObject *dtype = key->dtype ? key->dtype : Py_None;
+        outputs = key->outputs == 2
+                      ? PyTuple_Pack(2, object_or_none(key->outs[0]), object_or_none(key->outs[1]))
+                      : PyTuple_Pack(1, object_or_none(key->outs[0]));
     if (outputs)
-        answer = PyObject_CallFunction(function, "OOOOs", key->name, pairs, outputs, dtype,
-                                       key->unsafe ? "unsafe" : "same_kind");
-    if (answer && PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == 3) {
-        loop->loop = Py_NewRef(PyTuple_GET_ITEM(answer, 0));
-        loop->held = PyTuple_Pack(4, key->name, pairs, outputs, dtype);
-        loop->output_count = take_dtypes(PyTuple_GET_ITEM(answer, 1), loop->results, ELEMENTWISE_MAX_OUTPUTS);
-        int inputs = take_dtypes(PyTuple_GET_ITEM(answer, 2), loop->inputs, ELEMENTWISE_MAX_INPUTS);
-        if (loop->held && loop->output_count > 0 && inputs == key->inputs)
-            capsule = PyCapsule_New(loop, capsule_name, free_capsule);
+        answer = PyObject_CallFunction(function, "OOOOs", key->name, pairs, outputs,
+                                       object_or_none(key->dtype), key->unsafe ? "unsafe" : "same_kind");
+    if (loop) loop->holders = 1;
+    bool good = answer && take_answer(loop, key, answer, pairs, outputs) == 0;
+    if (!good && !PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "resolve() gave something else");
+    if (!good) {
+        elementwise_drop(loop);
+        loop = NULL;
     }
-    if (!capsule && loop) free_loop(loop);
-    if (!capsule && !PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "resolve() gave something else");
     Py_XDECREF(answer);
     Py_XDECREF(outputs);
     Py_XDECREF(pairs);
     Py_XDECREF(function);
-    return capsule;
+    return loop;
 }
 
-/* The dict of the current context, borrowed. */
-static PyObject *kernels_here(ModuleState *state)
+static ElementwiseTable *new_table(ContextObject *context)
 {
-    ContextObject *context = context_current(state);
-    if (!context) return NULL;
-    PyObject *kernels = PyDict_GetItemWithError(state->elementwise, (PyObject *)context);
-    if (!kernels && !PyErr_Occurred() && (kernels = PyDict_New())) {
-        int failed = PyDict_SetItem(state->elementwise, (PyObject *)context, kernels);
-        Py_DECREF(kernels);
-        if (failed) kernels = NULL;
+    ElementwiseTable *table = PyMem_Calloc(1, sizeof *table);
+    PyObject *capsule = table ? PyCapsule_New(table, capsule_name, NULL) : PyErr_NoMemory();
+    if (!capsule) {
+        PyMem_Free(table);
+        return NULL;
     }
-    Py_DECREF((PyObject *)context);
-    return kernels;
+    table->context = (ContextObject *)Py_NewRef((PyObject *)context);
+    context->elementwise = table;
+    PyCapsule_SetDestructor(capsule, free_table);
+    int failed = PyDict_SetItem(context->state->elementwise, (PyObject *)context, capsule);
+    Py_DECREF(capsule);
+    return failed ? NULL : table;
 }
 
-PyObject *elementwise_find(ModuleState *state, const ElementwiseKey *key, ElementwiseLoop **out)
+/* Another thread may have put it there meanwhile, or have let the table go. */
+static int insert(ContextObject *context, const uint64_t *words, size_t length, ElementwiseLoop *loop)
 {
-    PyObject *kernels = Py_XNewRef(kernels_here(state)), *capsule = NULL;
-    PyObject *bytes = kernels ? PyBytes_FromStringAndSize((const char *)key, sizeof *key) : NULL;
-    if (bytes) capsule = Py_XNewRef(PyDict_GetItemWithError(kernels, bytes));
-    if (bytes && !capsule && !PyErr_Occurred() && (capsule = resolve(state, key))
-        && PyDict_SetItem(kernels, bytes, capsule) < 0)
-        Py_CLEAR(capsule);
-    Py_XDECREF(bytes);
-    Py_XDECREF(kernels);
-    *out = capsule ? PyCapsule_GetPointer(capsule, capsule_name) : NULL;
-    return capsule;
+    ElementwiseTable *table = context->elementwise ? context->elementwise : new_table(context);
+    void *before;
+    if (!table) return -1;
+    if (!word_map_put(&table->loops, words, length, loop, &before)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    loop->holders++;
+    elementwise_drop(before);
+    return 0;
+}
+
+ElementwiseLoop *elementwise_find(ContextObject *context, const ElementwiseKey *key)
+{
+    uint64_t words[KEY_WORDS];
+    size_t length = words_of(key, words);
+    const ElementwiseTable *table = context->elementwise;
+    ElementwiseLoop *loop = table ? word_map_find(&table->loops, words, length) : NULL;
+    if (loop) {
+        loop->holders++;
+        return loop;
+    }
+    loop = resolve(context->state, key);
+    if (!loop || insert(context, words, length, loop) == 0) return loop;
+    elementwise_drop(loop);
+    return NULL;
 }
 
 int elementwise_kernel(ModuleState *state, ElementwiseLoop *loop, int layout, ElementwiseKernel *out)
@@ -130,7 +187,7 @@ int elementwise_kernel(ModuleState *state, ElementwiseLoop *loop, int layout, El
         Py_XDECREF(function);
         if (answer && PyArg_ParseTuple(answer, "O!n", state->Function_type, &made.function, &made.elements)) {
             Py_INCREF(made.function);
-            Py_XSETREF(kernel->function, made.function);   /* another thread may have made it meanwhile */
+            Py_XSETREF(kernel->function, made.function); /* another thread may have made it meanwhile */
             kernel->elements = made.elements;
         }
         Py_XDECREF(answer);

@@ -17,7 +17,7 @@ enum {
     ELEMENTWISE_LAYOUTS = LAYOUT_TILES + TILES_COUNT
 };
 
-/* All that decides about a loop; compared as bytes, so to be zeroed first. The objects are borrowed. */
+/* All that decides about a loop. The objects are borrowed. */
 typedef struct ElementwiseKey {
     PyObject *name;
     PyObject *kinds[ELEMENTWISE_MAX_INPUTS]; /* a dtype, or int, float, complex */
@@ -25,7 +25,7 @@ typedef struct ElementwiseKey {
     PyObject *dtype; /* asked for, or NULL */
     uint32_t scalars; /* which operands are, a bit each */
     uint16_t inputs, outputs;
-    uint64_t unsafe;
+    bool unsafe;
 } ElementwiseKey;
 
 typedef struct ElementwiseKernel {
@@ -34,6 +34,7 @@ typedef struct ElementwiseKernel {
 } ElementwiseKernel;
 
 typedef struct ElementwiseLoop {
+    long holders; /* the table, and calls in progress: changed with the GIL */
     PyObject *loop; /* owned: what the kernels are built from */
     PyObject *held; /* owned: the objects of the key */
     int output_count;
@@ -41,8 +42,10 @@ typedef struct ElementwiseLoop {
     ElementwiseKernel kernels[ELEMENTWISE_LAYOUTS];
 } ElementwiseLoop;
 
-/* A new reference to what keeps *out, in the current context. NULL with an exception. */
-PyObject *elementwise_find(ModuleState *state, const ElementwiseKey *key, ElementwiseLoop **out);
+/* The loop in this context, which is the current one; asked for once. To be dropped. NULL with an exception.
+ */
+ElementwiseLoop *elementwise_find(ContextObject *context, const ElementwiseKey *key);
+void elementwise_drop(ElementwiseLoop *loop); /* NULL is nothing */
 
 /* The kernel for a layout; out->function is a new reference. -1 with an exception. */
 int elementwise_kernel(ModuleState *state, ElementwiseLoop *loop, int layout, ElementwiseKernel *out);

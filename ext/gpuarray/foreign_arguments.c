@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "ext/convert/convert.h"
+#include "ext/gpuarray/calls.h"
+#include "ext/gpuarray/elementwise.h"
+#include "ext/numpy_api.h"
 
 enum { DEPTH = 3 }; /* __array_function__ is called with a tuple of arguments, of which one may be a list */
 
@@ -158,43 +161,85 @@ static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
 
 /* ---- Functions that take them ---- */
 
-/* A function of Python, which is called with views of such arrays. */
+/* A function of Python, which is called with views of such arrays. A call with one GPUArray and nothing else
+ * need not go through Python when the quick way is known: the name of an elementwise operation, for inexact
+ * numbers, or a _Calls that remembers the launch. */
 typedef struct ArrayFunctionObject {
     PyObject_HEAD
     vectorcallfunc call;
     ModuleState *state;
     PyObject *function; /* owned */
+    PyObject *quick; /* owned, or NULL: an interned name, or a _Calls */
     PyObject *attributes; /* __dict__ */
     PyObject *weak_references;
 } ArrayFunctionObject;
 
 static ArrayFunctionObject *array_function_cast(PyObject *object) { return (ArrayFunctionObject *)object; }
 
+/* NULL without an exception where that way is none. */
+static PyObject *call_quickly(const ArrayFunctionObject *outer, PyObject *const *value)
+{
+    ModuleState *state = outer->state;
+    if (!gpuarray_check(state, *value)) return NULL;
+    if (!PyUnicode_Check(outer->quick)) return calls_make(outer->quick, value, 1);
+    if (strchr("iub", gpuarray_cast(*value)->dtype->kind)) return NULL;
+    ElementwiseCall call = {.name = outer->quick, .operands = value, .count = 1};
+    return elementwise_call(state, &call);
+}
+
 static PyObject *call_array_function(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
     ArrayFunctionObject *outer = array_function_cast(self);
     Py_ssize_t count = PyVectorcall_NARGS(flags), total = count + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
+    if (outer->quick && total == 1 && count == 1) {
+        PyObject *result = call_quickly(outer, args);
+        if (result || PyErr_Occurred()) return result;
+    }
     if (!foreign_among(outer->state, args, total))
         return PyObject_Vectorcall(outer->function, args, flags, keywords);
     return foreign_call(outer->state, outer->function, args, count, keywords);
 }
 
+/* A method __call__ of kernels: calls that were seen before need not go through Python. */
+static PyObject *call_kernel(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
+{
+    ArrayFunctionObject *outer = array_function_cast(self);
+    Py_ssize_t count = PyVectorcall_NARGS(flags);
+    PyObject *result = NULL;
+    if (count > 1 && !keywords) result = calls_make_of(outer->state, args[0], args + 1, count - 1);
+    if (result || PyErr_Occurred()) return result;
+    return PyObject_Vectorcall(outer->function, args, flags, keywords);
+}
+
 static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *function;
-    if (kwargs || !PyArg_ParseTuple(args, "O:_ArrayFunction", &function)) return NULL;
+    PyObject *function, *quick = NULL;
+    ModuleState *state = state_of_type(type);
+    if (kwargs || !PyArg_ParseTuple(args, "O|O:_ArrayFunction", &function, &quick)) return NULL;
+    if (quick && !PyUnicode_CheckExact(quick) && Py_TYPE(quick) != state->_Calls_type)
+        return PyErr_Format(PyExc_TypeError, "the quick way is a name or a _Calls");
     ArrayFunctionObject *outer = array_function_cast(type->tp_alloc(type, 0));
     if (!outer) return NULL;
     outer->call = call_array_function;
-    outer->state = state_of_type(type);
+    outer->state = state;
     outer->function = Py_NewRef(function);
+    outer->quick = Py_XNewRef(quick);
+    if (quick && PyUnicode_Check(quick)) PyUnicode_InternInPlace(&outer->quick);
     return (PyObject *)outer;
+}
+
+static PyObject *kernel_call_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *outer = array_function_new(type, args, kwargs);
+    if (outer) array_function_cast(outer)->call = call_kernel;
+    return outer;
 }
 
 static int array_function_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(array_function_cast(self)->function);
+    Py_VISIT(array_function_cast(self)->quick);
     Py_VISIT(array_function_cast(self)->attributes);
     return 0;
 }
@@ -202,6 +247,7 @@ static int array_function_traverse(PyObject *self, visitproc visit, void *arg)
 static int array_function_clear(PyObject *self)
 {
     Py_CLEAR(array_function_cast(self)->function);
+    Py_CLEAR(array_function_cast(self)->quick);
     Py_CLEAR(array_function_cast(self)->attributes);
     return 0;
 }
@@ -272,8 +318,26 @@ static PyType_Slot array_function_slots[] = {
 static PyType_Spec array_function_spec = {
     .name = "pycuda._driver._ArrayFunction",
     .basicsize = sizeof(ArrayFunctionObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE,
     .slots = array_function_slots,
+};
+
+static PyType_Slot kernel_call_slots[] = {
+    {Py_tp_new, AS_SLOT(kernel_call_new)},
+    {Py_tp_dealloc, AS_SLOT(array_function_dealloc)},
+    {Py_tp_call, AS_SLOT(PyVectorcall_Call)},
+    {Py_tp_traverse, AS_SLOT(array_function_traverse)},
+    {Py_tp_clear, AS_SLOT(array_function_clear)},
+    {Py_tp_descr_get, AS_SLOT(array_function_get)},
+    {0, NULL},
+};
+
+static PyType_Spec kernel_call_spec = {
+    .name = "pycuda._driver._KernelCall",
+    .basicsize = sizeof(ArrayFunctionObject),
+    .flags =
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .slots = kernel_call_slots,
 };
 
 PyDoc_STRVAR(from_capsule_doc, "_from_capsule(capsule, stream=None)\n--\n\n"
@@ -316,5 +380,6 @@ static PyMethodDef functions[] = {
 int foreign_arguments_setup(PyObject *module, ModuleState *state)
 {
     if (PyModule_AddFunctions(module, functions) < 0) return -1;
-    return state_add_type(module, &state->_ArrayFunction_type, &array_function_spec, NULL);
+    if (state_add_type(module, &state->_ArrayFunction_type, &array_function_spec, NULL) < 0) return -1;
+    return state_add_type(module, &state->_KernelCall_type, &kernel_call_spec, state->_ArrayFunction_type);
 }

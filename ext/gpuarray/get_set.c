@@ -19,8 +19,10 @@ static PyObject *new_host(GPUArrayObject *array, bool locked)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     PyObject *memory = NULL;
-    strides_pack_like(array->ndim, array->shape, array->strides, array->itemsize, strides);
-    if (array->layout & GPUARRAY_C) strides_fill('C', array->ndim, array->shape, array->itemsize, strides);
+    if (array->layout & GPUARRAY_C)
+        strides_fill('C', array->ndim, array->shape, array->itemsize, strides);
+    else
+        strides_pack_like(array->ndim, array->shape, array->strides, array->itemsize, strides);
     if (locked && array->nbytes && !(memory = pagelocked(array->state, array->nbytes))) return NULL;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
     void *data = memory ? PyArray_DATA((PyArrayObject *)memory) : NULL;
@@ -257,6 +259,43 @@ PyObject *gpuarray_copy(PyObject *self, PyObject *Py_UNUSED(none))
     return transfer_copy(array, 'K', array->allocator, transfer_now(array->state));
 }
 
+/* empty_like */
+
+PyDoc_STRVAR(empty_like_doc, "_empty_like(array, dtype=None, order=\"K\")\n--\n\n"
+                             "A new GPUArray of the same shape and allocator, unset.");
+
+/* "C", "F", or "K" for "K" and "A"; 0 with ValueError. */
+static char read_order(PyObject *value)
+{
+    for (const char *order = "CFKA"; *order && value && PyUnicode_Check(value); order++)
+        if (PyUnicode_GET_LENGTH(value) == 1 && PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
+            return *order == 'A' ? 'K' : *order;
+    if (value) PyErr_Format(PyExc_ValueError, "order is %R: it may be C, F, A or K", value);
+    return value ? 0 : 'K';
+}
+
+static PyObject *empty_like_py(PyObject *module, FAST_PARAMETERS)
+{
+    PyObject *given[3];
+    PyArray_Descr *dtype = NULL;
+    Py_ssize_t strides[STRIDES_MAX_DIMS];
+    ModuleState *state = module_state(module);
+    if (convert_arguments(empty_like_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    if (!gpuarray_check(state, given[0])) return PyErr_Format(PyExc_TypeError, "array must be a GPUArray");
+    GPUArrayObject *like = gpuarray_cast(given[0]);
+    char order = read_order(given[2]);
+    if (!order) return NULL;
+    if (!given[1] || given[1] == Py_None)
+        dtype = (PyArray_Descr *)Py_NewRef((PyObject *)like->dtype);
+    else if (!PyArray_DescrConverter(given[1], &dtype))
+        return NULL;
+    if (order == 'K' && !(like->layout & GPUARRAY_C))
+        strides_pack_like(like->ndim, like->shape, like->strides, PyDataType_ELSIZE(dtype), strides);
+    else
+        strides_fill(order == 'F' ? 'F' : 'C', like->ndim, like->shape, PyDataType_ELSIZE(dtype), strides);
+    return gpuarray_new(state, dtype, like->ndim, like->shape, strides, like->allocator, NULL);
+}
+
 /* to_gpu */
 
 static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, TransferMode mode)
@@ -277,10 +316,12 @@ static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, 
     }
     PyArrayObject *host = (PyArrayObject *)ary;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
-    strides_pack_like(PyArray_NDIM(host), PyArray_DIMS(host), PyArray_STRIDES(host), PyArray_ITEMSIZE(host),
-                      strides);
-    PyObject *array = gpuarray_new(state, dtype, PyArray_NDIM(host), PyArray_DIMS(host), strides, allocator,
-                                   mode.stream_object);
+    bool in_order = PyArray_IS_C_CONTIGUOUS(host);
+    if (!in_order)
+        strides_pack_like(PyArray_NDIM(host), PyArray_DIMS(host), PyArray_STRIDES(host),
+                          PyArray_ITEMSIZE(host), strides);
+    PyObject *array = gpuarray_new(state, dtype, PyArray_NDIM(host), PyArray_DIMS(host),
+                                   in_order ? NULL : strides, allocator, mode.stream_object);
     if (array && transfer_to_device(gpuarray_cast(array), ary, mode) < 0) Py_CLEAR(array);
     return array;
 }
@@ -341,8 +382,14 @@ static int add_function(PyObject *module, const char *name, PyMethodDef *row)
     return status;
 }
 
+static PyMethodDef functions[] = {
+    {"_empty_like", AS_METHOD(empty_like_py), FAST_KEYWORDS, empty_like_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 int gpuarray_get_set_setup(PyObject *module, ModuleState *Py_UNUSED(state))
 {
+    if (PyModule_AddFunctions(module, functions) < 0) return -1;
     if (add_function(module, "_to_gpu", &to_gpu_row) < 0) return -1;
     return add_function(module, "_to_gpu_async", &to_gpu_async_row);
 }

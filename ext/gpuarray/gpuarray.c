@@ -12,43 +12,95 @@
 #include "ext/memory/pooled_allocation.h"
 #include "ext/numpy_api.h"
 
+/* A plain GPUArray without a description. */
+static GPUArrayObject *new_plain(ModuleState *state)
+{
+    GPUArrayObject *array = gpuarray_cast(free_list_new(&state->free_arrays, state->GPUArray_type));
+    if (!array) return NULL;
+    array->state = state;
+    array->shape = array->strides = array->dims;
+    return array;
+}
+
+static int layout_of(int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, Py_ssize_t itemsize)
+{
+    if (ndim == 1) return strides[0] == itemsize || shape[0] <= 1 ? GPUARRAY_C | GPUARRAY_F : 0;
+    return (strides_is_c(ndim, shape, strides, itemsize) ? GPUARRAY_C : 0)
+           | (strides_is_f(ndim, shape, strides, itemsize) ? GPUARRAY_F : 0);
+}
+
+/* -1 with an exception when there is no such array. size: the number of elements, negative: too many. */
+static int check_form(PyArray_Descr *dtype, Py_ssize_t size)
+{
+    if (size < 0) {
+        PyErr_SetString(PyExc_ValueError, "the shape has a negative length or too many elements");
+        return -1;
+    }
+    if (PyDataType_REFCHK(dtype)) {
+        PyErr_Format(PyExc_TypeError, "a GPUArray cannot hold Python objects (dtype %S)", (PyObject *)dtype);
+        return -1;
+    }
+    return convert_native(dtype, "GPUArray");
+}
+
+/* Room for so many axes. -1 with MemoryError. */
+static int make_room(GPUArrayObject *array, int ndim)
+{
+    int room = ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS;
+    Py_ssize_t *dims = array->dims;
+    if (room > GPUARRAY_INLINE_DIMS && !(dims = PyMem_Calloc(GPUARRAY_ROOM * (size_t)room, sizeof *dims))) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (array->shape != array->dims) PyMem_Free(array->shape);
+    array->shape = dims;
+    array->strides = dims + room;
+    array->elements = (int64_t *)(dims + 2 * room);
+    return 0;
+}
+
 /* Gives the array room for its axes and describes it. dtype is taken over, also on failure. -1 with an
  * exception. */
 static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                     const Py_ssize_t *strides, char order)
 {
     Py_ssize_t itemsize = PyDataType_ELSIZE(dtype), size = strides_count(ndim, shape, itemsize);
-    Py_ssize_t *dims = array->dims;
-    if (ndim > GPUARRAY_INLINE_DIMS && !(dims = PyMem_Calloc(GPUARRAY_ROOM * (size_t)ndim, sizeof *dims)))
-        PyErr_NoMemory();
-    else if (size < 0)
-        PyErr_SetString(PyExc_ValueError, "the shape has a negative length or too many elements");
-    else if (PyDataType_REFCHK(dtype))
-        PyErr_Format(PyExc_TypeError, "a GPUArray cannot hold Python objects (dtype %S)", (PyObject *)dtype);
-    else
-        convert_native(dtype, "GPUArray");
-    if (!dims || PyErr_Occurred()) {
-        if (dims != array->dims) PyMem_Free(dims);
+    if (check_form(dtype, size) < 0 || make_room(array, ndim) < 0) {
         Py_DECREF(dtype);
         return -1;
     }
-    if (array->shape != array->dims) PyMem_Free(array->shape);
-    array->shape = dims;
-    int room = ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS;
-    array->strides = dims + room;
-    array->elements = (int64_t *)(dims + 2 * room);
-    if (ndim) memcpy(array->shape, shape, (size_t)ndim * sizeof *shape);
-    if (strides && ndim)
-        memcpy(array->strides, strides, (size_t)ndim * sizeof *strides);
-    else
-        strides_fill(order, ndim, shape, itemsize, array->strides);
+    for (int i = 0; i < ndim; i++) array->shape[i] = shape[i];
+    if (!strides) strides_fill(order, ndim, shape, itemsize, array->strides);
+    for (int i = 0; strides && i < ndim; i++) array->strides[i] = strides[i];
     Py_XSETREF(array->dtype, dtype);
     array->ndim = ndim;
     array->itemsize = itemsize;
     array->size = size;
     array->nbytes = size * itemsize;
-    array->layout = (strides_is_c(ndim, array->shape, array->strides, itemsize) ? GPUARRAY_C : 0)
-                    | (strides_is_f(ndim, array->shape, array->strides, itemsize) ? GPUARRAY_F : 0);
+    array->layout = layout_of(ndim, array->shape, array->strides, itemsize);
+    return 0;
+}
+
+/* describe() with the shape of an array in order 'C'. dtype is borrowed. */
+static int describe_like(GPUArrayObject *array, const GPUArrayObject *like, PyArray_Descr *dtype)
+{
+    Py_ssize_t itemsize = PyDataType_ELSIZE(dtype), nbytes;
+    if (__builtin_mul_overflow(like->size, itemsize, &nbytes) || like->ndim > GPUARRAY_INLINE_DIMS
+        || (dtype != like->dtype && check_form(dtype, like->size) < 0)) {
+        if (PyErr_Occurred()) return -1;
+        Py_INCREF(dtype);
+        return describe(array, dtype, like->ndim, like->shape, NULL, 'C');
+    }
+    array->strides = array->dims + GPUARRAY_INLINE_DIMS;
+    array->elements = (int64_t *)(array->dims + 2 * GPUARRAY_INLINE_DIMS);
+    for (int i = 0; i < like->ndim; i++) array->shape[i] = like->shape[i];
+    strides_fill('C', like->ndim, like->shape, itemsize, array->strides);
+    array->dtype = (PyArray_Descr *)Py_NewRef((PyObject *)dtype);
+    array->ndim = like->ndim;
+    array->itemsize = itemsize;
+    array->size = like->size;
+    array->nbytes = nbytes;
+    array->layout = like->layout;
     return 0;
 }
 
@@ -57,6 +109,7 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
 static Py_ssize_t bytes_needed(GPUArrayObject *array)
 {
     Py_ssize_t low, high;
+    if (array->layout) return array->nbytes;
     strides_extent(array->ndim, array->shape, array->strides, array->itemsize, &low, &high);
     return low < 0 ? -1 : high;
 }
@@ -108,9 +161,18 @@ static int set_allocator(GPUArrayObject *array, PyObject *value)
     return 0;
 }
 
-/* New memory for work on this stream (NULL, None: the default one), from the array's allocator. -1 with an
- * exception. */
-static int allocate(GPUArrayObject *array, PyObject *stream)
+/* The same with new memory of a pool, which is long enough. Takes the reference. */
+static void use_new_memory(GPUArrayObject *array, DeviceAllocationObject *memory)
+{
+    array->pointer = memory->pointer;
+    array->read_only = false;
+    Py_XSETREF(array->gpudata, Py_NewRef((PyObject *)memory));
+    Py_XSETREF(array->allocation, memory);
+}
+
+/* New memory for work on this stream (NULL, None: the default one), from the array's allocator. context: the
+ * current one, or NULL to ask for it. -1 with an exception. */
+static int allocate(GPUArrayObject *array, ContextObject *context, PyObject *stream)
 {
     Py_ssize_t needed = bytes_needed(array);
     PyObject *memory;
@@ -121,12 +183,13 @@ static int allocate(GPUArrayObject *array, PyObject *stream)
         return -1;
     }
     if (!array->allocator) {
-        memory = default_pool_allocate(array->state, (size_t)needed, stream);
-    } else {
-        PyObject *bytes = PyLong_FromSsize_t(needed);
-        memory = bytes ? PyObject_CallOneArg(array->allocator, bytes) : NULL;
-        Py_XDECREF(bytes);
+        memory = default_pool_allocate(array->state, context, (size_t)needed, stream);
+        if (memory) use_new_memory(array, device_allocation_cast(memory));
+        return memory ? 0 : -1;
     }
+    PyObject *bytes = PyLong_FromSsize_t(needed);
+    memory = bytes ? PyObject_CallOneArg(array->allocator, bytes) : NULL;
+    Py_XDECREF(bytes);
     if (!memory) return -1;
     int failed = use_memory(array, memory);
     Py_DECREF(memory);
@@ -211,46 +274,86 @@ PyDoc_STRVAR(
     "\nRaises\n------\n"
     "ValueError\n    A bad shape or order.");
 
+/* What the arguments say, before there is an array that anybody could look at. */
+typedef struct Asked {
+    HostArrayForm form; /* to be cleared */
+    char order;
+    bool strided;
+    Py_ssize_t strides[STRIDES_MAX_DIMS];
+} Asked;
+
+static int read_asked(ModuleState *state, PyObject *const *given, Asked *out)
+{
+    out->order = 'C';
+    if (read_order(given[GIVEN_ORDER], &out->order) < 0
+        || read_form(state, given[GIVEN_SHAPE], given[GIVEN_DTYPE], &out->form) < 0)
+        return -1;
+    PyObject *steps = given_or_null(given[GIVEN_STRIDES]);
+    out->strided = steps != NULL;
+    bool based = given_or_null(given[GIVEN_BASE]) && !given_or_null(given[GIVEN_GPUDATA]);
+    if (based) PyErr_SetString(PyExc_AssertionError, "base= goes with gpudata=");
+    if (!based && (!steps || read_strides(steps, out->form.rank, out->strides) == 0)) return 0;
+    convert_form_clear(&out->form);
+    return -1;
+}
+
+static int initialise(GPUArrayObject *array, Asked *asked, PyObject *const *given)
+{
+    PyObject *gpudata = given_or_null(given[GIVEN_GPUDATA]), *base = given_or_null(given[GIVEN_BASE]);
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)asked->form.dtype);
+    int failed = describe(array, dtype, asked->form.rank, asked->form.shape,
+                          asked->strided ? asked->strides : NULL, asked->order);
+    convert_form_clear(&asked->form);
+    if (failed) return -1;
+    Py_XSETREF(array->base, Py_XNewRef(base));
+    if (set_allocator(array, given_or_null(given[GIVEN_ALLOCATOR])) < 0) return -1;
+    return gpudata ? use_memory(array, gpudata) : allocate(array, NULL, NULL);
+}
+
 static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[GIVEN_COUNT];
-    Py_ssize_t strides[STRIDES_MAX_DIMS];
-    HostArrayForm form;
-    char order = 'C';
+    Asked asked;
     if (convert_call(gpuarray_doc, args, kwargs, GIVEN(given)) < 0
-        || read_order(given[GIVEN_ORDER], &order) < 0
-        || read_form(array->state, given[GIVEN_SHAPE], given[GIVEN_DTYPE], &form) < 0)
+        || read_asked(array->state, given, &asked) < 0)
         return -1;
-    PyObject *allocator = given_or_null(given[GIVEN_ALLOCATOR]), *base = given_or_null(given[GIVEN_BASE]);
-    PyObject *gpudata = given_or_null(given[GIVEN_GPUDATA]), *steps = given_or_null(given[GIVEN_STRIDES]);
-    if (base && !gpudata) {
-        PyErr_SetString(PyExc_AssertionError, "base= goes with gpudata=");
-        convert_form_clear(&form);
-        return -1;
+    return initialise(array, &asked, given);
+}
+
+/* GPUArray(shape, dtype, ...) without a tuple of the arguments. Who puts other functions into the type gets
+ * the usual way, from then on. */
+static PyObject *gpuarray_vectorcall(PyObject *type_object, PyObject *const *args, size_t count_flag,
+                                     PyObject *keywords)
+{
+    PyTypeObject *type = (PyTypeObject *)type_object;
+    ModuleState *state = state_of_type(type);
+    Py_ssize_t count = PyVectorcall_NARGS(count_flag);
+    PyObject *given[GIVEN_COUNT] = {NULL};
+    Asked asked;
+    if (type->tp_new != gpuarray_tp_new || type->tp_init != gpuarray_init) {
+        type->tp_vectorcall = NULL;
+        return PyObject_Vectorcall(type_object, args, count_flag, keywords);
     }
-    if (steps && read_strides(steps, form.rank, strides) < 0) {
-        convert_form_clear(&form);
-        return -1;
-    }
-    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)form.dtype);
-    convert_form_clear(&form);
-    if (describe(array, dtype, form.rank, form.shape, steps ? strides : NULL, order) < 0) return -1;
-    Py_XSETREF(array->base, Py_XNewRef(base));
-    if (set_allocator(array, allocator) < 0) return -1;
-    return gpudata ? use_memory(array, gpudata) : allocate(array, NULL);
+    if (count == GIVEN_DTYPE + 1 && !keywords)
+        memcpy(given, args, (GIVEN_DTYPE + 1) * sizeof *given);
+    else if (convert_arguments(gpuarray_doc, args, count, keywords, GIVEN(given)) < 0)
+        return NULL;
+    if (read_asked(state, given, &asked) < 0) return NULL;
+    GPUArrayObject *array = new_plain(state);
+    if (!array) convert_form_clear(&asked.form);
+    if (array && initialise(array, &asked, given) < 0) Py_CLEAR(array);
+    return (PyObject *)array;
 }
 
 PyObject *gpuarray_new_over(ModuleState *state, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                             const Py_ssize_t *strides, CUdeviceptr pointer, PyObject *owner)
 {
-    GPUArrayObject *array = gpuarray_cast(state->GPUArray_type->tp_alloc(state->GPUArray_type, 0));
+    GPUArrayObject *array = new_plain(state);
     if (!array) {
         Py_DECREF(dtype);
         return NULL;
     }
-    array->state = state;
-    array->shape = array->strides = array->dims;
     if (describe(array, dtype, ndim, shape, strides, 'C') < 0) {
         Py_DECREF(array);
         return NULL;
@@ -274,26 +377,36 @@ PyObject *gpuarray_new_view(GPUArrayObject *parent, PyArray_Descr *dtype, int nd
     return array;
 }
 
-PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
-                       const Py_ssize_t *strides, PyObject *allocator, PyObject *stream)
+PyObject *gpuarray_new_in(ModuleState *state, ContextObject *context, PyArray_Descr *dtype, int ndim,
+                          const Py_ssize_t *shape, const Py_ssize_t *strides, PyObject *allocator,
+                          PyObject *stream)
 {
-    GPUArrayObject *array = gpuarray_cast(state->GPUArray_type->tp_alloc(state->GPUArray_type, 0));
+    GPUArrayObject *array = new_plain(state);
     if (!array) {
         Py_DECREF(dtype);
         return NULL;
     }
-    array->state = state;
-    array->shape = array->strides = array->dims;
-    if (describe(array, dtype, ndim, shape, strides, 'C') < 0 || set_allocator(array, allocator) < 0
-        || allocate(array, stream) < 0)
+    if (describe(array, dtype, ndim, shape, strides, 'C') < 0
+        || (allocator && set_allocator(array, allocator) < 0) || allocate(array, context, stream) < 0)
         Py_CLEAR(array);
     return (PyObject *)array;
 }
 
-bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, const Py_ssize_t *shape)
+PyObject *gpuarray_new_like(const GPUArrayObject *like, ContextObject *context, PyArray_Descr *dtype,
+                            PyObject *allocator, PyObject *stream)
 {
-    return array->ndim == ndim
-           && (ndim == 0 || memcmp(array->shape, shape, (size_t)ndim * sizeof *shape) == 0);
+    GPUArrayObject *array = new_plain(like->state);
+    if (array
+        && (describe_like(array, like, dtype) < 0 || (allocator && set_allocator(array, allocator) < 0)
+            || allocate(array, context, stream) < 0))
+        Py_CLEAR(array);
+    return (PyObject *)array;
+}
+
+PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
+                       const Py_ssize_t *strides, PyObject *allocator, PyObject *stream)
+{
+    return gpuarray_new_in(state, NULL, dtype, ndim, shape, strides, allocator, stream);
 }
 
 int gpuarray_check_memory(GPUArrayObject *array)
@@ -333,17 +446,15 @@ static int gpuarray_clear(PyObject *self)
     return 0;
 }
 
-static void gpuarray_dealloc(PyObject *self)
+void gpuarray_dealloc(PyObject *self)
 {
     GPUArrayObject *array = gpuarray_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (array->weak_references) PyObject_ClearWeakRefs(self);
     gpuarray_clear(self);
     if (array->shape != array->dims) PyMem_Free(array->shape);
     Py_XDECREF(array->dtype);
-    type->tp_free(self);
-    Py_DECREF(type);
+    free_list_end(&array->state->free_arrays, array->state->GPUArray_type, self);
 }
 
 /* Attributes */
@@ -613,7 +724,9 @@ static int add_type(PyObject *module, ModuleState *state)
     for (const PyType_Slot *slot = gpuarray_slots; slot->slot; slot++) slots[count++] = *slot;
     for (const PyType_Slot *slot = gpuarray_operators; slot->slot; slot++) slots[count++] = *slot;
     slots[count] = (PyType_Slot){0, NULL};
-    return state_add_type(module, &state->GPUArray_type, &spec, NULL);
+    if (state_add_type(module, &state->GPUArray_type, &spec, NULL) < 0) return -1;
+    state->GPUArray_type->tp_vectorcall = gpuarray_vectorcall;
+    return 0;
 }
 
 int gpuarray_setup(PyObject *module, ModuleState *state)

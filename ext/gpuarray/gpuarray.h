@@ -40,7 +40,12 @@ static inline bool gpuarray_check(ModuleState *state, PyObject *object)
 }
 
 /* shape may be NULL where ndim is 0, as NumPy has it. */
-bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, const Py_ssize_t *shape);
+static inline bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, const Py_ssize_t *shape)
+{
+    bool same = array->ndim == ndim;
+    for (int i = 0; same && i < ndim; i++) same = array->shape[i] == shape[i];
+    return same;
+}
 
 /* LogicError (-1) when the memory was freed. */
 int gpuarray_check_memory(GPUArrayObject *array);
@@ -69,6 +74,13 @@ PyObject *gpuarray_new_view(GPUArrayObject *parent, struct _PyArray_Descr *dtype
  * same: the default one). strides NULL: order 'C'. dtype as above. */
 PyObject *gpuarray_new(ModuleState *state, struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                        const Py_ssize_t *strides, PyObject *allocator, PyObject *stream);
+/* A new one of the shape of `like`, in order 'C' as that is; dtype is borrowed. */
+PyObject *gpuarray_new_like(const GPUArrayObject *like, ContextObject *context, struct _PyArray_Descr *dtype,
+                            PyObject *allocator, PyObject *stream);
+/* gpuarray_new for who knows the current context. */
+PyObject *gpuarray_new_in(ModuleState *state, ContextObject *context, struct _PyArray_Descr *dtype, int ndim,
+                          const Py_ssize_t *shape, const Py_ssize_t *strides, PyObject *allocator,
+                          PyObject *stream);
 
 /* ext/gpuarray/views.c */
 PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes); /* NULL: reversed */
@@ -84,6 +96,9 @@ PyObject *gpuarray_squeeze(PyObject *self, PyObject *none);
 PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS);
 extern const char gpuarray_transpose_doc[], gpuarray_reshape_doc[], gpuarray_ravel_doc[],
     gpuarray_squeeze_doc[], gpuarray_view_doc[];
+
+/* tp_dealloc, which no other type has. */
+void gpuarray_dealloc(PyObject *self);
 
 /* ext/gpuarray/methods.c */
 extern const PyMethodDef gpuarray_methods[];

@@ -6,8 +6,9 @@
 
 enum { FEW_ARGUMENTS = 8 };
 
-/* The function, borrowed from the module's state; NULL with an exception. */
-static PyObject *body_of(ModuleState *state, const char *module, const char *name)
+/* The function, borrowed from the module's state; NULL with an exception. The names are literals: where they
+ * are is asked first. */
+static PyObject *find_body(ModuleState *state, const char *module, const char *name)
 {
     PyObject *key = PyUnicode_FromFormat("%s.%s", module, name);
     PyObject *function = key ? PyDict_GetItemWithError(state->array_bodies, key) : NULL;
@@ -22,6 +23,16 @@ static PyObject *body_of(ModuleState *state, const char *module, const char *nam
     }
     Py_XDECREF(key);
     return function;
+}
+
+static PyObject *body_of(ModuleState *state, const char *module, const char *name)
+{
+    const uint64_t words[] = {(uint64_t)(uintptr_t)module, (uint64_t)(uintptr_t)name};
+    void *before;
+    PyObject *function = word_map_find(&state->bodies, words, 2);
+    if (function || !(function = find_body(state, module, name))) return function;
+    if (word_map_put(&state->bodies, words, 2, function, &before)) return function;
+    return PyErr_NoMemory();
 }
 
 PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char *name, PyObject *self,

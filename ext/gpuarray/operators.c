@@ -13,9 +13,10 @@ static PyObject *operate(ModuleState *state, PyObject *name, PyObject *a, PyObje
     return elementwise_call(state, &call);
 }
 
-/* Either of the two is a GPUArray. */
+/* Either of the two is a GPUArray; which one, the type's own functions tell, but for subclasses. */
 static ModuleState *state_of(PyObject *a, PyObject *b)
 {
+    if (Py_TYPE(a)->tp_dealloc == gpuarray_dealloc) return gpuarray_cast(a)->state;
     ModuleState *state = state_of_type(Py_TYPE(a));
     return state && gpuarray_check(state, a) ? state : state_of_type(Py_TYPE(b));
 }

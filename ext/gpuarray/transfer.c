@@ -148,7 +148,7 @@ static PyArrayObject *packed_host(GPUArrayObject *like)
 
 static bool is_packed(GPUArrayObject *array)
 {
-    return strides_is_packed(array->ndim, array->shape, array->strides, array->itemsize);
+    return array->layout || strides_is_packed(array->ndim, array->shape, array->strides, array->itemsize);
 }
 
 static bool same_layout(GPUArrayObject *array, PyArrayObject *host)
@@ -288,6 +288,8 @@ int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode m
 bool transfer_shares_memory(GPUArrayObject *a, GPUArrayObject *b)
 {
     ptrdiff_t a_low, a_high, b_low, b_high;
+    if (a->layout && b->layout)
+        return a->pointer < b->pointer + (size_t)b->nbytes && b->pointer < a->pointer + (size_t)a->nbytes;
     strides_extent(a->ndim, a->shape, a->strides, a->itemsize, &a_low, &a_high);
     strides_extent(b->ndim, b->shape, b->strides, b->itemsize, &b_low, &b_high);
     return a->pointer + (uintptr_t)a_low < b->pointer + (uintptr_t)b_high

@@ -251,9 +251,9 @@ PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS)
 
 typedef struct Indexing {
     GPUArrayObject *array;
-    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
     Py_ssize_t offset;
     int axis, ndim;     /* next axis of the array, axes of the view so far */
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS]; /* of those axes */
 } Indexing;
 
 static int add_axis(Indexing *view_of, Py_ssize_t length, Py_ssize_t stride)
@@ -308,25 +308,26 @@ static int take_one(Indexing *view_of, PyObject *item, int rest)
     return take_integer(view_of, item);
 }
 
-/* How many axes the items from `first` on take. */
-static int axes_of(PyObject *items, Py_ssize_t first)
+/* How many axes these items take. */
+static int axes_of(PyObject *const *items, Py_ssize_t count)
 {
     int axes = 0;
-    for (Py_ssize_t i = first; i < PyTuple_GET_SIZE(items); i++)
-        axes += PyTuple_GET_ITEM(items, i) != Py_None && PyTuple_GET_ITEM(items, i) != Py_Ellipsis;
+    for (Py_ssize_t i = 0; i < count; i++) axes += items[i] != Py_None && items[i] != Py_Ellipsis;
     return axes;
 }
 
-static PyObject *index_view(GPUArrayObject *array, PyObject *items)
+static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ssize_t count)
 {
-    Indexing view_of = {.array = array};
+    Indexing view_of;
     bool dots = false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
-        PyObject *item = PyTuple_GET_ITEM(items, i);
+    view_of.array = array;
+    view_of.offset = view_of.axis = view_of.ndim = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = items[i];
         if (item == Py_Ellipsis && dots)
             return PyErr_Format(PyExc_IndexError, "an index has one ellipsis at most");
         dots = dots || item == Py_Ellipsis;
-        if (take_one(&view_of, item, axes_of(items, i + 1)) < 0) return NULL;
+        if (take_one(&view_of, item, axes_of(items + i + 1, count - i - 1)) < 0) return NULL;
     }
     if (take_one(&view_of, Py_Ellipsis, 0) < 0) return NULL;
     return gpuarray_new_view(array, own_dtype(array), view_of.ndim, view_of.shape, view_of.strides,
@@ -354,10 +355,9 @@ PyObject *gpuarray_subscript(PyObject *self, PyObject *index)
     ModuleState *state = gpuarray_cast(self)->state;
     if (!is_basic(state, index))
         return gpuarray_call_body(state, "indexing", "getitem", self, &index, 1, NULL);
-    PyObject *items = PyTuple_Check(index) ? Py_NewRef(index) : PyTuple_Pack(1, index);
-    PyObject *result = items ? index_view(gpuarray_cast(self), items) : NULL;
-    Py_XDECREF(items);
-    return result;
+    bool many = PyTuple_Check(index); /* which the caller holds */
+    return index_view(gpuarray_cast(self), many ? &PyTuple_GET_ITEM(index, 0) : &index,
+                      many ? PyTuple_GET_SIZE(index) : 1);
 }
 
 int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value)

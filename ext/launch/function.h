@@ -123,6 +123,10 @@ PyObject *prepared_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_timed_call(PyObject *self, FAST_PARAMETERS);
 void prepared_drop(Prepared *prepared); /* NULL is nothing */
+/* prepared_async_call with these values, on this stream (NULL, None: the current one). -1 with an exception.
+ */
+int prepared_launch(FunctionObject *function, const LaunchShape *shape, PyObject *stream,
+                    PyObject *const *values, Py_ssize_t count);
 
 /* ext/launch/stateful.c: param_set, launch_grid and the like. */
 int stateful_setup(PyObject *module, ModuleState *state);

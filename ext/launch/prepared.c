@@ -262,6 +262,19 @@ static int launch_values(FunctionObject *function, const PreparedLaunch *launch,
     return failed;
 }
 
+int prepared_launch(FunctionObject *function, const LaunchShape *shape, PyObject *stream,
+                    PyObject *const *values, Py_ssize_t count)
+{
+    PreparedLaunch launch;
+    launch.shape = *shape;
+    launch.extras.count = 0;
+    stream = stream_or_current(function->state, stream);
+    if (launch_read_stream(function->state, stream, &launch.stream) < 0
+        || launch_note(function, values, count, stream, launch.stream) < 0)
+        return -1;
+    return launch_values(function, &launch, values, count);
+}
+
 static int read_keywords(ModuleState *state, const char *call, PyObject *const *values, PyObject *names,
                          PreparedLaunch *out)
 {

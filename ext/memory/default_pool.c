@@ -6,23 +6,19 @@
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 
-/* The context's pool, held; NULL when there is none. */
+/* The context's pool, held; NULL when there is none. The GIL guards which one that is. */
 static MemoryPool *hold_pool(ContextObject *context)
 {
-    state_lock(context->state);
     MemoryPool *pool = context->default_pool;
     if (pool) memory_pool_hold(pool);
-    state_unlock(context->state);
     return pool;
 }
 
 /* Makes this the context's pool unless another thread was first. */
 static void offer_pool(ContextObject *context, MemoryPool *pool)
 {
-    state_lock(context->state);
     bool first = !context->default_pool;
     if (first) context->default_pool = pool;
-    state_unlock(context->state);
     if (!first) memory_pool_leave(pool);
 }
 
@@ -42,10 +38,8 @@ static MemoryPool *pool_of_context(ContextObject *context)
 /* pool: one reference that does not hold the context, or NULL. */
 static void replace_pool(ContextObject *context, MemoryPool *pool)
 {
-    state_lock(context->state);
     MemoryPool *before = context->default_pool;
     context->default_pool = pool;
-    state_unlock(context->state);
     if (before) memory_pool_leave(before);
 }
 
@@ -61,17 +55,18 @@ static MemoryPool *current_pool(ModuleState *state)
     return pool;
 }
 
-PyObject *default_pool_allocate(ModuleState *state, size_t size, PyObject *stream)
+PyObject *default_pool_allocate(ModuleState *state, ContextObject *context, size_t size, PyObject *stream)
 {
     CUstream handle = NULL;
     stream = stream_or_current(state, stream);
     deferred_release(state);
-    MemoryPool *pool = current_pool(state);
+    MemoryPool *pool = context ? pool_of_context(context) : current_pool(state);
     if (!pool) return NULL;
-    PyObject *memory =
-        pool_stream(pool, stream, &handle) < 0 ? NULL : pooled_allocation_new(pool, size, stream, handle);
-    memory_pool_drop(pool);
-    return memory;
+    if (stream && pool_stream(pool, stream, &handle) < 0) {
+        memory_pool_drop(pool);
+        return NULL;
+    }
+    return pooled_allocation_new(pool, size, stream, handle);
 }
 
 PyDoc_STRVAR(allocate_doc, "default_allocate(size, stream=None)\n--\n\n"
@@ -94,7 +89,7 @@ static PyObject *allocate(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments(allocate_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_size(given[0], "size", &size) < 0)
         return NULL;
-    return default_pool_allocate(module_state(module), size, given[1]);
+    return default_pool_allocate(module_state(module), NULL, size, given[1]);
 }
 
 PyDoc_STRVAR(pool_doc,
@@ -160,7 +155,7 @@ static PyObject *set_default_memory_pool(PyObject *module, FAST_PARAMETERS)
     ContextObject *context = context_current(module_state(module));
     if (!context) return NULL;
     bool good = given[0] == Py_None || (pool = pool_for(context, given[0]));
-    if (pool) atomic_fetch_add(&pool->references, 1);
+    if (pool) gil_count(&pool->references, 1);
     if (good) replace_pool(context, pool);
     Py_DECREF((PyObject *)context);
     if (!good) return NULL;

@@ -72,6 +72,7 @@ static PyObject *device_pool_allocate(PyObject *self, FAST_PARAMETERS)
              || pool_stream(pool, given[1], &handle) < 0)
         return NULL;
     if (convert_size(given[0], "size", &size) < 0) return NULL;
+    memory_pool_hold(pool);
     return pooled_allocation_new(pool, size, given[1], handle);
 }
 

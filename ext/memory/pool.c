@@ -34,13 +34,9 @@ static void unlink_pool(MemoryPool *pool)
  * context had its last. */
 static bool hold_if_alive(MemoryPool *pool)
 {
-    long count = atomic_load(&pool->references);
-    while (count > 0 && !atomic_load(&pool->context->unreferenced)) {
-        if (!atomic_compare_exchange_weak(&pool->references, &count, count + 1)) continue;
-        context_hold(pool->context);
-        return true;
-    }
-    return false;
+    if (atomic_load(&pool->references) == 0 || atomic_load(&pool->context->unreferenced)) return false;
+    memory_pool_hold(pool);
+    return true;
 }
 
 /* The pool after this one, which must be held and is dropped, or the first one. Held; NULL at the end. */
@@ -84,7 +80,7 @@ MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form)
 void memory_pool_hold(MemoryPool *pool)
 {
     context_hold(pool->context);
-    atomic_fetch_add(&pool->references, 1);
+    gil_count(&pool->references, 1);
 }
 
 void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver))
@@ -139,7 +135,7 @@ static void end_driver_pool(MemoryPool *pool)
 
 static void end_if_last(MemoryPool *pool)
 {
-    if (atomic_fetch_sub(&pool->references, 1) != 1) return;
+    if (gil_count(&pool->references, -1) > 0) return;
     if (pool->counted) LIVE_LESS(pool->state, MemoryPool);
     unlink_pool(pool);
     end_driver_pool(pool);
@@ -355,8 +351,8 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
     if (context_forked())
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_NOT_INITIALIZED, allocate_name, NULL);
     deferred_release(pool->state);
-    if (host_function_refuses(pool->state, allocate_name) || !context_check(pool->context, allocate_name))
-        return NULL;
+    if (host_function_runs() && host_function_refuses(pool->state, allocate_name)) return NULL;
+    if (!context_check(pool->context, allocate_name)) return NULL;
     if (pool->resource) return external_memory_allocate(pool, size, stream);
     PoolBlock *block = pool_take(&pool->core, size, stream);
     return block ? block : allocate_slowly(pool, size, stream);

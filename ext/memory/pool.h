@@ -25,7 +25,7 @@
 #include "ext/context/context.h"
 
 typedef struct MemoryPool {
-    atomic_long references;
+    atomic_long references;     /* gil_count */
     ModuleState *state;
     ContextObject *context;     /* held with each reference but its own */
     struct MemoryPool *next;    /* in ModuleState.pools */
@@ -73,9 +73,9 @@ void memory_pool_leave(MemoryPool *pool);
 void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver));
 void memory_pool_trim(MemoryPool *pool, size_t keep);
 
-/* default_pool.c: an allocation of the current context's default pool, made when there is none. stream: see
- * pool_stream. NULL with an exception. */
-PyObject *default_pool_allocate(ModuleState *state, size_t size, PyObject *stream);
+/* default_pool.c: an allocation of the current context's default pool, made when there is none. context: the
+ * current one, or NULL to ask for it; stream: see pool_stream. NULL with an exception. */
+PyObject *default_pool_allocate(ModuleState *state, ContextObject *context, size_t size, PyObject *stream);
 
 /* external_pool.c, of pools that have a resource, in no scope: asks it for memory (NULL with an exception);
  * gives memory back after the work that the block's stream or event stands for, or after all (reports). */

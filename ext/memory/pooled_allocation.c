@@ -31,18 +31,21 @@ static PyObject *stream_or_null(PyObject *stream) { return stream == Py_None ? N
 
 PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream, CUstream handle)
 {
-    PyTypeObject *type = pool->state->PooledDeviceAllocation_type;
-    PooledAllocationObject *allocation = pooled_cast(type->tp_alloc(type, 0));
-    if (!allocation) return NULL;
-    allocation->memory.state = pool->state;
+    ModuleState *state = pool->state;
+    PooledAllocationObject *allocation =
+        pooled_cast(free_list_new(&state->free_pooled, state->PooledDeviceAllocation_type));
+    if (!allocation) {
+        memory_pool_drop(pool);
+        return NULL;
+    }
+    allocation->memory.state = state;
+    allocation->pool = pool;
     atomic_init(&allocation->memory.freed, true);
     allocation->block = memory_pool_allocate(pool, size, handle);
     if (!allocation->block) {
         Py_DECREF((PyObject *)allocation);
         return NULL;
     }
-    memory_pool_hold(pool);
-    allocation->pool = pool;
     allocation->stream = Py_XNewRef(stream_or_null(stream));
     allocation->chosen = allocation->stream != NULL;
     allocation->memory.context = pool->context;
@@ -51,7 +54,7 @@ PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream,
     allocation->memory.pooled = true;
     allocation->memory.managed = pool->core.source == &pool_managed_memory;
     atomic_store_explicit(&allocation->memory.freed, false, memory_order_release);
-    LIVE_MORE(pool->state, PooledDeviceAllocation);
+    LIVE_MORE(state, PooledDeviceAllocation);
     return (PyObject *)allocation;
 }
 
@@ -91,6 +94,7 @@ static bool follows_default_stream(ModuleState *state, PyObject *stream)
 
 static void forget_streams(PooledAllocationObject *allocation)
 {
+    if (!allocation->used && !allocation->stream) return;
     for (int i = 0; i < allocation->used_count; i++) Py_XDECREF(allocation->used[i].object);
     PyMem_Free(allocation->used);
     allocation->used = NULL;
@@ -199,6 +203,12 @@ bool pooled_check(ModuleState *state, PyObject *object)
     return allocation && allocation->pooled;
 }
 
+int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle)
+{
+    if (!allocation->pooled) return 0;
+    return note(pooled_cast((PyObject *)allocation), stream_or_null(stream), handle);
+}
+
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
                         CUstream handle)
 {
@@ -230,6 +240,7 @@ static bool gather_streams(PooledAllocationObject *allocation)
     ContextScope scope;
     PoolOrder order = {CUDA_SUCCESS, NULL};
     CUresult result;
+    if (!allocation->used_count && !allocation->stream) return true;
     bool foreign = is_foreign(pool->state, allocation->stream);
     if (!allocation->used_count && !foreign) return true;
     if (!context_enter(pool->context, &scope)) return false;
@@ -262,7 +273,8 @@ static void name_last_stream(PooledAllocationObject *allocation, PyObject *strea
 /* last is NULL or the stream that was named. False when it had been freed before. */
 static bool release(PooledAllocationObject *allocation, PyObject *last, CUstream handle)
 {
-    if (atomic_exchange(&allocation->memory.freed, true)) return false;
+    if (atomic_load(&allocation->memory.freed)) return false; /* the GIL keeps others away until it is set */
+    atomic_store_explicit(&allocation->memory.freed, true, memory_order_release);
     if (last) name_last_stream(allocation, last, handle);
     deferred_free(allocation->memory.state, give_back, (PyObject *)allocation);
     return true;
@@ -271,15 +283,14 @@ static bool release(PooledAllocationObject *allocation, PyObject *last, CUstream
 static void allocation_dealloc(PyObject *self)
 {
     PooledAllocationObject *allocation = pooled_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
+    ModuleState *state = allocation->memory.state;
     if (allocation->memory.weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(allocation->memory.state, allocation_dealloc, self)) return;
+    if (deferred_dealloc(state, allocation_dealloc, self)) return;
     if (allocation->pool) {
         release(allocation, NULL, NULL);
         memory_pool_drop(allocation->pool);
     }
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
+    free_list_end(&state->free_pooled, state->PooledDeviceAllocation_type, self);
 }
 
 /* ---- Methods ---- */

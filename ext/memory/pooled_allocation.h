@@ -11,8 +11,8 @@
 #include "ext/memory/device_memory.h"
 #include "ext/memory/pool.h"
 
-/* `size` bytes (0 is allowed) on a stream, which is None or NULL, or was converted to this handle. NULL
- * with an exception. */
+/* `size` bytes (0 is allowed) on a stream, which is None or NULL, or was converted to this handle. Takes over
+ * a reference to the pool. NULL with an exception. */
 PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream, CUstream handle);
 
 /* The stream that the memory belongs to: NULL for the default one, and for what is not from a pool. The
@@ -28,6 +28,9 @@ bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstrea
  * exception. Call pooled_note. */
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
                         CUstream handle);
+
+/* The same for one allocation of any kind. */
+int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle);
 
 /* Whether the object's memory is a pool's, given back after the work that is noted: it need not be kept alive
  * for that. */

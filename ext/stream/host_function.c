@@ -26,13 +26,15 @@ typedef struct HostCall {
 
 /* Whether this thread is the driver's and runs such a function. */
 static _Thread_local bool running;
+atomic_int host_function_threads;
 
-bool host_function_runs(void) { return running; }
+bool host_function_is_here(void) { return running; }
 
 bool host_function_refuses(ModuleState *state, const char *routine)
 {
-    if (running) raise_driver(state, CUDA_ERROR_NOT_PERMITTED, routine, NULL);
-    return running;
+    bool runs = host_function_runs();
+    if (runs) raise_driver(state, CUDA_ERROR_NOT_PERMITTED, routine, NULL);
+    return runs;
 }
 
 static void settle(HostCall *call)
@@ -76,11 +78,13 @@ static void run_call(void *data)
     HostCall *call = data;
     bool outer = running;
     if (ext_is_finalizing()) return;
+    atomic_fetch_add(&host_function_threads, 1);
     running = true;
     PyGILState_STATE interpreter = PyGILState_Ensure();
     if (call->function) call_function(call);
     PyGILState_Release(interpreter);
     running = outer;
+    atomic_fetch_sub(&host_function_threads, 1);
     settle(call);
     leave_call(call);
 }

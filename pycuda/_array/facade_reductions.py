@@ -9,6 +9,9 @@ import numpy as np
 from pycuda._array.indexing import take
 from pycuda._array.reducing import reduce, reduce_products
 from pycuda._driver import GPUArray
+from pycuda._kernels.caches import calls
+
+_sums = calls((0,), aligned=True)
 
 
 def sum(a, dtype=None, stream=None, allocator=None) -> GPUArray:
@@ -32,7 +35,12 @@ def sum(a, dtype=None, stream=None, allocator=None) -> GPUArray:
     -----
     Floats are added by pairs in an order that depends on shape and strides alone, half in float.
     """
-    return reduce("sum", a, None, dtype or a.dtype, None, False, stream, allocator)
+    if dtype is not None:
+        return reduce("sum", a, None, dtype, None, False, stream, allocator)
+    return reduce("sum", a, None, a.dtype, None, False, stream, allocator, known=_sums)
+
+
+sum._quick = _sums
 
 
 def _extreme(name):

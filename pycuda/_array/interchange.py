@@ -18,7 +18,8 @@ _LEGACY = 1
 
 def taking_arrays(namespace: dict[str, Any]) -> None:
     """Every public function of a module takes other libraries' arrays wherever it takes GPUArrays; those of
-    this module are about them.
+    this module are about them. An attribute _quick names the elementwise operation that the function is for
+    an array of inexact numbers alone, or is the _Calls that remembers launches for one array alone.
     """
     for name, value in list(namespace.items()):
         ours = (
@@ -27,7 +28,9 @@ def taking_arrays(namespace: dict[str, Any]) -> None:
             and value.__module__ != __name__
         )
         if ours and not name.startswith("_"):
-            function = functools.update_wrapper(_ArrayFunction(value), value)
+            quick = getattr(value, "_quick", None)
+            outer = _ArrayFunction(value) if quick is None else _ArrayFunction(value, quick)
+            function = functools.update_wrapper(outer, value)
             function.__module__ = namespace["__name__"]
             namespace[name] = function
 

@@ -13,12 +13,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from pycuda._array.memory import check_writable, new, overlap, write_back
-from pycuda._driver import Context, GPUArray, _call_key
+from pycuda._driver import GPUArray
 from pycuda._kernels import elements, reduction
 from pycuda._kernels.axes import Axis
-from pycuda._kernels.caches import ContextCache, context_memory
-
-_current = Context.get_current
+from pycuda._kernels.caches import calls, context_memory
 
 # ---- dtypes
 
@@ -107,7 +105,6 @@ class _Recipe(NamedTuple):
     first: object
     second: object
     scratch: int  # bytes
-    kept: tuple = ()  # what a key is made of
 
 
 def normalized_axes(axis, ndim: int) -> tuple[int, ...]:
@@ -204,9 +201,9 @@ def _finish(name, types, plan, shape, dtype) -> _Recipe:
 
 
 _recipes = context_memory(_recipe, 4096)
-_known = ContextCache()  # the same for arrays made new, by what is found quickest
-_KNOWN = 4096
-_FIRST = (0,)
+# The same for results made new: of all elements, by name, and by all that a call says.
+whole = {name: calls((0,), aligned=True) for name in _RULES if name not in _ABOUT_THE_MEAN}
+_known: dict = {}
 
 
 def _launch(recipe: _Recipe, operands, result, stream, allocator) -> None:
@@ -227,22 +224,43 @@ _BLOCK = (reduction.THREADS, 1, 1)
 
 
 def reduce(
-    name, a, axis=None, dtype=None, out=None, keepdims=False, stream=None, allocator=None, parameter=0.0
+    name,
+    a,
+    axis=None,
+    dtype=None,
+    out=None,
+    keepdims=False,
+    stream=None,
+    allocator=None,
+    parameter=0.0,
+    known=None,
 ) -> GPUArray:
-    """The reduction of this name (a row of pycuda._kernels.reduction). dtype is that of the accumulator."""
+    """The reduction of this name (a row of pycuda._kernels.reduction). dtype is that of the accumulator.
+    known: where calls that say the same but for `a`, `stream` and `allocator` are remembered, if not here.
+    """
+    if known is None and axis is None and dtype is None and out is None and not keepdims:
+        known = whole.get(name)
     if dtype is not None:
         dtype = np.dtype(dtype)
     if type(axis) is list:
         raise TypeError("axis is None, an integer or a tuple of integers, not a list")
-    allocator = allocator or a.allocator
     if out is None and name not in _ABOUT_THE_MEAN:
-        quick = _call_key((a,), _FIRST, True), name, axis, dtype, keepdims, parameter
-        found = _known.get(quick)
+        said = name, axis, dtype, keepdims, parameter
+        if known is None:
+            known = _known.get(said)
+        if known is None:
+            known = _known[said] = calls((0,), aligned=True)
+        result = known.launch((a,), stream, allocator)
+        if result is not None:
+            return result
+        found = known.find((a,))
         if found is None:
-            found = _remember(quick, a)
+            found = _remember(known, said, a)
+        allocator = allocator or a.allocator
         result = GPUArray(found.shape, found.dtype, allocator)
         _launch(found, (a,), result, stream, allocator)
         return result
+    allocator = allocator or a.allocator
     address = a.ptr & 15 if a.size else 0
     key = name, a.dtype, a.shape, a.strides, address, axis, dtype, bool(keepdims), None, parameter
     if out is not None:
@@ -250,14 +268,17 @@ def reduce(
     return _reduce_new(key, a, stream, allocator)
 
 
-def _remember(quick, a) -> _Recipe:
-    form, name, axis, dtype, keepdims, parameter = quick
+def _remember(known, said, a) -> _Recipe:
+    name, axis, dtype, keepdims, parameter = said
     address = a.ptr & 15 if a.size else 0
     recipe = _recipes(
         name, a.dtype, a.shape, a.strides, address, axis, dtype, bool(keepdims), None, parameter
     )
-    if form is not None:  # of a read-only array
-        _known.remember(quick, recipe._replace(kept=(_current(), a.dtype)), _KNOWN)
+    plan, alone = recipe.plan, None
+    if plan is not None and recipe.second is None:
+        after = ..., plan.arguments
+        alone = recipe.first.prepared_async_call, plan.grid, _BLOCK, after, (recipe.shape, recipe.dtype)
+    known.remember((a,), recipe, alone)
     return recipe
 
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import warnings
 
-from pycuda._array.reducing import normalized_axes, reduce
+from pycuda._array.reducing import normalized_axes, reduce, whole
+from pycuda._driver import _ArrayFunction
 
 # ---- methods
+
+
+def _quick(name, method):
+    """The method, which is not entered for calls a.name() whose launch is remembered."""
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"As numpy.{name}, with `stream` and `allocator`."
+    return functools.update_wrapper(_ArrayFunction(method, whole[name]), method)
 
 
 def _plain(name):
@@ -16,9 +25,7 @@ def _plain(name):
     def method(self, axis=None, dtype=None, out=None, keepdims=False, *, stream=None, allocator=None):
         return reduce(name, self, axis, dtype, out, keepdims, stream, allocator)
 
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"As numpy.{name}, with `stream` and `allocator`."
-    return method
+    return _quick(name, method)
 
 
 def _ordered(name):
@@ -27,9 +34,7 @@ def _ordered(name):
     def method(self, axis=None, out=None, keepdims=False, *, stream=None, allocator=None):
         return reduce(name, self, axis, None, out, keepdims, stream, allocator)
 
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"As numpy.{name}, with `stream` and `allocator`."
-    return method
+    return _quick(name, method)
 
 
 sum, prod = _plain("sum"), _plain("prod")
@@ -44,9 +49,7 @@ def _one_axis(name):
             axis = operator.index(axis)
         return reduce(name, self, axis, None, out, keepdims, stream, allocator)
 
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"As numpy.{name}, with `stream` and `allocator`."
-    return method
+    return _quick(name, method)
 
 
 argmax, argmin = _one_axis("argmax"), _one_axis("argmin")

@@ -7,6 +7,7 @@ cache neither searches nor loads a compiler.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
@@ -61,6 +62,11 @@ def _fingerprint(newest_major: int | None) -> str:
     parts += [os.environ.get(name, "") for name in _ENVIRONMENT]
     for folder in _site_folders():
         parts += [folder, str(signature(folder)), str(signature(os.path.join(folder, "nvidia")))]
+    return _digest(tuple(parts))
+
+
+@functools.lru_cache(8)
+def _digest(parts: tuple[str, ...]) -> str:
     return cache.digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
 
 

@@ -8,6 +8,7 @@ know, an #include of a macro, turns caching off for that source.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from typing import NamedTuple
@@ -65,14 +66,13 @@ def find(name: str, folders) -> str | None:
 
 
 _WORDS = ("include", "import", "embed")
+_LINE = re.compile(rf"^.*(?:{'|'.join(_WORDS)}).*$", re.MULTILINE)
 
 
 def _plain_names(text: str):
     """What _names gives, when every include is a plain line of its own; else None."""
     names = []
-    for line in text.split("\n"):
-        if not any(word in line for word in _WORDS):
-            continue
+    for line in _LINE.findall(text):
         words = line.strip()
         words = words[1:].lstrip() if words.startswith("#") else ""
         rest = words[len("include") :].lstrip() if words.startswith("include") else ""
@@ -83,8 +83,11 @@ def _plain_names(text: str):
     return names
 
 
+@functools.lru_cache(256)
 def _names(text: str):
-    """(name, is quoted) of each include; (None, False) for one that names a macro."""
+    """(name, is quoted) of each include; (None, False) for one that names a macro. Headers come again with
+    every kernel.
+    """
     plain = _plain_names(text)
     if plain is not None:
         return plain

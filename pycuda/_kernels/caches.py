@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 
 import pycuda.driver as drv
+from pycuda._driver import _Calls, _KernelCall
 from pycuda.tools import context_dependent_memoized_functions
 
 
@@ -20,16 +22,20 @@ class ContextCache(dict):
     def __eq__(self, other):
         return self is other
 
-    def remember(self, key, value, limit: int) -> None:
-        """For a key of `_call_key`, None being none: with `limit` values the dict begins anew."""
-        if key is None:
-            return
-        if len(self) >= limit:
-            self.clear()
-        self[key] = value
+
+_caches: weakref.WeakSet[ContextCache | _Calls] = weakref.WeakSet()
 
 
-_caches: weakref.WeakSet[ContextCache] = weakref.WeakSet()
+def calls(positions: tuple[int, ...], aligned: bool = False) -> _Calls:
+    """What a kernel remembers of calls with arrays at these positions, forgotten like a ContextCache."""
+    made = _Calls(positions, aligned)
+    _caches.add(made)
+    return made
+
+
+def remembering(method):
+    """A method __call__ that need not be entered for what the attribute _calls remembers a launch of."""
+    return functools.update_wrapper(_KernelCall(method), method)
 
 
 class _All:

@@ -40,9 +40,10 @@ def _types(dtype) -> tuple[str, str]:
 def kind(dtype) -> str:
     """What its elements are: "b" bool, "i" integers, "f" floats (bfloat16 too), "c" complex numbers; "V" for
     what is only moved."""
-    if dtype.name == "bfloat16":
-        return "f"
-    return "i" if dtype.kind in "iu" else dtype.kind
+    plain = dtype.kind
+    if plain == "V":  # NumPy makes a name anew each time it is asked for
+        return "f" if dtype.name == "bfloat16" else "V"
+    return "i" if plain in "iu" else plain
 
 
 def stored(dtype) -> str:

@@ -1,0 +1,97 @@
+/* See word_map.h. */
+#include "core/word_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct WordEntry {
+    uint64_t hash;
+    size_t length;
+    void *value;
+    uint64_t words[];
+};
+
+enum { FIRST_ROOM = 16 };
+
+/* What words differ in reaches the upper half, and so the lower one. */
+static uint64_t hash_of(const uint64_t *words, size_t length)
+{
+    uint64_t hash = length;
+    for (size_t i = 0; i < length; i++) {
+        hash ^= words[i];
+        hash = (hash << 23 | hash >> 41) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return hash ^ hash >> 32;
+}
+
+static bool is_same(const WordEntry *entry, uint64_t hash, const uint64_t *words, size_t length)
+{
+    return entry->hash == hash && entry->length == length
+           && memcmp(entry->words, words, length * sizeof *words) == 0;
+}
+
+/* Where the entry is, or where it belongs. */
+static WordEntry **place_of(WordEntry **entries, size_t room, uint64_t hash, const uint64_t *words,
+                            size_t length)
+{
+    size_t i = hash & (room - 1);
+    while (entries[i] && !is_same(entries[i], hash, words, length)) i = (i + 1) & (room - 1);
+    return &entries[i];
+}
+
+void *word_map_find(const WordMap *map, const uint64_t *words, size_t length)
+{
+    if (!map->count) return NULL;
+    const WordEntry *entry = *place_of(map->entries, map->room, hash_of(words, length), words, length);
+    return entry ? entry->value : NULL;
+}
+
+static bool make_room(WordMap *map)
+{
+    size_t room = map->room ? 2 * map->room : FIRST_ROOM;
+    if (2 * (map->count + 1) <= map->room) return true;
+    WordEntry **entries = calloc(room, sizeof *entries);
+    if (!entries) return false;
+    for (size_t i = 0; i < map->room; i++) {
+        WordEntry *entry = map->entries[i];
+        if (entry) *place_of(entries, room, entry->hash, entry->words, entry->length) = entry;
+    }
+    free(map->entries);
+    map->entries = entries;
+    map->room = room;
+    return true;
+}
+
+bool word_map_put(WordMap *map, const uint64_t *words, size_t length, void *value, void **before)
+{
+    uint64_t hash = hash_of(words, length);
+    if (!make_room(map)) return false;
+    WordEntry **place = place_of(map->entries, map->room, hash, words, length), *entry = *place;
+    *before = entry ? entry->value : NULL;
+    if (!entry) {
+        if (!(entry = malloc(sizeof *entry + length * sizeof *words))) return false;
+        entry->hash = hash;
+        entry->length = length;
+        memcpy(entry->words, words, length * sizeof *words);
+        *place = entry;
+        map->count++;
+    }
+    entry->value = value;
+    return true;
+}
+
+void *word_map_next(const WordMap *map, size_t *position)
+{
+    while (*position < map->room) {
+        const WordEntry *entry = map->entries[(*position)++];
+        if (entry) return entry->value;
+    }
+    return NULL;
+}
+
+void word_map_clear(WordMap *map)
+{
+    for (size_t i = 0; i < map->room; i++) free(map->entries[i]);
+    free(map->entries);
+    *map = (WordMap){0};
+}

@@ -1,0 +1,454 @@
+/* _Calls: what a kernel remembers of its calls, by what calls that need the same launch have in common: the
+ * context, the number of arguments and, of each array, dtype, shape and strides.
+ *
+ * A call that was seen before is made here, from the arguments to the launch, and its result allocated, if
+ * the kernel gave a launch for it; else Python finds what it remembered itself. Contexts and dtypes are told
+ * by their addresses: an entry keeps them alive.
+ */
+#include "ext/gpuarray/calls.h"
+
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/gpuarray/gpuarray.h"
+#include "ext/launch/function.h"
+#include "ext/numpy_api.h"
+#include "ext/stream/stream.h"
+
+enum { WORDS = 64 }; /* of a key that needs no memory of its own while it is made */
+enum { VALUES = 64 }; /* of a launch, the same */
+
+/* Vectors of so many bytes are the longest that kernels load: where in such a one an array begins may count.
+ */
+enum { ALIGNMENT = 16 };
+
+typedef struct Entry {
+    long holders; /* the map, and calls in progress: changed with the GIL */
+    PyObject *plan, *kept; /* owned: Python's part; context and dtypes */
+    PyObject *function,
+        *after; /* owned: what is launched, the arguments after those of the call; NULL: nothing */
+    LaunchShape shape;
+    PyArray_Descr *dtype; /* owned: of the result, which is made for each call; NULL: there is none */
+    int ndim;
+    Py_ssize_t lengths[GPUARRAY_INLINE_DIMS];
+} Entry;
+
+typedef struct CallsObject {
+    PyObject_HEAD
+    ModuleState *state;
+    WordMap entries;
+    Py_ssize_t limit; /* with so many it begins anew */
+    bool aligned; /* where arrays begin is part of their form */
+    Py_ssize_t count, *positions; /* owned: the arrays among the arguments */
+    PyObject *weak_references;
+} CallsObject;
+
+static CallsObject *calls_cast(PyObject *object) { return (CallsObject *)object; }
+
+/* ---- Entries ---- */
+
+static void drop_entry(Entry *entry)
+{
+    if (!entry || --entry->holders > 0) return;
+    Py_XDECREF(entry->plan);
+    Py_XDECREF(entry->kept);
+    Py_XDECREF(entry->function);
+    Py_XDECREF(entry->after);
+    Py_XDECREF(entry->dtype);
+    PyMem_Free(entry);
+}
+
+/* What ends with an entry may come back here. */
+static void forget_all(CallsObject *calls)
+{
+    WordMap entries = calls->entries;
+    size_t position = 0;
+    calls->entries = (WordMap){0};
+    for (Entry *entry; (entry = word_map_next(&entries, &position));) drop_entry(entry);
+    word_map_clear(&entries);
+}
+
+/* ---- Keys ---- */
+
+/* The arguments of a call, borrowed. */
+typedef struct Values {
+    PyObject *const *items;
+    Py_ssize_t count;
+} Values;
+
+static Values values_of(PyObject *tuple)
+{
+    return (Values){&PyTuple_GET_ITEM(tuple, 0), PyTuple_GET_SIZE(tuple)};
+}
+
+typedef struct Key {
+    size_t length; /* 0: the arguments have no form that could be told again */
+    uint64_t *words; /* in `few`, or owned */
+    uint64_t few[WORDS];
+} Key;
+
+static void free_key(Key *key)
+{
+    if (key->words != key->few) PyMem_Free(key->words);
+}
+
+/* The array at this position, or NULL for what needs a closer look: it is no GPUArray, or may not be written
+ * to. */
+static const GPUArrayObject *array_at(const CallsObject *calls, Values values, Py_ssize_t position)
+{
+    if (position < 0 || position >= values.count) return NULL;
+    PyObject *value = values.items[position];
+    if (!gpuarray_check(calls->state, value)) return NULL;
+    const GPUArrayObject *array = gpuarray_cast(value);
+    return array->read_only || !array->dtype ? NULL : array;
+}
+
+/* Two words and three for each array, and two for each of its axes; 0 when there is no key. */
+static size_t count_words(const CallsObject *calls, Values values)
+{
+    size_t words = 2;
+    for (Py_ssize_t i = 0; i < calls->count; i++) {
+        const GPUArrayObject *array = array_at(calls, values, calls->positions[i]);
+        if (!array) return 0;
+        words += 3 + 2 * (size_t)array->ndim;
+    }
+    return words;
+}
+
+static uint64_t *describe(uint64_t *to, const GPUArrayObject *array, bool aligned)
+{
+    *to++ = (uint64_t)(uintptr_t)array->dtype;
+    *to++ = (uint64_t)array->ndim;
+    *to++ = aligned ? array->pointer % ALIGNMENT : 0;
+    for (int i = 0; i < array->ndim; i++) *to++ = (uint64_t)array->shape[i];
+    for (int i = 0; i < array->ndim; i++) *to++ = (uint64_t)array->strides[i];
+    return to;
+}
+
+/* Of these arguments in this context. To be freed. -1 with MemoryError. */
+static int make_key(const CallsObject *calls, Values values, const ContextObject *context, Key *key)
+{
+    key->words = key->few;
+    key->length = count_words(calls, values);
+    if (key->length > WORDS && !(key->words = PyMem_New(uint64_t, key->length))) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (!key->length) return 0;
+    uint64_t *end = key->words;
+    *end++ = (uint64_t)values.count;
+    *end++ = (uint64_t)(uintptr_t)context;
+    for (Py_ssize_t i = 0; i < calls->count; i++)
+        end = describe(end, array_at(calls, values, calls->positions[i]), calls->aligned);
+    return 0;
+}
+
+/* The entry for these arguments, to be dropped; NULL when there is none, or with an exception. */
+static Entry *find_entry(CallsObject *calls, Values values)
+{
+    Key key;
+    if (!calls->entries.count) return NULL;
+    ContextObject *context = context_current(calls->state);
+    if (!context || make_key(calls, values, context, &key) < 0) {
+        Py_XDECREF((PyObject *)context);
+        return NULL;
+    }
+    Entry *entry = key.length ? word_map_find(&calls->entries, key.words, key.length) : NULL;
+    if (entry) entry->holders++;
+    free_key(&key);
+    Py_DECREF((PyObject *)context);
+    return entry;
+}
+
+/* ---- Launches ---- */
+
+/* The result of a call; allocator NULL or None: that of the first array. */
+static PyObject *new_result(CallsObject *calls, const Entry *entry, Values values, PyObject *allocator)
+{
+    if (!allocator || allocator == Py_None)
+        allocator = gpuarray_cast(values.items[calls->positions[0]])->allocator;
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)entry->dtype);
+    return gpuarray_new(calls->state, dtype, entry->ndim, entry->lengths, NULL, allocator, NULL);
+}
+
+/* The arguments of the call, then those of the entry, of which an Ellipsis stands for the result. */
+static int launch_entry(const Entry *entry, Values values, PyObject *stream, PyObject *result)
+{
+    PyObject *few[VALUES], **all = few;
+    Py_ssize_t count = values.count, more = PyTuple_GET_SIZE(entry->after);
+    if (count + more > VALUES && !(all = PyMem_New(PyObject *, (size_t)(count + more)))) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) all[i] = values.items[i];
+    for (Py_ssize_t i = 0; i < more; i++) {
+        PyObject *value = PyTuple_GET_ITEM(entry->after, i);
+        all[count + i] = value == Py_Ellipsis && result ? result : value;
+    }
+    int failed = prepared_launch(function_cast(entry->function), &entry->shape, stream, all, count + more);
+    if (all != few) PyMem_Free(all);
+    return failed;
+}
+
+/* The result, None where there is none; NULL without an exception when no launch is remembered. */
+static PyObject *make_call(CallsObject *calls, Values values, PyObject *stream, PyObject *allocator)
+{
+    PyObject *result = NULL;
+    Entry *entry = find_entry(calls, values);
+    if (!entry || !entry->function) {
+        drop_entry(entry);
+        return NULL;
+    }
+    int failed = entry->dtype && !(result = new_result(calls, entry, values, allocator));
+    if (!failed) failed = launch_entry(entry, values, stream, result);
+    drop_entry(entry);
+    if (failed) Py_CLEAR(result);
+    return failed || result ? result : Py_NewRef(Py_None);
+}
+
+PyObject *calls_make(PyObject *calls, PyObject *const *values, Py_ssize_t count)
+{
+    return make_call(calls_cast(calls), (Values){values, count}, NULL, NULL);
+}
+
+PyObject *calls_make_of(ModuleState *state, PyObject *kernel, PyObject *const *values, Py_ssize_t count)
+{
+    PyObject *calls = PyObject_GetAttr(kernel, state->str__calls), *result = NULL;
+    if (calls && Py_TYPE(calls) == state->_Calls_type) result = calls_make(calls, values, count);
+    Py_XDECREF(calls);
+    if (PyErr_Occurred() && (PyErr_ExceptionMatches(PyExc_TypeError) || !calls)) PyErr_Clear();
+    return result;
+}
+
+PyDoc_STRVAR(launch_doc,
+             "launch($self, values, stream=None, allocator=None)\n--\n\n"
+             "Make the launch that is remembered for calls with arguments of these forms.\n"
+             "\nReturns\n-------\n"
+             "object\n    The new result, True where there is none; None when nothing is remembered.");
+
+static PyObject *calls_launch(PyObject *self, FAST_PARAMETERS)
+{
+    CallsObject *calls = calls_cast(self);
+    PyObject *given[3];
+    if (convert_arguments(launch_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    if (!PyTuple_CheckExact(given[0])) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
+    PyObject *result = make_call(calls, values_of(given[0]), given[1], given[2]);
+    if (!result) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    if (result == Py_None) Py_SETREF(result, Py_NewRef(Py_True));
+    return result;
+}
+
+PyDoc_STRVAR(find_doc, "find($self, values)\n--\n\n"
+                       "What Python remembers for calls with arguments of these forms, or None.");
+
+static PyObject *calls_find(PyObject *self, PyObject *values)
+{
+    if (!PyTuple_CheckExact(values)) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
+    Entry *entry = find_entry(calls_cast(self), values_of(values));
+    if (!entry) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    PyObject *plan = Py_NewRef(entry->plan);
+    drop_entry(entry);
+    return plan;
+}
+
+/* ---- Remembering ---- */
+
+/* The function behind a launch: prepared_async_call of one, as an attribute gives it. Borrowed, or NULL. */
+static PyObject *function_of(ModuleState *state, PyObject *launch)
+{
+    PyObject *self = PyCFunction_Check(launch) ? PyCFunction_GET_SELF(launch) : NULL;
+    bool good = self && Py_TYPE(self) == state->Function_type && function_cast(self)->prepared;
+    return good ? self : NULL;
+}
+
+/* result: (shape, dtype). -1 with an exception. */
+static int read_result(ModuleState *state, Entry *entry, PyObject *result)
+{
+    PyObject *shape, *dtype;
+    HostArrayForm form;
+    if (!PyArg_ParseTuple(result, "OO", &shape, &dtype) || convert_form(state, shape, dtype, NULL, &form) < 0)
+        return -1;
+    bool fits = form.rank <= GPUARRAY_INLINE_DIMS;
+    entry->ndim = form.rank;
+    for (int i = 0; fits && i < form.rank; i++) entry->lengths[i] = form.shape[i];
+    if (fits) entry->dtype = (PyArray_Descr *)Py_NewRef((PyObject *)form.dtype);
+    convert_form_clear(&form);
+    return fits ? 0 : 1;
+}
+
+/* launch: (prepared_async_call, grid, block, after, result or None). */
+static int read_launch(ModuleState *state, Entry *entry, PyObject *launch)
+{
+    PyObject *call, *grid, *block, *after, *result;
+    if (!PyArg_ParseTuple(launch, "OOOO!O", &call, &grid, &block, &PyTuple_Type, &after, &result)) return -1;
+    entry->shape.shared_bytes = 0;
+    if (launch_read_grid(grid, entry->shape.grid) < 0 || launch_read_block(block, entry->shape.block) < 0)
+        return -1;
+    PyObject *function = function_of(state, call);
+    int other = result == Py_None ? 0 : read_result(state, entry, result);
+    if (other < 0) return -1;
+    if (!function || other) return 0; /* Python does it */
+    entry->function = Py_NewRef(function);
+    entry->after = Py_NewRef(after);
+    return 0;
+}
+
+/* The context and the dtypes of the arrays. */
+static PyObject *what_key_names(const CallsObject *calls, Values values, ContextObject *context)
+{
+    PyObject *kept = PyTuple_New(calls->count + 1);
+    if (!kept) return NULL;
+    PyTuple_SET_ITEM(kept, 0, Py_NewRef((PyObject *)context));
+    for (Py_ssize_t i = 0; i < calls->count; i++)
+        PyTuple_SET_ITEM(kept, i + 1,
+                         Py_NewRef((PyObject *)array_at(calls, values, calls->positions[i])->dtype));
+    return kept;
+}
+
+static Entry *new_entry(CallsObject *calls, Values values, ContextObject *context, PyObject *plan,
+                        PyObject *launch)
+{
+    Entry *entry = PyMem_Calloc(1, sizeof *entry);
+    if (!entry) return (Entry *)PyErr_NoMemory();
+    entry->holders = 1;
+    entry->plan = Py_NewRef(plan);
+    entry->kept = what_key_names(calls, values, context);
+    if (entry->kept && (!launch || launch == Py_None || read_launch(calls->state, entry, launch) == 0))
+        return entry;
+    drop_entry(entry);
+    return NULL;
+}
+
+static int put_entry(CallsObject *calls, const Key *key, Entry *entry)
+{
+    void *before;
+    if (calls->entries.count >= (size_t)calls->limit) forget_all(calls);
+    if (!word_map_put(&calls->entries, key->words, key->length, entry, &before)) {
+        drop_entry(entry);
+        PyErr_NoMemory();
+        return -1;
+    }
+    drop_entry(before);
+    return 0;
+}
+
+PyDoc_STRVAR(remember_doc,
+             "remember($self, values, plan, launch=None)\n--\n\n"
+             "Remember for calls with arguments of these forms what find() is to give, and what launch()\n"
+             "is to do: (prepared_async_call of a function, grid, block, arguments after the values,\n"
+             "(shape, dtype) of a new result or None). An Ellipsis among the arguments is the result.");
+
+static PyObject *calls_remember(PyObject *self, FAST_PARAMETERS)
+{
+    CallsObject *calls = calls_cast(self);
+    PyObject *given[3];
+    Key key;
+    if (convert_arguments(remember_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    if (!PyTuple_CheckExact(given[0])) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
+    ContextObject *context = context_current(calls->state);
+    if (!context) return NULL;
+    int failed = make_key(calls, values_of(given[0]), context, &key);
+    if (!failed && key.length) {
+        Entry *entry = new_entry(calls, values_of(given[0]), context, given[1], given[2]);
+        failed = entry ? put_entry(calls, &key, entry) : -1;
+    }
+    if (key.words) free_key(&key);
+    Py_DECREF((PyObject *)context);
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *calls_clear_py(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    forget_all(calls_cast(self));
+    Py_RETURN_NONE;
+}
+
+/* ---- The type ---- */
+
+PyDoc_STRVAR(calls_doc, "_Calls(positions, aligned=False, limit=2048)\n--\n\n"
+                        "What is remembered for calls whose arrays, at these positions, have one form; with\n"
+                        "aligned, also of where they begin in 16 bytes. Read-only arrays, and others than\n"
+                        "GPUArrays, have no form.");
+
+static PyObject *calls_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *given[3];
+    size_t limit = 2048;
+    if (convert_call(calls_doc, args, kwargs, GIVEN(given)) < 0
+        || convert_size(given[2], "limit", &limit) < 0)
+        return NULL;
+    if (!PyTuple_CheckExact(given[0])) return PyErr_Format(PyExc_TypeError, "positions must be a tuple");
+    CallsObject *calls = calls_cast(type->tp_alloc(type, 0));
+    if (!calls) return NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(given[0]);
+    calls->state = state_of_type(type);
+    calls->limit = (Py_ssize_t)limit;
+    calls->aligned = given[1] && PyObject_IsTrue(given[1]) > 0;
+    if (!(calls->positions = PyMem_New(Py_ssize_t, (size_t)count + 1))) PyErr_NoMemory();
+    for (; calls->positions && calls->count < count; calls->count++)
+        calls->positions[calls->count] = PyLong_AsSsize_t(PyTuple_GET_ITEM(given[0], calls->count));
+    if (PyErr_Occurred()) Py_CLEAR(calls);
+    return (PyObject *)calls;
+}
+
+static int calls_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    size_t position = 0;
+    Py_VISIT(Py_TYPE(self));
+    for (Entry *entry; (entry = word_map_next(&calls_cast(self)->entries, &position));) {
+        if (entry->holders > 1) continue; /* a call has it as well */
+        Py_VISIT(entry->plan);
+        Py_VISIT(entry->kept);
+        Py_VISIT(entry->function);
+        Py_VISIT(entry->after);
+    }
+    return 0;
+}
+
+static int calls_clear(PyObject *self)
+{
+    forget_all(calls_cast(self));
+    return 0;
+}
+
+static void calls_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (calls_cast(self)->weak_references) PyObject_ClearWeakRefs(self);
+    forget_all(calls_cast(self));
+    PyMem_Free(calls_cast(self)->positions);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef calls_methods[] = {
+    {"launch", AS_METHOD(calls_launch), FAST_KEYWORDS, launch_doc},
+    {"find", calls_find, METH_O, find_doc},
+    {"remember", AS_METHOD(calls_remember), FAST_KEYWORDS, remember_doc},
+    {"clear", calls_clear_py, METH_NOARGS, "clear($self)\n--\n\nForget everything."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef calls_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(CallsObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot calls_slots[] = {
+    {Py_tp_doc, (void *)calls_doc},          {Py_tp_new, AS_SLOT(calls_new)},
+    {Py_tp_dealloc, AS_SLOT(calls_dealloc)}, {Py_tp_traverse, AS_SLOT(calls_traverse)},
+    {Py_tp_clear, AS_SLOT(calls_clear)},     {Py_tp_methods, calls_methods},
+    {Py_tp_members, calls_members},          {0, NULL},
+};
+
+static PyType_Spec calls_spec = {
+    .name = "pycuda._driver._Calls",
+    .basicsize = sizeof(CallsObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = calls_slots,
+};
+
+int calls_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->_Calls_type, &calls_spec, NULL);
+}
