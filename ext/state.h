@@ -97,6 +97,9 @@ static inline void state_unlock(ModuleState *state) { pthread_mutex_unlock(&stat
 /* The new value of a count that is changed with the GIL only, and read without it: no locked instruction. */
 static inline long gil_count(atomic_long *count, long more)
 {
+#ifdef Py_GIL_DISABLED
+    return atomic_fetch_add(count, more) + more;
+#endif
     long value = atomic_load_explicit(count, memory_order_relaxed) + more;
     atomic_store_explicit(count, value, memory_order_release);
     return value;
