@@ -1411,6 +1411,27 @@ class device_attribute(Constant):
     HOST_ALLOC_DMA_BUF_SUPPORTED: ClassVar[device_attribute]
     ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED: ClassVar[device_attribute]
 
+class stream_capture_mode(Constant):
+    GLOBAL: ClassVar[stream_capture_mode]
+    THREAD_LOCAL: ClassVar[stream_capture_mode]
+    RELAXED: ClassVar[stream_capture_mode]
+
+class graph_node_type(Constant):
+    KERNEL: ClassVar[graph_node_type]
+    MEMCPY: ClassVar[graph_node_type]
+    MEMSET: ClassVar[graph_node_type]
+    HOST: ClassVar[graph_node_type]
+    GRAPH: ClassVar[graph_node_type]
+    EMPTY: ClassVar[graph_node_type]
+    WAIT_EVENT: ClassVar[graph_node_type]
+    EVENT_RECORD: ClassVar[graph_node_type]
+    EXT_SEMAS_SIGNAL: ClassVar[graph_node_type]
+    EXT_SEMAS_WAIT: ClassVar[graph_node_type]
+    MEM_ALLOC: ClassVar[graph_node_type]
+    MEM_FREE: ClassVar[graph_node_type]
+    BATCH_MEM_OP: ClassVar[graph_node_type]
+    CONDITIONAL: ClassVar[graph_node_type]
+
 class event_flags(Constant):
     DEFAULT: ClassVar[event_flags]
     BLOCKING_SYNC: ClassVar[event_flags]

@@ -17,7 +17,8 @@ static DeviceHeap *heap_of(Context *context, DeviceHeap **where, uint64_t size, 
     driver_lock();
     if (!*where) {
         MemoryRequest request = {.size = size ? size : 1, .kind = kind};
-        if (!memory_allocate(context, &request, &base)) *where = device_heap_create(base, request.size);
+        if (!memory_allocate_inside(context, &request, &base))
+            *where = device_heap_create(base, request.size);
     }
     DeviceHeap *heap = *where;
     driver_unlock();
