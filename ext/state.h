@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+struct Captured;
 struct Compilation;
 struct ContextObject;
 struct Deferred;
@@ -44,6 +45,7 @@ struct ModuleState {
     struct ContextObject *contexts;     /* every living Context, borrowed, linked by `next` */
     struct KeepBatch *kept;             /* objects that work in flight needs (keep_alive.h) */
     struct MemoryPool *pools;           /* every living pool (pool.h) */
+    struct Captured *captured;          /* captures in progress (captured.h); with the GIL, not the lock */
 
     GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */
     int give_back_count;

@@ -1,6 +1,7 @@
 /* See keep_alive.h. */
 #include "ext/context/keep_alive.h"
 
+#include "ext/context/captured.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
 
@@ -190,6 +191,10 @@ static void add_object(KeepBatch *batch, PyObject *object)
 int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
                      PyObject *second, Kept *kept)
 {
+    PyObject *objects[] = {first, second};
+    int captured = captured_keep(state, stream, objects, 2);
+    *kept = (Kept){NULL, {NULL, NULL}};
+    if (captured) return captured < 0 ? -1 : 0;
     KeepBatch *batch = take_open(state, context, stream);
     if (batch && batch->count + 2 > BATCH_SIZE) {
         seal_batch(state, batch);

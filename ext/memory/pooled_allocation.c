@@ -202,6 +202,8 @@ bool pooled_check(ModuleState *state, PyObject *object)
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
                         CUstream handle)
 {
+    int captured = captured_keep(state, handle, objects, count);
+    if (captured) return captured < 0 ? -1 : 0; /* launches of the graph note them */
     stream = stream_or_null(stream);
     for (Py_ssize_t i = 0; i < count; i++) {
         DeviceAllocationObject *allocation = allocation_of(state, objects[i]);

@@ -211,6 +211,7 @@ static PyMethodDef stream_methods[] = {
     {"add_callback", AS_METHOD(stream_launch_host_func), METH_FASTCALL,
      "add_callback($self, function, /, *args)\n--\n\n"
      "Another name of launch_host_func."},
+    {"capture", AS_METHOD(stream_capture), FAST_KEYWORDS, stream_capture_doc},
     {"__cuda_stream__", stream_cuda_stream, METH_NOARGS,
      "__cuda_stream__($self)\n--\n\n"
      "The protocol by which libraries share streams.\n"

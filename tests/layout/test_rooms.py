@@ -19,8 +19,9 @@ EXT = {
     "ext/gpuarray": {"context", "convert", "launch", "memory", "stream"},
     "ext/code": {"context", "convert", "launch", "texture"},
     "ext/texture": {"context", "convert", "gpuarray", "launch", "memory"},
+    "ext/graph": {"context", "convert", "launch", "memory", "stream"},
     "ext/gl": {"context", "convert", "stream", "texture"},
-    "ext/launch": {"code", "convert", "gpuarray", "memory", "stream", "texture"},
+    "ext/launch": {"code", "context", "convert", "gpuarray", "memory", "stream", "texture"},
 }
 # Inside device/, from the bottom. lower/ includes of exec/ what decoded code is made of.
 STAGES = ["device/ptx", "device/exec", "device/lower", "device/api"]
