@@ -107,7 +107,8 @@ static bool stage(CopyTask *task)
     CopyJob *job = &task->job, aside = *job;
     task->staged = malloc(job->width * job->height * job->depth);
     if (!task->staged) return false;
-    aside.to = (CopySide){(uint64_t)(uintptr_t)task->staged, job->width, job->width * job->height, false};
+    aside.to =
+        (CopySide){(uint64_t)(uintptr_t)task->staged, job->width, job->width * job->height, false, NULL};
     copy_run(aside);
     job->from = aside.to;
     return true;

@@ -116,14 +116,28 @@ static bool add_step(Building *building, Step *step)
 
 static CUresult add_graph(Building *building, const Graph *graph, uint64_t outer);
 
+/* Bodies have kernels, copies, fills, empty nodes and conditional ones, as the driver's manual says. */
+static bool fits_body(const Program *body)
+{
+    for (size_t i = 0; i < body->count; i++) {
+        CUgraphNodeType type = body->steps[i]->work.type;
+        if (type > CU_GRAPH_NODE_TYPE_MEMSET && type != CU_GRAPH_NODE_TYPE_EMPTY
+            && type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            return false;
+    }
+    return true;
+}
+
 static CUresult add_bodies(Building *building, const Node *node, Step *step)
 {
     const ConditionalWork *conditional = &node->work.conditional;
     step->bodies = calloc(conditional->size, sizeof *step->bodies);
     if (!step->bodies) return CUDA_ERROR_OUT_OF_MEMORY;
     building->program->conditional = true;
-    for (unsigned i = 0; i < conditional->size; i++)
+    for (unsigned i = 0; i < conditional->size; i++) {
         TRY(program_new(conditional->bodies[i], &step->bodies[i], building->culprit, building->why));
+        if (!fits_body(step->bodies[i])) return CUDA_ERROR_NOT_SUPPORTED;
+    }
     return CUDA_SUCCESS;
 }
 

@@ -313,9 +313,9 @@ static PyType_Spec graph_spec = {
 };
 
 /* The add_ methods stand in a file of their own. */
-static int add_methods(PyTypeObject *type)
+static int add_methods(PyTypeObject *type, PyMethodDef *methods)
 {
-    for (PyMethodDef *method = graph_add_methods; method->ml_name; method++) {
+    for (PyMethodDef *method = methods; method->ml_name; method++) {
         PyObject *descriptor = PyDescr_NewMethod(type, method);
         int failed = descriptor ? PyDict_SetItemString(type->tp_dict, method->ml_name, descriptor) : -1;
         Py_XDECREF(descriptor);
@@ -327,6 +327,9 @@ static int add_methods(PyTypeObject *type)
 
 int graph_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->Graph_type, &graph_spec, NULL) < 0 ? -1
-                                                                             : add_methods(state->Graph_type);
+    if (state_add_type(module, &state->Graph_type, &graph_spec, NULL) < 0) return -1;
+    return add_methods(state->Graph_type, graph_add_methods) < 0
+                   || add_methods(state->Graph_type, graph_add_more_methods) < 0
+               ? -1
+               : 0;
 }

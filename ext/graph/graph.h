@@ -44,8 +44,24 @@ PyObject *graph_node_new(GraphObject *graph, CUgraphNode handle);
  * caller frees *out with PyMem_Free. -1 with an exception. */
 int graph_nodes_read(GraphObject *graph, PyObject *given, const char *what, CUgraphNode **out, size_t *count);
 
-/* Graph's add_* methods (node.c). */
-extern PyMethodDef graph_add_methods[];
+/* Graph's add_* methods (add.c, and those of memory and conditions in add_more.c). */
+extern PyMethodDef graph_add_methods[], graph_add_more_methods[];
+
+/* A node being added: what it waits for, and what the driver said. */
+typedef struct Adding {
+    GraphObject *graph;
+    CUgraphNode *after, made;
+    size_t count;
+    CUresult result;
+} Adding;
+
+int graph_add_begin(Adding *adding, PyObject *self, PyObject *after, const char *routine);
+/* The node, which keeps these objects (each may be NULL); or the exception. */
+PyObject *graph_add_end(Adding *adding, const char *routine, PyObject *first, PyObject *second);
+
+/* For docstrings of methods that add nodes. */
+#define GRAPH_AFTER "depends_on : GraphNode or iterable of them\n    What it waits for.\n"
+#define GRAPH_GIVES "\nReturns\n-------\nGraphNode\n"
 
 /* The parameters of a kernel node with new arguments, checked as a launch checks them, for as long as `args`
  * lives; -1 with an exception. kernel_args_clear is due in either case. */
@@ -59,6 +75,9 @@ typedef struct KernelArgs {
 int graph_kernel_args(KernelArgs *kernel, FunctionObject *function, PyObject *const *args, Py_ssize_t count);
 /* The same for a node, whose function is one that the graph keeps. */
 int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count);
+
+/* The arguments that a kernel node has from now on. */
+int graph_keep_args(GraphObject *graph, CUgraphNode node, PyObject *const *args, Py_ssize_t count);
 
 /* Graph.instantiate (exec.c). */
 extern const char graph_instantiate_doc[];

@@ -19,7 +19,15 @@ static const char source[] =
     "  ld.param.u64 %rd1, [a];\n  ld.param.u32 %r1, [factor];\n  ld.param.u32 %r2, [add];\n"
     "  mov.u32 %r3, %tid.x;\n  cvta.to.global.u64 %rd2, %rd1;\n  mul.wide.u32 %rd3, %r3, 4;\n"
     "  add.s64 %rd4, %rd2, %rd3;\n  ld.global.u32 %r4, [%rd4];\n  mad.lo.u32 %r4, %r4, %r1, %r2;\n"
-    "  st.global.u32 [%rd4], %r4;\n  ret;\n}\n";
+    "  st.global.u32 [%rd4], %r4;\n  ret;\n}\n"
+    /* counts a[0] down and makes it the condition's value */
+    ".extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);\n"
+    ".visible .entry count_down(.param .u64 a, .param .u64 handle)\n{\n"
+    "  .reg .b32 %r<3>;\n  .reg .b64 %rd<4>;\n"
+    "  ld.param.u64 %rd1, [a];\n  ld.param.u64 %rd2, [handle];\n  cvta.to.global.u64 %rd3, %rd1;\n"
+    "  ld.global.u32 %r1, [%rd3];\n  sub.u32 %r2, %r1, 1;\n  st.global.u32 [%rd3], %r2;\n  {\n"
+    "  .param .b64 p0;\n  st.param.b64 [p0+0], %rd2;\n  .param .b32 p1;\n  st.param.b32 [p1+0], %r2;\n"
+    "  call.uni cudaGraphSetConditional, (p0, p1);\n  }\n  ret;\n}\n";
 
 enum { COUNT = 64, BYTES = COUNT * 4 };
 
@@ -370,6 +378,45 @@ static void test_memory(void)
     OK(cuStreamDestroy_v2(stream));
 }
 
+/* A body that counts down to zero, and branches by a value. */
+static void test_conditions(void)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node, loop;
+    CUgraphConditionalHandle handle, branch;
+    CUfunction count_down;
+    OK(cuModuleGetFunction(&count_down, module, "count_down"));
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphConditionalHandleCreate(&handle, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    OK(cuGraphConditionalHandleCreate(&branch, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUgraphNode fill = add_fill(graph, NULL, 5);
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
+    params.conditional =
+        (CUDA_CONDITIONAL_NODE_PARAMS){.handle = handle, .type = CU_GRAPH_COND_TYPE_WHILE, .size = 1};
+    OK(cuGraphAddNode_v2(&loop, graph, &fill, NULL, 1, &params));
+    void *values[] = {&data, &handle};
+    CUDA_KERNEL_NODE_PARAMS kernel = kernel_params(values);
+    kernel.func = count_down;
+    kernel.blockDimX = 1;
+    OK(cuGraphAddKernelNode_v2(&node, params.conditional.phGraph_out[0], NULL, 0, &kernel));
+    params.conditional =
+        (CUDA_CONDITIONAL_NODE_PARAMS){.handle = branch, .type = CU_GRAPH_COND_TYPE_SWITCH, .size = 2};
+    BAD(cuGraphInstantiateWithFlags(&exec, graph, 0)); /* a handle that no node has */
+    OK(cuGraphAddNode_v2(&node, graph, &loop, NULL, 1, &params));
+    add_kernel(params.conditional.phGraph_out[0], NULL, 1, 100);
+    CUgraphNode inner = add_kernel(params.conditional.phGraph_out[1], NULL, 0, 30);
+    CHECK(inner != NULL);
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuGraphLaunch(exec, NULL));
+    check_data(30);
+    CUgraph clone;
+    CHECK_EQUAL(cuGraphClone(&clone, graph), CUDA_ERROR_NOT_SUPPORTED);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
 static void raise_count(void *counter) { atomic_fetch_add((_Atomic int *)counter, 1); }
 
 static void test_host_and_events(void)
@@ -444,6 +491,7 @@ int main(void)
     CHECK_GROUP(test_update);
     CHECK_GROUP(test_children);
     CHECK_GROUP(test_memory);
+    CHECK_GROUP(test_conditions);
     CHECK_GROUP(test_host_and_events);
     CHECK_GROUP(test_user_objects);
     CHECK_GROUP(test_rules);

@@ -33,6 +33,31 @@ PTX = b"""
     ret;
 }
 """
+LOOP = b"""
+.version 6.3
+.target sm_50
+.address_size 64
+.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+.visible .entry count_down(.param .u64 a, .param .u64 handle)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [a];
+    ld.param.u64 %rd2, [handle];
+    cvta.to.global.u64 %rd3, %rd1;
+    ld.global.u32 %r1, [%rd3];
+    sub.u32 %r2, %r1, 1;
+    st.global.u32 [%rd3], %r2;
+    {
+    .param .b64 p0;
+    st.param.b64 [p0+0], %rd2;
+    .param .b32 p1;
+    st.param.b32 [p1+0], %r2;
+    call.uni cudaGraphSetConditional, (p0, p1);
+    }
+    ret;
+}
+"""
 COUNT = 64
 SHAPE = dict(block=(COUNT, 1, 1))
 KINDS = drv.graph_node_type
@@ -229,6 +254,49 @@ def test_waits_for_an_event(affine, stream, data):
     ready.launch(stream)
     stream.synchronize()
     assert value(data) == 42
+
+
+def test_memory_of_a_graph(affine, stream, data):
+    graph = drv.Graph()
+    memory = graph.add_mem_alloc(COUNT * 4)
+    fill = graph.add_memset(memory.address, 6, COUNT, depends_on=memory)
+    copy = graph.add_memcpy(data.gpudata, memory.address, data.nbytes, depends_on=fill)
+    graph.add_mem_free(memory.address, depends_on=copy)
+    assert kinds(graph) == [KINDS.MEM_ALLOC, KINDS.MEMSET, KINDS.MEMCPY, KINDS.MEM_FREE]
+    ready = graph.instantiate()
+    for _ in range(2):
+        data.fill(0)
+        drv.Context.synchronize()
+        ready.launch(stream)
+        stream.synchronize()
+        assert value(data) == 6
+    with pytest.raises(drv.LogicError, match="cuGraphInstantiate"):
+        graph.instantiate()  # there is one already
+    with pytest.raises(drv.LogicError, match="MemAllocNodeGetParams"):
+        fill.address  # noqa: B018
+
+
+@pytest.mark.cpu("on a GPU the kernel is linked with libcudadevrt.a, which not every toolkit has")
+def test_conditions(affine, stream, data):
+    count_down = drv.module_from_buffer(LOOP).get_function("count_down")
+    second = gpuarray.zeros(COUNT, np.uint32)
+    graph = drv.Graph()
+    loop, branch = graph.add_condition(default=1), graph.add_condition(default=1)
+    fill = graph.add_memset(data.gpudata, 5, COUNT)
+    node, (body,) = graph.add_conditional("while", loop, depends_on=fill)
+    with stream.capture(graph=body):
+        count_down(data, np.uint64(loop), block=(1, 1, 1), stream=stream)
+        affine(second, u32(1), u32(1), stream=stream, **SHAPE)
+    _, (never, always) = graph.add_conditional("switch", branch, 2, depends_on=node)
+    never.add_kernel(affine, data, u32(1), u32(100), **SHAPE)
+    always.add_kernel(affine, data, u32(0), u32(30), **SHAPE)
+    ready = graph.instantiate()
+    for times in (1, 2):
+        ready.launch(stream)
+        stream.synchronize()
+        assert value(second) == 5 * times and value(data) == 30
+    with pytest.raises(ValueError, match="kind"):
+        graph.add_conditional("until", loop)
 
 
 def test_edges(affine, data):
