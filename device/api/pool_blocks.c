@@ -588,6 +588,8 @@ MemoryRange pool_bound_take(Block *block, bool keep)
     MemoryRequest request = request_of(block, (Context *)(uintptr_t)block->context);
     pthread_mutex_lock(&blocks_lock);
     MemoryRange range = memory_map_grant(driver_memory(), block->base, &request);
+    Stream *freed_in = block->stream;
+    block->stream = NULL;
     block->tasks++;
     if (keep) {
         block->handed = true;
@@ -595,6 +597,7 @@ MemoryRange pool_bound_take(Block *block, bool keep)
         count_locked(block->pool, block->pool->in_use + block->size, block->pool->reserved);
     }
     pthread_mutex_unlock(&blocks_lock);
+    if (freed_in) PUT(freed_in);
     return range;
 }
 

@@ -621,6 +621,7 @@ void queue_close_context(Context *context)
         if (stream) object_hold(OBJECT(stream));
         pthread_mutex_unlock(&queue_lock);
         if (!stream) return;
+        capture_leave(stream);
         queue_close(stream);
         wait_until(stream, queue_last(stream), 0);
         PUT(stream);

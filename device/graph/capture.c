@@ -51,6 +51,19 @@ bool node_set_replace(NodeSet *set, Node *const *nodes, size_t count)
     return true;
 }
 
+/* Without nodes that were destroyed since. */
+static void prune(NodeSet *set, const Graph *graph)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->nodes[i]->graph == graph)
+            set->nodes[left++] = set->nodes[i];
+        else
+            PUT(set->nodes[i]);
+    }
+    set->count = left;
+}
+
 static CUresult join(Capture *capture, Stream *stream, Node *const *nodes, size_t count)
 {
     CaptureMember *member = calloc(1, sizeof *member);
@@ -166,6 +179,8 @@ static bool mark_before(Node *const *nodes, size_t count, uint64_t mark, const G
 static CUresult check_joined(const Capture *capture)
 {
     const NodeSet *front = &member_of(capture->origin)->front;
+    for (CaptureMember *member = capture->members; member; member = member->next)
+        prune(&member->front, capture->graph);
     uint64_t mark = graph_mark();
     if (!mark_before(front->nodes, front->count, mark, capture->graph)) return CUDA_ERROR_OUT_OF_MEMORY;
     for (const CaptureMember *member = capture->members; member; member = member->next)
@@ -289,6 +304,7 @@ static CUresult add(Stream *stream, Work *work)
         work_free(work);
         return result;
     }
+    prune(&member->front, member->capture->graph);
     TRY(graph_add(member->capture->graph, member->front.nodes, NULL, member->front.count, work, &node));
     return node_set_replace(&member->front, &node, 1) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -39,14 +39,7 @@ PyObject *graph_part(GraphObject *parent, CUgraph handle)
     return (PyObject *)graph;
 }
 
-bool graph_check(GraphObject *graph, const char *routine)
-{
-    if (!context_check(graph->context, routine)) return false;
-    if (graph->handle) return true;
-    raise_logic(graph->state,
-                "the graph is not there before its capture ends, with this driver (CUDA 12.3 has it)");
-    return false;
-}
+bool graph_check(GraphObject *graph, const char *routine) { return context_check(graph->context, routine); }
 
 PyDoc_STRVAR(graph_doc, "Graph()\n--\n\n"
                         "Work and what depends on what in it, to be done as often as it is launched.\n\n"

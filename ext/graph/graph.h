@@ -14,7 +14,7 @@ typedef struct GraphObject {
     PyObject_HEAD
     ModuleState *state;
     ContextObject *context;     /* held; of a part of a graph borrowed from its parent */
-    CUgraph handle;             /* NULL until the driver has it */
+    CUgraph handle;
     PyObject *parent; /* owned: the Graph whose node has this one, which is not destroyed; or NULL */
     PyObject *kept; /* owned dict; shared with the parent */
     PyObject *weak_references;
@@ -36,7 +36,7 @@ static inline GraphNodeObject *graph_node_cast(PyObject *object) { return (Graph
 PyObject *graph_new(ModuleState *state, ContextObject *context, CUgraph handle);
 /* A part of a graph. */
 PyObject *graph_part(GraphObject *parent, CUgraph handle);
-/* False with LogicError when the graph cannot be used. */
+/* False with LogicError when its context is gone. */
 bool graph_check(GraphObject *graph, const char *routine);
 
 PyObject *graph_node_new(GraphObject *graph, CUgraphNode handle);

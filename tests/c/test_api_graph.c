@@ -464,6 +464,44 @@ static void test_user_objects(void)
     CHECK_EQUAL(atomic_load(&freed), 1);
 }
 
+/* A context that ends takes its captures along. */
+static void test_context_end(void)
+{
+    CUcontext ending;
+    CUstream stream;
+    CUdeviceptr memory;
+    OK(cuCtxCreate_v2(&ending, 0, 0));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuCtxDestroy_v2(ending));
+    OK(cuCtxSetCurrent(context));
+    OK(cuMemAlloc_v2(&memory, 16));
+    OK(cuMemFree_v2(memory));
+}
+
+/* Nodes that are destroyed under a capture are waited for no more. */
+static void test_destroyed_nodes(void)
+{
+    CUstream stream;
+    CUgraph graph, same;
+    CUgraphNode nodes[4];
+    size_t count = 4;
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+    launch(stream, 1, 1);
+    OK(cuGraphGetNodes(graph, nodes, &count));
+    OK(cuGraphDestroyNode(nodes[0]));
+    launch(stream, 1, 2);
+    OK(cuStreamEndCapture(stream, &same));
+    CHECK(same == graph);
+    count = 4;
+    OK(cuGraphGetRootNodes(graph, nodes, &count));
+    CHECK_EQUAL(count, 1);
+    OK(cuGraphDestroy(graph));
+    OK(cuStreamDestroy_v2(stream));
+}
+
 static void test_rules(void)
 {
     static RuleResult results[256];
@@ -494,6 +532,8 @@ int main(void)
     CHECK_GROUP(test_conditions);
     CHECK_GROUP(test_host_and_events);
     CHECK_GROUP(test_user_objects);
+    CHECK_GROUP(test_context_end);
+    CHECK_GROUP(test_destroyed_nodes);
     CHECK_GROUP(test_rules);
     OK(cuMemFree_v2(data));
     OK(cuModuleUnload(module));
