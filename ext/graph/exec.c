@@ -13,8 +13,8 @@ typedef struct GraphExecObject {
     ModuleState *state;
     ContextObject *context;     /* held */
     CUgraphExec handle;
-    PyObject *kept;             /* owned dict, never changed: another takes its place */
-    PyObject *pooled;           /* owned tuple: those of kept whose memory is of a pool */
+    PyObject *kept;             /* owned dict; while a launch holds it, it is not changed but replaced */
+    PyObject *pooled; /* owned tuple: those of kept whose memory is of a pool; NULL: not yet known */
     PyObject *weak_references;
 } GraphExecObject;
 
@@ -33,23 +33,29 @@ static int add_pooled(ModuleState *state, PyObject *list, PyObject *object)
 /* What the work uses from now on; takes the dict over, which may be NULL with an exception. */
 static int set_kept(GraphExecObject *exec, PyObject *kept)
 {
-    PyObject *list = kept ? PyList_New(0) : NULL, *key, *value;
-    Py_ssize_t position = 0;
-    int failed = list ? 0 : -1;
-    while (!failed && PyDict_Next(kept, &position, &key, &value))
-        failed = add_pooled(exec->state, list, value);
-    PyObject *pooled = failed ? NULL : PyList_AsTuple(list);
-    Py_XDECREF(list);
-    if (!pooled) {
-        Py_XDECREF(kept);
-        return -1;
-    }
+    if (!kept) return -1;
     PyObject *old_kept = exec->kept, *old_pooled = exec->pooled;
     exec->kept = kept;
-    exec->pooled = pooled;
+    exec->pooled = NULL;
     Py_XDECREF(old_kept);
     Py_XDECREF(old_pooled);
     return 0;
+}
+
+/* Those of its objects whose memory is of a pool, found by the first launch that needs them; a new
+ * reference. */
+static PyObject *pooled_of(GraphExecObject *exec)
+{
+    PyObject *list, *key, *value;
+    Py_ssize_t position = 0;
+    if (exec->pooled) return Py_NewRef(exec->pooled);
+    if (!(list = PyList_New(0))) return NULL;
+    int failed = 0;
+    while (!failed && PyDict_Next(exec->kept, &position, &key, &value))
+        failed = add_pooled(exec->state, list, value);
+    if (!failed) exec->pooled = PyList_AsTuple(list);
+    Py_DECREF(list);
+    return Py_XNewRef(exec->pooled);
 }
 
 const char graph_instantiate_doc[] =
@@ -163,7 +169,8 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
     PyObject *object = stream_or_current(state, given[0]);
     if (launch_read_stream(state, object, &stream) < 0 || !context_check(exec->context, "cuGraphLaunch"))
         return NULL;
-    PyObject *pooled = Py_NewRef(exec->pooled);
+    PyObject *pooled = pooled_of(exec);
+    if (!pooled) return NULL;
     int failed = pooled_note(state, PySequence_Fast_ITEMS(pooled), PyTuple_GET_SIZE(pooled), object, stream);
     Py_DECREF(pooled);
     return failed ? NULL : queue(exec, stream);
@@ -233,15 +240,16 @@ PyDoc_STRVAR(set_args_doc, "set_args($self, node, /, *args)\n--\n\n"
                            "\nNotes\n-----\n"
                            "Calls cuGraphExecKernelNodeSetParams.");
 
-/* The same dict with the objects of one node replaced. */
-static PyObject *replace_kept(PyObject *kept, CUgraphNode node, PyObject *const *args, Py_ssize_t count)
+/* The arguments of one node are replaced: in the dict itself if nobody else has it. */
+static int replace_args(GraphExecObject *exec, CUgraphNode node, PyObject *const *args, Py_ssize_t count)
 {
-    PyObject *copy = PyDict_Copy(kept), *key = PyLong_FromVoidPtr(node), *values = PyTuple_New(count);
+    PyObject *kept = Py_REFCNT(exec->kept) == 1 ? Py_NewRef(exec->kept) : PyDict_Copy(exec->kept);
+    PyObject *key = PyLong_FromVoidPtr(node), *values = PyTuple_New(count);
     for (Py_ssize_t i = 0; values && i < count; i++) PyTuple_SET_ITEM(values, i, Py_NewRef(args[i]));
-    if (!copy || !key || !values || PyDict_SetItem(copy, key, values) < 0) Py_CLEAR(copy);
+    if (!kept || !key || !values || PyDict_SetItem(kept, key, values) < 0) Py_CLEAR(kept);
     Py_XDECREF(key);
     Py_XDECREF(values);
-    return copy;
+    return set_kept(exec, kept);
 }
 
 static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count)
@@ -261,8 +269,7 @@ static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t
     launch_args_clear(&kernel.args);
     if (failed) return NULL;
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuGraphExecKernelNodeSetParams", NULL);
-    failed = set_kept(exec, replace_kept(exec->kept, node->handle, args + 1, count - 1));
-    return failed ? NULL : Py_NewRef(Py_None);
+    return replace_args(exec, node->handle, args + 1, count - 1) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *exec_get_handle(PyObject *self, void *Py_UNUSED(closure))

@@ -24,6 +24,8 @@ typedef struct GraphNodeObject {
     PyObject_HEAD
     GraphObject *graph; /* owned */
     CUgraphNode handle;
+    FunctionObject *function; /* owned: of a kernel node, once it was asked for */
+    CUDA_KERNEL_NODE_PARAMS shape; /* then how it is launched */
 } GraphNodeObject;
 
 static inline GraphObject *graph_cast(PyObject *object) { return (GraphObject *)object; }

@@ -22,6 +22,7 @@ PyObject *graph_node_new(GraphObject *graph, CUgraphNode handle)
 static void node_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF((PyObject *)graph_node_cast(self)->function);
     Py_XDECREF((PyObject *)graph_node_cast(self)->graph);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
@@ -196,26 +197,33 @@ static FunctionObject *find_function(GraphObject *graph, CUfunction handle)
     return NULL;
 }
 
-int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count)
+/* The node's function and how it is launched: no call of ours changes them. */
+static int find_kernel(GraphNodeObject *node)
 {
     ModuleState *state = node->graph->state;
-    CUDA_KERNEL_NODE_PARAMS now;
     CUresult result;
-    memset(&kernel->args, 0, sizeof kernel->args);
-    if (!graph_check(node->graph, "cuGraphKernelNodeGetParams")) return -1;
-    CALL(state, result, driver.cuGraphKernelNodeGetParams(node->handle, &now));
+    if (node->function) return 0;
+    CALL(state, result, driver.cuGraphKernelNodeGetParams(node->handle, &node->shape));
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuGraphKernelNodeGetParams", "set_args is for kernel nodes");
         return -1;
     }
-    FunctionObject *function = find_function(node->graph, now.func);
-    if (!function) {
+    FunctionObject *function = find_function(node->graph, node->shape.func);
+    if (function)
+        node->function = function_cast(Py_NewRef((PyObject *)function));
+    else
         raise_logic(state, "the kernel of this node is none of pycuda's: its parameters are not known");
+    return function ? 0 : -1;
+}
+
+int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count)
+{
+    memset(&kernel->args, 0, sizeof kernel->args);
+    if (!graph_check(node->graph, "cuGraphKernelNodeGetParams") || find_kernel(node) < 0
+        || graph_kernel_args(kernel, node->function, args, count) < 0)
         return -1;
-    }
-    if (graph_kernel_args(kernel, function, args, count) < 0) return -1;
     void **params = kernel->params.kernelParams, **extra = kernel->params.extra;
-    kernel->params = now;
+    kernel->params = node->shape;
     kernel->params.kernelParams = params;
     kernel->params.extra = extra;
     return 0;
