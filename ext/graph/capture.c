@@ -190,7 +190,7 @@ static PyObject *capture_exit(PyObject *self, PyObject *const *exception, Py_ssi
     PyObject *left = stream_exit((PyObject *)capture->stream, NULL, 0);
     if (!left) return NULL;
     Py_DECREF(left);
-    return raised || result == CUDA_SUCCESS ? Py_NewRef(Py_False) : raise_end(capture, result);
+    return raised || result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_end(capture, result);
 }
 
 static void capture_dealloc(PyObject *self)

@@ -213,6 +213,23 @@ def test_a_capture_is_used_once_at_a_time(stream):
     assert drv.current_stream() is None
 
 
+@pytest.mark.parametrize("flags", [0, 1])
+def test_memory_of_several_streams_is_freed_under_capture(affine, data, flags):
+    """Its streams are not put in order by events then, which would draw them into the capture."""
+    stream, other = drv.Stream(flags), drv.Stream(flags)
+    array = gpuarray.zeros(COUNT, np.uint32)
+    affine(array, u32(1), u32(1), stream=other, **SHAPE)
+    affine(array, u32(1), u32(1), stream=stream, **SHAPE)
+    with stream.capture() as graph:
+        affine(data, u32(1), u32(1), stream=stream, **SHAPE)
+        del array
+        gc.collect()
+        affine(data, u32(2), u32(0), stream=stream, **SHAPE)
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    assert value(data) == 2
+
+
 # ---- built by hand
 
 
