@@ -336,6 +336,92 @@ static void test_children(void)
     OK(cuGraphExecDestroy(exec));
 }
 
+/* The steps of a child graph are changed from another graph of its shape. */
+static void test_child_update(void)
+{
+    CUgraph child, parent, changed;
+    CUgraphNode node;
+    CUgraphExec exec;
+    OK(cuGraphCreate(&child, 0));
+    add_kernel(child, add_fill(child, NULL, 4), 3, 0);
+    OK(cuGraphCreate(&parent, 0));
+    OK(cuGraphAddChildGraphNode(&node, parent, NULL, 0, child));
+    OK(cuGraphInstantiateWithFlags(&exec, parent, 0));
+    OK(cuGraphCreate(&changed, 0));
+    CUgraphNode last = add_kernel(changed, add_fill(changed, NULL, 6), 2, 1);
+    OK(cuGraphExecChildGraphNodeSetParams(exec, node, changed));
+    OK(cuGraphLaunch(exec, NULL));
+    check_data(13);
+    add_kernel(changed, last, 1, 1);
+    BAD(cuGraphExecChildGraphNodeSetParams(exec, node, changed));
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(changed));
+    OK(cuGraphDestroy(parent));
+    OK(cuGraphDestroy(child));
+}
+
+static void test_attributes(void)
+{
+    CUgraph graph;
+    CUkernelNodeAttrValue value = {.priority = -2}, got;
+    OK(cuGraphCreate(&graph, 0));
+    CUgraphNode fill = add_fill(graph, NULL, 1), first = add_kernel(graph, fill, 1, 1),
+                second = add_kernel(graph, first, 1, 1);
+    OK(cuGraphKernelNodeSetAttribute(first, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
+    OK(cuGraphKernelNodeCopyAttributes(second, first));
+    OK(cuGraphKernelNodeGetAttribute(second, CU_LAUNCH_ATTRIBUTE_PRIORITY, &got));
+    CHECK_EQUAL(got.priority, -2);
+    value.cooperative = 1;
+    OK(cuGraphKernelNodeSetAttribute(second, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
+    OK(cuGraphKernelNodeGetAttribute(second, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &got));
+    CHECK_EQUAL(got.cooperative, 1);
+    BAD(cuGraphKernelNodeGetAttribute(fill, CU_LAUNCH_ATTRIBUTE_PRIORITY, &got));
+    BAD(cuGraphKernelNodeSetAttribute(first, 1000, &value));
+    OK(cuGraphDestroy(graph));
+}
+
+/* Copies and fills of arrays and rows, as they were captured and as they were described. */
+static void test_shaped_copies(void)
+{
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode nodes[4];
+    CUarray array;
+    CUDA_MEMCPY3D shape;
+    size_t count = 4;
+    unsigned rows[8] = {1, 2, 3, 4, 5, 6, 7, 8}, back[8] = {0};
+    CUDA_ARRAY3D_DESCRIPTOR form = {.Width = 4, .Height = 2, .Format = CU_AD_FORMAT_UNSIGNED_INT32};
+    form.NumChannels = 1;
+    OK(cuArray3DCreate_v2(&array, &form));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = rows,
+                          .srcPitch = 16,
+                          .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .dstArray = array,
+                          .WidthInBytes = 16,
+                          .Height = 2};
+    OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuMemcpy2DAsync_v2(&copy, stream));
+    OK(cuMemcpyAtoHAsync_v2(back, array, 16, 16, stream));
+    OK(cuMemsetD2D8Async(data, 16, 255, 8, 2, stream));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphGetNodes(graph, nodes, &count));
+    CHECK_EQUAL(count, 3);
+    OK(cuGraphMemcpyNodeGetParams(nodes[1], &shape));
+    CHECK(shape.srcArray == array && shape.srcY == 1 && shape.WidthInBytes == 16);
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    rows[4] = 50; /* pageable memory is read when the graph runs */
+    OK(cuGraphLaunch(exec, stream));
+    OK(cuStreamSynchronize(stream));
+    CHECK(back[0] == 50 && back[3] == 8 && back[4] == 0);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+    OK(cuArrayDestroy(array));
+    OK(cuStreamDestroy_v2(stream));
+}
+
 /* Memory of a graph: the same address at each launch, found by calls; freed once. */
 static void test_memory(void)
 {
@@ -528,6 +614,9 @@ int main(void)
     CHECK_GROUP(test_build);
     CHECK_GROUP(test_update);
     CHECK_GROUP(test_children);
+    CHECK_GROUP(test_child_update);
+    CHECK_GROUP(test_attributes);
+    CHECK_GROUP(test_shaped_copies);
     CHECK_GROUP(test_memory);
     CHECK_GROUP(test_conditions);
     CHECK_GROUP(test_host_and_events);
