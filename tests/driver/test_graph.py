@@ -11,6 +11,7 @@ import pytest
 import pycuda.driver as drv
 from pycuda import curandom, gpuarray
 from pycuda.scan import InclusiveScanKernel
+from pycuda.tools import StreamOrderedMemoryPool
 
 pytestmark = pytest.mark.driver(12030, "captures into a graph")
 
@@ -211,6 +212,26 @@ def test_a_capture_is_used_once_at_a_time(stream):
         with pytest.raises(drv.LogicError, match="cuStreamBeginCapture"):
             stream.capture().__enter__()
     assert drv.current_stream() is None
+
+
+@pytest.mark.parametrize("mode", ["global", "thread_local", drv.stream_capture_mode.RELAXED])
+def test_new_arrays_in_every_mode(stream, data, mode):
+    """What a pool needs for the graph is allocated, whatever the mode forbids the program."""
+    data * 2  # compiles
+    drv.Context.synchronize()
+    with stream.capture(mode=mode) as graph:
+        results = [data * 2 for _ in range(5)]
+    data.fill(4)
+    drv.Context.synchronize()
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    assert [value(result) for result in results] == 5 * [8]
+
+
+def test_memory_in_the_driver_s_order_is_refused(stream):
+    pool = StreamOrderedMemoryPool()
+    with pytest.raises(drv.LogicError, match="StreamOrderedMemoryPool"), stream.capture():
+        pool.allocate(64, stream)
 
 
 @pytest.mark.parametrize("flags", [0, 1])
