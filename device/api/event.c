@@ -239,7 +239,8 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned
 
 CUresult cuEventRecord(CUevent handle, CUstream stream) { return cuEventRecordWithFlags(handle, stream, 0); }
 
-bool event_last_record(Event *event, Dependency *place)
+/* Where the event was last recorded, with a reference; false when it never was. */
+static bool last_record(Event *event, Dependency *place)
 {
     pthread_mutex_lock(&event->lock);
     *place = (Dependency){event->stream, event->number};
@@ -252,7 +253,7 @@ static bool is_done(Event *event)
 {
     Dependency place;
     if (event->shared) return shared_event_reached(event->shared, shared_event_last(event->shared));
-    if (!event_last_record(event, &place)) return true;
+    if (!last_record(event, &place)) return true;
     bool done = queue_reached(place.stream, place.number);
     PUT(place.stream);
     return done;
@@ -286,7 +287,7 @@ CUresult cuEventSynchronize(CUevent handle)
     TRY(enter_to_wait(handle, &event));
     uint64_t shared = event->shared ? shared_event_last(event->shared) : 0;
     bool reached = true;
-    if (event_last_record(event, &place)) {
+    if (last_record(event, &place)) {
         reached = queue_wait(place.stream, place.number);
         if (reached) pools_observe(place.stream->object.context->device, place.stream);
         PUT(place.stream);
@@ -373,7 +374,12 @@ static CUresult wait_for_shared(Stream *stream, Event *event)
 static CUresult wait_for(Stream *stream, Event *event)
 {
     Dependency place;
-    return event_last_record(event, &place) ? queue_submit_wait(stream, &place) : CUDA_SUCCESS;
+    return last_record(event, &place) ? queue_submit_wait(stream, &place) : CUDA_SUCCESS;
+}
+
+CUresult event_wait_in(Stream *stream, Event *event)
+{
+    return event->shared ? wait_for_shared(stream, event) : wait_for(stream, event);
 }
 
 static CUresult wait_in(Stream *stream, Event *event, bool external)
@@ -383,7 +389,7 @@ static CUresult wait_in(Stream *stream, Event *event, bool external)
     if (external) return CUDA_ERROR_INVALID_VALUE;
     TRY(capture_join(stream, event, &joined));
     if (joined) return CUDA_SUCCESS;
-    return event->shared ? wait_for_shared(stream, event) : wait_for(stream, event);
+    return event_wait_in(stream, event);
 }
 
 CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned int flags)

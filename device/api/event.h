@@ -28,7 +28,7 @@ RecordTicket event_ask(Event *event);
 void event_place(Event *event, RecordTicket ticket, Stream *stream, uint64_t number);
 /* The stream has come to it. */
 void event_reach(Event *event, RecordTicket ticket);
-/* Where the event was last recorded, with a reference; false when it never was. */
-bool event_last_record(Event *event, Dependency *place);
+/* What follows in the stream waits for the event's last record, be it by another process. */
+CUresult event_wait_in(Stream *stream, Event *event);
 
 #endif

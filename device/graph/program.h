@@ -34,7 +34,7 @@ struct Program {
     Step **steps;               /* a reference each */
     StepPlace *places;          /* by node, ascending */
     size_t ranges, tickets;     /* that a launch needs */
-    bool calls_host;
+    bool calls_host, waits;     /* has host functions; waits for events */
     bool conditional;
 };
 

@@ -200,17 +200,12 @@ static CUresult hand_over(ReplayTask *task)
 static CUresult wait_first(const ReplayTask *task, Stream *stream)
 {
     const Program *program = task->program;
-    Dependency place;
-    for (size_t i = 0; i < program->count; i++) {
-        const Step *step = program->steps[i];
-        if (step->work.type != CU_GRAPH_NODE_TYPE_WAIT_EVENT || step->disabled
-            || !event_last_record(step->work.event, &place))
-            continue;
-        TRY(queue_submit_wait(stream, &place));
-    }
+    for (size_t i = 0; program->waits && i < program->count; i++)
+        if (program->steps[i]->work.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
+            TRY(event_wait_in(stream, program->steps[i]->work.event));
     const Exec *exec = task->exec;
     if (!exec->stream || exec->stream == stream) return CUDA_SUCCESS;
-    place = (Dependency){exec->stream, exec->number};
+    Dependency place = {exec->stream, exec->number};
     object_hold(OBJECT(exec->stream));
     return queue_submit_wait(stream, &place);
 }
