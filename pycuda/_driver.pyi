@@ -160,6 +160,7 @@ class StreamCapture:
     def __enter__(self) -> Graph: ...
     def __exit__(self, /, *exception: object) -> None: ...
 
+@final
 class Graph:
     def __new__(cls) -> Self: ...
     @property
@@ -181,7 +182,7 @@ class Graph:
         /,
         *args: Any,
         block: tuple[int, int, int] | None = None,
-        grid: tuple[int, ...] = (1,),
+        grid: tuple[int, ...] | None = None,
         shared: int = 0,
         depends_on: _Nodes = None,
     ) -> GraphNode: ...

@@ -287,7 +287,7 @@ static PyObject *add_host(PyObject *self, FAST_PARAMETERS)
 }
 
 PyDoc_STRVAR(add_kernel_doc,
-             "add_kernel($self, function, /, *args, block=None, grid=(1,), shared=0, depends_on=None)\n--\n\n"
+             "add_kernel($self, function, /, *args, block=None, grid=None, shared=0, depends_on=None)\n--\n\n"
              "Add a node that launches a kernel.\n"
              "\nParameters\n----------\n"
              "function : Function\n"
@@ -304,7 +304,8 @@ static int read_shape(const Keywords *given, CUDA_KERNEL_NODE_PARAMS *params)
         PyErr_SetString(PyExc_ValueError, "must specify block size");
         return -1;
     }
-    if (launch_read_block(given->block, block) < 0 || launch_read_grid(given->grid, grid) < 0
+    if (launch_read_block(given->block, block) < 0
+        || launch_read_grid(given->grid == Py_None ? NULL : given->grid, grid) < 0
         || convert_unsigned(given->shared, "shared", &params->sharedMemBytes) < 0)
         return -1;
     params->blockDimX = block[0], params->blockDimY = block[1], params->blockDimZ = block[2];
