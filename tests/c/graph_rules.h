@@ -17,7 +17,8 @@ static CUstream s, other, joined, stream_out;
 static CUevent free_event, new_event, captured, event_out;
 static CUdeviceptr a, b, scratch;
 static CUmodule module_out;
-static CUgraph ignored;
+static CUgraph ignored, one_fill;
+static CUgraphExec ready, ready_again;
 static CUstreamCaptureStatus status;
 static size_t size_out, total_out;
 static void *host, *plain;
@@ -45,11 +46,24 @@ static void rules_begin(unsigned flags, CUstreamCaptureMode mode)
     cuStreamWaitEvent(joined, captured, 0);
 }
 
+static void rules_make_ready(void)
+{
+    CUcontext current;
+    CUgraphNode node;
+    CUDA_MEMSET_NODE_PARAMS fill = {b, 0, 1, 4, 16, 1};
+    cuCtxGetCurrent(&current);
+    cuGraphCreate(&one_fill, 0);
+    cuGraphAddMemsetNode(&node, one_fill, NULL, 0, &fill, current);
+    cuGraphInstantiateWithFlags(&ready, one_fill, 0);
+}
+
 static CUresult rules_end(void)
 {
     CUgraph graph = NULL;
     CUresult result = cuStreamEndCapture(s, &graph);
     if (graph) cuGraphDestroy(graph);
+    if (ready_again) cuGraphExecDestroy(ready_again);
+    ready_again = NULL;
     cuStreamDestroy_v2(s);
     cuStreamDestroy_v2(other);
     cuStreamDestroy_v2(joined);
@@ -68,6 +82,7 @@ static size_t rules_run(RuleResult *results)
     cuMemAlloc_v2(&b, 64);
     cuMemAllocHost_v2(&host, 64);
     plain = calloc(1, 64);
+    rules_make_ready();
 #define RULE(rule, kind, mode, made, result, at_end) \
     rules_begin(RULES_##kind, CU_STREAM_CAPTURE_MODE_##mode); \
     results[count].call = made; \
@@ -86,6 +101,8 @@ static size_t rules_run(RuleResult *results)
 #define CUDA_STREAM_CAPTURE_IMPLICIT CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
 #include "graph_rules.def"
 #undef RULE
+    cuGraphExecDestroy(ready);
+    cuGraphDestroy(one_fill);
     cuMemFreeHost(host);
     cuMemFree_v2(a);
     cuMemFree_v2(b);
