@@ -317,5 +317,7 @@ typedef struct CUdevResource_st {
     };
 } CUdevResource;
 
+#include "abi/cuda_graphs.h"
+
 #endif
 #endif

@@ -24,16 +24,18 @@
  *   device.c device_attributes.def device_limits.h     the virtual devices
  *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
- *   stream.[ch] event.c                streams and events as handles
+ *   stream.[ch] event.[ch]             streams and events as handles
  *   memory.[ch] host_memory.c managed.[ch] pointer.c   allocation and what is known of an address
  *   pool*.[ch]                         memory in the order of streams
  *   ipc.[ch] ipc_event.c               memory and events of other processes
- *   copy.[ch] copy_shaped.c fill.c array.[ch]          copies, fills, CUDA arrays
+ *   copy.[ch] copy_shaped.c fill.[ch] array.[ch]       copies, fills, CUDA arrays
  *   texture.[ch] surface.c             texture and surface objects
  *   gl.c                               buffers and textures of OpenGL, by copies
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
  *   function.c library.c link.c runtime_library.[ch]   kernels
  *   launch.[ch] device_runtime.c occupancy.c           their launches
+ *
+ * graph/, beside api/: streams under capture, graphs, their replay (graph.h has the list)
  *
  * ptx/
  *   ptx.h tree.h                       the interface and the tree

@@ -1,6 +1,8 @@
 /* See errors.h. */
 #include "ext/errors.h"
 
+#include "ext/context/captured.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -177,6 +179,7 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
     const char *problem = table_problem(result), *caller = caller_text(result);
     ErrorClass cls = class_of(result);
     if (PyErr_Occurred()) return NULL;
+    if (state->captured) captured_note_failure(state, result, routine);
     if (detail) {
         va_list values;
         va_start(values, detail);

@@ -12,6 +12,7 @@
 #include "core/word_map.h"
 #include "ext/free_list.h"
 
+struct Captured;
 struct Compilation;
 struct ContextObject;
 struct Deferred;
@@ -51,6 +52,7 @@ struct ModuleState {
     struct ContextObject *recent_context; /* borrowed: the one found last among them; with the GIL */
     struct KeepBatch *kept;             /* objects that work in flight needs (keep_alive.h) */
     struct MemoryPool *pools;           /* every living pool (pool.h) */
+    struct Captured *captured;          /* captures in progress (captured.h); with the GIL, not the lock */
 
     /* What types of numbers mean (host_array_form.c), by their addresses: static types of NumPy. */
     struct {

@@ -50,7 +50,7 @@ CU_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count, CUmemLocati
 CU_API CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr ptr, size_t count, CUmemLocation location,
                                            unsigned int flags, CUstream stream);
 
-/* Beyond the driver API. */
+/* More of them are in graph/former.h. Beyond the driver API: */
 CU_API const CpuDeviceTable *cpuDeviceTable(void);
 
 #endif

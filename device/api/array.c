@@ -22,7 +22,8 @@ bool array_at(const Array *array, size_t offset, size_t bytes, CopySide *side)
 {
     size_t size = array->row * array->rows * array->layers;
     if (offset > size || bytes > size - offset) return false;
-    *side = (CopySide){.address = array->storage + offset, .device = true};
+    *side =
+        (CopySide){.address = array->storage + offset, .device = true, .array = (Array *)(uintptr_t)array};
     return true;
 }
 

@@ -103,7 +103,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
     if (!handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(context_check(handle, &context));
     if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
-    if (patience_limited()) TRY(queue_wait_context(context));
+    if (patience_limited()) TRY(queue_wait_context_anyway(context));
     ThreadState *state = thread_state();
     if (state && state->depth && state->stack[state->depth - 1] == context) pop(state);
     return context_close(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -207,7 +207,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
     Context *context = device->primary;
     bool ends = context && context->retained == 1 && atomic_load(&context->live);
     driver_unlock();
-    if (ends && patience_limited()) TRY(queue_wait_context(context));
+    if (ends && patience_limited()) TRY(queue_wait_context_anyway(context));
     driver_lock();
     context = device->primary;
     bool retained = context && context->retained;

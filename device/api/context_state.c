@@ -3,11 +3,13 @@
 #include "api/context.h"
 #include "api/pool.h"
 #include "api/queue.h"
+#include "graph/capture.h"
 
 CUresult cuCtxSynchronize(void)
 {
     Context *context;
     TRY(context_enter_any(&context));
+    TRY(capture_check_context(context));
     TRY(queue_wait_context(context));
     pools_observe(context->device, NULL);
     context_flush(context);
@@ -18,6 +20,7 @@ CUresult cuCtxSynchronize_v2(CUcontext handle)
 {
     Context *context;
     TRY(context_check(handle, &context));
+    TRY(capture_check_context(context));
     TRY(queue_wait_context(context));
     pools_observe(context->device, NULL);
     context_flush(context);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/array.h"
+#include "graph/capture.h"
 
 enum { INLINE_BYTES = 1 << 16, STAGED_BYTES = 1 << 20 };
 
@@ -43,7 +44,7 @@ static void copy_rows(const CopyJob *job)
 }
 
 /* One memmove where rows follow each other without gaps. */
-static void copy_run(CopyJob job)
+void copy_run(CopyJob job)
 {
     bool packed = job.to.pitch == job.width && job.from.pitch == job.width;
     if (job.height > 1 && packed
@@ -52,6 +53,12 @@ static void copy_run(CopyJob job)
         job.height = job.depth = 1;
     }
     copy_rows(&job);
+}
+
+bool copy_check(const CopyJob *job)
+{
+    bool pageable;
+    return check_side(job, &job->to, &pageable) && check_side(job, &job->from, &pageable);
 }
 
 static bool is_empty(const CopyJob *job) { return !job->width || !job->height || !job->depth; }
@@ -69,13 +76,9 @@ static CUresult run_in_turn(Stream *stream, const CopyJob *job)
 CUresult copy_now(const CopyJob *job)
 {
     Stream *stream;
-    bool pageable;
-    TRY(stream_enter(NULL, &stream));
+    TRY(stream_enter_at_once(&stream));
     CUresult result = CUDA_SUCCESS;
-    if (!is_empty(job)) {
-        bool ok = check_side(job, &job->to, &pageable) && check_side(job, &job->from, &pageable);
-        result = ok ? run_in_turn(stream, job) : CUDA_ERROR_INVALID_VALUE;
-    }
+    if (!is_empty(job)) { result = copy_check(job) ? run_in_turn(stream, job) : CUDA_ERROR_INVALID_VALUE; }
     PUT(stream);
     return result;
 }
@@ -104,7 +107,8 @@ static bool stage(CopyTask *task)
     CopyJob *job = &task->job, aside = *job;
     task->staged = malloc(job->width * job->height * job->depth);
     if (!task->staged) return false;
-    aside.to = (CopySide){(uint64_t)(uintptr_t)task->staged, job->width, job->width * job->height, false};
+    aside.to =
+        (CopySide){(uint64_t)(uintptr_t)task->staged, job->width, job->width * job->height, false, NULL};
     copy_run(aside);
     job->from = aside.to;
     return true;
@@ -131,6 +135,7 @@ static CUresult perform(Stream *stream, const CopyJob *job)
     if (is_empty(job)) return CUDA_SUCCESS;
     if (!check_side(job, &job->to, &to_pageable) || !check_side(job, &job->from, &from_pageable))
         return CUDA_ERROR_INVALID_VALUE;
+    if (stream_is_captured(stream)) return capture_add_copy(stream, job);
     bool small = job->width <= STAGED_BYTES && job->height <= STAGED_BYTES && job->depth <= STAGED_BYTES
                  && job->width * job->height <= STAGED_BYTES
                  && job->width * job->height * job->depth <= STAGED_BYTES;
@@ -144,7 +149,7 @@ static CUresult perform(Stream *stream, const CopyJob *job)
 CUresult copy_in_stream(const CopyJob *job, CUstream handle)
 {
     Stream *stream;
-    TRY(stream_enter(handle, &stream));
+    TRY(stream_enter_to_submit(handle, &stream));
     CUresult result = perform(stream, job);
     PUT(stream);
     return result;
@@ -206,16 +211,29 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
     return copy_in_stream(&job, stream);
 }
 
+CUresult copy_is_captured(const CUstream *handle, bool *captured)
+{
+    Stream *stream;
+    *captured = false;
+    if (!handle) return CUDA_SUCCESS;
+    TRY(stream_enter_to_submit(*handle, &stream));
+    *captured = stream_is_captured(stream);
+    PUT(stream);
+    return CUDA_SUCCESS;
+}
+
 /* A copy between contexts waits for the other context's work as well. */
-static CUresult enter_peers(CUcontext first, CUcontext second)
+static CUresult enter_peers(CUcontext first, CUcontext second, const CUstream *handle)
 {
     Context *context;
+    bool captured;
+    TRY(copy_is_captured(handle, &captured));
     CUcontext handles[2] = {first, second};
     for (int i = 0; i < 2; i++) {
         if (!handles[i]) return CUDA_ERROR_INVALID_CONTEXT;
         TRY(context_check(handles[i], &context));
         TRY(context_error(context));
-        TRY(queue_wait_context(context));
+        if (!captured) TRY(queue_wait_context(context));
     }
     return CUDA_SUCCESS;
 }
@@ -223,14 +241,14 @@ static CUresult enter_peers(CUcontext first, CUcontext second)
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                       size_t bytes)
 {
-    TRY(enter_peers(to_context, from_context));
+    TRY(enter_peers(to_context, from_context, NULL));
     return cuMemcpyDtoD_v2(to, from, bytes);
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                            size_t bytes, CUstream stream)
 {
-    TRY(enter_peers(to_context, from_context));
+    TRY(enter_peers(to_context, from_context, &stream));
     return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
 }
 

@@ -9,6 +9,7 @@
 typedef struct CopySide {
     uint64_t address, pitch, slice;
     bool device;           /* must be memory that the driver knows; else it may be any host memory */
+    Array *array;          /* that it lies in, for graphs; held by who made the job. NULL: none */
 } CopySide;
 
 typedef struct CopyJob {
@@ -20,5 +21,12 @@ typedef struct CopyJob {
  * returning or, if it is small, kept aside: the program may use it again at once. */
 CUresult copy_now(const CopyJob *job);
 CUresult copy_in_stream(const CopyJob *job, CUstream stream);
+/* The job of a shape; arrays[0] and [1] become references to the arrays of target and source. */
+CUresult copy_resolve(const CUDA_MEMCPY3D *shape, CopyJob *job, Array *arrays[2]);
+/* Whether it would be captured in that stream; NULL: in none. */
+CUresult copy_is_captured(const CUstream *stream, bool *captured);
+/* In pieces, for copies that are kept: */
+bool copy_check(const CopyJob *job);
+void copy_run(CopyJob job);
 
 #endif

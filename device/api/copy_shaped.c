@@ -24,6 +24,7 @@ static bool array_side(const Array *array, const ShapedSide *shaped, const CopyJ
         .pitch = array->row,
         .slice = array->row * array->rows,
         .device = true,
+        .array = (Array *)(uintptr_t)array,
     };
     return true;
 }
@@ -62,19 +63,25 @@ static CUresult resolve(const ShapedSide *shaped, const CopyJob *job, CopySide *
     return linear_side(shaped, job, side) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+static CUresult resolve_both(const ShapedSide *to, const ShapedSide *from, CopyJob *job, Array *arrays[2])
+{
+    arrays[0] = arrays[1] = NULL;
+    if (job->width > MAX_PITCH || job->height > MAX_PITCH || job->depth > MAX_PITCH)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = resolve(to, job, &job->to, &arrays[0]);
+    return result ? result : resolve(from, job, &job->from, &arrays[1]);
+}
+
 static CUresult copy_shaped(const ShapedSide *to, const ShapedSide *from, CopyJob job, const CUstream *stream)
 {
     Context *context;
-    Array *target = NULL, *source = NULL;
+    Array *arrays[2];
     TRY(context_enter(&context));
     if (!job.width || !job.height || !job.depth) return CUDA_SUCCESS;
-    if (job.width > MAX_PITCH || job.height > MAX_PITCH || job.depth > MAX_PITCH)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = resolve(to, &job, &job.to, &target);
-    if (!result) result = resolve(from, &job, &job.from, &source);
+    CUresult result = resolve_both(to, from, &job, arrays);
     if (!result) result = stream ? copy_in_stream(&job, *stream) : copy_now(&job);
-    if (target) PUT(target);
-    if (source) PUT(source);
+    if (arrays[0]) PUT(arrays[0]);
+    if (arrays[1]) PUT(arrays[1]);
     return result;
 }
 
@@ -129,6 +136,17 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *copy, const CUstream *stream)
         return copy_shaped(&to, &from, job, stream); \
     } while (0)
 
+CUresult copy_resolve(const CUDA_MEMCPY3D *shape, CopyJob *job, Array *arrays[2])
+{
+    arrays[0] = arrays[1] = NULL;
+    if (shape->reserved0 || shape->reserved1) return CUDA_ERROR_INVALID_VALUE;
+    SIDE_3D(to, shape, dst);
+    SIDE_3D(from, shape, src);
+    *job = (CopyJob){.width = shape->WidthInBytes, .height = shape->Height, .depth = shape->Depth};
+    if (!job->width || !job->height || !job->depth) return CUDA_ERROR_INVALID_VALUE;
+    return resolve_both(&to, &from, job, arrays);
+}
+
 static CUresult copy_3d(const CUDA_MEMCPY3D *copy, const CUstream *stream)
 {
     if (!copy || copy->reserved0 || copy->reserved1) return CUDA_ERROR_INVALID_VALUE;
@@ -140,10 +158,12 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *copy, const CUstream *str
     Context *context;
     if (!copy) return CUDA_ERROR_INVALID_VALUE;
     CUcontext handles[2] = {copy->srcContext, copy->dstContext};
+    bool captured;
+    TRY(copy_is_captured(stream, &captured));
     for (int i = 0; i < 2; i++) {
         TRY(context_check(handles[i], &context));
         TRY(context_error(context));
-        TRY(queue_wait_context(context));
+        if (!captured) TRY(queue_wait_context(context));
     }
     COPY_3D(copy, stream);
 }

@@ -9,6 +9,7 @@
 #include "api/launch.h"
 #include "api/memory.h"
 #include "exec/runtime/runtime.h"
+#include "graph/condition.h"
 
 /* A heap of the context, made when it is asked for first; NULL where there is no room. */
 static DeviceHeap *heap_of(Context *context, DeviceHeap **where, uint64_t size, MemoryKind kind)
@@ -17,7 +18,8 @@ static DeviceHeap *heap_of(Context *context, DeviceHeap **where, uint64_t size, 
     driver_lock();
     if (!*where) {
         MemoryRequest request = {.size = size ? size : 1, .kind = kind};
-        if (!memory_allocate(context, &request, &base)) *where = device_heap_create(base, request.size);
+        if (!memory_allocate_inside(context, &request, &base))
+            *where = device_heap_create(base, request.size);
     }
     DeviceHeap *heap = *where;
     driver_unlock();
@@ -114,6 +116,8 @@ static int answer_question(void *closure, const RuntimeQuestion *question, uint6
     return (int)result;
 }
 
+static bool condition_set_by_kernel(uint64_t handle, uint32_t value) { return condition_set(handle, value); }
+
 void device_runtime_init(DeviceRuntime *runtime, Function *function)
 {
     *runtime = (DeviceRuntime){
@@ -122,6 +126,7 @@ void device_runtime_init(DeviceRuntime *runtime, Function *function)
         .buffers = child_buffers,
         .next_grid_id = next_grid_id,
         .answer = answer_question,
+        .set_condition = condition_set_by_kernel,
         .most_pending = (uint32_t)atomic_load(
             &function->object.context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT]),
     };

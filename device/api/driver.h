@@ -27,6 +27,7 @@ typedef struct Device {
     Context *primary;           /* made at the first retain */
     unsigned primary_flags;
     DevicePools pools[POOL_KINDS];
+    struct CUmemPoolHandle_st *graph_pool; /* the memory of graphs; made at the first */
 } Device;
 
 /* CUDA_ERROR_NOT_INITIALIZED before cuInit and in a forked child, CUDA_ERROR_NOT_PERMITTED inside a stream

@@ -4,10 +4,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/event.h"
 #include "api/ipc.h"
 #include "api/patience.h"
 #include "api/pool.h"
-#include "api/stream.h"
+#include "graph/capture.h"
 
 struct CUevent_st {
     Object object;
@@ -21,13 +22,13 @@ struct CUevent_st {
     SharedEvent *shared;   /* of an interprocess event, else NULL */
     SharedFile file;       /* that `shared` lies in, where the event was made */
     bool imported;
+    EventCapture capture;  /* of the last record, if that was captured */
 };
 
 typedef struct RecordTask {
     Task task;
     Event *event;          /* a reference */
-    uint64_t serial;
-    uint64_t shared_number;
+    RecordTicket ticket;
 } RecordTask;
 
 static int64_t now(void)
@@ -41,13 +42,24 @@ static void event_release(Object *object)
 {
     Event *event = (Event *)object;
     if (event->stream) PUT(event->stream);
+    event_capture_clear(&event->capture);
     if (event->shared) shared_event_unmap(event->shared);
     if (event->shared && !event->imported) shared_file_close(&event->file);
     pthread_mutex_destroy(&event->lock);
 }
 
-/* The event with a reference, and its context's fault if there is one. */
-static CUresult event_enter(CUevent handle, Event **out)
+Context *event_context(const Event *event) { return event->object.context; }
+
+EventCapture *event_capture(Event *event) { return &event->capture; }
+
+void event_capture_clear(EventCapture *capture)
+{
+    for (size_t i = 0; i < capture->count; i++) object_put((Object *)capture->nodes[i]);
+    free(capture->nodes);
+    *capture = (EventCapture){0};
+}
+
+CUresult event_enter(CUevent handle, Event **out)
 {
     Context *context;
     TRY(context_enter(&context));
@@ -137,19 +149,47 @@ CUresult cuEventDestroy_v2(CUevent handle)
     return mine ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static void run_record(Task *self, Stream *stream)
+RecordTicket event_ask(Event *event)
 {
-    RecordTask *task = (RecordTask *)self;
-    Event *event = task->event;
-    int64_t time = now();
-    (void)stream;
+    RecordTicket ticket = {0};
+    if (event->shared) ticket.shared_number = shared_event_record(event->shared);
     pthread_mutex_lock(&event->lock);
-    if (task->serial > event->timed_serial) {
-        event->timed_serial = task->serial;
+    ticket.serial = ++event->serial;
+    pthread_mutex_unlock(&event->lock);
+    return ticket;
+}
+
+void event_place(Event *event, RecordTicket ticket, Stream *stream, uint64_t number)
+{
+    Stream *before = stream;
+    object_hold(OBJECT(stream));
+    pthread_mutex_lock(&event->lock);
+    if (ticket.serial == event->serial) {
+        before = event->stream;
+        event->stream = stream;
+        event->number = number;
+    }
+    pthread_mutex_unlock(&event->lock);
+    if (before) PUT(before);
+}
+
+void event_reach(Event *event, RecordTicket ticket)
+{
+    int64_t time = now();
+    pthread_mutex_lock(&event->lock);
+    if (ticket.serial > event->timed_serial) {
+        event->timed_serial = ticket.serial;
         event->time = time;
     }
     pthread_mutex_unlock(&event->lock);
-    if (event->shared) shared_event_reach(event->shared, task->shared_number);
+    if (event->shared) shared_event_reach(event->shared, ticket.shared_number);
+}
+
+static void run_record(Task *self, Stream *stream)
+{
+    const RecordTask *task = (RecordTask *)self;
+    (void)stream;
+    event_reach(task->event, task->ticket);
 }
 
 static void free_record(Task *self)
@@ -160,50 +200,44 @@ static void free_record(Task *self)
 
 static CUresult record(Event *event, Stream *stream)
 {
-    if (event->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
     RecordTask *task = calloc(1, sizeof *task);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     task->task.run = run_record;
     task->task.release = free_record;
     task->task.always = true;
     task->event = event;
-    if (event->shared) task->shared_number = shared_event_record(event->shared);
     object_hold(OBJECT(event));
-    pthread_mutex_lock(&event->lock);
-    uint64_t serial = task->serial = ++event->serial;
-    pthread_mutex_unlock(&event->lock);
-    uint64_t number = queue_submit(stream, &task->task, NULL);
-    Stream *before = stream;
-    object_hold(OBJECT(stream));
-    pthread_mutex_lock(&event->lock);
-    if (serial == event->serial) {
-        before = event->stream;
-        event->stream = stream;
-        event->number = number;
-    }
-    pthread_mutex_unlock(&event->lock);
-    if (before) PUT(before);
+    RecordTicket ticket = task->ticket = event_ask(event);
+    event_place(event, ticket, stream, queue_submit(stream, &task->task, NULL));
     return CUDA_SUCCESS;
 }
 
-CUresult cuEventRecord(CUevent handle, CUstream stream_handle)
+/* Outside of a capture there is nothing that an event could be external to. */
+static CUresult record_in(Stream *stream, Event *event, bool external)
+{
+    if (event_context(event) != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream_is_captured(stream)) return capture_record(stream, event, external);
+    if (external) return CUDA_ERROR_INVALID_VALUE;
+    capture_forget(event);
+    return record(event, stream);
+}
+
+CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned int flags)
 {
     Event *event;
     Stream *stream;
+    if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
     TRY(event_enter(handle, &event));
-    CUresult result = stream_enter(stream_handle, &stream);
+    CUresult result = stream_enter_to_submit(stream_handle, &stream);
     if (!result) {
-        result = record(event, stream);
+        result = record_in(stream, event, flags & CU_EVENT_RECORD_EXTERNAL);
         PUT(stream);
     }
     PUT(event);
     return result;
 }
 
-CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int flags)
-{
-    return flags > 1 ? CUDA_ERROR_INVALID_VALUE : cuEventRecord(handle, stream);
-}
+CUresult cuEventRecord(CUevent handle, CUstream stream) { return cuEventRecordWithFlags(handle, stream, 0); }
 
 /* Where the event was last recorded, with a reference; false when it never was. */
 static bool last_record(Event *event, Dependency *place)
@@ -225,10 +259,20 @@ static bool is_done(Event *event)
     return done;
 }
 
+/* Not while the event is one of a capture, nor where captures forbid waiting. */
+static CUresult enter_to_wait(CUevent handle, Event **event)
+{
+    TRY(event_enter(handle, event));
+    CUresult error = capture_check_event(*event);
+    if (!error) error = capture_check_thread();
+    if (error) PUT(*event);
+    return error;
+}
+
 CUresult cuEventQuery(CUevent handle)
 {
     Event *event;
-    TRY(event_enter(handle, &event));
+    TRY(enter_to_wait(handle, &event));
     bool done = is_done(event);
     CUresult error = context_error(event->object.context);
     PUT(event);
@@ -240,7 +284,7 @@ CUresult cuEventSynchronize(CUevent handle)
 {
     Event *event;
     Dependency place;
-    TRY(event_enter(handle, &event));
+    TRY(enter_to_wait(handle, &event));
     uint64_t shared = event->shared ? shared_event_last(event->shared) : 0;
     bool reached = true;
     if (last_record(event, &place)) {
@@ -261,6 +305,7 @@ CUresult cuEventSynchronize(CUevent handle)
 static CUresult time_of(Event *event, int64_t *time)
 {
     if (event->flags & CU_EVENT_DISABLE_TIMING) return CUDA_ERROR_INVALID_HANDLE;
+    TRY(capture_check_event(event));
     if (!is_done(event)) return CUDA_ERROR_NOT_READY;
     pthread_mutex_lock(&event->lock);
     bool recorded = event->timed_serial != 0;
@@ -274,6 +319,8 @@ static CUresult elapsed(Event *start, Event *end, float *milliseconds)
     int64_t from = 0, to = 0;
     if (start->object.context != end->object.context) return CUDA_ERROR_INVALID_HANDLE;
     CUresult first = time_of(start, &from), second = time_of(end, &to);
+    if (first == CUDA_ERROR_CAPTURED_EVENT || second == CUDA_ERROR_CAPTURED_EVENT)
+        return CUDA_ERROR_CAPTURED_EVENT;
     if (first == CUDA_ERROR_INVALID_HANDLE || second == CUDA_ERROR_INVALID_HANDLE)
         return CUDA_ERROR_INVALID_HANDLE;
     if (first || second) return first ? first : second;
@@ -300,17 +347,12 @@ CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
     return cuEventElapsedTime(milliseconds, start, end);
 }
 
-/* A task that does nothing: what follows it in its stream waits for its dependency. */
-static void run_nothing(Task *self, Stream *stream) { (void)self, (void)stream; }
-
-static void free_nothing(Task *self) { free(self); }
-
 /* A task that waits for a record of another process. */
 static void run_wait(Task *self, Stream *stream)
 {
     const RecordTask *task = (RecordTask *)self;
     (void)stream;
-    shared_event_wait(task->event->shared, task->shared_number, 0);
+    shared_event_wait(task->event->shared, task->ticket.shared_number, 0);
 }
 
 static CUresult wait_for_shared(Stream *stream, Event *event)
@@ -323,7 +365,7 @@ static CUresult wait_for_shared(Stream *stream, Event *event)
     task->task.endless = true;
     task->task.release = free_record;
     task->event = event;
-    task->shared_number = number;
+    task->ticket.shared_number = number;
     object_hold(OBJECT(event));
     queue_submit(stream, &task->task, NULL);
     return CUDA_SUCCESS;
@@ -332,32 +374,33 @@ static CUresult wait_for_shared(Stream *stream, Event *event)
 static CUresult wait_for(Stream *stream, Event *event)
 {
     Dependency place;
-    if (!last_record(event, &place)) return CUDA_SUCCESS;
-    queue_note_wait(stream, &place);
-    if (place.stream == stream || queue_reached(place.stream, place.number)) {
-        PUT(place.stream);
-        return CUDA_SUCCESS;
-    }
-    Task *task = calloc(1, sizeof *task);
-    if (!task) {
-        PUT(place.stream);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    task->run = run_nothing;
-    task->release = free_nothing;
-    queue_submit(stream, task, &place);
-    return CUDA_SUCCESS;
+    return last_record(event, &place) ? queue_submit_wait(stream, &place) : CUDA_SUCCESS;
+}
+
+CUresult event_wait_in(Stream *stream, Event *event)
+{
+    return event->shared ? wait_for_shared(stream, event) : wait_for(stream, event);
+}
+
+static CUresult wait_in(Stream *stream, Event *event, bool external)
+{
+    bool joined = false;
+    if (stream_is_captured(stream)) return capture_wait(stream, event, external);
+    if (external) return CUDA_ERROR_INVALID_VALUE;
+    TRY(capture_join(stream, event, &joined));
+    if (joined) return CUDA_SUCCESS;
+    return event_wait_in(stream, event);
 }
 
 CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned int flags)
 {
     Event *event;
     Stream *stream;
-    if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
+    if (flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
     TRY(event_enter(handle, &event));
-    CUresult result = stream_enter(stream_handle, &stream);
+    CUresult result = stream_enter_to_submit(stream_handle, &stream);
     if (!result) {
-        result = event->shared ? wait_for_shared(stream, event) : wait_for(stream, event);
+        result = wait_in(stream, event, flags & CU_EVENT_WAIT_EXTERNAL);
         PUT(stream);
     }
     PUT(event);

@@ -1,46 +1,48 @@
 /* Fills (cuMemset*): one job over rows of elements of 1, 2 or 4 bytes. */
+#include "api/fill.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/stream.h"
+#include "graph/capture.h"
 
 enum { INLINE_BYTES = 1 << 16 };
 
 typedef struct FillTask {
     Task task;
-    uint64_t address, pitch;      /* pitch in bytes */
-    uint64_t width, height;       /* elements, rows */
-    unsigned element;             /* bytes: 1, 2 or 4 */
-    uint32_t value;
+    FillJob job;
 } FillTask;
 
-static void fill_row(uint8_t *row, const FillTask *task)
+static void fill_row(uint8_t *row, const FillJob *job)
 {
-    switch (task->element) {
-    case 1: memset(row, (int)(task->value & 0xff), task->width); break;
+    switch (job->element) {
+    case 1: memset(row, (int)(job->value & 0xff), job->width); break;
     case 2:
-        for (uint64_t i = 0; i < task->width; i++) ((uint16_t *)(void *)row)[i] = (uint16_t)task->value;
+        for (uint64_t i = 0; i < job->width; i++) ((uint16_t *)(void *)row)[i] = (uint16_t)job->value;
         break;
     default:
-        for (uint64_t i = 0; i < task->width; i++) ((uint32_t *)(void *)row)[i] = task->value;
+        for (uint64_t i = 0; i < job->width; i++) ((uint32_t *)(void *)row)[i] = job->value;
+    }
+}
+
+void fill_run(const FillJob *job)
+{
+    for (uint64_t y = 0; y < job->height; y++) {
+        uint64_t row = job->address + y * job->pitch;
+        fill_row((uint8_t *)(uintptr_t)row, job);
+        memory_map_written(driver_memory(), row, job->width * job->element);
     }
 }
 
 static void run_fill(Task *self, Stream *stream)
 {
-    const FillTask *task = (const FillTask *)self;
     (void)stream;
-    for (uint64_t y = 0; y < task->height; y++) {
-        uint64_t row = task->address + y * task->pitch;
-        fill_row((uint8_t *)(uintptr_t)row, task);
-        memory_map_written(driver_memory(), row, task->width * task->element);
-    }
+    fill_run(&((const FillTask *)self)->job);
 }
 
 static void free_fill(Task *self) { free(self); }
 
-/* Aligned to its elements and inside one allocation. */
-static bool check(const FillTask *fill, uint64_t *bytes)
+bool fill_check(const FillJob *fill, uint64_t *bytes)
 {
     MemoryRange range;
     uint64_t row, rows;
@@ -52,36 +54,35 @@ static bool check(const FillTask *fill, uint64_t *bytes)
     return memory_map_told(driver_memory(), fill->address, *bytes, &range);
 }
 
-static CUresult perform(Stream *stream, const FillTask *fill)
+static CUresult perform(Stream *stream, const FillJob *fill)
 {
     uint64_t bytes;
     if (!fill->width || !fill->height) return CUDA_SUCCESS;
-    if (!check(fill, &bytes)) return CUDA_ERROR_INVALID_VALUE;
+    if (!fill_check(fill, &bytes)) return CUDA_ERROR_INVALID_VALUE;
+    if (stream_is_captured(stream)) return capture_add_fill(stream, fill);
     if (bytes <= INLINE_BYTES && queue_idle(stream)) {
-        FillTask now = *fill;
-        run_fill(&now.task, stream);
+        fill_run(fill);
         return CUDA_SUCCESS;
     }
     FillTask *task = malloc(sizeof *task);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
-    *task = *fill;
-    task->task.run = run_fill;
-    task->task.release = free_fill;
+    *task = (FillTask){.task = {.run = run_fill, .release = free_fill}, .job = *fill};
     queue_submit(stream, &task->task, NULL);
     return CUDA_SUCCESS;
 }
 
+/* handle: NULL for the calls that take none, which cannot be captured. */
 static CUresult fill_in_stream(CUdeviceptr address, size_t pitch, unsigned element, uint32_t value,
-                               size_t width, size_t height, CUstream handle)
+                               size_t width, size_t height, const CUstream *handle)
 {
     Stream *stream;
-    FillTask fill = {.address = address,
-                     .pitch = pitch,
-                     .element = element,
-                     .value = value,
-                     .width = width,
-                     .height = height};
-    TRY(stream_enter(handle, &stream));
+    FillJob fill = {.address = address,
+                    .pitch = pitch,
+                    .element = element,
+                    .value = value,
+                    .width = width,
+                    .height = height};
+    TRY(handle ? stream_enter_to_submit(*handle, &stream) : stream_enter_at_once(&stream));
     CUresult result = perform(stream, &fill);
     PUT(stream);
     return result;
@@ -95,7 +96,7 @@ static CUresult fill_in_stream(CUdeviceptr address, size_t pitch, unsigned eleme
     } \
     CUresult cuMemsetD##bits##Async(CUdeviceptr address, type value, size_t count, CUstream stream) \
     { \
-        return fill_in_stream(address, 0, element, value, count, 1, stream); \
+        return fill_in_stream(address, 0, element, value, count, 1, &stream); \
     } \
     CUresult cuMemsetD2D##bits##_v2(CUdeviceptr address, size_t pitch, type value, size_t width, \
                                     size_t height) \
@@ -105,7 +106,7 @@ static CUresult fill_in_stream(CUdeviceptr address, size_t pitch, unsigned eleme
     CUresult cuMemsetD2D##bits##Async(CUdeviceptr address, size_t pitch, type value, size_t width, \
                                       size_t height, CUstream stream) \
     { \
-        return fill_in_stream(address, pitch, element, value, width, height, stream); \
+        return fill_in_stream(address, pitch, element, value, width, height, &stream); \
     }
 
 FILL(8, unsigned char, 1)

@@ -9,62 +9,72 @@
 #include "api/memory.h"
 #include "api/stream.h"
 #include "api/texture.h"
+#include "graph/capture.h"
 
 typedef struct LaunchTask {
     Task task;
     Function *function;     /* a reference */
-    LaunchShape shape;
-    GridRun *run;           /* once it is begun, what follows is set */
-    DeviceRuntime runtime;
     GridLaunch launch;
-    ExecFault fault;
+    KernelRun run;
     _Alignas(16) uint8_t params[];
 } LaunchTask;
 
-/* NULL when it failed before it began. */
-static GridRun *begin_launch(LaunchTask *task, Stream *stream)
+void launch_prepare(GridLaunch *launch, const Function *function, const LaunchShape *shape,
+                    const uint8_t *params)
 {
-    enum { DEFAULT_STACK = 1024 };
-    Context *context = stream->object.context;
-    WorkerPool *workers = driver_workers(context->device);
-    uint64_t stack = atomic_load(&context->limits[CU_LIMIT_STACK_SIZE]);
-    task->fault.code = CUDA_SUCCESS;
-    if (!workers) {
-        context_fail(context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the device's worker threads");
-        return NULL;
-    }
-    device_runtime_init(&task->runtime, task->function);
-    task->launch = (GridLaunch){
-        .function = task->function->code,
-        .grid = {task->shape.grid[0], task->shape.grid[1], task->shape.grid[2]},
-        .block = {task->shape.block[0], task->shape.block[1], task->shape.block[2]},
-        .dynamic_shared = task->shape.dynamic_shared,
-        .params = task->params,
-        .cooperative = task->shape.cooperative,
-        .grid_id = task->runtime.next_grid_id(task->runtime.closure),
-        .stack_limit = stack == DEFAULT_STACK ? 0 : (uint32_t)stack,
+    Context *context = function->object.context;
+    *launch = (GridLaunch){
+        .function = function->code,
+        .grid = {shape->grid[0], shape->grid[1], shape->grid[2]},
+        .block = {shape->block[0], shape->block[1], shape->block[2]},
+        .dynamic_shared = shape->dynamic_shared,
+        .params = params,
+        .cooperative = shape->cooperative,
         .multiprocessors = (uint32_t)driver_multiprocessors(),
         .memory = driver_memory(),
         .refusal = memory_refusal,
         .refusal_closure = context,
-        .runtime = &task->runtime,
-        .heap = context_heap(context),
         .find_texture = texture_find,
         .print = context_print,
         .print_closure = context,
-        .stop = &stream->stop,
     };
-    return grid_start(workers, &task->launch, &task->fault);
 }
 
-/* A thread of limited patience may leave it half way to the stream's worker. */
+/* NULL when it failed before it began. */
+static GridRun *begin_launch(KernelRun *run, const GridLaunch *prepared, Function *function, Stream *stream)
+{
+    enum { DEFAULT_STACK = 1024 };
+    Context *context = function->object.context;
+    WorkerPool *workers = driver_workers(context->device);
+    uint64_t stack = atomic_load(&context->limits[CU_LIMIT_STACK_SIZE]);
+    run->fault.code = CUDA_SUCCESS;
+    if (!workers) {
+        context_fail(context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the device's worker threads");
+        return NULL;
+    }
+    device_runtime_init(&run->runtime, function);
+    run->launch = *prepared;
+    run->launch.grid_id = run->runtime.next_grid_id(run->runtime.closure);
+    run->launch.stack_limit = stack == DEFAULT_STACK ? 0 : (uint32_t)stack;
+    run->launch.runtime = &run->runtime;
+    run->launch.heap = context_heap(context);
+    run->launch.stop = &stream->stop;
+    return grid_start(workers, &run->launch, &run->fault);
+}
+
+bool launch_go_on(KernelRun *run, const GridLaunch *prepared, Function *function, Stream *stream)
+{
+    if (!run->grid) run->grid = begin_launch(run, prepared, function, stream);
+    if (run->grid && !grid_go_on(run->grid, stream->lent)) return false;
+    run->grid = NULL;
+    if (run->fault.code) context_fail(function->object.context, run->fault.code, run->fault.text);
+    return true;
+}
+
 static void run_launch(Task *self, Stream *stream)
 {
     LaunchTask *task = (LaunchTask *)self;
-    if (!task->run) task->run = begin_launch(task, stream);
-    self->unfinished = task->run && !grid_go_on(task->run, stream->lent);
-    if (!self->unfinished && task->fault.code)
-        context_fail(stream->object.context, task->fault.code, task->fault.text);
+    self->unfinished = !launch_go_on(&task->run, &task->launch, task->function, stream);
 }
 
 static void free_launch(Task *self)
@@ -108,8 +118,7 @@ CUresult launch_check_shape(const Function *function, const LaunchShape *shape)
     return CUDA_SUCCESS;
 }
 
-/* All blocks of a cooperative launch are resident at a time. */
-static CUresult check_cooperative(const Function *function, const LaunchShape *shape)
+CUresult launch_check_cooperative(const Function *function, const LaunchShape *shape)
 {
     uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
     uint64_t blocks = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
@@ -142,7 +151,7 @@ static CUresult copy_buffer(const CodeFunction *code, void **extra, uint8_t *par
     return CUDA_SUCCESS;
 }
 
-static CUresult copy_params(const CodeFunction *code, void **pointers, void **extra, uint8_t *params)
+CUresult launch_copy_params(const CodeFunction *code, void **pointers, void **extra, uint8_t *params)
 {
     if (pointers && extra) return CUDA_ERROR_INVALID_VALUE;
     if (extra) return copy_buffer(code, extra, params);
@@ -158,22 +167,23 @@ static CUresult submit(Function *function, Stream *stream, const LaunchShape *sh
                        void **extra)
 {
     if (function->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream_is_captured(stream)) return capture_add_kernel(stream, function, shape, pointers, extra);
     TRY(launch_check_shape(function, shape));
-    if (shape->cooperative) TRY(check_cooperative(function, shape));
+    if (shape->cooperative) TRY(launch_check_cooperative(function, shape));
     TRY(queue_wait_room(stream));
     LaunchTask *task = aligned_alloc(16, (sizeof *task + function->code->param_size + 31) & ~(size_t)15);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     task->task = (Task){.run = run_launch, .release = free_launch, .stoppable = true};
-    task->run = NULL;
+    task->run.grid = NULL;
     memset(task->params, 0, function->code->param_size);
-    CUresult result = copy_params(function->code, pointers, extra, task->params);
+    CUresult result = launch_copy_params(function->code, pointers, extra, task->params);
     if (result) {
         free(task);
         return result;
     }
     object_hold(OBJECT(function));
     task->function = function;
-    task->shape = *shape;
+    launch_prepare(&task->launch, function, shape, task->params);
     queue_submit(stream, &task->task, NULL);
     return CUDA_SUCCESS;
 }
@@ -184,7 +194,7 @@ static CUresult launch(CUfunction handle, CUstream stream_handle, const LaunchSh
     Function *function;
     Stream *stream;
     TRY(function_enter(handle, &function));
-    CUresult result = stream_enter(stream_handle, &stream);
+    CUresult result = stream_enter_to_submit(stream_handle, &stream);
     if (!result) {
         result = submit(function, stream, shape, pointers, extra);
         PUT(stream);

@@ -99,7 +99,7 @@ static bool library_unload(Library *library)
     }
     pthread_mutex_lock(&library->lock);
     for (size_t i = 0; i < library->instance_count; i++) {
-        queue_wait_context(library->instances[i].context);
+        queue_wait_context_anyway(library->instances[i].context);
         module_unload(library->instances[i].module);
     }
     pthread_mutex_unlock(&library->lock);

@@ -5,6 +5,7 @@
 #include "api/log.h"
 #include "api/pool.h"
 #include "api/queue.h"
+#include "graph/capture.h"
 
 /* What counts against the device's size. */
 static bool is_counted(MemoryKind kind)
@@ -45,6 +46,12 @@ void memory_tell_short(Device *device, uint64_t size)
 
 CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdeviceptr *out)
 {
+    TRY(capture_check_thread());
+    return memory_allocate_inside(context, request, out);
+}
+
+CUresult memory_allocate_inside(Context *context, const MemoryRequest *request, CUdeviceptr *out)
+{
     Device *device = context->device;
     MemoryRequest whole = *request;
     whole.owner = context;
@@ -61,6 +68,7 @@ CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdevic
 bool memory_release(CUdeviceptr address)
 {
     MemoryRange range;
+    if (pool_is_bound(address)) return pool_release(address);
     if (pool_release(address) || ipc_release(address)) return true;
     if (!memory_map_free(driver_memory(), address, &range)) return false;
     memory_uncharge(driver_device(range.device), range.kind, range.size);

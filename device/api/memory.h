@@ -6,6 +6,8 @@
 
 /* New memory of the context; CUDA_ERROR_OUT_OF_MEMORY (told in the log) when the device is full. */
 CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdeviceptr *out);
+/* For the driver's own needs: also while captures forbid the program to allocate. */
+CUresult memory_allocate_inside(Context *context, const MemoryRequest *request, CUdeviceptr *out);
 /* Frees what memory_allocate or a pool gave; false when no such live range starts there. */
 bool memory_release(CUdeviceptr address);
 /* New memory, counted as so many bytes of the device, without a word in the log; when they count no more. */

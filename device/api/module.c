@@ -8,6 +8,7 @@
 #include "api/memory.h"
 #include "api/queue.h"
 #include "api/runtime_library.h"
+#include "graph/capture.h"
 #include "lower/lower.h"
 
 static void module_release(Object *object)
@@ -31,7 +32,7 @@ static uint64_t allocate_variable(void *closure, const char *name, uint64_t size
         .kind = is_const ? MEMORY_CONST : MEMORY_GLOBAL,
         .read_only = is_const,
     };
-    return memory_allocate(module->object.context, &request, &address) ? 0 : address;
+    return memory_allocate_inside(module->object.context, &request, &address) ? 0 : address;
 }
 
 static void release_variable(void *closure, uint64_t address)
@@ -203,6 +204,7 @@ static CUresult load(CUmodule *out, const void *data, size_t limit, unsigned cou
     PtxLog log = {0};
     Module *module;
     TRY(context_enter(&context));
+    TRY(capture_check_thread());
     if (!out || !data) return CUDA_ERROR_INVALID_VALUE;
     TRY(jit_options_read(&options, count, names, values));
     CUresult result = image_open(data, limit, driver_settings()->capability, &image, &log);

@@ -37,7 +37,11 @@ typedef enum ObjectKind {
     OBJECT_LINKER,
     OBJECT_TEXTURE,
     OBJECT_SURFACE,
-    OBJECT_GRAPHICS
+    OBJECT_GRAPHICS,
+    OBJECT_GRAPH,
+    OBJECT_GRAPH_NODE,
+    OBJECT_GRAPH_EXEC,
+    OBJECT_USER_OBJECT
 } ObjectKind;
 
 typedef struct Object Object;

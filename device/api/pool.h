@@ -67,6 +67,21 @@ void pool_let_go(Pool *pool);
 /* Ends a pool's range, which nobody uses any more; false when it is not one. */
 bool pool_release(CUdeviceptr address);
 
+/* Memory of a graph: a block of its own at an address that stays. Calls know it from the beginning. */
+CUresult pool_bind(Pool *pool, Context *context, uint64_t size, Block **out, CUdeviceptr *address);
+/* The graph is gone; what it has handed out stays until it is freed. */
+void pool_unbind(Block *block);
+bool pool_bound_in_use(const Block *block);
+/* A launch hands it out, for as long as it runs or (keep) until it is freed. The range as kernels are to
+ * find it; the block has a task more until pool_range_settle or pool_range_end with `settle`. */
+MemoryRange pool_bound_take(Block *block, bool keep);
+/* Frees what was handed out, for calls; the rest is for pool_range_end. false when it is no such memory. */
+bool pool_withdraw(CUdeviceptr address, MemoryRange *range);
+bool pool_is_bound(CUdeviceptr address);
+void pool_range_begin(const MemoryRange *range);
+void pool_range_end(const MemoryRange *range, bool settle);
+void pool_range_settle(const MemoryRange *range);
+
 /* The host has waited for that stream, or for all of the device (NULL). */
 void pools_observe(Device *device, const Stream *stream);
 /* Memory is short: gives back all that nobody uses. */

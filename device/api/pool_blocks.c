@@ -5,6 +5,7 @@
 #include "api/memory.h"
 #include "api/pool.h"
 #include "api/stream.h"
+#include "graph/capture.h"
 
 struct Block {
     Block *next, **link;   /* in one of its pool's lists */
@@ -16,6 +17,8 @@ struct Block {
     unsigned tasks;        /* that have not run: where ranges of it begin and end */
     bool placed;           /* in a bin */
     bool observed;         /* the host has waited for its free */
+    bool bound;            /* to a graph, which alone hands it out */
+    bool handed;           /* of a bound one: in use beyond its graph */
     bool ceded;            /* counts no more: what took its memory begins after it ends */
     Stream *stream;        /* of the free, a reference; NULL when that does not matter any more */
     uint64_t number;       /* of the free's task */
@@ -59,6 +62,7 @@ static int bin_of(uint64_t capacity)
 
 static void place_locked(Block *block)
 {
+    if (block->bound) return;
     block->placed = true;
     put_into(block, &block->pool->bins[bin_of(block->capacity)]);
     atomic_fetch_add(&idle, 1);
@@ -377,14 +381,15 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool han
     Pool *pool;
     Stream *stream;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
-    TRY(stream_enter(stream_handle, &stream));
+    TRY(stream_enter_to_submit(stream_handle, &stream));
     CUresult result = pool_enter(handle, &pool);
     if (!result) {
         *out = 0;
         if (pool_is_imported(pool))
             result = CUDA_ERROR_INVALID_VALUE;
         else if (size)
-            result = allocate(pool, stream, size, out);
+            result = stream_is_captured(stream) ? capture_add_alloc(stream, pool, size, out)
+                                                : allocate(pool, stream, size, out);
         PUT(pool);
     }
     PUT(stream);
@@ -395,7 +400,7 @@ CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream handle)
 {
     Stream *stream;
     CUmemoryPool pool;
-    TRY(stream_enter(handle, &stream));
+    TRY(stream_enter_to_submit(handle, &stream));
     CUresult result = cuDeviceGetMemPool(&pool, stream->object.context->device->ordinal);
     PUT(stream);
     return result ? result : cuMemAllocFromPoolAsync(out, size, pool, handle);
@@ -409,6 +414,7 @@ static bool withdraw(CUdeviceptr address, MemoryRange *range)
     Block *block = found ? range->block : NULL;
     if (block) {
         take_out(block);
+        block->handed = false;
         count_locked(block->pool, block->pool->in_use - block->size, block->pool->reserved);
         block->tasks++;
     }
@@ -419,8 +425,10 @@ static bool withdraw(CUdeviceptr address, MemoryRange *range)
 static bool is_freed_so(CUdeviceptr address)
 {
     MemoryRange range;
-    return memory_map_told(driver_memory(), address, 1, &range) && range.base == address
-           && (range.kind == MEMORY_DEVICE || range.kind == MEMORY_MANAGED || range.tag);
+    bool told = memory_map_told(driver_memory(), address, 1, &range) && range.base == address;
+    const Block *block = told ? range.block : NULL;
+    if (block && block->bound && !block->handed) return false;
+    return told && (range.kind == MEMORY_DEVICE || range.kind == MEMORY_MANAGED || range.tag);
 }
 
 static CUresult free_in(Stream *stream, CUdeviceptr address)
@@ -448,8 +456,10 @@ static CUresult free_in(Stream *stream, CUdeviceptr address)
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 {
     Stream *stream;
-    TRY(stream_enter(handle, &stream));
-    CUresult result = address ? free_in(stream, address) : CUDA_SUCCESS;
+    TRY(stream_enter_to_submit(handle, &stream));
+    CUresult result = CUDA_SUCCESS;
+    if (address)
+        result = stream_is_captured(stream) ? capture_add_free(stream, address) : free_in(stream, address);
     PUT(stream);
     return result;
 }
@@ -473,7 +483,8 @@ bool pool_release(CUdeviceptr address)
 {
     MemoryRange range;
     bool told = memory_map_told(driver_memory(), address, 1, &range);
-    bool mine = told && range.block && withdraw(address, &range);
+    const Block *block = told ? range.block : NULL;
+    bool mine = block && !(block->bound && !block->handed) && withdraw(address, &range);
     if (mine) end_now(&range);
     return mine;
 }
@@ -529,6 +540,95 @@ void pool_let_go(Pool *pool)
     pthread_mutex_lock(&blocks_lock);
     pool->destroyed = true;
     trim_locked(pool, 0);
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+/* ---- Blocks of graphs ---- */
+
+CUresult pool_bind(Pool *pool, Context *context, uint64_t size, Block **out, CUdeviceptr *address)
+{
+    MemoryRange range;
+    pthread_mutex_lock(&blocks_lock);
+    Block *block = block_new_locked(pool, context, size);
+    if (block) {
+        block->bound = true;
+        block->context = context;
+        block->observed = true;
+        memory_map_told(driver_memory(), block->base, 1, &range);
+        memory_map_end(driver_memory(), &range);
+        *address = block->base;
+    }
+    pthread_mutex_unlock(&blocks_lock);
+    if (!block) memory_tell_short(pool->device, size);
+    *out = block;
+    return block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void pool_unbind(Block *block)
+{
+    pthread_mutex_lock(&blocks_lock);
+    block->bound = false;
+    if (!block->handed && !block->tasks)
+        block_free_locked(block);
+    else if (!block->handed)
+        place_locked(block); /* goes when its last task has run: graphs' pools keep nothing */
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+bool pool_bound_in_use(const Block *block)
+{
+    pthread_mutex_lock(&blocks_lock);
+    bool in_use = block->handed;
+    pthread_mutex_unlock(&blocks_lock);
+    return in_use;
+}
+
+MemoryRange pool_bound_take(Block *block, bool keep)
+{
+    MemoryRequest request = request_of(block, (Context *)(uintptr_t)block->context);
+    pthread_mutex_lock(&blocks_lock);
+    MemoryRange range = memory_map_grant(driver_memory(), block->base, &request);
+    Stream *freed_in = block->stream;
+    block->stream = NULL;
+    block->tasks++;
+    if (keep) {
+        block->handed = true;
+        put_into(block, &block->pool->used);
+        count_locked(block->pool, block->pool->in_use + block->size, block->pool->reserved);
+    }
+    pthread_mutex_unlock(&blocks_lock);
+    if (freed_in) PUT(freed_in);
+    return range;
+}
+
+bool pool_withdraw(CUdeviceptr address, MemoryRange *range)
+{
+    return is_freed_so(address) && withdraw(address, range);
+}
+
+bool pool_is_bound(CUdeviceptr address)
+{
+    MemoryRange range;
+    bool told = memory_map_told(driver_memory(), address, 1, &range) && range.base == address;
+    const Block *block = told ? range.block : NULL;
+    return block && block->bound;
+}
+
+void pool_range_begin(const MemoryRange *range) { begin(range); }
+
+void pool_range_end(const MemoryRange *range, bool settle)
+{
+    Block *block = range->block;
+    memory_map_end(driver_memory(), range);
+    if (settle && block) pool_range_settle(range);
+}
+
+void pool_range_settle(const MemoryRange *range)
+{
+    Block *block = range->block;
+    pthread_mutex_lock(&blocks_lock);
+    block->tasks--;
+    settle_locked(block);
     pthread_mutex_unlock(&blocks_lock);
 }
 

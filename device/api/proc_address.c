@@ -32,6 +32,8 @@ static const ProcRow proc_rows[] = {
 #include "abi/cuda_exports.def"
 #undef CU_FN
 #undef CU_EXPORT
+    /* The one function that has another name since it takes flags. */
+    {"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000, false, (AnyFn)cuGraphInstantiateWithFlags},
 };
 
 /* The newest row of that name up to version; *known tells whether the name exists in any version. */

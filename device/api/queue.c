@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "api/patience.h"
+#include "graph/capture.h"
 
 enum {
     LEND_NANOSECONDS = 30000000, /* then the worker takes a task over */
@@ -441,6 +442,26 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
     return number;
 }
 
+/* A task that does nothing: what follows it in its stream waits for its dependency. */
+static void run_nothing(Task *self, Stream *stream) { (void)self, (void)stream; }
+
+static void free_nothing(Task *self) { free(self); }
+
+CUresult queue_submit_wait(Stream *stream, const Dependency *place)
+{
+    queue_note_wait(stream, place);
+    bool needless = place->stream == stream || queue_reached(place->stream, place->number);
+    Task *task = needless ? NULL : calloc(1, sizeof *task);
+    if (!task) {
+        PUT(place->stream);
+        return needless ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    task->run = run_nothing;
+    task->release = free_nothing;
+    queue_submit(stream, task, place);
+    return CUDA_SUCCESS;
+}
+
 CUresult queue_wait_room(Stream *stream)
 {
     uint64_t next = queue_last(stream) + 1;
@@ -525,6 +546,12 @@ bool queue_context_busy(Context *context)
 
 CUresult queue_wait_context(Context *context)
 {
+    CUresult refused = capture_check_thread();
+    return refused ? refused : queue_wait_context_anyway(context);
+}
+
+CUresult queue_wait_context_anyway(Context *context)
+{
     uint64_t number = 0, until = 0, ticket = last_ticket();
     bool reached = true;
     for (Stream *stream; reached && (stream = busy_stream(context, ticket, &number)) != NULL; PUT(stream)) {
@@ -594,6 +621,7 @@ void queue_close_context(Context *context)
         if (stream) object_hold(OBJECT(stream));
         pthread_mutex_unlock(&queue_lock);
         if (!stream) return;
+        capture_leave(stream);
         queue_close(stream);
         wait_until(stream, queue_last(stream), 0);
         PUT(stream);

@@ -64,6 +64,7 @@ struct CUstream_st {
     Stream *next, *previous;    /* of the context's list */
     Waited waited[STREAM_WAITS]; /* the last ones, each stream once */
     unsigned waited_next;
+    _Atomic(struct CaptureMember *) captured; /* its part in a capture, NULL: in none (graph/capture.h) */
     uint64_t search, searched;  /* queue_follows has looked through its tasks up to that one */
 };
 
@@ -74,6 +75,8 @@ void queue_set_legacy(Stream *stream);
 /* Takes the task over, with a dependency (a reference that it takes over as well) or NULL. Returns its
  * number. */
 uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency);
+/* What follows in the stream waits for that record; its reference is taken over. */
+CUresult queue_submit_wait(Stream *stream, const Dependency *place);
 /* The number of the last task submitted. */
 uint64_t queue_last(const Stream *stream);
 bool queue_reached(const Stream *stream, uint64_t number);
@@ -91,6 +94,8 @@ bool queue_wait_turn(Stream *stream);
 bool queue_idle(Stream *stream);
 /* Waits for what the streams of the context have been given so far. */
 CUresult queue_wait_context(Context *context);
+/* For what cannot be put off: also where captures forbid it (graph/capture.h), which the above tells. */
+CUresult queue_wait_context_anyway(Context *context);
 bool queue_context_busy(Context *context);
 /* Waits until one more task would not have to wait for room in the queue. */
 CUresult queue_wait_room(Stream *stream);

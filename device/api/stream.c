@@ -2,6 +2,7 @@
 #include "api/stream.h"
 
 #include "api/pool.h"
+#include "graph/capture.h"
 
 #include <stdlib.h>
 
@@ -53,7 +54,7 @@ CUresult stream_enter_any(CUstream handle, Stream **out)
 
 CUresult stream_error(const Stream *stream) { return context_error(stream->object.context); }
 
-CUresult stream_enter(CUstream handle, Stream **out)
+CUresult stream_enter_itself(CUstream handle, Stream **out)
 {
     Context *context;
     TRY(context_enter(&context));
@@ -62,6 +63,33 @@ CUresult stream_enter(CUstream handle, Stream **out)
     if (error) PUT(*out);
     return error;
 }
+
+CUresult stream_enter_to_submit(CUstream handle, Stream **out)
+{
+    TRY(stream_enter_itself(handle, out));
+    CUresult error = capture_check_legacy(*out, true);
+    if (error) PUT(*out);
+    return error;
+}
+
+CUresult stream_enter(CUstream handle, Stream **out)
+{
+    TRY(stream_enter_to_submit(handle, out));
+    if (!stream_is_captured(*out)) return CUDA_SUCCESS;
+    CUresult error = capture_refuse(*out);
+    PUT(*out);
+    return error;
+}
+
+CUresult stream_enter_to_wait(CUstream handle, Stream **out)
+{
+    TRY(stream_enter(handle, out));
+    CUresult error = capture_check_thread();
+    if (error) PUT(*out);
+    return error;
+}
+
+CUresult stream_enter_at_once(Stream **out) { return stream_enter_to_wait(NULL, out); }
 
 CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
 {
@@ -94,6 +122,7 @@ CUresult cuStreamDestroy_v2(CUstream handle)
     Stream *stream = is_special(handle) ? NULL : object_get(handle, OBJECT_STREAM);
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
     bool mine = object_retire(OBJECT(stream));
+    if (mine) capture_leave(stream);
     if (mine) queue_close(stream);
     PUT(stream);
     return mine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
@@ -102,7 +131,7 @@ CUresult cuStreamDestroy_v2(CUstream handle)
 CUresult cuStreamQuery(CUstream handle)
 {
     Stream *stream;
-    TRY(stream_enter(handle, &stream));
+    TRY(stream_enter_to_wait(handle, &stream));
     bool done = stream->legacy ? queue_idle(stream) : queue_reached(stream, queue_last(stream));
     CUresult error = stream_error(stream);
     PUT(stream);
@@ -113,7 +142,7 @@ CUresult cuStreamQuery(CUstream handle)
 CUresult cuStreamSynchronize(CUstream handle)
 {
     Stream *stream;
-    TRY(stream_enter(handle, &stream));
+    TRY(stream_enter_to_wait(handle, &stream));
     bool reached = stream->legacy ? queue_wait_turn(stream) : queue_wait(stream, queue_last(stream));
     if (reached) pools_observe(stream->object.context->device, stream->legacy ? NULL : stream);
     context_flush(stream->object.context);
@@ -128,7 +157,7 @@ CUresult cuStreamSynchronize(CUstream handle)
     { \
         Stream *stream; \
         if (!out) return CUDA_ERROR_INVALID_VALUE; \
-        TRY(stream_enter(handle, &stream)); \
+        TRY(stream_enter_itself(handle, &stream)); \
         *out = (fact); \
         PUT(stream); \
         return CUDA_SUCCESS; \
@@ -138,8 +167,6 @@ STREAM_FACT(cuStreamGetPriority, int, stream->priority)
 STREAM_FACT(cuStreamGetId, unsigned long long, stream->id)
 STREAM_FACT(cuStreamGetCtx, CUcontext, stream->object.context)
 STREAM_FACT(cuStreamGetDevice, CUdevice, stream->object.context->device->ordinal)
-/* Nothing is captured: graphs are not offered. */
-STREAM_FACT(cuStreamIsCapturing, CUstreamCaptureStatus, CU_STREAM_CAPTURE_STATUS_NONE)
 #undef STREAM_FACT
 
 /* Managed memory is visible everywhere at all times: attaching it changes nothing. */
@@ -181,7 +208,12 @@ static CUresult submit_callback(CUstream handle, CUhostFn function, CUstreamCall
 {
     Stream *stream;
     if (!function && !callback) return CUDA_ERROR_INVALID_VALUE;
-    TRY(stream_enter(handle, &stream));
+    TRY(function ? stream_enter_to_submit(handle, &stream) : stream_enter(handle, &stream));
+    if (stream_is_captured(stream)) {
+        CUresult result = capture_add_host(stream, function, data);
+        PUT(stream);
+        return result;
+    }
     CallbackTask *task = calloc(1, sizeof *task);
     if (task) {
         task->task.run = run_callback;

@@ -66,11 +66,10 @@ static DeviceFunction provided_by_name(const char *name)
     static const struct {
         const char *name;
         DeviceFunction function;
-    } names[] = {{"vprintf", VPRINTF},
-                 {"__assertfail", ASSERTFAIL},
-                 {"malloc", MALLOC},
-                 {"__cuda_syscall_aligned_malloc", ALIGNED_MALLOC},
-                 {"free", FREE}};
+    } names[] = {
+        {"vprintf", VPRINTF}, {"__assertfail", ASSERTFAIL},
+        {"malloc", MALLOC},   {"__cuda_syscall_aligned_malloc", ALIGNED_MALLOC},
+        {"free", FREE},       {"cudaGraphSetConditional", RUNTIME_FIRST + RUNTIME_GraphSetConditional}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i].name)) return names[i].function;
     for (unsigned i = 0; i < RUNTIME_COUNT; i++)

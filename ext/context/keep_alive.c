@@ -1,6 +1,7 @@
 /* See keep_alive.h. */
 #include "ext/context/keep_alive.h"
 
+#include "ext/context/captured.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
 
@@ -92,10 +93,12 @@ static bool is_done(KeepBatch *batch)
     return result == CUDA_SUCCESS || errors_is_loss(result); /* else it is asked again */
 }
 
-/* Takes the whole list, releases what is done and puts back the rest. */
+/* Takes the whole list, releases what is done and puts back the rest. Not while something is captured: asking
+ * a captured stream whether it is done ends the capture. */
 static void collect(ModuleState *state, bool sealed_only)
 {
     KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;
+    if (captured_some(state)) return;
     state_lock(state);
     todo = state->kept;
     state->kept = NULL;
@@ -190,6 +193,10 @@ static void add_object(KeepBatch *batch, PyObject *object)
 int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,
                      PyObject *second, Kept *kept)
 {
+    PyObject *objects[] = {first, second};
+    int captured = captured_keep(state, stream, objects, 2);
+    *kept = (Kept){NULL, {NULL, NULL}};
+    if (captured) return captured < 0 ? -1 : 0;
     KeepBatch *batch = take_open(state, context, stream);
     if (batch && batch->count + 2 > BATCH_SIZE) {
         seal_batch(state, batch);

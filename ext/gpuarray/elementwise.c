@@ -461,9 +461,12 @@ static int use_arrays(Work *work)
 {
     for (int k = 0; k < work->outputs + work->inputs; k++) {
         GPUArrayObject *array = work->arrays[k];
-        if (!array || !array->allocation) continue;
-        if (atomic_load(&array->allocation->freed)) return gpuarray_check_memory(array);
-        if (pooled_note_allocation(array->allocation, work->mode.stream_object, work->mode.stream) < 0)
+        if (!array) continue;
+        DeviceAllocationObject *allocation = array->allocation;
+        PyObject *object = (PyObject *)array;
+        if (allocation && atomic_load(&allocation->freed)) return gpuarray_check_memory(array);
+        if (allocation ? pooled_note_allocation(allocation, work->mode.stream_object, work->mode.stream) < 0
+                       : captured_keep(array->state, work->mode.stream, &object, 1) < 0)
             return -1;
     }
     return 0;

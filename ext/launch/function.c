@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ext/constants.h"
+#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/texture/reference.h"
@@ -62,6 +63,8 @@ static CUresult queue_launch(FunctionObject *function, const LaunchShape *shape,
 int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                     CUstream stream, void **params, void **extra)
 {
+    PyObject *self = (PyObject *)function;
+    if (captured_keep(function->state, stream, &self, 1) < 0) return -1;
     bool referring = function->module->references != NULL;
     if (referring && references_begin(function->module, stream) < 0) return -1;
     CUresult result = queue_launch(function, shape, extras, stream, params, extra);

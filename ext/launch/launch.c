@@ -4,6 +4,7 @@
  * kept: a launch only queues work. Order of what happens: arguments are read (handlers allocate), handlers
  * copy in, the launch, then with handlers that copy out: wait, copy out.
  */
+#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/launch/arguments.h"
@@ -135,6 +136,11 @@ static double launch_full(LaunchArgs *args, const LaunchShape *shape, const Laun
     LaunchTimer timer = {0};
     bool before, after;
     double seconds = 0;
+    if ((timed || args->handlers) && captured_is(state, stream)) {
+        raise_logic(state, "%s cannot be captured: they work at once, not when the graph is launched",
+                    timed ? "time_kernel's events" : "In, Out and InOut");
+        return -1;
+    }
     if (call_handlers(args->handlers, state->str_pre_call, stream_object, false, &before) < 0) return -1;
     if (timed && launch_timer_start(state, &timer, stream) < 0) return -1;
     int failed = launch(args, shape, extras, stream);
@@ -155,7 +161,7 @@ int launch_note(FunctionObject *function, PyObject *const *args, Py_ssize_t coun
                 CUstream handle)
 {
     ModuleState *state = function->state;
-    if (!pooled_in_use(state)) return 0;
+    if (!pooled_in_use(state) && !captured_some(state)) return 0;
     if (pooled_note_objects(state, args, count, stream, handle) < 0) return -1;
     return references_note(function->module, stream, handle);
 }

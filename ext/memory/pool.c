@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ext/convert/convert.h"
+#include "ext/context/captured.h"
 #include "ext/deferred.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
@@ -256,6 +257,17 @@ IN_CALL static CUresult take_or_add(Pool *pool, Request *asked)
     return pool_add(pool, asked->size, asked->stream, &asked->block);
 }
 
+/* The graph keeps what it gets, so that no mode of a capture need forbid it. */
+IN_CALL static CUresult add_new(Pool *pool, Request *asked)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUresult result = driver.cuThreadExchangeStreamCaptureMode(&mode);
+    if (result != CUDA_SUCCESS) return result;
+    result = pool_add(pool, asked->size, asked->stream, &asked->block);
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    return result;
+}
+
 /* Gives back step by step, until the driver has enough again or the limit allows it. */
 IN_CALL static CUresult add_after_release(Pool *pool, Request *asked)
 {
@@ -346,6 +358,22 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
     return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
 }
 
+/* New memory only: a stream under capture cannot wait for the former work on a held block. Memory that the
+ * driver orders would be the graph's, where others could not use it. */
+static PoolBlock *allocate_for_capture(MemoryPool *pool, size_t size, CUstream stream)
+{
+    Request asked = {.size = size, .stream = stream};
+    if (pool->core.source->ordered) {
+        raise_logic(pool->state,
+                    "a StreamOrderedMemoryPool gives no memory on a stream under capture: allocate "
+                    "before the capture, or from a DeviceMemoryPool");
+        return NULL;
+    }
+    CUresult result = attempt(pool, add_new, &asked);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) result = attempt(pool, add_after_release, &asked);
+    return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
+}
+
 PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
 {
     if (context_forked())
@@ -355,7 +383,9 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
     if (!context_check(pool->context, allocate_name)) return NULL;
     if (pool->resource) return external_memory_allocate(pool, size, stream);
     PoolBlock *block = pool_take(&pool->core, size, stream);
-    return block ? block : allocate_slowly(pool, size, stream);
+    if (block || !captured_is(pool->state, stream))
+        return block ? block : allocate_slowly(pool, size, stream);
+    return allocate_for_capture(pool, size, stream);
 }
 
 /* ---- Shortage, streams and contexts ---- */

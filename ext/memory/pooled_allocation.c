@@ -205,13 +205,17 @@ bool pooled_check(ModuleState *state, PyObject *object)
 
 int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
-    if (!allocation->pooled) return 0;
+    PyObject *object = (PyObject *)allocation;
+    int captured = captured_keep(allocation->state, handle, &object, 1);
+    if (captured || !allocation->pooled) return captured < 0 ? -1 : 0;
     return note(pooled_cast((PyObject *)allocation), stream_or_null(stream), handle);
 }
 
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
                         CUstream handle)
 {
+    int captured = captured_keep(state, handle, objects, count);
+    if (captured) return captured < 0 ? -1 : 0; /* launches of the graph note them */
     stream = stream_or_null(stream);
     for (Py_ssize_t i = 0; i < count; i++) {
         DeviceAllocationObject *allocation = allocation_of(state, objects[i]);
@@ -232,6 +236,16 @@ IN_CALL static CUresult gather(PooledAllocationObject *allocation, bool foreign,
     return foreign && result == CUDA_SUCCESS ? pool_seal(pool, allocation->block, order) : result;
 }
 
+/* Whether putting its streams in order would draw them into a capture. */
+static bool is_on_captured_stream(const PooledAllocationObject *allocation)
+{
+    ModuleState *state = allocation->memory.state;
+    bool captured = captured_is(state, allocation->block->stream);
+    for (int i = 0; i < allocation->used_count && !captured; i++)
+        captured = captured_is(state, allocation->used[i].handle);
+    return captured;
+}
+
 /* Brings all streams of the block to one, or to an event. False when that failed. The allocation is freed: no
  * launch notes anything in it any more. */
 static bool gather_streams(PooledAllocationObject *allocation)
@@ -243,6 +257,7 @@ static bool gather_streams(PooledAllocationObject *allocation)
     if (!allocation->used_count && !allocation->stream) return true;
     bool foreign = is_foreign(pool->state, allocation->stream);
     if (!allocation->used_count && !foreign) return true;
+    if (is_on_captured_stream(allocation)) return false;
     if (!context_enter(pool->context, &scope)) return false;
     CALL_NEAR(pool->state, result, gather(allocation, foreign, &order));
     context_leave(&scope);

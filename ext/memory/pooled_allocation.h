@@ -8,6 +8,7 @@
 #ifndef EXT_MEMORY_POOLED_ALLOCATION_H
 #define EXT_MEMORY_POOLED_ALLOCATION_H
 
+#include "ext/context/captured.h"
 #include "ext/memory/device_memory.h"
 #include "ext/memory/pool.h"
 
@@ -46,7 +47,7 @@ static inline bool pooled_in_use(ModuleState *state)
 static inline int pooled_note(ModuleState *state, PyObject *const *objects, Py_ssize_t count,
                               PyObject *stream, CUstream handle)
 {
-    if (!pooled_in_use(state)) return 0;
+    if (!pooled_in_use(state) && !captured_some(state)) return 0;
     return pooled_note_objects(state, objects, count, stream, handle);
 }
 

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "ext/context/captured.h"
 #include "ext/context/keep_alive.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
@@ -114,6 +115,82 @@ static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *cons
     return capsule;
 }
 
+/* ---- In graphs ---- */
+
+/* Of a capsule. The graph keeps a tuple of it, the function and the arguments, in which the collector finds
+ * cycles. While it lives every call into the driver releases the GIL. */
+typedef struct GraphCall {
+    ModuleState *state;
+    PyObject *function, *arguments; /* borrowed: the tuple has them */
+} GraphCall;
+
+static const char graph_capsule_name[] = "pycuda._driver.GraphCall";
+
+static void free_graph_call(PyObject *capsule)
+{
+    GraphCall *call = PyCapsule_GetPointer(capsule, graph_capsule_name);
+    if (!call) return;
+    atomic_fetch_sub(&call->state->host_functions, 1);
+    PyMem_Free(call);
+}
+
+/* Called as often as the graph is launched. */
+static void run_graph_call(void *data)
+{
+    const GraphCall *call = data;
+    bool outer = running;
+    if (ext_is_finalizing()) return;
+    running = true;
+    PyGILState_STATE interpreter = PyGILState_Ensure();
+    HostCall shape = {.function = call->function, .arguments = call->arguments};
+    call_function(&shape);
+    PyGILState_Release(interpreter);
+    running = outer;
+}
+
+static PyObject *new_graph_capsule(ModuleState *state, PyObject *function, PyObject *arguments, void **data)
+{
+    GraphCall *call = PyMem_Calloc(1, sizeof *call);
+    PyObject *capsule = call ? PyCapsule_New(call, graph_capsule_name, NULL) : PyErr_NoMemory();
+    if (!capsule) {
+        PyMem_Free(call);
+        return NULL;
+    }
+    *call = (GraphCall){state, function, arguments};
+    atomic_fetch_add(&state->host_functions, 1);
+    PyCapsule_SetDestructor(capsule, free_graph_call);
+    *data = call;
+    return capsule;
+}
+
+PyObject *host_function_for_graph(ModuleState *state, PyObject *function, PyObject *const *args,
+                                  Py_ssize_t count, CUhostFn *run, void **data)
+{
+    PyObject *arguments = PyTuple_New(count);
+    if (!arguments) return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
+    PyObject *capsule = new_graph_capsule(state, function, arguments, data);
+    PyObject *kept = capsule ? PyTuple_Pack(3, capsule, function, arguments) : NULL;
+    Py_XDECREF(capsule);
+    Py_DECREF(arguments);
+    *run = run_graph_call;
+    return kept;
+}
+
+static PyObject *capture_host_func(StreamObject *stream, PyObject *const *args, Py_ssize_t count)
+{
+    ModuleState *state = stream->state;
+    CUhostFn run;
+    void *data;
+    CUresult result;
+    PyObject *call = host_function_for_graph(state, args[0], args + 1, count - 1, &run, &data);
+    if (!call) return NULL;
+    int kept = captured_keep(state, stream->handle, &call, 1);
+    if (kept >= 0) CALL(state, result, driver.cuLaunchHostFunc(stream->handle, run, data));
+    Py_DECREF(call);
+    return kept < 0 ? NULL : none_or_raise(state, result, "cuLaunchHostFunc");
+}
+
 PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     StreamObject *stream = stream_cast(self);
@@ -124,6 +201,7 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
         return PyErr_Format(PyExc_TypeError, "launch_host_func takes a function and its arguments");
     deferred_release(state);
     if (!context_check(stream->context, "cuLaunchHostFunc")) return NULL;
+    if (captured_is(state, stream->handle)) return capture_host_func(stream, args, count);
     PyObject *capsule = new_call(state, args[0], args + 1, count - 1, &call);
     if (!capsule) return NULL;
     CALL(state, result, driver.cuLaunchHostFunc(stream->handle, run_call, call));

@@ -167,6 +167,17 @@ static PyObject *stream_get_priority(PyObject *self, void *Py_UNUSED(closure))
                                   : raise_driver(stream->state, result, "cuStreamGetPriority", NULL);
 }
 
+static PyObject *stream_get_capturing(PyObject *self, void *Py_UNUSED(closure))
+{
+    StreamObject *stream = stream_cast(self);
+    CUstreamCaptureStatus status;
+    CUresult result;
+    if (!context_check(stream->context, "cuStreamIsCapturing")) return NULL;
+    CALL(stream->state, result, driver.cuStreamIsCapturing(stream->handle, &status));
+    return result == CUDA_SUCCESS ? PyBool_FromLong(status != CU_STREAM_CAPTURE_STATUS_NONE)
+                                  : raise_driver(stream->state, result, "cuStreamIsCapturing", NULL);
+}
+
 static PyObject *stream_get_flags(PyObject *self, void *Py_UNUSED(closure))
 {
     StreamObject *stream = stream_cast(self);
@@ -211,6 +222,7 @@ static PyMethodDef stream_methods[] = {
     {"add_callback", AS_METHOD(stream_launch_host_func), METH_FASTCALL,
      "add_callback($self, function, /, *args)\n--\n\n"
      "Another name of launch_host_func."},
+    {"capture", AS_METHOD(stream_capture), FAST_KEYWORDS, stream_capture_doc},
     {"__cuda_stream__", stream_cuda_stream, METH_NOARGS,
      "__cuda_stream__($self)\n--\n\n"
      "The protocol by which libraries share streams.\n"
@@ -222,6 +234,7 @@ static PyMethodDef stream_methods[] = {
 static PyGetSetDef stream_properties[] = {
     {"handle", stream_get_handle, NULL, "The CUstream as an int.", NULL},
     {"priority", stream_get_priority, NULL, "The priority; lower numbers go first.", NULL},
+    {"is_capturing", stream_get_capturing, NULL, "Whether it takes part in a capture.", NULL},
     {"flags", stream_get_flags, NULL, "The stream_flags it was made with.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

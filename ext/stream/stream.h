@@ -44,4 +44,13 @@ PyObject *stream_exit(PyObject *self, PyObject *const *exception, Py_ssize_t cou
 /* Stream.launch_host_func (host_function.c). */
 PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
+/* The same for a graph, which calls it at each launch: what the driver is to call, with what, and the object
+ * that keeps it (a new reference; NULL with an exception). */
+PyObject *host_function_for_graph(ModuleState *state, PyObject *function, PyObject *const *args,
+                                  Py_ssize_t count, CUhostFn *call, void **data);
+
+/* Stream.capture (ext/graph/capture.c). */
+extern const char stream_capture_doc[];
+PyObject *stream_capture(PyObject *self, FAST_PARAMETERS);
+
 #endif

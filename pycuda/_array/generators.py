@@ -238,9 +238,14 @@ class Generator:
             self._launch(name, data, self._in_order(stream), a, b)
 
     def _in_order(self, stream):
-        """The stream of the next launch: states that another stream works on are waited for."""
+        """The stream of the next launch: states that another stream works on are waited for.
+
+        Under capture nothing is: who launches the graph orders it after eager work, as for arrays.
+        """
         stream = drv.current_stream() if stream is None else stream
         last, self._last = self._last, stream
+        if isinstance(stream, drv.Stream) and stream.is_capturing:
+            return stream
         if last is not stream:
             if isinstance(stream, drv.Stream):
                 last = drv.LEGACY_DEFAULT_STREAM if last is None else last

@@ -389,25 +389,6 @@ static void test_crowd(void)
     OK(cuEventDestroy_v2(crowd.event));
 }
 
-/* Graphs are not there: a stream that is asked to record one says so, and works as before. */
-static void test_capture(void)
-{
-    CUstream stream;
-    CUstreamCaptureStatus status = (CUstreamCaptureStatus)1;
-    CUlogIterator from;
-    char text[400];
-    size_t size = sizeof text;
-    OK(cuStreamCreate(&stream, 0));
-    OK(cuLogsCurrent(&from, 0));
-    CHECK_EQUAL(cuStreamBeginCapture_v2(stream, 0), CUDA_ERROR_NOT_SUPPORTED);
-    OK(cuLogsDumpToMemory(&from, text, &size, 0));
-    CHECK(strstr(text, "cuStreamBeginCapture") != NULL);
-    OK(cuStreamIsCapturing(stream, &status));
-    CHECK_EQUAL(status, CU_STREAM_CAPTURE_STATUS_NONE);
-    OK(cuStreamSynchronize(stream));
-    OK(cuStreamDestroy_v2(stream));
-}
-
 int main(void)
 {
     CUcontext context;
@@ -426,7 +407,6 @@ int main(void)
     CHECK_GROUP(test_queries);
     CHECK_GROUP(test_foreign);
     CHECK_GROUP(test_crowd);
-    CHECK_GROUP(test_capture);
     OK(cuCtxDestroy_v2(context));
     return check_done();
 }

@@ -25,6 +25,12 @@ uint64_t runtime_RuntimeGetVersion(RuntimeCall *c) { return ask_number(c, ASK_VE
 uint64_t runtime_DeviceGetCacheConfig(RuntimeCall *c) { return ask_number(c, ASK_CACHE_CONFIG); }
 uint64_t runtime_DeviceGetSharedMemConfig(RuntimeCall *c) { return ask_number(c, ASK_SHARED_CONFIG); }
 
+uint64_t runtime_GraphSetConditional(RuntimeCall *c)
+{
+    bool known = runtime_launch(c)->runtime->set_condition(c->values[0], (uint32_t)c->values[1]);
+    return known ? 0 : RUNTIME_INVALID_VALUE;
+}
+
 uint64_t runtime_DeviceGetAttribute(RuntimeCall *c)
 {
     RuntimeQuestion question = {

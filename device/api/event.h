@@ -1,0 +1,34 @@
+/* Events as others need them: graphs record them and wait for them, too. */
+#ifndef DEVICE_API_EVENT_H
+#define DEVICE_API_EVENT_H
+
+#include "api/stream.h"
+
+/* The nodes after which an event was recorded in a captured stream. Under the graphs' lock. */
+typedef struct EventCapture {
+    uint64_t capture;           /* 0: its last record was not captured */
+    struct CUgraphNode_st **nodes; /* owned, with a reference each */
+    size_t count;
+} EventCapture;
+
+/* A record asked for, until its place in a stream is known and has been reached. */
+typedef struct RecordTicket {
+    uint64_t serial, shared_number;
+} RecordTicket;
+
+/* The event with a reference, and its context's fault if there is one. */
+CUresult event_enter(CUevent handle, Event **out);
+Context *event_context(const Event *event);
+EventCapture *event_capture(Event *event);
+/* Puts the nodes; it was recorded elsewhere since. */
+void event_capture_clear(EventCapture *capture);
+
+RecordTicket event_ask(Event *event);
+/* The record is that task of the stream. */
+void event_place(Event *event, RecordTicket ticket, Stream *stream, uint64_t number);
+/* The stream has come to it. */
+void event_reach(Event *event, RecordTicket ticket);
+/* What follows in the stream waits for the event's last record, be it by another process. */
+CUresult event_wait_in(Stream *stream, Event *event);
+
+#endif

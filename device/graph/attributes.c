@@ -1,0 +1,89 @@
+/* Attributes of kernel nodes. What only tunes is kept and told; it changes nothing here. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/graph.h"
+
+/* Those that kernel nodes have, by the driver's header. */
+static bool is_known(CUkernelNodeAttrID id)
+{
+    const uint32_t known =
+        1u << CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW | 1u << CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+        | 1u << CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        | 1u << CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE | 1u << CU_LAUNCH_ATTRIBUTE_PRIORITY
+        | 1u << 9 | 1u << 10 | 1u << CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+    return id < KERNEL_ATTRIBUTES && known >> id & 1;
+}
+
+static Node *kernel_node(CUgraphNode handle)
+{
+    Node *node = node_of(handle);
+    return node && node->work.type == CU_GRAPH_NODE_TYPE_KERNEL ? node : NULL;
+}
+
+static CUresult get(CUgraphNode handle, CUkernelNodeAttrID id, CUkernelNodeAttrValue *out)
+{
+    const Node *node = kernel_node(handle);
+    if (!node || !is_known(id)) return CUDA_ERROR_INVALID_VALUE;
+    const KernelAttributes *attributes = node->work.kernel.attributes;
+    memset(out, 0, sizeof *out);
+    if (attributes && attributes->set >> id & 1) *out = attributes->values[id];
+    if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) out->cooperative = node->work.kernel.shape.cooperative;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID id, CUkernelNodeAttrValue *value)
+{
+    TRY(driver_check());
+    return value ? WITH_GRAPHS(get(node, id, value)) : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult set_cooperative(KernelWork *kernel, bool cooperative)
+{
+    LaunchShape shape = kernel->shape;
+    shape.cooperative = cooperative;
+    if (cooperative) TRY(launch_check_cooperative(kernel->function, &shape));
+    kernel->shape = shape;
+    return CUDA_SUCCESS;
+}
+
+static CUresult set(CUgraphNode handle, CUkernelNodeAttrID id, const CUkernelNodeAttrValue *value)
+{
+    Node *node = kernel_node(handle);
+    if (!node || !is_known(id)) return CUDA_ERROR_INVALID_VALUE;
+    KernelWork *kernel = &node->work.kernel;
+    bool cluster = id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+                   && (value->clusterDim.x > 1 || value->clusterDim.y > 1 || value->clusterDim.z > 1);
+    if (cluster) return CUDA_ERROR_NOT_SUPPORTED;
+    if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) TRY(set_cooperative(kernel, value->cooperative != 0));
+    if (!kernel->attributes) kernel->attributes = calloc(1, sizeof *kernel->attributes);
+    if (!kernel->attributes) return CUDA_ERROR_OUT_OF_MEMORY;
+    kernel->attributes->set |= 1u << id;
+    kernel->attributes->values[id] = *value;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID id,
+                                       const CUkernelNodeAttrValue *value)
+{
+    TRY(driver_check());
+    return value ? WITH_GRAPHS(set(node, id, value)) : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult copy(CUgraphNode to_handle, CUgraphNode from_handle)
+{
+    Node *to = kernel_node(to_handle);
+    const Node *from = kernel_node(from_handle);
+    if (!to || !from) return CUDA_ERROR_INVALID_VALUE;
+    const KernelAttributes *given = from->work.kernel.attributes;
+    TRY(set_cooperative(&to->work.kernel, from->work.kernel.shape.cooperative));
+    for (CUkernelNodeAttrID id = 0; given && id < KERNEL_ATTRIBUTES; id++)
+        if (given->set >> id & 1) TRY(set(to_handle, id, &given->values[id]));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
+{
+    TRY(driver_check());
+    return WITH_GRAPHS(copy(to, from));
+}

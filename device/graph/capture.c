@@ -1,0 +1,467 @@
+/* Captures: who takes part, what becomes a node, what is refused. See capture.h.
+ *
+ * All under the graphs' lock; that a stream is captured can be asked without it.
+ */
+#include "graph/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/capture_members.h"
+#include "graph/graph.h"
+
+_Atomic unsigned capture_count;
+static Capture *captures;
+
+Capture *captures_locked(void) { return captures; }
+
+/* ---- Members ---- */
+
+static CaptureMember *member_of(const Stream *stream) { return atomic_load(&stream->captured); }
+
+static void put_nodes(NodeSet *set)
+{
+    for (size_t i = 0; i < set->count; i++) PUT(set->nodes[i]);
+    free(set->nodes);
+    *set = (NodeSet){0};
+}
+
+bool node_set_add(NodeSet *set, Node *node)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->nodes[i] == node) return true;
+    Node **nodes = realloc(set->nodes, (set->count + 1) * sizeof *nodes);
+    if (!nodes) return false;
+    set->nodes = nodes;
+    set->nodes[set->count++] = node;
+    object_hold(OBJECT(node));
+    return true;
+}
+
+bool node_set_replace(NodeSet *set, Node *const *nodes, size_t count)
+{
+    NodeSet fresh = {0};
+    for (size_t i = 0; i < count; i++)
+        if (!node_set_add(&fresh, nodes[i])) {
+            put_nodes(&fresh);
+            return false;
+        }
+    put_nodes(set);
+    *set = fresh;
+    return true;
+}
+
+/* Without nodes that were destroyed since. */
+static void prune(NodeSet *set, const Graph *graph)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->nodes[i]->graph == graph)
+            set->nodes[left++] = set->nodes[i];
+        else
+            PUT(set->nodes[i]);
+    }
+    set->count = left;
+}
+
+static CUresult join(Capture *capture, Stream *stream, Node *const *nodes, size_t count)
+{
+    CaptureMember *member = calloc(1, sizeof *member);
+    if (!member || !node_set_replace(&member->front, nodes, count)) {
+        free(member);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    member->capture = capture;
+    member->stream = stream;
+    object_hold(OBJECT(stream));
+    member->next = capture->members;
+    capture->members = member;
+    atomic_store_explicit(&stream->captured, member, memory_order_release);
+    return CUDA_SUCCESS;
+}
+
+/* ---- Beginning and ending ---- */
+
+static CUresult begin(Stream *stream, Graph *graph, Node *const *nodes, size_t count,
+                      CUstreamCaptureMode mode)
+{
+    static uint64_t ids;
+    Capture *capture = calloc(1, sizeof *capture);
+    if (!capture) return CUDA_ERROR_OUT_OF_MEMORY;
+    capture->graph = graph;
+    capture->origin = stream;
+    capture->id = ++ids;
+    capture->mode = mode;
+    capture->thread = pthread_self();
+    CUresult result = join(capture, stream, nodes, count);
+    if (result) {
+        free(capture);
+        return result;
+    }
+    capture->next = captures;
+    captures = capture;
+    atomic_fetch_add(&capture_count, 1);
+    return CUDA_SUCCESS;
+}
+
+static CUresult check_begin(const Stream *stream, CUstreamCaptureMode mode)
+{
+    if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+    if (stream->legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return stream_is_captured(stream) ? CUDA_ERROR_ILLEGAL_STATE : CUDA_SUCCESS;
+}
+
+static CUresult begin_new(Stream *stream, CUstreamCaptureMode mode)
+{
+    TRY(check_begin(stream, mode));
+    Graph *graph = graph_new();
+    if (!graph) return CUDA_ERROR_OUT_OF_MEMORY;
+    graph->owned = true;
+    CUresult result = begin(stream, graph, NULL, 0, mode);
+    if (!result) return CUDA_SUCCESS;
+    graph_retire(graph);
+    PUT(graph);
+    return result;
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode)
+{
+    Stream *stream;
+    TRY(stream_enter_itself(handle, &stream));
+    CUresult result = WITH_GRAPHS(begin_new(stream, mode));
+    PUT(stream);
+    return result;
+}
+
+static CUresult begin_in(Stream *stream, CUgraph handle, const CUgraphNode *nodes, size_t count,
+                         CUstreamCaptureMode mode)
+{
+    TRY(check_begin(stream, mode));
+    Graph *graph = graph_of(handle);
+    if (!graph || !graph_has_all(graph, nodes, count)) return CUDA_ERROR_INVALID_VALUE;
+    TRY(begin(stream, graph, nodes, count, mode));
+    captures->given = true;
+    object_hold(OBJECT(graph));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph, const CUgraphNode *nodes,
+                                     const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode)
+{
+    Stream *stream;
+    (void)data; /* of edges from these nodes to kernels: ordinary ones do as well */
+    TRY(stream_enter_itself(handle, &stream));
+    CUresult result = WITH_GRAPHS(begin_in(stream, graph, nodes, count, mode));
+    PUT(stream);
+    return result;
+}
+
+/* Marks all that the nodes depend on, and themselves. */
+static bool mark_before(Node *const *nodes, size_t count, uint64_t mark, const Graph *graph)
+{
+    Node **stack = malloc((graph->count + count + 1) * sizeof *stack);
+    size_t depth = 0;
+    if (!stack) return false;
+    for (size_t i = 0; i < count; i++)
+        if (nodes[i]->mark != mark) nodes[i]->mark = mark, stack[depth++] = nodes[i];
+    while (depth) {
+        const Node *node = stack[--depth];
+        for (size_t e = 0; e < node->before.count; e++) {
+            Node *before = node->before.edges[e].node;
+            if (before->mark != mark) before->mark = mark, stack[depth++] = before;
+        }
+    }
+    free(stack);
+    return true;
+}
+
+/* Whether all that other streams did comes before what the first stream did last. */
+static CUresult check_joined(const Capture *capture)
+{
+    const NodeSet *front = &member_of(capture->origin)->front;
+    for (CaptureMember *member = capture->members; member; member = member->next)
+        prune(&member->front, capture->graph);
+    uint64_t mark = graph_mark();
+    if (!mark_before(front->nodes, front->count, mark, capture->graph)) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (const CaptureMember *member = capture->members; member; member = member->next)
+        for (size_t i = 0; i < member->front.count; i++)
+            if (member->front.nodes[i]->mark != mark) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    return CUDA_SUCCESS;
+}
+
+/* The streams are ordinary ones again; *streams gets their references. */
+static void dissolve(Capture *capture, CaptureMember **left)
+{
+    Capture **link = &captures;
+    while (*link != capture) link = &(*link)->next;
+    *link = capture->next;
+    atomic_fetch_sub(&capture_count, 1);
+    for (CaptureMember *member = capture->members; member; member = member->next) {
+        atomic_store(&member->stream->captured, NULL);
+        put_nodes(&member->front);
+    }
+    *left = capture->members;
+    free(capture);
+}
+
+typedef struct Ending {
+    CaptureMember *left;
+    Graph *dead;
+} Ending;
+
+static CUresult end(Stream *stream, CUgraph *out, Ending *ending)
+{
+    const CaptureMember *member = member_of(stream);
+    *out = NULL;
+    if (!member) return CUDA_ERROR_ILLEGAL_STATE;
+    Capture *capture = member->capture;
+    if (capture->origin != stream) {
+        capture->invalid = true;
+        return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+    }
+    if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && !pthread_equal(capture->thread, pthread_self()))
+        return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    CUresult result = capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : check_joined(capture);
+    Graph *graph = capture->graph;
+    bool given = capture->given;
+    dissolve(capture, &ending->left);
+    if (!result) *out = graph;
+    if (!given && result) graph_retire(graph);
+    if (!given && !result) graph->owned = false;
+    ending->dead = graph;
+    return result;
+}
+
+static void finish(const Ending *ending)
+{
+    for (CaptureMember *member = ending->left, *next; member; member = next) {
+        next = member->next;
+        PUT(member->stream);
+        free(member);
+    }
+    if (ending->dead) PUT(ending->dead);
+}
+
+CUresult cuStreamEndCapture(CUstream handle, CUgraph *out)
+{
+    Stream *stream;
+    Ending ending = {0};
+    CUgraph ignored;
+    TRY(stream_enter_itself(handle, &stream));
+    CUresult result = WITH_GRAPHS(end(stream, out ? out : &ignored, &ending));
+    finish(&ending);
+    PUT(stream);
+    return result;
+}
+
+/* A stream that is gone ends its capture, if that began with it. */
+static CUresult leave(Stream *stream, Ending *ending)
+{
+    CaptureMember *member = member_of(stream);
+    if (!member) return CUDA_SUCCESS;
+    Capture *capture = member->capture;
+    capture->invalid = true;
+    if (capture->origin == stream) {
+        ending->dead = capture->graph;
+        if (!capture->given) graph_retire(capture->graph);
+        dissolve(capture, &ending->left);
+        return CUDA_SUCCESS;
+    }
+    CaptureMember **link = &capture->members;
+    while (*link != member) link = &(*link)->next;
+    *link = member->next;
+    member->next = NULL;
+    atomic_store(&stream->captured, NULL);
+    put_nodes(&member->front);
+    ending->left = member;
+    return CUDA_SUCCESS;
+}
+
+void capture_leave(Stream *stream)
+{
+    Ending ending = {0};
+    if (!stream_is_captured(stream)) return;
+    WITH_GRAPHS(leave(stream, &ending));
+    finish(&ending);
+}
+
+/* ---- Commands ---- */
+
+/* The part of a stream whose capture is valid. */
+static CUresult enter(const Stream *stream, CaptureMember **out)
+{
+    *out = member_of(stream);
+    if (!*out) return CUDA_ERROR_ILLEGAL_STATE; /* it ended a moment ago */
+    return (*out)->capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+}
+
+static CUresult add(Stream *stream, Work *work)
+{
+    CaptureMember *member;
+    Node *node;
+    CUresult result = enter(stream, &member);
+    if (result) {
+        work_free(work);
+        return result;
+    }
+    prune(&member->front, member->capture->graph);
+    TRY(graph_add(member->capture->graph, member->front.nodes, NULL, member->front.count, work, &node));
+    return node_set_replace(&member->front, &node, 1) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult capture_add(Stream *stream, Work *work) { return WITH_GRAPHS(add(stream, work)); }
+
+static CUresult invalidate(Stream *stream, CUresult error)
+{
+    const CaptureMember *member = member_of(stream);
+    if (member) member->capture->invalid = true;
+    return error;
+}
+
+/* A command that could not be captured for what it asks for leaves the capture as it is. */
+static CUresult add_made(Stream *stream, CUresult made, Work *work)
+{
+    return made ? made : capture_add(stream, work);
+}
+
+CUresult capture_add_kernel(Stream *stream, Function *function, const LaunchShape *shape, void **pointers,
+                            void **extra)
+{
+    Work work;
+    return add_made(stream, work_kernel(&work, function, shape, pointers, extra), &work);
+}
+
+CUresult capture_add_copy(Stream *stream, const CopyJob *job)
+{
+    Work work;
+    return add_made(stream, work_copy_job(&work, job, stream->object.context), &work);
+}
+
+CUresult capture_add_fill(Stream *stream, const FillJob *job)
+{
+    Work work;
+    return add_made(stream, work_fill(&work, job, stream->object.context), &work);
+}
+
+CUresult capture_add_host(Stream *stream, CUhostFn function, void *data)
+{
+    Work work;
+    return add_made(stream, work_host(&work, function, data), &work);
+}
+
+CUresult capture_add_alloc(Stream *stream, Pool *pool, size_t size, CUdeviceptr *out)
+{
+    GraphMemory *memory;
+    CUDA_MEM_ALLOC_NODE_PARAMS params = {.bytesize = size};
+    if (pool->kind != POOL_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
+    params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    params.poolProps.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, pool->device->ordinal};
+    TRY(graph_memory_new(stream->object.context, &params, &memory));
+    CUdeviceptr address = memory->params.dptr;
+    Work work = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .context = stream->object.context, .memory = memory};
+    TRY(capture_add(stream, &work));
+    *out = address;
+    return CUDA_SUCCESS;
+}
+
+CUresult capture_add_free(Stream *stream, CUdeviceptr address)
+{
+    Work work = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .address = address};
+    return pool_is_bound(address) ? capture_add(stream, &work) : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- Events ---- */
+
+static CUresult record(Stream *stream, Event *event)
+{
+    CaptureMember *member;
+    EventCapture *capture = event_capture(event);
+    NodeSet nodes = {0};
+    TRY(enter(stream, &member));
+    if (!node_set_replace(&nodes, member->front.nodes, member->front.count)) return CUDA_ERROR_OUT_OF_MEMORY;
+    event_capture_clear(capture);
+    *capture = (EventCapture){member->capture->id, nodes.nodes, nodes.count};
+    return CUDA_SUCCESS;
+}
+
+CUresult capture_record(Stream *stream, Event *event, bool external)
+{
+    Work work;
+    if (external) return add_made(stream, work_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
+    return WITH_GRAPHS(record(stream, event));
+}
+
+static Capture *find(uint64_t id)
+{
+    Capture *capture = captures;
+    while (capture && capture->id != id) capture = capture->next;
+    return capture;
+}
+
+static CUresult wait(Stream *stream, Event *event)
+{
+    CaptureMember *member;
+    const EventCapture *recorded = event_capture(event);
+    TRY(enter(stream, &member));
+    Capture *other = find(recorded->capture);
+    if (!other) return invalidate(stream, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+    if (other != member->capture) {
+        other->invalid = true;
+        return invalidate(stream, CUDA_ERROR_STREAM_CAPTURE_MERGE);
+    }
+    for (size_t i = 0; i < recorded->count; i++)
+        if (!node_set_add(&member->front, recorded->nodes[i])) return CUDA_ERROR_OUT_OF_MEMORY;
+    return CUDA_SUCCESS;
+}
+
+CUresult capture_wait(Stream *stream, Event *event, bool external)
+{
+    Work work;
+    if (external) return add_made(stream, work_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
+    return WITH_GRAPHS(wait(stream, event));
+}
+
+static CUresult join_by(Stream *stream, Event *event, bool *joined)
+{
+    const EventCapture *recorded = event_capture(event);
+    if (!recorded->capture) return CUDA_SUCCESS;
+    Capture *capture = find(recorded->capture);
+    if (!capture) return CUDA_ERROR_CAPTURED_EVENT;
+    if (capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (stream->legacy) {
+        capture->invalid = true;
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    }
+    *joined = true;
+    return join(capture, stream, recorded->nodes, recorded->count);
+}
+
+CUresult capture_join(Stream *stream, Event *event, bool *joined)
+{
+    return event_capture(event)->capture ? WITH_GRAPHS(join_by(stream, event, joined)) : CUDA_SUCCESS;
+}
+
+static CUresult refuse_event(const Event *event)
+{
+    Capture *capture = find(event_capture((Event *)(uintptr_t)event)->capture);
+    if (capture) capture->invalid = true;
+    return CUDA_ERROR_CAPTURED_EVENT;
+}
+
+CUresult capture_check_event(Event *event)
+{
+    return event_capture(event)->capture ? WITH_GRAPHS(refuse_event(event)) : CUDA_SUCCESS;
+}
+
+void capture_forget(Event *event)
+{
+    if (!event_capture(event)->capture) return;
+    graphs_lock();
+    event_capture_clear(event_capture(event));
+    graphs_unlock(CUDA_SUCCESS);
+}
+
+CUresult capture_refuse(Stream *stream)
+{
+    return WITH_GRAPHS(invalidate(stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
+}

@@ -1,0 +1,56 @@
+/* Streams under capture: their commands become nodes of a graph.
+ *
+ * A capture has the stream where it began and those that joined by waiting for its events. Each of them has
+ * the nodes that its next one depends on. What must not happen meanwhile (waiting for such a stream, work
+ * of the legacy stream that would wait for it) is refused with its own error and invalidates the capture.
+ */
+#ifndef DEVICE_GRAPH_CAPTURE_H
+#define DEVICE_GRAPH_CAPTURE_H
+
+#include "graph/work.h"
+
+typedef struct Capture Capture;
+
+/* The part of a captured stream. */
+typedef struct CaptureMember CaptureMember;
+
+/* How many captures there are: most of the time none. */
+extern _Atomic unsigned capture_count;
+
+static inline bool stream_is_captured(const Stream *stream)
+{
+    return atomic_load_explicit(&stream->captured, memory_order_acquire) != NULL;
+}
+
+/* The command is one that cannot be captured: the error for a captured stream. */
+CUresult capture_refuse(Stream *stream);
+/* Work of the legacy stream would wait for captured ones: the error, or CUDA_SUCCESS when there are none. */
+CUresult capture_check_legacy(const Stream *stream, bool invalidate);
+/* A wait for all of the context: the error when one of its streams is captured. */
+CUresult capture_check_context(const Context *context);
+/* A call that may not be made while somebody captures, as the modes say. */
+CUresult capture_check_thread(void);
+
+/* The command becomes a node; takes the work over, whatever happens. */
+CUresult capture_add(Stream *stream, Work *work);
+CUresult capture_add_kernel(Stream *stream, Function *function, const LaunchShape *shape, void **pointers,
+                            void **extra);
+CUresult capture_add_copy(Stream *stream, const CopyJob *job);
+CUresult capture_add_fill(Stream *stream, const FillJob *job);
+CUresult capture_add_host(Stream *stream, CUhostFn function, void *data);
+CUresult capture_add_alloc(Stream *stream, Pool *pool, size_t size, CUdeviceptr *out);
+CUresult capture_add_free(Stream *stream, CUdeviceptr address);
+CUresult capture_record(Stream *stream, Event *event, bool external);
+CUresult capture_wait(Stream *stream, Event *event, bool external);
+/* The same of a stream that is not captured, for an event that is: the stream joins. *joined tells. */
+CUresult capture_join(Stream *stream, Event *event, bool *joined);
+/* An event last recorded under capture can be waited for by streams of that capture only. */
+CUresult capture_check_event(Event *event);
+
+/* The event is recorded outside of captures. */
+void capture_forget(Event *event);
+
+/* The stream's handle is gone. */
+void capture_leave(Stream *stream);
+
+#endif

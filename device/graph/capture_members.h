@@ -1,0 +1,35 @@
+/* What a capture is made of: for the files that implement it. All under the graphs' lock. */
+#ifndef DEVICE_GRAPH_CAPTURE_MEMBERS_H
+#define DEVICE_GRAPH_CAPTURE_MEMBERS_H
+
+#include "graph/capture.h"
+
+typedef struct NodeSet {
+    Node **nodes;               /* owned, with a reference each */
+    size_t count;
+} NodeSet;
+
+struct CaptureMember {
+    Capture *capture;
+    Stream *stream;             /* a reference */
+    NodeSet front;              /* what the stream's next node depends on */
+    CaptureMember *next;
+};
+
+struct Capture {
+    Capture *next;
+    uint64_t id;
+    Graph *graph;               /* a reference */
+    bool given;                 /* the graph was there before */
+    bool invalid;
+    CUstreamCaptureMode mode;
+    pthread_t thread;           /* that began it */
+    Stream *origin;             /* where it began; a member */
+    CaptureMember *members;
+};
+
+Capture *captures_locked(void);
+bool node_set_add(NodeSet *set, Node *node);
+bool node_set_replace(NodeSet *set, Node *const *nodes, size_t count);
+
+#endif

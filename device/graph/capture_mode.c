@@ -1,0 +1,152 @@
+/* What is forbidden while somebody captures, by the modes of captures and of the calling thread; and
+ * questions about captures. */
+#include <stdlib.h>
+
+#include "graph/capture_members.h"
+#include "graph/graph.h"
+
+static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    TRY(driver_check());
+    if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+    CUstreamCaptureMode before = thread_mode;
+    thread_mode = *mode;
+    *mode = before;
+    return CUDA_SUCCESS;
+}
+
+/* Whether the capture forbids this thread what may be unsafe. */
+static bool forbids(const Capture *capture)
+{
+    bool own = pthread_equal(capture->thread, pthread_self());
+    if (own) return capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+    return capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+static CUresult check_thread(void)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (Capture *capture = captures_locked(); capture; capture = capture->next) {
+        if (!forbids(capture)) continue;
+        capture->invalid = true;
+        result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    return result;
+}
+
+CUresult capture_check_thread(void)
+{
+    bool some = atomic_load_explicit(&capture_count, memory_order_relaxed)
+                && thread_mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+    return some ? WITH_GRAPHS(check_thread()) : CUDA_SUCCESS;
+}
+
+/* Whether one of the capture's streams is in the context and, for the legacy stream, synchronises with it. */
+static bool touches(const Capture *capture, const Context *context, bool blocking)
+{
+    for (const CaptureMember *member = capture->members; member; member = member->next)
+        if (member->stream->object.context == context && (!blocking || member->stream->blocking)) return true;
+    return false;
+}
+
+static CUresult check_streams(const Context *context, bool blocking, bool invalidate, CUresult error)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (Capture *capture = captures_locked(); capture; capture = capture->next) {
+        if (!touches(capture, context, blocking)) continue;
+        if (invalidate) capture->invalid = true;
+        result = error;
+    }
+    return result;
+}
+
+CUresult capture_check_legacy(const Stream *stream, bool invalidate)
+{
+    if (!stream->legacy || !atomic_load_explicit(&capture_count, memory_order_relaxed)) return CUDA_SUCCESS;
+    return WITH_GRAPHS(
+        check_streams(stream->object.context, true, invalidate, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT));
+}
+
+CUresult capture_check_context(const Context *context)
+{
+    if (!atomic_load_explicit(&capture_count, memory_order_relaxed)) return CUDA_SUCCESS;
+    return WITH_GRAPHS(check_streams(context, false, true, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
+}
+
+/* ---- Questions ---- */
+
+static CUstreamCaptureStatus status_of(const CaptureMember *member)
+{
+    if (!member) return CU_STREAM_CAPTURE_STATUS_NONE;
+    return member->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+typedef struct CaptureInfo {
+    CUstreamCaptureStatus *status;
+    cuuint64_t *id;
+    CUgraph *graph;
+    const CUgraphNode **nodes;
+    const CUgraphEdgeData **data;
+    size_t *count;
+} CaptureInfo;
+
+static CUresult tell(const Stream *stream, const CaptureInfo *out)
+{
+    const CaptureMember *member = atomic_load(&stream->captured);
+    *out->status = status_of(member);
+    if (*out->status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
+    if (out->id) *out->id = member->capture->id;
+    if (out->graph) *out->graph = member->capture->graph;
+    if (out->nodes) *out->nodes = member->front.nodes;
+    if (out->data) *out->data = NULL; /* all edges are ordinary ones */
+    if (out->count) *out->count = member->front.count;
+    return CUDA_SUCCESS;
+}
+
+static CUresult ask(CUstream handle, const CaptureInfo *out)
+{
+    Stream *stream;
+    TRY(stream_enter_itself(handle, &stream));
+    CUresult result = out->status ? capture_check_legacy(stream, false) : CUDA_ERROR_INVALID_VALUE;
+    if (!result) result = WITH_GRAPHS(tell(stream, out));
+    PUT(stream);
+    return result;
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    return ask(stream, &(CaptureInfo){.status = status});
+}
+
+CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **nodes, const CUgraphEdgeData **data,
+                                   size_t *count)
+{
+    return ask(stream, &(CaptureInfo){status, id, graph, nodes, data, count});
+}
+
+static CUresult update(const Stream *stream, CUgraphNode *nodes, size_t count, bool replace)
+{
+    CaptureMember *member = atomic_load(&stream->captured);
+    if (!member) return CUDA_ERROR_ILLEGAL_STATE;
+    if (member->capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (!graph_has_all(member->capture->graph, nodes, count)) return CUDA_ERROR_INVALID_VALUE;
+    if (replace && !node_set_replace(&member->front, nodes, count)) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; !replace && i < count; i++)
+        if (!node_set_add(&member->front, nodes[i])) return CUDA_ERROR_OUT_OF_MEMORY;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode *nodes,
+                                              const CUgraphEdgeData *data, size_t count, unsigned int flags)
+{
+    Stream *stream;
+    (void)data;
+    if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_enter_itself(handle, &stream));
+    CUresult result = WITH_GRAPHS(update(stream, nodes, count, flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    PUT(stream);
+    return result;
+}

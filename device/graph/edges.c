@@ -1,0 +1,156 @@
+/* Edges: who depends on whom, from both ends, and the questions about it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/graph.h"
+
+static bool push(EdgeList *list, Edge edge)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 2;
+        Edge *edges = realloc(list->edges, capacity * sizeof *edges);
+        if (!edges) return false;
+        list->edges = edges;
+        list->capacity = capacity;
+    }
+    list->edges[list->count++] = edge;
+    return true;
+}
+
+static size_t find(const EdgeList *list, const Node *node)
+{
+    size_t i = 0;
+    while (i < list->count && list->edges[i].node != node) i++;
+    return i;
+}
+
+static bool take(EdgeList *list, const Node *node)
+{
+    size_t i = find(list, node);
+    if (i == list->count) return false;
+    memmove(&list->edges[i], &list->edges[i + 1], (--list->count - i) * sizeof *list->edges);
+    return true;
+}
+
+bool edges_add(Node *from, Node *to, const CUgraphEdgeData *data)
+{
+    const CUgraphEdgeData plain = {0};
+    if (!push(&from->after, (Edge){to, data ? *data : plain})) return false;
+    if (push(&to->before, (Edge){from, data ? *data : plain})) return true;
+    from->after.count--;
+    return false;
+}
+
+bool edges_remove(Node *from, Node *to) { return take(&from->after, to) && take(&to->before, from); }
+
+void edges_drop(Node *node)
+{
+    for (size_t i = 0; i < node->before.count; i++) take(&node->before.edges[i].node->after, node);
+    for (size_t i = 0; i < node->after.count; i++) take(&node->after.edges[i].node->before, node);
+    node->before.count = node->after.count = 0;
+}
+
+static bool is_plain(const CUgraphEdgeData *data)
+{
+    const CUgraphEdgeData plain = {0};
+    return !memcmp(data, &plain, sizeof plain);
+}
+
+static bool valid_data(const CUgraphEdgeData *data)
+{
+    static const unsigned char zero[sizeof data->reserved];
+    return data->from_port <= 2 && !data->to_port && data->type <= CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
+           && !memcmp(data->reserved, zero, sizeof zero);
+}
+
+/* All or none. */
+static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
+                       const CUgraphEdgeData *data, size_t count, bool add)
+{
+    const Graph *graph = graph_of(handle);
+    if (!graph || !graph_has_all(graph, from, count) || !graph_has_all(graph, to, count))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        bool there = find(&from[i]->after, to[i]) < from[i]->after.count;
+        if (from[i] == to[i] || there == add || (data && !valid_data(&data[i])))
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!add && graph->memory_nodes) return CUDA_ERROR_NOT_SUPPORTED;
+    for (size_t i = 0; i < count; i++) {
+        bool done = add ? edges_add(from[i], to[i], data ? &data[i] : NULL) : edges_remove(from[i], to[i]);
+        if (!done) return add ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                                   const CUgraphEdgeData *data, size_t count)
+{
+    TRY(driver_check());
+    return WITH_GRAPHS(change(graph, from, to, data, count, true));
+}
+
+CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                                      const CUgraphEdgeData *data, size_t count)
+{
+    TRY(driver_check());
+    return WITH_GRAPHS(change(graph, from, to, data, count, false));
+}
+
+/* Whoever does not ask for the data of edges must not be told of edges that have some. */
+static CUresult list_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data,
+                           size_t *count)
+{
+    const Graph *graph = graph_of(handle);
+    size_t found = 0;
+    if (!graph || !from != !to) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < graph->count; i++)
+        for (size_t e = 0; e < graph->nodes[i]->after.count; e++, found++) {
+            const Edge *edge = &graph->nodes[i]->after.edges[e];
+            if (!from || found >= *count) continue;
+            if (!data && !is_plain(&edge->data)) return CUDA_ERROR_LOSSY_QUERY;
+            from[found] = graph->nodes[i];
+            to[found] = edge->node;
+            if (data) data[found] = edge->data;
+        }
+    for (size_t i = found; from && i < *count; i++) from[i] = to[i] = NULL;
+    if (!from || found < *count) *count = found;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data,
+                            size_t *count)
+{
+    TRY(driver_check());
+    return count ? WITH_GRAPHS(list_edges(graph, from, to, data, count)) : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult list_ends(CUgraphNode handle, CUgraphNode *out, CUgraphEdgeData *data, size_t *count,
+                          bool before)
+{
+    const Node *node = node_of(handle);
+    if (!node) return CUDA_ERROR_INVALID_VALUE;
+    const EdgeList *list = before ? &node->before : &node->after;
+    for (size_t i = 0; out && i < *count; i++) {
+        out[i] = i < list->count ? list->edges[i].node : NULL;
+        if (i >= list->count) continue;
+        if (!data && !is_plain(&list->edges[i].data)) return CUDA_ERROR_LOSSY_QUERY;
+        if (data) data[i] = list->edges[i].data;
+    }
+    if (!out || list->count < *count) *count = list->count;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *out, CUgraphEdgeData *data,
+                                       size_t *count)
+{
+    TRY(driver_check());
+    return count ? WITH_GRAPHS(list_ends(node, out, data, count, true)) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *out, CUgraphEdgeData *data,
+                                         size_t *count)
+{
+    TRY(driver_check());
+    return count ? WITH_GRAPHS(list_ends(node, out, data, count, false)) : CUDA_ERROR_INVALID_VALUE;
+}

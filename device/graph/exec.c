@@ -1,0 +1,183 @@
+/* Executable graphs as handles: made from graphs, launched, changed in single nodes. */
+#include <stdlib.h>
+
+#include "graph/condition.h"
+#include "graph/program.h"
+
+Exec *exec_of(CUgraphExec handle)
+{
+    Object *object = object_get(handle, OBJECT_GRAPH_EXEC);
+    if (object) object_put(object);
+    return (Exec *)object;
+}
+
+static void release_exec(Object *object)
+{
+    Exec *exec = (Exec *)object;
+    if (exec->program) program_put(exec->program);
+    if (exec->stream) PUT(exec->stream);
+    user_references_drop(&exec->users);
+}
+
+static CUresult check_conditions(const Graph *graph, CUgraphInstantiateResult *why)
+{
+    for (const Condition *condition = graph->conditions; condition; condition = condition->next)
+        if (!condition->used) {
+            *why = CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+    return CUDA_SUCCESS;
+}
+
+static CUresult fill_exec(Exec *exec, const Graph *graph, Node **culprit, CUgraphInstantiateResult *why)
+{
+    TRY(check_conditions(graph, why));
+    TRY(program_new(graph, &exec->program, culprit, why));
+    if (!user_references_copy(&exec->users, &graph->users)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!program_claim(exec->program)) return CUDA_ERROR_INVALID_VALUE;
+    if (object_publish(OBJECT(exec))) return CUDA_SUCCESS;
+    program_yield(exec->program);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long flags, Node **culprit,
+                            CUgraphInstantiateResult *why, Exec **dead)
+{
+    const Graph *graph = graph_of(handle);
+    if (!graph || !out) return CUDA_ERROR_INVALID_VALUE;
+    Exec *exec = object_new(OBJECT_GRAPH_EXEC, sizeof *exec, NULL, release_exec);
+    if (!exec) return CUDA_ERROR_OUT_OF_MEMORY;
+    exec->flags = flags;
+    CUresult result = fill_exec(exec, graph, culprit, why);
+    if (!result) *out = exec;
+    *dead = exec;
+    return result;
+}
+
+static CUresult make(CUgraphExec *out, CUgraph graph, unsigned long long flags, Node **culprit,
+                     CUgraphInstantiateResult *why)
+{
+    const unsigned long long known = 15;
+    Context *context;
+    Exec *dead = NULL;
+    *why = CUDA_GRAPH_INSTANTIATE_ERROR;
+    TRY(context_enter(&context));
+    if (flags & ~known) return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) return CUDA_ERROR_NOT_SUPPORTED;
+    CUresult result = WITH_GRAPHS(instantiate(out, graph, flags, culprit, why, &dead));
+    if (dead) PUT(dead);
+    if (!result) *why = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    return result;
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags)
+{
+    Node *culprit = NULL;
+    CUgraphInstantiateResult why;
+    return make(out, graph, flags, &culprit, &why);
+}
+
+CUresult cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+    Node *culprit = NULL;
+    TRY(driver_check());
+    if (!params) return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = make(out, graph, params->flags, &culprit, &params->result_out);
+    params->hErrNode_out = culprit;
+    if (result || !(params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)) return result;
+    return cuGraphUpload(*out, params->hUploadStream);
+}
+
+static CUresult destroy(CUgraphExec handle, Exec **dead)
+{
+    Exec *exec = exec_of(handle);
+    if (!exec) return CUDA_ERROR_INVALID_VALUE;
+    object_hold(OBJECT(exec));
+    program_yield(exec->program);
+    object_retire(OBJECT(exec));
+    *dead = exec;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec handle)
+{
+    Exec *dead = NULL;
+    TRY(driver_check());
+    CUresult result = WITH_GRAPHS(destroy(handle, &dead));
+    if (dead) PUT(dead);
+    return result;
+}
+
+static CUresult get_flags(CUgraphExec handle, cuuint64_t *flags)
+{
+    const Exec *exec = exec_of(handle);
+    if (!exec) return CUDA_ERROR_INVALID_VALUE;
+    *flags = exec->flags & ~(unsigned long long)CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
+{
+    TRY(driver_check());
+    return flags ? WITH_GRAPHS(get_flags(exec, flags)) : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Without the lock, for the queue may be full: an executable graph is used by one thread at a time, as the
+ * driver's manual demands. */
+CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle)
+{
+    Stream *stream;
+    TRY(stream_enter(stream_handle, &stream));
+    Exec *exec = object_get(handle, OBJECT_GRAPH_EXEC);
+    CUresult result = exec ? queue_wait_room(stream) : CUDA_ERROR_INVALID_VALUE;
+    if (!result) result = replay_submit(exec, stream);
+    if (exec) PUT(exec);
+    PUT(stream);
+    return result;
+}
+
+/* All is ready since the graph was instantiated. */
+CUresult cuGraphUpload(CUgraphExec exec, CUstream handle)
+{
+    Stream *stream;
+    TRY(stream_enter(handle, &stream));
+    PUT(stream);
+    return WITH_GRAPHS(exec_of(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+static CUresult enabled(CUgraphExec exec_handle, CUgraphNode node_handle, unsigned *out, const unsigned *set)
+{
+    Exec *exec = exec_of(exec_handle);
+    const Node *node = node_of(node_handle);
+    if (!exec || !node) return CUDA_ERROR_INVALID_VALUE;
+    size_t index = program_find(exec->program, node->id);
+    if (index == exec->program->count) return CUDA_ERROR_INVALID_VALUE;
+    const Step *step = exec->program->steps[index];
+    if (step->work.type > CU_GRAPH_NODE_TYPE_MEMSET) return CUDA_ERROR_INVALID_VALUE;
+    if (out) *out = !step->disabled;
+    if (!set || !*set == step->disabled) return CUDA_SUCCESS;
+    Work work;
+    TRY(work_copy(&work, &step->work));
+    Step *other = step_new(step, &work);
+    Program *program = other ? program_own(&exec->program) : NULL;
+    if (!program) {
+        if (other) work_free(&other->work);
+        free(other);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    other->disabled = !*set;
+    program_set(program, index, other);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int is_enabled)
+{
+    TRY(driver_check());
+    return WITH_GRAPHS(enabled(exec, node, NULL, &is_enabled));
+}
+
+CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int *is_enabled)
+{
+    TRY(driver_check());
+    return is_enabled ? WITH_GRAPHS(enabled(exec, node, is_enabled, NULL)) : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,145 @@
+/* Older versions of the functions, by those of today. */
+#include <string.h>
+
+#include "graph/former.h"
+
+static CUDA_KERNEL_NODE_PARAMS widen(const CUDA_KERNEL_NODE_PARAMS_v1 *old)
+{
+    CUDA_KERNEL_NODE_PARAMS params = {0};
+    memcpy(&params, old, sizeof *old);
+    return params;
+}
+
+CUresult cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                              const CUDA_KERNEL_NODE_PARAMS_v1 *old)
+{
+    if (!old) return CUDA_ERROR_INVALID_VALUE;
+    CUDA_KERNEL_NODE_PARAMS params = widen(old);
+    return cuGraphAddKernelNode_v2(out, graph, before, count, &params);
+}
+
+CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *out)
+{
+    CUDA_KERNEL_NODE_PARAMS params;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = cuGraphKernelNodeGetParams_v2(node, &params);
+    if (!result) memcpy(out, &params, sizeof *out);
+    return result;
+}
+
+CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *old)
+{
+    if (!old) return CUDA_ERROR_INVALID_VALUE;
+    CUDA_KERNEL_NODE_PARAMS params = widen(old);
+    return cuGraphKernelNodeSetParams_v2(node, &params);
+}
+
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_KERNEL_NODE_PARAMS_v1 *old)
+{
+    if (!old) return CUDA_ERROR_INVALID_VALUE;
+    CUDA_KERNEL_NODE_PARAMS params = widen(old);
+    return cuGraphExecKernelNodeSetParams_v2(exec, node, &params);
+}
+
+CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count)
+{
+    return cuGraphAddDependencies_v2(graph, from, to, NULL, count);
+}
+
+CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                                   size_t count)
+{
+    return cuGraphRemoveDependencies_v2(graph, from, to, NULL, count);
+}
+
+CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count)
+{
+    return cuGraphGetEdges_v2(graph, from, to, NULL, count);
+}
+
+CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *out, size_t *count)
+{
+    return cuGraphNodeGetDependencies_v2(node, out, NULL, count);
+}
+
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *out, size_t *count)
+{
+    return cuGraphNodeGetDependentNodes_v2(node, out, NULL, count);
+}
+
+CUresult cuGraphAddNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                        CUgraphNodeParams *params)
+{
+    return cuGraphAddNode_v2(out, graph, before, NULL, count, params);
+}
+
+CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *culprit, char *log, size_t size)
+{
+    CUDA_GRAPH_INSTANTIATE_PARAMS params = {0};
+    CUresult result = cuGraphInstantiateWithParams(out, graph, &params);
+    if (culprit) *culprit = params.hErrNode_out;
+    if (log && size) *log = '\0';
+    return result;
+}
+
+CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, CUgraphNode *culprit, char *log, size_t size)
+{
+    return cuGraphInstantiate_v2(out, graph, culprit, log, size);
+}
+
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *culprit,
+                           CUgraphExecUpdateResult *out)
+{
+    CUgraphExecUpdateResultInfo info = {CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL};
+    CUresult result = cuGraphExecUpdate_v2(exec, graph, &info);
+    if (culprit) *culprit = info.errorNode;
+    if (out) *out = info.result;
+    return result;
+}
+
+CUresult cuStreamBeginCapture(CUstream stream)
+{
+    return cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id)
+{
+    return cuStreamGetCaptureInfo_v3(stream, status, id, NULL, NULL, NULL, NULL);
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **nodes, size_t *count)
+{
+    return cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, NULL, count);
+}
+
+CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes, size_t count,
+                                           unsigned int flags)
+{
+    return cuStreamUpdateCaptureDependencies_v2(stream, nodes, NULL, count, flags);
+}
+
+/* Their variants for per-thread default streams. */
+
+CUresult cuStreamBeginCapture_ptsz(CUstream stream)
+{
+    return cuStreamBeginCapture_v2_ptsz(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
+CUresult cuStreamGetCaptureInfo_ptsz(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id)
+{
+    return cuStreamGetCaptureInfo_v3_ptsz(stream, status, id, NULL, NULL, NULL, NULL);
+}
+
+CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                        CUgraph *graph, const CUgraphNode **nodes, size_t *count)
+{
+    return cuStreamGetCaptureInfo_v3_ptsz(stream, status, id, graph, nodes, NULL, count);
+}
+
+CUresult cuStreamUpdateCaptureDependencies_ptsz(CUstream stream, CUgraphNode *nodes, size_t count,
+                                                unsigned int flags)
+{
+    return cuStreamUpdateCaptureDependencies_v2_ptsz(stream, nodes, NULL, count, flags);
+}

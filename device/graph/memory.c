@@ -1,0 +1,103 @@
+/* See memory.h. Each device has a pool for its graphs' memory, which has no handle. */
+#include "graph/memory.h"
+
+#include <stdlib.h>
+
+#include "graph/graph.h"
+
+static Pool *pool_of(Device *device)
+{
+    driver_lock();
+    if (!device->graph_pool) {
+        device->graph_pool = pool_new(device, POOL_DEVICE);
+        if (device->graph_pool) {
+            object_retire(OBJECT(device->graph_pool));
+            pool_let_go(device->graph_pool); /* keeps nothing of what is freed */
+        }
+    }
+    driver_unlock();
+    return device->graph_pool;
+}
+
+CUresult graph_memory_new(Context *context, const CUDA_MEM_ALLOC_NODE_PARAMS *params, GraphMemory **out)
+{
+    const CUmemLocation *where = &params->poolProps.location;
+    if (!params->bytesize || params->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED
+        || where->type != CU_MEM_LOCATION_TYPE_DEVICE || params->poolProps.handleTypes)
+        return CUDA_ERROR_INVALID_VALUE;
+    Device *device = driver_device(where->id);
+    if (!device || (params->accessDescCount && !params->accessDescs)) return CUDA_ERROR_INVALID_VALUE;
+    Pool *pool = pool_of(device);
+    GraphMemory *memory = calloc(1, sizeof *memory);
+    if (!pool || !memory) {
+        free(memory);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    memory->params = *params;
+    atomic_init(&memory->references, 1);
+    for (size_t i = 0; i < params->accessDescCount; i++) {
+        uint64_t bit = UINT64_C(1) << (unsigned)params->accessDescs[i].location.id;
+        atomic_fetch_or(&pool->readers, bit);
+        atomic_fetch_or(&pool->writers, bit);
+    }
+    memory->params.accessDescs = NULL;
+    memory->params.accessDescCount = 0;
+    CUresult result = pool_bind(pool, context, params->bytesize, &memory->block, &memory->params.dptr);
+    if (result)
+        free(memory);
+    else
+        *out = memory;
+    return result;
+}
+
+GraphMemory *graph_memory_hold(GraphMemory *memory)
+{
+    atomic_fetch_add(&memory->references, 1);
+    return memory;
+}
+
+void graph_memory_put(GraphMemory *memory)
+{
+    if (atomic_fetch_sub(&memory->references, 1) != 1) return;
+    pool_unbind(memory->block);
+    free(memory);
+}
+
+static CUresult enter(CUdevice ordinal, CUgraphMem_attribute attribute, const void *value, Pool **pool)
+{
+    TRY(driver_check());
+    Device *device = driver_device(ordinal);
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    if (!value || attribute > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) return CUDA_ERROR_INVALID_VALUE;
+    *pool = pool_of(device);
+    return *pool ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void *value)
+{
+    Pool *pool;
+    PoolCounts counts;
+    TRY(enter(device, attribute, value, &pool));
+    pool_counts(pool, &counts);
+    const uint64_t answers[] = {counts.in_use, counts.in_use_high, counts.reserved, counts.reserved_high};
+    *(uint64_t *)value = answers[attribute];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void *value)
+{
+    Pool *pool;
+    TRY(enter(device, attribute, value, &pool));
+    bool high =
+        attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
+    if (!high || *(uint64_t *)value) return CUDA_ERROR_INVALID_VALUE;
+    pool_reset_high(pool, attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
+    return CUDA_SUCCESS;
+}
+
+/* Memory belongs to graphs for as long as they live: there is nothing else to give back. */
+CUresult cuDeviceGraphMemTrim(CUdevice device)
+{
+    TRY(driver_check());
+    return driver_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}

@@ -1,0 +1,20 @@
+/* Memory that a graph allocates: its address is known when the node is made, kernels find it from the node
+ * that allocates it to the one that frees it. */
+#ifndef DEVICE_GRAPH_MEMORY_H
+#define DEVICE_GRAPH_MEMORY_H
+
+#include "api/pool.h"
+
+typedef struct GraphMemory {
+    _Atomic unsigned references;
+    Block *block;
+    CUDA_MEM_ALLOC_NODE_PARAMS params;
+    unsigned instances; /* executable graphs that allocate it: at most one; under the graphs' lock */
+} GraphMemory;
+
+/* New memory of the context, with the caller's reference. */
+CUresult graph_memory_new(Context *context, const CUDA_MEM_ALLOC_NODE_PARAMS *params, GraphMemory **out);
+GraphMemory *graph_memory_hold(GraphMemory *memory);
+void graph_memory_put(GraphMemory *memory);
+
+#endif

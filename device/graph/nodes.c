@@ -1,0 +1,352 @@
+/* Nodes of each kind: adding them, asking for their parameters and setting them. */
+#include <stdlib.h>
+
+#include "graph/condition.h"
+#include "graph/graph.h"
+
+/* ---- Adding ---- */
+
+static CUresult add_locked(CUgraphNode *out, CUgraph handle, const CUgraphNode *before,
+                           const CUgraphEdgeData *data, size_t count, Work *work)
+{
+    Graph *graph = graph_of(handle);
+    bool valid = graph && out && graph_has_all(graph, before, count);
+    for (size_t i = 0; valid && i < count; i++)
+        for (size_t k = 0; k < i; k++) valid = valid && before[i] != before[k];
+    if (!valid) {
+        work_free(work);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return graph_add(graph, before, data, count, work, out);
+}
+
+/* Takes the work over when it was made without an error. */
+static CUresult add(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *data,
+                    size_t count, CUresult made, Work *work)
+{
+    return made ? made : WITH_GRAPHS(add_locked(out, graph, before, data, count, work));
+}
+
+CUresult cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                                 const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    Work work;
+    TRY(driver_check());
+    if (!params) return CUDA_ERROR_INVALID_VALUE;
+    return add(out, graph, before, NULL, count, work_kernel_params(&work, params), &work);
+}
+
+CUresult cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                              const CUDA_MEMCPY3D *shape, CUcontext context)
+{
+    Work work;
+    TRY(driver_check());
+    if (!shape) return CUDA_ERROR_INVALID_VALUE;
+    return add(out, graph, before, NULL, count, work_copy_shape(&work, shape, context), &work);
+}
+
+static CUgraphNodeParams memset_params(const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
+{
+    CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_MEMSET};
+    all.memset = (CUDA_MEMSET_NODE_PARAMS_v2){
+        params->dst,   params->pitch,  params->value, params->elementSize,
+        params->width, params->height, context,
+    };
+    return all;
+}
+
+CUresult cuGraphAddMemsetNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                              const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
+{
+    Work work;
+    TRY(driver_check());
+    if (!params) return CUDA_ERROR_INVALID_VALUE;
+    CUgraphNodeParams all = memset_params(params, context);
+    return add(out, graph, before, NULL, count, work_read(&work, &all), &work);
+}
+
+CUresult cuGraphAddHostNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                            const CUDA_HOST_NODE_PARAMS *params)
+{
+    Work work;
+    TRY(driver_check());
+    if (!params) return CUDA_ERROR_INVALID_VALUE;
+    return add(out, graph, before, NULL, count, work_host(&work, params->fn, params->userData), &work);
+}
+
+CUresult cuGraphAddEmptyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count)
+{
+    Work work = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
+    TRY(driver_check());
+    return add(out, graph, before, NULL, count, CUDA_SUCCESS, &work);
+}
+
+CUresult cuGraphAddEventRecordNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                                   CUevent event)
+{
+    Work work;
+    TRY(driver_check());
+    return add(out, graph, before, NULL, count, work_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event),
+               &work);
+}
+
+CUresult cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                                 CUevent event)
+{
+    Work work;
+    TRY(driver_check());
+    return add(out, graph, before, NULL, count, work_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event),
+               &work);
+}
+
+/* The child is a clone, or (move) that graph itself, which its handle no longer destroys. */
+static CUresult child_locked(CUgraph parent, CUgraph handle, bool move, Work *work)
+{
+    Graph *child = graph_of(handle);
+    if (!child || !graph_of(parent) || child == parent || (move && child->owned))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (child->conditional_nodes || (child->memory_nodes && !move)) return CUDA_ERROR_NOT_SUPPORTED;
+    *work = (Work){.type = CU_GRAPH_NODE_TYPE_GRAPH};
+    if (move) {
+        object_hold(OBJECT(child));
+        work->child = child;
+    } else {
+        TRY(graph_clone(child, &work->child));
+    }
+    work->child->owned = true;
+    return CUDA_SUCCESS;
+}
+
+static CUresult add_child(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
+                          const CUgraphEdgeData *data, size_t count, CUgraph child, bool move)
+{
+    Work work;
+    CUresult made = WITH_GRAPHS(child_locked(graph, child, move, &work));
+    return add(out, graph, before, data, count, made, &work);
+}
+
+CUresult cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                                  CUgraph child)
+{
+    TRY(driver_check());
+    return add_child(out, graph, before, NULL, count, child, false);
+}
+
+static CUresult add_alloc(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
+                          const CUgraphEdgeData *data, size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+    Context *context;
+    GraphMemory *memory;
+    TRY(context_enter(&context));
+    TRY(graph_memory_new(context, params, &memory));
+    Work work = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .context = context, .memory = memory};
+    CUdeviceptr address = memory->params.dptr;
+    TRY(add(out, graph, before, data, count, CUDA_SUCCESS, &work));
+    params->dptr = address;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                                CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+    TRY(driver_check());
+    return params ? add_alloc(out, graph, before, NULL, count, params) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                               CUdeviceptr address)
+{
+    Work work = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .address = address};
+    TRY(driver_check());
+    if (!pool_is_bound(address)) return CUDA_ERROR_INVALID_VALUE;
+    return add(out, graph, before, NULL, count, CUDA_SUCCESS, &work);
+}
+
+CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
+                           const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
+{
+    Work work;
+    CUresult made;
+    TRY(driver_check());
+    if (!params) return CUDA_ERROR_INVALID_VALUE;
+    switch (params->type) {
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        return add_child(out, graph, before, data, count, params->graph.graph,
+                         params->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return add_alloc(out, graph, before, data, count, &params->alloc);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        return cuGraphAddMemFreeNode(out, graph, before, count, params->free.dptr);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: made = condition_work(&work, graph, &params->conditional); break;
+    default: made = work_read(&work, params);
+    }
+    return add(out, graph, before, data, count, made, &work);
+}
+
+/* ---- Asking ---- */
+
+static CUresult get_kernel(const Work *work, void *out)
+{
+    const KernelWork *kernel = &work->kernel;
+    const LaunchShape *shape = &kernel->shape;
+    *(CUDA_KERNEL_NODE_PARAMS *)out = (CUDA_KERNEL_NODE_PARAMS){
+        .func = kernel->function,
+        .gridDimX = shape->grid[0],
+        .gridDimY = shape->grid[1],
+        .gridDimZ = shape->grid[2],
+        .blockDimX = shape->block[0],
+        .blockDimY = shape->block[1],
+        .blockDimZ = shape->block[2],
+        .sharedMemBytes = shape->dynamic_shared,
+        .kernelParams = kernel->pointers,
+        .ctx = work->context,
+    };
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_copy(const Work *work, void *out)
+{
+    *(CUDA_MEMCPY3D *)out = work->copy.shape;
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_fill(const Work *work, void *out)
+{
+    const FillJob *fill = &work->fill;
+    *(CUDA_MEMSET_NODE_PARAMS *)out = (CUDA_MEMSET_NODE_PARAMS){fill->address, fill->pitch, fill->value,
+                                                                fill->element, fill->width, fill->height};
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_host(const Work *work, void *out)
+{
+    *(CUDA_HOST_NODE_PARAMS *)out = (CUDA_HOST_NODE_PARAMS){work->host.function, work->host.data};
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_child(const Work *work, void *out)
+{
+    *(CUgraph *)out = work->child;
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_event(const Work *work, void *out)
+{
+    *(CUevent *)out = work->event;
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_alloc(const Work *work, void *out)
+{
+    *(CUDA_MEM_ALLOC_NODE_PARAMS *)out = work->memory->params;
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_free(const Work *work, void *out)
+{
+    *(CUdeviceptr *)out = work->address;
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_locked(CUgraphNode handle, CUgraphNodeType type,
+                           CUresult (*get)(const Work *work, void *out), void *out)
+{
+    const Node *node = node_of(handle);
+    if (!node || node->work.type != type) return CUDA_ERROR_INVALID_VALUE;
+    return get(&node->work, out);
+}
+
+#define GET(name, params, kind, get) \
+    CUresult name(CUgraphNode node, params *out) \
+    { \
+        TRY(driver_check()); \
+        return out ? WITH_GRAPHS(get_locked(node, CU_GRAPH_NODE_TYPE_##kind, get, out)) \
+                   : CUDA_ERROR_INVALID_VALUE; \
+    }
+GET(cuGraphKernelNodeGetParams_v2, CUDA_KERNEL_NODE_PARAMS, KERNEL, get_kernel)
+GET(cuGraphMemcpyNodeGetParams, CUDA_MEMCPY3D, MEMCPY, get_copy)
+GET(cuGraphMemsetNodeGetParams, CUDA_MEMSET_NODE_PARAMS, MEMSET, get_fill)
+GET(cuGraphHostNodeGetParams, CUDA_HOST_NODE_PARAMS, HOST, get_host)
+GET(cuGraphChildGraphNodeGetGraph, CUgraph, GRAPH, get_child)
+GET(cuGraphEventRecordNodeGetEvent, CUevent, EVENT_RECORD, get_event)
+GET(cuGraphEventWaitNodeGetEvent, CUevent, WAIT_EVENT, get_event)
+GET(cuGraphMemAllocNodeGetParams, CUDA_MEM_ALLOC_NODE_PARAMS, MEM_ALLOC, get_alloc)
+GET(cuGraphMemFreeNodeGetParams, CUdeviceptr, MEM_FREE, get_free)
+#undef GET
+
+/* ---- Setting ---- */
+
+/* A kernel keeps the attributes that were set of its node. */
+static CUresult set_locked(CUgraphNode handle, Work *work)
+{
+    Node *node = node_of(handle);
+    if (!node || node->work.type != work->type) return CUDA_ERROR_INVALID_VALUE;
+    if (work->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+        work->kernel.attributes = node->work.kernel.attributes;
+        work->kernel.shape.cooperative = node->work.kernel.shape.cooperative;
+        node->work.kernel.attributes = NULL;
+    }
+    Work before = node->work;
+    node->work = *work;
+    *work = before;
+    return CUDA_SUCCESS;
+}
+
+static CUresult set(CUgraphNode node, CUresult made, Work *work)
+{
+    if (made) return made;
+    CUresult result = WITH_GRAPHS(set_locked(node, work));
+    work_free(work);
+    return result;
+}
+
+CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    Work work;
+    TRY(driver_check());
+    return params ? set(node, work_kernel_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *shape)
+{
+    Work work;
+    TRY(driver_check());
+    return shape ? set(node, work_copy_shape(&work, shape, NULL), &work) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *params)
+{
+    Work work;
+    TRY(driver_check());
+    if (!params) return CUDA_ERROR_INVALID_VALUE;
+    CUgraphNodeParams all = memset_params(params, NULL);
+    return set(node, work_read(&work, &all), &work);
+}
+
+CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params)
+{
+    Work work;
+    TRY(driver_check());
+    return params ? set(node, work_host(&work, params->fn, params->userData), &work)
+                  : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event)
+{
+    Work work;
+    TRY(driver_check());
+    return set(node, work_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
+}
+
+CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event)
+{
+    Work work;
+    TRY(driver_check());
+    return set(node, work_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
+}
+
+CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
+{
+    Work work;
+    TRY(driver_check());
+    return params ? set(node, work_read(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+}

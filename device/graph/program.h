@@ -1,0 +1,71 @@
+/* Executable graphs: the nodes' work in an order that respects the edges, prepared as far as it can be.
+ *
+ * A program is not changed while a launch holds it: who changes one that is held works on a copy, whose
+ * steps are the same but for the one that changes. Child graphs are part of their parent's steps; bodies of
+ * conditional nodes are programs of their own.
+ */
+#ifndef DEVICE_GRAPH_PROGRAM_H
+#define DEVICE_GRAPH_PROGRAM_H
+
+#include "graph/graph.h"
+
+typedef struct Program Program;
+
+typedef struct Step {
+    _Atomic unsigned references;
+    uint64_t node;              /* the id of the node it was made from */
+    uint64_t shape;             /* of that node's edges */
+    Work work;
+    bool disabled;
+    size_t slot;                /* of a launch's ranges or tickets, for what needs one */
+    bool kept;                  /* memory that the graph does not free */
+    GridLaunch launch;          /* of a kernel */
+    Program **bodies;           /* of a conditional node: owned, work.conditional.size of them */
+} Step;
+
+typedef struct StepPlace {
+    uint64_t node;
+    size_t index;
+} StepPlace;
+
+struct Program {
+    _Atomic unsigned references;
+    size_t count;
+    Step **steps;               /* a reference each */
+    StepPlace *places;          /* by node, ascending */
+    size_t ranges, tickets;     /* that a launch needs */
+    bool calls_host, waits;     /* has host functions; waits for events */
+    bool conditional;
+};
+
+struct CUgraphExec_st {
+    Object object;
+    Program *program;           /* a reference; under the graphs' lock */
+    unsigned long long flags;
+    UserReferences users;
+    Stream *stream;             /* of the last launch, a reference; launches follow each other */
+    uint64_t number;
+};
+
+/* The steps of a graph. *culprit is the node that cannot be, if it is one. */
+CUresult program_new(const Graph *graph, Program **out, Node **culprit, CUgraphInstantiateResult *why);
+Program *program_hold(Program *program);
+void program_put(Program *program);
+/* One that nobody else holds in the place of *program, with the same steps; NULL without memory. */
+Program *program_own(Program **program);
+/* The step of a node, or program->count. */
+size_t program_find(const Program *program, uint64_t node);
+/* A step that does the work, which it takes over, whatever happens. NULL without memory. */
+Step *step_new(const Step *like, Work *work);
+/* Puts it in the place of another. */
+void program_set(Program *program, size_t index, Step *step);
+/* Memory that it allocates is its own; false when another executable graph has it. Under the graphs' lock. */
+bool program_claim(const Program *program);
+void program_yield(const Program *program);
+
+Exec *exec_of(CUgraphExec handle);
+
+/* One launch of the program in the stream. */
+CUresult replay_submit(Exec *exec, Stream *stream);
+
+#endif

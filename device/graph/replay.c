@@ -1,0 +1,241 @@
+/* Launches of executable graphs: one task of the stream that does one step after the other.
+ *
+ * All was checked and made ready before: a kernel costs what the device needs to begin and end it. A thread
+ * of limited patience may leave the task within a kernel; whoever goes on finds in it where it was.
+ */
+#include <stdlib.h>
+
+#include "graph/condition.h"
+#include "graph/program.h"
+
+/* A place in a program: of the whole, and of each body that is being done. */
+typedef struct Frame {
+    const Program *program;
+    size_t next;
+} Frame;
+
+typedef struct ReplayTask {
+    Task task;
+    Exec *exec;                 /* a reference: what it holds must live */
+    Program *program;           /* a reference */
+    MemoryRange *ranges;        /* one for each allocation, and each free of memory from elsewhere */
+    RecordTicket *tickets;      /* one for each record of an event */
+    MemoryRange *ended;         /* that this launch frees before it begins */
+    size_t ended_count;
+    Frame *frames;              /* the innermost last */
+    size_t depth, capacity;
+    bool begun;
+    KernelRun run;
+} ReplayTask;
+
+static bool push(ReplayTask *task, const Program *program)
+{
+    if (task->depth == task->capacity) {
+        size_t capacity = task->capacity ? 2 * task->capacity : 2;
+        Frame *frames = realloc(task->frames, capacity * sizeof *frames);
+        if (!frames) return false;
+        task->frames = frames;
+        task->capacity = capacity;
+    }
+    task->frames[task->depth++] = (Frame){program, 0};
+    return true;
+}
+
+/* Each condition begins with its default, if it was made so. */
+static void reset_conditions(const Program *program)
+{
+    for (size_t i = 0; program->conditional && i < program->count; i++) {
+        const Step *step = program->steps[i];
+        if (step->work.type != CU_GRAPH_NODE_TYPE_CONDITIONAL) continue;
+        Condition *condition = step->work.conditional.condition;
+        if (condition->flags & CU_GRAPH_COND_ASSIGN_DEFAULT)
+            atomic_store(&condition->value, condition->initial);
+        for (unsigned b = 0; b < step->work.conditional.size; b++) reset_conditions(step->bodies[b]);
+    }
+}
+
+/* The body to be done now, or NULL. A while node is come to again after its body. */
+static const Program *choose_body(const Step *step, bool *again)
+{
+    const ConditionalWork *conditional = &step->work.conditional;
+    unsigned value = atomic_load(&conditional->condition->value), body;
+    *again = false;
+    switch (conditional->type) {
+    case CU_GRAPH_COND_TYPE_IF: body = value ? 0 : 1; break;
+    case CU_GRAPH_COND_TYPE_WHILE:
+        body = value ? 0 : 1;
+        *again = value != 0;
+        break;
+    default: body = value;
+    }
+    return body < conditional->size ? step->bodies[body] : NULL;
+}
+
+/* Does the step; false when it was left half way. */
+static bool do_step(ReplayTask *task, const Step *step, Stream *stream)
+{
+    const MemoryRange *range = task->ranges ? &task->ranges[step->slot] : NULL;
+    switch (step->work.type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        return launch_go_on(&task->run, &step->launch, step->work.kernel.function, stream);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: event_reach(step->work.event, task->tickets[step->slot]); break;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: pool_range_begin(range); break;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: pool_range_end(range, false); break;
+    default: work_do(&step->work);
+    }
+    return true;
+}
+
+/* One step of the innermost program, or its end. */
+static bool advance(ReplayTask *task, Stream *stream)
+{
+    Frame *frame = &task->frames[task->depth - 1];
+    if (frame->next == frame->program->count) {
+        task->depth--;
+        return true;
+    }
+    const Step *step = frame->program->steps[frame->next];
+    if (step->disabled) {
+        frame->next++;
+    } else if (step->work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+        bool again;
+        const Program *body = choose_body(step, &again);
+        if (!again) frame->next++;
+        if (body && !push(task, body))
+            context_fail(stream->object.context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for a graph's body");
+    } else {
+        if (!do_step(task, step, stream)) return false;
+        frame->next++;
+    }
+    return true;
+}
+
+static void run_replay(Task *self, Stream *stream)
+{
+    ReplayTask *task = (ReplayTask *)self;
+    Context *context = stream->object.context;
+    self->unfinished = false;
+    if (!task->begun) {
+        task->begun = true;
+        for (size_t i = 0; i < task->ended_count; i++) pool_range_end(&task->ended[i], false);
+        reset_conditions(task->program);
+    }
+    while (task->depth) {
+        bool stopped = !task->run.grid && (context_error(context) || atomic_load(&context->cancelled));
+        if (stopped) return;
+        if (!advance(task, stream)) {
+            self->unfinished = true;
+            return;
+        }
+    }
+}
+
+static void free_replay(Task *self)
+{
+    ReplayTask *task = (ReplayTask *)self;
+    const Program *program = task->program;
+    for (size_t i = 0; i < program->ranges; i++)
+        if (task->ranges[i].block) pool_range_settle(&task->ranges[i]);
+    for (size_t i = 0; i < task->ended_count; i++)
+        if (task->ended[i].block) pool_range_settle(&task->ended[i]);
+    free(task->ranges);
+    free(task->tickets);
+    free(task->ended);
+    free(task->frames);
+    program_put(task->program);
+    PUT(task->exec);
+    free(task);
+}
+
+static ReplayTask *task_new(Exec *exec)
+{
+    Program *program = exec->program;
+    ReplayTask *task = calloc(1, sizeof *task);
+    if (!task) return NULL;
+    task->task = (Task){.run = run_replay, .release = free_replay, .stoppable = true};
+    task->task.on_worker = program->calls_host;
+    if (program->ranges) task->ranges = calloc(program->ranges, sizeof *task->ranges);
+    if (program->ranges) task->ended = calloc(program->ranges, sizeof *task->ended);
+    if (program->tickets) task->tickets = calloc(program->tickets, sizeof *task->tickets);
+    task->exec = exec;
+    object_hold(OBJECT(exec));
+    task->program = program_hold(program);
+    bool ok = (!program->ranges || (task->ranges && task->ended)) && (!program->tickets || task->tickets)
+              && push(task, program);
+    if (ok) return task;
+    free_replay(&task->task);
+    return NULL;
+}
+
+/* What the last launch allocated and nobody freed. */
+static CUresult take_back(ReplayTask *task, const GraphMemory *memory)
+{
+    if (!pool_bound_in_use(memory->block)) return CUDA_SUCCESS;
+    if (!(task->exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (pool_withdraw(memory->params.dptr, &task->ended[task->ended_count])) task->ended_count++;
+    return CUDA_SUCCESS;
+}
+
+/* Memory changes hands for calls now, for kernels when the launch comes to it. */
+static CUresult hand_over(ReplayTask *task)
+{
+    const Program *program = task->program;
+    if (!program->ranges) return CUDA_SUCCESS;
+    for (size_t i = 0; i < program->count; i++)
+        if (program->steps[i]->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+            TRY(take_back(task, program->steps[i]->work.memory));
+    for (size_t i = 0; i < program->count; i++) {
+        const Step *step = program->steps[i];
+        if (step->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+            task->ranges[step->slot] = pool_bound_take(step->work.memory->block, step->kept);
+        else if (step->work.type == CU_GRAPH_NODE_TYPE_MEM_FREE && !step->kept
+                 && !pool_withdraw(step->work.address, &task->ranges[step->slot]))
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* Waits for events and for the last launch, if that was in another stream: before the whole graph. */
+static CUresult wait_first(const ReplayTask *task, Stream *stream)
+{
+    const Program *program = task->program;
+    for (size_t i = 0; program->waits && i < program->count; i++)
+        if (program->steps[i]->work.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
+            TRY(event_wait_in(stream, program->steps[i]->work.event));
+    const Exec *exec = task->exec;
+    if (!exec->stream || exec->stream == stream) return CUDA_SUCCESS;
+    Dependency place = {exec->stream, exec->number};
+    object_hold(OBJECT(exec->stream));
+    return queue_submit_wait(stream, &place);
+}
+
+CUresult replay_submit(Exec *exec, Stream *stream)
+{
+    ReplayTask *task = task_new(exec);
+    if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
+    Program *program = program_hold(task->program);
+    CUresult result = hand_over(task);
+    if (!result) result = wait_first(task, stream);
+    if (result) {
+        free_replay(&task->task);
+        program_put(program);
+        return result;
+    }
+    RecordTicket *tickets = program->tickets ? calloc(program->tickets, sizeof *tickets) : NULL;
+    for (size_t i = 0; program->tickets && i < program->count; i++)
+        if (program->steps[i]->work.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+            task->tickets[program->steps[i]->slot] = event_ask(program->steps[i]->work.event);
+    for (size_t i = 0; tickets && i < program->tickets; i++) tickets[i] = task->tickets[i];
+    uint64_t number = queue_submit(stream, &task->task, NULL);
+    for (size_t i = 0; tickets && i < program->count; i++)
+        if (program->steps[i]->work.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+            event_place(program->steps[i]->work.event, tickets[program->steps[i]->slot], stream, number);
+    free(tickets);
+    program_put(program);
+    if (exec->stream) PUT(exec->stream);
+    object_hold(OBJECT(stream));
+    exec->stream = stream;
+    exec->number = number;
+    return CUDA_SUCCESS;
+}

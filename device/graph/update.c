@@ -1,0 +1,291 @@
+/* Changing what an executable graph does, step by step or all at once from a graph of the same shape. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/program.h"
+
+/* What the two copies reach must be memory of the same kind. */
+static bool same_copy(const CopyWork *a, const CopyWork *b)
+{
+    const CUDA_MEMCPY3D *x = &a->shape, *y = &b->shape;
+    return x->srcMemoryType == y->srcMemoryType && x->dstMemoryType == y->dstMemoryType;
+}
+
+/* Whether a step may do the other work from now on. */
+static CUgraphExecUpdateResult compatible(const Work *now, const Work *then)
+{
+    if (now->type != then->type) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+    switch (now->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        if (now->context != then->context) return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
+        if (now->kernel.shape.cooperative != then->kernel.shape.cooperative)
+            return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        if (now->context != then->context || !same_copy(&now->copy, &then->copy))
+            return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        if (now->context != then->context || (now->fill.height > 1) != (then->fill.height > 1))
+            return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        break;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        if (now->memory != then->memory) return CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+        break;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        if (now->address != then->address) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        break;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+    default: break;
+    }
+    return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+/* ---- One step ---- */
+
+/* Takes the work over. */
+static CUresult set_step(Exec *exec, size_t index, Work *work)
+{
+    Step *step = step_new(exec->program->steps[index], work);
+    if (!step) return CUDA_ERROR_OUT_OF_MEMORY;
+    Program *program = program_own(&exec->program);
+    if (!program) {
+        work_free(&step->work);
+        free(step);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    program_set(program, index, step);
+    return CUDA_SUCCESS;
+}
+
+static CUresult set_locked(CUgraphExec exec_handle, CUgraphNode node_handle, Work *work)
+{
+    Exec *exec = exec_of(exec_handle);
+    const Node *node = node_of(node_handle);
+    size_t index = exec && node ? program_find(exec->program, node->id) : 0;
+    CUresult result = CUDA_SUCCESS;
+    if (!exec || !node || index == exec->program->count)
+        result = CUDA_ERROR_INVALID_VALUE;
+    else if (work->type == CU_GRAPH_NODE_TYPE_KERNEL)
+        work->kernel.shape.cooperative = node->work.kernel.shape.cooperative;
+    if (!result && compatible(&exec->program->steps[index]->work, work)) result = CUDA_ERROR_INVALID_VALUE;
+    if (!result) return set_step(exec, index, work);
+    work_free(work);
+    return result;
+}
+
+static CUresult set(CUgraphExec exec, CUgraphNode node, CUresult made, Work *work)
+{
+    return made ? made : WITH_GRAPHS(set_locked(exec, node, work));
+}
+
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                           const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    Work work;
+    TRY(driver_check());
+    return params ? set(exec, node, work_kernel_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *shape,
+                                        CUcontext context)
+{
+    Work work;
+    TRY(driver_check());
+    return shape ? set(exec, node, work_copy_shape(&work, shape, context), &work) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
+{
+    Work work;
+    TRY(driver_check());
+    if (!params) return CUDA_ERROR_INVALID_VALUE;
+    CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_MEMSET};
+    all.memset = (CUDA_MEMSET_NODE_PARAMS_v2){
+        params->dst,   params->pitch,  params->value, params->elementSize,
+        params->width, params->height, context,
+    };
+    return set(exec, node, work_read(&work, &all), &work);
+}
+
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params)
+{
+    Work work;
+    TRY(driver_check());
+    return params ? set(exec, node, work_host(&work, params->fn, params->userData), &work)
+                  : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
+{
+    Work work;
+    TRY(driver_check());
+    return set(exec, node, work_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
+}
+
+CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)
+{
+    Work work;
+    TRY(driver_check());
+    return set(exec, node, work_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
+}
+
+CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)
+{
+    Work work;
+    TRY(driver_check());
+    if (!params) return CUDA_ERROR_INVALID_VALUE;
+    if (params->type == CU_GRAPH_NODE_TYPE_GRAPH)
+        return cuGraphExecChildGraphNodeSetParams(exec, node, params->graph.graph);
+    return set(exec, node, work_read(&work, params), &work);
+}
+
+/* ---- A graph ---- */
+
+/* The two nodes that are compared, and what is wrong with them. */
+typedef struct Difference {
+    CUgraphExecUpdateResult result;
+    Node *node, *from;
+} Difference;
+
+static bool differ(Difference *out, CUgraphExecUpdateResult result, Node *node, Node *from)
+{
+    *out = (Difference){result, node, from};
+    return false;
+}
+
+/* Goes through the graph as it would be instantiated, child graphs included, and compares each node with its
+ * step. */
+static bool pair_graph(const Program *program, const Graph *graph, uint64_t outer, Node **nodes, size_t *next,
+                       Difference *out)
+{
+    bool cycle, same = true;
+    Node **order = graph_order(graph, &cycle);
+    if (!order) return differ(out, CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL);
+    for (size_t i = 0; i < graph->count && same; i++) {
+        Node *node = order[i], *from = node->before.count ? node->before.edges[0].node : NULL;
+        uint64_t shape = node_shape(node, outer);
+        if (node->work.type == CU_GRAPH_NODE_TYPE_GRAPH) {
+            same = pair_graph(program, node->work.child, shape, nodes, next, out);
+            continue;
+        }
+        const Step *step = *next < program->count ? program->steps[*next] : NULL;
+        CUgraphExecUpdateResult result =
+            !step ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED : compatible(&step->work, &node->work);
+        if (!result && step->shape != shape) result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        if (result)
+            same = differ(out, result, node,
+                          result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED ? from : NULL);
+        else
+            nodes[(*next)++] = node;
+    }
+    free(order);
+    return same;
+}
+
+static CUresult replace(Exec *exec, Node *const *nodes)
+{
+    for (size_t i = 0; i < exec->program->count; i++) {
+        Work work;
+        if (nodes[i]->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) continue;
+        TRY(work_copy(&work, &nodes[i]->work));
+        TRY(set_step(exec, i, &work));
+    }
+    return CUDA_SUCCESS;
+}
+
+/* How many steps a graph would have. */
+static size_t count_steps(const Graph *graph)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < graph->count; i++) {
+        const Work *work = &graph->nodes[i]->work;
+        count += work->type == CU_GRAPH_NODE_TYPE_GRAPH ? count_steps(work->child) : 1;
+    }
+    return count;
+}
+
+static CUresult update(Exec *exec, const Graph *graph, Difference *difference)
+{
+    size_t next = 0, count = exec->program->count;
+    *difference = (Difference){.result = CU_GRAPH_EXEC_UPDATE_ERROR};
+    if (count_steps(graph) != count) {
+        difference->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    }
+    Node **nodes = malloc((count + 1) * sizeof *nodes);
+    if (!nodes) return CUDA_ERROR_OUT_OF_MEMORY;
+    bool same = pair_graph(exec->program, graph, 0, nodes, &next, difference);
+    CUresult result = same ? replace(exec, nodes) : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    if (!result) difference->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    free(nodes);
+    return result;
+}
+
+static CUresult update_locked(CUgraphExec exec_handle, CUgraph graph_handle,
+                              CUgraphExecUpdateResultInfo *info, UserReferences *old)
+{
+    Exec *exec = exec_of(exec_handle);
+    const Graph *graph = graph_of(graph_handle);
+    Difference difference;
+    UserReferences users;
+    if (!exec || !graph) return CUDA_ERROR_INVALID_VALUE;
+    if (!user_references_copy(&users, &graph->users)) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = update(exec, graph, &difference);
+    *info = (CUgraphExecUpdateResultInfo){difference.result, difference.node, difference.from};
+    *old = result ? users : exec->users;
+    if (!result) exec->users = users;
+    return result;
+}
+
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+{
+    UserReferences old = {0};
+    TRY(driver_check());
+    if (!info) return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = WITH_GRAPHS(update_locked(exec, graph, info, &old));
+    user_references_drop(&old);
+    return result;
+}
+
+/* ---- A child graph ---- */
+
+static CUresult set_child(Exec *exec, const Graph *now, const Graph *then)
+{
+    if (count_steps(then) != count_steps(now) || now->count != then->count) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < now->count; i++) {
+        const Node *from = now->nodes[i], *to = then->nodes[i];
+        if (from->before.count != to->before.count || compatible(&from->work, &to->work))
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (size_t i = 0; i < now->count; i++) {
+        const Node *from = now->nodes[i], *to = then->nodes[i];
+        Work work;
+        if (from->work.type == CU_GRAPH_NODE_TYPE_GRAPH) {
+            TRY(set_child(exec, from->work.child, to->work.child));
+            continue;
+        }
+        size_t index = program_find(exec->program, from->id);
+        if (index == exec->program->count) return CUDA_ERROR_INVALID_VALUE;
+        TRY(work_copy(&work, &to->work));
+        TRY(set_step(exec, index, &work));
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult set_child_locked(CUgraphExec exec_handle, CUgraphNode node_handle, CUgraph child_handle)
+{
+    Exec *exec = exec_of(exec_handle);
+    const Node *node = node_of(node_handle);
+    const Graph *child = graph_of(child_handle);
+    if (!exec || !node || !child || node->work.type != CU_GRAPH_NODE_TYPE_GRAPH)
+        return CUDA_ERROR_INVALID_VALUE;
+    return set_child(exec, node->work.child, child);
+}
+
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child)
+{
+    TRY(driver_check());
+    return WITH_GRAPHS(set_child_locked(exec, node, child));
+}

@@ -1,0 +1,296 @@
+/* What a node does: made from the driver's parameters, copied, done. See work.h. */
+#include "graph/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/array.h"
+#include "api/driver.h"
+#include "graph/condition.h"
+#include "graph/graph.h"
+
+const char *work_type_name(CUgraphNodeType type)
+{
+    static const char *const names[] = {"KERNEL",    "MEMCPY",     "MEMSET",       "HOST",       "GRAPH",
+                                        "EMPTY",     "WAIT_EVENT", "EVENT_RECORD", "EXT_SIGNAL", "EXT_WAIT",
+                                        "MEM_ALLOC", "MEM_FREE",   "BATCH_MEM_OP", "CONDITIONAL"};
+    return type < sizeof names / sizeof *names ? names[type] : "?";
+}
+
+/* ---- Kernels ---- */
+
+/* Room for the parameters, and pointers to them. */
+static bool make_params(KernelWork *kernel, const CodeFunction *code)
+{
+    kernel->params = aligned_alloc(16, (code->param_size + 31) & ~(size_t)15);
+    kernel->pointers = calloc(code->param_count + 1, sizeof *kernel->pointers);
+    if (!kernel->params || !kernel->pointers) return false;
+    memset(kernel->params, 0, code->param_size);
+    for (uint32_t p = 0; p < code->param_count; p++)
+        kernel->pointers[p] = kernel->params + code->params[p].offset;
+    return true;
+}
+
+CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra)
+{
+    TRY(launch_check_shape(function, shape));
+    if (shape->cooperative) TRY(launch_check_cooperative(function, shape));
+    *work = (Work){.type = CU_GRAPH_NODE_TYPE_KERNEL, .context = function->object.context};
+    work->kernel.function = function;
+    work->kernel.shape = *shape;
+    object_hold(OBJECT(function));
+    CUresult result = make_params(&work->kernel, function->code)
+                          ? launch_copy_params(function->code, pointers, extra, work->kernel.params)
+                          : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result) work_free(work);
+    return result;
+}
+
+CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    Function *function;
+    TRY(function_enter(params->func ? params->func : (CUfunction)(void *)params->kern, &function));
+    LaunchShape shape = {
+        {params->gridDimX, params->gridDimY, params->gridDimZ},
+        {params->blockDimX, params->blockDimY, params->blockDimZ},
+        params->sharedMemBytes,
+        false,
+    };
+    CUresult result = work_kernel(work, function, &shape, params->kernelParams, params->extra);
+    PUT(function);
+    return result;
+}
+
+static CUresult copy_kernel(KernelWork *to, const KernelWork *from)
+{
+    const CodeFunction *code = from->function->code;
+    *to = (KernelWork){.function = from->function, .shape = from->shape};
+    object_hold(OBJECT(to->function));
+    if (!make_params(to, code)) return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(to->params, from->params, code->param_size);
+    if (!from->attributes) return CUDA_SUCCESS;
+    to->attributes = malloc(sizeof *to->attributes);
+    if (!to->attributes) return CUDA_ERROR_OUT_OF_MEMORY;
+    *to->attributes = *from->attributes;
+    return CUDA_SUCCESS;
+}
+
+static void free_kernel(KernelWork *kernel)
+{
+    PUT(kernel->function);
+    free(kernel->params);
+    free(kernel->pointers);
+    free(kernel->attributes);
+}
+
+/* ---- Copies ---- */
+
+static void hold_arrays(const CopyWork *copy)
+{
+    for (int i = 0; i < 2; i++)
+        if (copy->arrays[i]) object_hold(OBJECT(copy->arrays[i]));
+}
+
+static void put_arrays(const CopyWork *copy)
+{
+    for (int i = 0; i < 2; i++)
+        if (copy->arrays[i]) PUT(copy->arrays[i]);
+}
+
+/* One side of a job as cuMemcpy3D describes it. */
+typedef struct SideShape {
+    CUmemorytype type;
+    size_t x, y, z, pitch, height;
+} SideShape;
+
+static SideShape describe(const CopySide *side, const CopyJob *job)
+{
+    MemoryRange range;
+    SideShape shape = {.pitch = side->pitch};
+    if (job->depth > 1 && side->pitch) shape.height = side->slice / side->pitch;
+    if (side->array) {
+        uint64_t offset = side->address - side->array->storage, row = offset / side->array->row;
+        return (SideShape){CU_MEMORYTYPE_ARRAY,
+                           offset % side->array->row,
+                           row % side->array->rows,
+                           row / side->array->rows,
+                           0,
+                           0};
+    }
+    bool known = memory_map_told(driver_memory(), side->address, 1, &range);
+    bool host = !known || range.kind == MEMORY_HOST_PINNED || range.kind == MEMORY_REGISTERED;
+    shape.type = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    return shape;
+}
+
+#define DESCRIBE(shape, end, side) \
+    do { \
+        SideShape described = describe(side, job); \
+        (shape)->end##MemoryType = described.type; \
+        (shape)->end##XInBytes = described.x, (shape)->end##Y = described.y, (shape)->end##Z = described.z; \
+        (shape)->end##Pitch = described.pitch, (shape)->end##Height = described.height; \
+        (shape)->end##Array = (side)->array; \
+        if (described.type == CU_MEMORYTYPE_HOST) (shape)->end##Host = (void *)(uintptr_t)(side)->address; \
+        if (described.type == CU_MEMORYTYPE_DEVICE) (shape)->end##Device = (side)->address; \
+    } while (0)
+
+CUresult work_copy_job(Work *work, const CopyJob *job, Context *context)
+{
+    *work = (Work){.type = CU_GRAPH_NODE_TYPE_MEMCPY, .context = context};
+    CopyWork *copy = &work->copy;
+    copy->job = *job;
+    copy->arrays[0] = job->to.array;
+    copy->arrays[1] = job->from.array;
+    copy->shape.WidthInBytes = job->width;
+    copy->shape.Height = job->height;
+    copy->shape.Depth = job->depth;
+    DESCRIBE(&copy->shape, dst, &job->to);
+    DESCRIBE(&copy->shape, src, &job->from);
+    hold_arrays(copy);
+    return CUDA_SUCCESS;
+}
+
+CUresult work_copy_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext handle)
+{
+    Context *context;
+    if (handle)
+        TRY(context_check(handle, &context));
+    else
+        TRY(context_enter(&context));
+    *work = (Work){.type = CU_GRAPH_NODE_TYPE_MEMCPY, .context = context};
+    work->copy.shape = *shape;
+    CUresult result = copy_resolve(shape, &work->copy.job, work->copy.arrays);
+    if (!result && !copy_check(&work->copy.job)) result = CUDA_ERROR_INVALID_VALUE;
+    if (result) put_arrays(&work->copy);
+    return result;
+}
+
+/* ---- The others ---- */
+
+CUresult work_fill(Work *work, const FillJob *job, Context *context)
+{
+    uint64_t bytes;
+    bool element = job->element == 1 || job->element == 2 || job->element == 4;
+    bool small = job->element == 4 || !(job->value >> (8 * job->element));
+    if (!element || !small || !job->width || !job->height || !fill_check(job, &bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    *work = (Work){.type = CU_GRAPH_NODE_TYPE_MEMSET, .context = context, .fill = *job};
+    return CUDA_SUCCESS;
+}
+
+static CUresult fill_from(Work *work, const CUDA_MEMSET_NODE_PARAMS_v2 *params)
+{
+    Context *context;
+    if (params->ctx)
+        TRY(context_check(params->ctx, &context));
+    else
+        TRY(context_enter(&context));
+    FillJob job = {.address = params->dst,
+                   .pitch = params->pitch,
+                   .width = params->width,
+                   .height = params->height,
+                   .element = params->elementSize,
+                   .value = params->value};
+    return work_fill(work, &job, context);
+}
+
+CUresult work_host(Work *work, CUhostFn function, void *data)
+{
+    if (!function) return CUDA_ERROR_INVALID_VALUE;
+    *work = (Work){.type = CU_GRAPH_NODE_TYPE_HOST, .host = {function, data}};
+    return CUDA_SUCCESS;
+}
+
+CUresult work_event(Work *work, CUgraphNodeType type, CUevent handle)
+{
+    Event *event;
+    TRY(event_enter(handle, &event));
+    *work = (Work){.type = type, .context = event_context(event), .event = event};
+    return CUDA_SUCCESS;
+}
+
+CUresult work_read(Work *work, const CUgraphNodeParams *params)
+{
+    for (size_t i = 0; i < 3; i++)
+        if (params->reserved0[i]) return CUDA_ERROR_INVALID_VALUE;
+    if (params->reserved2) return CUDA_ERROR_INVALID_VALUE;
+    switch (params->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return work_kernel_params(work, &params->kernel);
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        if (params->memcpy.flags || params->memcpy.reserved) return CUDA_ERROR_INVALID_VALUE;
+        return work_copy_shape(work, &params->memcpy.copyParams, params->memcpy.copyCtx);
+    case CU_GRAPH_NODE_TYPE_MEMSET: return fill_from(work, &params->memset);
+    case CU_GRAPH_NODE_TYPE_HOST: return work_host(work, params->host.fn, params->host.userData);
+    case CU_GRAPH_NODE_TYPE_EMPTY: *work = (Work){.type = CU_GRAPH_NODE_TYPE_EMPTY}; return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return work_event(work, params->type, params->eventWait.event);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return work_event(work, params->type, params->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult work_copy(Work *to, const Work *from)
+{
+    CUresult result = CUDA_SUCCESS;
+    *to = *from;
+    switch (from->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: result = copy_kernel(&to->kernel, &from->kernel); break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY: hold_arrays(&to->copy); break;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        to->child = NULL;
+        result = graph_clone(from->child, &to->child);
+        break;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: object_hold((Object *)to->event); break;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: graph_memory_hold(to->memory); break;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        condition_hold(to->conditional.condition);
+        to->conditional.bodies = NULL;
+        break;
+    default: break;
+    }
+    if (result) work_free(to);
+    return result;
+}
+
+static void free_conditional(ConditionalWork *conditional)
+{
+    for (unsigned i = 0; conditional->bodies && i < conditional->size; i++)
+        if (conditional->bodies[i]) PUT(conditional->bodies[i]);
+    free(conditional->bodies);
+    condition_put(conditional->condition);
+}
+
+void work_free(Work *work)
+{
+    switch (work->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: free_kernel(&work->kernel); break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY: put_arrays(&work->copy); break;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        if (work->child) PUT(work->child);
+        break;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: object_put((Object *)work->event); break;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: graph_memory_put(work->memory); break;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: free_conditional(&work->conditional); break;
+    default: break;
+    }
+    *work = (Work){.type = CU_GRAPH_NODE_TYPE_EMPTY};
+}
+
+void work_do(const Work *work)
+{
+    bool before;
+    switch (work->type) {
+    case CU_GRAPH_NODE_TYPE_MEMCPY: copy_run(work->copy.job); break;
+    case CU_GRAPH_NODE_TYPE_MEMSET: fill_run(&work->fill); break;
+    case CU_GRAPH_NODE_TYPE_HOST:
+        before = driver_enter_callback(true);
+        work->host.function(work->host.data);
+        driver_enter_callback(before);
+        break;
+    default: break;
+    }
+}

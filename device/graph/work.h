@@ -1,0 +1,88 @@
+/* What a node of a graph does, in the driver's terms and ready to be done: one structure for nodes and for
+ * the steps of an executable graph, which holds all that it needs. */
+#ifndef DEVICE_GRAPH_WORK_H
+#define DEVICE_GRAPH_WORK_H
+
+#include "api/copy.h"
+#include "api/event.h"
+#include "api/fill.h"
+#include "api/launch.h"
+#include "graph/memory.h"
+
+typedef struct CUgraph_st Graph;
+typedef struct CUgraphNode_st Node;
+typedef struct CUgraphExec_st Exec;
+typedef struct Condition Condition;
+
+enum { KERNEL_ATTRIBUTES = 17 };
+
+/* What cuGraphKernelNodeSetAttribute has set. */
+typedef struct KernelAttributes {
+    uint32_t set;
+    CUlaunchAttributeValue values[KERNEL_ATTRIBUTES];
+} KernelAttributes;
+
+typedef struct KernelWork {
+    Function *function; /* a reference */
+    LaunchShape shape;
+    uint8_t *params; /* owned: the parameters' bytes */
+    void **pointers; /* owned: to each parameter in them */
+    KernelAttributes *attributes; /* owned; NULL: none */
+} KernelWork;
+
+typedef struct CopyWork {
+    CUDA_MEMCPY3D shape; /* as the program described it, or would have */
+    CopyJob job;
+    Array *arrays[2]; /* references; NULL where a side is no array */
+} CopyWork;
+
+typedef struct HostWork {
+    CUhostFn function;
+    void *data;
+} HostWork;
+
+typedef struct ConditionalWork {
+    Condition *condition; /* a reference */
+    CUgraphConditionalNodeType type;
+    unsigned size;
+    Graph **bodies; /* owned: `size` graphs */
+} ConditionalWork;
+
+typedef struct Work {
+    CUgraphNodeType type;
+    Context *context; /* NULL where it does not matter */
+    union {
+        KernelWork kernel;
+        CopyWork copy;
+        FillJob fill;
+        HostWork host;
+        Graph *child; /* a reference */
+        Event *event; /* a reference */
+        GraphMemory *memory; /* a reference */
+        CUdeviceptr address; /* to be freed */
+        ConditionalWork conditional;
+    };
+} Work;
+
+/* Makes the work, checked as the call of that name would; it holds what it names. What the caller does not
+ * hand on it gives back by work_free. */
+CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra);
+CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params);
+CUresult work_copy_job(Work *work, const CopyJob *job, Context *context);
+CUresult work_copy_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext context);
+CUresult work_fill(Work *work, const FillJob *job, Context *context);
+CUresult work_host(Work *work, CUhostFn function, void *data);
+CUresult work_event(Work *work, CUgraphNodeType type, CUevent event);
+/* Any, from the parameters of cuGraphAddNode; not those that make graphs or memory. */
+CUresult work_read(Work *work, const CUgraphNodeParams *params);
+
+/* A second one that does the same. Bodies are not taken along: they cannot be. */
+CUresult work_copy(Work *to, const Work *from);
+void work_free(Work *work);
+
+/* Does what needs no launch: copies, fills, host functions. */
+void work_do(const Work *work);
+
+const char *work_type_name(CUgraphNodeType type);
+
+#endif

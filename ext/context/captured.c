@@ -1,0 +1,65 @@
+/* See captured.h. */
+#include "ext/context/captured.h"
+
+#include "ext/errors.h"
+
+void captured_open(ModuleState *state, Captured *captured)
+{
+    captured->next = state->captured;
+    captured->culprit = NULL;
+    state->captured = captured;
+}
+
+void captured_close(ModuleState *state, Captured *captured)
+{
+    Captured **link = &state->captured;
+    while (*link && *link != captured) link = &(*link)->next;
+    if (*link) *link = captured->next;
+}
+
+/* The id of the capture that the stream takes part in; 0 when there is none. */
+static unsigned long long capture_of(ModuleState *state, CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t id = 0;
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuStreamGetCaptureInfo(stream, &status, &id, NULL, NULL, NULL, NULL));
+    if (result != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
+    return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : (unsigned long long)-1;
+}
+
+bool captured_is(ModuleState *state, CUstream stream)
+{
+    return captured_some(state) && capture_of(state, stream) != 0;
+}
+
+int captured_put(PyObject *kept, PyObject *object)
+{
+    PyObject *key = PyLong_FromVoidPtr(object);
+    int status = key ? PyDict_SetItem(kept, key, object) : -1;
+    Py_XDECREF(key);
+    return status;
+}
+
+int captured_keep_objects(ModuleState *state, CUstream stream, PyObject *const *objects, Py_ssize_t count)
+{
+    unsigned long long id = capture_of(state, stream);
+    if (!id) return 0;
+    Captured *captured = state->captured;
+    while (captured && captured->id != id) captured = captured->next;
+    if (!captured) return 1;
+    PyObject *kept = Py_NewRef(captured->kept);
+    int status = 1;
+    for (Py_ssize_t i = 0; i < count && status == 1; i++)
+        if (objects[i] && captured_put(kept, objects[i]) < 0) status = -1;
+    Py_DECREF(kept);
+    return status;
+}
+
+void captured_note_failure(ModuleState *state, CUresult result, const char *routine)
+{
+    bool by_capture =
+        result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    for (Captured *captured = state->captured; captured && by_capture; captured = captured->next)
+        if (!captured->culprit) captured->culprit = routine;
+}

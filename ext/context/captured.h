@@ -1,0 +1,45 @@
+/* Objects that captured work uses: they live as long as the graph.
+ *
+ * Whatever queues work tells here, by the stream, what the work needs. Where that stream is captured the
+ * objects go to the graph's own dict, and nothing else is to be done about them: no event is recorded,
+ * nothing waits.
+ */
+#ifndef EXT_CONTEXT_CAPTURED_H
+#define EXT_CONTEXT_CAPTURED_H
+
+#include "ext/context/context.h"
+
+/* A capture that Python code began; in ModuleState.captured while it lasts. With the GIL. */
+typedef struct Captured {
+    struct Captured *next;
+    unsigned long long id;      /* the driver's */
+    PyObject *kept;             /* owned: the graph's dict of objects, by their addresses */
+    const char *culprit;        /* the first driver call that was refused because of captures, or NULL */
+} Captured;
+
+/* Whether there is any: one load. */
+static inline bool captured_some(const ModuleState *state) { return state->captured != NULL; }
+
+void captured_open(ModuleState *state, Captured *captured);
+void captured_close(ModuleState *state, Captured *captured);
+
+/* Whether the stream is captured, be it by somebody else. */
+bool captured_is(ModuleState *state, CUstream stream);
+
+/* Keeps the objects (each may be NULL) if the stream is captured: 1. 0 when it is not; -1 with an
+ * exception. */
+int captured_keep_objects(ModuleState *state, CUstream stream, PyObject *const *objects, Py_ssize_t count);
+
+static inline int captured_keep(ModuleState *state, CUstream stream, PyObject *const *objects,
+                                Py_ssize_t count)
+{
+    return captured_some(state) ? captured_keep_objects(state, stream, objects, count) : 0;
+}
+
+/* Puts an object into a graph's dict. */
+int captured_put(PyObject *kept, PyObject *object);
+
+/* A driver call failed with this result. */
+void captured_note_failure(ModuleState *state, CUresult result, const char *routine);
+
+#endif

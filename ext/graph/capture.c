@@ -1,0 +1,238 @@
+/* Stream.capture: what is queued on the stream in a `with` block becomes a graph. */
+#include "ext/graph/graph.h"
+
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/stream/stream.h"
+
+typedef struct CaptureObject {
+    PyObject_HEAD
+    ModuleState *state;
+    StreamObject *stream;       /* owned */
+    PyObject *graph;            /* owned; NULL before a capture without a graph has begun */
+    CUgraphNode *after;         /* owned: what the first nodes wait for */
+    size_t after_count;
+    CUstreamCaptureMode mode;
+    bool open;
+    Captured captured;
+} CaptureObject;
+
+static CaptureObject *capture_cast(PyObject *object) { return (CaptureObject *)object; }
+
+const char stream_capture_doc[] =
+    "capture($self, mode='relaxed', graph=None, depends_on=None)\n--\n\n"
+    "Capture what is queued on the stream: ``with stream.capture() as graph:``.\n\n"
+    "Within the block it is the current stream, nothing runs, and what is queued on it becomes\n"
+    "nodes of the graph. Other streams take part from when they wait for an event recorded in\n"
+    "it; before the end it has to wait for an event of each of them. Afterwards all are\n"
+    "ordinary streams again. The graph keeps what the work uses.\n"
+    "\nParameters\n----------\n"
+    "mode : str or stream_capture_mode\n"
+    "    What else may be done meanwhile: with 'global' no thread, with 'thread_local' not this\n"
+    "    thread may make calls that could disturb a capture, such as mem_alloc; with 'relaxed'\n"
+    "    every call is made that is possible.\n"
+    "graph : Graph\n    Where the nodes go; a new one without it.\n"
+    "depends_on : GraphNode or iterable of them\n    Nodes of that graph which the work waits for.\n"
+    "\nReturns\n-------\n"
+    "StreamCapture\n    A context manager, whose ``with`` gives the Graph.\n"
+    "\nRaises\n------\n"
+    "LogicError\n"
+    "    In the block: a call that cannot be captured, by its name. At its end: such a call was\n"
+    "    made, or a stream that takes part was not waited for.\n"
+    "\nNotes\n-----\nCalls cuStreamBeginCaptureToGraph, cuStreamEndCapture.";
+
+static int read_mode(PyObject *given, CUstreamCaptureMode *mode)
+{
+    static const char *const names[] = {"global", "thread_local", "relaxed"};
+    unsigned number;
+    *mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (!given) return 0;
+    for (unsigned i = 0; i < 3 && PyUnicode_Check(given); i++)
+        if (PyUnicode_CompareWithASCIIString(given, names[i]) == 0) {
+            *mode = i;
+            return 0;
+        }
+    if (!PyUnicode_Check(given)) {
+        if (convert_unsigned(given, "mode", &number) < 0) return -1;
+        *mode = number;
+        if (number <= CU_STREAM_CAPTURE_MODE_RELAXED) return 0;
+    }
+    PyErr_Format(PyExc_ValueError, "mode is %R: it may be 'global', 'thread_local' or 'relaxed'", given);
+    return -1;
+}
+
+static int read_graph(CaptureObject *capture, PyObject *graph, PyObject *after)
+{
+    ModuleState *state = capture->state;
+    bool none = !graph || graph == Py_None;
+    if (none && after && after != Py_None) {
+        PyErr_SetString(PyExc_ValueError, "depends_on names nodes of a graph: give it as graph=");
+        return -1;
+    }
+    if (none) return 0;
+    if (!PyObject_TypeCheck(graph, state->Graph_type)) {
+        PyErr_Format(PyExc_TypeError, "graph must be a Graph, not %s", Py_TYPE(graph)->tp_name);
+        return -1;
+    }
+    capture->graph = Py_NewRef(graph);
+    return graph_nodes_read(graph_cast(graph), after, "depends_on", &capture->after, &capture->after_count);
+}
+
+PyObject *stream_capture(PyObject *self, FAST_PARAMETERS)
+{
+    ModuleState *state = stream_cast(self)->state;
+    PyObject *given[3];
+    CUstreamCaptureMode mode;
+    if (convert_arguments(stream_capture_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || read_mode(given[0], &mode) < 0)
+        return NULL;
+    CaptureObject *capture = capture_cast(state->StreamCapture_type->tp_alloc(state->StreamCapture_type, 0));
+    if (!capture) return NULL;
+    capture->state = state;
+    capture->mode = mode;
+    capture->stream = stream_cast(Py_NewRef(self));
+    if (read_graph(capture, given[1], given[2]) == 0) return (PyObject *)capture;
+    Py_DECREF((PyObject *)capture);
+    return NULL;
+}
+
+/* ---- Beginning ---- */
+
+IN_CALL static CUresult begin(CaptureObject *capture)
+{
+    CUstream stream = capture->stream->handle;
+    CUstreamCaptureStatus status;
+    cuuint64_t id;
+    CUresult result =
+        driver.cuStreamBeginCaptureToGraph(stream, graph_cast(capture->graph)->handle, capture->after, NULL,
+                                           capture->after_count, capture->mode);
+    if (result != CUDA_SUCCESS) return result;
+    result = driver.cuStreamGetCaptureInfo(stream, &status, &id, NULL, NULL, NULL, NULL);
+    capture->captured.id = id;
+    return result;
+}
+
+static int make_graph(CaptureObject *capture)
+{
+    ModuleState *state = capture->state;
+    CUgraph handle;
+    CUresult result;
+    if (capture->graph) return 0;
+    CALL(state, result, driver.cuGraphCreate(&handle, 0));
+    if (result != CUDA_SUCCESS)
+        raise_driver(state, result, "cuGraphCreate", NULL);
+    else
+        capture->graph = graph_new(state, capture->stream->context, handle);
+    return capture->graph ? 0 : -1;
+}
+
+static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    CaptureObject *capture = capture_cast(self);
+    ModuleState *state = capture->state;
+    CUresult result;
+    if (capture->open) return raise_logic(state, "this capture has begun already");
+    if (!context_check(capture->stream->context, "cuStreamBeginCapture") || make_graph(capture) < 0
+        || !graph_check(graph_cast(capture->graph), "cuStreamBeginCapture"))
+        return NULL;
+    PyObject *current = stream_enter((PyObject *)capture->stream, NULL);
+    if (!current) return NULL;
+    Py_DECREF(current);
+    CALL(state, result, begin(capture));
+    if (result == CUDA_SUCCESS) {
+        capture->open = true;
+        capture->captured.kept = Py_NewRef(graph_cast(capture->graph)->kept);
+        captured_open(state, &capture->captured);
+        return Py_NewRef(capture->graph);
+    }
+    raise_driver(state, result, "cuStreamBeginCaptureToGraph", NULL);
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    Py_XDECREF(stream_exit((PyObject *)capture->stream, NULL, 0));
+    PyErr_Restore(type, value, trace);
+    return NULL;
+}
+
+/* ---- Ending ---- */
+
+static CUresult end(CaptureObject *capture)
+{
+    CUgraph ignored = NULL;
+    CUresult result;
+    CALL(capture->state, result, driver.cuStreamEndCapture(capture->stream->handle, &ignored));
+    captured_close(capture->state, &capture->captured);
+    capture->open = false;
+    Py_CLEAR(capture->captured.kept);
+    return result;
+}
+
+static PyObject *raise_end(CaptureObject *capture, CUresult result)
+{
+    const char *culprit = capture->captured.culprit;
+    if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && culprit)
+        return raise_driver(capture->state, result, "cuStreamEndCapture", "%s could not be captured",
+                            culprit);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+        return raise_driver(capture->state, result, "cuStreamEndCapture",
+                            "the stream has to wait for an event of every stream that waited for one of its "
+                            "own");
+    return raise_driver(capture->state, result, "cuStreamEndCapture", NULL);
+}
+
+/* An exception of the block goes on: what the end of the capture says then is but its consequence. */
+static PyObject *capture_exit(PyObject *self, PyObject *const *exception, Py_ssize_t count)
+{
+    CaptureObject *capture = capture_cast(self);
+    if (!capture->open) return raise_logic(capture->state, "this capture has not begun");
+    bool raised = count && exception[0] != Py_None;
+    CUresult result = end(capture);
+    PyObject *left = stream_exit((PyObject *)capture->stream, NULL, 0);
+    if (!left) return NULL;
+    Py_DECREF(left);
+    return raised || result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_end(capture, result);
+}
+
+static void capture_dealloc(PyObject *self)
+{
+    CaptureObject *capture = capture_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (deferred_dealloc(capture->state, capture_dealloc, self)) return;
+    if (capture->open) end(capture);
+    Py_XDECREF((PyObject *)capture->stream);
+    Py_XDECREF(capture->graph);
+    PyMem_Free(capture->after);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+static PyMethodDef capture_methods[] = {
+    {"__enter__", capture_enter, METH_NOARGS,
+     "__enter__($self)\n--\n\n"
+     "Begin, and make the stream the current one.\n"
+     "\nReturns\n-------\nGraph"},
+    {"__exit__", AS_METHOD(capture_exit), METH_FASTCALL,
+     "__exit__($self, /, *exception)\n--\n\n"
+     "End the capture.\n"
+     "\nRaises\n------\nLogicError\n    Something in the block could not be captured."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot capture_slots[] = {
+    {Py_tp_doc, (void *)"The context manager that Stream.capture returns."},
+    {Py_tp_dealloc, AS_SLOT(capture_dealloc)},
+    {Py_tp_methods, capture_methods},
+    {0, NULL},
+};
+
+static PyType_Spec capture_spec = {
+    .name = "pycuda._driver.StreamCapture",
+    .basicsize = sizeof(CaptureObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = capture_slots,
+};
+
+int graph_capture_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->StreamCapture_type, &capture_spec, NULL);
+}

@@ -1,0 +1,319 @@
+/* GraphExec: a graph made ready, launched and updated. */
+#include "ext/graph/graph.h"
+
+#include "ext/context/keep_alive.h"
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/memory/pooled_allocation.h"
+#include "ext/stream/stream.h"
+
+typedef struct GraphExecObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context;     /* held */
+    CUgraphExec handle;
+    PyObject *kept;             /* owned dict; while a launch holds it, it is not changed but replaced */
+    PyObject *pooled; /* owned tuple: those of kept whose memory is of a pool; NULL: not yet known */
+    PyObject *weak_references;
+} GraphExecObject;
+
+static GraphExecObject *exec_cast(PyObject *object) { return (GraphExecObject *)object; }
+
+/* Objects that kernels got later are in tuples (exec_set_args). */
+static int add_pooled(ModuleState *state, PyObject *list, PyObject *object)
+{
+    int failed = pooled_check(state, object) ? PyList_Append(list, object) : 0;
+    for (Py_ssize_t i = 0; !failed && PyTuple_Check(object) && i < PyTuple_GET_SIZE(object); i++)
+        if (pooled_check(state, PyTuple_GET_ITEM(object, i)))
+            failed = PyList_Append(list, PyTuple_GET_ITEM(object, i));
+    return failed;
+}
+
+/* What the work uses from now on; takes the dict over, which may be NULL with an exception. */
+static int set_kept(GraphExecObject *exec, PyObject *kept)
+{
+    if (!kept) return -1;
+    PyObject *old_kept = exec->kept, *old_pooled = exec->pooled;
+    exec->kept = kept;
+    exec->pooled = NULL;
+    Py_XDECREF(old_kept);
+    Py_XDECREF(old_pooled);
+    return 0;
+}
+
+/* Those of its objects whose memory is of a pool, found by the first launch that needs them; a new
+ * reference. */
+static PyObject *pooled_of(GraphExecObject *exec)
+{
+    PyObject *list, *key, *value;
+    Py_ssize_t position = 0;
+    if (exec->pooled) return Py_NewRef(exec->pooled);
+    if (!(list = PyList_New(0))) return NULL;
+    int failed = 0;
+    while (!failed && PyDict_Next(exec->kept, &position, &key, &value))
+        failed = add_pooled(exec->state, list, value);
+    if (!failed) exec->pooled = PyList_AsTuple(list);
+    Py_DECREF(list);
+    return Py_XNewRef(exec->pooled);
+}
+
+const char graph_instantiate_doc[] =
+    "instantiate($self, auto_free_on_launch=False)\n--\n\n"
+    "Make the graph ready to be launched. What the graph is changed to later does not show.\n"
+    "\nParameters\n----------\n"
+    "auto_free_on_launch : bool\n"
+    "    Memory that the graph allocates and nobody has freed is freed when it is launched again.\n"
+    "\nReturns\n-------\nGraphExec\n"
+    "\nNotes\n-----\nCalls cuGraphInstantiateWithFlags.";
+
+static PyObject *new_exec(GraphObject *graph, CUgraphExec handle)
+{
+    PyTypeObject *type = graph->state->GraphExec_type;
+    GraphExecObject *exec = exec_cast(type->tp_alloc(type, 0));
+    if (!exec) {
+        CALL_QUIET(graph->state, driver.cuGraphExecDestroy(handle));
+        return NULL;
+    }
+    exec->state = graph->state;
+    exec->context = context_hold(graph->context);
+    exec->handle = handle;
+    LIVE_MORE(exec->state, GraphExec);
+    if (set_kept(exec, PyDict_Copy(graph->kept)) == 0) return (PyObject *)exec;
+    Py_DECREF((PyObject *)exec);
+    return NULL;
+}
+
+PyObject *graph_instantiate(PyObject *self, FAST_PARAMETERS)
+{
+    GraphObject *graph = graph_cast(self);
+    PyObject *given[1];
+    CUgraphExec handle;
+    CUresult result;
+    if (convert_arguments(graph_instantiate_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || !graph_check(graph, "cuGraphInstantiateWithFlags"))
+        return NULL;
+    int free_first = given[0] ? PyObject_IsTrue(given[0]) : 0;
+    if (free_first < 0) return NULL;
+    unsigned flags = free_first ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
+    CALL(graph->state, result, driver.cuGraphInstantiateWithFlags(&handle, graph->handle, flags));
+    return result == CUDA_SUCCESS ? new_exec(graph, handle)
+                                  : raise_driver(graph->state, result, "cuGraphInstantiateWithFlags", NULL);
+}
+
+static int exec_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(exec_cast(self)->kept);
+    Py_VISIT(exec_cast(self)->pooled);
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static void exec_dealloc(PyObject *self)
+{
+    GraphExecObject *exec = exec_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    ContextScope scope;
+    PyObject_GC_UnTrack(self);
+    if (exec->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(exec->state, exec_dealloc, self)) return;
+    LIVE_LESS(exec->state, GraphExec);
+    if (context_enter(exec->context, &scope)) {
+        CALL_REPORTED(exec->state, "cuGraphExecDestroy", driver.cuGraphExecDestroy(exec->handle));
+        context_leave(&scope);
+    }
+    context_drop(exec->context);
+    Py_XDECREF(exec->kept);
+    Py_XDECREF(exec->pooled);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+PyDoc_STRVAR(launch_doc, "launch($self, stream=None)\n--\n\n"
+                         "Queue all of the graph's work on a stream.\n\n"
+                         "What the work uses stays alive until it is done.\n"
+                         "\nParameters\n----------\n"
+                         "stream : Stream\n"
+                         "\nNotes\n-----\n"
+                         "Calls cuGraphLaunch.");
+
+PyDoc_STRVAR(upload_doc, "upload($self, stream=None)\n--\n\n"
+                         "Bring the graph to the device now, not with its first launch.\n"
+                         "\nParameters\n----------\n"
+                         "stream : Stream\n"
+                         "\nNotes\n-----\n"
+                         "Calls cuGraphUpload.");
+
+static PyObject *queue(GraphExecObject *exec, CUstream stream)
+{
+    ModuleState *state = exec->state;
+    Kept kept;
+    CUresult result;
+    PyObject *uses = Py_NewRef(exec->kept);
+    if (keep_alive_begin(state, exec->context, stream, (PyObject *)exec, uses, &kept) == 0) {
+        CALL(state, result, driver.cuGraphLaunch(exec->handle, stream));
+        keep_alive_end(state, &kept);
+        if (result != CUDA_SUCCESS) raise_driver(state, result, "cuGraphLaunch", NULL);
+    }
+    Py_DECREF(uses);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
+{
+    GraphExecObject *exec = exec_cast(self);
+    ModuleState *state = exec->state;
+    PyObject *given[1];
+    CUstream stream;
+    if (convert_arguments(launch_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    PyObject *object = stream_or_current(state, given[0]);
+    if (launch_read_stream(state, object, &stream) < 0 || !context_check(exec->context, "cuGraphLaunch"))
+        return NULL;
+    PyObject *pooled = pooled_of(exec);
+    if (!pooled) return NULL;
+    int failed = pooled_note(state, PySequence_Fast_ITEMS(pooled), PyTuple_GET_SIZE(pooled), object, stream);
+    Py_DECREF(pooled);
+    return failed ? NULL : queue(exec, stream);
+}
+
+static PyObject *exec_upload(PyObject *self, FAST_PARAMETERS)
+{
+    GraphExecObject *exec = exec_cast(self);
+    PyObject *given[1];
+    CUstream stream;
+    CUresult result;
+    if (convert_arguments(upload_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    if (launch_read_stream(exec->state, stream_or_current(exec->state, given[0]), &stream) < 0
+        || !context_check(exec->context, "cuGraphUpload"))
+        return NULL;
+    CALL(exec->state, result, driver.cuGraphUpload(exec->handle, stream));
+    return none_or_raise(exec->state, result, "cuGraphUpload");
+}
+
+PyDoc_STRVAR(update_doc, "update($self, graph, /)\n--\n\n"
+                         "Do from now on what another graph of the same shape does.\n"
+                         "\nParameters\n----------\n"
+                         "graph : Graph\n    The same kinds of nodes with the same edges.\n"
+                         "\nRaises\n------\n"
+                         "LogicError\n    The graphs differ in what cannot be changed; nothing has changed.\n"
+                         "\nNotes\n-----\n"
+                         "Calls cuGraphExecUpdate.");
+
+static const char *explain_update(CUgraphExecUpdateResult result)
+{
+    static const char *const texts[] = {
+        "",
+        "the driver does not say why",
+        "the graphs have other nodes or edges",
+        "a node is of another kind",
+        "a kernel node has another function",
+        "a node's parameters differ in what cannot be changed",
+        "a node is of a kind that cannot be changed",
+        "a kernel node has a function of another context or kind",
+        "a node's attributes differ",
+    };
+    return result < sizeof texts / sizeof *texts ? texts[result] : texts[1];
+}
+
+static PyObject *exec_update(PyObject *self, PyObject *other)
+{
+    GraphExecObject *exec = exec_cast(self);
+    ModuleState *state = exec->state;
+    CUgraphExecUpdateResultInfo info = {CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL};
+    CUresult result;
+    if (!PyObject_TypeCheck(other, state->Graph_type))
+        return PyErr_Format(PyExc_TypeError, "graph must be a Graph, not %s", Py_TYPE(other)->tp_name);
+    if (!graph_check(graph_cast(other), "cuGraphExecUpdate")) return NULL;
+    PyObject *kept = PyDict_Copy(graph_cast(other)->kept);
+    if (!kept) return NULL;
+    CALL(state, result, driver.cuGraphExecUpdate(exec->handle, graph_cast(other)->handle, &info));
+    if (result == CUDA_SUCCESS) return set_kept(exec, kept) < 0 ? NULL : Py_NewRef(Py_None);
+    Py_DECREF(kept);
+    return raise_driver(state, result, "cuGraphExecUpdate", "%s", explain_update(info.result));
+}
+
+PyDoc_STRVAR(set_args_doc, "set_args($self, node, /, *args)\n--\n\n"
+                           "Give a kernel other arguments, from the next launch on.\n"
+                           "\nParameters\n----------\n"
+                           "node : GraphNode\n    A kernel node of the graph that this was made from.\n"
+                           "*args : object\n    As a launch takes them, and checked as there.\n"
+                           "\nNotes\n-----\n"
+                           "Calls cuGraphExecKernelNodeSetParams.");
+
+/* The arguments of one node are replaced: in the dict itself if nobody else has it. */
+static int replace_args(GraphExecObject *exec, CUgraphNode node, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *kept = Py_REFCNT(exec->kept) == 1 ? Py_NewRef(exec->kept) : PyDict_Copy(exec->kept);
+    PyObject *key = PyLong_FromVoidPtr(node), *values = PyTuple_New(count);
+    for (Py_ssize_t i = 0; values && i < count; i++) PyTuple_SET_ITEM(values, i, Py_NewRef(args[i]));
+    if (!kept || !key || !values || PyDict_SetItem(kept, key, values) < 0) Py_CLEAR(kept);
+    Py_XDECREF(key);
+    Py_XDECREF(values);
+    return set_kept(exec, kept);
+}
+
+static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    GraphExecObject *exec = exec_cast(self);
+    ModuleState *state = exec->state;
+    KernelArgs kernel;
+    CUresult result = CUDA_SUCCESS;
+    if (count < 1 || !PyObject_TypeCheck(args[0], state->GraphNode_type))
+        return PyErr_Format(PyExc_TypeError, "set_args takes a GraphNode and the kernel's arguments");
+    GraphNodeObject *node = graph_node_cast(args[0]);
+    if (!context_check(exec->context, "cuGraphExecKernelNodeSetParams")) return NULL;
+    int failed = graph_node_args(&kernel, node, args + 1, count - 1);
+    if (!failed)
+        CALL(state, result,
+             driver.cuGraphExecKernelNodeSetParams(exec->handle, node->handle, &kernel.params));
+    launch_args_clear(&kernel.args);
+    if (failed) return NULL;
+    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuGraphExecKernelNodeSetParams", NULL);
+    return replace_args(exec, node->handle, args + 1, count - 1) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *exec_get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(exec_cast(self)->handle);
+}
+
+static PyMethodDef exec_methods[] = {
+    {"launch", AS_METHOD(exec_launch), FAST_KEYWORDS, launch_doc},
+    {"upload", AS_METHOD(exec_upload), FAST_KEYWORDS, upload_doc},
+    {"update", exec_update, METH_O, update_doc},
+    {"set_args", AS_METHOD(exec_set_args), METH_FASTCALL, set_args_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef exec_properties[] = {
+    {"handle", exec_get_handle, NULL, "The CUgraphExec as an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef exec_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(GraphExecObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot exec_slots[] = {
+    {Py_tp_doc, (void *)"A graph that can be launched, again and again. Made by Graph.instantiate().\n\n"
+                        "Launches of one follow each other, on whatever streams."},
+    {Py_tp_dealloc, AS_SLOT(exec_dealloc)},
+    {Py_tp_traverse, AS_SLOT(exec_traverse)},
+    {Py_tp_methods, exec_methods},
+    {Py_tp_getset, exec_properties},
+    {Py_tp_members, exec_members},
+    {0, NULL},
+};
+
+static PyType_Spec exec_spec = {
+    .name = "pycuda._driver.GraphExec",
+    .basicsize = sizeof(GraphExecObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = exec_slots,
+};
+
+int graph_exec_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->GraphExec_type, &exec_spec, NULL);
+}

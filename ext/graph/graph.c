@@ -1,0 +1,328 @@
+/* Graph: made empty or by a capture, walked, copied, printed. */
+#include "ext/graph/graph.h"
+
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+
+/* ---- Making and ending ---- */
+
+static GraphObject *new_graph(PyTypeObject *type, ModuleState *state)
+{
+    GraphObject *graph = graph_cast(type->tp_alloc(type, 0));
+    if (graph) graph->state = state;
+    return graph;
+}
+
+PyObject *graph_new(ModuleState *state, ContextObject *context, CUgraph handle)
+{
+    GraphObject *graph = new_graph(state->Graph_type, state);
+    if (graph && (graph->kept = PyDict_New())) {
+        graph->context = context_hold(context);
+        graph->handle = handle;
+        LIVE_MORE(state, Graph);
+        return (PyObject *)graph;
+    }
+    CALL_QUIET(state, driver.cuGraphDestroy(handle));
+    Py_XDECREF((PyObject *)graph);
+    return NULL;
+}
+
+PyObject *graph_part(GraphObject *parent, CUgraph handle)
+{
+    GraphObject *graph = new_graph(parent->state->Graph_type, parent->state);
+    if (!graph) return NULL;
+    graph->parent = Py_NewRef((PyObject *)parent);
+    graph->kept = Py_NewRef(parent->kept);
+    graph->context = parent->context;
+    graph->handle = handle;
+    return (PyObject *)graph;
+}
+
+bool graph_check(GraphObject *graph, const char *routine) { return context_check(graph->context, routine); }
+
+PyDoc_STRVAR(graph_doc, "Graph()\n--\n\n"
+                        "Work and what depends on what in it, to be done as often as it is launched.\n\n"
+                        "Made empty, to be filled by its ``add_`` methods and by captures into it, or by\n"
+                        "``with stream.capture() as graph:``. It keeps alive what its work uses.\n"
+                        "\nNotes\n-----\n"
+                        "Calls cuGraphCreate.");
+
+static PyObject *graph_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    ModuleState *state = state_of_type(type);
+    CUgraph handle;
+    CUresult result;
+    if (convert_call(graph_doc, args, kwargs, NOTHING_GIVEN) < 0) return NULL;
+    ContextObject *context = context_current(state);
+    if (!context) return NULL;
+    CALL(state, result, driver.cuGraphCreate(&handle, 0));
+    PyObject *graph = result == CUDA_SUCCESS ? graph_new(state, context, handle)
+                                             : raise_driver(state, result, "cuGraphCreate", NULL);
+    Py_DECREF((PyObject *)context);
+    return graph;
+}
+
+static void destroy_graph(GraphObject *graph)
+{
+    ContextScope scope;
+    LIVE_LESS(graph->state, Graph);
+    if (graph->handle && context_enter(graph->context, &scope)) {
+        CALL_REPORTED(graph->state, "cuGraphDestroy", driver.cuGraphDestroy(graph->handle));
+        context_leave(&scope);
+    }
+    context_drop(graph->context);
+}
+
+static int graph_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(graph_cast(self)->parent);
+    Py_VISIT(graph_cast(self)->kept);
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static void graph_dealloc(PyObject *self)
+{
+    GraphObject *graph = graph_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (graph->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(graph->state, graph_dealloc, self)) return;
+    if (graph->context && !graph->parent) destroy_graph(graph);
+    Py_XDECREF(graph->kept);
+    Py_XDECREF(graph->parent);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* ---- Walking ---- */
+
+typedef CUresult (*NodesFn)(CUgraph graph, CUgraphNode *nodes, size_t *count);
+
+static PyObject *nodes_tuple(GraphObject *graph, NodesFn list, const char *routine)
+{
+    size_t count = 0;
+    CUresult result;
+    if (!graph_check(graph, routine)) return NULL;
+    CALL(graph->state, result, list(graph->handle, NULL, &count));
+    CUgraphNode *nodes = PyMem_Calloc(count + 1, sizeof *nodes);
+    if (!nodes) return PyErr_NoMemory();
+    if (result == CUDA_SUCCESS && count) CALL_NEAR(graph->state, result, list(graph->handle, nodes, &count));
+    PyObject *tuple = result == CUDA_SUCCESS ? PyTuple_New((Py_ssize_t)count)
+                                             : raise_driver(graph->state, result, routine, NULL);
+    for (size_t i = 0; tuple && i < count; i++) {
+        PyObject *node = graph_node_new(graph, nodes[i]);
+        if (!node) Py_CLEAR(tuple);
+        if (node) PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, node);
+    }
+    PyMem_Free(nodes);
+    return tuple;
+}
+
+static PyObject *graph_get_nodes(PyObject *self, void *Py_UNUSED(closure))
+{
+    return nodes_tuple(graph_cast(self), driver.cuGraphGetNodes, "cuGraphGetNodes");
+}
+
+static PyObject *graph_get_roots(PyObject *self, void *Py_UNUSED(closure))
+{
+    return nodes_tuple(graph_cast(self), driver.cuGraphGetRootNodes, "cuGraphGetRootNodes");
+}
+
+static PyObject *edges_tuple(GraphObject *graph, const CUgraphNode *from, const CUgraphNode *to, size_t count)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; tuple && i < count; i++) {
+        PyObject *first = graph_node_new(graph, from[i]), *second = graph_node_new(graph, to[i]);
+        PyObject *pair = first && second ? PyTuple_Pack(2, first, second) : NULL;
+        Py_XDECREF(first);
+        Py_XDECREF(second);
+        if (!pair) Py_CLEAR(tuple);
+        if (pair) PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, pair);
+    }
+    return tuple;
+}
+
+static PyObject *graph_get_edges(PyObject *self, void *Py_UNUSED(closure))
+{
+    GraphObject *graph = graph_cast(self);
+    size_t count = 0;
+    CUresult result;
+    if (!graph_check(graph, "cuGraphGetEdges")) return NULL;
+    CALL(graph->state, result, driver.cuGraphGetEdges(graph->handle, NULL, NULL, NULL, &count));
+    CUgraphNode *ends = PyMem_Calloc(2 * count + 1, sizeof *ends);
+    CUgraphEdgeData *data = PyMem_Calloc(count + 1, sizeof *data);
+    PyObject *tuple = NULL;
+    if (ends && data && result == CUDA_SUCCESS && count)
+        CALL_NEAR(graph->state, result,
+                  driver.cuGraphGetEdges(graph->handle, ends, ends + count, data, &count));
+    if (!ends || !data)
+        PyErr_NoMemory();
+    else if (result == CUDA_SUCCESS)
+        tuple = edges_tuple(graph, ends, ends + count, count);
+    else
+        raise_driver(graph->state, result, "cuGraphGetEdges", NULL);
+    PyMem_Free(ends);
+    PyMem_Free(data);
+    return tuple;
+}
+
+static PyObject *graph_get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(graph_cast(self)->handle);
+}
+
+/* ---- Copies and text ---- */
+
+static PyObject *graph_clone(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    GraphObject *graph = graph_cast(self);
+    CUgraph handle;
+    CUresult result;
+    if (!graph_check(graph, "cuGraphClone")) return NULL;
+    CALL(graph->state, result, driver.cuGraphClone(&handle, graph->handle));
+    if (result != CUDA_SUCCESS) return raise_driver(graph->state, result, "cuGraphClone", NULL);
+    PyObject *clone = graph_new(graph->state, graph->context, handle);
+    if (clone && PyDict_Update(graph_cast(clone)->kept, graph->kept) < 0) Py_CLEAR(clone);
+    return clone;
+}
+
+PyDoc_STRVAR(debug_dot_doc, "debug_dot($self, path, verbose=False)\n--\n\n"
+                            "Write the graph to a file, for Graphviz.\n"
+                            "\nParameters\n----------\n"
+                            "path : path-like\n"
+                            "verbose : bool\n    With the parameters of all nodes.\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuGraphDebugDotPrint.");
+
+static PyObject *graph_debug_dot(PyObject *self, FAST_PARAMETERS)
+{
+    GraphObject *graph = graph_cast(self);
+    PyObject *given[2], *path = NULL;
+    CUresult result;
+    if (convert_arguments(debug_dot_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || !graph_check(graph, "cuGraphDebugDotPrint"))
+        return NULL;
+    int verbose = given[1] ? PyObject_IsTrue(given[1]) : 0;
+    if (verbose < 0 || !PyUnicode_FSConverter(given[0], &path)) return NULL;
+    CALL_BLOCKING(graph->state, result,
+                  driver.cuGraphDebugDotPrint(graph->handle, PyBytes_AS_STRING(path), (unsigned)verbose));
+    Py_DECREF(path);
+    return none_or_raise(graph->state, result, "cuGraphDebugDotPrint");
+}
+
+/* ---- Edges ---- */
+
+typedef CUresult (*EdgesFn)(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                            const CUgraphEdgeData *data, size_t count);
+
+static PyObject *change_edge(PyObject *self, PyObject *const *given, EdgesFn change, const char *routine)
+{
+    GraphObject *graph = graph_cast(self);
+    CUgraphNode *from = NULL, *to = NULL;
+    size_t from_count, to_count;
+    CUresult result = CUDA_SUCCESS;
+    if (!graph_check(graph, routine) || graph_nodes_read(graph, given[0], "from_node", &from, &from_count) < 0
+        || graph_nodes_read(graph, given[1], "to_node", &to, &to_count) < 0) {
+        PyMem_Free(from);
+        return NULL;
+    }
+    for (size_t i = 0; i < from_count && result == CUDA_SUCCESS; i++)
+        for (size_t k = 0; k < to_count && result == CUDA_SUCCESS; k++)
+            CALL(graph->state, result, change(graph->handle, &from[i], &to[k], NULL, 1));
+    PyMem_Free(from);
+    PyMem_Free(to);
+    return none_or_raise(graph->state, result, routine);
+}
+
+PyDoc_STRVAR(add_edge_doc, "add_edge($self, from_node, to_node)\n--\n\n"
+                           "Let a node wait for another.\n"
+                           "\nParameters\n----------\n"
+                           "from_node, to_node : GraphNode or iterable of them\n"
+                           "    Each of the second waits for each of the first.\n"
+                           "\nNotes\n-----\n"
+                           "Calls cuGraphAddDependencies.");
+
+PyDoc_STRVAR(remove_edge_doc, "remove_edge($self, from_node, to_node)\n--\n\n"
+                              "The reverse of add_edge.\n"
+                              "\nParameters\n----------\n"
+                              "from_node, to_node : GraphNode or iterable of them\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuGraphRemoveDependencies.");
+
+static PyObject *graph_add_edge(PyObject *self, FAST_PARAMETERS)
+{
+    PyObject *given[2];
+    if (convert_arguments(add_edge_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    return change_edge(self, given, driver.cuGraphAddDependencies, "cuGraphAddDependencies");
+}
+
+static PyObject *graph_remove_edge(PyObject *self, FAST_PARAMETERS)
+{
+    PyObject *given[2];
+    if (convert_arguments(remove_edge_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    return change_edge(self, given, driver.cuGraphRemoveDependencies, "cuGraphRemoveDependencies");
+}
+
+static PyMethodDef graph_methods[] = {
+    {"instantiate", AS_METHOD(graph_instantiate), FAST_KEYWORDS, graph_instantiate_doc},
+    {"clone", graph_clone, METH_NOARGS,
+     "clone($self)\n--\n\n"
+     "Copy the graph, which keeps the same objects.\n"
+     "\nReturns\n-------\nGraph\n"
+     "\nNotes\n-----\nCalls cuGraphClone."},
+    {"debug_dot", AS_METHOD(graph_debug_dot), FAST_KEYWORDS, debug_dot_doc},
+    {"add_edge", AS_METHOD(graph_add_edge), FAST_KEYWORDS, add_edge_doc},
+    {"remove_edge", AS_METHOD(graph_remove_edge), FAST_KEYWORDS, remove_edge_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef graph_properties[] = {
+    {"nodes", graph_get_nodes, NULL, "All nodes, as a tuple of GraphNode.", NULL},
+    {"root_nodes", graph_get_roots, NULL, "The nodes that wait for no other.", NULL},
+    {"edges", graph_get_edges, NULL, "Pairs of nodes: the second waits for the first.", NULL},
+    {"handle", graph_get_handle, NULL, "The CUgraph as an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef graph_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(GraphObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot graph_slots[] = {
+    {Py_tp_doc, (void *)graph_doc},          {Py_tp_new, AS_SLOT(graph_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(graph_dealloc)}, {Py_tp_traverse, AS_SLOT(graph_traverse)},
+    {Py_tp_methods, graph_methods},          {Py_tp_getset, graph_properties},
+    {Py_tp_members, graph_members},          {0, NULL},
+};
+
+static PyType_Spec graph_spec = {
+    .name = "pycuda._driver.Graph",
+    .basicsize = sizeof(GraphObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = graph_slots,
+};
+
+/* The add_ methods stand in a file of their own. */
+static int add_methods(PyTypeObject *type, PyMethodDef *methods)
+{
+    for (PyMethodDef *method = methods; method->ml_name; method++) {
+        PyObject *descriptor = PyDescr_NewMethod(type, method);
+        int failed = descriptor ? PyDict_SetItemString(type->tp_dict, method->ml_name, descriptor) : -1;
+        Py_XDECREF(descriptor);
+        if (failed) return -1;
+    }
+    PyType_Modified(type);
+    return 0;
+}
+
+int graph_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->Graph_type, &graph_spec, NULL) < 0) return -1;
+    return add_methods(state->Graph_type, graph_add_methods) < 0
+                   || add_methods(state->Graph_type, graph_add_more_methods) < 0
+               ? -1
+               : 0;
+}

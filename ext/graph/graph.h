@@ -1,0 +1,88 @@
+/* Graphs as Python sees them: Graph, GraphNode, GraphExec, and captures of streams.
+ *
+ * A graph has a dict of the objects that its work uses (arrays, modules, host functions), by their
+ * addresses. An executable graph has a copy, and each launch keeps that copy until it is done: what a later
+ * update replaces lives as long as launches need it.
+ */
+#ifndef EXT_GRAPH_GRAPH_H
+#define EXT_GRAPH_GRAPH_H
+
+#include "ext/context/captured.h"
+#include "ext/launch/arguments.h"
+
+typedef struct GraphObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context;     /* held; of a part of a graph borrowed from its parent */
+    CUgraph handle;
+    PyObject *parent; /* owned: the Graph whose node has this one, which is not destroyed; or NULL */
+    PyObject *kept; /* owned dict; shared with the parent */
+    PyObject *weak_references;
+} GraphObject;
+
+typedef struct GraphNodeObject {
+    PyObject_HEAD
+    GraphObject *graph; /* owned */
+    CUgraphNode handle;
+    FunctionObject *function; /* owned: of a kernel node, once it was asked for */
+    CUDA_KERNEL_NODE_PARAMS shape; /* then how it is launched */
+} GraphNodeObject;
+
+static inline GraphObject *graph_cast(PyObject *object) { return (GraphObject *)object; }
+
+static inline GraphNodeObject *graph_node_cast(PyObject *object) { return (GraphNodeObject *)object; }
+
+/* A Graph of that handle, which it takes over, in the context; NULL with an exception, when the handle is
+ * gone.
+ */
+PyObject *graph_new(ModuleState *state, ContextObject *context, CUgraph handle);
+/* A part of a graph. */
+PyObject *graph_part(GraphObject *parent, CUgraph handle);
+/* False with LogicError when its context is gone. */
+bool graph_check(GraphObject *graph, const char *routine);
+
+PyObject *graph_node_new(GraphObject *graph, CUgraphNode handle);
+/* The handles of nodes given as a node or an iterable of nodes of this graph; None and NULL are none. The
+ * caller frees *out with PyMem_Free. -1 with an exception. */
+int graph_nodes_read(GraphObject *graph, PyObject *given, const char *what, CUgraphNode **out, size_t *count);
+
+/* Graph's add_* methods (add.c, and those of memory and conditions in add_more.c). */
+extern PyMethodDef graph_add_methods[], graph_add_more_methods[];
+
+/* A node being added: what it waits for, and what the driver said. */
+typedef struct Adding {
+    GraphObject *graph;
+    CUgraphNode *after, made;
+    size_t count;
+    CUresult result;
+} Adding;
+
+int graph_add_begin(Adding *adding, PyObject *self, PyObject *after, const char *routine);
+/* The node, which keeps these objects (each may be NULL); or the exception. */
+PyObject *graph_add_end(Adding *adding, const char *routine, PyObject *first, PyObject *second);
+
+/* For docstrings of methods that add nodes. */
+#define GRAPH_AFTER "depends_on : GraphNode or iterable of them\n    What it waits for.\n"
+#define GRAPH_GIVES "\nReturns\n-------\nGraphNode\n"
+
+/* The parameters of a kernel node with new arguments, checked as a launch checks them, for as long as `args`
+ * lives; -1 with an exception. kernel_args_clear is due in either case. */
+typedef struct KernelArgs {
+    LaunchArgs args;
+    CUDA_KERNEL_NODE_PARAMS params;
+    unsigned char bytes[KERNEL_ARGS_STACK_BYTES];
+    size_t size;
+    void *extra[5];
+} KernelArgs;
+int graph_kernel_args(KernelArgs *kernel, FunctionObject *function, PyObject *const *args, Py_ssize_t count);
+/* The same for a node, whose function is one that the graph keeps. */
+int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count);
+
+/* The arguments that a kernel node has from now on. */
+int graph_keep_args(GraphObject *graph, CUgraphNode node, PyObject *const *args, Py_ssize_t count);
+
+/* Graph.instantiate (exec.c). */
+extern const char graph_instantiate_doc[];
+PyObject *graph_instantiate(PyObject *self, FAST_PARAMETERS);
+
+#endif
