@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench coverage acceptance docs \
-  format lint clean
+  gallery wheels format lint clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -117,6 +117,15 @@ acceptance: setup ## compare with ptxas what the CPU device accepts, twenty time
 docs: setup ## build the documentation into docs/_build
 	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser
 	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
+gallery: setup ## run the examples of the gallery and keep their pictures in docs/pictures/gallery
+	for page in docs/gallery/[!i]*.md docs/gallery/image_filter.md; do \
+	  $(BIN)/python $$(sed -n 's/.*literalinclude} ..\/..\///p' $$page) docs/pictures/gallery || exit 1; done
+
+WHEEL_OPTIONS ?=
+wheels: setup ## build manylinux wheels (x86_64, aarch64) and the sdist into dist (WHEEL_OPTIONS="--only 3.12")
+	$(BIN)/python -m pip install -q ziglang==0.17.1 auditwheel pyelftools pyproject-metadata tomli
+	$(BIN)/python tools/wheels.py --jobs $(JOBS) $(WHEEL_OPTIONS)
 
 $(VENV)/.tools: Makefile | $(SETUP)
 	$(BIN)/python -m pip install -q ruff==0.8.4 clang-format==19.1.7 clang-tidy==19.1.0.1 mypy==2.4.1

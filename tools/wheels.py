@@ -1,10 +1,10 @@
-"""`make wheels`: manylinux wheels of every CPython whose headers are here, for x86_64 and aarch64, and the sdist.
+"""`make wheels`: manylinux wheels of every CPython whose headers are here, for x86_64 and aarch64; the sdist.
 
 No container and no foreign interpreter is needed. zig (from PyPI) compiles for any glibc and processor; of an
-interpreter only its headers are used, which are the same for both processors. Headers come from interpreters on
-PATH or in a pyenv, and from folders that --headers names (an unpacked libpython3.14-dev, for one). The CPU device
-is compiled once for each processor, the extension for each version. auditwheel says that a wheel is what its tag
-says.
+interpreter only its headers are used, which are the same for both processors. Headers come from interpreters
+on PATH or in a pyenv, and from folders that --headers names (an unpacked libpython3.14-dev, for one). The CPU
+device is compiled once for each processor, the extension for each version. auditwheel says that a wheel is
+what its tag says.
 """
 
 import argparse
@@ -21,6 +21,11 @@ from pathlib import Path
 
 import pyproject_metadata
 from elftools.elf.elffile import ELFFile
+
+try:
+    import tomllib
+except ImportError:  # before Python 3.11
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD, DIST = ROOT / "build" / "wheels", ROOT / "dist"
@@ -52,7 +57,7 @@ def meson(*arguments) -> None:
 
 
 def version_of(headers: Path) -> str:
-    """"3.14", of a folder with Python.h."""
+    """ "3.14", of a folder with Python.h."""
     text = (headers / "patchlevel.h").read_text()
     return ".".join(re.search(rf"PY_{part}_VERSION\s+(\d+)", text)[1] for part in ("MAJOR", "MINOR"))
 
@@ -61,7 +66,10 @@ def find_headers(named: list[Path]) -> dict[str, Path]:
     """Version to folder; those that are named come first."""
     found = {}
     for minor in MINORS:
-        pythons = [shutil.which(f"python3.{minor}"), *Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python")]
+        pythons = [
+            shutil.which(f"python3.{minor}"),
+            *Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"),
+        ]
         for python in filter(None, pythons):
             code = "import sysconfig; print(sysconfig.get_path('include'))"
             done = subprocess.run([python, "-c", code], capture_output=True, text=True)
@@ -72,7 +80,7 @@ def find_headers(named: list[Path]) -> dict[str, Path]:
 
 
 def copy_headers(version: str, headers: Path) -> Path:
-    """A folder of its own; Debian's pyconfig.h includes that of a processor, which then stands there itself."""
+    """A folder of its own; Debian's pyconfig.h includes that of a processor, which replaces it."""
     folder = BUILD / f"headers-{version}"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(headers, folder)
@@ -102,14 +110,12 @@ def describe_python(version: str, arch: str) -> Path:
 
 
 def metadata() -> pyproject_metadata.StandardMetadata:
-    import tomllib
-
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     return pyproject_metadata.StandardMetadata.from_pyproject(project, ROOT)
 
 
 def check_library(path: Path) -> None:
-    """The C library's functions are the system's: zig has its own, and an fma() that knows one rounding only."""
+    """The C library's functions are the system's: zig has some of its own, and an fma() that knows one rounding."""
     with path.open("rb") as file:
         symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
         undefined = {symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF"}
@@ -124,6 +130,7 @@ def pack(tree: Path, version: str, arch: str) -> Path:
     wheel, info = DIST / f"pycuda-{about.version}-{tag}.whl", f"pycuda-{about.version}.dist-info"
     text = f"Wheel-Version: 1.0\nGenerator: tools/wheels.py\nRoot-Is-Purelib: false\nTag: {tag}\n"
     files = {str(path.relative_to(tree)): path for path in sorted(tree.rglob("*")) if path.is_file()}
+    files = {name: path for name, path in files.items() if "__pycache__" not in name}
     content = {name: path.read_bytes() for name, path in files.items()}
     content[f"{info}/METADATA"] = bytes(about.as_rfc822())
     content[f"{info}/WHEEL"] = text.encode()
