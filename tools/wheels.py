@@ -115,7 +115,7 @@ def metadata() -> pyproject_metadata.StandardMetadata:
 
 
 def check_library(path: Path) -> None:
-    """The C library's functions are the system's: zig has some of its own, and an fma() that knows one rounding."""
+    """The C library's functions are the system's: zig has its own, whose fma() knows one rounding."""
     with path.open("rb") as file:
         symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
         undefined = {symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF"}
@@ -174,7 +174,7 @@ def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
     for version in versions:
         python = f"-Dpython.build_config={describe_python(version, arch)}"
         if (build / "build.ninja").exists():
-            meson("setup", "--reconfigure", python, build, ROOT)
+            meson("setup", "--reconfigure", "--clearcache", python, build, ROOT)
         else:
             folders = ["-Dpython.platlibdir=/site", "-Dpython.purelibdir=/site"]
             meson("setup", f"--cross-file={machine}", "-Dbuildtype=release", *folders, python, build, ROOT)
