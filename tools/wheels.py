@@ -45,13 +45,8 @@ endian = 'little'
 """
 
 
-def tool(name: str) -> str:
-    """A command of this environment."""
-    return str(Path(sys.executable).parent / name)
-
-
 def meson(*arguments) -> None:
-    done = subprocess.run([tool("meson"), *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(["meson", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stdout + done.stderr)
 
@@ -152,7 +147,7 @@ def pack(tree: Path, version: str, arch: str) -> Path:
 
 def audit(wheel: Path) -> None:
     """Its tag is no promise too much, and it is small."""
-    done = subprocess.run([tool("auditwheel"), "show", str(wheel)], capture_output=True, text=True)
+    done = subprocess.run(["auditwheel", "show", str(wheel)], capture_output=True, text=True)
     words = " ".join(done.stdout.split())
     found = re.search(r'following platform tag: "manylinux_(\d+)_(\d+)_', words)
     if done.returncode or not found or (int(found[1]), int(found[2])) > GLIBC:
@@ -205,6 +200,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="a version of Python, as in 3.12")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # meson, ninja
     BUILD.mkdir(parents=True, exist_ok=True)
     DIST.mkdir(exist_ok=True)
     found = find_headers([folder.resolve() for folder in options.headers])
