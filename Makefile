@@ -119,11 +119,11 @@ docs: setup ## build the documentation into docs/_build
 	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 
 gallery: setup ## run the examples of the gallery and keep their pictures in docs/pictures/gallery
-	for page in docs/gallery/[!i]*.md docs/gallery/image_filter.md; do \
-	  $(BIN)/python $$(sed -n 's/.*literalinclude} ..\/..\///p' $$page) docs/pictures/gallery || exit 1; done
+	for program in $$(sed -n 's/.*literalinclude} ..\/..\///p' docs/gallery/*.md); do \
+	  $(BIN)/python $$program docs/pictures/gallery || exit 1; done
 
 WHEEL_OPTIONS ?=
-wheels: setup ## build manylinux wheels (x86_64, aarch64) and the sdist into dist (WHEEL_OPTIONS="--only 3.12")
+wheels: setup ## build manylinux wheels and the sdist into dist (WHEEL_OPTIONS="--only 3.12")
 	$(BIN)/python -m pip install -q ziglang==0.17.1 auditwheel pyelftools pyproject-metadata tomli
 	$(BIN)/python tools/wheels.py --jobs $(JOBS) $(WHEEL_OPTIONS)
 

@@ -1,8 +1,8 @@
 /* f64 arithmetic, rounded to nearest even.
  *
  * A NaN operand becomes the result, made quiet. Of several, a sum or product takes b (then c, then a), where
- * the processor would take a; a quotient takes a. x86 processors take operands in that order, and their NaN of
- * an invalid operation has a GPU's bits; of others every NaN is chosen here.
+ * the processor would take a; a quotient takes a. x86 processors take operands in that order, and their NaN
+ * of an invalid operation has a GPU's bits; of others every NaN is chosen here.
  */
 #include "exec/numbers/fma.h"
 
