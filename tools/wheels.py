@@ -20,7 +20,6 @@ import zipfile
 from pathlib import Path
 
 import pyproject_metadata
-from elftools.elf.elffile import ELFFile
 
 try:
     import tomllib
@@ -111,6 +110,8 @@ def metadata() -> pyproject_metadata.StandardMetadata:
 
 def check_library(path: Path) -> None:
     """The C library's functions are the system's: zig has its own, whose fma() knows one rounding."""
+    from elftools.elf.elffile import ELFFile
+
     with path.open("rb") as file:
         symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
         undefined = {symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF"}
