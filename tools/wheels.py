@@ -12,6 +12,7 @@ import base64
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -159,6 +160,15 @@ def audit(wheel: Path) -> None:
         sys.exit(f"{wheel.name} is larger than {LARGEST >> 20} MB")
 
 
+def run_c_tests(build: Path) -> None:
+    """zig's compiler is clang, `make test` had another: results must be a GPU's here, too."""
+    for name in "test_ops_gpu", "test_ops_fma":
+        meson("compile", "-C", build, f"tests/{name}")
+        done = subprocess.run([build / "tests" / name], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{name} fails as zig compiles it:\n{done.stdout[-2000:]}")
+
+
 def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
     import ziglang
 
@@ -173,8 +183,19 @@ def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
             meson("setup", "--reconfigure", "--clearcache", python, build, ROOT)
         else:
             folders = ["-Dpython.platlibdir=/site", "-Dpython.purelibdir=/site"]
-            meson("setup", f"--cross-file={machine}", "-Dbuildtype=release", *folders, python, build, ROOT)
+            meson(
+                "setup",
+                f"--cross-file={machine}",
+                "-Dbuildtype=release",
+                "-Dctests=true",
+                *folders,
+                python,
+                build,
+                ROOT,
+            )
         meson("compile", "-C", build, "-j", jobs)
+        if arch == platform.machine() and version == versions[0]:
+            run_c_tests(build)
         tree = BUILD / f"tree-{version}-{arch}"
         shutil.rmtree(tree, ignore_errors=True)
         meson("install", "-C", build, "--no-rebuild", "--quiet", "--destdir", tree)

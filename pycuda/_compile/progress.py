@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import threading
+from collections.abc import Iterator
 
 AFTER = 5.0  # seconds
 
@@ -28,7 +29,7 @@ def _say(stream, text: str) -> None:
 
 
 @contextlib.contextmanager
-def watched(compiler: str, source: str):
+def watched(compiler: str, source: str) -> Iterator[None]:
     """Around a compilation."""
     stream = sys.stderr
     if os.environ.get("PYCUDA_PROGRESS") == "0" or stream is None or not stream.isatty():
