@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench plots coverage \
-  acceptance docs format lint clean
+  acceptance docs gallery wheels format lint clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -121,6 +121,15 @@ acceptance: setup ## compare with ptxas what the CPU device accepts, twenty time
 docs: setup ## build the documentation into docs/_build
 	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser
 	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
+gallery: setup ## run the examples of the gallery and keep their pictures in docs/pictures/gallery
+	for program in $$(sed -n 's/.*literalinclude} ..\/..\///p' docs/gallery/*.md); do \
+	  $(BIN)/python $$program docs/pictures/gallery || exit 1; done
+
+WHEEL_OPTIONS ?=
+wheels: setup ## build manylinux wheels and the sdist into dist (WHEEL_OPTIONS="--only 3.12")
+	$(BIN)/python -m pip install -q ziglang==0.17.1 auditwheel pyelftools pyproject-metadata tomli
+	$(BIN)/python tools/wheels.py --jobs $(JOBS) $(WHEEL_OPTIONS)
 
 $(VENV)/.tools: Makefile | $(SETUP)
 	$(BIN)/python -m pip install -q ruff==0.8.4 clang-format==19.1.7 clang-tidy==19.1.0.1 mypy==2.4.1

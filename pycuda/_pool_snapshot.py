@@ -7,6 +7,8 @@ from collections import Counter, namedtuple
 PoolBlock = namedtuple("PoolBlock", "address size room bin active stream")
 PoolBlock.__doc__ = """A block of a memory pool.
 
+Attributes
+----------
 address : int
 size : int
     Bytes that were asked for; 0 while the block is held.

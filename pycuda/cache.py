@@ -22,6 +22,8 @@ from pycuda._pool_snapshot import size_text
 class Entry(NamedTuple):
     """A file of the cache.
 
+    Attributes
+    ----------
     path : str
     size : int
         Bytes.

@@ -522,7 +522,7 @@ class VectorArg(Argument):
     struct_char = "P"
 
     def declarator(self) -> str:
-        """The declaration in C, as in "float *x".
+        """The declaration in C, as in ``float *x``.
 
         Returns
         -------
@@ -535,7 +535,7 @@ class ScalarArg(Argument):
     """A value of dtype."""
 
     def declarator(self) -> str:
-        """The declaration in C, as in "float x".
+        """The declaration in C, as in ``float x``.
 
         Returns
         -------

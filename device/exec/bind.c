@@ -4,6 +4,9 @@
  * the best one that this processor has is taken. PYCUDA_CPU_ISA=v2|v3|v4 asks for one; what the processor or
  * the build lacks is not chosen.
  */
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,16 +26,27 @@ typedef struct Isa {
 
 static bool has_v2(void) { return true; }
 
-static bool has_v3(void)
+/* What the processor has and the system saves. Asked of the processor: the compiler's own question brings the
+ * compiler's library along, and with that of clang and zig an fma() that knows one rounding only. */
+static bool has(unsigned wanted_1c, unsigned wanted_7b, unsigned wanted_state)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    unsigned a, b, c, d, state;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (wanted_1c | bit_OSXSAVE)) != (wanted_1c | bit_OSXSAVE))
+        return false;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & wanted_7b) != wanted_7b) return false;
+    __asm__("xgetbv" : "=a"(state), "=d"(d) : "c"(0));
+    return (state & wanted_state) == wanted_state;
 }
+
+enum { STATE_YMM = 0x6, STATE_ZMM = 0xe6 };
+#define BITS_V3 (bit_AVX2 | bit_BMI2)
+
+static bool has_v3(void) { return has(bit_FMA | bit_AVX, BITS_V3, STATE_YMM); }
 
 static bool has_v4(void)
 {
-    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-           && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq")
-           && __builtin_cpu_supports("avx512vl");
+    return has(bit_FMA | bit_AVX,
+               BITS_V3 | bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL, STATE_ZMM);
 }
 #else
 #define ISAS(X) X(v2) /* elsewhere the one build has the first name */

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pycuda
 
-from . import cache, finder, includes, nvcc, nvrtc, options, report, textures
+from . import cache, finder, includes, nvcc, nvrtc, options, progress, report, textures
 from .source import NAME, USERS_NAME, lines_of
 from .target import Target
 
@@ -130,7 +130,8 @@ def _keep_file(path: str, content: bytes | None) -> None:
 
 def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> bytes:
     folder, text = _keep_folder(job) if job.keep else (None, job.source)
-    code, log = nvrtc.compile_source(compiler.path, text, arguments, kind, folder)
+    with progress.watched("NVRTC", job.users or job.source):
+        code, log = nvrtc.compile_source(compiler.path, text, arguments, kind, folder)
     if folder:
         _keep_file(os.path.join(folder, f"kernel.{kind}"), code)
         _keep_file(os.path.join(folder, "log"), log.encode())
@@ -253,7 +254,8 @@ def _for_device(job: Job, code: bytes) -> bytes:
 
 
 def _run_nvcc(job: Job, path: str, target: str) -> bytes:
-    outcome = nvcc.compile_source(path, job.source, job.options, target, job.keep, job.users)
+    with progress.watched("nvcc", job.users or job.source):
+        outcome = nvcc.compile_source(path, job.source, job.options, target, job.keep, job.users)
     if outcome.folder:
         print(f"*** compiler output in {outcome.folder}")
     if outcome.code is None:

@@ -1,6 +1,7 @@
-"""Every example runs, by itself, without a word on stderr."""
+"""Every example runs, by itself, without a word on stderr; each of the gallery has its page."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,15 +9,45 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
+DOCS = FOLDER.parent / "docs"
+EXAMPLES = [path for path in sorted(FOLDER.glob("*.py")) if not path.name.startswith("_")]
+EXAMPLES += [FOLDER / "opengl" / "life.py"]
+PAGES = [page for page in sorted((DOCS / "gallery").glob("*.md")) if page.name != "index.md"]
 
 
-@pytest.mark.parametrize("example", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
-def test_example(example):
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_example(example, tmp_path):
+    if "pycuda.sparse" in example.read_text():
+        pytest.importorskip("scipy")
     done = subprocess.run(
-        [sys.executable, str(example)], capture_output=True, text=True, timeout=100, env=dict(os.environ)
+        [sys.executable, str(example), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=dict(os.environ),
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout and not done.stderr
+    for picture in re.findall(r"\S+\.png", done.stdout):
+        assert Path(picture).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_page_of_the_gallery(page):
+    """It shows a program that is there, and the pictures that the program makes."""
+    text = page.read_text()
+    program = page.parent / re.search(r"literalinclude\} (\S+)", text)[1]
+    assert program.stem == page.stem and program.is_file()
+    assert f"\n{page.stem}\n" in (DOCS / "gallery" / "index.md").read_text()
+    pictures = re.findall(r"\]\((\S+\.png)\)", text)
+    drawn = re.findall(r'"([\w-]+)(?:-\{frame\})?\.png"', program.read_text())
+    assert {re.sub(r"-\d", "", Path(picture).stem) for picture in pictures} == set(drawn)
+    for picture in pictures:
+        assert (page.parent / picture).stat().st_size < 80_000
+
+
+def test_the_gallery_has_fifteen_pages():
+    assert len(PAGES) == 15
 
 
 def test_program_in_the_readme(run_python):

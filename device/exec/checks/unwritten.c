@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 enum { BYTE = 8 };
-#define PAGE UINT64_C(4096)
+#define PAGE UINT64_C(65536) /* or smaller ones, as the system has them */
 #define LARGE (UINT64_C(1) << 20) /* bytes of bits: the pages of more are given back */
 
 bool unwritten_open(Unwritten *u, uint64_t start, uint64_t size)

@@ -37,6 +37,11 @@ enum {
 #define ARENA_LARGEST (UINT64_C(1) << 40)
 #define ARENA_USUAL (4 * GIB)
 #define ARENA_SMALLEST (64 * MIB)
+#ifdef __x86_64__
+#define OS_PAGE PAGE
+#else
+#define OS_PAGE (64 * KIB) /* the largest that Linux has on ARM, where the kernel's build decides */
+#endif
 
 typedef struct Entry {
     MemoryRange range;                /* as kernels find it */
@@ -237,7 +242,7 @@ static bool commit_locked(Region *region, uint64_t end)
     if (end <= region->committed) return true;
     uint64_t limit = region->start + region->size;
     uint64_t target = align_up(end, COMMIT_STEP);
-    if (target > limit) target = align_up(end, PAGE);
+    if (target > limit) target = align_up(end, OS_PAGE);
     if (target > limit) return false;
     if (mprotect((void *)(uintptr_t)region->committed, target - region->committed, PROT_READ | PROT_WRITE))
         return false;
@@ -390,9 +395,9 @@ static void spoil(const MemoryRange *range)
         memset(start, MEMORY_POISON, range->size);
         return;
     }
-    uint64_t first = align_up(range->base, PAGE), end = (range->base + range->size) & ~(PAGE - 1);
+    uint64_t first = align_up(range->base, OS_PAGE), end = (range->base + range->size) & ~(OS_PAGE - 1);
     madvise((void *)(uintptr_t)first, end - first, range->shared ? MADV_REMOVE : MADV_DONTNEED);
-    memset(start, MEMORY_POISON, PAGE);
+    memset(start, MEMORY_POISON, first - range->base > PAGE ? first - range->base : PAGE);
 }
 
 bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)

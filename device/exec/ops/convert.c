@@ -72,7 +72,11 @@ LANES_1(cvt_rni_s32_f32, s32, f32, f32_to_s32(__builtin_rintf(a)))
  * parts, would make -0 of 0: halved with the lost bit kept, doubled again. */
 #define TO_FLOAT(F, x) ((x) >> 63 ? 2 * (F)(s64)((x) >> 1 | ((x) & 1)) : (F)(s64)(x))
 LANES_1(cvt_f32_s32, f32, s32, a)
+#ifdef __clang__ /* it has such a way from u32, too */
+LANES_1(cvt_f32_u32, f32, u32, a >> 31 ? 2 * (f32)(s32)(a >> 1 | (a & 1)) : (f32)(s32)a)
+#else
 LANES_1(cvt_f32_u32, f32, u32, a)
+#endif
 LANES_1(cvt_f32_s64, f32, s64, a)
 LANES_1(cvt_f32_u64, f32, u64, TO_FLOAT(f32, a))
 LANES_1(cvt_f64_s32, f64, s32, a)

@@ -1,22 +1,37 @@
 /* f64 arithmetic, rounded to nearest even.
  *
  * A NaN operand becomes the result, made quiet. Of several, a sum or product takes b (then c, then a), where
- * the processor would take a; a quotient takes a, as the processor does.
+ * the processor would take a; a quotient takes a. x86 processors take operands in that order, and their NaN
+ * of an invalid operation has a GPU's bits; of others every NaN is chosen here.
  */
 #include "exec/numbers/fma.h"
 
 LANE_FN f64 quiet(f64 x) { return f64_from(f64_bits(x) | F64_QUIET); }
 LANE_FN f64 nan_or(f64 x, f64 otherwise) { return x != x ? quiet(x) : otherwise; }
 
-BINARY(add_f64, f64, nan_or(b, a + b))
-BINARY(sub_f64, f64, nan_or(b, a - b))
-BINARY(mul_f64, f64, nan_or(b, a * b))
-BINARY(div_f64, f64, a / b)
-UNARY(rcp_f64, f64, 1.0 / a)
-UNARY(sqrt_f64, f64, __builtin_sqrt(a))
+#if defined(__x86_64__)
+LANE_FN f64 of_one(f64 a, f64 r) { (void)a; return r; }
+LANE_FN f64 of_two(f64 a, f64 b, f64 r) { (void)a, (void)b; return r; }
+#else
+#define F64_INVALID 0xfff8000000000000u
+LANE_FN f64 of_one(f64 a, f64 r)
+{
+    const b64 x = f64_bits(a), made = f64_bits(r);
+    return f64_from((x & ~F64_SIGN) > F64_INF ? x | F64_QUIET
+                    : (made & ~F64_SIGN) > F64_INF ? F64_INVALID : made);
+}
+LANE_FN f64 of_two(f64 a, f64 b, f64 r) { return nan_or(a, nan_or(b, of_one(0, r))); }
+#endif
+
+BINARY(add_f64, f64, nan_or(b, of_one(a, a + b)))
+BINARY(sub_f64, f64, nan_or(b, of_one(a, a - b)))
+BINARY(mul_f64, f64, nan_or(b, of_one(a, a * b)))
+BINARY(div_f64, f64, of_two(a, b, a / b))
+UNARY(rcp_f64, f64, of_one(a, 1.0 / a))
+UNARY(sqrt_f64, f64, of_one(a, __builtin_sqrt(a)))
 
 #if HAVE_FMA
-TERNARY(fma_f64, f64, nan_or(b, nan_or(c, __builtin_fma(a, b, c))))
+TERNARY(fma_f64, f64, nan_or(b, nan_or(c, of_one(a, __builtin_fma(a, b, c)))))
 #else
 #define FMA_FORM(form) \
     HANDLER(fma_f64, form) \

@@ -1,0 +1,44 @@
+"""A compilation that takes long says so, once, on a terminal: what is compiled, and how not to be told.
+
+Never into a pipe or a file. PYCUDA_PROGRESS=0 turns it off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterator
+
+AFTER = 5.0  # seconds
+
+
+def _message(compiler: str, source: str) -> str:
+    kernels = re.findall(r"__global__[^;{]*?\b(?!__)(\w+)\s*\(", source)
+    named = ", ".join(kernels[:3]) + (", ..." if kernels[3:] else "")
+    what = f"{named or 'a source without kernels'} ({len(source.splitlines())} lines)"
+    return f"pycuda: {compiler} has been compiling {what} for {AFTER:g} s (PYCUDA_PROGRESS=0: no such word)\n"
+
+
+def _say(stream, text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # the terminal is gone
+        stream.write(text)
+        stream.flush()
+
+
+@contextlib.contextmanager
+def watched(compiler: str, source: str) -> Iterator[None]:
+    """Around a compilation."""
+    stream = sys.stderr
+    if os.environ.get("PYCUDA_PROGRESS") == "0" or stream is None or not stream.isatty():
+        yield
+        return
+    timer = threading.Timer(AFTER, _say, (stream, _message(compiler, source)))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -1,0 +1,43 @@
+"""What hosts and tools of others read says the same as the Makefile and meson.build."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def read(name):
+    return (ROOT / name).read_text()
+
+
+def test_versions_are_one():
+    version = re.search(r"version: '([\d.]+)'", read("meson.build"))[1]
+    assert f'version: "{version}"' in read("CITATION.cff")
+    assert f'\nversion = "{version}"\n' in read("pyproject.toml")
+
+
+def test_pre_commit_has_the_linters_of_make():
+    for tool in "ruff", "clang-format":
+        version = re.search(rf"{tool}==([\d.]+)", read("Makefile"))[1]
+        assert re.search(
+            rf"{tool}(?:-pre-commit)?\n\s+rev: v{re.escape(version)}\n", read(".pre-commit-config.yaml")
+        )
+
+
+def test_the_workflow_says_words_of_make():
+    words = re.findall(r"run: make (\w+)", read(".github/workflows/ci.yml"))
+    assert words and all(f"\n{word}:" in read("Makefile") for word in words)
+
+
+def test_links_between_pages_lead_somewhere():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    lost = []
+    for page in pages:
+        if "_build" in page.parts:
+            continue
+        for target in re.findall(
+            r"\]\((?!https?:|#|mailto:)([^)#\s]+)", re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+        ):
+            if not (page.parent / target).exists():
+                lost.append(f"{page.relative_to(ROOT)}: {target}")
+    assert lost == []

@@ -1,0 +1,67 @@
+"""What tools/wheels.py makes: installable wheels of a tree, from headers alone."""
+
+import base64
+import csv
+import hashlib
+import importlib.util
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def wheels(tmp_path, monkeypatch):
+    pytest.importorskip("pyproject_metadata")  # comes with meson-python
+    spec = importlib.util.spec_from_file_location("wheels_under_test", ROOT / "tools" / "wheels.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name in "BUILD", "DIST":
+        monkeypatch.setattr(module, name, tmp_path / name)
+        (tmp_path / name).mkdir()
+    return module
+
+
+@pytest.fixture
+def headers(tmp_path):
+    """As Debian lays them out."""
+    folder = tmp_path / "include" / "python3.14"
+    folder.mkdir(parents=True)
+    (folder / "patchlevel.h").write_text("#define PY_MAJOR_VERSION 3\n#define PY_MINOR_VERSION  14\n")
+    (folder / "pyconfig.h").write_text("#  include <x86_64-linux-gnu/python3.14/pyconfig.h>\n")
+    (folder / "Python.h").touch()
+    own = tmp_path / "include" / "x86_64-linux-gnu" / "python3.14"
+    own.mkdir(parents=True)
+    (own / "pyconfig.h").write_text("#define SIZEOF_LONG 8\n")
+    return folder
+
+
+def test_headers_tell_their_version_and_stand_alone(wheels, headers):
+    assert wheels.find_headers([headers])["3.14"] == headers
+    assert "SIZEOF_LONG 8" in (wheels.copy_headers("3.14", headers) / "pyconfig.h").read_text()
+    described = json.loads(wheels.describe_python("3.14", "aarch64").read_text())
+    assert described["abi"]["extension_suffix"] == ".cpython-314-aarch64-linux-gnu.so"
+
+
+def test_a_wheel_lists_what_is_in_it(wheels, tmp_path):
+    tree = tmp_path / "tree"
+    (tree / "pycuda" / "__pycache__").mkdir(parents=True)
+    (tree / "pycuda" / "__init__.py").write_text("here = True\n")
+    (tree / "pycuda" / "__pycache__" / "old.pyc").touch()
+    wheel = wheels.pack(tree, "3.14", "aarch64")
+    assert wheel.name.endswith("-cp314-cp314-manylinux_2_28_aarch64.whl")
+    first = wheel.read_bytes()
+    assert wheels.pack(tree, "3.14", "aarch64").read_bytes() == first
+    with zipfile.ZipFile(wheel) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    info = next(name for name in content if name.endswith("/RECORD")).rsplit("/", 1)[0]
+    rows = list(csv.reader(content[f"{info}/RECORD"].decode().splitlines()))
+    assert {row[0] for row in rows} == set(content) and not any("__pycache__" in name for name in content)
+    for name, digest, size in rows[:-1]:
+        expected = base64.urlsafe_b64encode(hashlib.sha256(content[name]).digest()).rstrip(b"=").decode()
+        assert digest == f"sha256={expected}" and int(size) == len(content[name])
+    assert "Tag: cp314-cp314-manylinux_2_28_aarch64\n" in content[f"{info}/WHEEL"].decode()
+    assert "Requires-Python: >=3.10" in content[f"{info}/METADATA"].decode()

@@ -1,0 +1,243 @@
+"""`make wheels`: manylinux wheels of every CPython whose headers are here, for x86_64 and aarch64; the sdist.
+
+No container and no foreign interpreter is needed. zig (from PyPI) compiles for any glibc and processor; of an
+interpreter only its headers are used, which are the same for both processors. Headers come from interpreters
+on PATH or in a pyenv, and from folders that --headers names (an unpacked libpython3.14-dev, for one). The CPU
+device is compiled once for each processor, the extension for each version. auditwheel says that a wheel is
+what its tag says.
+"""
+
+import argparse
+import base64
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pyproject_metadata
+
+try:
+    import tomllib
+except ImportError:  # before Python 3.11
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD, DIST = ROOT / "build" / "wheels", ROOT / "dist"
+GLIBC, LARGEST = (2, 28), 3 << 20
+MINORS = range(10, 15)
+MACHINE = """[binaries]
+c = [{zig!r}, 'cc', '-target', '{arch}-linux-gnu.{major}.{minor}']
+ar = [{zig!r}, 'ar']
+numpy-config = [{python!r}, '-m', 'numpy._configtool']
+[built-in options]
+c_link_args = ['-s']
+[host_machine]
+system = 'linux'
+cpu_family = '{arch}'
+cpu = '{arch}'
+endian = 'little'
+"""
+
+
+def meson(*arguments) -> None:
+    done = subprocess.run(["meson", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+
+
+def version_of(headers: Path) -> str:
+    """ "3.14", of a folder with Python.h."""
+    text = (headers / "patchlevel.h").read_text()
+    return ".".join(re.search(rf"PY_{part}_VERSION\s+(\d+)", text)[1] for part in ("MAJOR", "MINOR"))
+
+
+def find_headers(named: list[Path]) -> dict[str, Path]:
+    """Version to folder; those that are named come first."""
+    found = {}
+    for minor in MINORS:
+        pythons = [
+            shutil.which(f"python3.{minor}"),
+            *Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"),
+        ]
+        for python in filter(None, pythons):
+            code = "import sysconfig; print(sysconfig.get_path('include'))"
+            done = subprocess.run([python, "-c", code], capture_output=True, text=True)
+            folder = Path(done.stdout.strip())
+            if done.returncode == 0 and (folder / "Python.h").exists():
+                found.setdefault(f"3.{minor}", folder)
+    return found | {version_of(folder): folder for folder in named}
+
+
+def copy_headers(version: str, headers: Path) -> Path:
+    """A folder of its own; Debian's pyconfig.h includes that of a processor, which replaces it."""
+    folder = BUILD / f"headers-{version}"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(headers, folder)
+    config = folder / "pyconfig.h"
+    chosen = re.search(r"<(x86_64-linux-gnu/\S+)>", config.read_text())
+    if chosen:
+        shutil.copy(headers.parent / chosen[1], config)
+    return folder
+
+
+def describe_python(version: str, arch: str) -> Path:
+    """What meson must know of an interpreter that is not here (PEP 739)."""
+    path = BUILD / f"python-{version}-{arch}.json"
+    suffix = f".cpython-{version.replace('.', '')}-{arch}-linux-gnu.so"
+    details = {
+        "schema_version": "1.0",
+        "base_prefix": "/usr",
+        "platform": f"linux-{arch}",
+        "language": {"version": version},
+        "implementation": {"name": "cpython"},
+        "abi": {"flags": [], "extension_suffix": suffix, "stable_abi_suffix": ".abi3.so"},
+        "libpython": {"link_extensions": False},
+        "c_api": {"headers": str(BUILD / f"headers-{version}")},
+    }
+    path.write_text(json.dumps(details))
+    return path
+
+
+def metadata() -> pyproject_metadata.StandardMetadata:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    return pyproject_metadata.StandardMetadata.from_pyproject(project, ROOT)
+
+
+def check_library(path: Path) -> None:
+    """The C library's functions are the system's: zig has its own, whose fma() knows one rounding."""
+    from elftools.elf.elffile import ELFFile
+
+    with path.open("rb") as file:
+        symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
+        undefined = {symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF"}
+    if "free" in undefined and "memcpy" not in undefined:
+        sys.exit(f"{path.name} has a memcpy of the compiler's library, and may have an fma of it")
+
+
+def pack(tree: Path, version: str, arch: str) -> Path:
+    """The installed tree as a wheel; the same bytes each time."""
+    about = metadata()
+    tag = f"cp{version.replace('.', '')}-cp{version.replace('.', '')}-manylinux_{GLIBC[0]}_{GLIBC[1]}_{arch}"
+    wheel, info = DIST / f"pycuda-{about.version}-{tag}.whl", f"pycuda-{about.version}.dist-info"
+    text = f"Wheel-Version: 1.0\nGenerator: tools/wheels.py\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    files = {str(path.relative_to(tree)): path for path in sorted(tree.rglob("*")) if path.is_file()}
+    files = {name: path for name, path in files.items() if "__pycache__" not in name}
+    content = {name: path.read_bytes() for name, path in files.items()}
+    content[f"{info}/METADATA"] = bytes(about.as_rfc822())
+    content[f"{info}/WHEEL"] = text.encode()
+    content[f"{info}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    hashes = {name: hashlib.sha256(data).digest() for name, data in content.items()}
+    rows = [
+        f"{name},sha256={base64.urlsafe_b64encode(digest).decode().rstrip('=')},{len(content[name])}\n"
+        for name, digest in hashes.items()
+    ]
+    content[f"{info}/RECORD"] = ("".join(rows) + f"{info}/RECORD,,\n").encode()
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in content.items():
+            entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o755 if ".so" in name else 0o644) << 16
+            archive.writestr(entry, data)
+    return wheel
+
+
+def audit(wheel: Path) -> None:
+    """Its tag is no promise too much, and it is small."""
+    done = subprocess.run(["auditwheel", "show", str(wheel)], capture_output=True, text=True)
+    words = " ".join(done.stdout.split())
+    found = re.search(r'following platform tag: "manylinux_(\d+)_(\d+)_', words)
+    if done.returncode or not found or (int(found[1]), int(found[2])) > GLIBC:
+        sys.exit(f"{wheel.name} is not what its tag says:\n{done.stdout}{done.stderr}")
+    size = wheel.stat().st_size
+    print(f"{wheel.name}: {size / (1 << 20):.2f} MB, manylinux_{found[1]}_{found[2]}", flush=True)
+    if size > LARGEST:
+        sys.exit(f"{wheel.name} is larger than {LARGEST >> 20} MB")
+
+
+def run_c_tests(build: Path) -> None:
+    """zig's compiler is clang, `make test` had another: results must be a GPU's here, too."""
+    for name in "test_ops_gpu", "test_ops_fma":
+        meson("compile", "-C", build, f"tests/{name}")
+        done = subprocess.run([build / "tests" / name], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{name} fails as zig compiles it:\n{done.stdout[-2000:]}")
+
+
+def build_wheels(arch: str, versions: list[str], jobs: int) -> None:
+    import ziglang
+
+    zig = str(Path(ziglang.__file__).parent / "zig")
+    machine, build = BUILD / f"{arch}.ini", BUILD / arch
+    machine.write_text(
+        MACHINE.format(zig=zig, arch=arch, python=sys.executable, major=GLIBC[0], minor=GLIBC[1])
+    )
+    for version in versions:
+        python = f"-Dpython.build_config={describe_python(version, arch)}"
+        if (build / "build.ninja").exists():
+            meson("setup", "--reconfigure", "--clearcache", python, build, ROOT)
+        else:
+            folders = ["-Dpython.platlibdir=/site", "-Dpython.purelibdir=/site"]
+            meson(
+                "setup",
+                f"--cross-file={machine}",
+                "-Dbuildtype=release",
+                "-Dctests=true",
+                *folders,
+                python,
+                build,
+                ROOT,
+            )
+        meson("compile", "-C", build, "-j", jobs)
+        if arch == platform.machine() and version == versions[0]:
+            run_c_tests(build)
+        tree = BUILD / f"tree-{version}-{arch}"
+        shutil.rmtree(tree, ignore_errors=True)
+        meson("install", "-C", build, "--no-rebuild", "--quiet", "--destdir", tree)
+        for library in (tree / "site").rglob("*.so*"):
+            check_library(library)
+        audit(pack(tree / "site", version, arch))
+
+
+def build_sdist() -> None:
+    sys.path.insert(0, str(ROOT / "tools"))
+    import build_backend
+
+    os.chdir(ROOT)
+    path = DIST / build_backend.build_sdist(str(DIST))
+    print(f"{path.name}: {path.stat().st_size / (1 << 20):.2f} MB")
+    if path.stat().st_size > LARGEST:
+        sys.exit(f"{path.name} is larger than {LARGEST >> 20} MB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--arch", action="append", choices=["x86_64", "aarch64"])
+    parser.add_argument("--headers", action="append", type=Path, default=[], help="a folder with Python.h")
+    parser.add_argument("--only", action="append", help="a version of Python, as in 3.12")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # meson, ninja
+    BUILD.mkdir(parents=True, exist_ok=True)
+    DIST.mkdir(exist_ok=True)
+    found = find_headers([folder.resolve() for folder in options.headers])
+    wanted = options.only or [f"3.{minor}" for minor in MINORS]
+    for version in wanted:
+        if version not in found:
+            print(f"no wheel for CPython {version}: its headers are not here (--headers FOLDER)")
+    versions = [version for version in wanted if version in found]
+    for version in versions:
+        copy_headers(version, found[version])
+    for arch in options.arch or ["x86_64", "aarch64"]:
+        build_wheels(arch, versions, options.jobs)
+    if not options.only:
+        build_sdist()
+
+
+if __name__ == "__main__":
+    main()
