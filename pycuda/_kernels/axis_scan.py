@@ -15,7 +15,7 @@ from pycuda.tools import context_dependent_memoize
 THREADS = 256
 _WARPS = THREADS // 32
 _CHUNKS = 4
-RESIDENT = 6  # blocks of tiles that a multiprocessor has at a time: they wait for each other
+RESIDENT = 5  # blocks of tiles that a multiprocessor has at a time: they wait for each other
 _ENTRIES_OF_COLUMNS = 64  # of a tile of 32 columns
 
 
