@@ -215,20 +215,21 @@ CUresult replay_submit(Exec *exec, Stream *stream)
     ReplayTask *task = task_new(exec);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     Program *program = program_hold(task->program);
-    CUresult result = hand_over(task);
+    RecordTicket *tickets = calloc(program->tickets + 1, sizeof *tickets); /* the task has its own */
+    CUresult result = tickets ? hand_over(task) : CUDA_ERROR_OUT_OF_MEMORY;
     if (!result) result = wait_first(task, stream);
     if (result) {
         free_replay(&task->task);
+        free(tickets);
         program_put(program);
         return result;
     }
-    RecordTicket *tickets = program->tickets ? calloc(program->tickets, sizeof *tickets) : NULL;
     for (size_t i = 0; program->tickets && i < program->count; i++)
         if (program->steps[i]->work.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
             task->tickets[program->steps[i]->slot] = event_ask(program->steps[i]->work.event);
-    for (size_t i = 0; tickets && i < program->tickets; i++) tickets[i] = task->tickets[i];
+    for (size_t i = 0; i < program->tickets; i++) tickets[i] = task->tickets[i];
     uint64_t number = queue_submit(stream, &task->task, NULL);
-    for (size_t i = 0; tickets && i < program->count; i++)
+    for (size_t i = 0; program->tickets && i < program->count; i++)
         if (program->steps[i]->work.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
             event_place(program->steps[i]->work.event, tickets[program->steps[i]->slot], stream, number);
     free(tickets);

@@ -71,21 +71,38 @@ static void call_function(HostCall *call)
     Py_DECREF(function);
 }
 
+/* A thread of the driver within Python: it makes no calls of the driver. A driver may call from within a call
+ * of ours: hence `outer`. */
+typedef struct Entry {
+    bool outer;
+    PyGILState_STATE interpreter;
+} Entry;
+
+static Entry enter_python(void)
+{
+    Entry entry = {.outer = running};
+    atomic_fetch_add(&host_function_threads, 1);
+    running = true;
+    entry.interpreter = PyGILState_Ensure();
+    return entry;
+}
+
+static void leave_python(Entry entry)
+{
+    PyGILState_Release(entry.interpreter);
+    running = entry.outer;
+    atomic_fetch_sub(&host_function_threads, 1);
+}
+
 /* With the thread's state go its thread-local objects, so that belongs to the function: it may release
- * the GIL and need it again, and until that is over the call is outstanding. A driver may call
- * from within a call of ours: hence `outer`. */
+ * the GIL and need it again, and until that is over the call is outstanding. */
 static void run_call(void *data)
 {
     HostCall *call = data;
-    bool outer = running;
     if (ext_is_finalizing()) return;
-    atomic_fetch_add(&host_function_threads, 1);
-    running = true;
-    PyGILState_STATE interpreter = PyGILState_Ensure();
+    Entry entry = enter_python();
     if (call->function) call_function(call);
-    PyGILState_Release(interpreter);
-    running = outer;
-    atomic_fetch_sub(&host_function_threads, 1);
+    leave_python(entry);
     settle(call);
     leave_call(call);
 }
@@ -138,14 +155,11 @@ static void free_graph_call(PyObject *capsule)
 static void run_graph_call(void *data)
 {
     const GraphCall *call = data;
-    bool outer = running;
     if (ext_is_finalizing()) return;
-    running = true;
-    PyGILState_STATE interpreter = PyGILState_Ensure();
+    Entry entry = enter_python();
     HostCall shape = {.function = call->function, .arguments = call->arguments};
     call_function(&shape);
-    PyGILState_Release(interpreter);
-    running = outer;
+    leave_python(entry);
 }
 
 static PyObject *new_graph_capsule(ModuleState *state, PyObject *function, PyObject *arguments, void **data)

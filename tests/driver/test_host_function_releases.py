@@ -78,6 +78,8 @@ MAKERS = {
     "linker": make_linker,
     "stream": lambda: drv.Stream(),
     "event": lambda: drv.Event(),
+    "graph": lambda: drv.Graph(),
+    "graph made ready": lambda: drv.Graph().instantiate(),
     "context": make_context,
     "memory in another context": make_in_another_context,
 }
@@ -109,6 +111,19 @@ def test_the_last_reference_goes_there(stream, reports, make):
     box = [make()]
     assert live() != before or isinstance(box[0], drv.Linker) or callable(box[0])
     stream.launch_host_func(box.clear)
+    stream.synchronize()
+    assert live() == before
+
+
+@every_kind
+def test_the_last_reference_goes_in_a_graph(stream, reports, make):
+    box, graph = [], drv.Graph()
+    graph.add_host(box.clear)
+    ready = graph.instantiate()
+    gc.collect()
+    before = live()
+    box.append(make())
+    ready.launch(stream)
     stream.synchronize()
     assert live() == before
 
