@@ -601,6 +601,27 @@ def function_does(w):
             stream.launch_host_func(take)
 
 
+def graphs(w):
+    """Built by hand: a capture would forbid others to wait for the context."""
+    numbers, rounds = w.numbers(), w.dice.randrange(1, 4)
+    memory, stream, graph = drv.to_device(numbers), w.stream(), drv.Graph()
+    node = graph.add_kernel(w.code.add, memory, np.int32(2), block=BLOCK)
+    if w.plan.functions:
+        box = some(w)
+        node = graph.add_host(box.clear, depends_on=node)
+        del box
+    graph.add_kernel(w.code.add, memory, np.int32(5), block=BLOCK, depends_on=node)
+    ready = graph.instantiate()
+    del graph, node
+    for _ in range(rounds):
+        ready.launch(stream)
+    w.put("graph", ready)
+    w.take("graph")
+    del ready
+    w.wait(stream)
+    check(drv.from_device_like(memory, numbers), numbers + 7 * rounds, "a graph")
+
+
 # ---- mistakes
 
 
@@ -646,7 +667,8 @@ STEPS = [
     (texture_object, 3), (surface_object, 3), (texture_reference, 2), (texture_of_array, 2),
     (surface_reference, 2), (modules, 2), (half_linked, 1), (globals_of_modules, 1), (compiling, 1),
     (streams, 3), (events, 3), (contexts, 1), (primary, 1), (drop, 6), (keep_some, 2), (cycles, 2),
-    (function_order, 3), (function_drops, 4), (function_does, 4), (refused, 2), (raised, 2), (asked, 1),
+    (function_order, 3), (function_drops, 4), (function_does, 4), (graphs, 3), (refused, 2), (raised, 2),
+    (asked, 1),
 ]  # fmt: skip
 
 
