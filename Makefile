@@ -5,6 +5,8 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 BUILD = build/dev
 JOBS ?= 2
+# One more than processors are used: tests wait now and then, for streams and for other processes.
+WORKERS = -n $(shell expr $(JOBS) + 1) --dist worksteal
 # The CUDA extra that fits the driver of this machine (cu13 when there is none).
 CUDA ?= $(shell $(PYTHON) tools/cuda_extra.py)
 SETUP = $(VENV)/.installed-$(CUDA)
@@ -36,7 +38,7 @@ demo: setup ## run the matrix multiplication of examples/demo_matmul.py
 	$(BIN)/python examples/demo_matmul.py
 
 test: setup test-c ## run every test, on the GPU if there is one, else on the CPU device; prints the slowest
-	$(BIN)/pytest -n $(JOBS) $(SLOWEST)
+	$(BIN)/pytest $(WORKERS) $(SLOWEST)
 
 test-c: setup
 	$(MESON) test -C $(BUILD) --print-errorlogs -q
@@ -75,7 +77,7 @@ asan: setup $(SANITIZED)/venv ## C tests and Python tests under ASan and UBSan (
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  $(SANITIZED)/venv/bin/python $(BIN)/pytest -n $(JOBS) $(ASAN_TESTS)
+	  $(SANITIZED)/venv/bin/python $(BIN)/pytest $(WORKERS) $(ASAN_TESTS)
 
 tsan: setup ## C tests under ThreadSanitizer
 	test -d build/tsan || $(MESON) setup build/tsan -Dextension=false -Dctests=true -Dbuildtype=debug \
