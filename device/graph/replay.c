@@ -134,9 +134,9 @@ static void free_replay(Task *self)
 {
     ReplayTask *task = (ReplayTask *)self;
     const Program *program = task->program;
-    for (size_t i = 0; i < program->ranges; i++)
+    for (size_t i = 0; task->ranges && i < program->ranges; i++)
         if (task->ranges[i].block) pool_range_settle(&task->ranges[i]);
-    for (size_t i = 0; i < task->ended_count; i++)
+    for (size_t i = 0; task->ended && i < task->ended_count; i++)
         if (task->ended[i].block) pool_range_settle(&task->ended[i]);
     free(task->ranges);
     free(task->tickets);

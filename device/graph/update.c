@@ -184,11 +184,11 @@ static bool pair_graph(const Program *program, const Graph *graph, uint64_t oute
     return same;
 }
 
-static CUresult replace(Exec *exec, Node *const *nodes)
+static CUresult replace(Exec *exec, Node *const *nodes, size_t count)
 {
-    for (size_t i = 0; i < exec->program->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         Work work;
-        if (nodes[i]->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) continue;
+        if (!nodes[i] || nodes[i]->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) continue;
         TRY(work_copy(&work, &nodes[i]->work));
         TRY(set_step(exec, i, &work));
     }
@@ -214,10 +214,10 @@ static CUresult update(Exec *exec, const Graph *graph, Difference *difference)
         difference->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
-    Node **nodes = malloc((count + 1) * sizeof *nodes);
+    Node **nodes = calloc(count + 1, sizeof *nodes);
     if (!nodes) return CUDA_ERROR_OUT_OF_MEMORY;
     bool same = pair_graph(exec->program, graph, 0, nodes, &next, difference);
-    CUresult result = same ? replace(exec, nodes) : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    CUresult result = same ? replace(exec, nodes, next) : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     if (!result) difference->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
     free(nodes);
     return result;

@@ -47,7 +47,8 @@ typedef enum DeviceFunction {
     MALLOC,
     ALIGNED_MALLOC,
     FREE,
-    RUNTIME_FIRST               /* and from here on those of the device runtime */
+    RUNTIME_FIRST,              /* and from here on those of the device runtime */
+    SET_CONDITIONAL = RUNTIME_FIRST + RUNTIME_GraphSetConditional
 } DeviceFunction;
 
 static const struct {
@@ -66,10 +67,9 @@ static DeviceFunction provided_by_name(const char *name)
     static const struct {
         const char *name;
         DeviceFunction function;
-    } names[] = {
-        {"vprintf", VPRINTF}, {"__assertfail", ASSERTFAIL},
-        {"malloc", MALLOC},   {"__cuda_syscall_aligned_malloc", ALIGNED_MALLOC},
-        {"free", FREE},       {"cudaGraphSetConditional", RUNTIME_FIRST + RUNTIME_GraphSetConditional}};
+    } names[] = {{"vprintf", VPRINTF}, {"__assertfail", ASSERTFAIL},
+                 {"malloc", MALLOC},   {"__cuda_syscall_aligned_malloc", ALIGNED_MALLOC},
+                 {"free", FREE},       {"cudaGraphSetConditional", SET_CONDITIONAL}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i].name)) return names[i].function;
     for (unsigned i = 0; i < RUNTIME_COUNT; i++)

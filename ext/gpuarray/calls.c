@@ -237,7 +237,7 @@ static PyObject *calls_launch(PyObject *self, FAST_PARAMETERS)
     return result;
 }
 
-PyDoc_STRVAR(find_doc, "find($self, values)\n--\n\n"
+PyDoc_STRVAR(find_doc, "find($self, values, /)\n--\n\n"
                        "What Python remembers for calls with arguments of these forms, or None.");
 
 static PyObject *calls_find(PyObject *self, PyObject *values)

@@ -279,7 +279,7 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
     PyObject *given = work->call->allocator;
     PyObject *allocator = given && given != Py_None ? given : like ? like->allocator : NULL;
     bool plain = !like || Py_TYPE(like) == work->state->GPUArray_type;
-    if (work->alike && plain && like->layout & GPUARRAY_C)
+    if (work->alike && plain && like && like->layout & GPUARRAY_C)
         return gpuarray_new_like(like, work->context, dtype, allocator, work->mode.stream_object);
     bool in_order = like && gpuarray_has_shape(like, work->ndim, work->shape) && !(like->layout & GPUARRAY_C);
     if (in_order)

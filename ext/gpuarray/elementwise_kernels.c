@@ -133,7 +133,8 @@ static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
 static ElementwiseTable *new_table(ContextObject *context)
 {
     ElementwiseTable *table = PyMem_Calloc(1, sizeof *table);
-    PyObject *capsule = table ? PyCapsule_New(table, capsule_name, NULL) : PyErr_NoMemory();
+    if (!table) return (ElementwiseTable *)PyErr_NoMemory();
+    PyObject *capsule = PyCapsule_New(table, capsule_name, NULL);
     if (!capsule) {
         PyMem_Free(table);
         return NULL;

@@ -91,7 +91,7 @@ static PyObject *ends_tuple(GraphNodeObject *node, EndsFn list, const char *rout
         Py_CLEAR(tuple);
         raise_driver(state, result, routine, NULL);
     }
-    for (size_t i = 0; tuple && i < count; i++) {
+    for (size_t i = 0; tuple && ends && i < count; i++) {
         PyObject *end = graph_node_new(node->graph, ends[i]);
         if (!end) Py_CLEAR(tuple);
         if (end) PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, end);

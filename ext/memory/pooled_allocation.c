@@ -95,7 +95,8 @@ static bool follows_default_stream(ModuleState *state, PyObject *stream)
 static void forget_streams(PooledAllocationObject *allocation)
 {
     if (!allocation->used && !allocation->stream) return;
-    for (int i = 0; i < allocation->used_count; i++) Py_XDECREF(allocation->used[i].object);
+    for (int i = 0; allocation->used && i < allocation->used_count; i++)
+        Py_XDECREF(allocation->used[i].object);
     PyMem_Free(allocation->used);
     allocation->used = NULL;
     allocation->used_count = 0;

@@ -165,7 +165,8 @@ static void run_graph_call(void *data)
 static PyObject *new_graph_capsule(ModuleState *state, PyObject *function, PyObject *arguments, void **data)
 {
     GraphCall *call = PyMem_Calloc(1, sizeof *call);
-    PyObject *capsule = call ? PyCapsule_New(call, graph_capsule_name, NULL) : PyErr_NoMemory();
+    if (!call) return PyErr_NoMemory();
+    PyObject *capsule = PyCapsule_New(call, graph_capsule_name, NULL);
     if (!capsule) {
         PyMem_Free(call);
         return NULL;
@@ -194,8 +195,8 @@ PyObject *host_function_for_graph(ModuleState *state, PyObject *function, PyObje
 static PyObject *capture_host_func(StreamObject *stream, PyObject *const *args, Py_ssize_t count)
 {
     ModuleState *state = stream->state;
-    CUhostFn run;
-    void *data;
+    CUhostFn run = NULL;
+    void *data = NULL;
     CUresult result;
     PyObject *call = host_function_for_graph(state, args[0], args + 1, count - 1, &run, &data);
     if (!call) return NULL;
