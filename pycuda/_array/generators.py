@@ -244,10 +244,10 @@ class Generator:
         """
         stream = drv.current_stream() if stream is None else stream
         last, self._last = self._last, stream
-        if isinstance(stream, drv.Stream) and stream.is_capturing:
-            return stream
         if last is not stream:
             if isinstance(stream, drv.Stream):
+                if stream.is_capturing:
+                    return stream
                 last = drv.LEGACY_DEFAULT_STREAM if last is None else last
                 stream.wait_for_event(drv.Event(drv.event_flags.DISABLE_TIMING).record(last))
             elif isinstance(last, drv.Stream):
