@@ -98,48 +98,27 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *culprit
     return result;
 }
 
-CUresult cuStreamBeginCapture(CUstream stream)
-{
-    return cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id)
-{
-    return cuStreamGetCaptureInfo_v3(stream, status, id, NULL, NULL, NULL, NULL);
-}
-
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **nodes, size_t *count)
-{
-    return cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, NULL, count);
-}
-
-CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes, size_t count,
-                                           unsigned int flags)
-{
-    return cuStreamUpdateCaptureDependencies_v2(stream, nodes, NULL, count, flags);
-}
-
-/* Their variants for per-thread default streams. */
-
-CUresult cuStreamBeginCapture_ptsz(CUstream stream)
-{
-    return cuStreamBeginCapture_v2_ptsz(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
-}
-
-CUresult cuStreamGetCaptureInfo_ptsz(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id)
-{
-    return cuStreamGetCaptureInfo_v3_ptsz(stream, status, id, NULL, NULL, NULL, NULL);
-}
-
-CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                        CUgraph *graph, const CUgraphNode **nodes, size_t *count)
-{
-    return cuStreamGetCaptureInfo_v3_ptsz(stream, status, id, graph, nodes, NULL, count);
-}
-
-CUresult cuStreamUpdateCaptureDependencies_ptsz(CUstream stream, CUgraphNode *nodes, size_t count,
-                                                unsigned int flags)
-{
-    return cuStreamUpdateCaptureDependencies_v2_ptsz(stream, nodes, NULL, count, flags);
-}
+/* Those of streams, and their variants for per-thread default streams. */
+#define OF_STREAMS(suffix) \
+    CUresult cuStreamBeginCapture##suffix(CUstream stream) \
+    { \
+        return cuStreamBeginCapture_v2##suffix(stream, CU_STREAM_CAPTURE_MODE_GLOBAL); \
+    } \
+    CUresult cuStreamGetCaptureInfo##suffix(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id) \
+    { \
+        return cuStreamGetCaptureInfo_v3##suffix(stream, status, id, NULL, NULL, NULL, NULL); \
+    } \
+    CUresult cuStreamGetCaptureInfo_v2##suffix(CUstream stream, CUstreamCaptureStatus *status, \
+                                               cuuint64_t *id, CUgraph *graph, const CUgraphNode **nodes, \
+                                               size_t *count) \
+    { \
+        return cuStreamGetCaptureInfo_v3##suffix(stream, status, id, graph, nodes, NULL, count); \
+    } \
+    CUresult cuStreamUpdateCaptureDependencies##suffix(CUstream stream, CUgraphNode *nodes, size_t count, \
+                                                       unsigned int flags) \
+    { \
+        return cuStreamUpdateCaptureDependencies_v2##suffix(stream, nodes, NULL, count, flags); \
+    }
+OF_STREAMS()
+OF_STREAMS(_ptsz)
+#undef OF_STREAMS

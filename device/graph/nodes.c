@@ -45,24 +45,13 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode
     return add(out, graph, before, NULL, count, work_copy_shape(&work, shape, context), &work);
 }
 
-static CUgraphNodeParams memset_params(const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
-{
-    CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_MEMSET};
-    all.memset = (CUDA_MEMSET_NODE_PARAMS_v2){
-        params->dst,   params->pitch,  params->value, params->elementSize,
-        params->width, params->height, context,
-    };
-    return all;
-}
-
 CUresult cuGraphAddMemsetNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
                               const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
 {
     Work work;
     TRY(driver_check());
     if (!params) return CUDA_ERROR_INVALID_VALUE;
-    CUgraphNodeParams all = memset_params(params, context);
-    return add(out, graph, before, NULL, count, work_read(&work, &all), &work);
+    return add(out, graph, before, NULL, count, work_fill_params(&work, params, context), &work);
 }
 
 CUresult cuGraphAddHostNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
@@ -317,9 +306,7 @@ CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PAR
 {
     Work work;
     TRY(driver_check());
-    if (!params) return CUDA_ERROR_INVALID_VALUE;
-    CUgraphNodeParams all = memset_params(params, NULL);
-    return set(node, work_read(&work, &all), &work);
+    return params ? set(node, work_fill_params(&work, params, NULL), &work) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params)

@@ -100,13 +100,8 @@ CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
 {
     Work work;
     TRY(driver_check());
-    if (!params) return CUDA_ERROR_INVALID_VALUE;
-    CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_MEMSET};
-    all.memset = (CUDA_MEMSET_NODE_PARAMS_v2){
-        params->dst,   params->pitch,  params->value, params->elementSize,
-        params->width, params->height, context,
-    };
-    return set(exec, node, work_read(&work, &all), &work);
+    return params ? set(exec, node, work_fill_params(&work, params, context), &work)
+                  : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params)

@@ -194,6 +194,15 @@ static CUresult fill_from(Work *work, const CUDA_MEMSET_NODE_PARAMS_v2 *params)
     return work_fill(work, &job, context);
 }
 
+CUresult work_fill_params(Work *work, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
+{
+    CUDA_MEMSET_NODE_PARAMS_v2 with_context = {
+        params->dst,   params->pitch,  params->value, params->elementSize,
+        params->width, params->height, context,
+    };
+    return fill_from(work, &with_context);
+}
+
 CUresult work_host(Work *work, CUhostFn function, void *data)
 {
     if (!function) return CUDA_ERROR_INVALID_VALUE;

@@ -71,6 +71,7 @@ CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params);
 CUresult work_copy_job(Work *work, const CopyJob *job, Context *context);
 CUresult work_copy_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext context);
 CUresult work_fill(Work *work, const FillJob *job, Context *context);
+CUresult work_fill_params(Work *work, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context);
 CUresult work_host(Work *work, CUhostFn function, void *data);
 CUresult work_event(Work *work, CUgraphNodeType type, CUevent event);
 /* Any, from the parameters of cuGraphAddNode; not those that make graphs or memory. */

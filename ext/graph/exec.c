@@ -244,11 +244,7 @@ PyDoc_STRVAR(set_args_doc, "set_args($self, node, /, *args)\n--\n\n"
 static int replace_args(GraphExecObject *exec, CUgraphNode node, PyObject *const *args, Py_ssize_t count)
 {
     PyObject *kept = Py_REFCNT(exec->kept) == 1 ? Py_NewRef(exec->kept) : PyDict_Copy(exec->kept);
-    PyObject *key = PyLong_FromVoidPtr(node), *values = PyTuple_New(count);
-    for (Py_ssize_t i = 0; values && i < count; i++) PyTuple_SET_ITEM(values, i, Py_NewRef(args[i]));
-    if (!kept || !key || !values || PyDict_SetItem(kept, key, values) < 0) Py_CLEAR(kept);
-    Py_XDECREF(key);
-    Py_XDECREF(values);
+    if (kept && graph_keep_args(kept, node, args, count) < 0) Py_CLEAR(kept);
     return set_kept(exec, kept);
 }
 

@@ -109,13 +109,8 @@ static PyObject *nodes_tuple(GraphObject *graph, NodesFn list, const char *routi
     CUgraphNode *nodes = PyMem_Calloc(count + 1, sizeof *nodes);
     if (!nodes) return PyErr_NoMemory();
     if (result == CUDA_SUCCESS && count) CALL_NEAR(graph->state, result, list(graph->handle, nodes, &count));
-    PyObject *tuple = result == CUDA_SUCCESS ? PyTuple_New((Py_ssize_t)count)
+    PyObject *tuple = result == CUDA_SUCCESS ? graph_nodes_tuple(graph, nodes, count)
                                              : raise_driver(graph->state, result, routine, NULL);
-    for (size_t i = 0; tuple && i < count; i++) {
-        PyObject *node = graph_node_new(graph, nodes[i]);
-        if (!node) Py_CLEAR(tuple);
-        if (node) PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, node);
-    }
     PyMem_Free(nodes);
     return tuple;
 }
@@ -134,10 +129,8 @@ static PyObject *edges_tuple(GraphObject *graph, const CUgraphNode *from, const 
 {
     PyObject *tuple = PyTuple_New((Py_ssize_t)count);
     for (size_t i = 0; tuple && i < count; i++) {
-        PyObject *first = graph_node_new(graph, from[i]), *second = graph_node_new(graph, to[i]);
-        PyObject *pair = first && second ? PyTuple_Pack(2, first, second) : NULL;
-        Py_XDECREF(first);
-        Py_XDECREF(second);
+        const CUgraphNode ends[] = {from[i], to[i]};
+        PyObject *pair = graph_nodes_tuple(graph, ends, 2);
         if (!pair) Py_CLEAR(tuple);
         if (pair) PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, pair);
     }

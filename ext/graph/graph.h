@@ -42,6 +42,7 @@ PyObject *graph_part(GraphObject *parent, CUgraph handle);
 bool graph_check(GraphObject *graph, const char *routine);
 
 PyObject *graph_node_new(GraphObject *graph, CUgraphNode handle);
+PyObject *graph_nodes_tuple(GraphObject *graph, const CUgraphNode *handles, size_t count);
 /* The handles of nodes given as a node or an iterable of nodes of this graph; None and NULL are none. The
  * caller frees *out with PyMem_Free. -1 with an exception. */
 int graph_nodes_read(GraphObject *graph, PyObject *given, const char *what, CUgraphNode **out, size_t *count);
@@ -78,8 +79,8 @@ int graph_kernel_args(KernelArgs *kernel, FunctionObject *function, PyObject *co
 /* The same for a node, whose function is one that the graph keeps. */
 int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count);
 
-/* The arguments that a kernel node has from now on. */
-int graph_keep_args(GraphObject *graph, CUgraphNode node, PyObject *const *args, Py_ssize_t count);
+/* Puts the arguments that a kernel node has from now on into a graph's dict. */
+int graph_keep_args(PyObject *kept, CUgraphNode node, PyObject *const *args, Py_ssize_t count);
 
 /* Graph.instantiate (exec.c). */
 extern const char graph_instantiate_doc[];

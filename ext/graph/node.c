@@ -19,6 +19,17 @@ PyObject *graph_node_new(GraphObject *graph, CUgraphNode handle)
     return (PyObject *)node;
 }
 
+PyObject *graph_nodes_tuple(GraphObject *graph, const CUgraphNode *handles, size_t count)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; tuple && i < count; i++) {
+        PyObject *node = graph_node_new(graph, handles[i]);
+        if (!node) Py_CLEAR(tuple);
+        if (node) PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, node);
+    }
+    return tuple;
+}
+
 static void node_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
@@ -84,18 +95,15 @@ static PyObject *ends_tuple(GraphNodeObject *node, EndsFn list, const char *rout
     CALL(state, result, list(node->handle, NULL, NULL, &count));
     CUgraphNode *ends = PyMem_Calloc(count + 1, sizeof *ends);
     CUgraphEdgeData *data = PyMem_Calloc(count + 1, sizeof *data);
-    PyObject *tuple = ends && data ? PyTuple_New((Py_ssize_t)count) : PyErr_NoMemory();
-    if (tuple && result == CUDA_SUCCESS && count)
+    PyObject *tuple = NULL;
+    if (ends && data && result == CUDA_SUCCESS && count)
         CALL_NEAR(state, result, list(node->handle, ends, data, &count));
-    if (tuple && result != CUDA_SUCCESS) {
-        Py_CLEAR(tuple);
+    if (!ends || !data)
+        PyErr_NoMemory();
+    else if (result == CUDA_SUCCESS)
+        tuple = graph_nodes_tuple(node->graph, ends, count);
+    else
         raise_driver(state, result, routine, NULL);
-    }
-    for (size_t i = 0; tuple && ends && i < count; i++) {
-        PyObject *end = graph_node_new(node->graph, ends[i]);
-        if (!end) Py_CLEAR(tuple);
-        if (end) PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, end);
-    }
     PyMem_Free(ends);
     PyMem_Free(data);
     return tuple;
@@ -229,11 +237,11 @@ int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *
     return 0;
 }
 
-int graph_keep_args(GraphObject *graph, CUgraphNode node, PyObject *const *args, Py_ssize_t count)
+int graph_keep_args(PyObject *kept, CUgraphNode node, PyObject *const *args, Py_ssize_t count)
 {
     PyObject *values = PyTuple_New(count), *key = PyLong_FromVoidPtr(node);
     for (Py_ssize_t i = 0; values && i < count; i++) PyTuple_SET_ITEM(values, i, Py_NewRef(args[i]));
-    int failed = values && key ? PyDict_SetItem(graph->kept, key, values) : -1;
+    int failed = values && key ? PyDict_SetItem(kept, key, values) : -1;
     Py_XDECREF(values);
     Py_XDECREF(key);
     return failed;
@@ -255,7 +263,8 @@ static PyObject *node_set_args(PyObject *self, PyObject *const *args, Py_ssize_t
     if (!failed)
         CALL(node->graph->state, result, driver.cuGraphKernelNodeSetParams(node->handle, &kernel.params));
     launch_args_clear(&kernel.args);
-    if (failed || (result == CUDA_SUCCESS && graph_keep_args(node->graph, node->handle, args, count) < 0))
+    if (failed
+        || (result == CUDA_SUCCESS && graph_keep_args(node->graph->kept, node->handle, args, count) < 0))
         return NULL;
     return none_or_raise(node->graph->state, result, "cuGraphKernelNodeSetParams");
 }
