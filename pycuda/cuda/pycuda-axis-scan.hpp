@@ -28,18 +28,6 @@ template <int KD> struct AxisScan {
     Axes<KD> kept;
 };
 
-// Tiles are taken by a counter, the first of every row or column before the second of any.
-__device__ __forceinline__ index_t scan_take_tile(const scan_state &state)
-{
-    __shared__ unsigned taken;
-    if (threadIdx.x == 0) {
-        taken = atomicAdd(state.counter, 1u);
-        if (taken == gridDim.x - 1) *state.counter = 0;
-    }
-    __syncthreads();
-    return taken;
-}
-
 // The part of the state that belongs to one row of so many entries.
 template <class Acc>
 __device__ __forceinline__ scan_state scan_part(const scan_state &state, index_t row, index_t entries)
@@ -180,7 +168,8 @@ __device__ __forceinline__ void scan_tiled_rows(const char *in, char *out, const
     typedef typename Op::Acc Acc;
     PYCUDA_SHARED(Acc, of_warps, SCAN_WARPS + 1);
     const unsigned warp = threadIdx.x / 32;
-    const index_t tile = scan_take_tile(state);
+    // The first tiles of all rows come before the second ones.
+    const index_t tile = (index_t)scan_take_tile(state);
     const index_t number = quotient(tile, plan.rows), row = tile - number * plan.rows;
     const index_t first = (number * SCAN_WARPS + warp) * Chunks<Op>::OF_WARP;
     const Place kept = place<KD>(plan.kept, row);
@@ -253,7 +242,7 @@ __device__ __forceinline__ void scan_columns(const char *in, char *out, const Ax
     enum { ITEMS = sizeof(Acc) > 8 ? 16 : 32, SIDE = SHAPE == COLUMN_THREAD ? SCAN_THREADS : 32 };
     PYCUDA_SHARED(Acc, of_warps, 32 * (SCAN_WARPS + 1));
     const int lane = threadIdx.x % 32, warp = SHAPE == COLUMN_THREAD ? 0 : threadIdx.x / 32;
-    const index_t taken = SHAPE == COLUMN_TILES ? scan_take_tile(state) : (index_t)blockIdx.x;
+    const index_t taken = SHAPE == COLUMN_TILES ? (index_t)scan_take_tile(state) : (index_t)blockIdx.x;
     const index_t inner = plan.kept.length[KD - 1], blocks = gridDim.x / (unsigned)plan.tiles;
     const index_t number = SHAPE == COLUMN_TILES ? quotient(taken, blocks) : 0,
                   block = taken - number * blocks;

@@ -76,6 +76,18 @@ template <class T> struct mailbox<T, false> {
 
 __device__ __forceinline__ void scan_pause() { __nanosleep(64); }
 
+// The number of this block's tile: one that no other block has, and the next after those that are taken.
+__device__ __forceinline__ size_t scan_take_tile(const scan_state &state)
+{
+    __shared__ unsigned taken;
+    if (threadIdx.x == 0) {
+        taken = atomicAdd(state.counter, 1u);
+        if (taken == gridDim.x - 1) *state.counter = 0;
+    }
+    __syncthreads();
+    return taken;
+}
+
 // The value of all lanes up to this one; the first `distance` lanes of each step keep theirs.
 template <class T, class Combine> __device__ __forceinline__ T scan_lanes(T value, Combine combine)
 {
@@ -154,17 +166,10 @@ __device__ __forceinline__ void scan(size_t n, const scan_state &state, Load loa
     enum { TILE = THREADS * ITEMS, WARPS = THREADS / 32 };
     enum { LARGEST = sizeof(Item) > sizeof(Out) ? sizeof(Item) : sizeof(Out) };
     __shared__ __align__(16) unsigned char raw[TILE * LARGEST];
-    __shared__ unsigned taken;
     PYCUDA_SHARED(Item, of_warps, WARPS + 1);
     Item *const items = (Item *)raw;
     Out *const outs = (Out *)raw;
-    const size_t tiles = gridDim.x;
-    if (threadIdx.x == 0) {
-        taken = atomicAdd(state.counter, 1u);
-        if (taken == tiles - 1) *state.counter = 0;
-    }
-    __syncthreads();
-    const size_t tile = taken, start = tile * TILE;
+    const size_t tiles = gridDim.x, tile = scan_take_tile(state), start = tile * TILE;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     Item mine[ITEMS];
     // Past the end the last item is taken again: nothing reads what becomes of it.
