@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+import plots
 from common import RESULTS, table
 from libraries import installed
 
@@ -101,34 +102,19 @@ def rates(library, n):
 
 
 def draw(results, copies):
-    """GB/s against the size, both logarithmic, a picture for each work."""
+    """A picture for each work, where matplotlib is installed."""
+    work = {
+        name: {
+            library: {n: found[name] for n, found in by_size.items() if name in found}
+            for library, by_size in results.items()
+        }
+        for name in WORK
+    }
+    device = drv.Context.get_device().name()
     try:
-        import matplotlib
+        plots.draw({"device": device, "copy": copies, "work": work}, RESULTS / "arrays.png")
     except ImportError:
         print("\n(no matplotlib: no picture)")
-        return
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    columns = 3
-    figure, axes = plt.subplots(
-        -(-len(WORK) // columns), columns, figsize=(13, 3 * -(-len(WORK) // columns)), layout="constrained"
-    )
-    for axis, name in zip(axes.flat, WORK, strict=False):
-        for library, by_size in results.items():
-            points = [(n, found[name]) for n, found in by_size.items() if name in found]
-            if points:
-                axis.loglog(*zip(*points, strict=True), marker="o", markersize=3, label=library)
-        axis.loglog(*zip(*copies.items(), strict=True), color="grey", linestyle=":", label="copy")
-        axis.set_title(name)
-        axis.grid(alpha=0.3)
-    for axis in axes.flat[len(WORK) :]:
-        axis.set_axis_off()
-    axes.flat[0].legend()
-    figure.supxlabel("elements (float32)")
-    figure.supylabel("GB/s")
-    figure.savefig(RESULTS / "arrays.png", dpi=110)
-    print(f"\npicture: {RESULTS / 'arrays.png'}")
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Draws what bandwidth.py measured: GB/s against the size, both logarithmic, a picture for each work."""
+"""GB/s against the size, both logarithmic, a picture for each work: draws what bandwidth.py measured."""
 
 import json
 import sys
@@ -19,9 +19,10 @@ def draw(results, path):
     figure, axes = plt.subplots(rows, COLUMNS, figsize=(13, 3.2 * rows), squeeze=False, layout="constrained")
     for axis, (name, libraries) in zip(axes.flat, work.items(), strict=False):
         for library, rates in libraries.items():
-            axis.loglog(
-                [int(n) for n in rates], list(rates.values()), marker="o", markersize=3, label=library
-            )
+            if rates:
+                axis.loglog(
+                    [int(n) for n in rates], list(rates.values()), marker="o", markersize=3, label=library
+                )
         copy = results["copy"]
         axis.loglog([int(n) for n in copy], list(copy.values()), color="grey", linestyle=":", label="copy")
         axis.set_title(name)
