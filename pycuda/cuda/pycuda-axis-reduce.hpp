@@ -74,24 +74,28 @@ template <class Op> struct Tree<Op, 1> {
     static __device__ __forceinline__ typename Op::Acc of(const typename Op::Acc *part) { return *part; }
 };
 
-template <class Op, int N, class Acc>
-__device__ __forceinline__ Acc fold(const Acc &acc, const Acc (&part)[N])
+// `number_of(k)` is the number of element k; ASCENDING when each is greater than those before.
+template <class Op, bool ASCENDING, int N, class Acc, class NumberOf>
+__device__ __forceinline__ Acc fold(const Acc &acc, const Acc (&part)[N], NumberOf)
 {
     return Op::combine(acc, Tree<Op, N>::of(part));
 }
 
-// Seldom is one of them better than all before: only then which one matters.
-template <class Op, int N, class K>
-__device__ __forceinline__ Keyed<K> fold(const Keyed<K> &acc, const Keyed<K> (&part)[N])
+// Seldom is one of them better than all before: only then which one matters, and its number.
+template <class Op, bool ASCENDING, int N, class K, class NumberOf>
+__device__ __forceinline__ Keyed<K> fold(const Keyed<K> &acc, const Keyed<K> (&part)[N], NumberOf number_of)
 {
     K most = part[0].key;
 #pragma unroll
     for (int k = 1; k < N; k++) most = max(most, part[k].key);
-    if (most < acc.key) return acc;
-    Keyed<K> result = acc;
+    if (ASCENDING && acc.number >= 0 ? most <= acc.key : most < acc.key) return acc;
+    unsigned where = 0;
 #pragma unroll
-    for (int k = 0; k < N; k++)
-        if (part[k].key == most) result = Op::combine(result, part[k]);
+    for (int k = 0; k < N; k++) where |= part[k].key == most ? 1u << k : 0;
+    Keyed<K> result = acc;
+#pragma unroll 1
+    for (; where; where = ASCENDING ? 0 : where & (where - 1))
+        result = Op::combine(result, Keyed<K>{most, number_of(__ffs(where) - 1)});
     return result;
 }
 
@@ -115,7 +119,8 @@ __device__ __forceinline__ typename Op::Acc row_step(const typename Op::Acc &acc
         read<Op, V, ALIGNED>(items, j * V, in, second, i + (index_t)j * stride, reduced);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) part[k] = mapped<Op>(items, k, local);
-    return fold<Op>(acc, part);
+    return fold<Op, RD == 1>(
+        acc, part, [&](int k) { return place<RD>(reduced, i + (index_t)(k / V) * stride + k % V).other; });
 }
 
 // The elements of a thread before `end`, where that is near.
@@ -229,7 +234,9 @@ __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const ch
 #pragma unroll
         for (int j = 0; j < ROWS; j++)
             part[j] = Op::map(items[j][k], typename Op::Second(), other[j], local[k]);
-        acc[k] = fold<Op>(acc[k], part);
+        acc[k] = fold<Op, RD == 1>(acc[k], part, [&](int j) {
+            return place<RD>(reduced, row + (index_t)j * stride).other;
+        });
     }
 }
 
