@@ -109,7 +109,7 @@ class Work:
         itemsize, passes = self.keys.itemsize, self.order.passes
         carried = self._carried_dtype()
         moved = max(itemsize, carried.itemsize if carried is not None else 0)
-        shape = kernels.pass_shape(self.rows, self.length, moved)
+        shape = kernels.pass_shape(self.rows, self.length, moved, carried is None)
         tiles = self.rows * shape.tiles
         width = 8 if shape.wide else 4
         state = tiles * kernels.DIGITS * width
@@ -165,7 +165,7 @@ class Work:
             value = out = kernels.raw_value(carried)
             if last and carried != self.values_out.dtype:
                 out = "long long"
-        return kernels.radix_pass(self.order, value, out, shape.wide, shape.items)
+        return kernels.radix_pass(self.order, value, out, shape.wide, shape.items, shape.resident)
 
     def _key_buffers(self, stream, allocator) -> list:
         """From where each pass reads the keys, and where the last one writes; 0 for nowhere."""

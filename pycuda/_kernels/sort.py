@@ -19,6 +19,7 @@ ROW_THREADS, ROW_SLOTS = 256, 2048  # pycuda-row-sort.hpp
 DIGITS, COUNT_THREADS = 256, 256  # pycuda-radix-sort.hpp
 PASS_THREADS = 384
 _ITEMS = {1: 23, 2: 23, 4: 23, 8: 11, 16: 5}  # of a thread, by the bytes of what is moved
+_ALONE = 19  # of keys of 4 bytes that carry nothing: then a multiprocessor has room for a third block
 _FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}  # for rows of few tiles
 _CHUNK, _CHUNKS = 1 << 14, 1 << 11  # a block counts a multiple of so many keys; so many blocks at most
 
@@ -108,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(256) starts({count} *counts) {{ sta
 _PASS = """#include "pycuda-radix-sort.hpp"
 using namespace pycuda;
 typedef {order} Keys;
-extern "C" __global__ void __launch_bounds__({threads}, 2)
+extern "C" __global__ void __launch_bounds__({threads}, {resident})
 pass(const Keys::Raw *keys, Keys::Raw *keys_out, const {value} *values, {out} *values_out,
      const {count} *starts, {count} *states, unsigned *counter, RadixPlan plan)
 {{
@@ -128,7 +129,7 @@ def counting(keys: Order, vector: int, wide: bool):
 
 
 @context_dependent_memoize
-def radix_pass(keys: Order, value: str, out: str, wide: bool, items: int):
+def radix_pass(keys: Order, value: str, out: str, wide: bool, items: int, resident: int):
     """Function(keys, keys_out, values, values_out, starts, states, counter, plan)."""
     text = _PASS.format(
         order=keys.c_type,
@@ -137,6 +138,7 @@ def radix_pass(keys: Order, value: str, out: str, wide: bool, items: int):
         count=_COUNTS[wide],
         threads=PASS_THREADS,
         items=items,
+        resident=resident,
     )
     return compile(text, "pass", "PPPPPPP24s")
 
@@ -158,15 +160,18 @@ class PassShape(NamedTuple):
 
     items: int
     tiles: int  # of a row
+    resident: int  # blocks of a multiprocessor, at least
     wide: bool  # whether counts need 64 bits
 
 
-def pass_shape(count: int, length: int, moved: int) -> PassShape:
+def pass_shape(count: int, length: int, moved: int, alone: bool) -> PassShape:
     """For so many rows; `moved` is the size of a key, or of a value where that is larger."""
-    sizes = [(ceil_div(length, PASS_THREADS * items), -items) for items in (_FEW_ITEMS[moved], _ITEMS[moved])]
+    third = alone and moved == 4
+    choices = _FEW_ITEMS[moved], _ALONE if third else _ITEMS[moved]
+    sizes = [(ceil_div(length, PASS_THREADS * items), -items) for items in choices]
     # Small tiles where large ones would be half empty, or few.
     tiles, items = min(sizes, key=lambda size: size[0] * (PASS_THREADS * -size[1] + 2048))
-    return PassShape(-items, tiles, count * length >= 1 << 30)
+    return PassShape(-items, tiles, 3 if third else 2, count * length >= 1 << 30)
 
 
 def pass_plan(length: int, tiles: int, number: int, passes: int) -> bytes:

@@ -17,7 +17,7 @@
 
 namespace pycuda {
 
-enum { DIGITS = 256, COUNT_THREADS = 256, COUNT_LOADS = 4, TOGETHER = 4 };
+enum { DIGITS = 256, COUNT_THREADS = 256, COUNT_LOADS = 4, TOGETHER = 4, LOOK_BACK = 4 };
 
 // ---- how often each byte has each value: counts[row][pass][value]
 
@@ -149,17 +149,28 @@ template <class Count> struct Told {
     static constexpr Count NUMBER = TILE - 1;
 };
 
-// Of all tiles of the row before this one; tells the later tiles. `states` are those of the digit.
+// Of all tiles of the row before this one; tells the later tiles. `states` are those of the digit. Several
+// tiles are asked at a time, as an answer takes long: the first of a row always tells of all.
 template <class Count>
 __device__ __forceinline__ Count look_back(volatile Count *states, index_t tile, unsigned place, Count own)
 {
     typedef Told<Count> told;
     Count before = 0;
-    for (unsigned back = 1; back <= place; back++) {
-        Count there;
-        while (!(there = states[(tile - back) * DIGITS])) __nanosleep(20);
-        before += there & told::NUMBER;
-        if (there & told::ALL) break;
+    for (unsigned back = 1; back <= place;) {
+        Count there[LOOK_BACK];
+#pragma unroll
+        for (unsigned k = 0; k < LOOK_BACK; k++)
+            there[k] = back + k <= place ? states[(tile - back - k) * DIGITS] : Count(0);
+        unsigned known = 0;
+#pragma unroll
+        for (unsigned k = 0; k < LOOK_BACK; k++) {
+            if (known != k || !there[k]) continue;
+            before += there[k] & told::NUMBER;
+            known = there[k] & told::ALL ? LOOK_BACK + 1 : k + 1;
+        }
+        if (known > LOOK_BACK) break;
+        if (known == 0) __nanosleep(20);
+        back += known;
     }
     if (place) states[tile * DIGITS] = told::ALL | (before + own);
     return before;
