@@ -406,7 +406,8 @@ class PseudoRandom(Generator):
         self._prepare(count, stream)
         rounds = -(-groups // count)
         if not self._first_of:  # it may be anywhere at once
-            rounds = min(rounds, max(kernels.ROUNDS, -(-rounds // 65535)))
+            wanted = kernels.ROUNDS.get(name, kernels.MORE_ROUNDS)
+            rounds = min(rounds, max(wanted, -(-rounds // 65535)))
         grid = -(-count // kernels.THREADS), -(-groups // (count * rounds))
         block = kernels.THREADS, 1, 1
         function.prepared_async_call(grid, block, stream, self._states, data, data.size, rounds, a, b)

@@ -15,8 +15,9 @@ from pycuda.tools import context_dependent_memoize
 THREADS, BLOCKS = 128, 512
 GENERATORS = THREADS * BLOCKS
 STATE_WORDS = 6
-# Groups that a thread makes of a generator which may be anywhere at once.
-ROUNDS = 16
+# Groups that a thread makes of a generator which may be anywhere at once: of those that cost little, few.
+ROUNDS = {"Raw": 8, "Uniform": 8}
+MORE_ROUNDS = 32
 
 # Quasi-random ones: a generator is a dimension, whose numbers SOBOL_POINTS threads make.
 DIMENSIONS = 256
