@@ -156,9 +156,8 @@ class _ScanKernel:
             self._check_overlap(input_ary, strides, output_ary, out_strides, size)
         function = self._function(segments is not None)
         tiles = -(-size // items.tile)
-        entries = tiles + 2 * (-(-tiles // 32))
         itemsize = self._segment_bytes() if segments is not None else self.dtype.itemsize
-        states, number = scratch.states(stream, entries, entries * itemsize if itemsize > 4 else 0)
+        states, number = scratch.states(stream, tiles + 2 * (-(-tiles // 32)), itemsize)
         function.prepared_async_call(
             (tiles, 1),
             (items.threads, 1, 1),

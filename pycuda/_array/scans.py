@@ -24,8 +24,7 @@ def _recipe(name, dtype, shape, strides, places, axis, result, out_strides):
     types = reduction.Types(elements.stored(dtype), None, elements.computed(result), elements.stored(result))
     acc_size = reduction.SIZES[types.number]
     plan = axis_scan.plan(places, (dtype.itemsize, result.itemsize), acc_size, kept, along)
-    room = plan.entries * acc_size if acc_size > 4 else 0
-    return plan, axis_scan.kernel(name, types, plan.shape), room
+    return plan, axis_scan.kernel(name, types, plan.shape), acc_size
 
 
 _recipes = context_memory(_recipe, 1024)
@@ -34,12 +33,12 @@ _ALONE = (0, 0, 0, 0)  # blocks that learn nothing from each other
 
 
 def _launch(name, a, axis, out, stream) -> None:
-    plan, function, room = _recipes(
+    plan, function, acc_size = _recipes(
         name, a.dtype, a.shape, a.strides, (a.ptr & 15, out.ptr & 15), axis, out.dtype, out.strides
     )
     shared = _ALONE
-    if plan.entries:
-        states, number = scratch.states(stream, plan.entries, room)
+    if plan.values:
+        states, number = scratch.states(stream, plan.values, acc_size)
         shared = states.memory, states.entries, states.values, number
     function.prepared_async_call(plan.grid, _BLOCK, stream, a, out, plan.arguments, *shared)
 

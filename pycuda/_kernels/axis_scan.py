@@ -15,8 +15,8 @@ from pycuda.tools import context_dependent_memoize
 THREADS = 256
 _WARPS = THREADS // 32
 _CHUNKS = 4
-RESIDENT = 5  # blocks of tiles that a multiprocessor has at a time: they wait for each other
-_ENTRIES_OF_COLUMNS = 64  # of a tile of 32 columns
+RESIDENT = 8  # blocks of tiles that a multiprocessor has at a time: they wait for each other
+_VALUES_OF_COLUMNS = 64  # of a tile of 32 columns
 
 
 class Shape(NamedTuple):
@@ -28,12 +28,12 @@ class Shape(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A launch made ready. With entries, blocks learn from each other (scratch.States)."""
+    """A launch made ready. `values` is how many of them blocks learn from each other (scratch.States)."""
 
     shape: Shape
     grid: tuple[int, int]
     arguments: bytes
-    entries: int
+    values: int
 
 
 _SOURCE = """{include}#include "pycuda-reduce-ops.hpp"
@@ -92,7 +92,7 @@ def kernel(name: str, types: reduction.Types, shape: Shape):
 
 
 def _row_shape(length: int, rows: int, itemsize: int, result_size: int) -> tuple[str, int, int, int, int]:
-    """(name, tiles of a row, blocks, entries, warps for a row)"""
+    """(name, tiles of a row, blocks, values, warps for a row)"""
     of_warp = 32 * max(16 // max(itemsize, result_size), 1) * _CHUNKS
     warps = layout.power_at_least(layout.ceil_div(length, of_warp))
     if warps <= _WARPS:
@@ -102,7 +102,7 @@ def _row_shape(length: int, rows: int, itemsize: int, result_size: int) -> tuple
 
 
 def _column_shape(length: int, columns: int, outer: int, acc_size: int) -> tuple[str, int, int, int, int]:
-    """(name, tiles of a column, blocks, entries, blocks side by side)"""
+    """(name, tiles of a column, blocks, values, blocks side by side)"""
     items = 16 if acc_size > 8 else 32
     if length <= items:
         groups = layout.ceil_div(columns, THREADS)
@@ -111,7 +111,7 @@ def _column_shape(length: int, columns: int, outer: int, acc_size: int) -> tuple
     blocks = groups * outer
     if tiles == 1:
         return "COLUMN_BLOCK", 1, blocks, 0, groups
-    return "COLUMN_TILES", tiles, blocks * tiles, blocks * tiles * _ENTRIES_OF_COLUMNS, groups
+    return "COLUMN_TILES", tiles, blocks * tiles, blocks * tiles * _VALUES_OF_COLUMNS, groups
 
 
 def plan(
@@ -128,12 +128,12 @@ def plan(
     if by_row and axis.length <= 16 <= inner.length:
         by_row = False  # a thread for each
     if by_row:
-        name, tiles, blocks, entries, groups = _row_shape(axis.length, rows, *sizes)
+        name, tiles, blocks, values, groups = _row_shape(axis.length, rows, *sizes)
     else:
         outer = rows // inner.length
-        name, tiles, blocks, entries, groups = _column_shape(axis.length, inner.length, outer, acc_size)
+        name, tiles, blocks, values, groups = _column_shape(axis.length, inner.length, outer, acc_size)
     places = [*addresses, *(each.stride for each in kept), *(each.other for each in kept)]
     aligned = by_row and (axis.stride, axis.other) == sizes and not any(place % 16 for place in places)
     room = layout.room(len(kept))
     arguments = struct.pack("6q", rows, axis.length, axis.stride, axis.other, tiles, groups)
-    return Plan(Shape(name, aligned, room), (blocks, 1), arguments + layout.packed(kept, room), entries)
+    return Plan(Shape(name, aligned, room), (blocks, 1), arguments + layout.packed(kept, room), values)

@@ -59,6 +59,7 @@ class States:
 
     memory: WORDS bytes that are 0 between kernels, `count` entries of 64 bits, then room for anything. An
     entry counts when it has the number of the launch in its lower half, so entries are cleared only here.
+    What becomes of values is the mailbox of pycuda-scan.hpp: those of up to 16 bytes are in entries.
     """
 
     _LAUNCHES = 1 << 32
@@ -77,8 +78,9 @@ class States:
         return number if number < self._LAUNCHES else 0
 
 
-def states(stream, count: int, room: int) -> tuple[States, int]:
-    """States with at least so many entries and bytes, and the number of a launch."""
+def states(stream, count: int, itemsize: int) -> tuple[States, int]:
+    """States for at least so many values of this size, and the number of a launch."""
+    count, room = (count * -(-itemsize // 4), 0) if itemsize <= 16 else (count, count * itemsize)
     stream = drv.current_stream() if stream is None else stream
     known, key = _of_stream(_states, stream)
     if known is None:

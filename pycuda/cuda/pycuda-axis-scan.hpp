@@ -28,13 +28,13 @@ template <int KD> struct AxisScan {
     Axes<KD> kept;
 };
 
-// The part of the state that belongs to one row of so many entries.
+// The part of the state that belongs to one row of so many values.
 template <class Acc>
-__device__ __forceinline__ scan_state scan_part(const scan_state &state, index_t row, index_t entries)
+__device__ __forceinline__ scan_state scan_part(const scan_state &state, index_t row, index_t values)
 {
     scan_state part = state;
-    part.entries += row * entries;
-    part.values = (char *)state.values + row * entries * (index_t)sizeof(Acc);
+    part.entries += row * values * mailbox<Acc>::ENTRIES;
+    part.values = (char *)state.values + row * values * (index_t)sizeof(Acc);
     return part;
 }
 
@@ -182,8 +182,10 @@ __device__ __forceinline__ void scan_tiled_rows(const char *in, char *out, const
         Acc whole = fetch(of_warps);
 #pragma unroll 1
         for (int k = 1; k < SCAN_WARPS; k++) whole = Op::combine(whole, fetch(of_warps + k));
-        const index_t entries = plan.tiles + 2 * ((plan.tiles + SCAN_GROUP - 1) / SCAN_GROUP);
-        const Acc found = scan_before(scan_part<Acc>(state, row, entries), number, plan.tiles, whole,
+        const index_t values = plan.tiles + 2 * ((plan.tiles + SCAN_GROUP - 1) / SCAN_GROUP);
+        const scan_state part = scan_part<Acc>(state, row, values);
+        if (threadIdx.x == 0) scan_tell(part, number, plan.tiles, whole);
+        const Acc found = scan_before(part, number, plan.tiles, whole,
                                       [](const Acc &a, const Acc &b) { return Op::combine(a, b); });
         if (threadIdx.x == 0) place(of_warps + SCAN_WARPS, number ? found : Op::neutral());
     }
@@ -202,7 +204,7 @@ __device__ __forceinline__ typename Op::Acc scan_column_before(const scan_state 
                                                                index_t tiles, const typename Op::Acc &own)
 {
     typedef typename Op::Acc Acc;
-    typedef mailbox<Acc, sizeof(Acc) <= 4> box;
+    typedef mailbox<Acc> box;
     const unsigned lane = threadIdx.x % 32;
     const size_t at = (size_t)number * 64 + 2 * lane;
     if (number == 0) {

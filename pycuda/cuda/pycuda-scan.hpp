@@ -27,8 +27,7 @@ namespace pycuda {
 
 enum { SCAN_GROUP = 32 };
 
-// Where blocks leave what others need: an entry of 64 bits for each value, the launch's number in the lower
-// half.
+// Where blocks leave what others need: entries of 64 bits with the launch's number in the lower half.
 struct scan_state {
     unsigned *counter;
     unsigned long long *entries;
@@ -36,28 +35,40 @@ struct scan_state {
     unsigned launch;
 };
 
-// Values of up to 32 bits travel in the entry itself, larger ones beside it.
-template <class T, bool SMALL> struct mailbox;
+// Values of up to 16 bytes travel in entries, 32 bits in each, which no fence need keep together; larger ones
+// lie beside an entry. pycuda/_kernels/scratch.py makes the room.
+template <class T, bool IN_ENTRIES = sizeof(T) <= 16> struct mailbox;
 
 template <class T> struct mailbox<T, true> {
+    enum { ENTRIES = (sizeof(T) + 3) / 4 };
     static __device__ __forceinline__ void post(const scan_state &state, size_t at, const T &value)
     {
-        unsigned bits = 0;
-        memcpy(&bits, &value, sizeof(T));
-        ((volatile unsigned long long *)state.entries)[at] = (unsigned long long)bits << 32 | state.launch;
+        volatile unsigned long long *entries = state.entries + at * ENTRIES;
+        unsigned bits[ENTRIES] = {};
+        memcpy(bits, &value, sizeof(T));
+#pragma unroll
+        for (int k = 0; k < ENTRIES; k++) entries[k] = (unsigned long long)bits[k] << 32 | state.launch;
     }
 
     // Whether it is there; then it is in `value`.
     static __device__ __forceinline__ bool look(const scan_state &state, size_t at, parcel<T> &value)
     {
-        const unsigned long long entry = ((volatile unsigned long long *)state.entries)[at];
-        const unsigned bits = (unsigned)(entry >> 32);
-        memcpy(value.words, &bits, sizeof(T));
-        return (unsigned)entry == state.launch;
+        const volatile unsigned long long *entries = state.entries + at * ENTRIES;
+        unsigned bits[ENTRIES];
+        bool there = true;
+#pragma unroll
+        for (int k = 0; k < ENTRIES; k++) {
+            const unsigned long long entry = entries[k];
+            bits[k] = (unsigned)(entry >> 32);
+            there = there && (unsigned)entry == state.launch;
+        }
+        memcpy(value.words, bits, sizeof(T));
+        return there;
     }
 };
 
 template <class T> struct mailbox<T, false> {
+    enum { ENTRIES = 1 };
     static __device__ __forceinline__ void post(const scan_state &state, size_t at, const T &value)
     {
         put((T *)state.values + at, value);
@@ -74,7 +85,7 @@ template <class T> struct mailbox<T, false> {
     }
 };
 
-__device__ __forceinline__ void scan_pause() { __nanosleep(64); }
+__device__ __forceinline__ void scan_pause() { __nanosleep(20); }
 
 // The number of this block's tile: one that no other block has, and the next after those that are taken.
 __device__ __forceinline__ size_t scan_take_tile(const scan_state &state)
@@ -100,45 +111,58 @@ template <class T, class Combine> __device__ __forceinline__ T scan_lanes(T valu
     return value;
 }
 
-// P(g - 1), by one warp: from the nearest P that is there, over the G after it.
-template <class T, class Combine>
-__device__ __forceinline__ T scan_groups_before(const scan_state &state, size_t first, size_t group,
-                                                Combine combine)
-{
-    typedef mailbox<T, sizeof(T) <= 4> box;
-    const size_t lane = threadIdx.x % 32;
-    const bool exists = lane < group;
-    const size_t at = first + 2 * (group - 1 - lane);
+// P(g - 1), by one warp: from the nearest P that is there, over the G after it. A lane asks for one group.
+template <class T> struct scan_groups_before {
+    typedef mailbox<T> box;
     parcel<T> of_group, up_to;
     bool has_group = false, has_all = false;
-    unsigned nearest;
-    for (;;) {
-        if (exists && !has_all) has_all = box::look(state, at + 1, up_to);
-        if (exists && !has_group) has_group = box::look(state, at, of_group);
-        const unsigned groups = __ballot_sync(0xffffffffu, has_group);
-        const unsigned all = __ballot_sync(0xffffffffu, has_all);
-        nearest = all ? __ffs(all) - 1 : 32;
-        const unsigned between = nearest < 32 ? (1u << nearest) - 1 : 0xffffffffu;
-        if (nearest < 32 && (groups & between) == between) break;
-        scan_pause();
+
+    __device__ __forceinline__ void look(const scan_state &state, size_t first, size_t group)
+    {
+        const size_t lane = threadIdx.x % 32, at = first + 2 * (group - 1 - lane);
+        if (lane < group && !has_all) has_all = box::look(state, at + 1, up_to);
+        if (lane < group && !has_group) has_group = box::look(state, at, of_group);
     }
-    T sum = from_lane(up_to.value(), nearest);
-    for (int k = (int)nearest - 1; k >= 0; k--) sum = combine(sum, from_lane(of_group.value(), k));
-    return sum;
+
+    template <class Combine>
+    __device__ __forceinline__ T wait(const scan_state &state, size_t first, size_t group, Combine combine)
+    {
+        unsigned nearest;
+        for (;;) {
+            const unsigned groups = __ballot_sync(0xffffffffu, has_group);
+            const unsigned all = __ballot_sync(0xffffffffu, has_all);
+            nearest = all ? __ffs(all) - 1 : 32;
+            const unsigned between = nearest < 32 ? (1u << nearest) - 1 : 0xffffffffu;
+            if (nearest < 32 && (groups & between) == between) break;
+            scan_pause();
+            look(state, first, group);
+        }
+        T sum = from_lane(up_to.value(), nearest);
+        for (int k = (int)nearest - 1; k >= 0; k--) sum = combine(sum, from_lane(of_group.value(), k));
+        return sum;
+    }
+};
+
+// A(tile), by one thread, for the tiles after it.
+template <class T>
+__device__ __forceinline__ void scan_tell(const scan_state &state, size_t tile, size_t tiles, const T &own)
+{
+    if (tile + 1 < tiles) mailbox<T>::post(state, tile, own);
 }
 
-// What precedes a tile, by one warp; `own` is A(tile). has_before is false for tile 0.
+// What precedes a tile, by one warp; `own` is A(tile), which has been told. For tile 0 it means nothing.
 template <class T, class Combine>
 __device__ __forceinline__ T scan_before(const scan_state &state, size_t tile, size_t tiles, const T &own,
                                          Combine combine)
 {
-    typedef mailbox<T, sizeof(T) <= 4> box;
+    typedef mailbox<T> box;
     const unsigned lane = threadIdx.x % 32, place = tile % SCAN_GROUP;
     const size_t group = tile / SCAN_GROUP, start = group * SCAN_GROUP, first_group = tiles;
     const bool ends_group = place == SCAN_GROUP - 1 && tile + 1 < tiles;
-    if (lane == 0 && tile + 1 < tiles) box::post(state, tile, own);
     parcel<T> of_tile(own);
     bool there = lane >= place;
+    scan_groups_before<T> groups;
+    groups.look(state, first_group, group);
     for (;;) {
         if (!there) there = box::look(state, start + lane, of_tile);
         if (__all_sync(0xffffffffu, there)) break;
@@ -152,7 +176,7 @@ __device__ __forceinline__ T scan_before(const scan_state &state, size_t tile, s
     }
     const T within = from_lane(up_to, place ? place - 1 : 0);
     if (group == 0) return within;
-    const T before = scan_groups_before<T>(state, first_group, group, combine);
+    const T before = groups.wait(state, first_group, group, combine);
     if (ends_group && lane == 0) box::post(state, first_group + 2 * group + 1, combine(before, whole));
     return place ? combine(before, within) : before;
 }
@@ -193,6 +217,7 @@ __device__ __forceinline__ void scan(size_t n, const scan_state &state, Load loa
         Item whole = fetch(of_warps);
 #pragma unroll 1
         for (int k = 1; k < WARPS; k++) whole = combine(whole, fetch(of_warps + k));
+        if (lane == 0) scan_tell(state, tile, tiles, whole);
         const Item before = scan_before(state, tile, tiles, whole, combine);
         if (lane == 0) place(of_warps + WARPS, before);
     }
