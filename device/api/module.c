@@ -204,7 +204,6 @@ static CUresult load(CUmodule *out, const void *data, size_t limit, unsigned cou
     PtxLog log = {0};
     Module *module;
     TRY(context_enter(&context));
-    TRY(capture_check_thread());
     if (!out || !data) return CUDA_ERROR_INVALID_VALUE;
     TRY(jit_options_read(&options, count, names, values));
     CUresult result = image_open(data, limit, driver_settings()->capability, &image, &log);

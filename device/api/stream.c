@@ -89,7 +89,7 @@ CUresult stream_enter_to_wait(CUstream handle, Stream **out)
     return error;
 }
 
-CUresult stream_enter_at_once(Stream **out) { return stream_enter_to_wait(NULL, out); }
+CUresult stream_enter_at_once(Stream **out) { return stream_enter(NULL, out); }
 
 CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
 {

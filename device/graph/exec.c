@@ -62,6 +62,7 @@ static CUresult make(CUgraphExec *out, CUgraph graph, unsigned long long flags, 
     Exec *dead = NULL;
     *why = CUDA_GRAPH_INSTANTIATE_ERROR;
     TRY(context_enter(&context));
+    TRY(capture_check_thread());
     if (flags & ~known) return CUDA_ERROR_INVALID_VALUE;
     if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) return CUDA_ERROR_NOT_SUPPORTED;
     CUresult result = WITH_GRAPHS(instantiate(out, graph, flags, culprit, why, &dead));

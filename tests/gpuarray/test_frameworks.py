@@ -108,6 +108,7 @@ def test_operands(library, host):
     assert (a.get() == host).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*Grid size")  # numba, of the kernel by which it transposes
 def test_what_is_still_being_computed(library, host):
     """An array right after the call that makes it, whose work may be queued yet."""
     a, t = gpuarray.to_gpu(host), library.make(host)
