@@ -68,8 +68,15 @@ def lanes(space, body, order, target="sm_75"):
     return got.tolist()
 
 
+def parameters():
+    for space, name, body in CASES:
+        refused = pytest.mark.cpu("ptxas of CUDA 13.0 refuses .volatile in .local")
+        marks = [refused] if (space, name) == ("local", "volatile") else []
+        yield pytest.param(space, name, body, id=f"{space} {name}", marks=marks)
+
+
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("space, name, body", CASES, ids=[f"{space} {name}" for space, name, _ in CASES])
+@pytest.mark.parametrize("space, name, body", list(parameters()))
 def test_offset_from_below_zero(space, name, body, order):
     assert lanes(space, body, order) == list(range(32))
 
