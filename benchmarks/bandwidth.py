@@ -13,9 +13,9 @@ import sys
 import time
 
 import numpy as np
-from arrays import ON_GPU, copy_rate, of_two_axes
+from arrays import ON_GPU, copy_rate, of_two_axes, square
 from common import RESULTS, table
-from libraries import installed
+from libraries import Cuda, installed
 
 import pycuda.driver as drv
 from pycuda import curandom, gpuarray
@@ -47,12 +47,22 @@ def transposed(library, x):
 def uniform(library, x):
     n = x.shape[0]
     if library.name == "pycuda":
-        generator = curandom.Philox4x32_10RandomNumberGenerator()
-        return lambda: generator.fill_uniform(x)
+        return lambda: curandom.rand(n)
     if library.name == "torch":
         return lambda: x.uniform_()
     generator = library.functions.random.default_rng(1)
     return lambda: generator.random(n, dtype=np.float32)
+
+
+def normal(library, x):
+    n = x.shape[0]
+    if library.name == "pycuda":
+        generator = curandom.Philox4x32_10RandomNumberGenerator()
+        return lambda: generator.fill_normal(x)
+    if library.name == "torch":
+        return lambda: x.normal_()
+    generator = library.functions.random.default_rng(1)
+    return lambda: generator.standard_normal(n, dtype=np.float32)
 
 
 def sort(library, x):
@@ -61,7 +71,8 @@ def sort(library, x):
     return lambda: library.functions.sort(x)
 
 
-# Name, bytes for an element, and what makes the call from (library, x, y), arrays of float32.
+# Name, bytes for an element, and what makes the call from (library, x, y), arrays of float32. Names of CUDA
+# say which function of cub.cu does the same.
 WORK = {
     "add": (12, lambda lib, x, y: lambda: x + y),
     "sin": (8, lambda lib, x, y: lambda: lib.math.sin(x)),
@@ -70,9 +81,25 @@ WORK = {
     "dot": (8, lambda lib, x, y: dot(lib, x, y)),
     "scan": (8, lambda lib, x, y: lambda: x.cumsum(0)),
     "transpose": (8, lambda lib, x, y: transposed(lib, x)),
-    "rand": (4, lambda lib, x, y: uniform(lib, y)),
+    "uniform": (4, lambda lib, x, y: uniform(lib, y)),
+    "normal": (4, lambda lib, x, y: normal(lib, y)),
+    "argmax": (4, lambda lib, x, y: lambda: x.argmax()),
     "sort": (8, lambda lib, x, y: sort(lib, x)),
 }
+CUDA = {
+    "add": "add", "sin": "sine", "fill": "fill", "sum": "sum", "scan": "scan", "transpose": "transpose",
+    "uniform": "uniform", "normal": "normal", "sort": "sort",
+}  # fmt: skip
+
+
+def calls(library, x, y):
+    """(work, bytes for an element, call) one after the other."""
+    for name, (size, make) in WORK.items():
+        if library.name != "CUDA":
+            yield name, size, lambda make=make: make(library, x, y)
+        elif name in CUDA:
+            n = square(x.shape[0]) if name == "transpose" else x.shape[0]
+            yield name, size, lambda name=name, n=n: library.call(CUDA[name], x, y, n)
 
 
 def seconds(call, wait, most):
@@ -99,11 +126,11 @@ def measure_size(n, library, end, most, found):
     rng = np.random.default_rng(1)
     tile = rng.random(min(n, 1 << 20), dtype=np.float32)
     x, y = (library.array(np.tile(tile, n // tile.size)) for _ in range(2))
-    for name, (size, make) in WORK.items():
+    for name, size, make in calls(library, x, y):
         if time.perf_counter() > end:
             return
         try:
-            rate = size * n / seconds(make(library, x, y), library.wait, most) / 1e9
+            rate = size * n / seconds(make(), library.wait, most) / 1e9
             found.setdefault(name, {}).setdefault(library.name, {})[n] = rate
         except (MemoryError, RuntimeError, AttributeError, TypeError, drv.Error) as error:
             print(f"({library.name}, {name}, {n} elements: {type(error).__name__}: {str(error)[:80]})")
@@ -112,7 +139,7 @@ def measure_size(n, library, end, most, found):
 def release(library):
     """Gives the memory that a library holds for reuse back."""
     gc.collect()
-    if library.name == "pycuda":
+    if library.name in ("pycuda", "CUDA"):
         drv.default_memory_pool().free_held()
     elif library.name == "cupy":
         library.functions.get_default_memory_pool().free_all_blocks()
@@ -122,7 +149,7 @@ def release(library):
 
 def measure(largest, budget):
     """{"device": ..., "copy": {n: GB/s}, "work": {work: {library: {n: GB/s}}}}"""
-    libraries, sizes = installed(ON_GPU), [1 << e for e in range(10, largest + 1, 2)]
+    libraries, sizes = installed(ON_GPU, Cuda), [1 << e for e in range(10, largest + 1, 2)]
     end = time.perf_counter() + budget
     most = budget / (len(sizes) * len(libraries) * len(WORK)) / 2
     found, copies = {}, {}

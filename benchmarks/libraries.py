@@ -1,6 +1,11 @@
 """The array libraries that are compared, behind one face: what makes arrays, and what waits."""
 
+import ctypes
+import shutil
+import subprocess
+
 import numpy as np
+from common import HERE, RESULTS
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
@@ -40,6 +45,9 @@ class CuPy:
         import cupy
 
         self.functions = self.math = cupy
+        # By CUB where it can, whatever CUPY_ACCELERATORS says: the best that CuPy does.
+        cupy._core.set_reduction_accelerators(["cub"])
+        cupy._core.set_routine_accelerators(["cub"])
 
     def array(self, host):
         return self.functions.asarray(host)
@@ -64,10 +72,45 @@ class Torch:
         self.functions.cuda.synchronize()
 
 
-def installed(on_gpu):
+class Cuda:
+    """Plain CUDA C++ and CUB, where there is an nvcc: the functions of cub.cu, by the names of calls."""
+
+    name = "CUDA"
+
+    def __init__(self):
+        nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+        if not nvcc:
+            raise ImportError("nvcc is not there")
+        RESULTS.mkdir(exist_ok=True)
+        library, source = RESULTS / "libcub.so", HERE / "cub.cu"
+        if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
+            options = ["-O3", "-w", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
+            subprocess.run([nvcc, *options, source, "-o", library], check=True)
+        self._library = ctypes.CDLL(str(library))
+
+    def array(self, host):
+        return gpuarray.to_gpu(host)
+
+    def wait(self):
+        drv.Context.synchronize()
+
+    def call(self, name, x, y, n):
+        """What calls the function of this name with x, y, a result and n."""
+        function, out = getattr(self._library, name), gpuarray.empty_like(x)
+        addresses = [ctypes.c_void_p(array.ptr) for array in (x, y, out)]
+
+        def call(keep=(x, y, out)):
+            error = function(*addresses, ctypes.c_size_t(n))
+            if error:
+                raise RuntimeError(f"cudaError {error} in {name} of cub.cu")
+
+        return call
+
+
+def installed(on_gpu, *more):
     """Ours first. On the CPU device NumPy is the peer, on a GPU the libraries that have arrays there."""
     found = [Ours()]
-    for kind in (CuPy, Torch) if on_gpu else (NumPy,):
+    for kind in (CuPy, Torch, *more) if on_gpu else (NumPy,):
         try:
             found.append(kind())
         except ImportError:

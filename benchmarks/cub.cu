@@ -1,0 +1,105 @@
+// What plain CUDA C++ and CUB do with the arrays of bandwidth.py: the same work, by short kernels and calls.
+// Each function queues one call and returns the runtime's error.
+#include <cub/cub.cuh>
+#include <curand_kernel.h>
+
+enum { THREADS = 256, TILE = 32, ROWS = 8 };
+
+// Room for CUB, which it says itself how much it needs.
+static void *room;
+static size_t room_bytes;
+
+template <class Call> static int with_room(Call call)
+{
+    size_t bytes = 0;
+    if (cudaError_t error = call(nullptr, bytes)) return error;
+    if (bytes > room_bytes) {
+        cudaFree(room);
+        if (cudaError_t error = cudaMalloc(&room, bytes)) return error;
+        room_bytes = bytes;
+    }
+    return call(room, bytes);
+}
+
+template <class Of> __global__ void each(const float4 *x, const float4 *y, float4 *out, size_t n, Of of)
+{
+    const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    const float4 a = x[i], b = y[i];
+    out[i] = make_float4(of(a.x, b.x), of(a.y, b.y), of(a.z, b.z), of(a.w, b.w));
+}
+
+struct Add {
+    __device__ float operator()(float a, float b) const { return a + b; }
+};
+struct Sine {
+    __device__ float operator()(float a, float) const { return sinf(a); }
+};
+
+// n is a multiple of 4 * THREADS.
+template <class Of> static int of_each(const float *x, const float *y, float *out, size_t n, Of of)
+{
+    each<<<n / 4 / THREADS, THREADS>>>((const float4 *)x, (const float4 *)y, (float4 *)out, n / 4, of);
+    return cudaGetLastError();
+}
+
+__global__ void transposed(const float *x, float *out, size_t side)
+{
+    __shared__ float tile[TILE][TILE + 1];
+    size_t column = blockIdx.x * TILE + threadIdx.x, row = blockIdx.y * TILE + threadIdx.y;
+    for (int k = 0; k < TILE; k += ROWS) tile[threadIdx.y + k][threadIdx.x] = x[(row + k) * side + column];
+    __syncthreads();
+    column = blockIdx.y * TILE + threadIdx.x, row = blockIdx.x * TILE + threadIdx.y;
+    for (int k = 0; k < TILE; k += ROWS) out[(row + k) * side + column] = tile[threadIdx.x][threadIdx.y + k];
+}
+
+template <bool NORMAL> __global__ void random(float4 *out, size_t n)
+{
+    const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    curandStatePhilox4_32_10_t state;
+    curand_init(1, first, 0, &state);
+    for (size_t i = first; i < n; i += (size_t)gridDim.x * THREADS)
+        out[i] = NORMAL ? curand_normal4(&state) : curand_uniform4(&state);
+}
+
+template <bool NORMAL> static int at_random(float *out, size_t n)
+{
+    const size_t blocks = (n / 4 + THREADS - 1) / THREADS;
+    random<NORMAL><<<blocks < 2048 ? blocks : 2048, THREADS>>>((float4 *)out, n / 4);
+    return cudaGetLastError();
+}
+
+extern "C" {
+
+int add(const float *x, const float *y, float *out, size_t n) { return of_each(x, y, out, n, Add()); }
+int sine(const float *x, const float *y, float *out, size_t n) { return of_each(x, x, out, n, Sine()); }
+int fill(const float *x, const float *y, float *out, size_t n) { return cudaMemsetAsync(out, 1, 4 * n); }
+
+int sum(const float *x, const float *y, float *out, size_t n)
+{
+    return with_room([=](void *room, size_t &bytes) { return cub::DeviceReduce::Sum(room, bytes, x, out, n); });
+}
+
+int scan(const float *x, const float *y, float *out, size_t n)
+{
+    return with_room(
+        [=](void *room, size_t &bytes) { return cub::DeviceScan::InclusiveSum(room, bytes, x, out, n); });
+}
+
+int sort(const float *x, const float *y, float *out, size_t n)
+{
+    return with_room(
+        [=](void *room, size_t &bytes) { return cub::DeviceRadixSort::SortKeys(room, bytes, x, out, n); });
+}
+
+int transpose(const float *x, const float *y, float *out, size_t side)
+{
+    const dim3 blocks(side / TILE, side / TILE), threads(TILE, ROWS);
+    transposed<<<blocks, threads>>>(x, out, side);
+    return cudaGetLastError();
+}
+
+int uniform(const float *x, const float *y, float *out, size_t n) { return at_random<false>(out, n); }
+int normal(const float *x, const float *y, float *out, size_t n) { return at_random<true>(out, n); }
+
+}
