@@ -27,6 +27,8 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
     uint64_t bytes;
     if (!side->address || !extent(job, side, &bytes)) return false;
     *pageable = !memory_map_told(map, side->address, 1, &range);
+    if (!*pageable && range.kind == MEMORY_MAPPED)
+        return memory_map_told(map, side->address, bytes, &range) && (side != &job->to || range.writers);
     if (!*pageable)
         return bytes <= range.size - (side->address - range.base) || range.kind == MEMORY_REGISTERED;
     return !side->device && !memory_map_reserves(map, side->address);
@@ -62,6 +64,14 @@ bool copy_check(const CopyJob *job)
 }
 
 static bool is_empty(const CopyJob *job) { return !job->width || !job->height || !job->depth; }
+
+bool copy_is_closed(const CopyJob *job)
+{
+    uint64_t to, from;
+    return extent(job, &job->to, &to) && extent(job, &job->from, &from)
+           && (memory_map_is_closed(driver_memory(), job->to.address, to)
+               || memory_map_is_closed(driver_memory(), job->from.address, from));
+}
 
 /* On the calling thread, when the stream's turn has come. */
 static CUresult run_in_turn(Stream *stream, const CopyJob *job)

@@ -28,5 +28,7 @@ CUresult copy_is_captured(const CUstream *stream, bool *captured);
 /* In pieces, for copies that are kept: */
 bool copy_check(const CopyJob *job);
 void copy_run(CopyJob job);
+/* Whether it touches reserved addresses that nobody may access any more. */
+bool copy_is_closed(const CopyJob *job);
 
 #endif
