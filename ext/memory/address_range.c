@@ -51,6 +51,16 @@ static void add_mapping(AddressRangeObject *range, Mapping *mapping)
     state_unlock(range->state);
 }
 
+static bool is_mapped(AddressRangeObject *range, size_t offset, size_t size)
+{
+    state_lock(range->state);
+    const Mapping *mapping = range->mappings;
+    while (mapping && mapping->offset + mapping->size <= offset) mapping = mapping->next;
+    bool mapped = mapping && mapping->offset < offset + size;
+    state_unlock(range->state);
+    return mapped;
+}
+
 /* Takes the first mapping at or after offset that ends by `end` out of the list, or NULL. */
 static Mapping *take_mapping(AddressRangeObject *range, size_t offset, size_t end)
 {
@@ -142,7 +152,11 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     CALL(state, result, driver.cuMemAddressReserve(&range->pointer, size, alignment, address, 0));
     if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuMemAddressReserve", NULL);
+        raise_driver(state, result, "cuMemAddressReserve",
+                     result == CUDA_ERROR_INVALID_VALUE
+                         ? "the size is to be a multiple of mem_get_allocation_granularity(), the alignment "
+                           "a power of two"
+                         : NULL);
         Py_DECREF((PyObject *)range);
         return NULL;
     }
@@ -248,7 +262,9 @@ static int map_memory(AddressRangeObject *range, PhysicalMemoryObject *physical,
         return 0;
     }
     PyMem_RawFree(mapping);
-    raise_driver(state, result, routine, "%zu bytes at offset %zu of %zu", size, offset, range->size);
+    raise_driver(state, result, routine,
+                 "%zu bytes at offset %zu (both are to be multiples of mem_get_allocation_granularity())",
+                 size, offset);
     return -1;
 }
 
@@ -267,6 +283,8 @@ static PyObject *range_map(PyObject *self, FAST_PARAMETERS)
         return PyErr_Format(PyExc_ValueError,
                             "%zu bytes at offset %zu go beyond the AddressRange of %zu bytes", physical->size,
                             offset, range->size);
+    if (is_mapped(range, offset, physical->size))
+        return raise_logic(range->state, "something is mapped there already (AddressRange.mappings)");
     Mapping *mapping = PyMem_RawMalloc(sizeof *mapping);
     if (!mapping) return PyErr_NoMemory();
     *mapping = (Mapping){NULL, offset, physical->size};

@@ -192,6 +192,9 @@ static PyObject *physical_export(PyObject *self, PyObject *Py_UNUSED(none))
     CUresult result;
     int descriptor = -1;
     if (physical_memory_check(memory->state, self) < 0) return NULL;
+    if (!(memory->handle_type & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        return raise_logic(memory->state,
+                           "the PhysicalMemory was made without mem_handle_type.POSIX_FILE_DESCRIPTOR");
     CALL(memory->state, result,
          driver.cuMemExportToShareableHandle(&descriptor, memory->handle,
                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
@@ -222,6 +225,8 @@ static PyObject *physical_from_fd(PyObject *type, FAST_PARAMETERS)
     if (convert_arguments(from_fd_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_int(given[0], "fd", &descriptor) < 0 || convert_size(given[1], "size", &size) < 0)
         return NULL;
+    if (descriptor < 0)
+        return PyErr_Format(PyExc_ValueError, "fd must not be negative, as %d is", descriptor);
     PhysicalMemoryObject *memory = empty(state, (PyTypeObject *)type);
     if (!memory) return NULL;
     CALL(state, result,
