@@ -173,16 +173,6 @@ void context_each_busy(void (*act)(Context *context))
         if (atomic_load(&context->live) && queue_context_busy(context)) act(context);
 }
 
-CUresult context_wait_all(void)
-{
-    pthread_mutex_lock(&contexts_lock);
-    Context *context = contexts;
-    pthread_mutex_unlock(&contexts_lock);
-    for (; context; context = context->next)
-        if (atomic_load(&context->live)) TRY(queue_wait_context_anyway(context));
-    return CUDA_SUCCESS;
-}
-
 static void show_locked(Context *context)
 {
     if (!context->print_length) return;

@@ -44,8 +44,6 @@ void context_fail(Context *context, CUresult error, const char *text);
 CUresult context_error(const Context *context);
 /* For each live context with work to do. */
 void context_each_busy(void (*act)(Context *context));
-/* Waits for what all contexts have been given so far; CUDA_ERROR_NOT_READY when the thread's patience ends. */
-CUresult context_wait_all(void);
 
 /* A live context with its default stream; NULL without memory. */
 Context *context_new(Device *device, unsigned flags, bool primary);
@@ -68,7 +66,7 @@ typedef struct ThreadStream {
 typedef struct ThreadState {
     Context **stack;
     size_t depth, capacity;
-    ThreadStream *streams; /* its default streams, one for each context used so */
+    ThreadStream *streams;      /* its default streams, one for each context used so */
     size_t stream_count;
 } ThreadState;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/array.h"
+#include "api/memory.h"
 #include "graph/capture.h"
 
 enum { INLINE_BYTES = 1 << 16, STAGED_BYTES = 1 << 20 };
@@ -46,7 +47,7 @@ static void copy_rows(const CopyJob *job)
 }
 
 /* One memmove where rows follow each other without gaps. */
-void copy_run(CopyJob job)
+static void copy_run(CopyJob job)
 {
     bool packed = job.to.pitch == job.width && job.from.pitch == job.width;
     if (job.height > 1 && packed
@@ -65,12 +66,18 @@ bool copy_check(const CopyJob *job)
 
 static bool is_empty(const CopyJob *job) { return !job->width || !job->height || !job->depth; }
 
-bool copy_is_closed(const CopyJob *job)
+static bool is_closed(const CopyJob *job, const CopySide *side)
 {
-    uint64_t to, from;
-    return extent(job, &job->to, &to) && extent(job, &job->from, &from)
-           && (memory_map_is_closed(driver_memory(), job->to.address, to)
-               || memory_map_is_closed(driver_memory(), job->from.address, from));
+    uint64_t bytes;
+    return extent(job, side, &bytes) && memory_map_is_closed(driver_memory(), side->address, bytes);
+}
+
+void copy_do(const CopyJob *job, Context *context)
+{
+    if (is_closed(job, &job->to) || is_closed(job, &job->from))
+        memory_fail_closed(context, "a copy");
+    else
+        copy_run(*job);
 }
 
 /* On the calling thread, when the stream's turn has come. */
@@ -78,9 +85,9 @@ static CUresult run_in_turn(Stream *stream, const CopyJob *job)
 {
     if (!queue_wait_turn(stream)) return CUDA_ERROR_NOT_READY;
     CUresult error = stream_error(stream);
-    if (!error) copy_run(*job);
+    if (!error) copy_do(job, stream->object.context);
     context_flush(stream->object.context);
-    return error;
+    return error ? error : stream_error(stream);
 }
 
 CUresult copy_now(const CopyJob *job)
@@ -101,8 +108,7 @@ typedef struct CopyTask {
 
 static void run_copy(Task *self, Stream *stream)
 {
-    (void)stream;
-    copy_run(((CopyTask *)self)->job);
+    copy_do(&((CopyTask *)self)->job, stream->object.context);
 }
 
 static void free_copy(Task *self)

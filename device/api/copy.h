@@ -27,8 +27,8 @@ CUresult copy_resolve(const CUDA_MEMCPY3D *shape, CopyJob *job, Array *arrays[2]
 CUresult copy_is_captured(const CUstream *stream, bool *captured);
 /* In pieces, for copies that are kept: */
 bool copy_check(const CopyJob *job);
-void copy_run(CopyJob job);
-/* Whether it touches reserved addresses that nobody may access any more. */
-bool copy_is_closed(const CopyJob *job);
+/* When its turn has come. It fails the context if reserved addresses have lost their memory since they were
+ * checked. */
+void copy_do(const CopyJob *job, Context *context);
 
 #endif

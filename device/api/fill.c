@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/memory.h"
 #include "graph/capture.h"
 
 enum { INLINE_BYTES = 1 << 16 };
@@ -25,8 +26,13 @@ static void fill_row(uint8_t *row, const FillJob *job)
     }
 }
 
-void fill_run(const FillJob *job)
+void fill_do(const FillJob *job, Context *context)
 {
+    uint64_t bytes = (job->height - 1) * job->pitch + job->width * job->element;
+    if (memory_map_is_closed(driver_memory(), job->address, bytes)) {
+        memory_fail_closed(context, "a fill");
+        return;
+    }
     for (uint64_t y = 0; y < job->height; y++) {
         uint64_t row = job->address + y * job->pitch;
         fill_row((uint8_t *)(uintptr_t)row, job);
@@ -36,8 +42,7 @@ void fill_run(const FillJob *job)
 
 static void run_fill(Task *self, Stream *stream)
 {
-    (void)stream;
-    fill_run(&((const FillTask *)self)->job);
+    fill_do(&((const FillTask *)self)->job, stream->object.context);
 }
 
 static void free_fill(Task *self) { free(self); }
@@ -62,8 +67,8 @@ static CUresult perform(Stream *stream, const FillJob *fill)
     if (!fill_check(fill, &bytes)) return CUDA_ERROR_INVALID_VALUE;
     if (stream_is_captured(stream)) return capture_add_fill(stream, fill);
     if (bytes <= INLINE_BYTES && queue_idle(stream)) {
-        fill_run(fill);
-        return CUDA_SUCCESS;
+        fill_do(fill, stream->object.context);
+        return stream_error(stream);
     }
     FillTask *task = malloc(sizeof *task);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;

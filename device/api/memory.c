@@ -1,6 +1,8 @@
 /* Device and managed memory: allocating, freeing, asking for sizes. */
 #include "api/memory.h"
 
+#include <stdio.h>
+
 #include "api/ipc.h"
 #include "api/log.h"
 #include "api/pool.h"
@@ -74,6 +76,16 @@ bool memory_release(CUdeviceptr address)
     if (!memory_map_free(driver_memory(), address, &range)) return false;
     memory_uncharge(driver_device(range.device), range.kind, range.size);
     return true;
+}
+
+void memory_fail_closed(Context *context, const char *what)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "%s needs reserved addresses to which nothing is mapped any more (cuMemMap), or to which no "
+             "device has access (cuMemSetAccess)",
+             what);
+    context_fail(context, CUDA_ERROR_ILLEGAL_ADDRESS, text);
 }
 
 /* Host and managed memory is everybody's. Memory of a pool and mapped memory are for the devices that were

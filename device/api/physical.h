@@ -22,7 +22,7 @@ typedef struct Physical {
     uint64_t size, id;
     CUmemAllocationHandleType handle_types;
     bool imported;              /* counted by the process that made it */
-    uint64_t hidden;            /* its place in the memory map; 0: it has a file of its own, */
+    CUdeviceptr hidden;         /* its place in the memory map; 0: it has a file of its own, */
     SharedFile file;            /* this one */
 } Physical;
 

@@ -1,7 +1,8 @@
 /* Reservations and mappings. See virtual.h.
  *
- * One lock guards all of them. Addresses are unmapped only when no work is under way that could use them: what
- * waits for work does not hold the lock, and a mapping that is about to go is marked and closed meanwhile.
+ * One lock guards all of them. A kernel may still have a range at hand that is unmapped while it runs, and a
+ * wait for all contexts could be for ever. So such addresses get pages of nobody's, and leave the process
+ * when no context has work.
  */
 #define _GNU_SOURCE
 #include "api/virtual.h"
@@ -12,13 +13,13 @@
 
 #include "api/context.h"
 #include "api/log.h"
+#include "api/queue.h"
 
 typedef struct Mapping {
     struct Mapping *next;       /* by address */
     uint64_t base, size;
     Physical *physical;         /* a reference */
     uint64_t readers, writers;  /* bit d: device d may */
-    bool leaving;               /* being unmapped: nobody has access, and it may not be mapped again yet */
 } Mapping;
 
 typedef struct Reservation {
@@ -26,10 +27,12 @@ typedef struct Reservation {
     uint64_t base, size;
     uint64_t id;                /* of its open parts in the memory map */
     Mapping *mappings;
+    bool used;                  /* something was mapped once */
 } Reservation;
 
+static _Thread_local bool some_busy;
 static pthread_mutex_t virtual_lock = PTHREAD_MUTEX_INITIALIZER;
-static Reservation *reservations;
+static Reservation *reservations, *parked; /* parked: freed, but not out of the process yet */
 
 static bool is_multiple(uint64_t value) { return value % PHYSICAL_GRANULARITY == 0; }
 
@@ -61,7 +64,7 @@ static Mapping *whole_mappings_locked(const Reservation *r, uint64_t address, ui
     Mapping *first = mapping_at_locked(r, address), *last = first;
     if (!first || first->base != address) return NULL;
     for (uint64_t at = address; last; last = last->next) {
-        if (last->base != at || last->leaving || last->size > address + size - at) return NULL;
+        if (last->base != at || last->size > address + size - at) return NULL;
         at += last->size;
         if (at == address + size) return first;
     }
@@ -85,11 +88,9 @@ static void add_part(MemoryRange *parts, size_t *count, const MemoryRange *part)
 
 static MemoryRange part_of(const Mapping *mapping, uint64_t id)
 {
-    MemoryRange part = {.base = mapping->base, .size = mapping->size, .kind = MEMORY_RESERVED, .id = id};
+    MemoryRange part = {.base = mapping->base, .size = mapping->size, .kind = MEMORY_MAPPED, .id = id};
     part.state = MEMORY_CLOSED;
     part.device = mapping->physical->device->ordinal;
-    if (mapping->leaving) return part;
-    part.kind = MEMORY_MAPPED;
     part.readers = mapping->readers;
     part.writers = mapping->writers;
     if (mapping->readers) part.state = MEMORY_LIVE;
@@ -141,6 +142,29 @@ static uint64_t take_addresses(uint64_t size, uint64_t align, uint64_t hint)
     return base;
 }
 
+static void note_busy(Context *context)
+{
+    (void)context;
+    some_busy = true;
+}
+
+/* What nothing was mapped to goes at once. */
+static void drop_parked_locked(void)
+{
+    some_busy = false;
+    if (parked) context_each_busy(note_busy);
+    for (Reservation **link = &parked; *link;) {
+        Reservation *r = *link;
+        if (r->used && some_busy) {
+            link = &r->next;
+            continue;
+        }
+        *link = r->next;
+        munmap((void *)(uintptr_t)r->base, r->size);
+        free(r);
+    }
+}
+
 CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment, CUdeviceptr hint,
                              unsigned long long flags)
 {
@@ -154,6 +178,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment, CU
     r->size = size;
     r->base = take_addresses(size, align, hint);
     pthread_mutex_lock(&virtual_lock);
+    drop_parked_locked();
     bool ok = r->base && show_locked(r);
     if (ok) {
         r->next = reservations;
@@ -177,11 +202,12 @@ CUresult cuMemAddressFree(CUdeviceptr address, size_t size)
     if (r) {
         *link = r->next;
         memory_map_divide(driver_memory(), r->base, r->size, NULL, 0);
-        munmap((void *)(uintptr_t)r->base, r->size);
+        r->next = parked;
+        parked = r;
     }
+    drop_parked_locked();
     pthread_mutex_unlock(&virtual_lock);
     if (!r) log_error("no reservation of that size starts there, or something is still mapped to it");
-    free(r);
     return r ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -207,11 +233,12 @@ static void remove_locked(Reservation *r, const Mapping *mapping)
     *link = mapping->next;
 }
 
-/* The pages of the addresses go, the addresses stay reserved. */
+/* The pages of the addresses go, the addresses stay reserved. What comes too late writes to pages of
+ * nobody's. */
 static void take_pages_away(uint64_t address, uint64_t size)
 {
-    mmap((void *)(uintptr_t)address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-         -1, 0);
+    mmap((void *)(uintptr_t)address, size, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 /* Takes over the mapping with its reference, if it succeeds. */
@@ -226,6 +253,7 @@ static CUresult map_locked(Mapping *mapping)
         remove_locked(r, mapping);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
+    r->used = true;
     if (show_locked(r)) return CUDA_SUCCESS;
     take_pages_away(mapping->base, mapping->size);
     remove_locked(r, mapping);
@@ -253,60 +281,41 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, CUmemGenericA
     return result;
 }
 
-/* Marks what fills the range, or takes the marks off again. */
-static CUresult mark_locked(uint64_t address, uint64_t size, bool leaving)
-{
-    Reservation *r = reservation_of_locked(address, size);
-    Mapping *first =
-        r ? (leaving ? whole_mappings_locked(r, address, size) : mapping_at_locked(r, address)) : NULL;
-    if (!first) return CUDA_ERROR_INVALID_VALUE;
-    for (Mapping *m = first; m && m->base < address + size; m = m->next) m->leaving = leaving;
-    if (show_locked(r)) return CUDA_SUCCESS;
-    for (Mapping *m = first; m && m->base < address + size; m = m->next) m->leaving = !leaving;
-    return CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-/* Removes what is marked; returns it, to be let go of without the lock. */
+/* Takes the mappings that fill the range out of the list; returns them, to be let go of without the lock, or
+ * NULL. */
 static Mapping *unmap_locked(uint64_t address, uint64_t size)
 {
     Reservation *r = reservation_of_locked(address, size);
-    Mapping *gone = NULL, **link = &r->mappings;
-    take_pages_away(address, size);
-    while (*link && (*link)->base < address) link = &(*link)->next;
-    while (*link && (*link)->base < address + size) {
-        Mapping *mapping = *link;
-        *link = mapping->next;
-        mapping->next = gone;
-        gone = mapping;
+    Mapping *first = r ? whole_mappings_locked(r, address, size) : NULL;
+    if (!first) return NULL;
+    Mapping **link = &r->mappings, *last = first;
+    while (*link != first) link = &(*link)->next;
+    while (last->base + last->size != address + size) last = last->next;
+    *link = last->next;
+    last->next = NULL;
+    if (show_locked(r)) {
+        take_pages_away(address, size);
+        return first;
     }
-    show_locked(r); /* as it is marked it is closed already: without memory it stays so */
-    return gone;
+    last->next = *link;
+    *link = first;
+    return NULL;
 }
 
-static CUresult mark(uint64_t address, uint64_t size, bool leaving)
-{
-    pthread_mutex_lock(&virtual_lock);
-    CUresult result = mark_locked(address, size, leaving);
-    pthread_mutex_unlock(&virtual_lock);
-    return result;
-}
-
-/* What was queued before may use the memory; what is launched while we wait for it finds the range closed, or
- * is waited for again. */
+/* What was queued in the context before may use the memory. */
 CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 {
+    Context *context;
     TRY(driver_check());
     if (!size || !is_multiple(address) || !is_multiple(size)) return CUDA_ERROR_INVALID_VALUE;
-    TRY(context_wait_all());
-    TRY(mark(address, size, true));
-    CUresult waited = context_wait_all();
-    if (waited) {
-        mark(address, size, false);
-        return waited;
-    }
+    if (!context_enter_any(&context)) TRY(queue_wait_context_anyway(context));
     pthread_mutex_lock(&virtual_lock);
     Mapping *gone = unmap_locked(address, size);
     pthread_mutex_unlock(&virtual_lock);
+    if (!gone) {
+        log_error("the addresses are not those of whole mappings that follow each other");
+        return CUDA_ERROR_INVALID_VALUE;
+    }
     while (gone) {
         Mapping *mapping = gone;
         gone = mapping->next;
@@ -375,7 +384,7 @@ bool virtual_find(uint64_t address, VirtualFacts *out)
     const Reservation *r = reservation_at_locked(address);
     const Mapping *mapping = r ? mapping_at_locked(r, address) : NULL;
     if (r) *out = (VirtualFacts){.base = r->base, .size = r->size, .device = CU_DEVICE_INVALID};
-    if (mapping && !mapping->leaving) {
+    if (mapping) {
         out->mapping_base = mapping->base;
         out->mapping_size = mapping->size;
         out->device = mapping->physical->device->ordinal;
@@ -410,7 +419,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *out, void *po
     pthread_mutex_lock(&virtual_lock);
     const Reservation *r = reservation_at_locked(address);
     const Mapping *mapping = r ? mapping_at_locked(r, address) : NULL;
-    bool mapped = mapping && !mapping->leaving, ok = mapped && physical_retain(mapping->physical);
+    bool mapped = mapping != NULL, ok = mapped && physical_retain(mapping->physical);
     if (ok) *out = (CUmemGenericAllocationHandle)(uintptr_t)mapping->physical;
     pthread_mutex_unlock(&virtual_lock);
     return ok ? CUDA_SUCCESS : mapped ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;

@@ -1,7 +1,7 @@
 /* Virtual memory: reserved addresses, what is mapped there, who has access.
  *
  * A reservation is address space of the process without pages. Mapping puts the pages of physical memory
- * (physical.h) there, at any number of places; access is given to a range of whole mappings, device by device.
+ * (physical.h) there, at any number of places; access is given to whole mappings, device by device.
  * The memory map knows a reservation as parts that follow each other: a part that some device may access is
  * one range, however many mappings it has, so that a copy or an array may lie across them.
  */

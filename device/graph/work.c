@@ -289,27 +289,12 @@ void work_free(Work *work)
     *work = (Work){.type = CU_GRAPH_NODE_TYPE_EMPTY};
 }
 
-/* Reserved addresses may have lost their memory since the node was made. */
-static bool is_closed(const Work *work)
-{
-    uint64_t bytes;
-    if (work->type == CU_GRAPH_NODE_TYPE_MEMCPY) return copy_is_closed(&work->copy.job);
-    if (work->type != CU_GRAPH_NODE_TYPE_MEMSET || fill_check(&work->fill, &bytes)) return false;
-    return memory_map_is_closed(driver_memory(), work->fill.address, bytes);
-}
-
 void work_do(const Work *work)
 {
     bool before;
-    if (is_closed(work)) {
-        context_fail(work->context, CUDA_ERROR_ILLEGAL_ADDRESS,
-                     "a graph's copy or fill needs reserved addresses to which nothing is mapped any more "
-                     "(cuMemMap), or to which no device has access (cuMemSetAccess)");
-        return;
-    }
     switch (work->type) {
-    case CU_GRAPH_NODE_TYPE_MEMCPY: copy_run(work->copy.job); break;
-    case CU_GRAPH_NODE_TYPE_MEMSET: fill_run(&work->fill); break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY: copy_do(&work->copy.job, work->context); break;
+    case CU_GRAPH_NODE_TYPE_MEMSET: fill_do(&work->fill, work->context); break;
     case CU_GRAPH_NODE_TYPE_HOST:
         before = driver_enter_callback(true);
         work->host.function(work->host.data);

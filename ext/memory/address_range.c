@@ -304,6 +304,15 @@ PyDoc_STRVAR(unmap_doc,
              "\nNotes\n-----\n"
              "Calls cuCtxSynchronize, cuMemUnmap.");
 
+/* After a call that failed, maybe because of work that was queued before. */
+static bool is_still_mapped(AddressRangeObject *range, const Mapping *mapping)
+{
+    unsigned mapped = 1;
+    CALL_QUIET(range->state, driver.cuPointerGetAttribute(&mapped, CU_POINTER_ATTRIBUTE_MAPPED,
+                                                          range->pointer + mapping->offset));
+    return mapped != 0;
+}
+
 static PyObject *range_unmap(PyObject *self, FAST_PARAMETERS)
 {
     AddressRangeObject *range = range_cast(self);
@@ -319,11 +328,11 @@ static PyObject *range_unmap(PyObject *self, FAST_PARAMETERS)
     for (Mapping *mapping; (mapping = take_mapping(range, part.offset, part.end)) != NULL;) {
         CALL_WAITING(range->state, result, ON_NOTHING,
                      driver.cuMemUnmap(range->pointer + mapping->offset, mapping->size));
-        if (result != CUDA_SUCCESS) {
+        if (result != CUDA_SUCCESS && is_still_mapped(range, mapping))
             add_mapping(range, mapping);
-            return raise_driver(range->state, result, "cuMemUnmap", NULL);
-        }
-        PyMem_RawFree(mapping);
+        else
+            PyMem_RawFree(mapping);
+        if (result != CUDA_SUCCESS) return raise_driver(range->state, result, "cuMemUnmap", NULL);
     }
     Py_RETURN_NONE;
 }

@@ -256,10 +256,13 @@ static void test_told(void)
     CHECK_EQUAL(flag, CU_MEM_ACCESS_FLAGS_PROT_NONE);
     BAD(cuPointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, inside));
     OK(give(range + UNIT, UNIT, 0, CU_MEM_ACCESS_FLAGS_PROT_READ));
-    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MAPPED,          CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
-                                   CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, CU_POINTER_ATTRIBUTE_CONTEXT,
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MAPPED,
+                                   CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
+                                   CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+                                   CU_POINTER_ATTRIBUTE_CONTEXT,
                                    CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
-                                   CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+                                   CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     unsigned mapped = 0;
     void *values[] = {&mapped, &size, &base, &context, &types, &flag, &device};
     OK(cuPointerGetAttributes(7, names, values, inside));

@@ -94,8 +94,8 @@ void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEM
 /* The live range that contains address. Thread safe; a writer never holds the lock for longer than it takes
  * to move an array of pointers. */
 bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out);
-/* The live range that contains [address, address + size); size 0 counts as 1. Of mapped memory it is the first
- * of the ranges that do together. */
+/* The live range that contains [address, address + size); size 0 counts as 1. Of mapped memory it is the
+ * first of the ranges that do together. */
 bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
 
 /* A pool's memory is freed and handed out again in the order of streams, while the program is ahead of them.
