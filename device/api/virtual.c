@@ -233,12 +233,15 @@ static void remove_locked(Reservation *r, const Mapping *mapping)
     *link = mapping->next;
 }
 
-/* The pages of the addresses go, the addresses stay reserved. What comes too late writes to pages of
- * nobody's. */
+/* The pages of the addresses go, the addresses stay reserved. What comes too late writes to pages of nobody's,
+ * where the system has some. */
 static void take_pages_away(uint64_t address, uint64_t size)
 {
-    mmap((void *)(uintptr_t)address, size, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    void *place = (void *)(uintptr_t)address;
+    if (mmap(place, size, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED
+        && mmap(place, size, PROT_NONE, flags, -1, 0) == MAP_FAILED)
+        log_warning("the system does not unmap %llu bytes", (unsigned long long)size);
 }
 
 /* Takes over the mapping with its reference, if it succeeds. */
