@@ -72,12 +72,11 @@ static bool is_closed(const CopyJob *job, const CopySide *side)
     return extent(job, side, &bytes) && memory_map_is_closed(driver_memory(), side->address, bytes);
 }
 
-void copy_do(const CopyJob *job, Context *context)
+CUresult copy_do(const CopyJob *job, Context *context)
 {
-    if (is_closed(job, &job->to) || is_closed(job, &job->from))
-        memory_fail_closed(context, "a copy");
-    else
-        copy_run(*job);
+    if (is_closed(job, &job->to) || is_closed(job, &job->from)) return memory_fail_closed(context, "a copy");
+    copy_run(*job);
+    return CUDA_SUCCESS;
 }
 
 /* On the calling thread, when the stream's turn has come. */
@@ -85,9 +84,9 @@ static CUresult run_in_turn(Stream *stream, const CopyJob *job)
 {
     if (!queue_wait_turn(stream)) return CUDA_ERROR_NOT_READY;
     CUresult error = stream_error(stream);
-    if (!error) copy_do(job, stream->object.context);
+    if (!error) error = copy_do(job, stream->object.context);
     context_flush(stream->object.context);
-    return error ? error : stream_error(stream);
+    return error;
 }
 
 CUresult copy_now(const CopyJob *job)

@@ -26,18 +26,17 @@ static void fill_row(uint8_t *row, const FillJob *job)
     }
 }
 
-void fill_do(const FillJob *job, Context *context)
+CUresult fill_do(const FillJob *job, Context *context)
 {
     uint64_t bytes = (job->height - 1) * job->pitch + job->width * job->element;
-    if (memory_map_is_closed(driver_memory(), job->address, bytes)) {
-        memory_fail_closed(context, "a fill");
-        return;
-    }
+    if (memory_map_is_closed(driver_memory(), job->address, bytes))
+        return memory_fail_closed(context, "a fill");
     for (uint64_t y = 0; y < job->height; y++) {
         uint64_t row = job->address + y * job->pitch;
         fill_row((uint8_t *)(uintptr_t)row, job);
         memory_map_written(driver_memory(), row, job->width * job->element);
     }
+    return CUDA_SUCCESS;
 }
 
 static void run_fill(Task *self, Stream *stream)
@@ -66,10 +65,7 @@ static CUresult perform(Stream *stream, const FillJob *fill)
     if (!fill->width || !fill->height) return CUDA_SUCCESS;
     if (!fill_check(fill, &bytes)) return CUDA_ERROR_INVALID_VALUE;
     if (stream_is_captured(stream)) return capture_add_fill(stream, fill);
-    if (bytes <= INLINE_BYTES && queue_idle(stream)) {
-        fill_do(fill, stream->object.context);
-        return stream_error(stream);
-    }
+    if (bytes <= INLINE_BYTES && queue_idle(stream)) return fill_do(fill, stream->object.context);
     FillTask *task = malloc(sizeof *task);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     *task = (FillTask){.task = {.run = run_fill, .release = free_fill}, .job = *fill};

@@ -14,6 +14,6 @@ typedef struct FillJob {
 /* Aligned to its elements and inside one allocation; *bytes from the first to one past the last. */
 bool fill_check(const FillJob *job, uint64_t *bytes);
 /* When its turn has come, as copy_do. */
-void fill_do(const FillJob *job, Context *context);
+CUresult fill_do(const FillJob *job, Context *context);
 
 #endif

@@ -78,7 +78,7 @@ bool memory_release(CUdeviceptr address)
     return true;
 }
 
-void memory_fail_closed(Context *context, const char *what)
+CUresult memory_fail_closed(Context *context, const char *what)
 {
     char text[160];
     snprintf(text, sizeof text,
@@ -86,6 +86,7 @@ void memory_fail_closed(Context *context, const char *what)
              "device has access (cuMemSetAccess)",
              what);
     context_fail(context, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
 /* Host and managed memory is everybody's. Memory of a pool and mapped memory are for the devices that were

@@ -18,8 +18,9 @@ void memory_uncharge(Device *device, MemoryKind kind, uint64_t bytes);
 /* Tells the log that there is no memory for that many bytes. */
 void memory_tell_short(Device *device, uint64_t size);
 
-/* Work of the context needs reserved addresses that have lost their memory since it was asked for. */
-void memory_fail_closed(Context *context, const char *what);
+/* Work of the context needs reserved addresses that have lost their memory since it was asked for: the
+ * context fails, with the error that is returned. */
+CUresult memory_fail_closed(Context *context, const char *what);
 
 /* NULL when kernels of the context may touch the range, else why not. */
 const char *memory_refusal(const void *context, const MemoryRange *range, bool write);

@@ -464,6 +464,7 @@ static bool can_divide_locked(MemoryMap *map, uint64_t base, uint64_t size, size
 
 bool memory_map_divide(MemoryMap *map, uint64_t base, uint64_t size, MemoryRange *parts, size_t count)
 {
+    atomic_store(&map->has_reserved, true);
     pthread_rwlock_wrlock(&map->lock);
     for (size_t i = 0; i < count; i++)
         if (!parts[i].id) parts[i].id = ++map->last_id;
@@ -488,6 +489,7 @@ bool memory_map_divide(MemoryMap *map, uint64_t base, uint64_t size, MemoryRange
 bool memory_map_is_closed(MemoryMap *map, uint64_t address, uint64_t size)
 {
     bool closed = false;
+    if (!atomic_load(&map->has_reserved)) return false;
     pthread_rwlock_rdlock(&map->lock);
     for (size_t i = count_upto_locked(map, address + (size ? size : 1) - 1); i-- > 0 && !closed;) {
         const MemoryRange *range = &map->entries[i]->range;

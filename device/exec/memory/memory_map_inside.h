@@ -45,6 +45,7 @@ struct MemoryMap {
     uint64_t last_id;
     _Atomic uint64_t generation;
     _Atomic bool has_discarded;
+    _Atomic bool has_reserved; /* addresses that the program reserved, ever */
 };
 
 #endif
