@@ -233,8 +233,8 @@ static void remove_locked(Reservation *r, const Mapping *mapping)
     *link = mapping->next;
 }
 
-/* The pages of the addresses go, the addresses stay reserved. What comes too late writes to pages of nobody's,
- * where the system has some. */
+/* The pages of the addresses go, the addresses stay reserved. What comes too late writes to pages of
+ * nobody's, where the system has some. */
 static void take_pages_away(uint64_t address, uint64_t size)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;

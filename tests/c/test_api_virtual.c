@@ -414,8 +414,8 @@ static void test_faults(void)
     CHECK_EQUAL(used(), 0);
 }
 
-/* A kernel of another context, which is not waited for, loses its memory and its addresses: it ends, well or by
- * a fault, and nothing else does. */
+/* A kernel of another context, which is not waited for, loses its memory and its addresses: it ends, well or
+ * by a fault, and nothing else does. */
 static void test_beside_a_kernel(void)
 {
     CUmemGenericAllocationHandle memory = create(UNIT, 0);
