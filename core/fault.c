@@ -44,7 +44,7 @@ static CUresult next_fault(int row)
 /* These report what went wrong before and release what they are given nevertheless. */
 static bool releases(int row)
 {
-    static const char *const words[] = {"Destroy", "Free", "Unload", "Unregister", "Release"};
+    static const char *const words[] = {"Destroy", "Free", "Unload", "Unregister", "Release", "MemUnmap"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strstr(names[row], words[i])) return true;
     return false;

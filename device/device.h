@@ -26,6 +26,7 @@
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] event.[ch]             streams and events as handles
  *   memory.[ch] host_memory.c managed.[ch] pointer.c   allocation and what is known of an address
+ *   physical.[ch] virtual.[ch]         memory without addresses, addresses without memory; mapping
  *   pool*.[ch]                         memory in the order of streams
  *   ipc.[ch] ipc_event.c               memory and events of other processes
  *   copy.[ch] copy_shaped.c fill.[ch] array.[ch]       copies, fills, CUDA arrays

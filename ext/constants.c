@@ -33,9 +33,9 @@ typedef struct KeptClass {
 
 #define KEPT(cls) {#cls, offsetof(ModuleState, cls)}
 static const KeptClass kept_classes[] = {
-    KEPT(device_attribute),   KEPT(compute_mode),    KEPT(func_cache),  KEPT(shared_config),
-    KEPT(function_attribute), KEPT(array_format),    KEPT(memory_type), KEPT(address_mode),
-    KEPT(filter_mode),        KEPT(graph_node_type),
+    KEPT(device_attribute),   KEPT(compute_mode),    KEPT(func_cache),       KEPT(shared_config),
+    KEPT(function_attribute), KEPT(array_format),    KEPT(memory_type),      KEPT(address_mode),
+    KEPT(filter_mode),        KEPT(graph_node_type), KEPT(mem_access_flags), KEPT(mem_handle_type),
 };
 #undef KEPT
 

@@ -439,6 +439,42 @@ class IPCMemoryHandle(PointerHolderBase):
     def __init__(self, ipc_handle: bytes | bytearray, flags: int = 1) -> None: ...
     def close(self) -> None: ...
 
+# ---- virtual memory
+
+def mem_get_allocation_granularity(device: Device | None = None, option: int = 0) -> int: ...
+@final
+class PhysicalMemory:
+    def __new__(cls, size: int, device: Device | None = None, handle_type: int = 0) -> Self: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def device(self) -> Device: ...
+    @property
+    def handle_type(self) -> mem_handle_type: ...
+    @property
+    def handle(self) -> int: ...
+    def export_fd(self) -> int: ...
+    @classmethod
+    def from_fd(cls, fd: int, size: int) -> Self: ...
+    def free(self) -> None: ...
+
+@final
+class AddressRange(PointerHolderBase):
+    def __init__(self, size: int, alignment: int = 0, address: int = 0) -> None: ...
+    @property
+    def ptr(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def mappings(self) -> list[tuple[int, int]]: ...
+    def map(self, offset: int, physical: PhysicalMemory, access: int = 3) -> None: ...
+    def unmap(self, offset: int = 0, size: int | None = None) -> None: ...
+    def set_access(
+        self, access: int, device: Device | None = None, offset: int = 0, size: int | None = None
+    ) -> None: ...
+    def get_access(self, device: Device | None = None, offset: int = 0) -> mem_access_flags: ...
+    def free(self) -> None: ...
+
 # ---- buffers and images of OpenGL
 
 class RegisteredObject:
@@ -1696,6 +1732,15 @@ class mem_advise(Constant):
     SET_ACCESSED_BY: ClassVar[mem_advise]
     UNSET_ACCESSED_BY: ClassVar[mem_advise]
 
+class mem_access_flags(Constant):
+    PROT_NONE: ClassVar[mem_access_flags]
+    PROT_READ: ClassVar[mem_access_flags]
+    PROT_READWRITE: ClassVar[mem_access_flags]
+
+class mem_alloc_granularity(Constant):
+    MINIMUM: ClassVar[mem_alloc_granularity]
+    RECOMMENDED: ClassVar[mem_alloc_granularity]
+
 class mem_attach_flags(Constant):
     GLOBAL: ClassVar[mem_attach_flags]
     HOST: ClassVar[mem_attach_flags]
@@ -1766,6 +1811,10 @@ class host_alloc_flags:
     PORTABLE: ClassVar[int]
     DEVICEMAP: ClassVar[int]
     WRITECOMBINED: ClassVar[int]
+
+class mem_handle_type(Constant):
+    NONE: ClassVar[mem_handle_type]
+    POSIX_FILE_DESCRIPTOR: ClassVar[mem_handle_type]
 
 class mem_host_register_flags:
     PORTABLE: ClassVar[int]

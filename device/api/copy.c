@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/array.h"
+#include "api/memory.h"
 #include "graph/capture.h"
 
 enum { INLINE_BYTES = 1 << 16, STAGED_BYTES = 1 << 20 };
@@ -27,6 +28,8 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
     uint64_t bytes;
     if (!side->address || !extent(job, side, &bytes)) return false;
     *pageable = !memory_map_told(map, side->address, 1, &range);
+    if (!*pageable && range.kind == MEMORY_MAPPED)
+        return memory_map_told(map, side->address, bytes, &range) && (side != &job->to || range.writers);
     if (!*pageable)
         return bytes <= range.size - (side->address - range.base) || range.kind == MEMORY_REGISTERED;
     return !side->device && !memory_map_reserves(map, side->address);
@@ -44,7 +47,7 @@ static void copy_rows(const CopyJob *job)
 }
 
 /* One memmove where rows follow each other without gaps. */
-void copy_run(CopyJob job)
+static void copy_run(CopyJob job)
 {
     bool packed = job.to.pitch == job.width && job.from.pitch == job.width;
     if (job.height > 1 && packed
@@ -63,12 +66,25 @@ bool copy_check(const CopyJob *job)
 
 static bool is_empty(const CopyJob *job) { return !job->width || !job->height || !job->depth; }
 
+static bool is_closed(const CopyJob *job, const CopySide *side)
+{
+    uint64_t bytes;
+    return extent(job, side, &bytes) && memory_map_is_closed(driver_memory(), side->address, bytes);
+}
+
+CUresult copy_do(const CopyJob *job, Context *context)
+{
+    if (is_closed(job, &job->to) || is_closed(job, &job->from)) return memory_fail_closed(context, "a copy");
+    copy_run(*job);
+    return CUDA_SUCCESS;
+}
+
 /* On the calling thread, when the stream's turn has come. */
 static CUresult run_in_turn(Stream *stream, const CopyJob *job)
 {
     if (!queue_wait_turn(stream)) return CUDA_ERROR_NOT_READY;
     CUresult error = stream_error(stream);
-    if (!error) copy_run(*job);
+    if (!error) error = copy_do(job, stream->object.context);
     context_flush(stream->object.context);
     return error;
 }
@@ -91,8 +107,7 @@ typedef struct CopyTask {
 
 static void run_copy(Task *self, Stream *stream)
 {
-    (void)stream;
-    copy_run(((CopyTask *)self)->job);
+    copy_do(&((CopyTask *)self)->job, stream->object.context);
 }
 
 static void free_copy(Task *self)

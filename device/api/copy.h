@@ -27,6 +27,8 @@ CUresult copy_resolve(const CUDA_MEMCPY3D *shape, CopyJob *job, Array *arrays[2]
 CUresult copy_is_captured(const CUstream *stream, bool *captured);
 /* In pieces, for copies that are kept: */
 bool copy_check(const CopyJob *job);
-void copy_run(CopyJob job);
+/* When its turn has come. It fails, and the context with it, if reserved addresses have lost their memory
+ * since they were checked. */
+CUresult copy_do(const CopyJob *job, Context *context);
 
 #endif

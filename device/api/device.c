@@ -5,6 +5,7 @@
 
 #include "api/context.h"
 #include "api/device_limits.h"
+#include "api/physical.h"
 #include "api/pool.h"
 #include "exec/bind.h"
 

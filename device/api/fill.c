@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/memory.h"
 #include "graph/capture.h"
 
 enum { INLINE_BYTES = 1 << 16 };
@@ -25,19 +26,22 @@ static void fill_row(uint8_t *row, const FillJob *job)
     }
 }
 
-void fill_run(const FillJob *job)
+CUresult fill_do(const FillJob *job, Context *context)
 {
+    uint64_t bytes = (job->height - 1) * job->pitch + job->width * job->element;
+    if (memory_map_is_closed(driver_memory(), job->address, bytes))
+        return memory_fail_closed(context, "a fill");
     for (uint64_t y = 0; y < job->height; y++) {
         uint64_t row = job->address + y * job->pitch;
         fill_row((uint8_t *)(uintptr_t)row, job);
         memory_map_written(driver_memory(), row, job->width * job->element);
     }
+    return CUDA_SUCCESS;
 }
 
 static void run_fill(Task *self, Stream *stream)
 {
-    (void)stream;
-    fill_run(&((const FillTask *)self)->job);
+    fill_do(&((const FillTask *)self)->job, stream->object.context);
 }
 
 static void free_fill(Task *self) { free(self); }
@@ -51,7 +55,8 @@ bool fill_check(const FillJob *fill, uint64_t *bytes)
     if (fill->height > 1 && fill->pitch < row) return false;
     if (__builtin_mul_overflow(fill->height - 1, fill->pitch, &rows)) return false;
     if (__builtin_add_overflow(rows, row, bytes)) return false;
-    return memory_map_told(driver_memory(), fill->address, *bytes, &range);
+    return memory_map_told(driver_memory(), fill->address, *bytes, &range)
+           && (range.kind != MEMORY_MAPPED || range.writers);
 }
 
 static CUresult perform(Stream *stream, const FillJob *fill)
@@ -60,10 +65,7 @@ static CUresult perform(Stream *stream, const FillJob *fill)
     if (!fill->width || !fill->height) return CUDA_SUCCESS;
     if (!fill_check(fill, &bytes)) return CUDA_ERROR_INVALID_VALUE;
     if (stream_is_captured(stream)) return capture_add_fill(stream, fill);
-    if (bytes <= INLINE_BYTES && queue_idle(stream)) {
-        fill_run(fill);
-        return CUDA_SUCCESS;
-    }
+    if (bytes <= INLINE_BYTES && queue_idle(stream)) return fill_do(fill, stream->object.context);
     FillTask *task = malloc(sizeof *task);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     *task = (FillTask){.task = {.run = run_fill, .release = free_fill}, .job = *fill};

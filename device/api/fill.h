@@ -13,6 +13,7 @@ typedef struct FillJob {
 
 /* Aligned to its elements and inside one allocation; *bytes from the first to one past the last. */
 bool fill_check(const FillJob *job, uint64_t *bytes);
-void fill_run(const FillJob *job);
+/* When its turn has come, as copy_do. */
+CUresult fill_do(const FillJob *job, Context *context);
 
 #endif

@@ -1,20 +1,24 @@
 /* Device and managed memory: allocating, freeing, asking for sizes. */
 #include "api/memory.h"
 
+#include <stdio.h>
+
 #include "api/ipc.h"
 #include "api/log.h"
 #include "api/pool.h"
 #include "api/queue.h"
+#include "api/virtual.h"
 #include "graph/capture.h"
 
 /* What counts against the device's size. */
 static bool is_counted(MemoryKind kind)
 {
-    return kind == MEMORY_DEVICE || kind == MEMORY_MANAGED || kind == MEMORY_ARRAY;
+    return kind == MEMORY_DEVICE || kind == MEMORY_MANAGED || kind == MEMORY_ARRAY || kind == MEMORY_PHYSICAL;
 }
 
-static bool reserve(Device *device, uint64_t bytes)
+bool memory_charge(Device *device, MemoryKind kind, uint64_t bytes)
 {
+    if (!is_counted(kind)) return true;
     uint64_t used = atomic_load(&device->memory_used);
     do {
         if (bytes > device->memory_size - used) return false;
@@ -24,10 +28,9 @@ static bool reserve(Device *device, uint64_t bytes)
 
 CUresult memory_try(Device *device, const MemoryRequest *request, uint64_t charge, CUdeviceptr *out)
 {
-    bool counted = is_counted(request->kind);
-    if (counted && !reserve(device, charge)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!memory_charge(device, request->kind, charge)) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = memory_map_alloc(driver_memory(), request);
-    if (!*out && counted) atomic_fetch_sub(&device->memory_used, charge);
+    if (!*out) memory_uncharge(device, request->kind, charge);
     return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -75,8 +78,20 @@ bool memory_release(CUdeviceptr address)
     return true;
 }
 
-/* Host and managed memory is everybody's. Memory of a pool is for the devices that the pool names. All else
- * is for every context of its device, and for contexts of other devices that have enabled access to that. */
+CUresult memory_fail_closed(Context *context, const char *what)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "%s needs reserved addresses to which nothing is mapped any more (cuMemMap), or to which no "
+             "device has access (cuMemSetAccess)",
+             what);
+    context_fail(context, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+/* Host and managed memory is everybody's. Memory of a pool and mapped memory are for the devices that were
+ * named. All else is for every context of its device, and for contexts of other devices that have enabled
+ * access to that. */
 const char *memory_refusal(const void *closure, const MemoryRange *range, bool write)
 {
     const Context *context = closure;
@@ -84,6 +99,11 @@ const char *memory_refusal(const void *closure, const MemoryRange *range, bool w
     bool everybodys = range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED
                       || range->kind == MEMORY_MANAGED;
     if (everybodys) return NULL;
+    if (range->kind == MEMORY_MAPPED) {
+        if ((write ? range->writers : range->readers) >> device & 1) return NULL;
+        return range->readers >> device & 1 ? "this device may only read it (cuMemSetAccess)"
+                                            : "this device has no access to it (cuMemSetAccess)";
+    }
     if (range->tag)
         return pool_allows(range->tag, device, write)
                    ? NULL
@@ -162,8 +182,14 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr ad
 {
     Context *context;
     MemoryRange range;
+    VirtualFacts facts;
     TRY(context_enter(&context));
-    if (!memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_NOT_FOUND;
+    if (virtual_find(address, &facts)) {
+        if (!facts.mapping_size) return CUDA_ERROR_NOT_FOUND;
+        range = (MemoryRange){.base = facts.mapping_base, .size = facts.mapping_size};
+    } else if (!memory_map_told(driver_memory(), address, 1, &range)) {
+        return CUDA_ERROR_NOT_FOUND;
+    }
     if (base) *base = range.base;
     if (size) *size = range.size;
     return CUDA_SUCCESS;

@@ -12,9 +12,15 @@ CUresult memory_allocate_inside(Context *context, const MemoryRequest *request, 
 bool memory_release(CUdeviceptr address);
 /* New memory, counted as so many bytes of the device, without a word in the log; when they count no more. */
 CUresult memory_try(Device *device, const MemoryRequest *request, uint64_t charge, CUdeviceptr *out);
+/* Counts bytes of that kind without memory of the map; false when the device is full. */
+bool memory_charge(Device *device, MemoryKind kind, uint64_t bytes);
 void memory_uncharge(Device *device, MemoryKind kind, uint64_t bytes);
 /* Tells the log that there is no memory for that many bytes. */
 void memory_tell_short(Device *device, uint64_t size);
+
+/* Work of the context needs reserved addresses that have lost their memory since it was asked for: the
+ * context fails, with the error that is returned. */
+CUresult memory_fail_closed(Context *context, const char *what);
 
 /* NULL when kernels of the context may touch the range, else why not. */
 const char *memory_refusal(const void *context, const MemoryRange *range, bool write);

@@ -41,7 +41,8 @@ typedef enum ObjectKind {
     OBJECT_GRAPH,
     OBJECT_GRAPH_NODE,
     OBJECT_GRAPH_EXEC,
-    OBJECT_USER_OBJECT
+    OBJECT_USER_OBJECT,
+    OBJECT_PHYSICAL
 } ObjectKind;
 
 typedef struct Object Object;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/memory.h"
+#include "api/virtual.h"
 
 static bool is_host(const MemoryRange *range)
 {
@@ -52,6 +53,44 @@ static CUresult answer(const MemoryRange *range, CUpointer_attribute attribute, 
 #undef ANSWER
 }
 
+/* The same of reserved addresses. What is asked of the memory has no answer where nothing is mapped. */
+static CUresult answer_virtual(const VirtualFacts *facts, CUpointer_attribute attribute, CUdeviceptr address,
+                               int device, Answer *out)
+{
+    bool mapped = facts->mapping_size != 0;
+    unsigned reads = device >= 0 ? facts->readers >> device & 1 : 0;
+    unsigned writes = device >= 0 ? facts->writers >> device & 1 : 0;
+#define ANSWER(attribute, type, there, value) \
+    case CU_POINTER_ATTRIBUTE_##attribute: \
+        *out = (Answer){(uint64_t)(value), sizeof(type)}; \
+        return (there) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    switch (attribute) {
+        ANSWER(RANGE_START_ADDR, CUdeviceptr, true, facts->base)
+        ANSWER(RANGE_SIZE, size_t, true, facts->size)
+        ANSWER(MAPPED, unsigned, true, mapped)
+        ANSWER(CONTEXT, void *, mapped, 0)
+        ANSWER(MEMORY_TYPE, unsigned, mapped, CU_MEMORYTYPE_DEVICE)
+        ANSWER(DEVICE_POINTER, CUdeviceptr, reads, address)
+        ANSWER(HOST_POINTER, void *, false, 0)
+        ANSWER(SYNC_MEMOPS, unsigned, mapped, 0)
+        ANSWER(BUFFER_ID, unsigned long long, mapped, facts->id)
+        ANSWER(IS_MANAGED, unsigned, mapped, 0)
+        ANSWER(DEVICE_ORDINAL, unsigned, mapped, (unsigned)facts->device)
+        ANSWER(IS_LEGACY_CUDA_IPC_CAPABLE, unsigned, mapped, 0)
+        ANSWER(ALLOWED_HANDLE_TYPES, uint64_t, mapped, facts->handle_types)
+        ANSWER(IS_GPU_DIRECT_RDMA_CAPABLE, unsigned, mapped, 0)
+        ANSWER(ACCESS_FLAGS, unsigned, mapped, reads | writes << 1)
+        ANSWER(MEMPOOL_HANDLE, void *, mapped, 0)
+        ANSWER(MAPPING_SIZE, size_t, mapped, facts->mapping_size)
+        ANSWER(MAPPING_BASE_ADDR, CUdeviceptr, mapped, facts->mapping_base)
+        ANSWER(MEMORY_BLOCK_ID, unsigned long long, mapped, facts->id)
+        ANSWER(IS_HW_DECOMPRESS_CAPABLE, unsigned, mapped, 0)
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+#undef ANSWER
+}
+
 /* Whether kernels of the context can use the memory: another device's takes peer access. */
 static bool reaches(Context *context, const MemoryRange *range)
 {
@@ -64,11 +103,19 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
 {
     Context *context;
     MemoryRange range;
+    VirtualFacts facts;
     Answer found;
     TRY(driver_check());
-    if (!data || !memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
+    bool reserved = virtual_find(address, &facts);
+    if (!data || (!reserved && !memory_map_told(driver_memory(), address, 1, &range)))
+        return CUDA_ERROR_INVALID_VALUE;
     CUresult entered = context_enter_any(&context);
     if (entered == CUDA_ERROR_CONTEXT_IS_DESTROYED) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (reserved) {
+        TRY(answer_virtual(&facts, attribute, address, entered ? -1 : context->device->ordinal, &found));
+        memcpy(data, &found.value, found.size);
+        return CUDA_SUCCESS;
+    }
     if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && !entered && !reaches(context, &range))
         return CUDA_ERROR_INVALID_VALUE;
     TRY(answer(&range, attribute, address, &found));
@@ -80,15 +127,20 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
                                 CUdeviceptr address)
 {
+    Context *context;
+    VirtualFacts facts;
     MemoryRange range = {0}, none = {.device = CU_DEVICE_INVALID};
     TRY(driver_check());
     if (!count || !attributes || !data) return CUDA_ERROR_INVALID_VALUE;
-    bool known = memory_map_told(driver_memory(), address, 1, &range);
+    bool reserved = virtual_find(address, &facts);
+    bool known = !reserved && memory_map_told(driver_memory(), address, 1, &range);
+    int device = reserved && !context_enter_any(&context) ? context->device->ordinal : -1;
     for (unsigned i = 0; i < count; i++) {
         Answer found = {0, 0};
-        CUresult result = answer(known ? &range : &none, attributes[i], address, &found);
+        CUresult result = reserved ? answer_virtual(&facts, attributes[i], address, device, &found)
+                                   : answer(known ? &range : &none, attributes[i], address, &found);
         if (result && !found.size) return result;
-        bool zero = result || (!known && attributes[i] != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+        bool zero = result || (!known && !reserved && attributes[i] != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
         if (zero) found.value = 0;
         memcpy(data[i], &found.value, found.size);
     }

@@ -61,6 +61,14 @@ const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, co
     return NULL;
 }
 
+/* Why nobody may access the range, or NULL. */
+static const char *closed(const MemoryRange *range)
+{
+    if (range->state != MEMORY_CLOSED) return NULL;
+    return range->kind == MEMORY_MAPPED ? "no device has access to it (cuMemSetAccess)"
+                                        : "nothing is mapped there (cuMemMap)";
+}
+
 void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, char *out,
                        size_t room)
 {
@@ -82,7 +90,7 @@ void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size
     end = near.base + near.size;
     if (refusal)
         snprintf(out, room, "%llu bytes into", (unsigned long long)(address - near.base));
-    else if (address >= near.base && address < end && near.state == MEMORY_FREED)
+    else if (address >= near.base && address < end && near.state != MEMORY_LIVE)
         snprintf(out, room, "%llu bytes into", (unsigned long long)(address - near.base));
     else if (address >= near.base && address < end && near.read_only && write)
         snprintf(out, room, "%llu bytes into read-only", (unsigned long long)(address - near.base));
@@ -96,6 +104,7 @@ void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size
     snprintf(out + strlen(out), room - strlen(out), " the %s%s at 0x%llx of %llu bytes",
              near.state == MEMORY_FREED ? "freed " : "", memory_kind_name(near.kind),
              (unsigned long long)near.base, (unsigned long long)near.size);
+    if (!refusal && address - near.base < near.size) refusal = closed(&near);
     if (refusal) snprintf(out + strlen(out), room - strlen(out), ": %s", refusal);
 }
 

@@ -293,8 +293,8 @@ void work_do(const Work *work)
 {
     bool before;
     switch (work->type) {
-    case CU_GRAPH_NODE_TYPE_MEMCPY: copy_run(work->copy.job); break;
-    case CU_GRAPH_NODE_TYPE_MEMSET: fill_run(&work->fill); break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY: copy_do(&work->copy.job, work->context); break;
+    case CU_GRAPH_NODE_TYPE_MEMSET: fill_do(&work->fill, work->context); break;
     case CU_GRAPH_NODE_TYPE_HOST:
         before = driver_enter_callback(true);
         work->host.function(work->host.data);

@@ -262,6 +262,84 @@ static void test_threads(void)
     memory_map_free(map, watched, NULL);
 }
 
+/* ---- addresses that the program reserves ---- */
+
+enum { ROOM = 1 << 20 };
+
+static MemoryRange part(uint64_t base, uint64_t size, uint64_t readers)
+{
+    return (MemoryRange){.base = base,
+                         .size = size,
+                         .kind = readers ? MEMORY_MAPPED : MEMORY_RESERVED,
+                         .state = readers ? MEMORY_LIVE : MEMORY_CLOSED,
+                         .readers = readers,
+                         .writers = readers};
+}
+
+static void test_divided(void)
+{
+    void *room = aligned_alloc(4096, ROOM);
+    uint64_t base = (uint64_t)(uintptr_t)room;
+    MemoryRange all = part(base, ROOM, 0), range;
+    MemoryRange parts[] = {part(base, 4096, 1), part(base + 4096, 4096, 3),
+                           part(base + 8192, ROOM - 8192, 0)};
+    int found = 0;
+    CHECK(memory_map_divide(map, base, ROOM, &all, 1) && all.id);
+    CHECK(memory_map_reserves(map, base + 5) && memory_map_is_closed(map, base + 5, 1));
+    CHECK(!memory_map_find(map, base, &range) && !memory_map_told(map, base, 1, &range));
+    CHECK(!memory_map_register(map, base, &(MemoryRequest){.size = 10, .kind = MEMORY_REGISTERED}));
+    memory_map_nearest(map, base + 5, &range, &found);
+    CHECK(found && range.state == MEMORY_CLOSED && range.size == ROOM);
+    CHECK(memory_map_divide(map, base, ROOM, parts, 3));
+    CHECK(memory_map_find(map, base + 4095, &range) && range.size == 4096 && range.readers == 1);
+    CHECK(memory_map_find_span(map, base + 100, 8092, &range) && range.base == base);
+    CHECK(memory_map_told(map, base + 100, 8092, &range) && range.base == base);
+    CHECK(!memory_map_find_span(map, base + 100, 8093, &range));
+    CHECK(!memory_map_is_closed(map, base, 8192) && memory_map_is_closed(map, base, 8193));
+    CHECK(memory_map_divide(map, base, ROOM, NULL, 0));
+    CHECK(!memory_map_reserves(map, base) && !memory_map_is_closed(map, base, ROOM));
+    CHECK(memory_map_register(map, base, &(MemoryRequest){.size = 10, .kind = MEMORY_REGISTERED}));
+    CHECK(!memory_map_divide(map, base, ROOM, &all, 1));
+    CHECK(memory_map_unregister(map, base, NULL));
+    free(room);
+}
+
+static atomic_int divided;
+
+/* What stays mapped is found at every moment. */
+static void *look_at_the_first(void *first)
+{
+    uint64_t base = (uint64_t)(uintptr_t)first;
+    uintptr_t missed = 0;
+    MemoryRange range;
+    for (unsigned n = 1; !atomic_load(&divided); n++) {
+        missed += !memory_map_find_span(map, base, 4096, &range);
+        if (n % 16 == 0) usleep(1);
+    }
+    return (void *)missed;
+}
+
+static void test_divided_beside_readers(void)
+{
+    void *room = aligned_alloc(4096, ROOM), *missed;
+    uint64_t base = (uint64_t)(uintptr_t)room;
+    pthread_t reader;
+    MemoryRange first = part(base, ROOM, 1);
+    CHECK(memory_map_divide(map, base, ROOM, &first, 1));
+    atomic_store(&divided, 0);
+    pthread_create(&reader, NULL, look_at_the_first, room);
+    for (unsigned i = 0; i < 3000; i++) {
+        uint64_t cut = 4096 * (1 + i % 7);
+        MemoryRange parts[] = {part(base, cut, 1 + i % 2), part(base + cut, ROOM - cut, i % 3)};
+        CHECK(memory_map_divide(map, base, ROOM, parts, 2));
+    }
+    atomic_store(&divided, 1);
+    pthread_join(reader, &missed);
+    CHECK(!missed);
+    CHECK(memory_map_divide(map, base, ROOM, NULL, 0));
+    free(room);
+}
+
 int main(void)
 {
     map = memory_map_create();
@@ -276,6 +354,8 @@ int main(void)
     CHECK_GROUP(test_large);
     CHECK_GROUP(test_registered);
     CHECK_GROUP(test_export);
+    CHECK_GROUP(test_divided);
+    CHECK_GROUP(test_divided_beside_readers);
     CHECK_GROUP(test_owner);
     CHECK_GROUP(test_random_walk);
     CHECK_GROUP(test_threads);

@@ -58,6 +58,13 @@ def make_in_another_context():
     return [memory, context]
 
 
+def make_address_range():
+    unit = drv.mem_get_allocation_granularity()
+    space = drv.AddressRange(unit)
+    space.map(0, drv.PhysicalMemory(unit))
+    return space
+
+
 MAKERS = {
     "memory": lambda: drv.mem_alloc(1 << 20),
     "pitched": lambda: drv.mem_alloc_pitch(100, 100, 4)[0],
@@ -80,6 +87,8 @@ MAKERS = {
     "event": lambda: drv.Event(),
     "graph": lambda: drv.Graph(),
     "graph made ready": lambda: drv.Graph().instantiate(),
+    "physical memory": lambda: drv.PhysicalMemory(drv.mem_get_allocation_granularity()),
+    "address range": make_address_range,
     "context": make_context,
     "memory in another context": make_in_another_context,
 }
@@ -153,6 +162,8 @@ def test_the_collector_finds_it_there(stream, reports, make):
         (MAKERS["image"], lambda image: image.free()),
         (MAKERS["texture"], lambda texture: texture.free()),
         (MAKERS["surface"], lambda surface: surface.free()),
+        (MAKERS["physical memory"], lambda memory: memory.free()),
+        (MAKERS["address range"], lambda space: space.free()),
     ],
     ids=[
         "memory",
@@ -164,6 +175,8 @@ def test_the_collector_finds_it_there(stream, reports, make):
         "image",
         "texture",
         "surface",
+        "physical memory",
+        "address range",
     ],
 )
 def test_it_is_freed_there(stream, reports, make, free):

@@ -9,6 +9,8 @@ from faults.one_by_one import CODES
 pytestmark = pytest.mark.timeout(320)
 
 PARTS = '''
+import os
+
 import numpy as np
 
 import pycuda.driver as drv
@@ -119,6 +121,23 @@ def pools():
     pool.free_held()
 
 
+def virtual_memory():
+    unit = drv.mem_get_allocation_granularity()
+    space = drv.AddressRange(2 * unit)
+    memory = drv.PhysicalMemory(unit, handle_type=drv.mem_handle_type.POSIX_FILE_DESCRIPTOR)
+    space.map(0, memory)
+    descriptor = memory.export_fd()
+    try:
+        space.map(unit, drv.PhysicalMemory.from_fd(descriptor, unit))
+    finally:
+        os.close(descriptor)
+    drv.memset_d32(space, 7, N)
+    assert (drv.from_device(space.ptr + unit, N, np.int32) == 7).all()
+    space.set_access(space.get_access())
+    space.unmap(unit)
+    assert space.mappings == [(0, unit)]
+
+
 class Resource:
     def allocate(self, size, stream):
         return drv.mem_alloc(size)
@@ -163,6 +182,10 @@ POOLS = """
 in_a_context(pools_of_all_kinds, code)
 """
 
+VIRTUAL_MEMORY = """
+in_a_context(virtual_memory, code)
+"""
+
 # When something fails, objects of the context outlive it.
 CONTEXTS = """
 def work():
@@ -200,6 +223,13 @@ def test_main_path(run_python, code):
 def test_kinds_of_pools(run_python, code):
     total, failures, quiet = counts(run_python, POOLS, code)
     assert total > 40
+    assert failures > 4 * quiet, "few calls may fail without anybody being told"
+
+
+@pytest.mark.parametrize("code", [CODES["out of memory"], CODES["unknown"]])
+def test_virtual_memory(run_python, code):
+    total, failures, quiet = counts(run_python, VIRTUAL_MEMORY, code)
+    assert total > 15
     assert failures > 4 * quiet, "few calls may fail without anybody being told"
 
 

@@ -241,6 +241,21 @@ def shaped_copies(w):
     check(target, numbers, "shaped copies")
 
 
+def grown_memory(w):
+    """Addresses that get their memory in pieces, and lose it."""
+    unit, numbers, stream = drv.mem_get_allocation_granularity(), w.numbers(), w.stream()
+    space, memory = drv.AddressRange(4 * unit), drv.PhysicalMemory(unit)
+    for piece in range(w.dice.randrange(1, 4)):
+        space.map(piece * unit, memory if piece else drv.PhysicalMemory(unit))
+    drv.memcpy_htod(space, numbers)
+    w.code.add(space, np.int32(3), block=BLOCK, stream=stream)
+    w.wait(stream)
+    check(drv.from_device_like(space, numbers), numbers + 3, "grown memory")
+    if w.dice.random() < 0.5:
+        space.unmap(0, unit)
+    w.put("grown", [space, memory])
+
+
 def between_devices(w):
     numbers = w.numbers()
     one, two = drv.to_device(numbers), drv.mem_alloc(4 * N)
@@ -663,7 +678,7 @@ def asked(w):
 STEPS = [
     (copy_and_launch, 3), (launch_on_streams, 5), (fills, 2), (host_arguments, 3), (prepared_calls, 2),
     (arrays, 3), (lent_arrays, 3), (pooled, 3),
-    (managed, 2), (registered, 2), (shaped_copies, 3), (between_devices, 1),
+    (managed, 2), (registered, 2), (shaped_copies, 3), (grown_memory, 2), (between_devices, 1),
     (texture_object, 3), (surface_object, 3), (texture_reference, 2), (texture_of_array, 2),
     (surface_reference, 2), (modules, 2), (half_linked, 1), (globals_of_modules, 1), (compiling, 1),
     (streams, 3), (events, 3), (contexts, 1), (primary, 1), (drop, 6), (keep_some, 2), (cycles, 2),

@@ -80,6 +80,16 @@ def image():
     return drv.Array(shape)
 
 
+unit = drv.mem_get_allocation_granularity()
+physical = drv.PhysicalMemory(unit)
+
+
+def mapped():
+    space = drv.AddressRange(unit)
+    space.map(0, physical)
+    return space
+
+
 prepared = module.get_function("nothing").prepare("P")
 texref.set_address(memory, 256)
 surfref.set_array(image())
@@ -155,6 +165,15 @@ OPS = [
     ("set up the driver's pool", None, lambda x: ordered_pool.reset_high()),
     ("trim the driver's pool", lambda: ordered_pool.allocate(100).free(), lambda x: ordered_pool.trim()),
     ("ask for occupancy", None, lambda x: nothing.max_active_blocks_per_multiprocessor(32)),
+    ("reserve addresses", None, lambda x: drv.AddressRange(unit)),
+    ("drop addresses", lambda: drv.AddressRange(unit), None),
+    ("make physical memory", None, lambda x: drv.PhysicalMemory(unit)),
+    ("drop physical memory", lambda: drv.PhysicalMemory(unit), None),
+    ("map memory", lambda: drv.AddressRange(unit), lambda x: x.map(0, physical)),
+    ("drop mapped memory", mapped, None),
+    ("unmap memory", mapped, lambda x: x.unmap()),
+    ("set access", mapped, lambda x: x.set_access(3)),
+    ("ask for access", mapped, lambda x: x.get_access()),
     ("make an array on the device", None, lambda x: gpuarray.zeros(10, np.float32)),
     ("queue a function", None, lambda x: stream.launch_host_func(int)),
     ("raise an error", None, lambda x: module_error()),
@@ -226,4 +245,4 @@ def test_no_call_keeps_the_interpreter(run_python):
     done = run_python(PROGRAM.replace("LATE", repr(LATE)), env={"PYCUDA_CPU_LOCK": "1"})
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     *kept, last = done.stdout.splitlines()
-    assert kept == [] and last == "62 operations", done.stdout
+    assert kept == [] and last == "71 operations", done.stdout

@@ -7,26 +7,17 @@
  * can map the same pages; where the system gives none, its ranges come from the private one.
  */
 #define _GNU_SOURCE
-#include "exec/memory/memory_map.h"
+#include "exec/memory/memory_map_inside.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include "exec/memory/shared_file.h"
-#include "exec/checks/unwritten.h"
 
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 
-enum {
-    ALIGN = 512,
-    FINE_BINS = 64,                   /* slots up to 32 KiB: one bin for each multiple of 512 */
-    BINS = FINE_BINS + 8 * 48,        /* then eight for each power of two */
-    QUARANTINE_RANGES = 4096
-};
+enum { QUARANTINE_RANGES = 4096 };
 #define COMMIT_STEP (32 * MIB)
 #define HUGE_PAGE (2 * MIB)
 #define PAGE (4 * KIB)
@@ -42,39 +33,6 @@ enum {
 #else
 #define OS_PAGE (64 * KIB) /* the largest that Linux has on ARM, where the kernel's build decides */
 #endif
-
-typedef struct Entry {
-    MemoryRange range;                /* as kernels find it */
-    MemoryRange told;                 /* as host calls see it: ahead of `range` where a stream lags */
-    uint64_t kept;                    /* a pool's range: how many bytes it may have; else 0 */
-    struct Region *region;            /* NULL for registered memory */
-    uint64_t slot, slot_size;         /* 0 for registered memory */
-    struct Entry *next;               /* in the quarantine or in a bin */
-} Entry;
-
-/* A reservation: what lies below `top` has been handed out, what lies below `committed` may be touched. Slots
- * smaller than a huge page lie together, so that they leave no holes between the large ones. */
-typedef struct Region {
-    uint64_t start, size, top, committed;
-    uint64_t sheet, sheet_end; /* what is left for small slots */
-    Entry *bins[BINS];
-    Unwritten unwritten; /* of new device memory, when that is watched */
-} Region;
-
-struct MemoryMap {
-    pthread_rwlock_t lock;
-    uint64_t *bases; /* sorted; entries[i] starts at bases[i] */
-    Entry **entries;
-    size_t count, capacity;
-    Region own, shared; /* shared.size is 0 where the system gives no file */
-    SharedFile file; /* of `shared` */
-    Entry *oldest, *newest; /* the quarantine */
-    uint64_t quarantined; /* bytes in it that keep their pages */
-    size_t quarantine_count;
-    uint64_t last_id;
-    _Atomic uint64_t generation;
-    _Atomic bool has_discarded;
-};
 
 static uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
 
@@ -167,7 +125,7 @@ void memory_map_destroy(MemoryMap *map)
 {
     if (!map) return;
     for (size_t i = 0; i < map->count; i++)
-        if (map->entries[i]->range.state == MEMORY_LIVE) free(map->entries[i]);
+        if (map->entries[i]->range.state != MEMORY_FREED) free(map->entries[i]);
     free_chain(map->oldest);
     region_close(&map->own);
     if (map->shared.size) {
@@ -194,10 +152,12 @@ static size_t count_upto_locked(const MemoryMap *map, uint64_t address)
     return low;
 }
 
-static bool reserve_locked(MemoryMap *map)
+/* Room for that many more entries. */
+static bool reserve_locked(MemoryMap *map, size_t more)
 {
-    if (map->count < map->capacity) return true;
-    size_t capacity = map->capacity ? 2 * map->capacity : 256;
+    size_t capacity = map->capacity ? map->capacity : 256;
+    while (capacity < map->count + more) capacity *= 2;
+    if (capacity == map->capacity) return true;
     uint64_t *bases = realloc(map->bases, capacity * sizeof *bases);
     if (!bases) return false;
     map->bases = bases;
@@ -225,6 +185,13 @@ static void remove_locked(MemoryMap *map, const Entry *entry)
     memmove(map->bases + at, map->bases + at + 1, later * sizeof *map->bases);
     memmove(map->entries + at, map->entries + at + 1, later * sizeof *map->entries);
     map->count--;
+}
+
+/* The first range that starts in [base, end), or NULL. */
+static Entry *entry_at_or_after_locked(const MemoryMap *map, uint64_t base, uint64_t end)
+{
+    size_t at = count_upto_locked(map, base - 1);
+    return at < map->count && map->bases[at] < end ? map->entries[at] : NULL;
 }
 
 /* The range that contains address, or NULL. */
@@ -368,7 +335,7 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
     uint64_t need = slot_for(most, align);
     uint64_t base = 0;
     pthread_rwlock_wrlock(&map->lock);
-    Entry *entry = reserve_locked(map) ? take_slot_locked(region, need) : NULL;
+    Entry *entry = reserve_locked(map, 1) ? take_slot_locked(region, need) : NULL;
     while (!entry && map->oldest) {
         release_oldest_locked(map);
         entry = take_slot_locked(region, need);
@@ -432,7 +399,7 @@ static bool overlaps_locked(const MemoryMap *map, uint64_t address, uint64_t siz
     for (size_t i = count_upto_locked(map, address + size - 1); i-- > 0;) {
         const MemoryRange *range = &map->entries[i]->range;
         if (range->base + range->size <= address) return false;
-        if (range->state == MEMORY_LIVE) return true;
+        if (range->state != MEMORY_FREED) return true;
     }
     return false;
 }
@@ -449,7 +416,7 @@ bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *req
     if (!entry) return false;
     pthread_rwlock_wrlock(&map->lock);
     bool reserved = meets(&map->own, base, request->size) || meets(&map->shared, base, request->size);
-    bool ok = !reserved && reserve_locked(map) && !overlaps_locked(map, base, request->size);
+    bool ok = !reserved && reserve_locked(map, 1) && !overlaps_locked(map, base, request->size);
     if (ok) {
         entry->range = entry->told = describe(map, base, request);
         insert_locked(map, entry);
@@ -457,6 +424,80 @@ bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *req
     pthread_rwlock_unlock(&map->lock);
     if (!ok) free(entry);
     return ok;
+}
+
+/* --- addresses that the program reserves --------------------------------------------------------------- */
+
+static bool is_reserved(const MemoryRange *range)
+{
+    return range->kind == MEMORY_MAPPED || range->kind == MEMORY_RESERVED;
+}
+
+/* Owned by the caller; NULL without memory. */
+static Entry *new_parts(const MemoryRange *parts, size_t count)
+{
+    Entry *chain = NULL;
+    for (size_t i = count; i-- > 0;) {
+        Entry *entry = calloc(1, sizeof *entry);
+        if (!entry) {
+            free_chain(chain);
+            return NULL;
+        }
+        entry->range = entry->told = parts[i];
+        entry->next = chain;
+        chain = entry;
+    }
+    return chain;
+}
+
+static bool can_divide_locked(MemoryMap *map, uint64_t base, uint64_t size, size_t count)
+{
+    if (meets(&map->own, base, size) || meets(&map->shared, base, size) || !reserve_locked(map, count))
+        return false;
+    for (size_t i = count_upto_locked(map, base + size - 1); i-- > 0;) {
+        const MemoryRange *range = &map->entries[i]->range;
+        if (range->base + range->size <= base) break;
+        if (!is_reserved(range)) return false;
+    }
+    return true;
+}
+
+bool memory_map_divide(MemoryMap *map, uint64_t base, uint64_t size, MemoryRange *parts, size_t count)
+{
+    atomic_store(&map->has_reserved, true);
+    pthread_rwlock_wrlock(&map->lock);
+    for (size_t i = 0; i < count; i++)
+        if (!parts[i].id) parts[i].id = ++map->last_id;
+    Entry *chain = new_parts(parts, count), *former;
+    bool ok = (chain || !count) && can_divide_locked(map, base, size, count);
+    while (ok && (former = entry_at_or_after_locked(map, base, base + size)) != NULL) {
+        remove_locked(map, former);
+        free(former);
+    }
+    while (ok && chain) {
+        Entry *entry = chain;
+        chain = entry->next;
+        entry->next = NULL;
+        insert_locked(map, entry);
+    }
+    if (ok) atomic_fetch_add(&map->generation, 1);
+    pthread_rwlock_unlock(&map->lock);
+    free_chain(chain);
+    return ok;
+}
+
+bool memory_map_is_closed(MemoryMap *map, uint64_t address, uint64_t size)
+{
+    bool closed = false;
+    if (!atomic_load(&map->has_reserved)) return false;
+    pthread_rwlock_rdlock(&map->lock);
+    for (size_t i = count_upto_locked(map, address + (size ? size : 1) - 1); i-- > 0 && !closed;) {
+        const MemoryRange *range = &map->entries[i]->range;
+        if (range->base + range->size <= address) break;
+        closed = range->state == MEMORY_CLOSED;
+    }
+    pthread_rwlock_unlock(&map->lock);
+    return closed;
 }
 
 bool memory_map_unregister(MemoryMap *map, uint64_t base, MemoryRange *removed)
@@ -502,12 +543,27 @@ void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEM
     }
 }
 
+/* Whether a live range has those bytes, which start in it. Mapped memory may go on in the next range, where
+ * other devices have access. */
+static bool has_locked(const MemoryMap *map, const MemoryRange *range, uint64_t address, uint64_t size)
+{
+    uint64_t there = range->size - (address - range->base);
+    size_t next = count_upto_locked(map, range->base);
+    while (size > there && range->kind == MEMORY_MAPPED && next < map->count) {
+        const MemoryRange *after = &map->entries[next++]->range;
+        if (after->base != range->base + range->size || after->state != MEMORY_LIVE) return false;
+        range = after;
+        there += range->size;
+    }
+    return size <= there;
+}
+
 bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out)
 {
     pthread_rwlock_rdlock(&map->lock);
     const Entry *entry = entry_at_locked(map, address);
     bool found = entry && entry->range.state == MEMORY_LIVE
-                 && (size ? size : 1) <= entry->range.size - (address - entry->range.base);
+                 && has_locked(map, &entry->range, address, size ? size : 1);
     if (found) *out = entry->range;
     pthread_rwlock_unlock(&map->lock);
     return found;
@@ -533,7 +589,7 @@ bool memory_map_told(MemoryMap *map, uint64_t address, uint64_t size, MemoryRang
     size_t upto = count_upto_locked(map, address);
     const MemoryRange *told = upto ? &map->entries[upto - 1]->told : NULL;
     bool found = told && told->state == MEMORY_LIVE && address - told->base < told->size
-                 && (size ? size : 1) <= told->size - (address - told->base);
+                 && has_locked(map, told, address, size ? size : 1);
     if (found) *out = *told;
     pthread_rwlock_unlock(&map->lock);
     return found;
@@ -593,9 +649,15 @@ void memory_map_end(MemoryMap *map, const MemoryRange *range)
     memory_map_written(map, range->base, range->size);
 }
 
-bool memory_map_reserves(const MemoryMap *map, uint64_t address)
+bool memory_map_reserves(MemoryMap *map, uint64_t address)
 {
-    return address - map->own.start < map->own.size || address - map->shared.start < map->shared.size;
+    if (address - map->own.start < map->own.size || address - map->shared.start < map->shared.size)
+        return true;
+    pthread_rwlock_rdlock(&map->lock);
+    const Entry *entry = entry_at_locked(map, address);
+    bool reserved = entry && is_reserved(&entry->range);
+    pthread_rwlock_unlock(&map->lock);
+    return reserved;
 }
 
 bool memory_map_file(const MemoryMap *map, MemoryExport *out)
@@ -610,78 +672,6 @@ bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExp
     if (!range->shared || !memory_map_file(map, out)) return false;
     out->offset = range->base - map->shared.start;
     return true;
-}
-
-/* --- what nothing has written -------------------------------------------------------------------------- */
-
-bool memory_map_watch(MemoryMap *map)
-{
-    return unwritten_open(&map->own.unwritten, map->own.start, map->own.size)
-           && unwritten_open(&map->shared.unwritten, map->shared.start, map->shared.size);
-}
-
-/* An address lies in one of the regions or in none. */
-static const Unwritten *unwritten_of(const MemoryMap *map, uint64_t address)
-{
-    return address - map->own.start < map->own.size ? &map->own.unwritten : &map->shared.unwritten;
-}
-
-void memory_map_written(MemoryMap *map, uint64_t address, uint64_t size)
-{
-    unwritten_clear(unwritten_of(map, address), address, size);
-}
-
-void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size)
-{
-    unwritten_set(unwritten_of(map, address), address, size);
-}
-
-/* What discarded memory holds: a word of its own for every address. */
-static uint8_t rubbish(uint64_t address)
-{
-    return (uint8_t)((address / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15) >> (32 + address % 4 * 8));
-}
-
-void memory_map_discarded(MemoryMap *map, uint64_t address, uint64_t size)
-{
-    const Unwritten *unwritten = unwritten_of(map, address);
-    if (!unwritten->bits) return;
-    atomic_store(&map->has_discarded, true);
-    for (uint64_t at = address; at < address + size; at++) *(uint8_t *)(uintptr_t)at = rubbish(at);
-    unwritten_set(unwritten, address, size);
-}
-
-/* Whether the host has written the word of discarded memory that has this byte. */
-static bool host_wrote(MemoryMap *map, uint64_t address)
-{
-    MemoryRange range;
-    uint64_t word = address & ~UINT64_C(3), unused;
-    bool found = atomic_load(&map->has_discarded) && memory_map_find(map, address, &range);
-    if (!found || range.kind != MEMORY_MANAGED) return false;
-    for (uint64_t at = word; at < word + 4; at++) {
-        bool unwritten = unwritten_find(unwritten_of(map, at), at, 1, &unused);
-        if (unwritten && *(const uint8_t *)(uintptr_t)at != rubbish(at)) return true;
-    }
-    return false;
-}
-
-bool memory_map_unwritten(MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first)
-{
-    const Unwritten *unwritten = unwritten_of(map, address);
-    while (unwritten_find(unwritten, address, size, first)) {
-        if (!host_wrote(map, *first)) return true;
-        unwritten_clear(unwritten, *first & ~UINT64_C(3), 4);
-    }
-    return false;
-}
-
-void memory_map_moved(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size)
-{
-    uint64_t end = from + size, first;
-    const Unwritten *there = unwritten_of(map, to);
-    unwritten_clear(there, to, size);
-    for (uint64_t at = from; at < end && memory_map_unwritten(map, at, end - at, &first); at = first + 1)
-        unwritten_set(there, to + (first - from), 1);
 }
 
 static uint64_t distance(const MemoryRange *range, uint64_t address)
@@ -709,11 +699,19 @@ _Atomic uint64_t *memory_map_generation(MemoryMap *map) { return &map->generatio
 const char *memory_kind_name(MemoryKind kind)
 {
     static const char *const names[] = {
-        [MEMORY_DEVICE] = "device memory",     [MEMORY_HOST_PINNED] = "page-locked host memory",
-        [MEMORY_MANAGED] = "managed memory",   [MEMORY_REGISTERED] = "registered host memory",
-        [MEMORY_GLOBAL] = "global variable",   [MEMORY_CONST] = "constant variable",
-        [MEMORY_PARAMS] = "kernel parameters", [MEMORY_ARRAY] = "array",
-        [MEMORY_HEAP] = "device heap",         [MEMORY_IMPORTED] = "memory of another process",
+        [MEMORY_DEVICE] = "device memory",
+        [MEMORY_HOST_PINNED] = "page-locked host memory",
+        [MEMORY_MANAGED] = "managed memory",
+        [MEMORY_REGISTERED] = "registered host memory",
+        [MEMORY_GLOBAL] = "global variable",
+        [MEMORY_CONST] = "constant variable",
+        [MEMORY_PARAMS] = "kernel parameters",
+        [MEMORY_ARRAY] = "array",
+        [MEMORY_HEAP] = "device heap",
+        [MEMORY_IMPORTED] = "memory of another process",
+        [MEMORY_PHYSICAL] = "physical memory",
+        [MEMORY_MAPPED] = "mapped memory",
+        [MEMORY_RESERVED] = "reserved addresses",
     };
     return names[kind];
 }

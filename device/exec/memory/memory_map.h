@@ -27,10 +27,14 @@ typedef enum MemoryKind {
     MEMORY_ARRAY,       /* storage of an array (texture memory): copies reach it, kernels' loads do not */
     MEMORY_HEAP,        /* the heap of device-side malloc */
     MEMORY_IMPORTED,    /* an allocation of another process, mapped here */
+    MEMORY_PHYSICAL,    /* of cuMemCreate: reached by the addresses that it is mapped to */
+    MEMORY_MAPPED,      /* reserved addresses with memory of cuMemCreate behind them */
+    MEMORY_RESERVED,    /* reserved addresses without */
     MEMORY_KINDS
 } MemoryKind;
 
-typedef enum MemoryState { MEMORY_LIVE, MEMORY_FREED } MemoryState;
+/* Closed ranges are reserved addresses that nobody may access. No lookup finds them; messages name them. */
+typedef enum MemoryState { MEMORY_LIVE, MEMORY_FREED, MEMORY_CLOSED } MemoryState;
 
 typedef struct MemoryRange {
     uint64_t base, size;  /* exactly what was asked for */
@@ -40,6 +44,7 @@ typedef struct MemoryRange {
     bool shared;          /* may be exported to other processes */
     int device;           /* ordinal of the device it belongs to */
     unsigned flags;       /* of the call that made it */
+    uint64_t readers, writers; /* of mapped memory: bit d is set where device d may */
     uint64_t id;          /* unique in the process, never used twice */
     void *owner;          /* the driver's: its context or module */
     void *tag;            /* the driver's: the object behind the range, or NULL */
@@ -74,6 +79,13 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request);
 bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed);
 /* Enters the program's own memory. false when it overlaps a live range or memory is short. */
 bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *request);
+/* Reserved addresses, none of them the map's own: from now on they are divided into these parts, which follow
+ * each other, and nothing else. Without a moment in which neither the former parts nor these are found: a
+ * kernel may be using them. Parts without an id get a new one, written back. false when that is not possible:
+ * something else is there, or memory is short. */
+bool memory_map_divide(MemoryMap *map, uint64_t base, uint64_t size, MemoryRange *parts, size_t count);
+/* Whether one of the bytes has a reserved address that nobody may access now. */
+bool memory_map_is_closed(MemoryMap *map, uint64_t address, uint64_t size);
 /* Removes a registered range that starts at base. */
 bool memory_map_unregister(MemoryMap *map, uint64_t base, MemoryRange *removed);
 /* Ends every range (freed or unregistered) of that owner and returns how many bytes each kind had. */
@@ -82,13 +94,15 @@ void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEM
 /* The live range that contains address. Thread safe; a writer never holds the lock for longer than it takes
  * to move an array of pointers. */
 bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out);
-/* The live range that contains [address, address + size); size 0 counts as 1. */
+/* The live range that contains [address, address + size); size 0 counts as 1. Of mapped memory it is the
+ * first of the ranges that do together. */
 bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
 
 /* A pool's memory is freed and handed out again in the order of streams, while the program is ahead of them.
  * So there are two views of a range: what calls of the program are told, and what kernels find when they run.
  * The functions above give the second; for all other memory both are the same. */
-/* The range that contains [address, address + size) as calls see it; size 0 counts as 1. */
+/* The range that contains [address, address + size) as calls see it; size 0 counts as 1, mapped memory as
+ * above. */
 bool memory_map_told(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
 /* Calls find the range that starts at base no more; *out is what it was. false when they did not find it. */
 bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out);
@@ -98,8 +112,9 @@ MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest 
  * since), and the point from which they find it no more. */
 void memory_map_begin(MemoryMap *map, const MemoryRange *range);
 void memory_map_end(MemoryMap *map, const MemoryRange *range);
-/* Whether the address lies in the map's own reservations, where nothing but its ranges may be touched. */
-bool memory_map_reserves(const MemoryMap *map, uint64_t address);
+/* Whether the address lies in a reservation, the map's own or the program's, where nothing but ranges may be
+ * touched. */
+bool memory_map_reserves(MemoryMap *map, uint64_t address);
 /* How another process finds a range: this process's descriptor of the file behind it, the file's inode, by
  * which it is told from another that has the same number, and the place in the file. */
 typedef struct MemoryExport {

@@ -53,7 +53,7 @@ const char *range_refusal(const GridLaunch *launch, const MemoryRange *range, bo
 
 bool range_is_open(const GridLaunch *launch, const MemoryRange *range, bool write)
 {
-    return !(write && range->read_only) && range->kind != MEMORY_ARRAY
+    return !(write && range->read_only) && range->kind != MEMORY_ARRAY && range->kind != MEMORY_PHYSICAL
            && !range_refusal(launch, range, write);
 }
 

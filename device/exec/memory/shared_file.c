@@ -44,6 +44,15 @@ int shared_file_open(SharedFile *file, pid_t process, int descriptor, uint64_t i
     return ESTALE;
 }
 
+bool shared_file_take(SharedFile *file, int descriptor)
+{
+    file->descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    if (file->descriptor < 0) return false;
+    if (take_facts(file)) return true;
+    close(file->descriptor);
+    return false;
+}
+
 bool shared_file_is_open(const SharedFile *file)
 {
     struct stat facts;

@@ -1,0 +1,51 @@
+/* What the memory map is made of, for the files that have a part of it: memory_map.c and written.c. */
+#ifndef DEVICE_EXEC_MEMORY_MEMORY_MAP_INSIDE_H
+#define DEVICE_EXEC_MEMORY_MEMORY_MAP_INSIDE_H
+
+#include <pthread.h>
+
+#include "exec/checks/unwritten.h"
+#include "exec/memory/memory_map.h"
+#include "exec/memory/shared_file.h"
+
+enum {
+    ALIGN = 512,
+    FINE_BINS = 64,                   /* slots up to 32 KiB: one bin for each multiple of 512 */
+    BINS = FINE_BINS + 8 * 48         /* then eight for each power of two */
+};
+
+typedef struct Entry {
+    MemoryRange range;                /* as kernels find it */
+    MemoryRange told;                 /* as host calls see it: ahead of `range` where a stream lags */
+    uint64_t kept;                    /* a pool's range: how many bytes it may have; else 0 */
+    struct Region *region;            /* NULL for registered memory */
+    uint64_t slot, slot_size;         /* 0 for registered memory */
+    struct Entry *next;               /* in the quarantine or in a bin */
+} Entry;
+
+/* A reservation: what lies below `top` has been handed out, what lies below `committed` may be touched. Slots
+ * smaller than a huge page lie together, so that they leave no holes between the large ones. */
+typedef struct Region {
+    uint64_t start, size, top, committed;
+    uint64_t sheet, sheet_end; /* what is left for small slots */
+    Entry *bins[BINS];
+    Unwritten unwritten; /* of new device memory, when that is watched */
+} Region;
+
+struct MemoryMap {
+    pthread_rwlock_t lock;
+    uint64_t *bases; /* sorted; entries[i] starts at bases[i] */
+    Entry **entries;
+    size_t count, capacity;
+    Region own, shared; /* shared.size is 0 where the system gives no file */
+    SharedFile file; /* of `shared` */
+    Entry *oldest, *newest; /* the quarantine */
+    uint64_t quarantined; /* bytes in it that keep their pages */
+    size_t quarantine_count;
+    uint64_t last_id;
+    _Atomic uint64_t generation;
+    _Atomic bool has_discarded;
+    _Atomic bool has_reserved; /* addresses that the program reserved, ever */
+};
+
+#endif

@@ -1,0 +1,511 @@
+/* AddressRange: addresses that are reserved, to which physical memory is mapped and from which it is unmapped
+ * while they stay what they are.
+ *
+ * The driver's mappings belong to no context either. The range holds the one that it was made in, whose work
+ * is waited for before anything is unmapped: the driver may not wait. What is mapped is remembered here, so
+ * that mappings go one by one and whole.
+ */
+#include "ext/constants.h"
+#include "ext/context/captured.h"
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/memory/physical_memory.h"
+#include "ext/wait.h"
+
+typedef struct Mapping {
+    struct Mapping *next; /* by offset */
+    size_t offset, size;
+} Mapping;
+
+/* Begins as every PointerHolderBase does: with the list of weak references. */
+typedef struct AddressRangeObject {
+    PyObject_HEAD
+    PyObject *weak_references;
+    ModuleState *state;
+    ContextObject *context; /* held */
+    CUdeviceptr pointer;
+    size_t size;
+    atomic_bool freed;
+    Mapping *mappings; /* owned; under state_lock */
+} AddressRangeObject;
+
+static AddressRangeObject *range_cast(PyObject *object) { return (AddressRangeObject *)object; }
+
+/* LogicError and -1 when it was freed. */
+static int check(AddressRangeObject *range)
+{
+    if (!atomic_load(&range->freed)) return context_check(range->context, "AddressRange") ? 0 : -1;
+    raise_logic(range->state, "the AddressRange was freed");
+    return -1;
+}
+
+/* ---- Mappings ---- */
+
+static void add_mapping(AddressRangeObject *range, Mapping *mapping)
+{
+    state_lock(range->state);
+    Mapping **link = &range->mappings;
+    while (*link && (*link)->offset < mapping->offset) link = &(*link)->next;
+    mapping->next = *link;
+    *link = mapping;
+    state_unlock(range->state);
+}
+
+static bool is_mapped(AddressRangeObject *range, size_t offset, size_t size)
+{
+    state_lock(range->state);
+    const Mapping *mapping = range->mappings;
+    while (mapping && mapping->offset + mapping->size <= offset) mapping = mapping->next;
+    bool mapped = mapping && mapping->offset < offset + size;
+    state_unlock(range->state);
+    return mapped;
+}
+
+/* Takes the first mapping at or after offset that ends by `end` out of the list, or NULL. */
+static Mapping *take_mapping(AddressRangeObject *range, size_t offset, size_t end)
+{
+    state_lock(range->state);
+    Mapping **link = &range->mappings;
+    while (*link && (*link)->offset < offset) link = &(*link)->next;
+    Mapping *found = *link && (*link)->offset + (*link)->size <= end ? *link : NULL;
+    if (found) *link = found->next;
+    state_unlock(range->state);
+    return found;
+}
+
+/* The same, left in the list: its offset and size. */
+static bool next_mapping(AddressRangeObject *range, size_t offset, size_t end, Mapping *out)
+{
+    state_lock(range->state);
+    const Mapping *mapping = range->mappings;
+    while (mapping && mapping->offset < offset) mapping = mapping->next;
+    bool found = mapping && mapping->offset + mapping->size <= end;
+    if (found) *out = *mapping;
+    state_unlock(range->state);
+    return found;
+}
+
+/* A part of the range: [offset, end), all mappings of it whole. */
+typedef struct Part {
+    size_t offset, end;
+} Part;
+
+/* None or NULL is up to the end of the range. ValueError and -1 when nothing is mapped in the part, or only a
+ * part of a mapping. */
+static int convert_part(AddressRangeObject *range, PyObject *offset, PyObject *size, Part *out)
+{
+    size_t length = SIZE_MAX;
+    bool cut = false, some = false;
+    *out = (Part){0, range->size};
+    if (convert_size(offset, "offset", &out->offset) < 0) return -1;
+    if (size && size != Py_None && convert_size(size, "size", &length) < 0) return -1;
+    if (out->offset <= range->size && length < range->size - out->offset) out->end = out->offset + length;
+    state_lock(range->state);
+    for (const Mapping *m = range->mappings; m; m = m->next) {
+        bool begins = m->offset >= out->offset && m->offset < out->end;
+        bool ends = m->offset + m->size > out->offset && m->offset + m->size <= out->end;
+        some = some || begins || ends;
+        cut = cut || begins != ends || (m->offset < out->offset && m->offset + m->size > out->end);
+    }
+    state_unlock(range->state);
+    if (some && !cut) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 cut ? "a mapping is only in part among the %zu bytes at offset %zu (AddressRange.mappings)"
+                     : "nothing is mapped in the %zu bytes at offset %zu of the AddressRange",
+                 out->end > out->offset ? out->end - out->offset : 0, out->offset);
+    return -1;
+}
+
+/* ---- Making and releasing ---- */
+
+PyDoc_STRVAR(range_doc,
+             "AddressRange(size, alignment=0, address=0)\n--\n\n"
+             "Device addresses without memory: map() puts some behind them, piece by piece.\n\n"
+             "It is taken wherever a DeviceAllocation is; int() is the first address. With its last\n"
+             "reference all that is mapped is unmapped, after the work of the context in which it was made.\n"
+             "\nParameters\n----------\n"
+             "size : int\n    Bytes, a multiple of mem_get_allocation_granularity().\n"
+             "alignment : int\n    Of the first address, a power of two. 0 is the driver's choice.\n"
+             "address : int\n    Where it should be, if that is possible.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemAddressReserve; at its end cuCtxSynchronize, cuMemUnmap, cuMemAddressFree.");
+
+static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    ModuleState *state = state_of_type(type);
+    PyObject *given[3];
+    size_t size = 0, alignment = 0;
+    unsigned long long address = 0;
+    CUresult result;
+    if (convert_call(range_doc, args, kwargs, GIVEN(given)) < 0 || convert_size(given[0], "size", &size) < 0
+        || convert_size(given[1], "alignment", &alignment) < 0
+        || convert_bits(given[2], "address", 64, &address) < 0)
+        return NULL;
+    AddressRangeObject *range = range_cast(type->tp_alloc(type, 0));
+    if (!range) return NULL;
+    range->state = state;
+    range->size = size;
+    atomic_init(&range->freed, true);
+    if (!(range->context = context_hold_current(state))) {
+        Py_DECREF((PyObject *)range);
+        return NULL;
+    }
+    CALL(state, result, driver.cuMemAddressReserve(&range->pointer, size, alignment, address, 0));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuMemAddressReserve",
+                     result == CUDA_ERROR_INVALID_VALUE
+                         ? "the size is to be a multiple of mem_get_allocation_granularity(), the alignment "
+                           "a power of two"
+                         : NULL);
+        Py_DECREF((PyObject *)range);
+        return NULL;
+    }
+    LIVE_MORE(state, AddressRange);
+    atomic_store(&range->freed, false);
+    return (PyObject *)range;
+}
+
+/* Waits for the work of the context, if it is there. Not while something is captured: that would end it. */
+static void wait_for_work(AddressRangeObject *range)
+{
+    ContextScope scope;
+    CUresult result;
+    if (captured_some(range->state) || !context_enter(range->context, &scope)) return;
+    CALL_RELEASING(range->state, result, driver.cuCtxSynchronize());
+    context_leave(&scope);
+    report_driver(range->state, result, "cuCtxSynchronize");
+}
+
+static void release_range(PyObject *self)
+{
+    AddressRangeObject *range = range_cast(self);
+    CUresult result;
+    LIVE_LESS(range->state, AddressRange);
+    bool releases = physical_memory_releases(range->state);
+    if (releases && range->mappings) wait_for_work(range);
+    for (Mapping *mapping; (mapping = take_mapping(range, 0, SIZE_MAX)) != NULL; PyMem_RawFree(mapping)) {
+        if (!releases) continue;
+        CALL_RELEASING(range->state, result,
+                       driver.cuMemUnmap(range->pointer + mapping->offset, mapping->size));
+        report_driver(range->state, result, "cuMemUnmap");
+    }
+    if (!releases) return;
+    CALL_UNLOCKED(result, driver.cuMemAddressFree(range->pointer, range->size));
+    report_driver(range->state, result, "cuMemAddressFree");
+}
+
+/* False when it had been freed before. */
+static bool release(AddressRangeObject *range)
+{
+    if (atomic_exchange(&range->freed, true)) return false;
+    deferred_free(range->state, release_range, (PyObject *)range);
+    return true;
+}
+
+static void range_dealloc(PyObject *self)
+{
+    AddressRangeObject *range = range_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (range->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(range->state, range_dealloc, self)) return;
+    if (range->context) {
+        release(range);
+        context_drop(range->context);
+    }
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* ---- Methods ---- */
+
+PyDoc_STRVAR(map_doc, "map($self, offset, physical, access=3)\n--\n\n"
+                      "Put physical memory behind the addresses that begin at an offset.\n"
+                      "\nParameters\n----------\n"
+                      "offset : int\n"
+                      "    Bytes from the first address, a multiple of mem_get_allocation_granularity().\n"
+                      "physical : PhysicalMemory\n"
+                      "    It is mapped whole. It may be freed afterwards: the mapping keeps the memory.\n"
+                      "access : mem_access_flags\n"
+                      "    What the memory's device may do with it; set_access() is for other devices.\n"
+                      "\nRaises\n------\n"
+                      "ValueError\n    The range ends before.\n"
+                      "LogicError\n    Something is mapped there already, or the offset is none.\n"
+                      "\nNotes\n-----\n"
+                      "Calls cuMemMap, cuMemSetAccess.");
+
+static CUresult give_access(AddressRangeObject *range, size_t offset, size_t size, CUdevice device,
+                            unsigned access)
+{
+    CUmemAccessDesc wanted = {{CU_MEM_LOCATION_TYPE_DEVICE, device}, access};
+    CUresult result;
+    CALL_BLOCKING(range->state, result, driver.cuMemSetAccess(range->pointer + offset, size, &wanted, 1));
+    return result;
+}
+
+/* Takes the mapping over. */
+static int map_memory(AddressRangeObject *range, PhysicalMemoryObject *physical, Mapping *mapping,
+                      unsigned access)
+{
+    ModuleState *state = range->state;
+    CUdeviceptr address = range->pointer + mapping->offset;
+    size_t offset = mapping->offset, size = mapping->size;
+    CUresult result;
+    const char *routine = "cuMemMap";
+    CALL_BLOCKING(state, result, driver.cuMemMap(address, size, 0, physical->handle, 0));
+    if (result == CUDA_SUCCESS && access != CU_MEM_ACCESS_FLAGS_PROT_NONE) {
+        routine = "cuMemSetAccess";
+        result = give_access(range, offset, size, physical->device, access);
+        if (result != CUDA_SUCCESS) CALL_QUIET(state, driver.cuMemUnmap(address, size));
+    }
+    if (result == CUDA_SUCCESS) {
+        add_mapping(range, mapping);
+        return 0;
+    }
+    PyMem_RawFree(mapping);
+    raise_driver(state, result, routine,
+                 "%zu bytes at offset %zu (both are to be multiples of mem_get_allocation_granularity())",
+                 size, offset);
+    return -1;
+}
+
+static PyObject *range_map(PyObject *self, FAST_PARAMETERS)
+{
+    AddressRangeObject *range = range_cast(self);
+    PyObject *given[3];
+    size_t offset = 0;
+    unsigned access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    if (convert_arguments(map_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_size(given[0], "offset", &offset) < 0 || physical_memory_check(range->state, given[1]) < 0
+        || convert_unsigned(given[2], "access", &access) < 0 || check(range) < 0)
+        return NULL;
+    PhysicalMemoryObject *physical = physical_memory_cast(given[1]);
+    if (offset > range->size || physical->size > range->size - offset)
+        return PyErr_Format(PyExc_ValueError,
+                            "%zu bytes at offset %zu go beyond the AddressRange of %zu bytes", physical->size,
+                            offset, range->size);
+    if (is_mapped(range, offset, physical->size))
+        return raise_logic(range->state, "something is mapped there already (AddressRange.mappings)");
+    Mapping *mapping = PyMem_RawMalloc(sizeof *mapping);
+    if (!mapping) return PyErr_NoMemory();
+    *mapping = (Mapping){NULL, offset, physical->size};
+    if (map_memory(range, physical, mapping, access) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(unmap_doc,
+             "unmap($self, offset=0, size=None)\n--\n\n"
+             "Take the memory away from the addresses, after the work of the context in which the range\n"
+             "was made. They stay reserved.\n"
+             "\nParameters\n----------\n"
+             "offset : int\n    Bytes from the first address.\n"
+             "size : int\n    Bytes of whole mappings. None is all that is mapped from there on.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    Nothing is mapped there, or a mapping would be cut.\n"
+             "\nNotes\n-----\n"
+             "Calls cuCtxSynchronize, cuMemUnmap.");
+
+/* After a call that failed, maybe because of work that was queued before. */
+static bool is_still_mapped(AddressRangeObject *range, const Mapping *mapping)
+{
+    unsigned mapped = 1;
+    CALL_QUIET(range->state, driver.cuPointerGetAttribute(&mapped, CU_POINTER_ATTRIBUTE_MAPPED,
+                                                          range->pointer + mapping->offset));
+    return mapped != 0;
+}
+
+static PyObject *range_unmap(PyObject *self, FAST_PARAMETERS)
+{
+    AddressRangeObject *range = range_cast(self);
+    PyObject *given[2];
+    Part part;
+    CUresult result;
+    if (convert_arguments(unmap_doc, args, arg_count, keywords, GIVEN(given)) < 0 || check(range) < 0
+        || host_function_refuses(range->state, "cuMemUnmap")
+        || convert_part(range, given[0], given[1], &part) < 0)
+        return NULL;
+    CALL_WAITING(range->state, result, ON_CONTEXT, driver.cuCtxSynchronize());
+    if (result != CUDA_SUCCESS) return raise_driver(range->state, result, "cuCtxSynchronize", NULL);
+    for (Mapping *mapping; (mapping = take_mapping(range, part.offset, part.end)) != NULL;) {
+        CALL_WAITING(range->state, result, ON_NOTHING,
+                     driver.cuMemUnmap(range->pointer + mapping->offset, mapping->size));
+        if (result != CUDA_SUCCESS && is_still_mapped(range, mapping))
+            add_mapping(range, mapping);
+        else
+            PyMem_RawFree(mapping);
+        if (result != CUDA_SUCCESS) return raise_driver(range->state, result, "cuMemUnmap", NULL);
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(set_access_doc,
+             "set_access($self, access, device=None, offset=0, size=None)\n--\n\n"
+             "Say what a device may do with the memory that is mapped.\n"
+             "\nParameters\n----------\n"
+             "access : mem_access_flags\n"
+             "device : Device\n    None is the current context's.\n"
+             "offset : int\n    Bytes from the first address.\n"
+             "size : int\n    Bytes of whole mappings. None is all that is mapped from there on.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    Nothing is mapped there, or a mapping would be cut.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemSetAccess.");
+
+static PyObject *range_set_access(PyObject *self, FAST_PARAMETERS)
+{
+    AddressRangeObject *range = range_cast(self);
+    PyObject *given[4];
+    Part part;
+    Mapping mapping;
+    unsigned access = 0;
+    CUdevice device;
+    if (convert_arguments(set_access_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_unsigned(given[0], "access", &access) < 0 || check(range) < 0
+        || physical_memory_device(range->state, given[1], &device) < 0
+        || convert_part(range, given[2], given[3], &part) < 0)
+        return NULL;
+    for (size_t at = part.offset; next_mapping(range, at, part.end, &mapping);
+         at = mapping.offset + mapping.size) {
+        CUresult result = give_access(range, mapping.offset, mapping.size, device, access);
+        if (result != CUDA_SUCCESS) return raise_driver(range->state, result, "cuMemSetAccess", NULL);
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(get_access_doc, "get_access($self, device=None, offset=0)\n--\n\n"
+                             "Ask what a device may do with the memory at an offset.\n"
+                             "\nParameters\n----------\n"
+                             "device : Device\n    None is the current context's.\n"
+                             "offset : int\n    Bytes from the first address.\n"
+                             "\nReturns\n-------\n"
+                             "mem_access_flags\n"
+                             "\nRaises\n------\n"
+                             "LogicError\n    Nothing is mapped there.\n"
+                             "\nNotes\n-----\n"
+                             "Calls cuMemGetAccess.");
+
+static PyObject *range_get_access(PyObject *self, FAST_PARAMETERS)
+{
+    AddressRangeObject *range = range_cast(self);
+    PyObject *given[2];
+    size_t offset = 0;
+    CUmemLocation location = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
+    unsigned long long access = 0;
+    CUresult result;
+    if (convert_arguments(get_access_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_size(given[1], "offset", &offset) < 0 || check(range) < 0
+        || physical_memory_device(range->state, given[0], &location.id) < 0)
+        return NULL;
+    if (offset >= range->size)
+        return PyErr_Format(PyExc_ValueError, "offset %zu is beyond the AddressRange of %zu bytes", offset,
+                            range->size);
+    CALL(range->state, result, driver.cuMemGetAccess(&access, &location, range->pointer + offset));
+    return result == CUDA_SUCCESS
+               ? constants_member(range->state, range->state->mem_access_flags, (long)access)
+               : raise_driver(range->state, result, "cuMemGetAccess", NULL);
+}
+
+PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
+                       "Unmap everything and give the addresses back now, and not with the last reference.\n"
+                       "\nRaises\n------\n"
+                       "LogicError\n    The second time.\n"
+                       "\nNotes\n-----\n"
+                       "Calls cuCtxSynchronize, cuMemUnmap, cuMemAddressFree.");
+
+static PyObject *range_free(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    if (release(range_cast(self))) Py_RETURN_NONE;
+    return raise_logic(range_cast(self)->state, "the AddressRange was freed before");
+}
+
+static PyObject *range_pointer(PyObject *self)
+{
+    return check(range_cast(self)) < 0 ? NULL : PyLong_FromUnsignedLongLong(range_cast(self)->pointer);
+}
+
+static PyObject *range_get_pointer(PyObject *self, PyObject *Py_UNUSED(none)) { return range_pointer(self); }
+
+static PyObject *range_get_ptr(PyObject *self, void *Py_UNUSED(closure)) { return range_pointer(self); }
+
+static PyObject *range_get_size(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(range_cast(self)->size);
+}
+
+static PyObject *range_get_mappings(PyObject *self, void *Py_UNUSED(closure))
+{
+    AddressRangeObject *range = range_cast(self);
+    Mapping mapping;
+    PyObject *list = PyList_New(0);
+    for (size_t at = 0; list && next_mapping(range, at, SIZE_MAX, &mapping); at = mapping.offset + 1) {
+        PyObject *pair = Py_BuildValue("(nn)", (Py_ssize_t)mapping.offset, (Py_ssize_t)mapping.size);
+        if (!pair || PyList_Append(list, pair) < 0) Py_CLEAR(list);
+        Py_XDECREF(pair);
+    }
+    return list;
+}
+
+static PyObject *range_repr(PyObject *self)
+{
+    AddressRangeObject *range = range_cast(self);
+    return PyUnicode_FromFormat("<%s of %zu bytes at %p%s>", Py_TYPE(self)->tp_name, range->size,
+                                (void *)(uintptr_t)range->pointer,
+                                atomic_load(&range->freed) ? ", freed" : "");
+}
+
+/* What the base class would do when a subclass calls it has been done by tp_new. */
+static int range_init(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+{
+    return 0;
+}
+
+static PyMethodDef range_methods[] = {
+    {"map", AS_METHOD(range_map), FAST_KEYWORDS, map_doc},
+    {"unmap", AS_METHOD(range_unmap), FAST_KEYWORDS, unmap_doc},
+    {"set_access", AS_METHOD(range_set_access), FAST_KEYWORDS, set_access_doc},
+    {"get_access", AS_METHOD(range_get_access), FAST_KEYWORDS, get_access_doc},
+    {"free", range_free, METH_NOARGS, free_doc},
+    {"get_pointer", range_get_pointer, METH_NOARGS,
+     "get_pointer($self)\n--\n\n"
+     "The first address.\n"
+     "\nReturns\n-------\n"
+     "int\n"
+     "\nRaises\n------\n"
+     "LogicError\n    It was freed."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef range_properties[] = {
+    {"ptr", range_get_ptr, NULL, "The first address, an int.", NULL},
+    {"size", range_get_size, NULL, "The bytes that are reserved, mapped or not.", NULL},
+    {"mappings", range_get_mappings, NULL, "What is mapped: a list of (offset, size), by offset.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef range_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(AddressRangeObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot range_slots[] = {
+    {Py_tp_doc, (void *)range_doc},
+    {Py_tp_new, AS_SLOT(range_new)},
+    {Py_tp_init, AS_SLOT(range_init)},
+    {Py_tp_dealloc, AS_SLOT(range_dealloc)},
+    {Py_tp_methods, range_methods},
+    {Py_tp_getset, range_properties},
+    {Py_tp_members, range_members},
+    {Py_tp_repr, AS_SLOT(range_repr)},
+    {0, NULL},
+};
+
+static PyType_Spec range_spec = {
+    .name = "pycuda._driver.AddressRange",
+    .basicsize = sizeof(AddressRangeObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = range_slots,
+};
+
+int address_range_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->AddressRange_type, &range_spec, state->PointerHolderBase_type);
+}

@@ -1,0 +1,376 @@
+/* PhysicalMemory and what it is measured in. See physical_memory.h. */
+#include "ext/memory/physical_memory.h"
+
+#include "ext/constants.h"
+#include "ext/context/device.h"
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/memory/device_memory.h"
+
+int physical_memory_device(ModuleState *state, PyObject *value, CUdevice *out)
+{
+    CUresult result;
+    if (value && value != Py_None) {
+        if (PyObject_TypeCheck(value, state->Device_type)) {
+            *out = device_cast(value)->handle;
+            return 0;
+        }
+        PyErr_Format(PyExc_TypeError, "device must be a Device or None, not %s", Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    CALL(state, result, driver.cuCtxGetDevice(out));
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(state, result, "cuCtxGetDevice", NULL);
+    return -1;
+}
+
+bool physical_memory_releases(ModuleState *state)
+{
+    return !context_forked() && !ext_is_finalizing() && !atomic_load(&state->given_up);
+}
+
+int physical_memory_check(ModuleState *state, PyObject *value)
+{
+    if (!PyObject_TypeCheck(value, state->PhysicalMemory_type)) {
+        PyErr_Format(PyExc_TypeError, "a PhysicalMemory is expected, not %s", Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    if (!atomic_load(&physical_memory_cast(value)->freed)) return 0;
+    raise_logic(state, "the PhysicalMemory was freed");
+    return -1;
+}
+
+static CUmemAllocationProp properties_of(CUdevice device, CUmemAllocationHandleType handle_type)
+{
+    return (CUmemAllocationProp){
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = handle_type,
+        .location = {CU_MEM_LOCATION_TYPE_DEVICE, device},
+    };
+}
+
+/* ---- Making ---- */
+
+PyDoc_STRVAR(physical_doc,
+             "PhysicalMemory(size, device=None, handle_type=0)\n--\n\n"
+             "Memory of a device without an address: AddressRange.map() gives it one, or several.\n\n"
+             "It is freed when its last object is gone and nothing is mapped to it any more, in this\n"
+             "process and in those that imported it.\n"
+             "\nParameters\n----------\n"
+             "size : int\n    Bytes, a multiple of mem_get_allocation_granularity().\n"
+             "device : Device\n    None is the current context's.\n"
+             "handle_type : mem_handle_type\n"
+             "    POSIX_FILE_DESCRIPTOR makes export_fd() possible.\n"
+             "\nRaises\n------\n"
+             "MemoryError\n    There is too little; the message says how much is free.\n"
+             "LogicError\n    The size is none that the device can have.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemCreate; with the last reference cuMemRelease.");
+
+/* An object that owns nothing yet. */
+static PhysicalMemoryObject *empty(ModuleState *state, PyTypeObject *type)
+{
+    PhysicalMemoryObject *memory = physical_memory_cast(type->tp_alloc(type, 0));
+    if (!memory) return NULL;
+    memory->state = state;
+    atomic_init(&memory->freed, true);
+    return memory;
+}
+
+static void own(PhysicalMemoryObject *memory)
+{
+    LIVE_MORE(memory->state, PhysicalMemory);
+    atomic_store(&memory->freed, false);
+}
+
+static CUresult create(PhysicalMemoryObject *memory)
+{
+    CUmemAllocationProp properties = properties_of(memory->device, memory->handle_type);
+    ModuleState *state = memory->state;
+    CUresult result;
+    CALL_BLOCKING(state, result, driver.cuMemCreate(&memory->handle, memory->size, &properties, 0));
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        device_memory_make_room(state);
+        CALL_BLOCKING(state, result, driver.cuMemCreate(&memory->handle, memory->size, &properties, 0));
+    }
+    return result;
+}
+
+/* A wrong size is the likely mistake: the message says what a right one is. */
+static PyObject *raise_creation(PhysicalMemoryObject *memory, CUresult result)
+{
+    CUmemAllocationProp properties = properties_of(memory->device, memory->handle_type);
+    ModuleState *state = memory->state;
+    size_t unit = 0;
+    CUresult asked;
+    if (result != CUDA_ERROR_INVALID_VALUE || PyErr_Occurred())
+        return device_memory_raise(state, NULL, result, "cuMemCreate", memory->size);
+    CALL_NEAR(state, asked,
+              driver.cuMemGetAllocationGranularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    if (asked != CUDA_SUCCESS || !unit || (memory->size && memory->size % unit == 0))
+        return raise_driver(state, result, "cuMemCreate", NULL);
+    return raise_driver(state, result, "cuMemCreate",
+                        "the size must be a multiple of %zu bytes (mem_get_allocation_granularity), not %zu",
+                        unit, memory->size);
+}
+
+static PyObject *physical_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    ModuleState *state = state_of_type(type);
+    PyObject *given[3];
+    size_t size = 0;
+    CUdevice device;
+    unsigned handle_type = CU_MEM_HANDLE_TYPE_NONE;
+    if (convert_call(physical_doc, args, kwargs, GIVEN(given)) < 0
+        || convert_size(given[0], "size", &size) < 0
+        || convert_unsigned(given[2], "handle_type", &handle_type) < 0
+        || physical_memory_device(state, given[1], &device) < 0)
+        return NULL;
+    deferred_release(state);
+    PhysicalMemoryObject *memory = empty(state, type);
+    if (!memory) return NULL;
+    memory->size = size;
+    memory->device = device;
+    memory->handle_type = handle_type;
+    CUresult result = create(memory);
+    if (result == CUDA_SUCCESS) {
+        own(memory);
+        return (PyObject *)memory;
+    }
+    raise_creation(memory, result);
+    Py_DECREF((PyObject *)memory);
+    return NULL;
+}
+
+static void release_handle(PyObject *self)
+{
+    PhysicalMemoryObject *memory = physical_memory_cast(self);
+    CUresult result;
+    LIVE_LESS(memory->state, PhysicalMemory);
+    if (!physical_memory_releases(memory->state)) return;
+    CALL_UNLOCKED(result, driver.cuMemRelease(memory->handle));
+    report_driver(memory->state, result, "cuMemRelease");
+}
+
+/* False when it had been freed before. */
+static bool release(PhysicalMemoryObject *memory)
+{
+    if (atomic_exchange(&memory->freed, true)) return false;
+    deferred_free(memory->state, release_handle, (PyObject *)memory);
+    return true;
+}
+
+static void physical_dealloc(PyObject *self)
+{
+    PhysicalMemoryObject *memory = physical_memory_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (memory->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(memory->state, physical_dealloc, self)) return;
+    release(memory);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* ---- Other processes ---- */
+
+PyDoc_STRVAR(export_doc,
+             "export_fd($self)\n--\n\n"
+             "Make a file descriptor by which another process has the memory: from_fd() there.\n\n"
+             "It goes there by a socket (socket.send_fds) or by inheritance, and is the caller's\n"
+             "to close. The memory lives as long as the descriptor is open.\n"
+             "\nReturns\n-------\n"
+             "int\n"
+             "\nRaises\n------\n"
+             "LogicError\n    The memory was not made with POSIX_FILE_DESCRIPTOR.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemExportToShareableHandle.");
+
+static PyObject *physical_export(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    PhysicalMemoryObject *memory = physical_memory_cast(self);
+    CUresult result;
+    int descriptor = -1;
+    if (physical_memory_check(memory->state, self) < 0) return NULL;
+    if (!(memory->handle_type & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        return raise_logic(memory->state,
+                           "the PhysicalMemory was made without mem_handle_type.POSIX_FILE_DESCRIPTOR");
+    CALL(memory->state, result,
+         driver.cuMemExportToShareableHandle(&descriptor, memory->handle,
+                                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    return result == CUDA_SUCCESS ? PyLong_FromLong(descriptor)
+                                  : raise_driver(memory->state, result, "cuMemExportToShareableHandle", NULL);
+}
+
+PyDoc_STRVAR(from_fd_doc,
+             "from_fd($type, fd, size)\n--\n\n"
+             "The memory of another process, by the file descriptor that export_fd() gave there.\n\n"
+             "The descriptor stays open, and may be closed then.\n"
+             "\nParameters\n----------\n"
+             "fd : int\n"
+             "size : int\n    Bytes of the memory, which the descriptor does not tell.\n"
+             "\nReturns\n-------\n"
+             "PhysicalMemory\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemImportFromShareableHandle, cuMemGetAllocationPropertiesFromHandle.");
+
+static PyObject *physical_from_fd(PyObject *type, FAST_PARAMETERS)
+{
+    ModuleState *state = state_of_type((PyTypeObject *)type);
+    PyObject *given[2];
+    size_t size = 0;
+    int descriptor = -1;
+    CUresult result;
+    CUmemAllocationProp properties = {0};
+    if (convert_arguments(from_fd_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_int(given[0], "fd", &descriptor) < 0 || convert_size(given[1], "size", &size) < 0)
+        return NULL;
+    if (descriptor < 0)
+        return PyErr_Format(PyExc_ValueError, "fd must not be negative, as %d is", descriptor);
+    PhysicalMemoryObject *memory = empty(state, (PyTypeObject *)type);
+    if (!memory) return NULL;
+    CALL(state, result,
+         driver.cuMemImportFromShareableHandle(&memory->handle, (void *)(intptr_t)descriptor,
+                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuMemImportFromShareableHandle", NULL);
+        Py_DECREF((PyObject *)memory);
+        return NULL;
+    }
+    own(memory);
+    memory->size = size;
+    CALL(state, result, driver.cuMemGetAllocationPropertiesFromHandle(&properties, memory->handle));
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuMemGetAllocationPropertiesFromHandle", NULL);
+        Py_DECREF((PyObject *)memory);
+        return NULL;
+    }
+    memory->device = properties.location.id;
+    memory->handle_type = properties.requestedHandleTypes;
+    return (PyObject *)memory;
+}
+
+/* ---- The type ---- */
+
+PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
+                       "Release the memory now and not with the last reference.\n\n"
+                       "What it is mapped to keeps it.\n"
+                       "\nRaises\n------\n"
+                       "LogicError\n    The second time.\n"
+                       "\nNotes\n-----\n"
+                       "Calls cuMemRelease.");
+
+static PyObject *physical_free(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    PhysicalMemoryObject *memory = physical_memory_cast(self);
+    if (release(memory)) Py_RETURN_NONE;
+    return raise_logic(memory->state, "the PhysicalMemory was freed before");
+}
+
+static PyObject *physical_get_size(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(physical_memory_cast(self)->size);
+}
+
+static PyObject *physical_get_device(PyObject *self, void *Py_UNUSED(closure))
+{
+    PhysicalMemoryObject *memory = physical_memory_cast(self);
+    return device_new(memory->state, memory->device);
+}
+
+static PyObject *physical_get_handle_type(PyObject *self, void *Py_UNUSED(closure))
+{
+    PhysicalMemoryObject *memory = physical_memory_cast(self);
+    return constants_member(memory->state, memory->state->mem_handle_type, (long)memory->handle_type);
+}
+
+static PyObject *physical_get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    PhysicalMemoryObject *memory = physical_memory_cast(self);
+    return physical_memory_check(memory->state, self) < 0 ? NULL
+                                                          : PyLong_FromUnsignedLongLong(memory->handle);
+}
+
+static PyObject *physical_repr(PyObject *self)
+{
+    PhysicalMemoryObject *memory = physical_memory_cast(self);
+    return PyUnicode_FromFormat("<%s of %zu bytes on device %d%s>", Py_TYPE(self)->tp_name, memory->size,
+                                memory->device, atomic_load(&memory->freed) ? ", freed" : "");
+}
+
+static PyMethodDef physical_methods[] = {
+    {"export_fd", physical_export, METH_NOARGS, export_doc},
+    {"from_fd", AS_METHOD(physical_from_fd), FAST_KEYWORDS | METH_CLASS, from_fd_doc},
+    {"free", physical_free, METH_NOARGS, free_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef physical_properties[] = {
+    {"size", physical_get_size, NULL, "Its bytes.", NULL},
+    {"device", physical_get_device, NULL, "The Device that has it.", NULL},
+    {"handle_type", physical_get_handle_type, NULL, "How it can be exported: a mem_handle_type.", NULL},
+    {"handle", physical_get_handle, NULL, "The driver's handle, an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef physical_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PhysicalMemoryObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot physical_slots[] = {
+    {Py_tp_doc, (void *)physical_doc},          {Py_tp_new, AS_SLOT(physical_new)},
+    {Py_tp_dealloc, AS_SLOT(physical_dealloc)}, {Py_tp_methods, physical_methods},
+    {Py_tp_getset, physical_properties},        {Py_tp_members, physical_members},
+    {Py_tp_repr, AS_SLOT(physical_repr)},       {0, NULL},
+};
+
+static PyType_Spec physical_spec = {
+    .name = "pycuda._driver.PhysicalMemory",
+    .basicsize = sizeof(PhysicalMemoryObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = physical_slots,
+};
+
+/* ---- Granularity ---- */
+
+PyDoc_STRVAR(granularity_doc,
+             "mem_get_allocation_granularity(device=None, option=0)\n--\n\n"
+             "What sizes of physical memory, and offsets where it is mapped, must be multiples of.\n"
+             "\nParameters\n----------\n"
+             "device : Device\n    None is the current context's.\n"
+             "option : mem_alloc_granularity\n    MINIMUM, or RECOMMENDED for the best speed.\n"
+             "\nReturns\n-------\n"
+             "int\n    Bytes.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemGetAllocationGranularity.");
+
+static PyObject *mem_get_allocation_granularity(PyObject *module, FAST_PARAMETERS)
+{
+    ModuleState *state = module_state(module);
+    PyObject *given[2];
+    CUdevice device;
+    unsigned option = CU_MEM_ALLOC_GRANULARITY_MINIMUM;
+    size_t bytes = 0;
+    CUresult result;
+    if (convert_arguments(granularity_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_unsigned(given[1], "option", &option) < 0
+        || physical_memory_device(state, given[0], &device) < 0)
+        return NULL;
+    CUmemAllocationProp properties = properties_of(device, CU_MEM_HANDLE_TYPE_NONE);
+    CALL(state, result, driver.cuMemGetAllocationGranularity(&bytes, &properties, option));
+    return result == CUDA_SUCCESS ? PyLong_FromSize_t(bytes)
+                                  : raise_driver(state, result, "cuMemGetAllocationGranularity", NULL);
+}
+
+static PyMethodDef functions[] = {
+    {"mem_get_allocation_granularity", AS_METHOD(mem_get_allocation_granularity), FAST_KEYWORDS,
+     granularity_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+int physical_memory_setup(PyObject *module, ModuleState *state)
+{
+    if (state_add_type(module, &state->PhysicalMemory_type, &physical_spec, NULL) < 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}

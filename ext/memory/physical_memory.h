@@ -1,0 +1,36 @@
+/* Physical memory of a device: it has no address until it is mapped to one (address_range.c).
+ *
+ * It belongs to no context, so none is held: what maps it, and the driver, keep it alive. The handle is
+ * released from any thread at any time, also when contexts are gone.
+ */
+#ifndef EXT_MEMORY_PHYSICAL_MEMORY_H
+#define EXT_MEMORY_PHYSICAL_MEMORY_H
+
+#include "ext/ext.h"
+
+typedef struct PhysicalMemoryObject {
+    PyObject_HEAD
+    ModuleState *state;
+    CUmemGenericAllocationHandle handle;
+    size_t size;
+    CUdevice device;
+    CUmemAllocationHandleType handle_type;
+    atomic_bool freed;
+    PyObject *weak_references;
+} PhysicalMemoryObject;
+
+static inline PhysicalMemoryObject *physical_memory_cast(PyObject *object)
+{
+    return (PhysicalMemoryObject *)object;
+}
+
+/* TypeError unless it is one, LogicError when it was freed: -1. */
+int physical_memory_check(ModuleState *state, PyObject *value);
+
+/* A Device, or the current context's for NULL and None. 0, or -1 with an exception. */
+int physical_memory_device(ModuleState *state, PyObject *value, CUdevice *out);
+
+/* Whether driver calls that need no context can still be made: not in a forked child, nor at the end. */
+bool physical_memory_releases(ModuleState *state);
+
+#endif
