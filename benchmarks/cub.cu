@@ -77,7 +77,8 @@ int fill(const float *x, const float *y, float *out, size_t n) { return cudaMems
 
 int sum(const float *x, const float *y, float *out, size_t n)
 {
-    return with_room([=](void *room, size_t &bytes) { return cub::DeviceReduce::Sum(room, bytes, x, out, n); });
+    return with_room(
+        [=](void *room, size_t &bytes) { return cub::DeviceReduce::Sum(room, bytes, x, out, n); });
 }
 
 int scan(const float *x, const float *y, float *out, size_t n)
