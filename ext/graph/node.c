@@ -226,7 +226,7 @@ static int find_kernel(GraphNodeObject *node)
 
 int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count)
 {
-    memset(&kernel->args, 0, sizeof kernel->args);
+    kernel->args.handlers = kernel->args.keep = kernel->args.heap = NULL; /* for launch_args_clear */
     if (!graph_check(node->graph, "cuGraphKernelNodeGetParams") || find_kernel(node) < 0
         || graph_kernel_args(kernel, node->function, args, count) < 0)
         return -1;
