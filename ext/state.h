@@ -27,7 +27,7 @@ enum { STATE_CONTEXT_END_MAX = 4 };
 
 /* The context is about to be destroyed: no other thread is in it, and none comes in any more. */
 typedef void (*ContextLastFn)(struct ContextObject *context);
-enum { STATE_CONTEXT_LAST_MAX = 1 };
+enum { STATE_CONTEXT_LAST_MAX = 2 };
 
 /* Gives back memory that is held for reuse; called when the driver has no more (device_memory.h). */
 typedef void (*GiveBackFn)(ModuleState *state);

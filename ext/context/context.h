@@ -31,7 +31,9 @@ typedef struct ContextObject {
     bool fresh;                     /* pushed by make_context, not by its user */
     struct MemoryPool *default_pool;    /* one reference (pool.h); NULL before it is needed */
     struct ElementwiseTable *elementwise; /* borrowed (elementwise_kernels.c); NULL before it is needed */
-    bool counted;                   /* in live_Context: the default context is not */
+    _Atomic(void *) staging; /* page-locked (staging.h); NULL while a copy has it, or there is none */
+    atomic_bool staged; /* it was asked for */
+    bool counted; /* in live_Context: the default context is not */
     PyObject *weak_references;
 } ContextObject;
 

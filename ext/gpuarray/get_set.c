@@ -79,6 +79,7 @@ static PyObject *get_into(GPUArrayObject *array, PyObject *ary, bool locked, Tra
     int failed;
     if (!ary || ary == Py_None) {
         PyObject *host = new_host(array, locked);
+        mode.fresh = !locked;
         if (host && transfer_to_host(array, host, mode) < 0) Py_CLEAR(host);
         return host;
     }

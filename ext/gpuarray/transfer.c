@@ -12,6 +12,7 @@
 #include "ext/numpy_api.h"
 #include "ext/memory/copy.h"
 #include "ext/memory/pooled_allocation.h"
+#include "ext/memory/staging.h"
 #include "ext/stream/stream.h"
 #include "ext/wait.h"
 
@@ -74,6 +75,25 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
     if (to.device && from.device) return raise_copy(state, result, "cuMemcpyDtoDAsync");
     if (to.device) return raise_copy(state, result, queued ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD");
     return raise_copy(state, result, queued ? "cuMemcpyDtoHAsync" : "cuMemcpyDtoH");
+}
+
+static CUresult moved(CUresult result, void *to, const void *from, size_t size)
+{
+    if (result == CUDA_SUCCESS) memcpy(to, from, size);
+    return result;
+}
+
+/* To the host by way of page-locked memory. 0, -1 with an exception, or 1 when there is none. */
+static int copy_staged(ModuleState *state, Side to, Side from, size_t size)
+{
+    ContextObject *context;
+    CUresult result;
+    void *block = staging_take(state, &context);
+    if (!block) return 1;
+    CALL_WAITING(state, result, ON_STREAM(NULL),
+                 moved(driver.cuMemcpyDtoH(block, from.address, size), (void *)to.address, block, size));
+    staging_give(context, block);
+    return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuMemcpyDtoH");
 }
 
 static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCopy *plan, CUstream stream)
@@ -195,6 +215,10 @@ static int transfer_direct(GPUArrayObject *array, PyObject *host, Side to, Side 
 {
     bool waits = !mode.async && mode.stream;
     Kept kept;
+    if (mode.fresh && !mode.async && !mode.stream && array->nbytes <= STAGING_BYTES) {
+        int staged = copy_staged(array->state, to, from, (size_t)array->nbytes);
+        if (staged <= 0) return staged;
+    }
     if (waits && wait_before(array->state, mode.stream) < 0) return -1;
     if (keep_both(array, host, mode, &kept) < 0) return -1;
     int failed = copy_bytes(array->state, to, from, (size_t)array->nbytes, mode);

@@ -10,6 +10,7 @@ typedef struct TransferMode {
     PyObject *stream_object;    /* borrowed; NULL or None is the default stream */
     bool host_too;  /* foreign_view: arrays in host memory are none of ours, and no error */
     bool async;     /* return when it is queued, where the layouts allow it */
+    bool fresh;     /* the host array is new: no memory that the driver can copy to at once */
 } TransferMode;
 
 struct tagPyArrayObject;

@@ -1,0 +1,56 @@
+/* Staging of copies to the host. See staging.h. */
+#include "ext/memory/staging.h"
+
+#include "ext/context/captured.h"
+#include "ext/errors.h"
+#include "ext/wait.h"
+
+/* The first block of a context, which captures forbid to make; none is tried for again when there is no memory.
+ * Contexts of others are not ended here, so nobody would free theirs. */
+static void *new_block(ContextObject *context)
+{
+    CUresult result;
+    void *block = NULL;
+    if (atomic_load(&context->kind) == CONTEXT_FOREIGN || captured_some(context->state)
+        || atomic_exchange(&context->staged, true))
+        return NULL;
+    CALL_UNLOCKED(result, driver.cuMemAllocHost(&block, STAGING_BYTES));
+    if (result == CUDA_ERROR_NOT_PERMITTED) atomic_store(&context->staged, false); /* in a host function */
+    return result == CUDA_SUCCESS ? block : NULL;
+}
+
+void *staging_take(ModuleState *state, ContextObject **context)
+{
+    ContextObject *current = context_current(state);
+    void *block = current ? atomic_exchange(&current->staging, NULL) : NULL;
+    if (current && !block) block = new_block(current);
+    if (block)
+        *context = current;
+    else
+        Py_XDECREF((PyObject *)current);
+    PyErr_Clear();
+    return block;
+}
+
+void staging_give(ContextObject *context, void *block)
+{
+    atomic_store(&context->staging, block);
+    Py_DECREF((PyObject *)context);
+}
+
+/* The context is destroyed or released next. Nobody else is in it. */
+static void end_staging(ContextObject *context)
+{
+    ContextScope scope;
+    CUresult result;
+    void *block = atomic_exchange(&context->staging, NULL);
+    if (!block || !context_enter_last(context, &scope)) return;
+    CALL_RELEASING(context->state, result, driver.cuMemFreeHost(block));
+    context_leave(&scope);
+    report_driver(context->state, result, "cuMemFreeHost");
+}
+
+int staging_setup(PyObject *Py_UNUSED(module), ModuleState *state)
+{
+    return context_on_last(state, end_staging);
+}
