@@ -64,8 +64,9 @@ def primary_context():
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_this_run(tmp_path_factory):
-    """The tests neither read nor fill the user's compiler cache."""
-    os.environ["PYCUDA_CACHE_DIR"] = str(tmp_path_factory.getbasetemp().parent / "compiler-cache")
+    """The tests neither read nor fill the user's compiler cache. Several runs may share one of theirs."""
+    own = tmp_path_factory.getbasetemp().parent / "compiler-cache"
+    os.environ["PYCUDA_CACHE_DIR"] = os.environ.get("PYCUDA_TEST_CACHE") or str(own)
 
 
 @pytest.fixture
