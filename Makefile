@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # meson-python looks for meson and ninja there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench plots coverage \
+.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench plots figures coverage \
   acceptance docs gallery wheels format lint clean
 
 help: ## list these words
@@ -113,6 +113,9 @@ bench: setup ## measure against raw C and the peers that are installed; prints t
 plots: setup ## measure GB/s of array operations against the size, within a minute, and draw it
 	$(BIN)/python -W ignore benchmarks/bandwidth.py
 	$(BIN)/python benchmarks/plots.py
+
+figures: setup ## write docs/figures.md from what `make bench` and `make plots` measured
+	$(BIN)/python benchmarks/page.py
 
 coverage: setup ## print which PTX instructions the CPU device executes, and what the others answer
 	$(BIN)/python -W ignore tools/ptx_coverage.py

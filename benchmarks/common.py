@@ -68,6 +68,30 @@ def median_time(call, repeats=7):
     return statistics.median(times)
 
 
+def machine():
+    """Keeps in results/ what was measured where, and with what."""
+    import datetime
+    import importlib.metadata
+
+    import pycuda
+    import pycuda.driver as drv
+
+    drv.init()
+    version = drv.get_driver_version()
+    found = {
+        "Measured on": f"{drv.Device(0).name()} on {datetime.date.today()}",
+        "driver of CUDA": f"{version // 1000}.{version % 1000 // 10}",
+        "pycuda": pycuda.VERSION_TEXT,
+    }
+    for name in ("numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "cuda-core", "numba-cuda"):
+        try:
+            found[name.partition("-cuda1")[0]] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "machine.json").write_text(json.dumps(found, indent=1))
+
+
 def table(title, header, rows):
     """Prints a table and keeps it as JSON in results/."""
     text = [[str(cell) for cell in row] for row in [header, *rows]]

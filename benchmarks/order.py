@@ -11,6 +11,7 @@ from common import table
 from libraries import installed
 
 import pycuda.driver as drv
+from pycuda import curandom
 
 
 def of_torch(lib):
@@ -54,10 +55,9 @@ WORK = {
 
 def numbers(count, dtype, most):
     """Whole numbers below `most`, or floats from 0 to 1."""
-    rng = np.random.default_rng(1)
     if dtype[0] == "i":
-        return rng.integers(0, most, count, dtype=np.int64).astype(dtype)
-    return rng.random(count, dtype=np.float32).astype(dtype)
+        return (curandom.rand(count, np.uint32) % np.uint32(most)).astype(dtype).get()
+    return curandom.rand(count, np.float32).astype(dtype).get()
 
 
 def main():

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from common import HERE, RESULTS
+from common import HERE, RESULTS, machine
 
 
 def draw():
@@ -18,6 +18,7 @@ def draw():
     import matplotlib.pyplot as plt
 
     tables = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
+    tables = [found for found in tables if "title" in found and found["title"] != "Bandwidth"]
     ratios = [
         (t, next((i for i, name in enumerate(t["header"]) if name.startswith("x ")), None)) for t in tables
     ]
@@ -36,7 +37,8 @@ def draw():
 
 
 def main():
-    names = sys.argv[1:] or ["import_time", "compile_time", "launch", "pool", "interpreter", "cpu_device"]
+    machine()
+    names = sys.argv[1:] or ["import_time", "compile_time", "start", "launch", "array_calls", "pool", "order", "interpreter", "cpu_device"]
     failed = [
         name
         for name in names
