@@ -38,7 +38,10 @@ def draw():
 
 def main():
     machine()
-    names = sys.argv[1:] or ["import_time", "compile_time", "start", "launch", "array_calls", "pool", "order", "interpreter", "cpu_device"]
+    names = sys.argv[1:] or [
+        "import_time", "compile_time", "start", "launch", "array_calls", "pool", "order",
+        "interpreter", "cpu_device",
+    ]  # fmt: skip
     failed = [
         name
         for name in names
