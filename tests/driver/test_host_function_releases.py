@@ -70,6 +70,8 @@ MAKERS = {
     "pooled host": lambda: pools.PageLockedMemoryPool().allocate(1 << 18, np.int8),
     "pool": lambda: pools.DeviceMemoryPool(),
     "image": make_image,
+    "mipmapped array": lambda: drv.MipmappedArray(make_image().get_descriptor()),
+    "level": lambda: drv.MipmappedArray(make_image().get_descriptor()).get_level(1),
     "texture": lambda: drv.TextureObject(make_image()),
     "surface": lambda: drv.SurfaceObject(make_image()),
     "module": lambda: drv.module_from_buffer(PTX),

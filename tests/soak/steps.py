@@ -500,6 +500,8 @@ def something(w):
         drv.TextureObject(image, flags=drv.TRSF_READ_AS_INTEGER),
         drv.TextureObject(memory, row),
         drv.SurfaceObject(image),
+        drv.MipmappedArray(image.get_descriptor()),
+        drv.MipmappedArray(image.get_descriptor()).get_level(0),
         drv.module_from_buffer(PTX),
         drv.module_from_buffer(PTX).get_function("add").prepare("Pi"),
         linker,

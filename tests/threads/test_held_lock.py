@@ -115,6 +115,8 @@ OPS = [
     ("ask about a pointer", None, lambda x: drv.pointer_get_attribute(2, memory)),
     ("make an array", None, lambda x: image()),
     ("drop an array", image, None),
+    ("make a mipmapped array", None, lambda x: drv.MipmappedArray(descr)),
+    ("drop a mipmapped array", lambda: drv.MipmappedArray(descr), None),
     ("make a texture", None, lambda x: drv.TextureObject(memory, descr)),
     ("drop a texture", lambda: drv.TextureObject(memory, descr), None),
     ("make a surface", image, lambda x: drv.SurfaceObject(x)),
