@@ -23,6 +23,7 @@
  *   objects.h registry.c               handles: reference counts, live objects
  *   device.c device_attributes.def device_limits.h     the virtual devices
  *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits
+ *   resource.[ch] green.[ch]           parts of a device, contexts that have one
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] event.[ch]             streams and events as handles
  *   memory.[ch] host_memory.c managed.[ch] pointer.c   allocation and what is known of an address

@@ -101,8 +101,8 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
 {
     Context *context;
     if (!handle) return CUDA_ERROR_INVALID_VALUE;
-    TRY(context_check(handle, &context));
-    if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
+    TRY(context_named(handle, &context));
+    if (context->primary || context->base) return CUDA_ERROR_INVALID_CONTEXT;
     if (patience_limited()) TRY(queue_wait_context_anyway(context));
     ThreadState *state = thread_state();
     if (state && state->depth && state->stack[state->depth - 1] == context) pop(state);
@@ -137,7 +137,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext handle)
     Context *context;
     TRY(driver_check());
     if (!handle) return CUDA_ERROR_INVALID_CONTEXT;
-    TRY(context_check(handle, &context));
+    TRY(context_named(handle, &context));
     ThreadState *state = thread_state();
     return state ? push(state, context) : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -162,7 +162,7 @@ CUresult cuCtxSetCurrent(CUcontext handle)
         if (state->depth) pop(state);
         return CUDA_SUCCESS;
     }
-    TRY(context_check(handle, &context));
+    TRY(context_named(handle, &context));
     if (state->depth) pop(state);
     return push(state, context);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/device_limits.h"
+#include "api/green.h"
 #include "api/launch.h"
 #include "api/log.h"
 #include "api/memory.h"
@@ -118,12 +119,13 @@ CUresult launch_check_shape(const Function *function, const LaunchShape *shape)
     return CUDA_SUCCESS;
 }
 
-CUresult launch_check_cooperative(const Function *function, const LaunchShape *shape)
+CUresult launch_check_cooperative(const Function *function, const LaunchShape *shape,
+                                  unsigned multiprocessors)
 {
     uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
     uint64_t blocks = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
     int resident = occupancy_blocks(function->code, (int)threads, shape->dynamic_shared);
-    uint64_t most = (uint64_t)resident * (uint64_t)driver_multiprocessors();
+    uint64_t most = (uint64_t)resident * multiprocessors;
     if (blocks <= most) return CUDA_SUCCESS;
     return refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks", blocks,
                   most);
@@ -169,7 +171,8 @@ static CUresult submit(Function *function, Stream *stream, const LaunchShape *sh
     if (function->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
     if (stream_is_captured(stream)) return capture_add_kernel(stream, function, shape, pointers, extra);
     TRY(launch_check_shape(function, shape));
-    if (shape->cooperative) TRY(launch_check_cooperative(function, shape));
+    unsigned multiprocessors = green_multiprocessors(stream);
+    if (shape->cooperative) TRY(launch_check_cooperative(function, shape, multiprocessors));
     TRY(queue_wait_room(stream));
     LaunchTask *task = aligned_alloc(16, (sizeof *task + function->code->param_size + 31) & ~(size_t)15);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -184,6 +187,7 @@ static CUresult submit(Function *function, Stream *stream, const LaunchShape *sh
     object_hold(OBJECT(function));
     task->function = function;
     launch_prepare(&task->launch, function, shape, task->params);
+    task->launch.multiprocessors = multiprocessors;
     queue_submit(stream, &task->task, NULL);
     return CUDA_SUCCESS;
 }

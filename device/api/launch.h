@@ -16,7 +16,8 @@ typedef struct LaunchShape {
 CUresult launch_check_shape(const Function *function, const LaunchShape *shape);
 
 /* Whether all blocks of a cooperative launch are resident at a time. */
-CUresult launch_check_cooperative(const Function *function, const LaunchShape *shape);
+CUresult launch_check_cooperative(const Function *function, const LaunchShape *shape,
+                                  unsigned multiprocessors);
 /* Copies the parameters, given one by one or in a buffer, to param_size bytes. */
 CUresult launch_copy_params(const CodeFunction *code, void **pointers, void **extra, uint8_t *params);
 

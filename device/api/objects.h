@@ -27,6 +27,7 @@ typedef struct CUlinkState_st Linker;
 
 typedef enum ObjectKind {
     OBJECT_STREAM,
+    OBJECT_GREEN_CONTEXT,
     OBJECT_EVENT,
     OBJECT_MODULE,
     OBJECT_FUNCTION,

@@ -42,7 +42,8 @@ static CUresult set_cooperative(KernelWork *kernel, bool cooperative)
 {
     LaunchShape shape = kernel->shape;
     shape.cooperative = cooperative;
-    if (cooperative) TRY(launch_check_cooperative(kernel->function, &shape));
+    if (cooperative)
+        TRY(launch_check_cooperative(kernel->function, &shape, (unsigned)driver_multiprocessors()));
     kernel->shape = shape;
     return CUDA_SUCCESS;
 }

@@ -34,7 +34,8 @@ static bool make_params(KernelWork *kernel, const CodeFunction *code)
 CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra)
 {
     TRY(launch_check_shape(function, shape));
-    if (shape->cooperative) TRY(launch_check_cooperative(function, shape));
+    if (shape->cooperative)
+        TRY(launch_check_cooperative(function, shape, (unsigned)driver_multiprocessors()));
     *work = (Work){.type = CU_GRAPH_NODE_TYPE_KERNEL, .context = function->object.context};
     work->kernel.function = function;
     work->kernel.shape = *shape;

@@ -141,7 +141,8 @@ static bool read_detail(Select *s, TextureOperands *t)
     if (level) {
         t->mods |= TEX_LEVEL;
         t->count = 9;
-        return read_vector(s, operand_at(s, 2), 1, "level", t->refs + 8);
+        t->refs[8] = read_number(s, operand_at(s, 2));
+        return true;
     }
     if (!gradients) return true;
     t->mods |= TEX_GRAD;

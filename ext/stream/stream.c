@@ -235,6 +235,7 @@ static PyGetSetDef stream_properties[] = {
     {"handle", stream_get_handle, NULL, "The CUstream as an int.", NULL},
     {"priority", stream_get_priority, NULL, "The priority; lower numbers go first.", NULL},
     {"is_capturing", stream_get_capturing, NULL, "Whether it takes part in a capture.", NULL},
+    {"green_context", stream_get_green_context, NULL, "The GreenContext that it was made in, or None.", NULL},
     {"flags", stream_get_flags, NULL, "The stream_flags it was made with.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

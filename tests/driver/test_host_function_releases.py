@@ -83,6 +83,8 @@ MAKERS = {
     "graph": lambda: drv.Graph(),
     "graph made ready": lambda: drv.Graph().instantiate(),
     "context": make_context,
+    "green context": lambda: drv.GreenContext(drv.Device(0).get_resource()),
+    "green stream": lambda: drv.GreenContext(drv.Device(0).get_resource()).create_stream(),
     "memory in another context": make_in_another_context,
 }
 every_kind = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)

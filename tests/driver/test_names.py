@@ -163,7 +163,9 @@ def instances():
     descr.width, descr.format, descr.num_channels = 4, drv.array_format.FLOAT, 1
     return {
         "Device": drv.Device(0),
-        "Context": drv.Context,
+        "Context": drv.Context.get_current(),
+        "GreenContext": drv.GreenContext(drv.Device(0).get_resource()),
+        "DeviceResource": drv.Device(0).get_resource(),
         "Event": drv.Event(),
         "DeviceAllocation": drv.mem_alloc(4),
         "DeviceMemoryPool": drv.DeviceMemoryPool(),

@@ -505,6 +505,7 @@ def something(w):
         drv.module_from_buffer(PTX),
         drv.module_from_buffer(PTX).get_function("add").prepare("Pi"),
         linker,
+        drv.GreenContext(drv.Device(0).get_resource()).create_stream(),
         new_pool(w).allocate(100),
         PageLockedMemoryPool().allocate(N, np.int32),
         gpuarray.zeros(N, np.int32),

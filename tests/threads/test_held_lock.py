@@ -100,6 +100,8 @@ OPS = [
     ("drop a stream", drv.Stream, None),
     ("drop a stream with work", Busy, None),
     ("query a stream", drv.Stream, lambda x: x.is_done()),
+    ("make a green context", None, lambda x: drv.GreenContext(drv.Device(0).get_resource())),
+    ("drop a green context", lambda: drv.GreenContext(drv.Device(0).get_resource()), None),
     ("make an event", None, lambda x: drv.Event()),
     ("drop an event", drv.Event, None),
     ("record an event", None, lambda x: event.record(stream)),

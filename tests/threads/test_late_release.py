@@ -86,6 +86,7 @@ def graveyard():
 
 # what it is, how it is made, the driver functions that make and that release it
 ALLOC = ("cuMemAlloc", "cuMemFree")
+GREEN = ("cuGreenCtxCreate", "cuGreenCtxDestroy")
 MIPMAP = ("cuMipmappedArrayCreate", "cuMipmappedArrayDestroy")
 MAKE = {
     "memory": (lambda: drv.mem_alloc(SIZE), *ALLOC),
@@ -116,6 +117,8 @@ MAKE = {
     "pooled gpuarray": (lambda: gpuarray.zeros(SIZE, np.int8), None, None),
     "context": (owned_context, "cuCtxCreate", "cuCtxDestroy"),
     "another context's": (graveyard, "cuCtxCreate", "cuCtxDestroy"),
+    "green context": (lambda: drv.GreenContext(drv.Device(0).get_resource()), *GREEN),
+    "green stream": (lambda: drv.GreenContext(drv.Device(0).get_resource()).create_stream(), *GREEN),
     "primary context": (retained, "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease"),
     "argument": (lambda: drv.InOut(np.zeros(SIZE, np.int8)), None, None),
 }
