@@ -165,6 +165,16 @@ static CUresult add_range(const CUdevResource *resource, const Origin *first, un
     return CUDA_SUCCESS;
 }
 
+/* Groups of one split that begin at the same place are the same. */
+static bool is_twice(const CUdevResource *resources, unsigned k)
+{
+    Origin origin, other;
+    if (!read_origin(&resources[k], &origin)) return false;
+    for (unsigned j = 0; j < k; j++)
+        if (read_origin(&resources[j], &other) && other.range.first == origin.range.first) return true;
+    return false;
+}
+
 CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *out, CUdevResource *resources, unsigned count)
 {
     Origin first;
@@ -174,9 +184,8 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *out, CUdevResource *resour
     if (!read_origin(resources, &first)) return CUDA_ERROR_INVALID_VALUE;
     SmRange sum = {first.range.device, first.range.first, 0};
     for (unsigned k = 0; k < count; k++) {
-        for (unsigned j = 0; j < k; j++)
-            if (!memcmp(&resources[j], &resources[k], sizeof *resources))
-                return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "a resource is there twice");
+        if (is_twice(resources, k))
+            return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "a resource is there twice");
         TRY(add_range(&resources[k], &first, count - 1, &sum));
     }
     *out = descriptor_of(sum);

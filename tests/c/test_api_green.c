@@ -20,9 +20,9 @@ static void test_sizes_of_groups(void)
 {
     static const struct {
         unsigned least, flags, groups, each, left;
-    } rows[] = {{0, 0, 16, 8, 4},     {8, 0, 16, 8, 4},     {9, 0, 8, 16, 4},    {64, 0, 2, 64, 4},
-                {66, 0, 1, 72, 60},   {128, 0, 1, 128, 4},  {1, ALONE, 66, 2, 0}, {3, ALONE, 33, 4, 0},
-                {8, CLUSTERS, 8, 16, 4}};
+    } rows[] = {{0, 0, 16, 8, 4},     {8, 0, 16, 8, 4},     {9, 0, 8, 16, 4},
+                {64, 0, 2, 64, 4},    {66, 0, 1, 72, 60},   {128, 0, 1, 128, 4},
+                {1, ALONE, 66, 2, 0}, {3, ALONE, 33, 4, 0}, {8, CLUSTERS, 8, 16, 4}};
     CUdevResource whole, groups[66], left;
     OK(cuDeviceGetDevResource(0, &whole, SM));
     CHECK_EQUAL(whole.sm.smCount, 132);

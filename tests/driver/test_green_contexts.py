@@ -63,7 +63,9 @@ def test_groups_are_of_one_size_and_the_rest_remains(whole):
     for wanted in 0, 1, least, least + 1, whole.sm_count // 2, whole.sm_count // 3:
         groups, rest = whole.split(wanted)
         size = groups[0].sm_count
-        assert sizes(groups) == [size] * len(groups) and max(wanted, least) <= size < max(wanted, 1) + 2 * least
+        assert (
+            sizes(groups) == [size] * len(groups) and max(wanted, least) <= size < max(wanted, 1) + 2 * least
+        )
         assert size % groups[0].coscheduled_alignment == 0
         assert len(groups) * size + (rest.sm_count if rest else 0) == whole.sm_count
         one, more = whole.split(wanted, groups=1)
@@ -77,7 +79,9 @@ def test_smaller_groups_of_multiprocessors_anywhere(whole):
 
 
 def test_what_cannot_be_split(whole, green):
-    with pytest.raises(drv.LogicError, match=r"cuDevSmResourceSplitByCount failed: .*groups of at least 100000"):
+    with pytest.raises(
+        drv.LogicError, match=r"cuDevSmResourceSplitByCount failed: .*groups of at least 100000"
+    ):
         whole.split(100000)
     (group, *_), rest = whole.split(whole.min_partition_size)
     for part in group, rest:
@@ -99,7 +103,9 @@ def test_a_context_of_several_groups(whole):
     groups, _ = whole.split(whole.min_partition_size, groups=2)
     both = drv.GreenContext(groups)
     assert both.get_resource().sm_count == sum(sizes(groups))
-    with pytest.raises(drv.LogicError, match="2 resources: of several, each is there once, and all come from one"):
+    with pytest.raises(
+        drv.LogicError, match="2 resources: of several, each is there once, and all come from one"
+    ):
         drv.GreenContext([groups[0], whole.split(whole.min_partition_size)[0][1]])
     for wrong in 7, [whole, None], []:
         with pytest.raises((TypeError, drv.LogicError), match="resources"):
@@ -211,7 +217,12 @@ def test_it_ends_with_what_was_made_in_it(green):
     del memory, stream
     gc.collect()
     assert drv._driver._live_objects()["Context"] == count - 1
-    for use in green.create_stream, green.get_resource, lambda: green.id, lambda: green.record_event(drv.Event()):
+    for use in (
+        green.create_stream,
+        green.get_resource,
+        lambda: green.id,
+        lambda: green.record_event(drv.Event()),
+    ):
         with pytest.raises(drv.LogicError, match="the context that it belongs to is gone"):
             use()
 
