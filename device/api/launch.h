@@ -10,14 +10,14 @@ typedef struct LaunchShape {
     uint32_t grid[3], block[3];
     unsigned dynamic_shared;
     bool cooperative;
+    unsigned multiprocessors; /* that it runs on: those of a green context; 0: all */
 } LaunchShape;
 
 /* Whether the kernel can be launched so; the log says what is wrong. */
 CUresult launch_check_shape(const Function *function, const LaunchShape *shape);
 
 /* Whether all blocks of a cooperative launch are resident at a time. */
-CUresult launch_check_cooperative(const Function *function, const LaunchShape *shape,
-                                  unsigned multiprocessors);
+CUresult launch_check_cooperative(const Function *function, const LaunchShape *shape);
 /* Copies the parameters, given one by one or in a buffer, to param_size bytes. */
 CUresult launch_copy_params(const CodeFunction *code, void **pointers, void **extra, uint8_t *params);
 

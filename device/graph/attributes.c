@@ -42,8 +42,7 @@ static CUresult set_cooperative(KernelWork *kernel, bool cooperative)
 {
     LaunchShape shape = kernel->shape;
     shape.cooperative = cooperative;
-    if (cooperative)
-        TRY(launch_check_cooperative(kernel->function, &shape, (unsigned)driver_multiprocessors()));
+    if (cooperative) TRY(launch_check_cooperative(kernel->function, &shape));
     kernel->shape = shape;
     return CUDA_SUCCESS;
 }

@@ -74,14 +74,24 @@ ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice 
     return context;
 }
 
-bool context_is_green(ModuleState *state, CUcontext handle)
+bool context_is_akin(const ContextObject *a, const ContextObject *b)
 {
+    if (a->handle == b->handle) return true;
+    if ((!a->green && !b->green) || a->device != b->device) return false;
+    return (a->green || atomic_load(&a->kind) != CONTEXT_OWNED)
+           && (b->green || atomic_load(&b->kind) != CONTEXT_OWNED);
+}
+
+bool context_is_akin_to(const ContextObject *context, CUcontext handle)
+{
+    ModuleState *state = context->state;
+    if (context->handle == handle) return true;
     state_lock(state);
-    const ContextObject *context = state->contexts;
-    while (context && context->handle != handle) context = context->next;
-    bool green = context && context->green;
+    const ContextObject *other = state->contexts;
+    while (other && other->handle != handle) other = other->next;
+    bool akin = other && context_is_akin(context, other);
     state_unlock(state);
-    return green;
+    return akin;
 }
 
 void context_count(ContextObject *context, bool counted)

@@ -80,8 +80,11 @@ static inline bool context_check(ContextObject *context, const char *what)
 ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
                                  bool *was_there);
 
-/* Whether the handle is that of a green context made here. */
-bool context_is_green(ModuleState *state, CUcontext handle);
+/* Whether what belongs to one may be used in the other: it is the same, or both have the memory, modules and
+ * streams of one primary context, as green contexts do. */
+bool context_is_akin(const ContextObject *a, const ContextObject *b);
+/* The same of a handle; false for those that were made elsewhere. */
+bool context_is_akin_to(const ContextObject *context, CUcontext handle);
 
 /* Whether _live_objects() counts it: true for what a user asked for. */
 void context_count(ContextObject *context, bool counted);

@@ -26,8 +26,7 @@ IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *sha
     CUcontext current = NULL;
     size_t used = strlen(text);
     CUresult known = driver.cuCtxGetCurrent(&current);
-    bool green = function->context->green || context_is_green(function->state, current);
-    if (known == CUDA_SUCCESS && current != function->context->handle && !green)
+    if (known == CUDA_SUCCESS && !context_is_akin_to(function->context, current))
         snprintf(text + used, size - used, " belongs to another context than the current one");
     else if (launch_extras_explain(function, shape, stream, result, text + used + 2, size - used - 2)
              || launch_shape_explain(shape, function->handle, text + used + 2, size - used - 2))

@@ -191,7 +191,7 @@ int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out)
 {
     if (convert_stream(pool->state, stream, out) < 0) return -1;
     if (!stream || !PyObject_TypeCheck(stream, pool->state->Stream_type)
-        || stream_cast(stream)->context->handle == pool->context->handle)
+        || context_is_akin(stream_cast(stream)->context, pool->context))
         return 0;
     raise_logic(pool->state, "the stream belongs to another context than the pool");
     return -1;
@@ -404,7 +404,7 @@ void memory_pools_stream_gone(ModuleState *state, ContextObject *context, CUstre
     ContextScope scope;
     CUresult result;
     for (MemoryPool *pool = next_pool(state, NULL); pool; pool = next_pool(state, pool)) {
-        if (pool->context->handle != context->handle || !context_enter(context, &scope)) continue;
+        if (!context_is_akin(pool->context, context) || !context_enter(context, &scope)) continue;
         CALL_UNLOCKED(result, pool_stream_gone(&pool->core, stream));
         context_leave(&scope);
         (void)result; /* never fails */

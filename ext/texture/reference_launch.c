@@ -249,7 +249,7 @@ static int is_current(CodeModuleObject *module)
 {
     ContextObject *current = context_current(module->state);
     if (!current) return -1;
-    bool same = current->handle == module->context->handle;
+    bool same = context_is_akin(current, module->context);
     Py_DECREF((PyObject *)current);
     return same;
 }

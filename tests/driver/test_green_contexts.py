@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -83,11 +84,9 @@ def test_what_cannot_be_split(whole, green):
         drv.LogicError, match=r"cuDevSmResourceSplitByCount failed: .*groups of at least 100000"
     ):
         whole.split(100000)
-    (group, *_), rest = whole.split(whole.min_partition_size)
-    for part in group, rest:
-        if part:
-            with pytest.raises(drv.LogicError, match="once a GreenContext was made of it"):
-                part.split(1)
+    (group, *_), _ = whole.split(whole.min_partition_size)
+    with pytest.raises(drv.LogicError, match="once a GreenContext was made of it"):
+        group.split(1)
     groups, rest = green.get_resource().split(whole.min_partition_size)
     assert sizes(groups) == [green.get_resource().sm_count] and rest is None
     with pytest.raises(drv.LogicError, match=r"cuDeviceGetDevResource failed: .*type 999"):
@@ -155,6 +154,45 @@ def test_a_cooperative_grid_fits_the_part(green, whole, kernels):
     assert caught.value.name == "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
     fill(out, np.int32(4), grid=(most + 1, 1), block=(256, 1, 1), cooperative=True)
     assert (out.get() == 4).all()
+
+
+def test_captured_work_keeps_to_its_part(green, whole, kernels):
+    count, stream, seen = (
+        green.get_resource().sm_count,
+        green.create_stream(),
+        gpuarray.zeros(4096, np.uint32),
+    )
+    drv.Context.synchronize()
+    with stream.capture() as graph:
+        kernels[0](seen, grid=(4096, 1), block=(32, 1, 1), stream=stream)
+    other, ready = drv.Stream(), graph.instantiate()
+    ready.launch(other)
+    other.synchronize()
+    assert len(np.unique(seen.get())) <= count
+
+
+def test_its_stream_is_used_in_the_primary_context(green, kernels):
+    """Memory of the primary context's pool goes through the stream, and host memory is let go after it."""
+    stream, host = green.create_stream(), drv.pagelocked_zeros(256, np.int32)
+    kept = weakref.ref(host)
+    host[:] = np.arange(256)
+    with stream:
+        array = gpuarray.to_gpu_async(host) + 1
+        twice = array * 2
+    drv.memcpy_htod_async(array.gpudata, host, stream)
+    del host
+    stream.synchronize()
+    assert kept() is None
+    assert (twice.get() == 2 * np.arange(256) + 2).all() and (array.get() == np.arange(256)).all()
+    with green, drv.Stream() as other:
+        kernels[1](array, np.int32(5), grid=(2, 1), block=(128, 1, 1))
+        other.synchronize()
+    assert (array.get() == 5).all()
+    event = drv.Event().record(stream)
+    del stream, other  # what the pool has of it is told
+    event.synchronize()
+    del array, twice
+    assert (gpuarray.zeros(256, np.int32).get() == 0).all()
 
 
 def test_whose_stream_it_is(green):
