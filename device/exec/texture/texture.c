@@ -141,7 +141,7 @@ static Footprint footprint(const Texture *t, const uint32_t coordinates[4], bool
     unsigned count = axis_count(t->shape);
     bool layered = t->shape == TEXTURE_A1D || t->shape == TEXTURE_A2D || t->shape == TEXTURE_ACUBE;
     const uint32_t *at = coordinates + layered;
-    int64_t layer = layered ? layer_of(t, coordinates[0], whole) : 0;
+    int64_t layer = layered ? layer_of(t, coordinates[0], whole && !has_faces(t->shape)) : 0;
     float position[3];
     for (unsigned k = 0; k < count; k++) position[k] = as_float(at[k]);
     if (has_faces(t->shape)) {
