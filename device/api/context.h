@@ -39,6 +39,8 @@ struct CUctx_st {
 CUresult context_enter(Context **out);
 /* The same, but a faulted context passes: for what must work then (freeing, querying). */
 CUresult context_enter_any(Context **out);
+/* Takes it off the top of the thread's stack, if it is there: it ends. */
+void context_leave_top(const Context *context);
 /* What the thread has made current: a context, the shell of a green one, or NULL. */
 Context *context_on_top(void);
 /* NULL stands for the current one; CUDA_ERROR_INVALID_CONTEXT or CUDA_ERROR_CONTEXT_IS_DESTROYED. */

@@ -44,6 +44,12 @@ ThreadState *thread_state(void)
     return mine;
 }
 
+void context_leave_top(const Context *context)
+{
+    ThreadState *state = thread_state();
+    if (state && state->depth && state->stack[state->depth - 1] == context) pop(state);
+}
+
 static CUresult push(ThreadState *state, Context *context)
 {
     if (state->depth == state->capacity) {
@@ -104,8 +110,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
     TRY(context_named(handle, &context));
     if (context->primary || context->base) return CUDA_ERROR_INVALID_CONTEXT;
     if (patience_limited()) TRY(queue_wait_context_anyway(context));
-    ThreadState *state = thread_state();
-    if (state && state->depth && state->stack[state->depth - 1] == context) pop(state);
+    context_leave_top(context);
     return context_close(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 

@@ -115,6 +115,7 @@ CUresult cuGreenCtxDestroy(CUgreenCtx handle)
         object_retire(OBJECT(green->gate));
         queue_close(green->gate);
         atomic_store(&green->live, false);
+        context_leave_top(green->shell);
         context_close_shell(green->shell);
         result = cuDevicePrimaryCtxRelease_v2(base->device->ordinal);
     }

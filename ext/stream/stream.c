@@ -62,8 +62,10 @@ static void destroy_stream(StreamObject *stream)
     CUresult result;
     LIVE_LESS(stream->state, Stream);
     keep_alive_seal(stream->state, stream->context, stream->handle);
-    memory_pools_stream_gone(stream->state, stream->context, stream->handle);
-    if (!context_enter(stream->context, &scope)) return;
+    /* A pool that does not know of its end would use it again: rather it stays. */
+    if (!memory_pools_stream_gone(stream->state, stream->context, stream->handle)
+        || !context_enter(stream->context, &scope))
+        return;
     CALL_UNLOCKED(result, driver.cuStreamDestroy(stream->handle));
     context_leave(&scope);
     report_driver(stream->state, result, "cuStreamDestroy");

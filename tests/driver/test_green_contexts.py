@@ -112,20 +112,23 @@ def test_a_context_of_several_groups(whole):
 
 
 def test_it_is_current_as_others_are(green, kernels):
-    primary = drv.Context.get_current()
+    primary = pycuda.autoinit.context
     memory = gpuarray.zeros(64, np.int32)
-    with green as entered:
+    with primary, green as entered:
         assert entered is green and drv.Context.get_current() is green and isinstance(green, drv.Context)
         assert drv.Context.get_device() == pycuda.autoinit.device
         made = gpuarray.arange(64, dtype=np.int32)
         kernels[1](memory, np.int32(5), grid=(2, 1), block=(32, 1, 1))
         assert ((made * 2 + 1).get() == np.arange(64) * 2 + 1).all()
         drv.Context.synchronize()
-    assert drv.Context.get_current() is primary
     assert (memory.get() == 5).all() and (made.get() == np.arange(64)).all()  # one memory for both
-    green.push()
-    assert drv.Context.get_current() == green != primary
-    drv.Context.pop()
+    with primary:
+        green.push()
+        try:
+            assert drv.Context.get_current() == green != primary
+        finally:
+            drv.Context.pop()
+        assert drv.Context.get_current() is primary
     assert "green" in repr(green)
 
 
@@ -157,18 +160,15 @@ def test_a_cooperative_grid_fits_the_part(green, whole, kernels):
 
 
 def test_captured_work_keeps_to_its_part(green, whole, kernels):
-    count, stream, seen = (
-        green.get_resource().sm_count,
-        green.create_stream(),
-        gpuarray.zeros(4096, np.uint32),
-    )
-    drv.Context.synchronize()
+    count, stream, other = green.get_resource().sm_count, green.create_stream(), drv.Stream()
+    memory, seen = drv.mem_alloc(4 * 4096), np.zeros(4096, np.uint32)
     with stream.capture() as graph:
-        kernels[0](seen, grid=(4096, 1), block=(32, 1, 1), stream=stream)
-    other, ready = drv.Stream(), graph.instantiate()
+        kernels[0](memory, grid=(4096, 1), block=(32, 1, 1), stream=stream)
+    ready = graph.instantiate()
     ready.launch(other)
     other.synchronize()
-    assert len(np.unique(seen.get())) <= count
+    drv.memcpy_dtoh(seen, memory)
+    assert len(np.unique(seen)) <= count
 
 
 def test_its_stream_is_used_in_the_primary_context(green, kernels):
@@ -177,7 +177,7 @@ def test_its_stream_is_used_in_the_primary_context(green, kernels):
     kept = weakref.ref(host)
     host[:] = np.arange(256)
     with stream:
-        array = gpuarray.to_gpu_async(host) + 1
+        array = gpuarray.to_gpu_async(host, stream=stream) + 1
         twice = array * 2
     drv.memcpy_htod_async(array.gpudata, host, stream)
     del host
@@ -219,17 +219,19 @@ def test_two_at_once(whole, kernels):
 def test_events_of_all_streams(green, kernels):
     gate, waits = threading.Event(), [green.create_stream() for _ in range(2)]
     arrays = [gpuarray.zeros(32, np.int32) for _ in range(3)]
-    outside, event = drv.Stream(drv.stream_flags.NON_BLOCKING), drv.Event()
+    outside, event, done = drv.Stream(drv.stream_flags.NON_BLOCKING), drv.Event(), drv.Event()
     drv.Context.synchronize()
-    outside.launch_host_func(gate.wait)
-    event.record(outside)
-    green.wait_for_event(event)
-    waits.append(green.create_stream())  # streams made later wait, too
-    for stream, array in zip(waits, arrays, strict=True):
-        kernels[1](array, np.int32(7), grid=(1, 1), block=(32, 1, 1), stream=stream)
-    done = green.record_event(drv.Event())
-    assert not done.query() and not waits[2].is_done()
-    gate.set()
+    try:
+        outside.launch_host_func(gate.wait)
+        event.record(outside)
+        green.wait_for_event(event)
+        waits.append(green.create_stream())  # streams made later wait, too
+        for stream, array in zip(waits, arrays, strict=True):
+            kernels[1](array, np.int32(7), grid=(1, 1), block=(32, 1, 1), stream=stream)
+        assert green.record_event(done) is done
+        assert not done.query() and not waits[2].is_done()
+    finally:
+        gate.set()
     done.synchronize()
     assert all(stream.is_done() for stream in waits)
     assert [set(array.get()) for array in arrays] == [{7}] * 3
@@ -275,8 +277,8 @@ def test_the_last_reference_ends_it(whole):
 
 
 def test_detached_while_current(whole):
-    before = drv.Context.get_current()
     green = drv.GreenContext(whole.split(whole.min_partition_size)[0][0])
-    green.push()
-    green.detach()
-    assert drv.Context.get_current() is before
+    with pycuda.autoinit.context as primary:
+        green.push()
+        green.detach()
+        assert drv.Context.get_current() is primary
