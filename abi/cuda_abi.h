@@ -41,6 +41,8 @@ typedef uint64_t cuuint64_t;
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
+typedef struct CUgreenCtx_st *CUgreenCtx;
+typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUlib_st *CUlibrary;
@@ -107,7 +109,7 @@ enum {
     CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE = 7,
     CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID = 8,
     CU_DEV_RESOURCE_TYPE_INVALID = 0,
-    CU_DEV_RESOURCE_TYPE_SM = 1,
+    CU_GREEN_CTX_DEFAULT_STREAM = 1,
     CU_LAUNCH_ATTRIBUTE_IGNORE = 0,
     CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW = 1,
     CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
@@ -246,6 +248,18 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st {
     unsigned int firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
     unsigned int reserved[16];
 } CUDA_RESOURCE_VIEW_DESC;
+
+typedef struct CUDA_ARRAY_SPARSE_PROPERTIES_st {
+    struct { unsigned int width, height, depth; } tileExtent;
+    unsigned int miptailFirstLevel;
+    unsigned long long miptailSize;
+    unsigned int flags, reserved[4];
+} CUDA_ARRAY_SPARSE_PROPERTIES;
+
+typedef struct CUDA_ARRAY_MEMORY_REQUIREMENTS_st {
+    size_t size, alignment;
+    unsigned int reserved[4];
+} CUDA_ARRAY_MEMORY_REQUIREMENTS;
 
 typedef union CUlaunchAttributeValue_union {
     char pad[64];

@@ -23,13 +23,15 @@
  *   objects.h registry.c               handles: reference counts, live objects
  *   device.c device_attributes.def device_limits.h     the virtual devices
  *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits
+ *   resource.[ch] green.[ch]           parts of a device, contexts that have one
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] event.[ch]             streams and events as handles
  *   memory.[ch] host_memory.c managed.[ch] pointer.c   allocation and what is known of an address
  *   physical.[ch] virtual.[ch]         memory without addresses, addresses without memory; mapping
  *   pool*.[ch]                         memory in the order of streams
  *   ipc.[ch] ipc_event.c               memory and events of other processes
- *   copy.[ch] copy_shaped.c fill.[ch] array.[ch]       copies, fills, CUDA arrays
+ *   copy.[ch] copy_shaped.c fill.[ch]  copies, fills
+ *   array.[ch] mipmap.[ch]             CUDA arrays
  *   texture.[ch] surface.c             texture and surface objects
  *   gl.c                               buffers and textures of OpenGL, by copies
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
@@ -60,7 +62,7 @@
  * exec/numbers/   half, bfloat16, fma, the special function unit: numbers as a GPU rounds them
  * exec/memory/    the memory map, memory shared by processes, mbarriers, bulk copies, cache policies
  * exec/matrix/    matrices that a warp holds: fragments, products
- * exec/texture/   sampling and texels
+ * exec/texture/   sampling, texels, levels of detail, directions into cubes
  * exec/runtime/   CUDA's device runtime: kernels that launch kernels, printf, malloc
  * exec/checks/    races, unwritten memory, divergent barriers (PYCUDA_CPU_CHECK)
  *

@@ -1,7 +1,6 @@
 /* Arrays: creation, shape, destruction. */
-#include "api/array.h"
-
 #include "api/memory.h"
+#include "api/mipmap.h"
 
 size_t array_format_size(CUarray_format format)
 {
@@ -20,14 +19,21 @@ size_t array_format_size(CUarray_format format)
 
 bool array_at(const Array *array, size_t offset, size_t bytes, CopySide *side)
 {
-    size_t size = array->row * array->rows * array->layers;
+    size_t size = array_bytes(array);
     if (offset > size || bytes > size - offset) return false;
     *side =
         (CopySide){.address = array->storage + offset, .device = true, .array = (Array *)(uintptr_t)array};
     return true;
 }
 
-static void array_release(Object *object) { memory_release(((Array *)object)->storage); }
+static void array_release(Object *object)
+{
+    Array *array = (Array *)object;
+    if (array->whole)
+        PUT(array->whole);
+    else if (array->storage)
+        memory_release(array->storage);
+}
 
 static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
@@ -47,12 +53,8 @@ static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape)
+CUresult array_shape(Context *context, const CUDA_ARRAY3D_DESCRIPTOR *shape, Array **out)
 {
-    Context *context;
-    CUdeviceptr storage;
-    TRY(context_enter(&context));
-    if (!out || !shape) return CUDA_ERROR_INVALID_VALUE;
     TRY(check_shape(shape));
     Array *array = object_new(OBJECT_ARRAY, sizeof *array, context, array_release);
     if (!array) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -61,15 +63,23 @@ CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape)
     array->row = shape->Width * array->element_size;
     array->rows = shape->Height ? shape->Height : 1;
     array->layers = shape->Depth ? shape->Depth : 1;
-    MemoryRequest request = {.size = array->row * array->rows * array->layers, .kind = MEMORY_ARRAY};
+    *out = array;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+    Context *context;
+    Array *array;
+    CUdeviceptr storage = 0;
+    TRY(context_enter(&context));
+    if (!out || !shape) return CUDA_ERROR_INVALID_VALUE;
+    TRY(array_shape(context, shape, &array));
+    MemoryRequest request = {.size = array_bytes(array), .kind = MEMORY_ARRAY};
     CUresult result = memory_allocate(context, &request, &storage);
-    if (!result) {
-        array->storage = storage;
-        if (object_publish(OBJECT(array)))
-            *out = array;
-        else
-            result = CUDA_ERROR_OUT_OF_MEMORY;
-    }
+    array->storage = storage;
+    if (!result && !object_publish(OBJECT(array))) result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) *out = array;
     PUT(array);
     return result;
 }
@@ -87,7 +97,7 @@ CUresult cuArrayDestroy(CUarray handle)
     TRY(context_enter_any(&context));
     Array *array = object_get(handle, OBJECT_ARRAY);
     if (!array) return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = queue_wait_context(array->object.context);
+    CUresult result = array->whole ? CUDA_ERROR_INVALID_VALUE : queue_wait_context(array->object.context);
     if (!result) result = object_retire(OBJECT(array)) ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
     PUT(array);
     return result;

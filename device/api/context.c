@@ -67,6 +67,24 @@ Context *context_new(Device *device, unsigned flags, bool primary)
     return context;
 }
 
+Context *context_new_shell(Context *base, struct CUgreenCtx_st *green)
+{
+    Context *shell = calloc(1, sizeof *shell);
+    if (!shell) return NULL;
+    shell->device = base->device;
+    shell->version = base->version;
+    shell->base = base;
+    shell->green = green;
+    pthread_mutex_init(&shell->print_lock, NULL);
+    atomic_store(&shell->live, true);
+    pthread_mutex_lock(&contexts_lock);
+    shell->id = ++last_id;
+    shell->next = contexts;
+    contexts = shell;
+    pthread_mutex_unlock(&contexts_lock);
+    return shell;
+}
+
 /* The oldest dead context that is on no stack, taken from the list; NULL when there are few. */
 static Context *oldest_dead_locked(void)
 {
@@ -91,10 +109,25 @@ static void forget_oldest(void)
     free(context);
 }
 
+void context_close_shell(Context *shell)
+{
+    if (atomic_exchange(&shell->live, false)) forget_oldest();
+}
+
+static Context *live_shell(const Context *base)
+{
+    pthread_mutex_lock(&contexts_lock);
+    Context *shell = contexts;
+    while (shell && (shell->base != base || !atomic_load(&shell->live))) shell = shell->next;
+    pthread_mutex_unlock(&contexts_lock);
+    return shell;
+}
+
 bool context_close(Context *context)
 {
     uint64_t bytes[MEMORY_KINDS];
     if (!atomic_exchange(&context->live, false)) return false;
+    for (Context *shell; (shell = live_shell(context)) != NULL;) context_close_shell(shell);
     queue_close_context(context);
     context_flush(context);
     object_retire_context(context);
@@ -126,14 +159,28 @@ static bool is_known(const Context *handle)
     return context != NULL;
 }
 
+/* The context that calls work in when this one is meant. */
+static CUresult inside(Context *context, Context **out)
+{
+    *out = context;
+    if (!atomic_load(&context->live)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (!context->base) return CUDA_SUCCESS;
+    *out = context->base;
+    return atomic_load(&context->base->live) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+Context *context_on_top(void)
+{
+    const ThreadState *state = thread_state();
+    return state && state->depth ? state->stack[state->depth - 1] : NULL;
+}
+
 CUresult context_enter_any(Context **out)
 {
     TRY(driver_check());
-    ThreadState *state = thread_state();
-    if (!state) return CUDA_ERROR_OUT_OF_MEMORY;
-    if (!state->depth) return CUDA_ERROR_INVALID_CONTEXT;
-    *out = state->stack[state->depth - 1];
-    return atomic_load(&(*out)->live) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (!thread_state()) return CUDA_ERROR_OUT_OF_MEMORY;
+    Context *top = context_on_top();
+    return top ? inside(top, out) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult context_enter(Context **out)
@@ -145,6 +192,12 @@ CUresult context_enter(Context **out)
 CUresult context_check(CUcontext handle, Context **out)
 {
     if (!handle) return context_enter_any(out);
+    TRY(context_named(handle, out));
+    return inside(*out, out);
+}
+
+CUresult context_named(CUcontext handle, Context **out)
+{
     TRY(driver_check());
     if (!is_known(handle)) return CUDA_ERROR_INVALID_CONTEXT;
     *out = handle;

@@ -11,6 +11,8 @@ struct CUctx_st {
     _Atomic unsigned stacked;   /* places on threads' stacks: not forgotten before they are left */
     Device *device;
     bool primary;
+    Context *base;              /* of the shell of a green context: what calls work in; else NULL */
+    struct CUgreenCtx_st *green; /* of a shell, while it lives; borrowed */
     _Atomic bool live;
     _Atomic bool cancelled;     /* its work was interrupted: none is begun */
     _Atomic int error;          /* the fault that ended it: every call answers with it from then on */
@@ -37,8 +39,14 @@ struct CUctx_st {
 CUresult context_enter(Context **out);
 /* The same, but a faulted context passes: for what must work then (freeing, querying). */
 CUresult context_enter_any(Context **out);
+/* Takes it off the top of the thread's stack, if it is there: it ends. */
+void context_leave_top(const Context *context);
+/* What the thread has made current: a context, the shell of a green one, or NULL. */
+Context *context_on_top(void);
 /* NULL stands for the current one; CUDA_ERROR_INVALID_CONTEXT or CUDA_ERROR_CONTEXT_IS_DESTROYED. */
 CUresult context_check(CUcontext handle, Context **out);
+/* The same of a handle only, and a shell as it is. */
+CUresult context_named(CUcontext handle, Context **out);
 /* Records the fault that ends it; the first one stays. The text goes to the log. */
 void context_fail(Context *context, CUresult error, const char *text);
 CUresult context_error(const Context *context);
@@ -47,6 +55,9 @@ void context_each_busy(void (*act)(Context *context));
 
 /* A live context with its default stream; NULL without memory. */
 Context *context_new(Device *device, unsigned flags, bool primary);
+/* The shell of a green context. NULL without memory. */
+Context *context_new_shell(Context *base, struct CUgreenCtx_st *green);
+void context_close_shell(Context *shell);
 /* Waits for its work and gives everything back; false when another thread did. A primary context may be
  * opened again. */
 bool context_close(Context *context);

@@ -44,6 +44,12 @@ ThreadState *thread_state(void)
     return mine;
 }
 
+void context_leave_top(const Context *context)
+{
+    ThreadState *state = thread_state();
+    if (state && state->depth && state->stack[state->depth - 1] == context) pop(state);
+}
+
 static CUresult push(ThreadState *state, Context *context)
 {
     if (state->depth == state->capacity) {
@@ -101,11 +107,10 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
 {
     Context *context;
     if (!handle) return CUDA_ERROR_INVALID_VALUE;
-    TRY(context_check(handle, &context));
-    if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
+    TRY(context_named(handle, &context));
+    if (context->primary || context->base) return CUDA_ERROR_INVALID_CONTEXT;
     if (patience_limited()) TRY(queue_wait_context_anyway(context));
-    ThreadState *state = thread_state();
-    if (state && state->depth && state->stack[state->depth - 1] == context) pop(state);
+    context_leave_top(context);
     return context_close(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
@@ -137,7 +142,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext handle)
     Context *context;
     TRY(driver_check());
     if (!handle) return CUDA_ERROR_INVALID_CONTEXT;
-    TRY(context_check(handle, &context));
+    TRY(context_named(handle, &context));
     ThreadState *state = thread_state();
     return state ? push(state, context) : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -162,7 +167,7 @@ CUresult cuCtxSetCurrent(CUcontext handle)
         if (state->depth) pop(state);
         return CUDA_SUCCESS;
     }
-    TRY(context_check(handle, &context));
+    TRY(context_named(handle, &context));
     if (state->depth) pop(state);
     return push(state, context);
 }

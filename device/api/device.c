@@ -102,21 +102,6 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     }
 }
 
-/* Multiprocessors are not told apart here: any number of them is a part. */
-CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource *out, CUdevResourceType type)
-{
-    Device *device;
-    int count;
-    TRY(device_enter(ordinal, &device));
-    if (!out) return CUDA_ERROR_INVALID_VALUE;
-    if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
-    TRY(cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, ordinal));
-    memset(out, 0, sizeof *out);
-    out->type = type;
-    out->sm = (CUdevSmResource){(unsigned)count, 1, 1};
-    return CUDA_SUCCESS;
-}
-
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice ordinal)
 {
     Device *device;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/device_limits.h"
+#include "api/green.h"
 #include "api/launch.h"
 #include "api/log.h"
 #include "api/memory.h"
@@ -19,6 +20,11 @@ typedef struct LaunchTask {
     _Alignas(16) uint8_t params[];
 } LaunchTask;
 
+static uint32_t multiprocessors_of(const LaunchShape *shape)
+{
+    return shape->multiprocessors ? shape->multiprocessors : (uint32_t)driver_multiprocessors();
+}
+
 void launch_prepare(GridLaunch *launch, const Function *function, const LaunchShape *shape,
                     const uint8_t *params)
 {
@@ -30,7 +36,7 @@ void launch_prepare(GridLaunch *launch, const Function *function, const LaunchSh
         .dynamic_shared = shape->dynamic_shared,
         .params = params,
         .cooperative = shape->cooperative,
-        .multiprocessors = (uint32_t)driver_multiprocessors(),
+        .multiprocessors = multiprocessors_of(shape),
         .memory = driver_memory(),
         .refusal = memory_refusal,
         .refusal_closure = context,
@@ -123,7 +129,7 @@ CUresult launch_check_cooperative(const Function *function, const LaunchShape *s
     uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
     uint64_t blocks = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
     int resident = occupancy_blocks(function->code, (int)threads, shape->dynamic_shared);
-    uint64_t most = (uint64_t)resident * (uint64_t)driver_multiprocessors();
+    uint64_t most = (uint64_t)resident * multiprocessors_of(shape);
     if (blocks <= most) return CUDA_SUCCESS;
     return refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks", blocks,
                   most);
@@ -163,9 +169,11 @@ CUresult launch_copy_params(const CodeFunction *code, void **pointers, void **ex
     return CUDA_SUCCESS;
 }
 
-static CUresult submit(Function *function, Stream *stream, const LaunchShape *shape, void **pointers,
+static CUresult submit(Function *function, Stream *stream, const LaunchShape *asked, void **pointers,
                        void **extra)
 {
+    LaunchShape part = *asked, *shape = &part;
+    part.multiprocessors = green_multiprocessors(stream);
     if (function->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
     if (stream_is_captured(stream)) return capture_add_kernel(stream, function, shape, pointers, extra);
     TRY(launch_check_shape(function, shape));
@@ -207,7 +215,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
                         unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
                         CUstream stream, void **pointers, void **extra)
 {
-    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false};
+    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false, 0};
     return launch(function, stream, &shape, pointers, extra);
 }
 
@@ -216,7 +224,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
                                    unsigned int block_z, unsigned int shared, CUstream stream,
                                    void **pointers)
 {
-    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true};
+    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true, 0};
     return launch(function, stream, &shape, pointers, NULL);
 }
 
@@ -261,6 +269,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
         {config->blockDimX, config->blockDimY, config->blockDimZ},
         config->sharedMemBytes,
         false,
+        0,
     };
     for (unsigned i = 0; i < config->numAttrs; i++) TRY(read_attribute(&config->attrs[i], &shape));
     return launch(function, config->hStream, &shape, pointers, extra);

@@ -10,6 +10,7 @@ typedef struct LaunchShape {
     uint32_t grid[3], block[3];
     unsigned dynamic_shared;
     bool cooperative;
+    unsigned multiprocessors; /* that it runs on: those of a green context; 0: all */
 } LaunchShape;
 
 /* Whether the kernel can be launched so; the log says what is wrong. */

@@ -1,5 +1,6 @@
 /* Occupancy: how many blocks a multiprocessor holds, by the rules of compute capability 7.5. */
 #include "api/device_limits.h"
+#include "api/green.h"
 #include "api/log.h"
 #include "api/module.h"
 
@@ -86,7 +87,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunc
     TRY(function_enter(handle, &function));
     int most = function_max_threads(function->code);
     *block = best_block(function->code, size_of, fixed, limit ? smaller(limit, most) : most, &blocks);
-    *grid = blocks * driver_multiprocessors();
+    *grid = blocks * (int)green_multiprocessors(NULL);
     PUT(function);
     return CUDA_SUCCESS;
 }

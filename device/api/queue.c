@@ -68,6 +68,7 @@ static void stream_release(Object *object)
     Stream *stream = (Stream *)object;
     pthread_cond_destroy(&stream->work);
     pthread_cond_destroy(&stream->done);
+    object_put((Object *)(void *)stream->green);
 }
 
 static void list_locked(Stream *stream)
@@ -111,7 +112,20 @@ Stream *stream_new(Context *context, unsigned flags, int priority)
     return stream;
 }
 
-void queue_set_legacy(Stream *stream) { stream->legacy = true; }
+void queue_set_legacy(Stream *stream) { stream->legacy = stream->standard = true; }
+
+size_t queue_streams(Context *context, Stream **out, size_t room)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&queue_lock);
+    for (Stream *stream = context->streams; stream; stream = stream->next, count++)
+        if (count < room) {
+            object_hold(OBJECT(stream));
+            out[count] = stream;
+        }
+    pthread_mutex_unlock(&queue_lock);
+    return count;
+}
 
 /* Whether a task of `stream` waits for what `other` has been given so far. */
 static bool synchronises_with(const Stream *stream, const Stream *other)

@@ -52,6 +52,8 @@ struct CUstream_st {
     unsigned flags;
     int priority;
     bool legacy, blocking;      /* blocking: synchronises with the legacy stream */
+    bool standard;              /* a default stream: its kernels run on the part of the current context */
+    struct CUgreenCtx_st *green; /* a reference: it is a stream of that, and runs on its part; or NULL */
     unsigned long long id;
 
     Task *head, *tail;
@@ -77,6 +79,8 @@ void queue_set_legacy(Stream *stream);
 uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency);
 /* What follows in the stream waits for that record; its reference is taken over. */
 CUresult queue_submit_wait(Stream *stream, const Dependency *place);
+/* The streams of the context, with references: so many as there is room for. Returns how many there are. */
+size_t queue_streams(Context *context, Stream **out, size_t room);
 /* The number of the last task submitted. */
 uint64_t queue_last(const Stream *stream);
 bool queue_reached(const Stream *stream, uint64_t number);

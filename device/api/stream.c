@@ -1,5 +1,5 @@
 /* Streams: handles, creation, callbacks, waiting. */
-#include "api/stream.h"
+#include "api/green.h"
 
 #include "api/pool.h"
 #include "graph/capture.h"
@@ -27,6 +27,7 @@ static Stream *thread_stream(Context *context)
     if (!streams) return NULL;
     state->streams = streams;
     Stream *stream = stream_new(context, CU_STREAM_DEFAULT, 0);
+    if (stream) stream->standard = true;
     if (stream) streams[state->stream_count++] = (ThreadStream){context, context->id, stream};
     return stream;
 }
@@ -42,7 +43,10 @@ CUresult stream_enter_any(CUstream handle, Stream **out)
     TRY(context_enter_any(&context));
     if (!is_special(handle)) {
         *out = object_get(handle, OBJECT_STREAM);
-        return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+        if (!*out) return CUDA_ERROR_INVALID_HANDLE;
+        if (!(*out)->green || atomic_load(&(*out)->green->live)) return CUDA_SUCCESS;
+        PUT(*out);
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
     bool own = handle == CU_STREAM_PER_THREAD || (!handle && null_is_per_thread);
     Stream *stream = own ? thread_stream(context) : context->legacy;
@@ -91,15 +95,14 @@ CUresult stream_enter_to_wait(CUstream handle, Stream **out)
 
 CUresult stream_enter_at_once(Stream **out) { return stream_enter(NULL, out); }
 
-CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
+CUresult stream_create(Context *context, GreenContext *green, CUstream *out, unsigned flags, int priority)
 {
-    Context *context;
-    TRY(context_enter(&context));
     if (!out || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
     if (priority > QUEUE_LEAST_PRIORITY) priority = QUEUE_LEAST_PRIORITY;
     if (priority < QUEUE_GREATEST_PRIORITY) priority = QUEUE_GREATEST_PRIORITY;
     Stream *stream = stream_new(context, flags, priority);
     if (!stream) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (green) green_adopt(green, stream);
     bool ok = object_publish(OBJECT(stream));
     if (ok)
         *out = stream;
@@ -107,6 +110,13 @@ CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int prior
         queue_close(stream);
     PUT(stream);
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    return stream_create(context, green_current(), out, flags, priority);
 }
 
 CUresult cuStreamCreate(CUstream *out, unsigned int flags)
@@ -119,8 +129,9 @@ CUresult cuStreamDestroy_v2(CUstream handle)
 {
     Context *context;
     TRY(context_enter_any(&context));
-    Stream *stream = is_special(handle) ? NULL : object_get(handle, OBJECT_STREAM);
-    if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+    Stream *stream;
+    if (is_special(handle)) return CUDA_ERROR_INVALID_HANDLE;
+    TRY(stream_enter_any(handle, &stream));
     bool mine = object_retire(OBJECT(stream));
     if (mine) capture_leave(stream);
     if (mine) queue_close(stream);
@@ -165,7 +176,8 @@ CUresult cuStreamSynchronize(CUstream handle)
 STREAM_FACT(cuStreamGetFlags, unsigned int, stream->flags)
 STREAM_FACT(cuStreamGetPriority, int, stream->priority)
 STREAM_FACT(cuStreamGetId, unsigned long long, stream->id)
-STREAM_FACT(cuStreamGetCtx, CUcontext, stream->object.context)
+STREAM_FACT(cuStreamGetCtx, CUcontext, green_shell(stream))
+STREAM_FACT(cuStreamGetGreenCtx, CUgreenCtx, green_of_stream(stream))
 STREAM_FACT(cuStreamGetDevice, CUdevice, stream->object.context->device->ordinal)
 #undef STREAM_FACT
 

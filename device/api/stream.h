@@ -22,5 +22,8 @@ CUresult stream_enter_itself(CUstream handle, Stream **out);
 CUresult stream_enter_any(CUstream handle, Stream **out);
 /* Whether the stream's context has failed: the fault, told again. */
 CUresult stream_error(const Stream *stream);
+/* A new stream of the context, and of a green one or NULL. */
+CUresult stream_create(Context *context, struct CUgreenCtx_st *green, CUstream *out, unsigned flags,
+                       int priority);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "api/log.h"
 #include "api/memory.h"
+#include "api/mipmap.h"
 
 enum { SEAMLESS = 0x40, NO_TRILINEAR_OPTIMISATION = 0x20, PITCH_ALIGNMENT = 32, ADDRESS_ALIGNMENT = 512 };
 
@@ -45,22 +46,40 @@ static TextureShape shape_of(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     return shape->Depth ? TEXTURE_3D : shape->Height ? TEXTURE_2D : TEXTURE_1D;
 }
 
-static CUresult bind_array(Texture *t, CUarray handle)
+/* The memory is that of the array, or of all levels where it is the first of several. */
+static CUresult bind_shape(Texture *t, const Array *array, uint64_t bytes)
 {
-    Array *array = object_get(handle, OBJECT_ARRAY);
-    if (!array) return CUDA_ERROR_INVALID_HANDLE;
     t->shape = (uint8_t)shape_of(&array->shape);
     t->row = array->row;
     t->slice = array->row * array->rows;
     t->size[0] = (uint32_t)array->shape.Width;
     t->size[1] = (uint32_t)array->rows;
     t->size[2] = (uint32_t)array->layers;
+    TRY(set_format(t, array->shape.Format, array->shape.NumChannels));
+    return set_memory(t, array->storage, bytes);
+}
+
+static CUresult bind_array(Texture *t, CUarray handle)
+{
+    Array *array = object_get(handle, OBJECT_ARRAY);
+    if (!array) return CUDA_ERROR_INVALID_HANDLE;
     bool stores = array->shape.Flags & CUDA_ARRAY3D_SURFACE_LDST;
-    CUresult result = set_format(t, array->shape.Format, array->shape.NumChannels);
-    if (!result) result = set_memory(t, array->storage, t->slice * array->layers);
+    CUresult result = bind_shape(t, array, array_bytes(array));
     PUT(array);
     if (!result && t->surface && !stores)
         result = refuse(CUDA_ERROR_INVALID_VALUE, "the array was not made with CUDA_ARRAY3D_SURFACE_LDST");
+    return result;
+}
+
+static CUresult bind_mipmap(Texture *t, CUmipmappedArray handle)
+{
+    MipmappedArray *mipmap = object_get(handle, OBJECT_MIPMAPPED_ARRAY);
+    if (!mipmap) return CUDA_ERROR_INVALID_HANDLE;
+    Array *first = object_get(mipmap->level[0], OBJECT_ARRAY);
+    CUresult result = first ? bind_shape(t, first, mipmap->bytes) : CUDA_ERROR_INVALID_HANDLE;
+    t->levels = (uint8_t)mipmap->levels;
+    if (first) PUT(first);
+    PUT(mipmap);
     return result;
 }
 
@@ -97,11 +116,13 @@ static CUresult bind_pitch(Texture *t, const CUDA_RESOURCE_DESC *resource)
 CUresult texture_bind(Texture *t, const CUDA_RESOURCE_DESC *resource)
 {
     if (resource->flags) return CUDA_ERROR_INVALID_VALUE;
+    t->levels = 1;
     switch (resource->resType) {
     case CU_RESOURCE_TYPE_ARRAY: return bind_array(t, resource->res.array.hArray);
     case CU_RESOURCE_TYPE_LINEAR: return bind_linear(t, resource);
     case CU_RESOURCE_TYPE_PITCH2D: return bind_pitch(t, resource);
-    default: return refuse(CUDA_ERROR_NOT_SUPPORTED, "mipmapped arrays are not supported by the CPU device");
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: return bind_mipmap(t, resource->res.mipmap.hMipmappedArray);
+    default: return CUDA_ERROR_INVALID_VALUE;
     }
 }
 
@@ -114,15 +135,16 @@ static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
     bool blends =
         t->format == TEXTURE_FLOAT || t->format == TEXTURE_HALF
         || (!(d->flags & CU_TRSF_READ_AS_INTEGER) && t->format != TEXTURE_U32 && t->format != TEXTURE_S32);
+    bool linear = d->filterMode || t->between;
     if (d->filterMode > 1) return CUDA_ERROR_INVALID_VALUE;
     for (int k = 0; k < 3; k++) {
         if (d->addressMode[k] > TEXTURE_BORDER) return CUDA_ERROR_INVALID_VALUE;
         t->address[k] = (uint8_t)d->addressMode[k];
     }
     if (d->flags & ~(unsigned)(KNOWN | SEAMLESS)) return CUDA_ERROR_INVALID_VALUE;
-    if (d->filterMode && !blends && t->shape != TEXTURE_LINEAR)
+    if (linear && !blends && t->shape != TEXTURE_LINEAR)
         return refuse(CUDA_ERROR_INVALID_VALUE, "integers have no linear filter");
-    if (d->filterMode && (d->flags & (CU_TRSF_SRGB | SEAMLESS)))
+    if (linear && (d->flags & (CU_TRSF_SRGB | SEAMLESS)))
         return refuse(CUDA_ERROR_NOT_SUPPORTED,
                       "the linear filter on sRGB or across the faces of a cube is not supported");
     t->linear = d->filterMode;
@@ -133,14 +155,39 @@ static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
     return CUDA_SUCCESS;
 }
 
-/* A view may only say what the resource is already. */
-static CUresult check_view(const Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
+/* How levels are chosen. */
+static CUresult set_detail(Texture *t, const CUDA_TEXTURE_DESC *d)
 {
+    if (d->mipmapFilterMode > 1) return CUDA_ERROR_INVALID_VALUE;
+    if (!(d->flags & CU_TRSF_NORMALIZED_COORDINATES))
+        return refuse(CUDA_ERROR_INVALID_VALUE,
+                      "a mipmapped array is read with CU_TRSF_NORMALIZED_COORDINATES only");
+    if (d->maxAnisotropy > 1)
+        return refuse(CUDA_ERROR_NOT_SUPPORTED,
+                      "anisotropic filters (maxAnisotropy above 1) are not supported by the CPU device");
+    t->between = d->mipmapFilterMode;
+    t->bias = texture_fixed_detail(d->mipmapLevelBias);
+    t->least = texture_fixed_detail(d->minMipmapLevelClamp);
+    t->most = texture_fixed_detail(d->maxMipmapLevelClamp);
+    return CUDA_SUCCESS;
+}
+
+/* A view may choose levels; for the rest it says what the resource is already. */
+static CUresult set_view(Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    uint32_t last_layer = t->size[2] - 1;
     bool same = !view->format && view->width == t->size[0] && view->height <= t->size[1]
-                && view->depth <= t->size[2] && !view->firstMipmapLevel && !view->lastMipmapLevel
-                && !view->firstLayer;
-    return same ? CUDA_SUCCESS
-                : refuse(CUDA_ERROR_NOT_SUPPORTED, "resource views are not supported by the CPU device");
+                && view->depth <= t->size[2] && !view->firstLayer
+                && (!view->lastLayer || view->lastLayer == last_layer);
+    if (!same)
+        return refuse(
+            CUDA_ERROR_NOT_SUPPORTED,
+            "resource views of another format or of some layers are not supported by the CPU device");
+    if (view->firstMipmapLevel > view->lastMipmapLevel || view->lastMipmapLevel >= t->levels)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "the levels of the resource view are not there");
+    *t = texture_level(t, view->firstMipmapLevel);
+    t->levels = (uint8_t)(view->lastMipmapLevel - view->firstMipmapLevel + 1);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
@@ -152,8 +199,10 @@ CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
     TextureObject *object = object_new(OBJECT_TEXTURE, sizeof *object, context, NULL);
     if (!object) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = texture_bind(&object->texture, resource);
+    if (!result && resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+        result = set_detail(&object->texture, description);
     if (!result) result = set_reading(&object->texture, description);
-    if (!result && view) result = check_view(&object->texture, view);
+    if (!result && view) result = set_view(&object->texture, view);
     object->resource = *resource;
     object->description = *description;
     object->has_view = view != NULL;

@@ -271,7 +271,7 @@ static CUresult set_locked(CUgraphNode handle, Work *work)
     if (!node || node->work.type != work->type) return CUDA_ERROR_INVALID_VALUE;
     if (work->type == CU_GRAPH_NODE_TYPE_KERNEL) {
         work->kernel.attributes = node->work.kernel.attributes;
-        work->kernel.shape.cooperative = node->work.kernel.shape.cooperative;
+        work_keep_place(work, &node->work);
         node->work.kernel.attributes = NULL;
     }
     Work before = node->work;

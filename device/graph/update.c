@@ -67,7 +67,7 @@ static CUresult set_locked(CUgraphExec exec_handle, CUgraphNode node_handle, Wor
     if (!exec || !node || index == exec->program->count)
         result = CUDA_ERROR_INVALID_VALUE;
     else if (work->type == CU_GRAPH_NODE_TYPE_KERNEL)
-        work->kernel.shape.cooperative = node->work.kernel.shape.cooperative;
+        work_keep_place(work, &node->work);
     if (!result && compatible(&exec->program->steps[index]->work, work)) result = CUDA_ERROR_INVALID_VALUE;
     if (!result) return set_step(exec, index, work);
     work_free(work);

@@ -6,6 +6,7 @@
 
 #include "api/array.h"
 #include "api/driver.h"
+#include "api/green.h"
 #include "graph/condition.h"
 #include "graph/graph.h"
 
@@ -29,6 +30,12 @@ static bool make_params(KernelWork *kernel, const CodeFunction *code)
     for (uint32_t p = 0; p < code->param_count; p++)
         kernel->pointers[p] = kernel->params + code->params[p].offset;
     return true;
+}
+
+void work_keep_place(Work *work, const Work *before)
+{
+    work->kernel.shape.cooperative = before->kernel.shape.cooperative;
+    work->kernel.shape.multiprocessors = before->kernel.shape.multiprocessors;
 }
 
 CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra)
@@ -55,6 +62,7 @@ CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params)
         {params->blockDimX, params->blockDimY, params->blockDimZ},
         params->sharedMemBytes,
         false,
+        green_multiprocessors(NULL),
     };
     CUresult result = work_kernel(work, function, &shape, params->kernelParams, params->extra);
     PUT(function);

@@ -6,7 +6,8 @@
 /* The operands on their way to Insn. */
 typedef struct TextureOperands {
     Ref handle;
-    Ref refs[8]; /* values, then coordinates */
+    Ref refs[16]; /* values, then coordinates, then a level or gradients */
+    uint8_t count; /* of refs */
     uint16_t mods;
 } TextureOperands;
 
@@ -52,42 +53,50 @@ static bool handle_of(Select *s, const PtxOperand *o, Ref *handle)
     return true;
 }
 
+static Ref read_number(Select *s, const PtxOperand *item)
+{
+    bool number = item->kind == PTX_OPERAND_IMMEDIATE;
+    return select_source(s, item,
+                         number && item->type != PTX_s64 && item->type != PTX_u64 ? PTX_f32 : PTX_b32);
+}
+
+/* Numbers in a vector, or one alone. */
+static bool read_vector(Select *s, const PtxOperand *vector, unsigned needed, const char *what, Ref *refs)
+{
+    bool single = vector->kind != PTX_OPERAND_VECTOR;
+    unsigned count = single ? 1 : vector->count;
+    if (count < needed || count > 4) {
+        select_error(s, vector->column, "%u %s are expected here", needed, what);
+        return false;
+    }
+    for (unsigned k = 0; k < needed; k++) refs[k] = read_number(s, single ? vector : &vector->items[k]);
+    return true;
+}
+
 /* [handle, {coordinates}]: the shape goes to mods. */
 static bool read_place(Select *s, const PtxOperand *tuple, TextureOperands *t)
 {
     uint16_t shape;
-    for (int k = 0; k < 8; k++) t->refs[k] = REF_ABSENT;
+    for (int k = 0; k < 16; k++) t->refs[k] = REF_ABSENT;
+    t->count = 8;
     if (!shape_of(s, &shape)) return false;
     if (tuple->kind != PTX_OPERAND_TUPLE || tuple->count != 2) {
         select_error(s, tuple->column, "a handle and coordinates are expected here");
         return false;
     }
-    const PtxOperand *vector = &tuple->items[1];
-    bool single = vector->kind != PTX_OPERAND_VECTOR;
-    unsigned count = single ? 1 : vector->count, needed = coordinate_count(shape);
     if (!handle_of(s, &tuple->items[0], &t->handle)) return false;
-    if (count < needed || count > 4) {
-        select_error(s, vector->column, "%u coordinates are expected here", needed);
-        return false;
-    }
-    for (unsigned k = 0; k < needed; k++) {
-        const PtxOperand *item = single ? vector : &vector->items[k];
-        bool number = item->kind == PTX_OPERAND_IMMEDIATE;
-        t->refs[4 + k] = select_source(
-            s, item, number && item->type != PTX_s64 && item->type != PTX_u64 ? PTX_f32 : PTX_b32);
-    }
     t->mods = shape;
-    return true;
+    return read_vector(s, &tuple->items[1], coordinate_count(shape), "coordinates", t->refs + 4);
 }
 
 static LowerInsn *emit(Select *s, uint16_t op, const TextureOperands *t, unsigned written)
 {
-    uint32_t more = lower_new_refs(s->f, t->refs, 8);
+    uint32_t more = lower_new_refs(s->f, t->refs, t->count);
     LowerInsn *insn = select_emit(s, op);
     insn->a = t->handle;
     insn->mods = t->mods;
     insn->more = more;
-    insn->more_count = 8;
+    insn->more_count = t->count;
     insn->more_written = (uint8_t)written;
     return insn;
 }
@@ -110,22 +119,44 @@ static bool read_results(Select *s, TextureOperands *t, Ref *resident)
     return true;
 }
 
-/* Textures have one level: a level or gradients change nothing. Offsets and comparisons are not supported. */
-static bool check_extra(Select *s)
+/* Numbers along each axis; a direction's and a volume's come in fours. */
+static unsigned gradient_count(unsigned shape)
 {
-    const PtxForm *form = s->insn->form;
-    uint32_t known = ptx_has(form, PTX_MOD_level) ? 3 : ptx_has(form, PTX_MOD_grad) ? 4 : 2;
-    if (s->insn->operand_count <= known) return true;
-    select_error(s, operand_at(s, known)->column,
-                 "offsets and depth comparison are not supported by the CPU device");
-    return false;
+    return shape == TEXTURE_1D || shape == TEXTURE_A1D   ? 1
+           : shape == TEXTURE_2D || shape == TEXTURE_A2D ? 2
+                                                         : 3;
+}
+
+/* What comes after the place: a level or gradients. Offsets and comparisons are not supported. */
+static bool read_detail(Select *s, TextureOperands *t)
+{
+    bool level = ptx_has(s->insn->form, PTX_MOD_level), gradients = ptx_has(s->insn->form, PTX_MOD_grad);
+    uint32_t known = level ? 3 : gradients ? 4 : 2;
+    unsigned count = gradient_count(t->mods & TEX_SHAPE);
+    if (s->insn->operand_count > known) {
+        select_error(s, operand_at(s, known)->column,
+                     "offsets and depth comparison are not supported by the CPU device");
+        return false;
+    }
+    if (level) {
+        t->mods |= TEX_LEVEL;
+        t->count = 9;
+        t->refs[8] = read_number(s, operand_at(s, 2));
+        return true;
+    }
+    if (!gradients) return true;
+    t->mods |= TEX_GRAD;
+    t->count = 16;
+    return read_vector(s, operand_at(s, 2), count, "numbers of a gradient", t->refs + 8)
+           && read_vector(s, operand_at(s, 3), count, "numbers of a gradient", t->refs + 12);
 }
 
 void select_tex(Select *s)
 {
     TextureOperands t = {0};
     Ref resident;
-    if (!read_place(s, operand_at(s, 1), &t) || !check_extra(s) || !read_results(s, &t, &resident)) return;
+    if (!read_place(s, operand_at(s, 1), &t) || !read_detail(s, &t) || !read_results(s, &t, &resident))
+        return;
     if (s->insn->form->types[1] == PTX_s32) t.mods |= TEX_WHOLE;
     LowerInsn *insn = emit(s, OP_tex, &t, 4);
     insn->e = resident;
@@ -139,7 +170,8 @@ void select_tld4(Select *s)
     Ref resident;
     int channel = 0;
     while (channel < 3 && !ptx_has(s->insn->form, channels[channel])) channel++;
-    if (!read_place(s, operand_at(s, 1), &t) || !check_extra(s) || !read_results(s, &t, &resident)) return;
+    if (!read_place(s, operand_at(s, 1), &t) || !read_detail(s, &t) || !read_results(s, &t, &resident))
+        return;
     if ((t.mods & TEX_SHAPE) != TEXTURE_2D) {
         select_unsupported(s, "this dimension");
         return;
@@ -175,15 +207,17 @@ void select_txq(Select *s)
     unsigned k = 0;
     Ref handle;
     while (k < QUERIES && !ptx_has(form, queries[k].modifier)) k++;
-    if (k == QUERIES || ptx_has(form, PTX_MOD_level)) {
+    if (k == QUERIES) {
         select_unsupported(s, "this query");
         return;
     }
     if (!handle_of(s, operand_at(s, 1), &handle)) return;
+    Ref level = ptx_has(form, PTX_MOD_level) ? select_source(s, operand_at(s, 2), PTX_u32) : REF_ABSENT;
     Ref d = select_dest(s, operand_at(s, 0), CLASS_32);
     LowerInsn *insn = select_emit(s, form->opcode == PTX_OP_suq ? OP_suq : OP_txq);
     insn->d = d;
     insn->a = handle;
+    insn->b = level;
     insn->imm = queries[k].query;
 }
 

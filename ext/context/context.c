@@ -38,7 +38,8 @@ static ContextObject *find_context(ModuleState *state, CUcontext handle)
 
 static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind)
 {
-    ContextObject *context = PyObject_New(ContextObject, state->Context_type);
+    PyTypeObject *type = kind == CONTEXT_GREEN ? state->GreenContext_type : state->Context_type;
+    ContextObject *context = PyObject_New(ContextObject, type);
     if (!context) return NULL;
     memset(&context->state, 0, sizeof *context - offsetof(ContextObject, state));
     context->state = state;
@@ -71,6 +72,26 @@ ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice 
     }
     *was_there = !atomic_compare_exchange_strong(&context->kind, &foreign, kind);
     return context;
+}
+
+bool context_is_akin(const ContextObject *a, const ContextObject *b)
+{
+    if (a->handle == b->handle) return true;
+    if ((!a->green && !b->green) || a->device != b->device) return false;
+    return (a->green || atomic_load(&a->kind) != CONTEXT_OWNED)
+           && (b->green || atomic_load(&b->kind) != CONTEXT_OWNED);
+}
+
+bool context_is_akin_to(const ContextObject *context, CUcontext handle)
+{
+    ModuleState *state = context->state;
+    if (context->handle == handle) return true;
+    state_lock(state);
+    const ContextObject *other = state->contexts;
+    while (other && other->handle != handle) other = other->next;
+    bool akin = other && context_is_akin(context, other);
+    state_unlock(state);
+    return akin;
 }
 
 void context_count(ContextObject *context, bool counted)
@@ -160,6 +181,13 @@ static void wait_until_left(ContextObject *context)
     Py_END_ALLOW_THREADS
 }
 
+static const char *ending_routine(ContextKind kind)
+{
+    return kind == CONTEXT_OWNED   ? "cuCtxDestroy"
+           : kind == CONTEXT_GREEN ? "cuGreenCtxDestroy"
+                                   : "cuDevicePrimaryCtxRelease";
+}
+
 static void end_in_driver(ContextObject *context)
 {
     CUresult result = CUDA_SUCCESS;
@@ -172,8 +200,9 @@ static void end_in_driver(ContextObject *context)
         CALL_RELEASING(context->state, result, driver.cuCtxDestroy(context->handle));
     else if (kind == CONTEXT_PRIMARY)
         CALL_RELEASING(context->state, result, driver.cuDevicePrimaryCtxRelease(context->device));
-    report_driver(context->state, result,
-                  kind == CONTEXT_OWNED ? "cuCtxDestroy" : "cuDevicePrimaryCtxRelease");
+    else if (kind == CONTEXT_GREEN)
+        CALL_RELEASING(context->state, result, driver.cuGreenCtxDestroy(context->green));
+    report_driver(context->state, result, ending_routine(kind));
 }
 
 /* The driver's part of the end, once. */

@@ -1,7 +1,8 @@
 /* Contexts: one Context object per CUcontext, which everything made in it keeps alive.
  *
  * OWNED contexts were created here and are destroyed at detach or with their last reference. PRIMARY ones are
- * retained and released. FOREIGN ones were found current and belong to somebody else.
+ * retained and released. FOREIGN ones were found current and belong to somebody else. GREEN ones are parts of
+ * a device, made and destroyed here.
  *
  * An object that owns a driver resource holds its context (context_hold) and releases the resource between
  * context_enter and context_leave, from any thread and at any time. A primary context that is detached while
@@ -12,7 +13,7 @@
 
 #include "ext/ext.h"
 
-typedef enum ContextKind { CONTEXT_OWNED, CONTEXT_PRIMARY, CONTEXT_FOREIGN } ContextKind;
+typedef enum ContextKind { CONTEXT_OWNED, CONTEXT_PRIMARY, CONTEXT_FOREIGN, CONTEXT_GREEN } ContextKind;
 
 typedef struct ContextObject {
     PyObject_HEAD
@@ -20,6 +21,7 @@ typedef struct ContextObject {
     struct ContextObject *next;     /* in ModuleState.contexts */
     CUcontext handle;
     CUdevice device;
+    CUgreenCtx green;               /* that a GREEN one is made of */
     _Atomic(ContextKind) kind;
     atomic_bool detached;           /* by its user: it may not be pushed any more */
     atomic_bool unreferenced;       /* the last reference went: none may be taken any more */
@@ -79,6 +81,12 @@ static inline bool context_check(ContextObject *context, const char *what)
  * asked. *was_there tells which. A new reference, NULL with an exception. */
 ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
                                  bool *was_there);
+
+/* Whether what belongs to one may be used in the other: it is the same, or both have the memory, modules and
+ * streams of one primary context, as green contexts do. */
+bool context_is_akin(const ContextObject *a, const ContextObject *b);
+/* The same of a handle; false for those that were made elsewhere. */
+bool context_is_akin_to(const ContextObject *context, CUcontext handle);
 
 /* Whether _live_objects() counts it: true for what a user asked for. */
 void context_count(ContextObject *context, bool counted);

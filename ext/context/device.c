@@ -6,6 +6,7 @@
 
 #include "ext/constants.h"
 #include "ext/context/context.h"
+#include "ext/context/resource.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 
@@ -389,6 +390,7 @@ static PyMethodDef device_methods[] = {
     {"get_attributes", device_get_attributes, METH_NOARGS, get_attributes_doc},
     {"make_context", AS_METHOD(device_make_context), FAST_KEYWORDS, make_context_doc},
     {"retain_primary_context", device_retain_primary_context, METH_NOARGS, retain_primary_context_doc},
+    {"get_resource", AS_METHOD(device_get_resource), FAST_KEYWORDS, device_get_resource_doc},
     {"can_access_peer", device_can_access_peer, METH_O, can_access_peer_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -39,10 +39,19 @@ static void free_batches(KeepBatch *batch)
     }
 }
 
-/* By handle: a primary context that was detached and retained again has another object. */
+/* A stream that has a handle of its own. */
+static bool is_own(CUstream stream)
+{
+    return stream != NULL && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
+}
+
+/* By handle: a primary context that was detached and retained again has another object. A green context and
+ * the primary one use each other's streams; who waits for the primary one waits for its green ones. */
 static bool belongs(const KeepBatch *batch, const ContextObject *context, CUstream stream)
 {
-    return batch->context->handle == context->handle && (stream == KEEP_ALIVE_ALL || batch->stream == stream);
+    if (batch->context->handle == context->handle) return stream == KEEP_ALIVE_ALL || batch->stream == stream;
+    if (!context_is_akin(batch->context, context)) return false;
+    return stream == KEEP_ALIVE_ALL ? !context->green : is_own(stream) && batch->stream == stream;
 }
 
 KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUstream stream)

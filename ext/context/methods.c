@@ -4,6 +4,7 @@
 #include "ext/constants.h"
 #include "ext/convert/convert.h"
 #include "ext/context/device.h"
+#include "ext/context/resource.h"
 #include "ext/errors.h"
 #include "ext/context/keep_alive.h"
 #include "ext/wait.h"
@@ -46,7 +47,7 @@ PyDoc_STRVAR(detach_doc,
              "\nRaises\n------\n"
              "LogicError\n    The second time.\n"
              "\nNotes\n-----\n"
-             "Calls cuCtxDestroy, cuDevicePrimaryCtxRelease.");
+             "Calls cuCtxDestroy, cuDevicePrimaryCtxRelease, cuGreenCtxDestroy.");
 
 static PyObject *context_detach_py(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -357,7 +358,7 @@ static Py_hash_t context_hash(PyObject *self)
 
 static PyObject *context_repr(PyObject *self)
 {
-    static const char *const kinds[] = {"own", "primary", "foreign"};
+    static const char *const kinds[] = {"own", "primary", "foreign", "green"};
     ContextObject *context = context_cast(self);
     return PyUnicode_FromFormat("<pycuda._driver.Context %s of device %d at %p%s>",
                                 kinds[atomic_load(&context->kind)], (int)context->device,
@@ -368,6 +369,7 @@ static PyObject *context_repr(PyObject *self)
 static PyMethodDef context_methods[] = {
     {"push", context_push, METH_NOARGS, push_doc},
     {"detach", context_detach_py, METH_NOARGS, detach_doc},
+    {"get_resource", AS_METHOD(context_get_resource), FAST_KEYWORDS, context_get_resource_doc},
     {"get_api_version", context_get_api_version, METH_NOARGS, get_api_version_doc},
     {"__enter__", context_enter_py, METH_NOARGS,
      "__enter__($self)\n--\n\n"
@@ -424,7 +426,7 @@ static PyType_Slot context_slots[] = {
 static PyType_Spec context_spec = {
     .name = "pycuda._driver.Context",
     .basicsize = sizeof(ContextObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = context_slots,
 };
 

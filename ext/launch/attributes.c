@@ -108,19 +108,31 @@ CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape
     return result;
 }
 
-IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUresult result,
-                                   char *text, size_t size)
+/* Those that the stream's kernels run on; 0 when that is not known. */
+IN_CALL static int multiprocessors_of(CUstream stream)
 {
-    int blocks = 0, multiprocessors = 0;
+    int count = 0;
     CUdevice device;
+    CUgreenCtx green = NULL;
+    CUdevResource part;
+    if (driver.cuStreamGetGreenCtx(stream, &green) == CUDA_SUCCESS && green
+        && driver.cuGreenCtxGetDevResource(green, &part, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS)
+        return (int)part.sm.smCount;
+    if (driver.cuCtxGetDevice(&device) == CUDA_SUCCESS)
+        driver.cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+    return count;
+}
+
+IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUstream stream,
+                                   CUresult result, char *text, size_t size)
+{
+    int blocks = 0, multiprocessors;
     int threads = (int)(shape->block[0] * shape->block[1] * shape->block[2]);
     if (result != CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
         || driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function->handle, threads,
                                                               shape->shared_bytes)
                != CUDA_SUCCESS
-        || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS
-        || driver.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device)
-               != CUDA_SUCCESS)
+        || (multiprocessors = multiprocessors_of(stream)) == 0)
         return false;
     snprintf(text, size,
              "the blocks of a cooperative launch run at the same time: at most %d of this size do",

@@ -20,21 +20,21 @@ const char *function_name(FunctionObject *function)
 }
 
 /* Why the driver refused, as far as can be told from outside. */
-IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *shape, CUresult result,
-                                char *text, size_t size)
+IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *shape, CUstream stream,
+                                CUresult result, char *text, size_t size)
 {
     CUcontext current = NULL;
     size_t used = strlen(text);
     CUresult known = driver.cuCtxGetCurrent(&current);
-    if (known == CUDA_SUCCESS && current != function->context->handle)
+    if (known == CUDA_SUCCESS && !context_is_akin_to(function->context, current))
         snprintf(text + used, size - used, " belongs to another context than the current one");
-    else if (launch_extras_explain(function, shape, result, text + used + 2, size - used - 2)
+    else if (launch_extras_explain(function, shape, stream, result, text + used + 2, size - used - 2)
              || launch_shape_explain(shape, function->handle, text + used + 2, size - used - 2))
         text[used] = ':', text[used + 1] = ' ';
     return CUDA_SUCCESS;
 }
 
-static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUresult result,
+static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUstream stream, CUresult result,
                         const char *routine)
 {
     char text[512];
@@ -43,7 +43,7 @@ static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUre
         return -1;
     }
     snprintf(text, sizeof text, "kernel '%s'", function_name(function));
-    CALL_QUIET(function->state, explain(function, shape, result, text, sizeof text));
+    CALL_QUIET(function->state, explain(function, shape, stream, result, text, sizeof text));
     raise_driver(function->state, result, routine, "%s", text);
     return -1;
 }
@@ -70,7 +70,7 @@ int function_launch(FunctionObject *function, const LaunchShape *shape, const La
     CUresult result = queue_launch(function, shape, extras, stream, params, extra);
     if (referring) references_end(function->module);
     if (result == CUDA_SUCCESS) return 0;
-    return raise_launch(function, shape, result,
+    return raise_launch(function, shape, stream, result,
                         extras && extras->count ? "cuLaunchKernelEx" : "cuLaunchKernel");
 }
 

@@ -76,8 +76,8 @@ CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape
                               CUstream stream, void **params, void **extra);
 
 /* Why the driver refused for a reason of theirs; false when it was for another. */
-IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUresult result,
-                                   char *text, size_t size);
+IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUstream stream,
+                                   CUresult result, char *text, size_t size);
 
 /* Makes the driver's launch and raises what goes wrong, saying which part of the shape is to blame. -1 with
  * an exception. Arguments are either one pointer each (params) or one buffer (extra); extras may be NULL. */

@@ -191,7 +191,7 @@ int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out)
 {
     if (convert_stream(pool->state, stream, out) < 0) return -1;
     if (!stream || !PyObject_TypeCheck(stream, pool->state->Stream_type)
-        || stream_cast(stream)->context->handle == pool->context->handle)
+        || context_is_akin(stream_cast(stream)->context, pool->context))
         return 0;
     raise_logic(pool->state, "the stream belongs to another context than the pool");
     return -1;
@@ -399,16 +399,22 @@ static void give_back(ModuleState *state)
 }
 
 /* In a scope for each pool, as the last drop of a pool may run Python code. */
-void memory_pools_stream_gone(ModuleState *state, ContextObject *context, CUstream stream)
+bool memory_pools_stream_gone(ModuleState *state, ContextObject *context, CUstream stream)
 {
     ContextScope scope;
     CUresult result;
+    bool told = true;
     for (MemoryPool *pool = next_pool(state, NULL); pool; pool = next_pool(state, pool)) {
-        if (pool->context->handle != context->handle || !context_enter(context, &scope)) continue;
+        if (!context_is_akin(pool->context, context)) continue;
+        if (!context_enter(context, &scope) && !context_enter(pool->context, &scope)) {
+            told = false;
+            continue;
+        }
         CALL_UNLOCKED(result, pool_stream_gone(&pool->core, stream));
         context_leave(&scope);
         (void)result; /* never fails */
     }
+    return told;
 }
 
 /* Others find such a pool in the list until the context is over: who drops it waits for that. */

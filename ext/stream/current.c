@@ -23,7 +23,7 @@ static bool is_here(const ContextObject *context)
     CUcontext handle = NULL;
     CUresult result;
     CALL_NEAR(context->state, result, driver.cuCtxGetCurrent(&handle));
-    return result == CUDA_SUCCESS && handle == context->handle;
+    return result == CUDA_SUCCESS && context_is_akin_to(context, handle);
 }
 
 PyObject *stream_of_block(ModuleState *state)

@@ -62,8 +62,10 @@ static void destroy_stream(StreamObject *stream)
     CUresult result;
     LIVE_LESS(stream->state, Stream);
     keep_alive_seal(stream->state, stream->context, stream->handle);
-    memory_pools_stream_gone(stream->state, stream->context, stream->handle);
-    if (!context_enter(stream->context, &scope)) return;
+    /* A pool that does not know of its end would use it again: rather it stays. */
+    if (!memory_pools_stream_gone(stream->state, stream->context, stream->handle)
+        || !context_enter(stream->context, &scope))
+        return;
     CALL_UNLOCKED(result, driver.cuStreamDestroy(stream->handle));
     context_leave(&scope);
     report_driver(stream->state, result, "cuStreamDestroy");
@@ -235,6 +237,7 @@ static PyGetSetDef stream_properties[] = {
     {"handle", stream_get_handle, NULL, "The CUstream as an int.", NULL},
     {"priority", stream_get_priority, NULL, "The priority; lower numbers go first.", NULL},
     {"is_capturing", stream_get_capturing, NULL, "Whether it takes part in a capture.", NULL},
+    {"green_context", stream_get_green_context, NULL, "The GreenContext that it was made in, or None.", NULL},
     {"flags", stream_get_flags, NULL, "The stream_flags it was made with.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -41,6 +41,9 @@ static inline PyObject *stream_or_current(ModuleState *state, PyObject *given)
 PyObject *stream_enter(PyObject *self, PyObject *none);
 PyObject *stream_exit(PyObject *self, PyObject *const *exception, Py_ssize_t count);
 
+/* Stream.green_context (green.c). */
+PyObject *stream_get_green_context(PyObject *self, void *closure);
+
 /* Stream.launch_host_func (host_function.c). */
 PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count);
 

@@ -171,10 +171,19 @@ int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUa
     if (atomic_load(&array->freed))
         raise_logic(state, "%s: the Array was freed", what);
     else if (array->over && atomic_load(array->over))
-        raise_logic(state, "%s: the Array's memory was lent until it was unmapped", what);
+        raise_logic(state,
+                    Py_TYPE(array->owner) == state->MipmappedArray_type
+                        ? "%s: the MipmappedArray that the Array is a level of was freed"
+                        : "%s: the Array's memory was lent until it was unmapped",
+                    what);
     else
         return context_check(array->context, what) ? 0 : -1;
     return -1;
+}
+
+bool cuda_array_is_over(const CudaArrayObject *array)
+{
+    return atomic_load(&array->freed) || (array->over && atomic_load(array->over));
 }
 
 static CUresult create(ModuleState *state, const CUDA_ARRAY3D_DESCRIPTOR *shape, bool deep, CUarray *out)
@@ -188,14 +197,23 @@ static CUresult create(ModuleState *state, const CUDA_ARRAY3D_DESCRIPTOR *shape,
     return result;
 }
 
-static int is_descriptor(ModuleState *state, PyObject *value)
+int cuda_array_read_descriptor(ModuleState *state, PyObject *value, CUDA_ARRAY3D_DESCRIPTOR *out)
 {
     if (PyObject_TypeCheck(value, state->ArrayDescriptor_type)
-        || PyObject_TypeCheck(value, state->ArrayDescriptor3D_type))
-        return 1;
+        || PyObject_TypeCheck(value, state->ArrayDescriptor3D_type)) {
+        *out = cuda_array_descriptor_cast(value)->value;
+        return 0;
+    }
     PyErr_Format(PyExc_TypeError, "descriptor must be an ArrayDescriptor or ArrayDescriptor3D, not %s",
                  Py_TYPE(value)->tp_name);
-    return 0;
+    return -1;
+}
+
+PyObject *cuda_array_descriptor(ModuleState *state, const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+    ArrayDescriptorObject *descriptor = new_descriptor(state, state->ArrayDescriptor3D_type);
+    if (descriptor) descriptor->value = *shape;
+    return (PyObject *)descriptor;
 }
 
 static PyObject *raise_create(ModuleState *state, CUresult result, const CUDA_ARRAY3D_DESCRIPTOR *shape,
@@ -223,9 +241,10 @@ static PyObject *cuda_array_tp_new(PyTypeObject *type, PyObject *args, PyObject 
 {
     ModuleState *state = state_of_type(type);
     PyObject *given[1];
-    if (convert_call(cuda_array_doc, args, kwargs, GIVEN(given)) < 0 || !is_descriptor(state, given[0]))
+    CUDA_ARRAY3D_DESCRIPTOR shape;
+    if (convert_call(cuda_array_doc, args, kwargs, GIVEN(given)) < 0
+        || cuda_array_read_descriptor(state, given[0], &shape) < 0)
         return NULL;
-    CUDA_ARRAY3D_DESCRIPTOR shape = cuda_array_descriptor_cast(given[0])->value;
     bool deep = PyObject_TypeCheck(given[0], state->ArrayDescriptor3D_type);
     CudaArrayObject *array = cuda_array_cast(type->tp_alloc(type, 0));
     if (!array) return NULL;
@@ -361,9 +380,7 @@ static PyObject *cuda_array_get_descriptor_3d(PyObject *self, PyObject *Py_UNUSE
     if (cuda_array_handle(state, self, "get_descriptor_3d", &handle) < 0
         || cuda_array_describe(state, handle, &value) < 0)
         return NULL;
-    ArrayDescriptorObject *descriptor = new_descriptor(state, state->ArrayDescriptor3D_type);
-    if (descriptor) descriptor->value = value;
-    return (PyObject *)descriptor;
+    return cuda_array_descriptor(state, &value);
 }
 
 static PyObject *cuda_array_get_handle(PyObject *self, void *Py_UNUSED(closure))

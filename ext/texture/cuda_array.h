@@ -33,6 +33,13 @@ static inline CudaArrayObject *cuda_array_cast(PyObject *object) { return (CudaA
  * its context is gone. */
 int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUarray *out);
 
+/* Whether its memory is gone: freed, or not lent any more. */
+bool cuda_array_is_over(const CudaArrayObject *array);
+
+/* The value of an ArrayDescriptor or ArrayDescriptor3D; -1 with TypeError. And a new ArrayDescriptor3D. */
+int cuda_array_read_descriptor(ModuleState *state, PyObject *value, CUDA_ARRAY3D_DESCRIPTOR *out);
+PyObject *cuda_array_descriptor(ModuleState *state, const CUDA_ARRAY3D_DESCRIPTOR *shape);
+
 /* An Array of memory that an owner has lent until *over is set, which lies in the owner. NULL with an
  * exception. */
 PyObject *cuda_array_lent(ContextObject *context, CUarray handle, PyObject *owner, const atomic_bool *over);

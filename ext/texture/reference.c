@@ -1,9 +1,11 @@
 /* References: found among a module's variables, bound to arrays and memory. */
 #include "ext/texture/reference.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ext/texture/cuda_array.h"
+#include "ext/texture/mipmapped_array.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
@@ -29,6 +31,7 @@ Reference *reference_new(const char *name, bool surface)
     reference->binding = binding;
     *binding = (Binding){.holders = 1, .format = CU_AD_FORMAT_FLOAT, .channels = 1};
     for (int axis = 0; axis < 3; axis++) binding->sampling.addressMode[axis] = CU_TR_ADDRESS_MODE_CLAMP;
+    binding->sampling.maxMipmapLevelClamp = INFINITY;
     return reference;
 }
 
@@ -243,7 +246,7 @@ static int check_shape(ReferenceObject *self, unsigned shape, const char *routin
 /* A texture reads memory of its own context. */
 static int check_context(ReferenceObject *self, const ContextObject *context, const char *routine)
 {
-    if (!self->module || !context || context->handle == self->module->context->handle) return 0;
+    if (!self->module || !context || context_is_akin(context, self->module->context)) return 0;
     raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,
                  "%s '%s' is of a module in another context than the memory",
                  kind_name(self->reference->surface), self->reference->name);
@@ -260,7 +263,8 @@ static DeviceAllocationObject *owner_of(ModuleState *state, PyObject *memory)
 bool binding_is_stale(ModuleState *state, const Binding *binding)
 {
     PyObject *source = binding->source;
-    if (PyObject_TypeCheck(source, state->Array_type)) return atomic_load(&cuda_array_cast(source)->freed);
+    if (PyObject_TypeCheck(source, state->Array_type)) return cuda_array_is_over(cuda_array_cast(source));
+    if (mipmapped_array_check(state, source)) return atomic_load(&mipmapped_array_cast(source)->freed);
     DeviceAllocationObject *owner = owner_of(state, source);
     return owner && atomic_load(&owner->freed);
 }
@@ -300,6 +304,19 @@ int reference_set_array(ReferenceObject *self, PyObject *array)
                      "the Array was not made with array3d_flags.SURFACE_LDST");
         return -1;
     }
+    return bind(self->reference, array, &resource, &shape);
+}
+
+int reference_set_mipmapped_array(ReferenceObject *self, PyObject *array)
+{
+    static const char routine[] = "cuTexRefSetMipmappedArray";
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY};
+    if (mipmapped_array_handle(self->state, array, "mipmapped_array", &resource.res.mipmap.hMipmappedArray)
+            < 0
+        || check_context(self, mipmapped_array_cast(array)->context, routine) < 0)
+        return -1;
+    CUDA_ARRAY3D_DESCRIPTOR shape = mipmapped_array_cast(array)->shape;
+    if (check_shape(self, shape_of(&shape), routine, "MipmappedArray") < 0) return -1;
     return bind(self->reference, array, &resource, &shape);
 }
 

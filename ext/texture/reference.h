@@ -111,6 +111,7 @@ Binding *reference_renew(Reference *reference, Binding **former);
 
 /* Binding. Each checks what it can before anything changes: -1 with TypeError, ValueError or LogicError. */
 int reference_set_array(ReferenceObject *self, PyObject *array);
+int reference_set_mipmapped_array(ReferenceObject *self, PyObject *array);
 int reference_set_linear(ReferenceObject *self, PyObject *memory, size_t bytes, bool allow_offset,
                          size_t *offset);
 int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *descriptor, size_t pitch);

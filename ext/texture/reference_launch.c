@@ -6,9 +6,12 @@
  * streams may read it, nor relied upon there before it has arrived; in both cases the context is waited
  * for. From the look at the variables until the launch is queued the thread has the module's lock.
  */
+#include <math.h>
+
 #include "ext/errors.h"
 #include "ext/context/keep_alive.h"
 #include "ext/memory/pooled_allocation.h"
+#include "ext/texture/mipmapped_array.h"
 #include "ext/texture/reference.h"
 #include "ext/texture/texture.h"
 #include "ext/wait.h"
@@ -28,10 +31,23 @@ static unsigned reading_flags(const Reference *reference, const Binding *binding
     return integers && reference->where ? flags | CU_TRSF_READ_AS_INTEGER : flags;
 }
 
+/* Bounds of the level of detail that nobody set are those of the levels. */
+static void hold_levels(const Binding *binding, CUDA_TEXTURE_DESC *sampling)
+{
+    bool levels = binding->resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    float last = levels ? (float)(mipmapped_array_cast(binding->source)->levels - 1) : 0;
+    if (!levels) {
+        sampling->mipmapFilterMode = CU_TR_FILTER_MODE_POINT;
+        sampling->mipmapLevelBias = sampling->minMipmapLevelClamp = 0;
+    }
+    if (!levels || isinf(sampling->maxMipmapLevelClamp)) sampling->maxMipmapLevelClamp = last;
+}
+
 static CUDA_TEXTURE_DESC sampling_of(const Reference *reference, const Binding *binding)
 {
     CUDA_TEXTURE_DESC sampling = binding->sampling;
     sampling.flags = reading_flags(reference, binding);
+    hold_levels(binding, &sampling);
     if (binding->resource.resType != CU_RESOURCE_TYPE_LINEAR) return sampling;
     /* Linear memory is read by element numbers: nothing else applies to it. */
     return (CUDA_TEXTURE_DESC){.flags = sampling.flags & (CU_TRSF_READ_AS_INTEGER | CU_TRSF_SRGB)};
@@ -48,7 +64,7 @@ static int make_object(ModuleState *state, const Reference *reference, Binding *
     PyObject *object = reference->surface ? surface_create(state, state->SurfaceObject_type, binding->source,
                                                            &resource, reference->name)
                                           : texture_create(state, state->TextureObject_type, binding->source,
-                                                           &resource, &sampling, reference->name);
+                                                           &resource, &sampling, NULL, reference->name);
     if (!object) return -1;
     Py_XSETREF(binding->object, object); /* Python code that ran on the way may have launched, too */
     return 0;
@@ -233,7 +249,7 @@ static int is_current(CodeModuleObject *module)
 {
     ContextObject *current = context_current(module->state);
     if (!current) return -1;
-    bool same = current->handle == module->context->handle;
+    bool same = context_is_akin(current, module->context);
     Py_DECREF((PyObject *)current);
     return same;
 }

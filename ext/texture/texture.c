@@ -1,10 +1,11 @@
-/* TextureObject: an Array or linear memory that kernels read by coordinates, with filtering and with modes
- * for what lies outside. */
+/* TextureObject: an Array, one of several levels, or linear memory that kernels read by coordinates, with
+ * filtering and with modes for what lies outside. */
 #include "ext/texture/texture.h"
 
 #include <string.h>
 
 #include "ext/texture/cuda_array.h"
+#include "ext/texture/mipmapped_array.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
@@ -93,9 +94,13 @@ static int read_resource(ModuleState *state, PyObject *source, PyObject *descr, 
     bool is_array = PyObject_TypeCheck(source, state->Array_type);
     *out = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_ARRAY};
     if (descr == Py_None) descr = NULL;
-    if (is_array && (descr || pitch_object)) {
+    if ((is_array || mipmapped_array_check(state, source)) && (descr || pitch_object)) {
         PyErr_SetString(PyExc_TypeError, "an Array has its own shape: descr and pitch are for linear memory");
         return -1;
+    }
+    if (!is_array && mipmapped_array_check(state, source)) {
+        out->resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+        return mipmapped_array_handle(state, source, "source", &out->res.mipmap.hMipmappedArray);
     }
     if (is_array) return cuda_array_handle(state, source, "source", &out->res.array.hArray);
     if (!descr || !PyObject_TypeCheck(descr, state->ArrayDescriptor_type)) {
@@ -162,12 +167,63 @@ static int read_sampling(PyObject *const *given, CUDA_TEXTURE_DESC *out)
                : 0;
 }
 
+static int read_float(PyObject *value, float *out)
+{
+    if (!value || value == Py_None) return 0;
+    *out = (float)PyFloat_AsDouble(value);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Which levels: all that are not left out. *view is none when that is all. */
+static int read_levels(const MipmappedArrayObject *array, PyObject *first, PyObject *last,
+                       CUDA_RESOURCE_VIEW_DESC *view)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR *shape = &array->shape;
+    unsigned end = array->levels - 1;
+    bool layers = shape->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
+    *view = (CUDA_RESOURCE_VIEW_DESC){.width = shape->Width,
+                                      .height = shape->Height,
+                                      .depth = shape->Depth,
+                                      .lastMipmapLevel = end,
+                                      .lastLayer = layers ? (unsigned)shape->Depth - 1 : 0};
+    if (convert_unsigned(first, "first_mipmap_level", &view->firstMipmapLevel) < 0) return -1;
+    if (last && last != Py_None && convert_unsigned(last, "last_mipmap_level", &view->lastMipmapLevel) < 0)
+        return -1;
+    if (view->firstMipmapLevel <= view->lastMipmapLevel && view->lastMipmapLevel <= end) return 0;
+    PyErr_Format(PyExc_ValueError, "levels %u to %u: the MipmappedArray has levels 0 to %u",
+                 view->firstMipmapLevel, view->lastMipmapLevel, end);
+    return -1;
+}
+
+/* given: mipmap_filter_mode, mipmap_level_bias, min_mipmap_level_clamp, max_mipmap_level_clamp,
+ * first_mipmap_level, last_mipmap_level */
+static int read_detail(ModuleState *state, PyObject *source, PyObject *const *given, CUDA_TEXTURE_DESC *out,
+                       CUDA_RESOURCE_VIEW_DESC *view)
+{
+    bool any = false;
+    for (int k = 0; k < 6; k++) any = any || given[k];
+    if (!mipmapped_array_check(state, source)) {
+        if (any) PyErr_SetString(PyExc_TypeError, "what is said about levels is for a MipmappedArray");
+        return any ? -1 : 0;
+    }
+    if (read_levels(mipmapped_array_cast(source), given[4], given[5], view) < 0) return -1;
+    out->maxMipmapLevelClamp = (float)(view->lastMipmapLevel - view->firstMipmapLevel);
+    return convert_unsigned(given[0], "mipmap_filter_mode", &out->mipmapFilterMode) < 0
+                   || read_float(given[1], &out->mipmapLevelBias) < 0
+                   || read_float(given[2], &out->minMipmapLevelClamp) < 0
+                   || read_float(given[3], &out->maxMipmapLevelClamp) < 0
+               ? -1
+               : 0;
+}
+
 /* ---- The class ---- */
 
-static int read_format(ModuleState *state, const CUDA_RESOURCE_DESC *resource, CUarray_format *out)
+static int read_format(ModuleState *state, PyObject *source, const CUDA_RESOURCE_DESC *resource,
+                       CUarray_format *out)
 {
     CUDA_ARRAY3D_DESCRIPTOR array = {.Format = resource->res.linear.format};
     if (resource->resType == CU_RESOURCE_TYPE_PITCH2D) array.Format = resource->res.pitch2D.format;
+    if (resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) array = mipmapped_array_cast(source)->shape;
     if (resource->resType == CU_RESOURCE_TYPE_ARRAY
         && cuda_array_describe(state, resource->res.array.hArray, &array) < 0)
         return -1;
@@ -176,13 +232,20 @@ static int read_format(ModuleState *state, const CUDA_RESOURCE_DESC *resource, C
 }
 
 /* Integers that are read as such: drivers take a linear filter for them, and what then is read is not said.
- */
-static int check_filter(ModuleState *state, const CUDA_RESOURCE_DESC *resource,
-                        const CUDA_TEXTURE_DESC *sampling, const char *what, const char *name)
+ * Levels differ in size, so positions in texels mean nothing. */
+static int check_sampling(ModuleState *state, PyObject *source, const CUDA_RESOURCE_DESC *resource,
+                          const CUDA_TEXTURE_DESC *sampling, const char *what, const char *name)
 {
     CUarray_format format;
-    if (sampling->filterMode != CU_TR_FILTER_MODE_LINEAR) return 0;
-    if (read_format(state, resource, &format) < 0) return -1;
+    bool levels = resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    if (levels && !(sampling->flags & CU_TRSF_NORMALIZED_COORDINATES)) {
+        raise_logic(state, "%s%s: a MipmappedArray is read with TRSF_NORMALIZED_COORDINATES", what, name);
+        return -1;
+    }
+    if (sampling->filterMode != CU_TR_FILTER_MODE_LINEAR
+        && !(levels && sampling->mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR))
+        return 0;
+    if (read_format(state, source, resource, &format) < 0) return -1;
     bool words = format == CU_AD_FORMAT_UNSIGNED_INT32 || format == CU_AD_FORMAT_SIGNED_INT32;
     if (!words && (format >= CU_AD_FORMAT_HALF || !(sampling->flags & CU_TRSF_READ_AS_INTEGER))) return 0;
     raise_logic(state, "%s%s: integers that are read as such have no linear filter", what, name);
@@ -192,21 +255,23 @@ static int check_filter(ModuleState *state, const CUDA_RESOURCE_DESC *resource,
 /* Why the driver refused, as far as can be told from outside. */
 static const char *explain(CUresult result, const CUDA_RESOURCE_DESC *resource)
 {
-    return result == CUDA_ERROR_INVALID_VALUE && resource->resType != CU_RESOURCE_TYPE_ARRAY
+    bool memory =
+        resource->resType == CU_RESOURCE_TYPE_LINEAR || resource->resType == CU_RESOURCE_TYPE_PITCH2D;
+    return result == CUDA_ERROR_INVALID_VALUE && memory
                ? ": address and pitch must be multiples of TEXTURE_ALIGNMENT and TEXTURE_PITCH_ALIGNMENT"
                : "";
 }
 
 PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *source,
                          const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling,
-                         const char *reference)
+                         const CUDA_RESOURCE_VIEW_DESC *view, const char *reference)
 {
     CUresult result;
     const char *what = reference ? "texture reference " : "the texture", *name = reference ? reference : "";
-    if (check_filter(state, resource, sampling, what, name) < 0) return NULL;
+    if (check_sampling(state, source, resource, sampling, what, name) < 0) return NULL;
     TextureObject *texture = texture_empty(state, type, source);
     if (!texture) return NULL;
-    CALL(state, result, driver.cuTexObjectCreate(&texture->handle, resource, sampling, NULL));
+    CALL(state, result, driver.cuTexObjectCreate(&texture->handle, resource, sampling, view));
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuTexObjectCreate", "%s%s%s", what, name, explain(result, resource));
         Py_DECREF((PyObject *)texture);
@@ -219,10 +284,12 @@ PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
 
 PyDoc_STRVAR(texture_doc,
              "TextureObject(source, descr=None, pitch=0, address_mode=1, filter_mode=0, flags=0, "
-             "border_color=(0, 0, 0, 0), max_anisotropy=0)\n--\n\n"
+             "border_color=(0, 0, 0, 0), max_anisotropy=0, mipmap_filter_mode=0, mipmap_level_bias=0.0, "
+             "min_mipmap_level_clamp=0.0, max_mipmap_level_clamp=None, first_mipmap_level=0, "
+             "last_mipmap_level=None)\n--\n\n"
              "A texture over an Array or device memory. Kernels take it as a cudaTextureObject_t.\n"
              "\nParameters\n----------\n"
-             "source : Array or device address\n"
+             "source : Array, MipmappedArray or device address\n"
              "descr : ArrayDescriptor\n    Of device memory: one row where its height is 0.\n"
              "pitch : int\n    Bytes from row to row of device memory.\n"
              "address_mode : address_mode or sequence of it\n"
@@ -231,6 +298,13 @@ PyDoc_STRVAR(texture_doc,
              "flags : int\n    TRSF_READ_AS_INTEGER, TRSF_NORMALIZED_COORDINATES and TRSF_SRGB.\n"
              "border_color : sequence of float\n    Four numbers.\n"
              "max_anisotropy : int\n"
+             "mipmap_filter_mode : filter_mode\n"
+             "    Of a MipmappedArray: the nearest level, or LINEAR between two.\n"
+             "mipmap_level_bias : float\n    Added to every level of detail.\n"
+             "min_mipmap_level_clamp, max_mipmap_level_clamp : float\n"
+             "    Bounds of the level of detail, at first those of the levels.\n"
+             "first_mipmap_level, last_mipmap_level : int\n"
+             "    The levels that are read; the first one is level of detail 0.\n"
              "\nRaises\n------\n"
              "LogicError\n    The driver refuses the combination.\n"
              "\nNotes\n-----\n"
@@ -239,14 +313,17 @@ PyDoc_STRVAR(texture_doc,
 static PyObject *texture_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[8];
+    PyObject *given[14];
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC sampling;
+    CUDA_RESOURCE_VIEW_DESC view;
     if (convert_call(texture_doc, args, kwargs, GIVEN(given)) < 0
         || read_resource(state, given[0], given[1], given[2], &resource) < 0
-        || read_sampling(given + 3, &sampling) < 0)
+        || read_sampling(given + 3, &sampling) < 0
+        || read_detail(state, given[0], given + 8, &sampling, &view) < 0)
         return NULL;
-    return texture_create(state, type, given[0], &resource, &sampling, NULL);
+    bool some = given[12] || given[13];
+    return texture_create(state, type, given[0], &resource, &sampling, some ? &view : NULL, NULL);
 }
 
 static void destroy_texture(PyObject *self)

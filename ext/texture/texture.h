@@ -21,10 +21,11 @@ static inline TextureObject *texture_cast(PyObject *object) { return (TextureObj
 int texture_argument(ModuleState *state, PyObject *value, unsigned long long *out);
 
 /* New objects over a resource, in the current context, which keep the source alive. reference: the name of
- * the texture or surface reference that they are for, for messages; else NULL. NULL with an exception. */
+ * the texture or surface reference that they are for, for messages; else NULL. view: which levels, or NULL.
+ * NULL with an exception. */
 PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *source,
                          const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling,
-                         const char *reference);
+                         const CUDA_RESOURCE_VIEW_DESC *view, const char *reference);
 PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *source,
                          const CUDA_RESOURCE_DESC *resource, const char *reference);
 

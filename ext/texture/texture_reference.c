@@ -99,6 +99,33 @@ static PyObject *set_array(PyObject *self, FAST_PARAMETERS)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(set_mipmapped_array_doc, "set_mipmapped_array($self, mipmapped_array)\n--\n\n"
+                                      "Bind it to a MipmappedArray, which stays alive while it is bound.\n"
+                                      "\nParameters\n----------\n"
+                                      "mipmapped_array : MipmappedArray\n    Its format is taken.\n"
+                                      "\nRaises\n------\n"
+                                      "LogicError\n    It has other dimensions than the ``texture<>``.\n"
+                                      "\nNotes\n-----\n"
+                                      "Calls cuTexRefSetMipmappedArray.");
+
+static PyObject *set_mipmapped_array(PyObject *self, FAST_PARAMETERS)
+{
+    PyObject *given[1];
+    if (convert_arguments(set_mipmapped_array_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || reference_set_mipmapped_array(reference_cast(self), given[0]) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_mipmapped_array(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    const ReferenceObject *object = reference_cast(self);
+    const Binding *binding = object->reference->binding;
+    if (is_bound_to(binding, CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)) return Py_NewRef(binding->source);
+    return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE, "cuTexRefGetMipmappedArray",
+                        "'%s' is bound to no MipmappedArray", object->reference->name);
+}
+
 PyDoc_STRVAR(set_address_doc,
              "set_address($self, devptr, bytes, allow_offset=False)\n--\n\n"
              "Bind it to linear memory, which kernels read with tex1Dfetch.\n\n"
@@ -265,6 +292,68 @@ static PyObject *set_filter_mode(PyObject *self, FAST_PARAMETERS)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(set_mipmap_filter_mode_doc,
+             "set_mipmap_filter_mode($self, fm)\n--\n\n"
+             "Set whether levels of a MipmappedArray are blended.\n"
+             "\nParameters\n----------\n"
+             "fm : filter_mode\n    POINT: the nearest level; LINEAR: between two.\n"
+             "\nNotes\n-----\n"
+             "Calls cuTexRefSetMipmapFilterMode.");
+
+static PyObject *set_mipmap_filter_mode(PyObject *self, FAST_PARAMETERS)
+{
+    Reference *reference = reference_cast(self)->reference;
+    PyObject *given[1];
+    unsigned mode;
+    if (convert_arguments(set_mipmap_filter_mode_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_unsigned(given[0], "fm", &mode) < 0)
+        return NULL;
+    if (mode > CU_TR_FILTER_MODE_LINEAR)
+        return refuse(self, "cuTexRefSetMipmapFilterMode", "fm is no filter_mode");
+    SET(reference, sampling.mipmapFilterMode, mode);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(set_mipmap_level_bias_doc, "set_mipmap_level_bias($self, bias)\n--\n\n"
+                                        "Set what is added to every level of detail.\n"
+                                        "\nParameters\n----------\n"
+                                        "bias : float\n"
+                                        "\nNotes\n-----\n"
+                                        "Calls cuTexRefSetMipmapLevelBias.");
+
+static PyObject *set_mipmap_level_bias(PyObject *self, FAST_PARAMETERS)
+{
+    Reference *reference = reference_cast(self)->reference;
+    PyObject *given[1];
+    if (convert_arguments(set_mipmap_level_bias_doc, args, arg_count, keywords, GIVEN(given)) < 0)
+        return NULL;
+    double bias = PyFloat_AsDouble(given[0]);
+    if (PyErr_Occurred()) return NULL;
+    SET(reference, sampling.mipmapLevelBias, (float)bias);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(set_mipmap_level_clamp_doc,
+             "set_mipmap_level_clamp($self, minimum, maximum)\n--\n\n"
+             "Set the bounds of the level of detail, at first those of the levels.\n"
+             "\nParameters\n----------\n"
+             "minimum, maximum : float\n"
+             "\nNotes\n-----\n"
+             "Calls cuTexRefSetMipmapLevelClamp.");
+
+static PyObject *set_mipmap_level_clamp(PyObject *self, FAST_PARAMETERS)
+{
+    Reference *reference = reference_cast(self)->reference;
+    PyObject *given[2];
+    if (convert_arguments(set_mipmap_level_clamp_doc, args, arg_count, keywords, GIVEN(given)) < 0)
+        return NULL;
+    double least = PyFloat_AsDouble(given[0]), most = PyErr_Occurred() ? 0 : PyFloat_AsDouble(given[1]);
+    if (PyErr_Occurred()) return NULL;
+    SET(reference, sampling.minMipmapLevelClamp, (float)least);
+    SET(reference, sampling.maxMipmapLevelClamp, (float)most);
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(set_flags_doc,
              "set_flags($self, flags)\n--\n\n"
              "Set the flags.\n"
@@ -332,15 +421,38 @@ static PyObject *get_flags(PyObject *self, PyObject *Py_UNUSED(none))
     return PyLong_FromUnsignedLong(reference_cast(self)->reference->binding->sampling.flags);
 }
 
+static PyObject *get_mipmap_filter_mode(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    const ReferenceObject *object = reference_cast(self);
+    return constants_member(object->state, object->state->filter_mode,
+                            (long)object->reference->binding->sampling.mipmapFilterMode);
+}
+
+static PyObject *get_mipmap_level_bias(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return PyFloat_FromDouble((double)reference_cast(self)->reference->binding->sampling.mipmapLevelBias);
+}
+
+static PyObject *get_mipmap_level_clamp(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    const CUDA_TEXTURE_DESC *sampling = &reference_cast(self)->reference->binding->sampling;
+    return Py_BuildValue("(dd)", (double)sampling->minMipmapLevelClamp,
+                         (double)sampling->maxMipmapLevelClamp);
+}
+
 /* ---- The class ---- */
 
 static PyMethodDef texture_reference_methods[] = {
     {"set_array", AS_METHOD(set_array), FAST_KEYWORDS, set_array_doc},
+    {"set_mipmapped_array", AS_METHOD(set_mipmapped_array), FAST_KEYWORDS, set_mipmapped_array_doc},
     {"set_address", AS_METHOD(set_address), FAST_KEYWORDS, set_address_doc},
     {"set_address_2d", AS_METHOD(set_address_2d), FAST_KEYWORDS, set_address_2d_doc},
     {"set_format", AS_METHOD(set_format), FAST_KEYWORDS, set_format_doc},
     {"set_address_mode", AS_METHOD(set_address_mode), FAST_KEYWORDS, set_address_mode_doc},
     {"set_filter_mode", AS_METHOD(set_filter_mode), FAST_KEYWORDS, set_filter_mode_doc},
+    {"set_mipmap_filter_mode", AS_METHOD(set_mipmap_filter_mode), FAST_KEYWORDS, set_mipmap_filter_mode_doc},
+    {"set_mipmap_level_bias", AS_METHOD(set_mipmap_level_bias), FAST_KEYWORDS, set_mipmap_level_bias_doc},
+    {"set_mipmap_level_clamp", AS_METHOD(set_mipmap_level_clamp), FAST_KEYWORDS, set_mipmap_level_clamp_doc},
     {"set_flags", AS_METHOD(set_flags), FAST_KEYWORDS, set_flags_doc},
     {"get_array", reference_get_array, METH_NOARGS,
      "get_array($self)\n--\n\n"
@@ -351,6 +463,15 @@ static PyMethodDef texture_reference_methods[] = {
      "LogicError\n    It is not bound to one.\n"
      "\nNotes\n-----\n"
      "Calls cuTexRefGetArray."},
+    {"get_mipmapped_array", get_mipmapped_array, METH_NOARGS,
+     "get_mipmapped_array($self)\n--\n\n"
+     "The MipmappedArray that it is bound to.\n"
+     "\nReturns\n-------\n"
+     "MipmappedArray\n"
+     "\nRaises\n------\n"
+     "LogicError\n    It is not bound to one.\n"
+     "\nNotes\n-----\n"
+     "Calls cuTexRefGetMipmappedArray."},
     {"get_address", get_address, METH_NOARGS,
      "get_address($self)\n--\n\n"
      "The address at which the texture begins.\n"
@@ -368,6 +489,27 @@ static PyMethodDef texture_reference_methods[] = {
      "filter_mode\n"
      "\nNotes\n-----\n"
      "Calls cuTexRefGetFilterMode."},
+    {"get_mipmap_filter_mode", get_mipmap_filter_mode, METH_NOARGS,
+     "get_mipmap_filter_mode($self)\n--\n\n"
+     "Whether levels are blended.\n"
+     "\nReturns\n-------\n"
+     "filter_mode\n"
+     "\nNotes\n-----\n"
+     "Calls cuTexRefGetMipmapFilterMode."},
+    {"get_mipmap_level_bias", get_mipmap_level_bias, METH_NOARGS,
+     "get_mipmap_level_bias($self)\n--\n\n"
+     "What is added to every level of detail.\n"
+     "\nReturns\n-------\n"
+     "float\n"
+     "\nNotes\n-----\n"
+     "Calls cuTexRefGetMipmapLevelBias."},
+    {"get_mipmap_level_clamp", get_mipmap_level_clamp, METH_NOARGS,
+     "get_mipmap_level_clamp($self)\n--\n\n"
+     "The bounds of the level of detail, infinite where none was set.\n"
+     "\nReturns\n-------\n"
+     "(minimum, maximum) : tuple\n"
+     "\nNotes\n-----\n"
+     "Calls cuTexRefGetMipmapLevelClamp."},
     {"get_format", get_format, METH_NOARGS,
      "get_format($self)\n--\n\n"
      "The format of linear memory.\n"

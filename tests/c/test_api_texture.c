@@ -68,7 +68,7 @@ static void test_refused_textures(void)
     BAD(cuTexObjectCreate(&object, &resource, &filter, NULL));
     BAD(cuTexObjectCreate(&object, &resource, &flags, NULL));
     CHECK_EQUAL(cuTexObjectCreate(&object, &nothing, &texture, NULL), CUDA_ERROR_INVALID_HANDLE);
-    CHECK_EQUAL(cuTexObjectCreate(&object, &mipmap, &texture, NULL), CUDA_ERROR_NOT_SUPPORTED);
+    CHECK_EQUAL(cuTexObjectCreate(&object, &mipmap, &texture, NULL), CUDA_ERROR_INVALID_HANDLE);
     BAD(cuSurfObjectCreate(&surface, &resource)); /* not made for surfaces */
     OK(cuArrayDestroy(array));
 }
@@ -106,6 +106,66 @@ static void test_refused_memory(void)
     OK(cuTexObjectCreate(&object, &pitch, &texture, NULL));
     OK(cuTexObjectDestroy(object));
     OK(cuMemFree_v2(memory));
+}
+
+/* Levels belong to the mipmapped array, and end with it. */
+static void test_mipmaps(void)
+{
+    CUDA_ARRAY3D_DESCRIPTOR shape = {20, 6, 0, F32, 2, 0}, got;
+    CUDA_ARRAY_SPARSE_PROPERTIES sparse;
+    CUDA_ARRAY_MEMORY_REQUIREMENTS needs;
+    CUmipmappedArray mipmap;
+    CUarray level;
+    BAD(cuMipmappedArrayCreate(NULL, &shape, 1));
+    BAD(cuMipmappedArrayCreate(&mipmap, NULL, 1));
+    shape.NumChannels = 3;
+    BAD(cuMipmappedArrayCreate(&mipmap, &shape, 1));
+    shape.NumChannels = 2;
+    for (unsigned asked = 0; asked < 8; asked += 3) { /* held between 1 and 5 */
+        unsigned levels = asked < 1 ? 1 : asked > 5 ? 5 : asked;
+        OK(cuMipmappedArrayCreate(&mipmap, &shape, asked));
+        for (unsigned k = 0; k < levels; k++) {
+            OK(cuMipmappedArrayGetLevel(&level, mipmap, k));
+            OK(cuArray3DGetDescriptor_v2(&got, level));
+            CHECK_EQUAL(got.Width, 20 >> k);
+            CHECK_EQUAL(got.Height, 6 >> k ? 6 >> k : 1);
+            CHECK_EQUAL(got.Depth, 0);
+        }
+        BAD(cuMipmappedArrayGetLevel(&level, mipmap, levels));
+        BAD(cuArrayDestroy(level));
+        BAD(cuMipmappedArrayGetSparseProperties(&sparse, mipmap));
+        BAD(cuMipmappedArrayGetMemoryRequirements(&needs, mipmap, 0));
+        OK(cuMipmappedArrayDestroy(mipmap));
+        CHECK_EQUAL(cuArray3DGetDescriptor_v2(&got, level), CUDA_ERROR_INVALID_HANDLE);
+        CHECK_EQUAL(cuMipmappedArrayGetLevel(&level, mipmap, 0), CUDA_ERROR_INVALID_HANDLE);
+        CHECK_EQUAL(cuMipmappedArrayDestroy(mipmap), CUDA_ERROR_INVALID_HANDLE);
+    }
+}
+
+static void test_refused_mipmaps(void)
+{
+    CUDA_ARRAY3D_DESCRIPTOR shape = {16, 8, 0, F32, 1, 0};
+    CUDA_TEXTURE_DESC texels = {0}, plain_texture = {.flags = NORMALIZED}, filter = plain_texture,
+                      anisotropic = plain_texture;
+    CUDA_RESOURCE_VIEW_DESC view = {.width = 16, .height = 8, .firstMipmapLevel = 1, .lastMipmapLevel = 3};
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY};
+    CUtexObject object;
+    OK(cuMipmappedArrayCreate(&resource.res.mipmap.hMipmappedArray, &shape, 3));
+    filter.mipmapFilterMode = 2;
+    anisotropic.maxAnisotropy = 4;
+    BAD(cuTexObjectCreate(&object, &resource, &texels, NULL)); /* not in texels */
+    BAD(cuTexObjectCreate(&object, &resource, &filter, NULL));
+    BAD(cuTexObjectCreate(&object, &resource, &plain_texture, &view)); /* no such level */
+    view.lastMipmapLevel = 0;
+    BAD(cuTexObjectCreate(&object, &resource, &plain_texture, &view));
+    view.lastMipmapLevel = 2;
+    OK(cuTexObjectCreate(&object, &resource, &plain_texture, &view));
+    OK(cuTexObjectDestroy(object));
+    view.format = 1;
+    CHECK_EQUAL(cuTexObjectCreate(&object, &resource, &plain_texture, &view), CUDA_ERROR_NOT_SUPPORTED);
+    CHECK_EQUAL(cuTexObjectCreate(&object, &resource, &anisotropic, NULL), CUDA_ERROR_NOT_SUPPORTED);
+    OK(cuMipmappedArrayDestroy(resource.res.mipmap.hMipmappedArray));
+    CHECK_EQUAL(cuTexObjectCreate(&object, &resource, &plain_texture, NULL), CUDA_ERROR_INVALID_HANDLE);
 }
 
 static void test_references(void)
@@ -277,6 +337,8 @@ int main(void)
     CHECK_GROUP(test_getters);
     CHECK_GROUP(test_refused_textures);
     CHECK_GROUP(test_refused_memory);
+    CHECK_GROUP(test_mipmaps);
+    CHECK_GROUP(test_refused_mipmaps);
     CHECK_GROUP(test_references);
     CHECK_GROUP(test_mixed_handles);
     CHECK_GROUP(test_dead_objects);

@@ -77,6 +77,8 @@ MAKERS = {
     "pooled host": lambda: pools.PageLockedMemoryPool().allocate(1 << 18, np.int8),
     "pool": lambda: pools.DeviceMemoryPool(),
     "image": make_image,
+    "mipmapped array": lambda: drv.MipmappedArray(make_image().get_descriptor()),
+    "level": lambda: drv.MipmappedArray(make_image().get_descriptor()).get_level(1),
     "texture": lambda: drv.TextureObject(make_image()),
     "surface": lambda: drv.SurfaceObject(make_image()),
     "module": lambda: drv.module_from_buffer(PTX),
@@ -90,6 +92,8 @@ MAKERS = {
     "physical memory": lambda: drv.PhysicalMemory(drv.mem_get_allocation_granularity()),
     "address range": make_address_range,
     "context": make_context,
+    "green context": lambda: drv.GreenContext(drv.Device(0).get_resource()),
+    "green stream": lambda: drv.GreenContext(drv.Device(0).get_resource()).create_stream(),
     "memory in another context": make_in_another_context,
 }
 every_kind = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)

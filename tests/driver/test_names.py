@@ -159,9 +159,13 @@ def instances():
     module = SourceModule(source).module
     function = module.get_function("nothing")
     function.prepare("")
+    descr = drv.ArrayDescriptor()
+    descr.width, descr.format, descr.num_channels = 4, drv.array_format.FLOAT, 1
     return {
         "Device": drv.Device(0),
-        "Context": drv.Context,
+        "Context": drv.Context.get_current(),
+        "GreenContext": drv.GreenContext(drv.Device(0).get_resource()),
+        "DeviceResource": drv.Device(0).get_resource(),
         "Event": drv.Event(),
         "DeviceAllocation": drv.mem_alloc(4),
         "DeviceMemoryPool": drv.DeviceMemoryPool(),
@@ -170,6 +174,7 @@ def instances():
         "PageLockedMemoryPool": drv.PageLockedMemoryPool(),
         "PointerHolderBase": drv.PointerHolderBase(),
         "ManagedAllocation": drv.managed_empty(1, "i4").base,
+        "MipmappedArray": drv.MipmappedArray(descr),
         "Module": module,
         "TextureReference": module.get_texref("tex"),
         "SurfaceReference": module.get_surfref("surf"),

@@ -33,17 +33,20 @@ def format_of(data):
     return FORMATS[data.dtype.str[1:]]
 
 
-def array_of(data, dimensions, flags=0):
-    """An Array of (layers or depth, height, width, channels) with 1 to 3 dimensions, layers counted as one
-    more.
-    """
+def descriptor_of(data, dimensions, flags=0):
+    """Of (layers or depth, height, width, channels) with 1 to 3 dimensions, layers counted as one more."""
     depth, height, width, channels = data.shape
     descr = drv.ArrayDescriptor3D()
     descr.width, descr.format, descr.num_channels, descr.flags = width, format_of(data), channels, flags
     descr.height = height if dimensions > 1 else 0
     layered = flags & (drv.array3d_flags.LAYERED | drv.array3d_flags.CUBEMAP)
     descr.depth = depth if dimensions > 2 or layered else 0
-    array = drv.Array(descr)
+    return descr
+
+
+def fill(array, data):
+    """Copies (layers or depth, height, width, channels) into an Array."""
+    depth, height, width, channels = data.shape
     copy = drv.Memcpy3D()
     copy.set_src_host(np.ascontiguousarray(data))
     copy.set_dst_array(array)
@@ -52,6 +55,19 @@ def array_of(data, dimensions, flags=0):
     copy.depth = depth
     copy()
     return array
+
+
+def array_of(data, dimensions, flags=0):
+    """An Array with these contents."""
+    return fill(drv.Array(descriptor_of(data, dimensions, flags)), data)
+
+
+def mipmap_of(levels, dimensions, flags=0):
+    """A MipmappedArray with these contents, the largest level first."""
+    mipmap = drv.MipmappedArray(descriptor_of(levels[0], dimensions, flags), len(levels))
+    for k, data in enumerate(levels):
+        fill(mipmap.get_level(k), data)
+    return mipmap
 
 
 def contents(array, shape, dtype):
@@ -114,3 +130,14 @@ def points(seed, sizes, steps, normalized, count=512):
         position = random.integers(-2 * size * step, 3 * size * step, count) / step
         result.append((position / (size if normalized else 1)).astype(np.float32))
     return result
+
+
+def sample_levels(levels, coordinates, detail, *, between=False, **how):
+    """The same of a mipmapped texture at levels of detail, which are held within the levels."""
+    detail = np.clip(np.asarray(detail, np.float64), 0, len(levels) - 1)
+    number = np.floor(detail if between else detail + 0.5).astype(int)
+    fraction = np.reshape(np.round((detail - number) * 256) / 256, (-1, 1)) if between else 0.0
+    each = np.stack([sample(level, coordinates, normalized=True, **how) for level in levels])
+    point = np.arange(len(number))
+    following = np.minimum(number + 1, len(levels) - 1)
+    return each[number, point] * (1 - fraction) + each[following, point] * fraction

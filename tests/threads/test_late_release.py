@@ -86,12 +86,16 @@ def graveyard():
 
 # what it is, how it is made, the driver functions that make and that release it
 ALLOC = ("cuMemAlloc", "cuMemFree")
+GREEN = ("cuGreenCtxCreate", "cuGreenCtxDestroy")
+MIPMAP = ("cuMipmappedArrayCreate", "cuMipmappedArrayDestroy")
 MAKE = {
     "memory": (lambda: drv.mem_alloc(SIZE), *ALLOC),
     "managed": (lambda: drv.managed_zeros(SIZE, np.int8), "cuMemAllocManaged", "cuMemFree"),
     "page-locked": (lambda: drv.pagelocked_zeros(SIZE, np.int8), "cuMemHostAlloc", "cuMemFreeHost"),
     "registered": (registered, "cuMemHostRegister", "cuMemHostUnregister"),
     "array": (image, "cuArray3DCreate", "cuArrayDestroy"),
+    "mipmapped array": (lambda: drv.MipmappedArray(descr), *MIPMAP),
+    "level": (lambda: drv.MipmappedArray(descr).get_level(0), *MIPMAP),
     "texture": (lambda: drv.TextureObject(base, descr), "cuTexObjectCreate", "cuTexObjectDestroy"),
     "surface": (lambda: drv.SurfaceObject(image()), "cuSurfObjectCreate", "cuSurfObjectDestroy"),
     "surface's array": (lambda: drv.SurfaceObject(image()), "cuArray3DCreate", "cuArrayDestroy"),
@@ -113,6 +117,8 @@ MAKE = {
     "pooled gpuarray": (lambda: gpuarray.zeros(SIZE, np.int8), None, None),
     "context": (owned_context, "cuCtxCreate", "cuCtxDestroy"),
     "another context's": (graveyard, "cuCtxCreate", "cuCtxDestroy"),
+    "green context": (lambda: drv.GreenContext(drv.Device(0).get_resource()), *GREEN),
+    "green stream": (lambda: drv.GreenContext(drv.Device(0).get_resource()).create_stream(), *GREEN),
     "primary context": (retained, "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease"),
     "argument": (lambda: drv.InOut(np.zeros(SIZE, np.int8)), None, None),
 }

@@ -6,11 +6,12 @@
 #include "exec/state.h"
 #include "exec/texture/texture.h"
 
-/* The operands beyond the handle: refs[more ...] are values, then coordinates. */
+/* The operands beyond the handle: refs[more ...] are values, then coordinates, then a level or gradients. */
 typedef struct TexelAccess {
     Warp *w;
     const Insn *i;
     Ref values[4], coordinates[4];
+    const Ref *detail;     /* what comes after them */
     Texture texture;
     u64 handle;            /* that texture is of */
     bool known;
@@ -22,6 +23,7 @@ static TexelAccess access_of(Warp *w, const Insn *i)
     TexelAccess a = {.w = w, .i = i};
     memcpy(a.values, refs, sizeof a.values);
     memcpy(a.coordinates, refs + 4, sizeof a.coordinates);
+    a.detail = refs + 8;
     return a;
 }
 
@@ -72,16 +74,38 @@ static bool find_shaped(TexelAccess *a, int lane, bool surface)
     return false;
 }
 
+static void words_of(const TexelAccess *a, const Ref refs[4], int lane, u32 out[4])
+{
+    for (int k = 0; k < 4; k++) out[k] = refs[k] == REF_ABSENT ? 0 : ROW(const u32, a->w, refs[k])[lane];
+}
+
 static void coordinates_of(const TexelAccess *a, int lane, u32 out[4])
 {
-    for (int k = 0; k < 4; k++)
-        out[k] = a->coordinates[k] == REF_ABSENT ? 0 : ROW(const u32, a->w, a->coordinates[k])[lane];
+    words_of(a, a->coordinates, lane, out);
 }
 
 static void deliver(const TexelAccess *a, int lane, const u32 out[4])
 {
     for (int k = 0; k < 4; k++)
         if (a->values[k] != REF_ABSENT) ROW(u32, a->w, a->values[k])[lane] = out[k];
+}
+
+/* The level to be read, as texture_sample takes it. Without one in the instruction it is that of detail 0. */
+static s32 level_of(const TexelAccess *a, int lane, const u32 at[4])
+{
+    bool whole = a->i->mods & TEX_WHOLE;
+    float detail = 0;
+    if (a->i->mods & TEX_LEVEL) {
+        u32 word = ROW(const u32, a->w, a->detail[0])[lane];
+        if (whole) return (s32)word;
+        memcpy(&detail, &word, 4);
+    } else if (a->i->mods & TEX_GRAD && a->texture.levels > 1) {
+        u32 dx[4], dy[4];
+        words_of(a, a->detail, lane, dx);
+        words_of(a, a->detail + 4, lane, dy);
+        detail = texture_gradient_detail(&a->texture, at, dx, dy);
+    }
+    return whole ? 0 : texture_detail(&a->texture, detail);
 }
 
 /* tex, or tld4 with gather. */
@@ -96,7 +120,7 @@ static const Insn *run_tex(Warp *w, const Insn *i, bool gather)
         if (gather)
             texture_gather(&a.texture, at, (unsigned)i->imm, out);
         else
-            texture_sample(&a.texture, at, i->mods & TEX_WHOLE, out);
+            texture_sample(&a.texture, at, i->mods & TEX_WHOLE, level_of(&a, l, at), out);
         deliver(&a, l, out);
     }
     if (i->e != REF_ABSENT) pred_store(w, i->e, FULL_MASK);
@@ -110,7 +134,8 @@ static const Insn *run_txq(Warp *w, const Insn *i, bool surface)
     for (int l = 0; l < WARP_LANES; l++) {
         if (!w->lanes[l]) continue;
         if (!find(&a, l, surface)) return NULL;
-        d[l] = texture_query(&a.texture, (TextureQuery)i->imm);
+        u32 level = i->b == REF_ABSENT ? 0 : ROW(const u32, w, i->b)[l];
+        d[l] = texture_query(&a.texture, (TextureQuery)i->imm, level);
     }
     return i + 1;
 }

@@ -185,22 +185,30 @@ static SliceSum slice_sum(const Texel *texels, const unsigned *weights, unsigned
     return sum;
 }
 
-/* Slices meet at the larger exponent, which is a multiple of four then: the smaller one is rounded down. */
-static double slices_together(SliceSum a, SliceSum b, int bits)
+/* Slices meet at the largest exponent, which is a multiple of four then: the others are rounded down. */
+static double slices_together(const SliceSum *slices, unsigned count, int bits)
 {
-    if (a.exponent == NOTHING || b.exponent == NOTHING) return a.value + b.value;
-    int most = a.exponent > b.exponent ? a.exponent : b.exponent;
+    int most = NOTHING;
+    unsigned filled = 0;
+    double sum = 0;
+    for (unsigned k = 0; k < count; k++) {
+        most = slices[k].exponent > most ? slices[k].exponent : most;
+        filled += slices[k].exponent != NOTHING;
+    }
     int unit = ((most + 2) & ~3) - bits - 2;
-    return ldexp(floor(ldexp(a.value, -unit)) + floor(ldexp(b.value, -unit)), unit);
+    for (unsigned k = 0; k < count; k++)
+        sum += filled > 1 ? ldexp(floor(ldexp(slices[k].value, -unit)), unit) : slices[k].value;
+    return sum;
 }
 
-static float blend_floats(const Texture *t, const Texel texels[8], const unsigned weights[8], unsigned used,
-                          unsigned channel)
+static float blend_floats(const Texture *t, const TexelSum *s, unsigned channel)
 {
     bool half = t->format != TEXTURE_FLOAT;
     int bits = half ? 15 : 28;
-    double sum = slices_together(slice_sum(texels, weights, used, channel, bits),
-                                 slice_sum(texels + 4, weights + 4, used >> 4, channel, bits), bits);
+    SliceSum slices[TEXEL_GROUPS];
+    for (unsigned g = 0, at = 0; g < s->groups; g++, at += TEXEL_GROUP)
+        slices[g] = slice_sum(s->texels + at, s->weights + at, s->used >> at, channel, bits);
+    double sum = slices_together(slices, s->groups, bits);
     if (sum != sum) return nan_float();
     return (float)round_away(sum / 256, half ? 11 : 24, half ? -13 : -125);
 }
@@ -210,27 +218,30 @@ static int64_t widened(int64_t sum) { return sum + (((sum >> 4) * 257 + 1024) >>
 
 /* The sum is rounded to 16 bits, whatever the format, ties up. The least integers count for a bit less
  * than -1 in it; only the sum is clamped there. */
-static float blend_fractions(const Texture *t, const Texel texels[8], const unsigned weights[8],
-                             unsigned channel)
+static float blend_fractions(const Texture *t, const TexelSum *s, unsigned channel)
 {
     int64_t sum = 0, full = full_scale(t->format), scale = is_signed(t) ? 32767 : 65535;
-    for (unsigned k = 0; k < 8; k++) sum += (int64_t)(int32_t)texels[k].channel[channel] * weights[k];
+    for (unsigned k = 0; k < s->groups * TEXEL_GROUP; k++)
+        sum += (int64_t)(int32_t)s->texels[k].channel[channel] * s->weights[k];
     if (is_signed(t) && sum < -full * 256) sum = -full * 256;
     double wide = t->format == TEXTURE_S8 ? (double)widened(sum)
                                           : floor((double)(sum * scale) / (double)(full * 256) + 0.5);
     return (float)(wide / (double)scale);
 }
 
-void texel_blend(const Texture *t, const Texel texels[8], const unsigned weights[8], unsigned used,
-                 uint32_t out[4])
+void texel_blend(const Texture *t, const TexelSum *sum, uint32_t out[4])
 {
-    Texel curved[8];
+    TexelSum curved;
     memset(out, 0, 16);
-    for (unsigned k = 0; t->srgb && k < 8; k++) texel_result(t, texels[k], curved[k].channel);
+    if (t->srgb) {
+        curved = *sum;
+        for (unsigned k = 0; k < sum->groups * TEXEL_GROUP; k++)
+            texel_result(t, sum->texels[k], curved.texels[k].channel);
+    }
     for (unsigned k = 0; k < t->channels; k++)
-        out[k] = to_bits(is_curved(t, k)  ? blend_floats(t, curved, weights, used, k)
-                         : is_fraction(t) ? blend_fractions(t, texels, weights, k)
-                                          : blend_floats(t, texels, weights, used, k));
+        out[k] = to_bits(is_curved(t, k)  ? blend_floats(t, &curved, k)
+                         : is_fraction(t) ? blend_fractions(t, sum, k)
+                                          : blend_floats(t, sum, k));
 }
 
 /* --- sust.p ------------------------------------------------------------------------------------------- */

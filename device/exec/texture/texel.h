@@ -14,9 +14,15 @@ Texel texel_border(const Texture *texture);
 /* Whether the linear filter applies: integers read as such and 32-bit integers are never blended. */
 bool texel_filters(const Texture *texture);
 void texel_result(const Texture *texture, Texel texel, uint32_t out[4]);
-/* The sum of eight texels by weights that add up to 256; those that are used count even with a weight of 0,
- * for infinities and for the precision. */
-void texel_blend(const Texture *texture, const Texel texels[8], const unsigned weights[8], unsigned used,
-                 uint32_t out[4]);
+/* Texels in groups of four, each of one slice of one level, by weights that add up to 256; those that are
+ * used count even with a weight of 0, for infinities and for the precision. */
+enum { TEXEL_GROUP = 4, TEXEL_GROUPS = 4 };
+typedef struct TexelSum {
+    Texel texels[TEXEL_GROUP * TEXEL_GROUPS];
+    unsigned weights[TEXEL_GROUP * TEXEL_GROUPS];
+    unsigned used; /* a bit each */
+    unsigned groups;
+} TexelSum;
+void texel_blend(const Texture *texture, const TexelSum *sum, uint32_t out[4]);
 
 #endif

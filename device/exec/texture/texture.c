@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "exec/texture/cube.h"
 #include "exec/texture/texel.h"
 
 /* Positions in texels have this many bits of fraction. */
@@ -134,48 +135,13 @@ static int64_t layer_of(const Texture *t, uint32_t index, bool whole)
     return index < layers ? index : layers - 1;
 }
 
-/* The face of a direction, and the position on it in [-1, 1]. */
-typedef struct CubePoint {
-    unsigned face;
-    float s, t;
-} CubePoint;
-
-static float magnitude(float x) { return x < 0 ? -x : x >= 0 ? x : -1; }
-
-/* The direction is scaled by its largest component first: without one, or with an infinite one, there is no
- * number left in its place, and what is no number is the middle of the face. */
-static void scale_direction(float direction[3])
-{
-    float most = 0;
-    for (int k = 0; k < 3; k++) most = magnitude(direction[k]) > most ? magnitude(direction[k]) : most;
-    if (most > 0 && most - most == 0) return;
-    for (int k = 0; k < 3; k++) direction[k] = most > 0 && direction[k] - direction[k] == 0 ? 0 : NAN;
-}
-
-static CubePoint cube_point(const uint32_t coordinates[3])
-{
-    float d[3] = {as_float(coordinates[0]), as_float(coordinates[1]), as_float(coordinates[2])};
-    scale_direction(d);
-    float ax = magnitude(d[0]), ay = magnitude(d[1]), az = magnitude(d[2]), major;
-    CubePoint p;
-    if (az >= ax && az >= ay)
-        p = (CubePoint){d[2] < 0 ? 5 : 4, d[2] < 0 ? -d[0] : d[0], -d[1]}, major = az;
-    else if (ay >= ax)
-        p = (CubePoint){d[1] < 0 ? 3 : 2, d[0], d[1] < 0 ? -d[2] : d[2]}, major = ay;
-    else
-        p = (CubePoint){d[0] < 0 ? 1 : 0, d[0] < 0 ? d[2] : -d[2], -d[1]}, major = ax;
-    p.s /= major;
-    p.t /= major;
-    return p;
-}
-
 static Footprint footprint(const Texture *t, const uint32_t coordinates[4], bool whole, bool linear)
 {
     Footprint f = {.whole = whole};
     unsigned count = axis_count(t->shape);
     bool layered = t->shape == TEXTURE_A1D || t->shape == TEXTURE_A2D || t->shape == TEXTURE_ACUBE;
     const uint32_t *at = coordinates + layered;
-    int64_t layer = layered ? layer_of(t, coordinates[0], whole) : 0;
+    int64_t layer = layered ? layer_of(t, coordinates[0], whole && !has_faces(t->shape)) : 0;
     float position[3];
     for (unsigned k = 0; k < count; k++) position[k] = as_float(at[k]);
     if (has_faces(t->shape)) {
@@ -204,14 +170,15 @@ static Texel texel_at(const Texture *t, const Footprint *f, unsigned corner)
                       t->storage + (uint64_t)z * t->slice + (uint64_t)y * t->row + (uint64_t)x * t->element);
 }
 
-/* The weights of the eight corners, in 256ths. A weight is split by the third axis, then by the first, then
- * by the second; each time the second side is rounded to nearest, ties up, but on the second axis the sum
- * of both columns is kept. */
-static void corner_weights(const Footprint *f, unsigned weights[8])
+/* The weights of the eight corners, in 256ths, of a level that has a share of the sample. It is split by the
+ * third axis, then by the first, then by the second; each time the second side is rounded to nearest, ties
+ * up, but on the second axis the sum of both columns is kept. */
+static void corner_weights(const Footprint *f, unsigned share, unsigned weights[8])
 {
     unsigned a = f->axis[0].weight, b = f->axis[1].weight, c = f->axis[2].weight;
+    unsigned behind = (share * c + 128) >> 8;
     for (unsigned z = 0; z < 2; z++) {
-        unsigned slice = z ? c : WEIGHT_ONE - c, right = (slice * a + 128) >> 8, left = slice - right;
+        unsigned slice = z ? behind : share - behind, right = (slice * a + 128) >> 8, left = slice - right;
         unsigned upper_right = (right * b + 128) >> 8, upper_left = (left * b + 127) >> 8;
         weights[4 * z + 3] = upper_right;
         weights[4 * z + 1] = right - upper_right;
@@ -220,25 +187,58 @@ static void corner_weights(const Footprint *f, unsigned weights[8])
     }
 }
 
-void texture_sample(const Texture *t, const uint32_t coordinates[4], bool whole, uint32_t out[4])
+/* Adds two groups: what a level has to say, with a share of so many 256ths. */
+static void add_level(TexelSum *sum, const Texture *level, const uint32_t coordinates[4], unsigned share)
 {
-    bool linear = t->linear && !whole && texel_filters(t);
-    Footprint f = footprint(t, coordinates, whole, linear);
-    if (!linear) {
-        texel_result(t, texel_at(t, &f, 0), out);
+    Footprint f = footprint(level, coordinates, false, level->linear);
+    unsigned at = sum->groups * TEXEL_GROUP;
+    unsigned sides = (f.axis[0].weight != 0) | (f.axis[1].weight != 0) << 1 | (f.axis[2].weight != 0) << 2;
+    corner_weights(&f, share, sum->weights + at);
+    for (unsigned k = 0; k < 8; k++) {
+        bool there = !(k & ~sides);
+        sum->texels[at + k] = there ? texel_at(level, &f, k) : (Texel){{0}};
+        sum->used |= (unsigned)there << (at + k);
+    }
+    sum->groups += 2;
+}
+
+static void sample_texel(const Texture *level, const uint32_t coordinates[4], bool whole, uint32_t out[4])
+{
+    Footprint f = footprint(level, coordinates, whole, false);
+    texel_result(level, texel_at(level, &f, 0), out);
+}
+
+static void sample_levels(const Texture *t, const uint32_t coordinates[4], unsigned level, unsigned fraction,
+                          uint32_t out[4])
+{
+    TexelSum sum;
+    Texture one = texture_level(t, level), next;
+    bool filters = texel_filters(t);
+    if (!filters || (!t->linear && !fraction)) {
+        sample_texel(&one, coordinates, false, out);
         return;
     }
-    unsigned weights[8];
-    Texel texels[8] = {0};
-    corner_weights(&f, weights);
-    unsigned sides = (f.axis[0].weight != 0) | (f.axis[1].weight != 0) << 1 | (f.axis[2].weight != 0) << 2,
-             used = 0;
-    for (unsigned k = 0; k < 8; k++) {
-        if (k & ~sides) continue;
-        texels[k] = texel_at(t, &f, k);
-        used |= 1u << k;
+    sum.used = sum.groups = 0;
+    add_level(&sum, &one, coordinates, LEVEL_ONE - fraction);
+    if (fraction) {
+        next = texture_level(t, level + 1);
+        add_level(&sum, &next, coordinates, fraction);
     }
-    texel_blend(t, texels, weights, used, out);
+    texel_blend(t, &sum, out);
+}
+
+void texture_sample(const Texture *t, const uint32_t coordinates[4], bool whole, int32_t level,
+                    uint32_t out[4])
+{
+    if (!whole) {
+        int32_t at = t->between ? level : level + LEVEL_ONE / 2;
+        sample_levels(t, coordinates, (unsigned)at / LEVEL_ONE, t->between ? (unsigned)at % LEVEL_ONE : 0,
+                      out);
+    } else if (level >= 0 && level < t->levels) {
+        Texture one = texture_level(t, (unsigned)level);
+        sample_texel(&one, coordinates, true, out);
+    } else
+        memset(out, 0, 16);
 }
 
 void texture_gather(const Texture *t, const uint32_t coordinates[4], unsigned channel, uint32_t out[4])
@@ -277,8 +277,10 @@ SurfacePlace surface_place(const Texture *s, const uint32_t coordinates[4], uint
 
 /* --- queries ------------------------------------------------------------------------------------------ */
 
-uint32_t texture_query(const Texture *t, TextureQuery query)
+uint32_t texture_query(const Texture *texture, TextureQuery query, uint32_t level)
 {
+    if (level >= texture->levels) return 0;
+    const Texture one = texture_level(texture, level), *t = &one;
     bool memory = t->shape == TEXTURE_LINEAR;
     unsigned count = axis_count(t->shape);
     uint32_t layers = t->shape == TEXTURE_CUBE                             ? 0
@@ -299,6 +301,7 @@ uint32_t texture_query(const Texture *t, TextureQuery query)
     case QUERY_ADDR_MODE_0: return modes[t->address[0]];
     case QUERY_ADDR_MODE_1: return modes[t->address[1]];
     case QUERY_ADDR_MODE_2: return modes[t->address[2]];
+    case QUERY_NUM_MIPMAP_LEVELS: return t->levels;
     default: return 1;
     }
 }

@@ -29,7 +29,9 @@ enum {
     TEX_CLAMP = 1 << 4, /* surfaces: outside is the nearest inside */
     TEX_ZERO = 1 << 5, /* outside reads zero, writes nothing; neither: outside is a fault */
     TEX_COUNT_SHIFT = 6, /* 2 bits: elements of a surface access, as a power of two */
-    TEX_ROW_SHIFT = 8 /* 2 bits: rows of these are of 16, 32 or 64 bits */
+    TEX_ROW_SHIFT = 8, /* 2 bits: rows of these are of 16, 32 or 64 bits */
+    TEX_LEVEL = 1 << 10, /* refs[8] is a level of detail, an integer with TEX_WHOLE */
+    TEX_GRAD = 1 << 11 /* refs[8 ...] and refs[12 ...] are gradients along x and y of the screen */
 };
 
 /* Insn.imm of sured. */
@@ -73,6 +75,9 @@ struct Texture {
     uint8_t address[3]; /* TextureAddress of each axis */
     bool surface, linear, normalized, integer, srgb;
     float border[4];
+    uint8_t levels; /* storage, size, row and slice are those of the first */
+    bool between; /* levels are blended */
+    int32_t bias, least, most; /* of levels of detail, in 256ths */
 };
 
 /* Whether an instruction of that shape may use the texture. */
@@ -80,8 +85,10 @@ bool texture_accepts(const Texture *texture, TextureShape shape);
 const char *texture_shape_name(TextureShape shape);
 
 /* Four words of a sample. The coordinates are those of the instruction, the layer first where there is one;
- * floats, or integers as texel numbers. */
-void texture_sample(const Texture *texture, const uint32_t coordinates[4], bool whole, uint32_t out[4]);
+ * floats, or integers as texel numbers. level: what texture_detail gave, or the number of a level of texels
+ * by number (of one that is not there all texels are 0). */
+void texture_sample(const Texture *texture, const uint32_t coordinates[4], bool whole, int32_t level,
+                    uint32_t out[4]);
 /* tld4: one channel of the four texels that a linear filter would use, counterclockwise from the lower
  * left. */
 void texture_gather(const Texture *texture, const uint32_t coordinates[4], unsigned channel, uint32_t out[4]);
@@ -113,6 +120,24 @@ typedef enum TextureQuery {
     QUERY_NUM_MIPMAP_LEVELS,
     QUERY_NUM_SAMPLES
 } TextureQuery;
-uint32_t texture_query(const Texture *texture, TextureQuery query);
+/* level: whose size is asked for; of one that is not there all sizes are 0. */
+uint32_t texture_query(const Texture *texture, TextureQuery query, uint32_t level);
+
+/* --- levels of detail, mipmap.c --- */
+
+enum { TEXTURE_MOST_LEVELS = 18, LEVEL_ONE = 256 };
+
+/* One level as a texture of its own. */
+Texture texture_level(const Texture *texture, unsigned level);
+/* How far it is from the start of one level to the next. */
+uint64_t texture_level_bytes(uint64_t slice, uint64_t layers);
+/* A number as 256ths, to nearest, ties up; what is no number counts as 0. */
+int32_t texture_fixed_detail(float detail);
+/* The level of detail that is read when an instruction asks for this one: in 256ths, within the levels. */
+int32_t texture_detail(const Texture *texture, float detail);
+/* What gradients of the coordinates ask for: the logarithm to base 2 of the longer one's length in texels.
+ */
+float texture_gradient_detail(const Texture *texture, const uint32_t coordinates[4], const uint32_t dx[4],
+                              const uint32_t dy[4]);
 
 #endif

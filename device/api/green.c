@@ -1,0 +1,260 @@
+/* Green contexts: making and ending them, what they have, events of all their streams. */
+#include "api/green.h"
+
+#include <stdlib.h>
+
+#include "graph/capture.h"
+
+GreenContext *green_current(void)
+{
+    const Context *top = context_on_top();
+    return top && top->base && atomic_load(&top->live) ? top->green : NULL;
+}
+
+GreenContext *green_of_stream(const Stream *stream)
+{
+    return stream->standard ? green_current() : stream->green;
+}
+
+Context *green_shell(const Stream *stream)
+{
+    const GreenContext *green = green_of_stream(stream);
+    return green ? green->shell : stream->object.context;
+}
+
+unsigned green_multiprocessors(const Stream *stream)
+{
+    const GreenContext *green = stream ? green_of_stream(stream) : green_current();
+    return green ? green->range.count : (unsigned)driver_multiprocessors();
+}
+
+/* Where the gate has come to. */
+static Dependency gate_place(GreenContext *green)
+{
+    object_hold(OBJECT(green->gate));
+    return (Dependency){green->gate, queue_last(green->gate)};
+}
+
+void green_adopt(GreenContext *green, Stream *stream)
+{
+    Dependency place = gate_place(green);
+    object_hold(OBJECT(green));
+    stream->green = green;
+    queue_submit_wait(stream, &place);
+}
+
+/* --- making, ending ----------------------------------------------------------------------------------- */
+
+static void green_release(Object *object)
+{
+    GreenContext *green = (GreenContext *)object;
+    if (green->gate) PUT(green->gate);
+}
+
+/* The gate is a stream that the program has no handle of. */
+static Stream *make_gate(Context *base)
+{
+    Stream *gate = stream_new(base, CU_STREAM_NON_BLOCKING, 0);
+    if (!gate || object_publish(OBJECT(gate))) return gate;
+    queue_close(gate);
+    PUT(gate);
+    return NULL;
+}
+
+static CUresult make_green(Context *base, const SmRange *range, GreenContext **out)
+{
+    GreenContext *green = object_new(OBJECT_GREEN_CONTEXT, sizeof *green, base, green_release);
+    if (!green) return CUDA_ERROR_OUT_OF_MEMORY;
+    green->range = *range;
+    green->gate = make_gate(base);
+    green->shell = green->gate ? context_new_shell(base, green) : NULL;
+    atomic_store(&green->live, green->shell != NULL);
+    bool ok = green->shell && object_publish(OBJECT(green));
+    if (ok) {
+        green->id = green->shell->id;
+        *out = green;
+    } else {
+        if (green->shell) context_close_shell(green->shell);
+        if (green->gate) cuStreamDestroy_v2(green->gate);
+    }
+    PUT(green);
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc descriptor, CUdevice ordinal, unsigned flags)
+{
+    Context *base;
+    TRY(driver_check());
+    if (!driver_device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+    if (!out || flags != CU_GREEN_CTX_DEFAULT_STREAM || !resource_is_descriptor(descriptor)
+        || descriptor->range.device != ordinal)
+        return CUDA_ERROR_INVALID_VALUE;
+    TRY(cuDevicePrimaryCtxRetain(&base, ordinal));
+    CUresult result = make_green(base, &descriptor->range, out);
+    if (result) cuDevicePrimaryCtxRelease_v2(ordinal);
+    return result;
+}
+
+/* With a reference; NULL stands for that of the current context. */
+static CUresult enter_green(CUgreenCtx handle, bool current, GreenContext **out)
+{
+    TRY(driver_check());
+    if (!handle && current) handle = green_current();
+    *out = object_get(handle, OBJECT_GREEN_CONTEXT);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuGreenCtxDestroy(CUgreenCtx handle)
+{
+    GreenContext *green;
+    TRY(enter_green(handle, false, &green));
+    Context *base = green->object.context;
+    CUresult result = queue_wait_context_anyway(base);
+    if (!result && !object_retire(OBJECT(green))) result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (!result) {
+        object_retire(OBJECT(green->gate));
+        queue_close(green->gate);
+        atomic_store(&green->live, false);
+        context_leave_top(green->shell);
+        context_close_shell(green->shell);
+        result = cuDevicePrimaryCtxRelease_v2(base->device->ordinal);
+    }
+    PUT(green);
+    return result;
+}
+
+/* --- what it has -------------------------------------------------------------------------------------- */
+
+CUresult cuCtxFromGreenCtx(CUcontext *out, CUgreenCtx handle)
+{
+    GreenContext *green;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(enter_green(handle, false, &green));
+    *out = green->shell;
+    PUT(green);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxGetId(CUgreenCtx handle, unsigned long long *out)
+{
+    GreenContext *green;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(enter_green(handle, true, &green));
+    *out = green->id;
+    PUT(green);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResource *out, CUdevResourceType type)
+{
+    GreenContext *green;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+    TRY(enter_green(handle, false, &green));
+    *out = resource_of_range(green->range);
+    PUT(green);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource *out, CUdevResourceType type)
+{
+    Context *context;
+    if (!handle) return CUDA_ERROR_INVALID_CONTEXT;
+    TRY(context_named(handle, &context));
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+    *out = resource_of_range(context->base ? context->green->range : resource_of_device(context->device));
+    return CUDA_SUCCESS;
+}
+
+/* --- its streams -------------------------------------------------------------------------------------- */
+
+CUresult cuGreenCtxStreamCreate(CUstream *out, CUgreenCtx handle, unsigned flags, int priority)
+{
+    GreenContext *green;
+    if (flags != CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+    TRY(enter_green(handle, false, &green));
+    CUresult result = context_error(green->object.context);
+    if (!result) result = stream_create(green->object.context, green, out, flags, priority);
+    PUT(green);
+    return result;
+}
+
+/* Those of the green context, with references, and the default stream, which is everybody's. Its gate comes
+ * first. NULL without memory. */
+static Stream **streams_of(const GreenContext *green, size_t *count)
+{
+    Context *base = green->object.context;
+    size_t room = 0, found = 0, kept = 0;
+    Stream **all = NULL;
+    do {
+        for (size_t k = 0; k < found && k < room; k++) PUT(all[k]);
+        free(all);
+        room = found + 8;
+        all = malloc(room * sizeof *all);
+        if (!all) return NULL;
+        found = queue_streams(base, all, room);
+    } while (found > room);
+    for (size_t k = 0; k < found; k++) {
+        if (all[k]->legacy || all[k]->green == green || all[k] == green->gate)
+            all[kept++] = all[k];
+        else
+            PUT(all[k]);
+    }
+    *count = kept;
+    return all;
+}
+
+static void put_streams(Stream **streams, size_t count)
+{
+    for (size_t k = 0; k < count; k++) PUT(streams[k]);
+    free(streams);
+}
+
+/* The streams, none of which is captured; else their captures end. */
+static CUresult enter_streams(const GreenContext *green, Stream ***out, size_t *count)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (!(*out = streams_of(green, count))) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t k = 0; k < *count; k++)
+        if (stream_is_captured((*out)[k])) result = capture_refuse((*out)[k]);
+    if (result) put_streams(*out, *count);
+    return result;
+}
+
+CUresult cuGreenCtxRecordEvent(CUgreenCtx handle, CUevent event)
+{
+    GreenContext *green;
+    Stream **streams;
+    size_t count;
+    TRY(enter_green(handle, false, &green));
+    CUresult result = enter_streams(green, &streams, &count);
+    if (!result) {
+        for (size_t k = 0; k < count; k++) {
+            if (streams[k] == green->gate) continue;
+            object_hold(OBJECT(streams[k]));
+            Dependency place = {streams[k], queue_last(streams[k])};
+            queue_submit_wait(green->gate, &place);
+        }
+        put_streams(streams, count);
+        result = cuEventRecord(event, green->gate);
+    }
+    PUT(green);
+    return result;
+}
+
+CUresult cuGreenCtxWaitEvent(CUgreenCtx handle, CUevent event)
+{
+    GreenContext *green;
+    Stream **streams;
+    size_t count;
+    TRY(enter_green(handle, false, &green));
+    CUresult result = enter_streams(green, &streams, &count);
+    if (!result) {
+        for (size_t k = 0; k < count && !result; k++)
+            result = cuStreamWaitEvent(streams[k]->legacy ? CU_STREAM_LEGACY : streams[k], event, 0);
+        put_streams(streams, count);
+    }
+    PUT(green);
+    return result;
+}

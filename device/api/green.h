@@ -1,0 +1,32 @@
+/* Green contexts: the primary context of a device with some of its multiprocessors.
+ *
+ * What is made in one belongs to the primary context, so the CUcontext of a green one is a shell: it may be
+ * current, and calls work in the primary context then. Its streams, and the default streams while it is
+ * current, run kernels on its part of the device. */
+#ifndef DEVICE_API_GREEN_H
+#define DEVICE_API_GREEN_H
+
+#include "api/resource.h"
+#include "api/stream.h"
+
+typedef struct CUgreenCtx_st {
+    Object object;
+    _Atomic bool live;
+    Context *shell;         /* valid while it is live */
+    unsigned long long id;
+    SmRange range;
+    Stream *gate;           /* a reference; its new streams wait for what this one waits for */
+} GreenContext;
+
+/* That of the thread's current context, borrowed; NULL: it is none. */
+GreenContext *green_current(void);
+/* That in which work of the stream runs, borrowed; NULL: in none. */
+GreenContext *green_of_stream(const Stream *stream);
+/* What the stream's context is to the program. */
+Context *green_shell(const Stream *stream);
+/* How many multiprocessors the stream's kernels have; NULL: those of the default stream. */
+unsigned green_multiprocessors(const Stream *stream);
+/* Makes a new stream one of the green context's. */
+void green_adopt(GreenContext *green, Stream *stream);
+
+#endif

@@ -1,0 +1,219 @@
+/* DeviceResource: multiprocessors of a device or a context, and how they are split into groups. */
+#include "ext/context/resource.h"
+
+#include "ext/constants.h"
+#include "ext/context/device.h"
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+
+static PyObject *new_resource(ModuleState *state, CUdevice device, const CUdevResource *value)
+{
+    PyTypeObject *type = state->DeviceResource_type;
+    DeviceResourceObject *resource = resource_cast(type->tp_alloc(type, 0));
+    if (!resource) return NULL;
+    resource->state = state;
+    resource->device = device;
+    resource->value = *value;
+    return (PyObject *)resource;
+}
+
+static void resource_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* ---- Where one comes from ---- */
+
+#define GET_RESOURCE_DOC(whose, routine) \
+    "get_resource($self, type=1)\n--\n\n" whose "\n" \
+    "\nParameters\n----------\n" \
+    "type : dev_resource_type\n    SM, multiprocessors.\n" \
+    "\nReturns\n-------\n" \
+    "DeviceResource\n" \
+    "\nNotes\n-----\n" \
+    "Calls " routine "."
+
+const char device_get_resource_doc[] =
+    GET_RESOURCE_DOC("What the device has that green contexts can have parts of.", "cuDeviceGetDevResource");
+const char context_get_resource_doc[] =
+    GET_RESOURCE_DOC("What kernels of this context run on, to be split into parts of it.",
+                     "cuCtxGetDevResource, cuGreenCtxGetDevResource");
+
+static int read_type(const char *doc, PyObject *const *args, Py_ssize_t arg_count, PyObject *keywords,
+                     CUdevResourceType *out)
+{
+    PyObject *given[1];
+    *out = CU_DEV_RESOURCE_TYPE_SM;
+    return convert_arguments(doc, args, arg_count, keywords, GIVEN(given)) < 0
+               ? -1
+               : convert_unsigned(given[0], "type", out);
+}
+
+PyObject *device_get_resource(PyObject *self, FAST_PARAMETERS)
+{
+    const DeviceObject *device = device_cast(self);
+    CUdevResourceType type;
+    CUdevResource value;
+    CUresult result;
+    if (read_type(device_get_resource_doc, args, arg_count, keywords, &type) < 0) return NULL;
+    CALL_NEAR(device->state, result, driver.cuDeviceGetDevResource(device->handle, &value, type));
+    return result == CUDA_SUCCESS
+               ? new_resource(device->state, device->handle, &value)
+               : raise_driver(device->state, result, "cuDeviceGetDevResource", "type %u", type);
+}
+
+PyObject *context_get_resource(PyObject *self, FAST_PARAMETERS)
+{
+    ContextObject *context = context_cast(self);
+    const char *routine = context->green ? "cuGreenCtxGetDevResource" : "cuCtxGetDevResource";
+    CUdevResourceType type;
+    CUdevResource value;
+    CUresult result;
+    if (read_type(context_get_resource_doc, args, arg_count, keywords, &type) < 0
+        || !context_check(context, routine))
+        return NULL;
+    if (context->green)
+        CALL_NEAR(context->state, result, driver.cuGreenCtxGetDevResource(context->green, &value, type));
+    else
+        CALL_NEAR(context->state, result, driver.cuCtxGetDevResource(context->handle, &value, type));
+    return result == CUDA_SUCCESS ? new_resource(context->state, context->device, &value)
+                                  : raise_driver(context->state, result, routine, "type %u", type);
+}
+
+/* ---- Splitting ---- */
+
+/* One for each of the driver's groups: a list. */
+static PyObject *list_of(const DeviceResourceObject *self, const CUdevResource *groups, unsigned count)
+{
+    PyObject *list = PyList_New((Py_ssize_t)count);
+    for (unsigned k = 0; list && k < count; k++) {
+        PyObject *item = new_resource(self->state, self->device, &groups[k]);
+        if (item)
+            PyList_SET_ITEM(list, (Py_ssize_t)k, item);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *raise_split(const DeviceResourceObject *self, CUresult result, unsigned least)
+{
+    const CUdevSmResource *sm = &self->value.sm;
+    return raise_driver(self->state, result, "cuDevSmResourceSplitByCount",
+                        "groups of at least %u of %u multiprocessors; a group has at least %u (what a split "
+                        "gave can be split again once a GreenContext was made of it)",
+                        least, sm->smCount, sm->minSmPartitionSize);
+}
+
+PyDoc_STRVAR(split_doc,
+             "split($self, min_count, groups=None, flags=0)\n--\n\n"
+             "Split multiprocessors into groups of one size: at least min_count, rounded up as the\n"
+             "device needs it.\n"
+             "\nParameters\n----------\n"
+             "min_count : int\n"
+             "groups : int\n    How many; None for as many as there can be.\n"
+             "flags : dev_sm_resource_split_flags\n"
+             "\nReturns\n-------\n"
+             "(groups, remaining) : tuple\n"
+             "    A list of DeviceResource, and one of those that are left over, or None.\n"
+             "\nRaises\n------\n"
+             "LogicError\n    There are too few, or this was the result of another split.\n"
+             "\nNotes\n-----\n"
+             "Calls cuDevSmResourceSplitByCount.");
+
+static PyObject *resource_split(PyObject *object, FAST_PARAMETERS)
+{
+    DeviceResourceObject *self = resource_cast(object);
+    PyObject *given[3], *list = NULL, *rest = NULL;
+    unsigned least, count = 0, flags = 0;
+    CUdevResource *groups = NULL, remaining = {0};
+    CUresult result;
+    if (convert_arguments(split_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_unsigned(given[0], "min_count", &least) < 0
+        || (given[1] && given[1] != Py_None && convert_unsigned(given[1], "groups", &count) < 0)
+        || convert_unsigned(given[2], "flags", &flags) < 0)
+        return NULL;
+    if (count == 0)
+        CALL_NEAR(self->state, result,
+                  driver.cuDevSmResourceSplitByCount(NULL, &count, &self->value, NULL, flags, least));
+    else
+        result = CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS) return raise_split(self, result, least);
+    groups = PyMem_Calloc(count ? count : 1, sizeof *groups);
+    if (!groups) return PyErr_NoMemory();
+    CALL_NEAR(self->state, result,
+              driver.cuDevSmResourceSplitByCount(groups, &count, &self->value, &remaining, flags, least));
+    if (result != CUDA_SUCCESS) {
+        raise_split(self, result, least);
+        goto end;
+    }
+    list = list_of(self, groups, count);
+    bool left = remaining.type == CU_DEV_RESOURCE_TYPE_SM && remaining.sm.smCount;
+    rest = !list ? NULL : left ? new_resource(self->state, self->device, &remaining) : Py_NewRef(Py_None);
+end:
+    PyMem_Free(groups);
+    if (list && rest) return Py_BuildValue("(NN)", list, rest);
+    Py_XDECREF(list);
+    return NULL;
+}
+
+/* ---- The class ---- */
+
+static PyObject *get_device(PyObject *self, void *Py_UNUSED(closure))
+{
+    return device_new(resource_cast(self)->state, resource_cast(self)->device);
+}
+
+static PyObject *resource_repr(PyObject *self)
+{
+    const DeviceResourceObject *resource = resource_cast(self);
+    return PyUnicode_FromFormat("<pycuda._driver.DeviceResource: %u multiprocessors of device %d>",
+                                resource->value.sm.smCount, (int)resource->device);
+}
+
+static PyMethodDef resource_methods[] = {
+    {"split", AS_METHOD(resource_split), FAST_KEYWORDS, split_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef resource_properties[] = {
+    {"device", get_device, NULL, "The Device that it is a part of.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+#define SM(member) offsetof(DeviceResourceObject, value.sm.member)
+static PyMemberDef resource_members[] = {
+    {"sm_count", T_UINT, SM(smCount), READONLY, "How many multiprocessors it has."},
+    {"min_partition_size", T_UINT, SM(minSmPartitionSize), READONLY, "How many a group has at least."},
+    {"coscheduled_alignment", T_UINT, SM(smCoscheduledAlignment), READONLY,
+     "How many are sure to lie together; sm_count is a multiple of it."},
+    {NULL, 0, 0, 0, NULL},
+};
+#undef SM
+
+PyDoc_STRVAR(resource_doc, "Multiprocessors of a device, from Device.get_resource, Context.get_resource or\n"
+                           "split; what a GreenContext is made of.");
+
+static PyType_Slot resource_slots[] = {
+    {Py_tp_doc, (void *)resource_doc},
+    {Py_tp_dealloc, AS_SLOT(resource_dealloc)},
+    {Py_tp_methods, resource_methods},
+    {Py_tp_getset, resource_properties},
+    {Py_tp_members, resource_members},
+    {Py_tp_repr, AS_SLOT(resource_repr)},
+    {0, NULL},
+};
+
+static PyType_Spec resource_spec = {
+    .name = "pycuda._driver.DeviceResource",
+    .basicsize = sizeof(DeviceResourceObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = resource_slots,
+};
+
+int resource_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->DeviceResource_type, &resource_spec, NULL);
+}

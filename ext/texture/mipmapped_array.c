@@ -1,0 +1,243 @@
+/* MipmappedArray: levels of one picture, each of half the size of the one before.
+ *
+ * A level is an Array of memory that is lent: it keeps the MipmappedArray alive, and with its end the levels
+ * are over. */
+#include "ext/texture/mipmapped_array.h"
+
+#include "ext/convert/convert.h"
+#include "ext/deferred.h"
+#include "ext/errors.h"
+#include "ext/memory/device_memory.h"
+#include "ext/texture/cuda_array.h"
+#include "ext/wait.h"
+
+int mipmapped_array_handle(ModuleState *state, PyObject *value, const char *what, CUmipmappedArray *out)
+{
+    if (!mipmapped_array_check(state, value)) {
+        PyErr_Format(PyExc_TypeError, "%s must be a MipmappedArray, not %s", what, Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    const MipmappedArrayObject *array = mipmapped_array_cast(value);
+    *out = array->handle;
+    if (!atomic_load(&array->freed)) return context_check(array->context, what) ? 0 : -1;
+    raise_logic(state, "%s: the MipmappedArray was freed", what);
+    return -1;
+}
+
+/* ---- Making one ---- */
+
+/* So many that the last has one element; layers and faces are the same in all. */
+static unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+    size_t longest = shape->Width > shape->Height ? shape->Width : shape->Height;
+    bool layers = shape->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
+    unsigned levels = 1;
+    if (!layers && shape->Depth > longest) longest = shape->Depth;
+    while (longest >>= 1) levels++;
+    return levels;
+}
+
+static int read_levels(PyObject *value, const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned *out)
+{
+    unsigned most = *out = most_levels(shape);
+    if (!value || value == Py_None) return 0;
+    if (convert_unsigned(value, "num_levels", out) < 0) return -1;
+    if (*out >= 1 && *out <= most) return 0;
+    PyErr_Format(PyExc_ValueError, "num_levels is %u, but an array of this size has 1 to %u levels", *out,
+                 most);
+    return -1;
+}
+
+static CUresult create(MipmappedArrayObject *array)
+{
+    CUresult result;
+    CALL_BLOCKING(array->state, result,
+                  driver.cuMipmappedArrayCreate(&array->handle, &array->shape, array->levels));
+    return result;
+}
+
+PyDoc_STRVAR(mipmapped_array_doc,
+             "MipmappedArray(descriptor, num_levels=None)\n--\n\n"
+             "An array of several levels in the current context, each of half the size of the one\n"
+             "before, for textures.\n\n"
+             "get_level gives the levels, which are filled as any Array is.\n"
+             "\nParameters\n----------\n"
+             "descriptor : ArrayDescriptor or ArrayDescriptor3D\n    Of the first level.\n"
+             "num_levels : int\n    At first as many as there can be: the last has one element.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    There cannot be so many levels.\n"
+             "LogicError\n    The driver refuses the description.\n"
+             "MemoryError\n    There is too little memory.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMipmappedArrayCreate.");
+
+static PyObject *mipmapped_array_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    ModuleState *state = state_of_type(type);
+    PyObject *given[2];
+    CUDA_ARRAY3D_DESCRIPTOR shape;
+    unsigned levels;
+    if (convert_call(mipmapped_array_doc, args, kwargs, GIVEN(given)) < 0
+        || cuda_array_read_descriptor(state, given[0], &shape) < 0
+        || read_levels(given[1], &shape, &levels) < 0)
+        return NULL;
+    MipmappedArrayObject *array = mipmapped_array_cast(type->tp_alloc(type, 0));
+    if (!array) return NULL;
+    array->state = state;
+    array->shape = shape;
+    array->levels = levels;
+    atomic_init(&array->freed, true);
+    if (!(array->context = context_hold_current(state))) {
+        Py_DECREF((PyObject *)array);
+        return NULL;
+    }
+    CUresult result = create(array);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        device_memory_make_room(state);
+        result = create(array);
+    }
+    if (result != CUDA_SUCCESS) {
+        raise_driver(state, result, "cuMipmappedArrayCreate",
+                     "width %zu, height %zu, depth %zu, format %u, %u channels, flags 0x%x, %u levels",
+                     shape.Width, shape.Height, shape.Depth, shape.Format, shape.NumChannels, shape.Flags,
+                     levels);
+        Py_DECREF((PyObject *)array);
+        return NULL;
+    }
+    atomic_store(&array->freed, false);
+    LIVE_MORE(state, MipmappedArray);
+    return (PyObject *)array;
+}
+
+/* ---- Its end ---- */
+
+static void destroy_array(PyObject *self)
+{
+    MipmappedArrayObject *array = mipmapped_array_cast(self);
+    ContextScope scope;
+    CUresult result;
+    LIVE_LESS(array->state, MipmappedArray);
+    if (context_enter(array->context, &scope)) {
+        CALL_RELEASING(array->state, result, driver.cuMipmappedArrayDestroy(array->handle));
+        context_leave(&scope);
+        report_driver(array->state, result, "cuMipmappedArrayDestroy");
+    }
+}
+
+static void release(MipmappedArrayObject *array)
+{
+    if (!atomic_exchange(&array->freed, true)) deferred_free(array->state, destroy_array, (PyObject *)array);
+}
+
+static void mipmapped_array_dealloc(PyObject *self)
+{
+    MipmappedArrayObject *array = mipmapped_array_cast(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (array->weak_references) PyObject_ClearWeakRefs(self);
+    if (deferred_dealloc(array->state, mipmapped_array_dealloc, self)) return;
+    if (array->context) {
+        release(array);
+        context_drop(array->context);
+    }
+    type->tp_free(self);
+    Py_DECREF((PyObject *)type);
+}
+
+PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
+                       "Free the memory of all levels now; nothing happens the second time.\n"
+                       "\nNotes\n-----\n"
+                       "Calls cuMipmappedArrayDestroy.");
+
+static PyObject *mipmapped_array_free(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    release(mipmapped_array_cast(self));
+    Py_RETURN_NONE;
+}
+
+/* ---- Its levels ---- */
+
+PyDoc_STRVAR(get_level_doc, "get_level($self, level)\n--\n\n"
+                            "One level, which keeps all of them alive.\n"
+                            "\nParameters\n----------\n"
+                            "level : int\n    0 is the largest.\n"
+                            "\nReturns\n-------\n"
+                            "Array\n"
+                            "\nRaises\n------\n"
+                            "IndexError\n    There is no such level.\n"
+                            "LogicError\n    It was freed.\n"
+                            "\nNotes\n-----\n"
+                            "Calls cuMipmappedArrayGetLevel.");
+
+static PyObject *mipmapped_array_get_level(PyObject *self, FAST_PARAMETERS)
+{
+    MipmappedArrayObject *array = mipmapped_array_cast(self);
+    PyObject *given[1];
+    CUmipmappedArray handle;
+    CUarray level;
+    unsigned index;
+    CUresult result;
+    if (convert_arguments(get_level_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_unsigned(given[0], "level", &index) < 0
+        || mipmapped_array_handle(array->state, self, "get_level", &handle) < 0)
+        return NULL;
+    if (index >= array->levels)
+        return PyErr_Format(PyExc_IndexError, "level %u: the MipmappedArray has %u levels", index,
+                            array->levels);
+    CALL(array->state, result, driver.cuMipmappedArrayGetLevel(&level, handle, index));
+    if (result != CUDA_SUCCESS)
+        return raise_driver(array->state, result, "cuMipmappedArrayGetLevel", "level %u", index);
+    return cuda_array_lent(array->context, level, self, &array->freed);
+}
+
+static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromVoidPtr(mipmapped_array_cast(self)->handle);
+}
+
+static PyObject *get_descriptor(PyObject *self, void *Py_UNUSED(closure))
+{
+    const MipmappedArrayObject *array = mipmapped_array_cast(self);
+    return cuda_array_descriptor(array->state, &array->shape);
+}
+
+/* ---- The class ---- */
+
+static PyMethodDef mipmapped_array_methods[] = {
+    {"free", mipmapped_array_free, METH_NOARGS, free_doc},
+    {"get_level", AS_METHOD(mipmapped_array_get_level), FAST_KEYWORDS, get_level_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef mipmapped_array_properties[] = {
+    {"handle", get_handle, NULL, "The CUmipmappedArray as an int.", NULL},
+    {"descriptor", get_descriptor, NULL, "An ArrayDescriptor3D of the first level.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef mipmapped_array_members[] = {
+    {"num_levels", T_UINT, offsetof(MipmappedArrayObject, levels), READONLY, "How many levels there are."},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(MipmappedArrayObject, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot mipmapped_array_slots[] = {
+    {Py_tp_doc, (void *)mipmapped_array_doc},
+    {Py_tp_new, AS_SLOT(mipmapped_array_tp_new)},
+    {Py_tp_dealloc, AS_SLOT(mipmapped_array_dealloc)},
+    {Py_tp_methods, mipmapped_array_methods},
+    {Py_tp_getset, mipmapped_array_properties},
+    {Py_tp_members, mipmapped_array_members},
+    {0, NULL},
+};
+
+static PyType_Spec mipmapped_array_spec = {
+    .name = "pycuda._driver.MipmappedArray",
+    .basicsize = sizeof(MipmappedArrayObject),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = mipmapped_array_slots,
+};
+
+int mipmapped_array_setup(PyObject *module, ModuleState *state)
+{
+    return state_add_type(module, &state->MipmappedArray_type, &mipmapped_array_spec, NULL);
+}

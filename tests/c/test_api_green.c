@@ -1,0 +1,201 @@
+/* Device resources and green contexts: how multiprocessors are split on compute capability 9.0, what calls
+ * see while a green context is current, what its end leaves. */
+#include "check.h"
+
+#include <stdlib.h>
+
+#include "api/api.h"
+
+#define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
+#define BAD(call) CHECK_EQUAL(call, CUDA_ERROR_INVALID_VALUE)
+
+enum {
+    SM = CU_DEV_RESOURCE_TYPE_SM,
+    ALONE = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING,
+    CLUSTERS = CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE
+};
+
+/* 132 multiprocessors: groups of 8, 16, 24 ..., as on an H200. */
+static void test_sizes_of_groups(void)
+{
+    static const struct {
+        unsigned least, flags, groups, each, left;
+    } rows[] = {{0, 0, 16, 8, 4},     {8, 0, 16, 8, 4},     {9, 0, 8, 16, 4},
+                {64, 0, 2, 64, 4},    {66, 0, 1, 72, 60},   {128, 0, 1, 128, 4},
+                {1, ALONE, 66, 2, 0}, {3, ALONE, 33, 4, 0}, {8, CLUSTERS, 8, 16, 4}};
+    CUdevResource whole, groups[66], left;
+    OK(cuDeviceGetDevResource(0, &whole, SM));
+    CHECK_EQUAL(whole.sm.smCount, 132);
+    CHECK_EQUAL(whole.sm.minSmPartitionSize, 8);
+    for (unsigned k = 0; k < sizeof rows / sizeof *rows; k++) {
+        unsigned count = 0;
+        OK(cuDevSmResourceSplitByCount(NULL, &count, &whole, NULL, rows[k].flags, rows[k].least));
+        CHECK_EQUAL(count, rows[k].groups);
+        OK(cuDevSmResourceSplitByCount(groups, &count, &whole, &left, rows[k].flags, rows[k].least));
+        CHECK_EQUAL(count, rows[k].groups);
+        for (unsigned g = 0; g < count; g++) CHECK_EQUAL(groups[g].sm.smCount, rows[k].each);
+        CHECK_EQUAL(left.sm.smCount, rows[k].left);
+        CHECK_EQUAL(left.type, rows[k].left ? SM : CU_DEV_RESOURCE_TYPE_INVALID);
+    }
+    unsigned two = 2;
+    OK(cuDevSmResourceSplitByCount(groups, &two, &whole, &left, 0, 8));
+    CHECK_EQUAL(two, 2);
+    CHECK_EQUAL(left.sm.smCount, 116);
+}
+
+static void test_refused_splits(void)
+{
+    CUdevResource whole, group, nothing = {0};
+    unsigned one = 1;
+    OK(cuDeviceGetDevResource(0, &whole, SM));
+    BAD(cuDevSmResourceSplitByCount(&group, NULL, &whole, NULL, 0, 8));
+    BAD(cuDevSmResourceSplitByCount(&group, &one, NULL, NULL, 0, 8));
+    BAD(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 4, 8));
+    BAD(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 0, 133));
+    CHECK_EQUAL(cuDevSmResourceSplitByCount(&group, &one, &nothing, NULL, 0, 8),
+                CUDA_ERROR_INVALID_RESOURCE_TYPE);
+    CHECK_EQUAL(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 0, 130),
+                CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+    OK(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 0, 16));
+    CHECK_EQUAL(cuDevSmResourceSplitByCount(&nothing, &one, &group, NULL, 0, 8),
+                CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION); /* not twice */
+    group.sm.smCount = 32; /* an output only */
+    BAD(cuDevSmResourceSplitByCount(&nothing, &one, &group, NULL, 0, 8));
+}
+
+static CUgreenCtx make_green(unsigned least)
+{
+    CUdevResource whole, group;
+    CUdevResourceDesc descriptor;
+    CUgreenCtx green = NULL;
+    unsigned one = 1;
+    OK(cuDeviceGetDevResource(0, &whole, SM));
+    OK(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 0, least));
+    OK(cuDevResourceGenerateDesc(&descriptor, &group, 1));
+    OK(cuGreenCtxCreate(&green, descriptor, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    return green;
+}
+
+static void test_descriptors(void)
+{
+    CUdevResource whole, groups[2], others[2], left;
+    CUdevResourceDesc descriptor, again;
+    CUgreenCtx green;
+    unsigned two = 2;
+    OK(cuDeviceGetDevResource(0, &whole, SM));
+    OK(cuDevSmResourceSplitByCount(groups, &two, &whole, &left, 0, 8));
+    OK(cuDevSmResourceSplitByCount(others, &two, &whole, NULL, 0, 8));
+    BAD(cuDevResourceGenerateDesc(NULL, groups, 1));
+    BAD(cuDevResourceGenerateDesc(&descriptor, groups, 0));
+    others[0] = groups[0];
+    CHECK_EQUAL(cuDevResourceGenerateDesc(&descriptor, others, 2),
+                CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION); /* of two splits */
+    others[1] = groups[0];
+    CHECK_EQUAL(cuDevResourceGenerateDesc(&descriptor, others, 2),
+                CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION); /* the same twice */
+    others[1] = left;
+    OK(cuDevResourceGenerateDesc(&descriptor, others, 2));
+    OK(cuDevResourceGenerateDesc(&again, others, 2));
+    CHECK(again == descriptor);
+    BAD(cuGreenCtxCreate(&green, descriptor, 0, 0));
+    BAD(cuGreenCtxCreate(&green, (CUdevResourceDesc)&whole, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    CHECK_EQUAL(cuGreenCtxCreate(&green, descriptor, 5, CU_GREEN_CTX_DEFAULT_STREAM),
+                CUDA_ERROR_INVALID_DEVICE);
+    OK(cuGreenCtxCreate(&green, descriptor, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    OK(cuGreenCtxGetDevResource(green, &whole, SM));
+    CHECK_EQUAL(whole.sm.smCount, 8 + 116);
+    OK(cuGreenCtxDestroy(green));
+}
+
+static void test_current(void)
+{
+    CUgreenCtx green = make_green(16), found;
+    CUcontext context, primary, current;
+    CUdevResource resource;
+    CUstream stream, own;
+    CUdevice device = 7;
+    unsigned long long id = 0, other = 0;
+    OK(cuCtxFromGreenCtx(&context, green));
+    OK(cuDevicePrimaryCtxRetain(&primary, 0));
+    CHECK(context != primary);
+    OK(cuCtxPushCurrent_v2(context));
+    OK(cuCtxGetCurrent(&current));
+    CHECK(current == context);
+    OK(cuCtxGetDevice(&device));
+    CHECK_EQUAL(device, 0);
+    OK(cuCtxGetDevResource(context, &resource, SM));
+    CHECK_EQUAL(resource.sm.smCount, 16);
+    OK(cuCtxGetDevResource(primary, &resource, SM));
+    CHECK_EQUAL(resource.sm.smCount, 132);
+    OK(cuGreenCtxGetId(green, &id));
+    OK(cuGreenCtxGetId(NULL, &other));
+    CHECK(id == other && id != 0);
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuStreamGetGreenCtx(stream, &found));
+    CHECK(found == green);
+    OK(cuStreamGetGreenCtx(NULL, &found));
+    CHECK(found == green);
+    CHECK_EQUAL(cuCtxDestroy_v2(context), CUDA_ERROR_INVALID_CONTEXT);
+    OK(cuCtxPopCurrent_v2(&current));
+    CHECK(current == context);
+    OK(cuCtxPushCurrent_v2(primary));
+    OK(cuStreamCreate(&own, 0));
+    OK(cuStreamGetGreenCtx(own, &found));
+    CHECK(found == NULL);
+    OK(cuStreamGetCtx(stream, &current));
+    CHECK(current == context);
+    CHECK_EQUAL(cuGreenCtxGetId(NULL, &other), CUDA_ERROR_INVALID_CONTEXT);
+    OK(cuStreamDestroy_v2(stream));
+    OK(cuStreamDestroy_v2(own));
+    OK(cuGreenCtxDestroy(green));
+    OK(cuCtxPopCurrent_v2(&current));
+    OK(cuDevicePrimaryCtxRelease_v2(0));
+}
+
+/* The primary context lives as long as a green one; what is left of that answers that it is destroyed. */
+static void test_ends(void)
+{
+    CUgreenCtx green = make_green(8), found;
+    CUcontext context, current;
+    CUstream stream;
+    CUevent event;
+    CUdeviceptr memory;
+    int active = 0;
+    unsigned flags;
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    CHECK(active);
+    OK(cuCtxFromGreenCtx(&context, green));
+    OK(cuCtxPushCurrent_v2(context));
+    BAD(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_DEFAULT, 0));
+    OK(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0));
+    OK(cuMemAlloc_v2(&memory, 100));
+    OK(cuEventCreate(&event, 0));
+    OK(cuMemsetD8Async(memory, 1, 100, stream));
+    OK(cuGreenCtxRecordEvent(green, event));
+    OK(cuEventSynchronize(event));
+    OK(cuStreamQuery(stream));
+    OK(cuGreenCtxWaitEvent(green, event));
+    OK(cuMemFree_v2(memory));
+    OK(cuGreenCtxDestroy(green));
+    CHECK_EQUAL(cuGreenCtxDestroy(green), CUDA_ERROR_INVALID_CONTEXT);
+    CHECK_EQUAL(cuCtxFromGreenCtx(&current, green), CUDA_ERROR_INVALID_CONTEXT);
+    OK(cuCtxGetCurrent(&current));
+    CHECK(current == NULL); /* it was current */
+    CHECK_EQUAL(cuCtxSetCurrent(context), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    CHECK(!active);
+    CHECK_EQUAL(cuStreamGetGreenCtx(NULL, &found), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+int main(void)
+{
+    setenv("PYCUDA_CPU_COMPUTE_CAPABILITY", "9.0", 1);
+    setenv("PYCUDA_CPU_MULTIPROCESSORS", "132", 1);
+    OK(cuInit(0));
+    CHECK_GROUP(test_sizes_of_groups);
+    CHECK_GROUP(test_refused_splits);
+    CHECK_GROUP(test_descriptors);
+    CHECK_GROUP(test_current);
+    CHECK_GROUP(test_ends);
+    return check_done();
+}

@@ -1,0 +1,284 @@
+"""Green contexts: multiprocessors split into groups, contexts that have one, their streams and events."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import pycuda.autoinit
+import pycuda.driver as drv
+from pycuda import gpuarray
+from pycuda.compiler import SourceModule
+
+pytestmark = pytest.mark.driver(12090, "green contexts (cuGreenCtxGetId)")
+
+SOURCE = """
+__global__ void where(unsigned *seen)
+{
+    unsigned number;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
+    seen[blockIdx.x] = number;
+}
+__global__ void fill(int *out, int value) { out[blockIdx.x * blockDim.x + threadIdx.x] = value; }
+"""
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    module = SourceModule(SOURCE)
+    return module.get_function("where"), module.get_function("fill")
+
+
+@pytest.fixture
+def whole():
+    return pycuda.autoinit.device.get_resource()
+
+
+@pytest.fixture
+def green(whole):
+    """A context that has one group of the smallest size."""
+    (group,), _ = whole.split(whole.min_partition_size, groups=1)
+    return drv.GreenContext(group)
+
+
+def sizes(groups):
+    return [group.sm_count for group in groups]
+
+
+# ---- resources
+
+
+def test_what_a_device_has(whole):
+    device = pycuda.autoinit.device
+    assert whole.sm_count == device.get_attribute(drv.device_attribute.MULTIPROCESSOR_COUNT)
+    assert whole.device == device and 1 <= whole.min_partition_size <= whole.sm_count
+    assert whole.sm_count % whole.coscheduled_alignment == 0
+    assert pycuda.autoinit.context.get_resource(drv.dev_resource_type.SM).sm_count == whole.sm_count
+    assert repr(whole).endswith(f"{whole.sm_count} multiprocessors of device {device.handle}>")
+
+
+def test_groups_are_of_one_size_and_the_rest_remains(whole):
+    least = whole.min_partition_size
+    for wanted in 0, 1, least, least + 1, whole.sm_count // 2, whole.sm_count // 3:
+        groups, rest = whole.split(wanted)
+        size = groups[0].sm_count
+        assert (
+            sizes(groups) == [size] * len(groups) and max(wanted, least) <= size < max(wanted, 1) + 2 * least
+        )
+        assert size % groups[0].coscheduled_alignment == 0
+        assert len(groups) * size + (rest.sm_count if rest else 0) == whole.sm_count
+        one, more = whole.split(wanted, groups=1)
+        assert sizes(one) == [size] and (more.sm_count if more else 0) == whole.sm_count - size
+
+
+def test_smaller_groups_of_multiprocessors_anywhere(whole):
+    alone = drv.dev_sm_resource_split_flags.IGNORE_SM_COSCHEDULING
+    groups, _ = whole.split(1, flags=alone)
+    assert groups[0].sm_count <= whole.min_partition_size
+
+
+def test_what_cannot_be_split(whole, green):
+    with pytest.raises(
+        drv.LogicError, match=r"cuDevSmResourceSplitByCount failed: .*groups of at least 100000"
+    ):
+        whole.split(100000)
+    (group, *_), _ = whole.split(whole.min_partition_size)
+    with pytest.raises(drv.LogicError, match="once a GreenContext was made of it"):
+        group.split(1)
+    groups, rest = green.get_resource().split(whole.min_partition_size)
+    assert sizes(groups) == [green.get_resource().sm_count] and rest is None
+    with pytest.raises(drv.LogicError, match=r"cuDeviceGetDevResource failed: .*type 999"):
+        pycuda.autoinit.device.get_resource(999)
+    with pytest.raises(TypeError):
+        drv.DeviceResource()
+
+
+# ---- contexts
+
+
+def test_a_context_of_several_groups(whole):
+    groups, _ = whole.split(whole.min_partition_size, groups=2)
+    both = drv.GreenContext(groups)
+    assert both.get_resource().sm_count == sum(sizes(groups))
+    with pytest.raises(
+        drv.LogicError, match="2 resources: of several, each is there once, and all come from one"
+    ):
+        drv.GreenContext([groups[0], whole.split(whole.min_partition_size)[0][1]])
+    for wrong in 7, [whole, None], []:
+        with pytest.raises((TypeError, drv.LogicError), match="resources"):
+            drv.GreenContext(wrong)
+
+
+def test_it_is_current_as_others_are(green, kernels):
+    primary = pycuda.autoinit.context
+    memory = gpuarray.zeros(64, np.int32)
+    with primary, green as entered:
+        assert entered is green and drv.Context.get_current() is green and isinstance(green, drv.Context)
+        assert drv.Context.get_device() == pycuda.autoinit.device
+        made = gpuarray.arange(64, dtype=np.int32)
+        kernels[1](memory, np.int32(5), grid=(2, 1), block=(32, 1, 1))
+        assert ((made * 2 + 1).get() == np.arange(64) * 2 + 1).all()
+        drv.Context.synchronize()
+    assert (memory.get() == 5).all() and (made.get() == np.arange(64)).all()  # one memory for both
+    with primary:
+        green.push()
+        try:
+            assert drv.Context.get_current() == green != primary
+        finally:
+            drv.Context.pop()
+        assert drv.Context.get_current() is primary
+    assert "green" in repr(green)
+
+
+def test_kernels_keep_to_their_part(green, kernels):
+    count, blocks = green.get_resource().sm_count, 4096
+    stream, seen = green.create_stream(), gpuarray.zeros(blocks, np.uint32)
+    drv.Context.synchronize()
+    kernels[0](seen, grid=(blocks, 1), block=(32, 1, 1), stream=stream)
+    stream.synchronize()
+    assert len(np.unique(seen.get())) <= count
+    with green:
+        kernels[0](seen, grid=(blocks, 1), block=(32, 1, 1))
+        assert len(np.unique(seen.get())) <= count
+
+
+def test_a_cooperative_grid_fits_the_part(green, whole, kernels):
+    fill, stream = kernels[1], green.create_stream()
+    most = fill.max_active_blocks_per_multiprocessor(256) * green.get_resource().sm_count
+    out = gpuarray.zeros(256 * (most + 1), np.int32)
+    drv.Context.synchronize()
+    fill(out, np.int32(3), grid=(most, 1), block=(256, 1, 1), stream=stream, cooperative=True)
+    stream.synchronize()
+    assert (out.get()[: 256 * most] == 3).all()
+    with pytest.raises(drv.Error) as caught:
+        fill(out, np.int32(4), grid=(most + 1, 1), block=(256, 1, 1), stream=stream, cooperative=True)
+    assert caught.value.name == "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
+    fill(out, np.int32(4), grid=(most + 1, 1), block=(256, 1, 1), cooperative=True)
+    assert (out.get() == 4).all()
+
+
+def test_captured_work_keeps_to_its_part(green, whole, kernels):
+    count, stream, other = green.get_resource().sm_count, green.create_stream(), drv.Stream()
+    memory, seen = drv.mem_alloc(4 * 4096), np.zeros(4096, np.uint32)
+    with stream.capture() as graph:
+        kernels[0](memory, grid=(4096, 1), block=(32, 1, 1), stream=stream)
+    ready = graph.instantiate()
+    ready.launch(other)
+    other.synchronize()
+    drv.memcpy_dtoh(seen, memory)
+    assert len(np.unique(seen)) <= count
+
+
+def test_its_stream_is_used_in_the_primary_context(green, kernels):
+    """Memory of the primary context's pool goes through the stream, and host memory is let go after it."""
+    stream, host = green.create_stream(), drv.pagelocked_zeros(256, np.int32)
+    kept = weakref.ref(host)
+    host[:] = np.arange(256)
+    with stream:
+        array = gpuarray.to_gpu_async(host, stream=stream) + 1
+        twice = array * 2
+    drv.memcpy_htod_async(array.gpudata, host, stream)
+    del host
+    stream.synchronize()
+    assert kept() is None
+    assert (twice.get() == 2 * np.arange(256) + 2).all() and (array.get() == np.arange(256)).all()
+    with green, drv.Stream() as other:
+        kernels[1](array, np.int32(5), grid=(2, 1), block=(128, 1, 1))
+        other.synchronize()
+    assert (array.get() == 5).all()
+    event = drv.Event().record(stream)
+    del stream, other  # what the pool has of it is told
+    event.synchronize()
+    del array, twice
+    assert (gpuarray.zeros(256, np.int32).get() == 0).all()
+
+
+def test_whose_stream_it_is(green):
+    stream = green.create_stream(priority=-1)
+    assert stream.green_context is green and stream.priority == -1
+    assert stream.flags == drv.stream_flags.NON_BLOCKING
+    with green:
+        assert drv.Stream().green_context is green
+    assert drv.Stream().green_context is None
+
+
+def test_two_at_once(whole, kernels):
+    groups, _ = whole.split(whole.min_partition_size, groups=2)
+    contexts = [drv.GreenContext(group) for group in groups]
+    assert contexts[0].id != contexts[1].id
+    streams, arrays = [c.create_stream() for c in contexts], [gpuarray.zeros(512, np.int32) for _ in contexts]
+    drv.Context.synchronize()
+    for value, (stream, array) in enumerate(zip(streams, arrays, strict=True)):
+        kernels[1](array, np.int32(value + 1), grid=(4, 1), block=(128, 1, 1), stream=stream)
+    drv.Context.synchronize()
+    assert [set(array.get()) for array in arrays] == [{1}, {2}]
+
+
+def test_events_of_all_streams(green, kernels):
+    gate, waits = threading.Event(), [green.create_stream() for _ in range(2)]
+    arrays = [gpuarray.zeros(32, np.int32) for _ in range(3)]
+    outside, event, done = drv.Stream(drv.stream_flags.NON_BLOCKING), drv.Event(), drv.Event()
+    drv.Context.synchronize()
+    try:
+        outside.launch_host_func(gate.wait)
+        event.record(outside)
+        green.wait_for_event(event)
+        waits.append(green.create_stream())  # streams made later wait, too
+        for stream, array in zip(waits, arrays, strict=True):
+            kernels[1](array, np.int32(7), grid=(1, 1), block=(32, 1, 1), stream=stream)
+        assert green.record_event(done) is done
+        assert not done.query() and not waits[2].is_done()
+    finally:
+        gate.set()
+    done.synchronize()
+    assert all(stream.is_done() for stream in waits)
+    assert [set(array.get()) for array in arrays] == [{7}] * 3
+    with pytest.raises(TypeError, match="evt must be an Event"):
+        green.record_event(None)
+
+
+# ---- the end
+
+
+def test_it_ends_with_what_was_made_in_it(green):
+    count = drv._driver._live_objects()["Context"]
+    with green:
+        memory, stream = drv.mem_alloc(64), drv.Stream()
+    green.detach()
+    drv.memset_d8(memory, 1, 64)  # is the primary context's
+    stream.synchronize()
+    with pytest.raises(drv.LogicError, match="detached"):
+        green.push()
+    with pytest.raises(drv.LogicError, match="detached"):
+        green.detach()
+    assert drv._driver._live_objects()["Context"] == count
+    del memory, stream
+    gc.collect()
+    assert drv._driver._live_objects()["Context"] == count - 1
+    for use in (
+        green.create_stream,
+        green.get_resource,
+        lambda: green.id,
+        lambda: green.record_event(drv.Event()),
+    ):
+        with pytest.raises(drv.LogicError, match="the context that it belongs to is gone"):
+            use()
+
+
+def test_the_last_reference_ends_it(whole):
+    count = drv._driver._live_objects()["Context"]
+    stream = drv.GreenContext(whole.split(whole.min_partition_size)[0]).create_stream()
+    assert drv._driver._live_objects()["Context"] == count + 1
+    assert stream.green_context.get_resource().sm_count > 0
+    del stream
+    assert drv._driver._live_objects()["Context"] == count
+
+
+def test_detached_while_current(whole):
+    green = drv.GreenContext(whole.split(whole.min_partition_size)[0][0])
+    with pycuda.autoinit.context as primary:
+        green.push()
+        green.detach()
+        assert drv.Context.get_current() is primary

@@ -1,0 +1,469 @@
+"""MipmappedArray and its textures: which level is read where, against a model in NumPy; who keeps what alive.
+
+Weights are multiples of 1/256 wherever equality is asked for, as in test_texture_objects.py. How a GPU rounds
+lengths of gradients is not said anywhere, so only those of one axis, powers of two, are compared exactly.
+"""
+
+import gc
+import math
+import weakref
+
+import numpy as np
+import pytest
+from texture_model import (
+    BORDER,
+    CLAMP,
+    LINEAR,
+    MIRROR,
+    POINT,
+    WRAP,
+    contents,
+    descriptor_of,
+    fill,
+    mipmap_of,
+    sample_levels,
+)
+
+import pycuda.autoinit  # noqa: F401
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule
+
+NORMALIZED, INTEGER = drv.TRSF_NORMALIZED_COORDINATES, drv.TRSF_READ_AS_INTEGER
+LAYERED, CUBEMAP = drv.array3d_flags.LAYERED, drv.array3d_flags.CUBEMAP
+SURFACE = drv.array3d_flags.SURFACE_LDST
+
+SOURCE = """
+#define I (blockIdx.x * blockDim.x + threadIdx.x)
+#define FROM cudaTextureObject_t t, const float *x, const float *y, const float *z, \\
+    const float *a, const float *b, const float *c, const float *d
+#define READ(name, call) extern "C" __global__ void name(float4 *out, FROM) { out[I] = call; }
+READ(lod1, tex1DLod<float4>(t, x[I], a[I]))
+READ(lod2, tex2DLod<float4>(t, x[I], y[I], a[I]))
+READ(lod3, tex3DLod<float4>(t, x[I], y[I], z[I], a[I]))
+READ(layers1, tex1DLayeredLod<float4>(t, x[I], (int)z[I], a[I]))
+READ(layers2, tex2DLayeredLod<float4>(t, x[I], y[I], (int)z[I], a[I]))
+READ(cube, texCubemapLod<float4>(t, x[I], y[I], z[I], a[I]))
+READ(grad1, tex1DGrad<float4>(t, x[I], a[I], b[I]))
+READ(grad2, tex2DGrad<float4>(t, x[I], y[I], make_float2(a[I], b[I]), make_float2(c[I], d[I])))
+READ(grad3, tex3DGrad<float4>(t, x[I], y[I], z[I], make_float4(a[I], b[I], 0, 9), make_float4(0, 0, c[I], 9)))
+READ(gradlayer, tex2DLayeredGrad<float4>(t, x[I], y[I], 1, make_float2(a[I], b[I]), make_float2(c[I], d[I])))
+READ(gradcube, texCubemapGrad<float4>(t, x[I], y[I], z[I], make_float4(a[I], b[I], c[I], 9), float4()))
+READ(plain, tex2D<float4>(t, x[I], y[I]))
+extern "C" __global__ void numbers(int4 *out, FROM) { out[I] = tex2DLod<int4>(t, x[I], y[I], a[I]); }
+extern "C" __global__ void sizes(int *out, cudaTextureObject_t t)
+{
+    asm("txq.num_mipmap_levels.b32 %0, [%1];" : "=r"(out[0]) : "l"(t));
+    asm("txq.width.b32 %0, [%1];" : "=r"(out[1]) : "l"(t));
+    asm("txq.level.width.b32 %0, [%1], 1;" : "=r"(out[2]) : "l"(t));
+    asm("txq.level.height.b32 %0, [%1], %2;" : "=r"(out[3]) : "l"(t), "r"(out[4]));
+}
+extern "C" __global__ void texels(float4 *out, cudaTextureObject_t t, int x, int y, int level)
+{
+    float4 v;
+    asm("tex.level.2d.v4.f32.s32 {%0, %1, %2, %3}, [%4, {%5, %6}], %7;"
+        : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(t), "r"(x), "r"(y), "r"(level));
+    out[0] = v;
+    asm("tex.base.2d.v4.f32.f32 {%0, %1, %2, %3}, [%4, {%5, %6}];"
+        : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(t), "f"(0.0f), "f"(0.0f));
+    out[1] = v;
+}
+extern "C" __global__ void halve(cudaSurfaceObject_t from, cudaSurfaceObject_t to)
+{
+    int x = threadIdx.x, y = threadIdx.y;
+    float sum = surf2Dread<float>(from, 8 * x, 2 * y) + surf2Dread<float>(from, 8 * x + 4, 2 * y)
+        + surf2Dread<float>(from, 8 * x, 2 * y + 1) + surf2Dread<float>(from, 8 * x + 4, 2 * y + 1);
+    surf2Dwrite(sum / 4, to, 4 * x, y);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def module():
+    return SourceModule(SOURCE, no_extern_c=True)
+
+
+@pytest.fixture
+def read(module):
+    def read(name, texture, x, y=0, z=0, a=0, b=0, c=0, d=0, dtype=np.float32):
+        """(points, 4) numbers."""
+        given = [np.ascontiguousarray(v, np.float32) for v in np.broadcast_arrays(x, y, z, a, b, c, d)]
+        out = np.zeros((given[0].size, 4), dtype)
+        module.get_function(name)(
+            drv.Out(out), texture, *map(drv.In, given), block=(32, 1, 1), grid=(given[0].size // 32, 1)
+        )
+        return out
+
+    return read
+
+
+def levels_of(sizes, dimensions, count, *, layers=1, channels=1, seed=0):
+    """Levels with any whole numbers in them."""
+    random = np.random.default_rng(seed)
+    shapes = [[max(1, size >> k) for size in sizes] + [1] * (3 - len(sizes)) for k in range(count)]
+    if dimensions < 3:
+        shapes = [[width, height, layers] for width, height, _ in shapes]
+    return [
+        random.integers(0, 1000, (depth, height, width, channels)).astype(np.float32)
+        for width, height, depth in shapes
+    ]
+
+
+def flat(count, width=32, height=32, depth=1):
+    """Level k is 256 * k everywhere, so that a texture between levels answers its level of detail."""
+    sizes = [[max(1, size >> k) for size in (height, width)] for k in range(count)]
+    return [np.full((depth, *size, 1), 256 * k, np.float32) for k, size in enumerate(sizes)]
+
+
+def texture_of(levels, dimensions=2, array_flags=0, flags=NORMALIZED, **how):
+    return drv.TextureObject(mipmap_of(levels, dimensions, array_flags), flags=flags, **how)
+
+
+# ---- the arrays
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "flags", "shape", "last"),
+    [
+        (1, 0, (1, 1, 37), (1, 1, 1)),
+        (2, 0, (1, 13, 40), (1, 1, 1)),
+        (3, 0, (20, 5, 9), (1, 1, 1)),
+        (1, LAYERED, (70, 1, 16), (70, 1, 1)),
+        (2, LAYERED, (3, 16, 7), (3, 1, 1)),
+        (2, CUBEMAP, (6, 8, 8), (6, 1, 1)),
+    ],
+)
+def test_levels_are_arrays(dimensions, flags, shape, last):
+    base = np.zeros((*shape, 2), np.int16)
+    mipmap = drv.MipmappedArray(descriptor_of(base, dimensions, flags))
+    halved = 1 if flags else 0  # layers and faces stay
+    assert mipmap.num_levels == 1 + int(math.log2(max(shape[halved:])))
+    assert (mipmap.descriptor.width, mipmap.descriptor.flags) == (shape[2], flags)
+    kept, random = [], np.random.default_rng(1)
+    for k in range(mipmap.num_levels):
+        size = tuple(n if axis < halved else max(1, n >> k) for axis, n in enumerate(shape))
+        found = mipmap.get_level(k).get_descriptor_3d()
+        assert (max(found.depth, 1), max(found.height, 1), found.width) == size
+        assert (found.format, found.num_channels) == (drv.array_format.SIGNED_INT16, 2)
+        kept.append(random.integers(-999, 999, (*size, 2)).astype(np.int16))
+        fill(mipmap.get_level(k), kept[k])
+    assert size == last
+    for k, data in enumerate(kept):
+        assert (contents(mipmap.get_level(k), data.shape, np.int16) == data).all()
+
+
+def test_the_number_of_levels():
+    descr = drv.ArrayDescriptor()
+    descr.width, descr.height, descr.format, descr.num_channels = 20, 9, drv.array_format.FLOAT, 1
+    assert drv.MipmappedArray(descr).num_levels == 5
+    assert drv.MipmappedArray(descr, 2).num_levels == 2
+    for wrong in 0, 6:
+        with pytest.raises(ValueError, match=f"num_levels is {wrong}, .* has 1 to 5 levels"):
+            drv.MipmappedArray(descr, wrong)
+    with pytest.raises(TypeError, match="descriptor must be an ArrayDescriptor"):
+        drv.MipmappedArray(drv.Array(descr))
+    with pytest.raises(IndexError, match="level 2: the MipmappedArray has 2 levels"):
+        drv.MipmappedArray(descr, num_levels=2).get_level(2)
+
+
+# ---- what is read
+
+
+def test_the_nearest_level(read):
+    texture = texture_of(flat(4))
+    detail = np.linspace(-1, 5, 193)[:-1] + 1 / 100
+    expected = 256 * np.clip(np.floor(detail + 0.5), 0, 3)
+    assert (read("lod2", texture, 0.5, 0.5, a=detail)[:, 0] == expected).all()
+
+
+@pytest.mark.parametrize("filtering", [POINT, LINEAR])
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_between_levels(read, dimensions, filtering):
+    sizes = [32, 16, 16][:dimensions]
+    levels = levels_of(sizes, dimensions, 3, channels=2)
+    modes = [WRAP, MIRROR, CLAMP]
+    how = {"modes": modes, "linear": filtering == LINEAR, "between": True}
+    texture = texture_of(
+        levels, dimensions, filter_mode=filtering, mipmap_filter_mode=LINEAR, address_mode=modes
+    )
+    model = [level.reshape(*level.shape[3 - dimensions :]) for level in levels]
+    random, steps = np.random.default_rng(2), (4 if dimensions < 3 else 2)
+    for first in 0, 1:
+        # On a grid of the smaller level, of which the larger one's is coarser by half.
+        at = [random.integers(-20, 60, 256) / (steps * (size >> first + 1)) for size in sizes]
+        at = [position.astype(np.float32) for position in at]
+        detail = first + random.integers(0, 4, 256) / 4
+        found = read(f"lod{dimensions}", texture, *at, *([0] * (3 - dimensions)), a=detail)[:, :2]
+        expected = sample_levels(model, at, detail, **how)
+        if dimensions < 3:
+            assert (found == expected).all()
+        else:  # products of four fractions are rounded to 8 bits
+            assert np.abs(found - expected).max() <= 1000 * 8 / 256
+
+
+def test_a_detail_is_rounded_to_a_256th(read):
+    texture = texture_of(flat(3), mipmap_filter_mode=LINEAR)
+    detail = np.arange(0, 512, 1 / 4) / 256 + 1 / 1024 / 256
+    found = read("lod2", texture, 0.5, 0.5, a=detail)[:, 0]
+    assert (np.abs(found - detail * 256) <= 1).all() and (found == np.round(found)).all()
+
+
+def test_layers(read):
+    layer, detail = np.arange(64) % 3, np.arange(64) % 8 / 4
+    for dimensions in 1, 2:
+        levels = levels_of([16, 16][:dimensions], dimensions, 3, layers=3)
+        texture = texture_of(levels, dimensions, LAYERED, mipmap_filter_mode=LINEAR)
+        x, y = np.arange(64) / 64 + 1 / 128, np.arange(64) / 64 + 1 / 128
+        found = read(f"layers{dimensions}", texture, x, y, layer, detail)[:, :1]
+        for k in range(3):
+            model = [level[k] if dimensions == 2 else level[k, 0] for level in levels]
+            expected = sample_levels(model, [x, y][:dimensions], detail, between=True)
+            assert (found[layer == k] == expected[layer == k]).all()
+
+
+def test_a_cubemap(read):
+    levels = [
+        np.arange(6, dtype=np.float32).reshape(6, 1, 1, 1) + np.zeros((6, 8 >> k, 8 >> k, 1))
+        for k in range(3)
+    ]
+    levels = [(level + 8 * k).astype(np.float32) for k, level in enumerate(levels)]
+    texture = texture_of(levels, 2, CUBEMAP, mipmap_filter_mode=LINEAR)
+    at = np.repeat(
+        [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1], [3, 0, 1], [0, 1, -4]], 4, 0
+    )
+    face = np.repeat([0, 1, 2, 3, 4, 5, 0, 5], 4)
+    detail = np.tile([0, 0.5, 1.25, 2], 8)
+    assert (read("cube", texture, *at.T + 0.01, a=detail)[:, 0] == face + 8 * detail).all()
+
+
+def test_bias_and_bounds(read):
+    detail = np.arange(-64, 192) / 32 + 1 / 64
+    levels = flat(5)
+    for bias, least, most in (0.5, 0, 4), (-1.25, 0, 4), (0, 1.5, 3.25), (1, 0.75, 2), (0, 0, 99):
+        texture = texture_of(
+            levels,
+            mipmap_filter_mode=LINEAR,
+            mipmap_level_bias=bias,
+            min_mipmap_level_clamp=least,
+            max_mipmap_level_clamp=most,
+        )
+        expected = 256 * np.clip(np.clip(detail + bias, least, most), 0, 4)
+        assert (read("lod2", texture, 0.5, 0.5, a=detail)[:, 0] == expected).all()
+
+
+def test_some_of_the_levels(read):
+    detail = np.arange(-32, 96) / 16
+    mipmap = mipmap_of(flat(5), 2)
+    how = {"mipmap_filter_mode": LINEAR, "flags": NORMALIZED}
+    some = drv.TextureObject(mipmap, first_mipmap_level=1, last_mipmap_level=3, **how)
+    assert (read("lod2", some, 0.5, 0.5, a=detail)[:, 0] == 256 * (1 + np.clip(detail, 0, 2))).all()
+    rest = drv.TextureObject(mipmap, first_mipmap_level=2, max_mipmap_level_clamp=1, **how)
+    assert (read("lod2", rest, 0.5, 0.5, a=detail)[:, 0] == 256 * (2 + np.clip(detail, 0, 1))).all()
+    # A gradient is measured in texels of the first level that is read.
+    assert (read("grad2", some, np.full(32, 0.5), 0.5, a=1 / 8)[:, 0] == 256 * 2).all()
+    for first, last in (3, 2), (0, 5), (5, None):
+        with pytest.raises(ValueError, match=r"levels \d to \d: the MipmappedArray has levels 0 to 4"):
+            drv.TextureObject(mipmap, first_mipmap_level=first, last_mipmap_level=last, flags=NORMALIZED)
+
+
+def test_without_a_level_the_first_one_is_read(read):
+    levels = levels_of([32, 16], 2, 3)
+    at = [(np.arange(32) + 0.5) / 32, np.full(32, 0.5)]
+    for between in POINT, LINEAR:
+        texture = texture_of(levels, mipmap_filter_mode=between)
+        assert (read("plain", texture, *at)[:, :1] == sample_levels([levels[0][0]], at, np.zeros(32))).all()
+
+
+def test_gradients_of_one_axis(read):
+    power = np.tile(np.arange(-3, 5), 4).astype(np.float32)
+    step = 2.0**power
+    expected = 256 * np.clip(power, 0, 3)
+    texture = texture_of(flat(4, 32, 8), mipmap_filter_mode=LINEAR)
+    assert (read("grad2", texture, 0.5, 0.5, a=step / 32)[:, 0] == expected).all()
+    assert (read("grad2", texture, 0.5, 0.5, b=-step / 8)[:, 0] == expected).all()
+    assert (read("grad2", texture, 0.5, 0.5, d=step / 8, a=1 / 1024)[:, 0] == expected).all()
+    assert (read("grad2", texture, np.full(32, 0.5), 0.5)[:, 0] == 0).all()
+    line = texture_of(flat(4, 32, 1), 1, mipmap_filter_mode=LINEAR)
+    assert (read("grad1", line, 0.5, a=step / 32)[:, 0] == expected).all()
+    assert (read("grad1", line, 0.5, b=step / 32)[:, 0] == expected).all()
+    layers = texture_of(flat(4, 32, 8, 2), 2, LAYERED, mipmap_filter_mode=LINEAR)
+    assert (read("gradlayer", layers, 0.5, 0.5, c=step / 32)[:, 0] == expected).all()
+    solid = [np.full((max(1, 16 >> k),) * 3 + (1,), 256 * k, np.float32) for k in range(4)]
+    solid = texture_of(solid, 3, mipmap_filter_mode=LINEAR)
+    assert (read("grad3", solid, 0.5, 0.5, 0.5, b=step / 16)[:, 0] == expected).all()
+    assert (read("grad3", solid, 0.5, 0.5, 0.5, c=step / 16)[:, 0] == expected).all()
+    # In the middle of a face of a cube half a texel's size is a step of 1 / size along it, and depth is none.
+    cube = texture_of(flat(4, 32, 32, 6), 2, CUBEMAP, mipmap_filter_mode=LINEAR)
+    assert (read("gradcube", cube, 1, 0, 0, b=step / 16)[:, 0] == expected).all()
+    assert (read("gradcube", cube, 0, 0, -2, a=step / 8)[:, 0] == expected).all()
+    assert (read("gradcube", cube, 0, np.full(32, 1), 0, b=0.5)[:, 0] == 0).all()
+
+
+def test_gradients_of_both_axes(read):
+    random = np.random.default_rng(5)
+    a, b, c, d = random.uniform(-1, 1, (4, 256)) * 2.0 ** random.uniform(-6, 0, 256)
+    texture = texture_of(flat(6, 64, 32), mipmap_filter_mode=LINEAR)
+    longer = np.maximum(np.hypot(64 * a, 32 * b), np.hypot(64 * c, 32 * d))
+    found = read("grad2", texture, 0.5, 0.5, a=a, b=b, c=c, d=d)[:, 0] / 256
+    assert np.abs(found - np.clip(np.log2(longer), 0, 5)).max() <= 1 / 16
+
+
+@pytest.mark.parametrize("code", ["u1", "u2", "i1", "i2", "f2"])
+def test_numbers_as_floats(read, code):
+    """Between texels and levels: fractions of 16 bits, halves rounded once."""
+    scale = 1 if code == "f2" else np.iinfo(code).max
+    levels = [np.floor(level / 8).astype(code) for level in levels_of([32, 32], 2, 3, channels=4)]
+    texture = texture_of(levels, filter_mode=LINEAR, mipmap_filter_mode=LINEAR)
+    random = np.random.default_rng(3)
+    at = [random.integers(0, 64, 256) / 64 for _ in "xy"]
+    detail = random.integers(0, 4, 256) / 4
+    model = [level[0].astype(np.float64) / scale for level in levels]
+    expected = sample_levels(model, at, detail, linear=True, between=True)
+    error = np.abs(read("lod2", texture, *at, a=detail) - expected)
+    assert (error <= (np.spacing(expected.astype(np.float16)) / 2 if code == "f2" else 1.5 / 32767)).all()
+
+
+def test_integers_as_integers(read):
+    levels = [level.astype(np.int32) - 500 for level in levels_of([32, 32], 2, 3, channels=2)]
+    texture = texture_of(levels, flags=NORMALIZED | INTEGER, address_mode=BORDER)
+    at = [(np.arange(32) + 0.5) / 32, np.full(32, 0.3)]
+    for k in range(3):
+        found = read("numbers", texture, *at, a=k + 0.25, dtype=np.int32)[:, :2]
+        assert (found == sample_levels([level[0] for level in levels], at, np.full(32, k))).all()
+
+
+def test_queries_and_texels_by_number(module):
+    levels = levels_of([32, 8], 2, 3)
+    texture, out = texture_of(levels), np.array([0, 0, 0, 0, 2], np.int32)
+    module.get_function("sizes")(drv.InOut(out), texture, block=(1, 1, 1))
+    assert out.tolist()[:4] == [3, 32, 16, 2]
+    found = np.zeros((2, 4), np.float32)
+    for x, y, level in (31, 7, 0), (5, 1, 1), (7, 1, 2):
+        position = map(np.int32, (x, y, level))
+        module.get_function("texels")(drv.Out(found), texture, *position, block=(1, 1, 1))
+        assert found[0, 0] == levels[level][0, y, x, 0]
+        assert found[1, 0] == levels[0][0, 0, 0, 0]
+
+
+def test_a_level_is_written_through_a_surface(module):
+    data = np.random.default_rng(0).integers(0, 99, (1, 16, 32, 1)).astype(np.float32)
+    mipmap = drv.MipmappedArray(descriptor_of(data, 2, SURFACE), 3)
+    fill(mipmap.get_level(0), data)
+    for k in range(2):
+        surfaces = [drv.SurfaceObject(mipmap.get_level(k + more)) for more in (0, 1)]
+        module.get_function("halve")(*surfaces, block=(16 >> k, 8 >> k, 1))
+        data = data.reshape(1, data.shape[1] // 2, 2, data.shape[2] // 2, 2, 1).mean(axis=(2, 4))
+        assert (contents(mipmap.get_level(k + 1), data.shape, np.float32) == data).all()
+
+
+def test_references():
+    module = SourceModule("""
+        texture<float, 2> image;
+        __global__ void read(float2 *out, const float *x, const float *detail)
+        {
+            int i = threadIdx.x;
+            out[i] = make_float2(tex2DLod(image, x[i], 0.5f, detail[i]), tex2D(image, x[i], 0.5f));
+        }
+    """)
+    levels = levels_of([32, 16], 2, 3)
+    mipmap, texref, found = mipmap_of(levels, 2), module.get_texref("image"), np.zeros((32, 2), np.float32)
+    x, detail = (np.arange(32, dtype=np.float32) + 0.5) / 32, np.arange(32, dtype=np.float32) / 16
+
+    def read():
+        module.get_function("read")(
+            drv.Out(found), drv.In(x), drv.In(detail), block=(32, 1, 1), texrefs=[texref]
+        )
+
+    assert texref.get_mipmap_level_clamp() == (0, math.inf)
+    texref.set_mipmapped_array(mipmap)
+    assert texref.get_mipmapped_array() is mipmap
+    with pytest.raises(drv.LogicError, match=r"cuTexRefGetArray .*'image' is bound to no Array"):
+        texref.get_array()
+    with pytest.raises(
+        drv.LogicError, match="image: a MipmappedArray is read with TRSF_NORMALIZED_COORDINATES"
+    ):
+        read()
+    texref.set_flags(NORMALIZED)
+    texref.set_mipmap_filter_mode(LINEAR)
+    model, at = [level[0] for level in levels], [x, np.full(32, 0.5)]
+    for bias, least, most in (0, 0, math.inf), (0.25, 0.5, 1.5):
+        texref.set_mipmap_level_bias(bias)
+        texref.set_mipmap_level_clamp(least, most)
+        assert texref.get_mipmap_filter_mode() == LINEAR and texref.get_mipmap_level_bias() == bias
+        assert texref.get_mipmap_level_clamp() == (least, most)
+        read()
+        expected = sample_levels(model, at, np.clip(detail + bias, least, most), between=True)
+        assert (found[:, :1] == expected).all()
+    mipmap.free()
+    with pytest.raises(drv.LogicError, match="bound to memory that was freed"):
+        read()
+    solid = mipmap_of(levels_of([8, 8, 8], 3, 2), 3)
+    with pytest.raises(drv.LogicError, match=r"'image' was declared as 2D, the MipmappedArray is 3D"):
+        texref.set_mipmapped_array(solid)
+    with pytest.raises(TypeError, match="mipmapped_array must be a MipmappedArray, not .*Array"):
+        texref.set_mipmapped_array(solid.get_level(0))
+    level = mipmap_of(levels, 2).get_level(1)
+    texref.set_array(level)  # the level keeps the others alive
+    assert texref.get_array() is level
+    del level
+    texref.set_mipmap_level_clamp(0, 9)  # means nothing for one level
+    read()
+    assert (found[::2, 1] == levels[1][0, 4, :, 0]).all()
+    drv.Context.synchronize()  # what was bound before is let go
+
+
+# ---- errors and lifetimes
+
+
+def test_what_is_refused():
+    mipmap = mipmap_of(flat(3), 2)
+    with pytest.raises(drv.LogicError, match="a MipmappedArray is read with TRSF_NORMALIZED_COORDINATES"):
+        drv.TextureObject(mipmap)
+    with pytest.raises(TypeError, match="descr and pitch are for linear memory"):
+        drv.TextureObject(mipmap, mipmap.descriptor, 32)
+    with pytest.raises(TypeError, match="what is said about levels is for a MipmappedArray"):
+        drv.TextureObject(mipmap.get_level(0), mipmap_filter_mode=LINEAR)
+    words = mipmap_of([np.zeros((1, 4, 4, 1), np.int32)], 2)
+    with pytest.raises(drv.LogicError, match="integers that are read as such have no linear filter"):
+        drv.TextureObject(words, mipmap_filter_mode=LINEAR, flags=NORMALIZED | INTEGER)
+    with pytest.raises(TypeError, match="array must be an Array, not pycuda._driver.MipmappedArray"):
+        drv.SurfaceObject(mipmap)
+    descr = descriptor_of(np.zeros((1, 4, 4, 1), np.int32), 2)
+    descr.num_channels = 3
+    with pytest.raises(drv.LogicError, match="cuMipmappedArrayCreate failed: .*3 channels, .*3 levels"):
+        drv.MipmappedArray(descr)
+
+
+def test_a_level_keeps_all_alive(read):
+    mipmap = mipmap_of(flat(3), 2)
+    gc.collect()
+    count = drv._driver._live_objects()["MipmappedArray"]
+    gone, level = weakref.ref(mipmap), mipmap.get_level(1)
+    texture = drv.TextureObject(mipmap, mipmap_filter_mode=LINEAR, flags=NORMALIZED)
+    assert texture.source is mipmap and level == mipmap.get_level(1) != mipmap.get_level(0)
+    del mipmap
+    gc.collect()
+    assert (read("lod2", texture, np.full(32, 0.5), 0.5, a=1.5)[:, 0] == 384).all()
+    del texture
+    assert gone() is not None and (contents(level, (1, 16, 16, 1), np.float32) == 256).all()
+    one = drv.TextureObject(level, flags=NORMALIZED)
+    del level
+    assert (read("plain", one, np.full(32, 0.5), 0.5)[:, 0] == 256).all() and gone() is not None
+    del one
+    assert gone() is None and drv._driver._live_objects()["MipmappedArray"] == count - 1
+
+
+def test_freed_early():
+    mipmap = mipmap_of(flat(3), 2)
+    level = mipmap.get_level(1)
+    level.free()  # of what is lent nothing is freed
+    with pytest.raises(drv.LogicError, match="the Array was freed"):
+        level.get_descriptor()
+    level = mipmap.get_level(1)
+    mipmap.free()
+    mipmap.free()
+    with pytest.raises(drv.LogicError, match="the MipmappedArray that the Array is a level of was freed"):
+        level.get_descriptor()
+    with pytest.raises(drv.LogicError, match="get_level: the MipmappedArray was freed"):
+        mipmap.get_level(0)
+    with pytest.raises(drv.LogicError, match="source: the MipmappedArray was freed"):
+        drv.TextureObject(mipmap, flags=NORMALIZED)
