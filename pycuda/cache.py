@@ -1,5 +1,7 @@
 """The compiler cache: where it is, what it holds, and how to empty it.
 
+::
+
     python -m pycuda.cache          the folder, how many files and bytes
     python -m pycuda.cache list     each file, the newest first
     python -m pycuda.cache clear    removes them

@@ -1,8 +1,10 @@
 """For tests of programs that use pycuda: comparisons, tests on each device, a check for what is left behind.
 
+::
+
     from pycuda.testing import assert_allclose, leaves_nothing_behind, parametrize_devices
 
-leaves_nothing_behind is a fixture of pytest: in conftest.py the import is enough.
+`leaves_nothing_behind` is a fixture of pytest: in conftest.py the import is enough.
 """
 
 from __future__ import annotations
