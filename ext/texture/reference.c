@@ -32,15 +32,18 @@ Reference *reference_new(const char *name, bool surface)
     return reference;
 }
 
-Binding *binding_hold(const Reference *reference)
+Binding *binding_hold(Reference *reference)
 {
-    reference->binding->holders++;
-    return reference->binding;
+    short_lock(&reference->changing);
+    Binding *binding = reference->binding;
+    gil_count(&binding->holders, 1);
+    short_unlock(&reference->changing);
+    return binding;
 }
 
 void binding_drop(Binding *binding)
 {
-    if (--binding->holders > 0) return;
+    if (gil_count(&binding->holders, -1) > 0) return;
     Py_XDECREF(binding->object);
     Py_XDECREF(binding->source);
     PyMem_Free(binding);
@@ -50,12 +53,14 @@ Binding *reference_renew(Reference *reference, Binding **former)
 {
     Binding *binding = PyMem_Malloc(sizeof *binding);
     if (!binding) return (Binding *)PyErr_NoMemory();
+    short_lock(&reference->changing);
     *former = reference->binding;
     *binding = **former;
     binding->holders = 1;
     binding->object = NULL;
     Py_XINCREF(binding->source);
     reference->binding = binding;
+    short_unlock(&reference->changing);
     return binding;
 }
 

@@ -16,6 +16,7 @@
 #ifndef EXT_TEXTURE_REFERENCE_H
 #define EXT_TEXTURE_REFERENCE_H
 
+#include "core/short_lock.h"
 #include "ext/launch/function.h"
 
 /* The variable, as the header lays it out. */
@@ -44,7 +45,7 @@ typedef enum ReferenceShape {
 
 /* What a reference is bound to, and how it is read. Others may hold it: a change makes a new one. */
 typedef struct Binding {
-    long holders;                   /* changed with the GIL */
+    atomic_long holders; /* by gil_count */
     PyObject *source;               /* owned: what it is bound to, as it was given; NULL: nothing */
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC sampling;
@@ -59,6 +60,7 @@ typedef struct Reference {
     bool surface;
     CUdeviceptr where; /* the variable; 0 of a reference that belongs to no module */
     ReferenceDeclaration declared;
+    ShortLock changing; /* guards which one the next line says */
     Binding *binding; /* held */
     /* Under the module's lock: */
     PyObject *written; /* owned: the object whose handle the variable has */
@@ -102,7 +104,7 @@ int reference_visit(Reference *reference, visitproc visit, void *arg);
 void references_free(References *references);
 
 /* The binding, held, and the end of that. */
-Binding *binding_hold(const Reference *reference);
+Binding *binding_hold(Reference *reference);
 void binding_drop(Binding *binding);
 
 /* Replaces it by one like it, without an object, which nobody else holds yet: to be changed at once,
