@@ -107,9 +107,13 @@ void references_free(References *references);
 Binding *binding_hold(Reference *reference);
 void binding_drop(Binding *binding);
 
-/* Replaces it by one like it, without an object, which nobody else holds yet: to be changed at once,
- * before other threads run. The former one is the caller's to drop after that. NULL with MemoryError. */
-Binding *reference_renew(Reference *reference, Binding **former);
+/* One like the reference's, without an object, to be changed and put: others see it when it is whole. NULL
+ * with MemoryError. */
+Binding *binding_copy(Reference *reference);
+
+/* Makes it the reference's, whose former one is dropped; unless that is not `expected` (NULL: any) any more:
+ * then the new one is. */
+void binding_put(Reference *reference, Binding *binding, const Binding *expected);
 
 /* Binding. Each checks what it can before anything changes: -1 with TypeError, ValueError or LogicError. */
 int reference_set_array(ReferenceObject *self, PyObject *array);

@@ -57,10 +57,10 @@ static int make_object(ModuleState *state, const Reference *reference, Binding *
 /* Freed memory is read by no kernel: such a binding is none. Unless another one has taken its place. */
 static int unbind(Reference *reference, const Binding *stale)
 {
-    Binding *former, *binding = reference->binding == stale ? reference_renew(reference, &former) : NULL;
-    if (!binding) return PyErr_Occurred() ? -1 : 0;
+    Binding *binding = binding_copy(reference);
+    if (!binding) return -1;
     Py_CLEAR(binding->source);
-    binding_drop(former);
+    binding_put(reference, binding, stale);
     return 0;
 }
 
