@@ -23,6 +23,8 @@ def _on_host(value):
     """A GPUArray, and arrays of other libraries on the device, as NumPy arrays; the rest as it is."""
     from pycuda import gpuarray
 
+    if isinstance(value, list | tuple):
+        return [_on_host(item) for item in value]
     if isinstance(value, gpuarray.GPUArray):
         return value.get()
     if hasattr(value, "__cuda_array_interface__"):
