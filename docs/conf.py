@@ -9,10 +9,17 @@ copyright = "2026, the pycuda authors"
 release = VERSION_TEXT
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["narrow.css"]
 html_title = f"pycuda {VERSION_TEXT}"
 exclude_patterns = ["_build"]
+default_role = "code"  # of `words` in docstrings
 numpydoc_show_class_members = False
 autodoc_member_order = "groupwise"
+
+
+# Where names of pycuda._driver are shown that are not pycuda.driver's.
+HOMES = {"GPUArray": "pycuda.gpuarray"}
 
 
 def skip_what_is_shown_elsewhere(app, what, name, member, skip, options):
@@ -24,7 +31,7 @@ def skip_what_is_shown_elsewhere(app, what, name, member, skip, options):
     if not origin.startswith("pycuda") or not getattr(member, "__doc__", None):
         return True
     if origin == "pycuda._driver":
-        return None if here == "pycuda.driver" else True
+        return None if here == HOMES.get(name, "pycuda.driver") else True
     private = any(part.startswith("_") for part in origin.split("."))
     return None if private or origin == here else True
 

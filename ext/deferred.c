@@ -3,7 +3,7 @@
 
 #include "ext/errors.h"
 
-/* The list is guarded by the GIL alone: nothing releases it between reading and writing. */
+/* The list is guarded by the state's lock. */
 typedef struct Deferred {
     struct Deferred *next;      /* in ModuleState.deferred */
     destructor function;
@@ -33,12 +33,21 @@ static void ask_main_thread(ModuleState *state)
     if (!state->deferred_asked) Py_DECREF(type);
 }
 
+/* NULL when there is none. */
+static Deferred *take_first(ModuleState *state)
+{
+    state_lock(state);
+    Deferred *first = state->deferred;
+    if (first) state->deferred = first->next;
+    state_unlock(state);
+    return first;
+}
+
 void deferred_release_all(ModuleState *state)
 {
     if (host_function_runs()) return;
-    while (state->deferred) {
-        Deferred *first = state->deferred, now = *first;
-        state->deferred = now.next;
+    for (Deferred *first; (first = take_first(state));) {
+        Deferred now = *first;
         PyMem_Free(first);
         now.function(now.object);
         if (now.owned) Py_DECREF(now.object);
@@ -59,8 +68,10 @@ static void defer(ModuleState *state, destructor function, PyObject *object, boo
         PyErr_Restore(type, value, trace);
         return;
     }
+    state_lock(state);
     *item = (Deferred){state->deferred, function, object, owned};
     state->deferred = item;
+    state_unlock(state);
     ask_main_thread(state);
 }
 

@@ -99,9 +99,17 @@ int context_make_default(ModuleState *state, CUresult result);
         Py_END_ALLOW_THREADS \
     } while (0)
 
+/* Where there is no GIL, CPython still stops all threads at times and waits for each that is not let go: so
+ * every call lets go. */
+#ifdef Py_GIL_DISABLED
+#define CALL_LETS_GO(state) ((void)(state), true)
+#else
+#define CALL_LETS_GO(state) (atomic_load_explicit(&(state)->host_functions, memory_order_relaxed) > 0)
+#endif
+
 #define CALL_NEAR(state, result, expression) \
     do { \
-        if (atomic_load_explicit(&(state)->host_functions, memory_order_relaxed) > 0) \
+        if (CALL_LETS_GO(state)) \
             CALL_UNLOCKED(result, expression); \
         else \
             (result) = CALL_HERE(expression); \

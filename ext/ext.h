@@ -24,6 +24,16 @@
 #define ext_is_finalizing() Py_IsFinalizing()
 #endif
 
+/* Around what only the GIL guards elsewhere: where there is none, nobody else is in a section of this object.
+ * What may run Python code is not to be in one. */
+#ifdef Py_GIL_DISABLED
+#define GUARD_BEGIN(object) Py_BEGIN_CRITICAL_SECTION((PyObject *)(object))
+#define GUARD_END() Py_END_CRITICAL_SECTION()
+#else
+#define GUARD_BEGIN(object) {
+#define GUARD_END() }
+#endif
+
 /* A method or slot function in the form that the tables of CPython want. */
 #define AS_METHOD(function) ((PyCFunction)(void (*)(void))(function))
 #define AS_SLOT(function) ((void *)(function))

@@ -255,8 +255,13 @@ static void module_free(void *module)
     if (state->has_lock) pthread_mutex_destroy(&state->lock);
 }
 
+/* Much of ext/ counts, links and looks things up "with the GIL": a CPython that can do without switches it on
+ * when this module is imported. docs/install.md says what that means to users. */
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, AS_SLOT(module_exec)},
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_USED},
+#endif
     {0, NULL},
 };
 

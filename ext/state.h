@@ -46,7 +46,7 @@ struct ModuleState {
 #undef STATE_STRING
 #undef STATE_LIVE
 
-    pthread_mutex_t lock;               /* guards the three lists below; no Python call is made under it */
+    pthread_mutex_t lock;               /* guards the lists below; no Python call is made under it */
     bool has_lock;
     struct ContextObject *contexts;     /* every living Context, borrowed, linked by `next` */
     struct ContextObject *recent_context; /* borrowed: the one found last among them; with the GIL */

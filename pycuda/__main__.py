@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import platform
 import sys
 import warnings
@@ -52,14 +53,28 @@ def _compiler(major, problems) -> None:
         )
 
 
-def main() -> int:
+def main(arguments=None) -> int:
     """Print it.
+
+    Parameters
+    ----------
+    arguments : list of str
+        None is those of this process. There are none but --help and --version.
 
     Returns
     -------
     int
         1 when something is missing that kernels need, else 0.
     """
+    parser = argparse.ArgumentParser(
+        prog="python -m pycuda",
+        description="Show the driver, its devices, the compiler and its cache, and what to do where one is "
+        "missing: the exit code is 1 then.",
+        epilog="python -m pycuda.cache shows and empties the cache, python -m pycuda.debug runs a program "
+        "for cuda-gdb.",
+    )
+    parser.add_argument("--version", action="version", version=pycuda.VERSION_TEXT)
+    parser.parse_args(arguments)
     problems: list[str] = []
     print(f"pycuda    {pycuda.VERSION_TEXT}, Python {platform.python_version()}, NumPy {np.__version__}")
     with warnings.catch_warnings(record=True) as caught:

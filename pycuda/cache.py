@@ -1,5 +1,7 @@
 """The compiler cache: where it is, what it holds, and how to empty it.
 
+::
+
     python -m pycuda.cache          the folder, how many files and bytes
     python -m pycuda.cache list     each file, the newest first
     python -m pycuda.cache clear    removes them
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from typing import NamedTuple
@@ -126,7 +129,14 @@ def main(arguments=None) -> int:
     int
     """
     parser = argparse.ArgumentParser(prog="python -m pycuda.cache", description=__doc__.split("\n")[0])
-    parser.add_argument("what", nargs="?", choices=["show", "list", "clear"], default="show")
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=["show", "list", "clear"],
+        default="show",
+        help="show: the folder, how many files and bytes (the default); list: each file, the newest first; "
+        "clear: remove them",
+    )
     what = parser.parse_args(arguments).what
     if what == "list":
         for entry in entries():
@@ -140,4 +150,5 @@ def main(arguments=None) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `list | head` ends it without a word
     sys.exit(main())

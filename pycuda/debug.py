@@ -1,6 +1,8 @@
 """`python -m pycuda.debug SCRIPT ARGUMENTS...` runs a script with its kernels compiled for cuda-gdb.
 
-cuda-gdb --args python -m pycuda.debug SCRIPT ARGUMENTS...
+::
+
+    cuda-gdb --args python -m pycuda.debug SCRIPT ARGUMENTS...
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """For tests of programs that use pycuda: comparisons, tests on each device, a check for what is left behind.
 
+::
+
     from pycuda.testing import assert_allclose, leaves_nothing_behind, parametrize_devices
 
-leaves_nothing_behind is a fixture of pytest: in conftest.py the import is enough.
+`leaves_nothing_behind` is a fixture of pytest: in conftest.py the import is enough.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import functools
 import gc
 import inspect
+import sys
 
 import numpy as np
 
@@ -20,6 +23,8 @@ def _on_host(value):
     """A GPUArray, and arrays of other libraries on the device, as NumPy arrays; the rest as it is."""
     from pycuda import gpuarray
 
+    if isinstance(value, list | tuple):
+        return [_on_host(item) for item in value]
     if isinstance(value, gpuarray.GPUArray):
         return value.get()
     if hasattr(value, "__cuda_array_interface__"):
@@ -33,7 +38,7 @@ def assert_allclose(actual, desired, rtol=1e-7, atol=0, **options) -> None:
     Parameters
     ----------
     actual, desired : array-like
-        GPUArrays, arrays with ``__cuda_array_interface__``, or what NumPy takes.
+        GPUArrays, arrays with ``__cuda_array_interface__``, what NumPy takes, or lists of those.
     rtol, atol : float
         Relative and absolute tolerance.
     **options
@@ -43,6 +48,7 @@ def assert_allclose(actual, desired, rtol=1e-7, atol=0, **options) -> None:
     ------
     AssertionError
     """
+    __tracebackhide__ = True
     np.testing.assert_allclose(_on_host(actual), _on_host(desired), rtol=rtol, atol=atol, **options)
 
 
@@ -59,23 +65,28 @@ def assert_array_equal(actual, desired, **options) -> None:
     ------
     AssertionError
     """
+    __tracebackhide__ = True
     np.testing.assert_array_equal(_on_host(actual), _on_host(desired), **options)
 
 
-def parametrize_devices(function):
+def parametrize_devices(function=None):
     """Run a test once on each device, with the device's primary context current.
 
     Parameters
     ----------
     function : callable
-        The test. It may have a parameter ``device``, which is a Device then.
+        The test. It may have a parameter ``device``, which is a Device then. Left out, as in
+        ``@parametrize_devices()``, the result is the decorator.
 
     Returns
     -------
     callable
+        The tests are named device0, device1 and so on.
     """
     import pytest
 
+    if function is None:
+        return parametrize_devices
     drv.init()
     parameters = list(inspect.signature(function).parameters.values())
     wanted = any(parameter.name == "device" for parameter in parameters)
@@ -93,7 +104,8 @@ def parametrize_devices(function):
         parameters.append(inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY))
     test.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     devices = [drv.Device(number) for number in range(drv.Device.count())]
-    return pytest.mark.parametrize("device", devices, ids=lambda device: device.name())(test)
+    names = [f"device{number}" for number in range(len(devices))]
+    return pytest.mark.parametrize("device", devices, ids=names)(test)
 
 
 def live_objects() -> dict[str, int]:
@@ -120,7 +132,8 @@ def _leaves_nothing_behind(request):
         clear_context_caches()
         gc.collect()
     left = _excess(before)
-    if left:
+    # Of a test that failed pytest keeps the exception there, and with it what the test had.
+    if left and getattr(sys, "last_value", None) is None:
         raise AssertionError(f"objects left behind: {left}")
 
 

@@ -22,7 +22,7 @@ enum { VALUES = 64 }; /* of a launch, the same */
 enum { ALIGNMENT = 16 };
 
 typedef struct Entry {
-    long holders; /* the map, and calls in progress: changed with the GIL */
+    atomic_long holders; /* the map, and calls in progress: by gil_count */
     PyObject *plan, *kept; /* owned: Python's part; context and dtypes */
     PyObject *function,
         *after; /* owned: what is launched, the arguments after those of the call; NULL: nothing */
@@ -48,7 +48,7 @@ static CallsObject *calls_cast(PyObject *object) { return (CallsObject *)object;
 
 static void drop_entry(Entry *entry)
 {
-    if (!entry || --entry->holders > 0) return;
+    if (!entry || gil_count(&entry->holders, -1) > 0) return;
     Py_XDECREF(entry->plan);
     Py_XDECREF(entry->kept);
     Py_XDECREF(entry->function);
@@ -60,9 +60,12 @@ static void drop_entry(Entry *entry)
 /* What ends with an entry may come back here. */
 static void forget_all(CallsObject *calls)
 {
-    WordMap entries = calls->entries;
+    WordMap entries;
     size_t position = 0;
+    GUARD_BEGIN(calls);
+    entries = calls->entries;
     calls->entries = (WordMap){0};
+    GUARD_END();
     for (Entry *entry; (entry = word_map_next(&entries, &position));) drop_entry(entry);
     word_map_clear(&entries);
 }
@@ -152,8 +155,11 @@ static Entry *find_entry(CallsObject *calls, Values values)
         Py_XDECREF((PyObject *)context);
         return NULL;
     }
-    Entry *entry = key.length ? word_map_find(&calls->entries, key.words, key.length) : NULL;
-    if (entry) entry->holders++;
+    Entry *entry;
+    GUARD_BEGIN(calls);
+    entry = key.length ? word_map_find(&calls->entries, key.words, key.length) : NULL;
+    if (entry) gil_count(&entry->holders, 1);
+    GUARD_END();
     free_key(&key);
     Py_DECREF((PyObject *)context);
     return entry;
@@ -321,8 +327,12 @@ static Entry *new_entry(CallsObject *calls, Values values, ContextObject *contex
 static int put_entry(CallsObject *calls, const Key *key, Entry *entry)
 {
     void *before;
+    bool done;
     if (calls->entries.count >= (size_t)calls->limit) forget_all(calls);
-    if (!word_map_put(&calls->entries, key->words, key->length, entry, &before)) {
+    GUARD_BEGIN(calls);
+    done = word_map_put(&calls->entries, key->words, key->length, entry, &before);
+    GUARD_END();
+    if (!done) {
         drop_entry(entry);
         PyErr_NoMemory();
         return -1;

@@ -33,7 +33,7 @@ static const char capsule_name[] = "pycuda._driver.ElementwiseTable";
 
 void elementwise_drop(ElementwiseLoop *loop)
 {
-    if (!loop || --loop->holders > 0) return;
+    if (!loop || gil_count(&loop->holders, -1) > 0) return;
     Py_XDECREF(loop->loop);
     Py_XDECREF(loop->held);
     for (int i = 0; i < ELEMENTWISE_MAX_OUTPUTS; i++) Py_XDECREF(loop->results[i]);
@@ -152,12 +152,17 @@ static int insert(ContextObject *context, const uint64_t *words, size_t length, 
 {
     ElementwiseTable *table = context->elementwise ? context->elementwise : new_table(context);
     void *before;
+    bool done;
     if (!table) return -1;
-    if (!word_map_put(&table->loops, words, length, loop, &before)) {
+    gil_count(&loop->holders, 1);
+    GUARD_BEGIN(context);
+    done = word_map_put(&table->loops, words, length, loop, &before);
+    GUARD_END();
+    if (!done) {
+        gil_count(&loop->holders, -1);
         PyErr_NoMemory();
         return -1;
     }
-    loop->holders++;
     elementwise_drop(before);
     return 0;
 }
@@ -167,11 +172,12 @@ ElementwiseLoop *elementwise_find(ContextObject *context, const ElementwiseKey *
     uint64_t words[KEY_WORDS];
     size_t length = words_of(key, words);
     const ElementwiseTable *table = context->elementwise;
-    ElementwiseLoop *loop = table ? word_map_find(&table->loops, words, length) : NULL;
-    if (loop) {
-        loop->holders++;
-        return loop;
-    }
+    ElementwiseLoop *loop;
+    GUARD_BEGIN(context);
+    loop = table ? word_map_find(&table->loops, words, length) : NULL;
+    if (loop) gil_count(&loop->holders, 1);
+    GUARD_END();
+    if (loop) return loop;
     loop = resolve(context->state, key);
     if (!loop || insert(context, words, length, loop) == 0) return loop;
     elementwise_drop(loop);

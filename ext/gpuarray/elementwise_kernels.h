@@ -34,7 +34,7 @@ typedef struct ElementwiseKernel {
 } ElementwiseKernel;
 
 typedef struct ElementwiseLoop {
-    long holders; /* the table, and calls in progress: changed with the GIL */
+    atomic_long holders; /* the table, and calls in progress: by gil_count */
     PyObject *loop; /* owned: what the kernels are built from */
     PyObject *held; /* owned: the objects of the key */
     int output_count;

@@ -334,12 +334,15 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ss
                              array->pointer + (CUdeviceptr)view_of.offset);
 }
 
+/* NumPy's are integers, too, before NumPy 2.3. */
+static bool is_truth(PyObject *item) { return PyBool_Check(item) || PyArray_IsScalar(item, Bool); }
+
 /* Integers, slices, one Ellipsis and None make views; the rest is for pycuda/_array/indexing.py. */
 static bool is_basic_item(ModuleState *state, PyObject *item)
 {
     return item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || PyLong_CheckExact(item)
-           || (PyIndex_Check(item) && !PyBool_Check(item) && !PyArray_Check(item)
-               && !gpuarray_check(state, item) && !foreign_is_array(state, item));
+           || (PyIndex_Check(item) && !is_truth(item) && !PyArray_Check(item) && !gpuarray_check(state, item)
+               && !foreign_is_array(state, item));
 }
 
 static bool is_basic(ModuleState *state, PyObject *index)

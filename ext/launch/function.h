@@ -15,7 +15,7 @@ typedef struct PreparedSlot {
 } PreparedSlot;
 
 typedef struct Prepared {
-    long holders;               /* changed with the GIL */
+    atomic_long holders; /* by gil_count */
     Py_ssize_t count;
     size_t bytes;
     bool by_parameter;          /* slot i is parameter i */

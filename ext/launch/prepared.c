@@ -15,7 +15,7 @@
 
 void prepared_drop(Prepared *prepared)
 {
-    if (prepared && --prepared->holders == 0) PyMem_Free(prepared);
+    if (prepared && gil_count(&prepared->holders, -1) == 0) PyMem_Free(prepared);
 }
 
 /* One slot for each value of the format. NULL with MemoryError. */
@@ -175,8 +175,10 @@ PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
         Py_DECREF(text);
         return NULL;
     }
+    GUARD_BEGIN(function);
     former = function->prepared;
     function->prepared = prepared;
+    GUARD_END();
     prepared_drop(former);
     Py_XSETREF(function->arg_format, text);
     Py_XSETREF(function->texrefs, texrefs);
@@ -255,8 +257,11 @@ static int launch_prepared(FunctionObject *function, const Prepared *prepared, c
 static int launch_values(FunctionObject *function, const PreparedLaunch *launch, PyObject *const *values,
                          Py_ssize_t count)
 {
-    Prepared *prepared = function->prepared;
-    prepared->holders++;
+    Prepared *prepared;
+    GUARD_BEGIN(function);
+    prepared = function->prepared;
+    gil_count(&prepared->holders, 1);
+    GUARD_END();
     int failed = launch_prepared(function, prepared, launch, values, count);
     prepared_drop(prepared);
     return failed;

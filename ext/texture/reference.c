@@ -35,31 +35,44 @@ Reference *reference_new(const char *name, bool surface)
     return reference;
 }
 
-Binding *binding_hold(const Reference *reference)
+Binding *binding_hold(Reference *reference)
 {
-    reference->binding->holders++;
-    return reference->binding;
+    short_lock(&reference->changing);
+    Binding *binding = reference->binding;
+    gil_count(&binding->holders, 1);
+    short_unlock(&reference->changing);
+    return binding;
 }
 
 void binding_drop(Binding *binding)
 {
-    if (--binding->holders > 0) return;
+    if (gil_count(&binding->holders, -1) > 0) return;
     Py_XDECREF(binding->object);
     Py_XDECREF(binding->source);
     PyMem_Free(binding);
 }
 
-Binding *reference_renew(Reference *reference, Binding **former)
+Binding *binding_copy(Reference *reference)
 {
     Binding *binding = PyMem_Malloc(sizeof *binding);
     if (!binding) return (Binding *)PyErr_NoMemory();
-    *former = reference->binding;
-    *binding = **former;
+    Binding *now = binding_hold(reference);
+    *binding = *now;
     binding->holders = 1;
     binding->object = NULL;
     Py_XINCREF(binding->source);
-    reference->binding = binding;
+    binding_drop(now);
     return binding;
+}
+
+void binding_put(Reference *reference, Binding *binding, const Binding *expected)
+{
+    short_lock(&reference->changing);
+    Binding *former = reference->binding;
+    bool wanted = !expected || former == expected;
+    if (wanted) reference->binding = binding;
+    short_unlock(&reference->changing);
+    binding_drop(wanted ? former : binding);
 }
 
 void reference_free(Reference *reference)
@@ -276,7 +289,7 @@ bool binding_is_stale(ModuleState *state, const Binding *binding)
 static int bind(Reference *reference, PyObject *source, const CUDA_RESOURCE_DESC *resource,
                 const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
-    Binding *former = NULL, *binding = reference_renew(reference, &former);
+    Binding *binding = binding_copy(reference);
     if (!binding) return -1;
     Py_XSETREF(binding->source, Py_NewRef(source));
     binding->resource = *resource;
@@ -284,7 +297,7 @@ static int bind(Reference *reference, PyObject *source, const CUDA_RESOURCE_DESC
         binding->format = shape->Format;
         binding->channels = shape->NumChannels;
     }
-    if (former) binding_drop(former);
+    binding_put(reference, binding, NULL);
     return 0;
 }
 

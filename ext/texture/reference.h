@@ -16,6 +16,7 @@
 #ifndef EXT_TEXTURE_REFERENCE_H
 #define EXT_TEXTURE_REFERENCE_H
 
+#include "core/short_lock.h"
 #include "ext/launch/function.h"
 
 /* The variable, as the header lays it out. */
@@ -44,7 +45,7 @@ typedef enum ReferenceShape {
 
 /* What a reference is bound to, and how it is read. Others may hold it: a change makes a new one. */
 typedef struct Binding {
-    long holders;                   /* changed with the GIL */
+    atomic_long holders; /* by gil_count */
     PyObject *source;               /* owned: what it is bound to, as it was given; NULL: nothing */
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC sampling;
@@ -59,6 +60,7 @@ typedef struct Reference {
     bool surface;
     CUdeviceptr where; /* the variable; 0 of a reference that belongs to no module */
     ReferenceDeclaration declared;
+    ShortLock changing; /* guards which one the next line says */
     Binding *binding; /* held */
     /* Under the module's lock: */
     PyObject *written; /* owned: the object whose handle the variable has */
@@ -102,12 +104,16 @@ int reference_visit(Reference *reference, visitproc visit, void *arg);
 void references_free(References *references);
 
 /* The binding, held, and the end of that. */
-Binding *binding_hold(const Reference *reference);
+Binding *binding_hold(Reference *reference);
 void binding_drop(Binding *binding);
 
-/* Replaces it by one like it, without an object, which nobody else holds yet: to be changed at once,
- * before other threads run. The former one is the caller's to drop after that. NULL with MemoryError. */
-Binding *reference_renew(Reference *reference, Binding **former);
+/* One like the reference's, without an object, to be changed and put: others see it when it is whole. NULL
+ * with MemoryError. */
+Binding *binding_copy(Reference *reference);
+
+/* Makes it the reference's, whose former one is dropped; unless that is not `expected` (NULL: any) any more:
+ * then the new one is. */
+void binding_put(Reference *reference, Binding *binding, const Binding *expected);
 
 /* Binding. Each checks what it can before anything changes: -1 with TypeError, ValueError or LogicError. */
 int reference_set_array(ReferenceObject *self, PyObject *array);

@@ -73,10 +73,10 @@ static int make_object(ModuleState *state, const Reference *reference, Binding *
 /* Freed memory is read by no kernel: such a binding is none. Unless another one has taken its place. */
 static int unbind(Reference *reference, const Binding *stale)
 {
-    Binding *former, *binding = reference->binding == stale ? reference_renew(reference, &former) : NULL;
-    if (!binding) return PyErr_Occurred() ? -1 : 0;
+    Binding *binding = binding_copy(reference);
+    if (!binding) return -1;
     Py_CLEAR(binding->source);
-    binding_drop(former);
+    binding_put(reference, binding, stale);
     return 0;
 }
 
@@ -235,13 +235,21 @@ static int update_variable(CodeModuleObject *module, Reference *reference, PyObj
 }
 
 /* Whether there is nothing to do, the usual case. */
-static bool is_settled(ModuleState *state, const Reference *reference, CUstream stream)
+static bool is_settled_by(ModuleState *state, const Reference *reference, const Binding *binding,
+                          CUstream stream)
 {
-    const Binding *binding = reference->binding;
     if (binding->object != reference->written || (binding->source && !binding->object)) return false;
     if (!reference->written) return true;
     if (binding_is_stale(state, binding)) return false;
     return is_same_stream(reference, stream) ? reference->busy : reference->elsewhere && !reference->pending;
+}
+
+static bool is_settled(ModuleState *state, Reference *reference, CUstream stream)
+{
+    Binding *binding = binding_hold(reference);
+    bool settled = is_settled_by(state, reference, binding, stream);
+    binding_drop(binding);
+    return settled;
 }
 
 /* 1 when the current context is the module's. If not, the launch fails for that reason and says so. */
@@ -328,11 +336,12 @@ int references_note(CodeModuleObject *module, PyObject *stream, CUstream handle)
 
 /* ---- texrefs= ---- */
 
-static int check_binding(FunctionObject *function, const Reference *reference)
+static int check_binding(FunctionObject *function, Reference *reference)
 {
-    const Binding *binding = reference->binding;
-    bool stale = binding->source && binding_is_stale(function->state, binding);
-    if (binding->source && !stale) return 0;
+    Binding *binding = binding_hold(reference);
+    bool bound = binding->source, stale = bound && binding_is_stale(function->state, binding);
+    binding_drop(binding);
+    if (bound && !stale) return 0;
     raise_logic(function->state, "kernel '%s': texture reference '%s' is bound to %s",
                 function_name(function), reference->name,
                 stale ? "memory that was freed" : "nothing: set_array or set_address does that");

@@ -195,10 +195,10 @@ static PyObject *get_address(PyObject *self, PyObject *Py_UNUSED(none))
 /* Puts a setting into a new binding: `field` is a member of Binding. */
 #define SET(reference, field, value) \
     do { \
-        Binding *former_, *binding_ = reference_renew(reference, &former_); \
+        Binding *binding_ = binding_copy(reference); \
         if (!binding_) return NULL; \
         binding_->field = (value); \
-        binding_drop(former_); \
+        binding_put(reference, binding_, NULL); \
     } while (0)
 
 static PyObject *refuse(PyObject *self, const char *routine, const char *why)
@@ -232,11 +232,11 @@ static PyObject *set_format(PyObject *self, FAST_PARAMETERS)
     if (!same && now->source && now->resource.resType != CU_RESOURCE_TYPE_LINEAR)
         return refuse(self, "cuTexRefSetFormat",
                       "an Array and 2D memory have the format of their descriptor");
-    Binding *former, *binding = reference_renew(reference, &former);
+    Binding *binding = binding_copy(reference);
     if (!binding) return NULL;
     binding->format = format;
     binding->channels = channels;
-    binding_drop(former);
+    binding_put(reference, binding, NULL);
     Py_RETURN_NONE;
 }
 

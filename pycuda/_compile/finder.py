@@ -139,7 +139,8 @@ def _open_all(newest_major: int | None):
         try:
             version = nvrtc.open_library(path)
         except Exception as error:
-            problem = problem or f"{path}: {error}"
+            said = str(error)  # mostly begins with the path
+            problem = problem or (said if said.startswith(path) else f"{path}: {said}")
             continue
         if newest_major is None or version[0] <= newest_major:
             return version, path, None

@@ -28,6 +28,14 @@ static void count(void *counter) { atomic_fetch_add((_Atomic int *)counter, 1); 
 
 static bool is_busy(CUstream stream) { return cuStreamQuery(stream) == CUDA_ERROR_NOT_READY; }
 
+/* Who is to keep it busy may wait for a processor meanwhile. */
+static bool becomes_busy(CUstream stream)
+{
+    int left = 10000;
+    while (!is_busy(stream) && --left > 0) sleep_ms(1);
+    return left > 0;
+}
+
 static void test_asynchrony(void)
 {
     _Atomic int gate = 0, done = 0;
@@ -59,7 +67,7 @@ static void sleep_briefly(void *data)
 static CUcontext busy_context;
 static _Atomic int enough;
 
-/* Never lets its stream become idle. */
+/* Never lets its stream become idle, as long as it has a processor. */
 static void *keep_busy(void *argument)
 {
     CUstream stream = argument;
@@ -86,12 +94,12 @@ static void test_waiting_beside_others(void)
     OK(cuStreamCreate(&stream, 0));
     OK(cuMemAlloc_v2(&memory, 16));
     pthread_create(&thread, NULL, keep_busy, stream);
-    sleep_ms(10);
+    CHECK(becomes_busy(stream));
     OK(cuCtxSynchronize());
     OK(cuStreamSynchronize(NULL));
     OK(cuMemcpyDtoH_v2(&byte, memory, 1));
     OK(cuMemFree_v2(memory));
-    CHECK(is_busy(stream));
+    CHECK(becomes_busy(stream));
     atomic_store(&enough, 1);
     pthread_join(thread, NULL);
     OK(cuStreamDestroy_v2(stream));

@@ -1,6 +1,7 @@
 """`python -m pycuda` and `python -m pycuda.cache`."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -23,6 +24,13 @@ def test_what_there_is():
     for number in range(drv.Device.count()):
         assert f"device {number}  {drv.Device(number).name()}" in done.stdout
     assert f"cache     {cache.folder()}: " in done.stdout
+
+
+def test_it_takes_no_words():
+    assert "python -m pycuda.cache" in run("pycuda", "--help").stdout
+    assert run("pycuda", "--version").stdout == f"{pycuda.VERSION_TEXT}\n"
+    done = run("pycuda", "devices")
+    assert done.returncode == 2 and "devices" in done.stderr and not done.stdout
 
 
 @pytest.mark.parametrize(
@@ -51,6 +59,12 @@ def test_the_cache_is_listed_and_cleared(tmp_path):
     files = {path.name for path in tmp_path.iterdir()} - {"notes.txt"}
     listed = run("pycuda.cache", "list", **where).stdout.splitlines()
     assert files and {line.rsplit("/", 1)[1] for line in listed} == files
+    reader, writer = os.pipe()
+    os.close(reader)  # as `list | head` ends
+    command = [sys.executable, "-W", "ignore", "-m", "pycuda.cache", "list"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment)
+    os.close(writer)
+    assert done.returncode == -signal.SIGPIPE and not done.stderr
     assert f"{tmp_path}: {len(files)} files, " in run("pycuda.cache", "show", **where).stdout
     assert run("pycuda.cache", "clear", **where).stdout == f"{len(files)} files removed\n"
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

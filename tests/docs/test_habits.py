@@ -1,6 +1,9 @@
 """What hosts and tools of others read says the same as the Makefile and meson.build."""
 
 import re
+import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,3 +44,14 @@ def test_links_between_pages_lead_somewhere():
             if not (page.parent / target).exists():
                 lost.append(f"{page.relative_to(ROOT)}: {target}")
     assert lost == []
+
+
+def test_the_gil_is_needed_as_the_page_says():
+    """Where CPython can do without, what happens is seen as well."""
+    said = "pycuda needs the GIL" in read("docs/install.md")
+    assert said == ("{Py_mod_gil, Py_MOD_GIL_USED}," in read("ext/module.c"))
+    assert said != ("Py_MOD_GIL_NOT_USED" in read("ext/module.c"))
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        program = "import sys, pycuda.driver; print(sys._is_gil_enabled())"
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True)
+        assert done.stdout == f"{said}\n", done.stderr

@@ -26,9 +26,14 @@ def test_with_the_device(device):
 def test_without(tmp_path):
     assert tmp_path.is_dir() and drv.Context.get_current() is not None
 
-@parametrize_devices
+@parametrize_devices()
 def test_that_leaves_a_stream():
     kept.append(drv.Stream())
+
+@parametrize_devices
+def test_that_fails():
+    array = gpuarray.arange(4, dtype="f")
+    assert_allclose(array, array + 1)
 """
 
 
@@ -40,8 +45,12 @@ def test_in_a_run_of_its_own(tmp_path):
     import pycuda.driver as drv
 
     count = drv.Device.count()
-    assert f"{3 * count} passed, {count} error" in done.stdout, done.stdout + done.stderr
+    expected = f"{count} failed, {3 * count} passed, {count} error"
+    assert expected in done.stdout, done.stdout + done.stderr
     assert "objects left behind: {" in done.stdout and "'Stream': 1" in done.stdout, done.stdout
+    assert "ERROR test_it.py::test_that_leaves_a_stream[device0]" in done.stdout
+    assert "Not equal to tolerance" in done.stdout
+    assert "def assert_allclose" not in done.stdout  # the test's line is shown, not ours
 
 
 class Foreign:
@@ -59,5 +68,8 @@ def test_comparisons(primary_context):
         with pytest.raises(AssertionError, match="Not equal to tolerance"):
             testing.assert_allclose(each, host + np.float32(0.1))
         testing.assert_allclose(each, host + np.float32(0.1), atol=0.2)
+    testing.assert_allclose([device, host], (host, Foreign(device)))
+    with pytest.raises(AssertionError, match="Arrays are not equal"):
+        testing.assert_array_equal([device, device], [host, host + 1])
     with pytest.raises(AttributeError, match="nonsense"):
         testing.nonsense  # noqa: B018
