@@ -6,6 +6,8 @@
 enum {
     DEVICE_MAX_THREADS = 1024,           /* of a block */
     DEVICE_MAX_BLOCK_Z = 64,
+    DEVICE_CLUSTER_CAPABILITY = 90,      /* from which on there are clusters */
+    DEVICE_CLUSTER_PORTABLE = 8,         /* blocks of a cluster, without asking for more */
     DEVICE_MAX_GRID_YZ = 65535,
     DEVICE_SHARED_PER_BLOCK = 48 * 1024, /* without asking */
     DEVICE_SHARED_OPTIN = 64 * 1024,     /* with cuFuncSetAttribute(MAX_DYNAMIC_SHARED_SIZE_BYTES) */

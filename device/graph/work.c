@@ -55,10 +55,19 @@ CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params)
         {params->blockDimX, params->blockDimY, params->blockDimZ},
         params->sharedMemBytes,
         false,
+        {0},
     };
     CUresult result = work_kernel(work, function, &shape, params->kernelParams, params->extra);
     PUT(function);
     return result;
+}
+
+CUresult work_keep_shape(Work *work, const Work *before)
+{
+    LaunchShape *shape = &work->kernel.shape;
+    shape->cooperative = before->kernel.shape.cooperative;
+    memcpy(shape->cluster, before->kernel.shape.cluster, sizeof shape->cluster);
+    return launch_check_cluster(work->kernel.function, shape);
 }
 
 static CUresult copy_kernel(KernelWork *to, const KernelWork *from)

@@ -68,6 +68,8 @@ typedef struct Work {
  * hand on it gives back by work_free. */
 CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra);
 CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params);
+/* A kernel keeps what attributes have made of its shape. */
+CUresult work_keep_shape(Work *work, const Work *before);
 CUresult work_copy_job(Work *work, const CopyJob *job, Context *context);
 CUresult work_copy_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext context);
 CUresult work_fill(Work *work, const FillJob *job, Context *context);

@@ -106,6 +106,12 @@ static void barrier_with_count(Select *s, uint16_t op, uint32_t index, uint16_t 
     insn->d = d;
 }
 
+void select_complete_tx(Select *s, uint32_t bytes)
+{
+    LowerInsn *insn = emit_barrier(s, OP_mbarrier_tx, 2, MBARRIER_COMPLETE);
+    if (insn) insn->b = lower_constant(s->lower, CLASS_32, bytes, 0);
+}
+
 static void select_arrive(Select *s)
 {
     const PtxForm *form = s->insn->form;

@@ -30,8 +30,8 @@ const Insn *mbarrier_pending(Warp *warp, const Insn *insn);
 /* cp.async.bulk: copies, then complete_tx at an mbarrier, if there is one. */
 const Insn *bulk_copy(Warp *warp, const Insn *insn);
 
-/* complete_tx: bytes of a lane's copy have arrived; false after a fault. */
-bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t offset, uint32_t bytes);
+/* complete_tx at an address of the cluster's shared memory: bytes of a lane's copy have arrived; false after a fault. */
+bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t bytes);
 
 /* Times out the waits of the block's parked groups; true when there were any. */
 bool mbarrier_expire(Block *block);
