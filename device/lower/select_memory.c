@@ -270,7 +270,7 @@ static const struct {
     {PTX_MOD_max, {ORDER(max)}},
 };
 
-static uint16_t atomic_op(PtxModifier what, PtxType type)
+uint16_t select_atomic_op(PtxModifier what, PtxType type)
 {
     for (size_t i = 0; i < sizeof atomics / sizeof *atomics; i++)
         if (atomics[i].what == what) return op_or_none(atomics[i].ops[type]);
@@ -305,7 +305,7 @@ void select_atom(Select *s)
     const PtxForm *form = s->insn->form;
     PtxModifier what = form->group[PTX_GROUP_OPERATION];
     Atomic x = {.type = form->types[0], .returns = form->opcode == PTX_OP_atom, .swaps = what == PTX_MOD_cas};
-    x.op = atomic_op(what, x.type);
+    x.op = select_atomic_op(what, x.type);
     if (x.op == OP_COUNT) {
         select_unsupported(s, "");
         return;

@@ -139,6 +139,8 @@ Ref select_predicate(Select *s, const PtxOperand *o)
 {
     if (o->kind == PTX_OPERAND_IMMEDIATE)
         return lower_constant(s->lower, CLASS_PREDICATE, (o->bits != 0) ^ o->negated, 0);
+    bool special = o->kind == PTX_OPERAND_SPECIAL && !o->negated;
+    if (special && class_of(ptx_specials[o->special].type) == CLASS_PREDICATE) return read_special(s, o);
     if (o->kind != PTX_OPERAND_REGISTER || select_class(s, register_ref(o)) != CLASS_PREDICATE) {
         select_error(s, o->column, "a predicate is expected here");
         return lower_constant(s->lower, CLASS_PREDICATE, 0, 0);
