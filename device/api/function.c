@@ -102,7 +102,7 @@ CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *sett
         atomic_store(&settings->cluster_policy, value);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        if (value < 0 || value > DEVICE_SHARED_OPTIN - (int)code->shared_size)
+        if (value < 0 || value > device_limits()->shared_optin - (int)code->shared_size)
             return CUDA_ERROR_INVALID_VALUE;
         atomic_store(&settings->dynamic_shared, value);
         return CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-/* Occupancy: how many blocks a multiprocessor holds, by the rules of compute capability 7.5. */
+/* Occupancy: how many blocks a multiprocessor holds, by the rules of the device's compute capability. */
 #include "api/device_limits.h"
 #include "api/log.h"
 #include "api/module.h"
@@ -14,13 +14,15 @@ static int round_up(int value, int unit) { return (value + unit - 1) / unit * un
 int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_shared)
 {
     if (threads > function_max_threads(code)) return 0;
-    if (dynamic_shared > (size_t)DEVICE_SHARED_PER_SM - code->shared_size) return 0;
+    const DeviceLimits *limits = device_limits();
+    if (dynamic_shared > (size_t)limits->shared_optin - code->shared_size) return 0;
     int warps = (threads + WARP - 1) / WARP;
     int registers = smaller((int)code->register_estimate, MOST_REGISTERS);
     int warp_registers = round_up((registers ? registers : 1) * WARP, DEVICE_REGISTER_UNIT);
-    int shared = round_up((int)(code->shared_size + dynamic_shared), DEVICE_SHARED_UNIT);
-    int blocks = smaller(DEVICE_BLOCKS_PER_SM, DEVICE_THREADS_PER_SM / (warps * WARP));
-    if (shared) blocks = smaller(blocks, DEVICE_SHARED_PER_SM / shared);
+    int wanted = (int)(code->shared_size + dynamic_shared) + limits->shared_reserved;
+    int shared = round_up(wanted, limits->shared_unit);
+    int blocks = smaller(limits->blocks, limits->threads / (warps * WARP));
+    if (shared) blocks = smaller(blocks, limits->shared / shared);
     int resident_warps = DEVICE_REGISTERS_PER_SM / SCHEDULERS / warp_registers * SCHEDULERS;
     int by_registers = resident_warps / warps;
     return smaller(blocks, by_registers ? by_registers : 1);
@@ -49,10 +51,11 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction handl
     if (!bytes || blocks <= 0 || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
     const CodeFunction *code = function->code;
-    int each =
-        DEVICE_SHARED_PER_SM / blocks / DEVICE_SHARED_UNIT * DEVICE_SHARED_UNIT - (int)code->shared_size;
-    bool fits = blocks <= DEVICE_BLOCKS_PER_SM && threads <= function_max_threads(code)
-                && blocks * round_up(threads, WARP) <= DEVICE_THREADS_PER_SM && each >= 0;
+    const DeviceLimits *limits = device_limits();
+    int each = limits->shared / blocks / limits->shared_unit * limits->shared_unit - limits->shared_reserved
+               - (int)code->shared_size;
+    bool fits = blocks <= limits->blocks && threads <= function_max_threads(code)
+                && blocks * round_up(threads, WARP) <= limits->threads && each >= 0;
     int most = function_max_dynamic_shared(code, &function->settings);
     PUT(function);
     *bytes = fits ? (size_t)smaller(each, most) : 0;

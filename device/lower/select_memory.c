@@ -306,7 +306,8 @@ void select_atom(Select *s)
     PtxModifier what = form->group[PTX_GROUP_OPERATION];
     Atomic x = {.type = form->types[0], .returns = form->opcode == PTX_OP_atom, .swaps = what == PTX_MOD_cas};
     x.op = select_atomic_op(what, x.type);
-    if (x.op == OP_COUNT) {
+    bool async = ptx_has(form, PTX_MOD_async);
+    if (x.op == OP_COUNT || (async && s->insn->operand_count < 3)) {
         select_unsupported(s, "");
         return;
     }
@@ -320,5 +321,5 @@ void select_atom(Select *s)
     const PtxOperand *to = elements_of(operand_at(s, 0), &results);
     for (uint32_t i = 0; i < count; i++)
         emit_atomic(s, &x, i < results ? &to[i] : to, &values[i], (int64_t)i * ptx_type_bytes(x.type));
-    if (ptx_has(form, PTX_MOD_async)) select_complete_tx(s, ptx_type_bytes(x.type));
+    if (async) select_complete_tx(s, ptx_type_bytes(x.type));
 }
