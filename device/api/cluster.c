@@ -50,7 +50,8 @@ CUresult launch_check_cluster(const Function *function, const LaunchShape *shape
                                       : CUDA_SUCCESS;
     if (!blocks_of(cluster)) return refuse(code, "a dimension of the cluster is 0");
     if (!agrees(shape->cluster, code->cluster))
-        return refuse(code, "the cluster is not the one that the kernel was compiled for (.reqnctapercluster)");
+        return refuse(code,
+                      "the cluster is not the one that the kernel was compiled for (.reqnctapercluster)");
     if (blocks_of(cluster) > 1 && driver_settings()->capability < DEVICE_CLUSTER_CAPABILITY) {
         log_error("launch of %s: clusters of blocks need compute capability 9.0, this device has %d.%d",
                   code->name, driver_settings()->capability / 10, driver_settings()->capability % 10);
@@ -60,8 +61,7 @@ CUresult launch_check_cluster(const Function *function, const LaunchShape *shape
         return launch_refuse(code, CUDA_ERROR_INVALID_CLUSTER_SIZE, "the number of blocks of a cluster",
                              blocks_of(cluster), largest_cluster(function));
     for (int axis = 0; axis < 3 && !code->blocks_are_clusters; axis++)
-        if (shape->grid[axis] % cluster[axis])
-            return refuse(code, "the grid is no multiple of the cluster");
+        if (shape->grid[axis] % cluster[axis]) return refuse(code, "the grid is no multiple of the cluster");
     return CUDA_SUCCESS;
 }
 

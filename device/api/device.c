@@ -59,7 +59,7 @@ const DeviceLimits *device_limits(void)
     enum { WARP = 32, KIB = 1024 };
     static const DeviceLimits rows[] = {
 #define CAPABILITY(number, warps, blocks, shared, optin, unit, reserved) \
-    {number, (warps)*WARP, blocks, (shared)*KIB, (optin)*KIB, unit, reserved},
+    {number, WARP * (warps), blocks, KIB * (shared), KIB * (optin), unit, reserved},
 #include "api/device_limits.def"
     };
     const DeviceLimits *found = rows;

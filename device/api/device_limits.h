@@ -18,8 +18,8 @@ typedef struct DeviceLimits {
     int capability;
     int threads, blocks;                 /* of a multiprocessor */
     int shared;                          /* bytes of a multiprocessor */
-    int shared_optin;                    /* of a block, with cuFuncSetAttribute(MAX_DYNAMIC_SHARED_SIZE_BYTES) */
-    int shared_unit, shared_reserved;    /* what it is handed out in; what the system takes of each block */
+    int shared_optin; /* of a block, with cuFuncSetAttribute(MAX_DYNAMIC_SHARED_SIZE_BYTES) */
+    int shared_unit, shared_reserved; /* what it is handed out in; what the system takes of each block */
 } DeviceLimits;
 
 /* Of the compute capability that the devices have. */

@@ -103,17 +103,20 @@ CUresult launch_check_shape(const Function *function, const LaunchShape *shape)
     uint64_t threads = 1, required = (uint64_t)code->reqntid[0] * code->reqntid[1] * code->reqntid[2];
     for (int i = 0; i < 3; i++) {
         if (!shape->grid[i] || shape->grid[i] > grid_limits[i])
-            return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, grid_names[i], shape->grid[i], grid_limits[i]);
+            return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, grid_names[i], shape->grid[i],
+                                 grid_limits[i]);
         if (!shape->block[i] || shape->block[i] > block_limits[i])
-            return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, block_names[i], shape->block[i], block_limits[i]);
+            return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, block_names[i], shape->block[i],
+                                 block_limits[i]);
         threads *= shape->block[i];
     }
     uint64_t most = (uint64_t)function_max_threads(code);
     if (threads > most)
-        return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block", threads, most);
+        return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block", threads,
+                             most);
     if (required && threads != required)
-        return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block (.reqntid)", threads,
-                      required);
+        return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block (.reqntid)",
+                             threads, required);
     unsigned shared = (unsigned)function_max_dynamic_shared(code, &function->settings);
     if (shape->dynamic_shared > shared)
         return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "dynamic shared memory", shape->dynamic_shared,
@@ -128,8 +131,8 @@ CUresult launch_check_cooperative(const Function *function, const LaunchShape *s
     int resident = occupancy_blocks(function->code, (int)threads, shape->dynamic_shared);
     uint64_t most = (uint64_t)resident * (uint64_t)driver_multiprocessors();
     if (blocks <= most) return CUDA_SUCCESS;
-    return launch_refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks", blocks,
-                  most);
+    return launch_refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks",
+                         blocks, most);
 }
 
 /* The parameters of `extra`: a buffer and its size. */
@@ -148,8 +151,8 @@ static CUresult copy_buffer(const CodeFunction *code, void **extra, uint8_t *par
     if (!code->param_size) return CUDA_SUCCESS;
     if (!buffer || !size) return CUDA_ERROR_INVALID_VALUE;
     if (*size < code->param_size)
-        return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the parameter buffer too small: its size", *size,
-                      code->param_size);
+        return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the parameter buffer too small: its size",
+                             *size, code->param_size);
     memcpy(params, buffer, code->param_size);
     return CUDA_SUCCESS;
 }

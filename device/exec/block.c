@@ -206,7 +206,8 @@ static bool go_on_without(Block *block)
 /* What a turn tells of its block: whether it may be waiting, and that it is not stuck. */
 static bool is_waiting(const Warp *warp)
 {
-    if (warp->done || warp->watching || !(warp->parked || warp->spinning)) cluster_advance(warp->block->cluster);
+    if (warp->done || warp->watching || !(warp->parked || warp->spinning))
+        cluster_advance(warp->block->cluster);
     return warp->randomized || (!warp->parked && warp->spinning);
 }
 

@@ -1,9 +1,9 @@
 /* Clusters: blocks that run at the same time and reach each other's shared memory.
  *
- * The worker that takes a cluster runs its blocks in turn, each until it waits. So what two blocks of a cluster
- * share needs no locks, as what two warps of a block share does not; and the memory of a block that has ended
- * stays until its cluster ends. Where no block can run, waits for mbarriers time out in all of them; a cluster
- * in which nothing waits for one, or nothing else has happened for long, is deadlocked.
+ * The worker that takes a cluster runs its blocks in turn, each until it waits. So what two blocks of a
+ * cluster share needs no locks, as what two warps of a block share does not; and the memory of a block that
+ * has ended stays until its cluster ends. Where no block can run, waits for mbarriers time out in all of
+ * them; a cluster in which nothing waits for one, or nothing else has happened for long, is deadlocked.
  */
 #include "exec/memory/mbarrier.h"
 

@@ -1,8 +1,9 @@
-/* barrier.cluster: the barrier of all threads of a cluster, in two steps. A thread that has arrived may do other
- * things before it waits; a phase is complete when all threads of the cluster that have not ended have arrived.
+/* barrier.cluster: the barrier of all threads of a cluster, in two steps. A thread that has arrived may do
+ * other things before it waits; a phase is complete when all threads of the cluster that have not ended have
+ * arrived.
  *
- * Between its arrival and its wait a lane is in its warp's mask `arrived` while the phase is open, in `complete`
- * afterwards. It cannot arrive again before it has waited, so there are never more than two phases about.
+ * Between its arrival and its wait a lane is in its warp's mask `arrived` while the phase is open, in
+ * `complete` afterwards. It cannot arrive again before it has waited: there are never more than two phases.
  */
 #include "exec/checks/check.h"
 

@@ -114,17 +114,20 @@ static bool take_number(Grid *grid, Worker *worker, uint64_t *number)
 {
     if (worker->share_next == worker->share_end) {
         uint64_t first;
-        if (atomic_load_explicit(&grid->next_block, memory_order_relaxed) >= grid->cluster_count) return false;
+        if (atomic_load_explicit(&grid->next_block, memory_order_relaxed) >= grid->cluster_count)
+            return false;
         first = atomic_fetch_add_explicit(&grid->next_block, grid->share, memory_order_relaxed);
         if (first >= grid->cluster_count) return false;
         worker->share_next = first;
-        worker->share_end = grid->cluster_count - first < grid->share ? grid->cluster_count : first + grid->share;
+        worker->share_end =
+            grid->cluster_count - first < grid->share ? grid->cluster_count : first + grid->share;
     }
     *number = worker->share_next++;
     return true;
 }
 
-/* The first block of the next cluster that nobody has taken, begun; NULL when there is none (or no memory for it: *failed). */
+/* The first block of the next cluster that nobody has taken, begun; NULL when there is none (or no memory for
+ * it: *failed). */
 static Block *next_block(Grid *grid, Worker *worker, bool *failed)
 {
     uint64_t number;

@@ -18,8 +18,7 @@
 
 enum { BARRIER_COUNT = 16, RANGE_SLOTS = 16, ENVREG_COUNT = 32 };
 
-/* Addresses of the cluster's shared memory: from this bit on, the block's rank and one. Below it they are the
- * running block's own. */
+/* Addresses of a cluster's shared memory have rank + 1 from this bit on, or 0: the own block. */
 enum { CLUSTER_SHIFT = 24 };
 
 /* Time slices, in backward branches: in plain loops, in loops with atomics, in loops that look like
@@ -42,8 +41,7 @@ typedef struct WarpStore {
     size_t local_size;   /* mapped, never moved: generic addresses point into it */
 } WarpStore;
 
-/* The blocks of a cluster: one worker runs them in turn, so that their shared memory is its alone, as a block's
- * is. A block that was launched without a cluster is one of its own. */
+/* The blocks of a cluster, which one worker runs in turn. A block without a cluster is one of its own. */
 typedef struct Cluster {
     Block *blocks[CLUSTER_MOST];   /* by rank */
     uint32_t size;
@@ -89,7 +87,8 @@ struct Worker {
     RangeEntry loads[RANGE_SLOTS], stores[RANGE_SLOTS]; /* by address of the instruction */
     Worker *next;
     uint64_t generation;       /* of the memory map when the caches were filled */
-    Block *live, *live_last, *free_blocks; /* live: the first blocks of clusters, in the order of their turns */
+    Block *live, *live_last;   /* the first blocks of clusters, in the order of their turns */
+    Block *free_blocks;
     uint32_t live_count;
     Block *last;               /* whose memory the caches may know */
     WarpStore *free_stores;
@@ -218,7 +217,8 @@ static inline uint8_t *block_shared_at(const Block *block, uint64_t offset, uint
 {
     bool inside = offset < block->shared_size && offset + bytes <= block->shared_size;
     if (offset & (unit - 1)) return NULL;
-    return inside ? block->shared + offset : offset >> CLUSTER_SHIFT ? cluster_shared_at(block, offset, bytes) : NULL;
+    if (inside) return block->shared + offset;
+    return offset >> CLUSTER_SHIFT ? cluster_shared_at(block, offset, bytes) : NULL;
 }
 
 /* --- grid.c -------------------------------------------------------------------------------------------- */

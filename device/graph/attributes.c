@@ -92,7 +92,8 @@ static CUresult copy(CUgraphNode to_handle, CUgraphNode from_handle)
     if (!to || !from) return CUDA_ERROR_INVALID_VALUE;
     const KernelAttributes *given = from->work.kernel.attributes;
     const LaunchShape *shape = &from->work.kernel.shape;
-    const CUkernelNodeAttrValue cluster = {.clusterDim = {shape->cluster[0], shape->cluster[1], shape->cluster[2]}};
+    const CUkernelNodeAttrValue cluster = {
+        .clusterDim = {shape->cluster[0], shape->cluster[1], shape->cluster[2]}};
     TRY(set_cooperative(&to->work.kernel, shape->cooperative));
     TRY(set_cluster(&to->work.kernel, &cluster));
     for (CUkernelNodeAttrID id = 0; given && id < KERNEL_ATTRIBUTES; id++)

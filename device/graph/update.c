@@ -19,7 +19,8 @@ static CUgraphExecUpdateResult compatible(const Work *now, const Work *then)
     case CU_GRAPH_NODE_TYPE_KERNEL:
         if (now->context != then->context) return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
         if (now->kernel.shape.cooperative != then->kernel.shape.cooperative
-            || memcmp(now->kernel.shape.cluster, then->kernel.shape.cluster, sizeof now->kernel.shape.cluster) != 0)
+            || memcmp(now->kernel.shape.cluster, then->kernel.shape.cluster, sizeof now->kernel.shape.cluster)
+                   != 0)
             return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
         break;
     case CU_GRAPH_NODE_TYPE_MEMCPY:

@@ -142,7 +142,7 @@ IN_CALL static bool explain_required(FunctionObject *function, const LaunchShape
         }
         if (wanted[axis] && shape->grid[axis] % wanted[axis]) {
             snprintf(text, size, "grid.%c is %u, which is no multiple of its cluster's, %u", "xyz"[axis],
-                     shape->grid[axis], wanted[axis]);
+                     shape -> grid[axis], wanted[axis]);
             return true;
         }
     }
@@ -183,8 +183,9 @@ IN_CALL bool launch_cluster_explain(FunctionObject *function, const LaunchShape 
         given[1] = extras->list[k].value.clusterDim.y;
         given[2] = extras->list[k].value.clusterDim.z;
     }
-    if (!given[0] && result != CUDA_ERROR_INVALID_CLUSTER_SIZE) return false;
-    if (!has_clusters(&major, &minor)) {
+    bool possible = result == CUDA_ERROR_INVALID_CLUSTER_SIZE || result == CUDA_ERROR_INVALID_VALUE;
+    if (!given[0] && !possible) return false;
+    if (given[0] && !has_clusters(&major, &minor)) {
         snprintf(text, size, "clusters need a device of compute capability 9.0, this one has %d.%d", major,
                  minor);
         return true;

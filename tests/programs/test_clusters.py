@@ -221,7 +221,11 @@ def check_more_than_8_blocks():
 
 def check_questions():
     ring, rounds = load("ring"), load("rounds")
-    assert (ring.required_cluster_width, ring.required_cluster_height, ring.required_cluster_depth) == (4, 1, 1)
+    assert (ring.required_cluster_width, ring.required_cluster_height, ring.required_cluster_depth) == (
+        4,
+        1,
+        1,
+    )
     assert rounds.required_cluster_width == 0
     assert drv.Context.get_device().get_attribute(drv.device_attribute.CLUSTER_LAUNCH) == 1
     alone, pairs = (rounds.max_active_clusters(64, (size, 1, 1)) for size in (1, 2))
@@ -290,7 +294,8 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) unwritten(int *out)
     if (cluster.block_rank() == 0)
         value[threadIdx.x] = threadIdx.x;
     cluster.sync();
-    out[blockIdx.x * 64 + threadIdx.x] = cluster.map_shared_rank(value, 1 - cluster.block_rank())[threadIdx.x];
+    int *other = cluster.map_shared_rank(value, 1 - cluster.block_rank());
+    out[blockIdx.x * 64 + threadIdx.x] = other[threadIdx.x];
     cluster.sync();
 }
 

@@ -110,7 +110,7 @@ REFUSED = {
     "mbarrier.arrive.shared::cluster.b64 w, [bar];": "expected '_'",
     f"{TO_SHARED} [near], [from], size;": "takes 4 to 5 operands",
     "cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [to, {t}], [near];": "not supported",
-    "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [to, {t}], [near];": "not supported",
+    "tensormap.replace.tile.rank.shared::cta.b1024.b32 [near], 1;": "not supported",
 }
 
 

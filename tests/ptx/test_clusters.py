@@ -1,7 +1,7 @@
-"""Instructions of clusters: addresses of other blocks' shared memory, what goes there, the cluster's barrier.
+"""Instructions of clusters: addresses of other blocks' shared memory, what goes there, their barrier.
 
-Blocks of 32 threads in clusters of four. `room` has 1000 * block + thread in the words of each block, `next` is
-the rank of the block after the own one. What each thread leaves in z follows from the PTX manual.
+Blocks of 32 threads in clusters of four. `room` has 1000 * block + thread in the words of each block, `next`
+is the rank of the block after the own one. What each thread leaves in z follows from the PTX manual.
 """
 
 import numpy as np
@@ -87,8 +87,8 @@ CASES = {
         THREAD,
     f"add.u32 x, b, 7; st.release.cluster.shared::cluster.u32 [place], x; {MEET} {TAKE}": LAST + 7,
     f"st.u32 [far+256], b; {MEET} mad.lo.u32 x, t, 4, near; ld.shared.u32 z, [x+256];": LAST,
-    f"mapa.shared::cluster.u32 place, room, next; @first st.shared::cluster.v2.b32 [place], {{rank, b}}; {MEET}"
-    " ld.shared.v2.u32 {x, y}, [room]; mad.lo.u32 z, x, 100, y;": 100 * ((RANK - 1) % SIZE) + LAST,
+    "mapa.shared::cluster.u32 place, room, next; @first st.shared::cluster.v2.b32 [place], {rank, b};"
+    f" {MEET}" " ld.shared.v2.u32 {x, y}, [room]; mad.lo.u32 z, x, 100, y;": 100 * ((RANK - 1) % SIZE) + LAST,
     f"red.relaxed.cluster.shared::cluster.add.u32 [place], 5; {MEET} {TAKE}": MINE + 5,
     f"red.shared::cluster.max.u32 [place], 7777777; {MEET} {TAKE}": 0 * RANK + 7777777,
     f"red.add.u32 [far], b; {MEET} {TAKE}": MINE + LAST,
@@ -135,12 +135,14 @@ CASES = {
     " @p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [room], [from],"
     f" 128, [bars], mask; {WAIT.format('')} {TAKE}": 3 * THREAD,
     f"{EXPECT.format(128)} {MEET} mapa.shared::cluster.u32 place, room, next; fence.proxy.async;"
-    " @first cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [place+128],"
-    f" [room], 128, [bar]; {WAIT.format('')} mad.lo.u32 x, t, 4, near; ld.shared.u32 z, [x+128];":
+    " @first cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32"
+    f" [place+128], [room], 128, [bar]; {WAIT.format('')} mad.lo.u32 x, t, 4, near;"
+    " ld.shared.u32 z, [x+128];":
         MINE + BEFORE,
     # The barrier in its forms; what one block does while it has arrived and another has not.
     "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned; mov.u32 z, 1;": 0 * RANK + 1,
-    "barrier.cluster.arrive.relaxed; barrier.cluster.wait; fence.acq_rel.cluster; mov.u32 z, 1;": 0 * RANK + 1,
+    "barrier.cluster.arrive.relaxed; barrier.cluster.wait; fence.acq_rel.cluster; mov.u32 z, 1;":
+        0 * RANK + 1,
     "setp.lt.u32 p, t, 16; @p bra low; barrier.cluster.arrive; mov.u32 z, 2; barrier.cluster.wait; bra done;"
     " low: barrier.cluster.arrive; mov.u32 z, 1; barrier.cluster.wait; done:": np.where(THREAD < 16, 1, 2),
     f"{MEET} {MEET} {MEET} mov.u32 z, %cluster_ctarank;": RANK,
@@ -224,7 +226,9 @@ def check_no_cluster():
     """A block that was launched without a cluster is one of its own."""
     text = "mapa.u64 at, generic, 0; ld.u32 x, [at]; getctarank.u64 y, generic; mad.lo.u32 z, y, 7, x;"
     text += "barrier.cluster.arrive; barrier.cluster.wait; mov.u32 x, %cluster_nctarank; add.u32 z, z, x;"
-    text += "mov.pred p, %is_explicit_cluster; @p add.u32 z, z, 100; mov.u32 x, %nclusterid.x; add.u32 z, z, x;"
+    text += (
+        "mov.pred p, %is_explicit_cluster; @p add.u32 z, z, 100; mov.u32 x, %nclusterid.x; add.u32 z, z, x;"
+    )
     head = KERNEL.replace(".reqnctapercluster 4", "").replace("and.b32 next, next, 3", "mov.u32 next, 0")
     out = np.zeros(BLOCKS * THREADS, np.uint32)
     load(text, head)(drv.mem_alloc(64), drv.InOut(out), block=(THREADS, 1, 1), grid=(BLOCKS, 1))

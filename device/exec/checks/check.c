@@ -377,7 +377,8 @@ void check_acquire(const Warp *warp, uint32_t lanes, const Block *at, uint64_t o
 {
     const Checker *checker = warp->block->checker;
     if (at != warp->block) forget_order(warp->block, at);
-    for (uint32_t rest = at == warp->block && checker->checks & CHECK_RACE ? lanes : 0; rest; rest &= rest - 1)
+    for (uint32_t rest = at == warp->block && checker->checks & CHECK_RACE ? lanes : 0; rest;
+         rest &= rest - 1)
         race_acquire(checker->race, warp, __builtin_ctz(rest), (uint32_t)offset);
 }
 

@@ -61,7 +61,7 @@ void race_warp(Race *race, const Warp *warp, uint32_t lanes);
 
 /* --- race_clock.c ----------------------------------------------------------------------------------- */
 
-/* The block's barriers, then the phases of the cluster's: that which is open, and the last that is complete. */
+/* The block's barriers, then the cluster's: its phase that is open, and the last that is complete. */
 enum { CLUSTER_BARRIER_OPEN = BARRIER_COUNT, CLUSTER_BARRIER_COMPLETE, CLOCK_BARRIERS };
 
 /* For each thread: up to which time its accesses happen before. Shared by threads until one changes it. */

@@ -1,6 +1,6 @@
-/* cp.async.bulk and cp.reduce.async.bulk: a lane moves many bytes between global and shared memory, to several
- * blocks of the cluster at once, or combines them with what is there. Done when it is issued, like cp.async.
- */
+/* cp.async.bulk and cp.reduce.async.bulk: a lane moves many bytes between global and shared memory, to
+ * several blocks of the cluster at once, or combines them with what is there. Done when it is issued, like
+ * cp.async. */
 #include <string.h>
 
 #include "exec/checks/check.h"
@@ -57,8 +57,8 @@ HALF_FNS(bf16)
     X(max_bf16, uint16_t, max_bf16(x, b)) \
     X(inc_u32, uint32_t, x >= b ? 0 : x + 1) \
     X(dec_u32, uint32_t, x == 0 || x > b ? b : x - 1) \
-    X(and_b32, uint32_t, x & b) \
-    X(and_b64, uint64_t, x & b) \
+    X(and_b32, uint32_t, x &b) \
+    X(and_b64, uint64_t, x &b) \
     X(or_b32, uint32_t, x | b) \
     X(or_b64, uint64_t, x | b) \
     X(xor_b32, uint32_t, x ^ b) \
@@ -72,8 +72,7 @@ HALF_FNS(bf16)
             T *place = (T *)(void *)(to + at), x = __atomic_load_n(place, __ATOMIC_RELAXED), b; \
             memcpy(&b, from + at, sizeof b); \
             while (!__atomic_compare_exchange_n(place, &x, (T)(value), true, __ATOMIC_ACQ_REL, \
-                                                __ATOMIC_RELAXED)) { \
-            } \
+                                                __ATOMIC_RELAXED)) {} \
         } \
     }
 ELEMENTS(COMBINE_FN)
@@ -126,7 +125,8 @@ static bool move(const Bulk *x)
     if (!to) return false;
     if (x->warp->block->checker
         && (!check_reach(x->warp, x->insn, x->lane, from, x->bytes, ACCESS_READ)
-            || !check_reach(x->warp, x->insn, x->lane, to, x->bytes, combines ? ACCESS_ATOMIC : ACCESS_WRITE)))
+            || !check_reach(x->warp, x->insn, x->lane, to, x->bytes,
+                            combines ? ACCESS_ATOMIC : ACCESS_WRITE)))
         return false;
     combine(combines ? (unsigned)x->insn->imm : OP_cp_bulk, to, from, x->bytes);
     return true;
@@ -136,8 +136,7 @@ static bool move(const Bulk *x)
 static bool deliver(const Bulk *x)
 {
     if (x->bytes && !move(x)) return false;
-    return x->insn->e == REF_ABSENT
-           || mbarrier_receive(x->warp, x->insn, x->lane, x->barrier, x->bytes);
+    return x->insn->e == REF_ABSENT || mbarrier_receive(x->warp, x->insn, x->lane, x->barrier, x->bytes);
 }
 
 /* To the same place in the shared memory of each block of a mask. */

@@ -1,5 +1,4 @@
-/* mbarrier objects. Lanes arrive one after the other; the memory belongs to the worker of the block, and of its
- * cluster, alone. */
+/* mbarrier objects. Lanes arrive one after the other; the memory belongs to the cluster's worker alone. */
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"
 
@@ -36,8 +35,8 @@ static uint64_t pack(const Mbarrier *m)
            | (m->parity ? PHASE : 0);
 }
 
-/* One lane's barrier: the block whose it is, its offset in that one's shared memory, and its state while it is
- * worked on. */
+/* One lane's barrier: whose it is, its offset in that block's shared memory, its state while it is worked on.
+ */
 typedef struct Place {
     Warp *warp;
     const Insn *insn;
@@ -289,7 +288,8 @@ static bool arrive_step(Place *p)
 bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t bytes)
 {
     Place p = {.warp = warp, .insn = insn, .lane = lane};
-    if (!find_place(&p, address) || !read_state(&p) || !check(&p, ACCESS_ATOMIC) || !add_bytes(&p, -(int64_t)bytes))
+    if (!find_place(&p, address) || !read_state(&p) || !check(&p, ACCESS_ATOMIC)
+        || !add_bytes(&p, -(int64_t)bytes))
         return false;
     release_clock(&p);
     settle(&p);

@@ -27,7 +27,7 @@ static bool inside(uint64_t base, uint64_t limit, uint64_t address, uint64_t siz
     return range_has(&range, address, size);
 }
 
-/* Shared memory of the block and of those of its cluster, local memory of the warp, parameters and workspace of the launch. */
+/* Shared memory of the cluster, local memory of the warp, parameters and workspace of the launch. */
 static bool find_own(Warp *warp, uint64_t address, uint64_t size, bool write, RangeEntry *out)
 {
     const Block *block = warp->block;

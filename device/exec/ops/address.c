@@ -105,8 +105,7 @@ ISSPACEP(param, IN_PARAM)
 
 /* --- mapa, getctarank ---------------------------------------------------------------------------------- */
 
-/* The block of the cluster that an address belongs to, and the offset in its shared memory; NULL after a fault.
- */
+/* The block that an address of the cluster's belongs to, and the offset in its memory; NULL after a fault. */
 static const Block *find_block(Warp *w, const Insn *i, int l, uint64_t *offset)
 {
     const bool shared = i->mods & MEM_SHARED;
