@@ -46,7 +46,7 @@ CUresult function_attribute(const CodeFunction *code, const FunctionSettings *se
 {
     enum { MOST_REGISTERS = 255 };
     uint32_t registers = code->register_estimate, stack = code->stack_size;
-    int axis = (int)attribute - (int)CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
+    int axis = (int)attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = function_max_threads(code); break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)code->shared_size; break;
@@ -84,7 +84,7 @@ CUresult function_attribute(const CodeFunction *code, const FunctionSettings *se
 CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *settings,
                                 CUfunction_attribute attribute, int value)
 {
-    int axis = (int)attribute - (int)CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
+    int axis = (int)attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
