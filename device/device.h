@@ -21,7 +21,7 @@
  *   driver.h init.c                    cuInit, fork
  *   one_lock.[ch] patience.[ch]        one lock across all calls; waits that can be left, cancelled kernels
  *   objects.h registry.c               handles: reference counts, live objects
- *   device.c device_attributes.def device_limits.h     the virtual devices
+ *   device.c device_attributes.def device_limits.[h def]    the virtual devices
  *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits
  *   resource.[ch] green.[ch]           parts of a device, contexts that have one
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
@@ -36,7 +36,7 @@
  *   gl.c                               buffers and textures of OpenGL, by copies
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
  *   function.c library.c link.c runtime_library.[ch]   kernels
- *   launch.[ch] device_runtime.c occupancy.c           their launches
+ *   launch.[ch] cluster.c device_runtime.c occupancy.c their launches
  *
  * graph/, beside api/: streams under capture, graphs, their replay (graph.h has the list)
  *
@@ -55,6 +55,7 @@
  *   warp.h state.h                     the state of a warp; of blocks, grids and workers
  *   block.c grid.[ch] workers.c        a block's warps in turn, a grid's blocks, the threads that run them
  *   groups.c barrier.c collective*.[ch] calls.c sleep.c    divergence, barriers, collectives, calls, sleep
+ *   cluster.c cluster_barrier.c        blocks that run together, and wait for each other
  *   affine.[h def]                     rows of registers kept as base and stride
  *   measure.c fault.[ch]               local memory a thread needs; what went wrong and where
  *   bind.[ch]                          chooses the instruction set at load

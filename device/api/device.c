@@ -54,6 +54,21 @@ static const HostCpu *host(void)
 
 static int device_clock_khz(void) { return host()->khz; }
 
+/* The row of the capability, or of the last one before it. */
+const DeviceLimits *device_limits(void)
+{
+    enum { WARP = 32, KIB = 1024 };
+    static const DeviceLimits rows[] = {
+#define CAPABILITY(number, warps, blocks, shared, optin, unit, reserved) \
+    {number, WARP * (warps), blocks, KIB * (shared), KIB * (optin), unit, reserved},
+#include "api/device_limits.def"
+    };
+    const DeviceLimits *found = rows;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].capability <= driver_settings()->capability) found = &rows[i];
+    return found;
+}
+
 static CUresult device_enter(CUdevice ordinal, Device **device)
 {
     TRY(driver_check());

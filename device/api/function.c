@@ -2,6 +2,9 @@
 #include "api/device_limits.h"
 #include "api/module.h"
 
+/* CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING, the last of them. */
+enum { CLUSTER_POLICIES = 2 };
+
 CUresult function_enter(CUfunction handle, Function **out)
 {
     Context *context;
@@ -43,6 +46,7 @@ CUresult function_attribute(const CodeFunction *code, const FunctionSettings *se
 {
     enum { MOST_REGISTERS = 255 };
     uint32_t registers = code->register_estimate, stack = code->stack_size;
+    int axis = (int)attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = function_max_threads(code); break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)code->shared_size; break;
@@ -59,13 +63,19 @@ CUresult function_attribute(const CodeFunction *code, const FunctionSettings *se
         *value = function_max_dynamic_shared(code, settings);
         break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = atomic_load(&settings->carveout); break;
-    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = code->explicit_cluster; break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+        *value = code->cluster[axis] ? (int)code->cluster[axis] : atomic_load(&settings->cluster[axis]);
+        break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *value = 0; break;
+        *value = atomic_load(&settings->large_clusters);
+        break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        *value = atomic_load(&settings->cluster_policy);
+        break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
@@ -74,9 +84,25 @@ CUresult function_attribute(const CodeFunction *code, const FunctionSettings *se
 CUresult function_set_attribute(const CodeFunction *code, FunctionSettings *settings,
                                 CUfunction_attribute attribute, int value)
 {
+    int axis = (int)attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
     switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+        if (code->cluster[0]) return CUDA_ERROR_NOT_PERMITTED;
+        if (value < 0) return CUDA_ERROR_INVALID_VALUE;
+        atomic_store(&settings->cluster[axis], value);
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        if (value < 0 || value > 1) return CUDA_ERROR_INVALID_VALUE;
+        atomic_store(&settings->large_clusters, value);
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        if (value < 0 || value > CLUSTER_POLICIES) return CUDA_ERROR_INVALID_VALUE;
+        atomic_store(&settings->cluster_policy, value);
+        return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        if (value < 0 || value > DEVICE_SHARED_OPTIN - (int)code->shared_size)
+        if (value < 0 || value > device_limits()->shared_optin - (int)code->shared_size)
             return CUDA_ERROR_INVALID_VALUE;
         atomic_store(&settings->dynamic_shared, value);
         return CUDA_SUCCESS;

@@ -44,6 +44,9 @@ void launch_prepare(GridLaunch *launch, const Function *function, const LaunchSh
         .print = context_print,
         .print_closure = context,
     };
+    uint32_t cluster[3];
+    launch_find_cluster(function, shape, cluster);
+    grid_set_cluster(launch, cluster);
 }
 
 /* NULL when it failed before it began. */
@@ -89,8 +92,7 @@ static void free_launch(Task *self)
     free(self);
 }
 
-/* Says in the log what is wrong with a launch. */
-static CUresult refuse(const CodeFunction *code, CUresult error, const char *what, unsigned long long asked,
+CUresult launch_refuse(const CodeFunction *code, CUresult error, const char *what, unsigned long long asked,
                        unsigned long long limit)
 {
     log_error("launch of %s: %s is %llu, the limit is %llu", code->name, what, asked, limit);
@@ -107,21 +109,25 @@ CUresult launch_check_shape(const Function *function, const LaunchShape *shape)
     uint64_t threads = 1, required = (uint64_t)code->reqntid[0] * code->reqntid[1] * code->reqntid[2];
     for (int i = 0; i < 3; i++) {
         if (!shape->grid[i] || shape->grid[i] > grid_limits[i])
-            return refuse(code, CUDA_ERROR_INVALID_VALUE, grid_names[i], shape->grid[i], grid_limits[i]);
+            return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, grid_names[i], shape->grid[i],
+                                 grid_limits[i]);
         if (!shape->block[i] || shape->block[i] > block_limits[i])
-            return refuse(code, CUDA_ERROR_INVALID_VALUE, block_names[i], shape->block[i], block_limits[i]);
+            return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, block_names[i], shape->block[i],
+                                 block_limits[i]);
         threads *= shape->block[i];
     }
     uint64_t most = (uint64_t)function_max_threads(code);
     if (threads > most)
-        return refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block", threads, most);
+        return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block", threads,
+                             most);
     if (required && threads != required)
-        return refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block (.reqntid)", threads,
-                      required);
+        return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the number of threads of a block (.reqntid)",
+                             threads, required);
     unsigned shared = (unsigned)function_max_dynamic_shared(code, &function->settings);
     if (shape->dynamic_shared > shared)
-        return refuse(code, CUDA_ERROR_INVALID_VALUE, "dynamic shared memory", shape->dynamic_shared, shared);
-    return CUDA_SUCCESS;
+        return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "dynamic shared memory", shape->dynamic_shared,
+                             shared);
+    return launch_check_cluster(function, shape);
 }
 
 CUresult launch_check_cooperative(const Function *function, const LaunchShape *shape)
@@ -131,8 +137,8 @@ CUresult launch_check_cooperative(const Function *function, const LaunchShape *s
     int resident = occupancy_blocks(function->code, (int)threads, shape->dynamic_shared);
     uint64_t most = (uint64_t)resident * multiprocessors_of(shape);
     if (blocks <= most) return CUDA_SUCCESS;
-    return refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks", blocks,
-                  most);
+    return launch_refuse(function->code, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "the number of blocks",
+                         blocks, most);
 }
 
 /* The parameters of `extra`: a buffer and its size. */
@@ -151,8 +157,8 @@ static CUresult copy_buffer(const CodeFunction *code, void **extra, uint8_t *par
     if (!code->param_size) return CUDA_SUCCESS;
     if (!buffer || !size) return CUDA_ERROR_INVALID_VALUE;
     if (*size < code->param_size)
-        return refuse(code, CUDA_ERROR_INVALID_VALUE, "the parameter buffer too small: its size", *size,
-                      code->param_size);
+        return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the parameter buffer too small: its size",
+                             *size, code->param_size);
     memcpy(params, buffer, code->param_size);
     return CUDA_SUCCESS;
 }
@@ -215,7 +221,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
                         unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
                         CUstream stream, void **pointers, void **extra)
 {
-    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false, 0};
+    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false, 0, {0}};
     return launch(function, stream, &shape, pointers, extra);
 }
 
@@ -224,7 +230,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
                                    unsigned int block_z, unsigned int shared, CUstream stream,
                                    void **pointers)
 {
-    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true, 0};
+    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true, 0, {0}};
     return launch(function, stream, &shape, pointers, NULL);
 }
 
@@ -248,11 +254,10 @@ static CUresult read_attribute(const CUlaunchAttribute *attribute, LaunchShape *
     case MEM_SYNC_MAP:
     case MEM_SYNC: break;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (attribute->value.clusterDim.x <= 1 && attribute->value.clusterDim.y <= 1
-            && attribute->value.clusterDim.z <= 1)
-            break;
-        log_error("clusters of blocks are not supported by the CPU device");
-        return CUDA_ERROR_NOT_SUPPORTED;
+        shape->cluster[0] = attribute->value.clusterDim.x;
+        shape->cluster[1] = attribute->value.clusterDim.y;
+        shape->cluster[2] = attribute->value.clusterDim.z;
+        break;
     default:
         log_error("launch attribute %u is not supported by the CPU device", attribute->id);
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -270,6 +275,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
         config->sharedMemBytes,
         false,
         0,
+        {0},
     };
     for (unsigned i = 0; i < config->numAttrs; i++) TRY(read_attribute(&config->attrs[i], &shape));
     return launch(function, config->hStream, &shape, pointers, extra);

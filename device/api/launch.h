@@ -11,10 +11,21 @@ typedef struct LaunchShape {
     unsigned dynamic_shared;
     bool cooperative;
     unsigned multiprocessors; /* that it runs on: those of a green context; 0: all */
+    uint32_t cluster[3];        /* blocks of a cluster; 0: the launch names none */
 } LaunchShape;
 
 /* Whether the kernel can be launched so; the log says what is wrong. */
 CUresult launch_check_shape(const Function *function, const LaunchShape *shape);
+
+/* --- api/cluster.c --- */
+/* Whether the kernel can be launched so as far as clusters go. */
+CUresult launch_check_cluster(const Function *function, const LaunchShape *shape);
+/* The cluster of a launch: what the launch names, else what was set of the function. */
+void launch_find_cluster(const Function *function, const LaunchShape *shape, uint32_t cluster[3]);
+
+/* Says in the log what is wrong with a launch. */
+CUresult launch_refuse(const CodeFunction *code, CUresult error, const char *what, unsigned long long asked,
+                       unsigned long long limit);
 
 /* Whether all blocks of a cooperative launch are resident at a time. */
 CUresult launch_check_cooperative(const Function *function, const LaunchShape *shape);

@@ -18,6 +18,9 @@ struct CUmod_st {
 typedef struct FunctionSettings {
     _Atomic int dynamic_shared;         /* most that a launch may ask for, -1: the default */
     _Atomic int carveout;
+    _Atomic int cluster[3];             /* blocks of a cluster where the kernel names none; 0: not set */
+    _Atomic int large_clusters;         /* those of more than 8 blocks are allowed */
+    _Atomic int cluster_policy;
 } FunctionSettings;
 
 struct CUfunc_st {

@@ -1,4 +1,4 @@
-/* Occupancy: how many blocks a multiprocessor holds, by the rules of compute capability 7.5. */
+/* Occupancy: how many blocks a multiprocessor holds, by the rules of the device's compute capability. */
 #include "api/device_limits.h"
 #include "api/green.h"
 #include "api/log.h"
@@ -15,13 +15,15 @@ static int round_up(int value, int unit) { return (value + unit - 1) / unit * un
 int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_shared)
 {
     if (threads > function_max_threads(code)) return 0;
-    if (dynamic_shared > (size_t)DEVICE_SHARED_PER_SM - code->shared_size) return 0;
+    const DeviceLimits *limits = device_limits();
+    if (dynamic_shared > (size_t)limits->shared_optin - code->shared_size) return 0;
     int warps = (threads + WARP - 1) / WARP;
     int registers = smaller((int)code->register_estimate, MOST_REGISTERS);
     int warp_registers = round_up((registers ? registers : 1) * WARP, DEVICE_REGISTER_UNIT);
-    int shared = round_up((int)(code->shared_size + dynamic_shared), DEVICE_SHARED_UNIT);
-    int blocks = smaller(DEVICE_BLOCKS_PER_SM, DEVICE_THREADS_PER_SM / (warps * WARP));
-    if (shared) blocks = smaller(blocks, DEVICE_SHARED_PER_SM / shared);
+    int wanted = (int)(code->shared_size + dynamic_shared) + limits->shared_reserved;
+    int shared = round_up(wanted, limits->shared_unit);
+    int blocks = smaller(limits->blocks, limits->threads / (warps * WARP));
+    if (shared) blocks = smaller(blocks, limits->shared / shared);
     int resident_warps = DEVICE_REGISTERS_PER_SM / SCHEDULERS / warp_registers * SCHEDULERS;
     int by_registers = resident_warps / warps;
     return smaller(blocks, by_registers ? by_registers : 1);
@@ -50,10 +52,11 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction handl
     if (!bytes || blocks <= 0 || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
     const CodeFunction *code = function->code;
-    int each =
-        DEVICE_SHARED_PER_SM / blocks / DEVICE_SHARED_UNIT * DEVICE_SHARED_UNIT - (int)code->shared_size;
-    bool fits = blocks <= DEVICE_BLOCKS_PER_SM && threads <= function_max_threads(code)
-                && blocks * round_up(threads, WARP) <= DEVICE_THREADS_PER_SM && each >= 0;
+    const DeviceLimits *limits = device_limits();
+    int each = limits->shared / blocks / limits->shared_unit * limits->shared_unit - limits->shared_reserved
+               - (int)code->shared_size;
+    bool fits = blocks <= limits->blocks && threads <= function_max_threads(code)
+                && blocks * round_up(threads, WARP) <= limits->threads && each >= 0;
     int most = function_max_dynamic_shared(code, &function->settings);
     PUT(function);
     *bytes = fits ? (size_t)smaller(each, most) : 0;
@@ -96,60 +99,4 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction hand
                                           CUoccupancyB2DSize size_of, size_t fixed, int limit)
 {
     return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, handle, size_of, fixed, limit, 0);
-}
-
-/* A cluster is a block here: cuLaunchKernelEx takes no larger ones. */
-enum { LARGEST_CLUSTER = 1 };
-
-static bool is_config(const CUlaunchConfig *config)
-{
-    uint64_t threads = 0;
-    if (config && !(config->numAttrs && !config->attrs))
-        threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
-    return threads && threads <= DEVICE_MAX_THREADS;
-}
-
-CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle, const CUlaunchConfig *config)
-{
-    Function *function;
-    TRY(driver_check());
-    if (!size || !is_config(config)) return CUDA_ERROR_INVALID_VALUE;
-    TRY(function_enter(handle, &function));
-    PUT(function);
-    *size = LARGEST_CLUSTER;
-    return CUDA_SUCCESS;
-}
-
-/* The cluster that the configuration asks for, in blocks; 0 when it asks for none. */
-static uint64_t cluster_of(const CUlaunchConfig *config)
-{
-    uint64_t blocks = 0;
-    for (unsigned a = 0; a < config->numAttrs; a++) {
-        const CUlaunchAttributeValue *value = &config->attrs[a].value;
-        if (config->attrs[a].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-            blocks = (uint64_t)value->clusterDim.x * value->clusterDim.y * value->clusterDim.z;
-    }
-    return blocks;
-}
-
-CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction handle, const CUlaunchConfig *config)
-{
-    Function *function;
-    int multiprocessors;
-    TRY(driver_check());
-    if (!count || !is_config(config)) return CUDA_ERROR_INVALID_VALUE;
-    uint64_t blocks = cluster_of(config);
-    if (blocks != LARGEST_CLUSTER) {
-        log_error("a cluster of %llu blocks: those of the CPU device have %d", (unsigned long long)blocks,
-                  LARGEST_CLUSTER);
-        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    }
-    TRY(function_enter(handle, &function));
-    int ordinal = function->object.context->device->ordinal;
-    int threads = (int)(config->blockDimX * config->blockDimY * config->blockDimZ);
-    *count = occupancy_blocks(function->code, threads, config->sharedMemBytes);
-    PUT(function);
-    TRY(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, ordinal));
-    *count *= multiprocessors;
-    return CUDA_SUCCESS;
 }

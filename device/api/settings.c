@@ -14,6 +14,9 @@
 static DriverSettings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 
+/* The highest that the CPU device has all ordinary instructions of. */
+enum { DEFAULT_CAPABILITY = 90 };
+
 static bool read_number(const char *text, int low, int high, int *out)
 {
     char *end = NULL;
@@ -154,7 +157,7 @@ static void read_row(const Setting *row)
 static void read_settings(void)
 {
     settings.memory = default_memory();
-    settings.capability = 75;
+    settings.capability = DEFAULT_CAPABILITY;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) read_row(&rows[i]);
     if (!settings.threads) settings.threads = processors(); /* reads a file: not for every launch */
 }

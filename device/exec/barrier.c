@@ -48,7 +48,7 @@ static void barrier_free(Block *block, uint32_t number)
     }
     *barrier = (Barrier){0};
     block->barriers_busy &= ~(1u << number);
-    block->stuck = 0;
+    cluster_advance(block->cluster);
 }
 
 /* After exits: a barrier whose missing threads have all exited is complete now. */

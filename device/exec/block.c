@@ -13,12 +13,8 @@
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"
 
-/* Blocks of a cooperative grid wait for each other as a rule: they go round sooner. */
-enum { SPIN_PASSES = 64, SPIN_PASSES_COOPERATIVE = 4, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
-
-/* A block is deadlocked when waits for mbarriers have timed out for so many passes and so long. */
-enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
-#define STUCK_NS UINT64_C(1000000000)
+/* Blocks of a cooperative grid or of a cluster wait for each other as a rule: they go round sooner. */
+enum { SPIN_PASSES = 64, SPIN_PASSES_FEW = 4, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
 
 /* What an absent operand reads. */
 static const _Alignas(64) uint8_t zeros[512];
@@ -142,6 +138,9 @@ static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t roo
     if (g->state == GROUP_BARRIER)
         count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at barrier %u, %s", warp->index, g->mask,
                          g->barrier, place);
+    else if (g->state == GROUP_CLUSTER)
+        count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at the cluster's barrier, %s", warp->index,
+                         g->mask, place);
     else if (g->state == GROUP_MBARRIER)
         count = snprintf(out, room,
                          "; warp %u, lanes 0x%08x wait for the mbarrier at offset 0x%x of shared memory, %s",
@@ -152,14 +151,29 @@ static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t roo
     return count < 0 ? 0 : (size_t)count < room ? (size_t)count : room;
 }
 
-static void fault_stuck(Block *block)
+static size_t tell_block(const Block *block, char *out, size_t room)
 {
-    char waits[760] = "";
     size_t used = 0;
     for (uint32_t k = 0; k < block->warp_count; k++) {
         const Warp *warp = &block->warps[k];
-        for (uint32_t n = 0; !warp->done && n < warp->group_count && used < sizeof waits; n++)
-            used += tell_group(warp, &warp->groups[n], waits + used, sizeof waits - used);
+        for (uint32_t n = 0; !warp->done && n < warp->group_count && used < room; n++)
+            used += tell_group(warp, &warp->groups[n], out + used, room - used);
+    }
+    return used < room ? used : room;
+}
+
+/* The blocks of its cluster that wait, too. */
+void block_fault_stuck(Block *block)
+{
+    char waits[760] = "";
+    size_t used = tell_block(block, waits, sizeof waits);
+    for (uint32_t r = 0; r < block->cluster->size && used < sizeof waits; r++) {
+        const Block *other = block->cluster->blocks[r];
+        if (other == block || !other->live) continue;
+        int count = snprintf(waits + used, sizeof waits - used, "; in block (%u,%u,%u)", other->id[0],
+                             other->id[1], other->id[2]);
+        used += count > 0 ? (size_t)count : 0;
+        if (used < sizeof waits) used += tell_block(other, waits + used, sizeof waits - used);
     }
     exec_fault_plain(block->grid, CUDA_ERROR_LAUNCH_FAILED,
                      "kernel %s, block (%u,%u,%u): deadlock, its threads wait for each other%s",
@@ -186,23 +200,21 @@ static bool turn_of(Warp *warp, Worker *worker, bool *failed)
 /* No warp could run: waits for mbarriers time out, unless that has gone on for long. */
 static bool go_on_without(Block *block)
 {
-    if (block->stuck == 0) block->stuck_since = exec_now_ns();
-    block->stuck++;
-    bool look = block->stuck >= STUCK_PASSES && block->stuck % STUCK_LOOK == 0;
-    if (look && exec_now_ns() - block->stuck_since > STUCK_NS) return false;
-    return mbarrier_expire(block);
+    return cluster_is_patient(block->cluster) && mbarrier_expire(block);
 }
 
 /* What a turn tells of its block: whether it may be waiting, and that it is not stuck. */
 static bool is_waiting(const Warp *warp)
 {
-    if (warp->done || warp->watching || !(warp->parked || warp->spinning)) warp->block->stuck = 0;
+    if (warp->done || warp->watching || !(warp->parked || warp->spinning))
+        cluster_advance(warp->block->cluster);
     return warp->randomized || (!warp->parked && warp->spinning);
 }
 
 static bool has_spun(Block *block)
 {
-    uint32_t most = block->grid->launch->cooperative ? SPIN_PASSES_COOPERATIVE : SPIN_PASSES;
+    bool soon = block->grid->launch->cooperative || block->cluster->size > 1;
+    uint32_t most = soon ? SPIN_PASSES_FEW : SPIN_PASSES;
     if (++block->spins < most) return false;
     block->spins = 0;
     return true;
@@ -212,7 +224,7 @@ static bool has_spun(Block *block)
  * outside. */
 BlockResult block_run(Block *block, Worker *worker)
 {
-    for (;;) {
+    for (bool first = true;; first = false) {
         bool alive = false, ran = false, waiting = true, failed = false;
         if (block->wake_at) sleep_wake(block);
         for (uint32_t k = 0; k < block->warp_count; k++) {
@@ -231,8 +243,10 @@ BlockResult block_run(Block *block, Worker *worker)
         if (!alive) return BLOCK_DONE;
         if (!ran && grid_stops(block->grid, worker)) return BLOCK_STOPPED;
         block->asleep = !ran && block->wake_at;
+        block->idle = !ran && first;
+        if (!ran && block->cluster->size > 1) return BLOCK_WAITING;
         if (!ran && !block->asleep && !go_on_without(block)) {
-            fault_stuck(block);
+            block_fault_stuck(block);
             return BLOCK_STOPPED;
         }
         if (ran && waiting) mbarrier_expire(block);
@@ -336,6 +350,9 @@ Block *block_take(Worker *worker, Grid *grid)
     }
     block->grid = grid;
     block->next = NULL;
+    block->cluster = &block->own;
+    block->rank = 0;
+    block->own = (Cluster){.blocks = {block}, .size = 1};
     block->shared_size = grid->shared_size;
     block->threads = grid->threads;
     if (block->warp_count != grid->warps || memcmp(block->dims, dims, sizeof block->dims) != 0) {
@@ -370,14 +387,15 @@ void block_begin(Block *block, uint64_t linear)
     block->id[2] = (uint32_t)(linear / dims[0] / dims[1]);
     fill_axes(block, BLOCK_ROW_CTAID, block->id);
     block->live = block->threads;
-    block->spins = block->stuck = 0;
-    block->mbarrier_waits = block->asleep = false;
+    block->spins = 0;
+    block->mbarrier_waits = block->asleep = block->idle = false;
     block->wake_at = 0;
     if (block->barriers_busy) memset(block->barriers, 0, sizeof block->barriers);
     block->barriers_busy = 0;
     for (uint32_t k = 0; k < block->warp_count; k++) {
         Warp *warp = &block->warps[k];
         warp->started = warp->parked = warp->done = false;
+        warp->arrived = warp->complete = 0;
         warp->store = NULL;
     }
     if (block->checker) checker_begin(block);

@@ -46,6 +46,17 @@ enum WarpRow { WARP_ROW_TID = 0, WARP_ROW_LANEID = 3, WARP_ROWS = 4 };
 enum BlockRow { BLOCK_ROW_CTAID = 0, BLOCK_ROW_NTID = 3, BLOCK_ROW_NCTAID = 6, BLOCK_ROWS = 9 };
 #define REF_ROW_32(base, row) REF_MAKE(base, sizeof(SpecialRow) * (row) + offsetof(SpecialRow, lane))
 
+/* What %clusterid and the like read, one value for a block. Axes x, y, z are consecutive. */
+enum ClusterPlace {
+    CLUSTER_ID = 0,
+    CLUSTER_COUNT = 3,
+    CLUSTER_CTAID = 6,
+    CLUSTER_NCTAID = 9,
+    CLUSTER_RANK = 12,
+    CLUSTER_SIZE = 13,
+    CLUSTER_EXPLICIT = 14
+};
+
 /* One of these rows. */
 typedef struct SpecialRow {
     Affine affine;
@@ -178,6 +189,9 @@ struct CodeFunction {
     uint32_t param_load_count; /* fill every REF_PARAM row of a launch */
     uint32_t param_rows_size; /* bytes of REF_PARAM rows */
     uint32_t maxntid[3], reqntid[3]; /* 0 when not given */
+    uint32_t cluster[3], most_in_cluster; /* blocks of a cluster: as required, at most; 0 when not given */
+    bool explicit_cluster; /* a cluster must be given, here or by the launch */
+    bool blocks_are_clusters; /* a launch counts clusters, not blocks */
     uint32_t barrier_count; /* named barriers used, at least 1 when bar is used */
     uint32_t register_estimate; /* live 32-bit rows at the peak, shown as NUM_REGS */
     uint32_t stack_size; /* local bytes a lane needs with all it calls, of exec_bind; UINT32_MAX: not known */

@@ -1,6 +1,7 @@
 /* Runs a grid: hands its blocks out in ascending order to whoever works on it.
  *
- * A worker runs one block to its end before it takes the next. When a block seems to wait for another one,
+ * A worker runs one block to its end before it takes the next; here a block stands for all of its cluster, by
+ * its first one (cluster.c). When a block seems to wait for another one,
  * the worker starts further blocks and goes round them, so that grids whose blocks wait for each other come
  * to an end: all of them where the launch is cooperative, else up to a limit, as a GPU has room for some.
  */
@@ -57,13 +58,20 @@ static size_t lane_stride(uint32_t size)
     return size ? (lines | 1) * 64 : 0;
 }
 
-/* Blocks that a worker takes at a time: several of many, so that the counter does not go to and fro for each.
- */
+/* Clusters that a worker takes at a time: several of many, so that the counter does not go to and fro for
+ * each. */
 static uint32_t share_of(const Grid *grid)
 {
-    uint64_t share = grid->block_count / ((uint64_t)worker_pool_threads(grid->pool) * SHARES_EACH);
+    uint64_t share = grid->cluster_count / ((uint64_t)worker_pool_threads(grid->pool) * SHARES_EACH);
     if (grid->launch->cooperative || share < 1) return 1;
     return share < SHARE_MOST ? (uint32_t)share : SHARE_MOST;
+}
+
+static uint32_t cluster_blocks(const GridLaunch *launch)
+{
+    uint32_t blocks = 1;
+    for (int axis = 0; axis < 3; axis++) blocks *= launch->cluster[axis] ? launch->cluster[axis] : 1;
+    return blocks;
 }
 
 static void help(PoolJob *job);
@@ -84,6 +92,8 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
     if (grid->local_size < function->local_size) grid->local_size = function->local_size;
     grid->local_stride = lane_stride(grid->local_size);
     grid->block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    grid->cluster_size = cluster_blocks(launch);
+    grid->cluster_count = grid->block_count / grid->cluster_size;
     grid->share = share_of(grid);
     atomic_init(&grid->next_block, 0);
     atomic_init(&grid->faulted, false);
@@ -99,35 +109,38 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
 
 /* --- blocks -------------------------------------------------------------------------------------------- */
 
-/* The next block number of the worker's share, or of a new one; false when there is none. */
-static bool take_number(Grid *grid, Worker *worker, uint64_t *linear)
+/* The next cluster's number, of the worker's share, or of a new one; false when there is none. */
+static bool take_number(Grid *grid, Worker *worker, uint64_t *number)
 {
     if (worker->share_next == worker->share_end) {
         uint64_t first;
-        if (atomic_load_explicit(&grid->next_block, memory_order_relaxed) >= grid->block_count) return false;
+        if (atomic_load_explicit(&grid->next_block, memory_order_relaxed) >= grid->cluster_count)
+            return false;
         first = atomic_fetch_add_explicit(&grid->next_block, grid->share, memory_order_relaxed);
-        if (first >= grid->block_count) return false;
+        if (first >= grid->cluster_count) return false;
         worker->share_next = first;
-        worker->share_end = grid->block_count - first < grid->share ? grid->block_count : first + grid->share;
+        worker->share_end =
+            grid->cluster_count - first < grid->share ? grid->cluster_count : first + grid->share;
     }
-    *linear = worker->share_next++;
+    *number = worker->share_next++;
     return true;
 }
 
-/* The next block that nobody has taken, begun; NULL when there is none (or no memory for it: *failed). */
+/* The first block of the next cluster that nobody has taken, begun; NULL when there is none (or no memory for
+ * it: *failed). */
 static Block *next_block(Grid *grid, Worker *worker, bool *failed)
 {
-    uint64_t linear;
+    uint64_t number;
     Block *block;
-    if (!take_number(grid, worker, &linear)) return NULL;
-    block = block_take(worker, grid);
+    if (!take_number(grid, worker, &number)) return NULL;
+    block = cluster_take(worker, grid);
     if (!block) {
         exec_fault_plain(grid, CUDA_ERROR_OUT_OF_MEMORY, "kernel %s: no memory for the state of a block",
                          grid->function->name);
         *failed = true;
         return NULL;
     }
-    block_begin(block, linear);
+    cluster_begin(block, number);
     return block;
 }
 
@@ -169,7 +182,7 @@ static BlockResult run_one(Grid *grid, Worker *worker, Block *block)
     if (worker->last != block) range_forget(worker);
     worker->last = block;
     range_check_generation(worker, grid->launch->memory);
-    return block_run(block, worker);
+    return cluster_run(block, worker);
 }
 
 /* Runs the block, and after it, in the same state, those that follow, as long as none waits. NULL when
@@ -177,20 +190,20 @@ static BlockResult run_one(Grid *grid, Worker *worker, Block *block)
 static Block *run_in_place(Grid *grid, Worker *worker, Block *block, BlockResult *result)
 {
     for (;;) {
-        uint64_t linear;
+        uint64_t number;
         *result = run_one(grid, worker, block);
         if (*result != BLOCK_DONE) return block;
         if (worker->live) break;
-        if (!take_number(grid, worker, &linear)) break;
-        block_begin(block, linear);
+        if (!take_number(grid, worker, &number)) break;
+        cluster_begin(block, number);
     }
-    block_give_back(worker, block);
+    cluster_give_back(worker, block);
     return NULL;
 }
 
 static void drop_all(Worker *worker)
 {
-    for (Block *block; (block = pop_first(worker)) != NULL;) block_give_back(worker, block);
+    for (Block *block; (block = pop_first(worker)) != NULL;) cluster_give_back(worker, block);
 }
 
 /* Why a worker stopped: what was cancelled has failed. True when the blocks it holds are to go on later. */
@@ -255,7 +268,7 @@ static void help(PoolJob *job)
  * run. */
 static bool looks_long(const Grid *grid)
 {
-    return grid->block_count > 1 && grid->block_count * grid->warps * grid->function->insn_count > 20000;
+    return grid->cluster_count > 1 && grid->block_count * grid->warps * grid->function->insn_count > 20000;
 }
 
 /* The state of a grid that a worker leads, kept with the worker from launch to launch. */

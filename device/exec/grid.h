@@ -11,6 +11,8 @@
 #include "exec/code.h"
 #include "exec/fault.h"
 
+enum { CLUSTER_MOST = 16 }; /* blocks of a cluster */
+
 typedef struct WorkerPool WorkerPool;
 typedef struct DeviceHeap DeviceHeap;
 struct MemoryMap;
@@ -57,6 +59,8 @@ typedef struct GridLaunch {
     uint32_t grid[3], block[3]; /* each at least 1; the caller has checked the limits */
     uint32_t dynamic_shared; /* bytes */
     const void *params; /* param_size bytes, alive until grid_run returns */
+    uint32_t cluster[3]; /* blocks of a cluster along each axis, which divide the grid; 0 counts as 1 */
+    bool explicit_cluster; /* the launch or the kernel names a cluster */
     bool cooperative; /* every block is resident: grid-wide waiting is allowed */
     uint64_t grid_id;
     uint32_t stack_limit; /* bytes of local memory a thread may use; 0 for the default */
@@ -76,6 +80,9 @@ typedef struct GridLaunch {
     void *print_closure;
     const _Atomic uint32_t *stop; /* words of GridStop from outside, heeded between turns; NULL: none come */
 } GridLaunch;
+
+/* Sets the cluster of a launch: that which its kernel requires, else the one given (0: none). */
+void grid_set_cluster(GridLaunch *launch, const uint32_t given[3]);
 
 typedef enum GridStop {
     GRID_CANCEL = 1, /* the grid ends with a fault that says so */

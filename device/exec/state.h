@@ -18,6 +18,9 @@
 
 enum { BARRIER_COUNT = 16, RANGE_SLOTS = 16, ENVREG_COUNT = 32 };
 
+/* Addresses of a cluster's shared memory have rank + 1 from this bit on, or 0: the own block. */
+enum { CLUSTER_SHIFT = 24 };
+
 /* Time slices, in backward branches: in plain loops, in loops with atomics, in loops that look like
  * waiting. */
 enum { FUEL_PLAIN = 16384, FUEL_ATOMIC = 64, FUEL_SPIN = 16, FUEL_SLEEP = 1 };
@@ -38,9 +41,23 @@ typedef struct WarpStore {
     size_t local_size;   /* mapped, never moved: generic addresses point into it */
 } WarpStore;
 
+/* The blocks of a cluster, which one worker runs in turn. A block without a cluster is one of its own. */
+typedef struct Cluster {
+    Block *blocks[CLUSTER_MOST];   /* by rank */
+    uint32_t size;
+    uint32_t arrived;              /* threads at the cluster's barrier in this phase */
+    uint32_t stuck;                /* passes in a row that did nothing but time out waits */
+    uint64_t stuck_since;          /* when the first of them was */
+    uint32_t spins;                /* rounds in a row in which no block did more than wait */
+    bool advanced;                 /* some block did more than wait */
+} Cluster;
+
 struct Block {
     Block *next;               /* in the worker's list of live or of free blocks */
     Grid *grid;
+    Cluster *cluster;          /* that of its first block */
+    Cluster own;               /* of a first block */
+    uint32_t rank;             /* in the cluster */
     _Alignas(64) SpecialRow rows[BLOCK_ROWS]; /* by enum BlockRow */
     uint32_t id[3];
     uint64_t linear;
@@ -53,10 +70,9 @@ struct Block {
     uint32_t threads, live;    /* threads in all, and not yet exited */
     uint32_t barriers_busy;    /* bit b: barrier b has arrivals */
     uint32_t spins;            /* passes in which no warp did more than wait */
-    uint32_t stuck;            /* passes in a row that did nothing but time out waits */
-    uint64_t stuck_since;      /* when the first of them was */
     uint64_t wake_at;          /* when the first of the groups that sleep wakes; 0: none does */
     bool asleep;               /* nothing of it could run when it was given up */
+    bool idle;                 /* the same, and nothing ran in that turn: it waits for its cluster */
     bool mbarrier_waits;       /* some group may wait for an mbarrier */
     Barrier barriers[BARRIER_COUNT];
     struct Checker *checker;   /* NULL where nothing is checked (check.h) */
@@ -71,11 +87,12 @@ struct Worker {
     RangeEntry loads[RANGE_SLOTS], stores[RANGE_SLOTS]; /* by address of the instruction */
     Worker *next;
     uint64_t generation;       /* of the memory map when the caches were filled */
-    Block *live, *live_last, *free_blocks; /* live: in the order of their turns */
+    Block *live, *live_last;   /* the first blocks of clusters, in the order of their turns */
+    Block *free_blocks;
     uint32_t live_count;
     Block *last;               /* whose memory the caches may know */
     WarpStore *free_stores;
-    uint64_t share_next, share_end; /* blocks taken of the grid and not begun */
+    uint64_t share_next, share_end; /* clusters taken of the grid and not begun */
     uint32_t index;            /* shown as %smid */
     uint64_t random;           /* state of the random scheduler's generator; 0: no random scheduler */
     uint32_t heeds;            /* GridStop */
@@ -100,7 +117,9 @@ struct Grid {
     size_t local_stride;       /* bytes between the local memories of two lanes */
     uint32_t local_size;       /* bytes of local memory a lane may use */
     uint64_t block_count, started_ns, schedule_seed;
-    uint32_t share;            /* blocks that a worker takes at a time */
+    uint32_t cluster_size;     /* blocks */
+    uint64_t cluster_count;
+    uint32_t share;            /* clusters that a worker takes at a time */
     ExecFault *fault;
     pthread_mutex_t *fault_lock, *print_lock;
     WorkerPool *pool;
@@ -152,17 +171,54 @@ Block *block_take(Worker *worker, Grid *grid);
 void block_begin(Block *block, uint64_t linear);
 BlockResult block_run(Block *block, Worker *worker);
 void block_give_back(Worker *worker, Block *block);
+/* The block is deadlocked, with those of its cluster: a fault says who waits where. */
+void block_fault_stuck(Block *block);
+/* Whether waits may time out once more, where nothing of the cluster can run; not when that has gone on for
+ * long. */
+bool cluster_is_patient(Cluster *cluster);
 bool store_grow(Warp *warp, size_t registers);
 Worker *worker_create(uint32_t index);
 void worker_destroy(Worker *worker);
 uint32_t worker_random(Worker *worker);
+
+/* --- cluster.c ----------------------------------------------------------------------------------------- */
+
+/* As those of blocks, for the blocks of a cluster together; number: of the cluster in its grid. */
+Block *cluster_take(Worker *worker, Grid *grid);
+void cluster_begin(Block *leader, uint64_t number);
+BlockResult cluster_run(Block *leader, Worker *worker);
+void cluster_give_back(Worker *worker, Block *leader);
+/* What a register of enum ClusterPlace reads. */
+uint32_t cluster_place(const Block *block, unsigned place);
+/* The block of the cluster that has that byte in its shared memory; NULL: none. */
+Block *cluster_holder(const Block *block, uint64_t address);
+/* The address of the cluster's shared memory, of 32 bits, for an offset in that of a block. */
+uint32_t cluster_address(const Block *of, uint64_t offset);
+/* The block, and the offset in its shared memory, of an address of the cluster's; NULL: there is none. */
+Block *cluster_block_of(const Block *block, uint64_t address, uint64_t *offset);
+uint8_t *cluster_shared_at(const Block *block, uint64_t address, uint64_t bytes);
+
+/* Some thread did more than wait. */
+static inline void cluster_advance(Cluster *cluster)
+{
+    cluster->stuck = 0;
+    cluster->advanced = true;
+}
+
+/* --- cluster_barrier.c --------------------------------------------------------------------------------- */
+const Insn *cluster_arrive(Warp *warp, const Insn *insn);
+const Insn *cluster_wait(Warp *warp, const Insn *insn);
+/* Lanes of a warp end. */
+void cluster_exit(Warp *warp, uint32_t lanes);
 
 /* The host's address of bytes of shared memory at an offset that is aligned for `unit`, a power of two; NULL
  * where they are not all there. */
 static inline uint8_t *block_shared_at(const Block *block, uint64_t offset, uint64_t bytes, uint32_t unit)
 {
     bool inside = offset < block->shared_size && offset + bytes <= block->shared_size;
-    return inside && !(offset & (unit - 1)) ? block->shared + offset : NULL;
+    if (offset & (unit - 1)) return NULL;
+    if (inside) return block->shared + offset;
+    return offset >> CLUSTER_SHIFT ? cluster_shared_at(block, offset, bytes) : NULL;
 }
 
 /* --- grid.c -------------------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ typedef enum {
     GROUP_BARRIER,  /* waits at a block barrier */
     GROUP_SYNC,     /* waits at a .sync collective for the lanes of its member mask */
     GROUP_MBARRIER, /* waits for a phase of an mbarrier in shared memory */
+    GROUP_CLUSTER,  /* waits at the cluster's barrier */
     GROUP_SLEEP     /* until a time: nanosleep */
 } GroupState;
 
@@ -56,6 +57,8 @@ struct Warp {
     uint32_t live; /* lanes that have not exited */
     uint32_t index; /* %warpid within the block */
     uint32_t carry; /* CC.CF of each lane (add.cc, addc, sub.cc, madc ...) */
+    uint32_t arrived, complete; /* lanes between arrival and wait at the cluster's barrier: the phase is open,
+                                   or complete */
     uint32_t fuel; /* time slice: backward branches left before another group or warp gets its turn */
     uintptr_t next_pc; /* lowest pc of the waiting groups at this depth: labels compare with it */
     uint32_t turn; /* counts switches, for Group.waited */

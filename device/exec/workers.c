@@ -113,12 +113,12 @@ void grid_call_help(Grid *grid)
 {
     if (grid->called) return;
     grid->called = true;
-    worker_pool_call(grid->pool, &grid->job, grid->block_count - 1);
+    worker_pool_call(grid->pool, &grid->job, grid->cluster_count - 1);
 }
 
 void grid_ask_help(Grid *grid)
 {
-    if (grid->called || grid->block_count == 1) return;
+    if (grid->called || grid->cluster_count == 1) return;
     if (exec_now_ns() - grid->started_ns > HELP_AFTER_NS) grid_call_help(grid);
 }
 

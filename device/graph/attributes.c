@@ -28,7 +28,13 @@ static CUresult get(CUgraphNode handle, CUkernelNodeAttrID id, CUkernelNodeAttrV
     const KernelAttributes *attributes = node->work.kernel.attributes;
     memset(out, 0, sizeof *out);
     if (attributes && attributes->set >> id & 1) *out = attributes->values[id];
-    if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) out->cooperative = node->work.kernel.shape.cooperative;
+    const LaunchShape *shape = &node->work.kernel.shape;
+    if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) out->cooperative = shape->cooperative;
+    if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        out->clusterDim.x = shape->cluster[0];
+        out->clusterDim.y = shape->cluster[1];
+        out->clusterDim.z = shape->cluster[2];
+    }
     return CUDA_SUCCESS;
 }
 
@@ -47,14 +53,23 @@ static CUresult set_cooperative(KernelWork *kernel, bool cooperative)
     return CUDA_SUCCESS;
 }
 
+static CUresult set_cluster(KernelWork *kernel, const CUkernelNodeAttrValue *value)
+{
+    LaunchShape shape = kernel->shape;
+    shape.cluster[0] = value->clusterDim.x;
+    shape.cluster[1] = value->clusterDim.y;
+    shape.cluster[2] = value->clusterDim.z;
+    TRY(launch_check_cluster(kernel->function, &shape));
+    kernel->shape = shape;
+    return CUDA_SUCCESS;
+}
+
 static CUresult set(CUgraphNode handle, CUkernelNodeAttrID id, const CUkernelNodeAttrValue *value)
 {
     Node *node = kernel_node(handle);
     if (!node || !is_known(id)) return CUDA_ERROR_INVALID_VALUE;
     KernelWork *kernel = &node->work.kernel;
-    bool cluster = id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-                   && (value->clusterDim.x > 1 || value->clusterDim.y > 1 || value->clusterDim.z > 1);
-    if (cluster) return CUDA_ERROR_NOT_SUPPORTED;
+    if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) TRY(set_cluster(kernel, value));
     if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) TRY(set_cooperative(kernel, value->cooperative != 0));
     if (!kernel->attributes) kernel->attributes = calloc(1, sizeof *kernel->attributes);
     if (!kernel->attributes) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -76,7 +91,11 @@ static CUresult copy(CUgraphNode to_handle, CUgraphNode from_handle)
     const Node *from = kernel_node(from_handle);
     if (!to || !from) return CUDA_ERROR_INVALID_VALUE;
     const KernelAttributes *given = from->work.kernel.attributes;
-    TRY(set_cooperative(&to->work.kernel, from->work.kernel.shape.cooperative));
+    const LaunchShape *shape = &from->work.kernel.shape;
+    const CUkernelNodeAttrValue cluster = {
+        .clusterDim = {shape->cluster[0], shape->cluster[1], shape->cluster[2]}};
+    TRY(set_cooperative(&to->work.kernel, shape->cooperative));
+    TRY(set_cluster(&to->work.kernel, &cluster));
     for (CUkernelNodeAttrID id = 0; given && id < KERNEL_ATTRIBUTES; id++)
         if (given->set >> id & 1) TRY(set(to_handle, id, &given->values[id]));
     return CUDA_SUCCESS;

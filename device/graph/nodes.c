@@ -270,8 +270,8 @@ static CUresult set_locked(CUgraphNode handle, Work *work)
     Node *node = node_of(handle);
     if (!node || node->work.type != work->type) return CUDA_ERROR_INVALID_VALUE;
     if (work->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+        TRY(work_keep_shape(work, &node->work));
         work->kernel.attributes = node->work.kernel.attributes;
-        work_keep_place(work, &node->work);
         node->work.kernel.attributes = NULL;
     }
     Work before = node->work;

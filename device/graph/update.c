@@ -18,7 +18,9 @@ static CUgraphExecUpdateResult compatible(const Work *now, const Work *then)
     switch (now->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
         if (now->context != then->context) return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
-        if (now->kernel.shape.cooperative != then->kernel.shape.cooperative)
+        if (now->kernel.shape.cooperative != then->kernel.shape.cooperative
+            || memcmp(now->kernel.shape.cluster, then->kernel.shape.cluster, sizeof now->kernel.shape.cluster)
+                   != 0)
             return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
         break;
     case CU_GRAPH_NODE_TYPE_MEMCPY:
@@ -67,7 +69,7 @@ static CUresult set_locked(CUgraphExec exec_handle, CUgraphNode node_handle, Wor
     if (!exec || !node || index == exec->program->count)
         result = CUDA_ERROR_INVALID_VALUE;
     else if (work->type == CU_GRAPH_NODE_TYPE_KERNEL)
-        work_keep_place(work, &node->work);
+        result = work_keep_shape(work, &node->work);
     if (!result && compatible(&exec->program->steps[index]->work, work)) result = CUDA_ERROR_INVALID_VALUE;
     if (!result) return set_step(exec, index, work);
     work_free(work);

@@ -32,12 +32,6 @@ static bool make_params(KernelWork *kernel, const CodeFunction *code)
     return true;
 }
 
-void work_keep_place(Work *work, const Work *before)
-{
-    work->kernel.shape.cooperative = before->kernel.shape.cooperative;
-    work->kernel.shape.multiprocessors = before->kernel.shape.multiprocessors;
-}
-
 CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra)
 {
     TRY(launch_check_shape(function, shape));
@@ -63,10 +57,20 @@ CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params)
         params->sharedMemBytes,
         false,
         green_multiprocessors(NULL),
+        {0},
     };
     CUresult result = work_kernel(work, function, &shape, params->kernelParams, params->extra);
     PUT(function);
     return result;
+}
+
+CUresult work_keep_shape(Work *work, const Work *before)
+{
+    LaunchShape *shape = &work->kernel.shape;
+    shape->cooperative = before->kernel.shape.cooperative;
+    shape->multiprocessors = before->kernel.shape.multiprocessors;
+    memcpy(shape->cluster, before->kernel.shape.cluster, sizeof shape->cluster);
+    return launch_check_cluster(work->kernel.function, shape);
 }
 
 static CUresult copy_kernel(KernelWork *to, const KernelWork *from)

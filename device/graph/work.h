@@ -68,8 +68,8 @@ typedef struct Work {
  * hand on it gives back by work_free. */
 CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra);
 CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params);
-/* What parameters do not say stays as it was: cooperative or not, and the part of the device. */
-void work_keep_place(Work *work, const Work *before);
+/* What parameters do not say stays as it was: cooperative or not, clusters, the part of the device. */
+CUresult work_keep_shape(Work *work, const Work *before);
 CUresult work_copy_job(Work *work, const CopyJob *job, Context *context);
 CUresult work_copy_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext context);
 CUresult work_fill(Work *work, const FillJob *job, Context *context);

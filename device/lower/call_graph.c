@@ -86,6 +86,10 @@ static CodeFunction *new_function(Lower *lower, const PtxFunction *tree)
     code->is_entry = tree->is_entry;
     memcpy(code->maxntid, tree->maxntid, sizeof code->maxntid);
     memcpy(code->reqntid, tree->reqntid, sizeof code->reqntid);
+    memcpy(code->cluster, tree->reqnctapercluster, sizeof code->cluster);
+    code->most_in_cluster = tree->maxclusterrank;
+    code->explicit_cluster = tree->explicit_cluster;
+    code->blocks_are_clusters = tree->blocks_are_clusters;
     lower->code->functions[lower->code->function_count++] = code;
     return code;
 }

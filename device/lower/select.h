@@ -137,6 +137,7 @@ void select_ld(Select *s);
 void select_st(Select *s);
 void select_cvta(Select *s);
 void select_isspacep(Select *s);
+void select_cluster_address(Select *s); /* mapa, getctarank */
 void select_stack(Select *s);
 void select_atom(Select *s);
 void select_bra(Select *s);
@@ -157,6 +158,9 @@ void select_activemask(Select *s);
 void select_call(Select *s);
 void select_cp(Select *s);
 void select_mbarrier(Select *s);
+/* The operation of atom.what.type; OP_COUNT when there is none. */
+uint16_t select_atomic_op(PtxModifier what, PtxType type);
+void select_complete_tx(Select *s, uint32_t bytes); /* st.async, red.async: at the mbarrier of operand 2 */
 void select_mma(Select *s);
 void select_wmma(Select *s);
 void select_tiles(Select *s); /* ldmatrix, stmatrix */

@@ -54,27 +54,44 @@ static Ref wide_address(Select *s, const PtxOperand *o, PtxSpace space, bool *sh
     return wide ? value : select_compute(s, OP_cvt_u64_u32, CLASS_64, value, REF_ABSENT, REF_ABSENT);
 }
 
-/* Copies to a cluster's shared memory: clusters are of one block. */
+/* The operation that combines bytes with what is there; cp_bulk where they are copied, OP_COUNT for none. */
+static uint16_t bulk_operation(const PtxForm *form)
+{
+    if (!ptx_has(form, PTX_MOD_reduce)) return OP_cp_bulk;
+    uint16_t op = select_atomic_op(form->group[PTX_GROUP_OPERATION], form->types[0]);
+    return bulk_combines(op) ? op : OP_COUNT;
+}
+
+/* Operands: target, source, bytes; then a barrier where bytes arrive at one, and a mask of the cluster's
+ * blocks. */
 static void select_bulk(Select *s)
 {
     const PtxForm *form = s->insn->form;
     uint32_t count = s->insn->operand_count - ptx_has(form, PTX_MOD_L2_cache_hint);
     bool arrives = ptx_has(form, PTX_MOD_mbarrier_complete_tx_bytes), from = false, to = false;
-    if (count != 3u + arrives || ptx_has(form, PTX_MOD_multicast_cluster) || ptx_has(form, PTX_MOD_cp_mask)
+    bool several = ptx_has(form, PTX_MOD_multicast_cluster);
+    uint16_t operation = bulk_operation(form);
+    if (count != 3u + arrives + several || operation == OP_COUNT || ptx_has(form, PTX_MOD_cp_mask)
         || ptx_has(form, PTX_MOD_ignore_oob)) {
-        select_unsupported(s, "a copy to several blocks, or of parts");
+        select_unsupported(s, "a copy of parts");
         return;
     }
     Ref b = wide_address(s, operand_at(s, 0), form->spaces[0], &to);
     Ref a = wide_address(s, operand_at(s, 1), form->spaces[1], &from);
     Ref bytes = select_source(s, operand_at(s, 2), PTX_u32);
     Ref barrier = arrives ? wide_address(s, operand_at(s, 3), PTX_SPACE_SHARED, NULL) : REF_ABSENT;
-    LowerInsn *insn = select_emit(s, OP_cp_bulk);
+    Ref ranks = several ? select_source(s, operand_at(s, 4), PTX_u32) : REF_ABSENT;
+    LowerInsn *insn = select_emit(s, operation == OP_cp_bulk ? OP_cp_bulk : OP_cp_bulk_reduce);
     insn->a = a;
     insn->b = b;
     insn->c = bytes;
     insn->e = barrier;
-    insn->mods = (uint16_t)((from ? BULK_FROM_SHARED : 0) | (to ? BULK_TO_SHARED : 0));
+    insn->imm = operation;
+    insn->mods = (uint16_t)((from ? BULK_FROM_SHARED : 0) | (to ? BULK_TO_SHARED : 0)
+                            | (several ? BULK_TO_BLOCKS : 0));
+    if (!several) return;
+    insn->more = lower_new_refs(s->f, &ranks, 1);
+    insn->more_count = 1;
 }
 
 /* --- barriers ------------------------------------------------------------------------------------------ */
@@ -104,6 +121,12 @@ static void barrier_with_count(Select *s, uint16_t op, uint32_t index, uint16_t 
     if (!insn) return;
     insn->b = b;
     insn->d = d;
+}
+
+void select_complete_tx(Select *s, uint32_t bytes)
+{
+    LowerInsn *insn = emit_barrier(s, OP_mbarrier_tx, 2, MBARRIER_COMPLETE);
+    if (insn) insn->b = lower_constant(s->lower, CLASS_32, bytes, 0);
 }
 
 static void select_arrive(Select *s)
@@ -178,7 +201,7 @@ void select_cp(Select *s)
 {
     const PtxForm *form = s->insn->form;
     const PtxOperand *groups = operand_at(s, 0);
-    if (ptx_has(form, PTX_MOD_tensor) || ptx_has(form, PTX_MOD_reduce)) {
+    if (ptx_has(form, PTX_MOD_tensor)) {
         select_unsupported(s, "");
     } else if (ptx_has(form, PTX_MOD_mbarrier)) {
         bool counted = ptx_has(form, PTX_MOD_noinc);

@@ -127,12 +127,10 @@ static void select_bar_plain(Select *s)
 void select_bar(Select *s)
 {
     const PtxForm *form = s->insn->form;
-    if (ptx_has(form, PTX_MOD_cluster) || !s->insn->operand_count) {
-        select_unsupported(s, "");
-        return;
-    }
     Detour detour = select_detour(s);
-    if (ptx_has(form, PTX_MOD_red))
+    if (ptx_has(form, PTX_MOD_cluster))
+        select_emit(s, ptx_has(form, PTX_MOD_arrive) ? OP_cluster_arrive : OP_cluster_wait);
+    else if (ptx_has(form, PTX_MOD_red))
         select_bar_red(s);
     else
         select_bar_plain(s);

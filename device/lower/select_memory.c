@@ -228,7 +228,8 @@ static void store_elements(Select *s, const Address *a, const PtxOperand *elemen
 void select_st(Select *s)
 {
     const PtxForm *form = s->insn->form;
-    if (ptx_has(form, PTX_MOD_async) || ptx_has(form, PTX_MOD_bulk)) {
+    bool async = ptx_has(form, PTX_MOD_async);
+    if (ptx_has(form, PTX_MOD_bulk) || (async && s->insn->operand_count < 3)) {
         select_unsupported(s, "");
         return;
     }
@@ -239,6 +240,7 @@ void select_st(Select *s)
     PtxModifier order = form->group[PTX_GROUP_SEMANTICS];
     fence_if(s, order == PTX_MOD_release || order == PTX_MOD_sc, order == PTX_MOD_sc);
     store_elements(s, &a, elements, count, form->types[0]);
+    if (async) select_complete_tx(s, count * ptx_type_bytes(form->types[0]));
 }
 
 /* ---- atomics ---- */
@@ -268,7 +270,7 @@ static const struct {
     {PTX_MOD_max, {ORDER(max)}},
 };
 
-static uint16_t atomic_op(PtxModifier what, PtxType type)
+uint16_t select_atomic_op(PtxModifier what, PtxType type)
 {
     for (size_t i = 0; i < sizeof atomics / sizeof *atomics; i++)
         if (atomics[i].what == what) return op_or_none(atomics[i].ops[type]);
@@ -303,8 +305,9 @@ void select_atom(Select *s)
     const PtxForm *form = s->insn->form;
     PtxModifier what = form->group[PTX_GROUP_OPERATION];
     Atomic x = {.type = form->types[0], .returns = form->opcode == PTX_OP_atom, .swaps = what == PTX_MOD_cas};
-    x.op = atomic_op(what, x.type);
-    if (x.op == OP_COUNT || ptx_has(form, PTX_MOD_async)) {
+    x.op = select_atomic_op(what, x.type);
+    bool async = ptx_has(form, PTX_MOD_async);
+    if (x.op == OP_COUNT || (async && s->insn->operand_count < 3)) {
         select_unsupported(s, "");
         return;
     }
@@ -318,4 +321,5 @@ void select_atom(Select *s)
     const PtxOperand *to = elements_of(operand_at(s, 0), &results);
     for (uint32_t i = 0; i < count; i++)
         emit_atomic(s, &x, i < results ? &to[i] : to, &values[i], (int64_t)i * ptx_type_bytes(x.type));
+    if (async) select_complete_tx(s, ptx_type_bytes(x.type));
 }

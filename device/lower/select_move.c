@@ -198,8 +198,8 @@ static uint16_t isspacep_op(PtxSpace space)
 {
     switch (space) {
     case PTX_SPACE_SHARED:
-    case PTX_SPACE_SHARED_CTA:
-    case PTX_SPACE_SHARED_CLUSTER: return OP_isspacep_shared;
+    case PTX_SPACE_SHARED_CTA: return OP_isspacep_shared;
+    case PTX_SPACE_SHARED_CLUSTER: return OP_isspacep_cluster;
     case PTX_SPACE_PARAM:
     case PTX_SPACE_PARAM_ENTRY: return OP_isspacep_param;
     case PTX_SPACE_GLOBAL: return OP_isspacep_global;
@@ -222,6 +222,27 @@ void select_isspacep(Select *s)
     insn->flags |= FLAG_PURE;
     insn->d = d;
     insn->a = a;
+}
+
+/* mapa d, a, rank; getctarank d, a */
+void select_cluster_address(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    PtxType type = form->types[0];
+    bool maps = form->opcode == PTX_OP_mapa, shared = form->spaces[0] == PTX_SPACE_SHARED_CLUSTER;
+    bool narrow = ptx_type_bits(type) == 32;
+    if (narrow && !shared) {
+        select_unsupported(s, "a 32-bit generic address");
+        return;
+    }
+    Ref a = select_source(s, operand_at(s, 1), type);
+    Ref rank = maps ? select_source(s, operand_at(s, 2), PTX_u32) : REF_ABSENT;
+    Ref d = select_dest(s, operand_at(s, 0), maps ? class_of(type) : CLASS_32);
+    LowerInsn *insn = select_emit(s, maps ? OP_mapa : OP_getctarank);
+    insn->d = d;
+    insn->a = a;
+    insn->b = rank;
+    insn->mods = (uint16_t)((narrow ? MEM_ADDR32 : 0) | (shared ? MEM_SHARED : 0));
 }
 
 /* alloca d, size {, align}; stacksave d; stackrestore a */

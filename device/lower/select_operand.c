@@ -10,8 +10,6 @@ static Ref register_ref(const PtxOperand *operand) { return REF_MAKE(REF_FRAME, 
 /* Special registers by operation; what has none here is not supported. */
 #define READ(name) [PTX_SPECIAL_##name] = OP_sreg_##name
 static const uint16_t special_ops[PTX_SPECIAL_COUNT] = {
-    [PTX_SPECIAL_clusterid] = OP_sreg_ctaid,
-    [PTX_SPECIAL_nclusterid] = OP_sreg_nctaid,
     READ(tid),
     READ(ntid),
     READ(ctaid),
@@ -36,26 +34,30 @@ static const uint16_t special_ops[PTX_SPECIAL_COUNT] = {
     READ(total_smem_size),
     READ(dynamic_smem_size),
     READ(envreg),
+    READ(is_explicit_cluster),
+    [PTX_SPECIAL_clusterid] = OP_sreg_cluster,
+    [PTX_SPECIAL_nclusterid] = OP_sreg_cluster,
+    [PTX_SPECIAL_cluster_ctaid] = OP_sreg_cluster,
+    [PTX_SPECIAL_cluster_nctaid] = OP_sreg_cluster,
+    [PTX_SPECIAL_cluster_ctarank] = OP_sreg_cluster,
+    [PTX_SPECIAL_cluster_nctarank] = OP_sreg_cluster,
 };
 
-/* Clusters are of one block; the fourth component is 0, or 1 where it is a count. */
+/* The fourth component is 0, or 1 where it is a count. */
 static bool special_constant(const PtxOperand *o, uint64_t *value)
 {
     switch (o->special) {
     case PTX_SPECIAL_tid:
     case PTX_SPECIAL_ctaid:
-    case PTX_SPECIAL_clusterid: *value = 0; return o->component == 3;
+    case PTX_SPECIAL_clusterid:
+    case PTX_SPECIAL_cluster_ctaid: *value = 0; return o->component == 3;
     case PTX_SPECIAL_ntid:
     case PTX_SPECIAL_nctaid:
-    case PTX_SPECIAL_nclusterid: *value = 1; return o->component == 3;
-    case PTX_SPECIAL_cluster_ctaid:
-    case PTX_SPECIAL_cluster_ctarank:
-    case PTX_SPECIAL_is_explicit_cluster:
+    case PTX_SPECIAL_nclusterid:
+    case PTX_SPECIAL_cluster_nctaid: *value = 1; return o->component == 3;
     case PTX_SPECIAL_pm:
     case PTX_SPECIAL_pm64_:
     case PTX_SPECIAL_aggr_smem_size: *value = 0; return true;
-    case PTX_SPECIAL_cluster_nctaid:
-    case PTX_SPECIAL_cluster_nctarank: *value = 1; return true;
     default: return false;
     }
 }
@@ -66,12 +68,23 @@ static Ref special_row(const PtxOperand *o)
     switch (o->special) {
     case PTX_SPECIAL_tid: return REF_ROW_32(REF_WARP, WARP_ROW_TID + o->component);
     case PTX_SPECIAL_laneid: return REF_ROW_32(REF_WARP, WARP_ROW_LANEID);
-    case PTX_SPECIAL_ctaid:
-    case PTX_SPECIAL_clusterid: return REF_ROW_32(REF_BLOCK, BLOCK_ROW_CTAID + o->component);
+    case PTX_SPECIAL_ctaid: return REF_ROW_32(REF_BLOCK, BLOCK_ROW_CTAID + o->component);
     case PTX_SPECIAL_ntid: return REF_ROW_32(REF_BLOCK, BLOCK_ROW_NTID + o->component);
-    case PTX_SPECIAL_nctaid:
-    case PTX_SPECIAL_nclusterid: return REF_ROW_32(REF_BLOCK, BLOCK_ROW_NCTAID + o->component);
+    case PTX_SPECIAL_nctaid: return REF_ROW_32(REF_BLOCK, BLOCK_ROW_NCTAID + o->component);
     default: return REF_ABSENT;
+    }
+}
+
+/* Where the registers of a cluster begin in enum ClusterPlace. */
+static uint32_t cluster_place(unsigned special)
+{
+    switch (special) {
+    case PTX_SPECIAL_nclusterid: return CLUSTER_COUNT;
+    case PTX_SPECIAL_cluster_ctaid: return CLUSTER_CTAID;
+    case PTX_SPECIAL_cluster_nctaid: return CLUSTER_NCTAID;
+    case PTX_SPECIAL_cluster_ctarank: return CLUSTER_RANK;
+    case PTX_SPECIAL_cluster_nctarank: return CLUSTER_SIZE;
+    default: return CLUSTER_ID;
     }
 }
 
@@ -87,7 +100,7 @@ static Ref read_special(Select *s, const PtxOperand *o)
         return lower_constant(s->lower, class, 0, 0);
     }
     LowerInsn *insn = select_temp(s, op, class);
-    insn->imm = o->component;
+    insn->imm = o->component + (op == OP_sreg_cluster ? cluster_place(o->special) : 0);
     bool changes =
         strstr(ptx_specials[o->special].name, "clock") || strstr(ptx_specials[o->special].name, "timer");
     if (changes) insn->flags &= (uint16_t)~FLAG_PURE;
@@ -126,6 +139,8 @@ Ref select_predicate(Select *s, const PtxOperand *o)
 {
     if (o->kind == PTX_OPERAND_IMMEDIATE)
         return lower_constant(s->lower, CLASS_PREDICATE, (o->bits != 0) ^ o->negated, 0);
+    bool special = o->kind == PTX_OPERAND_SPECIAL && !o->negated;
+    if (special && class_of(ptx_specials[o->special].type) == CLASS_PREDICATE) return read_special(s, o);
     if (o->kind != PTX_OPERAND_REGISTER || select_class(s, register_ref(o)) != CLASS_PREDICATE) {
         select_error(s, o->column, "a predicate is expected here");
         return lower_constant(s->lower, CLASS_PREDICATE, 0, 0);

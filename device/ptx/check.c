@@ -344,6 +344,17 @@ static bool ptx_check_barrier(PtxCheck *c, const PtxInsn *insn)
     return true;
 }
 
+/* The state of another block's barrier cannot be had. */
+static bool ptx_check_arrival(PtxCheck *c, const PtxInsn *insn)
+{
+    const PtxForm *form = insn->form;
+    bool arrives = ptx_has(form, PTX_MOD_arrive) || ptx_has(form, PTX_MOD_arrive_drop);
+    if (!arrives || form->spaces[0] != PTX_SPACE_SHARED_CLUSTER) return true;
+    c->bad->index = 0;
+    return insn->operands[0].kind == PTX_OPERAND_SINK
+           || ptx_mismatch(c, &insn->operands[0], PTX_TYPE_NONE, "'_'");
+}
+
 /* An optional operand that does not fit is taken to be absent. */
 static bool ptx_check_signature(PtxCheck *c, const PtxSignature *signature, const PtxInsn *insn)
 {
@@ -358,6 +369,7 @@ static bool ptx_check_signature(PtxCheck *c, const PtxSignature *signature, cons
     }
     if (insn->form->opcode == PTX_OP_bar || insn->form->opcode == PTX_OP_barrier)
         return at == insn->operand_count && (!at || ptx_check_barrier(c, insn));
+    if (insn->form->opcode == PTX_OP_mbarrier && !ptx_check_arrival(c, insn)) return false;
     return at == insn->operand_count;
 }
 

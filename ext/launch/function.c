@@ -20,8 +20,9 @@ const char *function_name(FunctionObject *function)
 }
 
 /* Why the driver refused, as far as can be told from outside. */
-IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *shape, CUstream stream,
-                                CUresult result, char *text, size_t size)
+IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *shape,
+                                const LaunchExtras *extras, CUstream stream, CUresult result, char *text,
+                                size_t size)
 {
     CUcontext current = NULL;
     size_t used = strlen(text);
@@ -29,21 +30,23 @@ IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *sha
     if (known == CUDA_SUCCESS && !context_is_akin_to(function->context, current))
         snprintf(text + used, size - used, " belongs to another context than the current one");
     else if (launch_extras_explain(function, shape, stream, result, text + used + 2, size - used - 2)
+             || launch_cluster_explain(function, shape, extras, result, text + used + 2, size - used - 2)
              || launch_shape_explain(shape, function->handle, text + used + 2, size - used - 2))
         text[used] = ':', text[used + 1] = ' ';
     return CUDA_SUCCESS;
 }
 
-static int raise_launch(FunctionObject *function, const LaunchShape *shape, CUstream stream, CUresult result,
-                        const char *routine)
+static int raise_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                        CUstream stream, CUresult result)
 {
+    const char *routine = extras && extras->count ? "cuLaunchKernelEx" : "cuLaunchKernel";
     char text[512];
     if (PyErr_Occurred()) {
         raise_driver(function->state, result, routine, NULL);
         return -1;
     }
     snprintf(text, sizeof text, "kernel '%s'", function_name(function));
-    CALL_QUIET(function->state, explain(function, shape, stream, result, text, sizeof text));
+    CALL_QUIET(function->state, explain(function, shape, extras, stream, result, text, sizeof text));
     raise_driver(function->state, result, routine, "%s", text);
     return -1;
 }
@@ -70,8 +73,7 @@ int function_launch(FunctionObject *function, const LaunchShape *shape, const La
     CUresult result = queue_launch(function, shape, extras, stream, params, extra);
     if (referring) references_end(function->module);
     if (result == CUDA_SUCCESS) return 0;
-    return raise_launch(function, shape, stream, result,
-                        extras && extras->count ? "cuLaunchKernelEx" : "cuLaunchKernel");
+    return raise_launch(function, shape, extras, stream, result);
 }
 
 int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
@@ -494,6 +496,9 @@ static PyMethodDef function_methods[] = {
     {"get_attribute", AS_METHOD(get_attribute), FAST_KEYWORDS, get_attribute_doc},
     {"max_active_blocks_per_multiprocessor", AS_METHOD(max_active_blocks), FAST_KEYWORDS,
      max_active_blocks_doc},
+    {"max_active_clusters", AS_METHOD(max_active_clusters), FAST_KEYWORDS, max_active_clusters_doc},
+    {"max_potential_cluster_size", AS_METHOD(max_potential_cluster_size), FAST_KEYWORDS,
+     max_potential_cluster_size_doc},
     {"set_attribute", AS_METHOD(set_attribute), FAST_KEYWORDS, set_attribute_doc},
     {"set_cache_config", AS_METHOD(set_cache_config), FAST_KEYWORDS, set_cache_config_doc},
     {"set_shared_config", AS_METHOD(set_shared_config), FAST_KEYWORDS, set_shared_config_doc},

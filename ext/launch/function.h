@@ -79,6 +79,13 @@ CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape
 IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUstream stream,
                                    CUresult result, char *text, size_t size);
 
+/* ext/launch/clusters.c: the same of what concerns clusters; extras may be NULL. */
+IN_CALL bool launch_cluster_explain(FunctionObject *function, const LaunchShape *shape,
+                                    const LaunchExtras *extras, CUresult result, char *text, size_t size);
+extern const char max_active_clusters_doc[], max_potential_cluster_size_doc[];
+PyObject *max_active_clusters(PyObject *self, FAST_PARAMETERS);
+PyObject *max_potential_cluster_size(PyObject *self, FAST_PARAMETERS);
+
 /* Makes the driver's launch and raises what goes wrong, saying which part of the shape is to blame. -1 with
  * an exception. Arguments are either one pointer each (params) or one buffer (extra); extras may be NULL. */
 int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,

@@ -204,11 +204,11 @@ static void test_occupancy(void)
     int blocks = 0, grid = 0, block = 0;
     size_t bytes = 0;
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 128, 0));
-    CHECK_EQUAL(blocks, 8); /* 1024 threads */
+    CHECK_EQUAL(blocks, 16); /* 2048 threads */
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 32, 0));
-    CHECK_EQUAL(blocks, 16);
+    CHECK_EQUAL(blocks, 32);
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 32, 20000));
-    CHECK_EQUAL(blocks, 3);
+    CHECK_EQUAL(blocks, 11); /* 228 KiB, in units of 128 bytes, with 1 KiB for each block */
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 2000, 0));
     CHECK_EQUAL(blocks, 0);
     BAD(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 0, 0));
@@ -216,8 +216,10 @@ static void test_occupancy(void)
     CHECK(block == 1024 && grid >= 1);
     OK(cuOccupancyMaxPotentialBlockSize(&grid, &block, empty, shared_for, 0, 256));
     CHECK(block <= 256 && block > 0 && grid >= 1);
+    OK(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, scale, 8, 128));
+    CHECK_EQUAL(bytes, 28160);
     OK(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, scale, 2, 128));
-    CHECK_EQUAL(bytes, 32768);
+    CHECK_EQUAL(bytes, 49152);
 }
 
 int main(void)

@@ -169,7 +169,7 @@ static void test_clusters(void)
     CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
     CUlaunchConfig config = {8, 1, 1, 64, 1, 1, 0, NULL, NULL, 0};
     OK(cuOccupancyMaxPotentialClusterSize(&size, take, &config));
-    CHECK_EQUAL(size, 1);
+    CHECK_EQUAL(size, 8);
     CHECK_EQUAL(cuOccupancyMaxActiveClusters(&clusters, take, &config), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     config.attrs = &cluster;
     config.numAttrs = 1;
@@ -179,6 +179,9 @@ static void test_clusters(void)
     OK(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
     CHECK_EQUAL(clusters, blocks * multiprocessors);
     cluster.value.clusterDim.x = 2;
+    OK(cuOccupancyMaxActiveClusters(&clusters, take, &config));
+    CHECK_EQUAL(clusters, blocks * multiprocessors / 2);
+    config.gridDimX = cluster.value.clusterDim.x = 9;
     CHECK_EQUAL(cuOccupancyMaxActiveClusters(&clusters, take, &config), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     BAD(cuOccupancyMaxActiveClusters(&clusters, take, NULL));
     BAD(cuOccupancyMaxPotentialClusterSize(NULL, take, &config));

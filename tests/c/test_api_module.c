@@ -57,8 +57,8 @@ static void test_contents(void)
     OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
     CHECK_EQUAL(value, 1024);
     CHECK_EQUAL(cuFuncGetAttribute(&value, 99, function), CUDA_ERROR_INVALID_VALUE);
-    OK(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 60000));
-    CHECK_EQUAL(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65000),
+    OK(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 231448));
+    CHECK_EQUAL(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 231449),
                 CUDA_ERROR_INVALID_VALUE);
     CHECK_EQUAL(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS, 3), CUDA_ERROR_INVALID_VALUE);
     OK(cuModuleGetGlobal_v2(&address, &size, module, "counter"));
@@ -138,7 +138,7 @@ static void test_fat(void)
     OK(cuModuleUnload(module));
     OK(cuModuleLoadFatBinary(&module, &wrapper));
     OK(cuModuleUnload(module));
-    fat = fat_of(two_kernels, 90, 0);
+    fat = fat_of(two_kernels, 100, 0);
     refuse(&fat, CUDA_ERROR_NO_BINARY_FOR_GPU, "newer");
     fat = fat_of(two_kernels, 75, 100);
     refuse(&fat, CUDA_ERROR_NO_BINARY_FOR_GPU, "compressed");

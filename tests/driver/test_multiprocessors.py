@@ -38,7 +38,7 @@ for blocks in (%s):
         print(blocks, error.name)
 context.pop()
 """
-BLOCKS_OF_64 = 16  # that a multiprocessor of compute capability 7.5 holds
+BLOCKS_OF_64 = 32  # that a multiprocessor of compute capability 9.0 holds
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])

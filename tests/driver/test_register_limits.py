@@ -87,8 +87,8 @@ class TestLimits:
         linker.add_data(ptx_of(), drv.jit_input_type.PTX, "many.ptx")
         assert registers(linker.link_module()) == 40
 
-    @pytest.mark.cpu("by the size of a multiprocessor of compute capability 7.5")
-    @pytest.mark.parametrize(("limit", "blocks"), [(32, 16), (64, 16), (128, 8), (255, 4)])
+    @pytest.mark.cpu("by the size of a multiprocessor of compute capability 9.0")
+    @pytest.mark.parametrize(("limit", "blocks"), [(32, 32), (64, 16), (128, 8), (255, 4)])
     def test_occupancy(self, cpu_device_library, limit, blocks):
         count, module, function = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
         library = ctypes.CDLL(cpu_device_library)

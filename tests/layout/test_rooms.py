@@ -31,7 +31,7 @@ EXEC = {
     "device/exec/numbers": {"ops"},
     "device/exec/texture": {"numbers"},
     "device/exec/matrix": {"", "numbers", "checks"},
-    "device/exec/memory": {"", "checks"},
+    "device/exec/memory": {"", "checks", "numbers"},
     "device/exec/checks": {""},
     "device/exec/runtime": {"", "memory"},
     "device/exec/ops": {"", "checks", "matrix", "memory", "numbers", "texture"},

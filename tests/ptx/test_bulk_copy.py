@@ -107,10 +107,10 @@ def check_waits_for_bytes():
 
 TO_SHARED = "@first cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
 REFUSED = {
-    f"{TO_SHARED}.multicast::cluster [near], [from], size, [bar], 1;": "a copy to several blocks",
+    "mbarrier.arrive.shared::cluster.b64 w, [bar];": "expected '_'",
     f"{TO_SHARED} [near], [from], size;": "takes 4 to 5 operands",
     "cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [to, {t}], [near];": "not supported",
-    "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.s32 [to], [near], size;": "not supported",
+    "tensormap.replace.tile.rank.shared::cta.b1024.b32 [near], 1;": "not supported",
 }
 
 

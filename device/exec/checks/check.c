@@ -141,14 +141,49 @@ static bool access_global(const CheckedAccess *x)
     return true;
 }
 
+/* Two blocks of a cluster may synchronise by an access that is strong, of either one's memory; then what was
+ * recorded of them may be ordered in ways that a block's clocks do not know: it is dropped. */
+static void forget_order(const Block *block, const Block *other)
+{
+    if (check_is_on(block, CHECK_RACE)) race_new_interval(block->checker->race);
+    if (check_is_on(other, CHECK_RACE)) race_new_interval(other->checker->race);
+}
+
+/* Shared memory of another block of the cluster. Races with its threads are not looked for. */
+static bool access_other(const CheckedAccess *x, const Block *other, uint64_t offset)
+{
+    const Checker *checker = other->checker;
+    uint64_t first;
+    if (x->kind == ACCESS_ATOMIC) forget_order(x->warp->block, other);
+    if (!checker || !(checker->checks & CHECK_INIT_SHARED)) return true;
+    if (looks(x) && unwritten_find(&checker->unwritten, offset, x->bytes, &first))
+        return read_unwritten(x, true, first);
+    if (x->kind != ACCESS_READ) unwritten_clear(&checker->unwritten, offset, x->bytes);
+    return true;
+}
+
+/* The other block of the cluster that all of the access lies in; NULL: none. */
+static const Block *other_block(const CheckedAccess *x, uint64_t *offset)
+{
+    const Block *block = x->warp->block, *other;
+    if (x->is_offset)
+        other = x->address >> CLUSTER_SHIFT ? cluster_block_of(block, x->address, offset) : NULL;
+    else
+        other = block->cluster->size > 1 ? cluster_holder(block, x->address) : NULL;
+    if (other && !x->is_offset) *offset = x->address - (uintptr_t)other->shared;
+    return other && *offset + x->bytes <= other->shared_size ? other : NULL;
+}
+
 /* What is not there, or misaligned, is left to the operation to find. */
 static bool check_access(const CheckedAccess *x)
 {
-    const Block *block = x->warp->block;
-    uint64_t offset = x->is_offset ? x->address : x->address - (uintptr_t)block->shared;
+    const Block *block = x->warp->block, *other;
+    uint64_t offset = x->is_offset ? x->address : x->address - (uintptr_t)block->shared, place;
     if (x->address & (x->form->bytes - 1u)) return true;
     if (offset < block->shared_size && offset + x->bytes <= block->shared_size)
         return access_shared(x, (uint32_t)offset);
+    if ((other = other_block(x, &place)))
+        return other == block ? access_shared(x, (uint32_t)place) : access_other(x, other, place);
     return x->is_offset || access_global(x);
 }
 
@@ -329,17 +364,37 @@ void check_warp_sync(const Warp *warp, uint32_t lanes)
     if (checker->checks & CHECK_RACE) race_warp(checker->race, warp, lanes);
 }
 
-void check_release(const Warp *warp, int lane, uint64_t offset)
+void check_release(const Warp *warp, int lane, const Block *at, uint64_t offset)
 {
     const Checker *checker = warp->block->checker;
-    if (!(checker->checks & CHECK_RACE)) return;
+    if (at != warp->block) forget_order(warp->block, at);
+    if (at != warp->block || !(checker->checks & CHECK_RACE)) return;
     race_release(checker->race, warp, lane, (uint32_t)offset);
     race_tick(checker->race, warp);
 }
 
-void check_acquire(const Warp *warp, uint32_t lanes, uint64_t offset)
+void check_acquire(const Warp *warp, uint32_t lanes, const Block *at, uint64_t offset)
 {
     const Checker *checker = warp->block->checker;
-    for (uint32_t rest = checker->checks & CHECK_RACE ? lanes : 0; rest; rest &= rest - 1)
+    if (at != warp->block) forget_order(warp->block, at);
+    for (uint32_t rest = at == warp->block && checker->checks & CHECK_RACE ? lanes : 0; rest;
+         rest &= rest - 1)
         race_acquire(checker->race, warp, __builtin_ctz(rest), (uint32_t)offset);
+}
+
+void check_cluster_arrive(const Warp *warp)
+{
+    const Checker *checker = warp->block->checker;
+    if (checker->checks & CHECK_RACE) race_arrive(checker->race, warp, CLUSTER_BARRIER_OPEN);
+}
+
+void check_cluster_phase(const Block *block)
+{
+    if (block->checker->checks & CHECK_RACE) race_cluster_phase(block->checker->race);
+}
+
+void check_cluster_wait(const Warp *warp, uint32_t lanes)
+{
+    const Checker *checker = warp->block->checker;
+    if (checker->checks & CHECK_RACE) race_cluster_wait(checker->race, warp, lanes);
 }

@@ -43,8 +43,13 @@ void check_publish(const Warp *warp, uint32_t barrier);
 void check_barrier(Block *block, uint32_t barrier);
 void check_warp_sync(const Warp *warp, uint32_t lanes);
 void check_exit(const Warp *warp, uint32_t lanes);
-void check_release(const Warp *warp, int lane, uint64_t offset);
-void check_acquire(const Warp *warp, uint32_t lanes, uint64_t offset);
+void check_release(const Warp *warp, int lane, const Block *at, uint64_t offset);
+void check_acquire(const Warp *warp, uint32_t lanes, const Block *at, uint64_t offset);
+
+/* The cluster's barrier: the executing lanes arrive, a phase is complete, lanes have waited for it. */
+void check_cluster_arrive(const Warp *warp);
+void check_cluster_phase(const Block *block);
+void check_cluster_wait(const Warp *warp, uint32_t lanes);
 
 /* --- exec/checks/copies.c ------------------------------------------------------------------------------ */
 

@@ -309,3 +309,10 @@ void race_warp(Race *race, const Warp *warp, uint32_t lanes)
     rendezvous.lanes[warp->index] = lanes;
     clocks_synchronize(&race->clocks, &rendezvous);
 }
+
+void race_cluster_phase(Race *race) { clocks_cluster_phase(&race->clocks); }
+
+void race_cluster_wait(Race *race, const Warp *warp, uint32_t lanes)
+{
+    clocks_cluster_wait(&race->clocks, warp, lanes);
+}

@@ -53,10 +53,16 @@ void race_tick(Race *race, const Warp *warp);
 void race_arrive(Race *race, const Warp *warp, uint32_t barrier);
 /* A barrier is complete, the waiting threads are not yet released. */
 void race_barrier(Race *race, const Block *block, uint32_t barrier);
+/* The cluster's barrier, as far as it orders threads of the block: a phase is complete; lanes have waited. */
+void race_cluster_phase(Race *race);
+void race_cluster_wait(Race *race, const Warp *warp, uint32_t lanes);
 /* __syncwarp() of these lanes. */
 void race_warp(Race *race, const Warp *warp, uint32_t lanes);
 
 /* --- race_clock.c ----------------------------------------------------------------------------------- */
+
+/* The block's barriers, then the cluster's: its phase that is open, and the last that is complete. */
+enum { CLUSTER_BARRIER_OPEN = BARRIER_COUNT, CLUSTER_BARRIER_COMPLETE, CLOCK_BARRIERS };
 
 /* For each thread: up to which time its accesses happen before. Shared by threads until one changes it. */
 typedef struct VectorClock {
@@ -72,7 +78,7 @@ typedef struct Clocks {
     VectorClock **of_word; /* what was released at each word of shared memory */
     uint32_t *used; /* the words that have one */
     uint32_t used_count;
-    VectorClock *of_barrier[BARRIER_COUNT];
+    VectorClock *of_barrier[CLOCK_BARRIERS];
     VectorClock *free;
     bool failed; /* out of memory */
 } Clocks;
@@ -84,6 +90,8 @@ void clocks_release(Clocks *clocks, const Warp *warp, int lane, uint32_t word);
 void clocks_acquire(Clocks *clocks, const Warp *warp, int lane, uint32_t word);
 void clocks_arrive(Clocks *clocks, const Warp *warp, uint32_t barrier);
 void clocks_drop_barrier(Clocks *clocks, uint32_t barrier);
+void clocks_cluster_phase(Clocks *clocks);
+void clocks_cluster_wait(Clocks *clocks, const Warp *warp, uint32_t lanes);
 
 /* Threads that synchronise, by warps; and what others have released to them (bar.arrive), or NULL. */
 typedef struct Rendezvous {

@@ -63,7 +63,7 @@ void clocks_forget(Clocks *c)
 {
     for (uint32_t t = 0; t < c->threads; t++) clock_drop(c, &c->of_thread[t]);
     while (c->used_count) clock_drop(c, &c->of_word[c->used[--c->used_count]]);
-    for (int b = 0; b < BARRIER_COUNT; b++) clock_drop(c, &c->of_barrier[b]);
+    for (int b = 0; b < CLOCK_BARRIERS; b++) clock_drop(c, &c->of_barrier[b]);
     for (uint32_t w = 0; w < c->warps; w++) c->now[w] = 1;
 }
 
@@ -113,6 +113,22 @@ void clocks_arrive(Clocks *c, const Warp *warp, uint32_t barrier)
 }
 
 void clocks_drop_barrier(Clocks *c, uint32_t barrier) { clock_drop(c, &c->of_barrier[barrier]); }
+
+void clocks_cluster_phase(Clocks *c)
+{
+    clock_drop(c, &c->of_barrier[CLUSTER_BARRIER_COMPLETE]);
+    c->of_barrier[CLUSTER_BARRIER_COMPLETE] = c->of_barrier[CLUSTER_BARRIER_OPEN];
+    c->of_barrier[CLUSTER_BARRIER_OPEN] = NULL;
+}
+
+void clocks_cluster_wait(Clocks *c, const Warp *warp, uint32_t lanes)
+{
+    const VectorClock *phase = c->of_barrier[CLUSTER_BARRIER_COMPLETE];
+    for (uint32_t rest = phase ? lanes : 0; rest; rest &= rest - 1) {
+        VectorClock *own = clock_own(c, &c->of_thread[thread_of(warp, __builtin_ctz(rest))]);
+        if (own) clock_join(c, own, phase);
+    }
+}
 
 /* --- synchronisation ------------------------------------------------------------------------------ */
 

@@ -1,11 +1,165 @@
-/* cp.async.bulk: a lane copies many bytes between global and shared memory. Done when it is issued, like
+/* cp.async.bulk and cp.reduce.async.bulk: a lane moves many bytes between global and shared memory, to
+ * several blocks of the cluster at once, or combines them with what is there. Done when it is issued, like
  * cp.async. */
 #include <string.h>
 
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"
+#include "exec/numbers/half.h"
 
 enum { BULK_UNIT = 16 };
+
+/* --- elements ------------------------------------------------------------------------------------------ */
+
+/* As red does: floats flush subnormal numbers, halves keep them. */
+static uint32_t add_floats(uint32_t x, uint32_t b)
+{
+    float sum = flush(flush(f32_from(x)) + flush(f32_from(b)));
+    return sum != sum ? F32_NAN : f32_bits(sum);
+}
+static uint64_t add_doubles(uint64_t x, uint64_t b) { return f64_bits(f64_from(x) + f64_from(b)); }
+
+#define HALF_FNS(F) \
+    static uint16_t add_##F(uint16_t x, uint16_t b) \
+    { \
+        return (uint16_t)f32_to_##F(F##_to_f32(x) + F##_to_f32(b)); \
+    } \
+    static uint16_t min_##F(uint16_t x, uint16_t b) \
+    { \
+        return (uint16_t)f32_to_##F(min_f32(F##_to_f32(x), F##_to_f32(b))); \
+    } \
+    static uint16_t max_##F(uint16_t x, uint16_t b) \
+    { \
+        return (uint16_t)f32_to_##F(max_f32(F##_to_f32(x), F##_to_f32(b))); \
+    }
+HALF_FNS(f16)
+HALF_FNS(bf16)
+
+/* Operation of an atomic, element, new value of x with b. */
+#define ELEMENTS(X) \
+    X(add_u32, uint32_t, x + b) \
+    X(add_u64, uint64_t, x + b) \
+    X(add_f32, uint32_t, add_floats(x, b)) \
+    X(add_f64, uint64_t, add_doubles(x, b)) \
+    X(add_f16, uint16_t, add_f16(x, b)) \
+    X(add_bf16, uint16_t, add_bf16(x, b)) \
+    X(min_u32, uint32_t, b < x ? b : x) \
+    X(min_s32, uint32_t, (int32_t)b < (int32_t)x ? b : x) \
+    X(min_u64, uint64_t, b < x ? b : x) \
+    X(min_s64, uint64_t, (int64_t)b < (int64_t)x ? b : x) \
+    X(min_f16, uint16_t, min_f16(x, b)) \
+    X(min_bf16, uint16_t, min_bf16(x, b)) \
+    X(max_u32, uint32_t, b > x ? b : x) \
+    X(max_s32, uint32_t, (int32_t)b > (int32_t)x ? b : x) \
+    X(max_u64, uint64_t, b > x ? b : x) \
+    X(max_s64, uint64_t, (int64_t)b > (int64_t)x ? b : x) \
+    X(max_f16, uint16_t, max_f16(x, b)) \
+    X(max_bf16, uint16_t, max_bf16(x, b)) \
+    X(inc_u32, uint32_t, x >= b ? 0 : x + 1) \
+    X(dec_u32, uint32_t, x == 0 || x > b ? b : x - 1) \
+    X(and_b32, uint32_t, x &b) \
+    X(and_b64, uint64_t, x &b) \
+    X(or_b32, uint32_t, x | b) \
+    X(or_b64, uint64_t, x | b) \
+    X(xor_b32, uint32_t, x ^ b) \
+    X(xor_b64, uint64_t, x ^ b)
+
+/* Other workers may do the same to global memory: each element is replaced at once. */
+#define COMBINE_FN(name, T, value) \
+    static void combine_##name(uint8_t *to, const uint8_t *from, uint32_t bytes) \
+    { \
+        for (uint32_t at = 0; at < bytes; at += sizeof(T)) { \
+            T *place = (T *)(void *)(to + at), x = __atomic_load_n(place, __ATOMIC_RELAXED), b; \
+            memcpy(&b, from + at, sizeof b); \
+            while (!__atomic_compare_exchange_n(place, &x, (T)(value), true, __ATOMIC_ACQ_REL, \
+                                                __ATOMIC_RELAXED)) {} \
+        } \
+    }
+ELEMENTS(COMBINE_FN)
+
+static void combine(unsigned op, uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    switch (op) {
+#define COMBINE_CASE(name, T, value) \
+    case OP_atom_##name: combine_##name(to, from, bytes); break;
+        ELEMENTS(COMBINE_CASE)
+    default: memmove(to, from, bytes);
+    }
+}
+
+bool bulk_combines(unsigned op)
+{
+    switch (op) {
+#define COMBINES(name, T, value) case OP_atom_##name:
+        ELEMENTS(COMBINES)
+        return true;
+    default: return false;
+    }
+}
+
+/* --- copies -------------------------------------------------------------------------------------------- */
+
+/* One lane's: where from, where to, and where the bytes are counted. */
+typedef struct Bulk {
+    Warp *warp;
+    const Insn *insn;
+    int lane;
+    uint32_t bytes;
+    uint64_t source, target, barrier;
+} Bulk;
+
+static bool move(const Bulk *x)
+{
+    const Reach source = {.address = x->source,
+                          .bytes = x->bytes,
+                          .unit = BULK_UNIT,
+                          .shared = x->insn->mods & BULK_FROM_SHARED};
+    const Reach target = {.address = x->target,
+                          .bytes = x->bytes,
+                          .unit = BULK_UNIT,
+                          .shared = x->insn->mods & BULK_TO_SHARED,
+                          .write = true};
+    bool combines = x->insn->op == OP_cp_bulk_reduce;
+    const uint8_t *from = range_reach(x->warp, x->insn, x->lane, &source);
+    uint8_t *to = from ? range_reach(x->warp, x->insn, x->lane, &target) : NULL;
+    if (!to) return false;
+    if (x->warp->block->checker
+        && (!check_reach(x->warp, x->insn, x->lane, from, x->bytes, ACCESS_READ)
+            || !check_reach(x->warp, x->insn, x->lane, to, x->bytes,
+                            combines ? ACCESS_ATOMIC : ACCESS_WRITE)))
+        return false;
+    combine(combines ? (unsigned)x->insn->imm : OP_cp_bulk, to, from, x->bytes);
+    return true;
+}
+
+/* To one place, and the bytes arrive there. */
+static bool deliver(const Bulk *x)
+{
+    if (x->bytes && !move(x)) return false;
+    return x->insn->e == REF_ABSENT || mbarrier_receive(x->warp, x->insn, x->lane, x->barrier, x->bytes);
+}
+
+/* To the same place in the shared memory of each block of a mask. */
+static bool deliver_to_blocks(const Bulk *x, uint32_t ranks)
+{
+    const Cluster *cluster = x->warp->block->cluster;
+    uint64_t target, barrier;
+    for (; ranks; ranks &= ranks - 1) {
+        Bulk one = *x;
+        uint32_t rank = (uint32_t)__builtin_ctz(ranks);
+        if (rank >= cluster->size) {
+            exec_fault(x->warp, x->insn, x->lane, CUDA_ERROR_LAUNCH_FAILED,
+                       "a copy to block %u of a cluster of %u", rank, cluster->size);
+            return false;
+        }
+        if (cluster_block_of(x->warp->block, x->target, &target))
+            one.target = cluster_address(cluster->blocks[rank], target);
+        if (cluster_block_of(x->warp->block, x->barrier, &barrier))
+            one.barrier = cluster_address(cluster->blocks[rank], barrier);
+        if (!deliver(&one)) return false;
+    }
+    return true;
+}
 
 static bool copy_lane(Warp *warp, const Insn *insn, int lane)
 {
@@ -15,27 +169,16 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
                    "a copy of %u bytes, which is no multiple of %d", bytes, BULK_UNIT);
         return false;
     }
-    if (bytes) {
-        const Reach source = {.address = ROW(const uint64_t, warp, insn->a)[lane],
-                              .bytes = bytes,
-                              .unit = BULK_UNIT,
-                              .shared = insn->mods & BULK_FROM_SHARED};
-        const Reach target = {.address = ROW(const uint64_t, warp, insn->b)[lane],
-                              .bytes = bytes,
-                              .unit = BULK_UNIT,
-                              .shared = insn->mods & BULK_TO_SHARED,
-                              .write = true};
-        const uint8_t *from = range_reach(warp, insn, lane, &source);
-        uint8_t *to = from ? range_reach(warp, insn, lane, &target) : NULL;
-        if (!to) return false;
-        if (warp->block->checker
-            && (!check_reach(warp, insn, lane, from, bytes, ACCESS_READ)
-                || !check_reach(warp, insn, lane, to, bytes, ACCESS_WRITE)))
-            return false;
-        memmove(to, from, bytes);
-    }
-    if (insn->e == REF_ABSENT) return true;
-    return mbarrier_receive(warp, insn, lane, ROW(const uint64_t, warp, insn->e)[lane], bytes);
+    const Bulk x = {.warp = warp,
+                    .insn = insn,
+                    .lane = lane,
+                    .bytes = bytes,
+                    .source = ROW(const uint64_t, warp, insn->a)[lane],
+                    .target = ROW(const uint64_t, warp, insn->b)[lane],
+                    .barrier = ROW(const uint64_t, warp, insn->e)[lane]};
+    if (!(insn->mods & BULK_TO_BLOCKS)) return deliver(&x);
+    Ref ranks = warp->current->function->refs[insn->more];
+    return deliver_to_blocks(&x, ROW(const uint32_t, warp, ranks)[lane] & 0xffff);
 }
 
 const Insn *bulk_copy(Warp *warp, const Insn *insn)

@@ -1,4 +1,4 @@
-/* mbarrier objects. Lanes arrive one after the other; the memory belongs to the block's worker alone. */
+/* mbarrier objects. Lanes arrive one after the other; the memory belongs to the cluster's worker alone. */
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"
 
@@ -35,41 +35,45 @@ static uint64_t pack(const Mbarrier *m)
            | (m->parity ? PHASE : 0);
 }
 
-/* One lane's barrier: its offset in shared memory, and its state while it is worked on. */
+/* One lane's barrier: whose it is, its offset in that block's shared memory, its state while it is worked on.
+ */
 typedef struct Place {
     Warp *warp;
     const Insn *insn;
     int lane;
+    Block *block;
     uint64_t offset;
     Mbarrier state;
 } Place;
 
-static uint64_t offset_of(const Warp *warp, const Insn *insn, int lane)
+/* An address of the cluster's shared memory, or an offset in the block's. */
+static uint64_t address_of(const Warp *warp, const Insn *insn, int lane)
 {
     uint64_t address = insn->mods & MEM_ADDR32 ? ROW(const uint32_t, warp, insn->a)[lane]
                                                : ROW(const uint64_t, warp, insn->a)[lane];
     address = memory_offset(insn, address);
-    return insn->mods & MEM_SHARED ? address : address - (uintptr_t)warp->block->shared;
+    if (insn->mods & MEM_SHARED) return address;
+    const Block *holder = cluster_holder(warp->block, address);
+    if (!holder || holder == warp->block) return address - (uintptr_t)warp->block->shared;
+    return cluster_address(holder, address - (uintptr_t)holder->shared);
 }
 
-/* Is there room for a barrier at p->offset? */
-static bool is_place(const Place *p)
+/* Is there room for a barrier at that address? Finds whose it is. */
+static bool find_place(Place *p, uint64_t address)
 {
     enum { SIZE = sizeof(uint64_t) };
-    const Reach reach = {.address = p->offset, .bytes = SIZE, .unit = SIZE, .shared = true, .write = true};
-    return range_reach(p->warp, p->insn, p->lane, &reach) != NULL;
+    const Reach reach = {.address = address, .bytes = SIZE, .unit = SIZE, .shared = true, .write = true};
+    if (!range_reach(p->warp, p->insn, p->lane, &reach)) return false;
+    p->block = cluster_block_of(p->warp->block, address, &p->offset);
+    return true;
 }
 
-static bool locate(Place *p)
-{
-    p->offset = offset_of(p->warp, p->insn, p->lane);
-    return is_place(p);
-}
+static bool locate(Place *p) { return find_place(p, address_of(p->warp, p->insn, p->lane)); }
 
 static bool read_state(Place *p)
 {
     uint64_t word;
-    memcpy(&word, p->warp->block->shared + p->offset, sizeof word);
+    memcpy(&word, p->block->shared + p->offset, sizeof word);
     p->state = unpack(word);
     if (p->state.valid) return true;
     exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_LAUNCH_FAILED,
@@ -81,7 +85,7 @@ static bool read_state(Place *p)
 /* False where a check finds a fault. */
 static bool check(const Place *p, AccessKind kind)
 {
-    const Block *block = p->warp->block;
+    const Block *block = p->block;
     return !block->checker
            || check_reach(p->warp, p->insn, p->lane, block->shared + p->offset, sizeof(uint64_t), kind);
 }
@@ -91,13 +95,13 @@ static bool fetch(Place *p) { return locate(p) && read_state(p) && check(p, ACCE
 /* Release: what the lane did before happens before what follows a wait for the phase. */
 static void release_clock(const Place *p)
 {
-    if (p->warp->block->checker) check_release(p->warp, p->lane, p->offset);
+    if (p->block->checker) check_release(p->warp, p->lane, p->block, p->offset);
 }
 
 static void store(const Place *p)
 {
     uint64_t word = pack(&p->state);
-    memcpy(p->warp->block->shared + p->offset, &word, sizeof word);
+    memcpy(p->block->shared + p->offset, &word, sizeof word);
 }
 
 /* --- waits --------------------------------------------------------------------------------------------- */
@@ -106,7 +110,7 @@ static void store(const Place *p)
 static void release(Warp *warp, Group *g, bool result)
 {
     uint32_t *word = (uint32_t *)(void *)(warp->registers + g->frame + (g->pc->d & REF_OFFSET_MASK));
-    if (result && warp->block->checker) check_acquire(warp, g->mask, g->mbarrier);
+    if (result && warp->block->checker) check_acquire(warp, g->mask, warp->block, g->mbarrier);
     *word = (*word & ~g->mask) | (result ? g->mask : 0);
     g->state = GROUP_READY;
     g->pc++;
@@ -139,8 +143,8 @@ bool mbarrier_expire(Block *block)
 static void wake(const Place *p, bool result)
 {
     bool any = false;
-    if (!p->warp->block->mbarrier_waits) return;
-    release_all(p->warp->block, p->offset, false, result, &any);
+    if (!p->block->mbarrier_waits) return;
+    release_all(p->block, p->offset, false, result, &any);
     if (any && p->warp->current) group_refresh(p->warp);
 }
 
@@ -152,7 +156,7 @@ static void settle(Place *p)
     if (over) {
         m->parity = !m->parity;
         m->pending = m->threads;
-        p->warp->block->stuck = 0;
+        cluster_advance(p->block->cluster);
     }
     store(p);
     if (over) wake(p, true);
@@ -170,16 +174,17 @@ const Insn *mbarrier_wait(Warp *warp, const Insn *insn)
 {
     uint32_t over = 0, *d = &PRED(warp, insn->d);
     Place p = {.warp = warp, .insn = insn};
-    uint64_t first = offset_of(warp, insn, __builtin_ctz(warp->mask));
+    uint64_t first = 0;
     bool together = true;
     for (uint32_t rest = warp->mask; rest; rest &= rest - 1) {
         p.lane = __builtin_ctz(rest);
         if (!fetch(&p)) return NULL;
+        if (rest == warp->mask) first = p.offset;
         if (is_over(&p)) {
             over |= 1u << p.lane;
-            if (warp->block->checker) check_acquire(warp, 1u << p.lane, p.offset);
+            if (warp->block->checker) check_acquire(warp, 1u << p.lane, p.block, p.offset);
         }
-        together &= p.offset == first;
+        together &= p.offset == first && p.block == warp->block;
     }
     if (!over && together) {
         Group *g = warp->current;
@@ -280,10 +285,11 @@ static bool arrive_step(Place *p)
     return true;
 }
 
-bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t offset, uint32_t bytes)
+bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t bytes)
 {
-    Place p = {.warp = warp, .insn = insn, .lane = lane, .offset = offset};
-    if (!is_place(&p) || !read_state(&p) || !check(&p, ACCESS_ATOMIC) || !add_bytes(&p, -(int64_t)bytes))
+    Place p = {.warp = warp, .insn = insn, .lane = lane};
+    if (!find_place(&p, address) || !read_state(&p) || !check(&p, ACCESS_ATOMIC)
+        || !add_bytes(&p, -(int64_t)bytes))
         return false;
     release_clock(&p);
     settle(&p);

@@ -17,7 +17,8 @@ enum {
     MBARRIER_COMPLETE = 1 << 8, /* tx */
     MBARRIER_PARITY = 1 << 8, /* wait */
     BULK_FROM_SHARED = 1 << 8, /* cp_bulk: offsets in shared memory, else generic addresses */
-    BULK_TO_SHARED = 1 << 9
+    BULK_TO_SHARED = 1 << 9,
+    BULK_TO_BLOCKS = 1 << 10 /* refs[more] = row32: those of the cluster by rank */
 };
 
 const Insn *mbarrier_init(Warp *warp, const Insn *insn);
@@ -27,11 +28,14 @@ const Insn *mbarrier_arrive(Warp *warp, const Insn *insn);
 const Insn *mbarrier_wait(Warp *warp, const Insn *insn);
 const Insn *mbarrier_pending(Warp *warp, const Insn *insn);
 
-/* cp.async.bulk: copies, then complete_tx at an mbarrier, if there is one. */
+/* cp.async.bulk, cp.reduce.async.bulk: copies or combines, then complete_tx at an mbarrier, if there is one.
+ */
 const Insn *bulk_copy(Warp *warp, const Insn *insn);
+/* Whether bytes may be combined by that atomic operation. */
+bool bulk_combines(unsigned op);
 
-/* complete_tx: bytes of a lane's copy have arrived; false after a fault. */
-bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t offset, uint32_t bytes);
+/* complete_tx at an address of the cluster's: bytes of a lane's copy have arrived; false after a fault. */
+bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t bytes);
 
 /* Times out the waits of the block's parked groups; true when there were any. */
 bool mbarrier_expire(Block *block);

@@ -27,7 +27,7 @@ static bool inside(uint64_t base, uint64_t limit, uint64_t address, uint64_t siz
     return range_has(&range, address, size);
 }
 
-/* Shared memory of the block, local memory of the warp, parameters and workspace of the launch. */
+/* Shared memory of the cluster, local memory of the warp, parameters and workspace of the launch. */
 static bool find_own(Warp *warp, uint64_t address, uint64_t size, bool write, RangeEntry *out)
 {
     const Block *block = warp->block;
@@ -43,7 +43,10 @@ static bool find_own(Warp *warp, uint64_t address, uint64_t size, bool write, Ra
         *out = own[k];
         return true;
     }
-    return false;
+    const Block *holder = block->cluster->size > 1 ? cluster_holder(block, address) : NULL;
+    if (!holder || !inside((uintptr_t)holder->shared, holder->shared_size, address, size)) return false;
+    *out = (RangeEntry){(uintptr_t)holder->shared, holder->shared_size};
+    return true;
 }
 
 const char *range_refusal(const GridLaunch *launch, const MemoryRange *range, bool write)

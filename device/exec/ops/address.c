@@ -36,14 +36,29 @@ LANE_FN uint64_t frame_if_absent(const Warp *w, const Insn *i)
 
 ADDRESS_OP(local_address, (uint64_t)i->imm + w->current->local)
 ADDRESS_OP(param_address, (uint64_t)i->imm + (uintptr_t)w->block->grid->launch->params)
-ADDRESS_OP(cvta_shared, a + (uintptr_t)w->block->shared)
-ADDRESS_OP(cvta_to_shared, a - (uintptr_t)w->block->shared)
+/* Shared memory of other blocks of the cluster, too: outside the own window. */
+LANE_FN uint64_t from_shared(const Block *block, uint64_t a)
+{
+    uint64_t offset;
+    const Block *holder = a >> CLUSTER_SHIFT ? cluster_block_of(block, a, &offset) : NULL;
+    return holder ? offset + (uintptr_t)holder->shared : a + (uintptr_t)block->shared;
+}
+LANE_FN uint64_t to_shared(const Block *block, uint64_t a)
+{
+    const uint64_t offset = a - (uintptr_t)block->shared;
+    const Block *holder =
+        offset >= block->shared_size && block->cluster->size > 1 ? cluster_holder(block, a) : NULL;
+    return holder ? cluster_address(holder, a - (uintptr_t)holder->shared) : offset;
+}
+
+ADDRESS_OP(cvta_shared, from_shared(w->block, a))
+ADDRESS_OP(cvta_to_shared, to_shared(w->block, a))
 ADDRESS_OP(cvta_local, a + local_base(w, l) + frame_if_absent(w, i))
 ADDRESS_OP(cvta_to_local, a - local_base(w, l))
 
 /* --- isspacep ------------------------------------------------------------------------------------------ */
 
-typedef enum { IN_GLOBAL, IN_SHARED, IN_LOCAL, IN_CONST, IN_PARAM } Window;
+typedef enum { IN_GLOBAL, IN_SHARED, IN_CLUSTER, IN_LOCAL, IN_CONST, IN_PARAM } Window;
 
 static bool is_const(const Warp *w, uint64_t address)
 {
@@ -56,14 +71,16 @@ static bool in_window(const Warp *w, uint64_t address, Window window)
 {
     const Block *block = w->block;
     bool shared = address - (uintptr_t)block->shared < block->shared_size;
+    bool cluster = shared || cluster_holder(block, address);
     bool local = w->local && address - (uintptr_t)w->local < w->local_stride * WARP_LANES;
     bool param = address - (uintptr_t)block->grid->launch->params < block->grid->function->param_size;
     switch (window) {
     case IN_SHARED: return shared;
+    case IN_CLUSTER: return cluster;
     case IN_LOCAL: return local;
     case IN_PARAM: return param;
-    case IN_CONST: return !shared && !local && is_const(w, address);
-    default: return !shared && !local && !param && !is_const(w, address);
+    case IN_CONST: return !cluster && !local && is_const(w, address);
+    default: return !cluster && !local && !param && !is_const(w, address);
     }
 }
 
@@ -81,9 +98,68 @@ static const Insn *test_window(Warp *w, const Insn *i, Window window)
     HANDLER(isspacep_##name, part) { return test_window(w, i, window); }
 ISSPACEP(global, IN_GLOBAL)
 ISSPACEP(shared, IN_SHARED)
+ISSPACEP(cluster, IN_CLUSTER)
 ISSPACEP(local, IN_LOCAL)
 ISSPACEP(const, IN_CONST)
 ISSPACEP(param, IN_PARAM)
+
+/* --- mapa, getctarank ---------------------------------------------------------------------------------- */
+
+/* The block that an address of the cluster's belongs to, and the offset in its memory; NULL after a fault. */
+static const Block *find_block(Warp *w, const Insn *i, int l, uint64_t *offset)
+{
+    const bool shared = i->mods & MEM_SHARED;
+    const uint64_t a =
+        i->mods & MEM_ADDR32 ? ROW(const uint32_t, w, i->a)[l] : ROW(const uint64_t, w, i->a)[l];
+    const Block *found = shared ? cluster_block_of(w->block, a, offset) : cluster_holder(w->block, a);
+    if (found && !shared) *offset = a - (uintptr_t)found->shared;
+    if (!found)
+        exec_fault(w, i, l, CUDA_ERROR_LAUNCH_FAILED, "0x%llx is no address in the cluster's shared memory",
+                   (unsigned long long)a);
+    return found;
+}
+
+static const Insn *map_address(Warp *w, const Insn *i)
+{
+    const Cluster *cluster = w->block->cluster;
+    const uint32_t *rank = ROW(const uint32_t, w, i->b);
+    uint64_t out[WARP_LANES];
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        const int l = __builtin_ctz(rest);
+        uint64_t offset;
+        if (rank[l] >= cluster->size)
+            return exec_fault(w, i, l, CUDA_ERROR_LAUNCH_FAILED, "block %u of a cluster of %u", rank[l],
+                              cluster->size);
+        if (!find_block(w, i, l, &offset)) return NULL;
+        const Block *block = cluster->blocks[rank[l]];
+        out[l] = i->mods & MEM_SHARED ? cluster_address(block, offset) : (uintptr_t)block->shared + offset;
+    }
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        const int l = __builtin_ctz(rest);
+        if (i->mods & MEM_ADDR32) ROW(uint32_t, w, i->d)[l] = (uint32_t)out[l];
+        else ROW(uint64_t, w, i->d)[l] = out[l];
+    }
+    return i + 1;
+}
+
+static const Insn *find_rank(Warp *w, const Insn *i)
+{
+    uint32_t out[WARP_LANES] = {0}, *d = ROW(uint32_t, w, i->d);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        const int l = __builtin_ctz(rest);
+        uint64_t offset;
+        const Block *block = find_block(w, i, l, &offset);
+        if (!block) return NULL;
+        out[l] = block->rank;
+    }
+    for (int l = 0; l < WARP_LANES; l++) d[l] = w->lanes[l] ? out[l] : d[l];
+    return i + 1;
+}
+
+HANDLER(mapa, full) { return map_address(w, i); }
+HANDLER(mapa, part) { return map_address(w, i); }
+HANDLER(getctarank, full) { return find_rank(w, i); }
+HANDLER(getctarank, part) { return find_rank(w, i); }
 
 /* --- the stack ----------------------------------------------------------------------------------------- */
 

@@ -98,11 +98,12 @@ LANE_FN uint8_t *atomic_place(const Access *x, int l)
     return x->i->mods & MEM_SHARED ? at_shared(x, address, x->size) : at_generic(x, address, x->size);
 }
 
-/* A generic address may be one of the block's shared memory. */
+/* A generic address may be one of the cluster's shared memory, which the running worker has alone. */
 static bool is_shared(const Access *x, const void *p)
 {
     const Block *block = x->w->block;
-    return x->i->mods & MEM_SHARED || (uintptr_t)p - (uintptr_t)block->shared < block->shared_size;
+    return x->i->mods & MEM_SHARED || (uintptr_t)p - (uintptr_t)block->shared < block->shared_size
+           || (block->cluster->size > 1 && cluster_holder(block, (uintptr_t)p));
 }
 
 static const Insn *atomic_fault(const Access *x, int l)

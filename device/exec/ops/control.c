@@ -106,6 +106,8 @@ BOTH(bar_arrive, return barrier_arrive(w, i);)
 BOTH(bar_red_popc, return barrier_arrive(w, i);)
 BOTH(bar_red_and, return barrier_arrive(w, i);)
 BOTH(bar_red_or, return barrier_arrive(w, i);)
+BOTH(cluster_arrive, return cluster_arrive(w, i);)
+BOTH(cluster_wait, return cluster_wait(w, i);)
 
 BOTH(fence, (void)w; atomic_thread_fence(memory_order_acq_rel); return i + 1;)
 BOTH(fence_sc, (void)w; atomic_thread_fence(memory_order_seq_cst); return i + 1;)

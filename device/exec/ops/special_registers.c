@@ -64,6 +64,7 @@ static uint32_t envreg(const Warp *w, int64_t number)
 SREG_UNIFORM(ntid, uint32_t, launch_of(w)->block[i->imm])
 SREG_UNIFORM(ctaid, uint32_t, w->block->id[i->imm])
 SREG_UNIFORM(nctaid, uint32_t, launch_of(w)->grid[i->imm])
+SREG_UNIFORM(cluster, uint32_t, cluster_place(w->block, (unsigned)i->imm))
 SREG_UNIFORM(warpid, uint32_t, w->index)
 SREG_UNIFORM(nwarpid, uint32_t, w->block->warp_count)
 SREG_UNIFORM(smid, uint32_t, w->worker->index % multiprocessors(w))
@@ -78,3 +79,11 @@ SREG_UNIFORM(globaltimer_hi, uint32_t, exec_now_ns() >> 32)
 SREG_UNIFORM(dynamic_smem_size, uint32_t, launch_of(w)->dynamic_shared)
 SREG_UNIFORM(total_smem_size, uint32_t, w->block->shared_size)
 SREG_UNIFORM(envreg, uint32_t, envreg(w, i->imm))
+
+static const Insn *is_explicit(Warp *w, const Insn *i)
+{
+    pred_store(w, i->d, cluster_place(w->block, CLUSTER_EXPLICIT) ? w->mask : 0);
+    return i + 1;
+}
+HANDLER(sreg_is_explicit_cluster, full) { return is_explicit(w, i); }
+HANDLER(sreg_is_explicit_cluster, part) { return is_explicit(w, i); }

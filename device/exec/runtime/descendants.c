@@ -94,6 +94,7 @@ static void run_child(const LaunchTree *tree, Child *child, ExecFault *fault)
     launch.dynamic_shared = child->shape.shared;
     launch.params = child->params;
     launch.cooperative = false;
+    grid_set_cluster(&launch, (const uint32_t[3]){0});
     launch.grid_id = runtime->next_grid_id(runtime->closure);
     grid_run_blocks(tree->pool, &launch, &child->own, fault);
 }

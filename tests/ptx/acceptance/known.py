@@ -23,11 +23,6 @@ GENEROUS = [
         "a number of registers means nothing here, nor does the a of sm_90a",
     ),
     (
-        r"^mbarrier\.arrive\S*\.shared::cluster",
-        r"Sink '_' is expected",
-        "a barrier's state may be asked for: a cluster has one block here",
-    ),
-    (
         r"^cp\.(reduce\.)?async\.",
         r"Argument \d of instruction 'cp\.\S*': (unexpected )?value '-?\d+'",
         "sizes of copies are looked at when they run",

@@ -1,0 +1,195 @@
+/* Clusters of blocks: how many fit, and why a launch of them was refused. */
+#include <stdio.h>
+
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+#include "ext/launch/function.h"
+
+/* --- how many fit -------------------------------------------------------------------------------------- */
+
+/* The driver looks at the shape of a cluster only; the grid is one of them. */
+static CUlaunchConfig config_of(int threads, size_t shared, const unsigned cluster[3],
+                                CUlaunchAttribute *attribute)
+{
+    *attribute = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    attribute->value.clusterDim.x = cluster[0];
+    attribute->value.clusterDim.y = cluster[1];
+    attribute->value.clusterDim.z = cluster[2];
+    return (CUlaunchConfig){.gridDimX = cluster[0],
+                            .gridDimY = cluster[1],
+                            .gridDimZ = cluster[2],
+                            .blockDimX = (unsigned)threads,
+                            .blockDimY = 1,
+                            .blockDimZ = 1,
+                            .sharedMemBytes = (unsigned)shared,
+                            .attrs = attribute,
+                            .numAttrs = 1};
+}
+
+static int read_sizes(PyObject *threads_given, PyObject *shared_given, int *threads, size_t *shared)
+{
+    if (convert_int(threads_given, "block_size", threads) < 0
+        || convert_size(shared_given, "shared", shared) < 0)
+        return -1;
+    if (*threads > 0) return 0;
+    PyErr_Format(PyExc_ValueError, "block_size must be positive (got %d)", *threads);
+    return -1;
+}
+
+const char max_active_clusters_doc[] =
+    "max_active_clusters($self, block_size, cluster, shared=0)\n--\n\n"
+    "How many clusters of the kernel's blocks the device holds at a time.\n"
+    "\nParameters\n----------\n"
+    "block_size : int\n    Threads of a block.\n"
+    "cluster : tuple of int\n    Blocks of a cluster along 1 to 3 axes.\n"
+    "shared : int\n    Bytes of dynamic shared memory of a block.\n"
+    "\nReturns\n-------\n"
+    "int\n    0 when a cluster does not fit.\n"
+    "\nNotes\n-----\n"
+    "Calls cuOccupancyMaxActiveClusters.";
+
+PyObject *max_active_clusters(PyObject *self, FAST_PARAMETERS)
+{
+    FunctionObject *function = function_cast(self);
+    PyObject *given[3];
+    unsigned cluster[3];
+    int threads = 0, count = 0;
+    size_t shared = 0;
+    CUresult result;
+    CUlaunchAttribute attribute;
+    if (convert_arguments(max_active_clusters_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_cluster(given[1], cluster) < 0 || read_sizes(given[0], given[2], &threads, &shared) < 0)
+        return NULL;
+    CUlaunchConfig config = config_of(threads, shared, cluster, &attribute);
+    CALL(function->state, result, driver.cuOccupancyMaxActiveClusters(&count, function->handle, &config));
+    if (result == CUDA_SUCCESS) return PyLong_FromLong(count);
+    return raise_driver(function->state, result, "cuOccupancyMaxActiveClusters", NULL);
+}
+
+const char max_potential_cluster_size_doc[] =
+    "max_potential_cluster_size($self, block_size, shared=0)\n--\n\n"
+    "How many blocks of the kernel a cluster may have.\n"
+    "\nParameters\n----------\n"
+    "block_size : int\n    Threads of a block.\n"
+    "shared : int\n    Bytes of dynamic shared memory of a block.\n"
+    "\nReturns\n-------\n"
+    "int\n"
+    "    At most 8, or more with the attribute NON_PORTABLE_CLUSTER_SIZE_ALLOWED.\n"
+    "\nNotes\n-----\n"
+    "Calls cuOccupancyMaxPotentialClusterSize.";
+
+PyObject *max_potential_cluster_size(PyObject *self, FAST_PARAMETERS)
+{
+    static const unsigned one[3] = {1, 1, 1};
+    FunctionObject *function = function_cast(self);
+    PyObject *given[2];
+    int threads = 0, size = 0;
+    size_t shared = 0;
+    CUresult result;
+    CUlaunchAttribute attribute;
+    if (convert_arguments(max_potential_cluster_size_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || read_sizes(given[0], given[1], &threads, &shared) < 0)
+        return NULL;
+    CUlaunchConfig config = config_of(threads, shared, one, &attribute);
+    config.numAttrs = 0;
+    CALL(function->state, result,
+         driver.cuOccupancyMaxPotentialClusterSize(&size, function->handle, &config));
+    if (result == CUDA_SUCCESS) return PyLong_FromLong(size);
+    return raise_driver(function->state, result, "cuOccupancyMaxPotentialClusterSize", NULL);
+}
+
+/* --- why a launch was refused -------------------------------------------------------------------------- */
+
+/* 0 where the driver does not know it. */
+IN_CALL static int attribute_of(FunctionObject *function, CUfunction_attribute attribute)
+{
+    int value = 0;
+    return driver.cuFuncGetAttribute(&value, attribute, function->handle) == CUDA_SUCCESS ? value : 0;
+}
+
+IN_CALL static bool has_clusters(int *major, int *minor)
+{
+    CUdevice device;
+    int launches = 0;
+    return driver.cuCtxGetDevice(&device) != CUDA_SUCCESS
+           || driver.cuDeviceGetAttribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
+                  != CUDA_SUCCESS
+           || driver.cuDeviceGetAttribute(minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
+                  != CUDA_SUCCESS
+           || (driver.cuDeviceGetAttribute(&launches, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, device)
+                   == CUDA_SUCCESS
+               && launches);
+}
+
+/* What the kernel was compiled for, against what the launch gives (all 0: nothing). */
+IN_CALL static bool explain_required(FunctionObject *function, const LaunchShape *shape,
+                                     const unsigned given[3], char *text, size_t size)
+{
+    unsigned wanted[3];
+    for (int axis = 0; axis < 3; axis++)
+        wanted[axis] = (unsigned)attribute_of(
+            function, (CUfunction_attribute)(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + axis));
+    if (!wanted[0]) {
+        bool missing = !given[0] && attribute_of(function, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET);
+        if (missing) snprintf(text, size, "it is compiled for clusters of any size: give cluster=");
+        return missing;
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        if (given[0] && given[axis] != wanted[axis]) {
+            snprintf(text, size, "it is compiled for clusters of (%u, %u, %u), cluster is (%u, %u, %u)",
+                     wanted[0], wanted[1], wanted[2], given[0], given[1], given[2]);
+            return true;
+        }
+        if (wanted[axis] && shape->grid[axis] % wanted[axis]) {
+            snprintf(text, size, "grid.%c is %u, which is no multiple of its cluster's, %u", "xyz"[axis],
+                     shape -> grid[axis], wanted[axis]);
+            return true;
+        }
+    }
+    return false;
+}
+
+IN_CALL static bool explain_size(FunctionObject *function, const LaunchShape *shape, const unsigned given[3],
+                                 char *text, size_t size)
+{
+    enum { PORTABLE = 8 };
+    unsigned blocks = given[0] * given[1] * given[2];
+    int threads = (int)(shape->block[0] * shape->block[1] * shape->block[2]), most = 0;
+    CUlaunchAttribute attribute;
+    if (blocks > PORTABLE && !attribute_of(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)) {
+        snprintf(text, size,
+                 "a cluster of %u blocks: more than %d need "
+                 "set_attribute(function_attribute.NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)",
+                 blocks, PORTABLE);
+        return true;
+    }
+    CUlaunchConfig config = config_of(threads, shape->shared_bytes, given, &attribute);
+    config.numAttrs = 0;
+    if (driver.cuOccupancyMaxPotentialClusterSize(&most, function->handle, &config) != CUDA_SUCCESS
+        || blocks <= (unsigned)most)
+        return false;
+    snprintf(text, size, "a cluster of %u blocks: at most %d of this size are one", blocks, most);
+    return true;
+}
+
+IN_CALL bool launch_cluster_explain(FunctionObject *function, const LaunchShape *shape,
+                                    const LaunchExtras *extras, CUresult result, char *text, size_t size)
+{
+    unsigned given[3] = {0};
+    int major = 0, minor = 0;
+    for (unsigned k = 0; extras && k < extras->count; k++) {
+        if (extras->list[k].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+        given[0] = extras->list[k].value.clusterDim.x;
+        given[1] = extras->list[k].value.clusterDim.y;
+        given[2] = extras->list[k].value.clusterDim.z;
+    }
+    bool possible = result == CUDA_ERROR_INVALID_CLUSTER_SIZE || result == CUDA_ERROR_INVALID_VALUE;
+    if (!given[0] && !possible) return false;
+    if (given[0] && !has_clusters(&major, &minor)) {
+        snprintf(text, size, "clusters need a device of compute capability 9.0, this one has %d.%d", major,
+                 minor);
+        return true;
+    }
+    return explain_required(function, shape, given, text, size)
+           || (given[0] && explain_size(function, shape, given, text, size));
+}

@@ -1,0 +1,33 @@
+"""The instructions that docs/cpu_device.md says are not there are those that the CPU device's tables lack."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def names(path, pattern):
+    return set(re.findall(pattern, (ROOT / path).read_text(), re.M))
+
+
+def check():
+    """Opcodes without a way to operations, and instructions of the manual whose example does not load."""
+    sys.path.insert(0, str(ROOT / "tests" / "ptx"))
+    spec = importlib.util.spec_from_file_location("ptx_coverage", ROOT / "tools" / "ptx_coverage.py")
+    coverage = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(coverage)
+    known = names("device/ptx/instructions.def", r"^OPCODE\((\w+),")
+    selected = names("device/lower/select.def", r"^(?:ALU|SELECT)\((\w+)")
+    missing = (known - selected) | {name for name, text in coverage.EXAMPLES.items() if coverage.answer(text)}
+    text = (ROOT / "docs" / "cpu_device.md").read_text()
+    told = re.search(r"Instructions that are not:\s+((?:`[\w.]+`,?\s*)+)", text).group(1)
+    assert set(re.findall(r"`([\w.]+)`", told)) == missing
+
+
+@pytest.mark.cpu("what the CPU device does not execute")
+def test_instructions(at_capability):
+    at_capability((9, 0), check)
