@@ -1,5 +1,6 @@
 /* Clusters: what a launch may ask for, and how many fit on the device. */
 #include "api/device_limits.h"
+#include "api/green.h"
 #include "api/launch.h"
 #include "api/log.h"
 
@@ -93,7 +94,7 @@ static bool read_config(const CUlaunchConfig *config, LaunchShape *shape)
 static int resident_blocks(const Function *function, const LaunchShape *shape)
 {
     int each = occupancy_blocks(function->code, (int)blocks_of(shape->block), shape->dynamic_shared);
-    return each * driver_multiprocessors();
+    return each * (int)green_multiprocessors(NULL);
 }
 
 CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle, const CUlaunchConfig *config)

@@ -5,8 +5,8 @@
 #include "ext/errors.h"
 #include "ext/wait.h"
 
-/* The first block of a context, which captures forbid to make; none is tried for again when there is no memory.
- * Contexts of others are not ended here, so nobody would free theirs. */
+/* The first block of a context, which captures forbid to make; none is tried for again when there is no
+ * memory. Contexts of others are not ended here, so nobody would free theirs. */
 static void *new_block(ContextObject *context)
 {
     CUresult result;
