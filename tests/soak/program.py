@@ -30,18 +30,23 @@ import pycuda.driver as drv
 # Who makes and who releases, for what is not there any more at the end of a clean program. What dies with its
 # context is not released itself: there may be fewer releases, never more.
 PAIRS = [
-    ("cuStreamCreate cuStreamCreateWithPriority", "cuStreamDestroy"),
+    ("cuStreamCreate cuStreamCreateWithPriority cuGreenCtxStreamCreate", "cuStreamDestroy"),
     ("cuEventCreate", "cuEventDestroy"),
     ("cuMemAlloc cuMemAllocPitch cuMemAllocManaged", "cuMemFree"),
-    ("cuMemHostAlloc", "cuMemFreeHost"),
+    ("cuMemHostAlloc cuMemAllocHost", "cuMemFreeHost"),
+    ("cuMemCreate", "cuMemRelease"),
+    ("cuMemAddressReserve", "cuMemAddressFree"),
+    ("cuMemMap", "cuMemUnmap"),
     ("cuMemHostRegister", "cuMemHostUnregister"),
     ("cuArrayCreate cuArray3DCreate", "cuArrayDestroy"),
+    ("cuMipmappedArrayCreate", "cuMipmappedArrayDestroy"),
     ("cuTexObjectCreate", "cuTexObjectDestroy"),
     ("cuSurfObjectCreate", "cuSurfObjectDestroy"),
     ("cuLinkCreate", "cuLinkDestroy"),
     ("cuModuleLoad cuModuleLoadDataEx", "cuModuleUnload"),
     ("cuCtxCreate", "cuCtxDestroy"),
     ("cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease"),
+    ("cuGreenCtxCreate", "cuGreenCtxDestroy"),
 ]
 
 
