@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+import textwrap
 
 from common import HERE, RESULTS
 
@@ -11,8 +12,10 @@ LARGE = 1 << 28  # the size of which the page shows numbers
 
 HEAD = """# Figures
 
-{machine}. Every table is of one run, in which all that is compared was measured in turn; rows where pycuda
-loses stand beside the others. To repeat it on your machine:
+{machine}
+
+Every table is of one run, in which all that is compared was measured in turn; rows where pycuda loses stand
+beside the others. To repeat it on your machine:
 
 ```
 make bench
@@ -53,7 +56,8 @@ def main():
     if not (RESULTS / "machine.json").exists() or not (RESULTS / "bandwidth.data.json").exists():
         sys.exit("run `make bench` and `make plots` first")
     machine = json.loads((RESULTS / "machine.json").read_text())
-    text = HEAD.format(machine=", ".join(f"{name} {value}".strip() for name, value in machine.items()))
+    said = ", ".join(f"{name} {value}" for name, value in machine.items()) + "."
+    text = HEAD.format(machine="\n".join(textwrap.wrap(said, 105)))
     text += bandwidth()
     for path in sorted(RESULTS.glob("*.json")):
         found = json.loads(path.read_text())
