@@ -19,7 +19,7 @@ LONG_ROW = np.dtype([("row", "i4"), ("begin", "i4"), ("end", "i4"), ("unused", "
 
 _SOURCE = """#include "pycuda-sparse.hpp"
 using namespace pycuda;
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256{resident})
 multiply_tiles(const Tile *tiles, const {offset} *starts, const int *columns, const {t} *values, const {t} *x,
                {t} *y, {t} *pieces, int add)
 {{
@@ -35,7 +35,7 @@ sum_long_rows(const LongRow *rows, const {t} *pieces, {t} *y, int add)
 
 def window(itemsize: int) -> int:
     """Elements and rows, taken together, of a tile of short rows; its last row may go beyond."""
-    return 1536 if itemsize <= 8 else 1024
+    return 1536 if itemsize == 8 else 1024
 
 
 def check_dtype(dtype) -> np.dtype:
@@ -56,6 +56,7 @@ def kernels(dtype, offset):
         t=_TYPES[f"{dtype.kind}{dtype.itemsize}"],
         offset="int" if offset.itemsize == 4 else "long long",
         window=window(dtype.itemsize),
+        resident=", 7" if dtype.itemsize == 4 else "",  # blocks of a multiprocessor: registers for them
         longest=_LONG,
     )
     module = compiled(text)
