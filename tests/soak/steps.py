@@ -256,6 +256,11 @@ def grown_memory(w):
     w.put("grown", [space, memory])
 
 
+def green(w):
+    """A part of the device, which takes a GPU 100 ms to make."""
+    w.put("green", drv.GreenContext(drv.Device(0).get_resource()).create_stream())
+
+
 def between_devices(w):
     numbers = w.numbers()
     one, two = drv.to_device(numbers), drv.mem_alloc(4 * N)
@@ -520,7 +525,6 @@ def something(w):
         drv.module_from_buffer(PTX),
         drv.module_from_buffer(PTX).get_function("add").prepare("Pi"),
         linker,
-        drv.GreenContext(drv.Device(0).get_resource()).create_stream(),
         new_pool(w).allocate(100),
         PageLockedMemoryPool().allocate(N, np.int32),
         gpuarray.zeros(N, np.int32),
@@ -681,7 +685,7 @@ def asked(w):
 STEPS = [
     (copy_and_launch, 3), (launch_on_streams, 5), (fills, 2), (host_arguments, 3), (prepared_calls, 2),
     (arrays, 3), (lent_arrays, 3), (pooled, 3),
-    (managed, 2), (registered, 2), (shaped_copies, 3), (grown_memory, 2), (between_devices, 1),
+    (managed, 2), (registered, 2), (shaped_copies, 3), (grown_memory, 2), (between_devices, 1), (green, 1),
     (texture_object, 3), (surface_object, 3), (texture_reference, 2), (texture_of_array, 2),
     (surface_reference, 2), (modules, 2), (half_linked, 1), (globals_of_modules, 1), (compiling, 1),
     (streams, 3), (events, 3), (contexts, 1), (primary, 1), (drop, 6), (keep_some, 2), (cycles, 2),
