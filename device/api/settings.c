@@ -14,8 +14,8 @@
 static DriverSettings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 
-/* The highest that the CPU device has all ordinary instructions of. */
-enum { DEFAULT_CAPABILITY = 90 };
+/* The highest that the CPU device has all ordinary instructions of, and that of drivers older than it. */
+enum { DEFAULT_CAPABILITY = 90, DEFAULT_SINCE = 11080, OLDER_CAPABILITY = 75 };
 
 static bool read_number(const char *text, int low, int high, int *out)
 {
@@ -157,8 +157,9 @@ static void read_row(const Setting *row)
 static void read_settings(void)
 {
     settings.memory = default_memory();
-    settings.capability = DEFAULT_CAPABILITY;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) read_row(&rows[i]);
+    if (!settings.capability)
+        settings.capability = settings.version < DEFAULT_SINCE ? OLDER_CAPABILITY : DEFAULT_CAPABILITY;
     if (!settings.threads) settings.threads = processors(); /* reads a file: not for every launch */
 }
 

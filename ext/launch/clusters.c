@@ -184,12 +184,12 @@ IN_CALL bool launch_cluster_explain(FunctionObject *function, const LaunchShape 
         given[2] = extras->list[k].value.clusterDim.z;
     }
     bool possible = result == CUDA_ERROR_INVALID_CLUSTER_SIZE || result == CUDA_ERROR_INVALID_VALUE;
-    if (!given[0] && !possible) return false;
+    if (!possible && !(given[0] && result == CUDA_ERROR_NOT_SUPPORTED)) return false;
     if (given[0] && !has_clusters(&major, &minor)) {
         snprintf(text, size, "clusters need a device of compute capability 9.0, this one has %d.%d", major,
                  minor);
         return true;
     }
     return explain_required(function, shape, given, text, size)
-           || (given[0] && explain_size(function, shape, given, text, size));
+           || (given[0] * given[1] * given[2] > 1 && explain_size(function, shape, given, text, size));
 }
