@@ -187,16 +187,16 @@ Block *cluster_holder(const Block *block, uint64_t address)
 uint32_t cluster_address(const Block *of, uint64_t offset)
 {
     const uint32_t below = (1u << CLUSTER_SHIFT) - 1;
-    return (of->rank + 1) << CLUSTER_SHIFT | ((uint32_t)offset & below);
+    return (of->rank + CLUSTER_FIRST) << CLUSTER_SHIFT | ((uint32_t)offset & below);
 }
 
 Block *cluster_block_of(const Block *block, uint64_t address, uint64_t *offset)
 {
     const Cluster *cluster = block->cluster;
-    uint64_t rank = address >> CLUSTER_SHIFT;
+    uint64_t number = address >> CLUSTER_SHIFT;
     *offset = address & ((1u << CLUSTER_SHIFT) - 1);
-    if (rank == 0) return cluster->blocks[block->rank];
-    return rank <= cluster->size ? cluster->blocks[rank - 1] : NULL;
+    if (number == 0) return cluster->blocks[block->rank];
+    return number - CLUSTER_FIRST < cluster->size ? cluster->blocks[number - CLUSTER_FIRST] : NULL;
 }
 
 uint8_t *cluster_shared_at(const Block *block, uint64_t address, uint64_t bytes)

@@ -18,8 +18,9 @@
 
 enum { BARRIER_COUNT = 16, RANGE_SLOTS = 16, ENVREG_COUNT = 32 };
 
-/* Addresses of a cluster's shared memory have rank + 1 from this bit on, or 0: the own block. */
-enum { CLUSTER_SHIFT = 24 };
+/* Addresses of a cluster's shared memory have rank + CLUSTER_FIRST from this bit on, or 0: the own block.
+ * What lies between is nobody's. */
+enum { CLUSTER_SHIFT = 24, CLUSTER_FIRST = 0x40 };
 
 /* Time slices, in backward branches: in plain loops, in loops with atomics, in loops that look like
  * waiting. */
