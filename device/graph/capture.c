@@ -226,7 +226,7 @@ static CUresult end(Stream *stream, CUgraph *out, Ending *ending)
     bool given = capture->given;
     dissolve(capture, &ending->left);
     if (!result) *out = graph;
-    if (!given && result) graph_retire(graph);
+    if (result) graph_retire(graph);
     if (!given && !result) graph->owned = false;
     ending->dead = graph;
     return result;

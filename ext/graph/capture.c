@@ -163,6 +163,9 @@ static CUresult end(CaptureObject *capture)
     CALL(capture->state, result, driver.cuStreamEndCapture(capture->stream->handle, &ignored));
     captured_close(capture->state, &capture->captured);
     capture->open = false;
+    /* What could not be captured is gone, the graph that it was to go into as well. */
+    if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+        graph_cast(capture->graph)->handle = NULL;
     Py_CLEAR(capture->captured.kept);
     return result;
 }

@@ -39,7 +39,12 @@ PyObject *graph_part(GraphObject *parent, CUgraph handle)
     return (PyObject *)graph;
 }
 
-bool graph_check(GraphObject *graph, const char *routine) { return context_check(graph->context, routine); }
+bool graph_check(GraphObject *graph, const char *routine)
+{
+    if (graph->handle) return context_check(graph->context, routine);
+    raise_logic(graph->state, "%s: a capture into this graph failed, which ends the graph", routine);
+    return false;
+}
 
 PyDoc_STRVAR(graph_doc, "Graph()\n--\n\n"
                         "Work and what depends on what in it, to be done as often as it is launched.\n\n"

@@ -180,6 +180,15 @@ def test_what_cannot_be_captured_is_named(stream, data):
     assert value(data) == 3
 
 
+def test_a_failed_capture_ends_its_graph(stream):
+    graph = drv.Graph()
+    failing = pytest.raises(drv.LogicError, match="could not be captured")
+    with failing, stream.capture(graph=graph), pytest.raises(drv.LogicError):
+        stream.is_done()
+    with pytest.raises(drv.LogicError, match="a capture into this graph failed"):
+        graph.instantiate()
+
+
 def test_handlers_are_refused(affine, stream, data):
     with pytest.raises(drv.LogicError, match="In, Out and InOut cannot be captured"), stream.capture():
         affine(drv.InOut(np.zeros(COUNT, np.uint32)), u32(1), u32(1), stream=stream, **SHAPE)
