@@ -23,6 +23,8 @@ make plots
 make figures
 ```
 
+![The ratios of the tables below, each to its own measure](pictures/benchmarks.png)
+
 ## Bandwidth against size
 
 ![GB/s against the number of elements, of pycuda, CuPy, torch and CUDA](pictures/bandwidth.png)

@@ -23,13 +23,16 @@ def draw():
         (t, next((i for i, name in enumerate(t["header"]) if name.startswith("x ")), None)) for t in tables
     ]
     ratios = [(t, i) for t, i in ratios if i is not None]
+    heights = [2 + sum(bool(row[column]) for row in t["rows"]) for t, column in ratios]
     figure, axes = plt.subplots(
-        len(ratios), 1, figsize=(9, 3 * len(ratios)), squeeze=False, layout="constrained"
-    )
+        len(ratios), 1, figsize=(9, 0.25 * sum(heights)), height_ratios=heights, squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
     for axis, (t, column) in zip(axes[:, 0], ratios, strict=True):
         rows = [row for row in t["rows"] if row[column]]
         axis.barh([row[0] for row in rows], [float(row[column]) for row in rows])
         axis.axvline(1, color="black", linewidth=1)
+        axis.set_xscale("log")
         axis.invert_yaxis()
         axis.set_title(f"{t['title']} ({t['header'][column]})")
     figure.savefig(RESULTS / "benchmarks.png", dpi=120)
