@@ -5,7 +5,7 @@
 
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"
-#include "exec/numbers/half.h"
+#include "exec/numbers/half_atomic.h"
 
 enum { BULK_UNIT = 16 };
 
@@ -18,22 +18,6 @@ static uint32_t add_floats(uint32_t x, uint32_t b)
     return sum != sum ? F32_NAN : f32_bits(sum);
 }
 static uint64_t add_doubles(uint64_t x, uint64_t b) { return f64_bits(f64_from(x) + f64_from(b)); }
-
-#define HALF_FNS(F) \
-    static uint16_t add_##F(uint16_t x, uint16_t b) \
-    { \
-        return (uint16_t)f32_to_##F(F##_to_f32(x) + F##_to_f32(b)); \
-    } \
-    static uint16_t min_##F(uint16_t x, uint16_t b) \
-    { \
-        return (uint16_t)f32_to_##F(min_f32(F##_to_f32(x), F##_to_f32(b))); \
-    } \
-    static uint16_t max_##F(uint16_t x, uint16_t b) \
-    { \
-        return (uint16_t)f32_to_##F(max_f32(F##_to_f32(x), F##_to_f32(b))); \
-    }
-HALF_FNS(f16)
-HALF_FNS(bf16)
 
 /* Operation of an atomic, element, new value of x with b. */
 #define ELEMENTS(X) \

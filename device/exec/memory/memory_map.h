@@ -28,7 +28,7 @@ typedef enum MemoryKind {
     MEMORY_HEAP,        /* the heap of device-side malloc */
     MEMORY_IMPORTED,    /* an allocation of another process, mapped here */
     MEMORY_PHYSICAL,    /* of cuMemCreate: reached by the addresses that it is mapped to */
-    MEMORY_MAPPED,      /* reserved addresses with memory of cuMemCreate behind them */
+    MEMORY_MAPPED,      /* reserved addresses that memory of cuMemCreate is mapped to */
     MEMORY_RESERVED,    /* reserved addresses without */
     MEMORY_KINDS
 } MemoryKind;

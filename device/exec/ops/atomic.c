@@ -5,7 +5,7 @@
  * have come in. Shared memory belongs to one worker thread at a time and needs no locked instructions.
  */
 #include "exec/ops/addresses.h"
-#include "exec/numbers/half.h"
+#include "exec/numbers/half_atomic.h"
 
 /* Subnormals in atom.add.f32 on global memory are flushed, as on a GPU; on shared memory they are kept. */
 LANE_FN u32 add_f32(u32 x, u32 b, bool keep)
@@ -21,30 +21,18 @@ LANE_FN u64 add_f64(u64 x, u64 b, bool shared)
     return !shared && p != p ? x : f64_bits(p + f64_from(b));
 }
 
-LANE_FN u16 add_f16(u16 x, u16 b) { return (u16)f32_to_f16(f16_to_f32(x) + f16_to_f32(b)); }
-LANE_FN u16 add_bf16(u16 x, u16 b) { return (u16)f32_to_bf16(bf16_to_f32(x) + bf16_to_f32(b)); }
-LANE_FN u32 add_f16x2(u32 x, u32 b)
-{
-    return add_f16((u16)x, (u16)b) | (u32)add_f16((u16)(x >> 16), (u16)(b >> 16)) << 16;
-}
-LANE_FN u32 add_bf16x2(u32 x, u32 b)
-{
-    return add_bf16((u16)x, (u16)b) | (u32)add_bf16((u16)(x >> 16), (u16)(b >> 16)) << 16;
-}
-
-#define HALF_ATOMIC(F, name) \
-    LANE_FN u16 name##_##F(u16 x, u16 b) \
+/* The same of two halves in a word. */
+#define PAIR_ATOMIC(name) \
+    LANE_FN u32 name##x2(u32 x, u32 b) \
     { \
-        return (u16)f32_to_##F(name##_f32(F##_to_f32(x), F##_to_f32(b))); \
-    } \
-    LANE_FN u32 name##_##F##x2(u32 x, u32 b) \
-    { \
-        return name##_##F((u16)x, (u16)b) | (u32)name##_##F((u16)(x >> 16), (u16)(b >> 16)) << 16; \
+        return name((u16)x, (u16)b) | (u32)name((u16)(x >> 16), (u16)(b >> 16)) << 16; \
     }
-HALF_ATOMIC(f16, min)
-HALF_ATOMIC(f16, max)
-HALF_ATOMIC(bf16, min)
-HALF_ATOMIC(bf16, max)
+PAIR_ATOMIC(add_f16)
+PAIR_ATOMIC(min_f16)
+PAIR_ATOMIC(max_f16)
+PAIR_ATOMIC(add_bf16)
+PAIR_ATOMIC(min_bf16)
+PAIR_ATOMIC(max_bf16)
 
 /* name, type, new value from x, b, c; shared tells that the address is in shared memory */
 #define ATOMICS(X) \
