@@ -64,7 +64,7 @@ def primary_context():
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_this_run(tmp_path_factory):
-    """The tests neither read nor fill the user's compiler cache. Several runs may share one of theirs."""
+    """Tests neither read nor fill the user's compiler cache. PYCUDA_TEST_CACHE names one for several runs."""
     own = tmp_path_factory.getbasetemp().parent / "compiler-cache"
     os.environ["PYCUDA_CACHE_DIR"] = os.environ.get("PYCUDA_TEST_CACHE") or str(own)
 

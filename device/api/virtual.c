@@ -1,8 +1,8 @@
 /* Reservations and mappings. See virtual.h.
  *
- * One lock guards all of them. A kernel may still have a range at hand that is unmapped while it runs, and a
- * wait for all contexts could be for ever. So such addresses get pages of nobody's, and leave the process
- * when no context has work.
+ * One lock guards all of them. A kernel may have cached a range that is unmapped while it runs, and waiting
+ * for all contexts could deadlock. So unmapped addresses get scratch pages, which leave the process when no
+ * context has work.
  */
 #define _GNU_SOURCE
 #include "api/virtual.h"
@@ -233,8 +233,8 @@ static void remove_locked(Reservation *r, const Mapping *mapping)
     *link = mapping->next;
 }
 
-/* The pages of the addresses go, the addresses stay reserved. What comes too late writes to pages of
- * nobody's, where the system has some. */
+/* The pages of the addresses go, the addresses stay reserved. Accesses that come too late go to scratch
+ * pages, if the system has some. */
 static void take_pages_away(uint64_t address, uint64_t size)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;

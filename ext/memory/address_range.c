@@ -120,7 +120,7 @@ static int convert_part(AddressRangeObject *range, PyObject *offset, PyObject *s
 
 PyDoc_STRVAR(range_doc,
              "AddressRange(size, alignment=0, address=0)\n--\n\n"
-             "Device addresses without memory: map() puts some behind them, piece by piece.\n\n"
+             "Reserved device addresses: map() maps physical memory to them, piece by piece.\n\n"
              "It is taken wherever a DeviceAllocation is; int() is the first address. With its last\n"
              "reference all that is mapped is unmapped, after the work of the context in which it was made.\n"
              "\nParameters\n----------\n"
@@ -219,7 +219,7 @@ static void range_dealloc(PyObject *self)
 /* ---- Methods ---- */
 
 PyDoc_STRVAR(map_doc, "map($self, offset, physical, access=3)\n--\n\n"
-                      "Put physical memory behind the addresses that begin at an offset.\n"
+                      "Map physical memory to the addresses from an offset on.\n"
                       "\nParameters\n----------\n"
                       "offset : int\n"
                       "    Bytes from the first address, a multiple of mem_get_allocation_granularity().\n"

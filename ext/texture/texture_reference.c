@@ -279,15 +279,22 @@ PyDoc_STRVAR(set_filter_mode_doc, "set_filter_mode($self, fm)\n--\n\n"
                                   "\nNotes\n-----\n"
                                   "Calls cuTexRefSetFilterMode.");
 
+static int read_filter(PyObject *self, PyObject *value, const char *routine, unsigned *out)
+{
+    if (convert_unsigned(value, "fm", out) < 0) return -1;
+    if (*out <= CU_TR_FILTER_MODE_LINEAR) return 0;
+    refuse(self, routine, "fm is no filter_mode");
+    return -1;
+}
+
 static PyObject *set_filter_mode(PyObject *self, FAST_PARAMETERS)
 {
     Reference *reference = reference_cast(self)->reference;
     PyObject *given[1];
     unsigned mode;
     if (convert_arguments(set_filter_mode_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "fm", &mode) < 0)
+        || read_filter(self, given[0], "cuTexRefSetFilterMode", &mode) < 0)
         return NULL;
-    if (mode > CU_TR_FILTER_MODE_LINEAR) return refuse(self, "cuTexRefSetFilterMode", "fm is no filter_mode");
     SET(reference, sampling.filterMode, mode);
     Py_RETURN_NONE;
 }
@@ -306,10 +313,8 @@ static PyObject *set_mipmap_filter_mode(PyObject *self, FAST_PARAMETERS)
     PyObject *given[1];
     unsigned mode;
     if (convert_arguments(set_mipmap_filter_mode_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "fm", &mode) < 0)
+        || read_filter(self, given[0], "cuTexRefSetMipmapFilterMode", &mode) < 0)
         return NULL;
-    if (mode > CU_TR_FILTER_MODE_LINEAR)
-        return refuse(self, "cuTexRefSetMipmapFilterMode", "fm is no filter_mode");
     SET(reference, sampling.mipmapFilterMode, mode);
     Py_RETURN_NONE;
 }
@@ -349,8 +354,11 @@ static PyObject *set_mipmap_level_clamp(PyObject *self, FAST_PARAMETERS)
         return NULL;
     double least = PyFloat_AsDouble(given[0]), most = PyErr_Occurred() ? 0 : PyFloat_AsDouble(given[1]);
     if (PyErr_Occurred()) return NULL;
-    SET(reference, sampling.minMipmapLevelClamp, (float)least);
-    SET(reference, sampling.maxMipmapLevelClamp, (float)most);
+    Binding *binding = binding_copy(reference);
+    if (!binding) return NULL;
+    binding->sampling.minMipmapLevelClamp = (float)least;
+    binding->sampling.maxMipmapLevelClamp = (float)most;
+    binding_put(reference, binding, NULL);
     Py_RETURN_NONE;
 }
 

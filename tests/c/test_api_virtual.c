@@ -1,5 +1,5 @@
 /* Virtual memory: reserving, mapping, access by device, aliases, growing, handles and their lifetimes, file
- * descriptors, what is told of addresses, and kernels beside all that. */
+ * descriptors, attributes of pointers, and kernels that run meanwhile. */
 #include "check.h"
 
 #include <stdbool.h>

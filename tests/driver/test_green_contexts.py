@@ -189,7 +189,7 @@ def test_its_stream_is_used_in_the_primary_context(green, kernels):
         other.synchronize()
     assert (array.get() == 5).all()
     event = drv.Event().record(stream)
-    del stream, other  # what the pool has of it is told
+    del stream, other  # the pool forgets the stream
     event.synchronize()
     del array, twice
     assert (gpuarray.zeros(256, np.int32).get() == 0).all()
