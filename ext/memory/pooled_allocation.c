@@ -190,8 +190,8 @@ static int note(PooledAllocationObject *allocation, PyObject *stream, CUstream h
     return status;
 }
 
-/* The allocation that an object is or lies in, borrowed; NULL when there is none or the object is NULL. Numbers
- * are seen by their types, which are static where ours are not. */
+/* The allocation that an object is or lies in, borrowed; NULL when there is none or the object is NULL.
+ * Numbers are known by their types, which are static where ours are not. */
 static DeviceAllocationObject *allocation_of(ModuleState *state, PyObject *object)
 {
     if (!object || !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) return NULL;

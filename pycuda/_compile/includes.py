@@ -69,7 +69,7 @@ _WORDS = ("include", "import", "embed")
 
 
 def _lines_with_words(text: str):
-    """Those that have one of _WORDS, in order. By find, which is ten times as fast as a regular expression."""
+    """Those that have one of _WORDS, in order. By find, ten times as fast as a regular expression."""
     spans = set()
     for word in _WORDS:
         at = text.find(word)
