@@ -1,5 +1,5 @@
-/* The level of detail that gradients ask for: the logarithm of how many texels a step to the next pixel covers
- * in the direction where it covers most.
+/* The level of detail that gradients ask for: the logarithm of how many texels a step to the next pixel
+ * covers in the direction where it covers most.
  *
  * Texture units find neither the direction nor the length exactly. This is the rule that an H200's answers
  * follow, to a 256th of a level: both steps and the two diagonals between them are measured, each by a sum of
