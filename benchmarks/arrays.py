@@ -1,23 +1,22 @@
 """GB/s of array operations against the size, beside the peers that are installed and the driver's own copy.
 
-On a GPU from 1 K to 1 G elements, on the CPU device to 4 M. Bytes are those that must be read and written.
+On a GPU from 1 K to 1 G elements, on the CPU device 1 M, beside NumPy. Bytes are those that must be read
+and written.
 """
 
 import math
-import statistics
 import sys
-import time
 
 import numpy as np
 import plots
-from common import RESULTS, table
+from common import RESULTS, processor, seconds, table
 from libraries import installed
 
 import pycuda.driver as drv
 
 ON_GPU = "CPU" not in drv.Context.get_device().name()
-LARGEST = 30 if ON_GPU else 22
-EXPONENTS = range(10, LARGEST + 1, 4)
+LARGEST = 30 if ON_GPU else 20
+EXPONENTS = range(10, LARGEST + 1, 4) if ON_GPU else [LARGEST]
 
 
 def square(n):
@@ -60,24 +59,6 @@ WORK = {
     "square + row": (8, lambda lib, x, y: on(of_two_axes(x), lambda a: a + a[0])),
     "x[numbers]": (12, lambda lib, x, y: on(numbers(lib, x.shape[0]), lambda i: x[i])),
 }
-
-
-def seconds(call, wait, least=0.05):
-    """Of one call, the median of rounds; a round is long enough for the clock and queues many calls."""
-    call()
-    wait()
-    start = time.perf_counter()
-    call()
-    wait()
-    count = max(1, min(200, int(least / 5 / max(time.perf_counter() - start, 1e-7))))
-    rounds = []
-    for _ in range(5):
-        start = time.perf_counter()
-        for _ in range(count):
-            call()
-        wait()
-        rounds.append((time.perf_counter() - start) / count)
-    return statistics.median(rounds)
 
 
 def copy_rate(n):
@@ -132,7 +113,8 @@ def main():
             of_copy = f"{found[0] / copies[n]:.2f}" if found[0] else ""
             rows.append([name, *[f"{rate:.2f}" if rate else "-" for rate in found], ratio, of_copy])
         header = ["GB/s", *[library.name for library in libraries], "x best peer", "of copy"]
-        table(f"Arrays of {n} float32", header, rows)
+        where = "" if ON_GPU else " on the CPU device"
+        table(f"Arrays of {n} float32{where}", header, rows, on=None if ON_GPU else processor())
     draw(results, copies)
 
 

@@ -8,13 +8,12 @@ results/bandwidth.json, which plots.py (`make plots`) draws. Bytes are those tha
 
 import gc
 import json
-import statistics
 import sys
 import time
 
 import numpy as np
 from arrays import ON_GPU, copy_rate, of_two_axes, square
-from common import RESULTS, table
+from common import RESULTS, seconds, table
 from libraries import Cuda, installed
 
 import pycuda.driver as drv
@@ -22,7 +21,6 @@ from pycuda import curandom, gpuarray
 
 LARGEST = 30 if ON_GPU else 20
 SECONDS = 50.0  # of measuring; what is not measured by then is left out, the largest sizes first
-ROUNDS = 5
 
 
 def fill(library, x):
@@ -100,25 +98,6 @@ def calls(library, x, y):
         elif name in CUDA:
             n = square(x.shape[0]) if name == "transpose" else x.shape[0]
             yield name, size, lambda name=name, n=n: library.call(CUDA[name], x, y, n)
-
-
-def seconds(call, wait, most):
-    """Of one call, the median of rounds that take at most so long in all."""
-    call()
-    wait()
-    start = time.perf_counter()
-    call()
-    wait()
-    once = max(time.perf_counter() - start, 1e-6)
-    count = max(1, min(100, int(most / ROUNDS / once)))
-    spent = []
-    for _ in range(ROUNDS if once * ROUNDS < most else 1):
-        start = time.perf_counter()
-        for _ in range(count):
-            call()
-        wait()
-        spent.append((time.perf_counter() - start) / count)
-    return statistics.median(spent)
 
 
 def measure_size(n, library, end, most, found):

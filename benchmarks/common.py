@@ -58,6 +58,28 @@ def rounds(measures, count=40):
     return times
 
 
+ROUNDS = 5
+
+
+def seconds(call, wait, most=0.05):
+    """Of one call among many that are queued, the median of rounds that take at most so long in all."""
+    call()
+    wait()
+    start = time.perf_counter()
+    call()
+    wait()
+    once = max(time.perf_counter() - start, 1e-6)
+    count = max(1, min(100, int(most / ROUNDS / once)))
+    spent = []
+    for _ in range(ROUNDS if once * ROUNDS < most else 1):
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        wait()
+        spent.append((time.perf_counter() - start) / count)
+    return statistics.median(spent)
+
+
 def median_time(call, repeats=7):
     """Median seconds of call()."""
     times = []
@@ -92,8 +114,18 @@ def machine():
     (RESULTS / "machine.json").write_text(json.dumps(found, indent=1))
 
 
-def table(title, header, rows):
-    """Prints a table and keeps it as JSON in results/."""
+def processor():
+    """What tables of the CPU device say that they were measured on."""
+    import datetime
+    import os
+
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), flags=re.M)
+    name = found[1] if found else "unknown processor"
+    return f"On {len(os.sched_getaffinity(0))} cores of {name}, {datetime.date.today()}."
+
+
+def table(title, header, rows, on=None):
+    """Prints a table and keeps it as JSON in results/. on: where, if that is not the device of machine()."""
     text = [[str(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[i]) for row in text) for i in range(len(header))]
     print(f"\n{title}")
@@ -104,5 +136,5 @@ def table(title, header, rows):
     RESULTS.mkdir(exist_ok=True)
     name = re.sub(r"\W+", "-", title.lower()).strip("-")
     (RESULTS / f"{name}.json").write_text(
-        json.dumps({"title": title, "header": header, "rows": rows}, indent=1)
+        json.dumps({"title": title, "on": on, "header": header, "rows": rows}, indent=1)
     )

@@ -9,7 +9,7 @@ import time
 
 os.environ.update(PYCUDA_DEVICE="cpu", OPENBLAS_NUM_THREADS="1")
 
-from common import build_raw, loaded_library, rounds, table
+from common import build_raw, loaded_library, processor, rounds, table
 
 import pycuda.autoinit
 import pycuda.driver as drv
@@ -150,7 +150,8 @@ def main():
     )
     for process in processes:
         process.communicate()
-    table("CPU device, beside the instructions", ["what", "unit", "median", "min", "max", "goal"], rows)
+    header = ["what", "unit", "median", "min", "max", "goal"]
+    table("CPU device, beside the instructions", header, rows, on=processor())
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import time
 os.environ.update(PYCUDA_DEVICE="cpu", PYCUDA_CPU_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
-from common import build_raw, rounds, table
+from common import build_raw, processor, rounds, table
 
 import pycuda.autoinit
 import pycuda.driver as drv
@@ -245,6 +245,7 @@ def main():
         "CPU device, one core",
         ["kernel", "ms", "min", "max", "ns/warp instr.", "x PoCL", "x C"],
         rows,
+        on=processor(),
     )
 
 

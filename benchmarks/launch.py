@@ -1,12 +1,19 @@
-"""Host time of one launch: ours, raw C on the same function, and every peer that is installed."""
+"""Host time of one launch: ours, raw C on the same function, and every peer that is installed.
+
+PyCUDA has our package's name, so it runs in a process of its own: UPSTREAM_PYTHON names an interpreter that
+has it.
+"""
 
 import ctypes
+import os
 import statistics
+import subprocess
+import sys
 
 import numpy as np
 from common import build_raw, burst, loaded_library, rounds, table
 
-import pycuda.autoinit
+import pycuda.autoprimaryctx
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
 from pycuda.compiler import SourceModule
@@ -41,7 +48,8 @@ def raw_measures(functions, arrays):
     }
 
 
-def our_measures(none, five, arrays):
+def pycuda_measures(none, five, arrays):
+    """Ours or PyCUDA's, whichever is imported."""
     a, b, c = arrays
     n, m = np.int32(3), np.int32(4)
     block, grid = (32, 1, 1), (1, 1)
@@ -49,15 +57,44 @@ def our_measures(none, five, arrays):
     five.prepare("PPPii")
     pa, pb, pc = a.gpudata, b.gpudata, c.gpudata
     calls = {
-        "pycuda f()": lambda: none(block=block, grid=grid),
-        "pycuda f(3 arrays, 2 int32)": lambda: five(a, b, c, n, m, block=block, grid=grid),
-        "pycuda prepared_call()": lambda: none.prepared_call(grid, block),
-        "pycuda prepared_call(5)": lambda: five.prepared_call(grid, block, pa, pb, pc, 3, 4),
-        "pycuda prepared_async_call(5)": lambda: five.prepared_async_call(
-            grid, block, None, pa, pb, pc, 3, 4
-        ),
+        "f()": lambda: none(block=block, grid=grid),
+        "f(3 arrays, 2 int32)": lambda: five(a, b, c, n, m, block=block, grid=grid),
+        "prepared_call()": lambda: none.prepared_call(grid, block),
+        "prepared_call(5)": lambda: five.prepared_call(grid, block, pa, pb, pc, 3, 4),
+        "prepared_async_call(5)": lambda: five.prepared_async_call(grid, block, None, pa, pb, pc, 3, 4),
     }
     return {name: lambda call=call: burst(call, drv.Context.synchronize) for name, call in calls.items()}
+
+
+def upstream_measures(names):
+    """PyCUDA's, asked for by name."""
+    python = os.environ.get("UPSTREAM_PYTHON")
+    if not python:
+        return {}
+    process = subprocess.Popen(
+        [python, "-W", "ignore", __file__, "serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+    )
+
+    def ask(name):
+        process.stdin.write(f"{name}\n")
+        process.stdin.flush()
+        return float(process.stdout.readline())
+
+    version = ask("version")
+    return {f"PyCUDA {version:.1f} {name}": lambda name=name: ask(name) for name in names}
+
+
+def serve():
+    """Answers with nanoseconds, a line for each name that comes in."""
+    measures = pycuda_measures(*kernels())
+    for line in sys.stdin:
+        name = line.strip()
+        found = float(".".join(map(str, pycuda.VERSION[:2]))) if name == "version" else measures[name]()
+        print(found, flush=True)
 
 
 def cupy_measures():
@@ -105,16 +142,46 @@ def cuda_core_measures():
     }
 
 
-def main():
+def numba_measures():
+    try:
+        from numba import cuda
+    except ImportError:
+        return {}
+
+    @cuda.jit("void()")
+    def none():
+        pass
+
+    @cuda.jit("void(float32[::1], float32[::1], float32[::1], int32, int32)")
+    def five(a, b, c, n, m):
+        pass
+
+    a, b, c = (cuda.device_array(1024, np.float32) for _ in range(3))
+    n, m = np.int32(3), np.int32(4)
+    one, more = none[1, 32], five[1, 32]
+    return {
+        "numba f[1, 32]()": lambda: burst(one, cuda.synchronize),
+        "numba f[1, 32](5)": lambda: burst(lambda: more(a, b, c, n, m), cuda.synchronize),
+    }
+
+
+def kernels():
     module = SourceModule(SOURCE)
-    none, five = module.get_function("none"), module.get_function("five")
     arrays = [gpuarray.zeros(1024, np.float32) for _ in range(3)]
+    return module.get_function("none"), module.get_function("five"), arrays
+
+
+def main():
+    none, five, arrays = kernels()
+    ours = pycuda_measures(none, five, arrays)
     measures = {
         **raw_measures((none, five), arrays),
-        **our_measures(none, five, arrays),
+        **{f"pycuda {name}": measure for name, measure in ours.items()},
         "(an empty Python lambda)": lambda: burst(lambda: None, lambda: None),
+        **upstream_measures(ours),
         **cupy_measures(),
         **cuda_core_measures(),
+        **numba_measures(),
     }
     times = rounds(measures)
     rows = []
@@ -136,5 +203,8 @@ def main():
 
 
 if __name__ == "__main__":
-    print(pycuda.autoinit.device.name())
-    main()
+    if sys.argv[1:] == ["serve"]:
+        serve()
+    else:
+        print(pycuda.autoprimaryctx.device.name())
+        main()

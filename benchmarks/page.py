@@ -64,7 +64,8 @@ def main():
     for path in sorted(RESULTS.glob("*.json")):
         found = json.loads(path.read_text())
         if "title" in found and found["title"] != "Bandwidth":
-            text += f"\n## {found['title']}\n\n{markdown(found['header'], found['rows'])}"
+            said = f"{found['on']}\n\n" if found.get("on") else ""
+            text += f"\n## {found['title']}\n\n{said}{markdown(found['header'], found['rows'])}"
     (HERE.parent / "docs" / "figures.md").write_text(text)
     for name in ("bandwidth.png", "benchmarks.png"):
         if (RESULTS / name).exists():

@@ -1,10 +1,20 @@
 """Runs the benchmarks that make sense on this machine, each in its own process, and draws the results."""
 
 import json
+import os
 import subprocess
 import sys
 
 from common import HERE, RESULTS, machine
+
+ON_CPU = ("arrays", "interpreter", "cpu_device")  # of the CPU device, wherever they run
+
+
+def run(name):
+    """Whether it failed."""
+    device = {"PYCUDA_DEVICE": "cpu"} if name in ON_CPU else {}
+    command = [sys.executable, "-W", "ignore", HERE / f"{name}.py"]
+    return subprocess.run(command, cwd=HERE, env={**os.environ, **device}).returncode != 0
 
 
 def draw():
@@ -23,13 +33,13 @@ def draw():
         (t, next((i for i, name in enumerate(t["header"]) if name.startswith("x ")), None)) for t in tables
     ]
     ratios = [(t, i) for t, i in ratios if i is not None]
-    heights = [2 + sum(bool(row[column]) for row in t["rows"]) for t, column in ratios]
+    heights = [2 + len([row for row in t["rows"] if row[column] not in ("", "-")]) for t, column in ratios]
     figure, axes = plt.subplots(
         len(ratios), 1, figsize=(9, 0.25 * sum(heights)), height_ratios=heights, squeeze=False,
         layout="constrained",
     )  # fmt: skip
     for axis, (t, column) in zip(axes[:, 0], ratios, strict=True):
-        rows = [row for row in t["rows"] if row[column]]
+        rows = [row for row in t["rows"] if row[column] not in ("", "-")]
         axis.barh([row[0] for row in rows], [float(row[column]) for row in rows])
         axis.axvline(1, color="black", linewidth=1)
         axis.set_xscale("log")
@@ -42,14 +52,9 @@ def draw():
 def main():
     machine()
     names = sys.argv[1:] or [
-        "import_time", "compile_time", "start", "launch", "array_calls", "pool", "order",
-        "interpreter", "cpu_device",
+        "import_time", "compile_time", "start", "launch", "array_calls", "pool", "order", *ON_CPU,
     ]  # fmt: skip
-    failed = [
-        name
-        for name in names
-        if subprocess.run([sys.executable, "-W", "ignore", HERE / f"{name}.py"], cwd=HERE).returncode
-    ]
+    failed = [name for name in names if run(name)]
     draw()
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")

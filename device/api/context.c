@@ -1,6 +1,7 @@
 /* Contexts: making, closing, checking, their sticky error, and the text that their kernels print. */
 #include "api/context.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,12 +124,24 @@ static Context *live_shell(const Context *base)
     return shell;
 }
 
+/* Counted before `live` is looked at, as context_close looks at the count after it has cleared that. */
+bool context_keep_open(Context *context)
+{
+    atomic_fetch_add(&context->kept_open, 1);
+    if (atomic_load(&context->live)) return true;
+    atomic_fetch_sub(&context->kept_open, 1);
+    return false;
+}
+
+void context_let_close(Context *context) { atomic_fetch_sub(&context->kept_open, 1); }
+
 bool context_close(Context *context)
 {
     uint64_t bytes[MEMORY_KINDS];
     if (!atomic_exchange(&context->live, false)) return false;
     for (Context *shell; (shell = live_shell(context)) != NULL;) context_close_shell(shell);
     queue_close_context(context);
+    while (atomic_load(&context->kept_open)) sched_yield();
     context_flush(context);
     object_retire_context(context);
     Stream *legacy = context->legacy;

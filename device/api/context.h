@@ -14,6 +14,7 @@ struct CUctx_st {
     Context *base;              /* of the shell of a green context: what calls work in; else NULL */
     struct CUgreenCtx_st *green; /* of a shell, while it lives; borrowed */
     _Atomic bool live;
+    _Atomic unsigned kept_open; /* calls that work on its memory themselves */
     _Atomic bool cancelled;     /* its work was interrupted: none is begun */
     _Atomic int error;          /* the fault that ended it: every call answers with it from then on */
     unsigned retained;          /* primary: retains; made: cuCtxAttach's count */
@@ -62,6 +63,11 @@ void context_close_shell(Context *shell);
  * opened again. */
 bool context_close(Context *context);
 bool context_open(Context *context, unsigned flags);
+
+/* Around what a call itself does to memory: the context's is not freed meanwhile. False when the context is
+ * gone. */
+bool context_keep_open(Context *context);
+void context_let_close(Context *context);
 
 /* printf: gather (called by workers) and show (at synchronisation). */
 void context_print(void *context, const char *bytes, size_t count);

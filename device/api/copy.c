@@ -83,9 +83,12 @@ CUresult copy_do(const CopyJob *job, Context *context)
 static CUresult run_in_turn(Stream *stream, const CopyJob *job)
 {
     if (!queue_wait_turn(stream)) return CUDA_ERROR_NOT_READY;
+    Context *context = stream->object.context;
+    if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     CUresult error = stream_error(stream);
-    if (!error) error = copy_do(job, stream->object.context);
-    context_flush(stream->object.context);
+    if (!error) error = copy_do(job, context);
+    context_flush(context);
+    context_let_close(context);
     return error;
 }
 

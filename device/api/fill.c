@@ -59,13 +59,22 @@ bool fill_check(const FillJob *fill, uint64_t *bytes)
            && (range.kind != MEMORY_MAPPED || range.writers);
 }
 
+/* On the calling thread. */
+static CUresult fill_here(const FillJob *fill, Context *context)
+{
+    if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = fill_do(fill, context);
+    context_let_close(context);
+    return result;
+}
+
 static CUresult perform(Stream *stream, const FillJob *fill)
 {
     uint64_t bytes;
     if (!fill->width || !fill->height) return CUDA_SUCCESS;
     if (!fill_check(fill, &bytes)) return CUDA_ERROR_INVALID_VALUE;
     if (stream_is_captured(stream)) return capture_add_fill(stream, fill);
-    if (bytes <= INLINE_BYTES && queue_idle(stream)) return fill_do(fill, stream->object.context);
+    if (bytes <= INLINE_BYTES && queue_idle(stream)) return fill_here(fill, stream->object.context);
     FillTask *task = malloc(sizeof *task);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     *task = (FillTask){.task = {.run = run_fill, .release = free_fill}, .job = *fill};

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/exclusive.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/context/keep_alive.h"
@@ -128,18 +129,33 @@ PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
     return (PyObject *)context;
 }
 
-PyObject *context_retain_primary(ModuleState *state, CUdevice device)
+static ContextObject *retain_primary(ModuleState *state, CUdevice device, bool *was_there)
 {
     CUcontext handle;
     CUresult result;
-    bool was_there = true;
     CALL_UNLOCKED(result, driver.cuDevicePrimaryCtxRetain(&handle, device));
-    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuDevicePrimaryCtxRetain", NULL);
+    if (result != CUDA_SUCCESS)
+        return (ContextObject *)raise_driver(state, result, "cuDevicePrimaryCtxRetain", NULL);
     context_note_initialised(state);
-    ContextObject *context = context_of_handle(state, handle, device, CONTEXT_PRIMARY, &was_there);
-    if (!context || was_there) CALL_QUIET(state, driver.cuDevicePrimaryCtxRelease(device));
+    ContextObject *context = context_of_handle(state, handle, device, CONTEXT_PRIMARY, was_there);
+    if (!context || *was_there) CALL_QUIET(state, driver.cuDevicePrimaryCtxRelease(device));
+    return context;
+}
+
+PyObject *context_retain_primary(ModuleState *state, CUdevice device)
+{
+    bool was_there = true;
+    ContextObject *context = retain_primary(state, device, &was_there);
     if (context && !was_there) context_count(context, true);
     return (PyObject *)context;
+}
+
+ContextObject *context_hold_primary(ModuleState *state, CUdevice device)
+{
+    bool was_there = true;
+    ContextObject *context = retain_primary(state, device, &was_there);
+    if (context) gil_count(&context->resources, 1);
+    return context;
 }
 
 IN_CALL static CUresult current_handle(CUcontext *handle)
@@ -201,7 +217,7 @@ static void end_in_driver(ContextObject *context)
     else if (kind == CONTEXT_PRIMARY)
         CALL_RELEASING(context->state, result, driver.cuDevicePrimaryCtxRelease(context->device));
     else if (kind == CONTEXT_GREEN)
-        CALL_RELEASING(context->state, result, driver.cuGreenCtxDestroy(context->green));
+        CALL_RELEASING(context->state, result, EXCLUSIVE(driver.cuGreenCtxDestroy(context->green)));
     report_driver(context->state, result, ending_routine(kind));
 }
 
@@ -213,6 +229,7 @@ static void end_context(ContextObject *context)
     context_count(context, false);
     end_in_driver(context);
     atomic_store(&context->over, true);
+    if (context->primary) context_drop(context->primary);
 }
 
 int context_on_end(ModuleState *state, ContextEndFn function)
@@ -310,9 +327,7 @@ static void wait_until_over(ContextObject *context)
 /* Counted before `dead` is looked at, as end_context looks at the count after it has set that. */
 static bool enter_counted(ContextObject *context)
 {
-    atomic_fetch_add(&context->entered, 1);
-    if (!atomic_load(&context->dead)) return true;
-    atomic_fetch_sub(&context->entered, 1);
+    if (context_stay(context)) return true;
     wait_until_over(context);
     return false;
 }

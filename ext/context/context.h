@@ -22,6 +22,7 @@ typedef struct ContextObject {
     CUcontext handle;
     CUdevice device;
     CUgreenCtx green;               /* that a GREEN one is made of */
+    struct ContextObject *primary;  /* of a GREEN one: held until that is over */
     _Atomic(ContextKind) kind;
     atomic_bool detached;           /* by its user: it may not be pushed any more */
     atomic_bool unreferenced;       /* the last reference went: none may be taken any more */
@@ -70,6 +71,17 @@ void context_leave(ContextScope *scope);
 bool context_lend(ContextObject *context, ContextScope *scope);
 void context_take_back(ContextScope *scope);
 
+/* For a few instructions without the GIL, on memory that goes with the context: it is not destroyed between
+ * the two. False, and there is nothing to leave, when it is gone. */
+static inline bool context_stay(ContextObject *context)
+{
+    atomic_fetch_add(&context->entered, 1);
+    if (!atomic_load(&context->dead)) return true;
+    atomic_fetch_sub(&context->entered, 1);
+    return false;
+}
+static inline void context_go(ContextObject *context) { atomic_fetch_sub(&context->entered, 1); }
+
 /* False with LogicError when what belongs to this context can no longer be used. */
 bool context_raise_dead(ContextObject *context, const char *what);
 static inline bool context_check(ContextObject *context, const char *what)
@@ -106,6 +118,9 @@ bool context_enter_last(ContextObject *context, ContextScope *scope);
 /* Device.make_context and Device.retain_primary_context. */
 PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags);
 PyObject *context_retain_primary(ModuleState *state, CUdevice device);
+
+/* The same for a context that is made of it and not for a user; the caller holds it (context_hold). */
+ContextObject *context_hold_primary(ModuleState *state, CUdevice device);
 
 /* Initialises the driver: notice, cuInit. -1 with an exception. */
 int context_init_driver(ModuleState *state, unsigned flags);

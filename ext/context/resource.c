@@ -1,6 +1,7 @@
 /* DeviceResource: multiprocessors of a device or a context, and how they are split into groups. */
 #include "ext/context/resource.h"
 
+#include "core/exclusive.h"
 #include "ext/constants.h"
 #include "ext/context/device.h"
 #include "ext/convert/convert.h"
@@ -74,10 +75,12 @@ PyObject *context_get_resource(PyObject *self, FAST_PARAMETERS)
     if (read_type(context_get_resource_doc, args, arg_count, keywords, &type) < 0
         || !context_check(context, routine))
         return NULL;
+    context_hold(context); /* so that it does not end meanwhile */
     if (context->green)
-        CALL_NEAR(context->state, result, driver.cuGreenCtxGetDevResource(context->green, &value, type));
+        CALL_UNLOCKED(result, EXCLUSIVE(driver.cuGreenCtxGetDevResource(context->green, &value, type)));
     else
         CALL_NEAR(context->state, result, driver.cuCtxGetDevResource(context->handle, &value, type));
+    context_drop(context);
     return result == CUDA_SUCCESS ? new_resource(context->state, context->device, &value)
                                   : raise_driver(context->state, result, routine, "type %u", type);
 }

@@ -4,8 +4,6 @@
 
 #include "ext/gpuarray/strided_copy.h"
 
-#include <string.h>
-
 #include "core/strides.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
@@ -77,22 +75,15 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
     return raise_copy(state, result, queued ? "cuMemcpyDtoHAsync" : "cuMemcpyDtoH");
 }
 
-static CUresult moved(CUresult result, void *to, const void *from, size_t size)
-{
-    if (result == CUDA_SUCCESS) memcpy(to, from, size);
-    return result;
-}
-
 /* To the host by way of page-locked memory. 0, -1 with an exception, or 1 when there is none. */
 static int copy_staged(ModuleState *state, Side to, Side from, size_t size)
 {
-    ContextObject *context;
+    Staging staging;
     CUresult result;
-    void *block = staging_take(state, &context);
-    if (!block) return 1;
+    if (!staging_take(state, &staging)) return 1;
     CALL_WAITING(state, result, ON_STREAM(NULL),
-                 moved(driver.cuMemcpyDtoH(block, from.address, size), (void *)to.address, block, size));
-    staging_give(context, block);
+                 staging_to_host(&staging, (void *)to.address, from.address, size));
+    staging_give(&staging);
     return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuMemcpyDtoH");
 }
 

@@ -265,10 +265,15 @@ int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject 
                         CUdeviceptr *out)
 {
     int found = 0;
-    if (Py_TYPE(argument) == function->state->GPUArray_type) {
+    const ModuleState *state = function->state;
+    const PyTypeObject *type = Py_TYPE(argument);
+    if (type == state->GPUArray_type) {
         DeviceAllocationObject *allocation = gpuarray_cast(argument)->allocation;
         *out = gpuarray_cast(argument)->pointer;
         if (allocation && allocation_is_fine(function, allocation)) return 0;
+    } else if (type == state->PooledDeviceAllocation_type || type == state->DeviceAllocation_type) {
+        *out = device_allocation_cast(argument)->pointer;
+        if (allocation_is_fine(function, device_allocation_cast(argument))) return 0;
     } else if (PyLong_CheckExact(argument)) {
         *out = PyLong_AsUnsignedLongLong(argument);
         if (*out != (CUdeviceptr)-1 || !PyErr_Occurred()) return 0;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/exclusive.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/launch/function.h"
@@ -116,7 +117,7 @@ IN_CALL static int multiprocessors_of(CUstream stream)
     CUgreenCtx green = NULL;
     CUdevResource part;
     if (driver.cuStreamGetGreenCtx(stream, &green) == CUDA_SUCCESS && green
-        && driver.cuGreenCtxGetDevResource(green, &part, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS)
+        && EXCLUSIVE(driver.cuGreenCtxGetDevResource(green, &part, CU_DEV_RESOURCE_TYPE_SM)) == CUDA_SUCCESS)
         return (int)part.sm.smCount;
     if (driver.cuCtxGetDevice(&device) == CUDA_SUCCESS)
         driver.cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);

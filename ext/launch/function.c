@@ -41,12 +41,14 @@ static int raise_launch(FunctionObject *function, const LaunchShape *shape, cons
 {
     const char *routine = extras && extras->count ? "cuLaunchKernelEx" : "cuLaunchKernel";
     char text[512];
+    CUresult explained;
     if (PyErr_Occurred()) {
         raise_driver(function->state, result, routine, NULL);
         return -1;
     }
     snprintf(text, sizeof text, "kernel '%s'", function_name(function));
-    CALL_QUIET(function->state, explain(function, shape, extras, stream, result, text, sizeof text));
+    CALL_UNLOCKED(explained, explain(function, shape, extras, stream, result, text, sizeof text));
+    (void)explained;
     raise_driver(function->state, result, routine, "%s", text);
     return -1;
 }

@@ -6,6 +6,7 @@
  */
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
+#include "ext/convert/plain_int.h"
 #include "ext/errors.h"
 #include "ext/launch/arguments.h"
 #include "ext/memory/pooled_allocation.h"
@@ -59,10 +60,8 @@ static Py_ssize_t read_plain(PyObject *value, unsigned out[3])
     if (!PyTuple_CheckExact(value) || PyTuple_GET_SIZE(value) > 3) return 0;
     Py_ssize_t count = PyTuple_GET_SIZE(value);
     for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *item = PyTuple_GET_ITEM(value, i);
-        int overflow = 1;
-        long number = PyLong_CheckExact(item) ? PyLong_AsLongAndOverflow(item, &overflow) : -1;
-        if (overflow || number < 0 || number > INT32_MAX) return 0;
+        long number;
+        if (!plain_int(PyTuple_GET_ITEM(value, i), &number) || number < 0) return 0;
         out[i] = (unsigned)number;
     }
     return count;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ext/convert/convert.h"
+#include "ext/convert/plain_int.h"
 #include "ext/numpy_api.h"
 
 #if PY_VERSION_HEX < 0x030B0000
@@ -76,7 +77,12 @@ static void store_integer(unsigned char *out, size_t size, unsigned long long bi
 static int write_integer(ModuleState *state, const PackCode *code, PyObject *value, unsigned char *out)
 {
     int bits = code->size * 8;
+    long plain;
     unsigned long long number;
+    if (bits >= 32 && plain_int(value, &plain) && (plain >= 0 || code->kind == PACK_SIGNED)) {
+        store_integer(out, code->size, (unsigned long long)plain);
+        return 0;
+    }
     PyObject *index = PyNumber_Index(value);
     if (!index) {
         PyErr_Clear();

@@ -190,10 +190,11 @@ static int note(PooledAllocationObject *allocation, PyObject *stream, CUstream h
     return status;
 }
 
-/* The allocation that an object is or lies in, borrowed; NULL when there is none or the object is NULL. */
+/* The allocation that an object is or lies in, borrowed; NULL when there is none or the object is NULL. Numbers
+ * are seen by their types, which are static where ours are not. */
 static DeviceAllocationObject *allocation_of(ModuleState *state, PyObject *object)
 {
-    if (!object) return NULL;
+    if (!object || !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) return NULL;
     if (Py_TYPE(object) == state->PooledDeviceAllocation_type) return device_allocation_cast(object);
     return gpuarray_check(state, object) ? gpuarray_cast(object)->allocation : NULL;
 }

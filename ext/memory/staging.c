@@ -1,6 +1,8 @@
 /* Staging of copies to the host. See staging.h. */
 #include "ext/memory/staging.h"
 
+#include <string.h>
+
 #include "ext/context/captured.h"
 #include "ext/errors.h"
 #include "ext/wait.h"
@@ -19,23 +21,33 @@ static void *new_block(ContextObject *context)
     return result == CUDA_SUCCESS ? block : NULL;
 }
 
-void *staging_take(ModuleState *state, ContextObject **context)
+bool staging_take(ModuleState *state, Staging *out)
 {
     ContextObject *current = context_current(state);
     void *block = current ? atomic_exchange(&current->staging, NULL) : NULL;
     if (current && !block) block = new_block(current);
-    if (block)
-        *context = current;
-    else
-        Py_XDECREF((PyObject *)current);
+    if (block) *out = (Staging){context_hold(current), block};
+    Py_XDECREF((PyObject *)current);
     PyErr_Clear();
     return block;
 }
 
-void staging_give(ContextObject *context, void *block)
+/* Of a context that was destroyed meanwhile, the block went with it, and nobody looks for it there. */
+void staging_give(const Staging *staging)
 {
-    atomic_store(&context->staging, block);
-    Py_DECREF((PyObject *)context);
+    atomic_store(&staging->context->staging, staging->block);
+    context_drop(staging->context);
+}
+
+/* Another thread may destroy the context, which waits for the driver's copy, but does not know of ours. */
+IN_CALL CUresult staging_to_host(const Staging *staging, void *to, CUdeviceptr from, size_t size)
+{
+    CUresult result = driver.cuMemcpyDtoH(staging->block, from, size);
+    if (result != CUDA_SUCCESS) return result;
+    if (!context_stay(staging->context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    memcpy(to, staging->block, size);
+    context_go(staging->context);
+    return CUDA_SUCCESS;
 }
 
 /* The context is destroyed or released next. Nobody else is in it. */

@@ -11,10 +11,18 @@
 
 enum { STAGING_BYTES = 1 << 20 };
 
-/* The block of the current context, which is borrowed until staging_give. NULL, without an exception, when
- * there is none to be had. */
-void *staging_take(ModuleState *state, ContextObject **context);
-/* Gives back what was taken, and the reference to the context. */
-void staging_give(ContextObject *context, void *block);
+/* A block, taken. */
+typedef struct Staging {
+    ContextObject *context; /* held: a context that is released, not destroyed, waits for that */
+    void *block;
+} Staging;
+
+/* Takes the block of the current context, until staging_give. False, without an exception, when there is none
+ * to be had. */
+bool staging_take(ModuleState *state, Staging *out);
+void staging_give(const Staging *staging);
+
+/* Waits for the default stream, copies to the block and from there. */
+IN_CALL CUresult staging_to_host(const Staging *staging, void *to, CUdeviceptr from, size_t size);
 
 #endif

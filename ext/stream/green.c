@@ -2,6 +2,7 @@
  *
  * A Context of the kind GREEN, ended as a primary one is: when it was detached and nothing remains that was
  * made through it. */
+#include "core/exclusive.h"
 #include "ext/context/resource.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
@@ -9,72 +10,103 @@
 
 /* ---- Making one ---- */
 
-/* The driver's descriptor of what is in a sequence; all is of one device. -1 with an exception. */
-static int describe(ModuleState *state, PyObject *items, CUdevResourceDesc *out, CUdevice *device)
+/* What one is made of, and what was made. */
+typedef struct Making {
+    CUdevResource *parts; /* owned */
+    Py_ssize_t count;
+    CUdevice device; /* that all parts are of */
+    CUgreenCtx green;
+    CUcontext handle;
+    const char *routine; /* the last one called */
+} Making;
+
+static int read_parts(ModuleState *state, PyObject *items, Making *making)
 {
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(items);
-    CUresult result;
-    CUdevResource *values = PyMem_Calloc((size_t)count + 1, sizeof *values);
-    int status = values ? 0 : (PyErr_NoMemory(), -1);
-    for (Py_ssize_t k = 0; status == 0 && k < count; k++) {
+    making->count = PySequence_Fast_GET_SIZE(items);
+    making->parts = PyMem_Calloc((size_t)making->count + 1, sizeof *making->parts);
+    if (!making->parts) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t k = 0; k < making->count; k++) {
         PyObject *item = PySequence_Fast_GET_ITEM(items, k);
         if (Py_TYPE(item) != state->DeviceResource_type) {
             PyErr_Format(PyExc_TypeError, "resources must be a DeviceResource or several, not %s",
                          Py_TYPE(item)->tp_name);
-            status = -1;
-            break;
+            return -1;
         }
-        values[k] = resource_cast(item)->value;
-        *device = resource_cast(item)->device;
+        making->parts[k] = resource_cast(item)->value;
+        making->device = resource_cast(item)->device;
     }
-    if (status == 0) {
-        CALL_NEAR(state, result, driver.cuDevResourceGenerateDesc(out, values, (unsigned)count));
-        status = result == CUDA_SUCCESS ? 0 : -1;
-        if (status < 0)
-            raise_driver(state, result, "cuDevResourceGenerateDesc",
-                         "%zd resources: of several, each is there once, and all come from one split", count);
-    }
-    PyMem_Free(values);
-    return status;
+    if (making->count > 0) return 0;
+    raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuDevResourceGenerateDesc",
+                 "resources is empty: a GreenContext is made of at least one");
+    return -1;
 }
 
-static int read_resources(ModuleState *state, PyObject *resources, CUdevResourceDesc *out, CUdevice *device)
+static int read_resources(ModuleState *state, PyObject *resources, Making *making)
 {
     bool one = Py_TYPE(resources) == state->DeviceResource_type;
     PyObject *items = one ? PyTuple_Pack(1, resources)
                           : PySequence_Fast(resources, "resources must be a DeviceResource or several");
-    int status = items ? describe(state, items, out, device) : -1;
+    int status = items ? read_parts(state, items, making) : -1;
     Py_XDECREF(items);
     return status;
 }
 
-/* Takes the green context over. NULL with an exception. */
-static PyObject *wrap(ModuleState *state, CUgreenCtx green, CUdevice device)
+IN_CALL static CUresult make(Making *making)
 {
-    CUcontext handle = NULL;
-    CUresult result;
+    CUdevResourceDesc descriptor;
+    making->routine = "cuDevResourceGenerateDesc";
+    CUresult result = driver.cuDevResourceGenerateDesc(&descriptor, making->parts, (unsigned)making->count);
+    if (result != CUDA_SUCCESS) return result;
+    making->routine = "cuGreenCtxCreate";
+    result = driver.cuGreenCtxCreate(&making->green, descriptor, making->device, CU_GREEN_CTX_DEFAULT_STREAM);
+    if (result != CUDA_SUCCESS) return result;
+    making->routine = "cuCtxFromGreenCtx";
+    result = driver.cuCtxFromGreenCtx(&making->handle, making->green);
+    if (result != CUDA_SUCCESS) driver.cuGreenCtxDestroy(making->green);
+    return result;
+}
+
+/* Takes what was made over, and the primary context's count. NULL with an exception. */
+static ContextObject *wrap(ModuleState *state, const Making *making, ContextObject *primary)
+{
     bool was_there;
-    ContextObject *context = NULL;
-    CALL_NEAR(state, result, driver.cuCtxFromGreenCtx(&handle, green));
-    if (result == CUDA_SUCCESS)
-        context = context_of_handle(state, handle, device, CONTEXT_GREEN, &was_there);
-    else
-        raise_driver(state, result, "cuCtxFromGreenCtx", NULL);
+    CUresult result;
+    ContextObject *context =
+        context_of_handle(state, making->handle, making->device, CONTEXT_GREEN, &was_there);
     if (!context) {
-        CALL_QUIET(state, driver.cuGreenCtxDestroy(green));
+        CALL_UNLOCKED(result, EXCLUSIVE(driver.cuGreenCtxDestroy(making->green)));
+        (void)result; /* the exception says what went wrong first */
         return NULL;
     }
-    context->green = green;
+    context->green = making->green;
+    context->primary = primary;
     context_count(context, true);
-    return (PyObject *)context;
+    return context;
+}
+
+static ContextObject *new_green(ModuleState *state, Making *making)
+{
+    CUresult result;
+    ContextObject *primary = context_hold_primary(state, making->device), *context = NULL;
+    if (!primary) return NULL;
+    CALL_UNLOCKED(result, EXCLUSIVE(make(making)));
+    if (result == CUDA_SUCCESS)
+        context = wrap(state, making, primary);
+    else
+        raise_driver(state, result, making->routine,
+                     "%zd resources: of several, each is there once, and all come from one split",
+                     making->count);
+    if (!context) context_drop(primary);
+    return context;
 }
 
 PyDoc_STRVAR(green_doc,
              "GreenContext(resources)\n--\n\n"
              "A context whose kernels run on a part of a device: the device's primary context with\n"
              "some of its multiprocessors.\n\n"
-             "It is used as any Context is: ``with context:``, push, pop, detach. Memory and modules\n"
-             "are those of the primary context.\n"
+             "It is used as any Context is: ``with context:``, push, pop, detach, but in one thread at\n"
+             "a time: the driver has it so. Memory and modules are those of the primary context, which\n"
+             "is there as long as it is.\n"
              "\nParameters\n----------\n"
              "resources : DeviceResource or sequence of it\n    Of one split, if there are several.\n"
              "\nRaises\n------\n"
@@ -86,19 +118,25 @@ static PyObject *green_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 {
     ModuleState *state = state_of_type(type);
     PyObject *given[1];
-    CUdevResourceDesc descriptor;
-    CUdevice device = CU_DEVICE_INVALID;
-    CUgreenCtx green;
-    CUresult result;
-    if (convert_call(green_doc, args, kwargs, GIVEN(given)) < 0
-        || read_resources(state, given[0], &descriptor, &device) < 0)
-        return NULL;
-    CALL_UNLOCKED(result, driver.cuGreenCtxCreate(&green, descriptor, device, CU_GREEN_CTX_DEFAULT_STREAM));
-    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuGreenCtxCreate", NULL);
-    return wrap(state, green, device);
+    Making making = {.device = CU_DEVICE_INVALID};
+    ContextObject *context = NULL;
+    if (convert_call(green_doc, args, kwargs, GIVEN(given)) >= 0
+        && read_resources(state, given[0], &making) >= 0)
+        context = new_green(state, &making);
+    PyMem_Free(making.parts);
+    return (PyObject *)context;
 }
 
 /* ---- Its streams and events ---- */
+
+/* Of a context that was checked: it does not end meanwhile. */
+#define CALL_GREEN(context, result, expression) \
+    do { \
+        CALL_COUNTED((context)->state); \
+        context_hold(context); \
+        CALL_UNLOCKED(result, EXCLUSIVE(expression)); \
+        context_drop(context); \
+    } while (0)
 
 PyDoc_STRVAR(create_stream_doc, "create_stream($self, priority=0)\n--\n\n"
                                 "Make a stream of this context, whichever is current.\n\n"
@@ -127,8 +165,8 @@ static PyObject *create_stream(PyObject *self, FAST_PARAMETERS)
     stream->state = state;
     stream->context = context_hold(context);
     stream->non_blocking = true;
-    CALL(state, result,
-         driver.cuGreenCtxStreamCreate(&stream->handle, context->green, CU_STREAM_NON_BLOCKING, priority));
+    CALL_UNLOCKED(result, EXCLUSIVE(driver.cuGreenCtxStreamCreate(&stream->handle, context->green,
+                                                                  CU_STREAM_NON_BLOCKING, priority)));
     if (result != CUDA_SUCCESS) {
         stream->handle = NULL;
         raise_driver(state, result, "cuGreenCtxStreamCreate", NULL);
@@ -178,7 +216,7 @@ static PyObject *record_event(PyObject *self, PyObject *given)
     CUresult result;
     EventObject *event = read_event(context, given, "cuGreenCtxRecordEvent");
     if (!event) return NULL;
-    CALL(context->state, result, driver.cuGreenCtxRecordEvent(context->green, event->handle));
+    CALL_GREEN(context, result, driver.cuGreenCtxRecordEvent(context->green, event->handle));
     return result == CUDA_SUCCESS ? Py_NewRef(given)
                                   : raise_driver(context->state, result, "cuGreenCtxRecordEvent", NULL);
 }
@@ -197,7 +235,7 @@ static PyObject *wait_for_event(PyObject *self, PyObject *given)
     CUresult result;
     EventObject *event = read_event(context, given, "cuGreenCtxWaitEvent");
     if (!event) return NULL;
-    CALL(context->state, result, driver.cuGreenCtxWaitEvent(context->green, event->handle));
+    CALL_GREEN(context, result, driver.cuGreenCtxWaitEvent(context->green, event->handle));
     return none_or_raise(context->state, result, "cuGreenCtxWaitEvent");
 }
 
@@ -207,7 +245,7 @@ static PyObject *get_id(PyObject *self, void *Py_UNUSED(closure))
     unsigned long long id;
     CUresult result;
     if (!context_check(context, "cuGreenCtxGetId")) return NULL;
-    CALL_NEAR(context->state, result, driver.cuGreenCtxGetId(context->green, &id));
+    CALL_GREEN(context, result, driver.cuGreenCtxGetId(context->green, &id));
     return result == CUDA_SUCCESS ? PyLong_FromUnsignedLongLong(id)
                                   : raise_driver(context->state, result, "cuGreenCtxGetId", NULL);
 }

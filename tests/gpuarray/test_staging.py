@@ -61,3 +61,29 @@ def test_contexts_that_come_and_go():
         finally:
             context.pop()
             context.detach()
+
+
+def test_a_context_that_another_thread_destroys_meanwhile():
+    """What was read is right, or the call says that the context is gone."""
+    numbers, wrong = np.arange(1 << 16, dtype=np.int32), []
+
+    def work(context, ready):
+        context.push()
+        array = gpuarray.to_gpu(numbers)
+        try:
+            while True:
+                if (array.get() != numbers).any():
+                    wrong.append("numbers")
+                ready.set()
+        except drv.Error:
+            pass
+
+    for _ in range(20):
+        context, ready = drv.Device(0).make_context(), threading.Event()
+        drv.Context.pop()
+        thread = threading.Thread(target=work, args=(context, ready))
+        thread.start()
+        assert ready.wait(60)
+        context.detach()
+        thread.join(60)
+        assert not thread.is_alive() and not wrong

@@ -79,6 +79,33 @@ def test_the_driver_is_called_inside_of_a_macro_only(path):
     assert not wrong, f"lines {wrong} stand neither in a CALL macro nor in an IN_CALL function"
 
 
+@pytest.mark.parametrize("path", [path for path in FILES if path.suffix == ".c"], ids=lambda path: path.name)
+def test_calls_on_green_contexts_exclude_each_other(path):
+    """By EXCLUSIVE, or in a function that is called inside of it."""
+    text = without_comments(path.read_text())
+    spans = [
+        (match.start(), closing(text, match.end() - 1, "()")) for match in re.finditer(r"\bEXCLUSIVE\(", text)
+    ]
+    inside = "".join(text[start:end] for start, end in spans)
+    for match in re.finditer(r"\bIN_CALL\b[^;{]*?\b(\w+)(\()", text):
+        if re.search(rf"\b{match[1]}\(", inside):
+            start = closing(text, match.start(2), "()")
+            spans.append((match.start(), closing(text, text.index("{", start), "{}")))
+    for name in re.findall(r"#define (\w+)\((?:[^\n]*\\\n)*[^\n]*EXCLUSIVE\(", text):
+        spans += [
+            (match.start(), closing(text, match.end() - 1, "()"))
+            for match in re.finditer(rf"\b{name}\(", text)
+        ]
+    wrong = [
+        text.count("\n", 0, match.start()) + 1
+        for match in re.finditer(
+            r"\bdriver\.(cuGreenCtx\w+|cuDevResourceGenerateDesc|cuCtxFromGreenCtx)\(", text
+        )
+        if not any(start <= match.start() < end for start, end in spans)
+    ]
+    assert not wrong, f"lines {wrong} are not in EXCLUSIVE (core/exclusive.h)"
+
+
 def test_the_macros_are_the_only_ones():
     """Nobody lets go of the GIL by hand around a driver call."""
     by_hand = [

@@ -1,0 +1,18 @@
+/* Driver calls that must not run at the same time, whichever threads make them.
+ *
+ * Of a CUgreenCtx cuda.h says that it "can be used safely from only one CPU thread at a time", and green
+ * contexts share what they divide; Python objects die in any thread. So no two calls that take or give one
+ * overlap.
+ */
+#ifndef CORE_EXCLUSIVE_H
+#define CORE_EXCLUSIVE_H
+
+#include "core/driver_table.h"
+
+void exclusive_begin(void);
+CUresult exclusive_end(CUresult result); /* gives the same back */
+
+/* In a CALL macro that lets go of the GIL: whoever is inside may take long. */
+#define EXCLUSIVE(expression) (exclusive_begin(), exclusive_end(expression))
+
+#endif

@@ -1,0 +1,27 @@
+/* Small Python ints, read where they lie: what a launch's grid, block and arguments mostly are. */
+#ifndef EXT_CONVERT_PLAIN_INT_H
+#define EXT_CONVERT_PLAIN_INT_H
+
+#include "ext/ext.h"
+
+#if PY_VERSION_HEX < 0x030B0000
+#include <longintrepr.h>
+#endif
+
+/* An int of one digit, which has at most 30 bits. False for all else, and *out is as it was. */
+static inline bool plain_int(PyObject *object, long *out)
+{
+    if (!PyLong_CheckExact(object)) return false;
+    const PyLongObject *number = (const PyLongObject *)object;
+#if PY_VERSION_HEX >= 0x030C0000
+    if (!PyUnstable_Long_IsCompact(number)) return false;
+    *out = (long)PyUnstable_Long_CompactValue(number);
+#else
+    Py_ssize_t digits = Py_SIZE(object);
+    if (digits < -1 || digits > 1) return false;
+    *out = digits ? digits * (long)number->ob_digit[0] : 0;
+#endif
+    return true;
+}
+
+#endif
