@@ -113,7 +113,7 @@ static CUresult divide(const SmRange *range, unsigned least, unsigned flags, Div
     if (least > range->count)
         return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "a group shall have more than there are");
     if (size > range->count) size = range->count;
-    unsigned most = range->count / size;
+    unsigned most = size ? range->count / size : 0;
     if (g.unit == TOGETHER && range->eights < most) most = range->eights;
     if (!most) return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "too few lie together for a group");
     *out = (Division){size, most};
