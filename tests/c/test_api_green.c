@@ -162,6 +162,12 @@ static void test_current(void)
     OK(cuGreenCtxGetId(green, &id));
     OK(cuGreenCtxGetId(NULL, &other));
     CHECK(id == other && id != 0);
+    OK(cuCtxGetId(context, &other));
+    CHECK(id == other);
+    OK(cuCtxGetId(NULL, &other));
+    CHECK(id == other);
+    OK(cuCtxGetId(primary, &other));
+    CHECK(id != other);
     OK(cuStreamCreate(&stream, 0));
     OK(cuStreamGetGreenCtx(stream, &found));
     CHECK(found == green);
