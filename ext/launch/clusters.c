@@ -7,23 +7,28 @@
 
 /* --- how many fit -------------------------------------------------------------------------------------- */
 
-/* The driver looks at the shape of a cluster only; the grid is one of them. */
-static CUlaunchConfig config_of(int threads, size_t shared, const unsigned cluster[3],
-                                CUlaunchAttribute *attribute)
+/* The driver looks at the blocks and, where it is told one, at the shape of a cluster; the grid is one of them.
+ */
+static CUlaunchConfig config_of(int threads, size_t shared, const unsigned grid[3])
 {
-    *attribute = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
-    attribute->value.clusterDim.x = cluster[0];
-    attribute->value.clusterDim.y = cluster[1];
-    attribute->value.clusterDim.z = cluster[2];
-    return (CUlaunchConfig){.gridDimX = cluster[0],
-                            .gridDimY = cluster[1],
-                            .gridDimZ = cluster[2],
+    return (CUlaunchConfig){.gridDimX = grid[0],
+                            .gridDimY = grid[1],
+                            .gridDimZ = grid[2],
                             .blockDimX = (unsigned)threads,
                             .blockDimY = 1,
                             .blockDimZ = 1,
-                            .sharedMemBytes = (unsigned)shared,
-                            .attrs = attribute,
-                            .numAttrs = 1};
+                            .sharedMemBytes = (unsigned)shared};
+}
+
+/* The whole grid is a cluster. */
+static void make_cluster(CUlaunchConfig *config, CUlaunchAttribute *attribute)
+{
+    *attribute = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    attribute->value.clusterDim.x = config->gridDimX;
+    attribute->value.clusterDim.y = config->gridDimY;
+    attribute->value.clusterDim.z = config->gridDimZ;
+    config->attrs = attribute;
+    config->numAttrs = 1;
 }
 
 static int read_sizes(PyObject *threads_given, PyObject *shared_given, int *threads, size_t *shared)
@@ -60,7 +65,8 @@ PyObject *max_active_clusters(PyObject *self, FAST_PARAMETERS)
     if (convert_arguments(max_active_clusters_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_cluster(given[1], cluster) < 0 || read_sizes(given[0], given[2], &threads, &shared) < 0)
         return NULL;
-    CUlaunchConfig config = config_of(threads, shared, cluster, &attribute);
+    CUlaunchConfig config = config_of(threads, shared, cluster);
+    make_cluster(&config, &attribute);
     CALL(function->state, result, driver.cuOccupancyMaxActiveClusters(&count, function->handle, &config));
     if (result == CUDA_SUCCESS) return PyLong_FromLong(count);
     return raise_driver(function->state, result, "cuOccupancyMaxActiveClusters", NULL);
@@ -86,12 +92,10 @@ PyObject *max_potential_cluster_size(PyObject *self, FAST_PARAMETERS)
     int threads = 0, size = 0;
     size_t shared = 0;
     CUresult result;
-    CUlaunchAttribute attribute;
     if (convert_arguments(max_potential_cluster_size_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || read_sizes(given[0], given[1], &threads, &shared) < 0)
         return NULL;
-    CUlaunchConfig config = config_of(threads, shared, one, &attribute);
-    config.numAttrs = 0;
+    CUlaunchConfig config = config_of(threads, shared, one);
     CALL(function->state, result,
          driver.cuOccupancyMaxPotentialClusterSize(&size, function->handle, &config));
     if (result == CUDA_SUCCESS) return PyLong_FromLong(size);
@@ -155,7 +159,6 @@ IN_CALL static bool explain_size(FunctionObject *function, const LaunchShape *sh
     enum { PORTABLE = 8 };
     unsigned blocks = given[0] * given[1] * given[2];
     int threads = (int)(shape->block[0] * shape->block[1] * shape->block[2]), most = 0;
-    CUlaunchAttribute attribute;
     if (blocks > PORTABLE && !attribute_of(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)) {
         snprintf(text, size,
                  "a cluster of %u blocks: more than %d need "
@@ -163,8 +166,7 @@ IN_CALL static bool explain_size(FunctionObject *function, const LaunchShape *sh
                  blocks, PORTABLE);
         return true;
     }
-    CUlaunchConfig config = config_of(threads, shape->shared_bytes, given, &attribute);
-    config.numAttrs = 0;
+    CUlaunchConfig config = config_of(threads, shape->shared_bytes, given);
     if (driver.cuOccupancyMaxPotentialClusterSize(&most, function->handle, &config) != CUDA_SUCCESS
         || blocks <= (unsigned)most)
         return false;
