@@ -63,7 +63,7 @@
  * exec/numbers/   half, bfloat16, fma, the special function unit: numbers as a GPU rounds them
  * exec/memory/    the memory map, memory shared by processes, mbarriers, bulk copies, cache policies
  * exec/matrix/    matrices that a warp holds: fragments, products
- * exec/texture/   sampling, texels, levels of detail, directions into cubes
+ * exec/texture/   sampling, texels, levels of detail, gradients, directions into cubes
  * exec/runtime/   CUDA's device runtime: kernels that launch kernels, printf, malloc
  * exec/checks/    races, unwritten memory, divergent barriers (PYCUDA_CPU_CHECK)
  *

@@ -54,12 +54,13 @@ CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
     return CUDA_SUCCESS;
 }
 
+/* That of a green context is its own. */
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
     Context *context;
     TRY(context_check(handle, &context));
     if (!id) return CUDA_ERROR_INVALID_VALUE;
-    *id = context->id;
+    *id = (handle ? handle : context_on_top())->id;
     return CUDA_SUCCESS;
 }
 

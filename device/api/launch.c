@@ -37,6 +37,7 @@ void launch_prepare(GridLaunch *launch, const Function *function, const LaunchSh
         .params = params,
         .cooperative = shape->cooperative,
         .multiprocessors = multiprocessors_of(shape),
+        .device_multiprocessors = (uint32_t)driver_multiprocessors(),
         .memory = driver_memory(),
         .refusal = memory_refusal,
         .refusal_closure = context,

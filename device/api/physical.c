@@ -18,7 +18,7 @@ typedef struct Trailer {
     uint64_t size;
 } Trailer;
 
-enum { TRAILER_ROOM = 65536 };
+enum { TRAILER_ROOM = 65536, WINDOWS_HANDLES = 2 | 4 };
 
 static const char magic[16] = "cpu-cuda-memory";
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -41,7 +41,6 @@ int physical_handle_types(void)
 static CUresult check_properties(const CUmemAllocationProp *properties, Device **device)
 {
     if (!properties) return CUDA_ERROR_INVALID_VALUE;
-    if (properties->type == CU_MEM_ALLOCATION_TYPE_MANAGED) return CUDA_ERROR_NOT_SUPPORTED;
     if (properties->type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
     switch (properties->location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE: break;
@@ -54,6 +53,7 @@ static CUresult check_properties(const CUmemAllocationProp *properties, Device *
     }
     *device = driver_device(properties->location.id);
     if (!*device) return CUDA_ERROR_INVALID_DEVICE;
+    if (properties->requestedHandleTypes & WINDOWS_HANDLES) return CUDA_ERROR_INVALID_VALUE;
     if (!(properties->requestedHandleTypes & ~(unsigned)physical_handle_types()) && physical_is_there())
         return CUDA_SUCCESS;
     log_error(physical_is_there()
@@ -219,7 +219,7 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *out, CUmemG
 
 /* ---- Pages ---- */
 
-bool physical_map(const Physical *physical, uint64_t address, uint64_t size)
+bool physical_map(const Physical *physical, uint64_t address)
 {
     MemoryRange range;
     MemoryExport place = {.descriptor = physical->file.descriptor};
@@ -230,7 +230,7 @@ bool physical_map(const Physical *physical, uint64_t address, uint64_t size)
         log_error("the program has closed the file descriptor of the memory");
         return false;
     }
-    return mmap((void *)(uintptr_t)address, size, PROT_READ | PROT_WRITE,
+    return mmap((void *)(uintptr_t)address, physical->size, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, place.descriptor, (off_t)place.offset)
            != MAP_FAILED;
 }

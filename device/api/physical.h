@@ -33,7 +33,7 @@ int physical_handle_types(void);
 CUresult physical_enter(CUmemGenericAllocationHandle handle, Physical **out);
 /* One handle more of memory that the caller has a reference to; false without memory. */
 bool physical_retain(Physical *physical);
-/* Puts its first pages at that address, where the caller has reserved room. */
-bool physical_map(const Physical *physical, uint64_t address, uint64_t size);
+/* Puts its pages at that address, where the caller has reserved room. */
+bool physical_map(const Physical *physical, uint64_t address);
 
 #endif

@@ -1,4 +1,8 @@
-/* Device resources: multiprocessors, split into groups by the manual's rules.
+/* Device resources: multiprocessors, split into groups as an H200's driver splits them.
+ *
+ * From compute capability 9.0 on each group has eight multiprocessors at least that lie together, in one of
+ * the processing clusters that a GPU is built of, so that portable clusters of blocks fit. Those are not all
+ * of one size, which leaves fewer such eights than the multiprocessors would make: 15 of an H200's 132.
  *
  * A CUdevResource is a value that the program copies; what it does not see says where it came from. */
 #include "api/resource.h"
@@ -17,6 +21,8 @@ typedef struct Origin {
 #define ORIGIN_MARK UINT64_C(0x736d2d72616e6765)
 _Static_assert(sizeof(Origin) <= sizeof(((CUdevResource *)0)->_internal_padding), "there is room for it");
 
+enum { TOGETHER = 8 };
+
 /* How many multiprocessors a group has at least, and what their number is a multiple of. */
 typedef struct Granularity {
     unsigned least, unit;
@@ -27,31 +33,40 @@ static Granularity granularity(unsigned flags)
     int capability = driver_settings()->capability;
     if (capability < 70) return (Granularity){1, 1};
     if (flags & CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING) return (Granularity){2, 2};
-    if (flags & CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE) return (Granularity){16, 16};
     if (capability < 80) return (Granularity){2, 2};
     if (capability < 90) return (Granularity){4, 2};
-    return (Granularity){8, 8};
+    return (Granularity){TOGETHER, TOGETHER};
 }
 
-static CUdevResource make_resource(SmRange range, uint64_t split, unsigned unit)
+/* In processing clusters of such sizes; an H200 does not tell its own, but these fit its answers. */
+static unsigned eights_of(unsigned count)
+{
+    static const uint8_t sizes[] = {18, 18, 18, 16, 16, 16, 16, 14};
+    unsigned eights = 0;
+    for (size_t k = 0; count; k = (k + 1) % sizeof sizes) {
+        unsigned here = count < sizes[k] ? count : sizes[k];
+        eights += here / TOGETHER;
+        count -= here;
+    }
+    return eights;
+}
+
+static CUdevResource make_resource(SmRange range, uint64_t split, unsigned alignment)
 {
     Origin origin = {ORIGIN_MARK, split, range};
     CUdevResource resource = {.type = CU_DEV_RESOURCE_TYPE_SM};
     memcpy(resource._internal_padding, &origin, sizeof origin);
-    resource.sm = (CUdevSmResource){range.count, granularity(0).least, unit};
+    resource.sm = (CUdevSmResource){range.count, granularity(0).least, alignment};
     return resource;
 }
 
-CUdevResource resource_of_range(SmRange range)
-{
-    unsigned unit = granularity(0).unit;
-    while (range.count % unit) unit /= 2;
-    return make_resource(range, 0, unit);
-}
+/* The alignment is that of groups: an H200's 132 are no multiple of 8. */
+CUdevResource resource_of_range(SmRange range) { return make_resource(range, 0, granularity(0).unit); }
 
 SmRange resource_of_device(const Device *device)
 {
-    return (SmRange){device->ordinal, 0, (unsigned)driver_multiprocessors()};
+    unsigned count = (unsigned)driver_multiprocessors();
+    return (SmRange){device->ordinal, count, eights_of(count)};
 }
 
 static bool read_origin(const CUdevResource *resource, Origin *origin)
@@ -78,22 +93,30 @@ static CUresult refuse(CUresult error, const char *what)
     return error;
 }
 
-/* The size of the groups. */
-static CUresult group_size(unsigned least, unsigned count, unsigned flags, Granularity *out)
+/* The size of the groups, and how many there can be. */
+typedef struct Division {
+    unsigned size, most;
+} Division;
+
+static CUresult divide(const SmRange *range, unsigned least, unsigned flags, Division *out)
 {
+    enum {
+        ALONE = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING,
+        CLUSTERS = CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE
+    };
     Granularity g = granularity(flags);
     unsigned wanted = least > g.least ? least : g.least, size = (wanted + g.unit - 1) / g.unit * g.unit;
-    enum {
-        KNOWN = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING
-                | CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE
-    };
-    if (flags & ~(unsigned)KNOWN) return CUDA_ERROR_INVALID_VALUE;
-    if (flags & CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE && driver_settings()->capability < 90)
+    if ((flags & (ALONE | CLUSTERS)) == (ALONE | CLUSTERS))
+        return refuse(CUDA_ERROR_INVALID_VALUE, "the two flags exclude each other");
+    if (flags & CLUSTERS && driver_settings()->capability < 90)
         return refuse(CUDA_ERROR_INVALID_VALUE, "clusters come with compute capability 9.0");
-    if (least > count) return refuse(CUDA_ERROR_INVALID_VALUE, "a group shall have more than there are");
-    if (size > count)
-        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "there are too few for one group");
-    *out = (Granularity){size, g.unit};
+    if (least > range->count)
+        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "a group shall have more than there are");
+    if (size > range->count) size = range->count;
+    unsigned most = size ? range->count / size : 0;
+    if (g.unit == TOGETHER && range->eights < most) most = range->eights;
+    if (!most) return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "too few lie together for a group");
+    *out = (Division){size, most};
     return CUDA_SUCCESS;
 }
 
@@ -102,7 +125,7 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *groups, unsigned *count, con
 {
     static _Atomic uint64_t last_split;
     Origin origin;
-    Granularity each;
+    Division each;
     TRY(driver_check());
     if (!count || !input) return CUDA_ERROR_INVALID_VALUE;
     if (input->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
@@ -110,16 +133,17 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *groups, unsigned *count, con
     if (origin.split)
         return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
                       "groups are split again only once a green context was made of them");
-    TRY(group_size(least, origin.range.count, flags, &each));
-    unsigned most = origin.range.count / each.least, made = groups && *count < most ? *count : most;
+    TRY(divide(&origin.range, least, flags, &each));
+    unsigned made = groups && *count < each.most ? *count : each.most;
     uint64_t split = atomic_fetch_add(&last_split, 1) + 1;
-    SmRange range = {origin.range.device, origin.range.first, each.least}, left = origin.range;
-    for (unsigned k = 0; groups && k < made; k++, range.first += each.least)
-        groups[k] = make_resource(range, split, each.unit);
-    left.first += made * each.least;
-    left.count -= made * each.least;
+    SmRange group = {origin.range.device, each.size, each.size / TOGETHER}, left = origin.range;
+    if (made && group.eights > left.eights / made) group.eights = left.eights / made;
+    for (unsigned k = 0; groups && k < made; k++) groups[k] = make_resource(group, split, 0);
+    left.count -= made * group.count;
+    left.eights -= made * group.eights;
+    if (left.eights > left.count / TOGETHER) left.eights = left.count / TOGETHER;
     *count = made;
-    if (remaining) *remaining = left.count ? make_resource(left, split, 1) : (CUdevResource){0};
+    if (remaining) *remaining = left.count ? make_resource(left, split, 0) : (CUdevResource){0};
     return CUDA_SUCCESS;
 }
 
@@ -150,44 +174,28 @@ static CUdevResourceDesc descriptor_of(SmRange range)
     return found;
 }
 
-/* Groups of one split lie beside each other. Their multiprocessors are counted; which of them it is, nothing
- * shows. */
-static CUresult add_range(const CUdevResource *resource, const Origin *first, unsigned others, SmRange *sum)
+/* The manual wants the resources to be of one split. An H200's driver takes those of several, and the same
+ * one twice; all are counted. */
+static CUresult add_range(const CUdevResource *resource, SmRange *sum)
 {
     Origin origin;
     if (resource->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
     if (!read_origin(resource, &origin)) return CUDA_ERROR_INVALID_VALUE;
-    if (others && (!origin.split || origin.split != first->split))
+    if (sum->count && origin.range.device != sum->device)
         return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
-                      "the resources of a descriptor come from one split");
-    if (origin.range.first < sum->first) sum->first = origin.range.first;
+                      "the resources of a descriptor are of one device");
+    sum->device = origin.range.device;
     sum->count += origin.range.count;
+    sum->eights += origin.range.eights;
     return CUDA_SUCCESS;
-}
-
-/* Groups of one split that begin at the same place are the same. */
-static bool is_twice(const CUdevResource *resources, unsigned k)
-{
-    Origin origin, other;
-    if (!read_origin(&resources[k], &origin)) return false;
-    for (unsigned j = 0; j < k; j++)
-        if (read_origin(&resources[j], &other) && other.range.first == origin.range.first) return true;
-    return false;
 }
 
 CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *out, CUdevResource *resources, unsigned count)
 {
-    Origin first;
+    SmRange sum = {0};
     TRY(driver_check());
     if (!out || !resources || !count) return CUDA_ERROR_INVALID_VALUE;
-    if (resources->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
-    if (!read_origin(resources, &first)) return CUDA_ERROR_INVALID_VALUE;
-    SmRange sum = {first.range.device, first.range.first, 0};
-    for (unsigned k = 0; k < count; k++) {
-        if (is_twice(resources, k))
-            return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "a resource is there twice");
-        TRY(add_range(&resources[k], &first, count - 1, &sum));
-    }
+    for (unsigned k = 0; k < count; k++) TRY(add_range(&resources[k], &sum));
     *out = descriptor_of(sum);
     return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -1,4 +1,4 @@
-/* Parts of a device as green contexts have them: ranges of its multiprocessors. */
+/* Parts of a device as green contexts have them: so many of its multiprocessors. Which, nothing shows. */
 #ifndef DEVICE_API_RESOURCE_H
 #define DEVICE_API_RESOURCE_H
 
@@ -6,7 +6,7 @@
 
 typedef struct SmRange {
     int device;
-    unsigned first, count;
+    unsigned count, eights; /* eights: how many groups of eight of them lie together */
 } SmRange;
 
 /* What cuDevResourceGenerateDesc makes; never freed, the driver API has no call for that. */

@@ -166,19 +166,33 @@ static CUresult set_detail(Texture *t, const CUDA_TEXTURE_DESC *d)
         return refuse(CUDA_ERROR_NOT_SUPPORTED,
                       "anisotropic filters (maxAnisotropy above 1) are not supported by the CPU device");
     t->between = d->mipmapFilterMode;
-    t->bias = texture_fixed_detail(d->mipmapLevelBias);
+    t->bias = texture_fixed_bias(d->mipmapLevelBias);
     t->least = texture_fixed_detail(d->minMipmapLevelClamp);
     t->most = texture_fixed_detail(d->maxMipmapLevelClamp);
     return CUDA_SUCCESS;
+}
+
+/* The format of a view that leaves the elements as they are. */
+static CUresourceViewFormat own_format(const Texture *t)
+{
+    static const uint8_t one_channel[] = {
+        [TEXTURE_U8] = CU_RES_VIEW_FORMAT_UINT_1X8,     [TEXTURE_S8] = CU_RES_VIEW_FORMAT_SINT_1X8,
+        [TEXTURE_U16] = CU_RES_VIEW_FORMAT_UINT_1X16,   [TEXTURE_S16] = CU_RES_VIEW_FORMAT_SINT_1X16,
+        [TEXTURE_U32] = CU_RES_VIEW_FORMAT_UINT_1X32,   [TEXTURE_S32] = CU_RES_VIEW_FORMAT_SINT_1X32,
+        [TEXTURE_HALF] = CU_RES_VIEW_FORMAT_FLOAT_1X16, [TEXTURE_FLOAT] = CU_RES_VIEW_FORMAT_FLOAT_1X32,
+    };
+    return (CUresourceViewFormat)one_channel[t->format] + t->channels / 2;
 }
 
 /* A view may choose levels; for the rest it says what the resource is already. */
 static CUresult set_view(Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
 {
     uint32_t last_layer = t->size[2] - 1;
-    bool same = !view->format && view->width == t->size[0] && view->height <= t->size[1]
+    bool same = view->format == own_format(t) && view->width == t->size[0] && view->height <= t->size[1]
                 && view->depth <= t->size[2] && !view->firstLayer
                 && (!view->lastLayer || view->lastLayer == last_layer);
+    if (view->format == CU_RES_VIEW_FORMAT_NONE)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "a resource view needs a format, if only that of the array");
     if (!same)
         return refuse(
             CUDA_ERROR_NOT_SUPPORTED,

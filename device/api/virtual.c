@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "api/context.h"
 #include "api/log.h"
@@ -168,11 +167,14 @@ static void drop_parked_locked(void)
 CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment, CUdeviceptr hint,
                              unsigned long long flags)
 {
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t align = alignment > PHYSICAL_GRANULARITY ? alignment : PHYSICAL_GRANULARITY;
     TRY(driver_check());
-    if (!out || flags || !size || size % page || hint % page || alignment & (alignment - 1))
+    if (!out || flags || !size || !is_multiple(size) || alignment & (alignment - 1)) {
+        log_error("the size of reserved addresses must be a multiple of %llu bytes, the alignment a power of "
+                  "two",
+                  (unsigned long long)PHYSICAL_GRANULARITY);
         return CUDA_ERROR_INVALID_VALUE;
+    }
     Reservation *r = calloc(1, sizeof *r);
     if (!r) return CUDA_ERROR_OUT_OF_MEMORY;
     r->size = size;
@@ -252,7 +254,7 @@ static CUresult map_locked(Mapping *mapping)
         log_error(r ? "something is mapped there already" : "the addresses are not reserved");
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (!physical_map(mapping->physical, mapping->base, mapping->size)) {
+    if (!physical_map(mapping->physical, mapping->base)) {
         remove_locked(r, mapping);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -268,10 +270,14 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, CUmemGenericA
 {
     Physical *physical;
     TRY(physical_enter(handle, &physical));
-    bool fits = size && size <= physical->size && is_multiple(address) && is_multiple(size);
     Mapping *mapping = calloc(1, sizeof *mapping);
     CUresult result = mapping ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-    if (!fits || offset || flags) result = CUDA_ERROR_INVALID_VALUE;
+    if (!is_multiple(address) || flags) result = CUDA_ERROR_INVALID_VALUE;
+    if (offset || size != physical->size) {
+        log_error("physical memory is mapped whole: %llu bytes from offset 0",
+                  (unsigned long long)physical->size);
+        result = CUDA_ERROR_NOT_SUPPORTED;
+    }
     if (!result) {
         *mapping = (Mapping){.base = address, .size = size, .physical = physical};
         pthread_mutex_lock(&virtual_lock);
@@ -305,7 +311,16 @@ static Mapping *unmap_locked(uint64_t address, uint64_t size)
     return NULL;
 }
 
-/* What was queued in the context before may use the memory. */
+/* Nothing is mapped in the range, which is reserved. */
+static bool is_empty_locked(uint64_t address, uint64_t size)
+{
+    const Reservation *r = reservation_of_locked(address, size);
+    const Mapping *mapping = r ? r->mappings : NULL;
+    while (mapping && mapping->base + mapping->size <= address) mapping = mapping->next;
+    return r && (!mapping || mapping->base >= address + size);
+}
+
+/* What was queued in the context before may use the memory. Where nothing is mapped nothing is to be done. */
 CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 {
     Context *context;
@@ -313,9 +328,10 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size)
     if (!size || !is_multiple(address) || !is_multiple(size)) return CUDA_ERROR_INVALID_VALUE;
     if (!context_enter_any(&context)) TRY(queue_wait_context_anyway(context));
     pthread_mutex_lock(&virtual_lock);
-    Mapping *gone = unmap_locked(address, size);
+    bool empty = is_empty_locked(address, size);
+    Mapping *gone = empty ? NULL : unmap_locked(address, size);
     pthread_mutex_unlock(&virtual_lock);
-    if (!gone) {
+    if (!gone && !empty) {
         log_error("the addresses are not those of whole mappings that follow each other");
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -332,8 +348,13 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 
 static CUresult check_location(const CUmemLocation *location)
 {
-    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
-    return driver_device(location->id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    if (location->type == CU_MEM_LOCATION_TYPE_HOST) {
+        log_error("the host has no access to memory of a device");
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return location->type == CU_MEM_LOCATION_TYPE_DEVICE && driver_device(location->id)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult check_access(const CUmemAccessDesc *wanted)

@@ -64,7 +64,8 @@ typedef struct GridLaunch {
     bool cooperative; /* every block is resident: grid-wide waiting is allowed */
     uint64_t grid_id;
     uint32_t stack_limit; /* bytes of local memory a thread may use; 0 for the default */
-    uint32_t multiprocessors; /* for %nsmid and %smid; 0 counts as 1 */
+    uint32_t multiprocessors; /* on which it runs, for %smid; 0 counts as 1 */
+    uint32_t device_multiprocessors; /* %nsmid; 0 counts as 1 */
     struct MemoryMap *memory; /* what addresses are valid */
     /* NULL when the launch may touch that range of the map, else why not, in words. NULL: it may touch
      * all. */

@@ -112,12 +112,15 @@ static PyObject *raise_split(const DeviceResourceObject *self, CUresult result, 
 
 PyDoc_STRVAR(split_doc,
              "split($self, min_count, groups=None, flags=0)\n--\n\n"
-             "Split multiprocessors into groups of one size: at least min_count, rounded up as the\n"
-             "device needs it.\n"
+             "Split multiprocessors into groups of one size: min_count, rounded up to a multiple of\n"
+             "coscheduled_alignment, or all.\n\n"
+             "The multiprocessors of a group lie together, so there may be fewer groups than would have\n"
+             "room: an H200 makes 15 groups of 8 of its 132.\n"
              "\nParameters\n----------\n"
              "min_count : int\n"
              "groups : int\n    How many; None for as many as there can be.\n"
              "flags : dev_sm_resource_split_flags\n"
+             "    IGNORE_SM_COSCHEDULING takes multiprocessors from anywhere, by twos.\n"
              "\nReturns\n-------\n"
              "(groups, remaining) : tuple\n"
              "    A list of DeviceResource, and one of those that are left over, or None.\n"
@@ -191,7 +194,8 @@ static PyMemberDef resource_members[] = {
     {"sm_count", T_UINT, SM(smCount), READONLY, "How many multiprocessors it has."},
     {"min_partition_size", T_UINT, SM(minSmPartitionSize), READONLY, "How many a group has at least."},
     {"coscheduled_alignment", T_UINT, SM(smCoscheduledAlignment), READONLY,
-     "How many are sure to lie together; sm_count is a multiple of it."},
+     "What the sizes of groups are multiples of: the multiprocessors of each such number lie together.\n"
+     "Drivers say 0 of what split gave, until a GreenContext was made of it."},
     {NULL, 0, 0, 0, NULL},
 };
 #undef SM

@@ -218,20 +218,22 @@ static void range_dealloc(PyObject *self)
 
 /* ---- Methods ---- */
 
-PyDoc_STRVAR(map_doc, "map($self, offset, physical, access=3)\n--\n\n"
-                      "Map physical memory to the addresses from an offset on.\n"
-                      "\nParameters\n----------\n"
-                      "offset : int\n"
-                      "    Bytes from the first address, a multiple of mem_get_allocation_granularity().\n"
-                      "physical : PhysicalMemory\n"
-                      "    It is mapped whole. It may be freed afterwards: the mapping keeps the memory.\n"
-                      "access : mem_access_flags\n"
-                      "    What the memory's device may do with it; set_access() is for other devices.\n"
-                      "\nRaises\n------\n"
-                      "ValueError\n    The range ends before.\n"
-                      "LogicError\n    Something is mapped there already, or the offset is none.\n"
-                      "\nNotes\n-----\n"
-                      "Calls cuMemMap, cuMemSetAccess.");
+PyDoc_STRVAR(map_doc,
+             "map($self, offset, physical, access=3)\n--\n\n"
+             "Map physical memory to the addresses from an offset on.\n"
+             "\nParameters\n----------\n"
+             "offset : int\n"
+             "    Bytes from the first address, a multiple of mem_get_allocation_granularity().\n"
+             "physical : PhysicalMemory\n"
+             "    It is mapped whole: drivers map no parts. It may be freed afterwards: the mapping\n"
+             "    keeps the memory.\n"
+             "access : mem_access_flags\n"
+             "    What the memory's device may do with it; set_access() is for other devices.\n"
+             "\nRaises\n------\n"
+             "ValueError\n    The range ends before.\n"
+             "LogicError\n    Something is mapped there already, or the offset is none.\n"
+             "\nNotes\n-----\n"
+             "Calls cuMemMap, cuMemSetAccess.");
 
 static CUresult give_access(AddressRangeObject *range, size_t offset, size_t size, CUdevice device,
                             unsigned access)
@@ -263,7 +265,11 @@ static int map_memory(AddressRangeObject *range, PhysicalMemoryObject *physical,
     }
     PyMem_RawFree(mapping);
     raise_driver(state, result, routine,
-                 "%zu bytes at offset %zu (both are to be multiples of mem_get_allocation_granularity())",
+                 result == CUDA_ERROR_NOT_SUPPORTED
+                     ? "%zu bytes at offset %zu: a PhysicalMemory is mapped whole; is this the size that "
+                       "from_fd() should have been told?"
+                     : "%zu bytes at offset %zu (both are to be multiples of "
+                       "mem_get_allocation_granularity())",
                  size, offset);
     return -1;
 }

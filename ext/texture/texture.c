@@ -174,14 +174,36 @@ static int read_float(PyObject *value, float *out)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* Which levels: all that are not left out. *view is none when that is all. */
+/* How a view says that elements stay what they are: drivers refuse one without a format. */
+static CUresourceViewFormat view_format(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+    static const struct {
+        CUarray_format format;
+        CUresourceViewFormat one_channel;
+    } kinds[] = {
+        {CU_AD_FORMAT_UNSIGNED_INT8, CU_RES_VIEW_FORMAT_UINT_1X8},
+        {CU_AD_FORMAT_SIGNED_INT8, CU_RES_VIEW_FORMAT_SINT_1X8},
+        {CU_AD_FORMAT_UNSIGNED_INT16, CU_RES_VIEW_FORMAT_UINT_1X16},
+        {CU_AD_FORMAT_SIGNED_INT16, CU_RES_VIEW_FORMAT_SINT_1X16},
+        {CU_AD_FORMAT_UNSIGNED_INT32, CU_RES_VIEW_FORMAT_UINT_1X32},
+        {CU_AD_FORMAT_SIGNED_INT32, CU_RES_VIEW_FORMAT_SINT_1X32},
+        {CU_AD_FORMAT_HALF, CU_RES_VIEW_FORMAT_FLOAT_1X16},
+        {CU_AD_FORMAT_FLOAT, CU_RES_VIEW_FORMAT_FLOAT_1X32},
+    };
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+        if (kinds[k].format == shape->Format) return kinds[k].one_channel + shape->NumChannels / 2;
+    return CU_RES_VIEW_FORMAT_NONE;
+}
+
+/* Which levels: all that are not left out. The sizes are those of the whole array. */
 static int read_levels(const MipmappedArrayObject *array, PyObject *first, PyObject *last,
                        CUDA_RESOURCE_VIEW_DESC *view)
 {
     const CUDA_ARRAY3D_DESCRIPTOR *shape = &array->shape;
     unsigned end = array->levels - 1;
     bool layers = shape->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
-    *view = (CUDA_RESOURCE_VIEW_DESC){.width = shape->Width,
+    *view = (CUDA_RESOURCE_VIEW_DESC){.format = view_format(shape),
+                                      .width = shape->Width,
                                       .height = shape->Height,
                                       .depth = shape->Depth,
                                       .lastMipmapLevel = end,

@@ -15,28 +15,54 @@ enum {
     CLUSTERS = CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE
 };
 
-/* 132 multiprocessors: groups of 8, 16, 24 ..., as on an H200. */
-static void test_sizes_of_groups(void)
+typedef struct Split {
+    unsigned least, groups, each, left;
+} Split;
+
+/* What an H200 answered, with its 132 multiprocessors. */
+static const Split together[] = {
+    {0, 15, 8, 12},   {1, 15, 8, 12},   {2, 15, 8, 12},   {3, 15, 8, 12},
+    {7, 15, 8, 12},   {8, 15, 8, 12},   {9, 8, 16, 4},    {16, 8, 16, 4},
+    {17, 5, 24, 12},  {64, 2, 64, 4},   {66, 1, 72, 60},  {100, 1, 104, 28},
+    {124, 1, 128, 4}, {128, 1, 128, 4}, {130, 1, 132, 0}, {132, 1, 132, 0},
+};
+static const Split alone[] = {
+    {0, 66, 2, 0},    {1, 66, 2, 0},    {2, 66, 2, 0},    {3, 33, 4, 0},    {7, 16, 8, 4},  {8, 16, 8, 4},
+    {9, 13, 10, 2},   {16, 8, 16, 4},   {17, 7, 18, 6},   {64, 2, 64, 4},   {66, 2, 66, 0}, {100, 1, 100, 32},
+    {124, 1, 124, 8}, {128, 1, 128, 4}, {130, 1, 130, 2}, {132, 1, 132, 0},
+};
+
+static void check_split(const CUdevResource *whole, const Split *row, unsigned flags)
 {
-    static const struct {
-        unsigned least, flags, groups, each, left;
-    } rows[] = {{0, 0, 16, 8, 4},     {8, 0, 16, 8, 4},     {9, 0, 8, 16, 4},
-                {64, 0, 2, 64, 4},    {66, 0, 1, 72, 60},   {128, 0, 1, 128, 4},
-                {1, ALONE, 66, 2, 0}, {3, ALONE, 33, 4, 0}, {8, CLUSTERS, 8, 16, 4}};
-    CUdevResource whole, groups[66], left;
+    CUdevResource groups[66], left;
+    unsigned count = 0;
+    OK(cuDevSmResourceSplitByCount(NULL, &count, whole, NULL, flags, row->least));
+    CHECK_EQUAL(count, row->groups);
+    count = 66;
+    OK(cuDevSmResourceSplitByCount(groups, &count, whole, &left, flags, row->least));
+    CHECK_EQUAL(count, row->groups);
+    for (unsigned g = 0; g < count; g++) {
+        CHECK_EQUAL(groups[g].sm.smCount, row->each);
+        CHECK_EQUAL(groups[g].sm.smCoscheduledAlignment, 0);
+    }
+    CHECK_EQUAL(left.sm.smCount, row->left);
+    CHECK_EQUAL(left.sm.smCoscheduledAlignment, 0);
+    CHECK_EQUAL(left.type, row->left ? SM : CU_DEV_RESOURCE_TYPE_INVALID);
+}
+
+static void test_splits(void)
+{
+    CUdevResource whole, groups[2], left;
     OK(cuDeviceGetDevResource(0, &whole, SM));
     CHECK_EQUAL(whole.sm.smCount, 132);
     CHECK_EQUAL(whole.sm.minSmPartitionSize, 8);
-    for (unsigned k = 0; k < sizeof rows / sizeof *rows; k++) {
-        unsigned count = 0;
-        OK(cuDevSmResourceSplitByCount(NULL, &count, &whole, NULL, rows[k].flags, rows[k].least));
-        CHECK_EQUAL(count, rows[k].groups);
-        OK(cuDevSmResourceSplitByCount(groups, &count, &whole, &left, rows[k].flags, rows[k].least));
-        CHECK_EQUAL(count, rows[k].groups);
-        for (unsigned g = 0; g < count; g++) CHECK_EQUAL(groups[g].sm.smCount, rows[k].each);
-        CHECK_EQUAL(left.sm.smCount, rows[k].left);
-        CHECK_EQUAL(left.type, rows[k].left ? SM : CU_DEV_RESOURCE_TYPE_INVALID);
+    CHECK_EQUAL(whole.sm.smCoscheduledAlignment, 8);
+    for (unsigned k = 0; k < sizeof together / sizeof *together; k++) {
+        check_split(&whole, &together[k], 0);
+        check_split(&whole, &together[k], CLUSTERS);
+        check_split(&whole, &together[k], 4); /* no flag: drivers do not look at it */
     }
+    for (unsigned k = 0; k < sizeof alone / sizeof *alone; k++) check_split(&whole, &alone[k], ALONE);
     unsigned two = 2;
     OK(cuDevSmResourceSplitByCount(groups, &two, &whole, &left, 0, 8));
     CHECK_EQUAL(two, 2);
@@ -50,12 +76,12 @@ static void test_refused_splits(void)
     OK(cuDeviceGetDevResource(0, &whole, SM));
     BAD(cuDevSmResourceSplitByCount(&group, NULL, &whole, NULL, 0, 8));
     BAD(cuDevSmResourceSplitByCount(&group, &one, NULL, NULL, 0, 8));
-    BAD(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 4, 8));
-    BAD(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 0, 133));
+    BAD(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, ALONE | CLUSTERS, 8));
     CHECK_EQUAL(cuDevSmResourceSplitByCount(&group, &one, &nothing, NULL, 0, 8),
                 CUDA_ERROR_INVALID_RESOURCE_TYPE);
-    CHECK_EQUAL(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 0, 130),
-                CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+    for (unsigned flags = 0; flags < 3; flags++)
+        CHECK_EQUAL(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, flags, 133),
+                    CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
     OK(cuDevSmResourceSplitByCount(&group, &one, &whole, NULL, 0, 16));
     CHECK_EQUAL(cuDevSmResourceSplitByCount(&nothing, &one, &group, NULL, 0, 8),
                 CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION); /* not twice */
@@ -76,35 +102,41 @@ static CUgreenCtx make_green(unsigned least)
     return green;
 }
 
-static void test_descriptors(void)
+static unsigned size_of_context(CUdevResource *resources, unsigned count, CUdevResource *out)
 {
-    CUdevResource whole, groups[2], others[2], left;
     CUdevResourceDesc descriptor, again;
     CUgreenCtx green;
-    unsigned two = 2;
-    OK(cuDeviceGetDevResource(0, &whole, SM));
-    OK(cuDevSmResourceSplitByCount(groups, &two, &whole, &left, 0, 8));
-    OK(cuDevSmResourceSplitByCount(others, &two, &whole, NULL, 0, 8));
-    BAD(cuDevResourceGenerateDesc(NULL, groups, 1));
-    BAD(cuDevResourceGenerateDesc(&descriptor, groups, 0));
-    others[0] = groups[0];
-    CHECK_EQUAL(cuDevResourceGenerateDesc(&descriptor, others, 2),
-                CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION); /* of two splits */
-    others[1] = groups[0];
-    CHECK_EQUAL(cuDevResourceGenerateDesc(&descriptor, others, 2),
-                CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION); /* the same twice */
-    others[1] = left;
-    OK(cuDevResourceGenerateDesc(&descriptor, others, 2));
-    OK(cuDevResourceGenerateDesc(&again, others, 2));
+    OK(cuDevResourceGenerateDesc(&descriptor, resources, count));
+    OK(cuDevResourceGenerateDesc(&again, resources, count));
     CHECK(again == descriptor);
     BAD(cuGreenCtxCreate(&green, descriptor, 0, 0));
-    BAD(cuGreenCtxCreate(&green, (CUdevResourceDesc)&whole, 0, CU_GREEN_CTX_DEFAULT_STREAM));
     CHECK_EQUAL(cuGreenCtxCreate(&green, descriptor, 5, CU_GREEN_CTX_DEFAULT_STREAM),
                 CUDA_ERROR_INVALID_DEVICE);
     OK(cuGreenCtxCreate(&green, descriptor, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-    OK(cuGreenCtxGetDevResource(green, &whole, SM));
-    CHECK_EQUAL(whole.sm.smCount, 8 + 116);
+    OK(cuGreenCtxGetDevResource(green, out, SM));
     OK(cuGreenCtxDestroy(green));
+    return out->sm.smCount;
+}
+
+static void test_descriptors(void)
+{
+    CUdevResource whole, groups[15], other, left, part;
+    CUdevResourceDesc descriptor;
+    CUgreenCtx green;
+    unsigned most = 15, one = 1;
+    OK(cuDeviceGetDevResource(0, &whole, SM));
+    OK(cuDevSmResourceSplitByCount(groups, &most, &whole, &left, 0, 8));
+    OK(cuDevSmResourceSplitByCount(&other, &one, &whole, NULL, 0, 8));
+    BAD(cuDevResourceGenerateDesc(NULL, groups, 1));
+    BAD(cuDevResourceGenerateDesc(&descriptor, groups, 0));
+    BAD(cuGreenCtxCreate(&green, (CUdevResourceDesc)&whole, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    CHECK_EQUAL(size_of_context(&whole, 1, &part), 132);
+    CHECK_EQUAL(size_of_context((CUdevResource[]){groups[0], left}, 2, &part), 20);
+    CHECK_EQUAL(size_of_context((CUdevResource[]){groups[0], groups[0]}, 2, &part), 16);
+    CHECK_EQUAL(size_of_context((CUdevResource[]){groups[0], other}, 2, &part), 16);
+    CHECK_EQUAL(size_of_context(groups, 2, &part), 16);
+    CHECK_EQUAL(part.sm.smCoscheduledAlignment, 8);
+    check_split(&part, &(Split){8, 2, 8, 0}, 0);
 }
 
 static void test_current(void)
@@ -130,6 +162,12 @@ static void test_current(void)
     OK(cuGreenCtxGetId(green, &id));
     OK(cuGreenCtxGetId(NULL, &other));
     CHECK(id == other && id != 0);
+    OK(cuCtxGetId(context, &other));
+    CHECK(id == other);
+    OK(cuCtxGetId(NULL, &other));
+    CHECK(id == other);
+    OK(cuCtxGetId(primary, &other));
+    CHECK(id != other);
     OK(cuStreamCreate(&stream, 0));
     OK(cuStreamGetGreenCtx(stream, &found));
     CHECK(found == green);
@@ -192,7 +230,7 @@ int main(void)
     setenv("PYCUDA_CPU_COMPUTE_CAPABILITY", "9.0", 1);
     setenv("PYCUDA_CPU_MULTIPROCESSORS", "132", 1);
     OK(cuInit(0));
-    CHECK_GROUP(test_sizes_of_groups);
+    CHECK_GROUP(test_splits);
     CHECK_GROUP(test_refused_splits);
     CHECK_GROUP(test_descriptors);
     CHECK_GROUP(test_current);

@@ -147,7 +147,11 @@ static void test_refused_mipmaps(void)
     CUDA_ARRAY3D_DESCRIPTOR shape = {16, 8, 0, F32, 1, 0};
     CUDA_TEXTURE_DESC texels = {0}, plain_texture = {.flags = NORMALIZED}, filter = plain_texture,
                       anisotropic = plain_texture;
-    CUDA_RESOURCE_VIEW_DESC view = {.width = 16, .height = 8, .firstMipmapLevel = 1, .lastMipmapLevel = 3};
+    CUDA_RESOURCE_VIEW_DESC view = {.format = CU_RES_VIEW_FORMAT_FLOAT_1X32,
+                                    .width = 16,
+                                    .height = 8,
+                                    .firstMipmapLevel = 1,
+                                    .lastMipmapLevel = 3};
     CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY};
     CUtexObject object;
     OK(cuMipmappedArrayCreate(&resource.res.mipmap.hMipmappedArray, &shape, 3));
@@ -161,8 +165,10 @@ static void test_refused_mipmaps(void)
     view.lastMipmapLevel = 2;
     OK(cuTexObjectCreate(&object, &resource, &plain_texture, &view));
     OK(cuTexObjectDestroy(object));
-    view.format = 1;
+    view.format = CU_RES_VIEW_FORMAT_UINT_1X8;
     CHECK_EQUAL(cuTexObjectCreate(&object, &resource, &plain_texture, &view), CUDA_ERROR_NOT_SUPPORTED);
+    view.format = CU_RES_VIEW_FORMAT_NONE;
+    BAD(cuTexObjectCreate(&object, &resource, &plain_texture, &view));
     CHECK_EQUAL(cuTexObjectCreate(&object, &resource, &anisotropic, NULL), CUDA_ERROR_NOT_SUPPORTED);
     OK(cuMipmappedArrayDestroy(resource.res.mipmap.hMipmappedArray));
     CHECK_EQUAL(cuTexObjectCreate(&object, &resource, &plain_texture, NULL), CUDA_ERROR_INVALID_HANDLE);

@@ -109,6 +109,11 @@ static void test_asking(void)
     CHECK_EQUAL(cuMemCreate(&handle, UNIT, &other, 0), CUDA_ERROR_NOT_SUPPORTED);
     other = on(0, 8); /* fabric */
     CHECK_EQUAL(cuMemCreate(&handle, UNIT, &other, 0), CUDA_ERROR_NOT_SUPPORTED);
+    other = on(0, 2); /* of Windows */
+    BAD(cuMemCreate(&handle, UNIT, &other, 0));
+    other = on(0, 0);
+    other.type = CU_MEM_ALLOCATION_TYPE_MANAGED;
+    BAD(cuMemCreate(&handle, UNIT, &other, 0));
     CHECK_EQUAL(used(), 0);
 }
 
@@ -132,6 +137,7 @@ static void test_reserving(void)
     OK(cuMemAddressFree(range, (size_t)1 << 40));
     BAD(cuMemAddressReserve(&range, 0, 0, 0, 0));
     BAD(cuMemAddressReserve(&range, 100, 0, 0, 0));
+    BAD(cuMemAddressReserve(&range, 4096, 0, 0, 0));
     BAD(cuMemAddressReserve(&range, UNIT, 3, 0, 0));
     BAD(cuMemAddressReserve(&range, UNIT, 0, 0, 1));
     BAD(cuMemAddressReserve(NULL, UNIT, 0, 0, 0));
@@ -184,16 +190,19 @@ static void test_mapping_errors(void)
     BAD(cuMemFree_v2(range));
     OK(cuMemFree_v2(allocated));
     BAD(cuMemMap(range, 2 * UNIT, 0, memory + 1, 0));
-    BAD(cuMemMap(range, 3 * UNIT, 0, memory, 0));
-    BAD(cuMemMap(range, UNIT, UNIT, memory, 0));
-    BAD(cuMemMap(range + 4096, UNIT, 0, memory, 0));
-    BAD(cuMemMap(range, 4096, 0, memory, 0));
+    CHECK_EQUAL(cuMemMap(range, UNIT, UNIT, memory, 0), CUDA_ERROR_NOT_SUPPORTED); /* whole or not at all */
+    CHECK_EQUAL(cuMemMap(range, UNIT, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
+    CHECK_EQUAL(cuMemMap(range, 3 * UNIT, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
+    CHECK_EQUAL(cuMemMap(range + 4096, UNIT, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
+    CHECK_EQUAL(cuMemMap((CUdeviceptr)1 << 40, UNIT, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
+    BAD(cuMemMap(range + 4096, 2 * UNIT, 0, memory, 0));
     BAD(cuMemMap(range + 3 * UNIT, 2 * UNIT, 0, memory, 0));
     BAD(cuMemMap(range, 2 * UNIT, 0, memory, 1));
-    BAD(cuMemUnmap(range, 2 * UNIT));
+    OK(cuMemUnmap(range, UNIT)); /* nothing is mapped there */
+    BAD(cuMemUnmap(range + 3 * UNIT, 2 * UNIT));
     OK(cuMemMap(range + UNIT, 2 * UNIT, 0, memory, 0));
     BAD(cuMemMap(range, 2 * UNIT, 0, memory, 0));
-    BAD(cuMemMap(range + 2 * UNIT, UNIT, 0, memory, 0));
+    BAD(cuMemMap(range + 2 * UNIT, 2 * UNIT, 0, memory, 0));
     BAD(cuMemUnmap(range + UNIT, UNIT));
     BAD(cuMemUnmap(range + 2 * UNIT, UNIT));
     BAD(cuMemUnmap(range, 3 * UNIT));
@@ -203,11 +212,12 @@ static void test_mapping_errors(void)
     BAD(open_all(range, 3 * UNIT));
     BAD(give(range + UNIT, 2 * UNIT, 0, 2));
     BAD(cuMemSetAccess(range + UNIT, 2 * UNIT, NULL, 0));
-    CHECK_EQUAL(give(range + UNIT, 2 * UNIT, 9, 3), CUDA_ERROR_INVALID_DEVICE);
+    BAD(give(range + UNIT, 2 * UNIT, 9, 3));
+    CUmemAccessDesc host = {{CU_MEM_LOCATION_TYPE_HOST, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CHECK_EQUAL(cuMemSetAccess(range + UNIT, 2 * UNIT, &host, 1), CUDA_ERROR_NOT_SUPPORTED);
     BAD(cuMemsetD8_v2(range + UNIT, 1, 1)); /* mapped, but nobody has access */
-    OK(cuMemMap(range, UNIT, 0, memory, 0)); /* a part of it */
-    OK(open_all(range, 3 * UNIT));
-    OK(cuMemUnmap(range, 3 * UNIT));
+    OK(open_all(range + UNIT, 2 * UNIT));
+    OK(cuMemUnmap(range + UNIT, 2 * UNIT));
     OK(cuMemRelease(memory));
     BAD(cuMemRelease(memory));
     OK(cuMemAddressFree(range, 4 * UNIT));

@@ -1,13 +1,14 @@
 """MipmappedArray and its textures: which level is read where, against a model in NumPy; who keeps what alive.
 
-Weights are multiples of 1/256 wherever equality is asked for, as in test_texture_objects.py. How a GPU rounds
-lengths of gradients is not said anywhere, so only those of one axis, powers of two, are compared exactly.
+Weights are multiples of 1/256 wherever equality is asked for, as in test_texture_objects.py. What no manual
+says (how levels of detail are rounded, how gradients are measured) is compared with the answers of an H200.
 """
 
 import gc
 import math
 import weakref
 
+import h200_gradients as recorded
 import numpy as np
 import pytest
 from texture_model import (
@@ -46,16 +47,23 @@ READ(cube, texCubemapLod<float4>(t, x[I], y[I], z[I], a[I]))
 READ(grad1, tex1DGrad<float4>(t, x[I], a[I], b[I]))
 READ(grad2, tex2DGrad<float4>(t, x[I], y[I], make_float2(a[I], b[I]), make_float2(c[I], d[I])))
 READ(grad3, tex3DGrad<float4>(t, x[I], y[I], z[I], make_float4(a[I], b[I], 0, 9), make_float4(0, 0, c[I], 9)))
+#define STEP(x, y, z) make_float4(x[I], y[I], z[I], 9)
+READ(both3, tex3DGrad<float4>(t, 0.5f, 0.5f, 0.5f, STEP(x, y, z), STEP(a, b, c)))
 READ(gradlayer, tex2DLayeredGrad<float4>(t, x[I], y[I], 1, make_float2(a[I], b[I]), make_float2(c[I], d[I])))
 READ(gradcube, texCubemapGrad<float4>(t, x[I], y[I], z[I], make_float4(a[I], b[I], c[I], 9), float4()))
+extern "C" __global__ void bothcube(float4 *out, cudaTextureObject_t t, const float *v)
+{
+    v += 9 * I;
+    out[I] = texCubemapGrad<float4>(t, v[0], v[1], v[2], make_float4(v[3], v[4], v[5], 9),
+                                    make_float4(v[6], v[7], v[8], 9));
+}
 READ(plain, tex2D<float4>(t, x[I], y[I]))
 extern "C" __global__ void numbers(int4 *out, FROM) { out[I] = tex2DLod<int4>(t, x[I], y[I], a[I]); }
 extern "C" __global__ void sizes(int *out, cudaTextureObject_t t)
 {
-    asm("txq.num_mipmap_levels.b32 %0, [%1];" : "=r"(out[0]) : "l"(t));
-    asm("txq.width.b32 %0, [%1];" : "=r"(out[1]) : "l"(t));
-    asm("txq.level.width.b32 %0, [%1], 1;" : "=r"(out[2]) : "l"(t));
-    asm("txq.level.height.b32 %0, [%1], %2;" : "=r"(out[3]) : "l"(t), "r"(out[4]));
+    asm("txq.width.b32 %0, [%1];" : "=r"(out[0]) : "l"(t));
+    asm("txq.level.width.b32 %0, [%1], 1;" : "=r"(out[1]) : "l"(t));
+    asm("txq.level.height.b32 %0, [%1], %2;" : "=r"(out[2]) : "l"(t), "r"(out[3]));
 }
 extern "C" __global__ void texels(float4 *out, cudaTextureObject_t t, int x, int y, int level)
 {
@@ -200,11 +208,31 @@ def test_between_levels(read, dimensions, filtering):
             assert np.abs(found - expected).max() <= 1000 * 8 / 256
 
 
-def test_a_detail_is_rounded_to_a_256th(read):
-    texture = texture_of(flat(3), mipmap_filter_mode=LINEAR)
-    detail = np.arange(0, 512, 1 / 4) / 256 + 1 / 1024 / 256
-    found = read("lod2", texture, 0.5, 0.5, a=detail)[:, 0]
-    assert (np.abs(found - detail * 256) <= 1).all() and (found == np.round(found)).all()
+def test_a_detail_is_cut_to_256ths(read):
+    detail = np.arange(0, 512, 1 / 4) / 256
+    whole = np.floor(detail * 256)
+    found = read("lod2", texture_of(flat(3), mipmap_filter_mode=LINEAR), 0.5, 0.5, a=detail)[:, 0]
+    assert (found == whole).all()
+    found = read("lod2", texture_of(flat(3)), 0.5, 0.5, a=detail)[:, 0]
+    assert (found == 256 * ((whole + 128) // 256)).all()
+
+
+def test_between_levels_without_a_fraction(read):
+    """The blend of one texel is a blend: signed bytes become fractions of 16 bits."""
+    levels = [np.full((1, 8 >> k, 8 >> k, 1), -75, np.int8) for k in range(2)]
+    at = [np.full(32, 0.5)] * 2
+    assert set(read("lod2", texture_of(levels), *at)[:, 0]) == {np.float32(-75 / 127)}
+    blended = texture_of(levels, mipmap_filter_mode=LINEAR)
+    assert set(read("lod2", blended, *at)[:, 0]) == {np.float32(-19351 / 32767)}
+
+
+def test_the_share_of_a_slice(read):
+    """Half of 189/256 is 94.5/256: the second slice of the level gets 94."""
+    for texel, weight in (0, 10), (4, 25):
+        levels = [np.zeros((2, 2, 2, 1), np.float32), np.zeros((1, 1, 1, 1), np.float32)]
+        levels[0].flat[texel] = 256
+        texture = texture_of(levels, 3, filter_mode=LINEAR, mipmap_filter_mode=LINEAR)
+        assert set(read("lod3", texture, np.full(32, 0.55), 0.41, 0.62, a=0.5)[:, 0]) == {weight}
 
 
 def test_layers(read):
@@ -250,6 +278,27 @@ def test_bias_and_bounds(read):
         assert (read("lod2", texture, 0.5, 0.5, a=detail)[:, 0] == expected).all()
 
 
+def test_what_a_sampler_says_is_cut_to_256ths(read):
+    detail = np.array([-1, 0, 0.25, 1, 1.5, 2.7, 9, 9] * 4)
+    whole = np.clip(np.floor(detail * 256), 0, 768)
+    step = 1 / 512
+    for bias, least, most, expected in (
+        (step, 0, 9, whole),
+        (-step, 0, 9, whole),
+        (3 * step / 2, 0, 9, whole),
+        (0, step, 9, whole),
+        (0, 0, 1.3, np.minimum(whole, 332)),
+        (20, 0, 9, np.full(32, 768)),
+        (-20, 0, 9, np.zeros(32)),
+        (0, 2.5, 1.5, np.full(32, 640)),  # the lower bound has the last word
+    ):
+        how = {"min_mipmap_level_clamp": least, "max_mipmap_level_clamp": most, "mipmap_level_bias": bias}
+        texture = texture_of(flat(4), mipmap_filter_mode=LINEAR, **how)
+        assert (read("lod2", texture, 0.5, 0.5, a=detail)[:, 0] == expected).all()
+        # Without a level the least is read, whatever the bias.
+        assert set(read("plain", texture, np.full(32, 0.5), 0.5)[:, 0]) == {np.floor(256 * least)}
+
+
 def test_some_of_the_levels(read):
     detail = np.arange(-32, 96) / 16
     mipmap = mipmap_of(flat(5), 2)
@@ -263,6 +312,35 @@ def test_some_of_the_levels(read):
     for first, last in (3, 2), (0, 5), (5, None):
         with pytest.raises(ValueError, match=r"levels \d to \d: the MipmappedArray has levels 0 to 4"):
             drv.TextureObject(mipmap, first_mipmap_level=first, last_mipmap_level=last, flags=NORMALIZED)
+
+
+@pytest.mark.parametrize("code", ["u1", "u2", "u4", "i1", "i2", "i4", "f2", "f4"])
+def test_some_of_the_levels_of_every_format(read, code):
+    whole = np.dtype(code).kind in "iu"
+    for channels in 1, 2, 4:
+        levels = [(level // 10).astype(code) for level in levels_of([16, 16], 2, 3, channels=channels)]
+        flags = NORMALIZED | (INTEGER if whole else 0)
+        texture = texture_of(levels, flags=flags, first_mipmap_level=1)
+        at = [(np.arange(32) % 8 + 0.5) / 8, (np.arange(32) // 8 + 0.5) / 8]
+        name, dtype = ("numbers", np.int32) if whole else ("lod2", np.float32)
+        found = read(name, texture, *at, dtype=dtype)[:, :channels]
+        assert (found == levels[1][0, :4].reshape(32, channels)).all()
+
+
+def test_some_of_the_levels_of_every_shape(read):
+    where = np.full(32, 0.5)
+    for dimensions, flags, shape, name in (
+        (1, 0, (1, 1, 16), "lod1"),
+        (3, 0, (8, 8, 8), "lod3"),
+        (1, LAYERED, (3, 1, 16), "layers1"),
+        (2, LAYERED, (3, 16, 16), "layers2"),
+        (2, CUBEMAP, (6, 8, 8), "cube"),
+    ):
+        halved = 1 if flags else 0
+        shapes = [[n if axis < halved else max(1, n >> k) for axis, n in enumerate(shape)] for k in range(4)]
+        levels = [np.full((*size, 1), 256 * k, np.float32) for k, size in enumerate(shapes)]
+        texture = texture_of(levels, dimensions, flags, mipmap_filter_mode=LINEAR, first_mipmap_level=1)
+        assert set(read(name, texture, where, 0.5, 0.5 if dimensions == 3 else 1, a=0.5)[:, 0]) == {384}
 
 
 def test_without_a_level_the_first_one_is_read(read):
@@ -298,13 +376,36 @@ def test_gradients_of_one_axis(read):
     assert (read("gradcube", cube, 0, np.full(32, 1), 0, b=0.5)[:, 0] == 0).all()
 
 
+def grouped(rows, count):
+    """The columns of a table, its rows repeated to whole blocks of 32 threads."""
+    return np.resize(np.float32(rows), (-(-len(rows) // 32) * 32, count)).T
+
+
 def test_gradients_of_both_axes(read):
-    random = np.random.default_rng(5)
-    a, b, c, d = random.uniform(-1, 1, (4, 256)) * 2.0 ** random.uniform(-6, 0, 256)
-    texture = texture_of(flat(6, 64, 32), mipmap_filter_mode=LINEAR)
-    longer = np.maximum(np.hypot(64 * a, 32 * b), np.hypot(64 * c, 32 * d))
-    found = read("grad2", texture, 0.5, 0.5, a=a, b=b, c=c, d=d)[:, 0] / 256
-    assert np.abs(found - np.clip(np.log2(longer), 0, 5)).max() <= 1 / 16
+    def agrees(found, recorded):
+        return np.abs(found[: len(recorded), 0] - recorded).max() <= 1
+
+    steps = grouped(recorded.PLANE, 4)
+    for (width, height), details in recorded.PLANE_DETAILS.items():
+        count = int(math.log2(width)) + 1
+        texture = texture_of(flat(count, width, height), mipmap_filter_mode=LINEAR)
+        a, b, c, d = steps
+        assert agrees(read("grad2", texture, 0.5, 0.5, a=a, b=b, c=c, d=d), details)
+    line = texture_of(flat(7, 64, 1), 1, mipmap_filter_mode=LINEAR)
+    lengths = np.linspace(0.9, 8.3, 32) / 64
+    assert agrees(read("grad1", line, 0.5, a=lengths), recorded.LINE_DETAILS)
+    solid = [np.full((32 >> k,) * 3 + (1,), 256 * k, np.float32) for k in range(6)]
+    x, y, z, a, b, c = grouped(recorded.SOLID, 6)
+    found = read("both3", texture_of(solid, 3, mipmap_filter_mode=LINEAR), x, y, z, a, b, c)
+    assert agrees(found, recorded.SOLID_DETAILS)
+
+
+def test_gradients_of_a_cube(module):
+    """Steps onto neighbouring faces, too."""
+    cube = texture_of(flat(6, 32, 32, 6), 2, CUBEMAP, mipmap_filter_mode=LINEAR)
+    found, given = np.zeros((32, 4), np.float32), np.ascontiguousarray(grouped(recorded.CUBE, 9).T)
+    module.get_function("bothcube")(drv.Out(found), cube, drv.In(given), block=(32, 1, 1))
+    assert np.abs(found[: len(recorded.CUBE), 0] - recorded.CUBE_DETAILS).max() <= 1
 
 
 @pytest.mark.parametrize("code", ["u1", "u2", "i1", "i2", "f2"])
@@ -331,17 +432,41 @@ def test_integers_as_integers(read):
         assert (found == sample_levels([level[0] for level in levels], at, np.full(32, k))).all()
 
 
-def test_queries_and_texels_by_number(module):
+def test_queries(module):
+    for how, sizes in ({}, [32, 16, 4]), ({"first_mipmap_level": 1}, [16, 8, 2]):
+        texture, out = texture_of(levels_of([32, 8], 2, 3), **how), np.array([0, 0, 0, 1], np.int32)
+        module.get_function("sizes")(drv.InOut(out), texture, block=(1, 1, 1))
+        assert out.tolist()[:3] == sizes
+
+
+@pytest.mark.cpu("a GPU's driver loads no kernel that asks for the number of levels, except for OptiX")
+def test_the_number_of_levels_is_asked_for():
+    module = SourceModule("""
+        __global__ void count(int *out, cudaTextureObject_t t)
+        {
+            asm("txq.num_mipmap_levels.b32 %0, [%1];" : "=r"(out[0]) : "l"(t));
+        }
+    """)
+    out = np.zeros(1, np.int32)
+    module.get_function("count")(drv.Out(out), texture_of(levels_of([32, 8], 2, 3)), block=(1, 1, 1))
+    assert out == [3]
+
+
+def test_texels_by_number(module):
     levels = levels_of([32, 8], 2, 3)
-    texture, out = texture_of(levels), np.array([0, 0, 0, 0, 2], np.int32)
-    module.get_function("sizes")(drv.InOut(out), texture, block=(1, 1, 1))
-    assert out.tolist()[:4] == [3, 32, 16, 2]
-    found = np.zeros((2, 4), np.float32)
-    for x, y, level in (31, 7, 0), (5, 1, 1), (7, 1, 2):
+    texture, found = texture_of(levels), np.zeros((2, 4), np.float32)
+    for x, y, level, expected in (
+        (31, 7, 0, levels[0][0, 7, 31, 0]),
+        (5, 1, 1, levels[1][0, 1, 5, 0]),
+        (7, 1, 2, levels[2][0, 1, 7, 0]),
+        (31, 7, 1, levels[1][0, 3, 15, 0]),  # in the first level, so held in the smaller one
+        (8, 0, 2, levels[2][0, 0, 7, 0]),
+        (5, 1, 3, 0),  # there is no such level
+        (5, 1, -1, 0),
+    ):
         position = map(np.int32, (x, y, level))
         module.get_function("texels")(drv.Out(found), texture, *position, block=(1, 1, 1))
-        assert found[0, 0] == levels[level][0, y, x, 0]
-        assert found[1, 0] == levels[0][0, 0, 0, 0]
+        assert found[:, 0].tolist() == [expected, levels[0][0, 0, 0, 0]]
 
 
 def test_a_level_is_written_through_a_surface(module):

@@ -225,6 +225,7 @@ def test_errors(unit):
         (lambda: drv.PhysicalMemory(1 << 50), "MemoryError", "1.0 PiB asked, .* free"),
         (lambda: drv.PhysicalMemory(unit, 0), "TypeError", "device must be a Device or None, not int"),
         (lambda: drv.AddressRange(unit + 1), "LogicError", "size is to be a multiple"),
+        (lambda: drv.AddressRange(unit // 2), "LogicError", "size is to be a multiple"),
         (lambda: drv.AddressRange(unit, 3), "LogicError", "alignment a power of two"),
         (lambda: space.map(0, memory), "LogicError", "mapped there already"),
         (lambda: space.map(2 * unit, memory), "LogicError", "mapped there already"),
@@ -346,6 +347,21 @@ def test_a_descriptor_keeps_the_memory(unit):
     space = drv.AddressRange(unit)
     space.map(0, again)
     assert drv.from_device(space, 4, np.int32).tolist() == [9] * 4
+
+
+def test_memory_is_mapped_whole(unit):
+    """With from_fd() the program says how much it is, and the driver notices what is wrong."""
+    memory, space = drv.PhysicalMemory(2 * unit, handle_type=DESCRIPTOR), drv.AddressRange(4 * unit)
+    descriptor = memory.export_fd()
+    for size in unit, 3 * unit:
+        with pytest.raises(drv.Error, match="cuMemMap .*a PhysicalMemory is mapped whole") as caught:
+            space.map(0, drv.PhysicalMemory.from_fd(descriptor, size))
+        assert caught.value.name == "CUDA_ERROR_NOT_SUPPORTED"
+    assert space.mappings == []
+    space.map(0, drv.PhysicalMemory.from_fd(descriptor, 2 * unit))
+    os.close(descriptor)
+    drv.memset_d8(space, 1, 2 * unit)
+    drv.Context.synchronize()
 
 
 def test_another_file_is_no_memory(unit, tmp_path):

@@ -133,10 +133,12 @@ def points(seed, sizes, steps, normalized, count=512):
 
 
 def sample_levels(levels, coordinates, detail, *, between=False, **how):
-    """The same of a mipmapped texture at levels of detail, which are held within the levels."""
-    detail = np.clip(np.asarray(detail, np.float64), 0, len(levels) - 1)
+    """The same of a mipmapped texture at levels of detail, which are cut to 256ths and held within the
+    levels.
+    """
+    detail = np.clip(np.trunc(np.asarray(detail, np.float64) * 256) / 256, 0, len(levels) - 1)
     number = np.floor(detail if between else detail + 0.5).astype(int)
-    fraction = np.reshape(np.round((detail - number) * 256) / 256, (-1, 1)) if between else 0.0
+    fraction = np.reshape(detail - number, (-1, 1)) if between else 0.0
     each = np.stack([sample(level, coordinates, normalized=True, **how) for level in levels])
     point = np.arange(len(number))
     following = np.minimum(number + 1, len(levels) - 1)

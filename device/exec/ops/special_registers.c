@@ -48,11 +48,7 @@ static const GridLaunch *launch_of(const Warp *w)
     return w->block->grid->launch;
 }
 
-static uint32_t multiprocessors(const Warp *w)
-{
-    uint32_t count = launch_of(w)->multiprocessors;
-    return count ? count : 1;
-}
+static uint32_t at_least_one(uint32_t count) { return count ? count : 1; }
 
 /* %envreg1 and %envreg2 are the halves of the address of a cooperative grid's workspace; the others are 0. */
 static uint32_t envreg(const Warp *w, int64_t number)
@@ -67,8 +63,8 @@ SREG_UNIFORM(nctaid, uint32_t, launch_of(w)->grid[i->imm])
 SREG_UNIFORM(cluster, uint32_t, cluster_place(w->block, (unsigned)i->imm))
 SREG_UNIFORM(warpid, uint32_t, w->index)
 SREG_UNIFORM(nwarpid, uint32_t, w->block->warp_count)
-SREG_UNIFORM(smid, uint32_t, w->worker->index % multiprocessors(w))
-SREG_UNIFORM(nsmid, uint32_t, multiprocessors(w))
+SREG_UNIFORM(smid, uint32_t, w->worker->index % at_least_one(launch_of(w)->multiprocessors))
+SREG_UNIFORM(nsmid, uint32_t, at_least_one(launch_of(w)->device_multiprocessors))
 SREG_UNIFORM(gridid, uint64_t, launch_of(w)->grid_id)
 SREG_UNIFORM(clock, uint32_t, exec_now_ns())
 SREG_UNIFORM(clock_hi, uint32_t, exec_now_ns() >> 32)

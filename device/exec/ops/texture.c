@@ -90,11 +90,11 @@ static void deliver(const TexelAccess *a, int lane, const u32 out[4])
         if (a->values[k] != REF_ABSENT) ROW(u32, a->w, a->values[k])[lane] = out[k];
 }
 
-/* The level to be read, as texture_sample takes it. Without one in the instruction it is that of detail 0. */
+/* The level to be read, as texture_sample takes it. */
 static s32 level_of(const TexelAccess *a, int lane, const u32 at[4])
 {
     bool whole = a->i->mods & TEX_WHOLE;
-    float detail = 0;
+    float detail = TEXTURE_NO_DETAIL;
     if (a->i->mods & TEX_LEVEL) {
         u32 word = ROW(const u32, a->w, a->detail[0])[lane];
         if (whole) return (s32)word;

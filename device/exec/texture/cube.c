@@ -55,10 +55,29 @@ static double along(CubeAxis axis, const uint32_t v[3])
     return (double)as_float(v[axis.component]) * axis.sign;
 }
 
-void cube_gradient(const uint32_t direction[3], const uint32_t change[3], double out[2])
+/* Where a direction that meets another face is, on the axes of this one. */
+static double beyond(const CubeAxis axes[3], CubeAxis axis, CubeAxis major, const uint32_t end[3])
 {
-    const CubeAxis *axes = face_axes[cube_point(direction).face];
-    double depth = along(axes[2], direction), deeper = along(axes[2], change);
-    for (int k = 0; k < 2; k++)
-        out[k] = (along(axes[k], change) * depth - along(axes[k], direction) * deeper) / (depth * depth);
+    double depth = along(axes[2], end), length = along(major, end), here = along(axis, end);
+    if (axes[2].component == major.component) return 4; /* the face opposite: anywhere further off */
+    if (axis.component != major.component) return here / length;
+    return here < 0 ? depth / length - 2 : 2 - depth / length;
+}
+
+bool cube_step(const uint32_t direction[3], const uint32_t step[3], double out[2])
+{
+    unsigned face = cube_point(direction).face, other;
+    const CubeAxis *axes = face_axes[face];
+    uint32_t end[3];
+    for (int k = 0; k < 3; k++) {
+        float sum = as_float(direction[k]) + as_float(step[k]);
+        memcpy(&end[k], &sum, 4);
+    }
+    other = cube_point(end).face;
+    for (int k = 0; k < 2; k++) {
+        double at = other == face ? along(axes[k], end) / along(axes[2], end)
+                                  : beyond(axes, axes[k], face_axes[other][2], end);
+        out[k] = at - along(axes[k], direction) / along(axes[2], direction);
+    }
+    return other == face;
 }

@@ -2,6 +2,7 @@
 #ifndef DEVICE_EXEC_TEXTURE_CUBE_H
 #define DEVICE_EXEC_TEXTURE_CUBE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The face of a direction, and the position on it in [-1, 1]. */
@@ -11,7 +12,8 @@ typedef struct CubePoint {
 } CubePoint;
 
 CubePoint cube_point(const uint32_t direction[3]);
-/* How the position on the face of the direction changes when that changes by so much. */
-void cube_gradient(const uint32_t direction[3], const uint32_t change[3], double out[2]);
+/* How far a step from the direction goes, in units of the position on its face. The neighbours of the face
+ * count as folded out beside it; false when the step ends on one of them or on the face opposite. */
+bool cube_step(const uint32_t direction[3], const uint32_t step[3], double out[2]);
 
 #endif

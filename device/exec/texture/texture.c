@@ -172,11 +172,11 @@ static Texel texel_at(const Texture *t, const Footprint *f, unsigned corner)
 
 /* The weights of the eight corners, in 256ths, of a level that has a share of the sample. It is split by the
  * third axis, then by the first, then by the second; each time the second side is rounded to nearest, ties
- * up, but on the second axis the sum of both columns is kept. */
+ * up on the first axis and down on the third; on the second the sum of both columns is kept. */
 static void corner_weights(const Footprint *f, unsigned share, unsigned weights[8])
 {
     unsigned a = f->axis[0].weight, b = f->axis[1].weight, c = f->axis[2].weight;
-    unsigned behind = (share * c + 128) >> 8;
+    unsigned behind = (share * c + 127) >> 8;
     for (unsigned z = 0; z < 2; z++) {
         unsigned slice = z ? behind : share - behind, right = (slice * a + 128) >> 8, left = slice - right;
         unsigned upper_right = (right * b + 128) >> 8, upper_left = (left * b + 127) >> 8;
@@ -214,7 +214,7 @@ static void sample_levels(const Texture *t, const uint32_t coordinates[4], unsig
     TexelSum sum;
     Texture one = texture_level(t, level), next;
     bool filters = texel_filters(t);
-    if (!filters || (!t->linear && !fraction)) {
+    if (!filters || (!t->linear && !t->between)) {
         sample_texel(&one, coordinates, false, out);
         return;
     }
@@ -227,6 +227,18 @@ static void sample_levels(const Texture *t, const uint32_t coordinates[4], unsig
     texel_blend(t, &sum, out);
 }
 
+/* Texel numbers are compared with the size of the first level: beyond that of a smaller one they are held
+ * within it. */
+static void sample_by_number(const Texture *t, const uint32_t coordinates[4], unsigned level, uint32_t out[4])
+{
+    Texture one = texture_level(t, level);
+    uint32_t at[4] = {coordinates[0], coordinates[1], coordinates[2], coordinates[3]};
+    uint32_t *axis = at + (t->shape == TEXTURE_A1D || t->shape == TEXTURE_A2D);
+    for (unsigned k = 0; k < axis_count(t->shape); k++)
+        if (axis[k] < t->size[k] && axis[k] >= one.size[k]) axis[k] = one.size[k] - 1;
+    sample_texel(&one, at, true, out);
+}
+
 void texture_sample(const Texture *t, const uint32_t coordinates[4], bool whole, int32_t level,
                     uint32_t out[4])
 {
@@ -234,10 +246,9 @@ void texture_sample(const Texture *t, const uint32_t coordinates[4], bool whole,
         int32_t at = t->between ? level : level + LEVEL_ONE / 2;
         sample_levels(t, coordinates, (unsigned)at / LEVEL_ONE, t->between ? (unsigned)at % LEVEL_ONE : 0,
                       out);
-    } else if (level >= 0 && level < t->levels) {
-        Texture one = texture_level(t, (unsigned)level);
-        sample_texel(&one, coordinates, true, out);
-    } else
+    } else if (level >= 0 && level < t->levels)
+        sample_by_number(t, coordinates, (unsigned)level, out);
+    else
         memset(out, 0, 16);
 }
 

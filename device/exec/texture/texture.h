@@ -131,12 +131,17 @@ enum { TEXTURE_MOST_LEVELS = 18, LEVEL_ONE = 256 };
 Texture texture_level(const Texture *texture, unsigned level);
 /* How far it is from the start of one level to the next. */
 uint64_t texture_level_bytes(uint64_t slice, uint64_t layers);
-/* A number as 256ths, to nearest, ties up; what is no number counts as 0. */
+/* Of an instruction that names no level, as compilers have it: the least that a sampler allows, whatever its
+ * bias. */
+#define TEXTURE_NO_DETAIL (-32.0f)
+
+/* A number as 256ths, the rest cut off; what is no number counts as 0. */
 int32_t texture_fixed_detail(float detail);
+/* The same for a sampler's bias, which is from -16 to 16. */
+int32_t texture_fixed_bias(float bias);
 /* The level of detail that is read when an instruction asks for this one: in 256ths, within the levels. */
 int32_t texture_detail(const Texture *texture, float detail);
-/* What gradients of the coordinates ask for: the logarithm to base 2 of the longer one's length in texels.
- */
+/* The level of detail that gradients of the coordinates ask for, gradient.c. */
 float texture_gradient_detail(const Texture *texture, const uint32_t coordinates[4], const uint32_t dx[4],
                               const uint32_t dy[4]);
 

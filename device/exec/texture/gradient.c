@@ -1,0 +1,80 @@
+/* The level of detail that gradients ask for: the logarithm of how many texels a step to the next pixel
+ * covers in the direction where it covers most.
+ *
+ * Texture units find neither the direction nor the length exactly. This is the rule that an H200's answers
+ * follow, to a 256th of a level: both steps and the two diagonals between them are measured, each by a sum of
+ * its parts, and the logarithm is read from a table. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "exec/texture/cube.h"
+#include "exec/texture/texture.h"
+
+typedef struct Step {
+    double texels[3];
+} Step;
+
+/* Ten significant bits. */
+static double few_bits(double x)
+{
+    int exponent;
+    double digits = frexp(x, &exponent);
+    return ldexp(trunc(digits * 1024), exponent - 10);
+}
+
+/* False for a step to another face of a cube. */
+static bool read_step(const Texture *t, const uint32_t *at, const uint32_t change[4], Step *out)
+{
+    bool faces = t->shape == TEXTURE_CUBE || t->shape == TEXTURE_ACUBE, inside = true;
+    unsigned count = t->shape == TEXTURE_3D ? 3 : t->shape == TEXTURE_1D || t->shape == TEXTURE_A1D ? 1 : 2;
+    double on_face[2];
+    if (faces) inside = cube_step(at, change, on_face);
+    *out = (Step){{0}};
+    for (unsigned k = 0; k < count; k++) {
+        float along;
+        memcpy(&along, &change[k], 4);
+        out->texels[k] = few_bits((faces ? on_face[k] / 2 : (double)along) * t->size[k]);
+    }
+    return inside;
+}
+
+static double length(const Step *step)
+{
+    double x = fabs(step->texels[0]), y = fabs(step->texels[1]), z = fabs(step->texels[2]);
+    double most = fmax(fmax(x, y), z), least = fmin(fmin(x, y), z);
+    double middle = fmax(fmin(x, y), fmin(fmax(x, y), z));
+    return most + middle * 11 / 32 + least / 4;
+}
+
+static Step diagonal(const Step *a, const Step *b, int sign)
+{
+    Step step;
+    for (int k = 0; k < 3; k++) step.texels[k] = few_bits((a->texels[k] + sign * b->texels[k]) * 11 / 16);
+    return step;
+}
+
+/* To base 2. The table has an entry for each 256th of a mantissa, which holds for about its middle; those of
+ * the powers of two are exact. */
+static double table_logarithm(double x)
+{
+    int exponent;
+    if (!(x > 0)) return -INFINITY;
+    double entry = floor((frexp(fmin(x, FLT_MAX), &exponent) * 2 - 1) * LEVEL_ONE);
+    double fraction = entry > 0 ? rint(log2(1 + (entry + 0.46) / LEVEL_ONE) * LEVEL_ONE) : 0;
+    return exponent - 1 + fraction / LEVEL_ONE;
+}
+
+float texture_gradient_detail(const Texture *t, const uint32_t coordinates[4], const uint32_t dx[4],
+                              const uint32_t dy[4])
+{
+    const uint32_t *at = coordinates + (t->shape == TEXTURE_ACUBE);
+    Step steps[4];
+    bool inside = read_step(t, at, dx, &steps[0]);
+    inside = read_step(t, at, dy, &steps[1]) && inside;
+    steps[2] = diagonal(&steps[0], &steps[1], 1);
+    steps[3] = diagonal(&steps[0], &steps[1], -1);
+    double longest = 0;
+    for (int k = 0; k < (inside ? 4 : 2); k++) longest = fmax(longest, length(&steps[k]));
+    return (float)table_logarithm(longest);
+}
