@@ -203,10 +203,12 @@ def _count_between(a, edges, there, edge, even, stream, allocator) -> GPUArray:
             kernels.grid(a.size), _BLOCK, stream, numbers, a.size, every
         )
         return apply("copy", every[:bins], out=counts, stream=stream)
-    function = kernels.between(element, edge, _vector(a), kernels.room(bins), even)
+    kind = element, edge, _vector(a), kernels.room(bins)
     blocks, chunk = kernels.chunk(a.size)
-    plan = kernels.even(edges, edge) if even else kernels.no_even(edge)
-    function.prepared_async_call((blocks, 1), _BLOCK, stream, a, a.size, chunk, there, bins, plan, counts)
+    plan = kernels.even(edges, edge) if even else None
+    arguments = (a, a.size, chunk, there, bins) if plan is None else (a, a.size, chunk, there, bins, plan)
+    function = kernels.between(*kind) if plan is None else kernels.between_even(*kind)
+    function.prepared_async_call((blocks, 1), _BLOCK, stream, *arguments, counts)
     return counts
 
 

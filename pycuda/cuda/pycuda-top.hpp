@@ -165,14 +165,16 @@ template <> struct Number<FloatOrder<unsigned short, 7> > {
 
 // Whether an element is after a limit that is no NaN, or equal to it where EQUAL says so.
 template <class Order, bool EQUAL> struct After {
-    static __device__ __forceinline__ bool test(const typename Order::Raw &x, const typename Order::Raw &limit)
+    typedef typename Order::Raw Raw;
+    static __device__ __forceinline__ bool test(const Raw &x, const Raw &limit)
     {
         const auto a = Number<Order>::of(x), b = Number<Order>::of(limit);
         return EQUAL ? !(a < b) : !(a <= b); // so that a NaN is
     }
 };
 template <class Order, bool EQUAL> struct After<Reversed<Order>, EQUAL> {
-    static __device__ __forceinline__ bool test(const typename Order::Raw &x, const typename Order::Raw &limit)
+    typedef typename Order::Raw Raw;
+    static __device__ __forceinline__ bool test(const Raw &x, const Raw &limit)
     {
         const auto a = Number<Order>::of(x), b = Number<Order>::of(limit);
         return EQUAL ? a <= b : a < b; // so that a NaN is not
