@@ -10,7 +10,7 @@ from pycuda._kernels import sort
 from pycuda._kernels import top as kernels
 
 _BLOCK, _FIRST_BLOCK = (kernels.THREADS, 1, 1), (kernels.FIRST_THREADS, 1, 1)
-_LEAST_LENGTH = 1 << 18  # below it a row is sorted as a whole
+_LEAST_LENGTH = 1 << 15  # below it a row is sorted as a whole
 
 
 def suits(rows: int, length: int, k: int) -> bool:

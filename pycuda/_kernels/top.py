@@ -18,7 +18,7 @@ LIMIT_BYTES = 32  # of a Limit, at most
 
 _BYTES = 64  # that a thread reads
 _LEAST_GROUP, _LARGEST_GROUP = 4, 128  # elements of a row, for each thread of those that sample it
-_PARTS = 256  # of all rows, where a sample misled
+_PARTS, _LEAST_PART = 256, 1 << 14  # of all rows, where samples misled; elements
 
 _SOURCE = """#include "pycuda-top.hpp"
 using namespace pycuda;
@@ -89,16 +89,16 @@ class Plan(NamedTuple):
 
 
 def plan(rows: int, length: int, k: int) -> Plan:
-    """For the first k elements. In a row of any order, 10 times in a million fewer than k elements are before
-    the limit; about rank * step are. A thread's group is one element of the sample where it has several
-    before the limit: the limit is later then, on the safe side.
+    """For the first k elements. About rank * step elements are before the limit: fewer than k of them in one
+    of ten thousand rows of any order, more than there is room for in none. Of several elements of a thread
+    that are before the limit the sample has one: the limit is later then, on the safe side.
     """
     group = min(max(length >> 23, _LEAST_GROUP), _LARGEST_GROUP)
     step = length // (group * GROUPS)
     expected = k / step
     rank = int(expected + 4 * math.sqrt(expected)) + 3
-    parts = max(_PARTS // rows, 1)
-    return Plan(group, step, rank, max(8 * rank * step, parts * k), parts)
+    parts = max(min(_PARTS // rows, length // _LEAST_PART), 1)
+    return Plan(group, step, rank, max((2 * rank + 24) * step, parts * k), parts)
 
 
 def pair_size(itemsize: int) -> int:

@@ -1,5 +1,7 @@
 """Sorting, places in sorted arrays and the greatest elements, against NumPy."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from drawing import arrays, layouts, numbers
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda._kernels import sort
+from pycuda._kernels import sort, top
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
@@ -256,7 +258,8 @@ def same_top(got, host, k, largest):
 
 
 LONG_ROW = 1 << 18  # from here on a row is sampled
-FEW = 1024  # elements that one block finds
+FEW = 1024  # elements that one block finds, in rows from here on:
+ROW = 1 << 15
 
 
 @pytest.mark.parametrize("k, largest", [(1, True), (100, True), (100, False), (FEW, True), (1500, False)])
@@ -282,7 +285,7 @@ def test_topk(case, k, largest):
 def test_topk_of_every_kind(dtype, largest):
     if dtype == "bfloat16":
         dtype = pytest.importorskip("ml_dtypes").bfloat16
-    host = special(np.random.default_rng(8), LONG_ROW + 3, "f" if dtype not in tuple("?bhqedD") else dtype)
+    host = special(np.random.default_rng(8), ROW + 3, "f" if dtype not in tuple("?bhqedD") else dtype)
     array = gpuarray.to_gpu(host.astype(dtype))
     host = array.get()
     wide = host.astype("f") if host.dtype.kind == "V" else host
@@ -317,11 +320,11 @@ ROWS = {
 
 
 @settings(few, max_examples=8)
-@example(["sample holds the greatest", "sample holds the least"], LONG_ROW, FEW, True, 0)
-@example(["numbers at both ends"], LONG_ROW + 1, 1, False, 0)
+@example(["sample holds the greatest", "sample holds the least"], ROW, FEW, True, 0)
+@example(["numbers at both ends"], ROW + 1, 1, False, 0)
 @given(
     st.lists(st.sampled_from(sorted(ROWS)), min_size=1, max_size=2),
-    st.sampled_from([LONG_ROW, LONG_ROW + 1, LONG_ROW + 4096 * 3 + 4]),
+    st.sampled_from([ROW, ROW + 1, ROW + 4096 * 3 + 4]),
     st.sampled_from([1, 2, 100, FEW - 1, FEW]),
     st.booleans(),
     seeds,
@@ -334,9 +337,32 @@ def test_topk_of_adverse_rows(names, length, k, largest, seed):
         same_top([part[number] for part in got], row, k, largest)
 
 
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("name", sorted(name for name in ROWS if "sample" not in name))
+def test_a_sample_is_seldom_misled(name, largest, monkeypatch):
+    """A row of any order is read once: enough elements are before the limit, and not too many."""
+    host, found = ROWS[name](np.random.default_rng(4), 4 * ROW).astype("f"), []
+
+    class Watched(NamedTuple):
+        finish: object
+
+        def prepared_async_call(self, grid, block, stream, rows, length, limits, pairs, room, k, *rest):
+            found.append((k, int(limits.get().view(np.uint32)[2]), room))
+            self.finish.prepared_async_call(grid, block, stream, rows, length, limits, pairs, room, k, *rest)
+
+    def watched(*key, kernels=top.kernels):
+        return kernels(*key)._replace(finish=Watched(kernels(*key).finish))
+
+    monkeypatch.setattr(top, "kernels", watched)
+    for k in 1, 100, FEW:
+        same_top(gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest), host, k, largest)
+    assert [least for least, *_ in found] == [1, 100, FEW]
+    assert all(least <= collected <= most for least, collected, most in found)
+
+
 @pytest.mark.driver(12030, "captures into a graph")
 def test_topk_of_a_long_row_is_captured():
-    host, again = np.random.default_rng(9).normal(size=(2, LONG_ROW)).astype("f")
+    host, again = np.random.default_rng(9).normal(size=(2, ROW)).astype("f")
     array, stream = gpuarray.to_gpu(host), drv.Stream()
     gpuarray.topk(array, 10, stream=stream)  # compiles
     with stream.capture() as graph:
