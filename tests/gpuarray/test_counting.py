@@ -219,6 +219,33 @@ def test_bins_of_one_width_are_found_without_a_search(dtype, edge):
     assert counting.even(np.array([0, 5e-324]), "double") is None
 
 
+def test_edges_are_kept_but_given_as_copies():
+    host = np.arange(100, dtype="f")
+    array = gpuarray.to_gpu(host)
+    for _ in range(2):
+        got = gpuarray.histogram(array, 7, (0, 99))
+        same(got, np.histogram(host, 7, (0, 99)))
+        got[1].fill(0)
+    for zero in 0.0, -0.0:
+        edges = np.histogram(array, [zero, 99])[1]
+        assert np.signbit(edges.get()[0]) == np.signbit(zero)
+
+
+@pytest.mark.driver(12030, "captures into a graph")
+def test_a_histogram_between_known_edges_is_captured():
+    host, again = np.random.default_rng(9).normal(size=(2, 5000)).astype("f")
+    array, stream = gpuarray.to_gpu(host), drv.Stream()
+    gpuarray.histogram(array, 20, (-2, 2), stream=stream)
+    with stream.capture() as graph:
+        got = gpuarray.histogram(array, 20, (-2, 2), stream=stream)
+    ready = graph.instantiate()
+    for each in host, again:
+        array.set(each)
+        ready.launch(stream)
+        stream.synchronize()
+        same(got, np.histogram(each, 20, (-2, 2)))
+
+
 @pytest.mark.parametrize("dtype", "?ifdF")
 def test_histogram_of_weights(dtype):
     rng = np.random.default_rng(1)
