@@ -20,6 +20,7 @@ from pycuda._array.sorted_rows import Work, as_packed
 from pycuda._driver import GPUArray
 from pycuda._kernels import counting as kernels
 from pycuda._kernels import elements
+from pycuda._kernels.caches import context_memory
 
 _BLOCK = (kernels.THREADS, 1, 1)
 _INDEX, _DOUBLE = np.dtype(np.intp), np.dtype(np.float64)
@@ -189,6 +190,17 @@ def _edges(a, bins, limits, stream):
     return edges, True
 
 
+# A copy from the host waits for what the stream does, so edges that are used again are kept.
+_kept_edges = context_memory(lambda data, dtype: on_device(np.frombuffer(data, dtype)), 64)
+
+
+def _there(edges, stream) -> GPUArray:
+    """Edges on the device, not to be changed."""
+    if len(edges) - 1 > kernels.LARGEST:
+        return on_device(edges, stream)
+    return _kept_edges(edges.tobytes(), edges.dtype)
+
+
 def _count_between(a, edges, there, edge, even, stream, allocator) -> GPUArray:
     bins = len(edges) - 1
     counts = _zeros((bins,), _INDEX, stream, allocator)
@@ -203,10 +215,12 @@ def _count_between(a, edges, there, edge, even, stream, allocator) -> GPUArray:
             kernels.grid(a.size), _BLOCK, stream, numbers, a.size, every
         )
         return apply("copy", every[:bins], out=counts, stream=stream)
-    function = kernels.between(element, edge, _vector(a), kernels.room(bins), even)
+    kind = element, edge, _vector(a), kernels.room(bins)
     blocks, chunk = kernels.chunk(a.size)
-    plan = kernels.even(edges, edge) if even else kernels.no_even(edge)
-    function.prepared_async_call((blocks, 1), _BLOCK, stream, a, a.size, chunk, there, bins, plan, counts)
+    plan = kernels.even(edges, edge) if even else None
+    arguments = (a, a.size, chunk, there, bins) if plan is None else (a, a.size, chunk, there, bins, plan)
+    function = kernels.between(*kind) if plan is None else kernels.between_even(*kind)
+    function.prepared_async_call((blocks, 1), _BLOCK, stream, *arguments, counts)
     return counts
 
 
@@ -279,12 +293,13 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, stream=None
     weights = None if weights is None else weights.ravel()
     edges, even = _edges(a, bins, range, stream)
     edge = kernels.edge_type(np.promote_types(a.dtype, edges.dtype))
-    there = on_device(edges.astype(kernels.edge_dtype(edge)), stream)
+    there = _there(edges.astype(kernels.edge_dtype(edge), copy=False), stream)
     if weights is None:
         counts = _count_between(a, edges, there, edge, even, stream, allocator)
     else:
         counts = _sum_between(a, weights, there, edge, len(edges) - 1, stream, allocator)
-    shown = on_device(edges, stream)
+    shown = new(edges.shape, edges.dtype, allocator)
+    drv.memcpy_dtod_async(shown, _there(edges, stream), edges.nbytes, stream)
     if density:
         widths = on_device(np.diff(edges).astype(_DOUBLE), stream)
         total = counts.sum(stream=stream)

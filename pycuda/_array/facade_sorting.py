@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycuda._array import indexing, selecting, sorting
+from pycuda._array import indexing, selecting, sorting, top
 from pycuda._array.indexing import take, take_along_axis
 from pycuda._array.joining import concatenate
 from pycuda._array.memory import new
@@ -138,7 +138,7 @@ def sort_by_key(keys, values, *, stream=None, allocator=None) -> tuple[GPUArray,
 
 # ---- the greatest
 
-_LEAST_LENGTH = 1 << 18  # below it a row is sorted as a whole
+_LEAST_LENGTH = 1 << 18  # below it a row is sorted as a whole, where k is great
 _SAMPLE = kernels.ROW_SLOTS
 
 
@@ -161,8 +161,7 @@ def topk(a, k, axis=-1, largest=True, *, stream=None, allocator=None) -> TopK:
     largest : bool, optional
         False: the least ones, the least first.
     stream : Stream, optional
-        A long row is sampled, and those elements sorted that are beyond most of the sample: the call then
-        waits for the stream.
+        For more than 1024 elements of a long row the call waits for it.
     allocator : callable, optional
         For the results.
 
@@ -184,7 +183,9 @@ def topk(a, k, axis=-1, largest=True, *, stream=None, allocator=None) -> TopK:
             *(new((*a.shape[:axis], k, *a.shape[axis + 1 :]), each, allocator) for each in (a.dtype, _INDEX))
         )
     flat = rows.reshape(-1, length)
-    if length >= _LEAST_LENGTH and len(flat) <= max(length >> 20, 1):
+    if top.suits(len(flat), length, k):
+        parts = top.first_of_rows(flat, k, largest, stream, allocator)
+    elif length >= _LEAST_LENGTH and len(flat) <= max(length >> 20, 1):
         found = [_top_of_long(flat[row], k, largest, stream, allocator) for row in range(len(flat))]
         parts = (
             found[0]

@@ -50,7 +50,7 @@ def axis_back(a, axis: int) -> GPUArray:
     return a.transpose((*range(axis), last, *range(axis, last)))
 
 
-class _Parts:
+class Parts:
     """New memory in parts of so many bytes."""
 
     def __init__(self, allocator, *sizes: int):
@@ -115,7 +115,7 @@ class Work:
         state = tiles * kernels.DIGITS * width
         at_once = passes * state <= _CLEARED_AT_ONCE
         # Views, not addresses: the pool is to see on which stream its memory is used.
-        scratch = _Parts(
+        scratch = Parts(
             allocator,
             self.rows * passes * kernels.DIGITS * width,
             4 * passes,

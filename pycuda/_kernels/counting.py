@@ -13,8 +13,8 @@ THREADS = 256
 NUMBERS = 4096  # bins of a block for numbers
 _CHUNK, _CHUNKS = 1 << 15, 1 << 12  # elements of a block, at least; blocks, at most
 _STEP = 1 << 14  # elements that a block loads at once, at most
-_ROOMS = (256, 2048)  # bins of a block between edges
-LARGEST = _ROOMS[-1]
+_ROOMS = {256: 32, 2048: 1}  # bins of a block between edges, and counters of each of them
+LARGEST = max(_ROOMS)
 _LARGEST_GRID = 1 << 16
 
 _COUNTS = "unsigned long long *counts"
@@ -52,9 +52,19 @@ def many_numbers(element: str):
 
 
 @context_dependent_memoize
-def between(element: str, edge: str, vector: int, room: int, even: bool):
+def between(element: str, edge: str, vector: int, room: int):
+    """Function(in, count, chunk, edges, bins, counts)."""
+    return _build(
+        f"const char *in, index_t count, index_t chunk, const {edge} *edges, int bins, {_COUNTS}",
+        f"count_between<{element}, {edge}, {vector}, {room}>(in, count, chunk, edges, bins, counts)",
+        "PqqPiP",
+    )
+
+
+@context_dependent_memoize
+def between_even(element: str, edge: str, vector: int, room: int):
     """Function(in, count, chunk, edges, bins, even, counts)."""
-    template = f"count_between<{element}, {edge}, {vector}, {room}, {str(even).lower()}>"
+    template = f"count_between_even<{element}, {edge}, {vector}, {room}, {_ROOMS[room]}>"
     size = 4 * np.dtype(_EDGES[edge]).itemsize
     return _build(
         f"const char *in, index_t count, index_t chunk, const {edge} *edges, int bins, Even<{edge}> even, "
@@ -106,27 +116,26 @@ def edge_dtype(edge: str):
     return np.dtype(_EDGES[edge])
 
 
-def even(edges, edge: str) -> bytes:
-    """struct Even of edges that are as far apart from each other. `near` bounds, in bins, how edges and the
-    places of elements between them are rounded.
+def even(edges, edge: str) -> bytes | None:
+    """struct Even of increasing edges; None where they are not as far apart from each other, or too close to
+    tell by arithmetic in their own precision.
     """
-    bins, first, last = len(edges) - 1, float(edges[0]), float(edges[-1])
     dtype = edge_dtype(edge)
-    scale = bins / (last - first) if last > first and np.isfinite(last - first) else np.inf
-    own = float(np.finfo(dtype).eps)
-    of_edges = {"float16": 2.0**-10, "bfloat16": 2.0**-7}.get(edges.dtype.name, own)
-    near = 8 * own * bins + 8 * of_edges * max(abs(first), abs(last)) * scale
-    values = np.array([first, last, scale, 1.0], dtype)
-    if not (np.isfinite(values[2]) and values[2] > 0):
-        values[2] = 0
-    elif near < 0.5:
-        values[3] = near
-    return values.tobytes()
-
-
-def no_even(edge: str) -> bytes:
-    """struct Even where there is none."""
-    return bytes(4 * edge_dtype(edge).itemsize)
+    limits = np.finfo(dtype)
+    bins, first, last = len(edges) - 1, float(edges[0]), float(edges[-1])
+    parts, width = bins + 1, (last - first) / bins
+    if not limits.tiny * 4 <= 1 / width / parts <= limits.max / 4:  # inf and 0, too
+        return None
+    places = (edges.astype(np.float64) - first) / width
+    off = np.abs(places - np.arange(parts)).max()
+    # In bins: scale and shift are rounded, by half an eps of a place, and the sum of both by half an eps of
+    # all parts. Doubles are rounded before, where this function computes.
+    half = float(limits.eps) * (0.5 if edge == "float" else 4)
+    rounded = half * (2 * max(abs(first), abs(last)) / width + parts + 2)
+    sure = 0.5 - 1.125 * (off + rounded)
+    if not sure > 0.25:
+        return None
+    return np.array([1 / width / parts, (0.5 - first / width) / parts, parts, sure], dtype).tobytes()
 
 
 def room(bins: int) -> int:

@@ -139,30 +139,90 @@ template <class C> __device__ __forceinline__ int bin_of(const C *edges, int bin
     return low;
 }
 
-// Edges that are as far apart from each other, but for rounding, which `near` bounds in bins.
+// Edges that are as far apart from each other, but for rounding. The way from half a bin before the first
+// edge to half a bin after the last one is `parts` bins long, one more than there are; x * scale + shift is
+// the part of it that x has gone. What is up to `sure` bins from the middle of a bin is in this one, however
+// its place and the edges were rounded.
 template <class C> struct Even {
-    C first, last, scale, near;
+    C scale, shift, parts, sure;
 };
 
-// Counts a bunch, without looking at the edges unless an element is near one.
-template <class C, class T, int N>
-__device__ __forceinline__ void count_evenly(unsigned *counted, const C *edges, int bins, const Even<C> &even,
-                                             const Bunch<T, N> &bunch)
+// What is less than 0 becomes 0, what is greater than 1 becomes 1 or a millionth more, and NaN one of both.
+__device__ __forceinline__ float saturated(float x) { return __saturatef(x); }
+__device__ __forceinline__ double saturated(double x)
 {
-    bool doubt = false;
-    int found[N];
+    return __hiloint2double(min(max(__double2hiint(x), 0), 0x3ff00000), __double2loint(x));
+}
+
+// What is added to a small number to round it to an integer; the low bits are that integer and ZERO then.
+template <class C> struct Rounding;
+template <> struct Rounding<float> {
+    static constexpr float ADDED = 12582912;
+    static constexpr unsigned ZERO = 0x4b400000;
+    static __device__ __forceinline__ unsigned bits(float x) { return __float_as_uint(x); }
+};
+template <> struct Rounding<double> {
+    static constexpr double ADDED = 6755399441055744;
+    static constexpr unsigned ZERO = 0;
+    static __device__ __forceinline__ unsigned bits(double x) { return (unsigned)__double2loint(x); }
+};
+
+// x in terms of edges: its slot as Rounding has it, and how far it is from the middle between two edges.
+template <class C> struct Spot {
+    unsigned bits;
+    C off;
+
+    __device__ __forceinline__ Spot(const Even<C> &even, C x)
+    {
+        const C gone = saturated(fma(x, even.scale, even.shift));
+        const C added = fma(gone, even.parts, Rounding<C>::ADDED);
+        bits = Rounding<C>::bits(added);
+        off = fma(gone, even.parts, Rounding<C>::ADDED - added);
+    }
+    __device__ __forceinline__ bool sure(const Even<C> &even) const { return fabs(off) <= even.sure; }
+};
+
+// The number of edges up to x, but of the last one where x equals it; `slot` may be one off.
+template <class C> __device__ __forceinline__ int corrected(const C *edges, int bins, int slot, C x)
+{
+    if (slot > 0 && x < edges[slot - 1]) return slot - 1;
+    if (slot <= bins && x >= edges[slot]) slot++;
+    return slot > bins && x == edges[bins] ? bins : slot;
+}
+
+// Counters in shared memory, COPIES of each next to each other: with 32 no two lanes of a warp wait for one
+// bank. Slot 0 is before all edges, slot bins + 1 after them.
+template <int COPIES, class C> struct Slots {
+    unsigned address; // of this thread's counter of slot -ZERO, modulo 2^32: one instruction finds the others
+
+    __device__ __forceinline__ explicit Slots(const unsigned *counters)
+        : address((unsigned)__cvta_generic_to_shared(counters + threadIdx.x % COPIES) -
+                  Rounding<C>::ZERO * (4 * COPIES))
+    {
+        asm volatile("" : "+r"(address)); // computed once, where the compiler would do it before each use
+    }
+    __device__ __forceinline__ void count(unsigned bits) const
+    {
+        asm volatile("red.shared.add.u32 [%0], 1;" : : "r"(address + bits * (4 * COPIES)) : "memory");
+    }
+};
+
+// Counts a bunch. Edges are looked at only where rounding may matter.
+template <int COPIES, class C, class T, int N>
+__device__ __forceinline__ void count_evenly(const Slots<COPIES, C> &slots, const C *edges, int bins,
+                                             const Even<C> &even, const Bunch<T, N> &bunch)
+{
+    bool sure = true;
+    unsigned found[N];
 #pragma unroll
     for (int k = 0; k < N; k++) {
-        const C x = C(value(bunch.items[k])), place = (x - even.first) * even.scale;
-        const bool inside = x >= even.first && x <= even.last;
-        const int bin = min((int)place, bins - 1);
-        const C rest = place - C(bin);
-        doubt |= inside && !(rest >= even.near && rest <= C(1) - even.near);
-        found[k] = inside ? bin : bins;
+        const Spot<C> spot(even, C(value(bunch.items[k])));
+        sure &= spot.sure(even);
+        found[k] = spot.bits;
     }
-    if (!doubt) {
+    if (sure) {
 #pragma unroll
-        for (int k = 0; k < N; k++) atomicAdd(counted + found[k], 1u);
+        for (int k = 0; k < N; k++) slots.count(found[k]);
         return;
     }
 #pragma unroll 1
@@ -171,27 +231,47 @@ __device__ __forceinline__ void count_evenly(unsigned *counted, const C *edges, 
 #pragma unroll
         for (int other = 1; other < N; other++)
             if (k == other) item = bunch.items[other];
-        atomicAdd(counted + bin_of(edges, bins, C(value(item))), 1u);
+        const C x = C(value(item));
+        const int slot = (int)(Spot<C>(even, x).bits - Rounding<C>::ZERO);
+        slots.count(corrected(edges, bins, slot, x) + Rounding<C>::ZERO);
     }
 }
 
-// EVEN: by the width of bins, otherwise by search. Edges and bins are in shared memory, up to LARGEST bins.
-template <class T, class C, int V, int LARGEST, bool EVEN>
+// By the width of bins. Edges and slots are in shared memory, up to LARGEST bins.
+template <class T, class C, int V, int LARGEST, int COPIES>
+__device__ __forceinline__ void count_between_even(const char *in, index_t count, index_t chunk,
+                                                   const C *edges, int bins, const Even<C> &even,
+                                                   unsigned long long *counts)
+{
+    __shared__ unsigned counters[(LARGEST + 2) * COPIES];
+    __shared__ C near_edges[LARGEST + 1];
+    for (int k = threadIdx.x; k <= bins; k += COUNT_THREADS) near_edges[k] = edges[k];
+    clear_bins(counters, (bins + 2) * COPIES);
+    const Slots<COPIES, C> slots(counters);
+    for_elements<T, V>(in, count, chunk,
+                       [&](const auto &bunch) { count_evenly(slots, near_edges, bins, even, bunch); });
+    __syncthreads();
+    for (int bin = threadIdx.x; bin < bins; bin += COUNT_THREADS) {
+        unsigned sum = 0;
+#pragma unroll 8
+        for (int k = 0; k < COPIES; k++) sum += counters[(bin + 1) * COPIES + (bin + k) % COPIES];
+        if (sum) atomicAdd(counts + bin, (unsigned long long)sum);
+    }
+}
+
+// By search.
+template <class T, class C, int V, int LARGEST>
 __device__ __forceinline__ void count_between(const char *in, index_t count, index_t chunk, const C *edges,
-                                              int bins, const Even<C> &even, unsigned long long *counts)
+                                              int bins, unsigned long long *counts)
 {
     __shared__ unsigned counted[LARGEST + 1];
     __shared__ C near_edges[LARGEST + 1];
     for (int k = threadIdx.x; k <= bins; k += COUNT_THREADS) near_edges[k] = edges[k];
     clear_bins(counted, bins + 1);
     for_elements<T, V>(in, count, chunk, [&](const auto &bunch) {
-        if (EVEN) {
-            count_evenly(counted, near_edges, bins, even, bunch);
-        } else {
 #pragma unroll
-            for (int k = 0; k < bunch.count; k++)
-                atomicAdd(counted + bin_of(near_edges, bins, C(value(bunch.items[k]))), 1u);
-        }
+        for (int k = 0; k < bunch.count; k++)
+            atomicAdd(counted + bin_of(near_edges, bins, C(value(bunch.items[k]))), 1u);
     });
     add_bins(counted, counts, bins);
 }

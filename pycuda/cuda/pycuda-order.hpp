@@ -27,6 +27,7 @@ __device__ __forceinline__ bool operator==(const Wide &a, const Wide &b)
 {
     return a.high == b.high && a.low == b.low;
 }
+__device__ __forceinline__ bool operator<=(const Wide &a, const Wide &b) { return !(b < a); }
 __device__ __forceinline__ Wide operator~(const Wide &a) { return Wide(~a.high, ~a.low); }
 
 // Byte number k, the lowest first.

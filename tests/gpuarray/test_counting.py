@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
+from pycuda._kernels import counting
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
@@ -165,20 +166,84 @@ def test_histogram(dtype):
         same(np.histogram(array, **kwargs), np.histogram(host_bins, **kwargs))
 
 
-@few
+LIMITS = [
+    None,
+    (5, 5),
+    (0, 1),
+    (-4, 4),
+    (-1, 1e-3),
+    (1000, 1001),
+    (1e6, 1e6 + 2),
+    (-1e30, 3e30),
+    (1e-30, 2e-30),
+]
+
+
+@settings(few, max_examples=60)
 @given(
     seeds,
     st.sampled_from([0, 1, 300, 40_000]),
-    st.sampled_from([1, 10, 255, 1000]),
-    st.sampled_from([None, (0, 1), (-1, 1e-3), (1e6, 1e6 + 2), (5, 5)]),
+    st.sampled_from([1, 2, 10, 256, 257, 1000, 2048]),
+    st.sampled_from(LIMITS),
+    st.sampled_from("fd"),
 )
-def test_histogram_of_elements_at_the_edges(seed, count, bins, limits):
+def test_histogram_of_elements_at_the_edges(seed, count, bins, limits, dtype):
     rng = np.random.default_rng(seed)
     low, high = limits or (-2, 3)
-    host = rng.uniform(low, high, count)
-    host[::2] = np.linspace(low, high, bins + 1)[rng.integers(0, bins + 1, len(host[::2]))]
-    host[::3] = np.nextafter(host[::3], rng.choice([-np.inf, np.inf], len(host[::3])))
-    same(np.histogram(gpuarray.to_gpu(host), bins, limits), np.histogram(host, bins, limits))
+    host = rng.uniform(low - (high - low) / 9, high, count)
+    at = np.linspace(low, high, bins + 1)[rng.integers(0, bins + 1, count)]
+    host[::2] = at[::2]
+    host[1::4] = at[1::4] + (high - low) / bins * 10 ** -rng.uniform(2, 8, len(at[1::4]))
+    host = host.astype(dtype)
+    host[::3] = np.nextafter(host[::3], rng.choice(np.array([-np.inf, np.inf], dtype), len(host[::3])))
+    if limits:
+        host[5::97] = rng.choice(np.array([np.nan, np.inf, -np.inf, 3e38, -3e38], dtype), len(host[5::97]))
+    array = gpuarray.to_gpu(host)
+    try:
+        want = np.histogram(host, bins, limits)
+    except ValueError:  # more bins than numbers
+        with pytest.raises(ValueError, match="Too many bins"):
+            np.histogram(array, bins, limits)
+        return
+    same(np.histogram(array, bins, limits), want)
+
+
+@pytest.mark.parametrize("dtype, edge", [("f", "float"), ("d", "double")])
+def test_bins_of_one_width_are_found_without_a_search(dtype, edge):
+    """What rounding makes doubtful is few elements, or bins are too narrow for arithmetic."""
+    for bins, first, last, doubtful in (256, 0, 1, 2e-4), (1000, -4, 4, 1e-3), (2048, 0, 1e9, 2e-3):
+        *_, sure = np.frombuffer(counting.even(np.linspace(first, last, bins + 1, dtype=dtype), edge), dtype)
+        assert 1 - doubtful < 2 * sure < 1
+    assert counting.even(np.linspace(10**6, 10**6 + 100, 1601, dtype="f"), "float") is None
+    assert counting.even(np.array([-1.7e308, 1.7e308]), "double") is None
+    assert counting.even(np.array([0, 5e-324]), "double") is None
+
+
+def test_edges_are_kept_but_given_as_copies():
+    host = np.arange(100, dtype="f")
+    array = gpuarray.to_gpu(host)
+    for _ in range(2):
+        got = gpuarray.histogram(array, 7, (0, 99))
+        same(got, np.histogram(host, 7, (0, 99)))
+        got[1].fill(0)
+    for zero in 0.0, -0.0:
+        edges = np.histogram(array, [zero, 99])[1]
+        assert np.signbit(edges.get()[0]) == np.signbit(zero)
+
+
+@pytest.mark.driver(12030, "captures into a graph")
+def test_a_histogram_between_known_edges_is_captured():
+    host, again = np.random.default_rng(9).normal(size=(2, 5000)).astype("f")
+    array, stream = gpuarray.to_gpu(host), drv.Stream()
+    gpuarray.histogram(array, 20, (-2, 2), stream=stream)
+    with stream.capture() as graph:
+        got = gpuarray.histogram(array, 20, (-2, 2), stream=stream)
+    ready = graph.instantiate()
+    for each in host, again:
+        array.set(each)
+        ready.launch(stream)
+        stream.synchronize()
+        same(got, np.histogram(each, 20, (-2, 2)))
 
 
 @pytest.mark.parametrize("dtype", "?ifdF")

@@ -1,18 +1,21 @@
 """Sorting, places in sorted arrays and the greatest elements, against NumPy."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from drawing import arrays, layouts, numbers
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda._kernels import sort
+from pycuda._kernels import sort, top
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
 few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+seeds = st.integers(0, 1000)
 DTYPES = "?bBhHiIqQefdFD"
 LONG = 2500  # what one block does not sort
 
@@ -242,18 +245,25 @@ def test_partition(kth):
 
 def greatest(host, k, largest):
     """(values, indices) of the greatest elements of a row: NaN first, then by number, then by place."""
-    keys = host.astype(np.complex128)
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(host, kind="stable")
     if largest:
-        order = len(host) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
+        order = len(host) - 1 - np.argsort(host[::-1], kind="stable")[::-1]
     return host[order[:k]], order[:k]
 
 
+def same_top(got, host, k, largest):
+    values, indices = greatest(host, k, largest)
+    same(got[1], indices)
+    assert got[0].get().tobytes() == values.tobytes()
+
+
 LONG_ROW = 1 << 18  # from here on a row is sampled
+FEW = 1024  # elements that one block finds, in rows from here on:
+ROW = 1 << 15
 
 
-@pytest.mark.parametrize("k, largest", [(1, True), (100, True), (100, False)])
-@pytest.mark.parametrize("case", ["spread", "few", "one", "tail", "wave", "misled", "short", "nan"])
+@pytest.mark.parametrize("k, largest", [(1, True), (100, True), (100, False), (FEW, True), (1500, False)])
+@pytest.mark.parametrize("case", ["spread", "few", "one", "tail", "wave", "misled", "short", "nan", "nans"])
 def test_topk(case, k, largest):
     rng = np.random.default_rng(6)
     host = {
@@ -263,13 +273,106 @@ def test_topk(case, k, largest):
         "tail": lambda: np.where(np.arange(LONG_ROW) % 5000 == 17, rng.normal(size=LONG_ROW), 0).astype("f"),
         "wave": lambda: (np.arange(LONG_ROW) % 128).astype("f"),
         "misled": lambda: np.where(np.arange(LONG_ROW) % 127, np.arange(LONG_ROW), 0).astype("f"),
-        "short": lambda: rng.integers(0, 300, 1000).astype("f"),
+        "short": lambda: rng.integers(0, 300, 2000).astype("f"),
         "nan": lambda: np.where(rng.random(LONG_ROW) < 0.001, np.nan, rng.normal(size=LONG_ROW)).astype("f"),
+        "nans": lambda: np.full(LONG_ROW, np.nan, "f"),
     }[case]()
+    same_top(gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest), host, k, largest)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("dtype", ["?", "b", "h", "q", "e", "d", "D", "bfloat16"])
+def test_topk_of_every_kind(dtype, largest):
+    if dtype == "bfloat16":
+        dtype = pytest.importorskip("ml_dtypes").bfloat16
+    host = special(np.random.default_rng(8), ROW + 3, "f" if dtype not in tuple("?bhqedD") else dtype)
+    array = gpuarray.to_gpu(host.astype(dtype))
+    host = array.get()
+    wide = host.astype("f") if host.dtype.kind == "V" else host
+    got, order = gpuarray.topk(array, 300, largest=largest), greatest(wide, 300, largest)[1]
+    same(got.indices, order)
+    assert got.values.get().tobytes() == host[order].tobytes()
+
+
+def sampled(length, group=4, groups=2048):
+    """The places of a row's sample (pycuda-top.hpp), so that it can be misled."""
+    step, stretch = length // (group * groups), np.arange(group * groups, dtype=np.uint64)
+    return stretch * step + ((stretch * 0x9E3779B1 % 2**32) * step >> 32)
+
+
+ROWS = {
+    "up": lambda rng, n: np.arange(n),
+    "down": lambda rng, n: -np.arange(n),
+    "two": lambda rng, n: rng.random(n) < 0.5,
+    "rare": lambda rng, n: rng.random(n) < 300 / n,
+    "last": lambda rng, n: np.arange(n) > n - 700,
+    "period": lambda rng, n: np.arange(n) % rng.integers(2, 300),
+    "normal": lambda rng, n: rng.normal(size=n) * 30,
+    "sample holds the greatest": lambda rng, n: np.isin(np.arange(n), sampled(n)) * 100.0 + rng.random(n),
+    "sample holds the least": lambda rng, n: np.isin(np.arange(n), sampled(n)) * -100.0 + rng.random(n),
+    "one in the sample": lambda rng, n: np.where(np.arange(n) == sampled(n)[5], 1e9, -np.arange(n)),
+    "some NaNs": lambda rng, n: np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+    "few NaNs": lambda rng, n: np.where(rng.random(n) < 50 / n, np.nan, rng.normal(size=n)),
+    "few numbers": lambda rng, n: np.where(rng.random(n) < 50 / n, rng.normal(size=n), np.nan),
+    "numbers at both ends": lambda rng, n: np.where(np.arange(n) % (n - 1) == 0, np.arange(n), np.nan),
+    "zeros": lambda rng, n: np.where(rng.random(n) < 0.5, 0.0, -0.0),
+}
+
+
+@settings(few, max_examples=8)
+@example(["sample holds the greatest", "sample holds the least"], ROW, FEW, True, 0)
+@example(["numbers at both ends"], ROW + 1, 1, False, 0)
+@given(
+    st.lists(st.sampled_from(sorted(ROWS)), min_size=1, max_size=2),
+    st.sampled_from([ROW, ROW + 1, ROW + 4096 * 3 + 4]),
+    st.sampled_from([1, 2, 100, FEW - 1, FEW]),
+    st.booleans(),
+    seeds,
+)
+def test_topk_of_adverse_rows(names, length, k, largest, seed):
+    rng = np.random.default_rng(seed)
+    host = np.stack([ROWS[name](rng, length).astype("f") for name in names])
     got = gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest)
-    values, indices = greatest(host, k, largest)
-    same(got.values, values)
-    same(got.indices, indices)
+    for number, row in enumerate(host):
+        same_top([part[number] for part in got], row, k, largest)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("name", sorted(name for name in ROWS if "sample" not in name))
+def test_a_sample_is_seldom_misled(name, largest, monkeypatch):
+    """A row of any order is read once: enough elements are before the limit, and not too many."""
+    host, found = ROWS[name](np.random.default_rng(4), 4 * ROW).astype("f"), []
+
+    class Watched(NamedTuple):
+        finish: object
+
+        def prepared_async_call(self, grid, block, stream, rows, length, limits, pairs, room, k, *rest):
+            found.append((k, int(limits.get().view(np.uint32)[2]), room))
+            self.finish.prepared_async_call(grid, block, stream, rows, length, limits, pairs, room, k, *rest)
+
+    def watched(*key, kernels=top.kernels):
+        return kernels(*key)._replace(finish=Watched(kernels(*key).finish))
+
+    monkeypatch.setattr(top, "kernels", watched)
+    for k in 1, 100, FEW:
+        same_top(gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest), host, k, largest)
+    assert [least for least, *_ in found] == [1, 100, FEW]
+    assert all(least <= collected <= most for least, collected, most in found)
+
+
+@pytest.mark.driver(12030, "captures into a graph")
+def test_topk_of_a_long_row_is_captured():
+    host, again = np.random.default_rng(9).normal(size=(2, ROW)).astype("f")
+    array, stream = gpuarray.to_gpu(host), drv.Stream()
+    gpuarray.topk(array, 10, stream=stream)  # compiles
+    with stream.capture() as graph:
+        got = gpuarray.topk(array, 10, stream=stream)
+    ready = graph.instantiate()
+    for each in host, again:
+        array.set(each)
+        ready.launch(stream)
+        stream.synchronize()
+        same_top(got, each, 10, True)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, None])

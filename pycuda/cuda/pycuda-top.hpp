@@ -1,0 +1,276 @@
+// The first k of long rows in an order, k being small: one pass over memory.
+//
+// Elements are compared as pairs (key, place in the row), which all differ, so equal elements need no care of
+// their own. A sample of the row gives a limit: a pair that with high probability k others are before, and
+// not many more. One pass collects all pairs before the limit, in any order. One block then sorts the first k
+// of them. Where the sample misled, so that too few or too many were collected, each of some blocks takes the
+// first k of its part of the row instead: the result is the same, and the host need not know.
+#ifndef PYCUDA_TOP_HPP
+#define PYCUDA_TOP_HPP
+
+#include "pycuda-order.hpp"
+
+namespace pycuda {
+
+enum { TOP_THREADS = 256, TOP_BYTES = 64 }; // of the pass over memory; bytes that a thread reads
+enum { FIRST_THREADS = 1024, FIRST_SLOTS = 2 * FIRST_THREADS }; // k is at most FIRST_THREADS
+enum { TOP_GROUPS = FIRST_SLOTS }; // of a sample
+
+template <class Bits> struct Pair {
+    Bits bits;
+    unsigned place;
+    static __device__ __forceinline__ Pair none() { return {Bits(~Bits()), 0xffffffffu}; } // after all others
+};
+
+template <class Bits> __device__ __forceinline__ bool before(const Pair<Bits> &a, const Pair<Bits> &b)
+{
+    return a.bits < b.bits || (a.bits == b.bits && a.place < b.place);
+}
+
+template <class Order>
+__device__ __forceinline__ Pair<typename Order::Bits> pair(const typename Order::Raw *keys, unsigned place)
+{
+    return {Order::bits(keys[place]), place};
+}
+
+// ---- the first k pairs of many, by one block
+
+template <class Bits> struct FirstSlots {
+    Bits bits[FIRST_SLOTS];
+    unsigned places[FIRST_SLOTS], used;
+
+    __device__ __forceinline__ Pair<Bits> get(unsigned k) const { return {bits[k], places[k]}; }
+    __device__ __forceinline__ void put(unsigned k, const Pair<Bits> &pair)
+    {
+        bits[k] = pair.bits;
+        places[k] = pair.place;
+    }
+
+    // A bitonic network over a power of two of slots, with those in use.
+    __device__ __forceinline__ void sort(unsigned in_use)
+    {
+        for (unsigned size = 2; size < 2 * in_use; size *= 2)
+            for (unsigned apart = size / 2; apart; apart /= 2) {
+                const unsigned low = 2 * threadIdx.x - (threadIdx.x & (apart - 1));
+                const unsigned high = apart == size / 2 ? low ^ (size - 1) : low + apart;
+                const Pair<Bits> first = get(low), second = get(high);
+                if (before(second, first)) {
+                    put(low, second);
+                    put(high, first);
+                }
+                __syncthreads();
+            }
+    }
+};
+
+// The first k of fetch(0) to fetch(count - 1), in order, in the first slots; `none` where there are fewer.
+// What is not before the k-th known so far is dropped; the others wait for the next sort.
+template <class Bits, class Fetch>
+__device__ __forceinline__ void keep_first(FirstSlots<Bits> &slots, unsigned count, unsigned k, Fetch fetch)
+{
+    const auto at = [&](unsigned i) { return i < count ? fetch(i) : Pair<Bits>::none(); };
+    Pair<Bits> last = Pair<Bits>::none(), mine = at(threadIdx.x);
+    slots.put(threadIdx.x, last);
+    slots.put(threadIdx.x + FIRST_THREADS, last);
+    if (threadIdx.x == 0) slots.used = 0;
+    __syncthreads();
+    for (unsigned begin = 0; begin < count; begin += FIRST_THREADS) {
+        const Pair<Bits> next = at(begin + FIRST_THREADS + threadIdx.x); // early: memory takes long
+        if (before(mine, last)) slots.put(atomicAdd(&slots.used, 1u), mine);
+        mine = next;
+        __syncthreads();
+        const unsigned used = slots.used;
+        if (used > FIRST_SLOTS - FIRST_THREADS || count - begin <= FIRST_THREADS) {
+            slots.sort(used);
+            last = slots.get(k - 1);
+            for (unsigned other = k + threadIdx.x; other < used; other += FIRST_THREADS)
+                slots.put(other, Pair<Bits>::none());
+            if (threadIdx.x == 0 && used > k) slots.used = k;
+        }
+        __syncthreads();
+    }
+}
+
+// ---- the limit
+
+// Each thread takes the first of `group` elements from all over the row, one from each stretch of `step`: by
+// multiples of the golden section, so that no period of the row is a period of the places.
+// Grid: TOP_GROUPS threads, rows.
+template <class Order>
+__device__ __forceinline__ void sample(const typename Order::Raw *keys, index_t length, unsigned group,
+                                       unsigned step, Pair<typename Order::Bits> *samples)
+{
+    const unsigned number = blockIdx.x * TOP_THREADS + threadIdx.x;
+    keys += blockIdx.y * length;
+    auto first = Pair<typename Order::Bits>::none();
+#pragma unroll 8
+    for (unsigned k = 0; k < group; k++) {
+        const unsigned stretch = k * TOP_GROUPS + number;
+        const auto found = pair<Order>(keys, stretch * step + __umulhi(stretch * 0x9e3779b1u, step));
+        if (before(found, first)) first = found;
+    }
+    samples[blockIdx.y * TOP_GROUPS + number] = first;
+}
+
+template <class Order> struct Limit {
+    typename Order::Raw key;
+    unsigned place;
+    unsigned collected; // how many are before it
+};
+
+// The limit is number `rank` of the sample. Grid: 1, rows.
+template <class Order>
+__device__ __forceinline__ void find_limit(const typename Order::Raw *keys, index_t length,
+                                           const Pair<typename Order::Bits> *samples, unsigned rank,
+                                           Limit<Order> *limits)
+{
+    __shared__ alignas(16) unsigned char memory[sizeof(FirstSlots<typename Order::Bits>)];
+    auto &slots = *reinterpret_cast<FirstSlots<typename Order::Bits> *>(memory);
+    samples += blockIdx.y * TOP_GROUPS;
+    keep_first(slots, TOP_GROUPS, rank, [&](unsigned i) { return samples[i]; });
+    const unsigned place = slots.places[rank - 1];
+    if (threadIdx.x == 0) limits[blockIdx.y] = {keys[blockIdx.y * length + place], place, 0};
+}
+
+// ---- the pass over memory
+
+// An element as a number that the processor compares by itself, in the order of `Order` but for NaNs.
+template <class Order> struct Number {
+    static __device__ __forceinline__ auto of(const typename Order::Raw &x) { return Order::bits(x); }
+};
+template <> struct Number<SignedOrder<unsigned> > {
+    static __device__ __forceinline__ int of(unsigned x) { return (int)x; }
+};
+template <> struct Number<SignedOrder<u64> > {
+    static __device__ __forceinline__ long long of(u64 x) { return (long long)x; }
+};
+template <> struct Number<SignedOrder<unsigned short> > {
+    static __device__ __forceinline__ short of(unsigned short x) { return (short)x; }
+};
+template <> struct Number<SignedOrder<unsigned char> > {
+    static __device__ __forceinline__ signed char of(unsigned char x) { return (signed char)x; }
+};
+template <> struct Number<FloatOrder<unsigned, 23> > {
+    static __device__ __forceinline__ float of(unsigned x) { return __uint_as_float(x); }
+};
+template <> struct Number<FloatOrder<u64, 52> > {
+    static __device__ __forceinline__ double of(u64 x) { return __longlong_as_double((long long)x); }
+};
+template <> struct Number<FloatOrder<unsigned short, 10> > {
+    static __device__ __forceinline__ float of(unsigned short x) { return value(half_bits{x}); }
+};
+template <> struct Number<FloatOrder<unsigned short, 7> > {
+    static __device__ __forceinline__ float of(unsigned short x) { return value(bfloat16_bits{x}); }
+};
+
+// Whether an element is after a limit that is no NaN, or equal to it where EQUAL says so.
+template <class Order, bool EQUAL> struct After {
+    typedef typename Order::Raw Raw;
+    static __device__ __forceinline__ bool test(const Raw &x, const Raw &limit)
+    {
+        const auto a = Number<Order>::of(x), b = Number<Order>::of(limit);
+        return EQUAL ? !(a < b) : !(a <= b); // so that a NaN is
+    }
+};
+template <class Order, bool EQUAL> struct After<Reversed<Order>, EQUAL> {
+    typedef typename Order::Raw Raw;
+    static __device__ __forceinline__ bool test(const Raw &x, const Raw &limit)
+    {
+        const auto a = Number<Order>::of(x), b = Number<Order>::of(limit);
+        return EQUAL ? a <= b : a < b; // so that a NaN is not
+    }
+};
+
+template <class Order, bool EQUAL, int COUNT>
+__device__ __forceinline__ bool all_after(const typename Order::Raw *keys, const typename Order::Raw &limit)
+{
+    bool result = true;
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) result &= After<Order, EQUAL>::test(keys[k], limit);
+    return result;
+}
+
+// The pairs before the limit, V elements loaded together. `collected` says how many there are while they fit,
+// more than `room` otherwise. Grid: blocks of TOP_THREADS * TOP_BYTES bytes, rows.
+template <class Order, int V>
+__device__ __forceinline__ void collect(const typename Order::Raw *keys, index_t length, Limit<Order> *limits,
+                                        Pair<typename Order::Bits> *pairs, unsigned room)
+{
+    typedef typename Order::Raw Raw;
+    typedef typename Order::Bits Bits;
+    enum { ITEMS = TOP_BYTES / sizeof(Raw), STEP = TOP_THREADS * V };
+    const index_t begin = (index_t)blockIdx.x * (TOP_THREADS * ITEMS), mine = begin + threadIdx.x * V;
+    keys += blockIdx.y * length;
+    Limit<Order> *const there = limits + blockIdx.y;
+    const Raw key = there->key;
+    const Pair<Bits> limit = {Order::bits(key), there->place};
+    if (begin + TOP_THREADS * ITEMS <= length) {
+        alignas(16) Raw loaded[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k += V)
+            load_packed<V>(loaded + k, reinterpret_cast<const char *>(keys + mine + k / V * STEP));
+        // Beyond the limit's place what equals it is after it: a row of equal elements is read as quickly.
+        const bool beyond = begin > limit.place, number = !Order::is_nan(limit.bits);
+        if (beyond && limit.bits == Bits()) return;
+        if (number && (beyond ? all_after<Order, true, ITEMS>(loaded, key)
+                              : all_after<Order, false, ITEMS>(loaded, key)))
+            return;
+    }
+    if (*(volatile unsigned *)&there->collected > room) return;
+    pairs += (index_t)blockIdx.y * room;
+#pragma unroll 1
+    for (int k = 0; k < ITEMS; k++) {
+        const index_t i = mine + k / V * STEP + k % V;
+        if (i >= length) break;
+        const auto found = pair<Order>(keys, (unsigned)i);
+        if (!before(found, limit)) continue;
+        const unsigned number = atomicAdd(&there->collected, 1u);
+        if (number < room) pairs[number] = found;
+    }
+}
+
+__device__ __forceinline__ bool misled(unsigned collected, unsigned k, unsigned room)
+{
+    return collected < k || collected > room;
+}
+
+// Where the sample misled: k pairs of each part of a row, in place of those before the limit.
+// Grid: parts of a row, of which k pairs each have room; rows.
+template <class Order>
+__device__ __forceinline__ void collect_anyway(const typename Order::Raw *keys, index_t length,
+                                               const Limit<Order> *limits,
+                                               Pair<typename Order::Bits> *pairs, unsigned room, unsigned k)
+{
+    __shared__ alignas(16) unsigned char memory[sizeof(FirstSlots<typename Order::Bits>)];
+    if (!misled(limits[blockIdx.y].collected, k, room)) return;
+    auto &slots = *reinterpret_cast<FirstSlots<typename Order::Bits> *>(memory);
+    const index_t part = quotient(length - 1, gridDim.x) + 1, begin = min(part * blockIdx.x, length);
+    keys += blockIdx.y * length;
+    keep_first(slots, (unsigned)min(part, length - begin), k,
+               [&](unsigned i) { return pair<Order>(keys, (unsigned)begin + i); });
+    if (threadIdx.x < k)
+        pairs[(index_t)blockIdx.y * room + blockIdx.x * k + threadIdx.x] = slots.get(threadIdx.x);
+}
+
+// The result. Grid: 1, rows.
+template <class Order>
+__device__ __forceinline__ void finish(const typename Order::Raw *keys, index_t length,
+                                       const Limit<Order> *limits, const Pair<typename Order::Bits> *pairs,
+                                       unsigned room, unsigned k, unsigned parts,
+                                       typename Order::Raw *values, index_t *indices)
+{
+    __shared__ alignas(16) unsigned char memory[sizeof(FirstSlots<typename Order::Bits>)];
+    auto &slots = *reinterpret_cast<FirstSlots<typename Order::Bits> *>(memory);
+    const index_t row = blockIdx.y;
+    const unsigned collected = limits[row].collected;
+    keep_first(slots, misled(collected, k, room) ? parts * k : collected, k,
+               [&](unsigned i) { return pairs[row * room + i]; });
+    if (threadIdx.x >= k) return;
+    const unsigned place = slots.places[threadIdx.x];
+    values[row * k + threadIdx.x] = keys[row * length + place];
+    indices[row * k + threadIdx.x] = place;
+}
+
+} // namespace pycuda
+
+#endif
