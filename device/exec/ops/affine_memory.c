@@ -4,6 +4,7 @@
  * do goes to the handler for rows of addresses, which also finds who is at fault.
  */
 #include "exec/ops/places.h"
+#include "exec/ops/vector_rows.h"
 
 #define NOINLINE static __attribute__((noinline))
 
@@ -51,3 +52,32 @@ STORE(generic, uint32_t, b32_32)
 STORE(generic, uint64_t, b64_64)
 STORE(shared, uint32_t, b32_32)
 STORE(shared, uint64_t, b64_64)
+
+/* --- vectors whose elements all have rows, dense in each half ------------------------------------------ */
+
+#define LOAD_VECTOR(T, kind) \
+    ON_ROWS(ldv_generic_##kind, true) \
+    HANDLER(affine_ldv_generic_##kind, full) \
+    { \
+        const uint32_t count = i->mods & MEM_COUNT; \
+        const Places at = places_generic(w, i, count * (uint32_t)sizeof(T), false); \
+        void *rows[4]; \
+        if (!(at.found & at.dense) || !group_rows(w, i, count, rows)) return rows_ldv_generic_##kind(w, i); \
+        spread_vectors_##T(rows, count, at.low, at.high); \
+        return i + 1; \
+    }
+#define STORE_VECTOR(T, kind) \
+    ON_ROWS(stv_generic_##kind, true) \
+    HANDLER(affine_stv_generic_##kind, full) \
+    { \
+        const uint32_t count = i->mods & MEM_COUNT; \
+        const Places at = places_generic(w, i, count * (uint32_t)sizeof(T), true); \
+        void *rows[4]; \
+        if (!(at.found & at.dense) || !group_rows(w, i, count, rows)) return rows_stv_generic_##kind(w, i); \
+        collect_vectors_##T(rows, count, at.low, at.high); \
+        return i + 1; \
+    }
+LOAD_VECTOR(u32, b32_32)
+LOAD_VECTOR(u64, b64_64)
+STORE_VECTOR(u32, b32_32)
+STORE_VECTOR(u64, b64_64)

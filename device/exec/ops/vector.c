@@ -3,7 +3,7 @@
  * The bytes of all lanes are brought together first (or found together already), then spread over the rows
  * of the elements; stores the other way round. An element of 128 bits is two of 64 in consecutive rows.
  */
-#include "exec/ops/addresses.h"
+#include "exec/ops/vector_rows.h"
 
 enum { CHUNK_MOST = 64 }; /* bytes of one lane: v4.b128, v8.b64 */
 
@@ -133,13 +133,6 @@ static const uint8_t *fetch_param(Chunk *c)
     return (const uint8_t *)c->x.w->block->grid->launch->params + c->x.i->imm;
 }
 
-/* The rows of element e of a vector; part: which half of a 128-bit element. */
-static uint8_t *element_row(Warp *w, const Insn *i, uint32_t e, uint32_t part)
-{
-    Ref ref = w->current->function->refs[i->more + e];
-    return ref == REF_ABSENT ? NULL : (uint8_t *)ref_rows(w, ref) + part * 8 * WARP_LANES;
-}
-
 /* --- elements to rows and back ------------------------------------------------------------------------- */
 
 #define SPREAD_ELEMENT(M, R, stride) \
@@ -172,51 +165,23 @@ static uint8_t *element_row(Warp *w, const Insn *i, uint32_t e, uint32_t part)
         else COLLECT_ELEMENT(M, stride) \
     }
 
-/* The rows of a vector of 2 or 4 elements that are all there; false for others. */
-static bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
-{
-    if (count != 2 && count != 4) return false;
-    for (uint32_t e = 0; e < count; e++)
-        if (!(rows[e] = element_row(w, i, e, 0))) return false;
-    return true;
-}
-
-/* All elements in one loop, which becomes a transpose in registers: for all lanes, and elements that lie in
- * memory as they do in rows. False, and nothing was done, where it does not fit. Loads fetch what the next
- * warp will most likely ask for. */
+/* All elements at once, for all lanes, and elements that lie in memory as they do in rows. False, and nothing
+ * was done, where it does not fit. Loads fetch what the next warp will most likely ask for. */
 #define GROUP_FNS(T, kind) \
     static bool spread_group_##kind(Warp *w, const Insn *i, uint32_t count, const uint8_t *bytes) \
     { \
-        const T *from = (const T *)(const void *)bytes; \
         const uint32_t size = count * (uint32_t)sizeof(T) * WARP_LANES; \
         void *rows[4]; \
         if (!group_rows(w, i, count, rows)) return false; \
         for (uint32_t k = 0; k < size; k += 64) __builtin_prefetch(bytes + size + k); \
-        T *d0 = rows[0], *d1 = rows[1]; \
-        if (count == 2) { \
-            LANES_LOOP { d0[l] = from[2 * l]; d1[l] = from[2 * l + 1]; } \
-            return true; \
-        } \
-        T *d2 = rows[2], *d3 = rows[3]; \
-        LANES_LOOP { \
-            d0[l] = from[4 * l]; d1[l] = from[4 * l + 1]; d2[l] = from[4 * l + 2]; d3[l] = from[4 * l + 3]; \
-        } \
+        spread_vectors_##T(rows, count, bytes, bytes + size / 2); \
         return true; \
     } \
     static bool collect_group_##kind(Warp *w, const Insn *i, uint32_t count, uint8_t *bytes) \
     { \
-        T *to = (T *)(void *)bytes; \
         void *rows[4]; \
         if (!group_rows(w, i, count, rows)) return false; \
-        const T *b0 = rows[0], *b1 = rows[1]; \
-        if (count == 2) { \
-            LANES_LOOP { to[2 * l] = b0[l]; to[2 * l + 1] = b1[l]; } \
-            return true; \
-        } \
-        const T *b2 = rows[2], *b3 = rows[3]; \
-        LANES_LOOP { \
-            to[4 * l] = b0[l]; to[4 * l + 1] = b1[l]; to[4 * l + 2] = b2[l]; to[4 * l + 3] = b3[l]; \
-        } \
+        collect_vectors_##T(rows, count, bytes, bytes + count * (uint32_t)sizeof(T) * HALF); \
         return true; \
     }
 GROUP_FNS(u16, b16_16)
