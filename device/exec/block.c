@@ -323,8 +323,10 @@ static bool make_room(Block *block, uint32_t warps, size_t shared)
     return true;
 }
 
+/* Most blocks have the y and z of the one before. */
 static void fill_even(SpecialRow *row, uint32_t value)
 {
+    if (row->affine.known && row->lane[0] == value) return;
     for (int l = 0; l < WARP_LANES; l++) row->lane[l] = value;
     affine_set_uniform(row->lane, value);
 }

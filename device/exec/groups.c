@@ -239,7 +239,7 @@ const Insn *group_exit(Warp *warp, uint32_t lanes, const Insn *rest)
     if (block->checker) check_exit(warp, lanes);
     warp->live &= ~lanes;
     block->live -= lane_count(lanes);
-    cluster_exit(warp, lanes);
+    if (block->cluster->arrived | warp->arrived | warp->complete) cluster_exit(warp, lanes);
     if (!warp->live) {
         warp->group_count = 0;
         warp->current = NULL;

@@ -40,6 +40,7 @@ typedef struct Affinity {
     LowerFunction *f;
     Kind *kinds;        /* by register */
     uint8_t *wanted;
+    uint8_t *rooted, *compared; /* of those that comparisons alone read: see find_compared */
     uint32_t *spread;   /* block + 1 in which the register's row is expanded */
     bool changed;
     uint32_t block, line;
@@ -146,6 +147,76 @@ static void find_wanted(Affinity *a)
     } while (a->changed);
 }
 
+/* --- what comparisons alone read ----------------------------------------------------------------------- */
+
+/* Computed from parameters, the thread's place or what is wanted: not a counter alone. */
+static bool is_rooted(const Affinity *a, Ref ref)
+{
+    switch (ref >> REF_BASE_SHIFT) {
+    case REF_FRAME: return a->wanted[ref_number(ref)] || a->rooted[ref_number(ref)];
+    case REF_PARAM:
+    case REF_BLOCK:
+    case REF_WARP: return true;
+    default: return false;
+    }
+}
+
+static void find_rooted(Affinity *a)
+{
+    const LowerFunction *f = a->f;
+    do {
+        a->changed = false;
+        for (uint32_t n = 0; n < f->insn_count; n++) {
+            const LowerInsn *i = &f->insns[n];
+            if (!is_ours(i) || !affine(a, i->d) || a->rooted[ref_number(i->d)]) continue;
+            if (!is_rooted(a, i->a) && !is_rooted(a, i->b) && !is_rooted(a, i->c)) continue;
+            a->rooted[ref_number(i->d)] = a->changed = true;
+        }
+    } while (a->changed);
+}
+
+static bool has_numbers(const Affinity *a, Ref ref)
+{
+    return !ref_is_register(ref) || a->wanted[ref_number(ref)] || a->compared[ref_number(ref)];
+}
+
+static void drop_compared(void *closure, Ref *ref, bool read, bool written)
+{
+    Affinity *a = closure;
+    (void)written;
+    if (!read || !a->compared[ref_number(*ref)]) return;
+    a->compared[ref_number(*ref)] = false;
+    a->changed = true;
+}
+
+/* Keeps those whose sources have numbers and whose readers take numbers. */
+static void check_compared(Affinity *a, LowerInsn *i)
+{
+    const bool sources = has_numbers(a, i->a) && has_numbers(a, i->b) && has_numbers(a, i->c);
+    const bool ours = is_ours(i) && has_numbers(a, i->d);
+    if (sources && (ours || forms[i->op].rule == RULE_COMPARE)) return;
+    lower_visit(a->f, i, drop_compared, a);
+    if (!ours || !a->compared[ref_number(i->d)]) return;
+    a->compared[ref_number(i->d)] = false;
+    a->changed = true;
+}
+
+/* What is computed from affine rows for comparisons, and for nothing else, is compared as numbers. */
+static void find_compared(Affinity *a)
+{
+    LowerFunction *f = a->f;
+    find_rooted(a);
+    for (uint32_t r = 0; r < f->register_count; r++)
+        a->compared[r] = a->kinds[r] != KIND_ANY && a->rooted[r] && !a->wanted[r];
+    do {
+        a->changed = false;
+        for (uint32_t n = 0; n < f->insn_count; n++) check_compared(a, &f->insns[n]);
+    } while (a->changed);
+    for (uint32_t r = 0; r < f->register_count; r++) a->wanted[r] |= a->compared[r];
+}
+
+/* --- the code ------------------------------------------------------------------------------------------ */
+
 static void spread_source(void *closure, Ref *ref, bool read, bool written)
 {
     Affinity *a = closure;
@@ -197,6 +268,9 @@ void lower_affine(LowerFunction *f)
     find_kinds(&a);
     find_wanted(&a);
     if (!memchr(a.wanted, true, f->register_count)) return;
+    a.rooted = ARENA_ZEROS(f->scratch, uint8_t, f->register_count);
+    a.compared = ARENA_ZEROS(f->scratch, uint8_t, f->register_count);
+    find_compared(&a);
     for (uint32_t r = 0; r < f->register_count; r++)
         if (a.wanted[r]) f->classes[r] = f->classes[r] == CLASS_64 ? CLASS_AFFINE_64 : CLASS_AFFINE_32;
     rewrite_all(&a);

@@ -86,6 +86,10 @@ static uint16_t fused_access(const Fusion *x, const LowerInsn *i)
     case OP_affine_ld_generic_b64_64: return OP_fused_add_ld_generic_b64_64;
     case OP_affine_st_generic_b32_32: return OP_fused_add_st_generic_b32_32;
     case OP_affine_st_generic_b64_64: return OP_fused_add_st_generic_b64_64;
+    case OP_affine_ldv_generic_b32_32: return OP_fused_add_ldv_generic_b32_32;
+    case OP_affine_ldv_generic_b64_64: return OP_fused_add_ldv_generic_b64_64;
+    case OP_affine_stv_generic_b32_32: return OP_fused_add_stv_generic_b32_32;
+    case OP_affine_stv_generic_b64_64: return OP_fused_add_stv_generic_b64_64;
     default: return OP_COUNT;
     }
 }

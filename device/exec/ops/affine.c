@@ -94,17 +94,89 @@ LANE_FN bool affine_shift_left(const Affine *a, const Affine *b, unsigned bits, 
 WIDEN_FN(s32)
 WIDEN_FN(u32)
 
+/* The last lane of a half; false where the half runs over the end of T's range. */
+#define LAST_FN(T) \
+    LANE_FN bool last_##T(s64 start, s64 stride, T *last) \
+    { \
+        const s64 end = (s64)(T)start + 15 * stride; \
+        *last = (T)end; \
+        return end == (T)end; \
+    }
+LAST_FN(s32)
+LAST_FN(u32)
+LANE_FN bool last_s64(s64 start, s64 stride, s64 *last)
+{
+    s64 rise;
+    return !__builtin_mul_overflow(stride, 15, &rise) && !__builtin_add_overflow(start, rise, last);
+}
+LANE_FN bool last_u64(s64 start, s64 stride, u64 *last)
+{
+    s64 end = 0;
+    bool fits = stride == 0 || (start >= 0 && last_s64(start, stride, &end) && end >= 0);
+    *last = stride == 0 ? (u64)start : (u64)end;
+    return fits;
+}
+
+/* A half's values lie between its first and its last: bits above those in which the two differ are the same
+ * in all lanes. So what is kept of the low bits is affine, and what is kept of the high bits uniform. */
+LANE_FN bool keep_low(s64 start, s64 stride, u32 mask, s64 *kept)
+{
+    u32 last;
+    *kept = (u32)start & mask;
+    return last_u32(start, stride, &last) && (((u32)start ^ last) & ~mask) == 0;
+}
+LANE_FN bool keep_high(s64 start, s64 stride, unsigned by, u32 *kept)
+{
+    u32 last;
+    *kept = (u32)start >> by;
+    return last_u32(start, stride, &last) && *kept == last >> by;
+}
+
+LANE_FN bool affine_mask(const Affine *a, u32 mask, Affine *r)
+{
+    r->stride = a->stride;
+    return (mask & (mask + 1)) == 0 && keep_low(a->low, a->stride, mask, &r->low)
+           && keep_low(a->high, a->stride, mask, &r->high);
+}
+
+LANE_FN bool affine_and(const Affine *a, const Affine *b, Affine *r)
+{
+    if (is_uniform(b) && affine_mask(a, (u32)b->low, r)) return true;
+    if (is_uniform(a) && affine_mask(b, (u32)a->low, r)) return true;
+    r->low = (u32)a->low & (u32)b->low;
+    r->high = (u32)a->high & (u32)b->high;
+    r->stride = 0;
+    return (a->stride | b->stride) == 0;
+}
+
+LANE_FN bool affine_shift_right(const Affine *a, const Affine *b, Affine *r)
+{
+    u32 low = 0, high = 0;
+    const u32 by = (u32)b->low;
+    if (!is_uniform(b)) return false;
+    const bool even = by > 31
+                      || (keep_high(a->low, a->stride, by & 31, &low)
+                          && keep_high(a->high, a->stride, by & 31, &high));
+    r->low = low;
+    r->high = high;
+    r->stride = 0;
+    return even;
+}
+
 #define UNIFORM(x) \
     (a->stride | b->stride \
          ? false \
          : (r->low = UNIFORM_OF(x, low), r->high = UNIFORM_OF(x, high), r->stride = 0, true))
 #define UNIFORM_OF(x, at) x((u32)a->at, (u32)b->at)
-#define AND(x, y) ((x) & (y))
 #define OR(x, y) ((x) | (y))
-#define SHR_U(x, y) ((y) > 31 ? 0 : (x) >> ((y) & 31))
 #define SHR_S(x, y) (u32)((s32)(x) >> ((y) > 31 ? 31 : (y)))
 #define LESSER(T, x, y) (u32)((T)(x) < (T)(y) ? (x) : (y))
 #define GREATER(T, x, y) (u32)((T)(x) > (T)(y) ? (x) : (y))
+#define UNIFORM_64(T, operator) \
+    (a->stride | b->stride ? false \
+                           : (r->low = CHOICE_64(T, operator, low), r->high = CHOICE_64(T, operator, high), \
+                              r->stride = 0, true))
+#define CHOICE_64(T, operator, at) ((T)a->at operator (T)b->at ? a->at : b->at)
 #define MIN_S(x, y) LESSER(s32, x, y)
 #define MAX_S(x, y) GREATER(s32, x, y)
 #define MIN_U(x, y) LESSER(u32, x, y)
@@ -173,39 +245,20 @@ ON_NUMBERS(mad_wide_s32, 64, 32, 32, 64, wide_mad_s32(a, b, c, r))
 ON_NUMBERS(mad_wide_u32, 64, 32, 32, 64, wide_mad_u32(a, b, c, r))
 ON_NUMBERS(shl_b32, 32, 32, 32, 0, affine_shift_left(a, b, 32, r))
 ON_NUMBERS(shl_b64, 64, 64, 32, 0, affine_shift_left(a, b, 64, r))
-ON_NUMBERS(and_b32, 32, 32, 32, 0, UNIFORM(AND))
+ON_NUMBERS(and_b32, 32, 32, 32, 0, affine_and(a, b, r))
 ON_NUMBERS(or_b32, 32, 32, 32, 0, UNIFORM(OR))
 ON_NUMBERS(shr_s32, 32, 32, 32, 0, UNIFORM(SHR_S))
-ON_NUMBERS(shr_u32, 32, 32, 32, 0, UNIFORM(SHR_U))
+ON_NUMBERS(shr_u32, 32, 32, 32, 0, affine_shift_right(a, b, r))
 ON_NUMBERS(min_s32, 32, 32, 32, 0, UNIFORM(MIN_S))
 ON_NUMBERS(max_s32, 32, 32, 32, 0, UNIFORM(MAX_S))
 ON_NUMBERS(min_u32, 32, 32, 32, 0, UNIFORM(MIN_U))
 ON_NUMBERS(max_u32, 32, 32, 32, 0, UNIFORM(MAX_U))
+ON_NUMBERS(min_s64, 64, 64, 64, 0, UNIFORM_64(s64, <))
+ON_NUMBERS(max_s64, 64, 64, 64, 0, UNIFORM_64(s64, >))
+ON_NUMBERS(min_u64, 64, 64, 64, 0, UNIFORM_64(u64, <))
+ON_NUMBERS(max_u64, 64, 64, 64, 0, UNIFORM_64(u64, >))
 
 /* --- comparisons --------------------------------------------------------------------------------------- */
-
-/* The last lane of a half; false where the half runs over the end of T's range. */
-#define LAST_FN(T) \
-    LANE_FN bool last_##T(s64 start, s64 stride, T *last) \
-    { \
-        const s64 end = (s64)(T)start + 15 * stride; \
-        *last = (T)end; \
-        return end == (T)end; \
-    }
-LAST_FN(s32)
-LAST_FN(u32)
-LANE_FN bool last_s64(s64 start, s64 stride, s64 *last)
-{
-    s64 rise;
-    return !__builtin_mul_overflow(stride, 15, &rise) && !__builtin_add_overflow(start, rise, last);
-}
-LANE_FN bool last_u64(s64 start, s64 stride, u64 *last)
-{
-    s64 end = 0;
-    bool fits = stride == 0 || (start >= 0 && last_s64(start, stride, &end) && end >= 0);
-    *last = stride == 0 ? (u64)start : (u64)end;
-    return fits;
-}
 
 /* A half rises or falls, the other side stays: what holds for its first and last lanes holds for all. */
 #define ORDERED(name, wa, T, operator) \
@@ -219,11 +272,25 @@ LANE_FN bool last_u64(s64 start, s64 stride, u64 *last)
         return first == (low operator (T)b->low) && second == (high operator (T)b->high); \
     } \
     COMPARISON(name, wa, order_##name(a, b, &word))
+/* Where a half's values differ, none is equal to what lies outside of them. */
+#define OUTSIDE_FN(T) \
+    LANE_FN bool outside_##T(s64 start, s64 stride, s64 value) \
+    { \
+        T last; \
+        if (!last_##T(start, stride, &last)) return false; \
+        const T first = (T)start, least = first < last ? first : last, most = first < last ? last : first; \
+        return (T)value < least || (T)value > most; \
+    }
+OUTSIDE_FN(u32)
+OUTSIDE_FN(u64)
 #define EQUAL(name, wa, operator) \
     LANE_FN bool equal_##name(const Affine *a, const Affine *b, u32 *word) \
     { \
         *word = (a->low operator b->low ? 0xffffu : 0) | (a->high operator b->high ? 0xffff0000u : 0); \
-        return (a->stride | b->stride) == 0; \
+        if ((a->stride | b->stride) == 0) return true; \
+        *word = 0 operator 1 ? FULL_MASK : 0; \
+        return b->stride == 0 && outside_u##wa(a->low, a->stride, b->low) \
+               && outside_u##wa(a->high, a->stride, b->high); \
     } \
     COMPARISON(name, wa, equal_##name(a, b, &word))
 #define COMPARISON(name, wa, known_word) \

@@ -55,29 +55,18 @@ STORE(shared, uint64_t, b64_64)
 
 /* --- vectors whose elements all have rows, dense in each half ------------------------------------------ */
 
-#define LOAD_VECTOR(T, kind) \
-    ON_ROWS(ldv_generic_##kind, true) \
-    HANDLER(affine_ldv_generic_##kind, full) \
+#define VECTOR(T, name, move, write) \
+    ON_ROWS(name, true) \
+    HANDLER(affine_##name, full) \
     { \
         const uint32_t count = i->mods & MEM_COUNT; \
-        const Places at = places_generic(w, i, count * (uint32_t)sizeof(T), false); \
+        const Places at = places_generic(w, i, count * (uint32_t)sizeof(T), write); \
         void *rows[4]; \
-        if (!(at.found & at.dense) || !group_rows(w, i, count, rows)) return rows_ldv_generic_##kind(w, i); \
-        spread_vectors_##T(rows, count, at.low, at.high); \
+        if (!(at.found & at.dense) || !group_rows(w, i, count, rows)) return rows_##name(w, i); \
+        move##_vectors_##T(rows, count, at.low, at.high); \
         return i + 1; \
     }
-#define STORE_VECTOR(T, kind) \
-    ON_ROWS(stv_generic_##kind, true) \
-    HANDLER(affine_stv_generic_##kind, full) \
-    { \
-        const uint32_t count = i->mods & MEM_COUNT; \
-        const Places at = places_generic(w, i, count * (uint32_t)sizeof(T), true); \
-        void *rows[4]; \
-        if (!(at.found & at.dense) || !group_rows(w, i, count, rows)) return rows_stv_generic_##kind(w, i); \
-        collect_vectors_##T(rows, count, at.low, at.high); \
-        return i + 1; \
-    }
-LOAD_VECTOR(u32, b32_32)
-LOAD_VECTOR(u64, b64_64)
-STORE_VECTOR(u32, b32_32)
-STORE_VECTOR(u64, b64_64)
+VECTOR(u32, ldv_generic_b32_32, spread, false)
+VECTOR(u64, ldv_generic_b64_64, spread, false)
+VECTOR(u32, stv_generic_b32_32, collect, true)
+VECTOR(u64, stv_generic_b64_64, collect, true)

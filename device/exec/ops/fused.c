@@ -6,6 +6,7 @@
 
 #include "exec/numbers/fma.h"
 #include "exec/ops/places.h"
+#include "exec/ops/vector_rows.h"
 
 /* A vector of lanes, two or one to a half. Elsewhere nothing is fused: the plain loops would not be faster.
  */
@@ -186,3 +187,19 @@ FUSED_LOAD(uint32_t, b32_32)
 FUSED_LOAD(uint64_t, b64_64)
 FUSED_STORE(uint32_t, b32_32)
 FUSED_STORE(uint64_t, b64_64)
+
+#define FUSED_VECTOR(T, name, move, write) \
+    HANDLER(fused_add_##name, full) \
+    { \
+        const uint32_t count = i[2].mods & MEM_COUNT; \
+        const Places at = places_of_sum(w, i, count * (uint32_t)sizeof(T), write); \
+        void *rows[4]; \
+        if (!(at.found & at.dense) || !group_rows(w, i + 2, count, rows)) return i + 1; \
+        move##_vectors_##T(rows, count, at.low, at.high); \
+        return i + 3; \
+    } \
+    HANDLER(fused_add_##name, part) { (void)w; return i + 1; }
+FUSED_VECTOR(u32, ldv_generic_b32_32, spread, false)
+FUSED_VECTOR(u64, ldv_generic_b64_64, spread, false)
+FUSED_VECTOR(u32, stv_generic_b32_32, collect, true)
+FUSED_VECTOR(u64, stv_generic_b64_64, collect, true)

@@ -32,28 +32,64 @@ BOTH(bar_warp_sync, return all_here(w, i->a) ? go_on(w, i, i->a) : collective_en
 /* --- shfl ---------------------------------------------------------------------------------------------- */
 
 /* d and e of all executing lanes; lanes that do not execute have no value to give. */
-LANE_FN const Insn *shuffle_here(Warp *w, const Insn *i, unsigned op)
+LANE_FN void shuffle_lanes(Warp *w, const Insn *i, unsigned op, uint32_t mask)
 {
     const uint32_t *a = ROW(const uint32_t, w, i->a);
     const uint32_t *b = ROW(const uint32_t, w, i->b), *c = ROW(const uint32_t, w, i->c);
     uint32_t *d = ROW(uint32_t, w, i->d);
-    uint32_t out[WARP_LANES], word = 0;
+    _Alignas(64) int32_t sources[WARP_LANES], valid[WARP_LANES];
+    _Alignas(64) uint32_t out[WARP_LANES];
+    LANES_LOOP {
+        bool inside;
+        sources[l] = shuffle_source(op, l, b[l], c[l], &inside);
+        valid[l] = inside ? -1 : 0;
+    }
     for (int l = 0; l < WARP_LANES; l++) {
-        bool valid;
-        int source = shuffle_source(op, l, b[l], c[l], &valid);
-        out[l] = a[w->mask >> source & 1 ? source : l];
-        word |= (uint32_t)valid << l;
+        const int source = sources[l];
+        out[l] = a[mask == FULL_MASK || mask >> source & 1 ? source : l];
     }
     LANES_LOOP d[l] = w->lanes[l] ? out[l] : d[l];
-    if (i->e != REF_ABSENT) pred_store(w, i->e, word);
-    return go_on(w, i, w->current->function->refs[i->more]);
+    if (i->e != REF_ABSENT) pred_store(w, i->e, word_of_32(valid));
+}
+
+/* Each lane's value from the one at a distance: within eights, then eights as they are. */
+LANE_FN void exchange(const uint32_t *a, uint32_t distance, uint32_t *d)
+{
+#if defined(__AVX2__)
+    const __m256i lanes = _mm256_xor_si256(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                                           _mm256_set1_epi32((int)(distance & 7)));
+    __m256i eights[4];
+    for (int k = 0; k < 4; k++)
+        eights[k] = _mm256_permutevar8x32_epi32(
+            _mm256_load_si256((const __m256i *)(const void *)(a + 8 * k)), lanes);
+    for (uint32_t k = 0; k < 4; k++)
+        _mm256_store_si256((__m256i *)(void *)(d + 8 * (k ^ distance >> 3)), eights[k]);
+#else
+    uint32_t out[WARP_LANES];
+    for (uint32_t l = 0; l < WARP_LANES; l++) out[l] = a[l ^ distance];
+    memcpy(d, out, sizeof out);
+#endif
+}
+
+enum { WHOLE_WARP = 31 }; /* the clamp word of a butterfly that no segment stops */
+
+/* All lanes change places with the one at a distance that the code names; false for other shuffles. */
+LANE_FN bool butterfly(Warp *w, const Insn *i)
+{
+    const bool constant = i->b >> REF_BASE_SHIFT == REF_CONST && i->c >> REF_BASE_SHIFT == REF_CONST;
+    if (!constant || *ROW(const uint32_t, w, i->c) != WHOLE_WARP) return false;
+    exchange(ROW(const uint32_t, w, i->a), *ROW(const uint32_t, w, i->b) & 31, ROW(uint32_t, w, i->d));
+    if (i->e != REF_ABSENT) PRED(w, i->e) = FULL_MASK;
+    return true;
 }
 
 LANE_FN const Insn *shuffle(Warp *w, const Insn *i, unsigned op)
 {
     Ref member = w->current->function->refs[i->more];
     if (member != REF_ABSENT && !all_here(w, member)) return collective_enter(w, i, member);
-    return shuffle_here(w, i, op);
+    if (!w->full) shuffle_lanes(w, i, op, w->mask);
+    else if (op != OP_shfl_bfly || !butterfly(w, i)) shuffle_lanes(w, i, op, FULL_MASK);
+    return go_on(w, i, member);
 }
 
 BOTH(shfl_up, return shuffle(w, i, OP_shfl_up);)
