@@ -69,10 +69,20 @@ IN_CALL static CUresult destroy(void *data)
     return driver.cuLinkDestroy(((LinkStep *)data)->linker->handle);
 }
 
+/* Another thread may destroy the context, and the thread of link states would make it current. */
+IN_CALL static CUresult run_step(CUresult (*call)(void *data), LinkStep *step)
+{
+    ContextObject *context = step->linker->context;
+    if (!context_stay(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = one_thread_run(context->handle, call, step);
+    context_go(context);
+    return result;
+}
+
 static CUresult take_step(CUresult (*call)(void *data), LinkStep *step)
 {
     CUresult result;
-    CALL_UNLOCKED(result, one_thread_run(step->linker->context->handle, call, step));
+    CALL_UNLOCKED(result, run_step(call, step));
     return result;
 }
 
@@ -81,7 +91,9 @@ static void release(LinkerObject *linker)
 {
     ContextScope scope;
     if (linker->handle && context_enter(linker->context, &scope)) {
-        CUresult result = take_step(destroy, &(LinkStep){.linker = linker});
+        CUresult result;
+        LinkStep step = {.linker = linker};
+        CALL_UNLOCKED(result, one_thread_run(linker->context->handle, destroy, &step));
         context_leave(&scope);
         report_driver(linker->state, result, "cuLinkDestroy");
     }
