@@ -86,22 +86,31 @@ static CUresult take_step(CUresult (*call)(void *data), LinkStep *step)
     return result;
 }
 
-/* Destroys the link state, in its context. */
-static void release(LinkerObject *linker)
+/* False when it is left to the driver, because the program ends. */
+static bool destroy_state(LinkerObject *linker)
 {
     ContextScope scope;
-    if (linker->handle && context_enter(linker->context, &scope)) {
-        CUresult result;
-        LinkStep step = {.linker = linker};
-        CALL_UNLOCKED(result, one_thread_run(linker->context->handle, destroy, &step));
-        context_leave(&scope);
-        report_driver(linker->state, result, "cuLinkDestroy");
-    }
+    CUresult result;
+    LinkStep step = {.linker = linker};
+    if (!linker->handle) return true;
+    if (!context_enter(linker->context, &scope)) return atomic_load(&linker->context->dead);
+    CALL_UNLOCKED(result, one_thread_run(linker->context->handle, destroy, &step));
+    context_leave(&scope);
+    report_driver(linker->state, result, "cuLinkDestroy");
+    return true;
+}
+
+/* The driver may still write to the request of a state that it destroys itself. */
+static void release(LinkerObject *linker)
+{
+    bool destroyed = destroy_state(linker);
     linker->handle = NULL;
     if (linker->context) context_drop(linker->context);
     linker->context = NULL;
-    if (linker->request) jit_request_close(linker->request);
-    PyMem_Free(linker->request);
+    if (linker->request && destroyed) {
+        jit_request_close(linker->request);
+        PyMem_Free(linker->request);
+    }
     linker->request = NULL;
 }
 
