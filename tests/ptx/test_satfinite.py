@@ -37,7 +37,20 @@ def bits_of(x, kind, rounding):
 def check_all():
     random = np.random.default_rng(1)
     x = (random.normal(size=224) * 2.0 ** random.integers(-30, 30, 224)).astype(np.float32)
-    edges = [np.inf, 65504, 65519.996, 65520, 1e9, 3.3895314e38, 3.3961776e38, 3.4028235e38, 1e-8, 1e-40, 0, 1]
+    edges = [
+        np.inf,
+        65504,
+        65519.996,
+        65520,
+        1e9,
+        3.3895314e38,
+        3.3961776e38,
+        3.4028235e38,
+        1e-8,
+        1e-40,
+        0,
+        1,
+    ]
     x = np.concatenate([x, edges, -np.array(edges)]).astype(np.float32)
     x = np.concatenate([x, np.full(256 - len(x), np.nan, np.float32)])
     for kind, greatest in GREATEST.items():
