@@ -1,9 +1,9 @@
-/* Sparse products: half of each row of a is zero and left out. A row is a dense product of its own: what it has,
- * with the rows of b that its metadata choose.
+/* Sparse products: half of each row of a is zero and left out. A row is a dense product of its own: of what
+ * it has, with the rows of b that its metadata choose.
  *
- * Four bits of metadata are two numbers: which two are there of four units of the row, 16 bits each, or 8 where
- * elements have 8 bits or 4. So of four halves two are there, of two tf32 one, of eight numbers of 4 bits two
- * pairs.
+ * Four bits of metadata are two numbers: which two are there of four units of the row, 16 bits each, or 8
+ * where elements have 8 bits or 4. So of four halves two are there, of two tf32 one, of eight numbers of 4
+ * bits two pairs.
  */
 #include <string.h>
 
@@ -11,8 +11,8 @@
 
 enum { CHOICE_BITS = 4 }; /* of metadata for four units */
 
-/* The metadata from bit `at` of a row of a on. With units of 16 bits a register has a row in its lower half, the
- * eighth one after it in the upper half; else it has one of the two. */
+/* The metadata from bit `at` of a row of a on. With units of 16 bits a register has a row in its lower half,
+ * the eighth one after it in the upper half; else it has one of the two. */
 static unsigned metadata_of(const Collective *all, const MatrixProduct *p, unsigned row, unsigned at)
 {
     const unsigned unit = matrix_unit_bits(&p->a), below = row / 8;
