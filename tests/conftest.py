@@ -1,5 +1,6 @@
 """What every test gets: the device it runs on, and a check that it left nothing behind."""
 
+import gc
 import os
 import shutil
 import signal
@@ -34,6 +35,13 @@ def pytest_sessionstart(session):
     # A shell has its background jobs ignore it, and so would the programs that tests send it to.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish(session):
+    # Thousands of tests are made of so many objects that to look for garbage among them takes longer than most
+    # tests do: from here on only what tests make is looked at.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header(config):
