@@ -38,8 +38,8 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_finish(session):
-    # Thousands of tests are made of so many objects that to look for garbage among them takes longer than most
-    # tests do: from here on only what tests make is looked at.
+    # Thousands of tests are so many objects that to look for garbage among them takes longer than most tests
+    # do: from here on only what tests make is looked at.
     gc.collect()
     gc.freeze()
 
