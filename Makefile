@@ -38,10 +38,14 @@ demo: setup ## run the matrix multiplication of examples/demo_matmul.py
 	$(BIN)/python examples/demo_matmul.py
 
 test: setup test-c ## run every test, on the GPU if there is one, else on the CPU device; prints the slowest
+	$(BIN)/python -m compileall -q $(BYTECODE)
 	$(BIN)/pytest $(WORKERS) $(SLOWEST)
 
 test-c: setup
 	$(MESON) test -C $(BUILD) --print-errorlogs -q
+
+# An editable install reads bytecode but writes none, and tests start more than a thousand programs.
+BYTECODE = pycuda tests
 
 # The slowest tests, as `make test` prints them.
 SLOWEST = --durations 15 --durations-min 2
