@@ -59,8 +59,8 @@ $(SANITIZED)/venv: | $(SETUP)
 	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
 	  > $$($@/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/borrowed.pth
 
-# Optimised a little: that compiles fast and runs fast enough.
-CHECKED = -Doptimization=1 -Ddebug=true -Db_lundef=false
+# Optimised a little, with the lines for stack traces and no more: that compiles fast and runs fast enough.
+CHECKED = -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_lundef=false
 
 # ASan's dlopen does not look beside the library that calls it, where NVRTC has its other half.
 NVRTC_FOLDER = $$($(BIN)/python -c 'import os, cuda.pathfinder as finder; \
