@@ -21,6 +21,8 @@ import devices
 
 
 def pytest_configure(config):
+    # The threads that NumPy starts for products spin a while in each of the many programs that tests start.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # CI and laptops have no GPU: there the CPU device is meant, and its notice is no news.
     if "PYCUDA_DEVICE" not in os.environ and "PYCUDA_DRIVER" not in os.environ:
         probe = subprocess.run(
