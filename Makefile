@@ -38,10 +38,14 @@ demo: setup ## run the matrix multiplication of examples/demo_matmul.py
 	$(BIN)/python examples/demo_matmul.py
 
 test: setup test-c ## run every test, on the GPU if there is one, else on the CPU device; prints the slowest
+	$(BIN)/python -m compileall -q $(BYTECODE)
 	$(BIN)/pytest $(WORKERS) $(SLOWEST)
 
 test-c: setup
 	$(MESON) test -C $(BUILD) --print-errorlogs -q
+
+# An editable install reads bytecode but writes none, and tests start more than a thousand programs.
+BYTECODE = pycuda tests
 
 # The slowest tests, as `make test` prints them.
 SLOWEST = --durations 15 --durations-min 2
@@ -55,8 +59,8 @@ $(SANITIZED)/venv: | $(SETUP)
 	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
 	  > $$($@/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/borrowed.pth
 
-# Optimised a little: that compiles fast and runs fast enough.
-CHECKED = -Doptimization=1 -Ddebug=true -Db_lundef=false
+# Optimised a little, with the lines for stack traces and no more: that compiles fast and runs fast enough.
+CHECKED = -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_lundef=false
 
 # ASan's dlopen does not look beside the library that calls it, where NVRTC has its other half.
 NVRTC_FOLDER = $$($(BIN)/python -c 'import os, cuda.pathfinder as finder; \

@@ -121,16 +121,16 @@ def live_objects() -> dict[str, int]:
 
 def _leaves_nothing_behind(request):
     """No test ends with driver objects that it did not start with. Collecting garbage takes longer than most
-    tests do, so it is done only where there are some.
+    tests do, so it is done only where there are some that no cache held.
     """
     from pycuda.tools import clear_context_caches
 
     before = live_objects()
     yield
     request.node.funcargs.clear()  # pytest holds the values of finished fixtures there
-    if _excess(before):
-        clear_context_caches()
-        gc.collect()
+    for clean in clear_context_caches, gc.collect:
+        if _excess(before):
+            clean()
     left = _excess(before)
     # Of a test that failed pytest keeps the exception there, and with it what the test had.
     if left and getattr(sys, "last_value", None) is None:

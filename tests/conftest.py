@@ -1,5 +1,6 @@
 """What every test gets: the device it runs on, and a check that it left nothing behind."""
 
+import gc
 import os
 import shutil
 import signal
@@ -20,6 +21,8 @@ import devices
 
 
 def pytest_configure(config):
+    # The threads that NumPy starts for products spin a while in each of the many programs that tests start.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # CI and laptops have no GPU: there the CPU device is meant, and its notice is no news.
     if "PYCUDA_DEVICE" not in os.environ and "PYCUDA_DRIVER" not in os.environ:
         probe = subprocess.run(
@@ -34,6 +37,13 @@ def pytest_sessionstart(session):
     # A shell has its background jobs ignore it, and so would the programs that tests send it to.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish(session):
+    # Thousands of tests are so many objects that to look for garbage among them takes longer than most tests
+    # do: from here on only what tests make is looked at.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header(config):

@@ -7,6 +7,7 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,12 +73,26 @@ const char *const exec_op_names[OP_COUNT] = {
 #undef OP
 };
 
+/* Bit k: the build and the processor have isas[k]. The processor is asked once: in a virtual machine each of
+ * its answers takes microseconds. */
+static unsigned usable_isas(void)
+{
+    static _Atomic unsigned known; /* every thread finds the same */
+    unsigned found = atomic_load_explicit(&known, memory_order_relaxed);
+    if (found) return found;
+    for (int k = 0; k < ISA_COUNT; k++)
+        if (isas[k].handlers && isas[k].supported()) found |= 1u << k;
+    atomic_store_explicit(&known, found, memory_order_relaxed);
+    return found;
+}
+
 static const Isa *choose(void)
 {
     const char *wanted = getenv("PYCUDA_CPU_ISA");
+    const unsigned usable = usable_isas();
     const Isa *best = NULL;
     for (int k = ISA_COUNT - 1; k >= 0; k--) {
-        if (!isas[k].handlers || !isas[k].supported()) continue;
+        if (!(usable >> k & 1)) continue;
         best = &isas[k];
         if (wanted && strcmp(wanted, isas[k].name) == 0) return best;
     }

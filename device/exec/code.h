@@ -46,6 +46,10 @@ enum WarpRow { WARP_ROW_TID = 0, WARP_ROW_LANEID = 3, WARP_ROWS = 4 };
 enum BlockRow { BLOCK_ROW_CTAID = 0, BLOCK_ROW_NTID = 3, BLOCK_ROW_NCTAID = 6, BLOCK_ROWS = 9 };
 #define REF_ROW_32(base, row) REF_MAKE(base, sizeof(SpecialRow) * (row) + offsetof(SpecialRow, lane))
 
+/* Bytes of shared memory that are not the program's, after all that is, in modules whose functions ask where
+ * they are: cooperative groups keep 288 bytes for tiles of several warps in the second half. */
+enum { RESERVED_SHARED = 1024, RESERVED_SHARED_ALIGN = 128 };
+
 /* What %clusterid and the like read, one value for a block. Axes x, y, z are consecutive. */
 enum ClusterPlace {
     CLUSTER_ID = 0,
@@ -218,6 +222,7 @@ struct CodeModule {
     uint32_t constants_size; /* REF_CONST rows, 64-byte aligned */
     int ptx_version, target; /* 90 for 9.0, 75 for sm_75 */
     bool debug_lines;
+    bool reserves_shared; /* a function reads where the reserved shared memory is */
     unsigned checks; /* CHECK_* */
     const OpFn (*handlers)[2]; /* that exec_bind chose, by operation */
 };

@@ -74,6 +74,12 @@ static uint32_t cluster_blocks(const GridLaunch *launch)
     return blocks;
 }
 
+static uint32_t shared_size_of(const CodeFunction *function, uint32_t used)
+{
+    uint32_t units = (used + RESERVED_SHARED_ALIGN - 1) / RESERVED_SHARED_ALIGN;
+    return function->module->reserves_shared ? units * RESERVED_SHARED_ALIGN + RESERVED_SHARED : used;
+}
+
 static void help(PoolJob *job);
 
 static const _Atomic uint32_t never_stopped;
@@ -85,7 +91,8 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
     grid->launch = launch;
     grid->function = function;
     grid->pool = pool;
-    grid->shared_size = function->shared_size + launch->dynamic_shared;
+    grid->shared_used = function->shared_size + launch->dynamic_shared;
+    grid->shared_size = shared_size_of(function, grid->shared_used);
     grid->threads = launch->block[0] * launch->block[1] * launch->block[2];
     grid->warps = (grid->threads + WARP_LANES - 1) / WARP_LANES;
     grid->local_size = function->stack_size == UINT32_MAX ? limit : function->stack_size;

@@ -64,7 +64,7 @@ struct Block {
     uint64_t linear;
     uint8_t *shared;
     size_t shared_capacity;
-    uint32_t shared_size;      /* bytes a thread may access */
+    uint32_t shared_size;      /* bytes a thread may access, reserved ones too */
     Warp *warps;
     uint32_t warp_count, warp_capacity;
     uint32_t dims[3];          /* block shape that the warps' tid rows are made for */
@@ -114,7 +114,8 @@ struct Grid {
     const GridLaunch *launch;
     const CodeFunction *function;
     uint8_t *param_rows;
-    uint32_t shared_size, threads, warps;
+    uint32_t shared_used;   /* bytes of shared memory that the kernel asked for */
+    uint32_t shared_size, threads, warps; /* with those that are reserved */
     size_t local_stride;       /* bytes between the local memories of two lanes */
     uint32_t local_size;       /* bytes of local memory a lane may use */
     uint64_t block_count, started_ns, schedule_seed;

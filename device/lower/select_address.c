@@ -187,6 +187,7 @@ bool select_address(Select *s, const PtxOperand *o, PtxSpace space, Address *a)
     a->row = REF_MAKE(REF_FRAME, o->reg);
     RegisterClass class = select_class(s, a->row);
     a->narrow = class == CLASS_32;
+    if (a->narrow && space == PTX_SPACE_NONE) a->space = PTX_SPACE_SHARED;
     if (class == CLASS_32 || class == CLASS_64) return true;
     select_error(s, o->column, "an address is held in a register of 32 or 64 bits");
     return false;

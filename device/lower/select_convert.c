@@ -246,6 +246,16 @@ static void packed(Select *s)
     insn->b = b;
 }
 
+/* One half under .satfinite: the lower one of two. */
+static void held_half(Conversion *c)
+{
+    uint16_t op = conversion(HOW_cvt, c->to == PTX_f16 ? PTX_f16x2 : PTX_bf16x2, PTX_f32);
+    Ref value = c->value;
+    c->value = lower_constant(c->s->lower, CLASS_32, 0, 0);
+    step_with(c, op, PTX_b32, value, packed_mods(c->form));
+    cut(c, 32, 16);
+}
+
 static bool is_scalar(PtxType type)
 {
     if (!is_float(type)) return ptx_type_bits(type) >= 8 && ptx_type_bits(type) <= 64;
@@ -285,14 +295,16 @@ void select_cvt(Select *s)
         return;
     }
     PtxModifier round = form->group[PTX_GROUP_ROUND];
-    bool odd_rounding = round == PTX_MOD_rna || round == PTX_MOD_rs || ptx_has(form, PTX_MOD_satfinite);
+    bool odd_rounding = round == PTX_MOD_rna || round == PTX_MOD_rs;
     if (form->type_count != 2 || odd_rounding || s->insn->operand_count != 2) {
         select_unsupported(s, "");
         return;
     }
     c.value = select_source(s, operand_at(s, 1), c.from);
     if (s->failed) return;
-    if (is_float(c.to)) {
+    if (ptx_has(form, PTX_MOD_satfinite)) {
+        held_half(&c);
+    } else if (is_float(c.to)) {
         if (is_float(c.from))
             float_to_float(&c);
         else

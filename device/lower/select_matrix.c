@@ -35,6 +35,13 @@ static const ShapeKinds mma_shapes[] = {
     {PTX_MOD_m8n8k32, WHOLE_4},
     {PTX_MOD_m8n8k128, KIND(B1)},
 };
+static const ShapeKinds sparse_shapes[] = {
+    {PTX_MOD_m16n8k8, KIND(TF32)},
+    {PTX_MOD_m16n8k16, KIND(F16) | KIND(BF16) | KIND(TF32)},
+    {PTX_MOD_m16n8k32, KIND(F16) | KIND(BF16) | WHOLE_8},
+    {PTX_MOD_m16n8k64, NARROW | WHOLE_8 | WHOLE_4},
+    {PTX_MOD_m16n8k128, WHOLE_4},
+};
 static const ShapeKinds wmma_shapes[] = {
     {PTX_MOD_m16n16k16, KIND(F16) | KIND(BF16) | WHOLE_8},
     {PTX_MOD_m8n32k16, KIND(F16) | KIND(BF16) | WHOLE_8},
@@ -46,6 +53,7 @@ static const ShapeKinds wmma_shapes[] = {
 };
 enum {
     MMA_SHAPES = sizeof mma_shapes / sizeof *mma_shapes,
+    SPARSE_SHAPES = sizeof sparse_shapes / sizeof *sparse_shapes,
     WMMA_SHAPES = sizeof wmma_shapes / sizeof *wmma_shapes
 };
 
@@ -215,12 +223,14 @@ static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
 
 static void emit_product(Select *s, MatrixProduct *p)
 {
+    static const Fragment metadata = {.type = MATRIX_B1, .registers = 1};
     Registers r = {.count = 0};
     Detour detour = select_detour(s);
     if (add_registers(s, operand_at(s, 0), &p->d, true, &r)
         && add_registers(s, operand_at(s, 1), &p->a, false, &r)
         && add_registers(s, operand_at(s, 2), &p->b, false, &r)
-        && add_registers(s, operand_at(s, 3), &p->c, false, &r))
+        && add_registers(s, operand_at(s, 3), &p->c, false, &r)
+        && (!p->sparse || add_registers(s, operand_at(s, 4), &metadata, false, &r)))
         emit_matrix(s, OP_mma, &r, p->d.registers)->pointer = p;
     select_detour_end(s, detour);
 }
@@ -253,12 +263,37 @@ static void select_quads(Select *s)
     emit_product(s, p);
 }
 
+/* The lanes with metadata, and a as they leave it: of K columns half are there. */
+static bool read_sparsity(Select *s, MatrixProduct *p)
+{
+    const PtxOperand *selector = operand_at(s, 5);
+    uint64_t value = ptx_immediate_bits(selector, PTX_u64);
+    p->sparse = true;
+    p->a.columns /= 2;
+    p->a.registers = (uint8_t)fragment_needed(&p->a);
+    if (value >= matrix_selectors(&p->a)) {
+        select_error(s, selector->column,
+                     "the sparsity selector of this shape and type is at most %u, found %lld",
+                     matrix_selectors(&p->a) - 1, (long long)value);
+        return false;
+    }
+    p->selector = (uint8_t)value;
+    return true;
+}
+
+static void select_sparse(Select *s)
+{
+    uint32_t kinds = kinds_of(sparse_shapes, SPARSE_SHAPES, s->insn->form->group[PTX_GROUP_SHAPE]);
+    MatrixProduct *p = ARENA_ZEROS(s->lower->keep, MatrixProduct, 1);
+    if (read_product(s, kinds, false, p) && read_sparsity(s, p)) emit_product(s, p);
+}
+
 void select_mma(Select *s)
 {
     const PtxForm *form = s->insn->form;
     uint32_t kinds = kinds_of(mma_shapes, MMA_SHAPES, form->group[PTX_GROUP_SHAPE]);
-    if (s->insn->operand_count != 4) {
-        select_unsupported(s, "a sparse or scaled product");
+    if (s->insn->operand_count > 6) {
+        select_unsupported(s, "a scaled product");
         return;
     }
     if (ptx_has(form, PTX_MOD_m8n8k4) && form->types[1] == PTX_f16) {
@@ -267,6 +302,10 @@ void select_mma(Select *s)
     }
     if (is_column(form, 0) || !is_column(form, 1)) {
         select_unsupported(s, "a layout other than .row.col");
+        return;
+    }
+    if (s->insn->operand_count > 4) {
+        select_sparse(s);
         return;
     }
     select_product(s, kinds, false);

@@ -34,6 +34,9 @@ static const uint16_t special_ops[PTX_SPECIAL_COUNT] = {
     READ(total_smem_size),
     READ(dynamic_smem_size),
     READ(envreg),
+    [PTX_SPECIAL_reserved_smem_offset_begin] = OP_sreg_reserved_smem,
+    [PTX_SPECIAL_reserved_smem_offset_end] = OP_sreg_reserved_smem,
+    [PTX_SPECIAL_reserved_smem_offset_] = OP_sreg_reserved_smem,
     READ(is_explicit_cluster),
     [PTX_SPECIAL_clusterid] = OP_sreg_cluster,
     [PTX_SPECIAL_nclusterid] = OP_sreg_cluster,
@@ -55,6 +58,7 @@ static bool special_constant(const PtxOperand *o, uint64_t *value)
     case PTX_SPECIAL_nctaid:
     case PTX_SPECIAL_nclusterid:
     case PTX_SPECIAL_cluster_nctaid: *value = 1; return o->component == 3;
+    case PTX_SPECIAL_reserved_smem_offset_cap: *value = RESERVED_SHARED; return true;
     case PTX_SPECIAL_pm:
     case PTX_SPECIAL_pm64_:
     case PTX_SPECIAL_aggr_smem_size: *value = 0; return true;
@@ -88,6 +92,16 @@ static uint32_t cluster_place(unsigned special)
     }
 }
 
+/* What special_ops[] of it wants to know. */
+static int64_t special_detail(Select *s, const PtxOperand *o, uint16_t op)
+{
+    if (op == OP_sreg_cluster) return o->component + cluster_place(o->special);
+    if (op != OP_sreg_reserved_smem) return o->component;
+    s->lower->code->reserves_shared = true;
+    return o->special == PTX_SPECIAL_reserved_smem_offset_end ? RESERVED_SHARED
+                                                              : o->component * (RESERVED_SHARED / 2);
+}
+
 static Ref read_special(Select *s, const PtxOperand *o)
 {
     RegisterClass class = class_of(ptx_specials[o->special].type);
@@ -100,7 +114,7 @@ static Ref read_special(Select *s, const PtxOperand *o)
         return lower_constant(s->lower, class, 0, 0);
     }
     LowerInsn *insn = select_temp(s, op, class);
-    insn->imm = o->component + (op == OP_sreg_cluster ? cluster_place(o->special) : 0);
+    insn->imm = special_detail(s, o, op);
     bool changes =
         strstr(ptx_specials[o->special].name, "clock") || strstr(ptx_specials[o->special].name, "timer");
     if (changes) insn->flags &= (uint16_t)~FLAG_PURE;

@@ -199,6 +199,13 @@ static bool ptx_is_ordered(const PtxForm *form)
 
 static bool ptx_wide_space(PtxSpace space) { return space == PTX_SPACE_NONE || space == PTX_SPACE_GLOBAL; }
 
+/* What reaches shared memory alone: of a generic address the lower half counts, so that 32 bits will do. */
+static bool ptx_shared_alone(const PtxForm *form)
+{
+    return form->opcode == PTX_OP_ldmatrix || form->opcode == PTX_OP_stmatrix
+           || (form->opcode == PTX_OP_cp && ptx_has(form, PTX_MOD_mbarrier));
+}
+
 /* An address in a space: generic and global ones are 64 bits wide. */
 static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
 {
@@ -224,7 +231,7 @@ static bool ptx_check_address(PtxCheck *c, const PtxOperandRule *rule, const Ptx
     const PtxTypeInfo *info = &ptx_types[operand->type];
     if (info->class == PTX_FLOAT || info->class == PTX_PREDICATE || info->bits < 16 || info->bits > 64)
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address in an integer register");
-    if (ptx_wide_space(space) && info->bits != 64)
+    if (ptx_wide_space(space) && info->bits != 64 && !(info->bits == 32 && ptx_shared_alone(&c->rule->form)))
         return ptx_mismatch(c, operand, PTX_TYPE_NONE, "an address of 64 bits");
     return true;
 }

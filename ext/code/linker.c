@@ -69,27 +69,48 @@ IN_CALL static CUresult destroy(void *data)
     return driver.cuLinkDestroy(((LinkStep *)data)->linker->handle);
 }
 
-static CUresult take_step(CUresult (*call)(void *data), LinkStep *step)
+/* Another thread may destroy the context, and the thread of link states would make it current. */
+IN_CALL static CUresult run_step(CUresult (*call)(void *data), LinkStep *step)
 {
-    CUresult result;
-    CALL_UNLOCKED(result, one_thread_run(step->linker->context->handle, call, step));
+    ContextObject *context = step->linker->context;
+    if (!context_stay(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = one_thread_run(context->handle, call, step);
+    context_go(context);
     return result;
 }
 
-/* Destroys the link state, in its context. */
-static void release(LinkerObject *linker)
+static CUresult take_step(CUresult (*call)(void *data), LinkStep *step)
+{
+    CUresult result;
+    CALL_UNLOCKED(result, run_step(call, step));
+    return result;
+}
+
+/* False when it is left to the driver, because the program ends. */
+static bool destroy_state(LinkerObject *linker)
 {
     ContextScope scope;
-    if (linker->handle && context_enter(linker->context, &scope)) {
-        CUresult result = take_step(destroy, &(LinkStep){.linker = linker});
-        context_leave(&scope);
-        report_driver(linker->state, result, "cuLinkDestroy");
-    }
+    CUresult result;
+    LinkStep step = {.linker = linker};
+    if (!linker->handle) return true;
+    if (!context_enter(linker->context, &scope)) return atomic_load(&linker->context->dead);
+    CALL_UNLOCKED(result, one_thread_run(linker->context->handle, destroy, &step));
+    context_leave(&scope);
+    report_driver(linker->state, result, "cuLinkDestroy");
+    return true;
+}
+
+/* The driver may still write to the request of a state that it destroys itself. */
+static void release(LinkerObject *linker)
+{
+    bool destroyed = destroy_state(linker);
     linker->handle = NULL;
     if (linker->context) context_drop(linker->context);
     linker->context = NULL;
-    if (linker->request) jit_request_close(linker->request);
-    PyMem_Free(linker->request);
+    if (linker->request && destroyed) {
+        jit_request_close(linker->request);
+        PyMem_Free(linker->request);
+    }
     linker->request = NULL;
 }
 

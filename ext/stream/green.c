@@ -104,7 +104,7 @@ PyDoc_STRVAR(green_doc,
              "GreenContext(resources)\n--\n\n"
              "A context whose kernels run on a part of a device: the device's primary context with\n"
              "some of its multiprocessors.\n\n"
-             "It is used as any Context is: ``with context:``, push, pop, detach, but in one thread at\n"
+             "It is used as any Context is, by ``with context:``, push, pop and detach, in one thread at\n"
              "a time: the driver has it so. Memory and modules are those of the primary context, which\n"
              "is there as long as it is.\n"
              "\nParameters\n----------\n"

@@ -91,7 +91,7 @@ class Program:
         killer.cancel()
         return code, said, error
 
-    def interrupted(self, delay=0.3):
+    def interrupted(self, delay=0.1):
         """From "ready" on, one signal; the seconds that it took the program to say "left"."""
         self.wait_for("ready")
         time.sleep(delay)  # into the wait; were it too early, the exception would come before it: no harm

@@ -13,6 +13,7 @@ import pycuda.driver as drv
 core = drv._driver
 CODES = {"out of memory": 2, "invalid value": 1, "not found": 500, "unknown": 999}
 WORK_EVERY = 10  # attempts
+gc.freeze()  # what was imported: no garbage, and most of what there is
 
 
 def state():

@@ -201,3 +201,11 @@ def test_every_environment_variable_of_ours_has_a_row():
 def test_how_half_is_stored_stands_in_one_header():
     headers = sorted((ROOT / "pycuda" / "cuda").glob("*.hpp"))
     assert [path.name for path in headers if "cvt.rn.f16" in path.read_text()] == ["pycuda-elements.hpp"]
+
+
+def test_no_bytecode_is_installed():
+    """`make test` writes bytecode in every folder of the package; meson wants each of them named."""
+    package = ROOT / "pycuda"
+    folders = {path.parent.relative_to(package).as_posix() for path in package.rglob("*.py")}
+    (named,) = re.findall(r"foreach folder : \[(.*?)\]", (package / "meson.build").read_text(), re.S)
+    assert set(re.findall(r"'(.*?)'", named)) == folders - {"."}

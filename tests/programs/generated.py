@@ -8,10 +8,13 @@ values are exchanged between members of the mask alone, and updates that race ar
 
     python generated.py SEED          print the PTX of a seed
     python generated.py FIRST COUNT   run the kernels of these seeds; prints those with a wrong result
+    python generated.py FILE          the same with the cases that the file holds
 """
 
+import pickle
 import random
 import sys
+from typing import NamedTuple
 
 import numpy as np
 from generated_base import (
@@ -662,53 +665,87 @@ mov.u32 %turn, turns; shr.u32 %t, %v0, 5; mad.lo.u32 %turn, %t, 8, %turn;
 """
 
 
-def run(seed):
-    """None when the device computes what the tree says, else what differs."""
-    import pycuda.driver as drv
+class Case(NamedTuple):
+    """A kernel, what it is given, and what it must compute."""
 
+    seed: int
+    ptx: str
+    blocks: int
+    threads: int
+    values: np.ndarray
+    wanted: np.ndarray
+    totals: np.ndarray
+
+
+def make_case(seed):
     tree = Tree(seed)
     values = (
         np.random.default_rng(seed)
         .integers(0, 2**32, tree.blocks * tree.threads, dtype=np.uint64)
         .astype(U32)
     )
-    out, totals = np.full((VARIABLES, values.size), UNTOUCHED, U32), np.zeros(2 * SLOTS + 1, U32)
+    return Case(seed, tree.ptx(), tree.blocks, tree.threads, values, *tree.wanted(values))
+
+
+def run(case):
+    """None when the device computes what the tree says, else what differs."""
+    import pycuda.driver as drv
+
+    out, totals = np.full((VARIABLES, case.values.size), UNTOUCHED, U32), np.zeros(2 * SLOTS + 1, U32)
     # As it optimizes, ptxas takes lanes back from a recursion for together and leaves the barriers out.
     as_written = [(drv.jit_option.OPTIMIZATION_LEVEL, 0)]
-    kernel = drv.module_from_buffer(tree.ptx().encode(), as_written).get_function("kernel")
+    kernel = drv.module_from_buffer(case.ptx.encode(), as_written).get_function("kernel")
     kernel(
-        drv.In(values), drv.InOut(out), drv.InOut(totals), block=(tree.threads, 1, 1), grid=(tree.blocks, 1)
-    )
-    wanted, wanted_totals = tree.wanted(values)
+        drv.In(case.values), drv.InOut(out), drv.InOut(totals),
+        block=(case.threads, 1, 1), grid=(case.blocks, 1),
+    )  # fmt: skip
     for k in range(VARIABLES):
-        if (out[k] != wanted[k]).any():
-            at = np.flatnonzero(out[k] != wanted[k])
-            return f"variable {k} of threads {at[:8]}: {out[k][at[:8]]}, not {wanted[k][at[:8]]}"
-    if (totals[:-1] != wanted_totals).any():
-        return f"totals {totals[:-1]}, not {wanted_totals}"
+        if (out[k] != case.wanted[k]).any():
+            at = np.flatnonzero(out[k] != case.wanted[k])
+            return f"variable {k} of threads {at[:8]}: {out[k][at[:8]]}, not {case.wanted[k][at[:8]]}"
+    if (totals[:-1] != case.totals).any():
+        return f"totals {totals[:-1]}, not {case.totals}"
     return None
 
 
-def run_many(first, count):
+def run_cases(cases):
     """{seed: what differs} of the kernels with a wrong result."""
     import pycuda.driver as drv
 
     wrong = {}
-    for seed in range(first, first + count):
+    for case in cases:
         try:
-            wrong[seed] = run(seed)
+            wrong[case.seed] = run(case)
         except drv.Error as error:
-            wrong[seed] = str(error)
+            wrong[case.seed] = str(error)
             break  # the context may be lost
     return {seed: what for seed, what in wrong.items() if what}
 
 
-if __name__ == "__main__":
-    numbers = [int(word) for word in sys.argv[1:]]
-    if len(numbers) == 1:
-        print(Tree(numbers[0]).ptx())
-    else:
-        import pycuda.autoinit  # noqa: F401
+def run_many(first, count):
+    return run_cases(map(make_case, range(first, first + count)))
 
-        for seed, what in run_many(*numbers).items():
-            print(seed, what)
+
+def save(cases, path):
+    with open(path, "wb") as file:
+        pickle.dump([tuple(case) for case in cases], file)
+
+
+def saved(path):
+    with open(path, "rb") as file:
+        return [Case(*each) for each in pickle.load(file)]
+
+
+def main(*words):
+    if len(words) == 1 and words[0].isdigit():
+        print(Tree(int(words[0])).ptx())
+        return
+    import pycuda.autoinit  # noqa: F401
+
+    wrong = run_many(*map(int, words)) if len(words) == 2 else run_cases(saved(*words))
+    for seed, what in wrong.items():
+        print(seed, what)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -17,7 +17,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from acceptance import judges, known, mutants, statements, tables, written
+from acceptance import headers, judges, known, mutants, statements, tables, written
 
 pytestmark = pytest.mark.cpu("a GPU's driver is ptxas")
 TARGETS = "sm_90a", "sm_100a", "sm_120a"
@@ -155,3 +155,21 @@ def compare_older(path, target, version):
 @pytest.mark.parametrize("older", [("sm_75", "7.0"), ("sm_80", "7.4"), ("sm_90", "8.1"), ("sm_100", "8.6")])
 def test_older_targets(at_capability, ptxas, older):
     at_capability(HIGHEST, compare_older, ptxas, *older)
+
+
+def compare_headers(path, target):
+    """What CUDA's headers may make of a kernel for this target runs, or is known not to."""
+    made = headers.statements(Path(path).resolve().parents[1] / "include")
+    ours, theirs = judges.Device(target), judges.Ptxas(path, target).judge(list(made))
+    right = [statement for statement, refused in theirs.items() if not refused]
+    assert len(right) > 1000
+    found = []
+    for statement in right:
+        refused = ours.alone(statement)
+        if refused and not known.is_known(statement.lstrip("{ "), refused, known.STRICT):
+            found.append(f"{made[statement]}: {statement}   {refused}")
+    assert not found, "\n".join(found)
+
+
+def test_what_headers_are_written_with(at_capability, ptxas):
+    at_capability((9, 0), compare_headers, ptxas, "sm_90a")

@@ -12,7 +12,7 @@ KERNEL = """.version 8.5
 .address_size 64
 .visible .entry k(.param .u64 given, .param .u64 taken)
 {{
-.reg .b64 from, to, o, near64, w, bar64; .reg .b32 t, u, x, near, bytes; .reg .pred p, q;
+.reg .b64 from, to, o, near64, w, bar64; .reg .b32 t, u, x, near, bytes, a; .reg .pred p, q;
 .shared .align 16 .b8 room[2048]; .shared .align 8 .b64 bar;
 ld.param.u64 from, [given]; ld.param.u64 to, [taken];
 mov.u32 t, %tid.x; mul.wide.u32 o, t, 16; add.u64 from, from, o; add.u64 to, to, o;
@@ -25,7 +25,7 @@ bar.sync 0;
 {text}
 bar.sync 0;
 xor.b32 u, u, 1008; mov.u32 near, room; add.u32 near, near, u;
-.reg .b32 a, b, c, d;
+.reg .b32 b, c, d;
 ld.shared.v4.b32 {{a, b, c, d}}, [near]; st.global.v4.b32 [to], {{a, b, c, d}};
 ret;
 }}
@@ -40,6 +40,8 @@ WAITS = (
     "cp.async.wait_all;",
     "cp.async.commit_group; cp.async.commit_group; cp.async.wait_group 1;",
     "cp.async.mbarrier.arrive.noinc.shared.b64 [bar]; "
+    "again: mbarrier.test_wait.parity.shared.b64 q, [bar], 0; @!q bra again;",
+    "mov.u32 a, bar; cp.async.mbarrier.arrive.noinc.b64 [a]; "  # as <cuda/ptx> writes it
     "again: mbarrier.test_wait.parity.shared.b64 q, [bar], 0; @!q bra again;",
     "cp.async.mbarrier.arrive.shared::cta.b64 [bar]; mbarrier.arrive.shared.b64 _, [bar]; "
     "again: mbarrier.test_wait.parity.shared.b64 q, [bar], 0; @!q bra again;",

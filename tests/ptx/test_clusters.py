@@ -217,6 +217,9 @@ def check_reductions():
             ]
             for _ in range(2)
         )
+        if real:  # Subnormal numbers are kept: as operands and as sums.
+            least, tiny = np.finfo(dtype).tiny, np.finfo(dtype).smallest_subnormal
+            a[:4], b[:4] = (0, 3 * tiny, least, -least), (3 * tiny, 0, -least + tiny, tiny)
         expected, out = operation(a, b).astype(dtype), a.copy()
         load(name, REDUCE)(drv.In(b), drv.InOut(out), block=(128, 1, 1))
         assert (out == expected).all(), name

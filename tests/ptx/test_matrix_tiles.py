@@ -64,6 +64,7 @@ def check_loads():
                 (".shared", "row", 32),
                 (".shared::cta", "row", 32),
                 ("", "near64", 64),
+                ("", "row", 32),
             ):
                 moved = f"add.u{width} {address}, {address}, 64; "
                 for before, offset, guard in (("", "", ""), (moved, "+-64", ""), ("", "", "@p ")):
@@ -80,7 +81,8 @@ def check_stores():
             tiles = words[:, :count].reshape(8, 4, count, 2).transpose(2, 0, 1, 3).reshape(count, 8, 8)
             wanted = np.zeros((32, 8), np.uint16)
             wanted[order[: 8 * count]] = (tiles.transpose(0, 2, 1) if trans else tiles).reshape(-1, 8)
-            for space, address in ((".shared", "row"), (".shared::cta", "row+0"), ("", "near64")):
+            places = (".shared", "row"), (".shared::cta", "row+0"), ("", "near64"), ("", "row")
+            for space, address in places:
                 mnemonic = f"stmatrix.sync.aligned.m8n8.x{count}{trans}{space}.b16"
                 text = f"{ZEROS} {mnemonic} [{address}], {registers}; {GET}"
                 assert (run(text, data, order, 90) == wanted).all(), text

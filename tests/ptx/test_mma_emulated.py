@@ -13,65 +13,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from ptx_cases import matrices
+from ptx_cases.tensor_core import decoded, emulated, same
 
 import pycuda.driver as drv
 
 PRODUCTS = 4  # m8n8k4 computes four at once
-KEPT = 25  # bits below the first one that a tensor core adds up
 
 
 # --- numbers of eight bits ---
-
-
-def decoded(byte, kind):
-    """The number that a byte stands for."""
-    if kind == "e5m2":
-        return np.asarray(np.uint16(byte) << np.uint16(8)).view(np.float16).astype(float)
-    sign, exponent, fraction = byte >> 7, byte >> 3 & 15, byte & 7
-    size = np.where(exponent, (8 + fraction) * 2.0 ** (exponent.astype(int) - 10), fraction * 2.0**-9)
-    return np.where(byte & 127 == 127, np.nan, np.where(sign, -size, size))
-
-
-def stored_exponent(x):
-    """Of a half: subnormal ones have the least."""
-    return max(np.frexp(x)[1] - 1, -14) if x else None
-
-
-def cut_off(x):
-    """A float towards zero."""
-    near = np.float32(x)
-    return near if abs(float(near)) <= abs(x) or np.isinf(x) else np.nextafter(near, np.float32(0))
-
-
-def core_sum(first, terms, sums):
-    """A tensor core's: products of halves and the number they are added to, all cut off at one place."""
-    plain = float(first) + sum(float(x) * float(y) for x, y in terms)
-    if not np.isfinite(plain):
-        return np.float32(plain) if sums == "f32" else np.float16(plain)
-    least = -14 if sums == "f16" else -126
-    exponents = [stored_exponent(x) + stored_exponent(y) for x, y in terms if x and y]
-    if first:
-        exponents.append(max(np.frexp(float(first))[1] - 1, least))
-    unit = 2.0 ** (KEPT - max(exponents, default=0))
-    total = int(float(first) * unit) + sum(int(float(x) * float(y) * unit) for x, y in terms)
-    value = total / unit
-    with np.errstate(over="ignore"):
-        return cut_off(value) if sums == "f32" else np.float16(value)
-
-
-def emulated(a, b, c, sums):
-    """Two products of halves, of the first and of the last two of every four neighbours; then c."""
-    number = np.float32 if sums == "f32" else np.float16
-    result = np.zeros(c.shape, number)
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            value = number(0)
-            for part in (0, 2):
-                at = [k for k in range(a.shape[1]) if k % 4 in (part, part + 1)]
-                value = core_sum(value, [(a[i, k], b[k, j]) for k in at], sums)
-            with np.errstate(all="ignore"):
-                result[i, j] = number(c[i, j]) + value
-    return result
 
 
 def multiplied(shape, kinds, a, b, c, sums):
@@ -90,11 +39,6 @@ def multiplied(shape, kinds, a, b, c, sums):
     out = np.zeros((32, counts["d"]), np.uint32)
     function(drv.InOut(out), *(drv.In(np.ascontiguousarray(given[r])) for r in "abc"), block=(32, 1, 1))
     return matrices.matrix_of(out, shape, sums)
-
-
-def same(found, wanted):
-    words = np.uint32 if wanted.dtype == np.float32 else np.uint16
-    return ((found.view(words) == wanted.view(words)) | (np.isnan(found) & np.isnan(wanted))).all()
 
 
 def bytes_of(random, size, special):

@@ -64,6 +64,7 @@ def set_up(plan):
     sys.unraisablehook = report
     sys.setswitchinterval(plan.interval)
     warnings.filterwarnings("ignore", category=DeprecationWarning, message=".*fork.*")
+    gc.freeze()  # what was imported: no garbage, and most of what there is
     if plan.collecting == "often":
         gc.set_threshold(20, 3, 3)
     elif plan.collecting == "never":
@@ -105,6 +106,7 @@ def start(world):
 def join(threads, world):
     for thread in threads:
         thread.join()
+    gc.unfreeze()  # the interpreter finds everything at its end
     for number, error in world.errors:
         print(f"thread {number}:", file=sys.stderr)
         raise error
@@ -257,8 +259,7 @@ def end(world, threads):
     plan, dice = world.plan, random.Random(f"end {world.plan.seed}")
     if plan.ending in ("daemon", "_exit", "running"):
         time.sleep(dice.choice([0.0, 0.01, 0.1, 0.3]))
-        if world.errors:
-            join([], world)
+        join([], world)
         world.ending.set()
         if world.context and dice.random() < 0.5:
             drv.Context.pop()  # nothing waits for it at exit

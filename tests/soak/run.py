@@ -9,6 +9,7 @@ Python, and where there is gdb of the driver. One seed again: python tests/soak/
 
 import argparse
 import concurrent.futures
+import functools
 import math
 import os
 import shutil
@@ -91,6 +92,7 @@ def classify(plan, code, out, error):
     return f"code {code} instead of {plan.code}" if code != plan.code else "words on stdout or stderr"
 
 
+@functools.cache
 def warm_up(timeout):
     """Compiles into the cache, once."""
     done = subprocess.run(

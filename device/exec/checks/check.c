@@ -122,6 +122,8 @@ static bool access_shared(const CheckedAccess *x, uint32_t offset)
         if (x->kind != ACCESS_READ) unwritten_clear(&checker->unwritten, offset, x->bytes);
     }
     if (!(checker->checks & CHECK_RACE)) return true;
+    /* What is reserved is not the program's; barriers there order what is. */
+    if (offset >= block->grid->shared_used && x->kind != ACCESS_ATOMIC) return true;
     bool known = x->form->kind == ACCESS_WRITE;
     if (known) take_value(x, value);
     if (!race_free(x, checker->race, offset, known ? value : NULL)) return false;
@@ -332,7 +334,10 @@ void checker_begin(Block *block)
     memset(checker->missed, 0, sizeof checker->missed);
     if (checker->checks & CHECK_RACE) race_new_interval(checker->race);
     if (checker->copies) copies_forget(checker->copies);
-    if (checker->checks & CHECK_INIT_SHARED) unwritten_set(&checker->unwritten, 0, block->shared_size);
+    if (checker->checks & CHECK_INIT_SHARED) {
+        unwritten_clear(&checker->unwritten, 0, block->shared_size);
+        unwritten_set(&checker->unwritten, 0, block->grid->shared_used);
+    }
 }
 
 void checker_free(Checker *checker)

@@ -48,7 +48,9 @@ static void tell_variable(const Block *block, uint64_t offset, char *out, size_t
                  (unsigned long long)(offset - shared->offset));
         return;
     }
-    if (offset >= kernel->shared_size)
+    if (offset >= block->grid->shared_used)
+        snprintf(out, room, " (reserved shared memory)");
+    else if (offset >= kernel->shared_size)
         snprintf(out, room, " (byte %llu of the dynamic shared memory)",
                  (unsigned long long)(offset - kernel->shared_size));
 }

@@ -8,7 +8,7 @@
  * halves one after the other, of the lower and of the upper two bytes of each register; c is added last,
  * rounded to nearest.
  */
-#include "exec/matrix/matrix.h"
+#include "exec/matrix/product.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -17,7 +17,6 @@
 #include "exec/numbers/half.h"
 
 enum {
-    MOST_ELEMENTS = 1024,
     MOST_COLUMNS = 32,
     MOST_RESULTS = 512,
     BELOW = 23 + 2,            /* bits that are kept below the first one */
@@ -25,15 +24,6 @@ enum {
     GROUP = 16,
     GROUP_TF32 = 8
 };
-
-/* A matrix of reals, with their exponents, or of integers. */
-typedef struct Matrix {
-    union {
-        double value[MOST_ELEMENTS];
-        int64_t whole[MOST_ELEMENTS];
-    };
-    int32_t exponent[MOST_ELEMENTS];
-} Matrix;
 
 /* --- numbers ------------------------------------------------------------------------------------------- */
 
@@ -104,14 +94,12 @@ static double real_element(MatrixType type, uint32_t word, unsigned element)
     }
 }
 
-static bool is_real(unsigned type) { return type <= MATRIX_F64; }
-
 /* Bits go to words of 32: `whole` has them by row of a, by column of b. */
 static void take_element(const Fragment *f, Matrix *m, unsigned index, unsigned e, uint64_t word)
 {
     if (f->type == MATRIX_F64) {
         memcpy(&m->value[index], &word, sizeof word);
-    } else if (is_real(f->type)) {
+    } else if (matrix_is_real(f->type)) {
         m->value[index] = real_element((MatrixType)f->type, (uint32_t)word, e);
         m->exponent[index] = exponent_of(m->value[index], (MatrixType)f->type);
     } else {
@@ -385,6 +373,20 @@ static void multiply_bits(const MatrixProduct *p, const Matrix *a, const Matrix 
     }
 }
 
+void matrix_multiply_numbers(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c)
+{
+    if (p->a.type == MATRIX_B1)
+        multiply_bits(p, a, b, c);
+    else if (p->a.type == MATRIX_F64)
+        multiply_doubles(p, a, b, c);
+    else if (is_narrow((MatrixType)p->a.type))
+        multiply_narrow(p, a, b, c);
+    else if (matrix_is_real(p->a.type))
+        multiply_floats(p, a, b, c);
+    else
+        multiply_wholes(p, a, b, c);
+}
+
 void matrix_multiply(const Collective *all)
 {
     const MatrixProduct *p = all->insn[0]->pointer;
@@ -397,15 +399,9 @@ void matrix_multiply(const Collective *all)
     take(all, &p->a, first, &a);
     take(all, &p->b, first + p->a.registers, &b);
     take(all, &p->c, first + p->a.registers + p->b.registers, &c);
-    if (p->a.type == MATRIX_B1)
-        multiply_bits(p, &a, &b, &c);
-    else if (p->a.type == MATRIX_F64)
-        multiply_doubles(p, &a, &b, &c);
-    else if (is_narrow((MatrixType)p->a.type))
-        multiply_narrow(p, &a, &b, &c);
-    else if (is_real(p->a.type))
-        multiply_floats(p, &a, &b, &c);
+    if (p->sparse)
+        matrix_multiply_sparse(all, p, &a, &b, &c);
     else
-        multiply_wholes(p, &a, &b, &c);
+        matrix_multiply_numbers(p, &a, &b, &c);
     give(all, &p->d, &c);
 }

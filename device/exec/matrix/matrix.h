@@ -35,7 +35,7 @@ typedef struct Fragment {
     uint8_t registers;         /* of a lane; more than needed hold the same again */
 } Fragment;
 
-/* Insn.pointer of mma: the operands' fragments. Its registers are refs[more ...] in the order d, a, b, c. */
+/* Insn.pointer of mma. Its registers are refs[more ...] in the order d, a, b, c, metadata if a is sparse. */
 typedef struct MatrixProduct {
     Fragment d, a, b, c;
     uint8_t round;             /* MODS_RN ... of each step, doubles */
@@ -43,6 +43,8 @@ typedef struct MatrixProduct {
     bool conjunction;          /* bits are combined by and, else by xor */
     bool quads;                /* m8n8k4 of halves: four products at once */
     bool a_columns, b_columns; /* of those: which matrices lie by columns */
+    bool sparse;               /* a has half of its columns; metadata say which */
+    uint8_t selector;          /* of those: which lanes have the metadata */
 } MatrixProduct;
 
 /* Insn.pointer of wmma_load and wmma_store. */
@@ -71,6 +73,21 @@ static inline unsigned fragment_packed(const Fragment *f)
 static inline unsigned fragment_needed(const Fragment *f)
 {
     return (unsigned)f->rows * f->columns / (WARP_LANES * fragment_packed(f));
+}
+
+/* Of a sparse a: bits of a row that one register has metadata for. */
+enum { MATRIX_PART_BITS = 128 };
+/* Bits that metadata choose as one. */
+static inline unsigned matrix_unit_bits(const Fragment *a) { return matrix_type_bits(a->type) < 16 ? 8 : 16; }
+/* Registers with the metadata of a row. */
+static inline unsigned matrix_parts(const Fragment *a)
+{
+    return a->columns * matrix_type_bits(a->type) / MATRIX_PART_BITS;
+}
+/* Values of the selector. */
+static inline unsigned matrix_selectors(const Fragment *a)
+{
+    return (matrix_unit_bits(a) == 16 ? 4 : 2) / matrix_parts(a);
 }
 
 typedef struct MatrixPlace {

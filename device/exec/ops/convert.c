@@ -120,11 +120,16 @@ FROM_DOUBLE(bf16, 0x7fc0, 45)
 /* relu: negative becomes +0, NaN stays. */
 LANE_FN f32 relu(f32 x, unsigned mods) { return mods & MODS_RELU && x <= 0 ? 0.0f : x; }
 
-#define PAIR(F) \
-    LANES_2(cvt_##F##x2_f32, b32, f32, f32, \
-            f32_to_##F##_round(relu(a, mods), mods) << 16 | f32_to_##F##_round(relu(b, mods), mods))
-PAIR(f16)
-PAIR(bf16)
+/* satfinite: the greatest finite number stands for all beyond. */
+#define PAIR(F, infinite) \
+    LANE_FN b32 f32_to_##F##_held(f32 x, unsigned mods) \
+    { \
+        b32 h = f32_to_##F##_round(relu(x, mods), mods); \
+        return mods & MODS_SATFINITE && (h & 0x7fff) == infinite ? h - 1 : h; \
+    } \
+    LANES_2(cvt_##F##x2_f32, b32, f32, f32, f32_to_##F##_held(a, mods) << 16 | f32_to_##F##_held(b, mods))
+PAIR(f16, 0x7c00)
+PAIR(bf16, 0x7f80)
 
 /* tf32 keeps 10 bits of the mantissa. */
 LANE_FN b32 f32_to_tf32(f32 f, unsigned mods)

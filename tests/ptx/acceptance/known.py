@@ -124,7 +124,8 @@ STRICT = [
         "ptxas overlooks words of other fences",
     ),
     (
-        r"^testp\.f\d\d |^multimem\.st\.\S*acc::f32|^st\.async\.\S*shared::cta|^cvt\.(f16\.bf16|bf16\.f16)",
+        r"^testp\.f\d\d |^multimem\.(st|red)\.\S*acc::f32|^st\.async\.\S*shared::cta"
+        r"|^cvt\.(f16\.bf16|bf16\.f16)",
         r"is not an instruction",
         "a word is missing, or one too many",
     ),
@@ -135,7 +136,7 @@ STRICT = [
     ),
     (r"^multimem\.st\.\S* gv\[", r"expected an address in brackets", "an address has brackets"),
     (
-        r"^stmatrix\.\S*\.row|^mapa\.\S*s64|^vset\.\S*\.(lo|ls|hi|hs)\b",
+        r"^(ld|st)matrix\.\S*\.(row|col)\b|^mapa\.\S*s64|^vset\.\S*\.(lo|ls|hi|hs)\b",
         r"is not a modifier",
         "words that say nothing",
     ),

@@ -16,6 +16,8 @@ BITS = {
     "u4": 4,
     "b1": 1,
     "s32": 32,
+    "e4m3": 8,
+    "e5m2": 8,
 }
 # Where each register of a starts: (row, column) added to those of the lane; of b: row.
 A_REGISTERS = {
@@ -55,6 +57,11 @@ B_REGISTERS = {
     ("m8n8k128", 1): [0],
     ("m16n8k128", 1): [0],
     ("m16n8k256", 1): [0, 128],
+    # Of sparse products alone.
+    ("m16n8k32", 16): [0, 8, 16, 24],
+    ("m16n8k16", 32): [0, 4, 8, 12],
+    ("m16n8k64", 8): [0, 16, 32, 48],
+    ("m16n8k128", 4): [0, 32, 64, 96],
 }
 
 
@@ -125,7 +132,7 @@ def matrix_of(words, shape, kind):
 KERNEL = """.version {version}
 .target sm_{sm}
 .address_size 64
-.visible .entry k(.param .u64 pd, .param .u64 pa, .param .u64 pb, .param .u64 pc)
+.visible .entry k({parameters})
 {{
 .reg .b64 at, o, l; .reg .b32 t; .reg .pred p;
 {declarations}
@@ -158,7 +165,9 @@ def moves(role, count, kind, to_registers):
 
 
 def kernel(text, counts, kinds, sm=80, version="8.5"):
-    """A kernel that runs `text` on registers d0.., a0.., b0.., c0..: counts and kinds by role."""
+    """A kernel that runs `text` on registers d0.., a0.., b0.., c0.., which are its parameters in that order,
+    and e0 where there is metadata: counts and kinds by role."""
+    roles = [role for role in "dabce" if role in counts]
     types = {"f64": "f64", "f32": "f32"}
     declared = " ".join(
         f".reg .{types.get(kinds[role], 'b32')} {', '.join(names(role, n))};" for role, n in counts.items()
@@ -168,7 +177,8 @@ def kernel(text, counts, kinds, sm=80, version="8.5"):
         version=version,
         declarations=declared,
         text=text,
-        loads="\n".join(moves(role, counts[role], kinds[role], True) for role in "abc"),
+        parameters=", ".join(f".param .u64 p{role}" for role in roles),
+        loads="\n".join(moves(role, counts[role], kinds[role], True) for role in roles[1:]),
         stores=moves("d", counts["d"], kinds["d"], False),
     )
     return drv.module_from_buffer(source.encode()).get_function("k")

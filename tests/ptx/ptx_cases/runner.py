@@ -14,18 +14,20 @@ class Refused(Exception):
     """The device does not load this form; says its message."""
 
 
-def operand(form, name, kind):
-    if form.cancel and name == "c":
-        return product_cancelled(kind, form.lanes)
-    return values(kind, "abce".index(name), form.lanes)
+@cache
+def array(kind, name, lanes, cancel):
+    if cancel and name == "c":
+        return product_cancelled(kind, lanes)
+    return values(kind, "abce".index(name), lanes)
 
 
 @cache
 def uploaded(kind, name, lanes, cancel):
-    array = (
-        product_cancelled(kind, lanes) if cancel and name == "c" else values(kind, "abce".index(name), lanes)
-    )
-    return drv.to_device(np.ascontiguousarray(array))
+    return drv.to_device(np.ascontiguousarray(array(kind, name, lanes, cancel)))
+
+
+def operand(form, name, kind):
+    return array(kind, name, form.lanes, form.cancel)
 
 
 def capability():
