@@ -36,27 +36,43 @@ LANE_FN bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
     LANE_FN void spread_two_##T(void *const rows[4], int first, const T *from) \
     { \
         T *d0 = ROW_AT(T, rows, 0, first), *d1 = ROW_AT(T, rows, 1, first); \
-        HALF_LOOP { d0[l] = from[2 * l]; d1[l] = from[2 * l + 1]; } \
+        HALF_LOOP \
+        { \
+            d0[l] = from[2 * l]; \
+            d1[l] = from[2 * l + 1]; \
+        } \
     } \
     LANE_FN void spread_four_##T(void *const rows[4], int first, const T *from) \
     { \
         T *d0 = ROW_AT(T, rows, 0, first), *d1 = ROW_AT(T, rows, 1, first); \
         T *d2 = ROW_AT(T, rows, 2, first), *d3 = ROW_AT(T, rows, 3, first); \
-        HALF_LOOP { \
-            d0[l] = from[4 * l]; d1[l] = from[4 * l + 1]; d2[l] = from[4 * l + 2]; d3[l] = from[4 * l + 3]; \
+        HALF_LOOP \
+        { \
+            d0[l] = from[4 * l]; \
+            d1[l] = from[4 * l + 1]; \
+            d2[l] = from[4 * l + 2]; \
+            d3[l] = from[4 * l + 3]; \
         } \
     } \
     LANE_FN void collect_two_##T(void *const rows[4], int first, T *to) \
     { \
         const T *b0 = ROW_AT(T, rows, 0, first), *b1 = ROW_AT(T, rows, 1, first); \
-        HALF_LOOP { to[2 * l] = b0[l]; to[2 * l + 1] = b1[l]; } \
+        HALF_LOOP \
+        { \
+            to[2 * l] = b0[l]; \
+            to[2 * l + 1] = b1[l]; \
+        } \
     } \
     LANE_FN void collect_four_##T(void *const rows[4], int first, T *to) \
     { \
         const T *b0 = ROW_AT(T, rows, 0, first), *b1 = ROW_AT(T, rows, 1, first); \
         const T *b2 = ROW_AT(T, rows, 2, first), *b3 = ROW_AT(T, rows, 3, first); \
-        HALF_LOOP { \
-            to[4 * l] = b0[l]; to[4 * l + 1] = b1[l]; to[4 * l + 2] = b2[l]; to[4 * l + 3] = b3[l]; \
+        HALF_LOOP \
+        { \
+            to[4 * l] = b0[l]; \
+            to[4 * l + 1] = b1[l]; \
+            to[4 * l + 2] = b2[l]; \
+            to[4 * l + 3] = b3[l]; \
         } \
     }
 HALF_FNS(u16)
@@ -66,9 +82,8 @@ HALF_FNS(u64)
 /* The 16 bytes at p, and those at p + 64. */
 LANE_FN __m256i load_apart(const u32 *p)
 {
-    return _mm256_inserti128_si256(
-        _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p)),
-        _mm_loadu_si128((const __m128i *)(const void *)(p + 16)), 1);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p)),
+                                   _mm_loadu_si128((const __m128i *)(const void *)(p + 16)), 1);
 }
 #define STORE_ROW(e, v) _mm256_store_si256((__m256i *)(void *)(ROW_AT(u32, rows, e, first) + l), v)
 #define LOAD_ROW(e) VECTOR_256(ROW_AT(u32, rows, e, first) + l)
@@ -86,7 +101,8 @@ LANE_FN __m256i load_apart(const u32 *p)
 
 LANE_FN void spread_four_u32(void *const rows[4], int first, const u32 *from)
 {
-    EIGHTS {
+    EIGHTS
+    {
         const u32 *p = from + 4 * l;
         TRANSPOSE(load_apart(p), load_apart(p + 4), load_apart(p + 8), load_apart(p + 12));
         STORE_ROW(0, r0);
@@ -97,7 +113,8 @@ LANE_FN void spread_four_u32(void *const rows[4], int first, const u32 *from)
 }
 LANE_FN void collect_four_u32(void *const rows[4], int first, u32 *to)
 {
-    EIGHTS {
+    EIGHTS
+    {
         TRANSPOSE(LOAD_ROW(0), LOAD_ROW(1), LOAD_ROW(2), LOAD_ROW(3));
         STORE_BOTH(4 * l, LOW_HALVES(r0, r1));
         STORE_BOTH(4 * l + 8, LOW_HALVES(r2, r3));
@@ -113,7 +130,8 @@ LANE_FN __m256 load_pairs(const u32 *p)
 }
 LANE_FN void spread_two_u32(void *const rows[4], int first, const u32 *from)
 {
-    EIGHTS {
+    EIGHTS
+    {
         const __m256 x = load_pairs(from + 2 * l), y = load_pairs(from + 2 * l + 4);
         STORE_ROW(0, _mm256_castps_si256(_mm256_shuffle_ps(x, y, 0x88)));
         STORE_ROW(1, _mm256_castps_si256(_mm256_shuffle_ps(x, y, 0xdd)));
@@ -121,7 +139,8 @@ LANE_FN void spread_two_u32(void *const rows[4], int first, const u32 *from)
 }
 LANE_FN void collect_two_u32(void *const rows[4], int first, u32 *to)
 {
-    EIGHTS {
+    EIGHTS
+    {
         const __m256i x = _mm256_unpacklo_epi32(LOAD_ROW(0), LOAD_ROW(1));
         const __m256i y = _mm256_unpackhi_epi32(LOAD_ROW(0), LOAD_ROW(1));
         STORE_BOTH(2 * l, LOW_HALVES(x, y));
