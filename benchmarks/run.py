@@ -17,6 +17,17 @@ def run(name):
     return subprocess.run(command, cwd=HERE, env={**os.environ, **device}).returncode != 0
 
 
+def measured(table, column):
+    """The rows that have a number there."""
+    return [row for row in table["rows"] if row[column] not in ("", "-")]
+
+
+def ratio_column(table):
+    """The first column of ratios that has numbers, or None."""
+    columns = (i for i, name in enumerate(table["header"]) if name.startswith("x "))
+    return next((i for i in columns if measured(table, i)), None)
+
+
 def draw():
     """One picture of every table's ratios, when matplotlib is there."""
     try:
@@ -29,17 +40,14 @@ def draw():
 
     tables = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
     tables = [found for found in tables if "title" in found and found["title"] != "Bandwidth"]
-    ratios = [
-        (t, next((i for i, name in enumerate(t["header"]) if name.startswith("x ")), None)) for t in tables
-    ]
-    ratios = [(t, i) for t, i in ratios if i is not None]
-    heights = [2 + len([row for row in t["rows"] if row[column] not in ("", "-")]) for t, column in ratios]
+    ratios = [(t, i) for t in tables if (i := ratio_column(t)) is not None]
+    heights = [2 + len(measured(t, column)) for t, column in ratios]
     figure, axes = plt.subplots(
         len(ratios), 1, figsize=(9, 0.25 * sum(heights)), height_ratios=heights, squeeze=False,
         layout="constrained",
     )  # fmt: skip
     for axis, (t, column) in zip(axes[:, 0], ratios, strict=True):
-        rows = [row for row in t["rows"] if row[column] not in ("", "-")]
+        rows = measured(t, column)
         axis.barh([row[0] for row in rows], [float(row[column]) for row in rows])
         axis.axvline(1, color="black", linewidth=1)
         axis.set_xscale("log")
