@@ -142,10 +142,23 @@ def cuda_core_measures():
     }
 
 
-def numba_measures():
+def numba_cuda():
+    """None where it is not there, or does not fit the NumPy that is."""
+    if not hasattr(np, "row_stack"):
+        np.row_stack = np.vstack  # numba asks for it, NumPy 2.5 dropped it
     try:
         from numba import cuda
     except ImportError:
+        return None
+    except Exception as error:
+        print(f"numba cannot be imported: {type(error).__name__}: {error}", file=sys.stderr)
+        return None
+    return cuda
+
+
+def numba_measures():
+    cuda = numba_cuda()
+    if not cuda:
         return {}
 
     @cuda.jit("void()")

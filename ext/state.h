@@ -18,6 +18,7 @@ struct ContextObject;
 struct Deferred;
 struct KeepBatch;
 struct MemoryPool;
+struct MipmappedArrayObject;
 typedef struct ModuleState ModuleState;
 
 /* A context ends for its user, or with its last reference: calls can still be made in it (context.h). May be
@@ -27,7 +28,7 @@ enum { STATE_CONTEXT_END_MAX = 4 };
 
 /* The context is about to be destroyed: no other thread is in it, and none comes in any more. */
 typedef void (*ContextLastFn)(struct ContextObject *context);
-enum { STATE_CONTEXT_LAST_MAX = 2 };
+enum { STATE_CONTEXT_LAST_MAX = 3 };
 
 /* Gives back memory that is held for reuse; called when the driver has no more (device_memory.h). */
 typedef void (*GiveBackFn)(ModuleState *state);
@@ -52,6 +53,7 @@ struct ModuleState {
     struct ContextObject *recent_context; /* borrowed: the one found last among them; with the GIL */
     struct KeepBatch *kept;             /* objects that work in flight needs (keep_alive.h) */
     struct MemoryPool *pools;           /* every living pool (pool.h) */
+    struct MipmappedArrayObject *mipmapped; /* those that the driver has (mipmapped_array.c) */
     struct Captured *captured;          /* captures in progress (captured.h); with the GIL, not the lock */
 
     /* What types of numbers mean (host_array_form.c), by their addresses: static types of NumPy. */

@@ -1,7 +1,11 @@
 /* MipmappedArray: levels of one picture, each of half the size of the one before.
  *
  * A level is an Array of memory that is lent: it keeps the MipmappedArray alive, and with its end the levels
- * are over. */
+ * are over.
+ *
+ * None outlives its context in the driver: that links them in a list of the process, in which cuCtxDestroy
+ * leaves those that it frees, and the next cuMipmappedArrayCreate in any context writes to freed memory (seen
+ * with 580.159). So a context that ends destroys its own first. */
 #include "ext/texture/mipmapped_array.h"
 
 #include "ext/convert/convert.h"
@@ -22,6 +26,51 @@ int mipmapped_array_handle(ModuleState *state, PyObject *value, const char *what
     if (!atomic_load(&array->freed)) return context_check(array->context, what) ? 0 : -1;
     raise_logic(state, "%s: the MipmappedArray was freed", what);
     return -1;
+}
+
+/* ---- Which there are ---- */
+
+static void link_array(MipmappedArrayObject *array)
+{
+    state_lock(array->state);
+    array->next = array->state->mipmapped;
+    array->state->mipmapped = array;
+    state_unlock(array->state);
+}
+
+static void unlink_array(MipmappedArrayObject *array)
+{
+    state_lock(array->state);
+    MipmappedArrayObject **link = &array->state->mipmapped;
+    while (*link && *link != array) link = &(*link)->next;
+    if (*link) *link = array->next;
+    state_unlock(array->state);
+}
+
+/* The handle of one of this context, which is unlinked, or NULL. */
+static CUmipmappedArray take_one(const ContextObject *context)
+{
+    state_lock(context->state);
+    MipmappedArrayObject **link = &context->state->mipmapped;
+    while (*link && (*link)->context != context) link = &(*link)->next;
+    CUmipmappedArray handle = *link ? (*link)->handle : NULL;
+    if (*link) *link = (*link)->next;
+    state_unlock(context->state);
+    return handle;
+}
+
+/* ContextLastFn: their objects find the context dead and release nothing. */
+static void end_arrays(ContextObject *context)
+{
+    ContextScope scope;
+    CUresult result;
+    CUmipmappedArray handle = take_one(context);
+    if (!handle || !context_enter_last(context, &scope)) return;
+    for (; handle; handle = take_one(context)) {
+        CALL_RELEASING(context->state, result, driver.cuMipmappedArrayDestroy(handle));
+        report_driver(context->state, result, "cuMipmappedArrayDestroy");
+    }
+    context_leave(&scope);
 }
 
 /* ---- Making one ---- */
@@ -48,11 +97,15 @@ static int read_levels(PyObject *value, const CUDA_ARRAY3D_DESCRIPTOR *shape, un
     return -1;
 }
 
+/* The context does not end between its making and its entry in the list. */
 static CUresult create(MipmappedArrayObject *array)
 {
     CUresult result;
+    if (!context_stay(array->context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     CALL_BLOCKING(array->state, result,
                   driver.cuMipmappedArrayCreate(&array->handle, &array->shape, array->levels));
+    if (result == CUDA_SUCCESS) link_array(array);
+    context_go(array->context);
     return result;
 }
 
@@ -117,7 +170,9 @@ static void destroy_array(PyObject *self)
     ContextScope scope;
     CUresult result;
     LIVE_LESS(array->state, MipmappedArray);
-    if (context_enter(array->context, &scope)) {
+    bool entered = context_enter(array->context, &scope);
+    unlink_array(array); /* inside: else a context that ends at this moment would miss it */
+    if (entered) {
         CALL_RELEASING(array->state, result, driver.cuMipmappedArrayDestroy(array->handle));
         context_leave(&scope);
         report_driver(array->state, result, "cuMipmappedArrayDestroy");
@@ -239,5 +294,6 @@ static PyType_Spec mipmapped_array_spec = {
 
 int mipmapped_array_setup(PyObject *module, ModuleState *state)
 {
+    if (context_on_last(state, end_arrays) < 0) return -1;
     return state_add_type(module, &state->MipmappedArray_type, &mipmapped_array_spec, NULL);
 }

@@ -8,6 +8,7 @@ typedef struct MipmappedArrayObject {
     PyObject_HEAD
     ModuleState *state;
     ContextObject *context;         /* held */
+    struct MipmappedArrayObject *next; /* in ModuleState.mipmapped */
     CUmipmappedArray handle;
     CUDA_ARRAY3D_DESCRIPTOR shape;  /* of the first level */
     unsigned levels;

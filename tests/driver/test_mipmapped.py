@@ -592,3 +592,37 @@ def test_freed_early():
         mipmap.get_level(0)
     with pytest.raises(drv.LogicError, match="source: the MipmappedArray was freed"):
         drv.TextureObject(mipmap, flags=NORMALIZED)
+
+
+OUTLIVED = """
+import pycuda.driver as drv
+
+drv.init()
+count = drv._driver._fault_count
+shape = drv.ArrayDescriptor()
+shape.width, shape.height, shape.num_channels, shape.format = 8, 8, 1, drv.array_format.SIGNED_INT32
+other = drv.Device(0).make_context()
+kept = drv.MipmappedArray(shape)
+context = drv.Device(0).make_context()
+freed, level, dropped = drv.MipmappedArray(shape), drv.MipmappedArray(shape).get_level(0), [None]
+dropped[0] = drv.MipmappedArray(shape)
+freed.free()
+dropped.clear()
+print(count("cuMipmappedArrayCreate"), count("cuMipmappedArrayDestroy"))
+outlives = drv.MipmappedArray(shape)
+drv.Context.pop()
+context.detach()
+print(count("cuMipmappedArrayDestroy"))
+del level, outlives
+print(count("cuMipmappedArrayDestroy"))
+more = [drv.MipmappedArray(shape) for _ in range(8)]
+del more, kept
+other.pop()
+print(count("cuMipmappedArrayCreate") - count("cuMipmappedArrayDestroy"))
+"""
+
+
+def test_none_outlives_its_context_in_the_driver(run_python):
+    """A driver that destroys the context around one writes to freed memory when it makes the next."""
+    done = run_python(OUTLIVED, env={"PYCUDA_FAULT_CALL": "0"}, check=True)
+    assert done.stdout == "4 2\n4\n4\n0\n"

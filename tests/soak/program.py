@@ -28,7 +28,8 @@ from worker import BLOCK, Code, N, Planned, Worker, World
 import pycuda.driver as drv
 
 # Who makes and who releases, for what is not there any more at the end of a clean program. What dies with its
-# context is not released itself: there may be fewer releases, never more.
+# context is not released itself: there may be fewer releases, never more. BEFORE is released
+# before its context: the driver does not bear the other order.
 PAIRS = [
     ("cuStreamCreate cuStreamCreateWithPriority cuGreenCtxStreamCreate", "cuStreamDestroy"),
     ("cuEventCreate", "cuEventDestroy"),
@@ -48,6 +49,7 @@ PAIRS = [
     ("cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease"),
     ("cuGreenCtxCreate", "cuGreenCtxDestroy"),
 ]
+BEFORE = ["cuMipmappedArrayCreate"]
 
 
 TIMEOUT = float(os.environ.get("SOAK_TIMEOUT", "60"))
@@ -127,7 +129,11 @@ def leak(plan, strict):
     live = {name: count for name, count in drv._live_objects().items() if count}
     if not strict:
         live.pop("Context", None)
-    counts = {name: count for name, count in outstanding().items() if count < 0 or (strict and count > 0)}
+    counts = {
+        name: count
+        for name, count in outstanding().items()
+        if count < 0 or (count > 0 and (strict or name in BEFORE))
+    }
     return live, counts
 
 
