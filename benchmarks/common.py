@@ -22,8 +22,10 @@ def build_raw():
             check=True,
         )
     raw = ctypes.CDLL(str(library))
-    for function in raw.raw_launch, raw.raw_compile, raw.raw_allocate, raw.raw_allocate_async:
-        function.restype = ctypes.c_double
+    for name in (
+        "launch", "compile", "allocate", "allocate_async", "graph_launch", "graph_set", "graph_update",
+    ):  # fmt: skip
+        getattr(raw, f"raw_{name}").restype = ctypes.c_double
     return raw
 
 

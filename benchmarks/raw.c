@@ -96,6 +96,56 @@ double raw_launch_and_wait(Launch launch, Plain synchronize, void *function, uns
     return error ? -error : spent;
 }
 
+typedef int (*GraphLaunch)(void *exec, void *stream);
+typedef int (*Wait)(void *stream);
+
+/* Nanoseconds of one launch of a graph among `burst`, with `wait` each is waited for. Negative: a call failed
+ * with that error. */
+double raw_graph_launch(GraphLaunch launch, Wait synchronize, void *exec, void *stream, int wait, int burst)
+{
+    int error = synchronize(stream);
+    double start = now();
+    for (int i = 0; i < burst && !error; i++) {
+        error = launch(exec, stream);
+        if (wait && !error) error = synchronize(stream);
+    }
+    double spent = (now() - start) / burst;
+    if (!error) error = synchronize(stream);
+    return error ? -error : spent;
+}
+
+typedef int (*ExecSetParams)(void *exec, void *node, const void *params);
+typedef int (*NodeSetParams)(void *node, const void *params);
+typedef int (*ExecUpdate)(void *exec, void *graph, void *info);
+
+/* Nanoseconds of giving a kernel of an executable graph its arguments. */
+double raw_graph_set(ExecSetParams set, void *exec, void *node, const void *params, int burst)
+{
+    int error = 0;
+    double start = now();
+    for (int i = 0; i < burst && !error; i++) error = set(exec, node, params);
+    double spent = (now() - start) / burst;
+    return error ? -error : spent;
+}
+
+/* The same by changing the graph and updating the executable one from it. */
+double raw_graph_update(NodeSetParams set, ExecUpdate update, void *exec, void *graph, void *node,
+                        const void *params, int burst)
+{
+    struct {
+        int result;
+        void *from, *to;
+    } info;
+    int error = 0;
+    double start = now();
+    for (int i = 0; i < burst && !error; i++) {
+        error = set(node, params);
+        if (!error) error = update(exec, graph, &info);
+    }
+    double spent = (now() - start) / burst;
+    return error ? -error : spent;
+}
+
 typedef struct Nvrtc {
     int (*create)(void **, const char *, const char *, int, const char *const *, const char *const *);
     int (*compile)(void *, int, const char *const *);

@@ -318,7 +318,8 @@ static PyObject *add_kernel_node(Adding *a, KernelArgs *kernel, PyObject *const 
     GraphObject *graph = a->graph;
     CALL(graph->state, a->result,
          driver.cuGraphAddKernelNode(&a->made, graph->handle, a->after, a->count, &kernel->params));
-    if (a->result == CUDA_SUCCESS && graph_keep_args(graph->kept, a->made, args + 1, count - 1) < 0) {
+    if (a->result == CUDA_SUCCESS
+        && graph_keep_args(graph->state, graph->kept, a->made, args + 1, count - 1) < 0) {
         PyMem_Free(a->after);
         return NULL;
     }

@@ -20,13 +20,13 @@ typedef struct GraphExecObject {
 
 static GraphExecObject *exec_cast(PyObject *object) { return (GraphExecObject *)object; }
 
-/* Objects that kernels got later are in tuples (exec_set_args). */
+/* Objects that kernels got later are in lists (graph_keep_args). */
 static int add_pooled(ModuleState *state, PyObject *list, PyObject *object)
 {
     int failed = pooled_check(state, object) ? PyList_Append(list, object) : 0;
-    for (Py_ssize_t i = 0; !failed && PyTuple_Check(object) && i < PyTuple_GET_SIZE(object); i++)
-        if (pooled_check(state, PyTuple_GET_ITEM(object, i)))
-            failed = PyList_Append(list, PyTuple_GET_ITEM(object, i));
+    for (Py_ssize_t i = 0; !failed && PyList_CheckExact(object) && i < PyList_GET_SIZE(object); i++)
+        if (pooled_check(state, PyList_GET_ITEM(object, i)))
+            failed = PyList_Append(list, PyList_GET_ITEM(object, i));
     return failed;
 }
 
@@ -243,9 +243,10 @@ PyDoc_STRVAR(set_args_doc, "set_args($self, node, /, *args)\n--\n\n"
 /* The arguments of one node are replaced: in the dict itself if nobody else has it. */
 static int replace_args(GraphExecObject *exec, CUgraphNode node, PyObject *const *args, Py_ssize_t count)
 {
-    PyObject *kept = Py_REFCNT(exec->kept) == 1 ? Py_NewRef(exec->kept) : PyDict_Copy(exec->kept);
-    if (kept && graph_keep_args(kept, node, args, count) < 0) Py_CLEAR(kept);
-    return set_kept(exec, kept);
+    if (Py_REFCNT(exec->kept) > 1 && set_kept(exec, PyDict_Copy(exec->kept)) < 0) return -1;
+    int changed = graph_keep_args(exec->state, exec->kept, node, args, count);
+    if (changed) Py_CLEAR(exec->pooled);
+    return changed < 0 ? -1 : 0;
 }
 
 static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count)

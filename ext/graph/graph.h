@@ -79,8 +79,10 @@ int graph_kernel_args(KernelArgs *kernel, FunctionObject *function, PyObject *co
 /* The same for a node, whose function is one that the graph keeps. */
 int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count);
 
-/* Puts the arguments that a kernel node has from now on into a graph's dict. */
-int graph_keep_args(PyObject *kept, CUgraphNode node, PyObject *const *args, Py_ssize_t count);
+/* Puts the arguments that a kernel node has from now on into a graph's dict, as a list. Whether an object
+ * in a pool's memory may have come or gone; -1 with an exception. */
+int graph_keep_args(ModuleState *state, PyObject *kept, CUgraphNode node, PyObject *const *args,
+                    Py_ssize_t count);
 
 /* Graph.instantiate (exec.c). */
 extern const char graph_instantiate_doc[];

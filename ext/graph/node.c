@@ -6,6 +6,7 @@
 #include "ext/constants.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
+#include "ext/memory/pooled_allocation.h"
 
 /* ---- Nodes ---- */
 
@@ -237,14 +238,50 @@ int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *
     return 0;
 }
 
-int graph_keep_args(PyObject *kept, CUgraphNode node, PyObject *const *args, Py_ssize_t count)
+/* The list that a dict has for a node, if nobody else has it and it is as long; borrowed. */
+static PyObject *own_list(PyObject *kept, PyObject *key, Py_ssize_t count)
 {
-    PyObject *values = PyTuple_New(count), *key = PyLong_FromVoidPtr(node);
-    for (Py_ssize_t i = 0; values && i < count; i++) PyTuple_SET_ITEM(values, i, Py_NewRef(args[i]));
-    int failed = values && key ? PyDict_SetItem(kept, key, values) : -1;
+    PyObject *found = PyDict_GetItemWithError(kept, key);
+    bool own = found && PyList_CheckExact(found) && Py_REFCNT(found) == 1 && PyList_GET_SIZE(found) == count;
+    return own ? found : NULL;
+}
+
+/* Whether one that is in a pool's memory came or went. */
+static bool exchange(ModuleState *state, PyObject *list, PyObject *const *args)
+{
+    bool pooled = false;
+    Py_INCREF(list);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *old = PyList_GET_ITEM(list, i);
+        if (old == args[i]) continue;
+        pooled = pooled || pooled_check(state, old) || pooled_check(state, args[i]);
+        PyList_SET_ITEM(list, i, Py_NewRef(args[i]));
+        Py_DECREF(old);
+    }
+    Py_DECREF(list);
+    return pooled;
+}
+
+static int add_list(PyObject *kept, PyObject *key, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *values = PyList_New(count);
+    for (Py_ssize_t i = 0; values && i < count; i++) PyList_SET_ITEM(values, i, Py_NewRef(args[i]));
+    int failed = values ? PyDict_SetItem(kept, key, values) : -1;
     Py_XDECREF(values);
-    Py_XDECREF(key);
-    return failed;
+    return failed ? -1 : 1;
+}
+
+int graph_keep_args(ModuleState *state, PyObject *kept, CUgraphNode node, PyObject *const *args,
+                    Py_ssize_t count)
+{
+    PyObject *key = PyLong_FromVoidPtr(node);
+    if (!key) return -1;
+    PyObject *list = own_list(kept, key, count);
+    int status = list               ? exchange(state, list, args)
+                 : PyErr_Occurred() ? -1
+                                    : add_list(kept, key, args, count);
+    Py_DECREF(key);
+    return status;
 }
 
 PyDoc_STRVAR(set_args_doc,
@@ -257,16 +294,17 @@ PyDoc_STRVAR(set_args_doc,
 static PyObject *node_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     GraphNodeObject *node = graph_node_cast(self);
+    ModuleState *state = node->graph->state;
     KernelArgs kernel;
     CUresult result = CUDA_SUCCESS;
     int failed = graph_node_args(&kernel, node, args, count);
-    if (!failed)
-        CALL(node->graph->state, result, driver.cuGraphKernelNodeSetParams(node->handle, &kernel.params));
+    if (!failed) CALL(state, result, driver.cuGraphKernelNodeSetParams(node->handle, &kernel.params));
     launch_args_clear(&kernel.args);
     if (failed
-        || (result == CUDA_SUCCESS && graph_keep_args(node->graph->kept, node->handle, args, count) < 0))
+        || (result == CUDA_SUCCESS
+            && graph_keep_args(state, node->graph->kept, node->handle, args, count) < 0))
         return NULL;
-    return none_or_raise(node->graph->state, result, "cuGraphKernelNodeSetParams");
+    return none_or_raise(state, result, "cuGraphKernelNodeSetParams");
 }
 
 static PyMethodDef node_methods[] = {
