@@ -418,6 +418,57 @@ def test_arguments_of_one_kernel(affine, stream, data):
         graph.add_empty().set_args()
 
 
+def test_replaced_arguments_live_as_long_as_somebody_needs_them(affine, stream, data):
+    with stream.capture() as graph:
+        affine(data, u32(1), u32(1), stream=stream, **SHAPE)
+    (node,) = graph.nodes
+    ready = graph.instantiate()
+    arrays = [gpuarray.zeros(COUNT, np.uint32) for _ in range(4)]
+    alive = [weakref.ref(array) for array in arrays]
+
+    def living():
+        return [array() is not None for array in alive]
+
+    def give(target, number):
+        of = (node,) if target is ready else ()
+        target.set_args(*of, arrays[number], u32(1), u32(3))
+        arrays[number] = None
+
+    give(node, 0)
+    later = graph.instantiate()
+    give(node, 1)  # the graph and the executable one no longer have the same arguments
+    assert living() == [True, True, True, True]
+    give(ready, 2)
+    give(ready, 3)
+    assert living() == [True, True, False, True]
+    ready.launch(stream)
+    ready.set_args(node, data, u32(1), u32(3))
+    assert living() == [True, True, False, True]  # the launch may still need it
+    stream.synchronize()
+    assert living() == [True, True, False, False]
+    del later
+    assert living() == [False, True, False, False]
+
+
+def test_memory_of_a_replaced_argument_is_given_back_after_the_launch(affine, stream, data):
+    """The pool knows of the arguments that a graph got later: no block goes to another owner too early."""
+    with stream.capture() as graph:
+        affine(data, u32(1), u32(1), stream=stream, **SHAPE)
+    (node,) = graph.nodes
+    ready = graph.instantiate()
+    for start in range(100):
+        array = gpuarray.full(COUNT, start, np.uint32, stream=stream)
+        ready.set_args(node, array, u32(2), u32(1))
+        ready.launch(stream)
+        result = gpuarray.empty_like(array)
+        drv.memcpy_dtod_async(result.gpudata, array.gpudata, array.nbytes, stream)
+        del array
+        others = [gpuarray.full(COUNT, 77, np.uint32) for _ in range(3)]
+        stream.synchronize()
+        assert value(result) == 2 * start + 1, start
+        del others
+
+
 def test_update_from_a_graph(affine, stream, data):
     def make(add, count):
         graph = drv.Graph()
