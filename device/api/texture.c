@@ -184,13 +184,19 @@ static CUresourceViewFormat own_format(const Texture *t)
     return (CUresourceViewFormat)one_channel[t->format] + t->channels / 2;
 }
 
+static bool has_layers(const Texture *t)
+{
+    return t->shape == TEXTURE_A1D || t->shape == TEXTURE_A2D || t->shape == TEXTURE_ACUBE;
+}
+
 /* A view may choose levels; for the rest it says what the resource is already. */
 static CUresult set_view(Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
 {
-    uint32_t last_layer = t->size[2] - 1;
+    if (!has_layers(t) && (view->firstLayer || view->lastLayer))
+        return refuse(CUDA_ERROR_INVALID_VALUE, "the resource view names layers, and the array has none");
+    bool all_layers = !has_layers(t) || (!view->firstLayer && view->lastLayer >= t->size[2] - 1);
     bool same = view->format == own_format(t) && view->width == t->size[0] && view->height <= t->size[1]
-                && view->depth <= t->size[2] && !view->firstLayer
-                && (!view->lastLayer || view->lastLayer == last_layer);
+                && view->depth <= t->size[2] && all_layers;
     if (view->format == CU_RES_VIEW_FORMAT_NONE)
         return refuse(CUDA_ERROR_INVALID_VALUE, "a resource view needs a format, if only that of the array");
     if (!same)

@@ -201,7 +201,7 @@ static int read_levels(const MipmappedArrayObject *array, PyObject *first, PyObj
 {
     const CUDA_ARRAY3D_DESCRIPTOR *shape = &array->shape;
     unsigned end = array->levels - 1;
-    bool layers = shape->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
+    bool layers = shape->Flags & CUDA_ARRAY3D_LAYERED;
     *view = (CUDA_RESOURCE_VIEW_DESC){.format = view_format(shape),
                                       .width = shape->Width,
                                       .height = shape->Height,

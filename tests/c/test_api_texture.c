@@ -142,6 +142,41 @@ static void test_mipmaps(void)
     }
 }
 
+/* As an H200 answers: a cube map has no layers to name. */
+static void test_layers_of_views(void)
+{
+    static const struct {
+        unsigned flags, depth, first, last;
+        CUresult expected;
+    } cases[] = {
+        {CUDA_ARRAY3D_CUBEMAP, 6, 0, 0, CUDA_SUCCESS},
+        {CUDA_ARRAY3D_CUBEMAP, 6, 0, 5, CUDA_ERROR_INVALID_VALUE},
+        {CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, 12, 0, 11, CUDA_SUCCESS},
+        {CUDA_ARRAY3D_LAYERED, 3, 0, 2, CUDA_SUCCESS},
+        {CUDA_ARRAY3D_LAYERED, 3, 0, 3, CUDA_SUCCESS},
+        {CUDA_ARRAY3D_LAYERED, 3, 1, 2, CUDA_ERROR_NOT_SUPPORTED},
+        {CUDA_ARRAY3D_LAYERED, 3, 0, 0, CUDA_ERROR_NOT_SUPPORTED},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        CUDA_ARRAY3D_DESCRIPTOR shape = {8, 8, cases[k].depth, F32, 1, cases[k].flags};
+        CUDA_RESOURCE_VIEW_DESC view = {.format = CU_RES_VIEW_FORMAT_FLOAT_1X32,
+                                        .width = 8,
+                                        .height = 8,
+                                        .depth = cases[k].depth,
+                                        .firstMipmapLevel = 1,
+                                        .lastMipmapLevel = 2,
+                                        .firstLayer = cases[k].first,
+                                        .lastLayer = cases[k].last};
+        CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY};
+        CUDA_TEXTURE_DESC how = {.flags = NORMALIZED};
+        CUtexObject object;
+        OK(cuMipmappedArrayCreate(&resource.res.mipmap.hMipmappedArray, &shape, 3));
+        CHECK_EQUAL(cuTexObjectCreate(&object, &resource, &how, &view), cases[k].expected);
+        if (cases[k].expected == CUDA_SUCCESS) OK(cuTexObjectDestroy(object));
+        OK(cuMipmappedArrayDestroy(resource.res.mipmap.hMipmappedArray));
+    }
+}
+
 static void test_refused_mipmaps(void)
 {
     CUDA_ARRAY3D_DESCRIPTOR shape = {16, 8, 0, F32, 1, 0};
@@ -165,6 +200,9 @@ static void test_refused_mipmaps(void)
     view.lastMipmapLevel = 2;
     OK(cuTexObjectCreate(&object, &resource, &plain_texture, &view));
     OK(cuTexObjectDestroy(object));
+    view.lastLayer = 1;
+    BAD(cuTexObjectCreate(&object, &resource, &plain_texture, &view)); /* no layers */
+    view.lastLayer = 0;
     view.format = CU_RES_VIEW_FORMAT_UINT_1X8;
     CHECK_EQUAL(cuTexObjectCreate(&object, &resource, &plain_texture, &view), CUDA_ERROR_NOT_SUPPORTED);
     view.format = CU_RES_VIEW_FORMAT_NONE;
@@ -344,6 +382,7 @@ int main(void)
     CHECK_GROUP(test_refused_textures);
     CHECK_GROUP(test_refused_memory);
     CHECK_GROUP(test_mipmaps);
+    CHECK_GROUP(test_layers_of_views);
     CHECK_GROUP(test_refused_mipmaps);
     CHECK_GROUP(test_references);
     CHECK_GROUP(test_mixed_handles);
