@@ -97,9 +97,7 @@ def _plain_names(text: str):
 
 @functools.lru_cache(256)
 def _names(text: str):
-    """(name, is quoted) of each include; (None, False) for one that names a macro. Headers come again with
-    every kernel.
-    """
+    """(name, is quoted) of each include; (None, False) for one that names a macro."""
     plain = _plain_names(text)
     if plain is not None:
         return plain
@@ -108,6 +106,16 @@ def _names(text: str):
         quoted = match["quote"] or match["quote2"]
         names.append((quoted or match["angle"] or match["angle2"], bool(quoted)))
     return names
+
+
+@functools.lru_cache(128)
+def _content(path: str, known):
+    """(bytes, text) of the file that had this stamp; None if it is none. Headers come with every kernel."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb", buffering=0) as file:
+        data = file.read()
+    return data, data.decode("utf-8", "replace")
 
 
 class _Scan:
@@ -120,12 +128,12 @@ class _Scan:
     def try_read(self, path: str) -> str | None:
         known = stamp(path)
         self.result.watched.append((path, known))
-        if known is None or not os.path.isfile(path):
+        found = None if known is None else _content(path, known)
+        if found is None:
             return None
-        with open(path, "rb") as file:
-            data = file.read()
+        data, text = found
         self.result.contents.extend((path.encode("utf-8", "surrogateescape"), data))
-        return data.decode("utf-8", "replace")
+        return text
 
     def follow(self, name: str, folders) -> None:
         for folder in folders:

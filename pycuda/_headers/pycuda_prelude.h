@@ -1,4 +1,4 @@
-/* What nvcc gives a source that includes nothing: it reads the host's headers first. NVRTC has no host. */
+/* What nvcc gives a source without any header: it reads the host's headers first. NVRTC has no host. */
 #ifndef PYCUDA_PRELUDE_H
 #define PYCUDA_PRELUDE_H
 

@@ -2,7 +2,7 @@
 // special values of C99's annex G (of NumPy, where that has its own) and branch cuts that heed the sign of
 // zero.
 //
-// Included by pycuda-complex.hpp for kernels of users; kernels made here include it only when they need it.
+// A part of pycuda-complex.hpp for kernels of users; kernels made here ask for it only when they need it.
 #ifndef PYCUDA_COMPLEX_FUNCTIONS_HPP
 #define PYCUDA_COMPLEX_FUNCTIONS_HPP
 

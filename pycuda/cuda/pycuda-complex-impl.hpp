@@ -1,4 +1,4 @@
-// Operators and parts of pycuda::complex; included by pycuda-complex.hpp inside namespace pycuda.
+// Operators and parts of pycuda::complex: a part of pycuda-complex.hpp, inside namespace pycuda.
 
 #define PYCUDA_FUNCTION template <class T> PYCUDA_CALLABLE
 

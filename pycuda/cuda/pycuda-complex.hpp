@@ -1,6 +1,6 @@
 // Complex numbers for kernels: pycuda::complex<float> and pycuda::complex<double>, two components each.
 //
-// May be included inside an extern "C" block. Functions are found by argument-dependent lookup: abs(z).
+// May stand inside an extern "C" block. Functions are found by argument-dependent lookup: abs(z).
 #ifndef PYCUDA_COMPLEX_HPP
 #define PYCUDA_COMPLEX_HPP
 

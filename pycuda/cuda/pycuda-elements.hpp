@@ -1,6 +1,6 @@
 // What lies in memory and what is computed with: half and bfloat16 are 16 bits there and float here, a NumPy
 // bool is a byte. No header of CUDA's is needed, which keeps generated kernels quick to compile. Complex
-// numbers take part where pycuda-complex.hpp was included before.
+// numbers take part where pycuda-complex.hpp comes first.
 #ifndef PYCUDA_ELEMENTS_HPP
 #define PYCUDA_ELEMENTS_HPP
 

@@ -107,14 +107,17 @@ def test_the_primary_context_gives_held_memory_back():
     context = drv.Device(0).retain_primary_context()
     context.push()
     try:
-        before = drv.mem_get_info()[0]
         array = gpuarray.zeros(64 << 20, np.uint8)
         kept = gpuarray.zeros(1 << 20, np.uint8)
+        address, pool = int(array.gpudata), default_memory_pool()
+        before = pool.managed_bytes
         del array
-        assert default_memory_pool().held_blocks >= 1
-        assert before - drv.mem_get_info()[0] >= 64 << 20
-        default_memory_pool().free_held()
-        assert before - drv.mem_get_info()[0] < 64 << 20
+        assert pool.held_blocks >= 1 and pool.managed_bytes == before
+        assert drv.mem_get_address_range(address)[1] >= 64 << 20  # still the driver's as well
+        pool.free_held()
+        assert pool.managed_bytes <= before - (64 << 20)
+        with pytest.raises(drv.Error):
+            drv.mem_get_address_range(address)
     finally:
         del kept
         drv.Context.pop()
