@@ -60,7 +60,8 @@ def draw():
 def main():
     machine()
     names = sys.argv[1:] or [
-        "import_time", "compile_time", "start", "launch", "array_calls", "graphs", "pool", "order", *ON_CPU,
+        "import_time", "compile_time", "start", "launch", "array_calls", "graphs", "pool", "order", "sparse",
+        *ON_CPU,
     ]  # fmt: skip
     failed = [name for name in names if run(name)]
     draw()
