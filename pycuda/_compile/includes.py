@@ -68,30 +68,34 @@ def find(name: str, folders) -> str | None:
 _WORDS = ("include", "import", "embed")
 
 
-def _lines_with_words(text: str):
-    """Those that have one of _WORDS, in order. By find, ten times as fast as a regular expression."""
-    spans = set()
-    for word in _WORDS:
-        at = text.find(word)
-        while at >= 0:
-            end = text.find("\n", at)
-            end = len(text) if end < 0 else end
-            spans.add((text.rfind("\n", 0, at) + 1, end))
-            at = text.find(word, end)
-    return [text[start:end] for start, end in sorted(spans)]
+def _named(words: str):
+    """(name, is quoted) of a plain include that stands there; else None."""
+    rest = words[len("include") :].lstrip() if words.startswith("include") else ""
+    end = rest.find(">" if rest.startswith("<") else '"', 1)
+    return (rest[1:end], rest[0] == '"') if rest[:1] in ("<", '"') and end > 0 else None
 
 
 def _plain_names(text: str):
-    """What _names gives, when every include is a plain line of its own; else None."""
+    """What _names gives, when every include is a plain line of its own; else None. From one "#" to the next,
+    ten times as fast as a regular expression.
+    """
+    if ("?" in text and "??=" in text) or ("%" in text and "%:" in text):
+        return None  # other ways to write "#"
+    if "\\" in text and "__has_" in text:
+        return None  # perhaps in a line that goes on in the next
     names = []
-    for line in _lines_with_words(text):
-        words = line.strip()
-        words = words[1:].lstrip() if words.startswith("#") else ""
-        rest = words[len("include") :].lstrip() if words.startswith("include") else ""
-        end = rest.find(">" if rest.startswith("<") else '"', 1)
-        if rest[:1] not in ("<", '"') or end < 0:
+    at = text.find("#")
+    while at >= 0:
+        end = text.find("\n", at)
+        words = text[at + 1 : len(text) if end < 0 else end].lstrip(" \t")
+        if not words or words[0] in "/\\\r" or "__has_" in words or words.rfind("/*") > words.rfind("*/"):
             return None
-        names.append((rest[1:end], rest[0] == '"'))
+        if words.startswith(_WORDS):
+            name = _named(words)
+            if name is None:
+                return None
+            names.append(name)
+        at = text.find("#", at + 1)
     return names
 
 
@@ -99,8 +103,10 @@ def _plain_names(text: str):
 def _names(text: str):
     """(name, is quoted) of each include; (None, False) for one that names a macro."""
     plain = _plain_names(text)
-    if plain is not None:
-        return plain
+    return _all_names(text) if plain is None else plain
+
+
+def _all_names(text: str):
     names = []
     for match in re.finditer(_INCLUDE, text, re.DOTALL):
         quoted = match["quote"] or match["quote2"]
@@ -149,8 +155,6 @@ class _Scan:
             self.result.outside.append(name)
 
     def text(self, text: str, here: str | None) -> None:
-        if not any(word in text for word in _WORDS):
-            return
         for name, quoted in _names(text):
             if name is None:
                 self.computed = True

@@ -1,9 +1,12 @@
 """Includes: built-in stand-ins for the host's headers, the user's own headers, the toolkit's."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import pycuda.driver as drv
 from pycuda._compile import finder, includes, source
@@ -252,8 +255,27 @@ def test_scan_reads(text, names):
     assert list(includes._names(text)) == names
 
 
+PIECES = [
+    "#", "# ", "%:", "??=", "include", "include_next", "import", "embed", "__has_include", "__has_embed(",
+    " ", "\t", "\n", "\r\n", "\\\n", "/*", "*/", "//", "<a.h>", '"b.h"', "<", ">", '"', "(", ")", "define X",
+    "if", "X", "%", "?", "##",
+]  # fmt: skip
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=12))
+def test_a_scan_of_plain_lines_misses_nothing(pieces):
+    text = "".join(pieces)
+    clean = re.sub(r"/\*.*?\*/", " ", text.replace("\\\n", ""), flags=re.DOTALL)
+    for line in clean.split("\n"):  # __has_include means something in directives only
+        before, asks, _ = line.partition("__has_")
+        assume(not asks or any(mark in before for mark in ("#", "%:", "??=")))
+    plain = includes._plain_names(text)
+    assert plain is None or set(plain) >= set(includes._all_names(clean))
+
+
 def test_headers_of_the_package_are_scanned_without_a_regular_expression():
-    """The words that a scan looks for stand in no comment of theirs: a first call reads several headers."""
+    """A program's first call of a kind reads several of them."""
     package = Path(includes.__file__).parent.parent
     headers = [*(package / "cuda").glob("*.hpp"), *(package / "_headers").glob("*.h")]
     assert len(headers) > 10
