@@ -60,14 +60,18 @@ def ours():
         ready.launch(stream)
         wait()
 
+    a, b, n = args[2:]
+
     def update():
-        node.set_args(*args)
+        node.set_args(x, y, a, b, n)
         ready.update(graph)
 
     measures = {
         "pycuda, replay": lambda: burst(lambda: ready.launch(stream), wait, BURST),
         "pycuda, replay and wait": lambda: burst(replay, wait, BURST),
-        "pycuda, set_args of the executable graph": lambda: burst(lambda: ready.set_args(node, *args), wait),
+        "pycuda, set_args of the executable graph": lambda: burst(
+            lambda: ready.set_args(node, x, y, a, b, n), wait
+        ),
         "pycuda, set_args of the graph and update": lambda: burst(update, wait, BURST),
         "pycuda, 20 launches": lambda: burst(eager, wait, BURST),
         "pycuda, capture of 20 launches": lambda: burst(capture, wait, BURST),
