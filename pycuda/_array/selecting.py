@@ -11,9 +11,10 @@ import numpy as np
 
 from pycuda._array.memory import new
 from pycuda._array.scans import scan
+from pycuda._array.sorted_rows import packed_copy
 from pycuda._driver import GPUArray
 from pycuda._kernels import axes as layout
-from pycuda._kernels import elements
+from pycuda._kernels import elements, scratch
 from pycuda._kernels import selecting as kernels
 
 _BLOCK = (kernels.THREADS, 1, 1)
@@ -40,6 +41,23 @@ def choose(function, count: int, *arguments, stream=None, allocator=None) -> Cho
     function.prepared_async_call((tiles, 1), _BLOCK, stream, words, counts, count, *arguments)
     ends = scan("sum", counts, stream=stream) if tiles > 1 else counts
     return Chosen(words, ends, int(ends[-1].get(stream=stream)))
+
+
+def pick_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArray:
+    """The elements of a sorted array, at least one, that the one before does not equal."""
+    tiles = layout.ceil_div(keys.size, kernels.TILE)
+    found, total = new(keys.shape, keys.dtype, allocator), new((1,), np.int64, allocator)
+    states, number = scratch.states(stream, kernels.values_told(tiles), 8)
+    function = kernels.write_changes(order, equal_nan)
+    function.prepared_async_call(
+        (tiles, 1), _BLOCK, stream, keys, keys.size, found, total,
+        states.memory, states.entries, states.values, number,
+    )  # fmt: skip
+    count = int(total.get(stream=stream)[0])
+    if count == keys.size:
+        return found
+    # Memory for all of them is not kept for a few.
+    return found[:count] if 2 * count > keys.size else packed_copy(found[:count], stream, allocator)
 
 
 def choose_true(mask, stream) -> Chosen:

@@ -76,6 +76,8 @@ def unique(
         inverse = [new(ar.shape, _INDEX, allocator)] if return_inverse else []
         found = (keys, *extra[:return_index], *inverse, *extra[bool(return_index) :])
         return keys if len(found) == 1 else found
+    if not (return_index or return_inverse or return_counts):
+        return selecting.pick_changes(order, keys, bool(equal_nan), stream, allocator)
     function = choosing.mark_changes(order, bool(equal_nan))
     chosen = selecting.choose(function, flat.size, keys, stream=stream, allocator=allocator)
     values = new((chosen.total,), ar.dtype, allocator)
@@ -93,7 +95,7 @@ def unique(
         found.append(_inverse(chosen, places, stream, allocator).reshape(ar.shape))
     if return_counts:
         found.append(_lengths(starts, flat.size, stream, allocator))
-    return values if len(found) == 1 else tuple(found)
+    return tuple(found)
 
 
 def _room_for_starts(chosen, allocator) -> GPUArray:

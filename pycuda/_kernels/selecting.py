@@ -11,6 +11,13 @@ from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 TILE = THREADS * 32
+_GROUP = 32  # tiles, SCAN_GROUP of pycuda-scan.hpp
+
+
+def values_told(tiles: int) -> int:
+    """How many values the blocks of write_changes leave for each other: a tile's, two of each group's."""
+    return tiles + 2 * -(-tiles // _GROUP)
+
 
 _KERNEL = """{include}#include "pycuda-select.hpp"
 #include "pycuda-order.hpp"
@@ -47,14 +54,32 @@ def mark_true(element: str, rooms: int):
     return _mark(f"const char *in, Axes<{rooms}> axes", test, f"P{24 * rooms}s", include)
 
 
+_CHANGES = "i == 0 || !same(Keys::bits(keys[i - 1]), Keys::bits(keys[i]))"
+
+
+def _sameness(keys: Order, equal_nan: bool) -> str:
+    same = "a == b || (Keys::is_nan(a) && Keys::is_nan(b))" if equal_nan else "a == b && !Keys::is_nan(a)"
+    return f"""typedef {keys.c_type} Keys;
+__device__ __forceinline__ bool same(const Keys::Bits &a, const Keys::Bits &b) {{ return {same}; }}"""
+
+
 @context_dependent_memoize
 def mark_changes(keys: Order, equal_nan: bool):
     """..., sorted keys: those that the one before does not equal."""
-    same = "a == b || (Keys::is_nan(a) && Keys::is_nan(b))" if equal_nan else "a == b && !Keys::is_nan(a)"
-    typedefs = f"""typedef {keys.c_type} Keys;
-__device__ __forceinline__ bool same(const Keys::Bits &a, const Keys::Bits &b) {{ return {same}; }}"""
-    test = "i == 0 || !same(Keys::bits(keys[i - 1]), Keys::bits(keys[i]))"
-    return _mark("const Keys::Raw *keys", test, "P", typedefs=typedefs)
+    return _mark("const Keys::Raw *keys", _CHANGES, "P", typedefs=_sameness(keys, equal_nan))
+
+
+@context_dependent_memoize
+def write_changes(keys: Order, equal_nan: bool):
+    """Function(sorted keys, count, out, total, the parts of a scan_state): those same keys in one pass."""
+    parameters = (
+        "const Keys::Raw *keys, index_t count, Keys::Raw *out, index_t *total, unsigned *counter, "
+        "unsigned long long *entries, void *values, unsigned launch"
+    )
+    body = f"""write_where(scan_state{{counter, entries, values, launch}}, count, total,
+        [&](index_t i) -> bool {{ return {_CHANGES}; }}, [&](index_t k, index_t i) {{ out[k] = keys[i]; }})"""
+    include = '#include "pycuda-select-once.hpp"\n'
+    return _build(parameters, body, "PqPPPPPI", include, _sameness(keys, equal_nan))
 
 
 _RELATIONS = {"not after": "!(limit < key)", "before": "key < limit", "equal": "key == limit"}

@@ -33,12 +33,11 @@ __device__ __forceinline__ unsigned sum_before(unsigned own, unsigned &all)
     return sum;
 }
 
-// words[i / 32] has bit i % 32 where test(i); counts[tile] how many there are. Grid: a block a tile.
-template <class Test>
-__device__ __forceinline__ void mark_chosen(unsigned *words, index_t *counts, index_t count, Test test)
+// The thread's bits of a tile: bit n of thread t is test(32 t + n) of the tile.
+template <class Test> __device__ __forceinline__ unsigned bits_chosen(index_t tile, index_t count, Test test)
 {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const index_t first = (index_t)blockIdx.x * SELECT_TILE + warp * 1024 + lane;
+    const index_t first = tile * SELECT_TILE + warp * 1024 + lane;
     unsigned word = 0;
     for (int k = 0; k < 32; k += SELECT_LOADS) {
         bool chosen[SELECT_LOADS];
@@ -53,23 +52,40 @@ __device__ __forceinline__ void mark_chosen(unsigned *words, index_t *counts, in
             if (lane == k + n) word = votes;
         }
     }
+    return word;
+}
+
+// words[i / 32] has bit i % 32 where test(i); counts[tile] how many there are. Grid: a block a tile.
+template <class Test>
+__device__ __forceinline__ void mark_chosen(unsigned *words, index_t *counts, index_t count, Test test)
+{
+    const unsigned word = bits_chosen(blockIdx.x, count, test);
     words[(index_t)blockIdx.x * SELECT_THREADS + threadIdx.x] = word;
     unsigned all;
     sum_before(__popc(word), all);
     if (threadIdx.x == 0) counts[blockIdx.x] = all;
 }
 
+// write(before + k, i) for each i of a tile whose bit is set. `at`: how many are before the thread's.
+template <class Write>
+__device__ __forceinline__ void write_bits(unsigned bits, unsigned at, unsigned all, index_t tile,
+                                           index_t before, Write write)
+{
+    __shared__ unsigned short chosen[SELECT_TILE];
+    for (; bits; bits &= bits - 1) chosen[at++] = (unsigned short)(threadIdx.x * 32 + __ffs(bits) - 1);
+    __syncthreads();
+    for (unsigned k = threadIdx.x; k < all; k += SELECT_THREADS)
+        write(before + k, tile * SELECT_TILE + chosen[k]);
+}
+
 // write(k, i) for the k-th i that was chosen. ends: how many are up to the end of each tile.
 template <class Write>
 __device__ __forceinline__ void write_chosen(const unsigned *words, const index_t *ends, Write write)
 {
-    __shared__ unsigned short chosen[SELECT_TILE];
-    unsigned bits = words[(index_t)blockIdx.x * SELECT_THREADS + threadIdx.x], all;
-    unsigned at = sum_before(__popc(bits), all);
-    for (; bits; bits &= bits - 1) chosen[at++] = (unsigned short)(threadIdx.x * 32 + __ffs(bits) - 1);
-    __syncthreads();
-    const index_t before = blockIdx.x ? ends[blockIdx.x - 1] : 0, first = (index_t)blockIdx.x * SELECT_TILE;
-    for (unsigned k = threadIdx.x; k < all; k += SELECT_THREADS) write(before + k, first + chosen[k]);
+    const unsigned bits = words[(index_t)blockIdx.x * SELECT_THREADS + threadIdx.x];
+    unsigned all;
+    const unsigned at = sum_before(__popc(bits), all);
+    write_bits(bits, at, all, blockIdx.x, blockIdx.x ? ends[blockIdx.x - 1] : 0, write);
 }
 
 // write(i, k) for every i: k is the number of the last one chosen up to there, the first of which is 0.

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
 from pycuda._kernels import counting
+from pycuda.tools import default_memory_pool
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
@@ -53,12 +54,24 @@ def test_unique_of_every_kind(dtype, equal_nan):
     array = gpuarray.to_gpu(host)
     got = gpuarray.unique(array, True, True, True, equal_nan=equal_nan)
     same(got, tuple(np.unique(host, True, True, True, equal_nan=equal_nan)))
+    same(np.unique(array, equal_nan=equal_nan), np.unique(host, equal_nan=equal_nan))
 
 
-@pytest.mark.parametrize("count", [9000, 60_000])
-def test_unique_over_several_tiles(count):
-    host = np.random.default_rng(1).integers(0, 20_000, count).astype("i")
-    same(np.unique(gpuarray.to_gpu(host), True, True, True), tuple(np.unique(host, True, True, True)))
+@pytest.mark.parametrize("count", [1, 8191, 8192, 8193, 60_000, 300_000])
+@pytest.mark.parametrize("values", [1, 20_000, 2**31 - 1])
+def test_unique_over_several_tiles(count, values):
+    host = np.random.default_rng(1).integers(0, values, count).astype("i")
+    array = gpuarray.to_gpu(host)
+    same(np.unique(array), np.unique(host))
+    same(np.unique(array, True, True, True), tuple(np.unique(host, True, True, True)))
+
+
+def test_few_distinct_elements_take_little_memory():
+    """They are found where there would be room for all."""
+    array = gpuarray.to_gpu(np.arange(1 << 20, dtype="i") % 1000)
+    active = default_memory_pool().active_bytes
+    found = np.unique(array)
+    assert found.size == 1000 and default_memory_pool().active_bytes - active < 1 << 16
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

@@ -120,7 +120,9 @@ def test_counting(size):
 
 def test_sort():
     a = bytes_of(BEYOND_31, 101)
-    agree(gpuarray.sort(gpuarray.to_gpu(a)), np.sort(a, kind="stable"))
+    array = gpuarray.to_gpu(a)
+    agree(gpuarray.sort(array), np.sort(a, kind="stable"))
+    agree(gpuarray.unique(array), np.flatnonzero(counts_of(a)).astype(a.dtype))
 
 
 @SIZES
