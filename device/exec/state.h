@@ -173,6 +173,11 @@ Block *block_take(Worker *worker, Grid *grid);
 void block_begin(Block *block, uint64_t linear);
 BlockResult block_run(Block *block, Worker *worker);
 void block_give_back(Worker *worker, Block *block);
+
+/* --- stream.c ------------------------------------------------------------------------------------------ */
+/* Runs a block of which nothing has run yet as a whole. False, and nothing was done, where that cannot be. */
+bool stream_run(Block *block, Worker *worker);
+
 /* The block is deadlocked, with those of its cluster: a fault says who waits where. */
 void block_fault_stuck(Block *block);
 /* Whether waits may time out once more, where nothing of the cluster can run; not when that has gone on for
@@ -276,6 +281,8 @@ const char *exec_place(const CodeFunction *function, const Insn *insn, char *out
 
 /* True when the lane may access size bytes at address; remembers the range for this instruction. */
 bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write);
+/* The same in memory that is not the launch's own. */
+bool range_find_map(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, RangeEntry *out);
 /* Why the launch may not touch that range, in words; NULL when it may. */
 const char *range_refusal(const GridLaunch *launch, const MemoryRange *range, bool write);
 /* Whether kernels of the launch may read, or write, there: not arrays, constants, nor what is refused. */

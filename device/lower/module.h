@@ -107,6 +107,8 @@ void lower_function(Lower *lower, FunctionFacts *facts);
 /* Gives the frames of all functions that are called one layout. */
 void lower_share_frames(Lower *lower);
 void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code);
+/* Finds how blocks of a kernel can be run as a whole, where they can. */
+void lower_stream(Lower *lower, CodeFunction *code);
 
 /* The function that aliases resolve to. */
 const PtxFunction *lower_aliased(const PtxFunction *function);
