@@ -15,12 +15,11 @@
 #include "exec/checks/check.h"
 
 typedef const OpFn HandlerTable[OP_COUNT][2];
-typedef const WideFn WideTable[WIDE_COUNT];
 
 typedef struct Isa {
     const char *name;
     HandlerTable *handlers;
-    WideTable *wide;
+    const WideTable *wide;
     bool (*supported)(void);
 } Isa;
 
@@ -59,7 +58,7 @@ static bool has_v2(void) { return true; }
 /* Weak: NULL where the build leaves one out. */
 #define DECLARE(isa) \
     extern HandlerTable exec_handlers_##isa __attribute__((weak)); \
-    extern WideTable exec_wide_##isa __attribute__((weak));
+    extern const WideTable exec_wide_##isa __attribute__((weak));
 ISAS(DECLARE)
 #undef DECLARE
 
@@ -75,6 +74,12 @@ const char *const exec_op_names[OP_COUNT] = {
 #include "exec/ops/core.def"
 #include "exec/ops/alu.def"
 #undef OP
+};
+
+const WideForm wide_forms[OP_COUNT] = {
+#define WIDE(name, size, sources) [OP_##name] = {WIDE_##name, size, sources},
+#include "exec/ops/wide.def"
+#undef WIDE
 };
 
 /* Bit k: the build and the processor have isas[k]. The processor is asked once: in a virtual machine each of
@@ -117,7 +122,7 @@ void exec_bind(CodeModule *module)
     const Isa *isa = choose();
     HandlerTable *handlers = isa->handlers;
     exec_measure(module);
-    module->wide = *isa->wide;
+    module->wide = isa->wide;
     module->handlers = *handlers;
     for (uint32_t f = 0; f < module->function_count; f++) {
         CodeFunction *function = module->functions[f];

@@ -201,6 +201,7 @@ struct CodeFunction {
     uint32_t register_estimate; /* live 32-bit rows at the peak, shown as NUM_REGS */
     uint32_t stack_size; /* local bytes a lane needs with all it calls, of exec_bind; UINT32_MAX: not known */
     const struct CodeStream *stream; /* blocks may be run as a whole so (stream.h), or NULL */
+    const struct CodeFront *front; /* warps may start together (front.h), or NULL */
     bool uses_grid_sync; /* reads %envreg1/2 or barrier state that needs all blocks resident */
 };
 
@@ -227,7 +228,7 @@ struct CodeModule {
     bool reserves_shared; /* a function reads where the reserved shared memory is */
     unsigned checks; /* CHECK_* */
     const OpFn (*handlers)[2]; /* that exec_bind chose, by operation */
-    const WideFn *wide; /* the same by enum WideOp */
+    const WideTable *wide; /* and what goes with them */
 };
 
 /* Fills run[] of every instruction with the handlers for the best instruction set of this host. */

@@ -31,15 +31,6 @@ typedef struct Way {
     uint8_t copies[STREAM_OPERANDS][2], copy_count; /* operands stored: to, from */
 } Way;
 
-typedef struct WideForm {
-    uint8_t op, size, sources; /* op + 1 */
-} WideForm;
-static const WideForm wide_forms[OP_COUNT] = {
-#define WIDE(name, size, sources) [OP_##name] = {WIDE_##name + 1, size, sources},
-#include "exec/ops/wide.def"
-#undef WIDE
-};
-
 typedef enum Rule { SUM = 1, PRODUCT, SHIFT, UNIFORM, COMPARE, ACCESS } Rule;
 static const uint8_t rules[OP_COUNT] = {
 #define AFFINE(name, rule, d, a, b, c) [OP_affine_##name] = rule,
@@ -244,7 +235,7 @@ static bool add_work(Way *x, const Insn *i)
 {
     const WideForm *form = &wide_forms[i->op];
     const Ref sources[] = {i->a, i->b, i->c};
-    StreamWork wanted = {.op = (uint8_t)(form->op - 1)};
+    StreamWork wanted = {.op = form->op};
     int part = -1;
     uint8_t result;
     if (i->mods || !x->code.bytes || form->size != x->code.element) return false;
@@ -324,7 +315,7 @@ static bool step_over(Way *x, const Insn *i)
     case SHIFT: return add_line(x, i);
     case COMPARE: return add_comparison(x, i);
     case ACCESS: return add_access(x, i);
-    default: return wide_forms[i->op].op && add_work(x, i);
+    default: return wide_forms[i->op].size && add_work(x, i);
     }
 }
 

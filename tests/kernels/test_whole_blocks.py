@@ -1,6 +1,7 @@
-"""Kernels of which the CPU device runs whole blocks at once: elementwise ones. What they give must be what
-each thread would, where indices wrap, where arrays overlap, where blocks are partly filled, where a bound
-lies within a block; and a fault is that of the first thread at fault."""
+"""Kernels of which the CPU device runs whole blocks at once, elementwise ones, or their warps together at
+first, those that gather sums in loops. What they give must be what each thread would, where indices wrap,
+where arrays overlap, where blocks are partly filled, where a bound lies within a block; and a fault is that
+of the first thread at fault."""
 
 import os
 import subprocess
@@ -102,6 +103,51 @@ extern "C" __global__ void one_left_out(int *out, const int *a, unsigned which)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i != which) out[i] = a[i] ^ 0x55;
+}
+
+// Sums of a thread, of 4 elements each time, then of what is left: not all loops end in the same round.
+extern "C" __global__ void gathered(float *out, const float4 *a, int n, int more)
+{
+    float sum = 0;
+    int i = threadIdx.x;
+#pragma unroll 1
+    for (int first = 0; first + blockDim.x <= n; first += blockDim.x, i += blockDim.x) {
+        const float4 x = a[i];
+        sum += (x.x + x.y) + (x.z + x.w);
+    }
+#pragma unroll 1
+    for (; i < n; i += blockDim.x) sum -= a[i].w;
+#pragma unroll 1
+    for (int k = threadIdx.x % 5; k < more; k++) sum += k * i;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+// Lanes change places after a loop, by distances within a warp and within parts of it.
+extern "C" __global__ void exchanged(int *out, const int *a, int rounds)
+{
+    int sum = 0;
+#pragma unroll 1
+    for (int k = 0; k < rounds; k++) sum += a[k * blockDim.x + threadIdx.x];
+    sum += 3 * __shfl_xor_sync(~0u, sum, 1);
+    sum += 5 * __shfl_xor_sync(~0u, sum, 16);
+    sum += 7 * __shfl_xor_sync(~0u, sum, 2, 4);
+    if (threadIdx.x % 32 == 3) sum = -sum;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum + threadIdx.x / 32;
+}
+
+// Pairs of doubles, and what is the same in all threads, is read after the loop as well.
+extern "C" __global__ void pairs(double *out, const double2 *a, int rounds, u64 apart)
+{
+    double low = 1, high = 2;
+    const double2 *from = a + threadIdx.x;
+#pragma unroll 1
+    for (int k = 0; k < rounds; k++, from += apart) {
+        const double2 x = *from;
+        low = low * 0.5 + x.x;
+        high = k == 1 ? low : high - x.y;
+    }
+    const long long places = from - a;
+    out[threadIdx.x] = low + high * places;
 }
 """
 
@@ -256,6 +302,53 @@ def test_arrays_that_overlap(kernels):
     np.testing.assert_array_equal(drv.from_device_like(x, a), expected)
 
 
+@pytest.mark.parametrize("threads", [32, 128, 144, 256, 1024])
+@pytest.mark.parametrize("rounds, more", [(0, 0), (1, 0), (3, 4), (7, 9)])
+@pytest.mark.parametrize("rest", [0, 1, 31])
+def test_sums_of_loops(kernels, threads, rounds, more, rest):
+    n = rounds * threads + rest
+    a = np.random.default_rng(n).integers(-99, 99, 4 * n + 4).astype(np.float32)
+    out = np.zeros(2 * threads, np.float32)
+    kernels("gathered")(
+        drv.Out(out), drv.In(a), np.int32(n), np.int32(more), block=(threads, 1, 1), grid=(2, 1)
+    )
+    quads = a[: 4 * n].reshape(-1, 4)
+    expected = quads[: rounds * threads].sum(1).reshape(rounds, threads).sum(0)
+    expected[:rest] -= quads[rounds * threads :, 3]
+    for t in range(threads):
+        i = t + rounds * threads + (threads if t < rest else 0)
+        expected[t] += sum(k * i for k in range(t % 5, more))
+    np.testing.assert_array_equal(out, np.tile(expected, 2))
+
+
+@pytest.mark.parametrize("threads", [32, 128, 512])
+@pytest.mark.parametrize("rounds", [1, 6])
+def test_lanes_that_change_places_after_a_loop(kernels, threads, rounds):
+    a = np.random.default_rng(rounds).integers(-999, 999, rounds * threads).astype(np.int32)
+    out = np.zeros(3 * threads, np.int32)
+    kernels("exchanged")(drv.Out(out), drv.In(a), np.int32(rounds), block=(threads, 1, 1), grid=(3, 1))
+    lane = np.arange(threads)
+    total = a.reshape(rounds, threads).sum(0)
+    total = total + 3 * total[lane ^ 1]
+    total = total + 5 * total[lane ^ 16]
+    total = total + 7 * total[lane ^ 2]
+    expected = np.where(lane % 32 == 3, -total, total) + lane // 32
+    np.testing.assert_array_equal(out, np.tile(expected, 3))
+
+
+@pytest.mark.parametrize("rounds, apart", [(0, 128), (1, 128), (2, 0), (5, 128), (5, 129)])
+def test_pairs(kernels, rounds, apart):
+    a = np.random.default_rng(rounds).normal(size=(rounds * 129 + 128, 2))
+    out = np.zeros(128)
+    kernels("pairs")(drv.Out(out), drv.In(a), np.int32(rounds), np.uint64(apart), block=(128, 1, 1))
+    low, high = np.ones(128), np.full(128, 2.0)
+    for k in range(rounds):
+        x = a[k * apart : k * apart + 128]
+        low = low * 0.5 + x[:, 0]
+        high = low if k == 1 else high - x[:, 1]
+    np.testing.assert_allclose(out, low + high * (rounds * apart + np.arange(128)), rtol=1e-14)
+
+
 FAULT = """
 import sys
 import numpy as np
@@ -266,7 +359,8 @@ from test_whole_blocks import SOURCE, SourceModule
 kernel = SourceModule(SOURCE, no_extern_c=True).get_function({name!r})
 a, b = drv.mem_alloc(4096), drv.mem_alloc(4096)
 try:
-    kernel(np.intp(int(a) + {shift}), b, b, np.int32({n}), *{more}, block=(256, 1, 1), grid=(2, 1))
+    arrays = (b,) if {name!r} == "gathered" else (b, b)
+    kernel(np.intp(int(a) + {shift}), *arrays, np.int32({n}), *{more}, block=(256, 1, 1), grid=(2, 1))
     drv.Context.synchronize()
 except drv.Error as error:
     print(error)
@@ -281,6 +375,9 @@ except drv.Error as error:
         ("sums", 2, 512, "()", "misaligned"),
         ("quads", 4, 256, "(np.float32(1),)", "misaligned"),
         ("quads", 16, 256, "(np.float32(1),)", "thread (255,0,0)"),
+        ("gathered", 0, 256, "(np.int32(3),)", ""),
+        ("gathered", 0, 512, "(np.int32(3),)", "thread (0,0,0)"),
+        ("gathered", 0, 257, "(np.int32(3),)", "thread (0,0,0)"),
     ],
 )
 def test_faults(name, shift, n, more, told):

@@ -9,8 +9,14 @@ const OpFn EXEC_NAME(exec_handlers)[OP_COUNT][2] = {
 #undef OP
 };
 
-const WideFn EXEC_NAME(exec_wide)[WIDE_COUNT] = {
+const WideTable EXEC_NAME(exec_wide) = {
+    .ops =
+        {
 #define WIDE(name, size, sources) EXEC_NAME(wide_##name),
 #include "exec/ops/wide.def"
 #undef WIDE
+        },
+    .split_32 = EXEC_NAME(wide_split_32),
+    .split_64 = EXEC_NAME(wide_split_64),
+    .exchange = EXEC_NAME(wide_exchange),
 };

@@ -29,6 +29,9 @@ extern const OpFn EXEC_NAME(exec_handlers)[OP_COUNT][2];
 #include "exec/ops/wide.def"
 #undef WIDE
 
-extern const WideFn EXEC_NAME(exec_wide)[WIDE_COUNT];
+WideSplitFn EXEC_NAME(wide_split_32), EXEC_NAME(wide_split_64);
+WideExchangeFn EXEC_NAME(wide_exchange);
+
+extern const WideTable EXEC_NAME(exec_wide);
 
 #endif
