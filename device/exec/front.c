@@ -302,17 +302,24 @@ static void give_row(const Front *x, uint8_t *frame, uint32_t n, uint32_t warp)
         memcpy(frame + offset, plane_at(x, offset) + bytes * warp, bytes);
 }
 
-/* Lets a warp go on at i with what it may still read; false without memory: it starts from the beginning. */
-static bool give_warp(const Front *x, Warp *warp, const Insn *i)
+/* The rows that are known and may still be read from i on. */
+static uint32_t find_needed(const Front *x, const Insn *i, uint16_t *rows)
 {
     const CodeFunction *function = x->block->grid->function;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < x->touched_count; k++)
+        if (function->front->needed_before[x->touched[k]] > i - function->insns)
+            rows[count++] = x->touched[k];
+    return count;
+}
+
+/* Lets a warp go on at i with these rows; false without memory: it starts from the beginning. */
+static bool give_warp(const Front *x, Warp *warp, const Insn *i, const uint16_t *rows, uint32_t count)
+{
     if (!warp_begin(warp, x->worker)) return false;
     warp->current->pc = i;
     uint8_t *frame = warp->registers;
-    for (uint32_t k = 0; k < x->touched_count; k++) {
-        const uint32_t n = x->touched[k];
-        if (function->front->needed_before[n] > i - function->insns) give_row(x, frame, n, warp->index);
-    }
+    for (uint32_t k = 0; k < count; k++) give_row(x, frame, rows[k], warp->index);
     for (uint64_t rest = x->tests; rest; rest &= rest - 1) {
         const int n = __builtin_ctzll(rest);
         ((uint32_t *)(void *)frame)[n] = x->truths >> n & 1 ? FULL_MASK : 0;
@@ -358,8 +365,10 @@ void front_run(Block *block, Worker *worker)
         i = next;
         next = step(x, i);
     }
+    uint16_t rows[FRONT_ROWS];
+    const uint32_t count = find_needed(x, i, rows);
     for (uint32_t k = 0; i != start && k < block->warp_count; k++)
-        if (!give_warp(x, &block->warps[k], i)) break;
+        if (!give_warp(x, &block->warps[k], i, rows, count)) break;
     forget(x);
     grid_ask_help(block->grid);
 }

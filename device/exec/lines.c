@@ -144,7 +144,7 @@ static bool find_line(unsigned op, uint32_t threads, Line a, Line b, Line c, Lin
     }
 }
 
-bool line_compute(unsigned op, uint32_t threads, Line a, Line b, Line c, Line *result)
+bool line_compute_any(unsigned op, uint32_t threads, Line a, Line b, Line c, Line *result)
 {
     Line r;
     if (!find_line(op, threads, a, b, c, &r)) return false;
