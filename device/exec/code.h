@@ -123,6 +123,10 @@ static inline uint64_t memory_offset(const Insn *insn, uint64_t address)
     return insn->mods & MEM_ADDR32 ? (uint32_t)sum : sum;
 }
 
+/* Insn.mods of bra_p, beside MODS_NEGATE: what lies between it and its target is a few instructions that may
+ * follow a guard, one after the other. */
+enum { BRA_OVER = 1 };
+
 /* Insn.mods of the block's barriers: lanes may come to it one by one (barrier without .aligned). */
 enum { BAR_APART = 1 };
 

@@ -384,7 +384,9 @@ def test_faults(name, shift, n, more, told):
     if "CPU" not in drv.Context.get_device().name():
         pytest.skip("what a fault tells is the CPU device's")
     code = FAULT.format(folder=os.path.dirname(__file__), name=name, shift=shift, n=n, more=more)
-    run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+    env = {**os.environ, "PYCUDA_CPU_SCHEDULE": "", "PYCUDA_CPU_THREADS": "1"}
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    run = subprocess.run(command, env=env, capture_output=True, text=True)
     assert told in run.stdout and bool(run.stdout) == bool(told), run.stdout + run.stderr
 
 
