@@ -57,6 +57,7 @@
  *   groups.c barrier.c collective*.[ch] calls.c sleep.c    divergence, barriers, collectives, calls, sleep
  *   cluster.c cluster_barrier.c        blocks that run together, and wait for each other
  *   affine.[h def]                     rows of registers kept as base and stride
+ *   stream.[ch] front.[ch] lines.[ch]  warps of a block together: elementwise kernels, sums in loops
  *   measure.c fault.[ch]               local memory a thread needs; what went wrong and where
  *   bind.[ch]                          chooses the instruction set at load
  * exec/ops/       operations: built once for each instruction set (alu.def, core.def: one row each)

@@ -19,6 +19,7 @@ typedef const OpFn HandlerTable[OP_COUNT][2];
 typedef struct Isa {
     const char *name;
     HandlerTable *handlers;
+    const WideTable *wide;
     bool (*supported)(void);
 } Isa;
 
@@ -55,12 +56,14 @@ static bool has_v2(void) { return true; }
 #endif
 
 /* Weak: NULL where the build leaves one out. */
-#define DECLARE(isa) extern HandlerTable exec_handlers_##isa __attribute__((weak));
+#define DECLARE(isa) \
+    extern HandlerTable exec_handlers_##isa __attribute__((weak)); \
+    extern const WideTable exec_wide_##isa __attribute__((weak));
 ISAS(DECLARE)
 #undef DECLARE
 
 static const Isa isas[] = {
-#define ROW_OF(isa) {#isa, &exec_handlers_##isa, has_##isa},
+#define ROW_OF(isa) {#isa, &exec_handlers_##isa, &exec_wide_##isa, has_##isa},
     ISAS(ROW_OF)
 #undef ROW_OF
 };
@@ -71,6 +74,12 @@ const char *const exec_op_names[OP_COUNT] = {
 #include "exec/ops/core.def"
 #include "exec/ops/alu.def"
 #undef OP
+};
+
+const WideForm wide_forms[OP_COUNT] = {
+#define WIDE(name, size, sources) [OP_##name] = {WIDE_##name, size, sources},
+#include "exec/ops/wide.def"
+#undef WIDE
 };
 
 /* Bit k: the build and the processor have isas[k]. The processor is asked once: in a virtual machine each of
@@ -110,8 +119,10 @@ const OpFn *exec_op_handlers(unsigned op) { return (*choose()->handlers)[op]; }
 
 void exec_bind(CodeModule *module)
 {
-    HandlerTable *handlers = choose()->handlers;
+    const Isa *isa = choose();
+    HandlerTable *handlers = isa->handlers;
     exec_measure(module);
+    module->wide = isa->wide;
     module->handlers = *handlers;
     for (uint32_t f = 0; f < module->function_count; f++) {
         CodeFunction *function = module->functions[f];

@@ -93,7 +93,7 @@ static void store_return(Warp *warp, Worker *worker)
 
 /* --- warps --------------------------------------------------------------------------------------------- */
 
-static bool warp_begin(Warp *warp, Worker *worker)
+bool warp_begin(Warp *warp, Worker *worker)
 {
     uint32_t first = warp->index * WARP_LANES, threads = warp->block->threads - first;
     if (!store_borrow(warp, worker)) return false;
@@ -224,6 +224,7 @@ static bool has_spun(Block *block)
  * outside. */
 BlockResult block_run(Block *block, Worker *worker)
 {
+    if (block->grid->function->front) front_run(block, worker);
     for (bool first = true;; first = false) {
         bool alive = false, ran = false, waiting = true, failed = false;
         if (block->wake_at) sleep_wake(block);
@@ -432,6 +433,7 @@ void worker_destroy(Worker *worker)
         store_free(worker->free_stores);
         worker->free_stores = next;
     }
+    front_free(worker->front);
     grid_run_free(worker->run);
     free(worker);
 }

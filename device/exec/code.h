@@ -13,6 +13,7 @@
 
 #include "exec/affine.h"
 #include "exec/ops/ops.h"
+#include "exec/ops/wide.h"
 
 typedef struct Warp Warp;
 typedef struct Insn Insn;
@@ -122,6 +123,10 @@ static inline uint64_t memory_offset(const Insn *insn, uint64_t address)
     return insn->mods & MEM_ADDR32 ? (uint32_t)sum : sum;
 }
 
+/* Insn.mods of bra_p, beside MODS_NEGATE: what lies between it and its target is a few instructions that may
+ * follow a guard, one after the other. */
+enum { BRA_OVER = 1 };
+
 /* Insn.mods of the block's barriers: lanes may come to it one by one (barrier without .aligned). */
 enum { BAR_APART = 1 };
 
@@ -199,6 +204,8 @@ struct CodeFunction {
     uint32_t barrier_count; /* named barriers used, at least 1 when bar is used */
     uint32_t register_estimate; /* live 32-bit rows at the peak, shown as NUM_REGS */
     uint32_t stack_size; /* local bytes a lane needs with all it calls, of exec_bind; UINT32_MAX: not known */
+    const struct CodeStream *stream; /* blocks may be run as a whole so (stream.h), or NULL */
+    const struct CodeFront *front; /* warps may start together (front.h), or NULL */
     bool uses_grid_sync; /* reads %envreg1/2 or barrier state that needs all blocks resident */
 };
 
@@ -225,6 +232,7 @@ struct CodeModule {
     bool reserves_shared; /* a function reads where the reserved shared memory is */
     unsigned checks; /* CHECK_* */
     const OpFn (*handlers)[2]; /* that exec_bind chose, by operation */
+    const WideTable *wide; /* and what goes with them */
 };
 
 /* Fills run[] of every instruction with the handlers for the best instruction set of this host. */

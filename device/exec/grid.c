@@ -189,6 +189,7 @@ static BlockResult run_one(Grid *grid, Worker *worker, Block *block)
     if (worker->last != block) range_forget(worker);
     worker->last = block;
     range_check_generation(worker, grid->launch->memory);
+    if (grid->function->stream && stream_run(block, worker)) return BLOCK_DONE;
     return cluster_run(block, worker);
 }
 

@@ -13,6 +13,7 @@
 
 #include "exec/runtime/children.h"
 #include "exec/grid.h"
+#include "exec/lines.h"
 #include "exec/memory/memory_map.h"
 #include "exec/warp.h"
 
@@ -98,6 +99,7 @@ struct Worker {
     uint64_t random;           /* state of the random scheduler's generator; 0: no random scheduler */
     uint32_t heeds;            /* GridStop */
     struct GridRun *run;       /* room for the grid that it leads, or NULL */
+    struct Front *front;       /* room for what front.c knows of a block, or NULL */
 };
 
 /* What threads of the pool can join in. */
@@ -173,6 +175,51 @@ Block *block_take(Worker *worker, Grid *grid);
 void block_begin(Block *block, uint64_t linear);
 BlockResult block_run(Block *block, Worker *worker);
 void block_give_back(Worker *worker, Block *block);
+
+/* --- stream.c, front.c: warps together ----------------------------------------------------------------- */
+
+/* Runs a block of which nothing has run yet as a whole. False, and nothing was done, where that cannot be. */
+bool stream_run(Block *block, Worker *worker);
+/* Runs the first instructions of a block for all its warps at once, as far as that goes. */
+void front_run(Block *block, Worker *worker);
+void front_free(struct Front *front);
+/* A warp gets registers and is at its first instruction; false without memory. */
+bool warp_begin(Warp *warp, Worker *worker);
+
+/* Nothing has run yet, threads are numbered along x alone, and nothing is to be watched one by one. */
+static inline bool block_is_line(const Block *block, const Worker *worker)
+{
+    return block->dims[1] == 1 && block->dims[2] == 1 && !block->warps[0].started && !block->checker
+           && !worker->random;
+}
+
+static inline bool ref_is_frame(Ref ref) { return ref >> REF_BASE_SHIFT == REF_FRAME; }
+
+/* The same value in all threads of the block, and no register. */
+static inline bool ref_is_value(Ref ref)
+{
+    const uint32_t base = ref >> REF_BASE_SHIFT;
+    return base == REF_CONST || base == REF_PARAM || base == REF_BLOCK;
+}
+
+/* The row of such a value. */
+static inline const uint8_t *block_value_row(const Block *block, Ref ref)
+{
+    const Grid *grid = block->grid;
+    const uint32_t offset = ref & REF_OFFSET_MASK, base = ref >> REF_BASE_SHIFT;
+    return base == REF_CONST   ? grid->function->module->constants + offset
+           : base == REF_PARAM ? grid->param_rows + offset
+                               : (const uint8_t *)block->rows + offset;
+}
+
+/* The line of what is no register: a value, %tid.x, or nothing. */
+static inline Line block_line(const Block *block, Ref ref, unsigned bits)
+{
+    if (!ref_is_value(ref)) return (Line){0, ref >> REF_BASE_SHIFT == REF_WARP};
+    const void *row = block_value_row(block, ref);
+    return (Line){bits == 64 ? *(const int64_t *)row : (int64_t)*(const uint32_t *)row, 0};
+}
+
 /* The block is deadlocked, with those of its cluster: a fault says who waits where. */
 void block_fault_stuck(Block *block);
 /* Whether waits may time out once more, where nothing of the cluster can run; not when that has gone on for
@@ -276,6 +323,8 @@ const char *exec_place(const CodeFunction *function, const Insn *insn, char *out
 
 /* True when the lane may access size bytes at address; remembers the range for this instruction. */
 bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write);
+/* The same in memory that is not the launch's own. */
+bool range_find_map(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, RangeEntry *out);
 /* Why the launch may not touch that range, in words; NULL when it may. */
 const char *range_refusal(const GridLaunch *launch, const MemoryRange *range, bool write);
 /* Whether kernels of the launch may read, or write, there: not arrays, constants, nor what is refused. */
@@ -303,6 +352,15 @@ static inline bool range_has(const RangeEntry *entry, uint64_t address, uint64_t
 {
     uint64_t offset = address - entry->base;
     return offset < entry->size && offset + size <= entry->size;
+}
+
+/* Whether all of a block's bytes are there, for an instruction that all its threads run. */
+static inline bool range_has_block(const Block *block, Worker *worker, const Insn *insn, uint64_t address,
+                                   uint64_t bytes, bool write)
+{
+    RangeEntry *range = &(write ? worker->stores : worker->loads)[range_slot(insn)];
+    return range_has(range, address, bytes)
+           || range_find_map(block->grid->launch, address, bytes, write, range);
 }
 
 /* --- printf.c, heap.c, runtime.c ----------------------------------------------------------------------- */

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { OVER_MOST = 16 }; /* instructions to the target of a branch over a few */
+
 typedef struct Emission {
     Lower *lower;
     LowerFunction *f;
@@ -105,6 +107,24 @@ static void emit_blocks(Emission *e)
     }
 }
 
+/* Memory accesses, affine and fused operations, arithmetic: all that may follow a guard, but atomics. */
+static bool may_be_guarded(uint16_t op)
+{
+    return op == OP_guard || (op >= OP_ld_generic_u8_16 && op <= OP_stv_local_b128)
+           || (op >= OP_affine_mov_b32 && op <= OP_fused_add_stv_generic_b64_64) || op >= OP_mov_b16;
+}
+
+/* Marks the branches over a few such instructions. */
+static void find_short_ways(CodeFunction *code)
+{
+    for (Insn *i = code->insns; i < code->insns + code->insn_count; i++) {
+        const Insn *next = i + 1;
+        if (i->op != OP_bra_p || i->target - i > OVER_MOST) continue;
+        while (next < i->target && may_be_guarded(next->op)) next++;
+        if (next == i->target) i->mods |= BRA_OVER;
+    }
+}
+
 void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code)
 {
     Emission e = {.lower = lower, .f = f, .code = code};
@@ -117,4 +137,5 @@ void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code)
     code->frame_size = f->frame_size;
     code->register_estimate = f->peak_rows;
     emit_blocks(&e);
+    if (!lower->host->checks) find_short_ways(code);
 }

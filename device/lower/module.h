@@ -107,6 +107,9 @@ void lower_function(Lower *lower, FunctionFacts *facts);
 /* Gives the frames of all functions that are called one layout. */
 void lower_share_frames(Lower *lower);
 void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code);
+/* Find how blocks of a kernel can be run as a whole, and how their warps together at first. */
+void lower_stream(Lower *lower, CodeFunction *code);
+void lower_front(Lower *lower, LowerFunction *f, CodeFunction *code);
 
 /* The function that aliases resolve to. */
 const PtxFunction *lower_aliased(const PtxFunction *function);

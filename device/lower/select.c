@@ -224,5 +224,9 @@ void lower_function(Lower *lower, FunctionFacts *facts)
                    "'%s' needs more registers than a frame can hold", facts->tree->name);
     else
         lower_emit(lower, &f, facts->code);
+    if (facts->tree->is_entry && !lower->host->checks && facts->code->insns) {
+        lower_stream(lower, facts->code);
+        lower_front(lower, &f, facts->code);
+    }
     memcpy(facts->pools, f.pools, sizeof f.pools);
 }

@@ -1,6 +1,11 @@
 """Divergence: loops of different lengths, early exits, recursion, calls, local arrays, locks."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
+import pytest
 
 import pycuda.driver as drv
 from pycuda.compiler import SourceModule
@@ -193,3 +198,78 @@ def test_constant_memory_and_globals():
     out = np.empty(16, np.float32)
     module.get_function("read")(drv.Out(out), block=(16, 1, 1))
     assert (out == np.arange(16) + 5).all()
+
+
+SHORT_WAYS = """
+extern "C" __global__ void short_ways(int *out, const int *a, const int *nowhere, int which)
+{
+    const int t = threadIdx.x;
+    int x = a[t], y = 3;
+    // What lies beyond is read by the other threads alone.
+    if (t % 3 == 1) x += a[t + 1] * 5;
+    if (t % 7 != which) y = x - t;
+    if (t == which) {
+        out[1024 + t] = *(const volatile int *)(t < 2000 ? a + t : nowhere) + x;
+        y *= 2;
+    }
+    if (x & 1)
+        if (y > 9) x = -x;
+    __syncwarp();
+    out[t] = x * 31 + y;
+}
+
+extern "C" __global__ void short_way_astray(int *out, const int *a, const int *nowhere, int which)
+{
+    const int t = threadIdx.x;
+    int x = t;
+    if (t == which) x = *nowhere;
+    out[t] = x;
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [7, 32, 100, 256])
+@pytest.mark.parametrize("which", [0, 5, 31, 70])
+def test_short_ways_round_a_few_instructions(threads, which):
+    a = np.arange(3, 3 + 257, dtype=np.int32) ** 2 % 101
+    out = np.full(2048, -1, np.int32)
+    kernel = SourceModule(SHORT_WAYS, no_extern_c=True).get_function("short_ways")
+    kernel(drv.InOut(out), drv.In(a), np.intp(0), np.int32(which), block=(threads, 1, 1))
+    expected = np.full(2048, -1, np.int32)
+    for t in range(threads):
+        x = int(a[t]) + (int(a[t + 1]) * 5 if t % 3 == 1 else 0)
+        y = x - t if t % 7 != which else 3
+        if t == which:
+            expected[1024 + t] = a[t] + x
+            y *= 2
+        if x & 1 and y > 9:
+            x = -x
+        expected[t] = x * 31 + y
+    np.testing.assert_array_equal(out, expected)
+
+
+ASTRAY = """
+import sys
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as drv
+sys.path.insert(0, {folder!r})
+from test_control_flow import SHORT_WAYS, SourceModule
+kernel = SourceModule(SHORT_WAYS, no_extern_c=True).get_function("short_way_astray")
+out = drv.mem_alloc(1024)
+try:
+    kernel(out, out, np.intp(16), np.int32({which}), block=(128, 1, 1))
+    drv.Context.synchronize()
+    print("nothing")
+except drv.Error as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("which, told", [(77, "thread (77,0,0)"), (128, "nothing")])
+def test_a_fault_on_a_short_way(which, told):
+    if "CPU" not in drv.Context.get_device().name():
+        pytest.skip("what a fault tells is the CPU device's")
+    code = ASTRAY.format(folder=os.path.dirname(__file__), which=which)
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+    assert told in run.stdout, run.stdout + run.stderr

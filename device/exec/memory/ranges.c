@@ -60,18 +60,22 @@ bool range_is_open(const GridLaunch *launch, const MemoryRange *range, bool writ
            && !range_refusal(launch, range, write);
 }
 
+bool range_find_map(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, RangeEntry *out)
+{
+    MemoryRange found;
+    if (!launch->memory || !memory_map_find(launch->memory, address, &found)
+        || !inside(found.base, found.size, address, size) || !range_is_open(launch, &found, write))
+        return false;
+    *out = (RangeEntry){found.base, found.size};
+    return true;
+}
+
 bool range_find(Warp *warp, const Insn *insn, uint64_t address, uint64_t size, bool write)
 {
     Worker *worker = warp->worker;
     RangeEntry *slot = &(write ? worker->stores : worker->loads)[range_slot(insn)];
-    struct MemoryMap *memory = warp->block->grid->launch->memory;
-    MemoryRange found;
-    if (find_own(warp, address, size, write, slot)) return true;
-    if (!memory || !memory_map_find(memory, address, &found) || !inside(found.base, found.size, address, size)
-        || !range_is_open(warp->block->grid->launch, &found, write))
-        return false;
-    *slot = (RangeEntry){found.base, found.size};
-    return true;
+    return find_own(warp, address, size, write, slot)
+           || range_find_map(warp->block->grid->launch, address, size, write, slot);
 }
 
 uint8_t *range_look(Warp *warp, const Insn *insn, const Reach *reach)

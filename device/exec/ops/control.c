@@ -37,12 +37,25 @@ BOTH(bra, (void)w; return i->target;)
 
 BOTH(bra_back, return --w->fuel == 0 ? group_yield(w, i->target) : i->target;)
 
+/* Lanes part: those that do not jump. What is jumped over and is short they do at once, like one guarded
+ * instruction, and no group comes of it. */
+static const Insn *part_ways(Warp *w, const Insn *i, uint32_t taken)
+{
+    const uint32_t mask = w->mask;
+    const Insn *next = i + 1;
+    if (!(i->mods & BRA_OVER)) return group_split(w, next, i->target, taken);
+    warp_set_mask(w, mask & ~taken);
+    while (next && next < i->target) next = next->run[0](w, next);
+    warp_set_mask(w, mask);
+    return next;
+}
+
 HANDLER(bra_p, full)
 {
     uint32_t taken = pred_lanes(w, i->a, i->mods);
     if (taken == 0) return i + 1;
     if (taken == FULL_MASK) return i->target;
-    return group_split(w, i + 1, i->target, taken);
+    return part_ways(w, i, taken);
 }
 
 HANDLER(bra_p, part)
@@ -50,7 +63,7 @@ HANDLER(bra_p, part)
     uint32_t taken = pred_lanes(w, i->a, i->mods) & w->mask;
     if (taken == 0) return i + 1;
     if (taken == w->mask) return i->target;
-    return group_split(w, i + 1, i->target, taken);
+    return part_ways(w, i, taken);
 }
 
 static const Insn *branch_back(Warp *w, const Insn *i)

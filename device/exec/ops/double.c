@@ -69,3 +69,12 @@ UNARY(rint_f64, f64, __builtin_rint(a))
 UNARY(trunc_f64, f64, __builtin_trunc(a))
 UNARY(floor_f64, f64, __builtin_floor(a))
 UNARY(ceil_f64, f64, __builtin_ceil(a))
+
+/* --- elements in memory -------------------------------------------------------------------------------- */
+
+WIDE_OP(add_f64, f64, nan_or(b, of_one(a, a + b)))
+WIDE_OP(sub_f64, f64, nan_or(b, of_one(a, a - b)))
+WIDE_OP(mul_f64, f64, nan_or(b, of_one(a, a * b)))
+WIDE_OP(div_f64, f64, of_two(a, b, a / b))
+WIDE_OP(sqrt_f64, f64, of_one(a, __builtin_sqrt(a)))
+WIDE_OP(neg_f64, f64, nan_or(a, f64_from(f64_bits(a) ^ F64_SIGN)))

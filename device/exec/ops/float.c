@@ -132,3 +132,16 @@ UNARY(rint_f32, f32, canonical(__builtin_rintf(a)))
 UNARY(trunc_f32, f32, canonical(__builtin_truncf(a)))
 UNARY(floor_f32, f32, canonical(__builtin_floorf(a)))
 UNARY(ceil_f32, f32, canonical(__builtin_ceilf(a)))
+
+/* --- elements in memory -------------------------------------------------------------------------------- */
+
+WIDE_OP(add_f32, f32, add_of(a, b))
+WIDE_OP(sub_f32, f32, sub_of(a, b))
+WIDE_OP(mul_f32, f32, mul_of(a, b))
+WIDE_OP(div_f32, f32, div_of(a, b))
+WIDE_OP(fma_f32, f32, fma_of(a, b, c))
+WIDE_OP(sqrt_f32, f32, sqrt_of(a))
+WIDE_OP(neg_f32, f32, canonical(f32_from(f32_bits(a) ^ F32_SIGN)))
+WIDE_OP(abs_f32, f32, canonical(fabs_f32(a)))
+WIDE_OP(min_f32, f32, min_f32(a, b))
+WIDE_OP(max_f32, f32, max_f32(a, b))

@@ -1,4 +1,5 @@
-/* The table of handlers of one instruction set, in the order of enum Op: [0] some lanes, [1] all lanes. */
+/* The tables of one instruction set: handlers in the order of enum Op, [0] some lanes, [1] all lanes; loops
+ * over elements in the order of enum WideOp. */
 #include "exec/ops/handlers.h"
 
 const OpFn EXEC_NAME(exec_handlers)[OP_COUNT][2] = {
@@ -6,4 +7,16 @@ const OpFn EXEC_NAME(exec_handlers)[OP_COUNT][2] = {
 #include "exec/ops/core.def"
 #include "exec/ops/alu.def"
 #undef OP
+};
+
+const WideTable EXEC_NAME(exec_wide) = {
+    .ops =
+        {
+#define WIDE(name, size, sources) EXEC_NAME(wide_##name),
+#include "exec/ops/wide.def"
+#undef WIDE
+        },
+    .split_32 = EXEC_NAME(wide_split_32),
+    .split_64 = EXEC_NAME(wide_split_64),
+    .exchange = EXEC_NAME(wide_exchange),
 };

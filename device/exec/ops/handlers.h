@@ -6,6 +6,7 @@
 #define DEVICE_EXEC_OPS_HANDLERS_H
 
 #include "exec/code.h"
+#include "exec/ops/wide.h"
 
 #ifndef EXEC_ISA
 #define EXEC_ISA v2
@@ -22,5 +23,15 @@
 #undef OP
 
 extern const OpFn EXEC_NAME(exec_handlers)[OP_COUNT][2];
+
+#define WIDE(name, size, sources) \
+    void EXEC_NAME(wide_##name)(void *d, const void *a, const void *b, const void *c, size_t count);
+#include "exec/ops/wide.def"
+#undef WIDE
+
+WideSplitFn EXEC_NAME(wide_split_32), EXEC_NAME(wide_split_64);
+WideExchangeFn EXEC_NAME(wide_exchange);
+
+extern const WideTable EXEC_NAME(exec_wide);
 
 #endif

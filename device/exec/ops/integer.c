@@ -146,3 +146,12 @@ DOT(s32, s32)
 DOT(s32, u32)
 DOT(u32, s32)
 DOT(u32, u32)
+
+/* --- elements in memory -------------------------------------------------------------------------------- */
+
+WIDE_OP(add_b32, b32, a + b)
+WIDE_OP(sub_b32, b32, a - b)
+WIDE_OP(mul_lo_b32, b32, a * b)
+WIDE_OP(mad_lo_b32, b32, a * b + c)
+WIDE_OP(add_b64, b64, a + b)
+WIDE_OP(sub_b64, b64, a - b)

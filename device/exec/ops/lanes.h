@@ -140,6 +140,26 @@ BLEND_OF(f64)
 #define BINARY(name, T, value) LANES_2(name, T, T, T, value)
 #define TERNARY(name, T, value) LANES_3(name, T, T, T, T, value)
 
+/* The same operation on elements in memory (wide.h). Same index, no dependence. */
+#ifdef __clang__
+#define WIDE_LOOP _Pragma("clang loop vectorize(assume_safety)") for (size_t k = 0; k < count; k++)
+#else
+#define WIDE_LOOP _Pragma("GCC ivdep") for (size_t k = 0; k < count; k++)
+#endif
+#define WIDE_OP(name, T, value) \
+    void EXEC_NAME(wide_##name)(void *to, const void *first, const void *second, const void *third, \
+                                size_t count) \
+    { \
+        T *d = to; \
+        const T *a_ = first, *b_ = second, *c_ = third; \
+        WIDE_LOOP \
+        { \
+            const T a = a_[k], b = b_[k], c = c_[k]; \
+            (void)a, (void)b, (void)c; \
+            d[k] = (T)(value); \
+        } \
+    }
+
 /* Stores a predicate word for the executing lanes only. */
 LANE_FN void pred_store(Warp *w, Ref d, uint32_t word)
 {

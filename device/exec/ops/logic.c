@@ -168,3 +168,9 @@ LANE_FN u32 choose(u32 s, u32 one, u32 zero) { return zero ^ (s & (one ^ zero));
 #define TABLE(h) choose(b, choose(c, TABLE_BIT(h + 3), TABLE_BIT(h + 2)), choose(c, TABLE_BIT(h + 1), \
     TABLE_BIT(h)))
 TERNARY(lop3_b32, b32, choose(a, TABLE(4), TABLE(0)))
+
+/* --- elements in memory -------------------------------------------------------------------------------- */
+
+WIDE_OP(and_b32, b32, a & b)
+WIDE_OP(or_b32, b32, a | b)
+WIDE_OP(xor_b32, b32, a ^ b)

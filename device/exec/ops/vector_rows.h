@@ -1,8 +1,8 @@
 /* Vectors of 2 or 4 elements in memory, of 16 lanes one after the other, to rows and back: transposes.
  * Included by files compiled for each instruction set.
  *
- * Compilers make vector code of the plain loops. With AVX2 they permute across the whole register, over and
- * over; of 32-bit elements, which most vectors have, the halves of a register are better loaded one by one.
+ * Compilers make vector code of the plain loops, not always, and permute across whole registers, over and
+ * over. Of 32-bit elements, which most vectors have, the halves of a register are better loaded one by one.
  */
 #ifndef DEVICE_EXEC_OPS_VECTOR_ROWS_H
 #define DEVICE_EXEC_OPS_VECTOR_ROWS_H
@@ -78,7 +78,7 @@ LANE_FN bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
 HALF_FNS(u16)
 HALF_FNS(u64)
 
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX2__)
 /* The 16 bytes at p, and those at p + 64. */
 LANE_FN __m256i load_apart(const u32 *p)
 {
@@ -145,6 +145,58 @@ LANE_FN void collect_two_u32(void *const rows[4], int first, u32 *to)
         const __m256i y = _mm256_unpackhi_epi32(LOAD_ROW(0), LOAD_ROW(1));
         STORE_BOTH(2 * l, LOW_HALVES(x, y));
         STORE_BOTH(2 * l + 8, HIGH_HALVES(x, y));
+    }
+}
+#elif defined(__SSE2__)
+#define FOURS for (int l = 0; l < HALF; l += 4)
+#define LOAD_FOUR(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define STORE_FOUR(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
+#define TRANSPOSE(a, b, c, d) \
+    const __m128i low_ab = _mm_unpacklo_epi32(a, b), high_ab = _mm_unpackhi_epi32(a, b); \
+    const __m128i low_cd = _mm_unpacklo_epi32(c, d), high_cd = _mm_unpackhi_epi32(c, d); \
+    const __m128i r0 = _mm_unpacklo_epi64(low_ab, low_cd), r1 = _mm_unpackhi_epi64(low_ab, low_cd); \
+    const __m128i r2 = _mm_unpacklo_epi64(high_ab, high_cd), r3 = _mm_unpackhi_epi64(high_ab, high_cd)
+
+LANE_FN void spread_four_u32(void *const rows[4], int first, const u32 *from)
+{
+    FOURS
+    {
+        const u32 *p = from + 4 * l;
+        TRANSPOSE(LOAD_FOUR(p), LOAD_FOUR(p + 4), LOAD_FOUR(p + 8), LOAD_FOUR(p + 12));
+        STORE_FOUR(ROW_AT(u32, rows, 0, first) + l, r0);
+        STORE_FOUR(ROW_AT(u32, rows, 1, first) + l, r1);
+        STORE_FOUR(ROW_AT(u32, rows, 2, first) + l, r2);
+        STORE_FOUR(ROW_AT(u32, rows, 3, first) + l, r3);
+    }
+}
+#define LOAD_ROW(e) LOAD_FOUR(ROW_AT(u32, rows, e, first) + l)
+LANE_FN void collect_four_u32(void *const rows[4], int first, u32 *to)
+{
+    FOURS
+    {
+        TRANSPOSE(LOAD_ROW(0), LOAD_ROW(1), LOAD_ROW(2), LOAD_ROW(3));
+        STORE_FOUR(to + 4 * l, r0);
+        STORE_FOUR(to + 4 * l + 4, r1);
+        STORE_FOUR(to + 4 * l + 8, r2);
+        STORE_FOUR(to + 4 * l + 12, r3);
+    }
+}
+LANE_FN void spread_two_u32(void *const rows[4], int first, const u32 *from)
+{
+    FOURS
+    {
+        const __m128 x = _mm_castsi128_ps(LOAD_FOUR(from + 2 * l));
+        const __m128 y = _mm_castsi128_ps(LOAD_FOUR(from + 2 * l + 4));
+        STORE_FOUR(ROW_AT(u32, rows, 0, first) + l, _mm_castps_si128(_mm_shuffle_ps(x, y, 0x88)));
+        STORE_FOUR(ROW_AT(u32, rows, 1, first) + l, _mm_castps_si128(_mm_shuffle_ps(x, y, 0xdd)));
+    }
+}
+LANE_FN void collect_two_u32(void *const rows[4], int first, u32 *to)
+{
+    FOURS
+    {
+        STORE_FOUR(to + 2 * l, _mm_unpacklo_epi32(LOAD_ROW(0), LOAD_ROW(1)));
+        STORE_FOUR(to + 2 * l + 4, _mm_unpackhi_epi32(LOAD_ROW(0), LOAD_ROW(1)));
     }
 }
 #else

@@ -1,0 +1,400 @@
+"""Kernels of which the CPU device runs whole blocks at once, elementwise ones, or their warps together at
+first, those that gather sums in loops. What they give must be what each thread would, where indices wrap,
+where arrays overlap, where blocks are partly filled, where a bound lies within a block; and a fault is that
+of the first thread at fault."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule
+
+SOURCE = """
+typedef unsigned long long u64;
+
+extern "C" __global__ void sums(float *out, const float *a, const float *b, unsigned n)
+{
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = a[i] + b[i];
+}
+
+extern "C" __global__ void quads(float4 *out, const float4 *a, const float4 *b, int n, float factor)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const float4 x = a[i], y = b[i];
+    out[i] = make_float4(x.x * factor - y.x, x.y * factor - y.y, x.z * factor - y.z, x.w * factor - y.w);
+}
+
+// Parts change places: no operation on all of a vector.
+extern "C" __global__ void turned(float4 *out, const float4 *a, float4 *)
+{
+    const float4 x = a[threadIdx.x];
+    out[threadIdx.x] = make_float4(x.y + 1, x.x + 1, x.w + 1, x.z + 1);
+}
+
+extern "C" __global__ void doubles(double2 *out, const double2 *a, long long n)
+{
+    const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) out[i] = make_double2(-a[i].x / 3, -a[i].y / 3);
+}
+
+extern "C" __global__ void swapped(int *a, int *b)
+{
+    const int i = threadIdx.x, x = a[i], y = b[i];
+    a[i] = y;
+    b[i] = x;
+}
+
+extern "C" __global__ void several(int *a, int *b, int *c)
+{
+    const int i = threadIdx.x, x = a[i], y = b[i];
+    a[i] = x + y;
+    b[i] = x - y;
+    c[i] = 7;
+}
+
+extern "C" __global__ void read_again(volatile int *, int *a, int *b)
+{
+    const int i = threadIdx.x;
+    a[i] = b[i] + 1;
+    b[i] = a[i] * 3; // what was stored before
+}
+
+extern "C" __global__ void copied(float4 *out, const float4 *a)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = a[i];
+}
+
+extern "C" __global__ void filled(float4 *out, float value)
+{
+    out[threadIdx.x] = make_float4(value, value, value, value);
+}
+
+// The index wraps in the middle of the block.
+extern "C" __global__ void wraps(int *out, const int *a, unsigned first)
+{
+    const u64 i = first + threadIdx.x, at = i >= 0x80000000u ? i - 0x80000000u : i + 100;
+    out[at] = a[at] + 1;
+}
+
+extern "C" __global__ void wraps_by_width(int *out, const int *a, unsigned first)
+{
+    const unsigned i = first + threadIdx.x;
+    out[(u64)i % 0x100000000ull & 0xff] = a[threadIdx.x] - 1;
+}
+
+// Bounds between a block's first thread and its last.
+extern "C" __global__ void bounded(int *out, const int *a, int least, u64 most)
+{
+    const int i = (int)threadIdx.x - 100;
+    if (i < least) return;
+    if ((u64)(long long)i > most) return;
+    out[threadIdx.x] = a[threadIdx.x] * 5 + 2;
+}
+
+// One element is apart from its neighbours on either side.
+extern "C" __global__ void one_left_out(int *out, const int *a, unsigned which)
+{
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i != which) out[i] = a[i] ^ 0x55;
+}
+
+// Sums of a thread, of 4 elements each time, then of what is left: not all loops end in the same round.
+extern "C" __global__ void gathered(float *out, const float4 *a, int n, int more)
+{
+    float sum = 0;
+    int i = threadIdx.x;
+#pragma unroll 1
+    for (int first = 0; first + blockDim.x <= n; first += blockDim.x, i += blockDim.x) {
+        const float4 x = a[i];
+        sum += (x.x + x.y) + (x.z + x.w);
+    }
+#pragma unroll 1
+    for (; i < n; i += blockDim.x) sum -= a[i].w;
+#pragma unroll 1
+    for (int k = threadIdx.x % 5; k < more; k++) sum += k * i;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+// Lanes change places after a loop, by distances within a warp and within parts of it.
+extern "C" __global__ void exchanged(int *out, const int *a, int rounds)
+{
+    int sum = 0;
+#pragma unroll 1
+    for (int k = 0; k < rounds; k++) sum += a[k * blockDim.x + threadIdx.x];
+    sum += 3 * __shfl_xor_sync(~0u, sum, 1);
+    sum += 5 * __shfl_xor_sync(~0u, sum, 16);
+    sum += 7 * __shfl_xor_sync(~0u, sum, 2, 4);
+    if (threadIdx.x % 32 == 3) sum = -sum;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum + threadIdx.x / 32;
+}
+
+// Pairs of doubles, and what is the same in all threads, is read after the loop as well.
+extern "C" __global__ void pairs(double *out, const double2 *a, int rounds, u64 apart)
+{
+    double low = 1, high = 2;
+    const double2 *from = a + threadIdx.x;
+#pragma unroll 1
+    for (int k = 0; k < rounds; k++, from += apart) {
+        const double2 x = *from;
+        low = low * 0.5 + x.x;
+        high = k == 1 ? low : high - x.y;
+    }
+    const long long places = from - a;
+    out[threadIdx.x] = low + high * places;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    module = SourceModule(SOURCE, no_extern_c=True)
+    return module.get_function
+
+
+def floats(n, seed=1):
+    rng = np.random.default_rng(seed)
+    out = rng.normal(size=n).astype(np.float32)
+    out[rng.integers(0, n, 3)] = [np.nan, np.inf, -0.0]
+    out.view(np.uint32)[n // 2] = 0xFFC12345  # a NaN that is not the one of results
+    return out
+
+
+@pytest.mark.parametrize("threads", [1, 31, 32, 33, 100, 256, 1024])
+@pytest.mark.parametrize("offset", [0, 1])
+def test_sums(kernels, threads, offset):
+    blocks = 5
+    n = blocks * threads - threads // 3
+    a, b = floats(n + offset, 1), floats(n + offset, 2)
+    out = np.zeros(blocks * threads + offset, np.float32)
+    to, left, right = (drv.to_device(x) for x in (out, a, b))
+    step = 4 * offset
+    kernels("sums")(
+        np.intp(int(to) + step), np.intp(int(left) + step), np.intp(int(right) + step), np.uint32(n),
+        block=(threads, 1, 1), grid=(blocks, 1),
+    )  # fmt: skip
+    result = drv.from_device_like(to, out)
+    expected = a[offset:] + b[offset:]
+    np.testing.assert_array_equal(result[offset : offset + n], expected)
+    nans = result[offset : offset + n][np.isnan(expected)]
+    assert set(nans.view(np.uint32).tolist()) == {0x7FFFFFFF}
+    assert not result[offset + n :].any() and not result[:offset].any()
+
+
+@pytest.mark.parametrize("threads", [16, 64, 96, 1024])
+def test_vectors(kernels, threads):
+    n = 3 * threads - 5
+    a, b = floats(4 * n, 1), floats(4 * n, 2)
+    out = np.zeros(4 * 3 * threads, np.float32)
+    kernels("quads")(
+        drv.InOut(out), drv.In(a), drv.In(b), np.int32(n), np.float32(1.5), block=(threads, 1, 1), grid=(3, 1)
+    )
+    exact = a.astype(np.float64) * 1.5 - b  # a fused operation, of numbers of which this is nearly exact
+    np.testing.assert_allclose(out[: 4 * n], exact.astype(np.float32), rtol=1e-6, atol=1e-6)
+    assert not out[4 * n :].any()
+
+
+def test_parts_that_change_places(kernels):
+    a = floats(4 * 64)
+    out = np.zeros_like(a)
+    kernels("turned")(drv.Out(out), drv.In(a), drv.In(a), block=(64, 1, 1))
+    np.testing.assert_array_equal(out, (a.reshape(-1, 4)[:, [1, 0, 3, 2]] + 1).ravel())
+
+
+def test_doubles(kernels):
+    a = floats(2 * 300).astype(np.float64)
+    out = np.zeros(2 * 384)
+    kernels("doubles")(drv.InOut(out), drv.In(a), np.int64(300), block=(128, 1, 1), grid=(3, 1))
+    np.testing.assert_array_equal(out[:600], -a / 3)
+    assert not out[600:].any()
+
+
+def test_arrays_that_change_places(kernels):
+    a, b = np.arange(256, dtype=np.int32), np.arange(1000, 1256, dtype=np.int32)
+    x, y = a.copy(), b.copy()
+    kernels("swapped")(drv.InOut(x), drv.InOut(y), block=(256, 1, 1))
+    np.testing.assert_array_equal(x, b)
+    np.testing.assert_array_equal(y, a)
+
+
+def test_several_results(kernels):
+    a, b = np.arange(192, dtype=np.int32), np.arange(192, dtype=np.int32)[::-1] * 3
+    x, y, z = a.copy(), b.copy(), np.zeros_like(a)
+    kernels("several")(drv.InOut(x), drv.InOut(y), drv.Out(z), block=(192, 1, 1))
+    np.testing.assert_array_equal(x, a + b)
+    np.testing.assert_array_equal(y, a - b)
+    assert (z == 7).all()
+
+
+def test_what_was_stored_is_read(kernels):
+    a, b = np.zeros(64, np.int32), np.arange(64, dtype=np.int32)
+    kernels("read_again")(drv.In(b), drv.InOut(a), drv.InOut(b), block=(64, 1, 1))
+    np.testing.assert_array_equal(a, np.arange(1, 65))
+    np.testing.assert_array_equal(b, a * 3)
+
+
+def test_copies_and_fills(kernels):
+    a = floats(4 * 512)
+    out = np.zeros_like(a)
+    kernels("copied")(drv.Out(out), drv.In(a), block=(256, 1, 1), grid=(2, 1))
+    assert out.tobytes() == a.tobytes()
+    kernels("filled")(drv.InOut(out), np.float32(2.5), block=(100, 1, 1))
+    assert (out[:400] == 2.5).all()
+    assert out[400:].tobytes() == a[400:].tobytes()
+
+
+def test_an_index_that_wraps(kernels):
+    a = np.arange(400, dtype=np.int32)
+    out = np.zeros_like(a)
+    kernels("wraps")(drv.InOut(out), drv.In(a), np.uint32(0x80000000), block=(128, 1, 1))
+    np.testing.assert_array_equal(out[:128], a[:128] + 1)
+    first = 0xFFFFFFFF - 99  # thread 100 is at index 0 again, which becomes 100
+    out[:] = 0
+    kernels("wraps_by_width")(drv.InOut(out), drv.In(a), np.uint32(first), block=(128, 1, 1))
+    expected = np.zeros_like(a)
+    expected[(first + np.arange(128)) % 2**32 & 0xFF] = a[:128] - 1
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("least", [-1000, -100, -37, 0, 155, 156])
+@pytest.mark.parametrize("most", [0, 60, 155, 2**63, 2**64 - 1, 2**64 - 64])
+def test_bounds_within_a_block(kernels, least, most):
+    a = np.arange(256, dtype=np.int32)
+    out = np.full_like(a, -9)
+    kernels("bounded")(drv.InOut(out), drv.In(a), np.int32(least), np.uint64(most), block=(256, 1, 1))
+    there = [least <= i and i % 2**64 <= most for i in range(-100, 156)]
+    np.testing.assert_array_equal(out, np.where(there, a * 5 + 2, -9))
+
+
+@pytest.mark.parametrize("which", [0, 1, 31, 32, 255, 256, 300, 511, 1000])
+def test_one_thread_that_does_not_take_part(kernels, which):
+    a = np.arange(512, dtype=np.int32)
+    out = np.full_like(a, -9)
+    kernels("one_left_out")(drv.InOut(out), drv.In(a), np.uint32(which), block=(256, 1, 1), grid=(2, 1))
+    np.testing.assert_array_equal(out, np.where(a == which, -9, a ^ 0x55))
+
+
+def test_arrays_that_are_one(kernels):
+    a = floats(256)
+    x = drv.to_device(a)
+    kernels("sums")(x, x, x, np.uint32(256), block=(128, 1, 1), grid=(2, 1))
+    np.testing.assert_array_equal(drv.from_device_like(x, a), a + a)
+
+
+def test_arrays_that_overlap(kernels):
+    """Blocks of one warp, one after the other: what a block reads, none writes but those before it."""
+    a = np.arange(200, dtype=np.float32)
+    if "CPU" not in drv.Context.get_device().name():
+        pytest.skip("the order of blocks is the CPU device's")
+    if os.environ.get("PYCUDA_CPU_SCHEDULE") or os.environ.get("PYCUDA_CPU_THREADS") != "1":
+        pytest.skip("of one thread")
+    x = drv.to_device(a)
+    kernels("sums")(np.intp(int(x) + 4), x, x, np.uint32(160), block=(32, 1, 1), grid=(5, 1))
+    expected = a.copy()
+    for first in range(0, 160, 32):
+        expected[first + 1 : first + 33] = 2 * expected[first : first + 32]
+    np.testing.assert_array_equal(drv.from_device_like(x, a), expected)
+
+
+@pytest.mark.parametrize("threads", [32, 128, 144, 256, 1024])
+@pytest.mark.parametrize("rounds, more", [(0, 0), (1, 0), (3, 4), (7, 9)])
+@pytest.mark.parametrize("rest", [0, 1, 31])
+def test_sums_of_loops(kernels, threads, rounds, more, rest):
+    n = rounds * threads + rest
+    a = np.random.default_rng(n).integers(-99, 99, 4 * n + 4).astype(np.float32)
+    out = np.zeros(2 * threads, np.float32)
+    kernels("gathered")(
+        drv.Out(out), drv.In(a), np.int32(n), np.int32(more), block=(threads, 1, 1), grid=(2, 1)
+    )
+    quads = a[: 4 * n].reshape(-1, 4)
+    expected = quads[: rounds * threads].sum(1).reshape(rounds, threads).sum(0)
+    expected[:rest] -= quads[rounds * threads :, 3]
+    for t in range(threads):
+        i = t + rounds * threads + (threads if t < rest else 0)
+        expected[t] += sum(k * i for k in range(t % 5, more))
+    np.testing.assert_array_equal(out, np.tile(expected, 2))
+
+
+@pytest.mark.parametrize("threads", [32, 128, 512])
+@pytest.mark.parametrize("rounds", [1, 6])
+def test_lanes_that_change_places_after_a_loop(kernels, threads, rounds):
+    a = np.random.default_rng(rounds).integers(-999, 999, rounds * threads).astype(np.int32)
+    out = np.zeros(3 * threads, np.int32)
+    kernels("exchanged")(drv.Out(out), drv.In(a), np.int32(rounds), block=(threads, 1, 1), grid=(3, 1))
+    lane = np.arange(threads)
+    total = a.reshape(rounds, threads).sum(0)
+    total = total + 3 * total[lane ^ 1]
+    total = total + 5 * total[lane ^ 16]
+    total = total + 7 * total[lane ^ 2]
+    expected = np.where(lane % 32 == 3, -total, total) + lane // 32
+    np.testing.assert_array_equal(out, np.tile(expected, 3))
+
+
+@pytest.mark.parametrize("rounds, apart", [(0, 128), (1, 128), (2, 0), (5, 128), (5, 129)])
+def test_pairs(kernels, rounds, apart):
+    a = np.random.default_rng(rounds).normal(size=(rounds * 129 + 128, 2))
+    out = np.zeros(128)
+    kernels("pairs")(drv.Out(out), drv.In(a), np.int32(rounds), np.uint64(apart), block=(128, 1, 1))
+    low, high = np.ones(128), np.full(128, 2.0)
+    for k in range(rounds):
+        x = a[k * apart : k * apart + 128]
+        low = low * 0.5 + x[:, 0]
+        high = low if k == 1 else high - x[:, 1]
+    np.testing.assert_allclose(out, low + high * (rounds * apart + np.arange(128)), rtol=1e-14)
+
+
+FAULT = """
+import sys
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as drv
+sys.path.insert(0, {folder!r})
+from test_whole_blocks import SOURCE, SourceModule
+kernel = SourceModule(SOURCE, no_extern_c=True).get_function({name!r})
+a, b = drv.mem_alloc(4096), drv.mem_alloc(4096)
+try:
+    arrays = (b,) if {name!r} == "gathered" else (b, b)
+    kernel(np.intp(int(a) + {shift}), *arrays, np.int32({n}), *{more}, block=(256, 1, 1), grid=(2, 1))
+    drv.Context.synchronize()
+except drv.Error as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    "name, shift, n, more, told",
+    [
+        ("sums", 2048 + 4, 512, "()", "thread (255,0,0)"),
+        ("sums", 2048, 512, "()", ""),
+        ("sums", 2, 512, "()", "misaligned"),
+        ("quads", 4, 256, "(np.float32(1),)", "misaligned"),
+        ("quads", 16, 256, "(np.float32(1),)", "thread (255,0,0)"),
+        ("gathered", 0, 256, "(np.int32(3),)", ""),
+        ("gathered", 0, 512, "(np.int32(3),)", "thread (0,0,0)"),
+        ("gathered", 0, 257, "(np.int32(3),)", "thread (0,0,0)"),
+    ],
+)
+def test_faults(name, shift, n, more, told):
+    if "CPU" not in drv.Context.get_device().name():
+        pytest.skip("what a fault tells is the CPU device's")
+    code = FAULT.format(folder=os.path.dirname(__file__), name=name, shift=shift, n=n, more=more)
+    env = {**os.environ, "PYCUDA_CPU_SCHEDULE": "", "PYCUDA_CPU_THREADS": "1"}
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    run = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert told in run.stdout and bool(run.stdout) == bool(told), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("isa", ["v2", "v3", "v4"])
+def test_each_instruction_set(isa):
+    if "CPU" not in drv.Context.get_device().name() or "PYCUDA_CPU_ISA" in os.environ:
+        pytest.skip("one is enough")
+    env = {**os.environ, "PYCUDA_CPU_ISA": isa, "PYCUDA_CPU_THREADS": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    run = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
