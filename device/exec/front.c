@@ -159,6 +159,7 @@ static bool find_load(const Front *x, const Insn *i, Load *load)
 {
     const uint32_t count = i->mods & MEM_COUNT;
     const Ref *list = x->refs + i->more;
+    if (i->mods & (MEM_STRONG | MEM_ADDR32)) return false;
     switch (i->op) {
     case OP_affine_ld_generic_b32_32: *load = (Load){4, 1, &i->d}; break;
     case OP_affine_ld_generic_b64_64: *load = (Load){8, 1, &i->d}; break;

@@ -1,6 +1,4 @@
-/* Runs a block as a whole on a way that lower/stream.c has found (stream.h).
- *
- */
+/* Runs a block as a whole on a way that lower/stream.c has found (stream.h). */
 #include <string.h>
 
 #include "exec/lines.h"

@@ -188,7 +188,8 @@ static bool add_access(Way *x, const Insn *i)
     Access access;
     uint8_t operand;
     StreamStep step = {.op = i->op, .insn = (uint32_t)(i - x->function->insns), .imm = i->imm};
-    if (!read_access(x, i, &access) || i->mods & MEM_STRONG || !line_source(x, i->a, &step.a)) return false;
+    if (i->mods & (MEM_STRONG | MEM_ADDR32) || !read_access(x, i, &access) || !line_source(x, i->a, &step.a))
+        return false;
     if (!same_shape(x, access.element, (uint32_t)access.element * access.count)) return false;
     for (uint8_t k = 0; k < access.count; k++)
         if (access.rows[k] == REF_ABSENT) return false;
