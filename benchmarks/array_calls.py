@@ -1,9 +1,10 @@
 """Host time of one array operation on 1024 float32: ours, raw C launches, the peers that are installed."""
 
+import ctypes
 import statistics
 
 import numpy as np
-from common import burst, rounds, table
+from common import build_raw, burst, loaded_library, rounds, table
 from launch import SOURCE, raw_measures
 from libraries import installed
 
@@ -15,6 +16,16 @@ from pycuda.reduction import ReductionKernel
 
 ON_GPU = "CPU" not in drv.Context.get_device().name()
 HOST = np.random.default_rng(1).random(1024, dtype=np.float32)
+
+LAUNCH, RECORD, WAIT = "raw C, 5 arguments", "raw C, cuEventRecord", "raw C, cuCtxSynchronize"
+COPY_TO, COPY_BACK = "raw C, cuMemcpyHtoD", "raw C, cuMemcpyDtoH"
+# What is compared with something else than a launch.
+FLOORS = {
+    "pycuda gpuarray.to_gpu(a)": COPY_TO,
+    "pycuda a.get()": COPY_BACK,
+    "pycuda Event.record()": RECORD,
+    "pycuda Context.synchronize()": WAIT,
+}
 
 
 def add_in_place(a, b):
@@ -32,9 +43,25 @@ CALLS = {
 }
 
 
+def raw_calls():
+    """Copies of as much, an event, a wait for nothing, from C."""
+    raw, driver = build_raw(), loaded_library("libcuda.so")
+    array, event, back = gpuarray.to_gpu(HOST), drv.Event(), np.empty_like(HOST)
+    device, size = ctypes.c_uint64(array.ptr), ctypes.c_size_t(HOST.nbytes)
+    to, of = ctypes.c_void_p(HOST.ctypes.data), ctypes.c_void_p(back.ctypes.data)
+    handle = ctypes.c_void_p(event.handle)
+    return {
+        COPY_TO: lambda keep=array: raw.raw_to_device(driver.cuMemcpyHtoD_v2, device, to, size, 400),
+        COPY_BACK: lambda keep=back: raw.raw_to_host(driver.cuMemcpyDtoH_v2, of, device, size, 400),
+        RECORD: lambda keep=event: raw.raw_record(driver.cuEventRecord, driver.cuCtxSynchronize, handle, 400),
+        WAIT: lambda: raw.raw_synchronize(driver.cuCtxSynchronize, 400),
+    }
+
+
 def ours_alone():
     """What has no like in the other libraries."""
     a, b, z = (gpuarray.to_gpu(HOST) for _ in range(3))
+    event, wait = drv.Event(), drv.Context.synchronize
     combine = ElementwiseKernel("float s, float *x, float *y, float *z", "z[i] = s*x[i] + y[i]")
     squares = ReductionKernel(np.float32, "0", "a+b", "x[i]*x[i]", "const float *x")
     calls = {
@@ -44,6 +71,8 @@ def ours_alone():
         "pycuda gpuarray.empty(1024)": lambda: gpuarray.empty(1024, np.float32),
         "pycuda gpuarray.to_gpu(a)": lambda: gpuarray.to_gpu(HOST),
         "pycuda a.get()": lambda: a.get(),
+        "pycuda Event.record()": lambda: event.record(),
+        "pycuda Context.synchronize()": lambda: wait(),
     }
     return {name: lambda call=call: burst(call, drv.Context.synchronize) for name, call in calls.items()}
 
@@ -58,13 +87,15 @@ def main():
     module = SourceModule(SOURCE)
     functions = module.get_function("none"), module.get_function("five")
     arrays = [gpuarray.zeros(1024, np.float32) for _ in range(3)]
-    measures = {**raw_measures(functions, arrays), **ours_alone()}
+    measures = {**raw_measures(functions, arrays), **raw_calls(), **ours_alone()}
     for library in installed(ON_GPU):
         measures.update(library_measures(library))
     times = {name: statistics.median(found) for name, found in rounds(measures).items()}
-    floor = times["raw C, 5 arguments"]
-    rows = [[name, f"{spent / 1000:.2f}", f"{spent / floor:.2f}"] for name, spent in times.items()]
-    table("Host time of an array operation", ["call", "us", "x raw C launch"], rows)
+    rows = []
+    for name, spent in times.items():
+        floor = name if name.startswith("raw C") else FLOORS.get(name, LAUNCH)
+        rows.append([name, f"{spent / 1000:.2f}", f"{spent / times[floor]:.2f}"])
+    table("Host time of an array operation", ["call", "us", "x raw C"], rows)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ def build_raw():
         )
     raw = ctypes.CDLL(str(library))
     for name in (
-        "launch", "compile", "allocate", "allocate_async", "graph_launch", "graph_set", "graph_update",
+        "launch", "compile", "allocate", "allocate_async", "to_device", "to_host", "record", "synchronize",
+        "graph_launch", "graph_set", "graph_update",
     ):  # fmt: skip
         getattr(raw, f"raw_{name}").restype = ctypes.c_double
     return raw

@@ -96,6 +96,50 @@ double raw_launch_and_wait(Launch launch, Plain synchronize, void *function, uns
     return error ? -error : spent;
 }
 
+typedef int (*ToDevice)(uint64_t to, const void *from, size_t size);
+typedef int (*ToHost)(void *to, uint64_t from, size_t size);
+typedef int (*Record)(void *event, void *stream);
+
+/* Nanoseconds of one copy to the device. Negative: a call failed with that error. */
+double raw_to_device(ToDevice copy, uint64_t device, const void *host, size_t size, int burst)
+{
+    int error = 0;
+    double start = now();
+    for (int i = 0; i < burst && !error; i++) error = copy(device, host, size);
+    double spent = (now() - start) / burst;
+    return error ? -error : spent;
+}
+
+/* Of one copy back. */
+double raw_to_host(ToHost copy, void *host, uint64_t device, size_t size, int burst)
+{
+    int error = 0;
+    double start = now();
+    for (int i = 0; i < burst && !error; i++) error = copy(host, device, size);
+    double spent = (now() - start) / burst;
+    return error ? -error : spent;
+}
+
+/* Of recording an event in the default stream. */
+double raw_record(Record record, Plain synchronize, void *event, int burst)
+{
+    int error = synchronize();
+    double start = now();
+    for (int i = 0; i < burst && !error; i++) error = record(event, NULL);
+    double spent = (now() - start) / burst;
+    return error ? -error : spent;
+}
+
+/* Of waiting for a context that has nothing to do. */
+double raw_synchronize(Plain synchronize, int burst)
+{
+    int error = synchronize();
+    double start = now();
+    for (int i = 0; i < burst && !error; i++) error = synchronize();
+    double spent = (now() - start) / burst;
+    return error ? -error : spent;
+}
+
 typedef int (*GraphLaunch)(void *exec, void *stream);
 typedef int (*Wait)(void *stream);
 
