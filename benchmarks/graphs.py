@@ -184,9 +184,7 @@ def main():
     rows = []
     for name, mine in times.items():
         library, _, what = name.partition(", ")
-        base = (
-            times.get(f"raw C, {what}") or times[f"{library}, 20 launches" if library == "pycuda" else name]
-        )
+        base = times.get(f"raw C, {what}") or times[f"{library}, 20 launches"]
         ratio = statistics.median(time / other for time, other in zip(mine, base, strict=True))
         rows.append((name, *(f"{f(mine) / 1e3:.3f}" for f in (statistics.median, min, max)), f"{ratio:.3f}"))
     table("Host time of graphs", ["call", "us", "min", "max", "x raw C, or 20 launches"], rows)

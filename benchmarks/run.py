@@ -37,6 +37,7 @@ def draw():
         return
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
     tables = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
     tables = [found for found in tables if "title" in found and found["title"] != "Bandwidth"]
@@ -51,6 +52,9 @@ def draw():
         axis.barh([row[0] for row in rows], [float(row[column]) for row in rows])
         axis.axvline(1, color="black", linewidth=1)
         axis.set_xscale("log")
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.invert_yaxis()
         axis.set_title(f"{t['title']} ({t['header'][column]})")
     figure.savefig(RESULTS / "benchmarks.png", dpi=120)

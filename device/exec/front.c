@@ -167,7 +167,7 @@ static bool find_load(const Front *x, const Insn *i, Load *load)
     case OP_affine_ldv_generic_b64_64: *load = (Load){8, count, list}; break;
     default: return false;
     }
-    bool whole = load->count <= 2 || load->count == 4;
+    bool whole = load->count == 1 || load->count == 2 || load->count == 4;
     for (uint32_t k = 0; k < load->count; k++) whole &= ref_is_frame(load->rows[k]);
     return whole;
 }
