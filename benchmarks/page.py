@@ -38,7 +38,9 @@ line is the driver's copy from device to device. At 2^28 elements of float32:
 
 def markdown(header, rows):
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+    # A call of what is in brackets is no link.
+    text = "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+    return text.replace("](", "]\\(")
 
 
 def bandwidth():
