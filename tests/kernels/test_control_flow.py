@@ -1,8 +1,6 @@
 """Divergence: loops of different lengths, early exits, recursion, calls, local arrays, locks."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -267,9 +265,9 @@ except drv.Error as error:
 
 
 @pytest.mark.parametrize("which, told", [(77, "thread (77,0,0)"), (128, "nothing")])
-def test_a_fault_on_a_short_way(which, told):
+def test_a_fault_on_a_short_way(run_python, which, told):
     if "CPU" not in drv.Context.get_device().name():
         pytest.skip("what a fault tells is the CPU device's")
     code = ASTRAY.format(folder=os.path.dirname(__file__), which=which)
-    run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+    run = run_python(code)
     assert told in run.stdout, run.stdout + run.stderr

@@ -380,21 +380,20 @@ except drv.Error as error:
         ("gathered", 0, 257, "(np.int32(3),)", "thread (0,0,0)"),
     ],
 )
-def test_faults(name, shift, n, more, told):
+def test_faults(run_python, name, shift, n, more, told):
     if "CPU" not in drv.Context.get_device().name():
         pytest.skip("what a fault tells is the CPU device's")
     code = FAULT.format(folder=os.path.dirname(__file__), name=name, shift=shift, n=n, more=more)
-    env = {**os.environ, "PYCUDA_CPU_SCHEDULE": "", "PYCUDA_CPU_THREADS": "1"}
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    run = subprocess.run(command, env=env, capture_output=True, text=True)
+    run = run_python(code, env={"PYCUDA_CPU_SCHEDULE": "", "PYCUDA_CPU_THREADS": "1"})
     assert told in run.stdout and bool(run.stdout) == bool(told), run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("isa", ["v2", "v3", "v4"])
-def test_each_instruction_set(isa):
+def test_each_instruction_set(isa, tmp_path):
     if "CPU" not in drv.Context.get_device().name() or "PYCUDA_CPU_ISA" in os.environ:
         pytest.skip("one is enough")
     env = {**os.environ, "PYCUDA_CPU_ISA": isa, "PYCUDA_CPU_THREADS": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    run = subprocess.run(command, env=env, capture_output=True, text=True)
+    # Elsewhere: "-m" looks for packages in the folder that it is started in.
+    run = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
