@@ -220,10 +220,7 @@ class ReductionKernel:
             if out.size < 1:
                 raise ValueError(f"{self.name}: out has no element for the result")
         launch = plan.launch if kernel_wrapper is None else kernel_wrapper(plan.launch)
-        counter = parts = 0
-        if plan.room:
-            counter = scratch.area(stream, plan.room)
-            parts = int(counter) + scratch.WORDS
+        counter, parts = scratch.area(stream, plan.room) if plan.room else (0, 0)
         try:
             launch(plan.grid, _BLOCK, stream, *args, *plan.numbers, result, counter, parts, *plan.geometry)
         except TypeError:
@@ -273,10 +270,10 @@ class ReductionKernel:
         wrap = kernel_wrapper or (lambda launch: launch)
         final, text = division.parts == 1, self._text
         launch = self._axis_function(self._arguments, text, division.signature, final)
-        memory = result
+        target = result
         if not final:
-            memory = scratch.area(stream, division.results * division.parts * text.accumulator.itemsize)
-        target = result if final else int(memory) + scratch.WORDS
+            size = division.results * division.parts * text.accumulator.itemsize
+            target = scratch.area(stream, size).room
         numbers = division.results, division.length, division.parts
         wrap(launch)(division.grid, _BLOCK, stream, *args, *numbers, target, division.geometry)
         if final:

@@ -47,7 +47,7 @@ class _ScanKernel:
         )
         dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
         self._options = options
-        self._shape = source.shape(self.dtype.itemsize)
+        self._shape = source.shape(self.dtype.itemsize, self.dtype.itemsize)
         self._functions = ContextCache()
         if _current() is not None:
             self._function(False)
@@ -89,7 +89,7 @@ class _ScanKernel:
 
     def _segment_shape(self) -> source.Shape:
         """An item carries its flag along."""
-        return source.shape(self._segment_bytes())
+        return source.shape(self.dtype.itemsize, self._segment_bytes())
 
     def _segment_bytes(self) -> int:
         """The most bytes that an item has with its flag."""
@@ -157,9 +157,9 @@ class _ScanKernel:
         function = self._function(segments is not None)
         tiles = -(-size // items.tile)
         itemsize = self._segment_bytes() if segments is not None else self.dtype.itemsize
-        states, number = scratch.states(stream, tiles + 2 * (-(-tiles // 32)), itemsize)
+        most = source.RESIDENT * drv.Context.get_device().multiprocessor_count
         function.prepared_async_call(
-            (tiles, 1),
+            (min(tiles, most), 1),
             (items.threads, 1, 1),
             stream,
             input_ary,
@@ -167,10 +167,8 @@ class _ScanKernel:
             output_ary,
             out_strides // self.dtype.itemsize,
             size,
-            states.memory,
-            states.entries,
-            states.values,
-            number,
+            tiles,
+            *scratch.states(stream, scratch.told_by_tiles(1, tiles), itemsize),
             *more,
         )
         return output_ary

@@ -235,7 +235,28 @@ static PyType_Spec capture_spec = {
     .slots = capture_slots,
 };
 
+PyDoc_STRVAR(is_captured_doc,
+             "_is_captured(stream, /)\n--\n\n"
+             "Whether a stream takes part in a capture that was begun with Stream.capture(). Asks\n"
+             "the driver only while there is such a capture.");
+
+static PyObject *is_captured(PyObject *module, PyObject *stream)
+{
+    ModuleState *state = module_state(module);
+    CUstream handle;
+    if (!captured_some(state)) Py_RETURN_FALSE;
+    if (launch_read_stream(state, stream, &handle) < 0) return NULL;
+    return PyBool_FromLong(captured_is(state, handle));
+}
+
+static PyMethodDef functions[] = {
+    {"_is_captured", is_captured, METH_O, is_captured_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 int graph_capture_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->StreamCapture_type, &capture_spec, NULL);
+    return PyModule_AddFunctions(module, functions) < 0
+               ? -1
+               : state_add_type(module, &state->StreamCapture_type, &capture_spec, NULL);
 }

@@ -28,19 +28,15 @@ def _recipe(name, dtype, shape, strides, places, axis, result, out_strides):
 
 
 _recipes = context_memory(_recipe, 1024)
-_BLOCK = (axis_scan.THREADS, 1, 1)
-_ALONE = (0, 0, 0, 0)  # blocks that learn nothing from each other
+_ALONE = (0,) * 5  # blocks that learn nothing from each other
 
 
 def _launch(name, a, axis, out, stream) -> None:
     plan, function, acc_size = _recipes(
         name, a.dtype, a.shape, a.strides, (a.ptr & 15, out.ptr & 15), axis, out.dtype, out.strides
     )
-    shared = _ALONE
-    if plan.values:
-        states, number = scratch.states(stream, plan.values, acc_size)
-        shared = states.memory, states.entries, states.values, number
-    function.prepared_async_call(plan.grid, _BLOCK, stream, a, out, plan.arguments, *shared)
+    shared = scratch.states(stream, plan.told, acc_size) if plan.told.values else _ALONE
+    function.prepared_async_call(plan.grid, plan.block, stream, a, out, plan.arguments, *shared)
 
 
 def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) -> GPUArray:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+import pycuda.driver as drv
 from pycuda._array.memory import new
 from pycuda._array.scans import scan
 from pycuda._array.sorted_rows import packed_copy
@@ -47,12 +48,12 @@ def pick_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArra
     """The elements of a sorted array, at least one, that the one before does not equal."""
     tiles = layout.ceil_div(keys.size, kernels.TILE)
     found, total = new(keys.shape, keys.dtype, allocator), new((1,), np.int64, allocator)
-    states, number = scratch.states(stream, kernels.values_told(tiles), 8)
     function = kernels.write_changes(order, equal_nan)
+    most = kernels.RESIDENT * drv.Context.get_device().multiprocessor_count
+    shared = scratch.states(stream, scratch.told_by_tiles(1, tiles), 8)
     function.prepared_async_call(
-        (tiles, 1), _BLOCK, stream, keys, keys.size, found, total,
-        states.memory, states.entries, states.values, number,
-    )  # fmt: skip
+        (min(tiles, most), 1), _BLOCK, stream, keys, keys.size, tiles, found, total, *shared
+    )
     count = int(total.get(stream=stream)[0])
     if count == keys.size:
         return found

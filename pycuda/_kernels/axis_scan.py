@@ -6,8 +6,9 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+import pycuda.driver as drv
 from pycuda._kernels import axes as layout
-from pycuda._kernels import elements, reduction
+from pycuda._kernels import elements, reduction, scratch
 from pycuda._kernels.axes import Axis
 from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
@@ -15,7 +16,8 @@ from pycuda.tools import context_dependent_memoize
 THREADS = 256
 _WARPS = THREADS // 32
 _CHUNKS = 4
-RESIDENT = 8  # blocks of tiles that a multiprocessor has at a time: they wait for each other
+TILED_THREADS = 128
+RESIDENT = 7  # blocks that a multiprocessor has at a time, in each of which three tiles are under way
 _VALUES_OF_COLUMNS = 64  # of a tile of 32 columns
 
 
@@ -28,12 +30,13 @@ class Shape(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A launch made ready. `values` is how many of them blocks learn from each other (scratch.States)."""
+    """A launch made ready. `told`: what blocks learn from each other (scratch.States)."""
 
     shape: Shape
     grid: tuple[int, int]
+    block: tuple[int, int, int]
     arguments: bytes
-    values: int
+    told: scratch.Told
 
 
 _SOURCE = """{include}#include "pycuda-reduce-ops.hpp"
@@ -52,15 +55,15 @@ template <class Stored, class Left> struct Scan {{
 typedef Scan<{element}, {result}> Op;
 }}
 using namespace pycuda;
-extern "C" __global__ void __launch_bounds__(256{resident})
-scan(const char *in, char *out, AxisScan<{kept}> plan, unsigned *counter, unsigned long long *entries,
-     void *values, unsigned launch)
+extern "C" __global__ void __launch_bounds__({bounds})
+scan(const char *in, char *out, AxisScan<{kept}> plan, unsigned *counter, unsigned long long *counts,
+     unsigned long long *entries, void *values, unsigned launch)
 {{
     {call};
 }}
 """
 
-_STATE = "scan_state{counter, entries, values, launch}"
+_STATE = "scan_state{counter, counts, entries, values, launch}"
 
 
 def source(name: str, types: reduction.Types, shape: Shape) -> str:
@@ -80,7 +83,7 @@ def source(name: str, types: reduction.Types, shape: Shape) -> str:
         result=types.result,
         kept=shape.kept,
         call=call,
-        resident=f", {RESIDENT}" if shape.name == "ROW_TILES" else "",
+        bounds=f"{TILED_THREADS}, {RESIDENT}" if shape.name == "ROW_TILES" else THREADS,
     )
 
 
@@ -88,30 +91,51 @@ def source(name: str, types: reduction.Types, shape: Shape) -> str:
 def kernel(name: str, types: reduction.Types, shape: Shape):
     """The function, prepared."""
     module = compiled(source(name, types, shape))
-    return module.get_function("scan").prepare(f"PP{8 * (6 + 3 * shape.kept)}sPPPI")
+    return module.get_function("scan").prepare(f"PP{8 * (6 + 3 * shape.kept)}sPPPPI")
 
 
-def _row_shape(length: int, rows: int, itemsize: int, result_size: int) -> tuple[str, int, int, int, int]:
-    """(name, tiles of a row, blocks, values, warps for a row)"""
-    of_warp = 32 * max(16 // max(itemsize, result_size), 1) * _CHUNKS
+def _vector(*sizes: int) -> int:
+    """Elements that a thread loads or stores together, of which each is of one of these sizes."""
+    return max(16 // max(sizes), 1)
+
+
+def tile(itemsize: int, result_size: int, acc_size: int) -> int:
+    """Elements of a tile of a long row: TiledRow of pycuda-axis-scan.hpp."""
+    vector = _vector(itemsize, result_size)
+    return TILED_THREADS * vector * min(112 // (vector * itemsize + acc_size), 4)
+
+
+class _Cut(NamedTuple):
+    """How rows or columns are cut."""
+
+    name: str  # a ScanShape of pycuda-axis-scan.hpp
+    tiles: int  # of each
+    blocks: int
+    told: scratch.Told
+    groups: int  # warps for a row, or blocks of columns side by side
+
+
+def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: int) -> _Cut:
+    of_warp = 32 * _vector(itemsize, result_size) * _CHUNKS
     warps = layout.power_at_least(layout.ceil_div(length, of_warp))
     if warps <= _WARPS:
-        return "ROW_WARPS", 1, layout.ceil_div(rows, _WARPS // warps), 0, warps
-    tiles = layout.ceil_div(length, of_warp * _WARPS)
-    return "ROW_TILES", tiles, rows * tiles, rows * (tiles + 2 * layout.ceil_div(tiles, 32)), _WARPS
+        return _Cut("ROW_WARPS", 1, layout.ceil_div(rows, _WARPS // warps), scratch.NOTHING, warps)
+    tiles = layout.ceil_div(length, tile(itemsize, result_size, acc_size))
+    most = RESIDENT * drv.Context.get_device().multiprocessor_count
+    return _Cut("ROW_TILES", tiles, min(rows * tiles, most), scratch.told_by_tiles(rows, tiles), _WARPS)
 
 
-def _column_shape(length: int, columns: int, outer: int, acc_size: int) -> tuple[str, int, int, int, int]:
-    """(name, tiles of a column, blocks, values, blocks side by side)"""
-    items = 16 if acc_size > 8 else 32
+def _column_cut(length: int, columns: int, outer: int, acc_size: int) -> _Cut:
+    items = min(128 // acc_size, 32)
     if length <= items:
         groups = layout.ceil_div(columns, THREADS)
-        return "COLUMN_THREAD", 1, groups * outer, 0, groups
+        return _Cut("COLUMN_THREAD", 1, groups * outer, scratch.NOTHING, groups)
     groups, tiles = layout.ceil_div(columns, 32), layout.ceil_div(length, items * _WARPS)
     blocks = groups * outer
     if tiles == 1:
-        return "COLUMN_BLOCK", 1, blocks, 0, groups
-    return "COLUMN_TILES", tiles, blocks * tiles, blocks * tiles * _VALUES_OF_COLUMNS, groups
+        return _Cut("COLUMN_BLOCK", 1, blocks, scratch.NOTHING, groups)
+    told = scratch.Told(blocks * tiles * _VALUES_OF_COLUMNS, 0)
+    return _Cut("COLUMN_TILES", tiles, blocks * tiles, told, groups)
 
 
 def plan(
@@ -128,12 +152,18 @@ def plan(
     if by_row and axis.length <= 16 <= inner.length:
         by_row = False  # a thread for each
     if by_row:
-        name, tiles, blocks, values, groups = _row_shape(axis.length, rows, *sizes)
+        cut = _row_cut(axis.length, rows, *sizes, acc_size)
     else:
-        outer = rows // inner.length
-        name, tiles, blocks, values, groups = _column_shape(axis.length, inner.length, outer, acc_size)
+        cut = _column_cut(axis.length, inner.length, rows // inner.length, acc_size)
     places = [*addresses, *(each.stride for each in kept), *(each.other for each in kept)]
     aligned = by_row and (axis.stride, axis.other) == sizes and not any(place % 16 for place in places)
     room = layout.room(len(kept))
-    arguments = struct.pack("6q", rows, axis.length, axis.stride, axis.other, tiles, groups)
-    return Plan(Shape(name, aligned, room), (blocks, 1), arguments + layout.packed(kept, room), values)
+    arguments = struct.pack("6q", rows, axis.length, axis.stride, axis.other, cut.tiles, cut.groups)
+    threads = TILED_THREADS if cut.name == "ROW_TILES" else THREADS
+    return Plan(
+        Shape(cut.name, aligned, room),
+        (cut.blocks, 1),
+        (threads, 1, 1),
+        arguments + layout.packed(kept, room),
+        cut.told,
+    )

@@ -11,13 +11,7 @@ from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 TILE = THREADS * 32
-_GROUP = 32  # tiles, SCAN_GROUP of pycuda-scan.hpp
-
-
-def values_told(tiles: int) -> int:
-    """How many values the blocks of write_changes leave for each other: a tile's, two of each group's."""
-    return tiles + 2 * -(-tiles // _GROUP)
-
+RESIDENT = 8  # blocks that a multiprocessor has at a time, where blocks take tiles until there are none left
 
 _KERNEL = """{include}#include "pycuda-select.hpp"
 #include "pycuda-order.hpp"
@@ -71,15 +65,17 @@ def mark_changes(keys: Order, equal_nan: bool):
 
 @context_dependent_memoize
 def write_changes(keys: Order, equal_nan: bool):
-    """Function(sorted keys, count, out, total, the parts of a scan_state): those same keys in one pass."""
+    """Function(sorted keys, count, tiles, out, total, the parts of a scan_state): the same keys, in one
+    pass."""
     parameters = (
-        "const Keys::Raw *keys, index_t count, Keys::Raw *out, index_t *total, unsigned *counter, "
-        "unsigned long long *entries, void *values, unsigned launch"
+        "const Keys::Raw *keys, index_t count, unsigned tiles, Keys::Raw *out, index_t *total, "
+        "unsigned *counter, unsigned long long *counts, unsigned long long *entries, void *values, "
+        "unsigned launch"
     )
-    body = f"""write_where(scan_state{{counter, entries, values, launch}}, count, total,
+    body = f"""write_where(scan_state{{counter, counts, entries, values, launch}}, count, tiles, total,
         [&](index_t i) -> bool {{ return {_CHANGES}; }}, [&](index_t k, index_t i) {{ out[k] = keys[i]; }})"""
     include = '#include "pycuda-select-once.hpp"\n'
-    return _build(parameters, body, "PqPPPPPI", include, _sameness(keys, equal_nan))
+    return _build(parameters, body, "PqIPPPPPPI", include, _sameness(keys, equal_nan))
 
 
 _RELATIONS = {"not after": "!(limit < key)", "before": "key < limit", "equal": "key == limit"}

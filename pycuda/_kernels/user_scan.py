@@ -10,8 +10,9 @@ from pycuda._kernels import user
 from pycuda._kernels.user_elementwise import module
 from pycuda.tools import dtype_to_ctype
 
-_SHARED = 40 << 10  # bytes of a tile, at most
-_PER_THREAD = 92  # bytes that a thread scans: an odd number of items meets every bank of shared memory
+_SHARED = 45 << 10  # bytes of the tiles that a block has under way, at most
+_CHUNKS = 4  # vectors that a thread has of a tile, at most
+RESIDENT = 7  # blocks of a multiprocessor, where so many fit
 
 
 class Text(NamedTuple):
@@ -33,25 +34,34 @@ class Named(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Threads of a block and items of a thread."""
+    """How a block scans: scan_room of pycuda-scan.hpp."""
 
     threads: int
-    items: int
+    slots: int
+    chunks: int
+    vector: int
+
+    @property
+    def items(self) -> int:
+        """Of a thread."""
+        return self.chunks * self.vector
 
     @property
     def tile(self) -> int:
         return self.threads * self.items
 
 
-def shape(itemsize: int) -> Shape:
-    """What suits items of this size. ValueError when they are too large for shared memory."""
-    items = max(min(_PER_THREAD // itemsize, 31), 1)
-    items -= items % 2 == 0
-    for threads in (128, 64, 32):
-        if threads * items * itemsize <= _SHARED:
-            return Shape(threads, items)
+def shape(value_size: int, item_size: int) -> Shape:
+    """What suits items of this size, of which a value is loaded. ValueError when they are too large for
+    shared memory."""
+    vector = 16 // value_size if 16 % value_size == 0 else 1
+    of_chunk = (vector + 1) * item_size
+    for threads, slots in ((128, 3), (128, 2), (64, 2), (32, 2)):
+        chunks = min(_SHARED // (threads * slots * of_chunk), _CHUNKS)
+        if chunks:
+            return Shape(threads, slots, chunks, vector)
     raise ValueError(
-        f"items of {itemsize} bytes are too large for a scan: {_SHARED // 32} bytes are the most"
+        f"items of {item_size} bytes are too large for a scan: {_SHARED // 128} bytes are the most"
     )
 
 
@@ -88,8 +98,7 @@ def source(text: Text, shape: Shape, segmented: bool) -> str:
     )
     if segmented:
         item, more = "pycuda_item", ", const unsigned char *pycuda_flags, long long pycuda_flag_step"
-        flag = "pycuda_flags[(long long)k * pycuda_flag_step] != 0"
-        load = f"pycuda_item{{pycuda_in[(long long)k * pycuda_in_step], {flag}}}"
+        make = "pycuda_item{value, pycuda_flags[(long long)k * pycuda_flag_step] != 0}"
         combine = """[&](const pycuda_item &a, const pycuda_item &b) -> pycuda_item {
     pycuda_item c = {b.starts ? b.value : pycuda_two(a.value, b.value), b.starts};
     c.starts |= a.starts;
@@ -98,10 +107,10 @@ def source(text: Text, shape: Shape, segmented: bool) -> str:
         with_, before = "with.value", "has && !item.starts ? before.value : pycuda_neutral"
     else:
         item, more = "scan_type", ""
-        load, combine = "pycuda_in[(long long)k * pycuda_in_step]", "pycuda_two"
+        make, combine = "value", "pycuda_two"
         with_, before = "with", "has ? before : pycuda_neutral"
     emitted = f"scan_type({before})" if text.exclusive else with_
-    return f"""{user.headers([], text.dtype)}#include <pycuda-scan.hpp>
+    return f"""{user.headers([], text.dtype)}#include <pycuda-scan-user.hpp>
 {user.line(f"preamble of {text.name}")}{text.preamble}
 {user.line(f"kernel {text.name}")}
 typedef {dtype_to_ctype(text.dtype)} scan_type;
@@ -109,19 +118,20 @@ static_assert(sizeof(scan_type) == {text.dtype.itemsize}, "the type has not the 
 {_FLAGGED.format(flag=_FLAG_TYPES[flag_bytes(text.dtype.itemsize)]) if segmented else ""}
 extern "C" __global__ void __launch_bounds__({shape.threads}) {text.name}(
   const scan_type *pycuda_in, long long pycuda_in_step, scan_type *pycuda_out, long long pycuda_out_step,
-  size_t n, unsigned *pycuda_counter, unsigned long long *pycuda_entries, void *pycuda_values, unsigned
-  pycuda_launch{more})
+  size_t n, unsigned pycuda_tiles, unsigned *pycuda_counter, unsigned long long *pycuda_counts,
+  unsigned long long *pycuda_entries, void *pycuda_values, unsigned pycuda_launch{more})
 {{{neutral}
   const auto pycuda_two = {combined};
   const auto pycuda_combine = {combine};
-  const pycuda::scan_state pycuda_state = {{pycuda_counter, pycuda_entries, pycuda_values, pycuda_launch}};
-  pycuda::scan<{shape.threads}, {shape.items}, {item}, scan_type>(
-    n, pycuda_state, [&](size_t k) -> {item} {{ return {load}; }}, pycuda_combine,
+  const pycuda::scan_state pycuda_state = {{pycuda_counter, pycuda_counts, pycuda_entries, pycuda_values,
+                                           pycuda_launch}};
+  pycuda::scan<{shape.threads}, {shape.slots}, {shape.chunks}, {shape.vector}, {item}>(
+    pycuda_in, pycuda_in_step, pycuda_out, pycuda_out_step, n, pycuda_tiles, pycuda_state,
+    [&](const scan_type &value, size_t k) -> {item} {{ (void)k; return {make}; }}, pycuda_combine,
     [&](bool has, const {item} &before, const {item} &item, const {item} &with) -> scan_type {{
       (void)has; (void)before; (void)item; (void)with;
       return {emitted};
-    }},
-    [&](size_t k, const scan_type &value) {{ pycuda_out[(long long)k * pycuda_out_step] = value; }});
+    }});
 }}
 """
 
@@ -129,4 +139,4 @@ extern "C" __global__ void __launch_bounds__({shape.threads}) {text.name}(
 def build(text: Text, shape: Shape, segmented: bool, options):
     """The prepared function of `source`."""
     compiled = module(source(text, shape, segmented), False, options)
-    return compiled.get_function(text.name).prepare("PqPqLPPPI" + ("Pq" if segmented else ""))
+    return compiled.get_function(text.name).prepare("PqPqLIPPPPI" + ("Pq" if segmented else ""))

@@ -28,16 +28,6 @@ template <int KD> struct AxisScan {
     Axes<KD> kept;
 };
 
-// The part of the state that belongs to one row of so many values.
-template <class Acc>
-__device__ __forceinline__ scan_state scan_part(const scan_state &state, index_t row, index_t values)
-{
-    scan_state part = state;
-    part.entries += row * values * mailbox<Acc>::ENTRIES;
-    part.values = (char *)state.values + row * values * (index_t)sizeof(Acc);
-    return part;
-}
-
 // ---- rows
 
 // Vectors of V elements: a warp's chunk is 32 of them side by side, and a thread has one of each chunk.
@@ -161,40 +151,126 @@ __device__ __forceinline__ void scan_short_rows(const char *in, char *out, const
     mine.template store<ALIGNED>(out + kept.other, first, length, plan.out, before);
 }
 
+enum { TILED_THREADS = 128, TILED_SLOTS = 3 };
+
+// A tile of a long row. Chunks as above, but elements stay as they were loaded until the tile is finished.
+template <class Op, bool ALIGNED, int KD> struct TiledRow {
+    typedef typename Op::Acc Acc;
+    typedef typename Op::Element Element;
+    typedef typename Op::Result Result;
+    enum {
+        V = Chunks<Op>::V,
+        // pycuda/_kernels/axis_scan.py counts the same.
+        OF_CHUNK = V * sizeof(Element) + sizeof(Acc),
+        CHUNKS = 112 / OF_CHUNK < 4 ? 112 / OF_CHUNK : 4
+    };
+    typedef scan_room<TILED_THREADS, TILED_SLOTS, CHUNKS, V, Element, Acc> Room;
+
+    Room &room;
+    const char *in;
+    char *out;
+    const AxisScan<KD> &plan;
+    alignas(16) Element mine[CHUNKS][V];
+
+    __device__ __forceinline__ TiledRow(Room &room, const char *in, char *out, const AxisScan<KD> &plan)
+        : room(room), in(in), out(out), plan(plan)
+    {
+    }
+
+    static __device__ __forceinline__ Acc read(const Element &e) { return Op::map(e); }
+    static __device__ __forceinline__ Acc combine(const Acc &a, const Acc &b) { return Op::combine(a, b); }
+
+    // The thread's first element in its row; whether the warp's part is whole.
+    static __device__ __forceinline__ index_t first(unsigned tile)
+    {
+        return (index_t)tile * Room::TILE + threadIdx.x / 32 * Room::OF_WARP + threadIdx.x % 32 * V;
+    }
+    __device__ __forceinline__ bool whole(index_t at) const
+    {
+        return at - (index_t)(threadIdx.x % 32 * V) + Room::OF_WARP <= plan.length;
+    }
+
+    __device__ __forceinline__ void load(unsigned row, unsigned tile)
+    {
+        const index_t at = first(tile);
+        const char *from = in + place<KD>(plan.kept, row).offset;
+        if (ALIGNED && whole(at)) {
+            from += at * (index_t)sizeof(Element);
+#pragma unroll
+            for (int c = 0; c < CHUNKS; c++)
+                load_packed<V>(mine[c], from + c * (32 * V * (int)sizeof(Element)));
+        } else {
+#pragma unroll
+            for (int c = 0; c < CHUNKS; c++)
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    mine[c][v] = *reinterpret_cast<const Element *>(
+                        from + min(at + c * (32 * V) + v, plan.length - 1) * plan.step);
+        }
+    }
+
+    __device__ __forceinline__ Acc sum(int slot)
+    {
+        return scan_sum<Acc>(room, slot, mine, read, combine);
+    }
+
+    __device__ __forceinline__ void finish(int slot, unsigned row, unsigned tile, bool has, const Acc &before)
+    {
+        const index_t at = first(tile);
+        const bool all = ALIGNED && whole(at);
+        char *to = out + place<KD>(plan.kept, row).other + at * plan.out;
+        alignas(16) Result results[V];
+        scan_finish<CHUNKS, V>(
+            room, slot, has, before, read, combine,
+            [&](int, int v, bool, const Acc &, const Acc &, const Acc &with) {
+                Op::finish(results[v], with);
+            },
+            [&](int c) {
+                if (all)
+                    store_packed<V>(to + c * (32 * V * (int)sizeof(Result)), results);
+                else
+#pragma unroll
+                    for (int v = 0; v < V; v++)
+                        if (at + c * (32 * V) + v < plan.length)
+                            *reinterpret_cast<Result *>(to + (c * (32 * V) + v) * plan.out) = results[v];
+            });
+    }
+};
+
 template <class Op, bool ALIGNED, int KD>
 __device__ __forceinline__ void scan_tiled_rows(const char *in, char *out, const AxisScan<KD> &plan,
                                                 const scan_state &state)
 {
-    typedef typename Op::Acc Acc;
-    PYCUDA_SHARED(Acc, of_warps, SCAN_WARPS + 1);
-    const unsigned warp = threadIdx.x / 32;
-    // The first tiles of all rows come before the second ones.
-    const index_t tile = (index_t)scan_take_tile(state);
-    const index_t number = quotient(tile, plan.rows), row = tile - number * plan.rows;
-    const index_t first = (number * SCAN_WARPS + warp) * Chunks<Op>::OF_WARP;
-    const Place kept = place<KD>(plan.kept, row);
-    Chunks<Op> mine;
-    mine.template load<ALIGNED>(in + kept.offset, first, plan.length, plan.step);
-    const Acc sum = mine.scan();
-    if (threadIdx.x % 32 == 31) place(of_warps + warp, sum);
-    __syncthreads();
-    if (warp == 0) {
-        Acc whole = fetch(of_warps);
-#pragma unroll 1
-        for (int k = 1; k < SCAN_WARPS; k++) whole = Op::combine(whole, fetch(of_warps + k));
-        const index_t values = plan.tiles + 2 * ((plan.tiles + SCAN_GROUP - 1) / SCAN_GROUP);
-        const scan_state part = scan_part<Acc>(state, row, values);
-        if (threadIdx.x == 0) scan_tell(part, number, plan.tiles, whole);
-        const Acc found = scan_before(part, number, plan.tiles, whole,
-                                      [](const Acc &a, const Acc &b) { return Op::combine(a, b); });
-        if (threadIdx.x == 0) place(of_warps + SCAN_WARPS, number ? found : Op::neutral());
-    }
-    __syncthreads();
-    const Acc before = scan_warps_before<Op>(fetch(of_warps + SCAN_WARPS), of_warps, 0);
-    mine.template store<ALIGNED>(out + kept.other, first, plan.length, plan.out, before);
+    typedef TiledRow<Op, ALIGNED, KD> Work;
+    __shared__ typename Work::Room room;
+    Work work(room, in, out, plan);
+    scan_tiles<TILED_THREADS, TILED_SLOTS, typename Op::Acc>(state, (unsigned)plan.rows, (unsigned)plan.tiles,
+                                                             work, Work::combine);
 }
 
 // ---- columns
+
+// The number of this block's tile: one that no other block has, and the next after those that are taken.
+__device__ __forceinline__ index_t scan_take_tile(const scan_state &state)
+{
+    __shared__ unsigned taken;
+    if (threadIdx.x == 0) {
+        taken = atomicAdd(state.counter, 1u);
+        if (taken == gridDim.x - 1) *state.counter = 0;
+    }
+    __syncthreads();
+    return taken;
+}
+
+// The part of the state that belongs to one row of so many values.
+template <class Acc>
+__device__ __forceinline__ scan_state scan_part(const scan_state &state, index_t row, index_t values)
+{
+    scan_state part = state;
+    part.entries += row * values * mailbox<Acc>::ENTRIES;
+    part.values = (char *)state.values + row * values * (index_t)sizeof(Acc);
+    return part;
+}
 
 // What precedes a tile of a column, a column for each lane of a warp: the nearest total up to a tile that is
 // there, and those of the tiles after it from left to right, which made the totals that are not there yet. An
@@ -241,10 +317,13 @@ __device__ __forceinline__ void scan_columns(const char *in, char *out, const Ax
 {
     typedef typename Op::Acc Acc;
     typedef typename Op::Element Element;
-    enum { ITEMS = sizeof(Acc) > 8 ? 16 : 32, SIDE = SHAPE == COLUMN_THREAD ? SCAN_THREADS : 32 };
+    enum {
+        ITEMS = sizeof(Acc) > 4 ? 128 / sizeof(Acc) : 32,
+        SIDE = SHAPE == COLUMN_THREAD ? SCAN_THREADS : 32
+    };
     PYCUDA_SHARED(Acc, of_warps, 32 * (SCAN_WARPS + 1));
     const int lane = threadIdx.x % 32, warp = SHAPE == COLUMN_THREAD ? 0 : threadIdx.x / 32;
-    const index_t taken = SHAPE == COLUMN_TILES ? (index_t)scan_take_tile(state) : (index_t)blockIdx.x;
+    const index_t taken = SHAPE == COLUMN_TILES ? scan_take_tile(state) : (index_t)blockIdx.x;
     const index_t inner = plan.kept.length[KD - 1], blocks = gridDim.x / (unsigned)plan.tiles;
     const index_t number = SHAPE == COLUMN_TILES ? quotient(taken, blocks) : 0,
                   block = taken - number * blocks;
@@ -256,15 +335,23 @@ __device__ __forceinline__ void scan_columns(const char *in, char *out, const Ax
     in += kept.offset + column * plan.kept.stride[KD - 1] + first * plan.step;
     out += kept.other + column * plan.kept.other[KD - 1] + first * plan.out;
     const int count = end > first ? (int)(end - first) : 0;
-    Element items[ITEMS];
+    const bool whole = count == ITEMS; // without a condition a thread's accesses follow each other at once
     Acc part[ITEMS];
+    {
+        Element items[ITEMS];
+        if (whole) {
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        if (k < count) items[k] = *reinterpret_cast<const Element *>(in + k * plan.step);
+            for (int k = 0; k < ITEMS; k++) items[k] = *reinterpret_cast<const Element *>(in + k * plan.step);
+        } else {
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        part[k] = k < count ? Op::map(items[k]) : Op::neutral();
-        if (k) part[k] = Op::combine(part[k - 1], part[k]);
+            for (int k = 0; k < ITEMS; k++)
+                if (k < count) items[k] = *reinterpret_cast<const Element *>(in + k * plan.step);
+        }
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            part[k] = k < count ? Op::map(items[k]) : Op::neutral();
+            if (k) part[k] = Op::combine(part[k - 1], part[k]);
+        }
     }
     Acc before = Op::neutral();
     if (SHAPE != COLUMN_THREAD) {
@@ -286,11 +373,18 @@ __device__ __forceinline__ void scan_columns(const char *in, char *out, const Ax
 #pragma unroll 1
         for (int k = 0; k < warp; k++) before = Op::combine(before, fetch(of_warps + 32 * k + lane));
     }
+    if (whole) {
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        if (k < count)
+        for (int k = 0; k < ITEMS; k++)
             Op::finish(*reinterpret_cast<typename Op::Result *>(out + k * plan.out),
                        Op::combine(before, part[k]));
+    } else {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            if (k < count)
+                Op::finish(*reinterpret_cast<typename Op::Result *>(out + k * plan.out),
+                           Op::combine(before, part[k]));
+    }
 }
 
 }

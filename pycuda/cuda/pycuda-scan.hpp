@@ -1,19 +1,24 @@
 // Prefix sums of any associative operation, in one pass over memory.
 //
-// A block scans a tile. To go on it needs what all tiles before it come to. Usual scans take that together
-// from whatever predecessors have published by then, in an order that depends on timing; sums of floats
-// then differ from run to run. Here every published value is one fixed expression, whoever computes it and
-// whenever:
+// A row is cut into tiles. A block scans a tile, and to go on it needs what all tiles before it come to.
+// Usual scans take that together from whatever predecessors have published by then, in an order that depends
+// on timing; sums of floats then differ from run to run. Here every published value is one fixed expression,
+// whoever computes it and whenever:
 //
 //     A(t)  of a tile: from its elements alone
 //     G(g)  of a group of 32 tiles: a warp's scan of their A, always the same tree
-//     P(g)  of all groups to g: P(g-1) . G(g), from left to right
+//     S(s)  of 32 groups: the same of their G
+//     P(s)  of all to s: P(s-1) . S(s), from left to right
 //
-// A tile waits for the A of its group, which come from tiles that are running beside it, and takes the
-// nearest P that is there and the G after it, one by one: the same operations that made the P that are not
-// there yet. So the result has the same bits at every run.
+// What precedes tile t is P . (scan of the G before it) . (scan of the A before it). The block that publishes
+// the last A of a group publishes G, the one that publishes the last G of 32 groups publishes P.
 //
-// Blocks take tiles by a counter: every tile that one waits for is done, or another running block has it.
+// Blocks stay: while a tile is loaded, one that was loaded some tiles ago is finished. By then what precedes
+// it has long been published, so blocks hardly wait for each other and loads never stop. Between the two a
+// tile lies in shared memory, in one of SLOTS.
+//
+// Blocks take tiles by a counter: every tile that one waits for is done, or another running block has it and
+// publishes its A before it waits for anything that comes later.
 //
 // An entry is ready when it carries the number of this launch. The memory is therefore cleared once, not
 // each time.
@@ -27,10 +32,11 @@ namespace pycuda {
 
 enum { SCAN_GROUP = 32 };
 
-// Where blocks leave what others need: entries of 64 bits with the launch's number in the lower half.
+// Where blocks leave what others need: entries of 64 bits with the launch's number in the lower half, and
+// counts with it in the upper half.
 struct scan_state {
     unsigned *counter;
-    unsigned long long *entries;
+    unsigned long long *counts, *entries;
     void *values;
     unsigned launch;
 };
@@ -62,7 +68,7 @@ template <class T> struct mailbox<T, true> {
             bits[k] = (unsigned)(entry >> 32);
             there = there && (unsigned)entry == state.launch;
         }
-        memcpy(value.words, bits, sizeof(T));
+        if (there) memcpy(value.words, bits, sizeof(T));
         return there;
     }
 };
@@ -87,18 +93,6 @@ template <class T> struct mailbox<T, false> {
 
 __device__ __forceinline__ void scan_pause() { __nanosleep(20); }
 
-// The number of this block's tile: one that no other block has, and the next after those that are taken.
-__device__ __forceinline__ size_t scan_take_tile(const scan_state &state)
-{
-    __shared__ unsigned taken;
-    if (threadIdx.x == 0) {
-        taken = atomicAdd(state.counter, 1u);
-        if (taken == gridDim.x - 1) *state.counter = 0;
-    }
-    __syncthreads();
-    return taken;
-}
-
 // The value of all lanes up to this one; the first `distance` lanes of each step keep theirs.
 template <class T, class Combine> __device__ __forceinline__ T scan_lanes(T value, Combine combine)
 {
@@ -111,145 +105,247 @@ template <class T, class Combine> __device__ __forceinline__ T scan_lanes(T valu
     return value;
 }
 
-// P(g - 1), by one warp: from the nearest P that is there, over the G after it. A lane asks for one group.
-template <class T> struct scan_groups_before {
-    typedef mailbox<T> box;
-    parcel<T> of_group, up_to;
-    bool has_group = false, has_all = false;
+// ---- what the tiles of one row tell each other; all by one warp
 
-    __device__ __forceinline__ void look(const scan_state &state, size_t first, size_t group)
+template <class T> struct scan_row {
+    typedef mailbox<T> box;
+    scan_state state; // the row's part
+    unsigned tiles, groups, supers;
+
+    // Row number `row` of rows with so many tiles. pycuda/_kernels/scratch.py counts the same.
+    __device__ __forceinline__ scan_row(const scan_state &all, size_t row, size_t number)
+        : state(all), tiles((unsigned)number), groups((tiles + SCAN_GROUP - 1) / SCAN_GROUP),
+          supers((groups + SCAN_GROUP - 1) / SCAN_GROUP)
     {
-        const size_t lane = threadIdx.x % 32, at = first + 2 * (group - 1 - lane);
-        if (lane < group && !has_all) has_all = box::look(state, at + 1, up_to);
-        if (lane < group && !has_group) has_group = box::look(state, at, of_group);
+        const size_t first = row * (tiles + groups + supers);
+        state.entries += first * box::ENTRIES;
+        state.values = (T *)state.values + first;
+        state.counts += row * (groups + supers);
     }
 
-    template <class Combine>
-    __device__ __forceinline__ T wait(const scan_state &state, size_t first, size_t group, Combine combine)
+    // Whether all 32 have arrived, which one of them learns.
+    __device__ __forceinline__ bool arrive(unsigned at) const
     {
-        unsigned nearest;
-        for (;;) {
-            const unsigned groups = __ballot_sync(0xffffffffu, has_group);
-            const unsigned all = __ballot_sync(0xffffffffu, has_all);
-            nearest = all ? __ffs(all) - 1 : 32;
-            const unsigned between = nearest < 32 ? (1u << nearest) - 1 : 0xffffffffu;
-            if (nearest < 32 && (groups & between) == between) break;
-            scan_pause();
-            look(state, first, group);
+        unsigned long long before = 0;
+        if (threadIdx.x % 32 == 0) {
+            atomicMax(state.counts + at, (unsigned long long)state.launch << 32);
+            before = atomicAdd(state.counts + at, 1ull);
         }
-        T sum = from_lane(up_to.value(), nearest);
-        for (int k = (int)nearest - 1; k >= 0; k--) sum = combine(sum, from_lane(of_group.value(), k));
+        return __shfl_sync(0xffffffffu, (unsigned)before, 0) == SCAN_GROUP - 1;
+    }
+
+    __device__ __forceinline__ void wait(size_t at, parcel<T> &value) const
+    {
+        while (!box::look(state, at, value)) scan_pause();
+    }
+
+    // The scan of 32 neighbours.
+    template <class Combine>
+    __device__ __forceinline__ T scan_from(size_t first, const T &any, Combine combine) const
+    {
+        parcel<T> value(any);
+        wait(first + threadIdx.x % 32, value);
+        __syncwarp();
+        return scan_lanes(value.value(), combine);
+    }
+
+    // A(tile), and what it completes. What nobody comes after is not needed.
+    template <class Combine>
+    __device__ __forceinline__ void tell(unsigned tile, const T &own, Combine combine)
+    {
+        const unsigned lane = threadIdx.x % 32, group = tile / SCAN_GROUP, super = group / SCAN_GROUP;
+        if (tile + 1 == tiles) return;
+        if (lane == 0) box::post(state, tile, own);
+        if (group + 1 == groups || !arrive(group)) return;
+        const T of_group = scan_from((size_t)group * SCAN_GROUP, own, combine);
+        if (lane == 31) box::post(state, (size_t)tiles + group, of_group);
+        if (super + 1 == supers || !arrive(groups + super)) return;
+        T all = scan_from((size_t)tiles + (size_t)super * SCAN_GROUP, own, combine);
+        if (lane != 31) return;
+        const size_t at = (size_t)tiles + groups + super;
+        if (super) {
+            parcel<T> before(own);
+            wait(at - 1, before);
+            all = combine(before.value(), all);
+        }
+        box::post(state, at, all);
+    }
+
+    // What precedes a tile, `any` value for tile 0.
+    template <class Combine>
+    __device__ __forceinline__ T before(unsigned tile, const T &any, Combine combine) const
+    {
+        const unsigned lane = threadIdx.x % 32, group = tile / SCAN_GROUP, super = group / SCAN_GROUP;
+        const unsigned place = tile % SCAN_GROUP, place_of_group = group % SCAN_GROUP;
+        const size_t of_group = (size_t)tiles + super * SCAN_GROUP + lane;
+        parcel<T> a(any), g(any), p(any);
+        bool has_a = lane >= place, has_g = lane >= place_of_group, has_p = lane || !super;
+        for (;;) {
+            if (!has_a) has_a = box::look(state, (size_t)group * SCAN_GROUP + lane, a);
+            if (!has_g) has_g = box::look(state, of_group, g);
+            if (!has_p) has_p = box::look(state, (size_t)tiles + groups + super - 1, p);
+            if (__all_sync(0xffffffffu, has_a && has_g && has_p)) break;
+            scan_pause();
+        }
+        T sum = from_lane(p.value(), 0);
+        if (place_of_group) {
+            const T some = from_lane(scan_lanes(g.value(), combine), place_of_group - 1);
+            sum = super ? combine(sum, some) : some;
+        }
+        if (place) {
+            const T some = from_lane(scan_lanes(a.value(), combine), place - 1);
+            sum = group ? combine(sum, some) : some;
+        }
         return sum;
     }
 };
 
-// A(tile), by one thread, for the tiles after it.
-template <class T>
-__device__ __forceinline__ void scan_tell(const scan_state &state, size_t tile, size_t tiles, const T &own)
+// ---- blocks that take tiles until there are none left
+
+// For every tile of every row a block calls, in this order,
+//     work.load(row, tile)
+//     work.sum(slot)                          what this thread's warp has, in lane 31
+//     work.finish(slot, row, tile, has, before)   `before` is all before the warp's part, where `has`
+// with the load of another tile between sum and finish. The first tiles of all rows come before the second
+// ones.
+template <int THREADS, int SLOTS, class Item, class Work, class Combine>
+__device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned rows, unsigned tiles, Work &work,
+                                           Combine combine)
 {
-    if (tile + 1 < tiles) mailbox<T>::post(state, tile, own);
+    enum { WARPS = THREADS / 32 };
+    const unsigned none = 0xffffffffu, warp = threadIdx.x / 32, lane = threadIdx.x % 32, all = rows * tiles;
+    PYCUDA_SHARED(Item, of_warps, SLOTS * WARPS);
+    PYCUDA_SHARED(Item, of_tiles, 2);
+    __shared__ unsigned tickets[2];
+    unsigned held[SLOTS]; // tiles in shared memory; the next slot's first
+#pragma unroll
+    for (int k = 0; k < SLOTS; k++) held[k] = none;
+    if (threadIdx.x == 0) tickets[1] = atomicAdd(state.counter, 1u);
+    __syncthreads();
+    unsigned ticket = tickets[1], slot = 0, turn = 0;
+    for (;;) {
+        const bool more = ticket < all;
+        const unsigned old = held[0];
+        if (!more) {
+            bool some = false;
+#pragma unroll
+            for (int k = 0; k < SLOTS; k++) some = some || held[k] != none;
+            if (!some) break;
+        }
+        unsigned next = ticket;
+        if (more) {
+            if (threadIdx.x == 0) next = atomicAdd(state.counter, 1u);
+            const unsigned tile = rows == 1 ? ticket : ticket / rows;
+            work.load(ticket - tile * rows, tile);
+        }
+        Item *const sums = of_warps + slot * WARPS;
+        if (old != none) {
+            const unsigned tile = rows == 1 ? old : old / rows, row = old - tile * rows;
+            if (warp == 0) {
+                const Item found = scan_row<Item>(state, row, tiles).before(tile, fetch(sums), combine);
+                if (lane == 0) place(of_tiles + turn, found);
+            }
+            __syncthreads();
+            bool has = tile > 0;
+            Item before = fetch(of_tiles + turn);
+#pragma unroll 1
+            for (unsigned k = 0; k < warp; k++) {
+                const Item sum = fetch(sums + k);
+                before = has ? combine(before, sum) : sum;
+                has = true;
+            }
+            work.finish(slot, row, tile, has, before);
+        }
+        if (more) {
+            const Item sum = work.sum(slot);
+            __syncthreads();
+            if (lane == 31) place(sums + warp, sum);
+            if (threadIdx.x == 0) tickets[turn] = next;
+            __syncthreads();
+            if (warp == 0) {
+                Item whole = fetch(sums);
+#pragma unroll 1
+                for (int k = 1; k < WARPS; k++) whole = combine(whole, fetch(sums + k));
+                const unsigned tile = rows == 1 ? ticket : ticket / rows;
+                scan_row<Item>(state, ticket - tile * rows, tiles).tell(tile, whole, combine);
+            }
+        }
+#pragma unroll
+        for (int k = 0; k + 1 < SLOTS; k++) held[k] = held[k + 1];
+        held[SLOTS - 1] = more ? ticket : none;
+        if (more) ticket = tickets[turn];
+        slot = slot + 1 == SLOTS ? 0 : slot + 1;
+        turn ^= 1;
+    }
+    // The last one to find no tile: all have taken their last ticket.
+    if (threadIdx.x == 0 && ticket == all + gridDim.x - 1) *state.counter = 0;
 }
 
-// What precedes a tile, by one warp; `own` is A(tile), which has been told. For tile 0 it means nothing.
-template <class T, class Combine>
-__device__ __forceinline__ T scan_before(const scan_state &state, size_t tile, size_t tiles, const T &own,
+// ---- a tile of neighbours: a thread has a vector of V in each of CHUNKS, a warp's chunk is 32 of them
+
+template <int THREADS, int SLOTS, int CHUNKS, int V, class Raw, class Item> struct scan_room {
+    enum { TILE = THREADS * CHUNKS * V, OF_WARP = 32 * CHUNKS * V };
+    struct __align__(sizeof(Raw) * V % 16 ? 4 : 16) Vector { parcel<Raw> items[V]; };
+    Vector raw[SLOTS][CHUNKS][THREADS];
+    parcel<Item> below[SLOTS][CHUNKS][THREADS]; // all of the warp before the vector, but for its first one
+};
+
+// read(raw) is the item of what was loaded. What is beyond the end of a row is loaded as its last element
+// once more: nothing reads what becomes of it.
+template <class Item, class Room, int CHUNKS, int V, class Raw, class Read, class Combine>
+__device__ __forceinline__ Item scan_sum(Room &room, int slot, const Raw (&mine)[CHUNKS][V], Read read,
                                          Combine combine)
 {
-    typedef mailbox<T> box;
-    const unsigned lane = threadIdx.x % 32, place = tile % SCAN_GROUP;
-    const size_t group = tile / SCAN_GROUP, start = group * SCAN_GROUP, first_group = tiles;
-    const bool ends_group = place == SCAN_GROUP - 1 && tile + 1 < tiles;
-    parcel<T> of_tile(own);
-    bool there = lane >= place;
-    scan_groups_before<T> groups;
-    groups.look(state, first_group, group);
-    for (;;) {
-        if (!there) there = box::look(state, start + lane, of_tile);
-        if (__all_sync(0xffffffffu, there)) break;
-        scan_pause();
+    const int lane = threadIdx.x % 32;
+    parcel<Item> carry;
+#pragma unroll
+    for (int c = 0; c < CHUNKS; c++) {
+        Item sum = read(mine[c][0]);
+        typename Room::Vector kept;
+        kept.items[0] = parcel<Raw>(mine[c][0]);
+#pragma unroll
+        for (int v = 1; v < V; v++) {
+            sum = combine(sum, read(mine[c][v]));
+            kept.items[v] = parcel<Raw>(mine[c][v]);
+        }
+        room.raw[slot][c][threadIdx.x] = kept;
+        const Item up_to = scan_lanes(sum, combine), left = from_lane_below(up_to, 1);
+        const Item whole = from_lane(up_to, 31);
+        if (c == 0) {
+            room.below[slot][c][threadIdx.x] = parcel<Item>(left);
+            carry = parcel<Item>(whole);
+        } else {
+            const Item before = carry.value();
+            room.below[slot][c][threadIdx.x] =
+                parcel<Item>(choose(lane > 0, combine(before, left), before));
+            carry = parcel<Item>(combine(before, whole));
+        }
     }
-    const T up_to = scan_lanes(of_tile.value(), combine);
-    const T whole = from_lane(up_to, 31);
-    if (ends_group && lane == 0) {
-        box::post(state, first_group + 2 * group, whole);
-        if (group == 0) box::post(state, first_group + 1, whole);
-    }
-    const T within = from_lane(up_to, place ? place - 1 : 0);
-    if (group == 0) return within;
-    const T before = groups.wait(state, first_group, group, combine);
-    if (ends_group && lane == 0) box::post(state, first_group + 2 * group + 1, combine(before, whole));
-    return place ? combine(before, within) : before;
+    return carry.value();
 }
 
-// load(k) gives item k; emit(has, before, item, with) what is stored for an item, `before` being all items
-// before it where `has`, `with` those and itself; store(k, out) stores it. grid: one block a tile.
-template <int THREADS, int ITEMS, class Item, class Out, class Load, class Combine, class Emit, class Store>
-__device__ __forceinline__ void scan(size_t n, const scan_state &state, Load load, Combine combine, Emit emit,
-                                     Store store)
+// give(c, v, has, before, item, with): `before` is all items before it where `has`, `with` those and itself.
+// After each vector done(c).
+template <int CHUNKS, int V, class Room, class Item, class Read, class Combine, class Give, class Done>
+__device__ __forceinline__ void scan_finish(Room &room, int slot, bool has, const Item &before, Read read,
+                                            Combine combine, Give give, Done done)
 {
-    enum { TILE = THREADS * ITEMS, WARPS = THREADS / 32 };
-    enum { LARGEST = sizeof(Item) > sizeof(Out) ? sizeof(Item) : sizeof(Out) };
-    __shared__ __align__(16) unsigned char raw[TILE * LARGEST];
-    PYCUDA_SHARED(Item, of_warps, WARPS + 1);
-    Item *const items = (Item *)raw;
-    Out *const outs = (Out *)raw;
-    const size_t tiles = gridDim.x, tile = scan_take_tile(state), start = tile * TILE;
-    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    Item mine[ITEMS];
-    // Past the end the last item is taken again: nothing reads what becomes of it.
+    const int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const size_t at = start + k * THREADS + threadIdx.x;
-        mine[k] = load(at < n ? at : n - 1);
-    }
+    for (int c = 0; c < CHUNKS; c++) {
+        const bool first = c == 0 && lane == 0;
+        const Item below = room.below[slot][c][threadIdx.x].value();
+        const typename Room::Vector kept = room.raw[slot][c][threadIdx.x];
+        Item sum = choose(first, before, choose(has, combine(before, below), below));
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) place(items + k * THREADS + threadIdx.x, mine[k]);
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) mine[k] = fetch(items + threadIdx.x * ITEMS + k);
-    Item sum = mine[0];
-#pragma unroll
-    for (int k = 1; k < ITEMS; k++) sum = combine(sum, mine[k]);
-    const Item up_to = scan_lanes(sum, combine);
-    if (lane == 31) place(of_warps + warp, up_to);
-    __syncthreads();
-    if (warp == 0) {
-        Item whole = fetch(of_warps);
-#pragma unroll 1
-        for (int k = 1; k < WARPS; k++) whole = combine(whole, fetch(of_warps + k));
-        if (lane == 0) scan_tell(state, tile, tiles, whole);
-        const Item before = scan_before(state, tile, tiles, whole, combine);
-        if (lane == 0) place(of_warps + WARPS, before);
-    }
-    __syncthreads();
-    bool has = tile > 0;
-    Item before = fetch(of_warps + WARPS);
-#pragma unroll 1
-    for (unsigned k = 0; k < warp; k++) {
-        const Item next = fetch(of_warps + k);
-        before = has ? combine(before, next) : next;
-        has = true;
-    }
-    const Item below = from_lane_below(up_to, 1);
-    if (lane > 0) {
-        before = has ? combine(before, below) : below;
-        has = true;
-    }
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const Item with = has ? combine(before, mine[k]) : mine[k];
-        place(outs + threadIdx.x * ITEMS + k, Out(emit(has, before, mine[k], with)));
-        before = with;
-        has = true;
-    }
-    __syncthreads();
-    Out done[ITEMS];
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) done[k] = fetch(outs + k * THREADS + threadIdx.x);
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const size_t at = start + k * THREADS + threadIdx.x;
-        if (at < n) store(at, done[k]);
+        for (int v = 0; v < V; v++) {
+            const Item item = read(kept.items[v].value());
+            const bool some = has || !first || v > 0;
+            const Item with = c || v ? combine(sum, item) : choose(some, combine(sum, item), item);
+            give(c, v, some, sum, item, with);
+            sum = with;
+        }
+        done(c);
     }
 }
 

@@ -105,8 +105,8 @@ class DeviceMatrix:
 
     def _launch(self, x, y, add, stream) -> None:
         multiply, sum_long_rows = kernels.kernels(self.dtype, self._offset)
-        area = scratch.area(stream, self.piece_count * self.dtype.itemsize) if self.piece_count else None
-        pieces = int(area) + scratch.WORDS if area is not None else 0
+        size = self.piece_count * self.dtype.itemsize
+        pieces = scratch.area(stream, size).room if size else 0
         multiply.prepared_async_call(
             (self.tile_count, 1), _BLOCK, stream,
             self._tiles, self._starts, _address(self._columns), _address(self._values), _address(x),

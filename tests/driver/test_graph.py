@@ -10,6 +10,7 @@ import pytest
 
 import pycuda.driver as drv
 from pycuda import curandom, gpuarray
+from pycuda.reduction import ReductionKernel
 from pycuda.scan import InclusiveScanKernel
 from pycuda.tools import StreamOrderedMemoryPool
 
@@ -612,6 +613,49 @@ def test_a_replayed_program_is_the_eager_one(stream, seed):
         for result, wanted in zip(results, expected, strict=True):
             np.testing.assert_array_equal(result.get(), wanted.get())
         assert all((array.get() == 1).all() for array in noise)
+
+
+@functools.cache
+def SUM():
+    return ReductionKernel(np.int32, "0", "a+b", "x[i] ^ 5", "int *x")
+
+
+LONG = {
+    "cumsum": lambda x: x.cumsum(0),
+    "cumsum of rows": lambda x: x.reshape(5, -1).cumsum(1),
+    "cumsum of columns": lambda x: x.reshape(-1, 10).cumsum(0),
+    "InclusiveScanKernel": lambda x: INCLUSIVE()(x, "new"),
+    "ReductionKernel": lambda x: SUM()(x),
+    "ReductionKernel along an axis": lambda x: SUM()(x.reshape(2, -1), axis=1),
+    "sum": gpuarray.sum,
+    "sort": lambda x: gpuarray.sort(x),
+}
+
+
+@pytest.mark.parametrize("operation", LONG.values(), ids=LONG)
+def test_a_graph_has_memory_of_its_own(stream, operation):
+    """What blocks tell each other is not that of the last replay, nor of what the stream does by then."""
+    size, other = 100_000, drv.Stream()
+    numbers = np.random.default_rng(1)
+    x, y = (gpuarray.zeros(size, np.int32) for _ in range(2))
+    with stream:
+        operation(y)  # compiles
+        stream.synchronize()
+        with stream.capture() as graph:
+            result = operation(x)
+    ready = graph.instantiate()
+    for _ in range(3):
+        inputs = numbers.integers(-1000, 1000, (2, size)).astype(np.int32)
+        x.set(inputs[0])
+        y.set(inputs[1])
+        drv.Context.synchronize()
+        for _ in range(3):
+            ready.launch(other)
+            with stream:
+                eager = operation(y)
+        drv.Context.synchronize()
+        for found, values in ((result, inputs[0]), (eager, inputs[1])):
+            np.testing.assert_array_equal(found.get(), operation(gpuarray.to_gpu(values)).get())
 
 
 def test_random_numbers_go_on(stream):
