@@ -1,5 +1,6 @@
-"""GB/s of what must be read and written: sums along axes of every shape, slices, other dtypes, gathers; beside
-plain CUDA for some, CuPy and torch, which use the same memory, on the CPU device NumPy.
+"""GB/s of what must be read and written: sums along axes of every shape, slices, other dtypes, gathers.
+
+Beside plain CUDA for some, CuPy and torch, which use the same memory; on the CPU device beside NumPy.
 
 A GiB for each operand on a GPU (2^28 float32), 4 MiB on the CPU device; another exponent as argument.
 """
@@ -111,6 +112,8 @@ WORK = {
     "where(x > y, x, y)": (18, lambda lib, x, y: lambda: lib.functions.where(x > y, x, y)),
 }
 CUDA = {"x[::-1] copied": "backwards"}
+# What libraries raise for what they have not got.
+LACKS = MemoryError, RuntimeError, TypeError, ValueError, AttributeError, BufferError, drv.Error
 DTYPES = ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
 
 
@@ -119,7 +122,7 @@ def rate(library, make, arrays, nbytes):
     try:
         shared = [library.share(array) for array in arrays]
         return nbytes / seconds(make(library, *shared), library.wait) / 1e9
-    except (MemoryError, RuntimeError, TypeError, ValueError, AttributeError, BufferError, drv.Error) as error:
+    except LACKS as error:
         print(f"({library.name}: {type(error).__name__}: {str(error)[:80]})")
         return None
 

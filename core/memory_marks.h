@@ -1,12 +1,12 @@
 /* Tells a memory checker which bytes of a pool's blocks are in use.
  *
- * compute-sanitizer sees the allocations of the driver. A block of a pool is one of them, but larger than what
- * was asked for and handed out again and again: accesses to the rest of it, or after it was given back, would
- * look right. By NVTX's extension for memory (abi/nvtx_memory.h) each block becomes a heap, of which only
- * regions may be accessed: the bytes in use are one. A heap ends when the driver frees it.
+ * compute-sanitizer sees the allocations of the driver. A block of a pool is one of them, but larger than
+ * what was asked for and handed out again and again: accesses to the rest of it, or after it was given back,
+ * would look right. By NVTX's extension for memory (abi/nvtx_memory.h) each block becomes a heap, of which
+ * only regions may be accessed: the bytes in use are one. A heap ends when the driver frees it.
  *
- * Only a tool that is in the process already is asked: those that watch memory are loaded before the program.
- * The functions are IN_CALL because a tool may hold its locks while it waits for the GPU.
+ * Only a tool that is in the process already is asked: those that watch memory are loaded before the
+ * program. The functions are IN_CALL because a tool may hold its locks while it waits for the GPU.
  */
 #ifndef CORE_MEMORY_MARKS_H
 #define CORE_MEMORY_MARKS_H

@@ -111,9 +111,7 @@ def seed_getter_unique(N: SupportsIndex) -> GPUArray:
 _RAND_KINDS = {np.dtype(np.float16): "Half", np.dtype(np.float32): "Float", np.dtype(np.float64): "Double"}
 
 
-def rand(
-    shape: int | Iterable[int], dtype: DTypeLike = np.float32, stream: _Stream = None
-) -> GPUArray:
+def rand(shape: int | Iterable[int], dtype: DTypeLike = np.float32, stream: _Stream = None) -> GPUArray:
     """An array of random numbers, by Philox 4x32-10.
 
     Parameters

@@ -450,9 +450,7 @@ class OccupancyRecord:
         One block alone does not fit.
     """
 
-    def __init__(
-        self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0
-    ) -> None:
+    def __init__(self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0) -> None:
         threads = _count(threads, "threads", 1)
         shared_mem = _count(shared_mem, "shared_mem", 0)
         registers = _count(registers, "registers", 0)

@@ -109,7 +109,7 @@ class Generator:
     def gen_raw(
         self, shape: int | Iterable[int], dtype: DTypeLike | None = None, stream: _Stream = None
     ) -> GPUArray:
-        """A new array of the generator's outputs; dtypes as for `fill_raw`, by default unsigned of its bits."""
+        """A new array of the generator's outputs; dtypes as for `fill_raw`, by default unsigned ones."""
         dtype = np.dtype(f"u{self.generator_bits // 8}") if dtype is None else dtype
         return self._generate(self._raw, shape, dtype, stream)
 
@@ -154,9 +154,7 @@ class Generator:
         """A new array of normally distributed numbers; dtypes as for `fill_normal`."""
         return self._generate(self._normal, shape, dtype, stream)
 
-    def fill_log_normal(
-        self, data: GPUArray, mean: float, stddev: float, stream: _Stream = None
-    ) -> None:
+    def fill_log_normal(self, data: GPUArray, mean: float, stddev: float, stream: _Stream = None) -> None:
         """Fill an array with numbers whose logarithms are normally distributed.
 
         Parameters
@@ -180,9 +178,7 @@ class Generator:
         """A new array of numbers whose logarithms are normally distributed, as for `fill_log_normal`."""
         return self._generate(self._log_normal, shape, dtype, stream, float(mean), float(stddev))
 
-    def fill_poisson(
-        self, data: GPUArray, lambda_value: float | None = None, stream: _Stream = None
-    ) -> None:
+    def fill_poisson(self, data: GPUArray, lambda_value: float | None = None, stream: _Stream = None) -> None:
         """Fill an array with Poisson-distributed counts.
 
         Parameters
@@ -260,9 +256,7 @@ class Generator:
         self._run(name, result, stream, a, b)
         return result
 
-    def _fill(
-        self, choose: _Choice, data: GPUArray, stream: _Stream, a: float = 0.0, b: float = 0.0
-    ) -> None:
+    def _fill(self, choose: _Choice, data: GPUArray, stream: _Stream, a: float = 0.0, b: float = 0.0) -> None:
         (data,) = _views((data,), stream)
         if not isinstance(data, GPUArray):
             raise TypeError(f"data is a {type(data).__name__}: a GPUArray is needed")

@@ -78,9 +78,7 @@ class CGStateContainer:
             pagelocked_allocator = PageLockedMemoryPool().allocate
         self.pagelocked_allocator = pagelocked_allocator
 
-    def lc2(
-        self, a: Any, x: GPUArray, b: Any, y: GPUArray, out: GPUArray | None = None
-    ) -> GPUArray:
+    def lc2(self, a: Any, x: GPUArray, b: Any, y: GPUArray, out: GPUArray | None = None) -> GPUArray:
         """a x + b y.
 
         Parameters

@@ -36,7 +36,8 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables)
 static nvtxMemHeapHandle_t heap(nvtxDomainHandle_t domain, const nvtxMemHeapDesc_t *heap)
 {
     const nvtxMemVirtualRangeDesc_t *range = heap->typeSpecificDesc;
-    printf("heap %d %d %zu\\n", domain == (nvtxDomainHandle_t)7, heap->structSize == sizeof *heap, range->size);
+    int is_whole = heap->structSize == sizeof *heap;
+    printf("heap %d %d %zu\\n", domain == (nvtxDomainHandle_t)7, is_whole, range->size);
     return (nvtxMemHeapHandle_t)range->ptr;
 }
 

@@ -35,7 +35,14 @@ def test_example(example, tmp_path):
         assert Path(picture).read_bytes().startswith(b"\x89PNG")
 
 
-SHARING = ["cupy_sharing", "jax_sharing", "numba_sharing", "opencl_exchange", "tensorflow_sharing", "torch_sharing"]
+SHARING = [
+    "cupy_sharing",
+    "jax_sharing",
+    "numba_sharing",
+    "opencl_exchange",
+    "tensorflow_sharing",
+    "torch_sharing",
+]
 
 
 @pytest.mark.parametrize("example", SHARING)

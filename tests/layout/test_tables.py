@@ -44,7 +44,7 @@ def test_nvtx_memory_agrees_with_its_header(tmp_path):
     parts = []
     for name, options in ("ours", []), ("real", ["-DABI_USE_NVTX_H", f"-I{folder}"]):
         parts.append(tmp_path / f"{name}.o")
-        command = ["gcc", "-std=gnu11", f"-I{ROOT}", f"-DLIST={name}_facts", *options]
+        command = ["gcc", "-std=gnu11", f"-I{ROOT}", f"-I{HERE}", f"-DLIST={name}_facts", *options]
         subprocess.run([*command, "-c", HERE / "check_nvtx.c", "-o", parts[-1]], check=True)
     subprocess.run(["gcc", *parts, "-o", program, "-ldl"], check=True)
     done = subprocess.run([program], capture_output=True, text=True)
