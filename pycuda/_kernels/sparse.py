@@ -20,8 +20,8 @@ LONG_ROW = np.dtype([("row", "i4"), ("begin", "i4"), ("end", "i4"), ("unused", "
 _SOURCE = """#include "pycuda-sparse.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__(256{resident})
-multiply_tiles(const Tile *tiles, const {offset} *starts, const void *low, const void *high, const {t} *values,
-               const {t} *x, {t} *y, {t} *pieces, int add)
+multiply_tiles(const Tile *tiles, const {offset} *starts, const void *low, const void *high,
+               const {t} *values, const {t} *x, {t} *y, {t} *pieces, int add)
 {{
     multiply<{t}, {offset}, {columns}, {window}, {longest}>(tiles, starts, low, high, values, x, y, pieces,
                                                             add);

@@ -21,8 +21,8 @@ enum { DIGITS = 256, COUNT_LOADS = 4, TOGETHER = 4, LOOK_BACK = 4 };
 
 // ---- how often each byte has each value: counts[row][pass][value]
 
-// COPIES counters of a value, next to each other, for threads that count the same one: with 32 each lane has a
-// bank of shared memory for itself.
+// COPIES counters of a value, next to each other, for threads that count the same one: with 32 each lane has
+// a bank of shared memory for itself.
 template <class Order, int PASSES, int COPIES>
 __device__ __forceinline__ void count_digits(unsigned *counters, const typename Order::Raw &key, int passes)
 {
@@ -33,8 +33,8 @@ __device__ __forceinline__ void count_digits(unsigned *counters, const typename 
             atomicAdd(counters + (pass * DIGITS + digit(bits, pass)) * COPIES + threadIdx.x % COPIES, 1u);
 }
 
-// Grid: `splits` blocks for each row, each of `chunk` keys. V keys are loaded together. Dynamic shared memory:
-// the counters.
+// Grid: `splits` blocks for each row, each of `chunk` keys. V keys are loaded together. The counters are the
+// dynamic shared memory.
 template <class Order, class Count, int PASSES, int V, int THREADS, int COPIES>
 __device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys, Count *counts,
                                                  index_t length, index_t splits, index_t chunk, int passes)

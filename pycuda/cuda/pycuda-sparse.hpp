@@ -81,7 +81,10 @@ struct SplitColumns {
         : low((const unsigned short *)low + first), high((const unsigned char *)high + first)
     {
     }
-    __device__ __forceinline__ int operator()(int i) const { return __ldcs(high + i) << 16 | __ldcs(low + i); }
+    __device__ __forceinline__ int operator()(int i) const
+    {
+        return __ldcs(high + i) << 16 | __ldcs(low + i);
+    }
 };
 
 struct WholeColumns {
