@@ -72,7 +72,8 @@ class DeviceMatrix:
         self.piece_count = found.pieces
         self._offset = np.dtype(np.int32 if self.nnz <= _MOST else np.int64)
         self._starts = gpuarray.to_gpu(starts.astype(self._offset))
-        self._columns = gpuarray.to_gpu(csr.indices.astype(np.int32, copy=False))
+        columns = kernels.narrow_columns(found.tiles, csr.indices, csr.shape[1])
+        self._columns = columns.kind, gpuarray.to_gpu(columns.low), gpuarray.to_gpu(columns.high)
         self._values = gpuarray.to_gpu(csr.data)
         self._tiles = gpuarray.to_gpu(found.tiles.view(np.int64))
         self._long_rows = gpuarray.to_gpu(found.long_rows.view(np.int64))
@@ -113,13 +114,14 @@ class DeviceMatrix:
         return y
 
     def _launch(self, x: GPUArray, y: GPUArray, add: bool, stream: _Stream) -> None:
-        multiply, sum_long_rows = kernels.kernels(self.dtype, self._offset)
+        kind, low, high = self._columns
+        multiply, sum_long_rows = kernels.kernels(self.dtype, self._offset, kind)
         size = self.piece_count * self.dtype.itemsize
         pieces = scratch.area(stream, size).room if size else 0
         multiply.prepared_async_call(
             (self.tile_count, 1), _BLOCK, stream,
-            self._tiles, self._starts, _address(self._columns), _address(self._values), _address(x),
-            y, pieces, add,
+            self._tiles, self._starts, _address(low), _address(high), _address(self._values),
+            _address(x), y, pieces, add,
         )  # fmt: skip
         if self.long_row_count:
             sum_long_rows.prepared_async_call(
