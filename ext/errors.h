@@ -6,14 +6,15 @@
  * Every call into the driver lies in one of the CALL macros, which decide about the GIL; a function that
  * makes driver calls on behalf of one is marked IN_CALL and used nowhere else. tests/layout finds any other.
  *
- *   CALL            what only queues or asks: keeps the GIL, unless streams have Python functions to run
- *   CALL_ASKING     what surely queues nothing: a wait that follows need not look for it
+ *   CALL            what only asks: keeps the GIL, unless streams have Python functions to run
+ *   CALL_QUEUING    what queues (wait.h): the same while there is room in the queue, else as the next
  *   CALL_BLOCKING   what may wait: always without the GIL
- *   CALL_NEAR, CALL_UNLOCKED   the same two for releases and for calls that need no context: one attempt
+ *   CALL_NEAR, CALL_UNLOCKED   the first and the last for releases and for calls that need no context: one
+ *                              attempt
  *
- * CALL, CALL_ASKING and CALL_BLOCKING make the default context when the thread has none, and call again. At
- * each of the macros other threads may run: what was read from shared objects before is to be owned or read
- * again.
+ * Which of these a driver function needs is said in abi/cuda_waits.def. CALL, CALL_QUEUING and CALL_BLOCKING
+ * make the default context when the thread has none, and call again. At each of the macros other threads may
+ * run: what was read from shared objects before is to be owned or read again.
  *
  * Why: a driver may hold a lock of its own while it waits for a stream. A Python function in that stream
  * needs the GIL, so a thread that holds the GIL and waits for that lock is a deadlock.
@@ -115,23 +116,11 @@ int context_make_default(ModuleState *state, CUresult result);
             (result) = CALL_HERE(expression); \
     } while (0)
 
-/* One thread at a time counts, or a count is lost that another one makes up for. */
-#define CALL_COUNTED(state) \
-    atomic_store_explicit(&(state)->queued, \
-                          atomic_load_explicit(&(state)->queued, memory_order_relaxed) + 1, \
-                          memory_order_relaxed)
-
-#define CALL_ASKING(state, result, expression) \
+#define CALL(state, result, expression) \
     do { \
         CALL_NEAR(state, result, expression); \
         if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
             CALL_NEAR(state, result, expression); \
-    } while (0)
-
-#define CALL(state, result, expression) \
-    do { \
-        CALL_COUNTED(state); \
-        CALL_ASKING(state, result, expression); \
     } while (0)
 
 #define CALL_BLOCKING(state, result, expression) \

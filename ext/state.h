@@ -11,6 +11,7 @@
 
 #include "core/word_map.h"
 #include "ext/free_list.h"
+#include "ext/room.h"
 
 struct Captured;
 struct Compilation;
@@ -76,10 +77,9 @@ struct ModuleState {
     struct Compilation *left; /* compilations that nobody waits for any more (compilation.h) */
     unsigned long main_thread; /* where Python runs signal handlers (wait.h) */
     atomic_int wait_mode;
-    atomic_ulong queued; /* counts the calls that may have queued work */
-    unsigned long queued_before; /* of these, the main thread's: when its wait began */
-    unsigned long idle_at; /* when all work of the context below was waited for */
-    CUcontext idle_context, waiting_context;
+    Room room; /* what is queued (room.h) */
+    uint64_t idle_begin; /* of the last wait for all work of the context below */
+    CUcontext idle_context;
     atomic_bool left_running; /* a wait was left while the work went on: releases may not wait for it */
     atomic_bool given_up; /* the program ends before its work: no driver call may wait for that */
     atomic_long host_generations[2]; /* the same, by whether they were queued before or after ... */

@@ -54,6 +54,7 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     atomic_init(&context->entered, 0);
     atomic_init(&context->over, false);
     atomic_init(&context->ender, 0);
+    room_close(state);
     state_lock(state);
     context->next = state->contexts;
     state->contexts = context;
@@ -170,7 +171,7 @@ ContextObject *context_current(ModuleState *state)
     CUdevice device = CU_DEVICE_INVALID;
     CUresult result;
     bool was_there;
-    CALL_ASKING(state, result, current_handle(&handle));
+    CALL(state, result, current_handle(&handle));
     if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetCurrent", NULL);
     ContextObject *context = find_context(state, handle);
     if (context) return context;
@@ -210,6 +211,7 @@ static void end_in_driver(ContextObject *context)
     ContextKind kind = atomic_load(&context->kind);
     if (context_forked() || ext_is_finalizing() || atomic_load(&context->state->given_up)) return;
     wait_until_left(context);
+    room_forget(context, kind != CONTEXT_FOREIGN);
     if (kind != CONTEXT_FOREIGN)
         for (int i = 0; i < context->state->context_last_count; i++) context->state->context_last[i](context);
     if (kind == CONTEXT_OWNED)

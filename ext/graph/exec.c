@@ -7,6 +7,7 @@
 #include "ext/errors.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
+#include "ext/wait.h"
 
 typedef struct GraphExecObject {
     PyObject_HEAD
@@ -17,6 +18,9 @@ typedef struct GraphExecObject {
     PyObject *pooled; /* owned tuple: those of kept whose memory is of a pool; NULL: not yet known */
     PyObject *weak_references;
 } GraphExecObject;
+
+/* What a graph takes of a queue is the driver's secret, and depends on its branches. */
+enum { ROOM_OF_A_GRAPH = 8 };
 
 static GraphExecObject *exec_cast(PyObject *object) { return (GraphExecObject *)object; }
 
@@ -151,7 +155,7 @@ static PyObject *queue(GraphExecObject *exec, CUstream stream)
     CUresult result;
     PyObject *uses = Py_NewRef(exec->kept);
     if (keep_alive_begin(state, exec->context, stream, (PyObject *)exec, uses, &kept) == 0) {
-        CALL(state, result, driver.cuGraphLaunch(exec->handle, stream));
+        CALL_QUEUING_MUCH(state, result, stream, ROOM_OF_A_GRAPH, driver.cuGraphLaunch(exec->handle, stream));
         keep_alive_end(state, &kept);
         if (result != CUDA_SUCCESS) raise_driver(state, result, "cuGraphLaunch", NULL);
     }
@@ -186,7 +190,7 @@ static PyObject *exec_upload(PyObject *self, FAST_PARAMETERS)
     if (launch_read_stream(exec->state, stream_or_current(exec->state, given[0]), &stream) < 0
         || !context_check(exec->context, "cuGraphUpload"))
         return NULL;
-    CALL(exec->state, result, driver.cuGraphUpload(exec->handle, stream));
+    CALL_QUEUING(exec->state, result, stream, driver.cuGraphUpload(exec->handle, stream));
     return none_or_raise(exec->state, result, "cuGraphUpload");
 }
 

@@ -53,17 +53,30 @@ static int raise_launch(FunctionObject *function, const LaunchShape *shape, cons
     return -1;
 }
 
+#define LAUNCH \
+    driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2], shape->block[0], \
+                          shape->block[1], shape->block[2], shape->shared_bytes, stream, params, extra)
+
+/* Apart, for what it takes would cost the usual launch. */
+__attribute__((noinline)) static CUresult launch_without_room(const FunctionObject *function,
+                                                              const LaunchShape *shape, CUstream stream,
+                                                              void **params, void **extra)
+{
+    CUresult result;
+    CALL_WAITING(function->state, result, ON_ROOM(stream, 1), LAUNCH);
+    return result;
+}
+
 static CUresult queue_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                              CUstream stream, void **params, void **extra)
 {
     CUresult result;
     if (extras && extras->count) return launch_extras_launch(function, shape, extras, stream, params, extra);
-    CALL(function->state, result,
-         driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
-                               shape->block[0], shape->block[1], shape->block[2], shape->shared_bytes, stream,
-                               params, extra));
+    CALL_QUEUING_OR(function->state, result, stream, LAUNCH,
+                    launch_without_room(function, shape, stream, params, extra));
     return result;
 }
+#undef LAUNCH
 
 int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                     CUstream stream, void **params, void **extra)
@@ -118,14 +131,14 @@ int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
     if (result == CUDA_SUCCESS)
         CALL_NEAR(state, result, driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT));
     if (result != CUDA_SUCCESS) return start_error(state, timer, result, "cuEventCreate");
-    CALL(state, result, driver.cuEventRecord(timer->start, stream));
+    CALL_QUEUING(state, result, stream, driver.cuEventRecord(timer->start, stream));
     return result == CUDA_SUCCESS ? 0 : start_error(state, timer, result, "cuEventRecord");
 }
 
 int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream)
 {
     CUresult result;
-    CALL(state, result, driver.cuEventRecord(timer->stop, stream));
+    CALL_QUEUING(state, result, stream, driver.cuEventRecord(timer->stop, stream));
     return result == CUDA_SUCCESS ? 0 : timer_error(state, result, "cuEventRecord");
 }
 

@@ -91,7 +91,7 @@ static PyObject *transfer(PyObject *module, const TransferForm *form, FAST_PARAM
         || prepare_transfer(state, form, given, &copy) < 0)
         return NULL;
     if (copy.host.size && form->async)
-        CALL(state, result, form->run(&copy));
+        CALL_WAITING(state, result, wait_for_copy(state, copy.host.pointer, copy.stream), form->run(&copy));
     else if (copy.host.size)
         CALL_WAITING(state, result, ON_STREAM(NULL), form->run(&copy));
     keep_alive_end(state, &copy.kept);
@@ -202,7 +202,7 @@ static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
         || prepare_device_copy(state, given, false, NULL, &copy) < 0)
         return NULL;
     if (copy.size)
-        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
+        CALL_WAITING(state, result, AFTER_STREAM(NULL), driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
     return none_or_raise(state, result, "cuMemcpyDtoD");
 }
 
@@ -227,7 +227,9 @@ static PyObject *memcpy_dtod_async(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments(memcpy_dtod_async_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || prepare_device_copy(state, given, true, given[3], &copy) < 0)
         return NULL;
-    if (copy.size) CALL(state, result, driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
+    if (copy.size)
+        CALL_QUEUING(state, result, copy.stream,
+                     driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
     keep_alive_end(state, &copy.kept);
     return none_or_raise(state, result, "cuMemcpyDtoDAsync");
 }
@@ -260,11 +262,11 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
         || prepare_device_copy(state, given, async, given[5], &copy) < 0)
         goto done;
     if (copy.size && async)
-        CALL(
-            state, result,
+        CALL_QUEUING(
+            state, result, copy.stream,
             driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
     else if (copy.size)
-        CALL_WAITING(state, result, ON_CONTEXT,
+        CALL_WAITING(state, result, AFTER_CONTEXT,
                      driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
     keep_alive_end(state, &copy.kept);
     answer = none_or_raise(state, result, async ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");

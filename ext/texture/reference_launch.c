@@ -204,7 +204,8 @@ static int write_variable(CodeModuleObject *module, Reference *reference, PyObje
     if (refuse_capture(state, reference, stream) < 0
         || (reference->written && note_replaced(module->references, reference->written, stream) < 0))
         return -1;
-    CALL(state, result, driver.cuMemcpyHtoDAsync(reference->where, &handle, sizeof handle, stream));
+    CALL_WAITING(state, result, ON_ROOM(stream, 1), /* so few bytes are taken at once */
+                 driver.cuMemcpyHtoDAsync(reference->where, &handle, sizeof handle, stream));
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuMemcpyHtoDAsync", "the handle of '%s'", reference->name);
         return -1;
