@@ -1,5 +1,6 @@
 /* Initialising the driver, noticing a fork, and the context that a thread gets when it has none: the primary
- * context of the device that CUDA_DEVICE or ~/.cuda_device names, else of device 0. */
+ * context of the device that CUDA_DEVICE or ~/.cuda_device names, else of device 0. A thread that has pushed one
+ * itself gets no other. */
 #include "ext/context/context.h"
 
 #include <errno.h>
@@ -121,6 +122,12 @@ int context_make_default(ModuleState *state, CUresult result)
         return -1;
     }
     if (current) return result == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
+    if (context_stack_is_used(state)) {
+        raise_driver(state, CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuCtxGetCurrent",
+                     "the context on top of this thread's stack is not current any more: it was detached, or "
+                     "other code has popped it");
+        return -1;
+    }
     if (find_default(state) < 0) return -1;
     ContextObject *context = context_hold(context_cast(state->default_context));
     CALL_NEAR(state, set, driver.cuCtxSetCurrent(context->handle));
