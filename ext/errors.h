@@ -93,11 +93,7 @@ int context_make_default(ModuleState *state, CUresult result);
             (result) = CUDA_ERROR_NOT_PERMITTED; \
             break; \
         } \
-        bool call_at_end = gate_enter(); \
-        Py_BEGIN_ALLOW_THREADS(result) \
-        = CALL_HERE(expression); \
-        gate_leave(call_at_end); \
-        Py_END_ALLOW_THREADS \
+        WITHOUT_GIL((result) = CALL_HERE(expression)); \
     } while (0)
 
 /* Where there is no GIL, CPython still stops all threads at times and waits for each that is not let go: so

@@ -234,9 +234,7 @@ static void wait_until_left(ContextObject *context)
     long own = 0;
     for (const ContextScope *scope = innermost; scope; scope = scope->outer) own += scope->context == context;
     if (atomic_load(&context->entered) == own) return;
-    Py_BEGIN_ALLOW_THREADS
-    while (atomic_load(&context->entered) > own) nanosleep(&moment, NULL);
-    Py_END_ALLOW_THREADS
+    WITHOUT_GIL(while (atomic_load(&context->entered) > own) nanosleep(&moment, NULL));
 }
 
 static const char *ending_routine(ContextKind kind)
@@ -362,9 +360,7 @@ static void wait_until_over(ContextObject *context)
 {
     struct timespec moment = {0, 50000};
     if (atomic_load(&context->over) || atomic_load(&context->ender) == PyThread_get_thread_ident()) return;
-    Py_BEGIN_ALLOW_THREADS
-    while (!atomic_load(&context->over)) nanosleep(&moment, NULL);
-    Py_END_ALLOW_THREADS
+    WITHOUT_GIL(while (!atomic_load(&context->over)) nanosleep(&moment, NULL));
 }
 
 /* Counted before `dead` is looked at, as end_context looks at the count after it has set that. */

@@ -53,17 +53,22 @@ static int raise_launch(FunctionObject *function, const LaunchShape *shape, cons
     return -1;
 }
 
-#define LAUNCH \
-    driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2], shape->block[0], \
-                          shape->block[1], shape->block[2], shape->shared_bytes, stream, params, extra)
+IN_CALL static inline CUresult launch_kernel(const FunctionObject *function, const LaunchShape *shape,
+                                             CUstream stream, void **params, void **extra)
+{
+    return driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
+                                 shape->block[0], shape->block[1], shape->block[2], shape->shared_bytes,
+                                 stream, params, extra);
+}
 
-/* Apart, for what it takes would cost the usual launch. */
+/* Apart: inline it would cost the usual launch registers. */
 __attribute__((noinline)) static CUresult launch_without_room(const FunctionObject *function,
                                                               const LaunchShape *shape, CUstream stream,
                                                               void **params, void **extra)
 {
     CUresult result;
-    CALL_WAITING(function->state, result, ON_ROOM(stream, 1), LAUNCH);
+    CALL_WAITING(function->state, result, ON_ROOM(stream, 1),
+                 launch_kernel(function, shape, stream, params, extra));
     return result;
 }
 
@@ -72,11 +77,10 @@ static CUresult queue_launch(FunctionObject *function, const LaunchShape *shape,
 {
     CUresult result;
     if (extras && extras->count) return launch_extras_launch(function, shape, extras, stream, params, extra);
-    CALL_QUEUING_OR(function->state, result, stream, LAUNCH,
+    CALL_QUEUING_OR(function->state, result, stream, launch_kernel(function, shape, stream, params, extra),
                     launch_without_room(function, shape, stream, params, extra));
     return result;
 }
-#undef LAUNCH
 
 int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                     CUstream stream, void **params, void **extra)
