@@ -42,12 +42,15 @@ PyObject *raise_logic(ModuleState *state, const char *format, ...);
 bool errors_is_loss(CUresult result);
 
 /* Where raising is impossible: hands the error to sys.unraisablehook, keeps a pending exception as it is.
- * Silent for CUDA_SUCCESS, when driver or interpreter shut down, in a forked child, for a context that is
- * gone, and for a kernel's fault that was shown before. */
+ * Silent for CUDA_SUCCESS, when driver or interpreter shut down, in a forked child, and for a context that is
+ * gone. A kernel's fault is not the release's business: what the driver said of it is kept for the next call
+ * that meets it and can raise. */
 void report_driver(ModuleState *state, CUresult result, const char *routine);
 
-/* The same for what only the end of the program waited for. */
+/* The same for what only the end of the program waited for, a kernel's fault included unless it was shown
+ * before; and for one that is kept still. */
 void report_driver_at_exit(ModuleState *state, CUresult result, const char *routine);
+void report_kept_fault(ModuleState *state);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY", and the driver's text for it. Never NULL. */
 const char *errors_name(ModuleState *state, CUresult result);

@@ -39,6 +39,7 @@ static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
     }
     if (!done) wait_give_up(state, &limit);
     deferred_release(state);
+    report_kept_fault(state);
     compilation_finish(state);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }

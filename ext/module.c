@@ -253,6 +253,7 @@ static void module_free(void *module)
     free_list_clear(&state->free_arrays);
     free_list_clear(&state->free_pooled);
     PyMem_RawFree(state->room.queues);
+    PyMem_RawFree(state->kept_fault.log);
     if (state->has_lock) pthread_mutex_destroy(&state->lock);
 }
 

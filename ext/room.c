@@ -203,7 +203,7 @@ static void look_at(ModuleState *state, const Owner *owner, Look *out)
         CALL_NEAR(state, result, look(out));
     else
         CALL_WAITING(state, result, ON_NOTHING, look(out));
-    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) errors_skip_log(state);
+    if (result == CUDA_ERROR_INVALID_HANDLE) errors_skip_log(state); /* a stream of another context */
     lock_room(state);
     RoomMark mark = out->mark;
     CUevent spare = give_mark_locked(&state->room, &mark, out->reached && mark.marked);

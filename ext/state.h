@@ -37,6 +37,14 @@ enum { STATE_GIVE_BACK_MAX = 8 };
 
 enum { STATE_DTYPES = 16 };
 
+/* A kernel's fault that a release met, until it is told: with the exception of the next call that meets it, or
+ * at the end of the program (errors.c). */
+typedef struct KeptFault {
+    CUresult result; /* CUDA_SUCCESS: there is none */
+    const char *routine;
+    char *log; /* owned: what the driver said of it; NULL: nothing */
+} KeptFault;
+
 struct ModuleState {
 #define STATE_TYPE(name) PyTypeObject *name##_type;
 #define STATE_OBJECT(name) PyObject *name;
@@ -87,6 +95,8 @@ struct ModuleState {
     atomic_long host_functions; /* Python functions in streams that are still to run */
     atomic_uint log_position; /* in the driver's log, up to where it was shown */
     atomic_bool fault_shown; /* a kernel's fault was raised or reported: later calls repeat it */
+    bool fault_before; /* the same of any context; the above begins anew with each */
+    KeptFault kept_fault;
 };
 
 static inline void state_lock(ModuleState *state) { pthread_mutex_lock(&state->lock); }

@@ -158,15 +158,18 @@ static bool poll_work(ModuleState *state, WaitPlace *place, CUresult *result)
 
 /* ---- Copies ---- */
 
-/* Memory that no driver knows, and a stream whose work is done now and not when a graph is launched. */
+/* Whether it is memory that the driver does not know, and a stream whose work is done now and not when a graph
+ * is launched. */
 IN_CALL static CUresult ask_for_copy(const void *host, CUstream stream, bool *waits)
 {
-    unsigned type;
+    unsigned type = 0;
+    CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUdeviceptr address = (CUdeviceptr)(uintptr_t)host;
-    CUresult result = driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
-    *waits = result != CUDA_SUCCESS && driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS
-             && status == CU_STREAM_CAPTURE_STATUS_NONE;
+    void *answers[] = {&type};
+    CUresult result =
+        driver.cuPointerGetAttributes(1, &attribute, answers, (CUdeviceptr)(uintptr_t)host);
+    if (result == CUDA_SUCCESS && !type) result = driver.cuStreamIsCapturing(stream, &status);
+    *waits = result == CUDA_SUCCESS && !type && status == CU_STREAM_CAPTURE_STATUS_NONE;
     return result;
 }
 
@@ -177,8 +180,7 @@ WaitPlace wait_for_copy(ModuleState *state, const void *host, CUstream stream)
     WaitPlace place = ON_ROOM(stream, 1);
     if (!wait_is_interruptible(state) || has_patience(state)) return place;
     CALL(state, result, ask_for_copy(host, stream, &waits));
-    if (result != CUDA_SUCCESS) errors_skip_log(state);
-    if (waits) place.kind = WAIT_STREAM;
+    if (result == CUDA_SUCCESS && waits) place.kind = WAIT_STREAM;
     return place;
 }
 
