@@ -137,6 +137,16 @@ int context_make_default(ModuleState *state, CUresult result);
         (void)quiet_result; \
     } while (0)
 
+#define CALL_QUIET_UNLOCKED(expression) \
+    do { \
+        CUresult quiet_result; \
+        CALL_UNLOCKED(quiet_result, expression); \
+        (void)quiet_result; \
+    } while (0)
+
+/* A call by a pointer, of which the caller says that it queues and does not wait: for tests/layout. */
+#define QUEUES(expression) (expression)
+
 /* A release: its failure is reported. */
 #define CALL_REPORTED(state, routine, expression) \
     do { \

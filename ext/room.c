@@ -1,8 +1,6 @@
 /* See room.h. */
 #include "ext/room.h"
 
-#include <stdlib.h>
-
 #include "ext/context/context.h"
 #include "ext/errors.h"
 #include "ext/wait.h"
@@ -31,16 +29,11 @@ static void unlock_room(ModuleState *state)
 
 /* ---- Queues ---- */
 
-/* How many streams may have one channel: a process has eight, or as many as CUDA's own variable says. */
-static long sharing(Room *room)
+/* How many streams may have one channel, of the eight that a process has unless it asks for others. */
+static long sharing(const Room *room)
 {
-    enum { USUAL_CHANNELS = 8, MOST_CHANNELS = 32 };
-    if (!room->channels) {
-        const char *text = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-        long given = text ? strtol(text, NULL, 10) : 0;
-        room->channels = given > 0 && given <= MOST_CHANNELS ? given : USUAL_CHANNELS;
-    }
-    return 1 + ((long)room->count - 1) / room->channels;
+    enum { CHANNELS = 8 };
+    return 1 + ((long)room->count - 1) / CHANNELS;
 }
 
 static long pending(const Queue *queue) { return queue->queued - queue->done; }
@@ -145,7 +138,8 @@ IN_CALL static CUresult look(Look *out)
     if (result != CUDA_SUCCESS) return result;
     result = driver.cuStreamIsCapturing(mark->stream, &status);
     out->captured = result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
-    out->reached = !out->captured && (!mark->marked || driver.cuEventQuery(mark->event) != CUDA_ERROR_NOT_READY);
+    out->reached =
+        !out->captured && (!mark->marked || driver.cuEventQuery(mark->event) != CUDA_ERROR_NOT_READY);
     if (out->reached && !mark->event) result = driver.cuEventCreate(&mark->event, CU_EVENT_DISABLE_TIMING);
     if (out->reached && result == CUDA_SUCCESS) result = driver.cuEventRecord(mark->event, mark->stream);
     out->recorded = out->reached && result == CUDA_SUCCESS;
@@ -200,7 +194,7 @@ static void look_at(ModuleState *state, const Owner *owner, Look *out)
     unlock_room(state);
     if (!queue) return;
     if (free)
-        CALL_NEAR(state, result, look(out));
+        CALL_WITH_ROOM(state, result, look(out));
     else
         CALL_WAITING(state, result, ON_NOTHING, look(out));
     if (result == CUDA_ERROR_INVALID_HANDLE) errors_skip_log(state); /* a stream of another context */
@@ -336,7 +330,8 @@ static bool take_queue(ModuleState *state, CUstream stream, CUcontext context, C
     lock_room(state);
     close_locked(room);
     size_t i = 0;
-    while (i < room->count && (context ? room->queues[i].context != context : room->queues[i].stream != stream))
+    while (i < room->count
+           && (context ? room->queues[i].context != context : room->queues[i].stream != stream))
         i++;
     bool found = i < room->count;
     *out = found ? room->queues[i].mark : NULL;

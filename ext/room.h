@@ -9,9 +9,9 @@
  *   without the GIL, when the driver may be full
  *   after a wait that a signal can end, when it surely is
  *
- * Waits for the stream or for its context say what is done; where a program makes none, an event in the stream
- * does, recorded once every few hundred calls. Each stream is counted alone: those of other libraries, which
- * nobody counts, are the reason for the margin.
+ * Waits for the stream or for its context say what is done; where a program makes none, an event in the
+ * stream does, recorded once every few hundred calls. Other libraries' calls, which nobody counts, are what
+ * the margin is for.
  */
 #ifndef EXT_ROOM_H
 #define EXT_ROOM_H
@@ -44,7 +44,6 @@ typedef struct Room {
     long left;              /* calls that it takes before room_find is asked again */
     size_t last;            /* its place in `queues`, counted from 1; 0: `left` is nobody's */
     size_t count, space;
-    long channels;          /* 0 before it is needed */
     Queue *queues;          /* owned */
     uint64_t uses;          /* counts up whenever the next call of a stream is the first after a wait */
 } Room;
@@ -78,8 +77,8 @@ typedef struct RoomMark {
 bool room_take_mark(struct ModuleState *state, CUstream stream, RoomMark *out);
 void room_put_mark(struct ModuleState *state, const RoomMark *mark, bool reached);
 
-/* Around a wait: what was queued before it in this stream of the context, or in all of them, is done after it.
- * Two waits that begin with the same number have nothing queued between them. */
+/* Around a wait: what was queued before it in this stream of the context, or in all of them, is done after
+ * it. Two waits that begin with the same number have nothing queued between them. */
 #define ROOM_ALL_STREAMS ((CUstream)(intptr_t)-1)
 uint64_t room_begin_wait(struct ModuleState *state);
 void room_end_wait(struct ModuleState *state, CUcontext context, CUstream stream, uint64_t begin);

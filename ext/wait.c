@@ -158,16 +158,15 @@ static bool poll_work(ModuleState *state, WaitPlace *place, CUresult *result)
 
 /* ---- Copies ---- */
 
-/* Whether it is memory that the driver does not know, and a stream whose work is done now and not when a graph
- * is launched. */
+/* Whether it is memory that the driver does not know, and a stream whose work is done now and not when a
+ * graph is launched. */
 IN_CALL static CUresult ask_for_copy(const void *host, CUstream stream, bool *waits)
 {
     unsigned type = 0;
     CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     void *answers[] = {&type};
-    CUresult result =
-        driver.cuPointerGetAttributes(1, &attribute, answers, (CUdeviceptr)(uintptr_t)host);
+    CUresult result = driver.cuPointerGetAttributes(1, &attribute, answers, (CUdeviceptr)(uintptr_t)host);
     if (result == CUDA_SUCCESS && !type) result = driver.cuStreamIsCapturing(stream, &status);
     *waits = result == CUDA_SUCCESS && !type && status == CU_STREAM_CAPTURE_STATUS_NONE;
     return result;

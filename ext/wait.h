@@ -85,9 +85,9 @@ void wait_give_up(ModuleState *state, const WaitLimit *limit);
         wait_end((state), &waiting_place, (result)); \
     } while (0)
 
-/* For a call that queues on this stream: with the GIL while there is room, else it waits for room. The second
- * is for what takes the room of several calls, a graph; the third where waiting is another function's business,
- * which gives the result. */
+/* For a call that queues on this stream: with the GIL while there is room, else it waits for room. The
+ * second is for what takes the room of several calls, a graph; the third where waiting is another function's
+ * business, which gives the result. */
 #define CALL_QUEUING(state, result, handle, expression) \
     CALL_QUEUING_MUCH(state, result, handle, 1, expression)
 #define CALL_QUEUING_MUCH(state, result, handle, calls, expression) \
@@ -104,6 +104,9 @@ void wait_give_up(ModuleState *state, const WaitLimit *limit);
         else \
             (result) = (waiting); \
     } while (0)
+
+/* CALL_NEAR for what queues, where there surely is room: the room keeper's own call (room.c). */
+#define CALL_WITH_ROOM(state, result, expression) CALL_NEAR(state, result, expression)
 
 /* CALL_UNLOCKED for a release that waits for work. */
 #define CALL_RELEASING(state, result, expression) \

@@ -27,8 +27,7 @@ static PyObject *nvrtc_open(PyObject *module, PyObject *path)
     if (!PyUnicode_FSConverter(path, &bytes)) return NULL;
     NvrtcTable *table = PyMem_Malloc(sizeof *table);
     bool loaded = false;
-    if (table)
-        WITHOUT_GIL(loaded = nvrtc_load(table, PyBytes_AS_STRING(bytes), problem, sizeof problem));
+    if (table) WITHOUT_GIL(loaded = nvrtc_load(table, PyBytes_AS_STRING(bytes), problem, sizeof problem));
     Py_DECREF(bytes);
     PyObject *capsule = loaded ? PyCapsule_New(table, table_name, free_table) : NULL;
     if (!capsule) {

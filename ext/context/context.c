@@ -134,12 +134,12 @@ PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
     context_note_initialised(state);
     CALL_NEAR(state, result, driver.cuCtxPopCurrent(&popped));
     if (result != CUDA_SUCCESS) {
-        CALL_QUIET(state, driver.cuCtxDestroy(handle));
+        CALL_QUIET_UNLOCKED(driver.cuCtxDestroy(handle));
         return raise_driver(state, result, "cuCtxPopCurrent", "of the context just made");
     }
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_OWNED, &was_there);
     if (!context) {
-        CALL_QUIET(state, driver.cuCtxDestroy(handle));
+        CALL_QUIET_UNLOCKED(driver.cuCtxDestroy(handle));
         return NULL;
     }
     atomic_store(&state->fault_shown, false);
@@ -158,7 +158,7 @@ static ContextObject *retain_primary(ModuleState *state, CUdevice device, bool *
         return (ContextObject *)raise_driver(state, result, "cuDevicePrimaryCtxRetain", NULL);
     context_note_initialised(state);
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_PRIMARY, was_there);
-    if (!context || *was_there) CALL_QUIET(state, driver.cuDevicePrimaryCtxRelease(device));
+    if (!context || *was_there) CALL_QUIET_UNLOCKED(driver.cuDevicePrimaryCtxRelease(device));
     return context;
 }
 

@@ -1,6 +1,6 @@
 /* Initialising the driver, noticing a fork, and the context that a thread gets when it has none: the primary
- * context of the device that CUDA_DEVICE or ~/.cuda_device names, else of device 0. A thread that has pushed one
- * itself gets no other. */
+ * context of the device that CUDA_DEVICE or ~/.cuda_device names, else of device 0. A thread that has pushed
+ * one itself gets no other. */
 #include "ext/context/context.h"
 
 #include <errno.h>

@@ -146,7 +146,7 @@ PyDoc_STRVAR(memcpy_dtoh_async_doc,
              "Calls cuMemcpyDtoHAsync.");
 
 #define TRANSFER(name, routine, to_device, async, ...) \
-    static CUresult run_##name(const Transfer *copy) { return driver.routine(__VA_ARGS__); } \
+    IN_CALL static CUresult run_##name(const Transfer *copy) { return driver.routine(__VA_ARGS__); } \
     static PyObject *name(PyObject *module, FAST_PARAMETERS) \
     { \
         static const TransferForm form = {name##_doc, #routine, to_device, async, run_##name}; \

@@ -53,6 +53,7 @@ def total():
     return int(value[0])
 
 calls = drv._driver._fault_count
+PTX = b".version 7.0\\n.target sm_50\\n.address_size 64\\n.visible .entry k() { ret; }"
 total(), total()
 '''
 COUNTED = {"PYCUDA_FAULT_CALL": "0"}
@@ -163,7 +164,7 @@ def test_default_streams_of_several_contexts_are_told_apart(run_python, env):
         + """
 first = drv.Context.get_current()
 second = drv.Device(0).make_context()
-other = drv.module_from_buffer(b".version 7.0\\n.target sm_50\\n.address_size 64\\n.visible .entry k() { ret; }")
+other = drv.module_from_buffer(PTX)
 other = other.get_function("k")
 first.push()
 hold()
@@ -195,7 +196,7 @@ def test_many_streams_and_contexts_leave_nothing(run_python):
         + """
 for _ in range(30):
     context = drv.Device(0).make_context()
-    k = drv.module_from_buffer(b".version 7.0\\n.target sm_50\\n.address_size 64\\n.visible .entry k() { ret; }")
+    k = drv.module_from_buffer(PTX)
     k = k.get_function("k")
     for stream in [drv.Stream() for _ in range(12)]:
         for _ in range(300):
