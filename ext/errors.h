@@ -4,7 +4,8 @@
  * Messages are "cuMemAlloc failed: out of memory - detail"; exceptions carry .code, .name and .routine.
  *
  * Every call into the driver lies in one of the CALL macros, which decide about the GIL; a function that
- * makes driver calls on behalf of one is marked IN_CALL and used nowhere else. tests/layout finds any other.
+ * makes driver calls on behalf of one is marked IN_CALL and used nowhere else. Neither asks Python for
+ * anything. tests/layout finds any other.
  *
  *   CALL            what only asks: keeps the GIL, unless streams have Python functions to run
  *   CALL_QUEUING    what queues (wait.h): the same while there is room in the queue, else as the next

@@ -322,6 +322,7 @@ static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(self);
     PyObject *given[1], *path;
+    const char *name;
     CUmodule handle = NULL;
     CUresult result;
     if (convert_arguments(module_from_file_doc, args, arg_count, keywords, GIVEN(given)) < 0
@@ -332,7 +333,8 @@ static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
         Py_DECREF(path);
         return NULL;
     }
-    CALL_BLOCKING(state, result, driver.cuModuleLoad(&handle, PyBytes_AS_STRING(path)));
+    name = PyBytes_AS_STRING(path);
+    CALL_BLOCKING(state, result, driver.cuModuleLoad(&handle, name));
     PyObject *module = NULL;
     if (result == CUDA_SUCCESS) {
         module = module_wrap(state, context, handle);

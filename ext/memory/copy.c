@@ -354,9 +354,9 @@ static PyObject *fetch(ModuleState *state, PyObject *device, HostArrayForm *form
     if (convert_range(state, device, "devptr", bytes, &pointer) == 0)
         array = convert_make_array(form, NULL, NULL);
     convert_form_clear(form);
+    void *data = array ? PyArray_DATA((PyArrayObject *)array) : NULL;
     if (array && bytes)
-        CALL_WAITING(state, result, ON_STREAM(NULL),
-                     driver.cuMemcpyDtoH(PyArray_DATA((PyArrayObject *)array), pointer, bytes));
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoH(data, pointer, bytes));
     if (result == CUDA_SUCCESS) return array;
     Py_DECREF(array);
     return raise_driver(state, result, "cuMemcpyDtoH", NULL);
