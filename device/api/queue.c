@@ -451,7 +451,7 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
     pthread_mutex_unlock(&queue_lock);
     if (helpless)
         wait_until(stream, number, 0);
-    else if (number > MOST_PENDING && !queue_reached(stream, number - MOST_PENDING))
+    else if (!patience_limited() && number > MOST_PENDING && !queue_reached(stream, number - MOST_PENDING))
         wait_until(stream, number - MOST_PENDING, 0);
     return number;
 }

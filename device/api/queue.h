@@ -101,7 +101,8 @@ CUresult queue_wait_context(Context *context);
 /* For what cannot be put off: also where captures forbid it (graph/capture.h), which the above tells. */
 CUresult queue_wait_context_anyway(Context *context);
 bool queue_context_busy(Context *context);
-/* Waits until one more task would not have to wait for room in the queue. */
+/* Waits until one more task would not have to wait for room in the queue: before queue_submit, which does not
+ * wait in a thread of limited patience. */
 CUresult queue_wait_room(Stream *stream);
 /* No more tasks come: the worker ends after the last, the stream leaves its context's list. */
 void queue_close(Stream *stream);

@@ -226,6 +226,10 @@ static CUresult submit_callback(CUstream handle, CUhostFn function, CUstreamCall
         PUT(stream);
         return result;
     }
+    if (queue_wait_room(stream)) {
+        PUT(stream);
+        return CUDA_ERROR_NOT_READY;
+    }
     CallbackTask *task = calloc(1, sizeof *task);
     if (task) {
         task->task.run = run_callback;

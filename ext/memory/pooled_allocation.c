@@ -6,6 +6,7 @@
 #include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/stream/stream.h"
+#include "ext/wait.h"
 
 typedef struct UsedStream {
     CUstream handle;
@@ -142,7 +143,7 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
         return -1;
     }
     PyObject *owner = Py_XNewRef(allocation->stream);
-    CALL_NEAR(pool->state, result, pool_follow(&pool->core, &block, handle, &order));
+    CALL_WAITING(pool->state, result, ON_ROOM(handle, 1), pool_follow(&pool->core, &block, handle, &order));
     context_leave(&scope);
     Py_XDECREF(owner);
     if (result == CUDA_SUCCESS) return 0;
@@ -261,7 +262,7 @@ static bool gather_streams(PooledAllocationObject *allocation)
     if (!allocation->used_count && !foreign) return true;
     if (is_on_captured_stream(allocation)) return false;
     if (!context_enter(pool->context, &scope)) return false;
-    CALL_NEAR(pool->state, result, gather(allocation, foreign, &order));
+    CALL_RELEASING(pool->state, result, gather(allocation, foreign, &order));
     context_leave(&scope);
     report_driver(pool->state, result, order.call);
     return result == CUDA_SUCCESS;
