@@ -22,7 +22,8 @@
  *   one_lock.[ch] patience.[ch]        one lock across all calls; waits that can be left, cancelled kernels
  *   objects.h registry.c               handles: reference counts, live objects
  *   device.c device_attributes.def device_limits.[h def]    the virtual devices
- *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits
+ *   context.[ch] context_list.c        contexts, and those that are known
+ *   context_stack.c context_state.c    current ones, limits
  *   resource.[ch] green.[ch]           parts of a device, contexts that have one
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] event.[ch]             streams and events as handles
