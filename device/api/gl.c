@@ -438,15 +438,27 @@ CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr *pointer, size_t *siz
     return result;
 }
 
+/* Of an image its first level was copied. */
+static CUresult check_part(const CUarray *array, unsigned index, unsigned level)
+{
+    if (!array) return CUDA_ERROR_INVALID_VALUE;
+    if (index) {
+        log_error("a texture of two dimensions has no layer or face %u: the index is 0", index);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!level) return CUDA_SUCCESS;
+    log_error("of a texture's levels the CPU device maps the first one alone, not level %u", level);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult cuGraphicsSubResourceGetMappedArray(CUarray *array, CUgraphicsResource handle, unsigned index,
                                              unsigned level)
 {
     Resource *resource = object_get(handle, OBJECT_GRAPHICS);
     if (!resource) return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = !resource->mapped                    ? CUDA_ERROR_NOT_MAPPED
-                      : !resource->target                  ? CUDA_ERROR_NOT_MAPPED_AS_ARRAY
-                      : !array || index != 0 || level != 0 ? CUDA_ERROR_INVALID_VALUE
-                                                           : CUDA_SUCCESS;
+    CUresult result = !resource->mapped   ? CUDA_ERROR_NOT_MAPPED
+                      : !resource->target ? CUDA_ERROR_NOT_MAPPED_AS_ARRAY
+                                          : check_part(array, index, level);
     if (!result) *array = resource->array;
     PUT(resource);
     return result;
