@@ -140,7 +140,7 @@ static bool ptx_check_vector(PtxCheck *c, const PtxOperandRule *rule, const PtxO
     unsigned size = 0;
     for (uint32_t i = 0; i < operand->count; i++) {
         const PtxOperand *item = &operand->items[i];
-        if (item->kind == PTX_OPERAND_SINK) continue;
+        if (item->kind == PTX_OPERAND_SINK && (destination || rule->sink)) continue;
         if (destination && item->kind != PTX_OPERAND_REGISTER)
             return ptx_mismatch(c, item, (PtxType)rule->type, "a register");
         if (!ptx_check_value(c, rule, item)) return false;
@@ -271,17 +271,21 @@ static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
 /* mov d, {a, b}: the parts fill the register; mov {d, e}, a likewise. */
 static bool ptx_check_packed(PtxCheck *c, PtxType type, const PtxOperand *operand, bool destination)
 {
-    unsigned bits = 0, each = 0;
+    unsigned bits = 0, each = 0, without = 0, specials = 0;
     for (uint32_t i = 0; i < operand->count; i++) {
         const PtxOperand *item = &operand->items[i];
-        if (item->kind == PTX_OPERAND_REGISTER)
-            each = ptx_type_bits((PtxType)item->type);
-        else if (item->kind != PTX_OPERAND_SINK && (destination || item->kind != PTX_OPERAND_IMMEDIATE))
-            return ptx_mismatch(c, item, type, "registers in the vector");
-        if (item->kind == PTX_OPERAND_REGISTER) bits += each;
+        bool is_register =
+            item->kind == PTX_OPERAND_REGISTER || (item->kind == PTX_OPERAND_SPECIAL && !destination);
+        bool fits_any = destination ? item->kind == PTX_OPERAND_SINK : item->kind == PTX_OPERAND_IMMEDIATE;
+        if (!is_register && !fits_any) return ptx_mismatch(c, item, type, "registers in the vector");
+        if (is_register) each = ptx_type_bits((PtxType)item->type);
+        bits += is_register ? each : 0;
+        without += !is_register;
+        specials += item->kind == PTX_OPERAND_SPECIAL;
     }
-    for (uint32_t i = 0; i < operand->count; i++)
-        if (operand->items[i].kind != PTX_OPERAND_REGISTER) bits += each;
+    if (specials && without)
+        return ptx_mismatch(c, operand, type, "no number beside a special register in the vector");
+    bits += without * each;
     if (ptx_types[type].class != PTX_BITS || bits != ptx_type_bits(type) || operand->count < 2)
         return ptx_mismatch(c, operand, type, "a vector that fills the other operand");
     return true;
@@ -398,7 +402,13 @@ static void ptx_describe(PtxParser *p, const PtxOperand *operand, char *text, si
     const PtxRegister *reg = operand->kind == PTX_OPERAND_REGISTER || operand->base == PTX_BASE_REGISTER
                                  ? (const PtxRegister *)p->registers.items + operand->reg
                                  : NULL;
-    if (operand->kind == PTX_OPERAND_IMMEDIATE)
+    bool whole = operand->kind == PTX_OPERAND_VECTOR && operand->count
+                 && operand->items[0].kind == PTX_OPERAND_SPECIAL
+                 && operand->items[0].column == operand->column;
+    if (whole)
+        snprintf(text, size, "all of %%%s (.x, .y, .z or .w is missing)",
+                 ptx_specials[operand->items[0].special].name);
+    else if (operand->kind == PTX_OPERAND_IMMEDIATE)
         snprintf(text, size, "%s",
                  operand->type == PTX_f32 || operand->type == PTX_f64 ? "a floating-point constant"
                                                                       : "an integer constant");
