@@ -34,6 +34,7 @@
  *   copy.[ch] copy_shaped.c fill.[ch]  copies, fills
  *   array.[ch] mipmap.[ch]             CUDA arrays
  *   texture.[ch] surface.c             texture and surface objects
+ *   tensor_map.c                       descriptions of tensors
  *   gl.c                               buffers and textures of OpenGL, by copies
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
  *   function.c library.c link.c runtime_library.[ch]   kernels
@@ -63,7 +64,8 @@
  *   bind.[ch]                          chooses the instruction set at load
  * exec/ops/       operations: built once for each instruction set (alu.def, core.def: one row each)
  * exec/numbers/   half, bfloat16, fma, the special function unit: numbers as a GPU rounds them
- * exec/memory/    the memory map, memory shared by processes, mbarriers, bulk copies, cache policies
+ * exec/memory/    the memory map, memory shared by processes, mbarriers, copies of bulks and tensors, cache
+ *                 policies
  * exec/matrix/    matrices that a warp holds: fragments, products
  * exec/texture/   sampling, texels, levels of detail, gradients, directions into cubes
  * exec/runtime/   CUDA's device runtime: kernels that launch kernels, printf, malloc

@@ -28,7 +28,7 @@ void work_begin(Work *work, CUgraphNodeType type, Context *context)
 /* Room for the parameters, and pointers to them. */
 static bool make_params(KernelWork *kernel, const CodeFunction *code)
 {
-    kernel->params = aligned_alloc(16, (code->param_size + 31) & ~(size_t)15);
+    kernel->params = aligned_alloc(PARAMS_ALIGN, params_room(code->param_size));
     kernel->pointers = calloc(code->param_count + 1, sizeof *kernel->pointers);
     if (!kernel->params || !kernel->pointers) return false;
     memset(kernel->params, 0, code->param_size);

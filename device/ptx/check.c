@@ -250,6 +250,31 @@ static bool ptx_check_coordinates(PtxCheck *c, const PtxOperand *place)
     return true;
 }
 
+/* A place in a tensor: so many numbers of 32 bits, but .tile::gather4 and scatter4 name four rows. */
+static bool ptx_check_box(PtxCheck *c, const PtxOperand *operand)
+{
+    static const PtxModifier dimensions[] = {PTX_MOD_1d, PTX_MOD_2d, PTX_MOD_3d, PTX_MOD_4d, PTX_MOD_5d};
+    const PtxForm *form = &c->rule->form;
+    const PtxOperand *map = &operand->items[0], *place = &operand->items[1];
+    bool rows = ptx_has(form, PTX_MOD_tile_gather4) || ptx_has(form, PTX_MOD_tile_scatter4);
+    uint32_t count = 0;
+    while (!ptx_has(form, dimensions[count++])) {}
+    if (map->offset
+        || (map->kind == PTX_OPERAND_VARIABLE && map->variable->space != PTX_SPACE_GLOBAL
+            && map->variable->space != PTX_SPACE_CONST))
+        return ptx_mismatch(c, map, PTX_TYPE_NONE, "a tensor map in global or constant memory");
+    if (operand->count != 2 || place->kind != PTX_OPERAND_VECTOR || (!rows && place->count != count))
+        return ptx_mismatch(c, place, PTX_TYPE_NONE, "a coordinate in braces for each dimension");
+    for (uint32_t i = 0; i < place->count; i++) {
+        const PtxOperand *item = &place->items[i];
+        bool number = item->kind == PTX_OPERAND_IMMEDIATE && ptx_immediate_fits(PTX_s32, item);
+        bool held = item->kind == PTX_OPERAND_REGISTER || item->kind == PTX_OPERAND_SPECIAL;
+        if (!number && !(held && ptx_type_bits((PtxType)item->type) == 32))
+            return ptx_mismatch(c, item, PTX_s32, NULL);
+    }
+    return true;
+}
+
 /* A texture, surface or tensor map with coordinates: [a, {b, c}], or a plain address. */
 static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
 {
@@ -261,6 +286,7 @@ static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
                   && ptx_types[first->type].class != PTX_FLOAT;
     if (first->kind != PTX_OPERAND_VARIABLE && !handle)
         return ptx_mismatch(c, first, PTX_b64, "a variable or a 64-bit handle");
+    if (c->rule->form.opcode == PTX_OP_cp) return ptx_check_box(c, operand);
     for (uint32_t i = 1; i < operand->count; i++)
         if (operand->items[i].kind != PTX_OPERAND_REGISTER && operand->items[i].kind != PTX_OPERAND_VECTOR)
             return ptx_mismatch(c, &operand->items[i], PTX_TYPE_NONE, "coordinates in registers");
