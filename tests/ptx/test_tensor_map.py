@@ -254,7 +254,7 @@ STRIDE = LOCAL + "@first tensormap.replace.tile.global_stride.global.b1024.b64 [
 OTHER = "mov.u64 m, at; @first tensormap.replace.tile.rank.global.b1024.b32 [m], 1;"
 FAULTS = [
     (GIVEN, (1,), {}, "has another number of dimensions"),
-    (GIVEN, (0, 0), {"box": (256, 8)}, "invalid write"),
+    (GIVEN, (0, 0), {"box": (256, 16)}, "invalid write"),
     (GIVEN, (7, 0), {"shape": (1 << 20, 16)}, "invalid read"),
     (GIVEN + "add.u64 m, m, 16;", (0, 0), {}, "misaligned read of 64 bytes"),
     ("mov.u64 m, at;", (0, 0), {}, "the bytes are no tensor map"),

@@ -12,9 +12,9 @@ typedef struct Bulk {
     int lane;
     uint32_t bytes;
     uint64_t source, target;
-    uint64_t barrier;   /* where the bytes are counted, if insn->e is one */
-    bool (*move)(const struct Bulk *x); /* false after a fault */
-    const struct TensorCopy *tensor;
+    uint64_t barrier; /* where the bytes are counted, if insn->e is one */
+    bool (*move)(const struct Bulk *x); /* to one place; false after a fault */
+    const struct TensorCopy *tensor; /* NULL for bytes */
 } Bulk;
 
 /* `ranks`: with BULK_TO_BLOCKS the blocks of the cluster; false after a fault. */

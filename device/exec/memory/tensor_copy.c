@@ -108,7 +108,7 @@ static bool move_row(const Bulk *x, uint8_t *box, uint32_t number)
 static bool move_box(const Bulk *x)
 {
     const TensorCopy *t = x->tensor;
-    uint32_t span = tensor_swizzle_bytes(t->map.swizzle), unit = span ? span : 1;
+    uint64_t span = tensor_swizzle_bytes(t->map.swizzle), unit = span ? span : 1;
     const Reach reach = {.address = x->target,
                          .bytes = (x->bytes + unit - 1) / unit * unit,
                          .unit = SHARED_ALIGN,
@@ -129,27 +129,29 @@ static bool move_box(const Bulk *x)
 /* The atomic operation of a reduction; OP_COUNT where there is none for these elements. */
 static unsigned operation_of(TensorReduction reduction, unsigned type)
 {
-#define OF(reduction, type, op) \
-    case (TENSOR_##reduction) << 8 | (TENSOR_##type): return OP_atom_##op;
-#define ORDER(name, op) \
-    OF(name, U32, op##_u32) \
-    OF(name, S32, op##_s32) OF(name, U64, op##_u64) OF(name, S64, op##_s64) OF(name, F16, op##_f16) \
-        OF(name, BF16, op##_bf16)
-#define BITS(name, op) \
-    OF(name, U32, op##_b32) OF(name, S32, op##_b32) OF(name, U64, op##_b64) OF(name, S64, op##_b64)
-    switch ((unsigned)reduction << 8 | type) {
-        OF(ADD, U32, add_u32)
-                OF(ADD, S32, add_u32) OF(ADD, U64, add_u64) OF(ADD, S64, add_u64) OF(ADD, F16, add_f16)
-                    OF(ADD, BF16, add_bf16) OF(ADD, F32, add_f32) OF(ADD, F64, add_f64) ORDER(MIN, min)
-                        ORDER(MAX, max) OF(INC, U32, inc_u32) OF(DEC, U32, dec_u32) BITS(AND, and)
-                            BITS(OR, or) BITS(XOR, xor) default : return reduction
-                                                                  == TENSOR_COPIED
-            ? OP_cp_bulk
-            : OP_COUNT;
-    }
-#undef OF
+#define INTEGERS(unsigned_32, signed_32, unsigned_64, signed_64) \
+    [TENSOR_U32] = OP_atom_##unsigned_32, [TENSOR_S32] = OP_atom_##signed_32, \
+    [TENSOR_U64] = OP_atom_##unsigned_64, [TENSOR_S64] = OP_atom_##signed_64
+#define HALVES(name) [TENSOR_F16] = OP_atom_##name##_f16, [TENSOR_BF16] = OP_atom_##name##_bf16
+#define ORDER(name) INTEGERS(name##_u32, name##_s32, name##_u64, name##_s64), HALVES(name)
+#define BITS(name) INTEGERS(name##_b32, name##_b32, name##_b64, name##_b64)
+    static const uint16_t operations[][TENSOR_TYPE_COUNT] = {
+        [TENSOR_ADD] = {INTEGERS(add_u32, add_u32, add_u64, add_u64),
+                        HALVES(add), [TENSOR_F32] = OP_atom_add_f32, [TENSOR_F64] = OP_atom_add_f64},
+        [TENSOR_MIN] = {ORDER(min)},
+        [TENSOR_MAX] = {ORDER(max)},
+        [TENSOR_INC] = {[TENSOR_U32] = OP_atom_inc_u32},
+        [TENSOR_DEC] = {[TENSOR_U32] = OP_atom_dec_u32},
+        [TENSOR_AND] = {BITS(and)},
+        [TENSOR_OR] = {BITS(or)},
+        [TENSOR_XOR] = {BITS(xor)},
+    };
+#undef INTEGERS
+#undef HALVES
 #undef ORDER
 #undef BITS
+    unsigned op = reduction == TENSOR_COPIED ? OP_cp_bulk : operations[reduction][type];
+    return op ? op : OP_COUNT;
 }
 
 /* The elements of the innermost dimension that are there; the step is ignored in it. */
