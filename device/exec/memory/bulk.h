@@ -24,7 +24,7 @@ void bulk_combine(unsigned op, uint8_t *to, const uint8_t *from, uint32_t bytes)
 /* Whether bytes may be combined by that atomic operation. */
 bool bulk_combines(unsigned op);
 
-/* cp.async.bulk, cp.reduce.async.bulk: copies or combines, then complete_tx at an mbarrier, if there is one. */
+/* cp.async.bulk, cp.reduce.async.bulk: copies or combines, then complete_tx at an mbarrier, if given. */
 const Insn *bulk_copy(Warp *warp, const Insn *insn);
 
 #endif
