@@ -129,7 +129,7 @@ acceptance: setup ## compare with ptxas what the CPU device accepts, twenty time
 
 docs: setup ## build the documentation into docs/_build
 	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser
-	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -E -W --keep-going -b html docs docs/_build
 
 gallery: setup ## run the examples of the gallery and keep their pictures in docs/pictures/gallery
 	for program in $$(sed -n 's/.*literalinclude} ..\/..\///p' docs/gallery/*.md); do \
