@@ -149,13 +149,13 @@ C_FILES = $(shell git ls-files '*.c' '*.h')
 format: $(VENV)/.tools ## lay out the sources
 	$(BIN)/python tools/columns.py $(C_FILES) $(shell git ls-files '*.md')
 	$(BIN)/clang-format -i $(C_FILES)
-	$(BIN)/ruff format -q pycuda tests benchmarks examples tools
-	$(BIN)/ruff check -q --fix pycuda tests benchmarks examples tools
+	$(BIN)/ruff format -q pycuda tests benchmarks docs examples tools
+	$(BIN)/ruff check -q --fix pycuda tests benchmarks docs examples tools
 
 lint: $(VENV)/.tools ## compile with warnings as errors, check layout, types and stubs, clang-tidy, ruff
 	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
-	$(BIN)/ruff format -q --check pycuda tests benchmarks examples tools
-	$(BIN)/ruff check pycuda tests benchmarks examples tools
+	$(BIN)/ruff format -q --check pycuda tests benchmarks docs examples tools
+	$(BIN)/ruff check pycuda tests benchmarks docs examples tools
 	PYCUDA_DEVICE=cpu MYPYPATH=. $(BIN)/python -m mypy.stubtest pycuda --mypy-config-file pyproject.toml \
 	  --ignore-disjoint-bases --allowlist tools/stubtest_allowlist.txt
 	$(BIN)/python tools/lint_c.py $(BIN) $(BUILD)

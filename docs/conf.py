@@ -25,6 +25,5 @@ exclude_patterns = ["_build"]
 default_role = "py:obj"  # of `words` in docstrings: a link where there is such a name, else code
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
-numpydoc_xref_aliases = {full: full for full in names.BY_NAME.values()} | names.BY_NAME
+numpydoc_xref_aliases = {full: full for full in names.TYPES.values()} | names.TYPES
 numpydoc_xref_ignore = "all"  # but those
-autodoc_member_order = "bysource"

@@ -5,16 +5,16 @@
        Device Context
        TR_DEFAULT: What stands for no flags.
 
-Classes come with all members, inherited ones too, and with `__call__`; classes of constants with each name and
-value. Names of pycuda._driver in signatures and docstrings become links to where they are described. At the
-end what is public and not described, members too, is a warning, which `make docs` takes for an error.
+Classes come with all members in the order of their definition, `__call__` first and inherited ones last;
+classes of constants with each name and value. Names of pycuda._driver in signatures and docstrings become
+links to where they are described. At the end what is public and not described, members too, is a warning,
+which `make docs` takes for an error.
 """
 
 import builtins
 import inspect
 import textwrap
 
-import pycuda.gpuarray
 import public
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -22,8 +22,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import nested_parse_with_titles
 
+import pycuda.gpuarray
+
 logger = logging.getLogger(__name__)
-STOP = ", ".join(cls.__name__ for cls in public.BUILTIN)
 
 
 def entry(kind, name, module=None, value=None):
@@ -52,9 +53,19 @@ def described_class(module, name, cls):
     if values:
         body = [*inspect.getdoc(cls).split("\n"), "", *compact(values)]
         return [*entry("class", name, module), *indented(body), ""]
-    options = [":members:", f":inherited-members: {STOP}", ":special-members: __call__"]
-    options += [":show-inheritance:"] if bases(cls) else []
-    return [f".. autoclass:: {module}.{name}", *(f"   {option}" for option in options), ""]
+    kind = "exception" if issubclass(cls, BaseException) else "class"
+    options = ["   :show-inheritance:"] if bases(cls) else []
+    own = public.members(cls).keys() - public.listed(cls)
+    order = [each for base in cls.__mro__ for each in vars(base) if each in own]
+    order = sorted(dict.fromkeys(order), key=lambda each: each != "__call__")
+    lines = [f".. auto{member_kind(cls, each)}:: {each}" for each in order]
+    return [f".. auto{kind}:: {module}.{name}", *options, "", *indented(lines), ""]
+
+
+def member_kind(cls, name):
+    if callable(getattr(cls, name)):
+        return "method"
+    return "property" if isinstance(inspect.getattr_static(cls, name), property) else "attribute"
 
 
 def bases(cls):
@@ -62,7 +73,7 @@ def bases(cls):
     found = []
     for base in cls.__bases__:
         if id(base) in HOMES:
-            found.append(f":py:class:`{HOMES[id(base)]}`")
+            found.append(f":py:obj:`{HOMES[id(base)]}`")
         elif base is not object and base.__module__ == "builtins":
             found.append(f"`{base.__name__}`")
     return found
@@ -131,12 +142,17 @@ def check(app, env):
 
 
 HOMES = public.homes()
-# By the last part alone: names that are there once, and are not Python's.
-_LAST = [full.rpartition(".")[2] for full in HOMES.values()]
+# Classes and functions by the last part of their name, if it is there once and not Python's.
+_NAMED = [full for full in HOMES.values() if callable(public.imported(*full.rsplit(".", 1)))]
+_LAST = [full.rpartition(".")[2] for full in _NAMED]
 BY_NAME = {
-    name: full
-    for name, full in zip(_LAST, HOMES.values(), strict=True)
-    if _LAST.count(name) == 1 and not hasattr(builtins, name)
+    last: full
+    for last, full in zip(_LAST, _NAMED, strict=True)
+    if _LAST.count(last) == 1 and not hasattr(builtins, last)
+}
+# What may be the type of a parameter.
+TYPES = {
+    name: full for name, full in BY_NAME.items() if inspect.isclass(public.imported(*full.rsplit(".", 1)))
 }
 
 
