@@ -1,5 +1,6 @@
 """What the pages at the top say is so."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -23,6 +24,15 @@ def test_tests_that_ci_names_are_there():
 def test_the_row_that_contributing_shows_is_one():
     row = re.search(r"^    (Function\(.*)$", (ROOT / "CONTRIBUTING.md").read_text(), re.M)[1]
     assert f"    {row}\n" in (ROOT / "pycuda" / "_kernels" / "functions.py").read_text()
+
+
+def test_the_page_on_launching_has_every_keyword_of_a_launch():
+    from pycuda.driver import Function
+
+    page = (ROOT / "docs" / "guide" / "launching.md").read_text()
+    keywords = [name for name, p in inspect.signature(Function.__call__).parameters.items() if p.kind == 3]
+    assert len(keywords) > 5
+    assert [word for word in keywords if not re.search(rf"^\| .*`{word}`.* \| ", page, re.M)] == []
 
 
 def test_make_says_which_package_is_missing(tmp_path):
