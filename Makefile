@@ -111,14 +111,15 @@ older: setup ## the driver tests while the CPU device poses as drivers of CUDA 1
 	for version in 11040 12000 12040; do \
 	  PYCUDA_DEVICE=cpu PYCUDA_CPU_DRIVER_VERSION=$$version $(BIN)/pytest tests/driver -n $(JOBS) || exit 1; done
 
-bench: setup ## measure against raw C and the peers that are installed; prints tables
+bench: setup ## measure against raw C and the peers that are installed; prints tables, writes JSON
+	$(BIN)/python -m compileall -q pycuda
 	$(BIN)/python benchmarks/run.py
 
-plots: setup ## measure GB/s of array operations against the size, within a minute, and draw it
-	$(BIN)/python -W ignore benchmarks/bandwidth.py
+plots: setup ## draw what `make bench` measured (installs matplotlib)
+	$(BIN)/python -m pip install -q matplotlib
 	$(BIN)/python benchmarks/plots.py
 
-figures: setup ## write docs/figures.md from what `make bench` and `make plots` measured
+figures: setup ## write docs/figures.md from what `make bench` measured and `make plots` drew
 	$(BIN)/python benchmarks/page.py
 
 coverage: setup ## print which PTX instructions the CPU device executes, and what the others answer
