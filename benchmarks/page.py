@@ -94,7 +94,7 @@ def sections():
     found = {name: table for name, table in tables().items() if table["title"] != "Bandwidth"}
     for name, table in sorted(found.items(), key=lambda item: place(item[1])):
         on = f"{table['on']}\n\n" if table.get("on") else ""
-        drawn = picture(name, f"The table below as dots: {points(table)[0]} for each row and library")
+        drawn = picture(name, f"The table below as dots,\n{points(table)[0]} for each row and library")
         drawn += "\n" if drawn else ""
         yield f"\n## {table['title']}\n\n{on}{drawn}{markdown(table['header'], table['rows'])}"
 

@@ -72,8 +72,9 @@ def by_row(table):
         header = [header[0], *header[2:]]
     ends = [header.index(name) if name in header else 1 for name in ("min", "max")]
     for row in rows:
-        name, values = row[0], [number(row[i]) for i in (1, *ends)]
-        if values[0]:
+        name, value = row[0], number(row[1])
+        if value:
+            values = [value, *(number(row[i]) or value for i in ends)]
             what, colon, series = name.partition(": ")
             found = re.match(PREFIX, name)
             if colon:
