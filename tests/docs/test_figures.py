@@ -1,5 +1,5 @@
-"""What `make plots` draws of a table, and what `make figures` says of it. Tables are as the benchmarks leave them
-in benchmarks/results.
+"""What `make plots` draws of a table, and what `make figures` says of it; tables are as the benchmarks leave
+them in benchmarks/results.
 """
 
 import subprocess
