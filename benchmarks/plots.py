@@ -130,9 +130,9 @@ def draw_table(plt, name, table):
     if unit not in UNITS or not found:
         return False
     rows = list(dict.fromkeys(what for what, *_ in found))
-    lines = [textwrap.fill(row, 36, break_long_words=False) for row in rows]
-    height = 0.17 * sum(line.count("\n") + 1.5 for line in lines) + 1.1
-    figure, axis = plt.subplots(figsize=(6, height), layout="constrained")
+    lines = [textwrap.fill(row, 26, break_long_words=False) for row in rows]
+    height = 0.17 * sum(line.count("\n") + 1.5 for line in lines) + 1.2
+    figure, axis = plt.subplots(figsize=(4.8, height), layout="constrained")
     shown = {}
     for what, series, value, least, most in found:
         label, color, marker = library(series)
@@ -148,7 +148,7 @@ def draw_table(plt, name, table):
     if len(shown) > 1:
         labels = sorted(shown, key=lambda label: not label.startswith("pycuda"))
         dots = [shown[label] for label in labels]
-        figure.legend(dots, labels, loc="outside upper center", ncols=min(4, len(dots)), frameon=False)
+        figure.legend(dots, labels, loc="outside upper center", ncols=min(3, len(dots)), frameon=False)
     save(plt, figure, name)
     return True
 
