@@ -8,15 +8,12 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 
-# Imports that a module needs for itself, under names without an underscore: not offered to users.
+# Imports that a module without __all__ needs for itself, under names without an underscore.
 HELPERS = set(
     """
     pycuda.autoinit.drop_context pycuda.autoinit.make_default_context pycuda.cumath.apply
-    pycuda.elementwise.ContextCache pycuda.elementwise.calls pycuda.elementwise.remembering
-    pycuda.reduction.ContextCache pycuda.reduction.calls pycuda.reduction.check_writable
-    pycuda.reduction.remembering pycuda.reduction.vectors_of pycuda.sparse.coordinate.compressed_rows
-    pycuda.sparse.operator.DeviceMatrix pycuda.sparse.packeted.compressed_rows
-    pycuda.tools.default_ordinal pycuda.tools.multiprocessor
+    pycuda.sparse.coordinate.compressed_rows pycuda.sparse.operator.DeviceMatrix
+    pycuda.sparse.packeted.compressed_rows pycuda.tools.default_ordinal pycuda.tools.multiprocessor
     """.split()
 )
 # Members of these are Python's own.
@@ -39,7 +36,7 @@ def names(module):
         return {name: getattr(module, name) for name in listed}
     return {
         name: value
-        for name in (*dir(module), *getattr(module, "_LAZY", ()))
+        for name in dir(module)
         if not name.startswith("_") and f"{module.__name__}.{name}" not in HELPERS
         for value in [getattr(module, name)]
         if _ours(value)
