@@ -37,7 +37,8 @@ def names(module):
     return {
         name: value
         for name in dir(module)
-        if not name.startswith("_") and f"{module.__name__}.{name}" not in HELPERS
+        if not name.startswith("_") and name != "TYPE_CHECKING"
+        if f"{module.__name__}.{name}" not in HELPERS
         for value in [getattr(module, name)]
         if _ours(value)
     }
