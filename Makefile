@@ -115,12 +115,14 @@ bench: setup ## measure against raw C and the peers that are installed; prints t
 	$(BIN)/python -m compileall -q pycuda
 	$(BIN)/python benchmarks/run.py
 
-plots: setup ## draw what `make bench` measured (installs matplotlib)
+RESULTS ?= benchmarks/results
+plots: setup ## draw what `make bench` measured (installs matplotlib; RESULTS=FOLDER for another machine's JSON)
 	$(BIN)/python -m pip install -q matplotlib
-	$(BIN)/python benchmarks/plots.py
+	$(BIN)/python benchmarks/plots.py $(RESULTS)
 
-figures: setup ## write docs/figures.md from what `make bench` measured and `make plots` drew
-	$(BIN)/python benchmarks/page.py
+figures: setup ## write docs/figures.md and its pictures from what `make bench` measured (RESULTS=FOLDER, too)
+	$(BIN)/python -m pip install -q matplotlib
+	$(BIN)/python benchmarks/page.py $(RESULTS)
 
 coverage: setup ## print which PTX instructions the CPU device executes, and what the others answer
 	$(BIN)/python -W ignore tools/ptx_coverage.py

@@ -1,12 +1,14 @@
-"""Writes docs/figures.md and its pictures from what the benchmarks left in results/: `make figures`."""
+"""Writes docs/figures.md and its pictures from what the benchmarks left in results/, or in another folder:
+`make figures`.
+"""
 
 import json
-import shutil
 import sys
 import textwrap
+from pathlib import Path
 
 from common import HERE, RESULTS
-from plots import PICTURES, points, tables
+from plots import curves, draw, points, tables
 
 PAGES = HERE.parent / "docs"
 SHOWN = PAGES / "pictures" / "figures"
@@ -24,11 +26,13 @@ logarithmic. To repeat it on your machine, in a clone:
 .venv/bin/pip install cupy-cuda13x torch "cuda-core[cu13]" "numba-cuda[cu13]" scipy    # those that you want
 export UPSTREAM_PYTHON=/path/to/python      # an environment that has PyCUDA itself, if you want
 make bench                                  # measures, prints tables, writes JSON
-make plots figures                          # draws (installs matplotlib), writes this page
+make figures                                # draws (installs matplotlib), writes this page
 ```
 
-What is not installed is left out. `nvcc` on the PATH adds plain CUDA C++ and CUB.
-
+What is not installed is left out. `nvcc` on the PATH adds plain CUDA C++ and CUB. `make figures
+RESULTS=FOLDER` takes the JSON of another machine.
+"""
+BANDWIDTH = """
 ## Bandwidth against size
 
 GB/s of what must be read and written, by the host's clock over many calls, so that small sizes show what a
@@ -62,27 +66,31 @@ def power(n):
     return f"2^{n.bit_length() - 1}" if n & (n - 1) == 0 else str(n)
 
 
-def bandwidth():
-    """(the size, a table of its numbers, the kinds of work)"""
-    results = json.loads((RESULTS / "bandwidth.data.json").read_text())
-    names = list(dict.fromkeys(name for rates in results["work"].values() for name in rates))
-    size = min(LARGE, max(int(size) for size in results["copy"]))
+def bandwidth(results):
+    """The section with the curves of bandwidth.py, and its numbers of one size."""
+    measured = curves(results)
+    if not measured:
+        return ""
+    work = measured["work"]
+    names = list(dict.fromkeys(name for rates in work.values() for name in rates))
+    size = min(LARGE, max(int(size) for size in measured["copy"]))
     n, rows = str(size), []
-    for work, rates in results["work"].items():
-        own = [rates.get(name, {}).get(n) for name in names]
+    for name, rates in work.items():
+        own = [rates.get(library, {}).get(n) for library in names]
         if any(own):
-            rows.append([work, *(f"{rate:.1f}" if rate else "-" for rate in own)])
-    rows.append(["the driver's copy", f"{results['copy'][n]:.1f}", *["-"] * (len(names) - 1)])
-    return size, markdown(["GB/s", *names], rows), names, list(results["work"])
+            rows.append([name, *(f"{rate:.1f}" if rate else "-" for rate in own)])
+    rows.append(["the driver's copy", f"{measured['copy'][n]:.1f}", *["-"] * (len(names) - 1)])
+    pictures = "".join(picture(f"bandwidth-{name}", f"GB/s of {name} by elements") for name in work)
+    head = BANDWIDTH.format(
+        peers=PEERS if "CUDA" in names else "", pictures=pictures.strip(), size=power(size)
+    )
+    return head + markdown(["GB/s", *names], rows)
 
 
 def picture(name, title):
-    """Markdown of one, which goes to docs; nothing where plots.py drew none."""
-    path = PICTURES / f"{name}.svg"
-    if not path.exists():
-        return ""
-    shutil.copy(path, SHOWN / path.name)
-    return f"![{title}](pictures/figures/{path.name})\n"
+    """Markdown of one; nothing where plots.py drew none."""
+    path = SHOWN / f"{name}.svg"
+    return f"![{title}](pictures/figures/{path.name})\n" if path.exists() else ""
 
 
 def place(table):
@@ -90,8 +98,8 @@ def place(table):
     return next(found, len(ORDER))
 
 
-def sections():
-    found = {name: table for name, table in tables().items() if table["title"] != "Bandwidth"}
+def sections(results):
+    found = {name: table for name, table in tables(results).items() if table["title"] != "Bandwidth"}
     for name, table in sorted(found.items(), key=lambda item: place(item[1])):
         on = f"{table['on']}\n\n" if table.get("on") else ""
         drawn = picture(name, f"The table below as dots,\n{points(table)[0]} for each row and library")
@@ -100,24 +108,14 @@ def sections():
 
 
 def main():
-    if not (RESULTS / "machine.json").exists() or not (RESULTS / "bandwidth.data.json").exists():
+    results = Path(sys.argv[1]) if sys.argv[1:] else RESULTS
+    if not (results / "machine.json").exists():
         sys.exit("run `make bench` first")
-    if not PICTURES.exists():
-        sys.exit("run `make plots` first")
-    shutil.rmtree(SHOWN, ignore_errors=True)
-    SHOWN.mkdir(parents=True)
-    machine = json.loads((RESULTS / "machine.json").read_text())
+    draw(results, SHOWN)
+    machine = json.loads((results / "machine.json").read_text())
     said = ", ".join(f"{name} {value}" for name, value in machine.items()) + "."
-    size, numbers, names, work = bandwidth()
-    text = HEAD.format(
-        machine="\n".join(textwrap.wrap(said, 105)),
-        peers=PEERS if "CUDA" in names else "",
-        pictures="".join(
-            picture(f"bandwidth-{name}", f"GB/s of {name} by elements") for name in work
-        ).strip(),
-        size=power(size),
-    )
-    (PAGES / "figures.md").write_text(text + numbers + "".join(sections()))
+    head = HEAD.format(machine="\n".join(textwrap.wrap(said, 105)))
+    (PAGES / "figures.md").write_text(head + bandwidth(results) + "".join(sections(results)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draws every table that the benchmarks left in results/: `make plots`.
+"""Draws every table that the benchmarks left in results/, or in another folder: `make plots`.
 
 A table becomes a picture with a row for each thing that was measured and a dot for each library, the
 bandwidth a picture for each kind of work. They are SVG with a transparent ground, in colours that show on
@@ -7,12 +7,13 @@ white and on black.
 
 import json
 import re
+import shutil
 import sys
 import textwrap
+from pathlib import Path
 
 from common import RESULTS
 
-PICTURES = RESULTS / "pictures"
 # What a name in a table is a result of: pattern, label, colour, marker.
 LIBRARIES = [
     (r"^\(", "for comparison", "#888888", "|"),
@@ -106,9 +107,8 @@ def style(plt):
     )
 
 
-def save(plt, figure, name):
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    figure.savefig(PICTURES / f"{name}.svg", transparent=True, metadata={"Date": None})
+def save(plt, figure, path):
+    figure.savefig(path, transparent=True, metadata={"Date": None})
     plt.close(figure)
 
 
@@ -124,11 +124,11 @@ def measure_axis(axis, values, unit):
     axis.set_xlabel(f"{unit}, {UNITS[unit]}")
 
 
-def draw_table(plt, name, table):
-    """Whether there was something to draw."""
+def draw_table(plt, path, table):
+    """Draws nothing where there is no number."""
     unit, found = points(table)
     if unit not in UNITS or not found:
-        return False
+        return
     rows = list(dict.fromkeys(what for what, *_ in found))
     lines = [textwrap.fill(row, 26, break_long_words=False) for row in rows]
     height = 0.17 * sum(line.count("\n") + 1.5 for line in lines) + 1.2
@@ -149,11 +149,10 @@ def draw_table(plt, name, table):
         labels = sorted(shown, key=lambda label: not label.startswith("pycuda"))
         dots = [shown[label] for label in labels]
         figure.legend(dots, labels, loc="outside upper center", ncols=min(3, len(dots)), frameon=False)
-    save(plt, figure, name)
-    return True
+    save(plt, figure, path)
 
 
-def draw_work(plt, name, rates, copy):
+def draw_work(plt, path, name, rates, copy):
     """GB/s of one kind of work against the number of elements."""
     from matplotlib.ticker import FuncFormatter, LogLocator
 
@@ -173,16 +172,23 @@ def draw_work(plt, name, rates, copy):
     axis.set_title(name, fontsize=10)
     axis.grid(alpha=0.3)
     axis.legend(fontsize=7, frameon=False, labelcolor=INK)
-    save(plt, figure, f"bandwidth-{name}")
+    save(plt, figure, path)
 
 
-def tables():
+def tables(results):
     """{name: table} of what was measured."""
-    found = {path.stem: json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))}
+    found = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
     return {name: table for name, table in found.items() if "title" in table}
 
 
-def main():
+def curves(results):
+    """What bandwidth.py measured at every size, or None."""
+    path = results / "bandwidth.data.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def draw(results, pictures):
+    """Draws what lies in one folder into another, which has no other content then; how many pictures."""
     try:
         import matplotlib
     except ImportError:
@@ -191,18 +197,23 @@ def main():
     import matplotlib.pyplot as plt
 
     style(plt)
-    for path in PICTURES.glob("*.svg"):
-        path.unlink()
-    drawn = [name for name, table in tables().items() if name != "bandwidth" and draw_table(plt, name, table)]
-    curves = RESULTS / "bandwidth.data.json"
-    if curves.exists():
-        results = json.loads(curves.read_text())
-        for name, rates in results["work"].items():
-            draw_work(plt, name, rates, results["copy"])
-            drawn.append(f"bandwidth-{name}")
-    if not drawn:
+    shutil.rmtree(pictures, ignore_errors=True)
+    pictures.mkdir(parents=True)
+    for name, table in tables(results).items():
+        if name != "bandwidth":
+            draw_table(plt, pictures / f"{name}.svg", table)
+    if measured := curves(results):
+        for name, rates in measured["work"].items():
+            draw_work(plt, pictures / f"bandwidth-{name}.svg", name, rates, measured["copy"])
+    return len(list(pictures.glob("*.svg")))
+
+
+def main():
+    results = Path(sys.argv[1]) if sys.argv[1:] else RESULTS
+    count = draw(results, RESULTS / "pictures")
+    if not count:
         sys.exit("nothing was measured yet: `make bench`")
-    print(f"{len(drawn)} pictures in {PICTURES}")
+    print(f"{count} pictures in {RESULTS / 'pictures'}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 them in benchmarks/results.
 """
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -66,9 +68,73 @@ def test_a_library_is_known_by_its_name(plots, name, label):
     assert plots.library(name)[0] == label
 
 
-def test_make_bench_and_make_plots_say_what_comes_first(tmp_path):
-    """Where nothing was measured, neither writes a page without numbers."""
+def results(folder):
+    """As `make bench` leaves them: a machine, tables, curves."""
+    tables = {
+        "sparse": {"title": "Sparse matrix", "header": ["ms", "pycuda", "torch"], "rows": [["grid", "2", "3"]]},
+        "launch": {
+            "title": "Host time of one launch",
+            "on": "On 2 cores.",
+            "header": ["call", "us", "min", "max"],
+            "rows": [["pycuda f()", "3.8", "3.4", "5.0"]],
+        },
+        "import": {"title": "Import", "header": ["module", "ms"], "rows": [["numpy", "-"]]},
+        "machine": {"Measured on": "a GPU on 2026-01-02", "driver": "CUDA 13.0"},
+        "bandwidth": {"title": "Bandwidth", "header": ["GB/s", "pycuda"], "rows": [["add", "25"]]},
+        "bandwidth.data": {
+            "copy": {"1024": 60.5, "4096": 61.5},
+            "work": {"add": {"pycuda": {"1024": 25.5, "4096": 26.5}, "CUDA": {"1024": 27.5}}},
+        },
+    }
+    folder.mkdir()
+    for name, content in tables.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return folder
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """The programs that draw and write, with the page's folder beside them."""
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "docs").mkdir()
     for name in "common.py", "plots.py", "page.py":
-        (tmp_path / name).write_text((BENCHMARKS / name).read_text())
-    done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True)
+        shutil.copy(BENCHMARKS / name, tmp_path / "benchmarks")
+    return tmp_path
+
+
+def test_a_folder_of_json_makes_the_page_and_its_pictures(clone):
+    pytest.importorskip("matplotlib")
+    old = clone / "docs" / "pictures" / "figures"
+    old.mkdir(parents=True)
+    (old / "bandwidth.png").touch()
+    measured = results(clone / "measured")
+    measured.chmod(0o555)
+    command = [sys.executable, "benchmarks/page.py", measured]
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    text = (clone / "docs" / "figures.md").read_text()
+    assert "\nMeasured on a GPU on 2026-01-02, driver CUDA 13.0.\n" in text
+    titles = [line for line in text.splitlines() if line.startswith("## ")]
+    own = ["## Host time of one launch", "## Import", "## Sparse matrix"]
+    assert titles == ["## Bandwidth against size", *own]
+    assert "At 2^12 elements" in text and "| add | 26.5 | - |\n| the driver's copy | 61.5 | - |" in text
+    assert "| pycuda f() | 3.8 | 3.4 | 5.0 |" in text and "On 2 cores." in text
+    # Nothing is drawn of what has no number, and nothing old is left.
+    drawn = {"bandwidth-add.svg", "launch.svg", "sparse.svg"}
+    assert {path.name for path in old.iterdir()} == drawn
+    assert all(text.count(f"(pictures/figures/{name})") == 1 for name in drawn)
+
+
+def test_make_bench_comes_first(clone):
+    """Where nothing was measured, there is no page without numbers."""
+    command = [sys.executable, "benchmarks/page.py"]
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr == "run `make bench` first\n"
+    assert not (clone / "docs" / "figures.md").exists()
+
+
+def test_the_page_is_what_the_program_writes():
+    """Its text, not its numbers, which are of another machine."""
+    shown = (BENCHMARKS.parent / "docs" / "figures.md").read_text()
+    head = (BENCHMARKS / "page.py").read_text().partition('HEAD = """')[2].partition('"""')[0]
+    assert head.partition("{machine}")[2] in shown
