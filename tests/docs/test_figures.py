@@ -71,7 +71,11 @@ def test_a_library_is_known_by_its_name(plots, name, label):
 def results(folder):
     """As `make bench` leaves them: a machine, tables, curves."""
     tables = {
-        "sparse": {"title": "Sparse matrix", "header": ["ms", "pycuda", "torch"], "rows": [["grid", "2", "3"]]},
+        "sparse": {
+            "title": "Sparse matrix",
+            "header": ["ms", "pycuda", "torch"],
+            "rows": [["grid", "2", "3"]],
+        },
         "launch": {
             "title": "Host time of one launch",
             "on": "On 2 cores.",

@@ -16,7 +16,9 @@ DOCS = FOLDER.parent / "docs"
 EXAMPLES = [path for path in sorted(FOLDER.glob("*.py")) if not path.name.startswith("_")]
 EXAMPLES += [FOLDER / "opengl" / "life.py"]
 # Those of other libraries, which mostly need a GPU.
-SHARING = [f"{name}_sharing" for name in ("cupy", "jax", "numba", "tensorflow", "torch")] + ["opencl_exchange"]
+SHARING = [f"{name}_sharing" for name in ("cupy", "jax", "numba", "tensorflow", "torch")] + [
+    "opencl_exchange"
+]
 # No pages of the gallery: a few lines each.
 FIRST_STEPS = {"fill_array", "hello_gpu", "print_from_kernel"}
 # What these print is the same everywhere; of the others the numbers differ.
