@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -54,3 +56,20 @@ sys.exit(prerequisites.main())
         [sys.executable, ROOT / "tools" / "prerequisites.py"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.cpu("what the page shows is printed for the CPU device")
+def test_the_page_on_installing_shows_what_is_printed():
+    """Numbers of versions, sizes and paths differ."""
+    page = (ROOT / "docs" / "install.md").read_text()
+    shown = re.search(r"\$ python -m pycuda\n(.*?)```", page, re.S)[1]
+    command = [sys.executable, "-W", "ignore", "-m", "pycuda"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+    def words(text):
+        text = re.sub(r"\(.*?\)", "", re.sub(r"/\S+", "", text))
+        capability = re.search(r"compute capability [\d.]+", text)[0]
+        return re.sub(r"[\d.]+", "0", text).split(), capability
+
+    assert words(shown) == words(done.stdout)
