@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench plots figures coverage \
-  acceptance docs gallery wheels format lint clean
+  acceptance docs gallery wheels try-wheel format lint clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -142,6 +142,11 @@ WHEEL_OPTIONS ?=
 wheels: setup ## build manylinux wheels and the sdist into dist (WHEEL_OPTIONS="--only 3.12")
 	$(BIN)/python -m pip install -q ziglang==0.17.1 auditwheel pyelftools pyproject-metadata tomli
 	$(BIN)/python tools/wheels.py --jobs $(JOBS) $(WHEEL_OPTIONS)
+
+SUITE ?= trixie
+ARCH ?= amd64
+try-wheel: ## run the README's program in a bare Debian with a wheel of dist (as root; SUITE=trixie ARCH=amd64)
+	PIP="$(BIN)/python -m pip" tools/try_wheel.sh $(SUITE) $(ARCH)
 
 $(VENV)/.tools: Makefile | $(SETUP)
 	$(BIN)/python -m pip install -q ruff==0.8.4 clang-format==19.1.7 clang-tidy==19.1.0.1 mypy==2.4.1
