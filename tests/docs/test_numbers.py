@@ -26,7 +26,8 @@ def constant(path, pattern):
 # Page, its words with # for each number, the numbers.
 NUMBERS = [
     ("kernels", "Arrays from # elements on", [user_elementwise.STREAMING_FROM]),
-    ("sparse", "tiles of # elements and rows (# of elements of 8 bytes)", [sparse.window(4), sparse.window(8)]),
+    ("sparse", "tiles of # elements and rows", [sparse.window(4)]),
+    ("sparse", "elements and rows (# of elements of 8 bytes)", [sparse.window(8)]),
     ("sparse", "Rows of more than # elements have blocks of their own", [sparse._LONG]),
     ("sparse", "those of more than # several", [sparse._PIECE]),
     ("order", "Rows of up to # elements are sorted in shared memory", [sort.ROW_SLOTS]),
