@@ -116,11 +116,11 @@ bench: setup ## measure against raw C and the peers that are installed; prints t
 	$(BIN)/python benchmarks/run.py
 
 RESULTS ?= benchmarks/results
-plots: setup ## draw what `make bench` measured (installs matplotlib; RESULTS=FOLDER for another machine's JSON)
+plots: setup ## draw what `make bench` measured (installs matplotlib; RESULTS=FOLDER for other JSON)
 	$(BIN)/python -m pip install -q matplotlib
 	$(BIN)/python benchmarks/plots.py $(RESULTS)
 
-figures: setup ## write docs/figures.md and its pictures from what `make bench` measured (RESULTS=FOLDER, too)
+figures: setup ## write docs/figures.md and its pictures from the same JSON (RESULTS=FOLDER)
 	$(BIN)/python -m pip install -q matplotlib
 	$(BIN)/python benchmarks/page.py $(RESULTS)
 
@@ -145,7 +145,7 @@ wheels: setup ## build manylinux wheels and the sdist into dist (WHEEL_OPTIONS="
 
 SUITE ?= trixie
 ARCH ?= amd64
-try-wheel: ## run the README's program in a bare Debian with a wheel of dist (as root; SUITE=trixie ARCH=amd64)
+try-wheel: ## try a wheel of dist in a bare Debian, as root (SUITE=trixie ARCH=amd64)
 	PIP="$(BIN)/python -m pip" tools/try_wheel.sh $(SUITE) $(ARCH)
 
 $(VENV)/.tools: Makefile | $(SETUP)
