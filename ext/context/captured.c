@@ -33,10 +33,32 @@ bool captured_is(ModuleState *state, CUstream stream)
     return captured_some(state) && capture_of(state, stream) != 0;
 }
 
-int captured_put(PyObject *kept, PyObject *object)
+unsigned long captured_new_edition(void)
+{
+    static atomic_ulong editions;
+    return atomic_fetch_add(&editions, 1) + 1;
+}
+
+int captured_new(KeptObjects *kept)
+{
+    *kept = (KeptObjects){PyDict_New(), captured_new_edition()};
+    return kept->dict ? 0 : -1;
+}
+
+int captured_own(KeptObjects *kept)
+{
+    if (Py_REFCNT(kept->dict) == 1) return 0;
+    PyObject *shared = kept->dict, *own = PyDict_Copy(shared);
+    if (!own) return -1;
+    *kept = (KeptObjects){own, captured_new_edition()};
+    Py_DECREF(shared);
+    return 0;
+}
+
+int captured_put(KeptObjects *kept, PyObject *object)
 {
     PyObject *key = PyLong_FromVoidPtr(object);
-    int status = key ? PyDict_SetItem(kept, key, object) : -1;
+    int status = key && captured_own(kept) == 0 ? PyDict_SetItem(kept->dict, key, object) : -1;
     Py_XDECREF(key);
     return status;
 }
@@ -48,11 +70,12 @@ int captured_keep_objects(ModuleState *state, CUstream stream, PyObject *const *
     Captured *captured = state->captured;
     while (captured && captured->id != id) captured = captured->next;
     if (!captured) return 1;
-    PyObject *kept = Py_NewRef(captured->kept);
+    KeptObjects *kept = captured->kept;
+    PyObject *graph = Py_NewRef(captured->graph);
     int status = 1;
     for (Py_ssize_t i = 0; i < count && status == 1; i++)
         if (objects[i] && captured_put(kept, objects[i]) < 0) status = -1;
-    Py_DECREF(kept);
+    Py_DECREF(graph);
     return status;
 }
 

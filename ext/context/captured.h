@@ -9,11 +9,19 @@
 
 #include "ext/context/context.h"
 
+/* What a graph's work uses. Graphs and what was made of them share a dict: who changes it gets one of his own
+ * before (captured_own). */
+typedef struct KeptObjects {
+    PyObject *dict;             /* owned */
+    unsigned long edition;      /* another one whenever something may have left the dict */
+} KeptObjects;
+
 /* A capture that Python code began; in ModuleState.captured while it lasts. With the GIL. */
 typedef struct Captured {
     struct Captured *next;
     unsigned long long id;      /* the driver's */
-    PyObject *kept;             /* owned: the graph's dict of objects, by their addresses */
+    PyObject *graph;            /* borrowed: it is held as long as the capture lasts */
+    KeptObjects *kept;          /* in the graph: its objects, by their addresses */
     const char *culprit;        /* the first driver call that was refused because of captures, or NULL */
 } Captured;
 
@@ -36,8 +44,12 @@ static inline int captured_keep(ModuleState *state, CUstream stream, PyObject *c
     return captured_some(state) ? captured_keep_objects(state, stream, objects, count) : 0;
 }
 
-/* Puts an object into a graph's dict. */
-int captured_put(PyObject *kept, PyObject *object);
+/* Those of a new graph. -1 with an exception. */
+int captured_new(KeptObjects *kept);
+/* A dict that nobody else has, with the same objects. -1 with an exception. */
+int captured_own(KeptObjects *kept);
+int captured_put(KeptObjects *kept, PyObject *object);
+unsigned long captured_new_edition(void);
 
 /* A driver call failed with this result. */
 void captured_note_failure(ModuleState *state, CUresult result, const char *routine);

@@ -19,8 +19,8 @@ PyObject *graph_add_end(Adding *adding, const char *routine, PyObject *first, Py
     GraphObject *graph = adding->graph;
     PyMem_Free(adding->after);
     if (adding->result != CUDA_SUCCESS) return raise_driver(graph->state, adding->result, routine, NULL);
-    if ((first && captured_put(graph->kept, first) < 0) || (second && captured_put(graph->kept, second) < 0))
-        return NULL;
+    KeptObjects *kept = graph_kept(graph);
+    if ((first && captured_put(kept, first) < 0) || (second && captured_put(kept, second) < 0)) return NULL;
     return graph_node_new(graph, adding->made);
 }
 
@@ -60,7 +60,7 @@ static PyObject *add_child(PyObject *self, FAST_PARAMETERS)
         return NULL;
     CALL(state, a.result,
          driver.cuGraphAddChildGraphNode(&a.made, a.graph->handle, a.after, a.count, child->handle));
-    if (a.result == CUDA_SUCCESS && PyDict_Update(a.graph->kept, child->kept) < 0) {
+    if (a.result == CUDA_SUCCESS && graph_keep_all(a.graph, child) < 0) {
         PyMem_Free(a.after);
         return NULL;
     }
@@ -318,12 +318,13 @@ static PyObject *add_kernel_node(Adding *a, KernelArgs *kernel, PyObject *const 
     GraphObject *graph = a->graph;
     CALL(graph->state, a->result,
          driver.cuGraphAddKernelNode(&a->made, graph->handle, a->after, a->count, &kernel->params));
-    if (a->result == CUDA_SUCCESS
-        && graph_keep_args(graph->state, graph->kept, a->made, args + 1, count - 1) < 0) {
-        PyMem_Free(a->after);
-        return NULL;
-    }
-    return graph_add_end(a, "cuGraphAddKernelNode", args[0], NULL);
+    PyObject *node = graph_add_end(a, "cuGraphAddKernelNode", args[0], NULL);
+    if (node
+        && graph_keep_args(graph_kept(graph), graph_node_cast(node), function_cast(args[0]), args + 1,
+                           count - 1)
+               < 0)
+        Py_CLEAR(node);
+    return node;
 }
 
 static PyObject *add_kernel(PyObject *self, FAST_PARAMETERS)

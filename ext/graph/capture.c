@@ -142,7 +142,8 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
     CALL(state, result, begin(capture));
     if (result == CUDA_SUCCESS) {
         capture->open = true;
-        capture->captured.kept = Py_NewRef(graph_cast(capture->graph)->kept);
+        capture->captured.graph = capture->graph;
+        capture->captured.kept = graph_kept(graph_cast(capture->graph));
         captured_open(state, &capture->captured);
         return Py_NewRef(capture->graph);
     }
@@ -166,7 +167,6 @@ static CUresult end(CaptureObject *capture)
     /* What could not be captured is gone, the graph that it was to go into as well. */
     if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
         graph_cast(capture->graph)->handle = NULL;
-    Py_CLEAR(capture->captured.kept);
     return result;
 }
 

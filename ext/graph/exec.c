@@ -13,10 +13,13 @@ typedef struct GraphExecObject {
     ModuleState *state;
     ContextObject *context;     /* held */
     CUgraphExec handle;
-    PyObject *kept;             /* owned dict; while a launch holds it, it is not changed but replaced */
+    KeptObjects kept;
     PyObject *pooled; /* owned tuple: those of kept whose memory is of a pool; NULL: not yet known */
+    CUstream noted; /* where all of these are known to be used; NOWHERE at first */
     PyObject *weak_references;
 } GraphExecObject;
+
+#define NOWHERE ((CUstream)(intptr_t)-1)
 
 static GraphExecObject *exec_cast(PyObject *object) { return (GraphExecObject *)object; }
 
@@ -30,16 +33,27 @@ static int add_pooled(ModuleState *state, PyObject *list, PyObject *object)
     return failed;
 }
 
-/* What the work uses from now on; takes the dict over, which may be NULL with an exception. */
-static int set_kept(GraphExecObject *exec, PyObject *kept)
+static void forget_pooled(GraphExecObject *exec)
 {
-    if (!kept) return -1;
-    PyObject *old_kept = exec->kept, *old_pooled = exec->pooled;
+    exec->noted = NOWHERE;
+    Py_CLEAR(exec->pooled);
+}
+
+/* What the work uses from now on; takes the reference over. */
+static void set_kept(GraphExecObject *exec, KeptObjects kept)
+{
+    PyObject *old = exec->kept.dict;
+    bool same = exec->kept.edition == kept.edition;
     exec->kept = kept;
-    exec->pooled = NULL;
-    Py_XDECREF(old_kept);
-    Py_XDECREF(old_pooled);
-    return 0;
+    if (!same) forget_pooled(exec);
+    Py_DECREF(old);
+}
+
+static KeptObjects share_kept(GraphObject *graph)
+{
+    KeptObjects kept = *graph_kept(graph);
+    Py_INCREF(kept.dict);
+    return kept;
 }
 
 /* Those of its objects whose memory is of a pool, found by the first launch that needs them; a new
@@ -51,7 +65,7 @@ static PyObject *pooled_of(GraphExecObject *exec)
     if (exec->pooled) return Py_NewRef(exec->pooled);
     if (!(list = PyList_New(0))) return NULL;
     int failed = 0;
-    while (!failed && PyDict_Next(exec->kept, &position, &key, &value))
+    while (!failed && PyDict_Next(exec->kept.dict, &position, &key, &value))
         failed = add_pooled(exec->state, list, value);
     if (!failed) exec->pooled = PyList_AsTuple(list);
     Py_DECREF(list);
@@ -78,10 +92,10 @@ static PyObject *new_exec(GraphObject *graph, CUgraphExec handle)
     exec->state = graph->state;
     exec->context = context_hold(graph->context);
     exec->handle = handle;
+    exec->kept = share_kept(graph);
+    exec->noted = NOWHERE;
     LIVE_MORE(exec->state, GraphExec);
-    if (set_kept(exec, PyDict_Copy(graph->kept)) == 0) return (PyObject *)exec;
-    Py_DECREF((PyObject *)exec);
-    return NULL;
+    return (PyObject *)exec;
 }
 
 PyObject *graph_instantiate(PyObject *self, FAST_PARAMETERS)
@@ -103,7 +117,7 @@ PyObject *graph_instantiate(PyObject *self, FAST_PARAMETERS)
 
 static int exec_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    Py_VISIT(exec_cast(self)->kept);
+    Py_VISIT(exec_cast(self)->kept.dict);
     Py_VISIT(exec_cast(self)->pooled);
     Py_VISIT(Py_TYPE(self));
     return 0;
@@ -123,7 +137,7 @@ static void exec_dealloc(PyObject *self)
         context_leave(&scope);
     }
     context_drop(exec->context);
-    Py_XDECREF(exec->kept);
+    Py_XDECREF(exec->kept.dict);
     Py_XDECREF(exec->pooled);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
@@ -144,12 +158,27 @@ PyDoc_STRVAR(upload_doc, "upload($self, stream=None)\n--\n\n"
                          "\nNotes\n-----\n"
                          "Calls cuGraphUpload.");
 
+/* Tells the pools where their memory is used. What was told stays true: an allocation that was noted on a
+ * stream keeps the stream, but for one of others. */
+static int note(GraphExecObject *exec, PyObject *object, CUstream stream)
+{
+    ModuleState *state = exec->state;
+    bool ours = !object || object == Py_None || PyObject_TypeCheck(object, state->Stream_type);
+    PyObject *pooled = pooled_of(exec);
+    if (!pooled) return -1;
+    exec->noted = NOWHERE;
+    int failed = pooled_note(state, PySequence_Fast_ITEMS(pooled), PyTuple_GET_SIZE(pooled), object, stream);
+    if (!failed && ours && pooled == exec->pooled && !captured_some(state)) exec->noted = stream;
+    Py_DECREF(pooled);
+    return failed;
+}
+
 static PyObject *queue(GraphExecObject *exec, CUstream stream)
 {
     ModuleState *state = exec->state;
     Kept kept;
     CUresult result;
-    PyObject *uses = Py_NewRef(exec->kept);
+    PyObject *uses = Py_NewRef(exec->kept.dict);
     if (keep_alive_begin(state, exec->context, stream, (PyObject *)exec, uses, &kept) == 0) {
         CALL(state, result, driver.cuGraphLaunch(exec->handle, stream));
         keep_alive_end(state, &kept);
@@ -163,17 +192,20 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
 {
     GraphExecObject *exec = exec_cast(self);
     ModuleState *state = exec->state;
-    PyObject *given[1];
+    PyObject *given[1] = {arg_count == 1 ? args[0] : NULL};
     CUstream stream;
-    if (convert_arguments(launch_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    CUresult result;
+    if ((keywords || arg_count > 1)
+        && convert_arguments(launch_doc, args, arg_count, keywords, GIVEN(given)) < 0)
+        return NULL;
     PyObject *object = stream_or_current(state, given[0]);
     if (launch_read_stream(state, object, &stream) < 0 || !context_check(exec->context, "cuGraphLaunch"))
         return NULL;
-    PyObject *pooled = pooled_of(exec);
-    if (!pooled) return NULL;
-    int failed = pooled_note(state, PySequence_Fast_ITEMS(pooled), PyTuple_GET_SIZE(pooled), object, stream);
-    Py_DECREF(pooled);
-    return failed ? NULL : queue(exec, stream);
+    if ((exec->noted != stream || captured_some(state)) && note(exec, object, stream) < 0) return NULL;
+    if (!keep_alive_has(state, exec->context, stream, self, exec->kept.dict)) return queue(exec, stream);
+    CALL_COUNTED(state);
+    CALL_NEAR(state, result, driver.cuGraphLaunch(exec->handle, stream));
+    return CALL_WANTS_CONTEXT(result) ? queue(exec, stream) : none_or_raise(state, result, "cuGraphLaunch");
 }
 
 static PyObject *exec_upload(PyObject *self, FAST_PARAMETERS)
@@ -224,11 +256,13 @@ static PyObject *exec_update(PyObject *self, PyObject *other)
     if (!PyObject_TypeCheck(other, state->Graph_type))
         return PyErr_Format(PyExc_TypeError, "graph must be a Graph, not %s", Py_TYPE(other)->tp_name);
     if (!graph_check(graph_cast(other), "cuGraphExecUpdate")) return NULL;
-    PyObject *kept = PyDict_Copy(graph_cast(other)->kept);
-    if (!kept) return NULL;
+    KeptObjects kept = share_kept(graph_cast(other));
     CALL(state, result, driver.cuGraphExecUpdate(exec->handle, graph_cast(other)->handle, &info));
-    if (result == CUDA_SUCCESS) return set_kept(exec, kept) < 0 ? NULL : Py_NewRef(Py_None);
-    Py_DECREF(kept);
+    if (result == CUDA_SUCCESS) {
+        set_kept(exec, kept);
+        Py_RETURN_NONE;
+    }
+    Py_DECREF(kept.dict);
     return raise_driver(state, result, "cuGraphExecUpdate", "%s", explain_update(info.result));
 }
 
@@ -239,15 +273,6 @@ PyDoc_STRVAR(set_args_doc, "set_args($self, node, /, *args)\n--\n\n"
                            "*args : object\n    As a launch takes them, and checked as there.\n"
                            "\nNotes\n-----\n"
                            "Calls cuGraphExecKernelNodeSetParams.");
-
-/* The arguments of one node are replaced: in the dict itself if nobody else has it. */
-static int replace_args(GraphExecObject *exec, CUgraphNode node, PyObject *const *args, Py_ssize_t count)
-{
-    if (Py_REFCNT(exec->kept) > 1 && set_kept(exec, PyDict_Copy(exec->kept)) < 0) return -1;
-    int changed = graph_keep_args(exec->state, exec->kept, node, args, count);
-    if (changed) Py_CLEAR(exec->pooled);
-    return changed < 0 ? -1 : 0;
-}
 
 static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
@@ -266,7 +291,9 @@ static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t
     launch_args_clear(&kernel.args);
     if (failed) return NULL;
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuGraphExecKernelNodeSetParams", NULL);
-    return replace_args(exec, node->handle, args + 1, count - 1) < 0 ? NULL : Py_NewRef(Py_None);
+    int changed = graph_keep_args(&exec->kept, node, node->function, args + 1, count - 1);
+    if (changed) forget_pooled(exec);
+    return changed < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *exec_get_handle(PyObject *self, void *Py_UNUSED(closure))

@@ -17,7 +17,7 @@ static GraphObject *new_graph(PyTypeObject *type, ModuleState *state)
 PyObject *graph_new(ModuleState *state, ContextObject *context, CUgraph handle)
 {
     GraphObject *graph = new_graph(state->Graph_type, state);
-    if (graph && (graph->kept = PyDict_New())) {
+    if (graph && captured_new(&graph->kept) == 0) {
         graph->context = context_hold(context);
         graph->handle = handle;
         LIVE_MORE(state, Graph);
@@ -33,10 +33,18 @@ PyObject *graph_part(GraphObject *parent, CUgraph handle)
     GraphObject *graph = new_graph(parent->state->Graph_type, parent->state);
     if (!graph) return NULL;
     graph->parent = Py_NewRef((PyObject *)parent);
-    graph->kept = Py_NewRef(parent->kept);
     graph->context = parent->context;
     graph->handle = handle;
     return (PyObject *)graph;
+}
+
+int graph_keep_all(GraphObject *graph, GraphObject *other)
+{
+    KeptObjects *kept = graph_kept(graph);
+    PyObject *more = Py_NewRef(graph_kept(other)->dict);
+    int status = captured_own(kept) < 0 ? -1 : PyDict_Update(kept->dict, more);
+    Py_DECREF(more);
+    return status;
 }
 
 bool graph_check(GraphObject *graph, const char *routine)
@@ -82,7 +90,7 @@ static void destroy_graph(GraphObject *graph)
 static int graph_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(graph_cast(self)->parent);
-    Py_VISIT(graph_cast(self)->kept);
+    Py_VISIT(graph_cast(self)->kept.dict);
     Py_VISIT(Py_TYPE(self));
     return 0;
 }
@@ -95,7 +103,7 @@ static void graph_dealloc(PyObject *self)
     if (graph->weak_references) PyObject_ClearWeakRefs(self);
     if (deferred_dealloc(graph->state, graph_dealloc, self)) return;
     if (graph->context && !graph->parent) destroy_graph(graph);
-    Py_XDECREF(graph->kept);
+    Py_XDECREF(graph->kept.dict);
     Py_XDECREF(graph->parent);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
@@ -182,7 +190,7 @@ static PyObject *graph_clone(PyObject *self, PyObject *Py_UNUSED(none))
     CALL(graph->state, result, driver.cuGraphClone(&handle, graph->handle));
     if (result != CUDA_SUCCESS) return raise_driver(graph->state, result, "cuGraphClone", NULL);
     PyObject *clone = graph_new(graph->state, graph->context, handle);
-    if (clone && PyDict_Update(graph_cast(clone)->kept, graph->kept) < 0) Py_CLEAR(clone);
+    if (clone && graph_keep_all(graph_cast(clone), graph) < 0) Py_CLEAR(clone);
     return clone;
 }
 

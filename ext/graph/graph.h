@@ -1,8 +1,9 @@
 /* Graphs as Python sees them: Graph, GraphNode, GraphExec, and captures of streams.
  *
  * A graph has a dict of the objects that its work uses (arrays, modules, host functions), by their
- * addresses. An executable graph has a copy, and each launch keeps that copy until it is done: what a later
- * update replaces lives as long as launches need it.
+ * addresses. An executable graph has the same one, and each launch keeps it until it is done. Who changes a
+ * dict that others have gets one of its own: what a later update replaces lives as long as launches need it,
+ * and an update whose dict is the one that is there already has nothing to replace.
  */
 #ifndef EXT_GRAPH_GRAPH_H
 #define EXT_GRAPH_GRAPH_H
@@ -16,7 +17,7 @@ typedef struct GraphObject {
     ContextObject *context;     /* held; of a part of a graph borrowed from its parent */
     CUgraph handle;
     PyObject *parent; /* owned: the Graph whose node has this one, which is not destroyed; or NULL */
-    PyObject *kept; /* owned dict; shared with the parent */
+    KeptObjects kept; /* of the whole; a part has none (graph_kept) */
     PyObject *weak_references;
 } GraphObject;
 
@@ -24,6 +25,9 @@ typedef struct GraphNodeObject {
     PyObject_HEAD
     GraphObject *graph; /* owned */
     CUgraphNode handle;
+    PyObject *key; /* owned: of its arguments in dicts, once they were set */
+    PyObject *list; /* borrowed: these arguments in the dict of this edition, NULL: there are none */
+    unsigned long edition;
     FunctionObject *function; /* owned: of a kernel node, once it was asked for */
     CUDA_KERNEL_NODE_PARAMS shape; /* then how it is launched */
 } GraphNodeObject;
@@ -31,6 +35,16 @@ typedef struct GraphNodeObject {
 static inline GraphObject *graph_cast(PyObject *object) { return (GraphObject *)object; }
 
 static inline GraphNodeObject *graph_node_cast(PyObject *object) { return (GraphNodeObject *)object; }
+
+/* What the whole keeps that the graph is part of. */
+static inline KeptObjects *graph_kept(GraphObject *graph)
+{
+    while (graph->parent) graph = graph_cast(graph->parent);
+    return &graph->kept;
+}
+
+/* The graph keeps what another one does, from now on too. -1 with an exception. */
+int graph_keep_all(GraphObject *graph, GraphObject *other);
 
 /* A Graph of that handle, which it takes over, in the context; NULL with an exception, when the handle is
  * gone.
@@ -79,9 +93,9 @@ int graph_kernel_args(KernelArgs *kernel, FunctionObject *function, PyObject *co
 /* The same for a node, whose function is one that the graph keeps. */
 int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count);
 
-/* Puts the arguments that a kernel node has from now on into a graph's dict, as a list. Whether an object
- * in a pool's memory may have come or gone; -1 with an exception. */
-int graph_keep_args(ModuleState *state, PyObject *kept, CUgraphNode node, PyObject *const *args,
+/* Puts the arguments that a kernel node has from now on into a dict: a list, with None for those whose value
+ * was copied. Whether it had others before; -1 with an exception. */
+int graph_keep_args(KeptObjects *kept, GraphNodeObject *node, FunctionObject *function, PyObject *const *args,
                     Py_ssize_t count);
 
 /* Graph.instantiate (exec.c). */

@@ -6,7 +6,6 @@
 #include "ext/constants.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
-#include "ext/memory/pooled_allocation.h"
 
 /* ---- Nodes ---- */
 
@@ -34,6 +33,7 @@ PyObject *graph_nodes_tuple(GraphObject *graph, const CUgraphNode *handles, size
 static void node_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(graph_node_cast(self)->key);
     Py_XDECREF((PyObject *)graph_node_cast(self)->function);
     Py_XDECREF((PyObject *)graph_node_cast(self)->graph);
     type->tp_free(self);
@@ -200,7 +200,7 @@ static FunctionObject *find_function(GraphObject *graph, CUfunction handle)
 {
     PyObject *key, *value;
     Py_ssize_t position = 0;
-    while (PyDict_Next(graph->kept, &position, &key, &value))
+    while (PyDict_Next(graph_kept(graph)->dict, &position, &key, &value))
         if (PyObject_TypeCheck(value, graph->state->Function_type) && function_cast(value)->handle == handle)
             return function_cast(value);
     return NULL;
@@ -238,50 +238,69 @@ int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *
     return 0;
 }
 
-/* The list that a dict has for a node, if nobody else has it and it is as long; borrowed. */
-static PyObject *own_list(PyObject *kept, PyObject *key, Py_ssize_t count)
+/* ---- What arguments are kept ---- */
+
+/* The argument itself, or None when its value was copied; borrowed. */
+static inline PyObject *kept_of(FunctionObject *function, PyObject *const *args, Py_ssize_t i)
 {
-    PyObject *found = PyDict_GetItemWithError(kept, key);
-    bool own = found && PyList_CheckExact(found) && Py_REFCNT(found) == 1 && PyList_GET_SIZE(found) == count;
-    return own ? found : NULL;
+    return launch_args_is_value(function, i, args[i]) ? Py_None : args[i];
 }
 
-/* Whether one that is in a pool's memory came or went. */
-static bool exchange(ModuleState *state, PyObject *list, PyObject *const *args)
+/* list: NULL, as None for each. */
+static bool is_kept(PyObject *list, FunctionObject *function, PyObject *const *args, Py_ssize_t count)
 {
-    bool pooled = false;
+    bool same = !list || PyList_GET_SIZE(list) == count;
+    for (Py_ssize_t i = 0; same && i < count; i++) {
+        const PyObject *old = list ? PyList_GET_ITEM(list, i) : Py_None;
+        same = old == args[i] || (old == Py_None && launch_args_is_value(function, i, args[i]));
+    }
+    return same;
+}
+
+/* In a list that nobody else has. */
+static void exchange(PyObject *list, FunctionObject *function, PyObject *const *args, Py_ssize_t count)
+{
     Py_INCREF(list);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+    for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *old = PyList_GET_ITEM(list, i);
-        if (old == args[i]) continue;
-        pooled = pooled || pooled_check(state, old) || pooled_check(state, args[i]);
-        PyList_SET_ITEM(list, i, Py_NewRef(args[i]));
+        PyList_SET_ITEM(list, i, Py_NewRef(kept_of(function, args, i)));
         Py_DECREF(old);
     }
     Py_DECREF(list);
-    return pooled;
 }
 
-static int add_list(PyObject *kept, PyObject *key, PyObject *const *args, Py_ssize_t count)
-{
-    PyObject *values = PyList_New(count);
-    for (Py_ssize_t i = 0; values && i < count; i++) PyList_SET_ITEM(values, i, Py_NewRef(args[i]));
-    int failed = values ? PyDict_SetItem(kept, key, values) : -1;
-    Py_XDECREF(values);
-    return failed ? -1 : 1;
-}
-
-int graph_keep_args(ModuleState *state, PyObject *kept, CUgraphNode node, PyObject *const *args,
+static int put_list(KeptObjects *kept, GraphNodeObject *node, FunctionObject *function, PyObject *const *args,
                     Py_ssize_t count)
 {
-    PyObject *key = PyLong_FromVoidPtr(node);
-    if (!key) return -1;
-    PyObject *list = own_list(kept, key, count);
-    int status = list               ? exchange(state, list, args)
-                 : PyErr_Occurred() ? -1
-                                    : add_list(kept, key, args, count);
-    Py_DECREF(key);
-    return status;
+    PyObject *list = PyList_New(count);
+    for (Py_ssize_t i = 0; list && i < count; i++)
+        PyList_SET_ITEM(list, i, Py_NewRef(kept_of(function, args, i)));
+    kept->edition = captured_new_edition();
+    int failed = list ? PyDict_SetItem(kept->dict, node->key, list) : -1;
+    Py_XDECREF(list);
+    return failed;
+}
+
+static int find_list(const KeptObjects *kept, GraphNodeObject *node)
+{
+    if (node->key && node->edition == kept->edition) return 0;
+    if (!node->key && !(node->key = PyLong_FromVoidPtr(node->handle))) return -1;
+    node->list = PyDict_GetItemWithError(kept->dict, node->key);
+    node->edition = kept->edition;
+    return node->list || !PyErr_Occurred() ? 0 : -1;
+}
+
+int graph_keep_args(KeptObjects *kept, GraphNodeObject *node, FunctionObject *function, PyObject *const *args,
+                    Py_ssize_t count)
+{
+    if (find_list(kept, node) < 0) return -1;
+    if (is_kept(node->list, function, args, count)) return 0;
+    if (captured_own(kept) < 0 || find_list(kept, node) < 0) return -1;
+    PyObject *list = node->list;
+    bool own = list && Py_REFCNT(list) == 1 && PyList_GET_SIZE(list) == count;
+    if (!own) return put_list(kept, node, function, args, count) < 0 ? -1 : 1;
+    exchange(list, function, args, count);
+    return 1;
 }
 
 PyDoc_STRVAR(set_args_doc,
@@ -302,7 +321,7 @@ static PyObject *node_set_args(PyObject *self, PyObject *const *args, Py_ssize_t
     launch_args_clear(&kernel.args);
     if (failed
         || (result == CUDA_SUCCESS
-            && graph_keep_args(state, node->graph->kept, node->handle, args, count) < 0))
+            && graph_keep_args(graph_kept(node->graph), node, node->function, args, count) < 0))
         return NULL;
     return none_or_raise(state, result, "cuGraphKernelNodeSetParams");
 }

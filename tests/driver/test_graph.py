@@ -3,6 +3,7 @@
 import functools
 import gc
 import random
+import threading
 import weakref
 
 import numpy as np
@@ -468,6 +469,91 @@ def test_memory_of_a_replaced_argument_is_given_back_after_the_launch(affine, st
         stream.synchronize()
         assert value(result) == 2 * start + 1, start
         del others
+
+
+def test_launches_keep_what_they_use_until_they_are_done(affine, stream, data):
+    """A second launch of the same is kept with the first, one after a wait anew."""
+    with stream.capture() as graph:
+        affine(data, u32(1), u32(1), stream=stream, **SHAPE)
+    graphs = [graph.instantiate(), graph.instantiate()]
+    for count in (1, 3):
+        for _ in range(count):
+            for ready in graphs:
+                ready.launch(stream)
+        stream.synchronize()
+    for ready in graphs:
+        ready.launch(stream)
+    alive = [weakref.ref(ready) for ready in graphs]
+    del graphs, ready
+    assert all(ready() is not None for ready in alive)
+    stream.synchronize()
+    assert all(ready() is None for ready in alive)
+    assert value(data) == 10
+
+
+def test_numbers_change_nothing_of_what_is_kept(affine, stream, data):
+    with stream.capture() as graph:
+        affine(data, u32(1), u32(1), stream=stream, **SHAPE)
+    ready = graph.instantiate()
+    arrays = [gpuarray.zeros(COUNT, np.uint32) for _ in range(3)]
+    alive = [weakref.ref(array) for array in arrays]
+
+    def give(node, number, add):
+        node.set_args(arrays[number], u32(0), u32(add))
+        ready.update(graph)
+
+    (node,), (again,) = graph.nodes, graph.nodes  # two objects of one node
+    give(node, 0, 4)
+    give(again, 1, 5)
+    give(node, 1, 6)
+    give(again, 0, 7)
+    give(node, 0, 8)
+    ready.launch(stream)
+    node.set_args(arrays[2], u32(0), u32(9))
+    del arrays[:]
+    gc.collect()
+    assert [array() is not None for array in alive] == [True, False, True]
+    stream.synchronize()
+    assert value(alive[0]()) == 8  # the executable graph has it still
+    ready.update(graph)
+    assert alive[0]() is None
+    ready.launch(stream)
+    again.set_args(data, u32(0), u32(1))
+    ready.update(graph)
+    stream.synchronize()
+    assert alive[2]() is None
+
+
+def test_launches_beside_a_thread_that_waits(affine, stream, data):
+    """What a wait finds done is not what a launch is about to need."""
+    with stream.capture() as graph:
+        affine(data, u32(1), u32(1), stream=stream, **SHAPE)
+    (node,) = graph.nodes
+    ready, over = graph.instantiate(), threading.Event()
+
+    def wait():
+        while not over.is_set():
+            stream.synchronize()
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    try:
+        for start in range(200):
+            array = gpuarray.full(COUNT, start, np.uint32, stream=stream)
+            ready.set_args(node, array, u32(2), u32(1))
+            ready.launch(stream)
+            ready.launch(stream)
+            result = gpuarray.empty_like(array)
+            drv.memcpy_dtod_async(result.gpudata, array.gpudata, array.nbytes, stream)
+            del array
+            ready.set_args(node, data, u32(1), u32(0))
+            others = [gpuarray.full(COUNT, 77, np.uint32) for _ in range(3)]
+            stream.synchronize()
+            assert value(result) == 4 * start + 3, start
+            del others
+    finally:
+        over.set()
+        waiter.join()
 
 
 def test_update_from_a_graph(affine, stream, data):
