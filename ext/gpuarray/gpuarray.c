@@ -416,6 +416,12 @@ int gpuarray_check_memory(GPUArrayObject *array)
     return -1;
 }
 
+int gpuarray_address(GPUArrayObject *array, CUdeviceptr *out)
+{
+    *out = array->pointer;
+    return gpuarray_check_memory(array);
+}
+
 int gpuarray_check_writable(const GPUArrayObject *array)
 {
     if (!array->read_only) return 0;
