@@ -45,8 +45,7 @@ static Deferred *take_first(ModuleState *state)
 
 void deferred_release_all(ModuleState *state)
 {
-    if (host_function_runs()) return;
-    for (Deferred *first; (first = take_first(state));) {
+    for (Deferred *first; !deferred_is_due(state) && (first = take_first(state));) {
         Deferred now = *first;
         PyMem_Free(first);
         now.function(now.object);
@@ -72,7 +71,7 @@ static void defer(ModuleState *state, destructor function, PyObject *object, boo
     *item = (Deferred){state->deferred, function, object, owned};
     state->deferred = item;
     state_unlock(state);
-    ask_main_thread(state);
+    if (!captured_some(state)) ask_main_thread(state);
 }
 
 bool deferred_dealloc_here(ModuleState *state, destructor dealloc, PyObject *self)
@@ -83,7 +82,7 @@ bool deferred_dealloc_here(ModuleState *state, destructor dealloc, PyObject *sel
 
 void deferred_free(ModuleState *state, destructor release, PyObject *self)
 {
-    if (host_function_runs())
+    if (deferred_is_due(state))
         defer(state, release, Py_NewRef(self), true);
     else
         release(self);

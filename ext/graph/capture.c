@@ -40,7 +40,9 @@ const char stream_capture_doc[] =
     "LogicError\n"
     "    In the block: a call that cannot be captured, by its name. At its end: such a call was\n"
     "    made, or a stream that takes part was not waited for.\n"
-    "\nNotes\n-----\nCalls cuStreamBeginCaptureToGraph, cuStreamEndCapture.";
+    "\nNotes\n-----\n"
+    "Calls cuStreamBeginCaptureToGraph, cuStreamEndCapture. What dies or is freed while something is\n"
+    "captured, in whatever thread, is released after it.";
 
 static int read_mode(PyObject *given, CUstreamCaptureMode *mode)
 {
@@ -167,6 +169,7 @@ static CUresult end(CaptureObject *capture)
     /* What could not be captured is gone, the graph that it was to go into as well. */
     if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
         graph_cast(capture->graph)->handle = NULL;
+    deferred_release(capture->state);
     return result;
 }
 
@@ -200,7 +203,7 @@ static void capture_dealloc(PyObject *self)
 {
     CaptureObject *capture = capture_cast(self);
     PyTypeObject *type = Py_TYPE(self);
-    if (deferred_dealloc(capture->state, capture_dealloc, self)) return;
+    if (host_function_runs() && deferred_dealloc_here(capture->state, capture_dealloc, self)) return;
     if (capture->open) end(capture);
     Py_XDECREF((PyObject *)capture->stream);
     Py_XDECREF(capture->graph);

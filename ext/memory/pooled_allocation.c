@@ -238,16 +238,6 @@ IN_CALL static CUresult gather(PooledAllocationObject *allocation, bool foreign,
     return foreign && result == CUDA_SUCCESS ? pool_seal(pool, allocation->block, order) : result;
 }
 
-/* Whether putting its streams in order would draw them into a capture. */
-static bool is_on_captured_stream(const PooledAllocationObject *allocation)
-{
-    ModuleState *state = allocation->memory.state;
-    bool captured = captured_is(state, allocation->block->stream);
-    for (int i = 0; i < allocation->used_count && !captured; i++)
-        captured = captured_is(state, allocation->used[i].handle);
-    return captured;
-}
-
 /* Brings all streams of the block to one, or to an event. False when that failed. The allocation is freed: no
  * launch notes anything in it any more. */
 static bool gather_streams(PooledAllocationObject *allocation)
@@ -259,7 +249,6 @@ static bool gather_streams(PooledAllocationObject *allocation)
     if (!allocation->used_count && !allocation->stream) return true;
     bool foreign = is_foreign(pool->state, allocation->stream);
     if (!allocation->used_count && !foreign) return true;
-    if (is_on_captured_stream(allocation)) return false;
     if (!context_enter(pool->context, &scope)) return false;
     CALL_NEAR(pool->state, result, gather(allocation, foreign, &order));
     context_leave(&scope);

@@ -154,6 +154,26 @@ def test_a_stream_left_alone(affine, stream, data):
     assert value(data) == 3
 
 
+def test_a_stream_that_takes_part_may_go(affine, stream, data):
+    """It is there until the end of the capture, as is an event."""
+
+    def beside():
+        other = drv.Stream()
+        other.wait_for_event(drv.Event().record(stream))
+        affine(data, u32(1), u32(5), stream=other, **SHAPE)
+        stream.wait_for_event(drv.Event().record(other))
+
+    streams = drv._live_objects()["Stream"]
+    with stream.capture() as graph:
+        affine(data, u32(1), u32(1), stream=stream, **SHAPE)
+        beside()
+        affine(data, u32(2), u32(0), stream=stream, **SHAPE)
+    assert drv._live_objects()["Stream"] == streams
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    assert value(data) == 12
+
+
 def test_into_a_graph(affine, stream, data):
     graph = drv.Graph()
     fill = graph.add_memset(data.gpudata, 7, COUNT)
