@@ -17,20 +17,46 @@ void captured_close(ModuleState *state, Captured *captured)
     if (*link) *link = captured->next;
 }
 
-/* The id of the capture that the stream takes part in; 0 when there is none. */
+/* The capture that the stream takes part in: its id, NONE, BROKEN for one that can only end in an error, or
+ * LEGACY for the legacy stream when a stream is captured that is ordered with it. */
+enum { NONE = 0 };
+#define BROKEN ((unsigned long long)-1)
+#define LEGACY ((unsigned long long)-2)
+
 static unsigned long long capture_of(ModuleState *state, CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    cuuint64_t id = 0;
+    cuuint64_t id = NONE;
     CUresult result;
     CALL_NEAR(state, result, driver.cuStreamGetCaptureInfo(stream, &status, &id, NULL, NULL, NULL, NULL));
-    if (result != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
-    return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : (unsigned long long)-1;
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return LEGACY;
+    if (result != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return NONE;
+    return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : BROKEN;
+}
+
+bool captured_holds(ModuleState *state, CUstream stream)
+{
+    return captured_some(state) && capture_of(state, stream) != NONE;
 }
 
 bool captured_is(ModuleState *state, CUstream stream)
 {
-    return captured_some(state) && capture_of(state, stream) != 0;
+    unsigned long long id = captured_some(state) ? capture_of(state, stream) : NONE;
+    return id != NONE && id != LEGACY;
+}
+
+PyObject *captured_before(ModuleState *state, CUstream stream)
+{
+    const Captured *captured = state->captured;
+    while (captured && captured->stream != stream) captured = captured->next;
+    return captured ? Py_XNewRef(captured->before) : NULL;
+}
+
+void captured_exchange_mode(ModuleState *state, CaptureMode *mode)
+{
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuThreadExchangeStreamCaptureMode(&mode->mode));
+    if (result != CUDA_SUCCESS) mode->changed = false;
 }
 
 unsigned long captured_new_edition(void)
@@ -66,7 +92,7 @@ int captured_put(KeptObjects *kept, PyObject *object)
 int captured_keep_objects(ModuleState *state, CUstream stream, PyObject *const *objects, Py_ssize_t count)
 {
     unsigned long long id = capture_of(state, stream);
-    if (!id) return 0;
+    if (id == NONE || id == LEGACY) return 0;
     Captured *captured = state->captured;
     while (captured && captured->id != id) captured = captured->next;
     if (!captured) return 1;

@@ -12,17 +12,19 @@
 /* What a graph's work uses. Graphs and what was made of them share a dict: who changes it gets one of his own
  * before (captured_own). */
 typedef struct KeptObjects {
-    PyObject *dict;             /* owned */
-    unsigned long edition;      /* another one whenever something may have left the dict */
+    PyObject *dict; /* owned */
+    unsigned long edition; /* another one whenever something may have left the dict */
 } KeptObjects;
 
 /* A capture that Python code began; in ModuleState.captured while it lasts. With the GIL. */
 typedef struct Captured {
     struct Captured *next;
-    unsigned long long id;      /* the driver's */
-    PyObject *graph;            /* borrowed: it is held as long as the capture lasts */
-    KeptObjects *kept;          /* in the graph: its objects, by their addresses */
-    const char *culprit;        /* the first driver call that was refused because of captures, or NULL */
+    unsigned long long id; /* the driver's */
+    CUstream stream; /* where it began */
+    PyObject *before; /* owned Event: after what was queued there before; NULL when there is none */
+    PyObject *graph; /* borrowed: it is held as long as the capture lasts */
+    KeptObjects *kept; /* in the graph: its objects, by their addresses */
+    const char *culprit; /* the first driver call that was refused because of captures, or NULL */
 } Captured;
 
 /* Whether there is any: one load. */
@@ -33,6 +35,28 @@ void captured_close(ModuleState *state, Captured *captured);
 
 /* Whether the stream is captured, be it by somebody else. */
 bool captured_is(ModuleState *state, CUstream stream);
+
+/* Whether work on the stream would be captured, or end a capture: it cannot be put in order with others. */
+bool captured_holds(ModuleState *state, CUstream stream);
+/* An event after the work that was queued on a captured stream before; a new reference, or NULL. */
+PyObject *captured_before(ModuleState *state, CUstream stream);
+
+/* Lets this thread make calls that the modes of captures forbid it, for memory that graphs keep. Nothing is
+ * done when nothing is captured. */
+typedef struct CaptureMode {
+    bool changed;
+    CUstreamCaptureMode mode;
+} CaptureMode;
+void captured_exchange_mode(ModuleState *state, CaptureMode *mode);
+static inline void captured_relax(ModuleState *state, CaptureMode *before)
+{
+    *before = (CaptureMode){captured_some(state), CU_STREAM_CAPTURE_MODE_RELAXED};
+    if (before->changed) captured_exchange_mode(state, before);
+}
+static inline void captured_restore(ModuleState *state, CaptureMode before)
+{
+    if (before.changed) captured_exchange_mode(state, &before);
+}
 
 /* Keeps the objects (each may be NULL) if the stream is captured: 1. 0 when it is not; -1 with an
  * exception. */

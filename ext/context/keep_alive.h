@@ -28,8 +28,8 @@ int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream
                      PyObject *second, Kept *kept);
 void keep_alive_end(ModuleState *state, Kept *kept);
 
-/* Whether both objects are among the last that are kept for the stream, one after the other: then they are for
- * a call, too, that is queued before anybody else gets the GIL. So false where calls let go of it. */
+/* Whether both objects are among the last that are kept for the stream, one after the other: then they are
+ * for a call, too, that is queued before anybody else gets the GIL. So false where calls let go of it. */
 bool keep_alive_has(ModuleState *state, const ContextObject *context, CUstream stream, const PyObject *first,
                     const PyObject *second);
 

@@ -187,7 +187,8 @@ int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out)
 /* From that address on, which lies in memory of an allocation or nobody knows where. */
 static int check_room(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr address)
 {
-    const DeviceAllocationObject *memory = device_allocation_check(state, value) ? device_allocation_cast(value)
+    const DeviceAllocationObject *memory = device_allocation_check(state, value)
+                                               ? device_allocation_cast(value)
                                            : gpuarray_check(state, value) ? gpuarray_cast(value)->allocation
                                                                           : NULL;
     if (!memory || size <= memory->size - (address - memory->pointer)) return 0;

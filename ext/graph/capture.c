@@ -101,6 +101,20 @@ PyObject *stream_capture(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Beginning ---- */
 
+/* Without the event who needs it gets an error. */
+static void record_before(CaptureObject *capture)
+{
+    ModuleState *state = capture->state;
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    PyObject *event = PyObject_CallFunction((PyObject *)state->Event_type, "i", CU_EVENT_DISABLE_TIMING);
+    if (event)
+        CALL_NEAR(state, result, driver.cuEventRecord(event_cast(event)->handle, capture->stream->handle));
+    if (result != CUDA_SUCCESS) Py_CLEAR(event);
+    PyErr_Clear();
+    capture->captured.before = event;
+    capture->captured.stream = capture->stream->handle;
+}
+
 IN_CALL static CUresult begin(CaptureObject *capture)
 {
     CUstream stream = capture->stream->handle;
@@ -141,6 +155,7 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
     PyObject *current = stream_enter((PyObject *)capture->stream, NULL);
     if (!current) return NULL;
     Py_DECREF(current);
+    record_before(capture);
     CALL(state, result, begin(capture));
     if (result == CUDA_SUCCESS) {
         capture->open = true;
@@ -149,6 +164,7 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
         captured_open(state, &capture->captured);
         return Py_NewRef(capture->graph);
     }
+    Py_CLEAR(capture->captured.before);
     raise_driver(state, result, "cuStreamBeginCaptureToGraph", NULL);
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -165,6 +181,7 @@ static CUresult end(CaptureObject *capture)
     CUresult result;
     CALL(capture->state, result, driver.cuStreamEndCapture(capture->stream->handle, &ignored));
     captured_close(capture->state, &capture->captured);
+    Py_CLEAR(capture->captured.before);
     capture->open = false;
     /* What could not be captured is gone, the graph that it was to go into as well. */
     if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)

@@ -408,9 +408,8 @@ static inline bool is_plain(const FunctionObject *function, PyObject *argument, 
 {
     if (kind->type != Py_TYPE(argument) || kind->size != size) return false;
     if (kind->how == ARGUMENT_VALUE) return true;
-    const DeviceAllocationObject *allocation = kind->how == ARGUMENT_ARRAY
-                                                   ? gpuarray_cast(argument)->allocation
-                                                   : device_allocation_cast(argument);
+    const DeviceAllocationObject *allocation =
+        kind->how == ARGUMENT_ARRAY ? gpuarray_cast(argument)->allocation : device_allocation_cast(argument);
     return !allocation || allocation_is_fine(function, allocation);
 }
 
@@ -440,7 +439,9 @@ int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *con
     if (layout->known && count != (Py_ssize_t)layout->count) return raise_count(function, count);
     if (make_room(launch) < 0) return -1;
     void **params = launch->params;
-    Py_ssize_t hinted = !layout->known ? 0 : count < KERNEL_ARGS_STACK_COUNT ? count : KERNEL_ARGS_STACK_COUNT;
+    Py_ssize_t hinted = !layout->known                    ? 0
+                        : count < KERNEL_ARGS_STACK_COUNT ? count
+                                                          : KERNEL_ARGS_STACK_COUNT;
     for (Py_ssize_t i = 0; i < hinted; i++) {
         const ArgumentKind *kind = &kinds[atomic_load_explicit(&function->hints[i], memory_order_relaxed)];
         if (is_plain(function, args[i], kind, layout->params[i].size))

@@ -123,6 +123,25 @@ static int add_used(PooledAllocationObject *allocation, PyObject *stream, CUstre
     return 0;
 }
 
+/* The same when the block's stream is captured, by what was queued there before. */
+static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream handle)
+{
+    ModuleState *state = pool->state;
+    PyObject *event = captured_before(state, stream);
+    CUresult result;
+    if (!event) {
+        raise_logic(state,
+                    "memory of a pool is to be used on a second stream while its own, on which it was used "
+                    "before, takes part in a capture, where nothing can wait for it");
+        return -1;
+    }
+    CALL(state, result, driver.cuStreamWaitEvent(handle, event_cast(event)->handle, 0));
+    Py_DECREF(event);
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(state, result, "cuStreamWaitEvent", "for the former work on memory of a pool");
+    return -1;
+}
+
 /* The first launch on a stream that is not the block's: it comes after the block's former life. Other threads
  * may launch with the allocation meanwhile, or free it: the driver sees a copy of the block, and its stream
  * is owned. */
@@ -136,6 +155,8 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
     if (host_function_refuses(pool->state, "cuStreamWaitEvent")) return -1;
     bool by_rule = !block.ready && !block.stream && follows_default_stream(pool->state, stream);
     if (by_rule || (!block.ready && !block.reused)) return 0;
+    if (!block.ready && captured_holds(pool->state, block.stream))
+        return follow_captured(pool, block.stream, handle);
     if (!context_enter(pool->context, &scope)) {
         raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent",
                      "the context of the pool cannot be made current");

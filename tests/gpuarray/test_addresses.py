@@ -1,5 +1,6 @@
-"""Arrays where an address is expected: each is its own address, also where it could be a number, and nothing is
-waited for."""
+"""Arrays where an address is expected: each is one, also where it could be a number, and nothing is waited
+for.
+"""
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def shaped_copy(to, source, size, stream):
     copy(stream)
 
 
-# (to, source, seven, host, stream) -> queues what brings 7 to `to`; `seven` is 7 already
+# (to, seven, host, stream): queues what brings 7 to `to`; the next two are 7 already
 PLACES = {
     "memcpy_dtod_async": lambda to, seven, host, s: drv.memcpy_dtod_async(to, seven, 8, s),
     "memcpy_htod_async": lambda to, seven, host, s: drv.memcpy_htod_async(to, host, s),
