@@ -35,6 +35,11 @@ static inline bool deferred_dealloc(ModuleState *state, destructor dealloc, PyOb
 /* release(self) now or later; the object lives until then. */
 void deferred_free(ModuleState *state, destructor release, PyObject *self);
 
+/* A release that a thread asks for which does not have the GIL and may not wait for it: prepared before, with
+ * the GIL, and takes the reference. NULL with MemoryError. */
+struct Deferred *deferred_prepare(ModuleState *state, PyObject *object);
+void deferred_post(ModuleState *state, struct Deferred *prepared);
+
 /* Releases what was put off, unless it still has to wait. Python code may run. */
 void deferred_release_all(ModuleState *state);
 static inline void deferred_release(ModuleState *state)

@@ -10,39 +10,35 @@ void captured_open(ModuleState *state, Captured *captured)
     state->captured = captured;
 }
 
-void captured_close(ModuleState *state, Captured *captured)
+bool captured_close(ModuleState *state, Captured *captured)
 {
     Captured **link = &state->captured;
     while (*link && *link != captured) link = &(*link)->next;
-    if (*link) *link = captured->next;
+    if (!*link) return false;
+    *link = captured->next;
+    return true;
 }
 
-/* The capture that the stream takes part in: its id, NONE, BROKEN for one that can only end in an error, or
- * LEGACY for the legacy stream when a stream is captured that is ordered with it. */
-enum { NONE = 0 };
-#define BROKEN ((unsigned long long)-1)
-#define LEGACY ((unsigned long long)-2)
-
-static unsigned long long capture_of(ModuleState *state, CUstream stream)
+unsigned long long captured_ask(ModuleState *state, CUstream stream, CUgraph *graph)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    cuuint64_t id = NONE;
+    cuuint64_t id = 0;
     CUresult result;
-    CALL_NEAR(state, result, driver.cuStreamGetCaptureInfo(stream, &status, &id, NULL, NULL, NULL, NULL));
-    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return LEGACY;
-    if (result != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return NONE;
-    return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : BROKEN;
+    CALL_NEAR(state, result, driver.cuStreamGetCaptureInfo(stream, &status, &id, graph, NULL, NULL, NULL));
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return CAPTURED_LEGACY;
+    if (result != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
+    return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : CAPTURED_BROKEN;
 }
 
 bool captured_holds(ModuleState *state, CUstream stream)
 {
-    return captured_some(state) && capture_of(state, stream) != NONE;
+    return captured_some(state) && captured_ask(state, stream, NULL) != 0;
 }
 
 bool captured_is(ModuleState *state, CUstream stream)
 {
-    unsigned long long id = captured_some(state) ? capture_of(state, stream) : NONE;
-    return id != NONE && id != LEGACY;
+    unsigned long long id = captured_some(state) ? captured_ask(state, stream, NULL) : 0;
+    return id != 0 && id != CAPTURED_LEGACY;
 }
 
 PyObject *captured_before(ModuleState *state, CUstream stream)
@@ -91,8 +87,9 @@ int captured_put(KeptObjects *kept, PyObject *object)
 
 int captured_keep_objects(ModuleState *state, CUstream stream, PyObject *const *objects, Py_ssize_t count)
 {
-    unsigned long long id = capture_of(state, stream);
-    if (id == NONE || id == LEGACY) return 0;
+    if (!captured_last(state)) return 0;
+    unsigned long long id = captured_ask(state, stream, NULL);
+    if (id == 0 || id == CAPTURED_LEGACY) return 0;
     Captured *captured = state->captured;
     while (captured && captured->id != id) captured = captured->next;
     if (!captured) return 1;

@@ -16,13 +16,15 @@ typedef struct KeptObjects {
     unsigned long edition; /* another one whenever something may have left the dict */
 } KeptObjects;
 
-/* A capture that Python code began; in ModuleState.captured while it lasts. With the GIL. */
+/* A capture that Python code began, or one of others that was noticed; in ModuleState.captured while it
+ * lasts. With the GIL. */
 typedef struct Captured {
     struct Captured *next;
+    bool foreign; /* of others: nobody tells when it ends */
     unsigned long long id; /* the driver's */
     CUstream stream; /* where it began */
     PyObject *before; /* owned Event: after what was queued there before; NULL when there is none */
-    PyObject *graph; /* borrowed: it is held as long as the capture lasts */
+    PyObject *graph; /* borrowed: what `kept` is in, held as long as the capture lasts */
     KeptObjects *kept; /* in the graph: its objects, by their addresses */
     const char *culprit; /* the first driver call that was refused because of captures, or NULL */
 } Captured;
@@ -31,7 +33,17 @@ typedef struct Captured {
 static inline bool captured_some(const ModuleState *state) { return state->captured != NULL; }
 
 void captured_open(ModuleState *state, Captured *captured);
-void captured_close(ModuleState *state, Captured *captured);
+/* False when it was closed before. */
+bool captured_close(ModuleState *state, Captured *captured);
+
+/* captured_foreign.c. Captures that others begin, by calls of the driver, are not told to us, and no launch
+ * asks for them. This does, at `with stream:`, for streams of others, and where memory for the work is at
+ * stake: from then on such a capture is one in the list, and its graph, and what is made of that, keeps what
+ * the work uses. object: the stream's, whose handle that is. Whether the stream is captured; -1 with an
+ * exception. */
+int captured_notice(ModuleState *state, PyObject *object, CUstream stream);
+/* Closes those that have ended; whether any is left. */
+bool captured_last(ModuleState *state);
 
 /* Whether the stream is captured, be it by somebody else. */
 bool captured_is(ModuleState *state, CUstream stream);
@@ -77,5 +89,10 @@ unsigned long captured_new_edition(void);
 
 /* A driver call failed with this result. */
 void captured_note_failure(ModuleState *state, CUresult result, const char *routine);
+
+/* The capture in which the driver says that a stream takes part; 0 when there is none. graph may be NULL. */
+unsigned long long captured_ask(ModuleState *state, CUstream stream, CUgraph *graph);
+#define CAPTURED_BROKEN ((unsigned long long)-1) /* one that can only end in an error */
+#define CAPTURED_LEGACY ((unsigned long long)-2) /* of the legacy stream: one that it would wait for */
 
 #endif

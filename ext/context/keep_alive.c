@@ -107,7 +107,7 @@ static bool is_done(KeepBatch *batch)
 static void collect(ModuleState *state, bool sealed_only)
 {
     KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;
-    if (captured_some(state)) return;
+    if (captured_some(state) && captured_last(state)) return;
     state_lock(state);
     todo = state->kept;
     state->kept = NULL;

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "ext/context/captured.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
 #include "ext/gpuarray/gpuarray.h"
@@ -289,7 +290,7 @@ int convert_stream(ModuleState *state, PyObject *value, CUstream *out)
     if (found > 0) {
         found = stream_of_protocol(method, out);
         Py_DECREF(method);
-        return found;
+        return found == 0 && captured_notice(state, value, *out) < 0 ? -1 : found;
     }
     if (found == 0)
         PyErr_Format(PyExc_TypeError, "stream must be a Stream or None, not %s", Py_TYPE(value)->tp_name);

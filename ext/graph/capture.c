@@ -255,18 +255,16 @@ static PyType_Spec capture_spec = {
     .slots = capture_slots,
 };
 
-PyDoc_STRVAR(is_captured_doc,
-             "_is_captured(stream, /)\n--\n\n"
-             "Whether a stream takes part in a capture that was begun with Stream.capture(). Asks\n"
-             "the driver only while there is such a capture.");
+PyDoc_STRVAR(is_captured_doc, "_is_captured(stream, /)\n--\n\n"
+                              "Whether a stream is captured, whoever began that.");
 
 static PyObject *is_captured(PyObject *module, PyObject *stream)
 {
     ModuleState *state = module_state(module);
     CUstream handle;
-    if (!captured_some(state)) Py_RETURN_FALSE;
     if (launch_read_stream(state, stream, &handle) < 0) return NULL;
-    return PyBool_FromLong(captured_is(state, handle));
+    int captured = captured_notice(state, stream, handle);
+    return captured < 0 ? NULL : PyBool_FromLong(captured);
 }
 
 static PyMethodDef functions[] = {

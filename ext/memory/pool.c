@@ -393,7 +393,7 @@ static PoolBlock *allocate_under_capture(MemoryPool *pool, size_t size, CUstream
     return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
 }
 
-PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
+PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, PyObject *object, CUstream stream)
 {
     if (context_forked())
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_NOT_INITIALIZED, allocate_name, NULL);
@@ -403,6 +403,7 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
     if (pool->resource) return external_memory_allocate(pool, size, stream);
     PoolBlock *block = pool_take(&pool->core, size, stream);
     if (block) return block;
+    if (captured_notice(pool->state, object, stream) < 0) return NULL;
     return captured_some(pool->state) ? allocate_under_capture(pool, size, stream)
                                       : allocate_slowly(pool, size, stream);
 }

@@ -41,7 +41,7 @@ PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream,
     allocation->memory.state = state;
     allocation->pool = pool;
     atomic_init(&allocation->memory.freed, true);
-    allocation->block = memory_pool_allocate(pool, size, handle);
+    allocation->block = memory_pool_allocate(pool, size, stream, handle);
     if (!allocation->block) {
         Py_DECREF((PyObject *)allocation);
         return NULL;
