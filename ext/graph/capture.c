@@ -267,8 +267,41 @@ static PyObject *is_captured(PyObject *module, PyObject *stream)
     return captured < 0 ? NULL : PyBool_FromLong(captured);
 }
 
+PyDoc_STRVAR(before_capture_doc,
+             "_before_capture(stream, /)\n--\n\n"
+             "The Event after what was queued on a stream before Stream.capture(); None when it is\n"
+             "not captured by that.");
+
+static PyObject *before_capture(PyObject *module, PyObject *stream)
+{
+    ModuleState *state = module_state(module);
+    CUstream handle;
+    if (!captured_some(state)) Py_RETURN_NONE;
+    if (launch_read_stream(state, stream_or_current(state, stream), &handle) < 0) return NULL;
+    PyObject *event = captured_before(state, handle);
+    return event ? event : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(beside_captures_doc,
+             "_beside_captures(function, /, *args)\n--\n\n"
+             "Call a function that makes what captured work uses, with calls that the modes of\n"
+             "captures forbid this thread.");
+
+static PyObject *beside_captures(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    ModuleState *state = module_state(module);
+    CaptureMode before;
+    if (count < 1) return PyErr_Format(PyExc_TypeError, "_beside_captures takes a function");
+    captured_relax(state, &before);
+    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)count - 1, NULL);
+    captured_restore(state, before);
+    return result;
+}
+
 static PyMethodDef functions[] = {
     {"_is_captured", is_captured, METH_O, is_captured_doc},
+    {"_before_capture", before_capture, METH_O, before_capture_doc},
+    {"_beside_captures", AS_METHOD(beside_captures), METH_FASTCALL, beside_captures_doc},
     {NULL, NULL, 0, NULL},
 };
 

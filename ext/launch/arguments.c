@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ext/gpuarray/gpuarray.h"
+#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
@@ -196,11 +197,20 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
     return 0;
 }
 
+bool launch_is_eager(ModuleState *state, CUstream stream, bool timed)
+{
+    if (!captured_is(state, stream)) return true;
+    raise_logic(state, "%s cannot be captured: they work at once, not when the graph is launched",
+                timed ? "time_kernel's events" : "In, Out and InOut");
+    return false;
+}
+
 static int read_handler(LaunchArgs *launch, Py_ssize_t position, PyObject *handler, ArgumentValue *out)
 {
     FunctionObject *function = launch->function;
     ModuleState *state = function->state;
     CUdeviceptr address = 0;
+    if (!launch_is_eager(state, launch->stream, false)) return -1;
     PyObject *allocation = PyObject_CallMethodNoArgs(handler, state->str_get_device_alloc);
     if (!allocation) return -1;
     int failed = allocation == Py_None ? 0 : convert_pointer(state, allocation, &address);

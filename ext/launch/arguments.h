@@ -65,6 +65,9 @@ static inline bool launch_args_is_value(const FunctionObject *function, Py_ssize
     return kind->type == Py_TYPE(argument) && kind->how == ARGUMENT_VALUE;
 }
 
+/* False with LogicError when the launch is captured: what the handlers do and the timer's events are not. */
+bool launch_is_eager(ModuleState *state, CUstream stream, bool timed);
+
 /* Copies the values one after the other with their natural alignment. Returns the bytes, or (size_t)-1 when
  * they are more than `room`. */
 size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t room);

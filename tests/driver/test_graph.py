@@ -139,8 +139,9 @@ def test_a_failed_capture_ends_its_graph(stream):
 
 
 def test_handlers_are_refused(affine, stream, data):
-    with pytest.raises(drv.LogicError, match="In, Out and InOut cannot be captured"), stream.capture():
-        affine(drv.InOut(np.zeros(COUNT, np.uint32)), u32(1), u32(1), stream=stream, **SHAPE)
+    for mode in ("relaxed", "thread_local", "global"):
+        with pytest.raises(drv.LogicError, match="In, Out and InOut cannot"), stream.capture(mode=mode):
+            affine(drv.InOut(np.zeros(COUNT, np.uint32)), u32(1), u32(1), stream=stream, **SHAPE)
     with pytest.raises(TypeError, match="In, Out and InOut"):
         drv.Graph().add_kernel(affine, drv.InOut(np.zeros(COUNT, np.uint32)), u32(1), u32(1), **SHAPE)
 

@@ -143,24 +143,167 @@ def test_a_graph_has_memory_of_its_own(stream, operation):
             np.testing.assert_array_equal(found.get(), operation(gpuarray.to_gpu(values)).get())
 
 
-def test_random_numbers_go_on(stream):
-    """The numbers of a replay are those that eager calls would have given."""
+# What needs no more of the host than is known at the capture, and what does.
+SHORT = 1000
+CAPTURED = {
+    "lexsort": lambda x, n, i: gpuarray.lexsort([x, n]),
+    "take_along_axis": lambda x, n, i: gpuarray.take_along_axis(x, i, 0, mode="wrap"),
+    "searchsorted by a sorter": lambda x, n, i: gpuarray.searchsorted(x, x, sorter=gpuarray.argsort(x)),
+    "searchsorted by numbers": lambda x, n, i: gpuarray.searchsorted(x, [0.5, 0.1]),
+    "histogram of a range": lambda x, n, i: gpuarray.histogram(x, 20, (-3, 3))[0],
+    "histogram by edges": lambda x, n, i: gpuarray.histogram(x, np.linspace(-2, 2, 9))[0],
+    "histogram with weights": lambda x, n, i: gpuarray.histogram(x, np.arange(3), weights=x, density=True)[0],
+    "a list of indices": lambda x, n, i: x[[1, 2, -1]],
+    "an array of indices": lambda x, n, i: x[np.array([[1, 7], [3, 0]])],
+    "take": lambda x, n, i: x.take(i, mode="clip"),
+    "put": lambda x, n, i: put(x, i),
+    "an assignment": lambda x, n, i: assign(x),
+    "topk": lambda x, n, i: gpuarray.topk(x, 5)[0],
+    "repeat": lambda x, n, i: gpuarray.repeat(x, 3),
+}
+REFUSED = {
+    "unique": (lambda x, n, i: gpuarray.unique(x), r"unique\(\) cannot be captured"),
+    "counted": (lambda x, n, i: gpuarray.unique(x, return_counts=True), r"unique\(\) cannot be captured"),
+    "nonzero": (lambda x, n, i: gpuarray.nonzero(x), r"nonzero\(\) cannot be captured"),
+    "mask": (lambda x, n, i: x[x > 0], r"a\[mask\] cannot be captured"),
+    "compress": (lambda x, n, i: x.compress(x > 0), r"compress\(\) cannot be captured"),
+    "bincount": (lambda x, n, i: gpuarray.bincount(n), r"bincount\(\) cannot be captured"),
+    "repeat": (
+        lambda x, n, i: gpuarray.repeat(x, n),
+        r"repeat\(\) by counts on the device cannot be captured",
+    ),
+    "take": (lambda x, n, i: x.take(i), "indexing by an array on the device cannot.*mode='wrap'"),
+    "indexing": (lambda x, n, i: x[i], "indexing by an array on the device cannot.*mode='wrap'"),
+    "histogram": (lambda x, n, i: gpuarray.histogram(x), r"histogram\(\) without a range.*with range="),
+    "get": (lambda x, n, i: x.get(), r"get_async\(\) and set_async\(\)"),
+    "set": (lambda x, n, i: x.set(np.zeros(x.shape, x.dtype)), r"get_async\(\) and set_async\(\)"),
+    "bool": (lambda x, n, i: bool(x[0] > 0), r"get_async\(\) and set_async\(\)"),
+}
 
-    def seed(count):
-        return gpuarray.arange(count, dtype=np.int32)
 
-    made, wanted = (curandom.XORWOWRandomNumberGenerator(seed_getter=seed) for _ in range(2))
+def put(x, i):
+    result = x.copy()
+    result.put(i[:10], 3, mode="wrap")
+    return result
+
+
+def assign(x):
+    result = x.copy()
+    result[:3] = [1, 2, 3]
+    return result
+
+
+def operands():
+    numbers = np.random.default_rng(3)
+    x = numbers.normal(size=SHORT).astype(np.float32)
+    return [gpuarray.to_gpu(each) for each in (x, numbers.integers(0, 5, SHORT), numbers.permutation(SHORT))]
+
+
+@pytest.mark.parametrize("mode", ["relaxed", "global"])
+@pytest.mark.parametrize("operation", CAPTURED.values(), ids=CAPTURED)
+def test_tables_are_made_at_the_capture(stream, operation, mode):
+    arrays = operands()
+    operation(*arrays)  # compiles
+    drv.Context.synchronize()
+    with stream.capture(mode=mode) as graph:
+        result = operation(*arrays)
+    ready = graph.instantiate()
+    for _ in range(2):
+        arrays[0].set(np.random.default_rng(4).normal(size=SHORT).astype(np.float32))
+        expected = operation(*arrays)
+        drv.Context.synchronize()
+        ready.launch(stream)
+        stream.synchronize()
+        np.testing.assert_array_equal(result.get(), expected.get())
+
+
+@pytest.mark.parametrize("operation, message", REFUSED.values(), ids=REFUSED)
+def test_what_waits_says_so_and_ends_no_capture(stream, operation, message):
+    x, n, i = operands()
+    with stream.capture() as graph:
+        with pytest.raises(drv.LogicError, match=message):
+            operation(x, n, i)
+        y = x + 1
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(y.get(), x.get() + 1)
+
+
+GENERATORS = {
+    "XORWOW": curandom.XORWOWRandomNumberGenerator,
+    "MRG32k3a": curandom.MRG32k3aRandomNumberGenerator,
+    "Philox": curandom.Philox4x32_10RandomNumberGenerator,
+}
+
+
+def seeds(count):
+    return gpuarray.arange(count, dtype=np.int32)
+
+
+@pytest.mark.parametrize("skip", [False, True], ids=["", "skip"])
+@pytest.mark.parametrize("used", [False, True], ids=["new", "used"])
+@pytest.mark.parametrize("kind", GENERATORS.values(), ids=GENERATORS)
+def test_random_numbers_go_on(stream, kind, used, skip):
+    """The numbers of a replay are those that eager calls would have given, a generator's first ones too."""
+    made, wanted = (kind(seed_getter=seeds) for _ in range(2))
     a, b = (gpuarray.empty(1000, np.float32) for _ in range(2))
-    made.fill_uniform(a)
-    wanted.fill_uniform(b)
+
+    def draw(generator, array):
+        if skip:
+            generator.call_skip_ahead(5)
+        generator.fill_uniform(array)
+
+    if used:
+        draw(made, a)
+        draw(wanted, b)
     drv.Context.synchronize()
     assert not stream.is_capturing
     with stream.capture() as graph:
         assert stream.is_capturing
-        made.fill_uniform(a)
+        draw(made, a)
     ready = graph.instantiate()
     for _ in range(3):
         ready.launch(stream)
         stream.synchronize()
-        wanted.fill_uniform(b)
+        draw(wanted, b)
         np.testing.assert_array_equal(a.get(), b.get())
+    draw(made, a)
+    draw(wanted, b)
+    np.testing.assert_array_equal(a.get(), b.get())
+
+
+def test_a_generator_is_used_beside_a_capture(primary_context):
+    """What it did on the captured stream before is waited for, and the capture does not grow."""
+    stream, other = drv.Stream(1), drv.Stream(1)
+    made, wanted = (GENERATORS["XORWOW"](seed_getter=seeds) for _ in range(2))
+    first, second = (gpuarray.empty(1000, np.float32) for _ in range(2))
+    drv.Context.synchronize()
+    made.fill_uniform(first, stream)
+    with stream.capture() as graph:
+        made.fill_uniform(second, other)
+        assert not other.is_capturing
+    assert graph.nodes == ()
+    other.synchronize()
+    for array in (first, second):
+        expected = gpuarray.empty_like(array)
+        wanted.fill_uniform(expected)
+        np.testing.assert_array_equal(array.get(), expected.get())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+def test_rand_goes_on(stream, dtype):
+    """The first launch gives the numbers of the eager call, each other ones."""
+    np.random.seed(11)
+    expected = curandom.rand(10_001, dtype).get()
+    np.random.seed(11)
+    with stream.capture() as graph:
+        result = curandom.rand(10_001, dtype)
+    ready = graph.instantiate()
+    seen = []
+    for _ in range(3):
+        ready.launch(stream)
+        stream.synchronize()
+        seen.append(result.get())
+    np.testing.assert_array_equal(seen[0], expected)
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        assert (seen[one] != seen[other]).mean() > 0.9
