@@ -8,34 +8,22 @@
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 
-typedef struct GraphExecObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;     /* held */
-    CUgraphExec handle;
-    KeptObjects kept;
-    PyObject *pooled; /* owned tuple: those of kept whose memory is of a pool; NULL: not yet known */
-    CUstream noted; /* where all of these are known to be used; NOWHERE at first */
-    PyObject *weak_references;
-} GraphExecObject;
-
-#define NOWHERE ((CUstream)(intptr_t)-1)
-
-static GraphExecObject *exec_cast(PyObject *object) { return (GraphExecObject *)object; }
-
-/* Objects that kernels got later are in lists (graph_keep_args). */
+/* Objects that nodes got later are in lists (graph_keep_args), those of a child graph in its dict. */
 static int add_pooled(ModuleState *state, PyObject *list, PyObject *object)
 {
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
     int failed = pooled_check(state, object) ? PyList_Append(list, object) : 0;
     for (Py_ssize_t i = 0; !failed && PyList_CheckExact(object) && i < PyList_GET_SIZE(object); i++)
-        if (pooled_check(state, PyList_GET_ITEM(object, i)))
-            failed = PyList_Append(list, PyList_GET_ITEM(object, i));
+        failed = add_pooled(state, list, PyList_GET_ITEM(object, i));
+    while (!failed && PyDict_CheckExact(object) && PyDict_Next(object, &position, &key, &value))
+        failed = add_pooled(state, list, value);
     return failed;
 }
 
-static void forget_pooled(GraphExecObject *exec)
+void graph_exec_forget(GraphExecObject *exec)
 {
-    exec->noted = NOWHERE;
+    exec->noted = GRAPH_NOWHERE;
     Py_CLEAR(exec->pooled);
 }
 
@@ -45,7 +33,7 @@ static void set_kept(GraphExecObject *exec, KeptObjects kept)
     PyObject *old = exec->kept.dict;
     bool same = exec->kept.edition == kept.edition;
     exec->kept = kept;
-    if (!same) forget_pooled(exec);
+    if (!same) graph_exec_forget(exec);
     Py_DECREF(old);
 }
 
@@ -60,14 +48,10 @@ static KeptObjects share_kept(GraphObject *graph)
  * reference. */
 static PyObject *pooled_of(GraphExecObject *exec)
 {
-    PyObject *list, *key, *value;
-    Py_ssize_t position = 0;
+    PyObject *list;
     if (exec->pooled) return Py_NewRef(exec->pooled);
     if (!(list = PyList_New(0))) return NULL;
-    int failed = 0;
-    while (!failed && PyDict_Next(exec->kept.dict, &position, &key, &value))
-        failed = add_pooled(exec->state, list, value);
-    if (!failed) exec->pooled = PyList_AsTuple(list);
+    if (add_pooled(exec->state, list, exec->kept.dict) == 0) exec->pooled = PyList_AsTuple(list);
     Py_DECREF(list);
     return Py_XNewRef(exec->pooled);
 }
@@ -84,7 +68,7 @@ const char graph_instantiate_doc[] =
 static PyObject *new_exec(GraphObject *graph, CUgraphExec handle)
 {
     PyTypeObject *type = graph->state->GraphExec_type;
-    GraphExecObject *exec = exec_cast(type->tp_alloc(type, 0));
+    GraphExecObject *exec = graph_exec_cast(type->tp_alloc(type, 0));
     if (!exec) {
         CALL_QUIET(graph->state, driver.cuGraphExecDestroy(handle));
         return NULL;
@@ -93,7 +77,7 @@ static PyObject *new_exec(GraphObject *graph, CUgraphExec handle)
     exec->context = context_hold(graph->context);
     exec->handle = handle;
     exec->kept = share_kept(graph);
-    exec->noted = NOWHERE;
+    exec->noted = GRAPH_NOWHERE;
     LIVE_MORE(exec->state, GraphExec);
     return (PyObject *)exec;
 }
@@ -117,15 +101,15 @@ PyObject *graph_instantiate(PyObject *self, FAST_PARAMETERS)
 
 static int exec_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    Py_VISIT(exec_cast(self)->kept.dict);
-    Py_VISIT(exec_cast(self)->pooled);
+    Py_VISIT(graph_exec_cast(self)->kept.dict);
+    Py_VISIT(graph_exec_cast(self)->pooled);
     Py_VISIT(Py_TYPE(self));
     return 0;
 }
 
 static void exec_dealloc(PyObject *self)
 {
-    GraphExecObject *exec = exec_cast(self);
+    GraphExecObject *exec = graph_exec_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     ContextScope scope;
     PyObject_GC_UnTrack(self);
@@ -166,7 +150,7 @@ static int note(GraphExecObject *exec, PyObject *object, CUstream stream)
     bool ours = !object || object == Py_None || PyObject_TypeCheck(object, state->Stream_type);
     PyObject *pooled = pooled_of(exec);
     if (!pooled) return -1;
-    exec->noted = NOWHERE;
+    exec->noted = GRAPH_NOWHERE;
     int failed = pooled_note(state, PySequence_Fast_ITEMS(pooled), PyTuple_GET_SIZE(pooled), object, stream);
     if (!failed && ours && pooled == exec->pooled && !captured_some(state)) exec->noted = stream;
     Py_DECREF(pooled);
@@ -190,7 +174,7 @@ static PyObject *queue(GraphExecObject *exec, CUstream stream)
 
 static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
 {
-    GraphExecObject *exec = exec_cast(self);
+    GraphExecObject *exec = graph_exec_cast(self);
     ModuleState *state = exec->state;
     PyObject *given[1] = {arg_count == 1 ? args[0] : NULL};
     CUstream stream;
@@ -210,7 +194,7 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
 
 static PyObject *exec_upload(PyObject *self, FAST_PARAMETERS)
 {
-    GraphExecObject *exec = exec_cast(self);
+    GraphExecObject *exec = graph_exec_cast(self);
     PyObject *given[1];
     CUstream stream;
     CUresult result;
@@ -249,7 +233,7 @@ static const char *explain_update(CUgraphExecUpdateResult result)
 
 static PyObject *exec_update(PyObject *self, PyObject *other)
 {
-    GraphExecObject *exec = exec_cast(self);
+    GraphExecObject *exec = graph_exec_cast(self);
     ModuleState *state = exec->state;
     CUgraphExecUpdateResultInfo info = {CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL};
     CUresult result;
@@ -276,7 +260,7 @@ PyDoc_STRVAR(set_args_doc, "set_args($self, node, /, *args)\n--\n\n"
 
 static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
-    GraphExecObject *exec = exec_cast(self);
+    GraphExecObject *exec = graph_exec_cast(self);
     ModuleState *state = exec->state;
     KernelArgs kernel;
     CUresult result = CUDA_SUCCESS;
@@ -292,13 +276,13 @@ static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t
     if (failed) return NULL;
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuGraphExecKernelNodeSetParams", NULL);
     int changed = graph_keep_args(&exec->kept, node, node->function, args + 1, count - 1);
-    if (changed) forget_pooled(exec);
+    if (changed) graph_exec_forget(exec);
     return changed < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *exec_get_handle(PyObject *self, void *Py_UNUSED(closure))
 {
-    return PyLong_FromVoidPtr(exec_cast(self)->handle);
+    return PyLong_FromVoidPtr(graph_exec_cast(self)->handle);
 }
 
 static PyMethodDef exec_methods[] = {
@@ -339,5 +323,8 @@ static PyType_Spec exec_spec = {
 
 int graph_exec_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->GraphExec_type, &exec_spec, NULL);
+    return state_add_type(module, &state->GraphExec_type, &exec_spec, NULL) < 0
+                   || graph_add_methods_to(state->GraphExec_type, graph_exec_set_methods) < 0
+               ? -1
+               : 0;
 }

@@ -311,8 +311,8 @@ static PyType_Spec graph_spec = {
     .slots = graph_slots,
 };
 
-/* The add_ methods stand in a file of their own. */
-static int add_methods(PyTypeObject *type, PyMethodDef *methods)
+/* Some methods stand in a file of their own. */
+int graph_add_methods_to(PyTypeObject *type, PyMethodDef *methods)
 {
     for (PyMethodDef *method = methods; method->ml_name; method++) {
         PyObject *descriptor = PyDescr_NewMethod(type, method);
@@ -327,8 +327,8 @@ static int add_methods(PyTypeObject *type, PyMethodDef *methods)
 int graph_setup(PyObject *module, ModuleState *state)
 {
     if (state_add_type(module, &state->Graph_type, &graph_spec, NULL) < 0) return -1;
-    return add_methods(state->Graph_type, graph_add_methods) < 0
-                   || add_methods(state->Graph_type, graph_add_more_methods) < 0
+    return graph_add_methods_to(state->Graph_type, graph_add_methods) < 0
+                   || graph_add_methods_to(state->Graph_type, graph_add_more_methods) < 0
                ? -1
                : 0;
 }

@@ -1,5 +1,8 @@
 """Graphs: captured and built by hand, launched, updated; what cannot be captured."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from graph_kernels import COUNT, KINDS, LOOP, SHAPE, affine_function, kinds, u32, value
@@ -249,7 +252,7 @@ def test_conditions(affine, stream, data):
     with stream.capture(graph=body):
         count_down(data, np.uint64(loop), block=(1, 1, 1), stream=stream)
         affine(second, u32(1), u32(1), stream=stream, **SHAPE)
-    _, (never, always) = graph.add_conditional("switch", branch, 2, depends_on=node)
+    switch, (never, always) = graph.add_conditional("switch", branch, 2, depends_on=node)
     never.add_kernel(affine, data, u32(1), u32(100), **SHAPE)
     always.add_kernel(affine, data, u32(0), u32(30), **SHAPE)
     ready = graph.instantiate()
@@ -257,6 +260,11 @@ def test_conditions(affine, stream, data):
         ready.launch(stream)
         stream.synchronize()
         assert value(second) == 5 * times and value(data) == 30
+    found = next(each for each in graph.nodes if each == switch)
+    assert [body.handle for body in found.bodies] == [never.handle, always.handle]
+    assert [kinds(body) for body in node.bodies] == [[KINDS.KERNEL, KINDS.KERNEL]]
+    with pytest.raises(drv.LogicError, match="bodies are those of conditional nodes"):
+        fill.bodies  # noqa: B018
     with pytest.raises(ValueError, match="kind"):
         graph.add_conditional("until", loop)
 
@@ -285,7 +293,7 @@ def test_wrong_nodes(affine, data):
         graph.add_kernel(affine, data, u32(1), **SHAPE)
     with pytest.raises(TypeError, match="unexpected keyword"):
         graph.add_kernel(affine, data, u32(1), u32(1), stream=None, **SHAPE)
-    with pytest.raises(TypeError, match="needs size"):
+    with pytest.raises(TypeError, match="size is needed"):
         graph.add_memcpy(data.gpudata, data.gpudata)
     with pytest.raises(ValueError, match="fewer"):
         graph.add_memcpy(np.zeros(1, np.uint8), data.gpudata, 64)
@@ -302,6 +310,61 @@ def test_debug_dot(affine, data, tmp_path):
     graph.debug_dot(tmp_path / "graph.dot", verbose=True)
     text = (tmp_path / "graph.dot").read_text()
     assert text.startswith("digraph") and "->" in text and "affine" in text
+
+
+# ---- kernels with attributes
+
+GROUP = b"""
+.version 7.8
+.target sm_90
+.address_size 64
+.visible .entry sizes(.param .u64 a)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [a];
+    cvta.to.global.u64 %rd2, %rd1;
+    mov.u32 %r1, %ctaid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd2, %rd2, %rd3;
+    mov.u32 %r2, %cluster_nctaid.x;
+    st.global.u32 [%rd2], %r2;
+    ret;
+}
+"""
+
+
+def cluster_in_a_graph():
+    sizes = drv.module_from_buffer(GROUP).get_function("sizes")
+    found = gpuarray.zeros(4, np.uint32)
+    graph = drv.Graph()
+    graph.add_kernel(sizes, found, block=(1, 1, 1), grid=(4, 1), cluster=(2, 1, 1))
+    with pytest.raises(ValueError, match="no multiple of cluster"):
+        graph.add_kernel(sizes, found, block=(1, 1, 1), grid=(3, 1), cluster=(2, 1, 1))
+    graph.instantiate().launch()
+    drv.Context.synchronize()
+    assert found.get().tolist() == [2, 2, 2, 2]
+
+
+def test_a_cluster_in_a_graph(at_capability):
+    at_capability((9, 0), cluster_in_a_graph)
+
+
+def test_a_cooperative_kernel_in_a_graph(affine, stream, data):
+    graph = drv.Graph()
+    graph.add_kernel(affine, data, u32(1), u32(3), cooperative=True, priority=0, carveout=50, **SHAPE)
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    assert value(data) == 3
+    large = drv.Graph()
+    with pytest.raises(drv.Error, match="too many blocks in cooperative launch"):
+        large.add_kernel(affine, data, u32(1), u32(3), cooperative=True, grid=(1 << 20, 1), **SHAPE)
+        large.instantiate()
+    with pytest.raises(drv.LogicError, match="cuGraphAddKernelNode failed.*the block is 4096 in x"):
+        graph.add_kernel(affine, data, u32(1), u32(3), block=(4096, 1, 1))
+    assert len(graph.nodes) == 1
+    with pytest.raises(TypeError, match="programmatic"):
+        graph.add_kernel(affine, data, u32(1), u32(3), programmatic=True, **SHAPE)
 
 
 # ---- updates
@@ -329,6 +392,137 @@ def test_arguments_of_one_kernel(affine, stream, data):
         node.set_args(other, np.float64(1), u32(9))
     with pytest.raises(drv.LogicError, match="for kernel nodes"):
         graph.add_empty().set_args()
+
+
+def test_single_nodes_of_other_kinds(stream, data):
+    seen, events = [], [drv.Event() for _ in range(3)]
+    copies = [gpuarray.zeros(COUNT, np.uint32) for _ in range(3)]
+    graph = drv.Graph()
+    fill = graph.add_memset(data.gpudata, 1, COUNT)
+    copy = graph.add_memcpy(copies[0].gpudata, data.gpudata, data.nbytes, depends_on=fill)
+    host = graph.add_host(seen.append, "first", depends_on=copy)
+    record = graph.add_event_record(events[0], depends_on=host)
+    wait = graph.add_event_wait(events[1], depends_on=record)
+    ready = graph.instantiate()
+
+    def run(made):
+        made.launch(stream)
+        stream.synchronize()
+        return [value(array) for array in copies]
+
+    ready.set_memset(fill, data, 7, COUNT)
+    ready.set_memcpy(copy, copies[1].gpudata, data.gpudata, data.nbytes)
+    ready.set_host(host, seen.append, "second")
+    ready.set_event(record, events[2])
+    assert run(ready) == [0, 7, 0] and seen == ["second"]
+    fill.set_memset(data, 9, COUNT)
+    copy.set_memcpy(copies[2], data, data.nbytes)
+    host.set_host(seen.append, "third")
+    record.set_event(events[1])
+    wait.set_event(events[0])
+    assert run(ready) == [0, 7, 0]
+    assert run(graph.instantiate()) == [0, 7, 9] and seen == ["second", "second", "third"]
+    ready.update(graph)
+    assert run(ready) == [0, 7, 9]
+    for node, change in [
+        (fill, lambda: copy.set_memset(data, 1, COUNT)),
+        (fill, lambda: ready.set_memcpy(fill, data, data, 4)),
+        (host, lambda: fill.set_host(print)),
+        (host, lambda: ready.set_event(host, events[0])),
+        (wait, lambda: ready.set_child(wait, drv.Graph())),
+    ]:
+        with pytest.raises(drv.LogicError, match="invalid argument"):
+            change()
+        assert node.graph is graph
+    with pytest.raises(TypeError, match="node must be a GraphNode"):
+        ready.set_memset(graph, data, 1, COUNT)
+    with pytest.raises(TypeError, match="evt must be an Event"):
+        record.set_event(1)
+
+
+def test_what_single_nodes_got_lives_as_long_as_they_need_it(stream, data):
+    class Called:
+        def __call__(self):
+            pass
+
+    arrays, calls = [gpuarray.zeros(COUNT, np.uint32) for _ in range(3)], [Called(), Called()]
+    alive = [weakref.ref(each) for each in (*arrays, *calls)]
+    graph = drv.Graph()
+    copy = graph.add_memcpy(data.gpudata, data.gpudata, data.nbytes)
+    host = graph.add_host(print, depends_on=copy)
+    ready = graph.instantiate()
+    ready.set_memcpy(copy, arrays[0], arrays[1], data.nbytes)
+    ready.set_host(host, calls[0])
+    copy.set_memcpy(data, arrays[2], data.nbytes)
+    host.set_host(calls[1])
+    del arrays[:], calls[:]
+    gc.collect()
+    assert all(each() is not None for each in alive)
+    ready.launch(stream)
+    ready.update(graph)
+    stream.synchronize()
+    gc.collect()
+    assert [each() is not None for each in alive] == [False, False, True, False, True]
+    del graph, copy, host, ready
+    gc.collect()
+    assert not any(each() for each in alive)
+
+
+def test_a_child_is_replaced(affine, stream, data):
+    def child(add, array):
+        graph = drv.Graph()
+        graph.add_kernel(affine, array, u32(0), u32(add), **SHAPE)
+        return graph
+
+    graph = drv.Graph()
+    node = graph.add_child(child(1, data))
+    ready = graph.instantiate()
+    other = gpuarray.zeros(COUNT, np.uint32)
+    ready.set_child(node, child(2, other))
+    alive = weakref.ref(other)
+    for number in range(3):
+        del other
+        ready.launch(stream)
+        others = [gpuarray.full(COUNT, 77, np.uint32) for _ in range(5)]
+        stream.synchronize()
+        other = alive()
+        assert value(other) == 2 and value(data) == 0 and {value(each) for each in others} == {77}, number
+
+
+def test_nodes_are_switched(affine, stream, data):
+    graph = drv.Graph()
+    first = graph.add_kernel(affine, data, u32(1), u32(1), **SHAPE)
+    graph.add_kernel(affine, data, u32(2), u32(0), depends_on=first, **SHAPE)
+    empty = graph.add_empty()
+    ready = graph.instantiate()
+    assert ready.is_enabled(first)
+    ready.set_enabled(first, False)
+    assert not ready.is_enabled(first)
+    ready.launch(stream)
+    ready.set_enabled(first, True)
+    ready.launch(stream)
+    stream.synchronize()
+    assert value(data) == 2
+    with pytest.raises(drv.LogicError, match="cuGraphNodeSetEnabled"):
+        ready.set_enabled(empty, False)
+
+
+def test_nodes_are_taken_out(affine, stream, data):
+    graph = drv.Graph()
+    first, second, third = (graph.add_kernel(affine, data, u32(1), u32(10**i), **SHAPE) for i in range(3))
+    graph.add_edge(first, second)
+    graph.add_edge(second, third)
+    ready = graph.instantiate()
+    second.set_args(data, u32(1), u32(5))
+    second.destroy()
+    assert graph.nodes == (first, third) and graph.edges == ()
+    graph.add_edge(first, third)
+    for made in (ready, graph.instantiate()):
+        made.launch(stream)
+    stream.synchronize()
+    assert value(data) == 111 + 101
+    with pytest.raises(drv.LogicError, match="cuGraphDestroyNode"):
+        second.destroy()
 
 
 def test_update_from_a_graph(affine, stream, data):
