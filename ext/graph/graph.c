@@ -40,10 +40,9 @@ PyObject *graph_part(GraphObject *parent, CUgraph handle)
 
 int graph_keep_all(GraphObject *graph, GraphObject *other)
 {
-    KeptObjects *kept = graph_kept(graph);
-    PyObject *more = Py_NewRef(graph_kept(other)->dict);
-    int status = captured_own(kept) < 0 ? -1 : PyDict_Update(kept->dict, more);
-    Py_DECREF(more);
+    PyObject *all = Py_NewRef(graph_kept(other)->dict);
+    int status = captured_put(graph_kept(graph), all);
+    Py_DECREF(all);
     return status;
 }
 

@@ -35,14 +35,18 @@ static int graph_kernel_args(KernelArgs *kernel, FunctionObject *function, PyObj
 }
 
 /* The Function of that handle among what the graph keeps, borrowed. */
-static FunctionObject *find_function(GraphObject *graph, CUfunction handle)
+static FunctionObject *find_function(ModuleState *state, PyObject *kept, CUfunction handle)
 {
     PyObject *key, *value;
     Py_ssize_t position = 0;
-    while (PyDict_Next(graph_kept(graph)->dict, &position, &key, &value))
-        if (PyObject_TypeCheck(value, graph->state->Function_type) && function_cast(value)->handle == handle)
-            return function_cast(value);
-    return NULL;
+    FunctionObject *found = NULL;
+    while (!found && PyDict_Next(kept, &position, &key, &value)) {
+        if (PyDict_CheckExact(value))
+            found = find_function(state, value, handle);
+        else if (PyObject_TypeCheck(value, state->Function_type) && function_cast(value)->handle == handle)
+            found = function_cast(value);
+    }
+    return found;
 }
 
 /* The node's function and how it is launched: no call of ours changes them. */
@@ -56,7 +60,7 @@ static int find_kernel(GraphNodeObject *node)
         raise_driver(state, result, "cuGraphKernelNodeGetParams", "set_args is for kernel nodes");
         return -1;
     }
-    FunctionObject *function = find_function(node->graph, node->shape.func);
+    FunctionObject *function = find_function(state, graph_kept(node->graph)->dict, node->shape.func);
     if (function)
         node->function = function_cast(Py_NewRef((PyObject *)function));
     else

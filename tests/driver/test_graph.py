@@ -489,6 +489,32 @@ def test_a_child_is_replaced(affine, stream, data):
         assert value(other) == 2 and value(data) == 0 and {value(each) for each in others} == {77}, number
 
 
+@pytest.mark.parametrize("how", ["child", "clone"])
+def test_handles_that_nodes_had_are_nobody_elses(how, affine, stream, data):
+    """New nodes get handles of nodes that are gone, and lost what copies of those use."""
+    old, arrays = drv.Graph(), [gpuarray.zeros(COUNT, np.uint32) for _ in range(20)]
+    handles = {old.add_kernel(affine, array, u32(1), u32(1), **SHAPE).handle for array in arrays}
+    alive = [weakref.ref(array) for array in arrays]
+    if how == "child":
+        graph = drv.Graph()
+        graph.add_child(old)
+    else:
+        graph = old.clone()
+    del old, arrays
+    others = drv.Graph()
+    for _ in range(300):  # the CPU device gives no address again before that many
+        others.add_empty()
+    del others
+    for _ in range(600):
+        node = graph.add_kernel(affine, data, u32(1), u32(0), **SHAPE)
+        handles.discard(node.handle)
+    gc.collect()
+    assert all(each() is not None for each in alive)
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    assert {value(each()) for each in alive} == {1}
+
+
 def test_nodes_are_switched(affine, stream, data):
     graph = drv.Graph()
     first = graph.add_kernel(affine, data, u32(1), u32(1), **SHAPE)
