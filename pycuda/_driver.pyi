@@ -197,10 +197,14 @@ class Graph:
     def root_nodes(self) -> tuple[GraphNode, ...]: ...
     @property
     def edges(self) -> tuple[tuple[GraphNode, GraphNode], ...]: ...
+    @property
+    def edge_data(self) -> tuple[tuple[int, int, int], ...]: ...
     def instantiate(self, auto_free_on_launch: bool = False) -> GraphExec: ...
     def clone(self) -> Graph: ...
     def debug_dot(self, path: str | bytes | os.PathLike[str], verbose: bool = False) -> None: ...
-    def add_edge(self, from_node: _Nodes, to_node: _Nodes) -> None: ...
+    def add_edge(
+        self, from_node: _Nodes, to_node: _Nodes, data: tuple[int, int, int] | None = None
+    ) -> None: ...
     def remove_edge(self, from_node: _Nodes, to_node: _Nodes) -> None: ...
     def add_kernel(
         self,
@@ -1649,6 +1653,15 @@ class graph_node_type(Constant):
     MEM_FREE: ClassVar[graph_node_type]
     BATCH_MEM_OP: ClassVar[graph_node_type]
     CONDITIONAL: ClassVar[graph_node_type]
+
+class graph_dependency_type(Constant):
+    DEFAULT: ClassVar[graph_dependency_type]
+    PROGRAMMATIC: ClassVar[graph_dependency_type]
+
+class graph_kernel_node_port(Constant):
+    DEFAULT: ClassVar[graph_kernel_node_port]
+    PROGRAMMATIC: ClassVar[graph_kernel_node_port]
+    LAUNCH_ORDER: ClassVar[graph_kernel_node_port]
 
 class event_flags(Constant):
     DEFAULT: ClassVar[event_flags]

@@ -137,42 +137,6 @@ static PyObject *graph_get_roots(PyObject *self, void *Py_UNUSED(closure))
     return nodes_tuple(graph_cast(self), driver.cuGraphGetRootNodes, "cuGraphGetRootNodes");
 }
 
-static PyObject *edges_tuple(GraphObject *graph, const CUgraphNode *from, const CUgraphNode *to, size_t count)
-{
-    PyObject *tuple = PyTuple_New((Py_ssize_t)count);
-    for (size_t i = 0; tuple && i < count; i++) {
-        const CUgraphNode ends[] = {from[i], to[i]};
-        PyObject *pair = graph_nodes_tuple(graph, ends, 2);
-        if (!pair) Py_CLEAR(tuple);
-        if (pair) PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, pair);
-    }
-    return tuple;
-}
-
-static PyObject *graph_get_edges(PyObject *self, void *Py_UNUSED(closure))
-{
-    GraphObject *graph = graph_cast(self);
-    size_t count = 0;
-    CUresult result;
-    if (!graph_check(graph, "cuGraphGetEdges")) return NULL;
-    CALL(graph->state, result, driver.cuGraphGetEdges(graph->handle, NULL, NULL, NULL, &count));
-    CUgraphNode *ends = PyMem_Calloc(2 * count + 1, sizeof *ends);
-    CUgraphEdgeData *data = PyMem_Calloc(count + 1, sizeof *data);
-    PyObject *tuple = NULL;
-    if (ends && data && result == CUDA_SUCCESS && count)
-        CALL_NEAR(graph->state, result,
-                  driver.cuGraphGetEdges(graph->handle, ends, ends + count, data, &count));
-    if (!ends || !data)
-        PyErr_NoMemory();
-    else if (result == CUDA_SUCCESS)
-        tuple = edges_tuple(graph, ends, ends + count, count);
-    else
-        raise_driver(graph->state, result, "cuGraphGetEdges", NULL);
-    PyMem_Free(ends);
-    PyMem_Free(data);
-    return tuple;
-}
-
 static PyObject *graph_get_handle(PyObject *self, void *Py_UNUSED(closure))
 {
     return PyLong_FromVoidPtr(graph_cast(self)->handle);
@@ -217,59 +181,6 @@ static PyObject *graph_debug_dot(PyObject *self, FAST_PARAMETERS)
     return none_or_raise(graph->state, result, "cuGraphDebugDotPrint");
 }
 
-/* ---- Edges ---- */
-
-typedef CUresult (*EdgesFn)(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-                            const CUgraphEdgeData *data, size_t count);
-
-static PyObject *change_edge(PyObject *self, PyObject *const *given, EdgesFn change, const char *routine)
-{
-    GraphObject *graph = graph_cast(self);
-    CUgraphNode *from = NULL, *to = NULL;
-    size_t from_count, to_count;
-    CUresult result = CUDA_SUCCESS;
-    if (!graph_check(graph, routine) || graph_nodes_read(graph, given[0], "from_node", &from, &from_count) < 0
-        || graph_nodes_read(graph, given[1], "to_node", &to, &to_count) < 0) {
-        PyMem_Free(from);
-        return NULL;
-    }
-    for (size_t i = 0; i < from_count && result == CUDA_SUCCESS; i++)
-        for (size_t k = 0; k < to_count && result == CUDA_SUCCESS; k++)
-            CALL(graph->state, result, change(graph->handle, &from[i], &to[k], NULL, 1));
-    PyMem_Free(from);
-    PyMem_Free(to);
-    return none_or_raise(graph->state, result, routine);
-}
-
-PyDoc_STRVAR(add_edge_doc, "add_edge($self, from_node, to_node)\n--\n\n"
-                           "Let a node wait for another.\n"
-                           "\nParameters\n----------\n"
-                           "from_node, to_node : GraphNode or iterable of them\n"
-                           "    Each of the second waits for each of the first.\n"
-                           "\nNotes\n-----\n"
-                           "Calls cuGraphAddDependencies.");
-
-PyDoc_STRVAR(remove_edge_doc, "remove_edge($self, from_node, to_node)\n--\n\n"
-                              "The reverse of add_edge.\n"
-                              "\nParameters\n----------\n"
-                              "from_node, to_node : GraphNode or iterable of them\n"
-                              "\nNotes\n-----\n"
-                              "Calls cuGraphRemoveDependencies.");
-
-static PyObject *graph_add_edge(PyObject *self, FAST_PARAMETERS)
-{
-    PyObject *given[2];
-    if (convert_arguments(add_edge_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return change_edge(self, given, driver.cuGraphAddDependencies, "cuGraphAddDependencies");
-}
-
-static PyObject *graph_remove_edge(PyObject *self, FAST_PARAMETERS)
-{
-    PyObject *given[2];
-    if (convert_arguments(remove_edge_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return change_edge(self, given, driver.cuGraphRemoveDependencies, "cuGraphRemoveDependencies");
-}
-
 static PyMethodDef graph_methods[] = {
     {"instantiate", AS_METHOD(graph_instantiate), FAST_KEYWORDS, graph_instantiate_doc},
     {"clone", graph_clone, METH_NOARGS,
@@ -278,8 +189,6 @@ static PyMethodDef graph_methods[] = {
      "\nReturns\n-------\nGraph\n"
      "\nNotes\n-----\nCalls cuGraphClone."},
     {"debug_dot", AS_METHOD(graph_debug_dot), FAST_KEYWORDS, debug_dot_doc},
-    {"add_edge", AS_METHOD(graph_add_edge), FAST_KEYWORDS, add_edge_doc},
-    {"remove_edge", AS_METHOD(graph_remove_edge), FAST_KEYWORDS, remove_edge_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -287,6 +196,10 @@ static PyGetSetDef graph_properties[] = {
     {"nodes", graph_get_nodes, NULL, "All nodes, as a tuple of GraphNode.", NULL},
     {"root_nodes", graph_get_roots, NULL, "The nodes that wait for no other.", NULL},
     {"edges", graph_get_edges, NULL, "Pairs of nodes: the second waits for the first.", NULL},
+    {"edge_data", graph_get_edge_data, NULL,
+     "Of each of edges (from_port, to_port, type), as add_edge takes it; (0, 0, 0) where the second\n"
+     "waits for the end of the first.",
+     NULL},
     {"handle", graph_get_handle, NULL, "The CUgraph as an int.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -326,8 +239,8 @@ int graph_add_methods_to(PyTypeObject *type, PyMethodDef *methods)
 int graph_setup(PyObject *module, ModuleState *state)
 {
     if (state_add_type(module, &state->Graph_type, &graph_spec, NULL) < 0) return -1;
-    return graph_add_methods_to(state->Graph_type, graph_add_methods) < 0
-                   || graph_add_methods_to(state->Graph_type, graph_add_more_methods) < 0
-               ? -1
-               : 0;
+    PyMethodDef *const tables[] = {graph_add_methods, graph_add_more_methods, graph_edge_methods};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (graph_add_methods_to(state->Graph_type, tables[i]) < 0) return -1;
+    return 0;
 }

@@ -81,6 +81,11 @@ int graph_nodes_read(GraphObject *graph, PyObject *given, const char *what, CUgr
 /* Graph's add_* methods (add.c, and those of memory and conditions in add_more.c). */
 extern PyMethodDef graph_add_methods[], graph_add_more_methods[];
 
+/* Of edges (edges.c). */
+extern PyMethodDef graph_edge_methods[];
+PyObject *graph_get_edges(PyObject *self, void *closure);
+PyObject *graph_get_edge_data(PyObject *self, void *closure);
+
 /* A node being added: what it waits for, and what the driver said. */
 typedef struct Adding {
     GraphObject *graph;

@@ -5,7 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
-from graph_kernels import COUNT, KINDS, LOOP, SHAPE, affine_function, kinds, u32, value
+from graph_kernels import COUNT, KINDS, SHAPE, affine_function, kinds, u32, value
 
 import pycuda.driver as drv
 from pycuda import gpuarray
@@ -239,50 +239,6 @@ def test_memory_of_a_graph(affine, stream, data):
         graph.instantiate()  # there is one already
     with pytest.raises(drv.LogicError, match="MemAllocNodeGetParams"):
         fill.address  # noqa: B018
-
-
-@pytest.mark.cpu("on a GPU the kernel is linked with libcudadevrt.a, which not every toolkit has")
-def test_conditions(affine, stream, data):
-    count_down = drv.module_from_buffer(LOOP).get_function("count_down")
-    second = gpuarray.zeros(COUNT, np.uint32)
-    graph = drv.Graph()
-    loop, branch = graph.add_condition(default=1), graph.add_condition(default=1)
-    fill = graph.add_memset(data.gpudata, 5, COUNT)
-    node, (body,) = graph.add_conditional("while", loop, depends_on=fill)
-    with stream.capture(graph=body):
-        count_down(data, np.uint64(loop), block=(1, 1, 1), stream=stream)
-        affine(second, u32(1), u32(1), stream=stream, **SHAPE)
-    switch, (never, always) = graph.add_conditional("switch", branch, 2, depends_on=node)
-    never.add_kernel(affine, data, u32(1), u32(100), **SHAPE)
-    always.add_kernel(affine, data, u32(0), u32(30), **SHAPE)
-    ready = graph.instantiate()
-    for times in (1, 2):
-        ready.launch(stream)
-        stream.synchronize()
-        assert value(second) == 5 * times and value(data) == 30
-    found = next(each for each in graph.nodes if each == switch)
-    assert [body.handle for body in found.bodies] == [never.handle, always.handle]
-    assert [kinds(body) for body in node.bodies] == [[KINDS.KERNEL, KINDS.KERNEL]]
-    with pytest.raises(drv.LogicError, match="bodies are those of conditional nodes"):
-        fill.bodies  # noqa: B018
-    with pytest.raises(ValueError, match="kind"):
-        graph.add_conditional("until", loop)
-
-
-def test_edges(affine, data):
-    graph = drv.Graph()
-    first, second = graph.add_empty(), graph.add_empty()
-    graph.add_edge(first, [second])
-    assert graph.edges == ((first, second),)
-    with pytest.raises(drv.LogicError, match="cuGraphAddDependencies"):
-        graph.add_edge(first, second)
-    graph.add_edge(second, first)
-    with pytest.raises(drv.LogicError, match="cuGraphInstantiate"):
-        graph.instantiate()
-    graph.remove_edge(second, first)
-    graph.instantiate()
-    with pytest.raises(TypeError, match="depends_on must be a GraphNode"):
-        graph.add_empty(depends_on=[1])
 
 
 def test_wrong_nodes(affine, data):
