@@ -173,7 +173,8 @@ static size_t count_steps(const Graph *graph)
     return count;
 }
 
-/* A graph as a whole: an executable one's, or a body. *nodes are those of the steps, for the caller to free. */
+/* A graph as a whole: an executable one's, or a body. *nodes are those of the steps, for the caller to
+ * free. */
 static bool pair_whole(const Program *program, const Graph *graph, Node *node, Node ***nodes, Difference *out)
 {
     size_t next = 0;
@@ -196,8 +197,8 @@ static bool pair_bodies(const Step *step, Node *node, Difference *out)
     return same;
 }
 
-/* Goes through the graph as it would be instantiated, child graphs and bodies included, and compares each node
- * with its step. */
+/* Goes through the graph as it would be instantiated, child graphs and bodies included, and compares each
+ * node with its step. */
 static bool pair_graph(const Program *program, const Graph *graph, uint64_t outer, Node **nodes, size_t *next,
                        Difference *out)
 {

@@ -1,9 +1,10 @@
 /* Graphs as Python sees them: Graph, GraphNode, GraphExec, and captures of streams.
  *
  * A graph has a dict of the objects that its work uses (arrays, modules, host functions), by their
- * addresses, lists of them by the handles of its nodes, and the dicts of graphs that it has copies of. An executable graph has the same one, and each launch keeps it until it is done. Who changes a
- * dict that others have gets one of its own: what a later update replaces lives as long as launches need it,
- * and an update whose dict is the one that is there already has nothing to replace.
+ * addresses, lists of them by the handles of its nodes, and the dicts of graphs that it has copies of. An
+ * executable graph has the same one, and each launch keeps it until it is done. Who changes a dict that
+ * others have gets one of its own: what a later update replaces lives as long as launches need it, and an
+ * update whose dict is the one that is there already has nothing to replace.
  */
 #ifndef EXT_GRAPH_GRAPH_H
 #define EXT_GRAPH_GRAPH_H
@@ -59,8 +60,8 @@ static inline KeptObjects *graph_kept(GraphObject *graph)
     return &graph->kept;
 }
 
-/* The graph keeps what another one does, as it is now: in a dict of its own, for the keys in it are handles of
- * that one's nodes, and become those of others when it is gone. -1 with an exception. */
+/* The graph keeps what another one does, as it is now: in a dict of its own, for the keys in it are handles
+ * of that one's nodes, and become those of others when it is gone. -1 with an exception. */
 int graph_keep_all(GraphObject *graph, GraphObject *other);
 
 /* A Graph of that handle, which it takes over, in the context; NULL with an exception, when the handle is
